@@ -1,0 +1,65 @@
+"""What can go wrong outside the program, one class for each way.
+
+    CanonError                     one clear sentence for the person at the terminal
+    ├── ConfigError                a configuration that cannot be meant
+    ├── UsageError                 a call that cannot be meant
+    ├── PluginError                a plug-in that is not there or cannot be loaded
+    ├── EvidenceError              an ill-formed evidence bundle (`where` is the path inside it)
+    ├── AudioError                 a file that cannot be read as audio
+    ├── UnidentifiedError          a file that says too little to be looked up
+    ├── LookupFailedError          a service that could not be asked; says nothing about the music
+    ├── NothingFoundError          a service that answered: it knows no such recording
+    ├── StoreError                 the store cannot be opened, read or written
+    └── TranscriptError            a transcript that cannot be read
+"""
+
+
+class CanonError(Exception):
+    """Something outside the program is not as it must be; the text is one clear sentence."""
+
+
+class ConfigError(CanonError):
+    """The configuration cannot be meant: names the source, the key, what was found and allowed."""
+
+
+class UsageError(CanonError):
+    """The command line cannot be meant."""
+
+
+class PluginError(CanonError):
+    """A plug-in is not installed or cannot be loaded: names it, its group and what there is."""
+
+
+class EvidenceError(CanonError):
+    """An evidence bundle is ill-formed.
+
+    `where` is the path inside the document, such as `recording_candidates[0].rg_candidates`.
+    """
+
+    def __init__(self, problem: str, where: str = "") -> None:
+        super().__init__(f"evidence bundle: {where}: {problem}" if where else f"evidence bundle: {problem}")
+        self.where = where
+
+
+class AudioError(CanonError):
+    """A file cannot be read as audio: absent, empty, unreadable, corrupt or not audio at all."""
+
+
+class UnidentifiedError(CanonError):
+    """A file has neither a recording id, nor an ISRC, nor artist and title."""
+
+
+class LookupFailedError(CanonError):
+    """A service could not be asked or its answer not read; says nothing about the music."""
+
+
+class NothingFoundError(CanonError):
+    """A service answered, and knows no such recording."""
+
+
+class StoreError(CanonError):
+    """The store cannot be opened, read or written."""
+
+
+class TranscriptError(CanonError):
+    """A recorded transcript cannot be read: names the file, the line and the defect."""

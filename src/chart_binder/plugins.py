@@ -1,0 +1,21 @@
+"""Plug-ins are looked up by name among installed entry points."""
+
+from importlib.metadata import entry_points
+from typing import Any
+
+from chart_binder.errors import PluginError
+
+
+def load(group: str, name: str) -> Any:
+    """Return what the entry point `name` of `group` names, or raise `PluginError`."""
+    known = {point.name: point for point in entry_points(group=group)}
+    if name not in known:
+        raise PluginError(f"no plug-in {name!r} in {group!r}; installed: {_listed(known)}")
+    try:
+        return known[name].load()
+    except Exception as error:  # a plug-in is somebody else's code: whatever it raises on import
+        raise PluginError(f"plug-in {name!r} of {group!r} cannot be loaded: {error}") from error
+
+
+def _listed(names: dict[str, Any]) -> str:
+    return ", ".join(sorted(names)) or "none (is the package installed?)"

@@ -1,0 +1,35 @@
+"""What one reply of a model asks for."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TypeAlias
+
+
+@dataclass(frozen=True, slots=True)
+class Act:
+    """Call a tool. `arguments` is a mapping, or the bare text a model wrote in place of one."""
+
+    tool: str
+    arguments: Mapping[str, object] | str
+    thought: str = ""
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Finish:
+    """End with an answer, still as the text the model wrote."""
+
+    answer: str
+    thought: str = ""
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Malformed:
+    """Neither: `advice` tells the model, in the second person, what to write instead."""
+
+    advice: str
+    notes: tuple[str, ...] = ()
+
+
+Step: TypeAlias = Act | Finish | Malformed
