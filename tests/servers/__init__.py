@@ -1,0 +1,1 @@
+"""Stand-ins that speak real wire formats over real sockets."""
