@@ -19,100 +19,185 @@ class _Section(BaseModel):
 class SearxngConfig(_Section):
     """`[llm.searxng]`: the search service behind `web_search`."""
 
-    enabled: bool = Field(True, description="offer web_search to the model")
-    url: HttpUrl = Field("http://127.0.0.1:8888", description="base address of the SearXNG instance")
-    timeout_s: Seconds = Field(10.0, description="seconds for one whole search")
-    max_results: int = Field(5, ge=1, le=50, description="results shown to the model")
-    language: str = Field("all", min_length=1, description='search language: "all", "en", "ja" ...')
+    enabled: bool = Field(default=True, description="offer web_search to the model")
+    url: HttpUrl = Field(
+        default="http://127.0.0.1:8888", description="base address of the SearXNG instance"
+    )
+    timeout_s: Seconds = Field(default=10.0, description="seconds for one whole search")
+    max_results: int = Field(default=5, ge=1, le=50, description="results shown to the model")
+    language: str = Field(
+        default="all", min_length=1, description='search language: "all", "en", "ja" ...'
+    )
 
 
 class FetchConfig(_Section):
     """`[llm.fetch]`: what `web_fetch` may reach and how much it reads."""
 
-    timeout_s: Seconds = Field(15.0, description="seconds for one whole page, redirects included")
-    max_bytes: int = Field(2_000_000, ge=1_000, le=100_000_000, description="most bytes read of a page")
-    max_chars: int = Field(2_000, ge=200, le=100_000, description="most characters of a page or search the model sees")
-    allow_private_hosts: Names = Field((), description="private hosts allowed all the same: names, addresses, networks")
-    ports: Ports = Field((80, 443), description="ports that may be fetched from")
-    user_agent: str = Field("", description="User-Agent for pages; empty: canon/VERSION")
+    timeout_s: Seconds = Field(
+        default=15.0, description="seconds for one whole page, redirects included"
+    )
+    max_bytes: int = Field(
+        default=2_000_000, ge=1_000, le=100_000_000, description="most bytes read of a page"
+    )
+    max_chars: int = Field(
+        default=2_000,
+        ge=200,
+        le=100_000,
+        description="most characters of a page or search the model sees",
+    )
+    allow_private_hosts: Names = Field(
+        default=(), description="private hosts allowed all the same: names, addresses, networks"
+    )
+    ports: Ports = Field(default=(80, 443), description="ports that may be fetched from")
+    user_agent: str = Field(default="", description="User-Agent for pages; empty: canon/VERSION")
 
 
 class AcceptanceConfig(_Section):
     """`[llm.acceptance]`: how many independent hosts must bear out an answer that cites facts."""
 
-    min_sources: int = Field(1, ge=0, le=10, description="verified hosts for an accepted decision")
-    write_min_sources: int = Field(2, ge=0, le=10, description="verified hosts before tags are written unseen")
+    min_sources: int = Field(
+        default=1, ge=0, le=10, description="verified hosts for an accepted decision"
+    )
+    write_min_sources: int = Field(
+        default=2, ge=0, le=10, description="verified hosts before tags are written unseen"
+    )
 
 
 class LLMConfig(_Section):
     """`[llm]`: the adjudicator and the model behind it."""
 
-    enabled: bool = Field(False, description="ask the model about cases the rules leave open")
-    provider: str = Field("ollama", min_length=1, description="ollama or replay (any name in chart_binder.chat_models)")
-    model_id: str = Field("llama3.2", min_length=1, description="the model's name on its server; for replay: a transcript file")
-    base_url: HttpUrl = Field("http://127.0.0.1:11434", description="address of the model server")
-    temperature: Annotated[float, Field(ge=0, le=2, allow_inf_nan=False)] = Field(0.0, description="0 is the most repeatable")
-    seed: int = Field(0, ge=0, description="random seed sent to the model server")
-    num_ctx: int = Field(8_192, ge=1_024, le=1_048_576, description="context window in tokens, asked for at every call")
-    max_tokens: int = Field(1_024, ge=64, le=65_536, description="most tokens of one reply")
-    timeout_s: Seconds = Field(120.0, description="seconds for one whole reply")
-    max_iterations: int = Field(5, ge=1, le=20, description="turns the model has, the final answer included")
-    dialect: str = Field("classic", min_length=1, description="how the model writes its steps (chart_binder.dialects)")
-    auto_accept_threshold: Share = Field(0.85, description="confidence from which an answer is accepted")
-    review_threshold: Share = Field(0.60, description="confidence from which an answer goes to a person; below: rejected")
-    api_key_env: str = Field("", description="environment variable that holds the server's API key; empty: none")
-    searxng: SearxngConfig = Field(SearxngConfig(), description="the search service")
-    fetch: FetchConfig = Field(FetchConfig(), description="fetching pages")
-    acceptance: AcceptanceConfig = Field(AcceptanceConfig(), description="what an answer must rest on")
+    enabled: bool = Field(
+        default=False, description="ask the model about cases the rules leave open"
+    )
+    provider: str = Field(
+        default="ollama",
+        min_length=1,
+        description="ollama or replay (any name in chart_binder.chat_models)",
+    )
+    model_id: str = Field(
+        default="llama3.2",
+        min_length=1,
+        description="the model's name on its server; for replay: a transcript file",
+    )
+    base_url: HttpUrl = Field(
+        default="http://127.0.0.1:11434", description="address of the model server"
+    )
+    temperature: Annotated[float, Field(ge=0, le=2, allow_inf_nan=False)] = Field(
+        default=0.0, description="0 is the most repeatable"
+    )
+    seed: int = Field(default=0, ge=0, description="random seed sent to the model server")
+    num_ctx: int = Field(
+        default=8_192,
+        ge=1_024,
+        le=1_048_576,
+        description="context window in tokens, asked for at every call",
+    )
+    max_tokens: int = Field(default=1_024, ge=64, le=65_536, description="most tokens of one reply")
+    timeout_s: Seconds = Field(default=120.0, description="seconds for one whole reply")
+    max_iterations: int = Field(
+        default=5, ge=1, le=20, description="turns the model has, the final answer included"
+    )
+    dialect: str = Field(
+        default="classic",
+        min_length=1,
+        description="how the model writes its steps (chart_binder.dialects)",
+    )
+    auto_accept_threshold: Share = Field(
+        default=0.85, description="confidence from which an answer is accepted"
+    )
+    review_threshold: Share = Field(
+        default=0.60,
+        description="confidence from which an answer goes to a person; below: rejected",
+    )
+    api_key_env: str = Field(
+        default="", description="environment variable that holds the server's API key; empty: none"
+    )
+    searxng: SearxngConfig = Field(default=SearxngConfig(), description="the search service")
+    fetch: FetchConfig = Field(default=FetchConfig(), description="fetching pages")
+    acceptance: AcceptanceConfig = Field(
+        default=AcceptanceConfig(), description="what an answer must rest on"
+    )
 
 
 class MusicBrainzConfig(_Section):
     """`[musicbrainz]`: the MusicBrainz web service or a mirror of it."""
 
-    hostname: str = Field("musicbrainz.org", pattern=r"^[^\s/:]+(:\d+)?$", description="server, with :port for a mirror")
-    https: bool = Field(True, description="speak https; mirrors often need false")
+    hostname: str = Field(
+        default="musicbrainz.org",
+        pattern=r"^[^\s/:]+(:\d+)?$",
+        description="server, with :port for a mirror",
+    )
+    https: bool = Field(default=True, description="speak https; mirrors often need false")
     rate_limit_per_s: Annotated[float, Field(ge=0, le=1_000, allow_inf_nan=False)] = Field(
-        1.0, description="requests a second, over all processes here; 0: none (a mirror)"
+        default=1.0, description="requests a second, over all processes here; 0: none (a mirror)"
     )
-    timeout_s: Seconds = Field(20.0, description="seconds for one whole answer")
-    contact: str = Field("", description="e-mail or address in the User-Agent, as MusicBrainz asks")
+    timeout_s: Seconds = Field(default=20.0, description="seconds for one whole answer")
+    contact: str = Field(
+        default="", description="e-mail or address in the User-Agent, as MusicBrainz asks"
+    )
     cache_ttl_s: Annotated[float, Field(ge=0, allow_inf_nan=False)] = Field(
-        604_800.0, description="seconds an answer stays fresh (a week); 0: always ask again"
+        default=604_800.0, description="seconds an answer stays fresh (a week); 0: always ask again"
     )
-    offline: bool = Field(False, description="open no socket: cached answers only, however old")
+    offline: bool = Field(
+        default=False, description="open no socket: cached answers only, however old"
+    )
 
 
 class RulesConfig(_Section):
     """`[rules]`: the knobs of the rule table."""
 
-    lead_window_days: int = Field(90, ge=1, le=3_650, description="a single this many days before its album leads to the album")
-    reissue_long_gap_years: int = Field(10, ge=1, le=200, description="a release this much later than an official one is a reissue")
+    lead_window_days: int = Field(
+        default=90,
+        ge=1,
+        le=3_650,
+        description="a single this many days before its album leads to the album",
+    )
+    reissue_long_gap_years: int = Field(
+        default=10,
+        ge=1,
+        le=200,
+        description="a release this much later than an official one is a reissue",
+    )
     reissue_terms: Names = Field(
-        ("remaster", "deluxe", "anniversary", "expanded", "reissue", "edition", "bonus"),
+        default=("remaster", "deluxe", "anniversary", "expanded", "reissue", "edition", "bonus"),
         description="words in a title or comment that mark a reissue",
     )
-    label_authority_order: Names = Field((), description="labels that win a tie, best first")
-    compilation_premiere: bool = Field(True, description="a lone compilation may be where a recording came out")
+    label_authority_order: Names = Field(
+        default=(), description="labels that win a tie, best first"
+    )
+    compilation_premiere: bool = Field(
+        default=True, description="a lone compilation may be where a recording came out"
+    )
 
 
 class StoreConfig(_Section):
     """`[store]`: where fetched evidence is kept."""
 
-    url: str = Field("", pattern=r"^$|^sqlite:///", description="sqlite:////absolute/path.db; empty: the platform's data folder")
+    url: str = Field(
+        default="",
+        pattern=r"^$|^sqlite:///",
+        description="sqlite:////absolute/path.db; empty: the platform's data folder",
+    )
 
 
 class LogConfig(_Section):
     """`[log]`: what is said on standard error."""
 
-    format: Literal["auto", "console", "json"] = Field("auto", description="auto: console on a terminal, json otherwise")
-    level: Literal["debug", "info", "warning", "error"] = Field("warning", description="least severe level shown")
+    format: Literal["auto", "console", "json"] = Field(
+        default="auto", description="auto: console on a terminal, json otherwise"
+    )
+    level: Literal["debug", "info", "warning", "error"] = Field(
+        default="warning", description="least severe level shown"
+    )
 
 
 class Config(_Section):
     """Everything that can be configured."""
 
-    llm: LLMConfig = Field(LLMConfig(), description="the adjudicator and its model")
-    musicbrainz: MusicBrainzConfig = Field(MusicBrainzConfig(), description="where evidence comes from")
-    rules: RulesConfig = Field(RulesConfig(), description="knobs of the rule table")
-    store: StoreConfig = Field(StoreConfig(), description="where fetched evidence is kept")
-    log: LogConfig = Field(LogConfig(), description="what is said on standard error")
+    llm: LLMConfig = Field(default=LLMConfig(), description="the adjudicator and its model")
+    musicbrainz: MusicBrainzConfig = Field(
+        default=MusicBrainzConfig(), description="where evidence comes from"
+    )
+    rules: RulesConfig = Field(default=RulesConfig(), description="knobs of the rule table")
+    store: StoreConfig = Field(default=StoreConfig(), description="where fetched evidence is kept")
+    log: LogConfig = Field(default=LogConfig(), description="what is said on standard error")

@@ -1,16 +1,16 @@
 """What can go wrong outside the program, one class for each way.
 
-    CanonError                     one clear sentence for the person at the terminal
-    ├── ConfigError                a configuration that cannot be meant
-    ├── UsageError                 a call that cannot be meant
-    ├── PluginError                a plug-in that is not there or cannot be loaded
-    ├── EvidenceError              an ill-formed evidence bundle (`where` is the path inside it)
-    ├── AudioError                 a file that cannot be read as audio
-    ├── UnidentifiedError          a file that says too little to be looked up
-    ├── LookupFailedError          a service that could not be asked; says nothing about the music
-    ├── NothingFoundError          a service that answered: it knows no such recording
-    ├── StoreError                 the store cannot be opened, read or written
-    └── TranscriptError            a transcript that cannot be read
+CanonError                     one clear sentence for the person at the terminal
+├── ConfigError                a configuration that cannot be meant
+├── UsageError                 a call that cannot be meant
+├── PluginError                a plug-in that is not there or cannot be loaded
+├── EvidenceError              an ill-formed evidence bundle (`where` is the path inside it)
+├── AudioError                 a file that cannot be read as audio
+├── UnidentifiedError          a file that says too little to be looked up
+├── LookupFailedError          a service that could not be asked; says nothing about the music
+├── NothingFoundError          a service that answered: it knows no such recording
+├── StoreError                 the store cannot be opened, read or written
+└── TranscriptError            a transcript that cannot be read
 """
 
 
@@ -37,7 +37,9 @@ class EvidenceError(CanonError):
     """
 
     def __init__(self, problem: str, where: str = "") -> None:
-        super().__init__(f"evidence bundle: {where}: {problem}" if where else f"evidence bundle: {problem}")
+        super().__init__(
+            f"evidence bundle: {where}: {problem}" if where else f"evidence bundle: {problem}"
+        )
         self.where = where
 
 
