@@ -1,8 +1,8 @@
 """What can be configured, with the meaning, the default and the limits of every key."""
 
-from typing import Annotated, Literal
+from typing import Annotated, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 Seconds = Annotated[float, Field(gt=0, le=86_400, allow_inf_nan=False)]
 Share = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
@@ -117,6 +117,19 @@ class LLMConfig(_Section):
     acceptance: AcceptanceConfig = Field(
         default=AcceptanceConfig(), description="what an answer must rest on"
     )
+
+    @model_validator(mode="after")
+    def _limits_agree(self) -> Self:
+        if self.review_threshold > self.auto_accept_threshold:
+            raise ValueError(
+                f"review_threshold {self.review_threshold} must be at most"
+                f" auto_accept_threshold {self.auto_accept_threshold}"
+            )
+        if self.max_tokens >= self.num_ctx:
+            raise ValueError(
+                f"max_tokens {self.max_tokens} must be less than num_ctx {self.num_ctx}"
+            )
+        return self
 
 
 class MusicBrainzConfig(_Section):

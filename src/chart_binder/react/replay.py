@@ -1,0 +1,40 @@
+"""A recorded run answers again, without a model and without a network."""
+
+from collections.abc import Iterable, Sequence
+
+from chart_binder.react.conversation import ChatError, Message, Reply
+from chart_binder.react.tools import Call, Observation
+from chart_binder.react.transcript import AnyEvent, Observed, Replied, Run
+
+
+class Replay:
+    """A chat model that plays the replies of a transcript and remembers what its tools said."""
+
+    def __init__(self, events: Iterable[AnyEvent], model_id: str = "replay") -> None:
+        recorded = tuple(events)
+        self._replies = [event.reply for event in recorded if isinstance(event, Replied)]
+        self._observed = {
+            event.iteration: event.observation for event in recorded if isinstance(event, Observed)
+        }
+        names = (event.model_id for event in recorded if isinstance(event, Run))
+        self._model_id = next(filter(None, names), model_id)
+
+    @property
+    def model_id(self) -> str:
+        """The model that was recorded."""
+        return self._model_id
+
+    def reply(self, messages: Sequence[Message], *, stop: Sequence[str]) -> Reply:
+        """Return the recorded reply of this turn; raise `ChatError` past the last one."""
+        del stop  # what was recorded was cut when it was said
+        turn = sum(message.role == "assistant" for message in messages)
+        if turn >= len(self._replies):
+            raise ChatError(
+                f"the transcript ends after {len(self._replies)} replies, before the conversation"
+            )
+        return self._replies[turn]
+
+    def perform(self, call: Call, iteration: int) -> Observation:
+        """Return what was observed in this turn, in place of calling the tool."""
+        forgotten = Observation(f"(no answer of {call.tool.name} was recorded)")
+        return self._observed.get(iteration, forgotten)

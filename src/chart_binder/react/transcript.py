@@ -1,0 +1,149 @@
+"""A transcript is what happened in one run, one JSON line an event."""
+
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+from typing import IO, TypeAlias
+
+import msgspec
+
+from chart_binder.react.conversation import Reply, Role
+from chart_binder.react.tools import Observation
+
+VERSION = 1
+
+
+class Event(msgspec.Struct, frozen=True, tag_field="type", omit_defaults=False):
+    """Something that happened, with its JSON form."""
+
+
+class Run(Event, frozen=True, tag="run"):
+    """A run began. `evidence` is the question it is about, so that the run can be played again."""
+
+    id: str = ""
+    started_at: str = ""
+    model_id: str = ""
+    dialect: str = ""
+    prompt_version: str = ""
+    evidence_hash: str = ""
+    options: dict[str, object] = {}
+    evidence: dict[str, object] | None = None
+    version: int = VERSION
+
+
+class Said(Event, frozen=True, tag="message"):
+    """A message that opens the conversation."""
+
+    role: Role
+    content: str
+
+
+class Replied(Event, frozen=True, tag="reply"):
+    """The model answered. In a canned transcript only `content` is needed."""
+
+    content: str
+    iteration: int = 0
+    thinking: str | None = None
+    done_reason: str | None = None
+    prompt_tokens: int | None = None
+    completion_tokens: int | None = None
+    seconds: float = 0.0
+
+    @property
+    def reply(self) -> Reply:
+        """The reply as the model gave it."""
+        return Reply(
+            self.content,
+            self.thinking,
+            self.done_reason,
+            self.prompt_tokens,
+            self.completion_tokens,
+            self.seconds,
+        )
+
+
+class Stepped(Event, frozen=True, tag="step"):
+    """What the reply asked for: `act`, `finish` or `malformed`."""
+
+    kind: str
+    iteration: int = 0
+    tool: str | None = None
+    arguments: dict[str, object] | str | None = None
+    notes: tuple[str, ...] = ()
+
+
+class Observed(Event, frozen=True, tag="observation"):
+    """What the model was shown after a step."""
+
+    content: str
+    iteration: int = 0
+    sources: tuple[str, ...] = ()
+    error: str | None = None
+    seconds: float = 0.0
+
+    @property
+    def observation(self) -> Observation:
+        """The observation as the tool gave it."""
+        return Observation(self.content, self.sources, self.error, self.seconds)
+
+
+class Result(Event, frozen=True, tag="result"):
+    """What the run came to."""
+
+    result: dict[str, object]
+
+
+AnyEvent: TypeAlias = Run | Said | Replied | Stepped | Observed | Result
+Watch: TypeAlias = Callable[[AnyEvent], None]
+
+
+class TranscriptDefectError(ValueError):
+    """A line of a transcript cannot be read; the text names the line and the defect."""
+
+
+def record_in(stream: IO[bytes]) -> Watch:
+    """Return a watcher that appends each event to `stream` as one flushed line."""
+
+    def record(event: AnyEvent) -> None:
+        stream.write(_ENCODER.encode(event) + b"\n")
+        stream.flush()
+
+    return record
+
+
+def read_transcript(lines: Iterable[bytes]) -> Iterator[AnyEvent]:
+    """Yield the events of a transcript, iterations filled in where a canned one leaves them out.
+
+    A last line that a killed run left half-written is passed over. Raises `TranscriptDefectError`.
+    """
+    turn = 0
+    unread: TranscriptDefectError | None = None
+    for number, line in enumerate(lines, start=1):
+        if unread:
+            raise unread
+        if not line.strip():
+            continue
+        try:
+            event = _DECODER.decode(line)
+        except (msgspec.MsgspecError, UnicodeDecodeError) as error:
+            unread = TranscriptDefectError(f"line {number}: {error}")
+            if line.endswith(b"\n"):
+                raise unread from error
+            continue
+        turn += isinstance(event, Replied)
+        yield _numbered(event, turn)
+
+
+def _numbered(event: AnyEvent, turn: int) -> AnyEvent:
+    if isinstance(event, Replied | Stepped | Observed) and not event.iteration:
+        return msgspec.structs.replace(event, iteration=turn)
+    return event
+
+
+def load_transcript(path: Path) -> tuple[AnyEvent, ...]:
+    """Read a transcript file. Raises `OSError` and `TranscriptDefectError`."""
+    with path.open("rb") as stream:
+        return tuple(read_transcript(stream))
+
+
+_ENCODER = msgspec.json.Encoder()
+_DECODER = msgspec.json.Decoder(AnyEvent)
