@@ -60,9 +60,7 @@ def load_settings(
     try:
         return Settings(Config.model_validate(merged), found, origins)
     except ValidationError as error:
-        raise ConfigError(
-            "; ".join(_told(detail, origins, found) for detail in error.errors())
-        ) from error
+        raise ConfigError(_all_told(error, origins, found)) from error
 
 
 def _read_file(path: Path) -> Tree:
@@ -91,11 +89,10 @@ def _from_text(name: str, text: str) -> Tree:
     if field is None:
         return _nested(keys, text)
     is_list = get_origin(field.annotation) is tuple
-    adapter: TypeAdapter[Any] = TypeAdapter(Annotated[field.annotation, *field.metadata])
+    kind: Any = Annotated[field.annotation, field]
     try:
-        return _nested(
-            keys, adapter.validate_python(_listed(text) if is_list else text, strict=False)
-        )
+        value = TypeAdapter(kind).validate_python(_listed(text) if is_list else text, strict=False)
+        return _nested(keys, value)
     except ValidationError as error:
         raise ConfigError(_all_told(error, {}, name, tuple(keys))) from error
 
