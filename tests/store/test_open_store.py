@@ -1,0 +1,189 @@
+"""A store opens where it can, and says in one sentence why where it cannot."""
+
+import os
+import resource
+import sqlite3
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from chart_binder.errors import StoreError
+from chart_binder.store import open_store
+
+
+def url_of(path: Path, query: str = "") -> str:
+    return f"sqlite:///{path}{query}"
+
+
+def refusal(url: str) -> str:
+    with pytest.raises(StoreError) as caught:
+        open_store(url).close()
+    message = str(caught.value)
+    assert "\n" not in message
+    return message
+
+
+def test_parent_folders_are_made(tmp_path: Path) -> None:
+    path = tmp_path / "a folder" / "データ" / "store.db"
+    with open_store(url_of(path)) as store:
+        store.answers.put("key", b"body", 1.5)
+    assert path.exists()
+
+
+def test_a_store_keeps_what_was_put_until_it_is_opened_again(tmp_path: Path) -> None:
+    for body in (b"one", b"two"):
+        with open_store(url_of(tmp_path / "store.db")) as store:
+            store.answers.put("key", body, 2.5)
+    with open_store(url_of(tmp_path / "store.db")) as store:
+        kept = store.answers.get("key")
+    assert kept is not None
+    assert (kept.body, kept.fetched_at) == (b"two", 2.5)
+
+
+def test_what_was_never_put_is_none(tmp_path: Path) -> None:
+    with open_store(url_of(tmp_path / "store.db")) as store:
+        assert store.answers.get("key") is None
+
+
+def test_a_store_is_in_wal_mode(tmp_path: Path) -> None:
+    path = tmp_path / "store.db"
+    open_store(url_of(path)).close()
+    with sqlite3.connect(path) as connection:
+        assert connection.execute("PRAGMA journal_mode").fetchone() == ("wal",)
+    connection.close()
+
+
+def test_importing_the_room_does_not_load_sqlalchemy() -> None:
+    program = (
+        "import sys, chart_binder.store; assert not [m for m in sys.modules if 'sqlalchemy' in m]"
+    )
+    subprocess.run([sys.executable, "-c", program], check=True)
+
+
+@pytest.mark.parametrize(
+    "url",
+    ["", "nonsense", "postgresql://somewhere/x", "sqlite://", "sqlite:///:memory:"],
+)
+def test_a_url_without_a_file_is_refused(url: str) -> None:
+    assert "sqlite:////absolute/path.db is allowed" in refusal(url)
+
+
+def under_a_file(folder: Path) -> Path:
+    (folder / "file").write_text("x")
+    return folder / "file" / "store.db"
+
+
+def a_folder(folder: Path) -> Path:
+    (folder / "store.db").mkdir()
+    return folder / "store.db"
+
+
+def no_database(folder: Path) -> Path:
+    (folder / "store.db").write_bytes(b"this is a text, and no database at all; " * 40)
+    return folder / "store.db"
+
+
+def another_program(folder: Path) -> Path:
+    connection = sqlite3.connect(folder / "store.db")
+    connection.execute("CREATE TABLE items (id INTEGER)")
+    connection.close()
+    return folder / "store.db"
+
+
+def a_newer_canon(folder: Path) -> Path:
+    open_store(url_of(folder / "store.db")).close()
+    connection = sqlite3.connect(folder / "store.db")
+    connection.execute("UPDATE schema_version SET version = 99")
+    connection.commit()
+    connection.close()
+    return folder / "store.db"
+
+
+def torn(folder: Path) -> Path:
+    path = folder / "store.db"
+    open_store(url_of(path)).close()
+    path.write_bytes(path.read_bytes()[:4096] + b"\xff" * 8192)
+    return path
+
+
+@pytest.mark.parametrize(
+    ("make", "reason"),
+    [
+        (under_a_file, "the folder of the store"),
+        (a_folder, "is a folder"),
+        (no_database, "no SQLite database"),
+        (another_program, "a database of another program"),
+        (a_newer_canon, "newer canon (schema 99, this one knows 1)"),
+        (torn, "is damaged"),
+    ],
+)
+def test_what_is_no_store_of_ours_is_named(
+    tmp_path: Path, make: Callable[[Path], Path], reason: str
+) -> None:
+    path = make(tmp_path)
+    message = refusal(url_of(path))
+    assert reason in message
+    assert str(path) in message
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")
+def test_a_read_only_folder_is_named(tmp_path: Path) -> None:
+    tmp_path.chmod(0o500)
+    assert "must be readable, writable" in refusal(url_of(tmp_path / "store.db"))
+
+
+def test_a_place_where_nobody_may_write_is_named() -> None:
+    path = Path("/proc/store.db")
+    assert str(path) in refusal(url_of(path))
+
+
+def test_a_locked_store_is_named_after_a_bounded_wait(tmp_path: Path) -> None:
+    path = tmp_path / "store.db"
+    with open_store(url_of(path, "?timeout=0.1")) as store:
+        other = sqlite3.connect(path, isolation_level=None)
+        other.execute("BEGIN IMMEDIATE")
+        with pytest.raises(StoreError, match="locked by another program"):
+            store.answers.put("key", b"", 0)
+        assert store.answers.get("key") is None, "reading goes on beside a writer"
+        other.execute("ROLLBACK")
+        store.answers.put("key", b"", 0)
+        other.close()
+
+
+def test_a_full_disk_is_named_with_nothing_lost(tmp_path: Path) -> None:
+    path = tmp_path / "store.db"
+    with open_store(url_of(path)) as store:
+        store.answers.put("kept", b"body", 1)
+    program = """
+import sys
+from chart_binder.errors import StoreError
+from chart_binder.store import open_store
+with open_store(sys.argv[1]) as store:
+    try:
+        store.answers.put("large", b"x" * 1_000_000, 2)
+    except StoreError as error:
+        print(error)
+"""
+    said = subprocess.run(
+        [sys.executable, "-c", program, url_of(path)],
+        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (200_000, 200_000)),
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert str(path) in said.stdout
+    assert "disk" in said.stdout
+    with open_store(url_of(path)) as store:
+        assert store.answers.get("kept") is not None
+        assert store.answers.get("large") is None
+
+
+def test_a_transaction_that_fails_leaves_nothing_behind(tmp_path: Path) -> None:
+    with open_store(url_of(tmp_path / "store.db")) as store:
+        with pytest.raises(StoreError):
+            store.answers.put("key", None, 0)  # type: ignore[arg-type]
+        assert store.answers.get("key") is None
+        store.answers.put("key", b"", 0)
