@@ -1,0 +1,112 @@
+"""How a model server is reached: its address, its key, its connection."""
+
+import ipaddress
+import ssl
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from functools import cache
+from typing import TYPE_CHECKING, TypedDict
+from urllib.parse import urlsplit
+
+from chart_binder.chat.deadline import Deadline
+from chart_binder.config import LLMConfig
+from chart_binder.errors import ConfigError
+
+if TYPE_CHECKING:
+    import httpx
+
+CONNECT_S = 5.0  # a host that is there answers the first packet long before
+
+
+class HttpOptions(TypedDict):
+    """What an `httpx.Client`, or a client library around one, is made with."""
+
+    headers: dict[str, str]
+    timeout: "httpx.Timeout"
+    trust_env: bool
+    verify: ssl.SSLContext
+    follow_redirects: bool
+    event_hooks: dict[str, list[Callable[["httpx.Request"], None]]]
+
+
+@dataclass(frozen=True, slots=True)
+class Endpoint:
+    """The server as it is really dialled: `address` has its port and no user name."""
+
+    address: str
+    key: str = field(default="", repr=False)
+
+    @classmethod
+    def of(cls, config: LLMConfig, environ: Mapping[str, str]) -> "Endpoint":
+        """Read `base_url` and `api_key_env`, or raise `ConfigError`."""
+        return cls(_address(config.base_url), _key(config.api_key_env, environ))
+
+    @property
+    def is_local(self) -> bool:
+        """Whether the server runs on this machine."""
+        host = urlsplit(self.address).hostname or ""
+        if host == "localhost" or host.endswith(".localhost"):
+            return True
+        try:
+            address = ipaddress.ip_address(host)
+        except ValueError:
+            return False
+        return address.is_loopback or address.is_unspecified
+
+    def http(self, deadline: Deadline) -> HttpOptions:
+        """Return how to speak to it once, until `deadline`.
+
+        Proxies from the environment serve remote servers only. A redirect is not followed: it
+        would turn a POST into a GET, and carry a prompt to a host nobody configured. Connections
+        are not kept: a new one costs nothing beside a reply.
+        """
+        import httpx  # noqa: PLC0415  # 170 ms, for those who really ask a model
+
+        def prepare(request: httpx.Request) -> None:
+            request.extensions["trace"] = deadline.watch
+            request.headers.pop("authorization", None)  # ollama sends OLLAMA_API_KEY to any host
+            if self.key:
+                request.headers["authorization"] = f"Bearer {self.key}"
+
+        return {
+            "headers": {"connection": "close"},
+            "timeout": httpx.Timeout(deadline.left, connect=min(CONNECT_S, deadline.left)),
+            "trust_env": not self.is_local,
+            "verify": _trusted_roots(),
+            "follow_redirects": False,
+            "event_hooks": {"request": [prepare]},
+        }
+
+
+def _address(base_url: str) -> str:
+    """Spell out the port, as `http://localhost` means 80 and not Ollama's 11434."""
+    try:
+        split = urlsplit(base_url)
+        port = split.port or (443 if split.scheme == "https" else 80)
+    except ValueError as error:
+        raise ConfigError(f"llm.base_url = {base_url!r} is not an address: {error}") from error
+    if not split.hostname:
+        raise ConfigError(f"llm.base_url = {base_url!r} names no host")
+    host = f"[{split.hostname}]" if ":" in split.hostname else split.hostname
+    return f"{split.scheme}://{host}:{port}{split.path.rstrip('/')}"
+
+
+def _key(name: str, environ: Mapping[str, str]) -> str:
+    if not name:
+        return ""
+    key = environ.get(name, "").strip()
+    if not key:
+        raise ConfigError(f"llm.api_key_env names {name!r}, which is not set or empty")
+    if not (key.isascii() and key.isprintable()):
+        raise ConfigError(
+            f"the key in {name!r} (llm.api_key_env) has characters no header may hold"
+        )
+    return key
+
+
+@cache
+def _trusted_roots() -> ssl.SSLContext:
+    """Return httpx's own choice of certificates, made once: it costs 40 ms each time."""
+    import httpx  # noqa: PLC0415  # as above
+
+    return httpx.create_ssl_context()

@@ -1,0 +1,79 @@
+"""Whether an Ollama server can do what the configuration asks of it."""
+
+import os
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+
+from chart_binder.chat.deadline import Deadline
+from chart_binder.chat.endpoint import Endpoint
+from chart_binder.chat.ollama_says import Card, Server, spellings
+from chart_binder.config import LLMConfig
+from chart_binder.errors import ConfigError
+from chart_binder.react.conversation import ChatError
+
+PATIENCE_S = 10.0  # none of the questions makes the server load a model
+
+
+@dataclass(frozen=True, slots=True)
+class Health:
+    """What was found; each problem is a sentence that ends in what to do about it.
+
+    `context_length` is the context in tokens the model was trained for, if its server tells.
+    """
+
+    address: str
+    model_id: str
+    version: str | None = None
+    models: tuple[str, ...] = ()
+    context_length: int | None = None
+    problems: tuple[str, ...] = ()
+
+    @property
+    def is_well(self) -> bool:
+        """Whether the model can be asked as things are."""
+        return not self.problems
+
+
+def check(config: LLMConfig, environ: Mapping[str, str] = os.environ) -> Health:
+    """Ask the server for its version, its models and the configured one; never raises for it."""
+    try:
+        endpoint = Endpoint.of(config, environ)
+    except ConfigError as error:
+        return Health(config.base_url, config.model_id, problems=(str(error),))
+    with Deadline(min(PATIENCE_S, config.timeout_s)) as deadline:
+        return _examine(Server(endpoint, config.model_id, deadline), config)
+
+
+def _examine(server: Server, config: LLMConfig) -> Health:
+    health = Health(server.endpoint.address, config.model_id)
+    try:
+        health = replace(health, version=server.version())
+        health = replace(health, models=server.models())
+        card = server.card()
+    except ChatError as error:
+        return replace(health, problems=(_with_choice(str(error), health),))
+    problems = tuple(_misfits(card, config))
+    return replace(health, context_length=card.context_length, problems=problems)
+
+
+def _with_choice(problem: str, health: Health) -> str:
+    if not health.models or spellings(health.model_id) & set(health.models):
+        return problem
+    return f"{problem} (or set llm.model_id to one it has: {', '.join(health.models)})"
+
+
+def _misfits(card: Card, config: LLMConfig) -> Iterator[str]:
+    model = config.model_id
+    if card.capabilities and "completion" not in card.capabilities:
+        can = ", ".join(card.capabilities)
+        yield f"model {model!r} cannot chat, only: {can}; set llm.model_id to one that can"
+    if card.context_length is not None and config.num_ctx > card.context_length:
+        yield (
+            f"llm.num_ctx = {config.num_ctx} is more than the {card.context_length} tokens "
+            f"model {model!r} was made for: lower it to {card.context_length}"
+        )
+    if config.max_tokens >= config.num_ctx:
+        yield (
+            f"llm.max_tokens = {config.max_tokens} leaves no room for a prompt in "
+            f"llm.num_ctx = {config.num_ctx}: lower the one or raise the other"
+        )

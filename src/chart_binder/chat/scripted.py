@@ -1,0 +1,31 @@
+"""A model that says what it was told to say, in order."""
+
+from collections.abc import Iterable, Sequence
+
+from chart_binder.react.conversation import ChatError, Message, Reply
+
+
+class Scripted:
+    """Plays `replies` one by one, each as it is given.
+
+    They are not cut at a stop string, so that a script can hold what a disobedient model writes.
+    `asked` holds the conversations it was asked to continue, in order.
+    """
+
+    def __init__(self, replies: Iterable[str | Reply], model_id: str = "scripted") -> None:
+        self._replies = tuple(Reply(each) if isinstance(each, str) else each for each in replies)
+        self._model_id = model_id
+        self.asked: list[tuple[Message, ...]] = []
+
+    @property
+    def model_id(self) -> str:
+        """The name the script goes by."""
+        return self._model_id
+
+    def reply(self, messages: Sequence[Message], *, stop: Sequence[str]) -> Reply:  # noqa: ARG002
+        """Return the next reply, or raise `ChatError` when all have been given."""
+        self.asked.append(tuple(messages))
+        if len(self.asked) > len(self._replies):
+            has = f"the script has {len(self._replies)} replies"
+            raise ChatError(f"{has} and the conversation asks for one more")
+        return self._replies[len(self.asked) - 1]

@@ -1,0 +1,294 @@
+"""A real server on loopback that speaks Ollama's wire format."""
+
+import json
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+from servers.http import Request, Response, StandIn
+
+Body: TypeAlias = dict[str, Any]
+Talker: TypeAlias = Callable[[list[Body]], "str | Said"]
+
+ALWAYS = 1_000_000
+CREATED = "2026-11-02T09:30:00.123456789Z"
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """A scripted reply with what the server tells beside it.
+
+    `prompt_tokens` replaces the server's own count, 0 leaves the count out, as old servers did on
+    a full cache hit.
+    """
+
+    content: str | None
+    thinking: str | None = None
+    prompt_tokens: int | None = None
+
+
+class OllamaStandIn(StandIn):
+    """`with OllamaStandIn(replies=["Thought: ..."]) as server: LLMConfig(base_url=server.url)`.
+
+    `replies` are given in order, or made by a function of the messages; when they run out the
+    server fails with 500. `stop`, `num_predict` and `num_ctx` are honoured, and a prompt that
+    overflows the window is cut in silence, as by the real server; `allotted` makes the window
+    smaller than was asked for. A token is three characters here. `fault` names a row of `FAULTS`
+    that the first `times` requests for `on` meet. `chats` holds the bodies of all chat requests.
+    """
+
+    def __init__(
+        self,
+        replies: Iterable[str | Said] | Talker = (),
+        *,
+        models: tuple[str, ...] = ("llama3.2:latest",),
+        context_length: int = 131_072,
+        allotted: int | None = None,
+        capabilities: tuple[str, ...] = ("completion", "tools"),
+        version: str = "0.33.1",
+        fault: str | None = None,
+        times: int = ALWAYS,
+        on: tuple[str, ...] = ("/api/chat",),
+    ) -> None:
+        super().__init__(self._answer)
+        self._replies = replies if callable(replies) else _in_order(replies)
+        self._models = models
+        self._context_length = context_length
+        self._allotted = allotted
+        self._capabilities = capabilities
+        self._version = version
+        self._fault, self._times, self._on = fault, times, on
+        self._running: dict[str, int] = {}
+
+    @property
+    def chats(self) -> list[Body]:
+        """What was asked of `/api/chat`, in order."""
+        return [json.loads(each.body) for each in self.requests if each.path == "/api/chat"]
+
+    def _answer(self, request: Request) -> Response:
+        if self._fault is not None and request.path in self._on and self._times > 0:
+            self._times -= 1
+            return FAULTS[self._fault](self, request)
+        row = ROUTES.get((request.method, request.path))
+        return row(self, request) if row else Response("404 page not found", 404, "text/plain")
+
+    def chat(self, request: Request) -> Response:
+        """`POST /api/chat`."""
+        body = json.loads(request.body)
+        if body["model"] not in self._known():
+            return absent(self, request)
+        if not body.get("messages"):
+            return _json({**_head(body), "message": _message(""), **_end("load")})
+        try:
+            said = self._replies(body["messages"])
+        except LookupError:
+            return _error(500, "the stand-in has no more replies")
+        parts = list(self._parts(body, Said(said) if isinstance(said, str) else said))
+        if body.get("stream", True):
+            return _ndjson(parts)
+        return _json(_joined(parts))
+
+    def _parts(self, body: Body, said: Said) -> Iterator[Body]:
+        options = body.get("options", {})
+        text, reason = _cut(said.content or "", options)
+        for thought in re.findall(r"(?s).{1,3}", said.thinking or ""):
+            yield {**_head(body), "message": _message("", thought), "done": False}
+        for piece in re.findall(r"(?s).{1,3}", text):
+            yield {**_head(body), "message": _message(piece), "done": False}
+        window = min(options.get("num_ctx", 4_096), self._allotted or ALWAYS, self._context_length)
+        self._running[body["model"]] = window
+        tokens = _prompt_tokens(body["messages"], window)
+        tokens = tokens if said.prompt_tokens is None else said.prompt_tokens
+        counts = {"prompt_eval_count": tokens} if tokens else {}
+        spent = max(1, -(-len(text) // 3))
+        yield {
+            **_head(body),
+            "message": _message(""),
+            **_end(reason),
+            **counts,
+            "eval_count": spent,
+        }
+
+    def show(self, request: Request) -> Response:
+        """`POST /api/show`."""
+        body = json.loads(request.body)
+        if body["model"] not in self._known():
+            return absent(self, request)
+        info = {"general.architecture": "llama", "llama.context_length": self._context_length}
+        details = {"family": "llama", "parameter_size": "3.2B", "quantization_level": "Q4_K_M"}
+        return _json(
+            {
+                "template": "{{ .Prompt }}",
+                "details": details,
+                "model_info": info,
+                "capabilities": list(self._capabilities),
+            }
+        )
+
+    def tags(self, _: Request) -> Response:
+        """`GET /api/tags`."""
+        return _json({"models": [{"name": name, "model": name} for name in self._models]})
+
+    def ps(self, _: Request) -> Response:
+        """`GET /api/ps`."""
+        return _json(
+            {
+                "models": [
+                    {"name": self._known()[name], "context_length": window}
+                    for name, window in self._running.items()
+                ]
+            }
+        )
+
+    def tell_version(self, _: Request) -> Response:
+        """`GET /api/version`."""
+        return _json({"version": self._version})
+
+    def _known(self) -> dict[str, str]:
+        return {name: name for name in self._models} | {
+            name.removesuffix(":latest"): name for name in self._models
+        }
+
+
+ROUTES: Mapping[tuple[str, str], Callable[[OllamaStandIn, Request], Response]] = {
+    ("POST", "/api/chat"): OllamaStandIn.chat,
+    ("POST", "/api/show"): OllamaStandIn.show,
+    ("GET", "/api/tags"): OllamaStandIn.tags,
+    ("GET", "/api/ps"): OllamaStandIn.ps,
+    ("GET", "/api/version"): OllamaStandIn.tell_version,
+}
+
+
+def absent(_: OllamaStandIn, request: Request) -> Response:
+    """A model that was never pulled."""
+    return _error(404, f"model '{json.loads(request.body)['model']}' not found")
+
+
+def _in_order(replies: Iterable[str | Said]) -> Talker:
+    left = list(replies)
+    return lambda _: left.pop(0)
+
+
+def _cut(text: str, options: Body) -> tuple[str, str]:
+    """Return what is left of a reply, and why it ends."""
+    most = 3 * options.get("num_predict", ALWAYS)
+    ends = [at for at in map(text.find, options.get("stop") or ()) if at >= 0]
+    stopped = text[: min(ends, default=len(text))]
+    return (stopped, "stop") if len(stopped) <= most else (stopped[:most], "length")
+
+
+def _prompt_tokens(messages: list[Body], window: int) -> int:
+    tokens = sum(len(message.get("content", "")) // 3 + 4 for message in messages)
+    return tokens if tokens <= window else window // 2 + 2
+
+
+def _head(body: Body) -> Body:
+    return {"model": body["model"], "created_at": CREATED}
+
+
+def _message(content: str | None, thinking: str | None = None) -> Body:
+    message: Body = {"role": "assistant", "content": content}
+    return message if thinking is None else {**message, "thinking": thinking}
+
+
+def _end(reason: str) -> Body:
+    return {
+        "done": True,
+        "done_reason": reason,
+        "total_duration": 4_883_583,
+        "load_duration": 1_334,
+    }
+
+
+def _joined(parts: list[Body]) -> Body:
+    content = "".join(part["message"]["content"] for part in parts)
+    thinking = "".join(part["message"].get("thinking", "") for part in parts)
+    return {**parts[-1], "message": _message(content, thinking or None)}
+
+
+def _json(value: object, status: int = 200) -> Response:
+    return Response(json.dumps(value), status, "application/json; charset=utf-8")
+
+
+def _error(status: int, words: str) -> Response:
+    return _json({"error": words}, status)
+
+
+def _ndjson(parts: Iterable[object], drip: tuple[int, float] | None = None) -> Response:
+    lines = [json.dumps(part).encode() + b"\n" for part in parts]
+    return Response(lines, 200, "application/x-ndjson", drip=drip)
+
+
+def _some(*last: object) -> list[object]:
+    """Return the beginning of a stream, and how it goes on."""
+    head = {"model": "llama3.2", "created_at": CREATED}
+    begun = [{**head, "message": _message(word), "done": False} for word in ("Thought", ": ")]
+    return [*begun, *last]
+
+
+def _whole(content: str | None) -> list[object]:
+    return [{"model": "llama3.2", "message": _message(content), **_end("stop")}]
+
+
+def _dropped(_: OllamaStandIn, __: Request) -> Response:
+    lines = b"".join(json.dumps(part).encode() + b"\n" for part in _some())
+    head = b"HTTP/1.1 200 OK\r\nContent-Type: application/x-ndjson\r\n"
+    chunk = b"Transfer-Encoding: chunked\r\n\r\n%x\r\n%s\r\n" % (len(lines), lines)
+    return Response(raw=head + chunk)
+
+
+def _falls_silent(server: OllamaStandIn, _: Request) -> Response:
+    def lines() -> Iterator[bytes]:
+        yield json.dumps(_some()[0]).encode() + b"\n"
+        server.closing.wait(60)
+
+    return Response(lines(), 200, "application/x-ndjson")
+
+
+def _always(response: Response) -> Callable[[OllamaStandIn, Request], Response]:
+    return lambda _server, _request: response
+
+
+HTML = "<!doctype html><title>Router</title><h1>Please log in</h1>"
+
+FAULTS: Mapping[str, Callable[[OllamaStandIn, Request], Response]] = {
+    "absent": absent,
+    "absent, old wording": _always(_error(404, 'model "llama3.2" not found, try pulling it first')),
+    "400": _always(_error(400, '"llama3.2" does not support chat')),
+    "401": _always(_error(401, "unauthorized")),
+    "404 page": _always(Response(HTML, 404)),
+    "500": _always(_error(500, "model requires more system memory (9.2 GiB) than is available")),
+    "502 page": _always(Response("<html>Bad Gateway</html>", 502)),
+    "503": _always(_error(503, "server busy, please try again. maximum pending requests exceeded")),
+    "500 list": _always(_json(["no"], 500)),
+    "garbage": _always(Response(b"\x00\xff\xfe\x8b garbage \n\n", 200, "application/x-ndjson")),
+    "html": _always(Response(HTML)),
+    "empty body": _always(Response(b"", 200, "application/x-ndjson")),
+    "list": _always(_ndjson([["no"]])),
+    "number": _always(_ndjson([7])),
+    "message is text": _always(_ndjson([{"message": "hello", "done": True}])),
+    "no message": _always(_ndjson([{"response": "hello", "done": True}])),
+    "deep": _always(Response(b"[" * 200_000, 200, "application/x-ndjson")),
+    "bad gzip": _always(Response(b"not gzip", headers=(("Content-Encoding", "gzip"),))),
+    "error in mid-stream": _always(
+        _ndjson(_some({"error": "llama runner process has terminated"}))
+    ),
+    "error object in mid-stream": _always(_ndjson(_some({"error": {"message": "no"}}))),
+    "garbage in mid-stream": _always(_ndjson(_some("what?"))),
+    "ends without done": _always(_ndjson(_some())),
+    "dropped": _dropped,
+    "hangs up": _always(Response(raw=b"")),
+    "null content": _always(_ndjson(_whole(None))),
+    "empty content": _always(_ndjson(_whole(""))),
+    "blank content": _always(_ndjson(_whole(" \n"))),
+    "redirect loop": lambda _, request: Response(status=307, headers=(("Location", request.path),)),
+    "slow": _always(Response(delay_s=60)),
+    "falls silent": _falls_silent,
+    "drips": lambda server, request: Response(
+        _ndjson(_some() * 500).body, 200, "application/x-ndjson", drip=(4, 0.02)
+    ),
+    "drips headers": _always(
+        Response(raw=b"HTTP/1.1 200 OK\r\nX: " + b"x" * 5_000, drip=(1, 0.02))
+    ),
+}
