@@ -1,0 +1,261 @@
+import errno
+import os
+import shutil
+import subprocess
+import sys
+from dataclasses import replace
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import pytest
+from mutagen.flac import FLAC
+
+from audio.tagging import CONTAINERS, FIELDS, Container, Field
+from audio.unprivileged import unprivileged
+from chart_binder.audio.reading import read_tags
+from chart_binder.domain.track import TrackTags
+from chart_binder.errors import AudioError
+
+BY_NAME = {container.name: container for container in CONTAINERS}
+
+FREDDIE = "0383dadf-2a4e-4d10-a46a-e9e041da8eb3"
+DAVID = "5441c29d-3602-4898-b1a1-b77fa23b8e50"
+
+
+def named(item: Container | Field) -> str:
+    return item.name if isinstance(item, Container) else item.attribute
+
+
+@pytest.mark.parametrize("field", FIELDS, ids=named)
+@pytest.mark.parametrize("container", CONTAINERS, ids=named)
+def test_each_container_gives_each_field(
+    tmp_path: Path, container: Container, field: Field
+) -> None:
+    path = container.tagged(tmp_path, [(container.key(field), field.written)])
+    tags = replace(read_tags(path), duration_ms=None)
+    assert tags == replace(TrackTags(), **{field.attribute: field.read})
+
+
+@pytest.mark.parametrize("container", CONTAINERS, ids=named)
+def test_all_fields_stand_side_by_side_with_the_duration(
+    tmp_path: Path, container: Container
+) -> None:
+    tags = read_tags(container.fully_tagged(tmp_path))
+    assert {field.attribute: getattr(tags, field.attribute) for field in FIELDS} == {
+        field.attribute: field.read for field in FIELDS
+    }
+    # Encoders put up to a tenth of a second of silence around the tone of 300 ms.
+    assert tags.duration_ms is not None
+    assert 300 <= tags.duration_ms <= 400
+
+
+@pytest.mark.parametrize("container", CONTAINERS, ids=named)
+def test_a_file_without_tags_has_a_duration_and_nothing_else(
+    tmp_path: Path, container: Container
+) -> None:
+    path = container.copy(tmp_path)
+    before = path.read_bytes()
+    tags = read_tags(path)
+    assert tags == TrackTags(duration_ms=tags.duration_ms)
+    assert tags.duration_ms
+    assert path.read_bytes() == before
+
+
+BOTH_CODES = TrackTags(isrcs=("USGF19942501", "GBUM71029604"))
+
+# What beets and other taggers write where it differs from Picard, and what people type.
+OTHER_SPELLINGS = [
+    ("flac", "ALBUM ARTIST", ["Queen"], TrackTags(album_artist="Queen")),
+    ("flac", "ALBUM_ARTIST", ["Queen"], TrackTags(album_artist="Queen")),
+    ("flac", "title", ["Innuendo"], TrackTags(title="Innuendo")),
+    ("flac", "YEAR", ["1974"], TrackTags(date="1974")),
+    ("flac", "DATE", ["", "1974-10"], TrackTags(date="1974-10")),
+    ("ape", "DATE", ["1974-10-11"], TrackTags(date="1974-10-11")),
+    ("wavpack", "ALBUMARTIST", ["Queen"], TrackTags(album_artist="Queen")),
+    ("mp3-2.3", "TDRC", ["1974"], TrackTags(date="1974")),
+    ("mp3-2.4", "TDRC", ["1974-10"], TrackTags(date="1974-10")),
+    ("mp3-2.4", "TXXX:MUSICBRAINZ ALBUM ID", [FREDDIE], TrackTags(release_mbid=FREDDIE)),
+    # Several values.
+    ("mp3-2.4", "TPE1", ["Queen", "David Bowie"], TrackTags(artist="Queen; David Bowie")),
+    ("flac", "ARTIST", ["Queen", "David Bowie", "Queen"], TrackTags(artist="Queen; David Bowie")),
+    ("aac", "\xa9ART", ["Queen", "David Bowie"], TrackTags(artist="Queen; David Bowie")),
+    ("wma", "Author", ["Queen", "David Bowie"], TrackTags(artist="Queen; David Bowie")),
+    ("ape", "Artist", ["Queen", "David Bowie"], TrackTags(artist="Queen; David Bowie")),
+    ("mp3-2.3", "TPE1", ["AC/DC"], TrackTags(artist="AC/DC")),
+    ("mp3-2.4", "TXXX:MusicBrainz Artist Id", [FREDDIE, DAVID], TrackTags(artist_mbid=FREDDIE)),
+    ("mp3-2.3", "TXXX:MusicBrainz Artist Id", [FREDDIE, DAVID], TrackTags(artist_mbid=FREDDIE)),
+    ("flac", "MUSICBRAINZ_ARTISTID", ["", DAVID, FREDDIE], TrackTags(artist_mbid=DAVID)),
+    ("flac", "MUSICBRAINZ_TRACKID", [f"{DAVID};{FREDDIE}"], TrackTags(recording_mbid=DAVID)),
+    # Blanks.
+    ("flac", "TITLE", ["  \t"], TrackTags()),
+    ("flac", "TITLE", ["  Innuendo\0\n"], TrackTags(title="Innuendo")),
+    ("mp3-2.4", "TIT2", [""], TrackTags()),
+    ("mp3-2.4", "UFID:http://musicbrainz.org", [""], TrackTags()),
+    # No MusicBrainz recording id.
+    ("flac", "MUSICBRAINZ_TRACKID", ["12345"], TrackTags()),
+    ("flac", "MUSICBRAINZ_TRACKID", [FREDDIE[:-1]], TrackTags()),
+    ("flac", "MUSICBRAINZ_TRACKID", [FREDDIE.replace("-", "")], TrackTags()),
+    ("flac", "MUSICBRAINZ_RELEASETRACKID", [FREDDIE], TrackTags()),
+    ("mp3-2.4", "UFID:http://www.id3.org/dummy/ufid.html", [FREDDIE], TrackTags()),
+    # ISRCs.
+    ("flac", "ISRC", ["us-gf1-99-42501"], TrackTags(isrcs=("USGF19942501",))),
+    ("flac", "ISRC", ["US GF1 99 42501"], TrackTags(isrcs=("USGF19942501",))),
+    ("flac", "ISRC", ["ISRC: USGF19942501, gbum71029604"], BOTH_CODES),
+    ("flac", "ISRC", ["USGF19942501 GBUM71029604"], BOTH_CODES),
+    ("flac", "ISRC", ["USGF19942501", "USGF19942501"], TrackTags(isrcs=("USGF19942501",))),
+    ("flac", "ISRC", ["unknown", "USGF199425017", "1SGF19942501"], TrackTags()),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("container", "key", "written", "read"), OTHER_SPELLINGS)
+def test_other_spellings_of_a_field(
+    tmp_path: Path, container: str, key: str, written: list[str], read: TrackTags
+) -> None:
+    tags = read_tags(BY_NAME[container].tagged(tmp_path, [(key, written)]))
+    assert replace(tags, duration_ms=None) == read
+
+
+def test_an_id_that_is_no_uuid_is_noted_in_the_log(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level("INFO")
+    path = BY_NAME["flac"].tagged(tmp_path, [("MUSICBRAINZ_TRACKID", ["12345"])])
+    read_tags(path)
+    assert caplog.messages == [f"'{path}': recording id '12345' is no UUID, taken as absent"]
+
+
+def test_a_duration_that_no_recording_has_is_absent(tmp_path: Path) -> None:
+    path = BY_NAME["flac"].copy(tmp_path)
+    damaged = bytearray(path.read_bytes())
+    damaged[21] |= 0x0F  # the top of the number of samples, 36 bits wide
+    path.write_bytes(damaged)
+    assert FLAC(path).info.length > 4_000_000
+    assert read_tags(path).duration_ms is None
+
+
+def test_a_name_that_is_not_utf_8_is_read_as_any_other(tmp_path: Path) -> None:
+    path = Path(os.fsdecode(os.fsencode(tmp_path) + b"/caf\xe9.flac"))
+    shutil.copy(BY_NAME["flac"].copy(tmp_path), path)
+    assert read_tags(path).duration_ms == 300
+    path.write_bytes(b"")
+    with pytest.raises(AudioError, match=r"caf\\udce9\.flac' is empty"):
+        read_tags(path)
+
+
+# No notes at all: a kind of file that mutagen knows, mediafile does not.
+MIDI = bytes.fromhex("4d546864 00000006 0000 0001 0060 4d54726b 00000004 00ff2f00")
+
+NOT_AUDIO = [
+    ("notes.txt", b"Remember the milk.\n" * 50, "is not audio that can be read"),
+    ("cover.jpg", b"\xff\xd8\xff\xe0\0\x10JFIF\0" + bytes(500), "is not audio that can be read"),
+    ("song.mid", MIDI, r"'SMF' is not supported\); readable are MP3, .*FLAC"),
+    ("empty.mp3", b"", r"is empty \(0 bytes\)"),
+    ("notes.mp3", b"Remember the milk.\n" * 50, "is damaged, cut short or not what"),
+    ("zeros.flac", bytes(4_000), "is damaged, cut short or not what"),
+    ("noise.m4a", bytes(range(256)) * 9, "is not audio that can be read"),
+]
+
+
+@pytest.mark.parametrize(("name", "content", "problem"), NOT_AUDIO)
+def test_what_is_not_audio_is_named_as_such(
+    tmp_path: Path, name: str, content: bytes, problem: str
+) -> None:
+    path = tmp_path / name
+    path.write_bytes(content)
+    with pytest.raises(AudioError, match=problem) as caught:
+        read_tags(path)
+    assert str(caught.value).startswith(f"'{path}' ")
+
+
+# How much is left: inside the headers. What is cut behind them stays unseen, as in a player.
+CUT = {
+    "mp3-2.4": 100, "flac": 40, "ogg": 1_000, "opus": 100, "aac": 900, "alac": 3_000,
+    "wma": 100, "ape": 60, "wavpack": 20, "aiff": 30, "wav": 30,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("container", "size"), CUT.items())
+def test_a_truncated_file_is_an_audio_error(tmp_path: Path, container: str, size: int) -> None:
+    path = BY_NAME[container].copy(tmp_path)
+    path.write_bytes(path.read_bytes()[:size])
+    with pytest.raises(AudioError, match=r"is damaged, cut short or not what its name says: .+"):
+        read_tags(path)
+
+
+def test_an_ape_item_marked_binary_is_an_audio_error(tmp_path: Path) -> None:
+    audio = BY_NAME["ape"]
+    path = audio.tagged(tmp_path, [("Title", ["Innuendo"])])
+    content = path.read_bytes()
+    at = content.index(b"Title\0")
+    path.write_bytes(content[: at - 4] + b"\x02" + content[at - 3 :])  # kind 1 of the item's flags
+    with pytest.raises(AudioError, match="a tag cannot be understood"):
+        read_tags(path)
+
+
+def test_what_is_absent_is_not_called_damaged(tmp_path: Path) -> None:
+    with pytest.raises(AudioError, match=r"gone\.mp3' does not exist$"):
+        read_tags(tmp_path / "gone.mp3")
+
+
+def test_a_path_through_a_file_does_not_exist(tmp_path: Path) -> None:
+    path = BY_NAME["flac"].copy(tmp_path)
+    with pytest.raises(AudioError, match="does not exist: a part of its path is a file"):
+        read_tags(path / "song.mp3")
+
+
+def test_a_folder_is_no_file(tmp_path: Path) -> None:
+    with pytest.raises(AudioError, match="is a folder, not an audio file"):
+        read_tags(tmp_path)
+
+
+def test_a_pipe_is_refused_without_waiting_for_a_writer(tmp_path: Path) -> None:
+    pipe = tmp_path / "song.mp3"
+    os.mkfifo(pipe)
+    with pytest.raises(AudioError, match="is a device or a pipe"):
+        read_tags(pipe)
+
+
+def test_a_link_to_itself_says_what_the_system_says(tmp_path: Path) -> None:
+    link = tmp_path / "song.mp3"
+    link.symlink_to(link)
+    with pytest.raises(AudioError, match=f"cannot be read: {os.strerror(errno.ELOOP)}"):
+        read_tags(link)
+
+
+def test_a_path_no_system_can_have_is_an_audio_error() -> None:
+    with pytest.raises(AudioError, match=r"'a\\x00b\.mp3' cannot be read: embedded null byte"):
+        read_tags(Path("a\0b.mp3"))
+
+
+def test_a_file_that_may_not_be_read_is_an_audio_error() -> None:
+    with TemporaryDirectory() as name:  # pytest's own folders are closed to others at the top
+        folder = Path(name)
+        folder.chmod(0o755)
+        path = BY_NAME["flac"].copy(folder)
+        path.chmod(0)
+        problem = r"flac' may not be read: permission denied$"
+        with unprivileged(), pytest.raises(AudioError, match=problem):
+            read_tags(path)
+
+
+def test_nothing_is_printed_about_a_file_that_breaks_mutagen(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    path = BY_NAME["wma"].tagged(tmp_path, [("WM/AlbumTitle", ["Innuendo"])])
+    content = bytearray(path.read_bytes())
+    name = "WM/AlbumTitle\0".encode("utf-16-le")
+    content[content.index(name) + len(name)] = (
+        0xFF  # the type of the attribute: mutagen lets a KeyError through
+    )
+    path.write_bytes(content)
+    with pytest.raises(AudioError, match="KeyError: 255"):
+        read_tags(path)
+    assert capfd.readouterr() == ("", "")
+
+
+def test_importing_the_room_warns_of_nothing() -> None:
+    command = "import chart_binder.audio.reading, chart_binder.audio.walking"
+    run = subprocess.run(
+        [sys.executable, "-W", "error", "-c", command], capture_output=True, check=False
+    )
+    assert (run.returncode, run.stdout, run.stderr) == (0, b"", b"")

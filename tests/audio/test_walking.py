@@ -1,0 +1,164 @@
+import os
+import subprocess
+import sys
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from audio.unprivileged import unprivileged
+from chart_binder.audio.walking import Found, Unreadable, audio_files
+
+
+def make(folder: Path, *names: str) -> None:
+    for name in names:
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(b"\0")
+
+
+def walked(*paths: Path, below: Path) -> list[str]:
+    """Return the files found, relative to `below`, and the reasons for those that were not."""
+    return [
+        str(item.path.relative_to(below)) if isinstance(item, Found) else str(item.problem)
+        for item in audio_files(paths)
+    ]
+
+
+def test_folders_are_walked_to_any_depth_in_the_order_of_names(tmp_path: Path) -> None:
+    make(tmp_path, "b/2.flac", "b/1.MP3", "b/a/9.ogg", "a.m4a", "c.opus")
+    assert walked(tmp_path, below=tmp_path) == [
+        "a.m4a",
+        "b/1.MP3",
+        "b/2.flac",
+        "b/a/9.ogg",
+        "c.opus",
+    ]
+
+
+def test_hidden_names_and_what_is_not_audio_are_passed_over(tmp_path: Path) -> None:
+    make(tmp_path, ".trash/1.mp3", "._1.mp3", "cover.jpg", "mp3", "1.mp3.part", "1.mp3", "1.cue")
+    assert walked(tmp_path, below=tmp_path) == ["1.mp3"]
+
+
+def test_a_named_file_counts_whatever_its_name(tmp_path: Path) -> None:
+    make(tmp_path, ".hidden", "cover.jpg")
+    paths = (tmp_path / "cover.jpg", tmp_path / ".hidden")
+    assert walked(*paths, below=tmp_path) == ["cover.jpg", ".hidden"]
+
+
+def test_a_named_folder_counts_though_hidden(tmp_path: Path) -> None:
+    make(tmp_path, ".music/1.mp3")
+    assert walked(tmp_path / ".music", below=tmp_path) == [".music/1.mp3"]
+
+
+def test_a_path_that_leads_nowhere_does_not_end_the_walk(tmp_path: Path) -> None:
+    make(tmp_path, "1.mp3", "2.mp3")
+    gone = tmp_path / "gone"
+    items = list(audio_files([tmp_path / "1.mp3", gone, Path("a\0b"), tmp_path / "2.mp3"]))
+    assert [type(item) for item in items] == [Found, Unreadable, Unreadable, Found]
+    assert str(items[1].problem if isinstance(items[1], Unreadable) else "") == (
+        f"'{gone}' does not exist"
+    )
+
+
+def test_a_folder_without_audio_is_named(tmp_path: Path) -> None:
+    make(tmp_path, "scans/cover.jpg", "deep/er/.hidden.mp3")
+    reason = f"'{tmp_path}' is a folder without any audio files"
+    assert walked(tmp_path, below=tmp_path) == [reason]
+
+
+def test_a_folder_that_links_to_its_parent_ends(tmp_path: Path) -> None:
+    make(tmp_path, "album/1.mp3")
+    (tmp_path / "album" / "up").symlink_to(tmp_path)
+    assert walked(tmp_path, below=tmp_path) == ["album/1.mp3"]
+
+
+def test_folders_that_link_to_each_other_are_entered_once(tmp_path: Path) -> None:
+    names = [f"folder{number}" for number in range(12)]
+    make(tmp_path, *(f"{name}/song.mp3" for name in names))
+    for name in names:
+        for other in names:
+            (tmp_path / name / other).symlink_to(tmp_path / other)
+    assert len(walked(tmp_path, below=tmp_path)) == len(names)
+
+
+def test_a_linked_folder_and_a_linked_file_are_followed(tmp_path: Path) -> None:
+    make(tmp_path, "disk/album/1.mp3", "disk/2.mp3")
+    library = tmp_path / "library"
+    library.mkdir()
+    (library / "album").symlink_to(tmp_path / "disk" / "album")
+    (library / "b.mp3").symlink_to(tmp_path / "disk" / "2.mp3")
+    assert walked(library, below=library) == ["album/1.mp3", "b.mp3"]
+
+
+def test_a_link_that_leads_nowhere_is_left_to_the_reader(tmp_path: Path) -> None:
+    (tmp_path / "1.mp3").symlink_to(tmp_path / "gone")
+    (tmp_path / "2.mp3").symlink_to(tmp_path / "2.mp3")
+    (tmp_path / "cover").symlink_to(tmp_path / "gone")
+    assert walked(tmp_path, below=tmp_path) == ["1.mp3", "2.mp3"]
+
+
+def test_names_that_are_not_utf_8_keep_their_bytes(tmp_path: Path) -> None:
+    name = b"caf\xe9.flac"
+    Path(os.fsdecode(os.fsencode(tmp_path) + b"/" + name)).touch()
+    (found,) = audio_files([tmp_path])
+    assert os.fsencode(found.path.name) == name
+
+
+def test_a_folder_deeper_than_python_recurses_is_walked(tmp_path: Path) -> None:
+    folder = str(tmp_path)
+    for _ in range(sys.getrecursionlimit() + 20):
+        folder += "/d"
+        os.mkdir(folder)  # noqa: PTH102  # pathlib makes parents by recursion
+    make(Path(folder), "1.mp3")
+    try:
+        assert [item.path.name for item in audio_files([tmp_path])] == ["1.mp3"]
+    finally:  # pytest removes by recursion too
+        os.unlink(f"{folder}/1.mp3")  # noqa: PTH108
+        while folder != str(tmp_path):
+            os.rmdir(folder)  # noqa: PTH106
+            folder = folder.removesuffix("/d")
+
+
+def test_a_folder_is_listed_only_when_its_turn_comes(tmp_path: Path) -> None:
+    make(tmp_path, "a/1.mp3", "b/2.mp3", "c/3.mp3")
+    items = audio_files([tmp_path])
+    assert next(items).path.name == "1.mp3"
+    make(tmp_path, "c/4.mp3")
+    assert [item.path.name for item in items] == ["2.mp3", "3.mp3", "4.mp3"]
+
+
+def test_a_folder_that_vanishes_on_the_way_is_one_problem_among_files(tmp_path: Path) -> None:
+    make(tmp_path, "a/1.mp3", "b/2.mp3", "c/3.mp3")
+    items = audio_files([tmp_path])
+    next(items)
+    (tmp_path / "b" / "2.mp3").unlink()
+    (tmp_path / "b").rmdir()
+    gone, last = items
+    assert isinstance(gone, Unreadable)
+    assert str(gone.problem) == f"'{tmp_path / 'b'}' does not exist"
+    assert last == Found(tmp_path / "c" / "3.mp3")
+
+
+def test_a_folder_that_may_not_be_listed_is_one_problem() -> None:
+    with TemporaryDirectory() as name:  # pytest's own folders are closed to others at the top
+        folder = Path(name)
+        make(folder, "a/1.mp3", "b/2.mp3")
+        folder.chmod(0o755)
+        (folder / "a").chmod(0)
+        try:
+            with unprivileged():
+                problem, found = audio_files([folder])
+        finally:
+            (folder / "a").chmod(0o700)
+    assert isinstance(problem, Unreadable)
+    assert str(problem.problem) == f"'{folder / 'a'}' may not be read: permission denied"
+    assert found == Found(folder / "b" / "2.mp3")
+
+
+def test_walking_loads_no_tag_library() -> None:
+    code = (
+        "import sys, chart_binder.audio.walking\n"
+        "print(sorted({'mediafile', 'mutagen', 'pydantic'} & set(sys.modules)))"
+    )
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, check=True)
+    assert run.stdout == b"[]\n"
