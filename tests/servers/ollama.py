@@ -47,6 +47,7 @@ class OllamaStandIn(StandIn):
         allotted: int | None = None,
         capabilities: tuple[str, ...] = ("completion", "tools"),
         version: str = "0.33.1",
+        obeys_stop: bool = True,
         fault: str | None = None,
         times: int = ALWAYS,
         on: tuple[str, ...] = ("/api/chat",),
@@ -58,6 +59,7 @@ class OllamaStandIn(StandIn):
         self._allotted = allotted
         self._capabilities = capabilities
         self._version = version
+        self._obeys_stop = obeys_stop
         self._fault, self._times, self._on = fault, times, on
         self._running: dict[str, int] = {}
 
@@ -91,8 +93,10 @@ class OllamaStandIn(StandIn):
 
     def _parts(self, body: Body, said: Said) -> Iterator[Body]:
         options = body.get("options", {})
-        text, reason = _cut(said.content or "", options)
-        for thought in re.findall(r"(?s).{1,3}", said.thinking or ""):
+        obeyed = options if self._obeys_stop else {**options, "stop": ()}
+        thoughts, _ = _cut(said.thinking or "", {**options, "stop": ()})
+        text, reason = _cut(said.content or "", obeyed, len(thoughts))
+        for thought in re.findall(r"(?s).{1,3}", thoughts):
             yield {**_head(body), "message": _message("", thought), "done": False}
         for piece in re.findall(r"(?s).{1,3}", text):
             yield {**_head(body), "message": _message(piece), "done": False}
@@ -170,12 +174,12 @@ def _in_order(replies: Iterable[str | Said]) -> Talker:
     return lambda _: left.pop(0)
 
 
-def _cut(text: str, options: Body) -> tuple[str, str]:
+def _cut(text: str, options: Body, spent: int = 0) -> tuple[str, str]:
     """Return what is left of a reply, and why it ends."""
-    most = 3 * options.get("num_predict", ALWAYS)
+    most = 3 * options.get("num_predict", ALWAYS) - spent
     ends = [at for at in map(text.find, options.get("stop") or ()) if at >= 0]
     stopped = text[: min(ends, default=len(text))]
-    return (stopped, "stop") if len(stopped) <= most else (stopped[:most], "length")
+    return (stopped, "stop") if len(stopped) < most else (stopped[:most], "length")
 
 
 def _prompt_tokens(messages: list[Body], window: int) -> int:

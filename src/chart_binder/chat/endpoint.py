@@ -1,7 +1,6 @@
 """How a model server is reached: its address, its key, its connection."""
 
 import ipaddress
-import ssl
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cache
@@ -13,6 +12,8 @@ from chart_binder.config import LLMConfig
 from chart_binder.errors import ConfigError
 
 if TYPE_CHECKING:
+    import ssl
+
     import httpx
 
 CONNECT_S = 5.0  # a host that is there answers the first packet long before
@@ -24,7 +25,7 @@ class HttpOptions(TypedDict):
     headers: dict[str, str]
     timeout: "httpx.Timeout"
     trust_env: bool
-    verify: ssl.SSLContext
+    verify: "ssl.SSLContext"
     follow_redirects: bool
     event_hooks: dict[str, list[Callable[["httpx.Request"], None]]]
 
@@ -105,7 +106,7 @@ def _key(name: str, environ: Mapping[str, str]) -> str:
 
 
 @cache
-def _trusted_roots() -> ssl.SSLContext:
+def _trusted_roots() -> "ssl.SSLContext":
     """Return httpx's own choice of certificates, made once: it costs 40 ms each time."""
     import httpx  # noqa: PLC0415  # as above
 

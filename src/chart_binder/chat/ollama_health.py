@@ -72,8 +72,3 @@ def _misfits(card: Card, config: LLMConfig) -> Iterator[str]:
             f"llm.num_ctx = {config.num_ctx} is more than the {card.context_length} tokens "
             f"model {model!r} was made for: lower it to {card.context_length}"
         )
-    if config.max_tokens >= config.num_ctx:
-        yield (
-            f"llm.max_tokens = {config.max_tokens} leaves no room for a prompt in "
-            f"llm.num_ctx = {config.num_ctx}: lower the one or raise the other"
-        )

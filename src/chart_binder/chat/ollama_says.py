@@ -30,7 +30,7 @@ class _Model(msgspec.Struct):
 
 
 class _Models(msgspec.Struct):
-    models: list[_Model] | None = None  # a server without any says null
+    models: list[_Model] | None  # a server without any says null
 
 
 class _Error(msgspec.Struct):
@@ -38,7 +38,7 @@ class _Error(msgspec.Struct):
 
 
 class _Shown(msgspec.Struct):
-    model_info: Mapping[str, object] = {}
+    model_info: Mapping[str, object] | None = None
     capabilities: list[str] | None = None
 
 
@@ -69,8 +69,8 @@ class Server:
     def card(self) -> Card:
         """Return what it knows about the model."""
         shown = self._get("POST", "/api/show", _Shown, {"model": self.model_id})
-        family = shown.model_info.get("general.architecture")
-        length = shown.model_info.get(f"{family}.context_length")
+        info = shown.model_info or {}
+        length = info.get(f"{info.get('general.architecture')}.context_length")
         return Card(length if isinstance(length, int) else None, tuple(shown.capabilities or ()))
 
     def allotted(self) -> int | None:

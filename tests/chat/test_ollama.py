@@ -1,0 +1,213 @@
+"""Asking a model on an Ollama server."""
+
+import subprocess
+import sys
+from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+
+from chart_binder.chat.ollama import connect
+from chart_binder.config import LLMConfig
+from chart_binder.errors import ConfigError
+from chart_binder.react.conversation import ChatError, ChatModel, Message, Reply
+from servers.ollama import OllamaStandIn, Said
+
+STOP = ("Observation:",)
+ASKED = (Message("system", "You decide."), Message("user", "Which album?"))
+NOBODY: Mapping[str, str] = {}
+
+
+def model(server: OllamaStandIn, **changes: object) -> ChatModel:
+    settings = {"base_url": server.url, "timeout_s": 5.0, **changes}
+    return connect(LLMConfig.model_validate(settings), NOBODY)
+
+
+def ask(server: OllamaStandIn, **changes: object) -> Reply:
+    return model(server, **changes).reply(ASKED, stop=STOP)
+
+
+def test_a_reply_comes_whole_with_its_counts_and_its_time() -> None:
+    with OllamaStandIn(["Thought: look it up.\nAction: web_search"]) as server:
+        reply = ask(server)
+    assert reply.content == "Thought: look it up.\nAction: web_search"
+    assert (reply.done_reason, reply.thinking) == ("stop", None)
+    assert (reply.prompt_tokens, reply.completion_tokens) == (15, 13)
+    assert 0 < reply.seconds < 5
+
+
+def test_thinking_stays_apart_from_the_content() -> None:
+    with OllamaStandIn([Said("Final Answer: 1", thinking="Observation: is it 1?")]) as server:
+        reply = ask(server)
+    assert (reply.content, reply.thinking) == ("Final Answer: 1", "Observation: is it 1?")
+
+
+def test_every_call_sends_the_same_options() -> None:
+    options = {"num_ctx": 4_096, "num_predict": 128, "temperature": 0.5, "seed": 7}
+    with OllamaStandIn(["one", "two"]) as server:
+        chat = model(server, num_ctx=4_096, max_tokens=128, temperature=0.5, seed=7)
+        chat.reply(ASKED, stop=STOP)
+        chat.reply((*ASKED, Message("assistant", "one"), Message("user", "go on")), stop=STOP)
+    assert [each["options"] for each in server.chats] == [{**options, "stop": [*STOP]}] * 2
+    assert all(each["stream"] for each in server.chats)
+
+
+def test_a_conversation_is_sent_as_it_is() -> None:
+    with OllamaStandIn(["well"]) as server:
+        ask(server)
+    sent = [(each["role"], each["content"]) for each in server.chats[0]["messages"]]
+    assert sent == [(each.role, each.content) for each in ASKED]
+
+
+def test_a_message_without_content_is_never_sent() -> None:
+    with OllamaStandIn(["well"]) as server:
+        model(server).reply((*ASKED, Message("assistant", "")), stop=STOP)
+    assert [each.get("content") for each in server.chats[0]["messages"]] == [
+        "You decide.",
+        "Which album?",
+    ]
+
+
+def test_text_that_utf8_cannot_hold_is_replaced() -> None:
+    with OllamaStandIn(["well"]) as server:
+        model(server).reply([Message("user", "caf\udce9")], stop=STOP)
+    assert server.chats[0]["messages"][0]["content"] == "caf?"
+
+
+def test_the_server_cuts_at_a_stop_string() -> None:
+    with OllamaStandIn(["Action: x\nObservation: invented"]) as server:
+        assert ask(server).content == "Action: x\n"
+
+
+def test_a_stop_string_the_server_lets_through_ends_the_reply() -> None:
+    endless = "Action: x\nObservation: invented" + " and so on" * 2_000
+    with OllamaStandIn([endless], obeys_stop=False) as server:
+        reply = ask(server, max_tokens=65_536, num_ctx=131_072)
+    assert (reply.content, reply.done_reason) == ("Action: x\n", "stop")
+    assert reply.completion_tokens is None  # it did not wait for the end, where the counts stand
+
+
+def test_a_reply_that_ran_out_of_tokens_says_so() -> None:
+    with OllamaStandIn(["a" * 1_000]) as server:
+        reply = ask(server, max_tokens=64)
+    assert (reply.done_reason, len(reply.content)) == ("length", 192)
+
+
+def test_counts_the_server_leaves_out_are_unknown() -> None:
+    with OllamaStandIn([Said("well", prompt_tokens=0)]) as server:
+        assert ask(server).prompt_tokens is None
+
+
+def test_threads_share_a_model() -> None:
+    with OllamaStandIn(lambda messages: messages[-1]["content"]) as server:
+        chat = model(server)
+        with ThreadPoolExecutor(8) as pool:
+            questions = [f"question {number}" for number in range(24)]
+            replies = pool.map(lambda text: chat.reply([Message("user", text)], stop=()), questions)
+            assert [reply.content for reply in replies] == questions
+
+
+def test_connecting_loads_no_library_and_opens_no_socket() -> None:
+    program = """
+import sys
+heard = []
+sys.addaudithook(lambda event, _: event.startswith("socket.") and heard.append(event))
+from chart_binder.chat.ollama import connect
+from chart_binder.config import LLMConfig
+assert connect(LLMConfig()).model_id == "llama3.2"
+print(heard, {"ollama", "httpx", "ssl"} & set(sys.modules))
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=False
+    )
+    assert (done.stdout, done.stderr) == ("[] set()\n", "")
+
+
+class TestKeysAndProxies:
+    def test_a_configured_key_is_sent(self) -> None:
+        with OllamaStandIn(["well"]) as server:
+            config = LLMConfig(base_url=server.url, api_key_env="MY_KEY")
+            connect(config, {"MY_KEY": "s3cret\n"}).reply(ASKED, stop=STOP)
+        assert server.requests[0].headers["authorization"] == "Bearer s3cret"
+
+    def test_a_key_nobody_configured_is_not_sent(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setenv("OLLAMA_API_KEY", "meant for another host")
+        with OllamaStandIn(["well"]) as server:
+            ask(server)
+        assert "authorization" not in server.requests[0].headers
+
+    @pytest.mark.parametrize("environ", [{}, {"MY_KEY": " "}, {"MY_KEY": "s3\ncret"}])
+    def test_a_key_that_cannot_be_sent_is_refused_unseen(self, environ: dict[str, str]) -> None:
+        with pytest.raises(ConfigError, match=r"api_key_env.*'MY_KEY'|'MY_KEY'.*api_key_env") as no:
+            connect(LLMConfig(api_key_env="MY_KEY"), environ)
+        assert "s3" not in str(no.value)
+
+    @pytest.mark.parametrize("url", ["http://:80", "http://[::1", "http://host:99999"])
+    def test_an_address_that_cannot_be_meant_is_refused(self, url: str) -> None:
+        with pytest.raises(ConfigError, match=r"llm\.base_url"):
+            connect(LLMConfig(base_url=url), NOBODY)
+
+    def test_a_proxy_is_passed_by_for_this_machine(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setenv("HTTP_PROXY", "http://127.0.0.1:9")
+        monkeypatch.setenv("ALL_PROXY", "http://127.0.0.1:9")
+        with OllamaStandIn(["well"]) as server:
+            assert ask(server).content == "well"
+
+    def test_a_proxy_is_used_for_another_machine(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        with OllamaStandIn(["well"]) as proxy:
+            monkeypatch.setenv("HTTP_PROXY", proxy.url)
+            monkeypatch.delenv("NO_PROXY", raising=False)
+            config = LLMConfig(base_url="http://models.example:11434")
+            assert connect(config, NOBODY).reply(ASKED, stop=STOP).content == "well"
+        assert proxy.requests[0].target == "http://models.example:11434/api/chat"
+
+
+class TestTheContextWindow:
+    LONG = (Message("system", "rules " * 100), Message("user", "0383dadf-2a4e-4d10 " * 400))
+
+    def test_a_prompt_that_cannot_fit_is_not_sent(self) -> None:
+        with (
+            OllamaStandIn(["well"]) as server,
+            pytest.raises(ChatError, match=r"raise llm\.num_ctx"),
+        ):
+            model(server, num_ctx=2_048).reply(self.LONG, stop=STOP)
+        assert not server.requests
+
+    def test_a_first_prompt_that_was_cut_is_noticed(self) -> None:
+        with (
+            OllamaStandIn(["well"], allotted=2_048) as server,
+            pytest.raises(ChatError, match=r"cut the prompt .* to 1026 tokens.*it has 2048"),
+        ):
+            model(server, num_ctx=4_096).reply(self.LONG, stop=STOP)
+
+    def test_a_prompt_that_stopped_growing_is_noticed(self) -> None:
+        turn = (
+            Message("assistant", "well"),
+            Message("user", "Observation: " + "1974-11-08 " * 200),
+        )
+        with OllamaStandIn(["one", "two"], allotted=3_072) as server:
+            chat = model(server, num_ctx=8_192)
+            assert chat.reply(self.LONG, stop=STOP).prompt_tokens == 2_741
+            with pytest.raises(ChatError, match="to 1538 tokens"):
+                chat.reply((*self.LONG, *turn), stop=STOP)
+
+    def test_a_server_that_will_not_tell_its_context_is_not_believed(self) -> None:
+        with (
+            OllamaStandIn([Said("well", prompt_tokens=9)], fault="500", on=("/api/ps",)) as server,
+            pytest.raises(ChatError, match="to 9 tokens"),
+        ):
+            model(server).reply(self.LONG, stop=STOP)
+
+    def test_a_count_without_the_cached_tokens_is_no_cut(self) -> None:
+        turn = (Message("assistant", "one"), Message("user", "Observation: nothing"))
+        with OllamaStandIn(["one", Said("two", prompt_tokens=12)]) as server:
+            chat = model(server, num_ctx=16_384)
+            chat.reply(self.LONG, stop=STOP)
+            assert chat.reply((*self.LONG, *turn), stop=STOP).prompt_tokens == 12
+
+    def test_another_conversation_may_be_shorter(self) -> None:
+        with OllamaStandIn(["one", "two"]) as server:
+            chat = model(server)
+            chat.reply(self.LONG, stop=STOP)
+            assert chat.reply(ASKED, stop=STOP).content == "two"
+        assert [each.path for each in server.requests] == ["/api/chat"] * 2

@@ -1,0 +1,32 @@
+"""A model that says what it was told to say."""
+
+import pytest
+
+from chart_binder.chat.scripted import Scripted
+from chart_binder.react.conversation import ChatError, ChatModel, Message, Reply
+
+ASKED = [Message("user", "Which album?")]
+
+
+def test_replies_come_in_order_as_they_are_given() -> None:
+    second = Reply("two", thinking="hm", done_reason="length", prompt_tokens=5)
+    chat: ChatModel = Scripted(["one\nObservation: invented", second], model_id="canned")
+    assert chat.model_id == "canned"
+    assert chat.reply(ASKED, stop=("Observation:",)) == Reply("one\nObservation: invented")
+    assert chat.reply(ASKED, stop=()) == second
+
+
+def test_a_script_that_has_come_to_its_end_says_so() -> None:
+    chat = Scripted(["one"])
+    chat.reply(ASKED, stop=())
+    with pytest.raises(ChatError, match=r"script has 1 replies .* asks for one more"):
+        chat.reply(ASKED, stop=())
+
+
+def test_conversations_are_remembered_as_they_were() -> None:
+    chat = Scripted(["one", "two"])
+    growing = list(ASKED)
+    chat.reply(growing, stop=())
+    growing.append(Message("assistant", "one"))
+    chat.reply(growing, stop=())
+    assert chat.asked == [tuple(ASKED), tuple(growing)]
