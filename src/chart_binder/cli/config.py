@@ -1,0 +1,71 @@
+"""`canon config`: the effective configuration, and where it comes from."""
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import click
+import msgspec
+
+from chart_binder.cli.options import Session, common_options, pass_session
+from chart_binder.settings import config_candidates
+from chart_binder.wiring import store_url, transcripts_folder
+
+_PASSWORD = re.compile(r"(?<=://)[^/@\s]+(?=@)")
+
+
+@click.group("config")
+@common_options
+def command() -> None:
+    """Show the effective configuration and where it comes from."""
+
+
+@command.command("show")
+@common_options
+@pass_session
+def show(session: Session) -> None:
+    """Print every key with its value, and who set it; secrets are masked."""
+    settings = session.settings
+    rows = list(_rows(settings.config.model_dump(mode="json")))
+    if session.as_json:
+        for key, value in rows:
+            source = settings.origins.get(key, "default")
+            click.echo(msgspec.json.encode({"key": key, "value": value, "source": source}))
+        return
+    for key, value in rows:
+        shown = f"{key} = {msgspec.json.encode(value).decode()}"
+        click.echo(f"{shown:<60} # {settings.origins.get(key, 'default')}")
+
+
+@command.command("path")
+@common_options
+@pass_session
+def path(session: Session) -> None:
+    """Print which files are read, and where the store and the transcripts are."""
+    settings = session.settings
+    places = {
+        "config": str(settings.file) if settings.file else None,
+        "looked_for": [str(candidate) for candidate in config_candidates()],
+        "store": _masked(store_url(settings.config)),
+        "transcripts": str(transcripts_folder()),
+    }
+    if session.as_json:
+        click.echo(msgspec.json.encode(places))
+        return
+    click.echo(f"configuration  {places['config'] or 'none: built-in defaults'}")
+    click.echo(f"looked for     {', '.join(map(str, config_candidates()))}")
+    click.echo(f"store          {places['store']}")
+    click.echo(f"transcripts    {places['transcripts']}")
+
+
+def _rows(tree: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
+    for key, value in tree.items():
+        if isinstance(value, dict):
+            yield from _rows(value, f"{prefix}{key}.")
+        else:
+            yield f"{prefix}{key}", _masked(value) if isinstance(value, str) else value
+
+
+def _masked(text: str) -> str:
+    """Hide user name and password of an address."""
+    return _PASSWORD.sub("***", text)

@@ -1,0 +1,97 @@
+"""`canon decide`: files, folders, standard input, or an evidence bundle."""
+
+import os
+import sys
+from collections.abc import Iterable, Iterator
+from functools import partial
+from pathlib import Path
+
+import click
+
+from chart_binder.audio.walking import Unreadable, audio_files
+from chart_binder.cli.logs import about_file
+from chart_binder.cli.options import Session, common_options, pass_session
+from chart_binder.cli.results import BRIEF, Form, Results, readable
+from chart_binder.cli.watching import show_event
+from chart_binder.domain.evidence import EvidenceBundle
+from chart_binder.domain.evidence_json import read_bundle
+from chart_binder.errors import CanonError, UsageError
+from chart_binder.jobs.decide import Case, Decider
+from chart_binder.jobs.decision import Decision, State
+from chart_binder.wiring import decider as decider_for
+from chart_binder.wiring import evidence_for_files
+
+if TYPE_CHECKING:
+
+
+@click.command("decide")
+@click.argument("paths", nargs=-1, type=click.Path(path_type=str))
+@click.option("--evidence", type=str, help="Decide this evidence bundle; - for standard input.")
+@click.option("--offline", is_flag=True, help="Open no socket: cached evidence only.")
+@common_options
+@pass_session
+def command(session: Session, paths: tuple[str, ...], evidence: str | None, offline: bool) -> int:
+    """Decide files, folders or `-` (paths on standard input, one a line or NUL between)."""
+    return decide_all(session, paths, evidence, offline=offline)
+
+
+def decide_all(
+    session: Session,
+    paths: tuple[str, ...],
+    evidence: str | None,
+    *,
+    offline: bool,
+    form: Form = BRIEF,
+) -> int:
+    """Decide what was named, print each result as it comes, and return the exit status."""
+    if bool(paths) == bool(evidence):
+        raise UsageError("name files or folders, or one bundle with --evidence FILE.json")
+    if offline:
+        session.flags["musicbrainz.offline"] = True
+    decider = _decider(session)
+    results = Results(session.as_json, form)
+    if evidence:
+        results.show(evidence, decider.attempt(partial(_bundle_at, evidence)))
+    else:
+        _decide_files(session, decider, paths, results)
+    return results.status
+
+
+def _decider(session: Session) -> Decider:
+
+    shows_run = session.verbosity > 1
+    return decider_for(session.config, watch=show_event if shows_run else None)
+
+
+def _decide_files(
+    session: Session, decider: Decider, paths: Iterable[str], results: Results
+) -> None:
+
+    with evidence_for_files(session.config) as gather:
+        for item in audio_files(map(Path, _named(paths))):
+            about_file(readable(str(item.path)))
+            if isinstance(item, Unreadable):
+                case = Case(Decision(State.ERROR, error=str(item.problem)))
+            else:
+                case = decider.attempt(partial(gather, item.path))
+            results.show(str(item.path), case)
+
+
+def _named(paths: Iterable[str]) -> Iterator[str]:
+    """Yield the paths, those on standard input in place of `-`."""
+    for path in paths:
+        if path == "-":
+            listed = sys.stdin.buffer.read()
+            between = b"\0" if b"\0" in listed else b"\n"
+            yield from (os.fsdecode(name) for name in listed.split(between) if name.strip())
+        else:
+            yield path
+
+
+def _bundle_at(place: str) -> EvidenceBundle:
+
+    try:
+        document = sys.stdin.buffer.read() if place == "-" else Path(place).read_bytes()
+    except OSError as error:
+        raise CanonError(f"{place}: cannot be read ({error.strerror or error})") from error
+    return read_bundle(document)

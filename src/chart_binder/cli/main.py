@@ -1,0 +1,109 @@
+"""The `canon` command: a table of commands, each loaded when it is called."""
+
+import importlib
+import os
+import sys
+from dataclasses import dataclass
+
+import click
+
+from chart_binder import __version__
+from chart_binder.cli.options import common_options
+from chart_binder.errors import CanonError, ConfigError, UsageError
+
+OK, FAILED, MISUSED, UNDECIDED, INTERRUPTED = 0, 1, 2, 3, 130
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A command: where it is defined, and the one line that `--help` shows."""
+
+    module: str
+    about: str
+
+
+COMMANDS = {
+    "decide": Row("decide", "Decide files, folders, or an evidence bundle."),
+    "explain": Row("explain", "Decide one file, and show why every other candidate lost."),
+    "demo": Row("demo", "See the whole pipeline, with no network and no model."),
+    "doctor": Row("doctor", "Check MusicBrainz, the model, the search service and the store."),
+    "transcript": Row("transcript", "Read, replay or parse recorded runs of the adjudicator."),
+    "tools": Row("tools", "List what the model can call, or call it by hand."),
+    "config": Row("config", "Show the effective configuration and where it comes from."),
+}
+
+
+class Commands(click.Group):
+    """Finds commands by the table, so that `--help` imports none of them."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """Return the names in the order of the table."""
+        del ctx
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """Import and return one command."""
+        del ctx
+        row = COMMANDS.get(cmd_name)
+        if row is None:
+            return None
+        module = importlib.import_module(f"chart_binder.cli.{row.module}")
+        command: click.Command = module.command
+        return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the table, without importing what it names."""
+        del ctx
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, row.about) for name, row in COMMANDS.items()])
+
+
+@click.group(
+    cls=Commands,
+    context_settings={"help_option_names": ["-h", "--help"]},
+    epilog="Exit status: 0 every file decided, 3 some left open or for review, 1 some failed,"
+    " 2 bad usage or configuration, 130 interrupted.",
+)
+@click.version_option(__version__, prog_name="canon", message="%(prog)s %(version)s")
+@common_options
+def canon() -> None:
+    """Decide which release group a recording belongs to, and show why.
+
+    The canonical release group (CRG) is where a recording first came out as a deliberate, official
+    work; the representative release (RR) is the release that stands for it.
+
+    Start with `canon demo`.
+    """
+
+
+def main() -> None:
+    """Run the command line and exit; errors outside the program are one line each, no traceback."""
+    sys.exit(run(sys.argv[1:]))
+
+
+def run(arguments: list[str]) -> int:
+    """Run the command line and return its exit status."""
+    try:
+        status = canon.main(arguments, prog_name="canon", standalone_mode=False)
+        sys.stdout.flush()
+    except click.ClickException as error:
+        error.show()
+        return MISUSED
+    except (ConfigError, UsageError) as error:
+        _complain(str(error))
+        return MISUSED
+    except CanonError as error:
+        _complain(str(error))
+        return FAILED
+    except (KeyboardInterrupt, click.Abort):
+        _complain("interrupted")
+        return INTERRUPTED
+    except BrokenPipeError:
+        # Whoever read our output has gone, as `head` does; Python must not flush into the void.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return FAILED
+    return status if isinstance(status, int) else OK
+
+
+def _complain(text: str) -> None:
+    click.echo(f"canon: {text}", err=True)

@@ -1,0 +1,63 @@
+"""Results go to standard output, one at a time, and add up to an exit status."""
+
+import base64
+import os
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+import click
+import msgspec
+
+from chart_binder.cli.text import decision_lines
+from chart_binder.jobs.decide import Case
+from chart_binder.jobs.decision import State
+
+_STATUS = {State.DECIDED: 0, State.REVIEW: 3, State.INDETERMINATE: 3, State.ERROR: 1}
+_WORST_FIRST = (1, 3, 0)
+
+
+@dataclass(frozen=True, slots=True)
+class Form:
+    """How a case is shown: as lines of text, and by what its JSON has beside the decision."""
+
+    lines: Callable[[str, Case], Iterator[str]]
+    more: Callable[[Case], dict[str, object]]
+
+
+def _nothing_more(case: Case) -> dict[str, object]:
+    del case
+    return {}
+
+
+BRIEF = Form(decision_lines, _nothing_more)
+
+
+@dataclass
+class Results:
+    """Prints cases as they come, as text or as JSON lines, and remembers the worst."""
+
+    as_json: bool
+    form: Form = BRIEF
+    printed: int = 0
+    status: int = 0
+
+    def show(self, path: str, case: Case) -> None:
+        """Print one case; `path` is as given."""
+        self.status = min(self.status, _STATUS[case.decision.state], key=_WORST_FIRST.index)
+        name = readable(path)
+        if self.as_json:
+            line = {"path": name} | msgspec.to_builtins(case.decision) | self.form.more(case)
+            if name != path:
+                line["path_b64"] = base64.b64encode(os.fsencode(path)).decode()
+            click.echo(msgspec.json.encode(line))
+        else:
+            if self.printed:
+                click.echo()
+            for text in self.form.lines(name, case):
+                click.echo(text)
+        self.printed += 1
+
+
+def readable(path: str) -> str:
+    """Return a file name as text: what is not UTF-8 in it shows as U+FFFD."""
+    return os.fsencode(path).decode("utf-8", errors="replace")

@@ -1,0 +1,59 @@
+"""`canon tools`: what the model can call; call it by hand."""
+
+import click
+import msgspec
+
+from chart_binder.cli.options import Session, common_options, pass_session
+from chart_binder.errors import LookupFailedError, UsageError
+from chart_binder.llm.react_adjudicator import default_tools
+from chart_binder.react.steps import Act
+from chart_binder.react.tools import Tool, Toolbox, ToolError
+
+
+@click.group("tools")
+@common_options
+def command() -> None:
+    """List what the model can call, or call it by hand."""
+
+
+@command.command("list")
+@common_options
+@pass_session
+def list_tools(session: Session) -> None:
+    """Print each tool with its arguments and its description."""
+    for tool in _tools(session):
+        if session.as_json:
+            line = {"name": tool.name, "description": tool.description, "schema": tool.schema}
+            click.echo(msgspec.json.encode(line))
+        else:
+            click.echo(f"{tool.signature}\n    {tool.description.splitlines()[0]}")
+
+
+@command.command("run")
+@click.argument("name")
+@click.argument("arguments")
+@common_options
+@pass_session
+def run(session: Session, name: str, arguments: str) -> None:
+    """Call tool NAME with ARGUMENTS: a JSON object, or bare text for a tool that takes one."""
+    try:
+        read = msgspec.json.decode(arguments)
+    except msgspec.DecodeError:
+        read = arguments
+    act = Act(name, read if isinstance(read, dict) else arguments)
+    try:
+        call = Toolbox(_tools(session)).resolve(act)
+    except ToolError as error:
+        raise UsageError(str(error)) from error
+    try:
+        observation = call.run()
+    except ToolError as error:
+        raise LookupFailedError(str(error)) from error
+    if session.as_json:
+        click.echo(msgspec.json.encode(observation))
+    else:
+        click.echo(observation.content)
+
+
+def _tools(session: Session) -> tuple[Tool, ...]:
+    return default_tools(session.config.llm)

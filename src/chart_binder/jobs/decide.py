@@ -1,0 +1,162 @@
+"""Decide one recording: evidence, then rules, then the adjudicator for what they leave open."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Protocol
+
+from chart_binder.config import RulesConfig
+from chart_binder.domain.evidence import EvidenceBundle
+from chart_binder.domain.evidence_json import evidence_hash
+from chart_binder.domain.track import TrackTags
+from chart_binder.domain.verdict import Decided, Open, Verdict
+from chart_binder.errors import CanonError
+from chart_binder.jobs.decision import INDETERMINATE, LLM_ADJUDICATION, Decision, State
+from chart_binder.llm.result import AdjudicationResult, Outcome
+from chart_binder.rules.decide import decide
+
+_STATES = {
+    Outcome.ACCEPTED: State.DECIDED,
+    Outcome.REVIEW: State.REVIEW,
+    Outcome.REJECTED: State.INDETERMINATE,
+    Outcome.ERROR: State.ERROR,
+}
+
+
+class EvidenceSource(Protocol):
+    """Where the facts about a recording come from."""
+
+    def gather(self, tags: TrackTags) -> EvidenceBundle:
+        """Return the evidence, or raise `LookupFailedError` or `NothingFoundError`."""
+        ...
+
+
+class Adjudicator(Protocol):
+    """What looks into a case that the rules leave open."""
+
+    def adjudicate(
+        self, evidence_bundle: EvidenceBundle, decision_trace: Verdict | None = None
+    ) -> AdjudicationResult:
+        """Return an answer of any outcome; raises nothing for what the world did."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """A decision with what it was made from; absent is what was not come by."""
+
+    decision: Decision
+    bundle: EvidenceBundle | None = None
+    verdict: Verdict | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Decider:
+    """The pipeline from evidence to a decision.
+
+    `adjudicator` is absent where none may be asked; `why_not` then says why, and what to do.
+    """
+
+    knobs: RulesConfig
+    adjudicator: Adjudicator | None = None
+    why_not: str = ""
+
+    def attempt(self, gather: Callable[[], EvidenceBundle]) -> Case:
+        """Decide what `gather` finds; whatever keeps it from finding makes an error case."""
+        try:
+            return self.decide(gather())
+        except CanonError as error:
+            return Case(Decision(State.ERROR, error=str(error)))
+
+    def decide(self, bundle: EvidenceBundle) -> Case:
+        """Decide by rules, else by the adjudicator, else leave it open."""
+        verdict = decide(bundle, self.knobs)
+        if isinstance(verdict, Decided):
+            decision = self._by_rules(bundle, verdict)
+        elif self.adjudicator is None:
+            decision = self._still_open(bundle, verdict)
+        else:
+            result = self.adjudicator.adjudicate(bundle, verdict)
+            decision = self._by_adjudicator(bundle, verdict, result)
+        return Case(decision, bundle, verdict)
+
+    def _by_rules(self, bundle: EvidenceBundle, verdict: Decided) -> Decision:
+        known = evidence_hash(bundle)
+        return Decision(
+            state=State.DECIDED,
+            decided_by="rules",
+            crg_mbid=verdict.crg,
+            rr_mbid=verdict.rr,
+            recording_mbid=verdict.recording,
+            crg_rule=verdict.crg_rule,
+            rr_rule=verdict.rr_rule,
+            confidence=1.0,
+            rationale=verdict.because,
+            missing_facts=verdict.missing_facts,
+            evidence_hash=known,
+            trace=self._trace(bundle, known, verdict.crg_rule, verdict.rr_rule),
+        )
+
+    def _still_open(self, bundle: EvidenceBundle, verdict: Open) -> Decision:
+        return self._open(bundle, verdict, f"{verdict.because} {self.why_not}".strip())
+
+    def _open(self, bundle: EvidenceBundle, verdict: Open, rationale: str) -> Decision:
+        known = evidence_hash(bundle)
+        crg_rule, rr_rule = f"CRG:{INDETERMINATE}", f"RR:{INDETERMINATE}"
+        return Decision(
+            state=State.INDETERMINATE,
+            crg_rule=crg_rule,
+            rr_rule=rr_rule,
+            confidence=0.0,
+            rationale=rationale,
+            missing_facts=verdict.missing_facts,
+            evidence_hash=known,
+            trace=self._trace(bundle, known, crg_rule, rr_rule),
+        )
+
+    def _by_adjudicator(
+        self, bundle: EvidenceBundle, verdict: Open, result: AdjudicationResult
+    ) -> Decision:
+        state = _STATES[result.outcome]
+        is_answer = state in (State.DECIDED, State.REVIEW)
+        crg = result.crg_mbid if is_answer else None
+        rr = result.rr_mbid if is_answer else None
+        crg_rule = f"CRG:{LLM_ADJUDICATION if crg else INDETERMINATE}"
+        rr_rule = f"RR:{LLM_ADJUDICATION if rr else INDETERMINATE}"
+        return Decision(
+            state=state,
+            decided_by="llm" if crg else None,
+            crg_mbid=crg,
+            rr_mbid=rr,
+            recording_mbid=_recording_in(bundle, crg),
+            crg_rule=crg_rule,
+            rr_rule=rr_rule,
+            confidence=result.confidence,
+            rationale=result.rationale or verdict.because,
+            missing_facts=() if state is State.DECIDED else verdict.missing_facts,
+            evidence_hash=result.evidence_hash,
+            trace=self._trace(bundle, result.evidence_hash, crg_rule, rr_rule),
+            adjudication=result,
+            error=result.problem if state is State.ERROR else None,
+        )
+
+    def _trace(self, bundle: EvidenceBundle, known: str, crg_rule: str, rr_rule: str) -> str:
+        used = (bundle.provenance and bundle.provenance.sources_used) or ("bundle",)
+        parts = {
+            "evh": known[:8],
+            "crg": crg_rule.removeprefix("CRG:"),
+            "rr": rr_rule.removeprefix("RR:"),
+            "src": "+".join(sorted(source.casefold() for source in used)),
+            "cfg": f"lw{self.knobs.lead_window_days},rg{self.knobs.reissue_long_gap_years}",
+        }
+        return ";".join(f"{key}={value}" for key, value in parts.items())
+
+
+def _recording_in(bundle: EvidenceBundle, release_group: str | None) -> str | None:
+    return next(
+        (
+            recording.mb_recording_id
+            for recording in bundle.recording_candidates
+            if any(group.mb_rg_id == release_group for group in recording.groups)
+        ),
+        None,
+    )

@@ -1,0 +1,128 @@
+"""A final answer is read from the text that a model wrote for it."""
+
+import math
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from chart_binder.domain.ids import MBID
+from chart_binder.react.lenient_json import LenientJSONError, read_json
+from chart_binder.react.loop import RefusedError
+
+CONFIDENCE_WORDS = {"high": 0.9, "medium": 0.7, "low": 0.4}
+"""What confidence in words counts as: accepted, for review, rejected by the default thresholds."""
+
+_NO_ID = frozenset({"", "null", "none", "unknown", "n/a", "na", "nil", "undefined", "-"})
+_LABEL = re.compile(r"c\d{1,4}(?:\.r\d{1,4})?", re.IGNORECASE)
+_NUMBER = re.compile(r"([+-]?\d*[.,]?\d+(?:e[+-]?\d+)?)\s*(%|percent)?", re.IGNORECASE)
+_MOST_IN_PERCENT = 100
+FORM = '{"crg_mbid": "C1", "rr_mbid": "C1.R1", "confidence": 0.9, "rationale": "one line"}'
+"""The form of an answer, as advice shows it."""
+
+
+@dataclass(frozen=True, slots=True)
+class CitedFact:
+    """A fact as the model cites it, not yet looked into."""
+
+    about: str
+    field: str
+    value: str
+    source: str
+
+
+@dataclass(frozen=True, slots=True)
+class FinalAnswer:
+    """An answer in normal form: ids are UUIDs, labels (`C1.R2`) or absent; confidence is 0..1."""
+
+    crg: str | None
+    rr: str | None
+    confidence: float
+    rationale: str = ""
+    facts: tuple[CitedFact, ...] = ()
+    notes: tuple[str, ...] = ()
+
+
+def read_answer(text: str) -> FinalAnswer:
+    """Read a final answer, or raise `RefusedError` that names the defect and the right form."""
+    try:
+        found, notes = read_json(text)
+    except LenientJSONError as error:
+        raise RefusedError(
+            f"Your final answer cannot be read: {error}. Write it as {FORM}"
+        ) from error
+    if not isinstance(found, Mapping):
+        raise RefusedError(f"Your final answer must be one JSON object, such as {FORM}")
+    fields = {str(key).strip().casefold(): value for key, value in found.items()}
+    if "crg_mbid" not in fields:
+        raise RefusedError(
+            f'Your final answer has no "crg_mbid". Write it as {FORM}; null means you cannot tell'
+        )
+    return FinalAnswer(
+        crg=read_id(fields["crg_mbid"], "crg_mbid"),
+        rr=read_id(fields.get("rr_mbid"), "rr_mbid"),
+        confidence=read_confidence(fields.get("confidence")),
+        rationale=" ".join(str(fields.get("rationale") or "").split()),
+        facts=_facts(fields.get("facts")),
+        notes=notes,
+    )
+
+
+def read_id(value: object, field: str) -> str | None:
+    """Return the UUID in a bare id or a MusicBrainz URL, a label as it is, or `None` for no id."""
+    if value is None or value is False:
+        return None
+    if not isinstance(value, str):
+        raise RefusedError(f'"{field}" is {value!r}; write a label such as "C1", an id, or null')
+    bare = value.strip().strip("<>[]()`\"' ")
+    if bare.casefold() in _NO_ID:
+        return None
+    if _LABEL.fullmatch(bare):
+        return bare.upper()
+    ids = {found.casefold() for found in MBID.findall(bare)}
+    if len(ids) != 1:
+        raise RefusedError(
+            f'"{field}" is {value[:80]!r}; write a label such as "C1", an id, or null'
+        )
+    return ids.pop()
+
+
+def read_confidence(value: object) -> float:
+    """Return confidence as 0..1; `90` and `"90%"` are 0.9, words have the values of the table.
+
+    Raises `RefusedError` for anything else: absent, not finite, negative or above 100.
+    """
+    amount, is_percent = _amount(value)
+    if is_percent or amount > 1:
+        amount /= 100
+    if not math.isfinite(amount) or not 0 <= amount <= 1:
+        raise RefusedError(
+            f'"confidence" is {_shown(value)}; write a number from 0 to 1, such as 0.8'
+        )
+    return amount
+
+
+def _amount(value: object) -> tuple[float, bool]:
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        return (float(value) if abs(value) <= _MOST_IN_PERCENT else math.nan), False
+    if isinstance(value, str):
+        word = value.strip().casefold()
+        if word in CONFIDENCE_WORDS:
+            return CONFIDENCE_WORDS[word], False
+        if number := _NUMBER.fullmatch(word):
+            return float(number[1].replace(",", ".")), bool(number[2])
+    return math.nan, False
+
+
+def _shown(value: object) -> str:
+    return "missing" if value is None else repr(value)[:40]
+
+
+def _facts(value: object) -> tuple[CitedFact, ...]:
+    """Read what is cited; an entry that is no fact is passed over, for it proves nothing."""
+    cited = []
+    for entry in value if isinstance(value, list | tuple) else ():
+        if isinstance(entry, Mapping):
+            parts = {key: str(entry.get(key) or "").strip() for key in CitedFact.__slots__}
+            if parts["field"] and parts["value"]:
+                cited.append(CitedFact(**parts))
+    return tuple(cited)

@@ -1,0 +1,114 @@
+"""A run is recorded as it happens, so that a killed one leaves all it had."""
+
+import logging
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from urllib.parse import urlsplit
+
+from chart_binder.domain.ids import MBID
+from chart_binder.react.transcript import (
+    AnyEvent,
+    Observed,
+    Replied,
+    Run,
+    Stepped,
+    Watch,
+    record_in,
+)
+
+_log = logging.getLogger(__name__)
+_HOME_OF_IDS = "musicbrainz.org"
+
+
+@dataclass(slots=True)
+class Record:
+    """The events of one run, and the file they stand in, if any."""
+
+    watches: tuple[Watch, ...]
+    path: Path | None = None
+    events: list[AnyEvent] = field(default_factory=list)
+
+    def __call__(self, event: AnyEvent) -> None:
+        """Take an event in and pass it on."""
+        self.events.append(event)
+        for watch in self.watches:
+            watch(event)
+
+    def replies(self) -> list[Replied]:
+        """Return what the model said."""
+        return [event for event in self.events if isinstance(event, Replied)]
+
+    def observed(self) -> list[Observed]:
+        """Return what the model was shown."""
+        return [event for event in self.events if isinstance(event, Observed)]
+
+    def found_ids(self) -> set[str]:
+        """Return the MusicBrainz ids that observations brought in.
+
+        An id that the model itself put into the call proves nothing when it comes back, unless
+        MusicBrainz answered.
+        """
+        asked = {event.iteration: event for event in self.events if isinstance(event, Stepped)}
+        return {
+            found
+            for seen in self.observed()
+            if not seen.error
+            for found in _ids(f"{seen.content} {' '.join(seen.sources)}")
+            if found not in _ids(str(asked[seen.iteration].arguments)) or _from_home(seen.sources)
+        }
+
+    @property
+    def place(self) -> str | tuple[AnyEvent, ...]:
+        """Where the transcript is: a file's path, or the events themselves."""
+        return str(self.path) if self.path else tuple(self.events)
+
+
+def _ids(text: str) -> set[str]:
+    return {found.casefold() for found in MBID.findall(text)}
+
+
+def _from_home(sources: tuple[str, ...]) -> bool:
+    hosts = (urlsplit(source).hostname or "" for source in sources)
+    return any(host == _HOME_OF_IDS or host.endswith(f".{_HOME_OF_IDS}") for host in hosts)
+
+
+@contextmanager
+def recorded(run: Run, folder: Path | None, watch: Watch | None) -> Iterator[Record]:
+    """Record a run in a new file of `folder`, readable by its owner only.
+
+    A folder that cannot be written to costs the record, not the run: a warning says so.
+    """
+    watches = (watch,) if watch else ()
+    if folder is None:
+        yield Record(watches)
+        return
+    path = folder / f"{run.started_at.replace(':', '')}-{run.evidence_hash[:8]}-{run.id}.jsonl"
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        stream = os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb")
+    except OSError as error:
+        _log.warning("the run is not recorded: %s: %s", path, error.strerror)
+        yield Record(watches)
+        return
+    with stream:
+        yield Record((_tolerant(record_in(stream), path), *watches), path)
+
+
+def _tolerant(record: Watch, path: Path) -> Watch:
+    """Go on without a record when the disk fills up in the middle of a run."""
+    failed = False
+
+    def watch(event: AnyEvent) -> None:
+        nonlocal failed
+        if failed:
+            return
+        try:
+            record(event)
+        except OSError as error:
+            failed = True
+            _log.warning("the record of the run ends here: %s: %s", path, error.strerror)
+
+    return watch

@@ -1,0 +1,86 @@
+"""What an adjudication comes to, as a value that survives JSON."""
+
+from enum import StrEnum
+from typing import Any
+
+import msgspec
+
+from chart_binder.react.transcript import AnyEvent
+
+
+class Outcome(StrEnum):
+    """How far an answer may be trusted."""
+
+    ACCEPTED = "accepted"
+    REVIEW = "review"
+    REJECTED = "rejected"
+    ERROR = "error"
+
+
+class Value(msgspec.Struct, frozen=True):
+    """An immutable value with a JSON form."""
+
+
+class Fact(Value, frozen=True):
+    """A fact the answer cites; `verified` when the source was read in this run and says so."""
+
+    about: str
+    field: str
+    value: str
+    source: str
+    verified: bool = False
+
+
+class Check(Value, frozen=True):
+    """Something the code looked into: whether it came out well, and how, in one sentence."""
+
+    name: str
+    passed: bool
+    detail: str
+
+
+class Usage(Value, frozen=True):
+    """What a run took: tokens as the server counts them, seconds of wall-clock time."""
+
+    prompt_tokens: int = 0
+    completion_tokens: int = 0
+    model_seconds: float = 0.0
+    tool_seconds: float = 0.0
+
+
+class AdjudicationResult(Value, frozen=True):
+    """The adjudicator's answer and everything needed to trust it or not.
+
+    `confidence` is 0..1; `problem` says in one sentence why the outcome is error, review or
+    rejected; `transcript` is the recorded file's path, or the events themselves.
+    """
+
+    outcome: Outcome
+    crg_mbid: str | None = None
+    rr_mbid: str | None = None
+    confidence: float = 0.0
+    rationale: str = ""
+    facts: tuple[Fact, ...] = ()
+    checks: tuple[Check, ...] = ()
+    problem: str | None = None
+    iterations: int = 0
+    usage: Usage = Usage()
+    model_id: str = ""
+    dialect: str = ""
+    prompt_version: str = ""
+    evidence_hash: str = ""
+    transcript: str | tuple[AnyEvent, ...] | None = None
+
+    def to_json(self) -> bytes:
+        """Return the result as JSON."""
+        return msgspec.json.encode(self)
+
+    @classmethod
+    def from_json(cls, document: bytes | str) -> "AdjudicationResult":
+        """Read back what `to_json` wrote. Raises `msgspec.ValidationError`."""
+        return msgspec.json.decode(document, type=cls)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the result as plain values, as they stand in JSON."""
+        plain: dict[str, Any] = msgspec.to_builtins(self)
+        return plain

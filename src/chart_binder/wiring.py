@@ -1,0 +1,74 @@
+"""Configuration is turned into objects, and plug-ins are looked up by name, here alone."""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from chart_binder import plugins
+from chart_binder.config import Config
+from chart_binder.domain.evidence import EvidenceBundle
+from chart_binder.jobs.decide import Adjudicator, Decider
+from chart_binder.react.transcript import Watch
+from chart_binder.settings import data_folder
+
+HOW_TO_ENABLE = (
+    "No model was asked: set llm.enabled = true in config.toml (CANON_LLM__ENABLED=true) to let one"
+    " look into open cases; `canon doctor` says whether it is ready."
+)
+HOW_OFFLINE = "No model was asked, for this run is offline."
+
+
+def store_url(config: Config) -> str:
+    """Return the store's address in SQLAlchemy's form."""
+    return config.store.url or f"sqlite:///{data_folder() / 'canon.db'}"
+
+
+def transcripts_folder() -> Path:
+    """Return where runs of the adjudicator are recorded."""
+    return data_folder() / "transcripts"
+
+
+def decider(config: Config, *, watch: Watch | None = None, record: Path | None = None) -> Decider:
+    """Return the pipeline from evidence to decision; nothing is opened yet."""
+    llm = config.llm
+    if not llm.enabled:
+        return Decider(config.rules, why_not=HOW_TO_ENABLE)
+    if config.musicbrainz.offline and llm.provider != "replay":
+        return Decider(config.rules, why_not=HOW_OFFLINE)
+    return Decider(config.rules, _adjudicator(config, watch, record))
+
+
+def _adjudicator(config: Config, watch: Watch | None, record: Path | None) -> Adjudicator:
+    build = plugins.load("chart_binder.adjudicators", "react")
+    adjudicator: Adjudicator = build(
+        config.llm,
+        watch=watch,
+        record=record or transcripts_folder(),
+        knobs=config.rules,
+    )
+    return adjudicator
+
+
+@contextmanager
+def evidence_for_files(config: Config) -> Iterator[Callable[[Path], EvidenceBundle]]:
+    """Open the store and yield what gathers the evidence for an audio file.
+
+    Raises `StoreError`; the function yielded raises `AudioError`, `UnidentifiedError`,
+    `LookupFailedError` and `NothingFoundError`.
+    """
+    # Heavy rooms, which a decision on an evidence bundle does without.
+    from chart_binder.audio.identity import require_identity  # noqa: PLC0415
+    from chart_binder.audio.reading import read_tags  # noqa: PLC0415
+    from chart_binder.store.database import open_store  # noqa: PLC0415
+
+    with open_store(store_url(config)) as store:
+        connect = plugins.load("chart_binder.evidence_sources", "musicbrainz")
+        source = connect(config.musicbrainz, store, store)
+
+        def gather(path: Path) -> EvidenceBundle:
+            tags = read_tags(path)
+            require_identity(tags, path)
+            bundle: EvidenceBundle = source.gather(tags)
+            return bundle
+
+        yield gather
