@@ -37,7 +37,9 @@ def must_be_read_or_refused(path: Path) -> None:
     else:
         refusal = ""
         assert tags.duration_ms is None or 0 < tags.duration_ms < 2**31
-        repr(tags).encode()  # whatever is read can be printed
+        for text in (tags.title, tags.artist, tags.album, tags.album_artist, tags.date):
+            assert text is None or text.strip()
+            (text or "").encode()  # a lone surrogate could not be printed
     assert not refusal or refusal.startswith(f"'{path}' ")
     assert "\n" not in refusal
 

@@ -1,7 +1,6 @@
 """What an audio file says of itself, read from the tags that Picard and beets write."""
 
 import logging
-import math
 import re
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -136,6 +135,6 @@ def _mbid(value: str | None, kind: str, path: Path) -> str | None:
 
 
 def _milliseconds(seconds: float | None) -> int | None:
-    if not seconds or not math.isfinite(seconds) or not 0 < seconds <= _LONGEST_S:
+    if seconds is None or not 0 < seconds <= _LONGEST_S:
         return None
-    return round(seconds * 1000)
+    return round(seconds * 1000) or None
