@@ -74,14 +74,14 @@ def monkeys_audio(seconds: float = SECONDS) -> bytes:
     return descriptor + digest + header + seek_table + wav_header + frame
 
 
-def teen_spirit(target: Path) -> None:
-    """Write the demo's FLAC: a tone, tagged as Picard tags the recording from Nevermind."""
+def time(target: Path) -> None:
+    """Write the demo's FLAC: a tone, tagged as Picard tags a late edition of the album."""
     encode(target, ["-c:a", "flac", "-sample_fmt", "s16"], hertz=165, seconds=1)
     audio = FLAC(target)
-    audio["TITLE"] = "Smells Like Teen Spirit"
-    audio["ARTIST"] = "Nirvana"
-    audio["ALBUM"] = "Nevermind"
-    audio["MUSICBRAINZ_TRACKID"] = "5fb524f1-8cc8-4c04-a921-e34c0a911ea7"
+    audio["TITLE"] = "Time"
+    audio["ARTIST"] = "Pink Floyd"
+    audio["ALBUM"] = "The Dark Side of the Moon (20th Anniversary Edition)"
+    audio["MUSICBRAINZ_TRACKID"] = "41959321-f2bb-4580-aa19-16248fe665d3"
     audio.save(padding=lambda _: 0)
 
 
@@ -104,7 +104,7 @@ def main() -> None:
     for name, settings in ENCODED.items():
         encode(FILES / name, settings)
     (FILES / "bare.ape").write_bytes(monkeys_audio())
-    teen_spirit(DEMO / "01-smells-like-teen-spirit.flac")
+    time(DEMO / "01-time.flac")
     bohemian_rhapsody(DEMO / "02-bohemian-rhapsody.mp3")
 
 
