@@ -1,0 +1,112 @@
+"""Questions to MusicBrainz' web service, checked and spelled by musicbrainzngs."""
+
+import importlib.util
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from types import ModuleType
+from urllib.parse import urlencode
+
+from chart_binder.domain.ids import ArtistId, RecordingId
+
+PAGE = 100
+"""The most releases, or search results, that one answer holds."""
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """What is asked: a path under `/ws/2/`, with the parameters in order.
+
+    `wanted` is the field of `answers.Metadata` that the answer is in.
+    """
+
+    path: str
+    parameters: tuple[tuple[str, str], ...] = ()
+    wanted: str = ""
+
+    @property
+    def target(self) -> str:
+        """Path and query, as they stand in the request."""
+        path = f"/ws/2/{self.path.rstrip('/')}"
+        return f"{path}?{urlencode(self.parameters)}" if self.parameters else path
+
+
+def _spelled(
+    path: str, _method: str, _auth: object, *, args: Mapping[str, object] | None = None
+) -> Question:
+    parameters = sorted((name, str(value)) for name, value in (args or {}).items())
+    return Question(path, tuple(parameters))
+
+
+def _request_builder() -> ModuleType:
+    """Load a copy of musicbrainzngs for us alone, whose requests end as a `Question`.
+
+    Its own sending has no timeout, sleeps for up to 56 s inside a global lock, ignores Retry-After
+    and is set up through module globals. In a copy that one function can be replaced without
+    touching what another user of the library in this process has set.
+    """
+    spec = importlib.util.find_spec("musicbrainzngs.musicbrainz")
+    if spec is None or spec.loader is None:
+        raise ImportError("musicbrainzngs.musicbrainz")
+    copy = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(copy)
+    vars(copy)["_mb_request"] = _spelled
+    return copy
+
+
+_ngs = _request_builder()
+
+
+def recording(recording_id: RecordingId) -> Question:
+    """Ask for one recording."""
+    question = _ngs.get_recording_by_id(recording_id, includes=["artist-credits", "isrcs"])
+    return _wanting("recording", question)
+
+
+def recordings_with(isrc: str) -> Question:
+    """Ask for the recordings that carry an ISRC."""
+    question = _ngs.get_recordings_by_isrc(isrc, includes=["artists", "isrcs"])
+    return _wanting("isrc", question)
+
+
+def releases_of(recording_id: RecordingId, offset: int) -> Question:
+    """Ask for one page of the releases that contain a recording.
+
+    A browse, because the releases in a look-up are cut at 25 by the server.
+    """
+    question = _ngs.browse_releases(
+        recording=recording_id,
+        includes=["artist-credits", "labels", "media", "release-groups"],
+        limit=PAGE,
+        offset=offset,
+    )
+    return _wanting("release_list", question)
+
+
+def artist(artist_id: ArtistId) -> Question:
+    """Ask for one artist; country and areas come without an include."""
+    return _wanting("artist", _ngs.get_artist_by_id(artist_id))
+
+
+def search(artist: str, title: str, length_ms: tuple[int, int] | None) -> Question:
+    """Search recordings by the very words of artist and title, of a length from a to b."""
+    terms = [f"recording:{_quoted(title)}", f"artist:{_quoted(artist)}"]
+    if length_ms is not None:
+        terms.append("dur:[{} TO {}]".format(*length_ms))
+    question = _ngs.search_recordings(query=" AND ".join(terms), limit=PAGE)
+    return _wanting("recording_list", question)
+
+
+def search_loosely(artist: str, title: str) -> Question:
+    """Search recordings by any of the words of artist and title."""
+    question = _ngs.search_recordings(artist=artist, recording=title, limit=PAGE)
+    return _wanting("recording_list", question)
+
+
+def _wanting(wanted: str, question: Question) -> Question:
+    return replace(question, wanted=wanted)
+
+
+def _quoted(words: str) -> str:
+    escaped = re.sub(_ngs.LUCENE_SPECIAL, r"\\\1", words)
+    return f'"{escaped}"'

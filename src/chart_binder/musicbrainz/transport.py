@@ -1,0 +1,175 @@
+"""One GET over HTTP, within one deadline."""
+
+import ssl
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from ipaddress import ip_address
+from urllib.parse import unquote, urlsplit
+from urllib.request import getproxies, proxy_bypass
+
+import httpcore
+
+from chart_binder.musicbrainz.deadline import DeadlineBackend
+
+MOST_BYTES = 16_000_000
+"""A hundred releases with all that is asked of them take less than one million."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """What came back; header names are lower case."""
+
+    status: int
+    headers: dict[str, str]
+    body: bytes
+
+
+class FailureError(Exception):
+    """The server could not be asked: `advice` is what a person could do about it.
+
+    `is_passing`: another try may well succeed, though not before `retry_after_s` seconds.
+    """
+
+    def __init__(
+        self, problem: str, advice: str, *, is_passing: bool = False, retry_after_s: float = 0.0
+    ) -> None:
+        super().__init__(problem)
+        self.advice = advice
+        self.is_passing = is_passing
+        self.retry_after_s = retry_after_s
+
+
+class Transport:
+    """Sends requests to one server, each on a connection of its own; threads may share it."""
+
+    def __init__(
+        self, base_url: str, *, user_agent: str, timeout_s: float, proxy: str | None = None
+    ) -> None:
+        self._base_url = base_url
+        self._headers: dict[bytes | str, bytes | str] = {
+            "User-Agent": user_agent,
+            "Accept": "application/xml",
+            "Accept-Encoding": "identity",
+        }
+        self._timeout_s = timeout_s
+        self._pool = httpcore.ConnectionPool(
+            ssl_context=httpcore.default_ssl_context() if base_url.startswith("https") else None,
+            proxy=_proxy(proxy) if proxy else None,
+            max_connections=None,
+            max_keepalive_connections=0,
+            network_backend=DeadlineBackend(),
+        )
+
+    def get(self, target: str) -> Reply:
+        """Return what is at a path with query, a redirect as it is, or raise `FailureError`."""
+        moment = time.monotonic() + self._timeout_s
+        timeout = dict.fromkeys(("connect", "read", "write"), moment) | {"pool": self._timeout_s}
+        try:
+            with self._pool.stream(
+                "GET",
+                self._base_url + target,
+                headers=self._headers,
+                extensions={"timeout": timeout},
+            ) as response:
+                body = _bounded(response)
+        except tuple(_MEANING) as error:
+            raise self._meaning(error) from error
+        headers = {
+            name.decode("latin-1").lower(): value.decode("latin-1")
+            for name, value in response.headers
+        }
+        return Reply(response.status, headers, body)
+
+    def _meaning(self, error: Exception) -> FailureError:
+        kind = next(kind for kind in _MEANING if isinstance(error, kind))
+        return _MEANING[kind](error, self._timeout_s)
+
+
+def environment_proxy(scheme: str, host: str) -> str | None:
+    """Return the proxy that HTTP_PROXY, HTTPS_PROXY and NO_PROXY name for a host.
+
+    None for this machine itself: a mirror here cannot be reached through somewhere else.
+    """
+    name = urlsplit(f"//{host}").hostname or host
+    if _is_here(name) or proxy_bypass(host):
+        return None
+    proxy = getproxies().get(scheme)
+    return proxy if proxy and urlsplit(proxy).scheme in {"http", "https"} else None
+
+
+def _is_here(name: str) -> bool:
+    try:
+        return ip_address(name).is_loopback
+    except ValueError:
+        return name == "localhost" or name.endswith(".localhost")
+
+
+def _proxy(url: str) -> httpcore.Proxy:
+    split = urlsplit(url)
+    bare = f"{split.scheme}://{split.netloc.rpartition('@')[2]}"
+    if not split.username:
+        return httpcore.Proxy(bare)
+    return httpcore.Proxy(bare, auth=(unquote(split.username), unquote(split.password or "")))
+
+
+def _bounded(response: httpcore.Response) -> bytes:
+    body = bytearray()
+    for piece in response.iter_stream():
+        body += piece
+        if len(body) > MOST_BYTES:
+            raise FailureError(
+                f"the answer is longer than {MOST_BYTES // 1_000_000} MB",
+                "check that musicbrainz.hostname is a MusicBrainz server",
+            )
+    return bytes(body)
+
+
+def _too_slow(_: Exception, timeout_s: float) -> FailureError:
+    return FailureError(
+        f"no whole answer within {timeout_s:g} s",
+        "try again later, or raise musicbrainz.timeout_s",
+    )
+
+
+def _not_connected(error: Exception, _: float) -> FailureError:
+    cause = error.__cause__
+    if isinstance(cause, ssl.SSLError):
+        return FailureError(
+            f"no secure connection ({cause.reason or cause})",
+            "check the clock and the certificate; a mirror may need musicbrainz.https = false",
+        )
+    reason = cause.strerror if isinstance(cause, OSError) and cause.strerror else error
+    return FailureError(
+        f"no connection ({reason})",
+        "check the network and musicbrainz.hostname; for a mirror, that it runs",
+        is_passing=True,
+    )
+
+
+def _broken_off(error: Exception, _: float) -> FailureError:
+    return FailureError(
+        f"the connection broke off ({error or type(error).__name__})",
+        "try again later; check that musicbrainz.https fits the server",
+        is_passing=True,
+    )
+
+
+def _not_sent(error: Exception, _: float) -> FailureError:
+    return FailureError(
+        f"the request could not be sent ({error})",
+        "check musicbrainz.hostname, and the proxy in the environment",
+    )
+
+
+_MEANING: dict[type[Exception], Callable[[Exception, float], FailureError]] = {
+    httpcore.TimeoutException: _too_slow,
+    httpcore.ConnectError: _not_connected,
+    httpcore.NetworkError: _broken_off,
+    httpcore.RemoteProtocolError: _broken_off,
+    httpcore.LocalProtocolError: _not_sent,
+    httpcore.UnsupportedProtocol: _not_sent,
+    httpcore.ProxyError: _not_sent,
+    UnicodeError: _not_sent,  # a host name that cannot be written in IDNA
+}
+"""The first that fits holds."""
