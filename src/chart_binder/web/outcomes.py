@@ -1,0 +1,69 @@
+"""What a search came to: hits, nothing found, or degraded; three outcomes, never two."""
+
+from dataclasses import dataclass
+from typing import TypeAlias
+
+
+@dataclass(frozen=True, slots=True)
+class Hit:
+    """One result; `date` is `YYYY-MM-DD` as the page gives it, "" where it gives none."""
+
+    url: str
+    title: str
+    snippet: str
+    date: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Infobox:
+    """What an encyclopedia says about the thing searched for; `url` is where, "" if unknown."""
+
+    title: str
+    text: str
+    url: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """A direct answer of an engine, and where it is from, "" if unknown."""
+
+    text: str
+    url: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class EngineFailure:
+    """An engine behind the server that did not answer, and what the server says of it."""
+
+    engine: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Hits:
+    """Something was found; `failing` engines may have had more."""
+
+    query: str
+    hits: tuple[Hit, ...]
+    infoboxes: tuple[Infobox, ...] = ()
+    answers: tuple[Answer, ...] = ()
+    failing: tuple[EngineFailure, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class NothingFound:
+    """Every engine that was asked answered, and none knew anything."""
+
+    query: str
+    suggestions: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Degraded:
+    """Nothing came back, but engines failed: this says nothing about what exists."""
+
+    query: str
+    failing: tuple[EngineFailure, ...]
+
+
+SearchOutcome: TypeAlias = Hits | NothingFound | Degraded

@@ -1,0 +1,78 @@
+"""The tools with which a model looks at the open web."""
+
+from typing import TYPE_CHECKING
+
+from chart_binder.react.tools import Observation, Tool, ToolError
+from chart_binder.web import readings, results
+from chart_binder.web.errors import FetchError, SearchError
+from chart_binder.web.outcomes import Degraded, Hits, NothingFound
+
+if TYPE_CHECKING:
+    from chart_binder.config import FetchConfig, LLMConfig, SearxngConfig
+    from chart_binder.web.fetch import PageFetcher
+    from chart_binder.web.searxng import SearxngClient
+
+
+def web_search(config: "LLMConfig", searxng: "SearxngClient | None" = None) -> Tool:
+    """Return the tool that searches with the configured server, or with `searxng`."""
+    client = searxng
+
+    def web_search(query: str) -> Observation:
+        """Search the web. Returns titles, addresses and snippets of the best results."""
+        nonlocal client
+        client = client or _open_search(config.searxng)
+        return _search(client, query, config)
+
+    return Tool.of(web_search)
+
+
+def web_fetch(config: "LLMConfig", pages: "PageFetcher | None" = None) -> Tool:
+    """Return the tool that reads one page as `[llm.fetch]` allows, or with `pages`."""
+    fetcher = pages
+
+    def web_fetch(url: str) -> Observation:
+        """Read a web page. Returns its title and the passages about dates, labels and releases."""
+        nonlocal fetcher
+        fetcher = fetcher or _open_fetch(config.fetch)
+        return _fetch(fetcher, url, config.fetch.max_chars)
+
+    return Tool.of(web_fetch)
+
+
+def _open_search(config: "SearxngConfig") -> "SearxngClient":
+    from chart_binder.web.searxng import SearxngClient  # noqa: PLC0415 - httpx is slow to load
+
+    return SearxngClient(config)
+
+
+def _open_fetch(config: "FetchConfig") -> "PageFetcher":
+    from chart_binder.web.fetch import PageFetcher  # noqa: PLC0415 - httpx and bs4 are slow to load
+
+    return PageFetcher(config)
+
+
+def _search(client: "SearxngClient", query: str, config: "LLMConfig") -> Observation:
+    try:
+        outcome = client.search(query)
+    except SearchError as error:
+        raise ToolError(
+            f"The search service {error.brief}. This says nothing about what exists."
+        ) from error
+    match outcome:
+        case Hits():
+            return results.shown(outcome, config.searxng.max_results, config.fetch.max_chars)
+        case NothingFound():
+            return results.nothing(outcome)
+        case Degraded():
+            raise ToolError(
+                "The search engines are failing at the moment. "
+                "This is not evidence that nothing exists."
+            )
+
+
+def _fetch(fetcher: "PageFetcher", url: str, max_chars: int) -> Observation:
+    try:
+        page = fetcher.fetch(url)
+    except FetchError as error:
+        raise ToolError(f"{error}.") from error
+    return readings.shown(page, max_chars)

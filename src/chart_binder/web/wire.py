@@ -1,0 +1,115 @@
+"""SearXNG's JSON, read with patience: one odd value spoils itself, not the answer.
+
+The format is that of `GET /search?format=json` (searx/webapp.py and searx/result_types), of
+searx 1.1 as well as today's; engines put numbers where titles belong, and null anywhere.
+"""
+
+import re
+from collections.abc import Iterator
+from typing import TypeAlias
+
+import httpx
+import msgspec
+
+from chart_binder.web.outcomes import (
+    Answer,
+    Degraded,
+    EngineFailure,
+    Hit,
+    Hits,
+    Infobox,
+    NothingFound,
+    SearchOutcome,
+)
+from chart_binder.web.sanitise import inert
+
+_LONGEST_URL = 500
+_DATE = re.compile(r"\d{4}-\d\d-\d\d")
+
+_Objects: TypeAlias = list[dict[str, object]]
+
+
+class SearchBody(msgspec.Struct, frozen=True):
+    """An answer as it arrives; `results` alone must be there, or it is no search answer."""
+
+    results: list[object]
+    answers: list[object] = []
+    infoboxes: list[object] = []
+    suggestions: list[object] = []
+    corrections: list[object] = []
+    unresponsive_engines: list[object] = []
+
+
+def outcome(body: SearchBody, query: str) -> SearchOutcome:
+    """Tell what an answer to a query means."""
+    hits = tuple(_hits(body))
+    infoboxes = tuple(_infoboxes(body))
+    answers = tuple(_answers(body))
+    failing = tuple(_failing(body))
+    if hits or infoboxes or answers:
+        return Hits(query, hits, infoboxes, answers, failing)
+    if failing:
+        return Degraded(query, failing)
+    suggestions = (_text(text) for text in [*body.corrections, *body.suggestions])
+    return NothingFound(query, tuple(dict.fromkeys(text for text in suggestions if text)))
+
+
+def _hits(body: SearchBody) -> Iterator[Hit]:
+    seen: set[str] = set()
+    for result in _objects(body.results):
+        url = _web_address(result.get("url"))
+        key = url.partition("://")[2].removeprefix("www.").rstrip("/")
+        if url and key not in seen:
+            seen.add(key)
+            found = _DATE.match(_text(result.get("publishedDate")))
+            date = found[0] if found else ""
+            title = _text(result.get("title")) or url
+            yield Hit(url, title, _text(result.get("content")), date)
+
+
+def _infoboxes(body: SearchBody) -> Iterator[Infobox]:
+    for box in _objects(body.infoboxes):
+        facts = [
+            f"{_text(fact.get('label'))}: {_text(fact.get('value'))}"
+            for fact in _objects(box.get("attributes"))
+            if _text(fact.get("value"))
+        ]
+        text = " | ".join(part for part in [_text(box.get("content")), *facts] if part)
+        links = [box.get("id"), *(link.get("url") for link in _objects(box.get("urls")))]
+        url = next(filter(None, map(_web_address, links)), "")
+        if text:
+            yield Infobox(_text(box.get("infobox")), text, url)
+
+
+def _answers(body: SearchBody) -> Iterator[Answer]:
+    for answer in body.answers:
+        given = answer if isinstance(answer, dict) else {"answer": answer}
+        text = _text(given.get("answer"))
+        if text:
+            yield Answer(text, _web_address(given.get("url")))
+
+
+def _failing(body: SearchBody) -> Iterator[EngineFailure]:
+    for entry in body.unresponsive_engines:
+        engine, reason, *_ = [*entry, "", ""] if isinstance(entry, list) else [entry, ""]
+        yield EngineFailure(_text(engine), _text(reason))
+
+
+def _objects(value: object) -> _Objects:
+    items = value if isinstance(value, list) else []
+    return [item for item in items if isinstance(item, dict)]
+
+
+def _text(value: object) -> str:
+    return inert(str(value)) if isinstance(value, str | int | float) else ""
+
+
+def _web_address(value: object) -> str:
+    """Return an address a model may be shown, in its one normal spelling, or ""."""
+    if not isinstance(value, str) or len(value) > _LONGEST_URL:
+        return ""
+    try:
+        url = httpx.URL(value.strip()).copy_with(fragment=None)
+    except (httpx.InvalidURL, ValueError):
+        return ""
+    return str(url) if url.scheme in {"http", "https"} and url.host and not url.userinfo else ""
