@@ -9,7 +9,7 @@ import click
 
 from chart_binder import __version__
 from chart_binder.cli.options import common_options
-from chart_binder.errors import CanonError, ConfigError, UsageError
+from chart_binder.errors import CanonError, ConfigError, PluginError, UsageError
 
 OK, FAILED, MISUSED, UNDECIDED, INTERRUPTED = 0, 1, 2, 3, 130
 
@@ -89,7 +89,7 @@ def run(arguments: list[str]) -> int:
     except click.ClickException as error:
         error.show()
         return MISUSED
-    except (ConfigError, UsageError) as error:
+    except (ConfigError, PluginError, UsageError) as error:
         _complain(str(error))
         return MISUSED
     except CanonError as error:

@@ -2,7 +2,6 @@
 
 import uuid
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -23,7 +22,7 @@ from chart_binder.llm.recording import Record, recorded
 from chart_binder.llm.result import AdjudicationResult, Outcome, Usage
 from chart_binder.react.conversation import ChatError, ChatModel, Message
 from chart_binder.react.dialect import Dialect
-from chart_binder.react.loop import Ending, Limits, Perform, call_live, converse
+from chart_binder.react.loop import Ending, Limits, call_live, converse
 from chart_binder.react.replay import Replay
 from chart_binder.react.tools import Tool, Toolbox
 from chart_binder.react.transcript import Result, Run, Said, Watch
@@ -33,22 +32,15 @@ _NOT_RECORDED = {"base_url": True, "api_key_env": True, "searxng": {"url"}}
 """Addresses may hold passwords, and a replay needs none."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Parts:
-    """What a run is made of, looked up once it is needed."""
-
-    chat: ChatModel
-    dialect: Dialect
-    toolbox: Toolbox
-    perform: Perform
-
-
 class ReActAdjudicator:
     """Looks into a case that the rules leave open, by reasoning in the open and looking things up.
 
     Everything after `config` has a default built from configuration. `searxng` is a search client
     for `web_search`; `record` a folder for transcripts; `watch` is told every event as it happens;
-    `knobs` are those of the rules that an answer is held against.
+    `knobs` are those of the rules that an answer is held against. Nothing is opened before
+    `adjudicate`; threads may share one adjudicator as far as they may share `chat`.
+
+    Raises `PluginError` for a provider, tool or dialect that is not installed.
     """
 
     def __init__(
@@ -64,13 +56,14 @@ class ReActAdjudicator:
         knobs: RulesConfig | None = None,
     ) -> None:
         self._config = config
-        self._searxng = searxng
-        self._chat = chat
-        self._tools = tools
-        self._dialect = dialect
         self._record = record
         self._watch = watch
         self._knobs = knobs or RulesConfig()
+        if config.enabled:
+            self._chat = chat or _chat_model(config)
+            self._dialect = dialect or plugins.load("chart_binder.dialects", config.dialect)()
+            tools = default_tools(config, searxng) if tools is None else tools
+            self._toolbox = Toolbox(tools)
 
     def adjudicate(
         self,
@@ -79,18 +72,16 @@ class ReActAdjudicator:
     ) -> AdjudicationResult:
         """Return the answer, of whatever outcome; `decision_trace` says why the case is open.
 
-        Raises `EvidenceError` for an ill-formed bundle and `PluginError` for a provider, tool or
-        dialect that is not installed: a caller's mistakes. Whatever the model, the network or a
-        page does becomes the outcome.
+        Raises `EvidenceError` for an ill-formed bundle, a caller's mistake. Whatever the model, the
+        network or a page does becomes the outcome.
         """
         bundle = read_bundle(evidence_bundle)
         if not self._config.enabled:
             known = evidence_hash(bundle)
             return AdjudicationResult(Outcome.ERROR, problem=DISABLED, evidence_hash=known)
-        parts, labels = self._parts(), Labels.of(bundle)
-        run = self._run(parts, bundle)
+        labels, run = Labels.of(bundle), self._run(bundle)
         opening = (
-            Message("system", self.system_prompt(parts.dialect, parts.toolbox.tools)),
+            Message("system", self.system_prompt()),
             Message("user", evidence_markdown(bundle, labels, decision_trace)),
         )
         with recorded(run, self._record, self._watch) as record:
@@ -100,34 +91,22 @@ class ReActAdjudicator:
             examination = Examination(
                 bundle, labels, self._knobs, self._config, record.observed, record.found_ids
             )
-            ending = self._converse(parts, opening, examination, record)
+            ending = self._converse(opening, examination, record)
             result = _result(ending, examination, run, record)
             record(Result(result.to_dict() | {"transcript": None}))
         return result
 
-    def system_prompt(self, dialect: Dialect, tools: Sequence[Tool]) -> str:
+    def system_prompt(self) -> str:
         """Return the system prompt: the same bytes for every recording."""
         numbers = self._config.model_dump() | self._knobs.model_dump()
-        return load_prompt(PROMPT_VERSION).render(dialect, tools, numbers)
+        return load_prompt().render(self._dialect, self._toolbox.tools, numbers)
 
-    def _parts(self) -> _Parts:
-        config = self._config
-        chat = self._chat
-        if chat is None:
-            chat = plugins.load("chart_binder.chat_models", config.provider)(config)
-        dialect = self._dialect
-        if dialect is None:
-            dialect = plugins.load("chart_binder.dialects", config.dialect)()
-        tools = default_tools(config, self._searxng) if self._tools is None else self._tools
-        perform = chat.perform if isinstance(chat, Replay) else call_live
-        return _Parts(chat, dialect, Toolbox(tools), perform)
-
-    def _run(self, parts: _Parts, bundle: EvidenceBundle) -> Run:
+    def _run(self, bundle: EvidenceBundle) -> Run:
         return Run(
             id=uuid.uuid4().hex[:12],
             started_at=datetime.now(UTC).isoformat(timespec="seconds").replace("+00:00", "Z"),
-            model_id=parts.chat.model_id,
-            dialect=parts.dialect.name,
+            model_id=self._chat.model_id,
+            dialect=self._dialect.name,
             prompt_version=PROMPT_VERSION,
             evidence_hash=evidence_hash(bundle),
             options={
@@ -138,22 +117,26 @@ class ReActAdjudicator:
         )
 
     def _converse(
-        self, parts: _Parts, opening: Sequence[Message], examination: Examination, record: Record
+        self, opening: Sequence[Message], examination: Examination, record: Record
     ) -> Ending[FinalAnswer]:
-        limits = Limits(self._config.max_iterations, self._config.fetch.max_chars)
         try:
             return converse(
-                parts.chat,
-                parts.dialect,
-                parts.toolbox,
+                self._chat,
+                self._dialect,
+                self._toolbox,
                 opening,
                 judge=examination.read,
                 watch=record,
-                limits=limits,
-                perform=parts.perform,
+                limits=Limits(self._config.max_iterations, self._config.fetch.max_chars),
+                perform=self._chat.perform if isinstance(self._chat, Replay) else call_live,
             )
         except ChatError as error:
             return Ending(len(record.replies()), problem=str(error))
+
+
+def _chat_model(config: LLMConfig) -> ChatModel:
+    chat: ChatModel = plugins.load("chart_binder.chat_models", config.provider)(config)
+    return chat
 
 
 def default_tools(config: LLMConfig, searxng: object | None = None) -> tuple[Tool, ...]:

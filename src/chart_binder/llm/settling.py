@@ -53,9 +53,13 @@ def _vaguest_first(group: ReleaseGroup, date: PartialDate) -> Release | None:
     could_be = [
         edition
         for edition in group.editions
-        if edition.is_official and edition.when.first <= date.first and date.last <= edition.when.last
+        if edition.is_official
+        and edition.when.first <= date.first
+        and date.last <= edition.when.last
     ]
-    return min(could_be, key=lambda edition: (edition.when.last, edition.mb_release_id), default=None)
+    return min(
+        could_be, key=lambda edition: (edition.when.last, edition.mb_release_id), default=None
+    )
 
 
 def _sharper(known: PartialDate | None, date: PartialDate) -> PartialDate | None:

@@ -1,0 +1,39 @@
+"""`canon doctor`: is everything reachable and right, and what to do if not."""
+
+import click
+import msgspec
+
+from chart_binder.cli.options import Session, common_options, pass_session
+from chart_binder.jobs.doctor import Finding, examine, status
+from chart_binder.wiring import checks
+
+_MARKS = {
+    (True, True): "ok",
+    (True, False): "ok",
+    (False, True): "BROKEN",
+    (False, False): "missing",
+}
+"""By whether it is well and whether it is needed."""
+
+
+@click.command("doctor")
+@common_options
+@pass_session
+def command(session: Session) -> int:
+    """Check the store, MusicBrainz, the model and the search service; say what to do.
+
+    Exit status: 0 all well, 3 something optional missing, 1 something needed broken.
+    """
+    found = []
+    for finding in examine(checks(session.config)):
+        found.append(finding)
+        _show(session, finding)
+    return status(found)
+
+
+def _show(session: Session, finding: Finding) -> None:
+    if session.as_json:
+        click.echo(msgspec.json.encode(finding))
+    else:
+        mark = _MARKS[finding.is_well, finding.is_needed]
+        click.echo(f"{mark:<8} {finding.name:<12} {finding.said}")
