@@ -4,14 +4,27 @@ import calendar
 import re
 from datetime import date
 from functools import lru_cache
-from typing import TypeAlias
+from typing import Protocol, TypeAlias
 
 Answer: TypeAlias = bool | None
 """Yes, no, or `None`: it depends on days that are not known."""
 
-_FORM = re.compile(r"(\d{4}|\?{4})(?:-(\d{2}|\?{2})(?:-(\d{2}|\?{2}))?)?")
-_FIRST_DAY = date.min.toordinal()
-_LAST_DAY = date.max.toordinal()
+FIRST_DAY = date.min.toordinal()
+LAST_DAY = date.max.toordinal()
+
+_FORM = re.compile(r"([0-9]{4}|\?{4})(?:-([0-9]{2}|\?{2})(?:-([0-9]{2}|\?{2}))?)?")
+
+
+class Span(Protocol):
+    """Days, from `first` to `last` (proleptic Gregorian ordinals), one of which is meant."""
+
+    @property
+    def first(self) -> int:
+        """The earliest day it may be."""
+
+    @property
+    def last(self) -> int:
+        """The latest day it may be."""
 
 
 class PartialDate:
@@ -34,12 +47,12 @@ class PartialDate:
 
         Raises `ValueError` that shows what was found and what is allowed.
         """
-        return _parse(text)
+        return parse(text)
 
     @property
     def is_known(self) -> bool:
         """Whether at least the year is known."""
-        return self.first > _FIRST_DAY
+        return self.first > FIRST_DAY
 
     @property
     def is_exact(self) -> bool:
@@ -60,12 +73,14 @@ class PartialDate:
 
 
 @lru_cache(maxsize=65_536)
-def _parse(text: str) -> PartialDate:
-    if not text:
+def parse(text: str) -> PartialDate:
+    """Read a date as `PartialDate.parse` does; the same text gives the same value."""
+    written = text.strip()
+    if not written:
         return UNKNOWN
-    form = _FORM.fullmatch(text)
+    form = _FORM.fullmatch(written)
     if form is None:
-        raise ValueError(f"{text!r} is no date: YYYY, YYYY-MM or YYYY-MM-DD is allowed")
+        raise ValueError(f"{text[:40]!r} is no date: YYYY, YYYY-MM or YYYY-MM-DD is allowed")
     year, month, day = (int(part) if part and part[0] != "?" else None for part in form.groups())
     if year is None:
         return UNKNOWN
@@ -87,32 +102,32 @@ def _plain(year: int, month: int | None, day: int | None) -> str:
     return f"{year:04}-{month:02}" if day is None else f"{year:04}-{month:02}-{day:02}"
 
 
-UNKNOWN = PartialDate("", _FIRST_DAY, _LAST_DAY)
+UNKNOWN = PartialDate("", FIRST_DAY, LAST_DAY)
 """Any day at all."""
 
 
-def before(one: PartialDate, other: PartialDate) -> Answer:
+def before(one: Span, other: Span) -> Answer:
     """Whether `one` is earlier than `other`."""
     if one.last < other.first:
         return True
     return False if one.first >= other.last else None
 
 
-def not_after(one: PartialDate, other: PartialDate) -> Answer:
+def not_after(one: Span, other: Span) -> Answer:
     """Whether `one` is earlier than `other` or the same day."""
     if one.last <= other.first:
         return True
     return False if one.first > other.last else None
 
 
-def same_day(one: PartialDate, other: PartialDate) -> Answer:
+def same_day(one: Span, other: Span) -> Answer:
     """Whether both are the same day."""
     if one.first == one.last == other.first == other.last:
         return True
     return False if one.last < other.first or other.last < one.first else None
 
 
-def days_later(one: PartialDate, other: PartialDate, least: int, most: int) -> Answer:
+def days_later(one: Span, other: Span, least: int, most: int) -> Answer:
     """Whether `other` is `least` to `most` days after `one`."""
     shortest, longest = other.first - one.last, other.last - one.first
     if least <= shortest and longest <= most:

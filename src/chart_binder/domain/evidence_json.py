@@ -1,43 +1,49 @@
 """Evidence bundles as JSON, with the hash that names their facts."""
 
 import hashlib
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Iterable, Mapping
+from typing import Any, TypeVar
 
 import msgspec
 from msgspec.structs import replace
 
-from chart_binder.domain.dates import PartialDate
+from chart_binder.domain.dates import UNKNOWN, PartialDate, parse
 from chart_binder.domain.evidence import (
     EvidenceBundle,
     Provenance,
     RecordingCandidate,
+    Release,
+    ReleaseFlags,
     ReleaseGroup,
 )
+from chart_binder.domain.normal_form import normalised
 from chart_binder.errors import EvidenceError
 
 VERSION = 1
+_BLANK = "found a blank id; a MusicBrainz id is required"
+_V = TypeVar("_V", RecordingCandidate, ReleaseGroup, Release)
 
 
 def read_bundle(document: bytes | str | Mapping[str, Any] | EvidenceBundle) -> EvidenceBundle:
-    """Read a bundle from JSON or a mapping; unknown keys are left aside.
+    """Read a bundle from JSON or a mapping, in normal form; unknown keys are left aside.
 
     Raises `EvidenceError` that names the path inside the document, what was found and allowed.
     """
+    if isinstance(document, EvidenceBundle):
+        return _checked(normalised(document))
     try:
-        if isinstance(document, EvidenceBundle):
-            bundle = document
-        elif isinstance(document, str | bytes):
+        if isinstance(document, str | bytes):
             bundle = _DECODER.decode(document)
         else:
             bundle = msgspec.convert(document, EvidenceBundle, dec_hook=_read_date)
+            _ENCODER.encode(bundle)  # a mapping may hold text that no JSON can
     except msgspec.ValidationError as error:
         raise _evidence_error(error) from error
-    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+    except (msgspec.DecodeError, UnicodeError) as error:
         raise EvidenceError(f"not a JSON document ({error})") from error
     except RecursionError as error:
         raise EvidenceError("nested too deeply") from error
-    return _checked(bundle)
+    return _checked(normalised(bundle))
 
 
 def write_bundle(bundle: EvidenceBundle) -> bytes:
@@ -50,28 +56,53 @@ def evidence_hash(bundle: EvidenceBundle) -> str:
 
     Left out: the file's own words (`artifact`), and when the facts were fetched.
     """
-    sources = bundle.provenance.sources_used if bundle.provenance else None
+    plain = normalised(bundle)
+    sources = plain.provenance.sources_used if plain.provenance else None
     facts = replace(
-        bundle,
+        plain,
         artifact=None,
-        provenance=Provenance(tuple(sorted(sources))) if sources else None,
-        recording_candidates=_ordered_recordings(bundle.recording_candidates),
+        provenance=Provenance(_ordered(sources)) if sources else None,
+        recording_candidates=_in_order(_recording(one) for one in plain.recording_candidates),
     )
     return hashlib.sha256(_ENCODER.encode(facts)).hexdigest()
 
 
-def _ordered_recordings(found: tuple[RecordingCandidate, ...]) -> tuple[RecordingCandidate, ...]:
-    return tuple(
-        replace(recording, rg_candidates=_ordered_groups(recording.groups))
-        for recording in sorted(found, key=_ENCODER.encode)
+def _in_order(values: Iterable[_V]) -> tuple[_V, ...]:
+    return tuple(sorted(values, key=_ENCODER.encode))
+
+
+def _ordered(words: tuple[str, ...] | None) -> tuple[str, ...] | None:
+    return tuple(sorted(set(words))) if words else None
+
+
+def _recording(recording: RecordingCandidate) -> RecordingCandidate:
+    return replace(
+        recording,
+        isrcs=_ordered(recording.isrcs),
+        flags=recording.intent,
+        rg_candidates=_in_order(_group(group) for group in recording.groups),
     )
 
 
-def _ordered_groups(groups: tuple[ReleaseGroup, ...]) -> tuple[ReleaseGroup, ...]:
-    return tuple(
-        replace(group, releases=tuple(sorted(group.editions, key=_ENCODER.encode)))
-        for group in sorted(groups, key=_ENCODER.encode)
+def _group(group: ReleaseGroup) -> ReleaseGroup:
+    return replace(
+        group,
+        secondary_types=_ordered(group.secondary_types),
+        labels=_ordered(group.labels),
+        countries=_ordered(group.countries),
+        releases=_in_order(_release(edition) for edition in group.editions),
     )
+
+
+def _release(release: Release) -> Release:
+    """Return the release with only those flags that its status does not say."""
+    if release.flags is None:
+        return release
+    flags = ReleaseFlags(
+        is_reissue_hint=release.flags.is_reissue_hint or None,
+        is_remaster_hint=release.flags.is_remaster_hint or None,
+    )
+    return replace(release, flags=flags if flags.marks_reissue else None)
 
 
 def _checked(bundle: EvidenceBundle) -> EvidenceBundle:
@@ -81,32 +112,26 @@ def _checked(bundle: EvidenceBundle) -> EvidenceBundle:
         raise EvidenceError("artist.name or recording_title is required")
     for r, recording in enumerate(bundle.recording_candidates):
         where = f"recording_candidates[{r}]"
-        _require(recording.mb_recording_id, f"{where}.mb_recording_id")
-        for g, group in enumerate(recording.groups):
-            _require(group.mb_rg_id, f"{where}.rg_candidates[{g}].mb_rg_id")
-            for e, release in enumerate(group.editions):
-                _require(
-                    release.mb_release_id,
-                    f"{where}.rg_candidates[{g}].releases[{e}].mb_release_id",
-                )
+        if not recording.mb_recording_id.strip():
+            raise EvidenceError(_BLANK, f"{where}.mb_recording_id")
+        for g, group in enumerate(recording.rg_candidates or ()):
+            if not group.mb_rg_id.strip():
+                raise EvidenceError(_BLANK, f"{where}.rg_candidates[{g}].mb_rg_id")
     return bundle
 
 
-def _require(identifier: str, where: str) -> None:
-    if not identifier.strip():
-        raise EvidenceError("found an empty id; a MusicBrainz id is required", where)
+def _read_date(_kind: type, value: object) -> PartialDate:
+    if type(value) is str:
+        return parse(value)
+    if value is None:
+        return UNKNOWN
+    raise ValueError(f"found {value!r:.40}; a date as text is allowed")
 
 
-def _read_date(kind: type, value: object) -> PartialDate:
-    if kind is not PartialDate or not isinstance(value, str):
-        raise ValueError(f"found {value!r}; a date as text is allowed")
-    return PartialDate.parse(value.strip())
-
-
-def _write_date(value: object) -> str:
+def _write_date(value: object) -> str | None:
     if not isinstance(value, PartialDate):
         raise NotImplementedError(f"{type(value)} has no JSON form")
-    return value.text
+    return value.text or None
 
 
 def _evidence_error(error: msgspec.ValidationError) -> EvidenceError:
