@@ -18,10 +18,7 @@ from chart_binder.domain.evidence_json import read_bundle
 from chart_binder.errors import CanonError, UsageError
 from chart_binder.jobs.decide import Case, Decider
 from chart_binder.jobs.decision import Decision, State
-from chart_binder.wiring import decider as decider_for
-from chart_binder.wiring import evidence_for_files
-
-if TYPE_CHECKING:
+from chart_binder.wiring import decider, evidence_for_files
 
 
 @click.command("decide")
@@ -48,33 +45,29 @@ def decide_all(
         raise UsageError("name files or folders, or one bundle with --evidence FILE.json")
     if offline:
         session.flags["musicbrainz.offline"] = True
-    decider = _decider(session)
+    pipeline = decider(session.config, watch=show_event if session.shows_run else None)
     results = Results(session.as_json, form)
     if evidence:
-        results.show(evidence, decider.attempt(partial(_bundle_at, evidence)))
+        about_file(readable(evidence))
+        results.show(evidence, pipeline.attempt(partial(_bundle_at, evidence)))
     else:
-        _decide_files(session, decider, paths, results)
+        _decide_files(session, pipeline, paths, results)
     return results.status
 
 
-def _decider(session: Session) -> Decider:
-
-    shows_run = session.verbosity > 1
-    return decider_for(session.config, watch=show_event if shows_run else None)
-
-
 def _decide_files(
-    session: Session, decider: Decider, paths: Iterable[str], results: Results
+    session: Session, pipeline: Decider, paths: Iterable[str], results: Results
 ) -> None:
-
     with evidence_for_files(session.config) as gather:
-        for item in audio_files(map(Path, _named(paths))):
-            about_file(readable(str(item.path)))
-            if isinstance(item, Unreadable):
-                case = Case(Decision(State.ERROR, error=str(item.problem)))
-            else:
-                case = decider.attempt(partial(gather, item.path))
-            results.show(str(item.path), case)
+        for named in _named(paths):
+            for item in audio_files([Path(named)]):
+                shown = named if item.path == Path(named) else str(item.path)
+                about_file(readable(shown))
+                if isinstance(item, Unreadable):
+                    case = Case(Decision(State.ERROR, error=str(item.problem)))
+                else:
+                    case = pipeline.attempt(partial(gather, item.path))
+                results.show(shown, case)
 
 
 def _named(paths: Iterable[str]) -> Iterator[str]:
@@ -89,7 +82,6 @@ def _named(paths: Iterable[str]) -> Iterator[str]:
 
 
 def _bundle_at(place: str) -> EvidenceBundle:
-
     try:
         document = sys.stdin.buffer.read() if place == "-" else Path(place).read_bytes()
     except OSError as error:

@@ -31,6 +31,11 @@ class Session:
         """Whether results are printed as JSON lines."""
         return self.output == "json"
 
+    @property
+    def shows_run(self) -> bool:
+        """Whether the adjudicator's run is shown as it happens."""
+        return self.verbosity > 1
+
     @cached_property
     def settings(self) -> "Settings":
         """The effective configuration with its sources; logging is set up by it."""

@@ -39,7 +39,7 @@ def show(session: Session, file: Path) -> None:
 @pass_session
 def replay(session: Session, file: Path) -> int:
     """Play a recorded run again, without network or model, and compare the result."""
-    result = run_again(file, show_event if session.verbosity > 1 else None)
+    result = run_again(file, show_event if session.shows_run else None)
     before = recorded_result(read_recorded(file))
     now = {key: value for key, value in result.to_dict().items() if key not in _NOT_COMPARED}
     same = before is None or now == {key: before.get(key) for key in now}

@@ -35,6 +35,6 @@ def examine(checks: Iterable[Check]) -> Iterator[Finding]:
 
 
 def status(findings: Iterable[Finding]) -> int:
-    """Return the exit status: 0 all well, 3 something optional missing, 1 something needed broken."""
+    """Return the exit status: 0 all well, 3 something optional amiss, 1 something needed."""
     broken = [finding.is_needed for finding in findings if not finding.is_well]
     return 1 if any(broken) else 3 if broken else 0

@@ -3,14 +3,13 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from chart_binder.domain.evidence import EvidenceBundle, Release, ReleaseGroup
-
 
 @dataclass(frozen=True, slots=True)
 class Labels:
     """The ids behind `C1` (a release group) and `C1.R2` (a release in it)."""
 
     ids: Mapping[str, str]
+    groups: frozenset[str]
     home: Mapping[str, str]
     """The release group of each release, by id."""
 

@@ -1,6 +1,7 @@
 """A conversation goes turn by turn: a reply, its step, an observation, until there is an answer."""
 
 import json
+import logging
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -12,6 +13,8 @@ from chart_binder.react.inert import bounded, inert
 from chart_binder.react.steps import Act, Finish, Malformed, Step
 from chart_binder.react.tools import Call, Observation, Toolbox, ToolError
 from chart_binder.react.transcript import Observed, Replied, Stepped, Watch
+
+_log = logging.getLogger(__name__)
 
 T = TypeVar("T")
 Perform = Callable[[Call, int], Observation]
@@ -46,10 +49,17 @@ class Ending(Generic[T]):
 
 
 def call_live(call: Call, iteration: int) -> Observation:
-    """Call the tool itself, its time taken."""
+    """Call the tool itself, its time taken; whatever a plug-in raises is a `ToolError`."""
     del iteration
     started = time.monotonic()
-    return replace(call.run(), seconds=time.monotonic() - started)
+    try:
+        answer = call.run()
+    except ToolError:
+        raise
+    except Exception as error:  # a tool is somebody else's code, and the run must go on
+        _log.warning("tool %r failed", call.tool.name, exc_info=True)
+        raise ToolError(f"{call.tool.name} failed; try something else") from error
+    return replace(answer, seconds=time.monotonic() - started)
 
 
 def converse(
