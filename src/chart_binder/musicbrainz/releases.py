@@ -35,9 +35,9 @@ def _group(members: list[answers.Release], home: str | None) -> ReleaseGroup:
         primary_type=group.primary_type,
         secondary_types=tuple(filter(None, group.secondary_type_list)),
         first_release_date=partial_date(group.first_release_date),
-        labels=tuple(name for release in members for name in _label_names(release)),
+        labels=tuple(sorted({name for release in members for name in _label_names(release)})),
         countries=tuple(
-            country for release in members for _, country in _events(release) if country
+            sorted({land for release in members for _, land in _events(release) if land})
         ),
         releases=tuple(_release(release, home) for release in members),
     )

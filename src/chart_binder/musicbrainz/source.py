@@ -13,6 +13,7 @@ from chart_binder.domain.evidence import (
     Provenance,
     RecordingCandidate,
 )
+from chart_binder.domain.evidence_json import read_bundle
 from chart_binder.domain.track import TrackTags
 from chart_binder.errors import NothingFoundError, UnidentifiedError
 from chart_binder.musicbrainz import answers
@@ -96,7 +97,7 @@ class MusicBrainzSource:
         self, client: Client, tags: TrackTags, found: tuple[answers.Recording, ...]
     ) -> EvidenceBundle:
         artist = _artist(client, found[0])
-        return EvidenceBundle(
+        bundle = EvidenceBundle(
             recording_candidates=tuple(
                 _candidate(client, recording, artist.begin_area_country) for recording in found
             ),
@@ -105,6 +106,7 @@ class MusicBrainzSource:
             artifact=_artifact(tags),
             provenance=self._provenance(client),
         )
+        return read_bundle(bundle)  # in normal form, as if it had come from a file
 
     def _provenance(self, client: Client) -> Provenance:
         oldest_at = client.oldest_at or 0.0

@@ -1,0 +1,211 @@
+"""MusicBrainz' web service (WS/2) as far as recordings need it, made from evidence bundles."""
+
+import re
+import time
+import xml.etree.ElementTree as ET
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from chart_binder.domain.evidence import Artist, EvidenceBundle
+from chart_binder.domain.evidence_json import read_bundle
+from chart_binder.domain.ids import VARIOUS_ARTISTS
+from servers.http import Request, Response, StandIn
+from servers.musicbrainz_xml import (
+    XML,
+    Known,
+    artist_element,
+    document,
+    element,
+    error,
+    list_element,
+    recording_element,
+    release_element,
+    search_hit,
+)
+
+Behave = Callable[[int, Request, Response], Response]
+"""From the number of a request (from 0), the request and the honest answer to what is sent."""
+
+DEFAULT_PAGE, MOST_PAGE = 25, 100
+MBID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
+INCLUDES = {
+    "recording": {"artist-credits", "artists", "isrcs", "releases"},
+    "isrc": {"artist-credits", "artists", "isrcs", "releases"},
+    "release": {"artist-credits", "labels", "media", "release-groups", "recordings"},
+    "artist": {"aliases"},
+}
+
+
+NOT_FOUND = error(404, "Not Found")
+BUSY = error(503, "Your requests are exceeding the allowable rate limit.")
+HTML_PAGE = Response("<!DOCTYPE html><html><head><title>Hello</title></head><body><p>Hi<br></html>")
+GARBAGE = Response(bytes(range(256)) * 20, content_type=XML)
+HANG_UP = Response(raw=b"")
+
+
+def busy_for(retry_after: str, status: int = 503) -> Response:
+    """A refusal that says when to come back."""
+    return replace(BUSY, status=status, headers=(("Retry-After", retry_after),))
+
+
+def always(answer: Response) -> Behave:
+    """Answer everything alike."""
+    return lambda _, __, ___: answer
+
+
+def first(count: int, answer: Response) -> Behave:
+    """Answer the first requests alike, the rest honestly."""
+    return lambda number, _, honest: answer if number < count else honest
+
+
+def cut_in_half(_: int, __: Request, honest: Response) -> Response:
+    """Send half the document as if it were all of it."""
+    assert isinstance(honest.body, (bytes, str))
+    return replace(honest, body=honest.body[: len(honest.body) // 2])
+
+
+@dataclass(init=False)
+class MusicBrainzStandIn(StandIn):
+    """`with MusicBrainzStandIn(bundles) as mb:` serves the facts of evidence bundles.
+
+    A bundle is an `EvidenceBundle` or the JSON of one. `merged` names ids that were merged into
+    others; the server redirects to them, or, with `redirects=False`, answers with the other id at
+    once. `behave` spoils answers. `requests` and `arrivals` (monotonic seconds) tell what came.
+    `hostname` is what to configure, with `https = false`.
+    """
+
+    behave: Behave | None = None
+    merged: Mapping[str, str] = field(default_factory=dict)
+    redirects: bool = True
+    arrivals: list[float] = field(default_factory=list)
+
+    def __init__(
+        self,
+        bundles: Iterable[EvidenceBundle | Mapping[str, Any]],
+        *,
+        behave: Behave | None = None,
+        merged: Mapping[str, str] | None = None,
+        redirects: bool = True,
+    ) -> None:
+        super().__init__(self._answer)
+        self.behave = behave
+        self.merged = merged or {}
+        self.redirects = redirects
+        self.arrivals = []
+        self._recordings: dict[str, Known] = {}
+        self._artists: dict[str, Artist] = {
+            VARIOUS_ARTISTS: Artist("Various Artists", VARIOUS_ARTISTS)
+        }
+        for bundle in map(read_bundle, bundles):
+            artist = bundle.performer
+            self._artists[artist.mb_artist_id or ""] = artist
+            for recording in bundle.recording_candidates:
+                self._recordings[recording.mb_recording_id] = Known(artist, recording)
+
+    @property
+    def hostname(self) -> str:
+        """Host and port."""
+        return f"{self.host}:{self.port}"
+
+    @property
+    def targets(self) -> list[str]:
+        """Path and query of every request."""
+        return [request.target for request in self.requests]
+
+    def _answer(self, request: Request) -> Response:
+        number = len(self.arrivals)
+        self.arrivals.append(time.monotonic())
+        honest = self._honest(request)
+        return self.behave(number, request, honest) if self.behave else honest
+
+    def _honest(self, request: Request) -> Response:
+        if not request.headers.get("user-agent"):
+            return error(403, "Your requests have no User-Agent.")
+        root, _, rest = request.path.removeprefix("/ws/2/").partition("/")
+        if not request.path.startswith("/ws/2/") or root not in INCLUDES:
+            return replace(HTML_PAGE, status=404)
+        asked = set(request.query.get("inc", "").split())
+        if wrong := asked - INCLUDES[root]:
+            text = f"{wrong.pop()} is not a valid inc parameter for the {root} resource."
+            return error(400, text)
+        if rest and root != "isrc" and not MBID.fullmatch(rest):
+            return error(400, "Invalid mbid.")
+        if (other := self.merged.get(rest)) and self.redirects:
+            location = f"{self.url}/ws/2/{root}/{other}"
+            return Response("", 301, headers=(("Location", location),))
+        return self._found(root, other or rest, request, asked)
+
+    def _found(self, root: str, name: str, request: Request, asked: set[str]) -> Response:
+        ways: dict[str, Callable[[], ET.Element | None]] = {
+            "recording": lambda: self._recording(name, request.query, asked),
+            "isrc": lambda: self._isrc(name, asked),
+            "artist": lambda: self._artist(name),
+            "release": lambda: self._releases(request.query, asked),
+        }
+        found = ways[root]()
+        return NOT_FOUND if found is None else document(found)
+
+    def _recording(self, name: str, query: Mapping[str, str], asked: set[str]) -> ET.Element | None:
+        if not name:
+            return search_results(self._recordings.values(), query)
+        known = self._recordings.get(name)
+        return None if known is None else recording_element(known, asked)
+
+    def _isrc(self, name: str, asked: set[str]) -> ET.Element | None:
+        carrying = [k for k in self._recordings.values() if name in (k.recording.isrcs or ())]
+        elements = [recording_element(known, asked) for known in carrying]
+        listed = list_element("recording-list", elements, len(elements), 0)
+        return element("isrc", listed, mbid=name) if carrying else None
+
+    def _artist(self, name: str) -> ET.Element | None:
+        artist = self._artists.get(name)
+        return None if artist is None else artist_element(artist, with_areas=True)
+
+    def _releases(self, query: Mapping[str, str], asked: set[str]) -> ET.Element | None:
+        name = query.get("recording", "")
+        known = self._recordings.get(self.merged.get(name, name))
+        if known is None:
+            return None
+        pairs = [(group, one) for group in known.recording.groups for one in group.editions]
+        offset = int(query.get("offset", 0))
+        limit = min(int(query.get("limit", DEFAULT_PAGE)), MOST_PAGE)
+        page = [
+            release_element(release, group, known.artist, asked)
+            for group, release in pairs[offset : offset + limit]
+        ]
+        return list_element("release-list", page, len(pairs), offset)
+
+
+def search_results(known: Iterable[Known], query: Mapping[str, str]) -> ET.Element:
+    """Search as Lucene would, for the fields recording, artist and dur."""
+    wanted = query["query"]
+    span = re.search(r"dur:\[(\d+) TO (\d+)\]", wanted)
+    is_strict = " AND " in wanted
+    found = []
+    for one in known:
+        scores = [
+            likeness(_term(wanted, "recording"), one.recording.title or ""),
+            likeness(_term(wanted, "artist"), one.artist.name or ""),
+        ]
+        length = one.recording.length_ms or -1
+        fits = span is None or int(span[1]) <= length <= int(span[2])
+        score = min(scores) if is_strict else max(scores)
+        if fits and score > (99 if is_strict else 0):
+            found.append((sum(scores) // 2, one))
+    found.sort(key=lambda pair: (-pair[0], pair[1].recording.mb_recording_id))
+    offset, limit = int(query.get("offset", 0)), int(query.get("limit", DEFAULT_PAGE))
+    page = [search_hit(one, score) for score, one in found[offset : offset + limit]]
+    return list_element("recording-list", page, len(found), offset)
+
+
+def _term(query: str, name: str) -> str:
+    term = re.search(rf'{name}:(?:"((?:\\.|[^"\\])*)"|\(((?:\\.|[^)\\])*)\))', query)
+    return re.sub(r"\\(.)", r"\1", term[1] or term[2] or "") if term else ""
+
+
+def likeness(wanted: str, text: str) -> int:
+    """The share of the wanted words that stand in a text, in per cent."""
+    words = re.findall(r"\w+", wanted.casefold())
+    there = set(re.findall(r"\w+", text.casefold()))
+    return 100 * sum(word in there for word in words) // max(len(words), 1)

@@ -1,0 +1,168 @@
+"""MusicBrainz' XML (github.com/metabrainz/mmd-schema), written from evidence."""
+
+import xml.etree.ElementTree as ET
+from dataclasses import dataclass
+
+from chart_binder.domain.evidence import Artist, RecordingCandidate, Release, ReleaseGroup
+from servers.http import Response
+
+XML = "application/xml; charset=UTF-8"
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """A recording, with the artist it is credited to."""
+
+    artist: Artist
+    recording: RecordingCandidate
+
+
+def error(status: int, text: str, *headers: tuple[str, str]) -> Response:
+    """An error document."""
+    usage = "For usage, please see: https://musicbrainz.org/development/mmd"
+    body = f"<error><text>{text}</text><text>{usage}</text></error>"
+    return Response('<?xml version="1.0" encoding="UTF-8"?>\n' + body, status, XML, headers)
+
+
+def search_hit(known: Known, score: int) -> ET.Element:
+    hit = recording_element(known, {"artist-credits", "isrcs"})
+    hit.set("ns2:score", str(score))
+    titles = dict.fromkeys(one.title for group in known.recording.groups for one in group.editions)
+    releases = [element("release", title=title) for title in titles]
+    hit.append(list_element("release-list", releases, len(releases), 0))
+    return hit
+
+
+def document(content: ET.Element) -> Response:
+    root = ET.Element("metadata", created="2026-11-21T00:00:00.000Z")
+    root.set("xmlns", "http://musicbrainz.org/ns/mmd-2.0#")
+    root.set("xmlns:ns2", "http://musicbrainz.org/ns/ext#-2.0")
+    root.append(content)
+    return Response(ET.tostring(root, "UTF-8", xml_declaration=True), content_type=XML)
+
+
+def element(
+    tag: str, /, *children: ET.Element, mbid: str | None = None, **texts: object
+) -> ET.Element:
+    """An element with an id, text elements for what is known (`_` becomes `-`), then children."""
+    made = ET.Element(tag, {} if mbid is None else {"id": mbid})
+    made.extend(
+        text_element(name.replace("_", "-"), str(text))
+        for name, text in texts.items()
+        if text is not None and str(text)
+    )
+    made.extend(children)
+    return made
+
+
+def list_element(name: str, items: list[ET.Element], count: int, offset: int) -> ET.Element:
+    made = ET.Element(name, count=str(count))
+    if offset:
+        made.set("offset", str(offset))
+    made.extend(items)
+    return made
+
+
+def area_element(name: str, *, country: str | None = None, part: str | None = None) -> ET.Element:
+    area = element(name, mbid="8a754a16-0027-3a29-b6d7-2b40ea0481ed", name="Somewhere")
+    for code, level in ((country, 1), (part, 2)):
+        if code:
+            codes = ET.SubElement(area, f"iso-3166-{level}-code-list")
+            ET.SubElement(codes, f"iso-3166-{level}-code").text = code
+    return area
+
+
+def artist_element(artist: Artist, *, with_areas: bool = False) -> ET.Element:
+    made = element("artist", mbid=artist.mb_artist_id, name=artist.name, sort_name=artist.name)
+    if with_areas and (country := artist.begin_area_country):
+        ET.SubElement(made, "country").text = country
+        made.append(area_element("area", country=country))
+        made.append(area_element("begin-area", part=f"{country}-01"))
+    return made
+
+
+def credit_element(artist: Artist, name: str | None) -> ET.Element:
+    shown = name if name != artist.name else None
+    return element("artist-credit", element("name-credit", artist_element(artist), name=shown))
+
+
+def recording_element(known: Known, asked: set[str]) -> ET.Element:
+    recording = known.recording
+    made = element(
+        "recording",
+        mbid=recording.mb_recording_id,
+        title=recording.title,
+        length=recording.length_ms,
+        disambiguation=recording.disambiguation,
+        first_release_date=first.text if (first := recording.first_release_date) else None,
+    )
+    if asked & {"artist-credits", "artists"}:
+        made.append(credit_element(known.artist, known.artist.name))
+    if "isrcs" in asked and recording.isrcs:
+        codes = [ET.Element("isrc", id=code) for code in recording.isrcs]
+        made.append(list_element("isrc-list", codes, len(codes), 0))
+    return made
+
+
+def release_element(
+    release: Release, group: ReleaseGroup, artist: Artist, asked: set[str]
+) -> ET.Element:
+    date = release.when.text
+    made = element(
+        "release",
+        mbid=release.mb_release_id,
+        title=release.title,
+        status=release.status,
+        disambiguation=release.disambiguation,
+    )
+    if "artist-credits" in asked:
+        made.append(credit_element(artist, release.artist_credit or artist.name))
+    if "release-groups" in asked:
+        made.append(group_element(group, artist, asked))
+    if date or release.country:
+        made.extend(element("dated", date=date, country=release.country))
+        event = element("release-event", date=date)
+        if release.country:
+            event.append(area_element("area", country=release.country))
+        made.append(list_element("release-event-list", [event], 1, 0))
+    if "labels" in asked and (release.label or release.catno):
+        info = element("label-info", catalog_number=release.catno)
+        if release.label:
+            info.append(element("label", name=release.label))
+        made.append(list_element("label-info-list", [info], 1, 0))
+    if "media" in asked:
+        media = [element("medium", format=name) for name in media_of(release.format)]
+        made.append(list_element("medium-list", media, len(media), 0))
+    return made
+
+
+def group_element(group: ReleaseGroup, artist: Artist, asked: set[str]) -> ET.Element:
+    date = group.first_release_date
+    made = element(
+        "release-group",
+        mbid=group.mb_rg_id,
+        title=group.title,
+        first_release_date=date.text if date else None,
+        primary_type=group.primary_type,
+    )
+    if "artist-credits" in asked:
+        made.append(credit_element(artist, group.artist_credit or artist.name))
+    if group.kinds:
+        kinds = ET.SubElement(made, "secondary-type-list")
+        kinds.extend(text_element("secondary-type", kind) for kind in group.kinds)
+    return made
+
+
+def text_element(name: str, text: str) -> ET.Element:
+    made = ET.Element(name)
+    made.text = text
+    return made
+
+
+def media_of(format: str | None) -> list[str | None]:  # noqa: A002
+    """One format for each medium: `2×CD + DVD` is three of them."""
+    media: list[str | None] = []
+    for part in (format or "").split(" + "):
+        count, times, name = part.partition("×")
+        media += [name] * int(count) if times else [part or None]
+    return media
