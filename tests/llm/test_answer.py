@@ -1,0 +1,102 @@
+"""Final answers as models write them, read into one normal form."""
+
+import math
+
+import pytest
+
+from chart_binder.llm.answer import CONFIDENCE_WORDS, read_answer, read_confidence, read_id
+from chart_binder.react.loop import RefusedError
+
+ID = "6b47c9a0-b9e1-3df9-a5e8-50a6ce0dbdbd"
+
+IDS = [
+    ("C1", "C1"),
+    ("c1.r2", "C1.R2"),
+    (ID, ID),
+    (ID.upper(), ID),
+    (f"https://musicbrainz.org/release-group/{ID}", ID),
+    (f"<https://musicbrainz.org/release-group/{ID}?tab=x>", ID),
+    (f" `{ID}` ", ID),
+    (None, None),
+    ("null", None),
+    ("None", None),
+    ("Unknown", None),
+    ("n/a", None),
+    ("N/A ", None),
+    ("", None),
+]
+
+
+@pytest.mark.parametrize(("written", "meant"), IDS)
+def test_an_id_is_a_label_a_bare_id_an_address_or_none(written: object, meant: str | None) -> None:
+    assert read_id(written, "crg_mbid") == meant
+
+
+@pytest.mark.parametrize("written", ["A Night at the Opera", 7, ["C1"], f"{ID} or {ID[:-1]}0", "CX"])
+def test_what_is_no_id_is_refused_with_the_right_form(written: object) -> None:
+    with pytest.raises(RefusedError, match='"crg_mbid" is .*write a label such as "C1"'):
+        read_id(written, "crg_mbid")
+
+
+CONFIDENCES = [
+    (0.9, 0.9),
+    ("0.9", 0.9),
+    ("90%", 0.9),
+    ("90 %", 0.9),
+    ("90 percent", 0.9),
+    (90, 0.9),
+    (1, 1.0),
+    (0, 0.0),
+    (100, 1.0),
+    ("1%", 0.01),
+    (".85", 0.85),
+    ("0,85", 0.85),
+    ("1e-1", 0.1),
+    ("High", CONFIDENCE_WORDS["high"]),
+    ("medium", CONFIDENCE_WORDS["medium"]),
+    (" low ", CONFIDENCE_WORDS["low"]),
+]
+
+
+@pytest.mark.parametrize(("written", "meant"), CONFIDENCES)
+def test_confidence_is_normalised_to_a_share(written: object, meant: float) -> None:
+    assert read_confidence(written) == pytest.approx(meant)
+
+
+@pytest.mark.parametrize(
+    "written",
+    [None, math.nan, math.inf, -math.inf, -0.1, "-5%", 101, "101%", 10**400, "8e3294006", True,
+     "very sure", "", [0.9], {"value": 1}, "NaN", "inf", "9" * 5000],
+)  # fmt: skip
+def test_a_confidence_that_means_nothing_is_refused(written: object) -> None:
+    with pytest.raises(RefusedError, match='"confidence" is .*a number from 0 to 1'):
+        read_confidence(written)
+
+
+def test_an_answer_is_read_whole() -> None:
+    answer = read_answer(
+        '```json\n{"crg_mbid": "C1", "rr_mbid": "C1.R1", "confidence": 0.9, "rationale": "It  is\\nso.",'
+        ' "facts": [{"about": "C2", "field": "first_release_date", "value": "1975-10-31",'
+        ' "source": "https://a.example/"}, "nonsense", {"about": "C2"}]}\n```'
+    )
+    assert (answer.crg, answer.rr, answer.confidence) == ("C1", "C1.R1", 0.9)
+    assert answer.rationale == "It is so."
+    assert [fact.value for fact in answer.facts] == ["1975-10-31"]
+
+
+def test_keys_in_another_case_are_understood() -> None:
+    assert read_answer('{"CRG_MBID": null, "Confidence": 0.2}').crg is None
+
+
+@pytest.mark.parametrize(
+    ("text", "word"),
+    [
+        ("I think it is C1.", "cannot be read"),
+        ('{"crg_mbid": "C1", "confidence": 0.9, "rationale": "cut he', "cannot be read"),
+        ('{"confidence": 0.9}', 'no "crg_mbid"'),
+        ('{"crg_mbid": "C1"}', '"confidence" is missing'),
+    ],
+)
+def test_an_answer_that_cannot_be_read_is_refused_with_the_defect(text: str, word: str) -> None:
+    with pytest.raises(RefusedError, match=word):
+        read_answer(text)
