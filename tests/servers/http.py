@@ -5,6 +5,7 @@ import threading
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from itertools import chain, repeat
 from typing import ClassVar, Self
 from urllib.parse import parse_qsl, urlsplit
 
@@ -43,6 +44,19 @@ class Response:
     drip: tuple[int, float] | None = None
     drop_after: int | None = None
     raw: bytes | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Repeated:
+    """A body of `head` and then `piece` so many times, without end by default; never in memory."""
+
+    piece: bytes
+    times: int | None = None
+    head: bytes = b""
+
+    def __iter__(self) -> Iterator[bytes]:
+        again = repeat(self.piece) if self.times is None else repeat(self.piece, self.times)
+        return chain((self.head,) if self.head else (), again)
 
 
 Handler = Callable[[Request], Response]

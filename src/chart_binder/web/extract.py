@@ -18,6 +18,7 @@ _MOST_BLOCKS = 20_000
 _LONGEST_BLOCK = 10_000
 _LONGEST_TITLE = 200
 _LONGEST_CELL = 400
+_BETWEEN_ITEMS = " · "
 _LONGEST_JSON = 300_000
 _HEADINGS = ("h1", "h2", "h3", "h4", "h5", "h6")
 
@@ -79,9 +80,10 @@ def _blocks(element: Tag) -> Iterator[str]:
     term, waiting = "", False  # a <dt>, and whether no <dd> has shown it yet
     for child in element.children:
         if isinstance(child, NavigableString):
-            if waiting and child.strip():
-                yield term
-                waiting = False
+            if child.strip():  # text that is no <dd>: the term stands for itself
+                if waiting:
+                    yield term
+                term, waiting = "", False
             run.append(child)
             continue
         yield from "".join(run).split("\n")
@@ -92,7 +94,7 @@ def _blocks(element: Tag) -> Iterator[str]:
             yield term
             waiting = False
         if child.name == "dt":
-            term, waiting = _flat(child), True
+            term, waiting = _flat(child).rstrip(": "), True
         elif child.name == "dd":
             yield from (f"{term}: {block}" for block in _blocks(child) if block.strip())
             waiting = False
@@ -139,8 +141,8 @@ def _flat(element: Tag) -> str:
         if isinstance(inner, NavigableString):
             parts.append(inner)
         elif isinstance(inner, Tag):
-            parts.append(" · " if inner.name == "li" and "".join(parts).strip() else " ")
-    return " ".join("".join(parts).split())
+            parts.append(_BETWEEN_ITEMS if inner.name == "li" else " ")
+    return " ".join("".join(parts).split()).removeprefix(_BETWEEN_ITEMS.strip()).strip()
 
 
 def _values(document: object) -> Iterator[str]:

@@ -168,5 +168,16 @@ def _status(response: httpx.Response) -> str:
 
 
 def _failure(error: httpx.HTTPError, deadline: Deadline) -> str:
+    import traceback
+
+    traceback.print_exception(error)
+    if _concerns_certificate(error):
+        return "has no certificate that proves it is that host"
     words = next(words for kind, words in _FAILURES if isinstance(error, kind))
     return words.format(seconds=deadline.seconds)
+
+
+def _concerns_certificate(error: BaseException | None) -> bool:
+    while error is not None and not isinstance(error, ssl.SSLCertVerificationError):
+        error = error.__cause__ or error.__context__  # httpcore raises "from None" on its way
+    return error is not None

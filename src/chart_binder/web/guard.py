@@ -56,7 +56,7 @@ class Guard:
             raise RefusedError(f"{_shown(written)} cannot be fetched: only http and https can")
         if url.userinfo:
             raise RefusedError(f"{url.host} cannot be fetched: the address holds a user name")
-        port = url.port or _DEFAULT_PORTS[url.scheme]
+        port = _DEFAULT_PORTS[url.scheme] if url.port is None else url.port
         if port not in self.ports:
             raise RefusedError(f"{url.host} cannot be fetched: port {port} is not allowed")
         self._check_name(url.raw_host.decode("ascii"))

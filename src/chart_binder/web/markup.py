@@ -8,9 +8,10 @@ sees. What comes out is small, shallow and well-formed.
 
 import html
 import re
-from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import NamedTuple
+
+from chart_binder.web.hidden import is_hidden
+from chart_binder.web.tokens import Token, attributes_of, tokens, unescaped
 
 
 def _names(words: str) -> frozenset[str]:
@@ -21,7 +22,8 @@ _MOST_TOKENS = 200_000
 _MOST_TAGS_KEPT = 15_000
 _MOST_CHARS_KEPT = 500_000
 _DEEPEST = 40
-_ATTRIBUTES_READ = 1_000  # characters of one tag
+_LONGEST_TITLE = 1_000
+_LONGEST_DATE = 40
 
 _HEADINGS = _names("h1 h2 h3 h4 h5 h6")
 _KEPT = _HEADINGS | _names("li dt dd table caption tr th td")
@@ -47,40 +49,11 @@ _UNREAD = _names(
     "script style template noscript svg canvas iframe object audio video nav footer select button"
     " textarea dialog noframes noembed xmp title"
 )
-_NOT_MARKUP_INSIDE = _names("script style textarea title iframe noembed noframes xmp")
-
-_DECLARATIONS = (("<!--", "-->"), ("<![CDATA[", "]]>"), ("<", ">"))
-_MARK = re.compile(r"<(?=[A-Za-z/!?])")
-_NAME = re.compile(r"[A-Za-z][A-Za-z0-9:_-]{0,30}")
-_ATTRIBUTE = re.compile(r"""([^\s=/>"']+)(?:\s*=\s*(?:"([^"]*)"|'([^']*)'|([^\s>]+)))?""", re.ASCII)
-_MAY_HIDE = re.compile(
-    r"hidden|display|opacity|font-size|indent|left|d-none|sr-only|reader|editsection|navbox"
-    r"|noprint",
-    re.IGNORECASE,
-)
-_HIDING_STYLE = re.compile(
-    r"display\s*:\s*none|visibility\s*:\s*(hidden|collapse)|opacity\s*:\s*0*\.?0*\s*(;|!|$)"
-    r"|font-size\s*:\s*0*\.?0*\s*(px|em|rem|pt|%)?\s*(;|!|$)"
-    r"|(left|top|text-indent)\s*:\s*-\s*\d{3}",
-    re.IGNORECASE,
-)
-_HIDING_CLASSES = _names(
-    "hidden d-none sr-only visually-hidden visuallyhidden screen-reader-text mw-editsection navbox"
-    " noprint"
-)
-# `hidden md:block`, `d-none d-md-block`: hidden on a telephone only.
-_SHOWN_ELSEWHERE = re.compile(
-    r":(?:block|flex|grid|inline|table)|d-\w+-(?:block|flex|inline|table)"
-)
-# Pages hide themselves whole until their script has run.
-_NEVER_HIDDEN = _names("html body main article")
-_SELF_CLOSED = re.compile(r"""(?:^|[\s"'])/$""")
 _DATE_NAMES = _names(
     "article:published_time datepublished date dc.date dcterms.date og:published_time"
 )
-# int() refuses thousands of digits, and no character has more than seven.
-_ENDLESS_REFERENCE = re.compile(r"&#[xX]?[0-9a-fA-F]{8,};?")
 _SPACES = re.compile(r"\s+")
+_BLANKS = re.compile(r"[^\S\n]+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,14 +69,6 @@ class Markup:
     cut: bool
 
 
-class _Token(NamedTuple):
-    """`<name text>`, `</name>` (`closes`), or text (no name)."""
-
-    name: str
-    text: str
-    closes: bool = False
-
-
 def reduced(markup: str) -> Markup:
     """Reduce a page of any size and shape."""
     return _Reduction().of(markup)
@@ -117,12 +82,13 @@ class _Reduction:
         self._open: list[str] = []
         self._unread = ""  # the element whose content is being passed over
         self._unread_depth = 0
+        self._preformatted = False
         self._title = ""
         self._published = ""
 
     def of(self, markup: str) -> Markup:
         cut = False
-        for count, token in enumerate(_tokens(markup)):
+        for count, token in enumerate(tokens(markup)):
             self._take(token)
             if (
                 count >= _MOST_TOKENS
@@ -135,7 +101,7 @@ class _Reduction:
             self._close_last()
         return Markup("".join(self._out), self._title, self._published, cut)
 
-    def _take(self, token: _Token) -> None:
+    def _take(self, token: Token) -> None:
         if self._unread:
             self._pass_over(token)
         elif not token.name:
@@ -145,10 +111,10 @@ class _Reduction:
         else:
             self._start(token)
 
-    def _pass_over(self, token: _Token) -> None:
+    def _pass_over(self, token: Token) -> None:
         if token.name != self._unread:
             if not token.name and self._unread == "title" and not self._title:
-                self._title = _SPACES.sub(" ", _unescaped(token.text[:2_000])).strip()
+                self._title = _SPACES.sub(" ", unescaped(token.text[:_LONGEST_TITLE])).strip()
             return
         self._unread_depth += -1 if token.closes else 1
         # A paragraph cannot hold a paragraph: the next one ends a hidden one left open.
@@ -156,14 +122,15 @@ class _Reduction:
             self._unread = ""
             self._boundary()
 
-    def _start(self, token: _Token) -> None:
+    def _start(self, token: Token) -> None:
         name = token.name
         if name == "meta":
-            self._meta(token.text)
-        elif name in _UNREAD or _is_hidden(name, token.text):
-            if not _SELF_CLOSED.search(token.text):
+            self._meta(token)
+        elif name in _UNREAD or (name not in _VOID and is_hidden(token)):
+            if not token.holds_nothing:
                 self._unread, self._unread_depth = name, 1
         elif name not in _KEPT:
+            self._preformatted = self._preformatted or name == "pre"
             if name not in _INLINE:
                 self._boundary()
         elif len(self._open) < _DEEPEST:
@@ -176,6 +143,7 @@ class _Reduction:
 
     def _end(self, name: str) -> None:
         if name not in _KEPT:
+            self._preformatted = self._preformatted and name != "pre"
             self._close_all(_ENDS.get(name, frozenset()))
             if name not in _INLINE:
                 self._boundary()
@@ -206,7 +174,8 @@ class _Reduction:
 
     def _text(self, text: str) -> None:
         room = _MOST_CHARS_KEPT - self._chars
-        line = _SPACES.sub(" ", _unescaped(text[:room]))
+        spaces = _BLANKS if self._preformatted else _SPACES
+        line = spaces.sub(" ", unescaped(text[:room]))
         if line:
             self._emit(html.escape(line, quote=False)[:room])
 
@@ -214,119 +183,11 @@ class _Reduction:
         self._out.append(piece)
         self._chars += len(piece)
 
-    def _meta(self, text: str) -> None:
-        attributes = _attributes(text)
+    def _meta(self, tag: Token) -> None:
+        attributes = attributes_of(tag)
         name = (attributes.get("property") or attributes.get("name", "")).lower()
         content = attributes.get("content", "").strip()
         if name in _DATE_NAMES and content and not self._published:
-            self._published = content[:40]
+            self._published = content[:_LONGEST_DATE]
         elif name == "og:title" and content and not self._title:
-            self._title = content[:2_000]
-
-
-def _tokens(markup: str) -> Iterator[_Token]:
-    """Cut markup into tokens as a browser would, in one pass over it."""
-    ends = _TagEnds(markup)
-    position = 0
-    while (mark := _MARK.search(markup, position)) is not None:
-        start = mark.start()
-        if start > position:
-            yield _Token("", markup[position:start])
-        if markup[start + 1] in "!?":
-            text, position = _declaration(markup, start)
-            if text:
-                yield _Token("", html.escape(text))
-        else:
-            closes = markup[start + 1] == "/"
-            end = markup.find(">", start) if closes else ends.after(start)
-            name = _NAME.match(markup, start + 1 + closes)
-            if end < 0:
-                return
-            position = end + 1
-            if name is None:
-                continue
-            word, rest = name[0].lower(), markup[name.end() : end]
-            yield _Token(word, rest, closes)
-            if word in _NOT_MARKUP_INSIDE and not closes and not _SELF_CLOSED.search(rest):
-                inside = position
-                position = _close_of(word, markup, position)
-                yield _Token("", markup[inside:position])
-    yield _Token("", markup[position:])
-
-
-def _declaration(markup: str, start: int) -> tuple[str, int]:
-    """Return the text of a CDATA section, or none, with where the declaration ends."""
-    opening, closing = next(pair for pair in _DECLARATIONS if markup.startswith(pair[0], start))
-    inside = start + len(opening)
-    end = markup.find(closing, inside)
-    if end < 0:
-        return "", len(markup)
-    return markup[inside:end] if opening == "<![CDATA[" else "", end + len(closing)
-
-
-def _close_of(name: str, markup: str, position: int) -> int:
-    found = re.compile(f"</{name}", re.IGNORECASE).search(markup, position)
-    return len(markup) if found is None else found.start()
-
-
-class _TagEnds:
-    """Where start tags end, `>` inside quoted values not counted, in linear time over all tags."""
-
-    def __init__(self, markup: str) -> None:
-        self._markup = markup
-        self._found = {">": -1, '"': -1, "'": -1}
-
-    def after(self, start: int) -> int:
-        """Return the place of the `>` that ends the tag, or -1."""
-        position = start + 1
-        while True:
-            end = self._next(">", position)
-            quote = min(self._next('"', position), self._next("'", position))
-            if end == len(self._markup):
-                return -1
-            if quote > end:
-                return end
-            position = quote + 1
-            if self._markup[max(quote - 4, start) : quote].rstrip().endswith("="):
-                closing = self._next(self._markup[quote], position)
-                if closing == len(self._markup):
-                    return end
-                position = closing + 1
-
-    def _next(self, character: str, position: int) -> int:
-        """Find from `position`, which only ever grows, so that nothing is searched twice."""
-        if self._found[character] < position:
-            found = self._markup.find(character, position)
-            self._found[character] = len(self._markup) if found < 0 else found
-        return self._found[character]
-
-
-def _is_hidden(name: str, text: str) -> bool:
-    if name in _VOID or name in _NEVER_HIDDEN:
-        return False
-    if not _MAY_HIDE.search(text, 0, _ATTRIBUTES_READ):
-        return False
-    attributes = _attributes(text)
-    return (
-        "hidden" in attributes
-        or attributes.get("aria-hidden", "").strip().lower() == "true"
-        or _HIDING_STYLE.search(attributes.get("style", "")) is not None
-        or _hides(attributes.get("class", "").lower())
-    )
-
-
-def _hides(classes: str) -> bool:
-    hiding = not _HIDING_CLASSES.isdisjoint(classes.split())
-    return hiding and not _SHOWN_ELSEWHERE.search(classes)
-
-
-def _attributes(text: str) -> dict[str, str]:
-    attributes: dict[str, str] = {}
-    for found in _ATTRIBUTE.finditer(text, 0, _ATTRIBUTES_READ):
-        value = found[2] or found[3] or found[4] or ""
-        attributes.setdefault(found[1].lower(), _unescaped(value))
-    return attributes
-
-
-def _unescaped(text: str) -> str:
-    return html.unescape(_ENDLESS_REFERENCE.sub("\ufffd", text)) if "&" in text else text
+            self._title = content[:_LONGEST_TITLE]

@@ -51,4 +51,8 @@ def _defused(text: str) -> str:
     text = _ANGLED_END.sub("›", _ANGLED.sub("‹", text))
     text = _BRACKETED.sub(r"(\1)", text)
     text = _FENCE.sub("'''", text)
-    return _LABEL.sub(r"\1\2 –", text)
+    return _LABEL.sub(_unlabelled, text)
+
+
+def _unlabelled(label: re.Match[str]) -> str:
+    return f"{label[1]}{label[2].rstrip()} –"

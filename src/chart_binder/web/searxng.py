@@ -14,7 +14,12 @@ from chart_binder.web.errors import SearchError, UnknownHostError
 from chart_binder.web.outcomes import SearchOutcome
 from chart_binder.web.query import plain_query
 from chart_binder.web.sanitise import inert
-from chart_binder.web.transport import open_client, resolve_by_system, trusted_authorities
+from chart_binder.web.transport import (
+    Resolve,
+    open_client,
+    resolve_by_system,
+    trusted_authorities,
+)
 from chart_binder.web.wire import SearchBody, outcome
 
 _MOST_BYTES = 2_000_000
@@ -35,10 +40,14 @@ _STATUSES = {
 
 
 class SearxngClient:
-    """Asks one SearXNG server; may be shared between threads."""
+    """Asks one SearXNG server; may be shared between threads.
 
-    def __init__(self, config: SearxngConfig) -> None:
+    `resolve` stands for the system's resolver.
+    """
+
+    def __init__(self, config: SearxngConfig, *, resolve: Resolve = resolve_by_system) -> None:
         self._config = config
+        self._resolve = resolve
         self._url = config.url.rstrip("/").removesuffix("/search") + "/search"
 
     def search(self, query: str) -> SearchOutcome:
@@ -70,7 +79,7 @@ class SearxngClient:
         parameters = {"q": plain, "format": "json", "language": self._config.language}
         try:
             with (
-                open_client(_admit_any, deadline, resolve_by_system, trust) as client,
+                open_client(_admit_any, deadline, self._resolve, trust) as client,
                 client.stream("GET", self._url, params=parameters, headers=_headers()) as response,
             ):
                 return response, read_body(response, _MOST_BYTES)

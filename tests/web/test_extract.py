@@ -1,0 +1,247 @@
+"""Useful text comes out of pages of every make, at a bounded cost."""
+
+import time
+import tracemalloc
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from chart_binder.web.extract import from_html, from_json
+from chart_binder.web.passages import excerpt
+
+ENCYCLOPEDIA = """<!doctype html><html><head><title>Sheer Heart Attack - Wikipedia</title>
+<meta property="article:published_time" content="2004-02-11T10:00:00Z"><style>.x{color:red}</style>
+<script>if (a < b) { document.write("</nav>") }</script></head><body>
+<nav><ul><li>Main page<li>Random article</ul></nav>
+<table class="infobox"><tr><th colspan=2>Sheer Heart Attack
+<tr><th>Released<td>8 November 1974<sup>[1]</sup>
+<tr><th>Label<td><ul><li>EMI<li>Elektra</ul></table>
+<p><b>Sheer Heart Attack</b> is the third studio album by the British rock band Queen.
+<h2>Release<span class="mw-editsection">[edit]</span></h2>
+<p>The single "Killer Queen" was released on 11&nbsp;October 1974.</p>
+<div style="display:none">Secretly released in <div>1999</div> by nobody</div>
+<div class="navbox">Queen albums: Queen, Queen II</div>
+<footer>Terms of use</footer></body></html>"""
+
+DATABASE = """<html><head><title>Release group "Killer Queen" by Queen - MusicBrainz</title></head>
+<body><div id="page"><h1>Killer Queen</h1><table class="tbl"><thead><tr>
+<th>Release</th><th>Format</th><th>Date</th><th>Label</th><th>Catalog#</th></tr></thead><tbody>
+<tr class="odd"><td><a href="/r/1"><bdi>Killer Queen</bdi></a></td><td>7" Vinyl</td>
+<td><ul><li><span>GB</span> <span class="date">1974-10-11</span></li></ul></td><td>EMI</td>
+<td>EMI 2229</td></tr>
+<tr class="even"><td>Killer Queen</td><td></td><td>1974-10-21</td>
+<td>Elektra</td><td>E-45226</td></tr>
+</tbody></table></div></body></html>"""
+
+SHOP = """<html><head><meta property="og:title" content="Queen – Killer Queen"></head><body>
+<div class="profile"><dl><dt>Label:<dd>EMI – EMI 2229<dt>Format:<dd>Vinyl, 7"<dt>Released:
+<dd>11 Oct 1974</dl></div><h3>Tracklist</h3><pre>A  Killer Queen  3:00
+B  Flick of the Wrist  3:17</pre></body></html>"""
+
+
+def test_an_encyclopedia_page_keeps_facts_together_and_drops_the_rest() -> None:
+    extract = from_html(ENCYCLOPEDIA)
+    assert extract.title == "Sheer Heart Attack - Wikipedia"
+    assert extract.published == "2004-02-11T10:00:00Z"
+    assert extract.blocks == (
+        "Sheer Heart Attack",
+        "Released | 8 November 1974[1]",
+        "Label | EMI · Elektra",
+        "Sheer Heart Attack is the third studio album by the British rock band Queen.",
+        "## Release",
+        'The single "Killer Queen" was released on 11 October 1974.',
+    )
+
+
+def test_a_table_of_releases_keeps_its_rows() -> None:
+    assert from_html(DATABASE).blocks == (
+        "# Killer Queen",
+        "Release | Format | Date | Label | Catalog#",
+        'Killer Queen | 7" Vinyl | GB 1974-10-11 | EMI | EMI 2229',
+        "Killer Queen | | 1974-10-21 | Elektra | E-45226",
+    )
+
+
+def test_terms_stay_with_what_they_mean_and_lines_stay_lines() -> None:
+    extract = from_html(SHOP)
+    assert extract.title == "Queen – Killer Queen"
+    assert extract.blocks == (
+        "Label: EMI – EMI 2229",
+        'Format: Vinyl, 7"',
+        "Released: 11 Oct 1974",
+        "### Tracklist",
+        "A Killer Queen 3:00",
+        "B Flick of the Wrist 3:17",
+    )
+
+
+@pytest.mark.parametrize(
+    "hiding",
+    [
+        "hidden",
+        "aria-hidden=true",
+        'style="DISPLAY : NONE"',
+        "style='color:red;visibility:hidden'",
+        'style="font-size:0px"',
+        'style="opacity:0.0;"',
+        'style="position:absolute;left:-9999px"',
+        'class="note sr-only"',
+        'title=">" hidden',
+        "style=&quot;&quot; hidden",
+    ],
+)
+def test_what_readers_do_not_see_is_gone(hiding: str) -> None:
+    page = f"<p>before<div {hiding}>secret <div>more</div> secret</div><p>after"
+    assert from_html(page).blocks == ("before", "after")
+
+
+@pytest.mark.parametrize("shown", ['class="hidden md:block"', 'style="opacity:0.9"', 'id="hidden"'])
+def test_what_readers_do_see_stays(shown: str) -> None:
+    assert from_html(f"<p {shown}>seen").blocks == ("seen",)
+
+
+def test_a_page_that_hides_itself_until_its_script_ran_is_read() -> None:
+    assert from_html('<body style="visibility:hidden"><p>seen').blocks == ("seen",)
+
+
+@pytest.mark.parametrize(
+    ("markup", "blocks"),
+    [
+        ("1 < 2 & 3 > 2 &amp; &lt;b&gt; &#8211; &nope; &#x41;", "1 < 2 & 3 > 2 & ‹b› – &nope; A"),
+        ("<p title='a>b'>text", "text"),
+        ('<p title="a>text', "text"),
+        ("a<!-- > -- --> b <!DOCTYPE x> c <?php > d", "a b c d"),
+        ("a<!-- never closed", "a"),
+        ("a<script>never closed", "a"),
+        ("a</script>b</p></table></td>c", "a\nb\nc"),
+        ("<ul><li>a<li>b</ul>c", "- a\n- b\nc"),
+        ("<ul><li>a<ul><li>b</ul><li>c</ul>", "- a\n- b\n- c"),
+        ("<table><tr><td>a<td>b<tr><td>c</table>d", "a | b\nc\nd"),
+        ("<table><tr><td><h2>x</h2>y<table><tr><td>1<td>2</table></table>", "## x\ny\n1 | 2"),
+        ("<dl><dt>alone</dl>after<dl><dd>meaning</dl>", "alone\nafter\nmeaning"),
+        ("<h1>a<h2>b", "# a\n## b"),
+        ("&#99999999999999999999;x&#" + "9" * 5_000 + ";", "�x�"),
+        ("<custom-tag>a</custom-tag>b", "a\nb"),
+        ("a<br><br/>b<hr>c", "a\nb\nc"),
+        ("same<br>same<br>other", "same\nother"),
+        ("", ""),
+    ],
+)
+def test_broken_and_bare_markup_is_read_as_well_as_can_be(markup: str, blocks: str) -> None:
+    assert "\n".join(from_html(markup).blocks) == blocks
+
+
+def test_json_is_read_as_paths_and_values() -> None:
+    text = '{"title": "x", "releases": [{"date": "1974-10-11", "none": null, "flag": true}]}'
+    assert from_json(text).blocks == (
+        "title: x",
+        "releases[0].date: 1974-10-11",
+        "releases[0].flag: True",
+    )
+
+
+SIZE = 2_000_000
+MONSTERS = {
+    "nested divs": "<div>",
+    "nested tables": "<table><tr><td>",
+    "nested items": "<ul><li>",
+    "paragraphs": "<p>x",
+    "cells": "<td>x",
+    "terms": "<dt>x",
+    "headings": "<h1>x",
+    "bold": "<b>",
+    "comments": "<!--",
+    "declarations": "<!",
+    "ends": "</",
+    "sections": "<![CDATA[",
+    "open tags": "<a ",
+    "open quotes": '<a x="',
+    "mixed quotes": "<a x=\"' y='\" ",
+    "hidden": "<p hidden x='\">",
+    "scripts": "<script>",
+    "titles": "<title>",
+    "less": "<",
+    "ampersands": "&",
+    "references": "&#1",
+    "entities": "&amp",
+    "marks": "a\u0301\u0301",
+    "unseen": "\u200b",
+    "labels": "system ",
+    "stars": "user****",
+    "words": "album 1974 ",
+    "sentences": "a. ",
+}
+
+
+@pytest.mark.parametrize("monster", MONSTERS.values(), ids=MONSTERS)
+def test_two_hostile_megabytes_cost_little_time(monster: str) -> None:
+    page = (monster * (SIZE // len(monster) + 1))[:SIZE]
+    started = time.process_time()
+    excerpt(from_html(page).blocks, 2_000)
+    assert time.process_time() - started < 4  # about 1 on the machine this was written on
+
+
+@pytest.mark.parametrize("name", ["nested items", "cells", "marks", "words"])
+def test_two_hostile_megabytes_cost_little_memory(name: str) -> None:
+    page = MONSTERS[name] * (SIZE // len(MONSTERS[name]))
+    tracemalloc.start()
+    from_html(page)
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert peak < 20_000_000
+
+
+PIECES = [
+    *("<p>", "</p>", "<td>", "<tr>", "<table>", "</table>", "<li>", "</ul>", "<dt>", "<dd>"),
+    *("<h1>", "</h1>", "<title>", "</title>", "<!--", "-->", "<script>", "</script>", "<pre>"),
+    *("</pre>", "<a", " x='", '"', ">", "<div/hidden>", "</div>", "&lt;", "text"),
+]
+
+
+@settings(deadline=None)
+@given(
+    st.lists(
+        st.sampled_from(PIECES) | st.text(max_size=5),
+        max_size=40,
+    ).map("".join)
+)
+def test_no_markup_makes_reading_fail(markup: str) -> None:
+    for block in from_html(markup).blocks:
+        assert block == " ".join(block.split())
+        assert block
+
+
+def test_a_page_that_fits_is_shown_whole() -> None:
+    chosen = excerpt(["one", "two"], 100)
+    assert chosen.lines == ("one", "two")
+    assert chosen.shown == chosen.total
+
+
+def test_of_a_long_page_the_dated_passages_are_shown_in_order_under_their_headings() -> None:
+    filler = [f"Nothing of interest is told in paragraph {'x' * (n % 7)} here." for n in range(400)]
+    page = [
+        "Opening.",
+        *filler,
+        "## Release",
+        "The album was released on 8 November 1974.",
+        *filler,
+    ]
+    page += ["Label | EMI", *filler]
+    chosen = excerpt(page, 600)
+    text = "\n".join(chosen.lines)
+    assert len(text) <= 600
+    assert text.index("Opening.") < text.index("## Release\nThe album") < text.index("Label | EMI")
+    assert "[...]" in chosen.lines
+    assert chosen.shown < chosen.total
+
+
+def test_words_asked_for_count_most() -> None:
+    page = [f"Released in {1900 + n} as an album." for n in range(99)]
+    page.append("Killer Queen came out as a single.")
+    assert "Killer Queen came out as a single." in excerpt(page, 300, "killer queen").lines
+
+
+@given(st.lists(st.text(min_size=1, max_size=900), max_size=30), st.integers(60, 3_000))
+def test_an_excerpt_keeps_its_bound(blocks: list[str], most: int) -> None:
+    assert sum(len(line) + 1 for line in excerpt(blocks, most).lines) <= most

@@ -1,0 +1,329 @@
+"""A page is read within its bounds, or one sentence says why not."""
+
+import contextlib
+import ipaddress
+import shutil
+import ssl
+import subprocess
+import time
+import tracemalloc
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+from chart_binder.config import FetchConfig
+from chart_binder.web.errors import FetchError, RefusedError, UnknownHostError
+from chart_binder.web.fetch import MOST_REDIRECTS, PageFetcher
+from chart_binder.web.transport import Resolve, resolve_by_system
+from servers.http import Response, StandIn
+from servers.pages import (
+    Pages,
+    deflate_bomb,
+    dripping_body,
+    dripping_head,
+    endless_head,
+    endless_hints,
+    gzip_bomb,
+    huge,
+    redirect,
+)
+
+LOOPBACK = ipaddress.ip_address("127.0.0.1")
+
+
+def fetcher(
+    server: StandIn,
+    *,
+    timeout_s: float = 5.0,
+    max_bytes: int = 2_000_000,
+    private: tuple[str, ...] = ("127.0.0.1",),
+    resolve: Resolve = resolve_by_system,
+    trust: ssl.SSLContext | None = None,
+) -> PageFetcher:
+    config = FetchConfig(
+        timeout_s=timeout_s,
+        max_bytes=max_bytes,
+        allow_private_hosts=private,
+        ports=(server.port,),
+    )
+    return PageFetcher(config, resolve=resolve, trust=trust)
+
+
+def leading_to(*addresses: str) -> Resolve:
+    return lambda host, port: tuple(ipaddress.ip_address(address) for address in addresses)
+
+
+def test_a_page_is_read_with_its_title_and_final_address() -> None:
+    page = "<title>Sheer Heart Attack</title><p>Released 8 November 1974."
+    with Pages({"/old": redirect("/new#part", 301), "/new": page}) as server:
+        read = fetcher(server).fetch(f"{server.url}/old")
+    assert (read.url, read.asked) == (f"{server.url}/new", f"{server.url}/old")
+    assert (read.title, read.text) == ("Sheer Heart Attack", "Released 8 November 1974.")
+    assert read.sources == (read.url, read.asked)
+    assert not read.cut
+
+
+def test_a_redirect_to_another_host_does_not_count_as_two_sources() -> None:
+    with Pages({"/there": "<p>x"}) as there, Pages({"/": redirect(f"{there.url}/there")}) as here:
+        config = FetchConfig(allow_private_hosts=("one.example",), ports=(here.port, there.port))
+        read = PageFetcher(config, resolve=leading_to("127.0.0.1"))
+        with pytest.raises(RefusedError):
+            read.fetch(f"http://one.example:{here.port}/")
+        config = FetchConfig(
+            allow_private_hosts=("one.example", "127.0.0.1"), ports=(here.port, there.port)
+        )
+        page = PageFetcher(config, resolve=leading_to("127.0.0.1")).fetch(
+            f"http://one.example:{here.port}/"
+        )
+        assert page.sources == (f"{there.url}/there",)
+
+
+def test_who_asks_is_said_politely() -> None:
+    with Pages({"/": "<p>x"}) as server:
+        fetcher(server).fetch(server.url)
+    (request,) = server.requests
+    assert request.headers["user-agent"].startswith("canon/")
+    assert "cookie" not in request.headers
+    assert "referer" not in request.headers
+
+
+@pytest.mark.parametrize(
+    ("content_type", "body", "text"),
+    [
+        ("text/html", "<p>Björk".encode(), "Björk"),
+        ("text/html; charset=iso-8859-1", "<p>Björk".encode("latin-1"), "Björk"),
+        ("text/html", '<meta charset="shift_jis"><p>椎名林檎'.encode("shift_jis"), "椎名林檎"),
+        ("text/html; charset=utf-16", "\ufeff<p>Björk".encode("utf-16-le"), "Björk"),
+        ("text/html; charset=punycode", "<p>Björk".encode(), "Björk"),
+        ("text/html; charset=nonsense", "<p>Björk".encode(), "Björk"),
+        ("text/html", "<p>“Björk”".encode("cp1252"), "“Björk”"),
+        ("text/plain", b"<p>one\ntwo", "‹p›one\ntwo"),
+        (
+            "application/json",
+            b'{"date": "1974-11-08", "of": [{"x": 1}]}',
+            "date: 1974-11-08\nof[0].x: 1",
+        ),
+        ("application/json", b"[" * 100_000, None),
+        (
+            "application/xml",
+            b"<r><date>1974-11-08</date><t><![CDATA[a & b]]></t></r>",
+            "1974-11-08\na & b",
+        ),
+        ("", b"<p>no type", "no type"),
+        ("", b"no type", "no type"),
+    ],
+)
+def test_what_text_there_is_is_read_in_its_characters(
+    content_type: str, body: bytes, text: str | None
+) -> None:
+    with Pages({"/": Response(body, content_type=content_type)}) as server:
+        read = fetcher(server).fetch(server.url)
+    if text is not None:
+        assert read.text == text
+
+
+@pytest.mark.parametrize(
+    ("answer", "words"),
+    [
+        (Response("x", 404), "answered 404 Not Found"),
+        (Response("x", 500), "answered 500"),
+        (Response("x", 304), "answered 304"),
+        (Response(b"%PDF", content_type="application/pdf"), "sent application/pdf"),
+        (Response(b"\xff\xfb", content_type="audio/mpeg"), "sent audio/mpeg"),
+        (Response(b"\x89PNG\r\n\0\0\0", content_type="text/html"), "not text"),
+        (Response(b"\0\1\2", content_type=""), "not text"),
+        (Response(b"x", headers=(("Content-Encoding", "br"),)), "cannot be unpacked"),
+        (Response(b"not packed", headers=(("Content-Encoding", "gzip"),)), "cannot be unpacked"),
+        (Response(b"x" * 100, drop_after=10), "broke off"),
+        (Response(raw=b""), "broke off"),
+        (Response(raw=b"SSH-2.0-OpenSSH\r\n"), "does not speak HTTP"),
+        (Response("", 302, headers=(("Location", "http://[::1"),)), "does not speak HTTP"),
+        (Response("", 302, headers=(("Location", "file:///etc/passwd"),)), "only http and https"),
+        (endless_head(), "does not speak HTTP"),
+    ],
+)
+def test_every_failure_is_one_sentence_without_internals(answer: Response, words: str) -> None:
+    with Pages({"/": answer}) as server, pytest.raises(FetchError) as raised:
+        fetcher(server).fetch(server.url)
+    assert words in str(raised.value)
+    assert not any(inner in str(raised.value) for inner in ("httpx", "Error(", "\n", "errno"))
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        Response("late", delay_s=60),
+        dripping_body(),
+        dripping_head(),
+        endless_hints(),
+        Response("<p>x", headers=(("Content-Length", "1000"),), drip=(1, 60)),
+    ],
+    ids=["silent", "dripping body", "dripping head", "hints", "stalled"],
+)
+def test_the_deadline_holds_however_the_time_is_spent(answer: Response) -> None:
+    started = time.monotonic()
+    with Pages({"/": answer}) as server, pytest.raises(FetchError):
+        fetcher(server, timeout_s=0.5).fetch(server.url)
+    assert time.monotonic() - started < 1.5
+
+
+def test_the_deadline_holds_over_all_redirects() -> None:
+    slow = Response("", 302, headers=(("Location", "/"),), delay_s=0.2)
+    started = time.monotonic()
+    with Pages({"*": slow}) as server, pytest.raises(FetchError, match="did not answer"):
+        fetcher(server, timeout_s=0.5).fetch(server.url)
+    assert time.monotonic() - started < 1.5
+
+
+def test_the_deadline_holds_for_a_resolver_that_never_answers() -> None:
+    def asleep(host: str, port: int) -> Sequence[ipaddress.IPv4Address]:
+        time.sleep(2)
+        return ()
+
+    started = time.monotonic()
+    with Pages({}) as server, pytest.raises(FetchError, match="did not answer"):
+        fetcher(server, timeout_s=0.3, resolve=asleep).fetch(f"http://a.example:{server.port}/")
+    assert time.monotonic() - started < 1.3
+
+
+@pytest.mark.parametrize(
+    "answer", [huge(300), gzip_bomb(300), deflate_bomb(300)], ids=["huge", "gzip", "deflate"]
+)
+def test_what_is_too_much_is_cut_before_it_costs_memory(answer: Response) -> None:
+    with Pages({"/": answer}) as server:
+        reader = fetcher(server)
+        tracemalloc.start()
+        with contextlib.suppress(FetchError):  # unpacked zeros are not text
+            assert reader.fetch(server.url).cut
+        _, peak = tracemalloc.get_traced_memory()
+        tracemalloc.stop()
+    assert peak < 20_000_000
+
+
+def test_redirects_end() -> None:
+    with Pages({"*": redirect("/again")}) as server, pytest.raises(FetchError, match="redirects"):
+        fetcher(server).fetch(server.url)
+    assert len(server.requests) == MOST_REDIRECTS + 1
+
+
+@pytest.mark.parametrize(
+    "target",
+    [
+        "http://127.0.0.2:{port}/secret",
+        "http://localhost:{port}/secret",
+        "http://2130706433:{port}/secret",
+        "http://[::ffff:127.0.0.1]:{port}/secret",
+        "//169.254.169.254/latest/meta-data/",
+        "http://127.0.0.1:22/",
+        "http://user@127.0.0.1:{port}/secret",
+    ],
+)
+def test_a_redirect_is_checked_like_any_address(target: str) -> None:
+    with Pages({"/secret": "<p>secret"}) as server:
+        server.pages["/"] = redirect(target.format(port=server.port))
+        with pytest.raises(RefusedError):
+            fetcher(server).fetch(server.url)
+    assert [request.path for request in server.requests] == ["/"]
+
+
+@pytest.mark.parametrize(
+    "addresses", [("127.0.0.1",), ("8.8.8.8", "127.0.0.1"), ("::1",), ("64:ff9b::7f00:1",)]
+)
+def test_a_name_that_leads_inside_is_refused_and_not_connected_to(
+    addresses: tuple[str, ...],
+) -> None:
+    with Pages({"*": "<p>secret"}) as server, pytest.raises(RefusedError):
+        fetcher(server, private=(), resolve=leading_to(*addresses)).fetch(
+            f"http://rebind.example:{server.port}/"
+        )
+    assert not server.requests
+
+
+def test_a_name_is_resolved_once_and_the_checked_address_is_the_one_asked() -> None:
+    asked: list[str] = []
+
+    def rebinding(host: str, port: int) -> Sequence[ipaddress.IPv4Address]:
+        asked.append(host)
+        return [ipaddress.IPv4Address("127.0.0.1" if len(asked) == 1 else "127.0.0.2")]
+
+    with Pages({"*": "<p>hello"}) as server:
+        page = fetcher(server, resolve=rebinding).fetch(f"http://a.example:{server.port}/")
+    assert asked == ["a.example"]
+    assert page.text == "hello"
+    assert server.requests[0].headers["host"] == f"a.example:{server.port}"
+
+
+def test_a_second_address_is_tried_where_the_first_does_not_answer() -> None:
+    with Pages({"*": "<p>hello"}) as server:
+        reading = fetcher(
+            server, private=("127.0.0.0/8",), resolve=leading_to("127.0.0.99", "127.0.0.1")
+        )
+        assert reading.fetch(f"http://a.example:{server.port}/").text == "hello"
+
+
+def test_an_unknown_host_is_said() -> None:
+    def knows_none(host: str, port: int) -> Sequence[ipaddress.IPv4Address]:
+        raise UnknownHostError(f"there is no host called {host!r}")
+
+    with Pages({}) as server, pytest.raises(FetchError, match=r"no host called 'gone\.example'"):
+        fetcher(server, resolve=knows_none).fetch(f"http://gone.example:{server.port}/")
+
+
+def test_the_system_resolves_localhost_to_loopback() -> None:
+    assert all(address.is_loopback for address in resolve_by_system("localhost", 80))
+
+
+def test_a_name_the_system_cannot_even_encode_is_unknown() -> None:
+    with pytest.raises(UnknownHostError):
+        resolve_by_system("a" * 70 + ".example", 80)
+
+
+@pytest.fixture(scope="module")
+def certificate(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A throw-away certificate of its own authority, for wiki.example."""
+    if shutil.which("openssl") is None:
+        pytest.skip("openssl is not installed")
+    folder = tmp_path_factory.mktemp("tls")
+    command = (
+        "openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -days 2"
+        " -keyout both.pem -out cert.pem -subj /CN=wiki.example"
+        " -addext subjectAltName=DNS:wiki.example"
+    )
+    subprocess.run(command.split(), cwd=folder, check=True, capture_output=True)
+    with (folder / "both.pem").open("a") as both:
+        both.write((folder / "cert.pem").read_text())
+    return folder
+
+
+def secured(certificate: Path) -> Pages:
+    server = Pages({"*": "<p>secure"})
+    server.tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    server.tls.load_cert_chain(certificate / "both.pem")
+    return server
+
+
+def test_https_is_verified_against_the_name_and_not_the_address(certificate: Path) -> None:
+    trust = ssl.create_default_context(cafile=certificate / "cert.pem")
+    with secured(certificate) as server:
+        reading = fetcher(server, resolve=leading_to("127.0.0.1"), trust=trust)
+        assert reading.fetch(f"https://wiki.example:{server.port}/").text == "secure"
+        with pytest.raises(FetchError, match="certificate"):
+            reading.fetch(f"https://other.example:{server.port}/")
+        with pytest.raises(FetchError, match="certificate"):
+            reading.fetch(f"https://127.0.0.1:{server.port}/")
+
+
+def test_an_authority_nobody_trusts_is_refused(certificate: Path) -> None:
+    with secured(certificate) as server, pytest.raises(FetchError, match="certificate"):
+        fetcher(server, resolve=leading_to("127.0.0.1")).fetch(
+            f"https://wiki.example:{server.port}/"
+        )
+
+
+def test_the_deadline_holds_for_a_handshake_that_drips() -> None:
+    hello = Response(raw=b"\x16\x03\x03\x40\x00" + b"\x02" * 1_000, drip=(1, 0.05))
+    started = time.monotonic()
+    with Pages({"*": hello}) as server, pytest.raises(FetchError):
+        fetcher(server, timeout_s=0.5).fetch(f"https://127.0.0.1:{server.port}/")
+    assert time.monotonic() - started < 1.5

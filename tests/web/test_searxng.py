@@ -1,0 +1,215 @@
+"""Three outcomes, and one sentence for everything that can go wrong."""
+
+import os
+import socket
+import time
+from pathlib import Path
+from typing import NoReturn
+
+import pytest
+
+from chart_binder.config import SearxngConfig
+from chart_binder.web.errors import SearchError, UnknownHostError
+from chart_binder.web.outcomes import Degraded, EngineFailure, Hits, NothingFound, SearchOutcome
+from chart_binder.web.searxng import SearxngClient
+from servers.http import Response, StandIn
+from servers.searxng import Mode, Searxng, hit
+
+RECORDED = Path(__file__).parent / "recorded"
+HOMEWORK = hit("https://example.org/homework", "Homework", "Released 1997", "1997-01-20T00:00:00")
+
+
+def client(url: str, timeout_s: float = 5.0) -> SearxngClient:
+    return SearxngClient(SearxngConfig(url=url, timeout_s=timeout_s))
+
+
+def recorded(name: str) -> SearchOutcome:
+    body = (RECORDED / f"{name}.json").read_bytes()
+    with StandIn(lambda _: Response(body, content_type="application/json")) as server:
+        return client(server.url).search("anything")
+
+
+@pytest.mark.parametrize(
+    ("name", "urls"),
+    [
+        ("ok_general", 3),
+        ("ok_music", 3),
+        ("partial_slow", 3),
+        ("band_sum41_title", 1),
+        ("band_chkchkchk", 1),
+        ("lang_ja", 1),
+        ("unicode", 1),
+    ],
+)
+def test_recorded_results_are_hits(name: str, urls: int) -> None:
+    outcome = recorded(name)
+    assert isinstance(outcome, Hits)
+    assert len({found.url for found in outcome.hits}) == urls
+    assert all(found.title and found.snippet for found in outcome.hits)
+
+
+def test_an_infobox_is_a_hit_with_its_address() -> None:
+    outcome = recorded("infobox")
+    assert isinstance(outcome, Hits)
+    (box,) = outcome.infoboxes
+    assert box.url == "https://en.wikipedia.org/wiki/Homework_(Daft_Punk_album)"
+    assert "20 January 1997" in box.text
+
+
+def test_a_computed_answer_is_a_hit() -> None:
+    outcome = recorded("answer_avg")
+    assert isinstance(outcome, Hits)
+    assert outcome.answers[0].text == "[en] avg(1, 2, 3) = 2"
+
+
+def test_an_engine_that_fails_beside_results_is_named() -> None:
+    outcome = recorded("partial_slow")
+    assert isinstance(outcome, Hits)
+    assert outcome.failing == (EngineFailure("slow", "Suspended: timeout"),)
+
+
+def test_no_results_and_no_failure_is_nothing_found() -> None:
+    assert isinstance(recorded("empty"), NothingFound)
+
+
+@pytest.mark.parametrize("name", ["fail_all", "fail_all_again", "fail_slow"])
+def test_no_results_and_failing_engines_is_degraded(name: str) -> None:
+    outcome = recorded(name)
+    assert isinstance(outcome, Degraded)
+    assert outcome.failing
+
+
+def test_a_result_that_speaks_the_protocol_is_made_inert() -> None:
+    outcome = recorded("injected")
+    assert isinstance(outcome, Hits)
+    assert "Final Answer:" not in outcome.hits[0].snippet
+    assert "2099" in outcome.hits[0].snippet
+
+
+def test_the_same_page_twice_is_one_hit() -> None:
+    spellings = ("https://a.example/x", "http://www.a.example/x/", "https://A.example/x#top")
+    with Searxng({"q": [hit(url, "A") for url in spellings]}) as server:
+        outcome = client(server.url).search("q")
+    assert isinstance(outcome, Hits)
+    assert [found.url for found in outcome.hits] == ["https://a.example/x"]
+
+
+def test_odd_values_spoil_only_themselves() -> None:
+    odd: list[dict[str, object]] = [
+        {"url": None, "title": "no address"},
+        {"url": "ftp://a.example/", "title": "not the web"},
+        {"url": "https://user:pass@a.example/", "title": "with a password"},
+        {"url": "https://" + "a" * 600, "title": "too long"},
+        {"url": "https://a.example/1984", "title": 1984, "content": None, "publishedDate": 5},
+        {"url": ["https://a.example/"]},
+        {},
+    ]
+    with Searxng({"q": odd}) as server:
+        outcome = client(server.url).search("q")
+    assert isinstance(outcome, Hits)
+    assert [(found.title, found.snippet, found.date) for found in outcome.hits] == [
+        ("1984", "", "")
+    ]
+
+
+@pytest.mark.parametrize("query", ["sum 41", "!music x", ":de x", "<3 x", "!!g x", "a !g"])
+def test_a_server_that_obeys_syntax_finds_none_in_what_it_is_asked(query: str) -> None:
+    with Searxng() as server:
+        outcome = client(server.url).search(query)
+    assert isinstance(outcome, NothingFound)
+    assert outcome.query.replace('"', "").casefold() == query
+
+
+def test_a_browser_like_client_passes_the_limiter() -> None:
+    with Searxng({"homework": [HOMEWORK]}, limiter=True) as server:
+        assert isinstance(client(server.url).search("homework"), Hits)
+
+
+FAILURES: list[tuple[Mode, str, str]] = [
+    ("json_off", "formats: [html, json]", "not set up for programs"),
+    ("too_many", "limiter", "refuses more searches"),
+    ("bad_request", "Invalid value xx for parameter language", "refused the search"),
+    ("crashed", "500", "no usable answer"),
+    ("html", "HTML instead of JSON", "no usable answer"),
+    ("garbage", "not its JSON", "no usable answer"),
+    ("not_search", "not its JSON", "no usable answer"),
+    ("redirect", "'https://elsewhere.example/search', which is not followed", "not set up"),
+    ("hangs_up", "cannot be asked", "cannot be reached"),
+    ("endless", "more than 2000000 bytes", "no usable answer"),
+]
+
+
+@pytest.mark.parametrize(("mode", "for_operator", "for_model"), FAILURES)
+def test_every_failure_has_a_sentence_for_each(
+    mode: Mode, for_operator: str, for_model: str
+) -> None:
+    with Searxng(mode=mode) as server, pytest.raises(SearchError) as raised:
+        client(server.url).search("homework")
+    assert for_operator in str(raised.value)
+    assert server.url in str(raised.value)
+    assert for_model in raised.value.brief
+    assert server.url not in raised.value.brief
+    assert len(server.requests) == 1
+
+
+@pytest.mark.parametrize("mode", ["slow", "dripping"])
+def test_the_deadline_holds_for_the_whole_call(mode: Mode) -> None:
+    started = time.monotonic()
+    with Searxng(mode=mode) as server, pytest.raises(SearchError, match=r"completely in 0\.4 s"):
+        client(server.url, timeout_s=0.4).search("homework")
+    assert time.monotonic() - started < 1.4
+
+
+def test_nobody_listening_is_said_with_what_to_do() -> None:
+    with socket.socket() as unused:
+        unused.bind(("127.0.0.1", 0))
+        url = f"http://127.0.0.1:{unused.getsockname()[1]}"
+        with pytest.raises(SearchError, match=r"check that it runs there and that llm\.searxng"):
+            client(url).search("homework")
+
+
+def test_an_unknown_host_is_said() -> None:
+    def knows_none(host: str, port: int) -> NoReturn:
+        raise UnknownHostError(f"there is no host called {host!r}")
+
+    asked = SearxngClient(SearxngConfig(url="http://search.example"), resolve=knows_none)
+    with pytest.raises(SearchError, match=r"no host called 'search\.example'"):
+        asked.search("homework")
+
+
+def test_a_query_without_words_is_not_sent() -> None:
+    with Searxng() as server, pytest.raises(SearchError, match="no words"):
+        client(server.url).search(" \n ")
+    assert not server.requests
+
+
+@pytest.mark.parametrize("suffix", ["", "/", "/search", "/search/"])
+def test_the_address_may_be_written_with_or_without_its_path(suffix: str) -> None:
+    with Searxng({"homework": [HOMEWORK]}) as server:
+        assert isinstance(client(server.url + suffix).search("homework"), Hits)
+
+
+def test_proxies_of_the_environment_do_not_apply(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(os.environ, "HTTP_PROXY", "http://127.0.0.1:9")
+    monkeypatch.setitem(os.environ, "ALL_PROXY", "http://127.0.0.1:9")
+    with Searxng({"homework": [HOMEWORK]}) as server:
+        assert isinstance(client(server.url).search("homework"), Hits)
+
+
+def test_the_language_and_who_asks_are_sent() -> None:
+    with Searxng() as server:
+        SearxngClient(SearxngConfig(url=server.url, language="ja")).search("椎名林檎")
+    (request,) = server.requests
+    assert request.query == {"q": "椎名林檎", "format": "json", "language": "ja"}
+    assert request.headers["user-agent"].startswith("canon/")
+
+
+def test_a_check_tells_health_degradation_and_breakage_apart() -> None:
+    with Searxng({"musicbrainz": [hit("https://musicbrainz.org/", "MusicBrainz")]}) as server:
+        asked = client(server.url)
+        assert isinstance(asked.check(), Hits)
+        server.mode = "degraded"
+        assert isinstance(asked.check(), Degraded)
+        server.mode = "json_off"
+        with pytest.raises(SearchError, match=r"add json to search\.formats"):
+            asked.check()
