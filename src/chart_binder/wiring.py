@@ -59,11 +59,11 @@ def evidence_for_files(config: Config) -> Iterator[Callable[[Path], EvidenceBund
     # Heavy rooms, which a decision on an evidence bundle does without.
     from chart_binder.audio.identity import require_identity  # noqa: PLC0415
     from chart_binder.audio.reading import read_tags  # noqa: PLC0415
-    from chart_binder.store.database import open_store  # noqa: PLC0415
+    from chart_binder.store.database import Store  # noqa: PLC0415
 
-    with open_store(store_url(config)) as store:
+    with Store.open(store_url(config)) as store:
         connect = plugins.load("chart_binder.evidence_sources", "musicbrainz")
-        source = connect(config.musicbrainz, store, store)
+        source = connect(config.musicbrainz, store.answers, store.slots)
 
         def gather(path: Path) -> EvidenceBundle:
             tags = read_tags(path)

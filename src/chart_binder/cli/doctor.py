@@ -3,9 +3,9 @@
 import click
 import msgspec
 
+from chart_binder.checkup import checks
 from chart_binder.cli.options import Session, common_options, pass_session
 from chart_binder.jobs.doctor import Finding, examine, status
-from chart_binder.wiring import checks
 
 _MARKS = {
     (True, True): "ok",

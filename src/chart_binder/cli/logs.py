@@ -1,4 +1,8 @@
-"""Logs go to standard error: lines for a person on a terminal, JSON otherwise."""
+"""Logs go to standard error: lines for a person on a terminal, JSON otherwise.
+
+The rooms log through the standard library, so that a program that embeds them decides; structlog
+gives the lines their form, with the run and the file on each.
+"""
 
 import logging
 import sys
@@ -13,29 +17,24 @@ _OURS = "chart_binder"
 
 
 def set_up_logging(config: LogConfig, verbosity: int) -> None:
-    """Send the logs of structlog and of the standard library to standard error, in one form.
-
-    Every line carries the run id, and what was bound by `about_file`.
-    """
-    shared: list[structlog.typing.Processor] = [
-        structlog.contextvars.merge_contextvars,
-        structlog.stdlib.add_log_level,
-        structlog.processors.TimeStamper(fmt="iso", utc=True),
-    ]
-    structlog.configure(
-        processors=[*shared, structlog.stdlib.ProcessorFormatter.wrap_for_formatter],
-        logger_factory=structlog.stdlib.LoggerFactory(),
-        wrapper_class=structlog.stdlib.BoundLogger,
-        cache_logger_on_first_use=False,
-    )
+    """Send all logs to standard error; ours from the level asked for, others from warning on."""
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(
-        structlog.stdlib.ProcessorFormatter(foreign_pre_chain=shared, processors=_form(config))
+        structlog.stdlib.ProcessorFormatter(
+            foreign_pre_chain=[
+                structlog.contextvars.merge_contextvars,
+                structlog.stdlib.ExtraAdder(),
+                structlog.stdlib.add_log_level,
+                structlog.stdlib.add_logger_name,
+                structlog.processors.TimeStamper(fmt="iso", utc=True),
+            ],
+            processors=_form(config),
+        )
     )
     root = logging.getLogger()
     root.handlers[:] = [handler]
-    root.setLevel(logging.WARNING)  # other libraries speak up only when something is wrong
-    level = _BY_VERBOSITY.get(min(verbosity, 2)) or config.level.upper()
+    root.setLevel(logging.WARNING)
+    level = _BY_VERBOSITY[min(verbosity, 2)] or config.level.upper()
     logging.getLogger(_OURS).setLevel(level)
     structlog.contextvars.bind_contextvars(run=uuid.uuid4().hex[:8])
 
@@ -46,10 +45,10 @@ def about_file(path: str) -> None:
 
 
 def _form(config: LogConfig) -> list[structlog.typing.Processor]:
+    is_terminal = sys.stderr.isatty()
     remove_meta = structlog.stdlib.ProcessorFormatter.remove_processors_meta
-    as_console = config.format == "console" or (config.format == "auto" and sys.stderr.isatty())
-    if as_console:
-        return [remove_meta, structlog.dev.ConsoleRenderer(colors=sys.stderr.isatty())]
+    if config.format == "console" or (config.format == "auto" and is_terminal):
+        return [remove_meta, structlog.dev.ConsoleRenderer(colors=is_terminal)]
     return [
         remove_meta,
         structlog.processors.format_exc_info,

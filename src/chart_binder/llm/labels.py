@@ -1,7 +1,10 @@
 """Candidates have short labels, so that a model need not copy identifiers."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+
+from chart_binder.domain.evidence import EvidenceBundle, Release
+from chart_binder.rules.candidates import Candidate, candidates_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -13,6 +16,18 @@ class Labels:
     home: Mapping[str, str]
     """The release group of each release, by id."""
 
+    @classmethod
+    def of(cls, bundle: EvidenceBundle) -> "Labels":
+        """Label the candidates of a bundle: the same labels whatever order they came in."""
+        ids: dict[str, str] = {}
+        home: dict[str, str] = {}
+        for label, candidate in labelled(bundle):
+            ids[label] = candidate.group.mb_rg_id
+            for release_label, release in labelled_releases(label, candidate):
+                ids[release_label] = release.mb_release_id
+                home.setdefault(release.mb_release_id, candidate.group.mb_rg_id)
+        return cls(ids, frozenset(ids[label] for label in ids if "." not in label), home)
+
     def id_of(self, written: str | None) -> str | None:
         """Return the id that a label stands for, or what was written when it is none."""
         return self.ids.get(written, written) if written else None
@@ -20,3 +35,23 @@ class Labels:
     def label_of(self, identifier: str) -> str | None:
         """Return the label of an id."""
         return next((label for label, known in self.ids.items() if known == identifier), None)
+
+
+def labelled(bundle: EvidenceBundle) -> Iterator[tuple[str, Candidate]]:
+    """Yield the candidates with their labels, by when the recording came out on them."""
+    found = candidates_of(bundle.recording_candidates)
+    found.sort(key=lambda c: (c.first, c.last, c.title, c.group.mb_rg_id))
+    return ((f"C{number}", candidate) for number, candidate in enumerate(found, start=1))
+
+
+def labelled_releases(label: str, candidate: Candidate) -> Iterator[tuple[str, Release]]:
+    """Yield the releases of a candidate with their labels, those that count first, by date."""
+    ordered = [*_by_date(candidate.official), *_by_date(candidate.aside)]
+    return ((f"{label}.R{number}", release) for number, release in enumerate(ordered, start=1))
+
+
+def _by_date(releases: Sequence[Release]) -> list[Release]:
+    return sorted(
+        releases,
+        key=lambda r: (r.when.first, r.when.last, r.country or "", r.mb_release_id),
+    )

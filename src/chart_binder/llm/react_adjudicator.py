@@ -82,7 +82,7 @@ class ReActAdjudicator:
         labels, run = Labels.of(bundle), self._run(bundle)
         opening = (
             Message("system", self.system_prompt()),
-            Message("user", evidence_markdown(bundle, labels, decision_trace)),
+            Message("user", evidence_markdown(bundle, decision_trace)),
         )
         with recorded(run, self._record, self._watch) as record:
             record(run)

@@ -1,0 +1,221 @@
+"""The evidence as markdown: the same text for the same evidence, for a model and for a person."""
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from chart_binder.domain.evidence import EvidenceBundle, RecordingCandidate, Release
+from chart_binder.domain.verdict import Decided, Verdict
+from chart_binder.llm.labels import labelled, labelled_releases
+from chart_binder.react.inert import bounded, one_line
+from chart_binder.rules.candidates import Candidate
+from chart_binder.rules.roles import Role
+
+MOST_CHARS = 9_000
+"""About 2,600 tokens: room is left for the prompt and five turns in a window of 8,192."""
+
+Trace = Verdict | Sequence[str] | str | None
+
+
+@dataclass(frozen=True, slots=True)
+class _Detail:
+    """How much is told: candidates in full, releases of each, candidates in one line."""
+
+    full: int
+    releases: int
+    brief: int
+
+
+_DETAILS = tuple(
+    _Detail(*row) for row in ((24, 6, 60), (16, 4, 60), (12, 2, 40), (8, 2, 30), (6, 1, 20))
+)
+
+
+def evidence_markdown(bundle: EvidenceBundle, trace: Trace = None) -> str:
+    """Return the evidence with its open question, told in less detail the more there is of it.
+
+    What is left out is summarised, so that nothing is cut silently.
+    """
+    candidates = list(labelled(bundle))
+    text = ""
+    for detail in _DETAILS:
+        text = "\n".join(_lines(bundle, candidates, trace, detail))
+        if len(text) <= MOST_CHARS:
+            return text
+    return bounded(text, MOST_CHARS)
+
+
+Labelled = Sequence[tuple[str, Candidate]]
+
+
+def _lines(
+    bundle: EvidenceBundle, candidates: Labelled, trace: Trace, detail: _Detail
+) -> Iterator[str]:
+    yield "# Recording Evidence"
+    yield ""
+    yield f"## Artist: {one_line(bundle.performer.name or 'unknown')}"
+    yield f"Country of origin: {bundle.performer.country or 'unknown'}"
+    yield ""
+    yield f"## Recording Title: {one_line(bundle.recording_title or 'unknown')}"
+    for recording in sorted(bundle.recording_candidates, key=lambda r: r.mb_recording_id)[:8]:
+        yield f"- {', '.join(_recording(recording))}"
+    if (more := len(bundle.recording_candidates) - 8) > 0:
+        yield f"- and {more} more recordings of the same song"
+    yield ""
+    yield "## Release Group Candidates"
+    yield from _candidates(candidates, bundle.performer.country, detail)
+    yield ""
+    yield "## Timeline"
+    yield from _timeline(candidates, detail)
+    yield ""
+    yield "## Why this is open"
+    yield from (f"- {one_line(reason, 400)}" for reason in _reasons(trace))
+    yield ""
+    yield "## Your Task"
+    yield "Decide the canonical release group (CRG) of this recording, and the representative"
+    yield "release (RR) in it. Answer with their labels, or with null if it cannot be told."
+
+
+def _recording(recording: RecordingCandidate) -> Iterator[str]:
+    yield f'recording {one_line(recording.mb_recording_id)} "{one_line(recording.title or "")}"'
+    if recording.disambiguation:
+        yield f"({one_line(recording.disambiguation)})"
+    if recording.length_ms:
+        minutes, seconds = divmod(round(recording.length_ms / 1000), 60)
+        yield f"{minutes}:{seconds:02}"
+    if recording.isrcs:
+        shown = " ".join(map(one_line, recording.isrcs[:4]))
+        yield f"ISRC {shown}" + (
+            f" and {more} more" if (more := len(recording.isrcs) - 4) > 0 else ""
+        )
+    if recording.first_release_date and recording.first_release_date.is_known:
+        yield f"first release date by MusicBrainz {recording.first_release_date} (a hint only)"
+
+
+def _candidates(candidates: Labelled, home: str | None, detail: _Detail) -> Iterator[str]:
+    by_weight = sorted(candidates, key=lambda pair: pair[1].role is Role.COMPILATION)
+    full = {label for label, _ in by_weight[: detail.full]}
+    brief = {label for label, _ in by_weight[detail.full : detail.full + detail.brief]}
+    for number, (label, candidate) in enumerate(candidates, start=1):
+        if label in full:
+            yield from _in_full(number, label, candidate, home, detail.releases)
+        elif label in brief:
+            yield f"{number}. {label} {_title(candidate)}, {_appearance(candidate)}"
+    rest = [candidate for _, candidate in by_weight[detail.full + detail.brief :]]
+    if rest:
+        yield f"And {len(rest)} more candidates: {_kinds(rest)}, {_years(rest)}."
+
+
+def _in_full(
+    number: int, label: str, candidate: Candidate, home: str | None, most: int
+) -> Iterator[str]:
+    yield f"{number}. {label} {_title(candidate)}"
+    yield f"   - this recording appeared on it: {_appearance(candidate)}"
+    yield f"   - id: {one_line(candidate.group.mb_rg_id)}"
+    releases = list(labelled_releases(label, candidate))
+    if releases:
+        yield f"   - its releases with this recording: {len(releases)}"
+    shown = _that_matter(releases, home, most)
+    for release_label, release in shown:
+        yield f"     - {release_label}: {', '.join(_release(release))}"
+    rest = [release for pair in releases if pair not in shown for release in pair[1:]]
+    if rest:
+        yield f"     - and {len(rest)} more: {_summary(rest)}"
+
+
+Releases = Sequence[tuple[str, Release]]
+
+
+def _that_matter(releases: Releases, home: str | None, most: int) -> Releases:
+    """Return the first releases, with the first of the artist's own country among them."""
+    shown = list(releases[:most])
+    at_home = next((pair for pair in releases if pair[1].country == home), None) if home else None
+    if at_home and at_home not in shown:
+        shown.append(at_home)
+    return shown
+
+
+def _title(candidate: Candidate) -> str:
+    group = candidate.group
+    kinds = " + ".join(filter(None, (group.primary_type, *group.kinds))) or "type unknown"
+    credit = f", by {one_line(group.artist_credit)}" if group.artist_credit else ""
+    return f'"{one_line(candidate.title)}" ({one_line(kinds)}{credit})'
+
+
+def _appearance(candidate: Candidate) -> str:
+    if not candidate.counts:
+        return "only on releases that are not official"
+    if candidate.is_weak:
+        return f"{candidate.when} (the group's own date: no release is listed)"
+    if not candidate.is_dated:
+        return "date unknown"
+    exact = candidate.first == candidate.last
+    return candidate.when if exact else f"{candidate.when} (the day is not known)"
+
+
+def _release(release: Release) -> Iterator[str]:
+    yield str(release.when)
+    yield release.country or "country unknown"
+    yield release.status or "status unknown"
+    imprint = " ".join(filter(None, (release.label, release.catno)))
+    for part in (imprint, release.format, release.disambiguation):
+        if part:
+            yield one_line(part, 80)
+    yield f"id {one_line(release.mb_release_id)}"
+
+
+def _summary(releases: Sequence[Release]) -> str:
+    statuses = Counter(release.status or "status unknown" for release in releases)
+    countries = sorted({release.country for release in releases if release.country})
+    years = sorted({release.when.text[:4] for release in releases if release.when.is_known})
+    return "; ".join(
+        filter(
+            None,
+            (
+                ", ".join(f"{count} {status}" for status, count in sorted(statuses.items())),
+                f"{years[0]} to {years[-1]}" if years else "",
+                " ".join(countries[:20]),
+            ),
+        )
+    )
+
+
+def _kinds(candidates: Sequence[Candidate]) -> str:
+    kinds = Counter(candidate.kind for candidate in candidates)
+    return ", ".join(f"{count} {kind}" for kind, count in sorted(kinds.items()))
+
+
+def _years(candidates: Sequence[Candidate]) -> str:
+    years = sorted(candidate.since.text[:4] for candidate in candidates if candidate.is_dated)
+    return f"{years[0]} to {years[-1]}" if years else "undated"
+
+
+def _timeline(candidates: Labelled, detail: _Detail) -> Iterator[str]:
+    dated = [(label, candidate) for label, candidate in candidates if candidate.is_dated]
+    shown = dated[: detail.full]
+    for label, candidate in shown:
+        yield f"- {candidate.when}: {label} {candidate.kind}{_aside(candidate)}"
+    if len(dated) > len(shown):
+        yield f"- and {len(dated) - len(shown)} later ones"
+    undated = [label for label, candidate in candidates if not candidate.is_dated]
+    if undated:
+        yield f"- date unknown: {' '.join(undated[: detail.brief])}"
+
+
+def _aside(candidate: Candidate) -> str:
+    return "" if candidate.counts else " (not official)"
+
+
+def _reasons(trace: Trace) -> Iterator[str]:
+    match trace:
+        case None:
+            yield "The rules that decide most recordings left this one open."
+        case str():
+            yield trace
+        case Decided():
+            yield f"The rules say {trace.crg_rule}, yet a closer look is asked for. {trace.because}"
+        case Sequence():
+            yield from trace
+        case _:
+            yield trace.because
+            yield from trace.missing_facts
