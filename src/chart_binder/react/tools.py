@@ -1,14 +1,15 @@
 """Tools a model may call, made from typed Python functions."""
 
 import inspect
-import re
 import typing
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
 import msgspec
 
+from chart_binder.react.arguments import UnfitError, fit
 from chart_binder.react.steps import Act
+from chart_binder.react.tool_names import meant
 
 
 class ToolError(Exception):
@@ -69,18 +70,15 @@ class Tool:
 
     def read(self, arguments: Mapping[str, object] | str) -> dict[str, object]:
         """Return the arguments as the function takes them, or raise `ToolError` with advice."""
-        if isinstance(arguments, str):
-            arguments = self._from_text(arguments)
         try:
-            read = msgspec.convert(dict(arguments), self.arguments, strict=False)
-        except msgspec.ValidationError as error:
-            raise ToolError(f"{self.name} was called with wrong arguments: {error}") from error
+            fitted = fit(arguments, msgspec.structs.fields(self.arguments))
+            read = msgspec.convert(fitted, self.arguments, strict=False)
+        except (UnfitError, msgspec.ValidationError) as error:
+            form = ", ".join(f'"{name}": ...' for name in self.parameters)
+            raise ToolError(
+                f"You called {self.name} with wrong arguments: {error}. It takes {{{form}}}"
+            ) from error
         return msgspec.structs.asdict(read)
-
-    def _from_text(self, text: str) -> dict[str, object]:
-        if len(self.parameters) != 1:
-            raise ToolError(f"{self.name} takes a JSON object with {', '.join(self.parameters)}")
-        return {self.parameters[0]: text}
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,19 +99,13 @@ class Toolbox:
 
     def __init__(self, tools: Iterable[Tool]) -> None:
         self.tools = tuple(tools)
-        self._by_name = {_plain(tool.name): tool for tool in self.tools}
+        self._by_name = {tool.name: tool for tool in self.tools}
 
     def resolve(self, act: Act) -> Call:
         """Return the call an action means, or raise `ToolError` that says what there is."""
-        tool = self._by_name.get(_plain(act.tool))
-        if tool is None:
+        name = meant(act.tool, self._by_name)
+        if name is None:
             known = ", ".join(tool.signature for tool in self.tools) or "none; answer without tools"
-            raise ToolError(f"There is no tool {act.tool!r}. Tools: {known}")
+            raise ToolError(f"There is no tool {act.tool[:80]!r}. Tools: {known}")
+        tool = self._by_name[name]
         return Call(tool, tool.read(act.arguments))
-
-
-def _plain(name: str) -> str:
-    """Fold case, spaces, hyphens, camel case and a leading `functions.` out of a tool name."""
-    bare = name.strip().strip("`*\"'").removesuffix("()")
-    bare = bare.removeprefix("functions.").removeprefix("tools.")
-    return re.sub(r"[\s_\-]", "", bare).casefold()

@@ -1,15 +1,23 @@
 """The classic dialect: Thought, Action, Action Input, Observation, Final Answer."""
 
 import json
-from collections.abc import Iterator, Sequence
+import re
+from collections.abc import Iterator, Mapping, Sequence
 
 from chart_binder.react.conversation import Message
-from chart_binder.react.steps import Act, Finish, Malformed, Step
+from chart_binder.react.labelled import read_labelled
+from chart_binder.react.steps import Act, Finish, Step
 from chart_binder.react.tools import Tool
+
+_TAGS = re.compile(r"[<◁]|\[(?=/?(?:THINK|INST))", re.IGNORECASE)
 
 
 class Classic:
-    """Steps as labelled lines, the form most models know."""
+    """Steps as labelled lines, the form most models know.
+
+    `Finish.answer` is the text after the label, a fence around it kept. Of several steps in a turn
+    the first counts. An object that a turn begins or ends with is an answer that lacks its label.
+    """
 
     name = "classic"
     stop = ("\nObservation:",)
@@ -20,49 +28,81 @@ class Classic:
 
     def parse(self, reply: str) -> Step:
         """Read one reply."""
-        reply = reply.split("\nObservation:", 1)[0]
-        thought, _, action = reply.partition("Action:")
-        if "Final Answer:" in thought or not action:
-            thought, found, answer = reply.partition("Final Answer:")
-            if found:
-                return Finish(answer.strip(), _thought(thought))
-            return Malformed("You wrote neither an Action nor a Final Answer.")
-        tool, _, given = action.partition("Action Input:")
-        try:
-            read = json.loads(given)
-        except ValueError:
-            read = given.strip()
-        arguments = read if isinstance(read, dict) else given.strip()
-        return Act(tool.strip(), arguments, _thought(thought))
+        return read_labelled(reply)
 
     def render(self, step: Act | Finish) -> str:
-        """Write a step as labelled lines."""
-        thought = f"Thought: {step.thought}\n" if step.thought else ""
-        if isinstance(step, Finish):
-            return f"{thought}Final Answer: {step.answer}"
-        given = step.arguments
-        written = given if isinstance(given, str) else json.dumps(dict(given), ensure_ascii=False)
-        return f"{thought}Action: {step.tool}\nAction Input: {written}"
+        """Write a step as labelled lines, or as one JSON object where lines would not read back."""
+        lines = "\n".join(_lines(step))
+        return lines if _same(self.parse(lines), step) else _as_object(step)
 
     def observation(self, content: str) -> Message:
         """Return the observation as the user's message."""
         return Message("user", f"Observation: {content}")
 
 
-def _thought(text: str) -> str:
-    return text.strip().removeprefix("Thought:").strip()
+def _lines(step: Act | Finish) -> Iterator[str]:
+    if step.thought:
+        yield f"Thought: {step.thought}"
+    if isinstance(step, Finish):
+        yield f"Final Answer: {step.answer}"
+    else:
+        yield f"Action: {step.tool}"
+        yield f"Action Input: {_written(step.arguments)}"
+
+
+def _written(arguments: Mapping[str, object] | str) -> str:
+    if isinstance(arguments, str):
+        return arguments
+    return json.dumps(dict(arguments), ensure_ascii=False)
+
+
+def _same(read: Step, step: Act | Finish) -> bool:
+    if isinstance(read, Act) and isinstance(step, Act):
+        return (read.tool, read.arguments, read.thought) == (
+            step.tool,
+            step.arguments,
+            step.thought,
+        )
+    if isinstance(read, Finish) and isinstance(step, Finish):
+        return (read.answer, read.thought) == (step.answer, step.thought)
+    return False
+
+
+def _as_object(step: Act | Finish) -> str:
+    turn: dict[str, object] = {"thought": step.thought} if step.thought else {}
+    if isinstance(step, Finish):
+        turn["final_answer"] = step.answer
+    else:
+        given = step.arguments
+        turn |= {
+            "action": step.tool,
+            "action_input": given if isinstance(given, str) else dict(given),
+        }
+    return _TAGS.sub(lambda tag: f"\\u{ord(tag.group()):04x}", json.dumps(turn))
 
 
 def _instructions(tools: Sequence[Tool]) -> Iterator[str]:
-    yield "You can use these tools:"
+    if tools:
+        yield "You can use these tools:"
+        yield ""
     for tool in tools:
-        yield f"- {tool.signature}: {tool.description}"
+        first, *rest = tool.description.strip().splitlines() or [""]
+        yield f"- {tool.signature}: {first}"
+        yield from (f"  {line.strip()}" for line in rest if line.strip())
+    if tools:
+        yield ""
+        yield "To use one, write exactly these three lines, then stop:"
+        yield ""
+        yield "Thought: what you know, what is missing"
+        yield "Action: the name of one tool, nothing else"
+        yield "Action Input: its arguments as one JSON object on one line"
+        yield ""
+        yield "The next message brings the tool's answer as an Observation. Never write one."
+        yield "When you know enough, write instead:"
+    else:
+        yield "Write your turn in exactly this form:"
     yield ""
-    yield "Write each turn in exactly this form:"
-    yield "Thought: what you know and what is missing"
-    yield "Action: the name of one tool"
-    yield 'Action Input: its arguments as one JSON object, such as {"query": "..."}'
+    yield "Thought: what your answer rests on"
+    yield "Final Answer: your answer"
     yield ""
-    yield "Then stop. The answer comes back as an Observation. When you know enough, write instead:"
-    yield "Thought: what the answer rests on"
-    yield "Final Answer: the answer"
+    yield "Each label begins a line. One turn has one Action or one Final Answer, never both."

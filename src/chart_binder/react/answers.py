@@ -1,0 +1,41 @@
+"""The words of a final answer, without what models wrap around them."""
+
+import re
+
+from chart_binder.react.json_strict import LenientJSONError, read_strictly
+from chart_binder.react.labels import Label
+
+_CLOSE_TAG = re.compile(r"</[\w ]{1,24}>\s*$")
+_LONGEST_TAG = 40
+
+
+def read_answer(text: str, label: Label, limit: int) -> tuple[str, int]:
+    """Return an answer's words, with the place after them.
+
+    They end at `limit`, unless a JSON object that begins before goes beyond it. A fence stays, for
+    whoever reads the words to find; the emphasis that the label began with is taken off.
+    """
+    limit = max(limit, _object_end(text, label.value, limit))
+    words = text[label.value : limit].strip()
+    if label.mark and words.endswith(label.mark):
+        words = words.removesuffix(label.mark).rstrip()
+    return bare_answer(words), limit
+
+
+def bare_answer(words: str) -> str:
+    """Return an answer's words without a closing tag after them."""
+    words = words.strip()
+    if tag := _CLOSE_TAG.search(words, max(0, len(words) - _LONGEST_TAG)):
+        words = words[: tag.start()].rstrip()
+    return words
+
+
+def _object_end(text: str, start: int, limit: int) -> int:
+    brace = text.find("{", start, limit)
+    if brace < 0:
+        return limit
+    try:
+        found = read_strictly(text, brace)
+    except LenientJSONError:
+        return limit
+    return found.end if found else limit

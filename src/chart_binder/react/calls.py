@@ -1,0 +1,162 @@
+"""An action: the tool it names, with what it is given."""
+
+import re
+from dataclasses import dataclass
+
+from chart_binder.react import advice
+from chart_binder.react.answers import bare_answer
+from chart_binder.react.fences import skip_opener
+from chart_binder.react.given import Given, read_given, read_in_brackets
+from chart_binder.react.json_scanner import scan
+from chart_binder.react.json_strict import LenientJSONError
+from chart_binder.react.json_words import begins_member, opens_string, skip_space
+from chart_binder.react.lenient_json import opens_object
+from chart_binder.react.steps import Act, Finish, Malformed, Step
+from chart_binder.react.tool_names import clean_name, folded
+from chart_binder.react.turn_object import as_text, is_finisher, is_no_tool, read_call, unwrapped
+
+# All look at one line, for a bounded distance.
+_NAME_END = re.compile(r"[(\[{:：\"“「]|\s'")
+_INLINE_INPUT = re.compile(
+    r"[\s,;|*]{1,4}+(?:action[ _-]?input|行动输入|动作输入)[*]{0,2}+\s{0,2}+[:：][*]{0,2}+",
+    re.IGNORECASE,
+)
+_JSON_WORD = re.compile(r"json\s{0,4}+(?=[{\[])", re.IGNORECASE)
+_ANNOUNCING = frozenset({"tool", "toolname", "function", "functionname", "name", "action", "use"})
+_NAME_AT_MOST = 300
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """A part of a text."""
+
+    start: int
+    end: int
+
+
+@dataclass(frozen=True, slots=True)
+class Taken:
+    """A step, with the place after its words, and the place where they begin."""
+
+    step: Step
+    end: int
+    start: int = 0
+
+
+def read_action(text: str, own: Span, given: Span | None) -> Taken | None:
+    """Read the action whose words stand in `own`, its input in `given` where it has a label.
+
+    Returns None where no tool is named; a name such as `finish` makes it the final answer.
+    """
+    at = skip_opener(text, skip_space(text, own.start))
+    if json_word := _JSON_WORD.match(text, at):
+        at = json_word.end()
+    at = min(at, own.end)
+    if opens_turn(text, at, own.end):
+        return read_object(text, at, own.end)
+    line_end = _line_end(text, at, own.end)
+    inline = _INLINE_INPUT.search(text, at, min(line_end, at + _NAME_AT_MOST))
+    if inline:
+        given, line_end = given or Span(inline.end(), own.end), inline.start()
+    name, after = _name(text, at, line_end)
+    if not name and given and opens_turn(text, skip_space(text, given.start), given.end):
+        return read_object(text, skip_space(text, given.start), given.end)
+    if is_no_tool(name):
+        return None
+    try:
+        if is_finisher(name):
+            return _finish(text, Span(after, own.end), given)
+        return _act(text, name, Span(after, own.end), given)
+    except LenientJSONError as error:
+        return Taken(Malformed(advice.about_input(name, str(error))), own.end)
+
+
+def opens_turn(text: str, at: int, end: int) -> bool:
+    """Tell whether an object stands here, or a list that begins with one."""
+    if at < end and text[at] == "[":
+        at = skip_space(text, at + 1)
+    return at < end and text[at] == "{" and opens_object(text, at)
+
+
+def read_object(text: str, at: int, end: int) -> Taken:
+    """Read an action that is written as one JSON object."""
+    at = text.index("{", at)
+    fence = text.find("```", at, end)
+    try:
+        found = scan(text, at, fence if fence >= 0 else end)
+    except LenientJSONError as error:
+        return Taken(Malformed(advice.about_turn(str(error))), end)
+    step = read_call(found.value) if isinstance(found.value, dict) else None
+    if step is None:
+        return Taken(Malformed(advice.about("no tool in object")), found.end)
+    return Taken(noted(step, *found.notes), found.end)
+
+
+def noted(step: Step, *notes: str) -> Step:
+    """Return a step with more notes, before those it has."""
+    match step:
+        case Act(tool, arguments, thought, own):
+            return Act(tool, arguments, thought, (*notes, *own))
+        case Finish(answer, thought, own):
+            return Finish(answer, thought, (*notes, *own))
+        case Malformed(advice_, own):
+            return Malformed(advice_, (*notes, *own))
+
+
+def _name(text: str, at: int, line_end: int) -> tuple[str, int]:
+    """Return the tool's name, with the place after it."""
+    found = _NAME_END.search(text, at, min(line_end, at + _NAME_AT_MOST))
+    if found is None or found.start() == at:
+        return clean_name(text[at : min(line_end, at + _NAME_AT_MOST)]), line_end
+    name, after = clean_name(text[at : found.start()]), found.start()
+    if text[after] in ":：" and folded(name) in _ANNOUNCING:
+        return _name(text, skip_space(text, after + 1), line_end)
+    return name, after
+
+
+def _act(text: str, name: str, rest: Span, given: Span | None) -> Taken:
+    labelled = read_given(text, given.start, given.end) if given else None
+    found = labelled if labelled and labelled.arguments else _inline(text, rest) or labelled
+    if found is None:
+        return Taken(Act(name, {}), _line_end(text, rest.start, rest.end))
+    return Taken(Act(name, found.arguments, notes=found.notes), found.end)
+
+
+def _finish(text: str, rest: Span, given: Span | None) -> Taken | None:
+    if given:
+        answer, end = bare_answer(text[given.start : given.end]), given.end
+    elif rest.start < rest.end and text[rest.start] in "([":
+        found = read_in_brackets(text, rest.start, rest.end)
+        answer, end = as_text(found.arguments) if found.arguments else "", found.end
+    else:
+        answer, end = bare_answer(text[rest.start : rest.end].lstrip(":： ")), rest.end
+    return Taken(Finish(unwrapped(answer)), end) if answer else None
+
+
+def _inline(text: str, rest: Span) -> Given | None:
+    """Read what follows the name on its line, or an object under it."""
+    at, end = rest.start, rest.end
+    sign = text[at] if at < end else ""
+    if sign == "[" or (sign == "(" and not _is_remark(text, at)):
+        return read_in_brackets(text, at, end)
+    if sign == "(":
+        at = _line_end(text, at, end)
+    if sign and sign in ":：" and text[at + 1 : _line_end(text, at, end)].strip():
+        return read_given(text, at + 1, end)
+    at = skip_space(text, at)
+    if at < end and (text[at] in "{[`~" or opens_string(text[at]) or begins_member(text, at)):
+        return read_given(text, at, end)
+    return None
+
+
+def _is_remark(text: str, bracket: int) -> bool:
+    """Tell whether round brackets hold words about the call (`web_search (to find it)`)."""
+    inside = skip_space(text, bracket + 1)
+    return text[bracket - 1].isspace() and not (
+        begins_member(text, inside) or text.startswith("{", inside)
+    )
+
+
+def _line_end(text: str, at: int, end: int) -> int:
+    found = text.find("\n", at, end)
+    return end if found < 0 else found

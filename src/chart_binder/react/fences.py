@@ -1,0 +1,49 @@
+"""Code fences, as models open them or forget to close them."""
+
+import re
+from dataclasses import dataclass
+
+from chart_binder.react.labels import is_label
+
+_RUN = re.compile(r"(?P<run>`{3,}+|~{3,}+)(?P<info>[^`\n]*+)$", re.MULTILINE)
+_OPENER = re.compile(r"\s*+(?:`{3,}+|~{3,}+)(?:[ \t]*+\w{0,12}+(?=[ \t]*+[\n{\[]))?+\s*+")
+
+
+@dataclass(frozen=True, slots=True)
+class Fence:
+    """What stands between the lines of a fence; `end` is None where nothing closes it."""
+
+    start: int
+    end: int | None
+
+
+def fences(text: str) -> list[Fence]:
+    """Return the fences of a text, in order; a fence may open after a label on the same line."""
+    if "```" not in text and "~~~" not in text:
+        return []
+    found: list[Fence] = []
+    opened: re.Match[str] | None = None
+    for run in _RUN.finditer(text):
+        if opened is None:
+            opened = run if _may_open(run, text) else None
+        elif _closes(run, opened):
+            found.append(Fence(opened.end(), run.start()))
+            opened = None
+    if opened is not None:
+        found.append(Fence(opened.end(), None))
+    return found
+
+
+def skip_opener(text: str, start: int) -> int:
+    """Return the place after the opening of a fence with its language, if one opens here."""
+    opener = _OPENER.match(text, start)
+    return opener.end() if opener else start
+
+
+def _may_open(run: re.Match[str], text: str) -> bool:
+    line = text.rfind("\n", 0, run.start()) + 1
+    return not text[line : run.start()].strip() or is_label(text, line, run.start())
+
+
+def _closes(run: re.Match[str], opened: re.Match[str]) -> bool:
+    return run["run"].startswith(opened["run"]) and not run["info"].strip()

@@ -1,0 +1,137 @@
+"""What a model gives a tool, as a mapping where it can be read as one."""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Final
+
+from chart_binder.react.fences import skip_opener
+from chart_binder.react.json_scanner import scan, scan_call, scan_string
+from chart_binder.react.json_strict import LenientJSONError
+from chart_binder.react.json_words import begins_member, opens_string, skip_space
+from chart_binder.react.lenient_json import find_object, opens_object
+
+_NOTHING: Final = frozenset({"", "none", "null", "nil", "n/a", "na", "-", "无", "無", "空"})
+_LEAD = re.compile(
+    r"(?:[*_`]{1,3}+\s{0,8}+)?+(?:json(?=[\s:：]*+[\[{\n])[\s:：]{0,8}+)?+", re.IGNORECASE
+)
+_CLOSE_TAG = re.compile(r"</?[\w ]{1,24}>\s*$")
+_EMPHASIS: Final = "*_` \t"
+
+
+@dataclass(frozen=True, slots=True)
+class Given:
+    """The arguments, the place after them, and what had to be repaired."""
+
+    arguments: Mapping[str, object] | str
+    end: int
+    notes: tuple[str, ...] = ()
+
+
+def read_given(text: str, start: int, limit: int) -> Given:
+    """Read the arguments that begin at `start`; strict JSON may go beyond `limit`.
+
+    A JSON object gives a mapping; a list of one gives that one; a string gives its text; nothing,
+    or a word for it, gives an empty mapping; anything else is bare text up to an empty line.
+
+    Raises `LenientJSONError` for an object or a string that cannot be read.
+    """
+    at = skip_opener(text, skip_space(text, start))
+    fenced = at > skip_space(text, start)
+    lead = _LEAD.match(text, at)
+    at = lead.end() if lead else at
+    if at >= limit:
+        return Given({}, limit)
+    fence = text.find("```", at, limit)
+    inner = fence if fence >= 0 else limit
+    if text[at] == "{":
+        return _object(text, at, inner)
+    if text[at] == "[" and (alone := _list_of_one(text, at, inner)):
+        return alone
+    if opens_string(text[at]) and (quoted := _string(text, at, inner)):
+        return quoted
+    return _bare(text, at, inner, fenced=fenced)
+
+
+def read_in_brackets(text: str, at: int, limit: int) -> Given:
+    """Read what stands in the brackets of a call that open at `at`: `("x")`, `(a=1)`, `[x]`."""
+    inside = skip_space(text, at + 1)
+    if text[at] == "(" and begins_member(text, inside) and not opens_string(text[inside]):
+        found = scan_call(text, at, limit)
+        return Given(_as_mapping(found.value), found.end, found.notes)
+    if text[inside : inside + 1] == "{" and opens_object(text, inside):
+        return _object(text, inside, limit)
+    if inside < limit and opens_string(text[inside]):
+        found = scan_string(text, inside, limit)
+        after = skip_space(text, found.end)
+        if after >= limit or text[after] in ")]":
+            return Given(str(found.value), min(after + 1, limit), found.notes)
+    return _raw(text, at, limit)
+
+
+def _raw(text: str, at: int, limit: int) -> Given:
+    line_end = text.find("\n", at, limit)
+    line_end = limit if line_end < 0 else line_end
+    closer = text.rfind(")" if text[at] == "(" else "]", at, line_end)
+    if closer < 0:
+        raise LenientJSONError(f"the bracket {text[at]} is never closed", at, cut=True)
+    inside = text[at + 1 : closer].strip()
+    return Given(inside or {}, closer + 1)
+
+
+def _object(text: str, at: int, limit: int) -> Given:
+    if not opens_object(text, at):
+        if text.startswith('{\\"', at) and (found := find_object(text, at, limit)):
+            return Given(_as_mapping(found.value), limit, found.notes)
+        raise LenientJSONError("the braces hold no key in quotes with a colon after it", at)
+    found = scan(text, at, limit)
+    return Given(_as_mapping(found.value), found.end, found.notes)
+
+
+def _as_mapping(value: object) -> Mapping[str, object]:
+    assert isinstance(value, dict)
+    return value
+
+
+def _list_of_one(text: str, at: int, limit: int) -> Given | None:
+    try:
+        found = scan(text, at, limit)
+    except LenientJSONError:
+        return None
+    match found.value:
+        case [dict() | str() as only]:
+            return Given(only, found.end, found.notes)
+        case []:
+            return Given({}, found.end, found.notes)
+        case _:
+            return None
+
+
+def _string(text: str, at: int, limit: int) -> Given | None:
+    """Read a text that is one string, or an object inside one."""
+    try:
+        found = scan_string(text, at, limit)
+    except LenientJSONError:
+        if text.find(text[at], at + 1, limit) < 0 and text[at] in "\"“'":
+            raise
+        return None
+    line_end = text.find("\n", found.end, limit)
+    rest = text[found.end : limit if line_end < 0 else line_end]
+    if rest.strip(_EMPHASIS + ".,;"):
+        return None
+    inner = str(found.value)
+    if inner.lstrip().startswith("{") and opens_object(inner, inner.index("{")):
+        again = scan(inner, inner.index("{"))
+        return Given(_as_mapping(again.value), found.end, (*found.notes, *again.notes))
+    return Given(inner, found.end, found.notes)
+
+
+def _bare(text: str, at: int, limit: int, *, fenced: bool) -> Given:
+    gap = -1 if fenced else text.find("\n\n", at, limit)
+    end = limit if gap < 0 else gap
+    brace = text.find("{", at, end)
+    if brace >= 0 and text[at:brace].rstrip().endswith((":", "：")) and opens_object(text, brace):
+        return _object(text, brace, limit)
+    words = _CLOSE_TAG.sub("", text[at:end].strip()).strip()
+    words = words.rstrip(_EMPHASIS) if not fenced and words.endswith(("`", "**")) else words
+    return Given({} if words.casefold() in _NOTHING else words, end)

@@ -1,0 +1,138 @@
+"""A reply in labelled lines, read as the first step it takes."""
+
+import re
+from dataclasses import replace
+from typing import Final
+
+from chart_binder.react import advice
+from chart_binder.react.answers import read_answer
+from chart_binder.react.calls import Span, Taken, noted, opens_turn, read_action
+from chart_binder.react.json_scanner import scan
+from chart_binder.react.json_strict import LenientJSONError, encodable_text
+from chart_binder.react.labels import Kind, Label, labels
+from chart_binder.react.live import Script, script
+from chart_binder.react.steps import Finish, Malformed, Step
+from chart_binder.react.thinking import Spoken, spoken
+from chart_binder.react.turn_object import read_turn
+from chart_binder.react.unlabelled import read_unlabelled, without_outer_fence
+
+_ENDS: Final[frozenset[Kind]] = frozenset({"thought", "action", "observation", "answer", "turn"})
+_INLINE = re.compile(r"[^\n](?P<label>Final Answer|Action)\s?[:：]", re.IGNORECASE)
+_FENCE_LEFT = re.compile(r"(?:^|\s)(?:`{3}+\w{0,12}+|json)$")
+_LEFT_OVER: Final = " \t\n`~*_})]>;."
+
+
+def read_labelled(reply: str) -> Step:
+    """Return the first step a reply takes; what follows it is left out, with a note.
+
+    Takes any text in time linear in its length. Nothing counts that the model thought, quoted, or
+    put into a tool's mouth. A label without words, or an action that names no tool, is passed over.
+    """
+    said = spoken(encodable_text(reply).replace("\r\n", "\n").replace("\r", "\n"))
+    live = script(said.text)
+    taken = _first(live) or read_unlabelled(live)
+    if taken is None and (inside := without_outer_fence(live.text)):
+        live = script(inside)
+        taken = _first(live)
+    if taken is None:
+        return noted(Malformed(_advice(reply, said, live)), *said.notes, *live.notes)
+    return _finished(taken, said, live)
+
+
+def _first(live: Script) -> Taken | None:
+    for place, label in enumerate(live.labels):
+        taken = None if label.fenced else _take(live, place, label)
+        if taken is not None:
+            return replace(taken, start=label.start)
+    return None
+
+
+def _take(live: Script, place: int, label: Label) -> Taken | None:
+    match label.kind:
+        case "answer":
+            return _answer(live, place, label)
+        case "action":
+            return _action(live, place, label)
+        case "object":
+            return _object(live, label)
+        case _:
+            return None
+
+
+def _answer(live: Script, place: int, label: Label) -> Taken | None:
+    words, end = read_answer(live.text, label, _end(live, place, _ENDS))
+    return Taken(Finish(words), end) if words else None
+
+
+def _action(live: Script, place: int, label: Label) -> Taken | None:
+    own = Span(label.value, _end(live, place, _ENDS | {"input"}))
+    later = _next(live, place, _ENDS - {"thought"} | {"input"})
+    if later is None or live.labels[later].kind != "input":
+        return read_action(live.text, own, None)
+    given = Span(live.labels[later].value, _end(live, later, _ENDS | {"input"}))
+    return read_action(live.text, own, given)
+
+
+def _object(live: Script, label: Label) -> Taken | None:
+    """Read an object at a line start that is a whole turn; any other is passed over."""
+    if not opens_turn(live.text, label.value, len(live.text)):
+        return None
+    try:
+        found = scan(live.text, label.value)
+    except LenientJSONError:
+        return None
+    step = read_turn(found.value) if isinstance(found.value, dict) else None
+    return Taken(noted(step, *found.notes), found.end) if step else None
+
+
+def _next(live: Script, place: int, kinds: frozenset[Kind]) -> int | None:
+    for later in range(place + 1, len(live.labels)):
+        if live.labels[later].kind in kinds:
+            return later
+    return None
+
+
+def _end(live: Script, place: int, kinds: frozenset[Kind]) -> int:
+    later = _next(live, place, kinds)
+    return len(live.text) if later is None else live.labels[later].start
+
+
+def _finished(taken: Taken, said: Spoken, live: Script) -> Step:
+    step = taken.step
+    left = live.text[taken.end :].strip(_LEFT_OVER)
+    kind = "final answer" if isinstance(step, Finish) else "action"
+    if isinstance(step, Finish) and not step.answer.strip():
+        step = Malformed(advice.about("empty answer"), step.notes)
+    if isinstance(step, Malformed):
+        return Malformed(step.advice, (*said.notes, *step.notes, *live.notes))
+    after = (*((f"text after the {kind} discarded",) if left else ()), *live.notes)
+    thought = step.thought or _thought(live.text[: taken.start])
+    return replace(step, thought=thought, notes=(*said.notes, *step.notes, *after))
+
+
+def _thought(before: str) -> str:
+    """Return the words before a step without the label of the first thought."""
+    first = next(labels(before), None)
+    if first and first.kind == "thought" and not before[: first.start].strip():
+        before = before[first.value :]
+    return _FENCE_LEFT.sub("", before.strip())
+
+
+def _advice(reply: str, said: Spoken, live: Script) -> str:
+    """Name the one defect that explains best why there is no step."""
+    kinds = {label.kind for label in live.labels if not label.fenced}
+    hidden = {label.kind for label in labels(live.text)} - kinds
+    inline = _INLINE.search(live.text)
+    defects = (
+        ("empty", not reply.strip()),
+        ("unclosed thinking", said.unclosed),
+        ("only thinking", not said.text.strip() and bool(said.notes)),
+        ("observation", "invented observation discarded" in live.notes),
+        ("empty answer", "answer" in kinds),
+        ("no tool", "action" in kinds),
+        ("input", "input" in kinds),
+        ("fenced", bool(hidden & {"action", "answer"})),
+        ("inline", inline is not None),
+    )
+    defect = next((name for name, is_so in defects if is_so), "neither")
+    return advice.about(defect, label=inline["label"] if inline else "")

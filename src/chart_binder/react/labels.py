@@ -1,0 +1,220 @@
+"""A label at the start of a line says what a model means by the words after it."""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Final, Literal, TypeAlias
+
+Kind: TypeAlias = Literal["thought", "action", "input", "observation", "answer", "turn", "object"]
+
+# Written with spaces; hyphens, underscores or nothing may stand in their place.
+_NAMES: Final[dict[Kind, tuple[str, ...]]] = {
+    "thought": ("thought", "thoughts", "思考", "想法", "思路", "考え", "생각"),
+    "action": (
+        "action",
+        "next action",
+        "action name",
+        "tool",
+        "tool name",
+        "tool call",
+        "tool to use",
+        "function",
+        "function name",
+        "function call",
+        "行动",
+        "行動",
+        "动作",
+        "動作",
+        "操作",
+        "工具",
+        "工具名称",
+        "アクション",
+        "행동",
+    ),
+    "input": (
+        "action input",
+        "action inputs",
+        "action arguments",
+        "action args",
+        "action parameters",
+        "input",
+        "inputs",
+        "tool input",
+        "tool arguments",
+        "tool args",
+        "tool parameters",
+        "function arguments",
+        "arguments",
+        "args",
+        "parameters",
+        "params",
+        "行动输入",
+        "行动 输入",
+        "行动参数",
+        "行動輸入",
+        "行動入力",
+        "动作输入",
+        "動作輸入",
+        "操作输入",
+        "工具输入",
+        "工具参数",
+        "输入",
+        "輸入",
+        "参数",
+        "參數",
+        "入力",
+        "アクション入力",
+        "행동 입력",
+    ),
+    "observation": (
+        "observation",
+        "observations",
+        "observation result",
+        "tool response",
+        "tool result",
+        "tool results",
+        "tool output",
+        "search result",
+        "search results",
+        "function response",
+        "function result",
+        "result",
+        "return",
+        "pause",
+        "观察",
+        "观察结果",
+        "觀察",
+        "觀察結果",
+        "观测",
+        "観察",
+        "관찰",
+    ),
+    "answer": (
+        "final answer",
+        "answer",
+        "final",
+        "final response",
+        "final output",
+        "final result",
+        "final decision",
+        "最终答案",
+        "最終答案",
+        "最终回答",
+        "最終回答",
+        "最终结果",
+        "最终答复",
+        "答案",
+        "回答",
+        "최종 답변",
+        "답변",
+    ),
+    "turn": ("question", "user", "human", "用户", "用戶", "问题", "問題"),
+}
+_BARE: Final = frozenset(
+    {
+        "thought",
+        "action",
+        "actioninput",
+        "observation",
+        "observations",
+        "finalanswer",
+        "pause",
+        *(name for names in _NAMES.values() for name in names if not name.isascii()),
+    }
+)
+"""Labels that count without a colon, alone on their line."""
+
+_QWEN: Final[dict[str, Kind]] = {
+    "function": "action",
+    "args": "input",
+    "result": "observation",
+    "return": "answer",
+}
+"""What the labels between flowers mean (`✿ARGS✿: {...}`), as Qwen's own prompts have them."""
+
+
+def _folded(name: str) -> str:
+    return re.sub(r"[ _-]", "", name).casefold()
+
+
+_KINDS: Final[dict[str, Kind]] = {
+    _folded(name): kind for kind, names in _NAMES.items() for name in names
+}
+_ALTERNATIVES = "|".join(
+    re.escape(name).replace(r"\ ", "[ _-]?")
+    for name in sorted((n for names in _NAMES.values() for n in names), key=len, reverse=True)
+)
+_NEEDS_FLOWERS = frozenset({"result", "return"})
+
+# Anchored at line starts; it looks a bounded distance ahead.
+_LABEL = re.compile(
+    r"^(?:[^\w\n\"'“”‘’„«「『>{(|/\\<\[【✿*`]{0,16}+)"  # spaces, bullets, emoji
+    r"(?:\*[ \t]{1,8}+)?+(?:\d{1,3}[.)、][ \t]{0,8}+)?+"  # a bullet, a number
+    r"(?P<mark>[*_`]{0,4}+)(?P<bracket>[\[【<✿]?+)[ ]?"
+    r"(?:(?:the|my|your)[ ])?"
+    rf"(?P<name>{_ALTERNATIVES})"
+    r"(?:[ ]?\#?\d{1,3})?+(?:[ ]is)?+(?:[ ]?\([^()\n]{0,40}\))?+"
+    r"[ \t]{0,4}+(?P<close>[*_`\]】>✿]{0,6}+)[ \t]{0,4}+(?P<colon>[:：﹕]?+)",
+    re.IGNORECASE | re.MULTILINE,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Label:
+    """A label: `start` is where its line begins, `value` where the words it labels begin.
+
+    `mark` is the emphasis or back-quote it opens with, which its words may close. One that is
+    `fenced`, in a code fence that nothing closes, asks for nothing, but ends what was asked before.
+    """
+
+    kind: Kind
+    start: int
+    value: int
+    mark: str = ""
+    fenced: bool = False
+
+
+def labels(text: str) -> Iterator[Label]:
+    """Yield the labels at line starts, whatever they stand in.
+
+    Read are decorated ones (`**Action:**`, `1. Action:`, `### Final Answer`, `[Action]`),
+    other spellings (`action_input`, `Tool Input`), Chinese, Japanese or Korean ones.
+    """
+    for found in _LABEL.finditer(text):
+        label = _label(found, text)
+        if label is not None:
+            yield label
+
+
+def is_label(text: str, start: int, end: int) -> bool:
+    """Tell whether all there is between two places of a line is a label."""
+    found = _LABEL.match(text, start, end)
+    return found is not None and not text[found.end() : end].strip()
+
+
+def _label(found: re.Match[str], text: str) -> Label | None:
+    name = _folded(found["name"])
+    kind: Kind | None = _KINDS[name]
+    mark, bracket, value = found["mark"], found["bracket"], found.end()
+    if bracket == "✿":
+        kind = _QWEN.get(name)
+    elif name in _NEEDS_FLOWERS:
+        kind = None
+    if kind is None or not _is_set_off(found, name, text):
+        return None
+    if found["colon"] and mark and mark not in found["close"] and text.startswith(mark, value):
+        value += len(mark)
+        mark = ""
+    elif mark and found["close"]:
+        mark = ""
+    return Label(kind, found.start(), value, mark)
+
+
+def _is_set_off(found: re.Match[str], name: str, text: str) -> bool:
+    """Tell whether something separates the label from prose that begins with the same word."""
+    if found["colon"]:
+        return True
+    if found["bracket"]:
+        return bool(found["close"])
+    ends = text[found.end() : found.end() + 1] in ("", "\n")
+    return ends and (name in _BARE or bool(found["mark"] and found["close"]))

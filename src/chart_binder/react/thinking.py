@@ -1,0 +1,111 @@
+"""A model's thinking never counts as what it says."""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from chart_binder.react.quoted import outside_strings
+
+# Each pattern looks a bounded distance ahead, whatever the text.
+_TAG = re.compile(
+    r"<[ ]{0,2}(?P<close>/?)[ ]{0,2}(?:antml:|seed:)?"
+    r"(?:think|thinking|thoughts?|reasoning|reflection|analysis|scratchpad|cot)"
+    r"(?:[ ][^<>\n]{0,60})?[ ]{0,2}>"
+    r"|\[(?P<close2>/?)THINK\]"
+    r"|◁(?P<close3>/?)think▷"
+    r"|<\|(?:begin_of_thought|START_THINKING|channel\|>analysis<\|message)\|>"
+    r"|(?P<close4><\|(?:end_of_thought|END_THINKING|channel\|>final<\|message)\|>)",
+    re.IGNORECASE,
+)
+_TURN_END = re.compile(
+    r"<\|(?:im_end|eot_id|eom_id|end|endoftext|end_of_text|return|call|start|im_start|start_header_id)\|>"
+    r"|</s>|<eos>|<end_of_turn>|<start_of_turn>|\[/?INST\]|<｜end▁of▁sentence｜>",
+    re.IGNORECASE,
+)
+_PUT_IN_PLACE = " … "
+
+
+@dataclass(frozen=True, slots=True)
+class Spoken:
+    """What a reply says aloud.
+
+    `notes` tell what was left out, `unclosed` that the thinking never ended.
+    """
+
+    text: str
+    notes: tuple[str, ...] = ()
+    unclosed: bool = False
+
+
+def spoken(reply: str) -> Spoken:
+    """Return a reply without its thinking, or anything after the end of the model's own turn.
+
+    Thinking is a pair of tags, everything before a closing tag that nothing opened (the prompt
+    did), or everything after a tag that is never closed. A tag inside a JSON string or in
+    back-quotes is text. Where thinking is taken out of the middle of a line something stays in its
+    place, so that nothing new comes together there.
+    """
+    tags = list(outside_strings(_TAG.finditer(reply), reply))
+    blocks, unclosed = _blocks(reply, tags)
+    text = _without(reply, blocks)
+    notes = ("thinking discarded",) if blocks else ()
+    own = _own_turn(text)
+    if len(own) < len(text):
+        return Spoken(own, (*notes, "text after the end of the turn discarded"), unclosed)
+    return Spoken(text, notes, unclosed)
+
+
+def _blocks(reply: str, tags: Sequence[re.Match[str]]) -> tuple[list[tuple[int, int]], bool]:
+    blocks: list[tuple[int, int]] = []
+    depth = begin = closed = reopened = touching = 0
+    for tag in tags:
+        if any(tag.groups()):
+            depth -= 1
+            if depth < 0:
+                blocks, depth = [(0, tag.end())], 0
+            elif depth == 0:
+                blocks.append((begin, tag.end()))
+            closed, reopened = tag.end(), 0
+        else:
+            if depth == 0:
+                begin = tag.start()
+            reopened = reopened or tag.start()
+            if depth == 0 or reply[touching : tag.start()].strip():
+                depth += 1
+            touching = tag.end()
+    if not depth:
+        return blocks, False
+    return _unbalanced(reply, blocks, begin, closed, reopened)
+
+
+def _unbalanced(
+    reply: str, blocks: list[tuple[int, int]], begin: int, closed: int, reopened: int
+) -> tuple[list[tuple[int, int]], bool]:
+    """Close what is open at the last closing tag: tags mentioned in thinking open nothing."""
+    if closed <= begin:
+        return [*blocks, (begin, len(reply))], True
+    blocks = [*blocks, (begin, closed)]
+    return ([*blocks, (reopened, len(reply))], True) if reopened else (blocks, False)
+
+
+def _without(reply: str, blocks: Sequence[tuple[int, int]]) -> str:
+    kept: list[str] = []
+    at, line_open = 0, False
+    for start, end in blocks:
+        piece = reply[at:start]
+        last_line = piece[piece.rfind("\n") + 1 :]
+        line_open = bool(last_line.strip()) or (line_open and "\n" not in piece)
+        kept += [piece, _PUT_IN_PLACE if line_open else ""]
+        at = end
+    return "".join([*kept, reply[at:]]) if blocks else reply
+
+
+def _own_turn(text: str) -> str:
+    """Cut where a control token ends the turn, leaving out those before the first word."""
+    start = 0
+    for token in outside_strings(_TURN_END.finditer(text), text):
+        if text[start : token.start()].strip() in ("", "assistant", "model"):
+            start = token.end()
+        else:
+            return text[start : token.start()].removeprefix("assistant\n")
+    return text[start:].removeprefix("assistant\n") if start else text

@@ -1,0 +1,97 @@
+"""A reply without a live label, read where it can mean only one thing."""
+
+import re
+from collections.abc import Iterator
+
+from chart_binder.react import advice
+from chart_binder.react.calls import Taken, noted
+from chart_binder.react.fences import fences
+from chart_binder.react.given import read_in_brackets
+from chart_binder.react.json_scanner import scan
+from chart_binder.react.json_strict import LenientJSONError, Scanned
+from chart_binder.react.json_words import skip_space
+from chart_binder.react.lenient_json import opens_object
+from chart_binder.react.live import Script
+from chart_binder.react.steps import Act, Finish, Malformed
+from chart_binder.react.turn_object import read_turn
+
+_CALL = re.compile(
+    r"^[ \t`]{0,4}+(?:functions\.)?+(?P<name>[A-Za-z]\w{1,63}+)"
+    r"(?=\((?:[\"'“{]|[A-Za-z]\w{0,63}+ ?=))",
+    re.MULTILINE,
+)
+_SURROUNDINGS = " \t\n`~*."
+
+
+def read_unlabelled(said: Script) -> Taken | None:
+    """Return the step of a reply that has an object or a call in place of labels.
+
+    An object that is a turn is that step. Any other object that the reply begins or ends with is
+    an answer whose label was forgotten, unless there are labels of an action. A call counts on
+    a line of its own.
+    """
+    return _object(said) or _call(said)
+
+
+def without_outer_fence(text: str) -> str | None:
+    """Return a reply without the fence that it stands in as a whole, closed or not."""
+    text = text.strip()
+    found = fences(text)
+    if not found or not text.startswith(("```", "~~~")):
+        return None
+    first = found[0]
+    if first.end is None:
+        return text[first.start :]
+    if text[first.end :].strip("`~ \n"):
+        return None
+    return text[first.start : text.rfind("\n") + 1]
+
+
+def _object(said: Script) -> Taken | None:
+    for at in sorted(_objects(said)):
+        if not opens_object(said.text, at):
+            continue
+        fence = said.text.find("```", at)
+        try:
+            found = scan(said.text, at, fence if fence >= 0 else len(said.text))
+        except LenientJSONError as error:
+            return Taken(Malformed(advice.about_turn(str(error))), len(said.text))
+        step = read_turn(found.value) if isinstance(found.value, dict) else None
+        if step is not None:
+            return Taken(noted(step, *found.notes), found.end, at)
+        if _is_answer(said, found):
+            answer = Finish(said.text[at : found.end], notes=("answer without its label",))
+            return Taken(answer, found.end, at)
+    return None
+
+
+def _objects(said: Script) -> Iterator[int]:
+    yield from (label.value for label in said.labels if label.kind == "object")
+    for fence in fences(said.text):
+        inside = skip_space(said.text, fence.start)
+        if said.text.startswith("[", inside):
+            inside = skip_space(said.text, inside + 1)
+        if said.text.startswith("{", inside):
+            yield inside
+
+
+def _is_answer(said: Script, found: Scanned) -> bool:
+    if not found.value or any(label.kind in ("action", "input") for label in said.labels):
+        return False
+    before = said.text[: found.start].strip(_SURROUNDINGS + "[").casefold()
+    return before in ("", "json") or not said.text[found.end :].strip(_SURROUNDINGS + "]")
+
+
+def _call(said: Script) -> Taken | None:
+    for call in _CALL.finditer(said.text):
+        try:
+            given = read_in_brackets(said.text, call.end(), len(said.text))
+        except LenientJSONError:
+            continue
+        line_end = said.text.find("\n", given.end)
+        rest = said.text[given.end : line_end if line_end >= 0 else len(said.text)]
+        if not rest.strip("` \t;."):
+            return Taken(
+                Act(call["name"], given.arguments, notes=given.notes), given.end, call.start()
+            )
+    return None
