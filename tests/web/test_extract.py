@@ -141,7 +141,7 @@ def test_json_is_read_as_paths_and_values() -> None:
     )
 
 
-SIZE = 2_000_000
+SIZE = 600_000
 MONSTERS = {
     "nested divs": "<div>",
     "nested tables": "<table><tr><td>",
@@ -175,15 +175,15 @@ MONSTERS = {
 
 
 @pytest.mark.parametrize("monster", MONSTERS.values(), ids=MONSTERS)
-def test_two_hostile_megabytes_cost_little_time(monster: str) -> None:
+def test_a_hostile_page_costs_little_time(monster: str) -> None:
     page = (monster * (SIZE // len(monster) + 1))[:SIZE]
     started = time.process_time()
     excerpt(from_html(page).blocks, 2_000)
-    assert time.process_time() - started < 4  # about 1 on the machine this was written on
+    assert time.process_time() - started < 3  # at most 0.5 on the machine this was written on
 
 
-@pytest.mark.parametrize("name", ["nested items", "cells", "marks", "words"])
-def test_two_hostile_megabytes_cost_little_memory(name: str) -> None:
+@pytest.mark.parametrize("name", [pytest.param("cells", marks=pytest.mark.slow), "marks", "words"])
+def test_a_hostile_page_costs_little_memory(name: str) -> None:
     page = MONSTERS[name] * (SIZE // len(MONSTERS[name]))
     tracemalloc.start()
     from_html(page)

@@ -96,7 +96,8 @@ def _blocks(element: Tag) -> Iterator[str]:
         if child.name == "dt":
             term, waiting = _flat(child).rstrip(": "), True
         elif child.name == "dd":
-            yield from (f"{term}: {block}" for block in _blocks(child) if block.strip())
+            label = f"{term}: " if term else ""
+            yield from (f"{label}{block}" for block in _blocks(child) if block.strip())
             waiting = False
         else:
             yield from _inside(child)

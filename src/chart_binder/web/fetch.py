@@ -168,9 +168,6 @@ def _status(response: httpx.Response) -> str:
 
 
 def _failure(error: httpx.HTTPError, deadline: Deadline) -> str:
-    import traceback
-
-    traceback.print_exception(error)
     if _concerns_certificate(error):
         return "has no certificate that proves it is that host"
     words = next(words for kind, words in _FAILURES if isinstance(error, kind))

@@ -18,8 +18,8 @@ def _names(words: str) -> frozenset[str]:
     return frozenset(words.split())
 
 
-_MOST_TOKENS = 200_000
-_MOST_TAGS_KEPT = 15_000
+_MOST_TOKENS = 150_000
+_MOST_TAGS_KEPT = 12_000  # a tree of them is about 14 MB
 _MOST_CHARS_KEPT = 500_000
 _DEEPEST = 40
 _LONGEST_TITLE = 1_000

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 _LONGEST_PIECE = 400
+_SHORTEST_PIECE = 30
 _OPENING = 3  # pieces
 _GAP = "[...]"
 _SENTENCE_END = re.compile(r"(?<=[.!?;。])\s+|(?<=。)")
@@ -40,9 +41,10 @@ def excerpt(blocks: Sequence[str], max_chars: int, wanted: str = "", per_line: i
     A page that fits is shown whole. Of a longer one the opening is kept, then what has dates,
     words about releases, and words of `wanted` (a title, an artist, a question), which count most.
     """
-    pieces = [piece for block in blocks for piece in _pieces(block)]
+    longest = min(_LONGEST_PIECE, max(_SHORTEST_PIECE, max_chars // 5))
+    pieces = [piece for block in blocks for piece in _pieces(block, longest)]
     total = sum(len(piece) + per_line for piece in pieces)
-    if total <= max_chars:
+    if total <= max_chars or not pieces:
         return Excerpt(tuple(pieces), total, total)
     words = _words(wanted)
     order = sorted(range(len(pieces)), key=lambda at: (-_worth(pieces[at], at, words), at))
@@ -60,19 +62,19 @@ def excerpt(blocks: Sequence[str], max_chars: int, wanted: str = "", per_line: i
     )
 
 
-def _pieces(block: str) -> Iterable[str]:
+def _pieces(block: str, longest: int) -> Iterable[str]:
     """Cut a long block at the ends of sentences, and where there are none anywhere."""
-    if len(block) <= _LONGEST_PIECE:
+    if len(block) <= longest:
         return [block]
     pieces = [""]
     for sentence in _SENTENCE_END.split(block):
-        if pieces[-1] and len(pieces[-1]) + len(sentence) >= _LONGEST_PIECE:
+        if pieces[-1] and len(pieces[-1]) + len(sentence) >= longest:
             pieces.append("")
         pieces[-1] = f"{pieces[-1]} {sentence}".strip()
     return [
-        piece[start : start + _LONGEST_PIECE]
+        piece[start : start + longest]
         for piece in pieces
-        for start in range(0, len(piece), _LONGEST_PIECE)
+        for start in range(0, len(piece), longest)
     ]
 
 
