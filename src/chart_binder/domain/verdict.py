@@ -1,21 +1,28 @@
 """What the rules say of a bundle: decided, or open with the facts that would settle it."""
 
-from dataclasses import dataclass
 from typing import TypeAlias
+
+import msgspec
 
 from chart_binder.domain.ids import RecordingId, ReleaseGroupId, ReleaseId
 
 
-@dataclass(frozen=True, slots=True)
-class Considered:
+class Override(msgspec.Struct, frozen=True):
+    """What a person ruled, with their reason; without `rr` the rules name the release."""
+
+    crg: ReleaseGroupId
+    rr: ReleaseId | None = None
+    reason: str = ""
+
+
+class Considered(msgspec.Struct, frozen=True):
     """A rule that was asked, and what it said: the rule path is a sequence of these."""
 
     rule: str
     said: str
 
 
-@dataclass(frozen=True, slots=True)
-class Rival:
+class Rival(msgspec.Struct, frozen=True):
     """A candidate that was not chosen, and why, in one line."""
 
     release_group: ReleaseGroupId
@@ -23,12 +30,12 @@ class Rival:
     why_not: str
 
 
-@dataclass(frozen=True, slots=True)
-class Decided:
+class Decided(msgspec.Struct, frozen=True, tag="decided"):
     """The rules found the canonical release group.
 
     `rr` is `None` where no release of it that contains the recording is known; `missing_facts`
-    then says so. Rule codes carry their family (`CRG:...`, `RR:...`).
+    then says so. Rule codes carry their family (`CRG:...`, `RR:...`). `path` ends with the rules
+    that decided, `because` is their reason as one sentence.
     """
 
     crg: ReleaseGroupId
@@ -42,8 +49,7 @@ class Decided:
     missing_facts: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Open:
+class Open(msgspec.Struct, frozen=True, tag="open"):
     """The rules cannot decide; `missing_facts` names what would settle it, in plain words."""
 
     because: str

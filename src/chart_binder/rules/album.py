@@ -1,0 +1,67 @@
+"""A single that leads to an album stands for the album."""
+
+from chart_binder.rules.candidates import Candidate
+from chart_binder.rules.contest import Contest
+from chart_binder.rules.roles import Role
+from chart_binder.rules.ruling import Ruling, passes
+
+
+def album_lead_window(contest: Contest) -> Ruling:
+    """Choose the album, if a single or EP comes first and the album 1 to `lead_window_days` after.
+
+    Only a studio album counts: one that is also a soundtrack, a live record, a compilation or a
+    remix album, or that is by various artists, is no album that a single leads to.
+    """
+    if contest.intent:
+        return passes(f"the recording is {contest.what}")
+    singles = [one for one in contest.firsts if one.role is Role.SINGLE]
+    if not singles:
+        return passes("no single or EP comes first")
+    if not contest.albums:
+        return passes(f"no studio album carries it beside {singles[0].name}")
+    choices = [one for one in contest.albums if any(_leads(s, one, contest) for s in singles)]
+    window = contest.knobs.lead_window_days
+    if not choices:
+        return passes(f"no album came out within {window} days after {singles[0].dated_name}")
+    single, album = singles[0], choices[0]
+    return Ruling(
+        choices,
+        f"{single.dated_name} led to {album.dated_name}{_later(single, album)},"
+        f" within the window of {window} days",
+    )
+
+
+def album_same_date(contest: Contest) -> Ruling:
+    """Choose the album, if album and single come first, on the same day."""
+    if contest.intent:
+        return passes(f"the recording is {contest.what}")
+    choices = [one for one in contest.firsts if one.role is Role.ALBUM]
+    if not choices:
+        return passes("no studio album comes first")
+    singles = [one for one in contest.works if one.role is Role.SINGLE]
+    soonest = min([one.last for one in contest.works])
+    for single in singles:
+        same = [one for one in choices if _may_share(one, single, soonest)]
+        if same:
+            said = f"{same[0].dated_name} and {single.dated_name} came out on the same day"
+            return Ruling(same, said)
+    return passes(f"no single came out on the day of {choices[0].dated_name}")
+
+
+def _leads(single: Candidate, album: Candidate, contest: Contest) -> bool:
+    """Whether the single may come first of all and the album within the window after it."""
+    latest_single = min([single.last, *(one.last for one in contest.works)])
+    latest_album = min([album.last, *(one.last for one in contest.albums)])
+    shortest, longest = album.first - latest_single, latest_album - single.first
+    return shortest <= contest.knobs.lead_window_days and longest >= 1
+
+
+def _may_share(album: Candidate, single: Candidate, soonest: int) -> bool:
+    return max(album.first, single.first) <= min(album.last, single.last, soonest)
+
+
+def _later(single: Candidate, album: Candidate) -> str:
+    least, most = album.first - single.last, album.last - single.first
+    if least == most:
+        return f" {least} day{'s' if least > 1 else ''} later"
+    return ""

@@ -1,0 +1,146 @@
+"""A candidate is a release group with what counts of it: when this recording came out on it.
+
+What counts is the earliest official release that contains the recording; the group's own first
+date stands in only where no release is listed at all.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+from operator import attrgetter
+
+import msgspec
+from msgspec.structs import replace
+
+from chart_binder.domain.dates import FIRST_DAY, UNKNOWN, PartialDate
+from chart_binder.domain.evidence import RecordingCandidate, Release, ReleaseGroup
+from chart_binder.rules.credits import is_various
+from chart_binder.rules.roles import Role, noun, role_of
+
+_FIRST = attrgetter("first")
+
+
+class Candidate(msgspec.Struct, frozen=True, eq=False, gc=False):
+    """A release group in the running, or one that cannot be, with the reasons kept.
+
+    The recording came out on it on some day from `first` to `last` (proleptic Gregorian
+    ordinals). `since` is the date that gives `first`, `by` the one that gives `last`.
+    """
+
+    group: ReleaseGroup
+    role: Role
+    first: int
+    last: int
+    since: PartialDate
+    by: PartialDate
+    official: Sequence[Release]
+    aside: Sequence[Release]
+    """Releases that decide nothing: promotional, bootleg, pseudo, withdrawn, of no known status."""
+    carriers: tuple[RecordingCandidate, ...]
+    """The recordings that are on it."""
+
+    @property
+    def is_weak(self) -> bool:
+        """Whether its date is only the group's own, as no release is listed."""
+        return not self.group.releases
+
+    @property
+    def counts(self) -> bool:
+        """Whether it can be where the recording came out officially."""
+        return bool(self.official) or not self.group.releases
+
+    @property
+    def is_dated(self) -> bool:
+        """Whether at least the year is known."""
+        return self.first > FIRST_DAY
+
+    @property
+    def when(self) -> str:
+        """The appearance date, in words where releases differ in how exactly they are dated."""
+        if not self.is_dated:
+            return "date unknown"
+        if self.since is self.by:
+            return self.since.text
+        return f"{self.since.text}, {self.by.text} at the latest"
+
+    @property
+    def kind(self) -> str:
+        """What to call the record: `single`, `live album` ..."""
+        kind = noun(self.group.primary_type, self.group.kinds)
+        if self.role is Role.OTHER and kind == "album":
+            return "various-artists album"
+        return kind
+
+    @property
+    def title(self) -> str:
+        """The title, or the id of a nameless one."""
+        return self.group.title or self.group.mb_rg_id
+
+    @property
+    def name(self) -> str:
+        """`the single 'Killer Queen'`."""
+        return f"the {self.kind} '{self.title}'"
+
+    @property
+    def dated_name(self) -> str:
+        """`the single 'Killer Queen' (1974-10-11)`."""
+        return f"the {self.kind} '{self.title}' ({self.when})"
+
+
+def candidates_of(recordings: Sequence[RecordingCandidate]) -> list[Candidate]:
+    """Join recordings into one candidate for each release group that carries one of them."""
+    if len(recordings) == 1:
+        carriers = (recordings[0],)
+        groups = recordings[0].rg_candidates or ()
+        if len({group.mb_rg_id for group in groups}) == len(groups):
+            return [_candidate(group, carriers) for group in groups]
+    return [_candidate(group, carriers) for group, carriers in _joined(recordings)]
+
+
+def at(candidate: Candidate, first: int, last: int) -> Candidate:
+    """Return the candidate as if it had come out on some day from `first` to `last`."""
+    return replace(candidate, first=first, last=last)
+
+
+def _candidate(group: ReleaseGroup, carriers: tuple[RecordingCandidate, ...]) -> Candidate:
+    releases = group.releases or ()
+    official = [release for release in releases if release.status == "Official"]
+    aside: Sequence[Release] = ()
+    if len(official) != len(releases):
+        aside = [release for release in releases if release.status != "Official"]
+    if releases:
+        dates = [release.date for release in official if release.date.first > FIRST_DAY]
+        since, by = _appearance(dates) if dates else (UNKNOWN, UNKNOWN)
+    else:
+        since = by = group.first_release_date
+    role = role_of(group.primary_type, group.secondary_types or ())
+    if role is Role.ALBUM and is_various(group, official):
+        role = Role.OTHER
+    return Candidate(group, role, since.first, by.last, since, by, official, aside, carriers)
+
+
+def _appearance(dates: list[PartialDate]) -> tuple[PartialDate, PartialDate]:
+    """Return the dates that bound the earliest release: from the one on, by the other."""
+    since = min(dates, key=_FIRST)
+    if since.first == since.last:
+        return since, since
+    by = min(dates, key=lambda date: (date.last, -date.first))
+    return (by if by.first == since.first else since), by
+
+
+def _joined(
+    recordings: Iterable[RecordingCandidate],
+) -> Iterator[tuple[ReleaseGroup, tuple[RecordingCandidate, ...]]]:
+    found: dict[str, list[tuple[ReleaseGroup, RecordingCandidate]]] = {}
+    for recording in recordings:
+        for group in recording.groups:
+            found.setdefault(group.mb_rg_id, []).append((group, recording))
+    for pairs in found.values():
+        yield _merged([group for group, _ in pairs]), tuple(recording for _, recording in pairs)
+
+
+def _merged(groups: Sequence[ReleaseGroup]) -> ReleaseGroup:
+    """Return one group with the releases of all; the wordiest of them speaks for the rest."""
+    if len(groups) == 1:
+        return groups[0]
+    spokesman = max(groups, key=lambda group: (len(group.kinds), str(group)))
+    releases = {release for group in groups for release in group.editions}
+    return replace(spokesman, releases=tuple(sorted(releases, key=str)))

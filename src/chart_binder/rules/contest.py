@@ -1,0 +1,190 @@
+"""A contest is what the rules look at: the candidates in the running, and who may be the first."""
+
+from collections.abc import Sequence
+
+import msgspec
+
+from chart_binder.config import RulesConfig
+from chart_binder.domain.dates import FIRST_DAY, Answer
+from chart_binder.domain.evidence import Artist, RecordingCandidate
+from chart_binder.rules.candidates import Candidate, candidates_of
+from chart_binder.rules.forerunner import Forerunner, forerunners
+from chart_binder.rules.places import home_countries
+from chart_binder.rules.roles import Role, is_soundtrack
+
+_HOLDING = (Role.SINGLE, Role.SOUNDTRACK)
+"""An undated record of these may be the premiere, so it holds a decision up."""
+
+
+class Contest(msgspec.Struct, frozen=True, eq=False):
+    """The candidates for one recording, sorted by what they can decide."""
+
+    candidates: Sequence[Candidate]
+    works: Sequence[Candidate]
+    """Official records that are more than a gathering; undated ones only where they hold up."""
+    compilations: Sequence[Candidate]
+    """Official gatherings of what came out elsewhere."""
+    firsts: Sequence[Candidate]
+    """The works that may be the earliest; one only, where the dates known settle it."""
+    albums: Sequence[Candidate]
+    """The studio albums that may be the earliest of the studio albums."""
+    forerunners: Sequence[Forerunner]
+    """Compilations that may be the premiere all the same; if one is for certain, no work may."""
+    intent: str
+    """`live`, `remix`, `demo` or `radio edit` where the recording is one; else empty."""
+    recordings: Sequence[RecordingCandidate]
+    artist: Artist
+    knobs: RulesConfig
+
+    @property
+    def what(self) -> str:
+        """What to call a recording of this intent."""
+        return f"a {self.intent}" if self.intent != "live" else "a live recording"
+
+
+def contest(
+    recordings: Sequence[RecordingCandidate],
+    artist: Artist,
+    knobs: RulesConfig,
+) -> Contest:
+    """Set up the contest for recordings that stand for one song."""
+    return contest_of(candidates_of(recordings), recordings, artist, knobs)
+
+
+def contest_of(
+    candidates: Sequence[Candidate],
+    recordings: Sequence[RecordingCandidate],
+    artist: Artist,
+    knobs: RulesConfig,
+) -> Contest:
+    """Set up the contest between `candidates`."""
+    works: list[Candidate] = []
+    compilations: list[Candidate] = []
+    for candidate in candidates:
+        if candidate.official or candidate.is_weak:
+            gathers = candidate.role is Role.COMPILATION
+            (compilations if gathers else works).append(candidate)
+    if works and compilations:
+        works, compilations = _with_soundtracks(works, compilations)
+    if len(works) > 1:
+        works = _in_the_running(works)
+    intent = intent_of(recordings)
+    home = artist.country
+    firsts = _firsts(works, _Ties(intent, home, knobs))
+    albums: Sequence[Candidate] = [one for one in works if one.role is Role.ALBUM]
+    if len(albums) > 1:
+        albums = _firsts(albums, _Ties(intent, home, knobs))
+    ahead: Sequence[Forerunner] = ()
+    if compilations and knobs.compilation_premiere:
+        ahead = forerunners(compilations, works, artist, knobs.lead_window_days)
+        if any(one.is_certain for one in ahead):
+            firsts = ()
+    return Contest(
+        candidates, works, compilations, firsts, albums, ahead, intent,
+        recordings, artist, knobs,
+    )  # fmt: skip
+
+
+def intent_of(recordings: Sequence[RecordingCandidate]) -> str:
+    """Return what kind of performance or mix the recordings are, if one that has its own home."""
+    for recording in recordings:
+        flags = recording.intent
+        if flags.is_live:
+            return "live"
+        if flags.is_remix:
+            return "remix"
+        if flags.is_demo:
+            return "demo"
+        if flags.is_radio_edit:
+            return "radio edit"
+    return ""
+
+
+def _with_soundtracks(
+    works: list[Candidate], compilations: list[Candidate]
+) -> tuple[list[Candidate], list[Candidate]]:
+    """Let dated soundtracks run that are compilations too.
+
+    Beside a work, such a record is where the recording came out if it is the earliest; alone or
+    among other compilations it is but one of them.
+    """
+    run = [one for one in compilations if is_soundtrack(one.group) and one.first > FIRST_DAY]
+    if not run:
+        return works, compilations
+    kept = [one for one in compilations if one not in run]
+    return [*works, *(msgspec.structs.replace(one, role=Role.SOUNDTRACK) for one in run)], kept
+
+
+def _in_the_running(works: list[Candidate]) -> list[Candidate]:
+    """Leave undated albums and the like aside, if any work is dated."""
+    if all(work.first > FIRST_DAY for work in works):
+        return works
+    if all(work.first == FIRST_DAY for work in works):
+        return works
+    return [work for work in works if work.first > FIRST_DAY or work.role in _HOLDING]
+
+
+class _Ties:
+    """What decides between two records of the same day."""
+
+    __slots__ = ("home", "intent", "labels")
+
+    def __init__(self, intent: str, home: str | None, knobs: RulesConfig) -> None:
+        self.intent = intent
+        self.home = home
+        self.labels = knobs.label_authority_order
+
+    def goes_before(self, one: Candidate, other: Candidate) -> Answer:
+        """Whether `one` counts as the earlier: by role, artist's country, label, in this order."""
+        keys = (self._key(one), self._key(other))
+        return None if keys[0] == keys[1] else keys[0] < keys[1]
+
+    def _key(self, one: Candidate) -> tuple[int, bool, int]:
+        return self._rank(one), not self._is_at_home(one), self._label_rank(one)
+
+    def _rank(self, one: Candidate) -> int:
+        if one.role is Role.SOUNDTRACK:
+            return 0
+        if self.intent:
+            return 1 if self.intent in [kind.casefold() for kind in one.group.kinds] else 2
+        return 1 if one.role is Role.ALBUM else 2
+
+    def _is_at_home(self, one: Candidate) -> bool:
+        countries = {*(one.group.countries or ()), *(release.country for release in one.official)}
+        return not home_countries(self.home).isdisjoint(countries - {None})
+
+    def _label_rank(self, one: Candidate) -> int:
+        names = [*(one.group.labels or ()), *(release.label for release in one.official)]
+        return label_rank(self.labels, names)
+
+
+def label_rank(order: Sequence[str], names: Sequence[str | None]) -> int:
+    """Return the place of the best of some labels in an order of authority; past it, if none."""
+    if not order:
+        return 0
+    known = {name.casefold() for name in names if name}
+    return next((n for n, label in enumerate(order) if label.casefold() in known), len(order))
+
+
+def _firsts(works: Sequence[Candidate], ties: _Ties) -> Sequence[Candidate]:
+    """Return those works that may be the earliest, however the unknown days fall.
+
+    Exact: a work is among them if and only if there is a choice of days, each within what is
+    known of it, that makes it the earliest.
+    """
+    if len(works) <= 1:
+        return works
+    soonest = min([work.last for work in works])
+    close = [work for work in works if work.first <= soonest]
+    if len(close) == 1:
+        return close
+    return [work for work in close if _may_lead(work, close, ties)]
+
+
+def _may_lead(work: Candidate, field: Sequence[Candidate], ties: _Ties) -> bool:
+    return all(
+        work.first < rival.last
+        or (work.first == rival.last and ties.goes_before(work, rival) is not False)
+        for rival in field
+        if rival is not work
+    )

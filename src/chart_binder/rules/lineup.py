@@ -1,0 +1,176 @@
+"""Several recordings of one song are sorted: which may be the file's, and which are the same."""
+
+import re
+from collections.abc import Callable, Iterable, Sequence
+
+import msgspec
+
+from chart_binder.domain.evidence import EvidenceBundle, RecordingCandidate
+from chart_binder.domain.intent import intents_in, set_off
+from chart_binder.domain.normal_form import isrc
+from chart_binder.rules.credits import is_by
+
+LENGTH_TOLERANCE_MS = 10_000
+"""Transfers of one recording differ by this much at most, by silence and speed."""
+
+_BACKING = re.compile(
+    r"\b(?:instrumental|karaoke|off[ -]vocal|backing track|a ?cappella)\b|カラオケ|インスト",
+    re.IGNORECASE,
+)
+_AGAIN = re.compile(
+    r"\bre-?record(?:ed|ing)\b|\bnew recording\b|self[ -]cover|セルフカバー|再録|新録",
+    re.IGNORECASE,
+)
+
+
+class Lineup(msgspec.Struct, frozen=True):
+    """The recordings of a bundle, sorted."""
+
+    kept: Sequence[RecordingCandidate]
+    """Those that may be the file's: the decision stands on all of them together."""
+    left_out: Sequence[tuple[RecordingCandidate, str]]
+    """The others, each with why."""
+    versions: Sequence[Sequence[RecordingCandidate]]
+    """The kept ones, told apart: each is one recording, perhaps entered several times."""
+
+
+_Sieve = Callable[[RecordingCandidate, EvidenceBundle], bool]
+
+
+def line_up(bundle: EvidenceBundle) -> Lineup:
+    """Sort the recordings of a bundle.
+
+    Left out are those of another kind (live, karaoke, a re-recording ...) than what is looked for,
+    by another artist, or of another length than the file, as long as any fits.
+    """
+    kept: Sequence[RecordingCandidate] = bundle.recording_candidates
+    if len(kept) <= 1:
+        return Lineup(kept, (), (kept,))
+    kept = sorted(kept, key=lambda one: (one.mb_recording_id, str(one)))
+    left_out: list[tuple[RecordingCandidate, str]] = []
+    for fits, why in _SIEVES:
+        fitting = [one for one in kept if fits(one, bundle)]
+        if fitting and len(fitting) < len(kept):
+            left_out += [(one, why(one, bundle)) for one in kept if one not in fitting]
+            kept = fitting
+    return Lineup(kept, left_out, versions_among(kept))
+
+
+def versions_among(
+    recordings: Sequence[RecordingCandidate],
+) -> Sequence[Sequence[RecordingCandidate]]:
+    """Tell recordings apart: those of one length or with an ISRC in common are the same.
+
+    One without a length may be any of them, so it goes with each.
+    """
+    timed = [one for one in recordings if one.length_ms]
+    versions: list[list[RecordingCandidate]] = []
+    for one in sorted(timed, key=lambda one: one.length_ms or 0):
+        if versions and _apart_ms(one, versions[-1][0]) <= LENGTH_TOLERANCE_MS:
+            versions[-1].append(one)
+        else:
+            versions.append([one])
+    untimed = [one for one in recordings if not one.length_ms]
+    return [version + untimed for version in _joined(versions)] or [untimed]
+
+
+def _joined(versions: list[list[RecordingCandidate]]) -> list[list[RecordingCandidate]]:
+    """Join the versions that have an ISRC in common."""
+    joined: list[tuple[set[str], list[RecordingCandidate]]] = []
+    for version in versions:
+        codes = {isrc(code) for one in version for code in one.isrcs or ()}
+        members = list(version)
+        for other in [entry for entry in joined if entry[0] & codes]:
+            joined.remove(other)
+            codes |= other[0]
+            members = other[1] + members
+        joined.append((codes, members))
+    return [members for _, members in joined]
+
+
+def kind_words(recording: RecordingCandidate) -> str:
+    """Return what is special about a recording: `live`, `instrumental`, or nothing."""
+    flags = recording.intent
+    words = [
+        name.removeprefix("is_").replace("_", " ")
+        for name in ("is_live", "is_remix", "is_demo", "is_radio_edit", "is_acoustic")
+        if getattr(flags, name)
+    ]
+    words += ["instrumental"] if _is_backing(recording.title, recording.disambiguation) else []
+    words += ["re-recorded"] if _is_again(recording.title, recording.disambiguation) else []
+    return " ".join(words)
+
+
+def _is_of_the_kind_meant(recording: RecordingCandidate, bundle: EvidenceBundle) -> bool:
+    return kind_words(recording) == _kind_meant(bundle)
+
+
+def _kind_meant(bundle: EvidenceBundle) -> str:
+    tags = (bundle.artifact and bundle.artifact.tags) or {}
+    title = bundle.recording_title or tags.get("title") or ""
+    flags = intents_in(title, None)
+    names = ("live", "remix", "demo", "radio edit", "acoustic")
+    words = [name for name, is_set in zip(names, flags, strict=False) if is_set]
+    words += ["instrumental"] if _is_backing(title, None) else []
+    words += ["re-recorded"] if _is_again(title, None) else []
+    return " ".join(words)
+
+
+def _is_backing(title: str | None, comment: str | None) -> bool:
+    return bool(_BACKING.search(f"{set_off(title or '')} {comment or ''}"))
+
+
+def _is_again(title: str | None, comment: str | None) -> bool:
+    return bool(_AGAIN.search(f"{set_off(title or '')} {comment or ''}"))
+
+
+def _is_by_the_artist(recording: RecordingCandidate, bundle: EvidenceBundle) -> bool:
+    name = bundle.performer.name
+    if not name:
+        return True
+    answers = [is_by([name], group, group.editions) for group in recording.groups]
+    return not answers or any(answer is not False for answer in answers)
+
+
+def _is_as_long(recording: RecordingCandidate, bundle: EvidenceBundle) -> bool:
+    duration_ms = bundle.artifact and bundle.artifact.duration_ms
+    if not duration_ms or not recording.length_ms:
+        return True
+    return abs(recording.length_ms - duration_ms) <= LENGTH_TOLERANCE_MS
+
+
+def _apart_ms(one: RecordingCandidate, other: RecordingCandidate) -> int:
+    return abs((one.length_ms or 0) - (other.length_ms or 0))
+
+
+def minutes(length_ms: int | None) -> str:
+    """Return a length as `3:58`."""
+    if not length_ms:
+        return "of unknown length"
+    seconds = round(length_ms / 1_000)
+    return f"{seconds // 60}:{seconds % 60:02}"
+
+
+def _other_kind(recording: RecordingCandidate, bundle: EvidenceBundle) -> str:
+    meant = _kind_meant(bundle)
+    found = kind_words(recording)
+    return f"the recording on it is {found or 'not ' + meant}"
+
+
+def _other_artist(_recording: RecordingCandidate, bundle: EvidenceBundle) -> str:
+    return f"the recording on it is not credited to {bundle.performer.name}"
+
+
+def _other_length(recording: RecordingCandidate, bundle: EvidenceBundle) -> str:
+    duration_ms = bundle.artifact.duration_ms if bundle.artifact else None
+    return (
+        f"the recording on it is {minutes(recording.length_ms)} long, the file"
+        f" {minutes(duration_ms)}"
+    )
+
+
+_SIEVES: Iterable[tuple[_Sieve, Callable[[RecordingCandidate, EvidenceBundle], str]]] = (
+    (_is_by_the_artist, _other_artist),
+    (_is_of_the_kind_meant, _other_kind),
+    (_is_as_long, _other_length),
+)

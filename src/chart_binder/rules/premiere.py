@@ -1,0 +1,102 @@
+"""The earliest work is where a recording came out; which rule says so depends on what it is."""
+
+from chart_binder.rules.candidates import Candidate
+from chart_binder.rules.compilation import contradictions
+from chart_binder.rules.contest import Contest
+from chart_binder.rules.roles import Role, is_soundtrack
+from chart_binder.rules.ruling import Ruling, passes
+
+
+def soundtrack_premiere(contest: Contest) -> Ruling:
+    """Choose a soundtrack that is certainly no later than everything else.
+
+    On the same day as another record it is the soundtrack, whichever that is.
+    """
+    choices = [one for one in contest.firsts if one.role is Role.SOUNDTRACK]
+    if choices:
+        return Ruling(choices, _earliest(choices[0], contest))
+    lone = contest.compilations
+    if not contest.works and len(lone) == 1 and is_soundtrack(lone[0].group):
+        said = f"nothing else carries it than {lone[0].dated_name}"
+        return Ruling(lone, said, contradictions(lone[0], contest))
+    late = next((one for one in contest.works if one.role is Role.SOUNDTRACK), None)
+    return passes(f"{late.dated_name} came out later" if late else "no soundtrack carries it")
+
+
+def single_true_premiere(contest: Contest) -> Ruling:
+    """Choose a single or EP that comes first, with no studio album, or one after the window."""
+    if contest.intent:
+        return passes(f"the recording is {contest.what}")
+    singles = [one for one in contest.firsts if one.role is Role.SINGLE]
+    if not singles:
+        return passes("no single or EP comes first")
+    choices = [one for one in singles if may_stand_alone(one, contest)]
+    if not choices:
+        return passes(f"an album followed {singles[0].name} within the window")
+    single = choices[0]
+    if not contest.albums:
+        if len(contest.works) == 1:
+            return Ruling(choices, f"nothing but {single.dated_name} carries it first")
+        return Ruling(choices, f"{single.dated_name} comes first, and no studio album carries it")
+    album, window = contest.albums[0], contest.knobs.lead_window_days
+    return Ruling(
+        choices,
+        f"{single.dated_name} came out {_apart(single, album)} before {album.dated_name},"
+        f" more than the {window} days of the window",
+    )
+
+
+def may_stand_alone(single: Candidate, contest: Contest) -> bool:
+    """Whether a single may have come out so early that no album is within the window."""
+    soonest = min((album.last for album in contest.albums), default=None)
+    return soonest is None or single.first + contest.knobs.lead_window_days < soonest
+
+
+def live_only_premiere(contest: Contest) -> Ruling:
+    """Choose the earliest live record, where nothing but live records carry the recording."""
+    if not contest.firsts:
+        return passes("no live record comes first")
+    studio = next((one for one in contest.works if one.role is not Role.LIVE), None)
+    if studio:
+        return passes(f"{studio.name} is no live record")
+    return Ruling(
+        contest.firsts, f"only live records carry it; {_earliest(contest.firsts[0], contest)}"
+    )
+
+
+def intent_match(contest: Contest) -> Ruling:
+    """Choose the earliest record of a remix, edit, live or demo recording.
+
+    Such a recording does not lead to an album: it belongs where it was first heard. Of records of
+    one day, one typed for it (a Remix EP for a remix) goes before others.
+    """
+    if not contest.intent:
+        return passes("the recording is no remix, edit, live or demo recording")
+    if not contest.firsts:
+        return passes("no work carries it")
+    first = contest.firsts[0]
+    return Ruling(
+        contest.firsts, f"the recording is {contest.what}, and {_earliest(first, contest)}"
+    )
+
+
+def earliest_official(contest: Contest) -> Ruling:
+    """Choose the work that is certainly the earliest, where it is no single."""
+    choices = [one for one in contest.firsts if one.role is not Role.SINGLE]
+    if not choices:
+        return passes("no work is the earliest for certain")
+    return Ruling(choices, _earliest(choices[0], contest))
+
+
+def _earliest(first: Candidate, contest: Contest) -> str:
+    if len(contest.works) > 1:
+        return f"{first.dated_name} is the earliest official work that carries it"
+    others = "but compilations" if contest.compilations else "else"
+    return f"{first.dated_name} carries it, and nothing {others} does officially"
+
+
+def _apart(one: Candidate, other: Candidate) -> str:
+    least, most = other.first - one.last, other.last - one.first
+    if least == most:
+        return f"{least} days"
+    return f"{least} to {most} days" if one.is_dated and other.is_dated else "some time"

@@ -1,0 +1,123 @@
+"""The release that stands for a release group: the earliest at home, else in the world."""
+
+import re
+from collections.abc import Sequence
+
+import msgspec
+
+from chart_binder.config import RulesConfig
+from chart_binder.domain.dates import FIRST_DAY
+from chart_binder.domain.evidence import EvidenceBundle, Release, ReleaseGroup
+from chart_binder.domain.ids import ReleaseId
+from chart_binder.rules.candidates import candidates_of
+from chart_binder.rules.contest import label_rank
+from chart_binder.rules.media import rank
+from chart_binder.rules.places import home_countries
+from chart_binder.rules.reissues import is_marked, originals
+
+ORIGIN_COUNTRY_EARLIEST = "RR:ORIGIN_COUNTRY_EARLIEST"
+WORLD_EARLIEST = "RR:WORLD_EARLIEST"
+REISSUE_FILTER_APPLIED = "RR:REISSUE_FILTER_APPLIED"
+INDETERMINATE = "RR:INDETERMINATE"
+
+_NUMBERS = re.compile(r"(\d+)")
+_MODERN = 9_999
+
+
+class Representative(msgspec.Struct, frozen=True):
+    """A release, by which rule it was chosen, and why in words."""
+
+    release: Release | None
+    rule: str
+    said: str
+
+
+def representative(
+    bundle: EvidenceBundle, release_group: str, knobs: RulesConfig
+) -> ReleaseId | None:
+    """Return the id of the release that stands for a group of the evidence, if one is known."""
+    for candidate in candidates_of(bundle.recording_candidates):
+        if candidate.group.mb_rg_id == release_group:
+            country = bundle.performer.country
+            release = choose(candidate.official, candidate.group, country, knobs).release
+            return release.mb_release_id if release else None
+    return None
+
+
+def choose(
+    official: Sequence[Release], group: ReleaseGroup, country: str | None, knobs: RulesConfig
+) -> Representative:
+    """Choose among the official releases of a group that contain the recording.
+
+    The earliest from the artist's country, else the earliest anywhere; a reissue loses to an
+    earlier release even if it is the only one from the artist's country. Undated releases come
+    after dated ones. Ties: no reissue, label authority, a format of its time, catalogue number,
+    id.
+    """
+    if not official:
+        return Representative(None, INDETERMINATE, "no official release is known")
+    pool = [release for release in official if release.date.first > FIRST_DAY] or official
+    order = _Order(group, knobs)
+    home = home_countries(country)
+    fresh = originals(pool, group, knobs) if len(pool) > 1 else pool
+    chosen, is_home = _first(fresh, home, order)
+    if len(fresh) < len(pool):
+        naive, _ = _first(pool, home, order)
+        if naive.mb_release_id != chosen.mb_release_id:
+            said = f"{_named(naive)} is a reissue; {_named(chosen)} is the earliest that is not"
+            return Representative(chosen, REISSUE_FILTER_APPLIED, said)
+    if is_home:
+        said = f"{_named(chosen)} is the earliest in the artist's country"
+        return Representative(chosen, ORIGIN_COUNTRY_EARLIEST, said)
+    where = f"none is from {country}; " if country else ""
+    said = f"{where}{_named(chosen)} is the earliest anywhere"
+    return Representative(chosen, WORLD_EARLIEST, said)
+
+
+def _first(pool: Sequence[Release], home: frozenset[str], order: "_Order") -> tuple[Release, bool]:
+    at_home = [release for release in pool if release.country in home]
+    candidates = at_home or pool
+    if len(candidates) == 1:
+        return candidates[0], bool(at_home)
+    soonest = min([release.date.last for release in candidates])
+    tied = [release for release in candidates if release.date.last == soonest]
+    return (tied[0] if len(tied) == 1 else min(tied, key=order.key)), bool(at_home)
+
+
+class _Order:
+    """Which of several releases goes first.
+
+    First is the release that had come out for certain by the earliest day: a whole date goes
+    before the bare year of the same year. The year may stand for an earlier day, but mostly it
+    stands for a later pressing that nobody dated, and only of the whole date is it known that the
+    record was out by then.
+    """
+
+    __slots__ = ("group", "knobs")
+
+    def __init__(self, group: ReleaseGroup, knobs: RulesConfig) -> None:
+        self.group = group
+        self.knobs = knobs
+
+    def key(self, release: Release) -> tuple[object, ...]:
+        """Return what orders releases that were out by the same day."""
+        known = release.date.is_known
+        year = int(release.date.text[:4]) if known else _MODERN
+        catno = release.catno or ""
+        return (
+            -release.date.first,
+            is_marked(release, self.group, self.knobs),
+            label_rank(self.knobs.label_authority_order, [release.label]),
+            rank(release.format, year),
+            not catno,
+            [
+                part.zfill(12) if part.isdigit() else part.casefold()
+                for part in _NUMBERS.split(catno)
+            ],
+            release.mb_release_id,
+        )
+
+
+def _named(release: Release) -> str:
+    parts = (release.format or "release", release.country, release.label, release.catno)
+    return f"the {' '.join(filter(None, parts))} of {release.date}"
