@@ -3,7 +3,6 @@
 import sys
 from collections.abc import Iterator
 from functools import partial
-from pathlib import Path
 
 import click
 

@@ -1,0 +1,76 @@
+"""The command line as a process, in a home of its own."""
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+REPOSITORY = Path(__file__).parents[2]
+
+
+@dataclass(frozen=True, slots=True)
+class Ran:
+    """What a run printed, and its exit status."""
+
+    status: int
+    out: str
+    err: str
+
+    @property
+    def lines(self) -> list[dict[str, Any]]:
+        """Standard output read as JSON lines."""
+        return [json.loads(line) for line in self.out.splitlines()]
+
+
+Canon = Callable[..., Ran]
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Path:
+    """A home folder; the program runs in `work` below it."""
+    (tmp_path / "work").mkdir()
+    return tmp_path
+
+
+@pytest.fixture
+def environment(home: Path) -> dict[str, str]:
+    """The least a program needs, with every folder it may write to below `home`."""
+    kept = {name: os.environ[name] for name in ("PATH", "LANG", "SYSTEMROOT") if name in os.environ}
+    return kept | {
+        "HOME": str(home),
+        "XDG_DATA_HOME": str(home / "data"),
+        "XDG_CONFIG_HOME": str(home / "config"),
+        "XDG_CACHE_HOME": str(home / "cache"),
+        "PYTHONWARNINGS": "error",
+        "PYTHONUTF8": "1",
+    }
+
+
+@pytest.fixture
+def canon(home: Path, environment: dict[str, str]) -> Canon:
+    """Run `canon` with arguments, standard input, and more environment."""
+
+    def run(*arguments: object, stdin: bytes = b"", **variables: str) -> Ran:
+        done = subprocess.run(
+            [sys.executable, "-m", "chart_binder", *map(os.fspath, map(_argument, arguments))],
+            input=stdin,
+            capture_output=True,
+            cwd=home / "work",
+            env=environment | variables,
+            timeout=60,
+            check=False,
+        )
+        assert b"Traceback" not in done.stderr, done.stderr.decode()
+        return Ran(done.returncode, done.stdout.decode(), done.stderr.decode())
+
+    return run
+
+
+def _argument(value: object) -> str | os.PathLike[str]:
+    return value if isinstance(value, os.PathLike) else str(value)

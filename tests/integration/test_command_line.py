@@ -1,0 +1,199 @@
+"""The command line's own manners: help, misuse, configuration, tools, doctor, demo."""
+
+import json
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from integration.conftest import REPOSITORY, Canon
+from integration.services import adjudicating, asking
+from servers.musicbrainz import MusicBrainzStandIn
+from servers.ollama import OllamaStandIn
+from servers.searxng import Searxng, hit
+
+HEAVY = (
+    "pydantic", "httpx", "ollama", "bs4", "sqlalchemy", "structlog", "mediafile", "mutagen",
+    "musicbrainzngs", "msgspec", "platformdirs", "tomli", "asyncio",
+)  # fmt: skip
+
+
+def test_help_loads_nothing_heavy() -> None:
+    program = (
+        "import sys\n"
+        "from chart_binder.cli.main import run\n"
+        "run(['--help'])\n"
+        f"sys.exit(', '.join(set(sys.modules) & set({HEAVY!r})) or 0)"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, check=False)
+    assert done.returncode == 0, done.stderr
+
+
+def test_help_names_every_command(canon: Canon) -> None:
+    ran = canon("--help")
+    assert ran.status == 0
+    for name in ("decide", "explain", "demo", "doctor", "transcript", "tools", "config"):
+        assert f"\n  {name} " in ran.out
+        assert canon(name, "--help").status == 0
+
+
+@pytest.mark.parametrize(
+    ("arguments", "word"),
+    [
+        (["decide"], "--evidence"),
+        (["decide", "a.mp3", "--evidence", "b.json"], "--evidence"),
+        (["divine", "a.mp3"], "divine"),
+        (["decide", "--output", "xml", "a.mp3"], "xml"),
+        (["--config", "absent.toml", "config", "show"], "absent.toml"),
+        (["tools", "run", "telepathy", "{}"], "telepathy"),
+        (["tools", "run", "web_fetch", '{"uri": "x"}'], "uri"),
+    ],
+)
+def test_misuse_is_one_clear_line_and_status_2(
+    canon: Canon, arguments: list[str], word: str
+) -> None:
+    ran = canon(*arguments)
+    assert ran.status == 2
+    assert ran.out == ""
+    assert word in ran.err
+
+
+def test_a_wrong_configuration_stops_before_any_file(canon: Canon, home: Path) -> None:
+    (home / "work" / "config.toml").write_text("[llm]\nmodell = 'x'\n")
+    ran = canon("decide", "whatever.mp3")
+    assert ran.status == 2
+    assert ran.out == ""
+    assert "config.toml: llm.modell: unknown key" in ran.err
+
+
+@pytest.mark.parametrize(
+    ("variable", "value", "word"),
+    [
+        ("CANON_LLM__PROVIDER", "telepathy", "installed: ollama, replay"),
+        ("CANON_LLM__DIALECT", "klingon", "classic"),
+    ],
+)
+def test_an_unknown_plug_in_is_told_with_those_there_are(
+    canon: Canon, variable: str, value: str, word: str
+) -> None:
+    ran = canon("decide", "a.mp3", **{"CANON_LLM__ENABLED": "true", variable: value})
+    assert ran.status == 2
+    assert value in ran.err
+    assert word in ran.err
+
+
+def test_config_show_says_where_each_value_comes_from_and_hides_secrets(
+    canon: Canon, home: Path
+) -> None:
+    (home / "work" / "config.toml").write_text("[llm]\nseed = 7\n")
+    ran = canon(
+        "config", "show", CANON_LLM__MODEL_ID="m", CANON_LLM__BASE_URL="http://user:secret@host:1"
+    )
+    assert ran.status == 0
+    assert re.search(r"llm\.seed = 7 +# config\.toml", ran.out)
+    assert re.search(r'llm\.model_id = "m" +# CANON_LLM__MODEL_ID', ran.out)
+    assert re.search(r"llm\.temperature = 0\.0 +# default", ran.out)
+    assert "secret" not in ran.out
+    assert "http://***@host:1" in ran.out
+
+
+def test_config_path_names_every_place(canon: Canon, home: Path) -> None:
+    ran = canon("config", "path", "--output=json")
+    (places,) = ran.lines
+    assert places["config"] is None
+    assert places["store"] == f"sqlite:///{home}/data/canon/canon.db"
+    assert places["transcripts"] == f"{home}/data/canon/transcripts"
+
+
+def test_a_users_configuration_is_found_where_the_platform_keeps_it(
+    canon: Canon, home: Path
+) -> None:
+    folder = home / "config" / "canon"
+    folder.mkdir(parents=True)
+    (folder / "config.toml").write_text("[llm]\nseed = 9\n")
+    assert "llm.seed = 9" in canon("config", "show").out
+    (home / "work" / "config.toml").write_text("[llm]\nseed = 7\n")
+    assert "llm.seed = 7" in canon("config", "show").out
+
+
+def test_tools_are_listed_and_called_by_hand(canon: Canon) -> None:
+    assert "web_search(query)" in canon("tools", "list").out
+    with Searxng({"killer queen": [hit("https://a.example/", "Killer Queen")]}) as search:
+        settings = {"CANON_LLM__SEARXNG__URL": search.url}
+        ran = canon("tools", "run", "web_search", '{"query": "killer queen"}', **settings)
+        bare = canon("tools", "run", "web_search", "killer queen", **settings)
+    assert (ran.status, bare.status) == (0, 0)
+    assert "https://a.example/" in ran.out
+    refused = canon("tools", "run", "web_fetch", '{"url": "http://127.0.0.1/"}')
+    assert refused.status == 1
+    assert "127.0.0.1" in refused.err
+
+
+def test_doctor_is_well_when_all_is_well(canon: Canon) -> None:
+    with (
+        MusicBrainzStandIn([]) as mb,
+        Searxng({"musicbrainz": [hit("https://a.example/", "MusicBrainz")]}) as search,
+        OllamaStandIn() as model,
+    ):
+        ran = canon("doctor", **asking(mb) | adjudicating(model, search))
+    assert ran.status == 0, ran.out
+    assert ran.out.count("ok ") == 4
+
+
+def test_doctor_names_the_fix_for_what_is_not(canon: Canon) -> None:
+    nowhere = {"CANON_MUSICBRAINZ__HOSTNAME": "127.0.0.1:1", "CANON_MUSICBRAINZ__HTTPS": "false"}
+    broken = canon("doctor", **nowhere)
+    assert broken.status == 1
+    assert "BROKEN" in broken.out
+    with MusicBrainzStandIn([]) as mb, Searxng(mode="json_off") as search:
+        optional = canon("doctor", **asking(mb), CANON_LLM__SEARXNG__URL=search.url)
+    assert optional.status == 3
+    assert "formats: [html, json]" in optional.out
+    assert "ollama serve" in optional.out
+
+
+def test_demo_decides_one_file_by_rules_and_one_by_the_recorded_model(canon: Canon) -> None:
+    ran = canon("demo")
+    assert ran.status == 0, ran.err
+    assert ran.err == ""
+    for word in ("RR:ORIGIN_COUNTRY_EARLIEST", "SHVL 804", "Action: web_fetch", "31 October 1975",
+                 "CRG:ALBUM_LEAD_WINDOW confirms", "canon doctor", "llm.searxng"):  # fmt: skip
+        assert word in ran.out, word
+    first, second = canon("demo", "--output=json").lines
+    assert (first["decided_by"], second["decided_by"]) == ("rules", "llm")
+    assert (first["state"], second["state"]) == ("decided", "decided")
+
+
+def test_a_reader_that_goes_away_is_no_error_message(environment: dict[str, str]) -> None:
+    command = f"{sys.executable} -m chart_binder demo | head -n 1"
+    done = subprocess.run(
+        command, shell=True, capture_output=True, env=environment, check=False, timeout=60
+    )
+    assert done.stdout
+    assert done.stderr == b""
+
+
+def test_the_readme_gives_the_test_command_that_ci_runs() -> None:
+    readme = (REPOSITORY / "README.md").read_text("utf-8")
+    script = (REPOSITORY / ".ci" / "run").read_text("utf-8")
+    (command,) = [line for line in script.splitlines() if line.startswith("python3 -m venv")]
+    assert command.replace("-q ", "").replace(" -n auto", "") in readme
+
+
+def test_version_is_printed(canon: Canon) -> None:
+    assert re.fullmatch(r"canon \d+\.\d+\.\d+\n", canon("--version").out)
+
+
+def test_transcript_that_is_none_is_an_error(canon: Canon, home: Path) -> None:
+    file = home / "t.jsonl"
+    file.write_text('{"type": "reply", "content": "x"}\n{"type": "nonsense"}\n')
+    ran = canon("transcript", "show", file)
+    assert ran.status == 1
+    assert "line 2" in ran.err
+    canned = home / "canned.jsonl"
+    canned.write_text(json.dumps({"type": "reply", "content": "x"}) + "\n")
+    replayed = canon("transcript", "replay", canned)
+    assert replayed.status == 1
+    assert "llm.provider = replay" in replayed.err

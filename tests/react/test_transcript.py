@@ -1,0 +1,81 @@
+"""Transcripts: written line by line, read back whole, also when the run was killed."""
+
+import io
+import json
+from pathlib import Path
+
+import pytest
+
+from chart_binder.react.transcript import (
+    Observed,
+    Replied,
+    Result,
+    Run,
+    Said,
+    Stepped,
+    TranscriptDefectError,
+    load_transcript,
+    read_transcript,
+    record_in,
+)
+
+EVENTS = (
+    Run(id="1", started_at="2026-11-21T10:00:00Z", model_id="m", dialect="classic"),
+    Said("system", "You are ..."),
+    Said("user", "# Recording Evidence"),
+    Replied("Thought: …", 1, None, "stop", 812, 44, 1.9),
+    Stepped("act", 1, "web_search", {"query": "x"}, ("a note",)),
+    Observed("nothing", 1, ("https://a.example/",), None, 0.2),
+    Result({"outcome": "accepted"}),
+)
+
+
+def test_what_is_written_is_read_back() -> None:
+    stream = io.BytesIO()
+    for event in EVENTS:
+        record_in(stream)(event)
+    assert tuple(read_transcript(stream.getvalue().splitlines(keepends=True))) == EVENTS
+
+
+def test_a_line_has_the_keys_of_the_format() -> None:
+    stream = io.BytesIO()
+    record_in(stream)(EVENTS[3])
+    assert json.loads(stream.getvalue()) == {
+        "type": "reply", "iteration": 1, "content": "Thought: …", "thinking": None,
+        "done_reason": "stop", "prompt_tokens": 812, "completion_tokens": 44, "seconds": 1.9,
+    }  # fmt: skip
+
+
+def test_every_event_is_flushed_as_it_happens(tmp_path: Path) -> None:
+    path = tmp_path / "run.jsonl"
+    with path.open("wb") as stream:
+        record = record_in(stream)
+        for count, event in enumerate(EVENTS, start=1):
+            record(event)
+            assert len(load_transcript(path)) == count
+
+
+def test_a_canned_transcript_needs_replies_alone_and_is_numbered() -> None:
+    lines = [
+        b'{"type": "reply", "content": "a"}\n',
+        b'{"type": "observation", "content": "b"}\n',
+        b"\n",
+        b'{"type": "reply", "content": "c", "unknown": 1}',
+    ]
+    assert list(read_transcript(lines)) == [Replied("a", 1), Observed("b", 1), Replied("c", 2)]
+
+
+def test_a_last_line_cut_by_a_kill_is_passed_over() -> None:
+    lines = [b'{"type": "reply", "content": "a"}\n', b'{"type": "observ']
+    assert list(read_transcript(lines)) == [Replied("a", 1)]
+
+
+@pytest.mark.parametrize(
+    ("line", "word"),
+    [(b"{", "line 2"), (b'{"type": "sermon"}', "sermon"), (b'{"type": "reply"}', "content"),
+     (b"\xff", "line 2")],
+)  # fmt: skip
+def test_any_other_line_that_makes_no_sense_is_named(line: bytes, word: str) -> None:
+    lines = [b'{"type": "reply", "content": "a"}\n', line + b"\n", b"\n"]
+    with pytest.raises(TranscriptDefectError, match=word):
+        list(read_transcript(lines))
