@@ -1,9 +1,12 @@
 """What is not on the public internet is not asked, however it is spelled."""
 
+import contextlib
 from ipaddress import ip_address
 
 import httpx
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from chart_binder.config import FetchConfig
 from chart_binder.errors import ConfigError
@@ -171,6 +174,13 @@ def test_what_is_no_address_is_said_to_be_none(url: str) -> None:
 )
 def test_an_ordinary_address_is_taken_as_models_write_it(written: str, asked: str) -> None:
     assert str(GUARD.target(written)) == asked
+
+
+@given(st.text(max_size=60) | st.text("htps:/@.#?[]%012xa-_\\ \t\u3002\u0661\u202e", max_size=40))
+def test_whatever_is_written_is_an_address_or_one_error(written: str) -> None:
+    for text in (written, f"http://{written}"):
+        with contextlib.suppress(FetchError):
+            assert GUARD.target(text).scheme in {"http", "https"}
 
 
 def test_a_redirect_is_read_against_the_page_it_came_from() -> None:

@@ -141,7 +141,7 @@ def test_json_is_read_as_paths_and_values() -> None:
     )
 
 
-SIZE = 600_000
+SIZE = 300_000
 MONSTERS = {
     "nested divs": "<div>",
     "nested tables": "<table><tr><td>",
@@ -179,7 +179,9 @@ def test_a_hostile_page_costs_little_time(monster: str) -> None:
     page = (monster * (SIZE // len(monster) + 1))[:SIZE]
     started = time.process_time()
     excerpt(from_html(page).blocks, 2_000)
-    assert time.process_time() - started < 3  # at most 0.5 on the machine this was written on
+    assert (
+        time.process_time() - started < 10
+    )  # at most 0.5 measured; quadratic cost would be minutes
 
 
 @pytest.mark.parametrize("name", [pytest.param("cells", marks=pytest.mark.slow), "marks", "words"])

@@ -1,12 +1,14 @@
 """A page is read within its bounds, or one sentence says why not."""
 
 import contextlib
+import gzip
 import ipaddress
 import shutil
 import ssl
 import subprocess
 import time
 import tracemalloc
+import zlib
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -16,7 +18,7 @@ from chart_binder.config import FetchConfig
 from chart_binder.web.errors import FetchError, RefusedError, UnknownHostError
 from chart_binder.web.fetch import MOST_REDIRECTS, PageFetcher
 from chart_binder.web.transport import Resolve, resolve_by_system
-from servers.http import Response, StandIn
+from servers.http import Repeated, Response, StandIn
 from servers.pages import (
     Pages,
     deflate_bomb,
@@ -199,6 +201,30 @@ def test_what_is_too_much_is_cut_before_it_costs_memory(answer: Response) -> Non
         _, peak = tracemalloc.get_traced_memory()
         tracemalloc.stop()
     assert peak < 20_000_000
+
+
+@pytest.mark.parametrize(
+    ("encoding", "body"),
+    [
+        ("gzip", gzip.compress(b"<p>hel") + gzip.compress(b"lo")),
+        ("gzip", gzip.compress(b"<p>hello") + b"\0" * 8),
+        ("gzip", gzip.compress(b"<p>hello" + b" " * 200_000)),
+        ("x-gzip", gzip.compress(b"<p>hello")),
+        ("deflate", zlib.compress(b"<p>hello")),
+        ("identity", b"<p>hello"),
+    ],
+)
+def test_a_packed_page_is_unpacked(encoding: str, body: bytes) -> None:
+    answer = Response(body, headers=(("Content-Encoding", encoding),))
+    with Pages({"/": answer}) as server:
+        assert fetcher(server).fetch(server.url).text == "hello"
+
+
+def test_what_arrives_is_bounded_even_where_it_unpacks_to_little() -> None:
+    empty = Repeated(gzip.compress(b"") * 1_000)
+    answer = Response(empty, headers=(("Content-Encoding", "gzip"),))
+    with Pages({"/": answer}) as server:
+        assert fetcher(server, max_bytes=100_000).fetch(server.url).cut
 
 
 def test_redirects_end() -> None:

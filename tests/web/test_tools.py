@@ -3,6 +3,7 @@
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 
 import pytest
 
@@ -13,6 +14,8 @@ from chart_binder.web.tools import web_fetch, web_search
 from servers.http import Response, StandIn
 from servers.pages import Pages, redirect
 from servers.searxng import Mode, Searxng, hit
+
+RECORDED = Path(__file__).parent / "recorded"
 
 
 def config(server: StandIn, max_chars: int = 2_000, max_results: int = 5) -> LLMConfig:
@@ -78,6 +81,42 @@ def test_no_more_results_are_shown_than_asked_for_and_only_whole_ones() -> None:
     assert "more not shown)" in short.content
     assert all(source in short.content for source in short.sources)
     assert 0 < len(short.sources) < 9
+
+
+def test_infoboxes_and_direct_answers_come_first_with_their_address() -> None:
+    body = (RECORDED / "infobox.json").read_bytes()
+    with StandIn(lambda _: Response(body, content_type="application/json")) as server:
+        seen = search(config(server), "homework")
+    _, first, second, *_ = seen.content.splitlines()
+    assert first == (
+        "Infobox Homework (Daft Punk album): Homework is the debut studio album by Daft Punk,"
+        " released on 20 January 1997. (https://en.wikipedia.org/wiki/Homework_(Daft_Punk_album))"
+    )
+    assert second.startswith("1. Daft Punk - Homework")
+    body = (RECORDED / "answer_avg.json").read_bytes()
+    with StandIn(lambda _: Response(body, content_type="application/json")) as server:
+        assert "Answer: [en] avg(1, 2, 3) = 2" in search(config(server), "x").content
+
+
+def test_engines_that_failed_beside_hits_are_mentioned() -> None:
+    body = (RECORDED / "partial_slow.json").read_bytes()
+    with StandIn(lambda _: Response(body, content_type="application/json")) as server:
+        assert "some search engines did not answer" in search(config(server), "x").content
+
+
+def test_a_correction_is_offered_where_nothing_is_found() -> None:
+    body = b'{"results": [], "corrections": ["killer queen"], "suggestions": ["killer queen"]}'
+    with StandIn(lambda _: Response(body, content_type="application/json")) as server:
+        seen = search(config(server), "kiler queen")
+    assert seen.content == "No results for 'kiler queen'. Try 'killer queen'."
+
+
+def test_long_titles_and_snippets_are_cut_at_words() -> None:
+    with Searxng({"q": [hit("https://example.org/", "word " * 90, "word " * 900)]}) as server:
+        lines = search(config(server), "q").content.splitlines()
+    assert lines[1].startswith("1. word word")
+    assert "word… (example.org)" in lines[1]
+    assert lines[3].endswith(" word…")
 
 
 def test_nothing_found_is_an_answer() -> None:

@@ -10,7 +10,8 @@ _LONGEST_SNIPPET = 300
 _LONGEST_BOX = 500
 _LONGEST_TITLE = 120
 _MOST_SUGGESTIONS = 3
-_SPARE = 60  # characters kept for the last line
+_LONGEST_QUERY = 80
+_SPARE = 70  # characters kept for the last lines
 
 
 def shown(found: Hits, max_results: int, max_chars: int) -> Observation:
@@ -19,17 +20,20 @@ def shown(found: Hits, max_results: int, max_chars: int) -> Observation:
     The sources are the addresses that are really in the text.
     """
     entries = [*_direct(found), *_results(found.hits[:max_results])]
-    lines = [f"Search results for {found.query!r}:"]
+    lines = [f"Search results for {_cut(found.query, _LONGEST_QUERY)!r}:"]
     sources: list[str] = []
+    left_out = 0
     room = max_chars - len(lines[0]) - _SPARE
-    for count, (text, url) in enumerate(entries):
+    for text, url in entries:
         if len(text) + 1 > room:
-            lines.append(f"({len(entries) - count} more not shown)")
-            break
+            left_out += 1
+            continue
         room -= len(text) + 1
         lines.append(text)
         if url:
             sources.append(url)
+    if left_out:
+        lines.append(f"({left_out} more not shown)")
     if found.failing:
         lines.append("(some search engines did not answer)")
     return Observation("\n".join(lines)[:max_chars], tuple(dict.fromkeys(sources)))
@@ -37,9 +41,11 @@ def shown(found: Hits, max_results: int, max_chars: int) -> Observation:
 
 def nothing(found: NothingFound) -> Observation:
     """Say that the search worked and found nothing, with what the engines suggest instead."""
-    instead = " or ".join(repr(text) for text in found.suggestions[:_MOST_SUGGESTIONS])
+    instead = " or ".join(
+        repr(_cut(text, _LONGEST_QUERY)) for text in found.suggestions[:_MOST_SUGGESTIONS]
+    )
     advice = f"Try {instead}." if instead else "Try fewer or other words."
-    return Observation(f"No results for {found.query!r}. {advice}")
+    return Observation(f"No results for {_cut(found.query, _LONGEST_QUERY)!r}. {advice}")
 
 
 def _direct(found: Hits) -> Iterator[tuple[str, str]]:
