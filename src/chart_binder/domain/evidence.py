@@ -1,6 +1,7 @@
 """The facts about one recording that a decision rests on.
 
-Values are as a producer gave them; `read_bundle` puts a bundle into normal form (`normal_form`).
+Fields are as a producer wrote them; the properties read them in MusicBrainz' words (`words`), so
+that reading a bundle costs no Python call for each release.
 """
 
 from typing import Annotated
@@ -11,9 +12,7 @@ from msgspec import Meta
 from chart_binder.domain.dates import UNKNOWN, PartialDate
 from chart_binder.domain.ids import ArtistId, RecordingId, ReleaseGroupId, ReleaseId
 from chart_binder.domain.intent import intents_in
-
-STATUSES = ("Official", "Promotion", "Bootleg", "Pseudo-Release", "Withdrawn", "Cancelled")
-"""MusicBrainz' release statuses (musicbrainz.org/doc/Release, "Status")."""
+from chart_binder.domain.words import country_code, status_name, type_names
 
 _NOT_EMPTY = Meta(min_length=1)
 
@@ -37,7 +36,7 @@ class Artist(Value, frozen=True):
     @property
     def country(self) -> str | None:
         """Where the artist is from, by MusicBrainz or else by Wikidata."""
-        return self.begin_area_country or self.wikidata_country
+        return country_code(self.begin_area_country or self.wikidata_country)
 
 
 class ReleaseFlags(Value, frozen=True):
@@ -86,9 +85,21 @@ class Release(Value, frozen=True):
         return self.date
 
     @property
+    def standing(self) -> str | None:
+        """The status by MusicBrainz' name; the flags tell it where no status is given."""
+        if self.status:
+            return status_name(self.status)
+        return self.flags.status if self.flags else None
+
+    @property
     def is_official(self) -> bool:
         """Whether its status is Official."""
-        return self.status == "Official"
+        return self.standing == "Official"
+
+    @property
+    def place(self) -> str | None:
+        """The country as MusicBrainz codes it."""
+        return country_code(self.country)
 
 
 class ReleaseGroup(Value, frozen=True):
@@ -105,9 +116,14 @@ class ReleaseGroup(Value, frozen=True):
     releases: tuple[Release, ...] | None = None
 
     @property
+    def types(self) -> tuple[str | None, tuple[str, ...]]:
+        """The primary type and the secondary types, by MusicBrainz' names."""
+        return type_names(self.primary_type, self.secondary_types or ())
+
+    @property
     def kinds(self) -> tuple[str, ...]:
         """The secondary types."""
-        return self.secondary_types or ()
+        return self.types[1]
 
     @property
     def editions(self) -> tuple[Release, ...]:

@@ -9,6 +9,7 @@ from msgspec.structs import replace
 
 from chart_binder.domain.dates import UNKNOWN, PartialDate, parse
 from chart_binder.domain.evidence import (
+    Artist,
     EvidenceBundle,
     Provenance,
     RecordingCandidate,
@@ -16,7 +17,7 @@ from chart_binder.domain.evidence import (
     ReleaseFlags,
     ReleaseGroup,
 )
-from chart_binder.domain.normal_form import normalised
+from chart_binder.domain.words import country_code, isrc
 from chart_binder.errors import EvidenceError
 
 VERSION = 1
@@ -25,12 +26,12 @@ _V = TypeVar("_V", RecordingCandidate, ReleaseGroup, Release)
 
 
 def read_bundle(document: bytes | str | Mapping[str, Any] | EvidenceBundle) -> EvidenceBundle:
-    """Read a bundle from JSON or a mapping, in normal form; unknown keys are left aside.
+    """Read a bundle from JSON or a mapping; unknown keys are left aside.
 
     Raises `EvidenceError` that names the path inside the document, what was found and allowed.
     """
     if isinstance(document, EvidenceBundle):
-        return _checked(normalised(document))
+        return _checked(document)
     try:
         if isinstance(document, str | bytes):
             bundle = _DECODER.decode(document)
@@ -43,7 +44,7 @@ def read_bundle(document: bytes | str | Mapping[str, Any] | EvidenceBundle) -> E
         raise EvidenceError(f"not a JSON document ({error})") from error
     except RecursionError as error:
         raise EvidenceError("nested too deeply") from error
-    return _checked(normalised(bundle))
+    return _checked(bundle)
 
 
 def write_bundle(bundle: EvidenceBundle) -> bytes:
@@ -56,13 +57,13 @@ def evidence_hash(bundle: EvidenceBundle) -> str:
 
     Left out: the file's own words (`artifact`), and when the facts were fetched.
     """
-    plain = normalised(bundle)
-    sources = plain.provenance.sources_used if plain.provenance else None
+    sources = bundle.provenance.sources_used if bundle.provenance else None
     facts = replace(
-        plain,
+        bundle,
+        artist=bundle.artist and _artist(bundle.artist),
         artifact=None,
         provenance=Provenance(_ordered(sources)) if sources else None,
-        recording_candidates=_in_order(_recording(one) for one in plain.recording_candidates),
+        recording_candidates=_in_order(_recording(one) for one in bundle.recording_candidates),
     )
     return hashlib.sha256(_ENCODER.encode(facts)).hexdigest()
 
@@ -71,38 +72,48 @@ def _in_order(values: Iterable[_V]) -> tuple[_V, ...]:
     return tuple(sorted(values, key=_ENCODER.encode))
 
 
-def _ordered(words: tuple[str, ...] | None) -> tuple[str, ...] | None:
-    return tuple(sorted(set(words))) if words else None
+def _ordered(words: Iterable[str]) -> tuple[str, ...]:
+    return tuple(sorted(set(words)))
+
+
+def _artist(artist: Artist) -> Artist:
+    return replace(
+        artist,
+        begin_area_country=country_code(artist.begin_area_country),
+        wikidata_country=country_code(artist.wikidata_country),
+    )
 
 
 def _recording(recording: RecordingCandidate) -> RecordingCandidate:
     return replace(
         recording,
-        isrcs=_ordered(recording.isrcs),
+        isrcs=_ordered(isrc(code) for code in recording.isrcs or ()),
         flags=recording.intent,
         rg_candidates=_in_order(_group(group) for group in recording.groups),
     )
 
 
 def _group(group: ReleaseGroup) -> ReleaseGroup:
+    primary, kinds = group.types
+    codes = (country_code(country) for country in group.countries or ())
     return replace(
         group,
-        secondary_types=_ordered(group.secondary_types),
-        labels=_ordered(group.labels),
-        countries=_ordered(group.countries),
+        primary_type=primary,
+        secondary_types=kinds,
+        labels=_ordered(group.labels or ()),
+        countries=_ordered(code for code in codes if code),
         releases=_in_order(_release(edition) for edition in group.editions),
     )
 
 
 def _release(release: Release) -> Release:
-    """Return the release with only those flags that its status does not say."""
-    if release.flags is None:
-        return release
-    flags = ReleaseFlags(
-        is_reissue_hint=release.flags.is_reissue_hint or None,
-        is_remaster_hint=release.flags.is_remaster_hint or None,
+    """Return the release in MusicBrainz' words, with only those flags that no status says."""
+    hints = release.flags if release.flags and release.flags.marks_reissue else None
+    flags = hints and ReleaseFlags(
+        is_reissue_hint=hints.is_reissue_hint or None,
+        is_remaster_hint=hints.is_remaster_hint or None,
     )
-    return replace(release, flags=flags if flags.marks_reissue else None)
+    return replace(release, status=release.standing, country=release.place, flags=flags)
 
 
 def _checked(bundle: EvidenceBundle) -> EvidenceBundle:

@@ -14,7 +14,7 @@ def album_lead_window(contest: Contest) -> Ruling:
     """
     if contest.intent:
         return passes(f"the recording is {contest.what}")
-    singles = [one for one in contest.firsts if one.role is Role.SINGLE]
+    singles = contest.singles
     if not singles:
         return passes("no single or EP comes first")
     if not contest.albums:
@@ -23,12 +23,7 @@ def album_lead_window(contest: Contest) -> Ruling:
     window = contest.knobs.lead_window_days
     if not choices:
         return passes(f"no album came out within {window} days after {singles[0].dated_name}")
-    single, album = singles[0], choices[0]
-    return Ruling(
-        choices,
-        f"{single.dated_name} led to {album.dated_name}{_later(single, album)},"
-        f" within the window of {window} days",
-    )
+    return Ruling(choices, _led(singles[0], choices[0], window))
 
 
 def album_same_date(contest: Contest) -> Ruling:
@@ -60,8 +55,15 @@ def _may_share(album: Candidate, single: Candidate, soonest: int) -> bool:
     return max(album.first, single.first) <= min(album.last, single.last, soonest)
 
 
-def _later(single: Candidate, album: Candidate) -> str:
+def _led(single: Candidate, album: Candidate, window: int) -> str:
     least, most = album.first - single.last, album.last - single.first
-    if least == most:
-        return f" {least} day{'s' if least > 1 else ''} later"
-    return ""
+    if least >= 1 and most <= window:
+        days = f"{least} to {most} days" if least < most else f"{most} day{'s' if most > 1 else ''}"
+        return (
+            f"{single.dated_name} led to {album.dated_name} {days} later,"
+            f" within the window of {window} days"
+        )
+    return (
+        f"{single.dated_name} came out no more than {min(most, window)} days before"
+        f" {album.dated_name}, if before it at all: either way it is the album"
+    )

@@ -16,6 +16,8 @@ from chart_binder.rules.credits import is_various
 from chart_binder.rules.roles import Role, noun, role_of
 
 _FIRST = attrgetter("first")
+_ORDER = attrgetter("first", "last", "group.mb_rg_id")
+_NONE: tuple[Release, ...] = ()
 
 
 class Candidate(msgspec.Struct, frozen=True, eq=False, gc=False):
@@ -31,8 +33,8 @@ class Candidate(msgspec.Struct, frozen=True, eq=False, gc=False):
     last: int
     since: PartialDate
     by: PartialDate
-    official: Sequence[Release]
-    aside: Sequence[Release]
+    official: tuple[Release, ...]
+    aside: tuple[Release, ...]
     """Releases that decide nothing: promotional, bootleg, pseudo, withdrawn, of no known status."""
     carriers: tuple[RecordingCandidate, ...]
     """The recordings that are on it."""
@@ -64,7 +66,7 @@ class Candidate(msgspec.Struct, frozen=True, eq=False, gc=False):
     @property
     def kind(self) -> str:
         """What to call the record: `single`, `live album` ..."""
-        kind = noun(self.group.primary_type, self.group.kinds)
+        kind = noun(self.group.primary_type, self.group.secondary_types or ())
         if self.role is Role.OTHER and kind == "album":
             return "various-artists album"
         return kind
@@ -86,7 +88,16 @@ class Candidate(msgspec.Struct, frozen=True, eq=False, gc=False):
 
 
 def candidates_of(recordings: Sequence[RecordingCandidate]) -> list[Candidate]:
-    """Join recordings into one candidate for each release group that carries one of them."""
+    """Join recordings into one candidate for each group that carries one, the earliest first."""
+    return sorted(_candidates(recordings), key=_ORDER)
+
+
+def at(candidate: Candidate, first: int, last: int) -> Candidate:
+    """Return the candidate as if it had come out on some day from `first` to `last`."""
+    return replace(candidate, first=first, last=last)
+
+
+def _candidates(recordings: Sequence[RecordingCandidate]) -> list[Candidate]:
     if len(recordings) == 1:
         carriers = (recordings[0],)
         groups = recordings[0].rg_candidates or ()
@@ -95,22 +106,18 @@ def candidates_of(recordings: Sequence[RecordingCandidate]) -> list[Candidate]:
     return [_candidate(group, carriers) for group, carriers in _joined(recordings)]
 
 
-def at(candidate: Candidate, first: int, last: int) -> Candidate:
-    """Return the candidate as if it had come out on some day from `first` to `last`."""
-    return replace(candidate, first=first, last=last)
-
-
 def _candidate(group: ReleaseGroup, carriers: tuple[RecordingCandidate, ...]) -> Candidate:
     releases = group.releases or ()
-    official = [release for release in releases if release.status == "Official"]
-    aside: Sequence[Release] = ()
-    if len(official) != len(releases):
-        aside = [release for release in releases if release.status != "Official"]
-    if releases:
-        dates = [release.date for release in official if release.date.first > FIRST_DAY]
-        since, by = _appearance(dates) if dates else (UNKNOWN, UNKNOWN)
+    official, aside = releases, _NONE
+    dates = [release.date for release in releases if release.status == "Official"]
+    if len(dates) != len(releases):
+        official = tuple([release for release in releases if release.is_official])
+        aside = tuple([release for release in releases if not release.is_official])
+        dates = [release.date for release in official]
+    if dates:
+        since, by = _appearance(dates)
     else:
-        since = by = group.first_release_date
+        since = by = UNKNOWN if releases else group.first_release_date
     role = role_of(group.primary_type, group.secondary_types or ())
     if role is Role.ALBUM and is_various(group, official):
         role = Role.OTHER
@@ -122,6 +129,9 @@ def _appearance(dates: list[PartialDate]) -> tuple[PartialDate, PartialDate]:
     since = min(dates, key=_FIRST)
     if since.first == since.last:
         return since, since
+    if since.first == FIRST_DAY:  # an undated release tells nothing beside a dated one
+        known = [date for date in dates if date.first > FIRST_DAY]
+        return _appearance(known) if known else (UNKNOWN, UNKNOWN)
     by = min(dates, key=lambda date: (date.last, -date.first))
     return (by if by.first == since.first else since), by
 
@@ -134,7 +144,8 @@ def _joined(
         for group in recording.groups:
             found.setdefault(group.mb_rg_id, []).append((group, recording))
     for pairs in found.values():
-        yield _merged([group for group, _ in pairs]), tuple(recording for _, recording in pairs)
+        carriers = {recording.mb_recording_id: recording for _, recording in pairs}
+        yield _merged([group for group, _ in pairs]), tuple(carriers.values())
 
 
 def _merged(groups: Sequence[ReleaseGroup]) -> ReleaseGroup:

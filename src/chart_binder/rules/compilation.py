@@ -1,9 +1,11 @@
 """A compilation gathers what came out elsewhere, so it is hardly ever the premiere."""
 
+import re
 from collections.abc import Iterator
 from datetime import date
 
 from chart_binder.domain.dates import before
+from chart_binder.domain.words import isrc
 from chart_binder.rules.candidates import Candidate
 from chart_binder.rules.contest import Contest
 from chart_binder.rules.ruling import Ruling, passes
@@ -11,6 +13,7 @@ from chart_binder.rules.statuses import NEVER_OUT, copy_of
 
 _MOST_DOUBTS = 3
 _TURN_OF_CENTURY = 40
+_ISRC = re.compile(r"[A-Z]{2}[A-Z0-9]{3}([0-9]{2})")
 
 
 def compilation_as_premiere(contest: Contest) -> Ruling:
@@ -96,10 +99,10 @@ def _by_copies(compilation: Candidate, contest: Contest) -> Iterator[str]:
         if other is compilation or other.group.mb_rg_id == compilation.group.mb_rg_id:
             continue
         for release in other.aside:
-            if release.status in NEVER_OUT or not release.date.is_known:
+            if release.standing in NEVER_OUT or not release.date.is_known:
                 continue
             earlier = before(release.date, compilation)
-            what = f"{copy_of(release.status)} of {other.name} is dated {release.date}"
+            what = f"{copy_of(release.standing)} of {other.name} is dated {release.date}"
             if earlier:
                 yield f"{what}, before {compilation.dated_name}: what is it a copy of?"
             elif earlier is None:
@@ -112,8 +115,8 @@ def isrc_year(code: str) -> int | None:
     Two digits stand for a year from 1940 to 2039: the first codes date from 1986, and some
     registrants gave older recordings the year they were made in.
     """
-    digits = code[5:7]
-    if len(code) < 7 or not (digits.isascii() and digits.isdigit()):  # noqa: PLR2004 (the form)
+    form = _ISRC.match(isrc(code))
+    if form is None:
         return None
-    year = int(digits)
+    year = int(form[1])
     return year + (2000 if year < _TURN_OF_CENTURY else 1900)

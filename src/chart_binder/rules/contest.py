@@ -7,6 +7,7 @@ import msgspec
 from chart_binder.config import RulesConfig
 from chart_binder.domain.dates import FIRST_DAY, Answer
 from chart_binder.domain.evidence import Artist, RecordingCandidate
+from chart_binder.domain.words import country_code
 from chart_binder.rules.candidates import Candidate, candidates_of
 from chart_binder.rules.forerunner import Forerunner, forerunners
 from chart_binder.rules.places import home_countries
@@ -26,6 +27,8 @@ class Contest(msgspec.Struct, frozen=True, eq=False):
     """Official gatherings of what came out elsewhere."""
     firsts: Sequence[Candidate]
     """The works that may be the earliest; one only, where the dates known settle it."""
+    singles: Sequence[Candidate]
+    """The singles and EPs among the firsts."""
     albums: Sequence[Candidate]
     """The studio albums that may be the earliest of the studio albums."""
     forerunners: Sequence[Forerunner]
@@ -70,17 +73,17 @@ def contest_of(
         works = _in_the_running(works)
     intent = intent_of(recordings)
     home = artist.country
-    firsts = _firsts(works, _Ties(intent, home, knobs))
-    albums: Sequence[Candidate] = [one for one in works if one.role is Role.ALBUM]
-    if len(albums) > 1:
-        albums = _firsts(albums, _Ties(intent, home, knobs))
+    firsts = _firsts(works, intent, home, knobs)
+    albums = [one for one in works if one.role is Role.ALBUM]
+    albums = _firsts(albums, intent, home, knobs)
     ahead: Sequence[Forerunner] = ()
     if compilations and knobs.compilation_premiere:
         ahead = forerunners(compilations, works, artist, knobs.lead_window_days)
         if any(one.is_certain for one in ahead):
-            firsts = ()
+            firsts = []
+    singles = [one for one in firsts if one.role is Role.SINGLE]
     return Contest(
-        candidates, works, compilations, firsts, albums, ahead, intent,
+        candidates, works, compilations, firsts, singles, albums, ahead, intent,
         recordings, artist, knobs,
     )  # fmt: skip
 
@@ -89,14 +92,9 @@ def intent_of(recordings: Sequence[RecordingCandidate]) -> str:
     """Return what kind of performance or mix the recordings are, if one that has its own home."""
     for recording in recordings:
         flags = recording.intent
-        if flags.is_live:
-            return "live"
-        if flags.is_remix:
-            return "remix"
-        if flags.is_demo:
-            return "demo"
-        if flags.is_radio_edit:
-            return "radio edit"
+        if flags.is_live or flags.is_remix or flags.is_demo or flags.is_radio_edit:
+            named = (flags.is_live, "live"), (flags.is_remix, "remix"), (flags.is_demo, "demo")
+            return next((name for is_set, name in named if is_set), "radio edit")
     return ""
 
 
@@ -105,11 +103,11 @@ def _with_soundtracks(
 ) -> tuple[list[Candidate], list[Candidate]]:
     """Let dated soundtracks run that are compilations too.
 
-    Beside a work, such a record is where the recording came out if it is the earliest; alone or
-    among other compilations it is but one of them.
+    Beside a work, such a record is where the recording came out if it is the earliest; alone,
+    among other compilations or beside an undated album it is but one of them.
     """
     run = [one for one in compilations if is_soundtrack(one.group) and one.first > FIRST_DAY]
-    if not run:
+    if not run or not any(work.first > FIRST_DAY or work.role in _HOLDING for work in works):
         return works, compilations
     kept = [one for one in compilations if one not in run]
     return [*works, *(msgspec.structs.replace(one, role=Role.SOUNDTRACK) for one in run)], kept
@@ -150,7 +148,10 @@ class _Ties:
         return 1 if one.role is Role.ALBUM else 2
 
     def _is_at_home(self, one: Candidate) -> bool:
-        countries = {*(one.group.countries or ()), *(release.country for release in one.official)}
+        countries = {
+            *map(country_code, one.group.countries or ()),
+            *(release.place for release in one.official),
+        }
         return not home_countries(self.home).isdisjoint(countries - {None})
 
     def _label_rank(self, one: Candidate) -> int:
@@ -166,7 +167,9 @@ def label_rank(order: Sequence[str], names: Sequence[str | None]) -> int:
     return next((n for n, label in enumerate(order) if label.casefold() in known), len(order))
 
 
-def _firsts(works: Sequence[Candidate], ties: _Ties) -> Sequence[Candidate]:
+def _firsts(
+    works: list[Candidate], intent: str, home: str | None, knobs: RulesConfig
+) -> list[Candidate]:
     """Return those works that may be the earliest, however the unknown days fall.
 
     Exact: a work is among them if and only if there is a choice of days, each within what is
@@ -178,6 +181,7 @@ def _firsts(works: Sequence[Candidate], ties: _Ties) -> Sequence[Candidate]:
     close = [work for work in works if work.first <= soonest]
     if len(close) == 1:
         return close
+    ties = _Ties(intent, home, knobs)
     return [work for work in close if _may_lead(work, close, ties)]
 
 

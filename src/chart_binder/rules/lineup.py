@@ -7,7 +7,7 @@ import msgspec
 
 from chart_binder.domain.evidence import EvidenceBundle, RecordingCandidate
 from chart_binder.domain.intent import intents_in, set_off
-from chart_binder.domain.normal_form import isrc
+from chart_binder.domain.words import isrc
 from chart_binder.rules.credits import is_by
 
 LENGTH_TOLERANCE_MS = 10_000

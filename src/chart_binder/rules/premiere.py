@@ -27,7 +27,7 @@ def single_true_premiere(contest: Contest) -> Ruling:
     """Choose a single or EP that comes first, with no studio album, or one after the window."""
     if contest.intent:
         return passes(f"the recording is {contest.what}")
-    singles = [one for one in contest.firsts if one.role is Role.SINGLE]
+    singles = contest.singles
     if not singles:
         return passes("no single or EP comes first")
     choices = [one for one in singles if may_stand_alone(one, contest)]

@@ -17,23 +17,23 @@ def originals(
 ) -> Sequence[Release]:
     """Return the releases that are no reissues of an earlier one among `dated`.
 
-    A reissue is marked as one (a remaster, a deluxe or anniversary edition, by flag, title or
-    comment) and follows an unmarked release; or it came out `reissue_long_gap_years` after the
-    first; or on a medium that was not there yet when the first came out.
+    Later than the first, a release is a reissue if it is marked as one (a remaster, a deluxe or
+    anniversary edition, by flag, title or comment), if it came out `reissue_long_gap_years` later,
+    or if its medium was not there yet when the first came out.
     """
-    first = min(release.date.last for release in dated)
+    first = min([release.date.last for release in dated])
     gap = first + int(knobs.reissue_long_gap_years * _DAYS_A_YEAR)
     year = date.fromordinal(first).year
-    fresh = [
+    return [
         release
         for release in dated
-        if release.date.first < gap and not (release.format and first_year(release.format) > year)
-    ] or dated
-    unmarked = [release for release in fresh if not is_marked(release, group, knobs)]
-    if not unmarked or len(unmarked) == len(fresh):
-        return fresh
-    earliest = min(release.date.last for release in unmarked)
-    return [release for release in fresh if release in unmarked or release.date.last <= earliest]
+        if release.date.last <= first
+        or not (
+            release.date.first >= gap
+            or first_year(release.format or "") > year
+            or is_marked(release, group, knobs)
+        )
+    ]
 
 
 def is_marked(release: Release, group: ReleaseGroup, knobs: RulesConfig) -> bool:
@@ -43,11 +43,11 @@ def is_marked(release: Release, group: ReleaseGroup, knobs: RulesConfig) -> bool
     """
     if release.flags and release.flags.marks_reissue:
         return True
-    marks = _marks(tuple(knobs.reissue_terms))
-    if release.disambiguation and marks(release.disambiguation):
-        return True
-    title = release.title
-    return bool(title and title != group.title and marks(title.replace(group.title or title, "")))
+    title = release.title or ""
+    own = title.replace(group.title, "") if group.title else title
+    if not (own or release.disambiguation):
+        return False
+    return bool(_marks(knobs.reissue_terms)(f"{own} / {release.disambiguation or ''}"))
 
 
 @lru_cache(maxsize=16)

@@ -57,15 +57,13 @@ def choose(
     if not official:
         return Representative(None, INDETERMINATE, "no official release is known")
     pool = [release for release in official if release.date.first > FIRST_DAY] or official
-    order = _Order(group, knobs)
-    home = home_countries(country)
-    fresh = originals(pool, group, knobs) if len(pool) > 1 else pool
-    chosen, is_home = _first(fresh, home, order)
-    if len(fresh) < len(pool):
-        naive, _ = _first(pool, home, order)
-        if naive.mb_release_id != chosen.mb_release_id:
-            said = f"{_named(naive)} is a reissue; {_named(chosen)} is the earliest that is not"
-            return Representative(chosen, REISSUE_FILTER_APPLIED, said)
+    order, home = _Order(group, knobs), home_countries(country)
+    chosen, is_home = _first(pool, home, order)
+    if any(release.date.last < chosen.date.last for release in pool):
+        fresh, _ = _first(originals(pool, group, knobs), home, order)
+        if fresh.mb_release_id != chosen.mb_release_id:
+            said = f"{_named(chosen)} is a reissue; {_named(fresh)} is the earliest that is not"
+            return Representative(fresh, REISSUE_FILTER_APPLIED, said)
     if is_home:
         said = f"{_named(chosen)} is the earliest in the artist's country"
         return Representative(chosen, ORIGIN_COUNTRY_EARLIEST, said)
@@ -75,7 +73,7 @@ def choose(
 
 
 def _first(pool: Sequence[Release], home: frozenset[str], order: "_Order") -> tuple[Release, bool]:
-    at_home = [release for release in pool if release.country in home]
+    at_home = [release for release in pool if release.place in home]
     candidates = at_home or pool
     if len(candidates) == 1:
         return candidates[0], bool(at_home)
@@ -119,5 +117,5 @@ class _Order:
 
 
 def _named(release: Release) -> str:
-    parts = (release.format or "release", release.country, release.label, release.catno)
+    parts = (release.format or "release", release.place, release.label, release.catno)
     return f"the {' '.join(filter(None, parts))} of {release.date}"

@@ -18,8 +18,8 @@ def rivals(
     """Return the candidates that were not chosen, the earliest first."""
     crg = chosen.group.mb_rg_id if chosen else None
     others = [one for one in contest.candidates if one.group.mb_rg_id != crg]
-    others.sort(key=lambda one: (one.first, one.last, one.title, one.group.mb_rg_id))
-    losers = [Rival(one.group.mb_rg_id, one.title, _why_not(one, chosen)) for one in others]
+    winner = chosen.name if chosen else ""
+    losers = [Rival(one.group.mb_rg_id, one.title, _why_not(one, chosen, winner)) for one in others]
     return (*losers, *_unheard(contest, left_out)) if left_out else tuple(losers)
 
 
@@ -34,27 +34,27 @@ def _unheard(
                 yield Rival(group.mb_rg_id, group.title or group.mb_rg_id, why)
 
 
-def _why_not(one: Candidate, chosen: Candidate | None) -> str:
+def _why_not(one: Candidate, chosen: Candidate | None, winner: str) -> str:
     if not one.counts:
         return f"{one.kind}: nothing official, only {copies(one.aside)}"
     what = f"{one.kind} ({one.when})"
     if chosen is None:
         return what
-    return f"{what}: {_lost(one, chosen)}"
+    return f"{what}: {_lost(one, chosen, winner)}"
 
 
-def _lost(one: Candidate, chosen: Candidate) -> str:
+def _lost(one: Candidate, chosen: Candidate, winner: str) -> str:
     if not one.is_dated:
         return "nothing says that it came out first"
     if one.first > chosen.last:
-        return f"{_days(one.first - chosen.last, one, chosen)}later than {chosen.name}"
+        return f"{_days(one.first - chosen.last, one, chosen)}later than {winner}"
     if one.role is Role.COMPILATION:
         return "gathers what came out elsewhere"
     if one.last < chosen.first and one.role is Role.SINGLE:
-        return f"led to {chosen.name} {_days(chosen.first - one.last, one, chosen)}later"
+        return f"led to {winner} {_days(chosen.first - one.last, one, chosen)}later"
     if one.first == one.last == chosen.first == chosen.last:
-        return f"the same day as {chosen.name}, which goes before it"
-    return f"whatever its day, {chosen.name} goes before it"
+        return f"the same day as {winner}, which goes before it"
+    return f"whatever its day, {winner} goes before it"
 
 
 def _days(days: int, one: Candidate, other: Candidate) -> str:

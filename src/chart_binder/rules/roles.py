@@ -4,6 +4,7 @@ import enum
 from functools import lru_cache
 
 from chart_binder.domain.evidence import ReleaseGroup
+from chart_binder.domain.words import type_names
 
 
 class Role(enum.Enum):
@@ -27,6 +28,7 @@ _GATHERING = ("Compilation", "DJ-mix")
 @lru_cache(maxsize=1_024)
 def role_of(primary: str | None, kinds: tuple[str, ...]) -> Role:
     """Return the role by the types of a group (musicbrainz.org/doc/Release_Group/Type)."""
+    primary, kinds = type_names(primary, kinds)
     if any(kind in _GATHERING for kind in kinds):
         return Role.COMPILATION
     if "Soundtrack" in kinds:
@@ -41,6 +43,7 @@ def role_of(primary: str | None, kinds: tuple[str, ...]) -> Role:
 @lru_cache(maxsize=1_024)
 def noun(primary: str | None, kinds: tuple[str, ...]) -> str:
     """Return what to call such a record: `single`, `live album`, `remix EP`, `DJ mix` ..."""
+    primary, kinds = type_names(primary, kinds)
     record = {"Album": "album", "Single": "single", "EP": "EP"}.get(primary or "", "record")
     if "Compilation" in kinds:
         return "soundtrack compilation" if "Soundtrack" in kinds else "compilation"

@@ -25,6 +25,6 @@ def copy_of(status: str | None) -> str:
 
 def copies(releases: Iterable[Release]) -> str:
     """Return what to call several: `2 bootlegs and a promotional copy`."""
-    counted = Counter(_COPIES.get(release.status or "", _UNSURE) for release in releases)
+    counted = Counter(_COPIES.get(release.standing or "", _UNSURE) for release in releases)
     parts = [one if n == 1 else f"{n} {many}" for (one, many), n in sorted(counted.items())]
     return " and ".join(parts)

@@ -1,0 +1,51 @@
+"""MusicBrainz' own words for statuses, types, countries and codes, whatever a producer wrote."""
+
+from functools import lru_cache
+
+STATUSES = ("Official", "Promotion", "Bootleg", "Pseudo-Release", "Withdrawn", "Cancelled")
+"""Release statuses (musicbrainz.org/doc/Release, "Status")."""
+PRIMARY_TYPES = ("Album", "Single", "EP", "Broadcast", "Other")
+SECONDARY_TYPES = (
+    "Audiobook", "Audio drama", "Compilation", "Demo", "DJ-mix", "Field recording",
+    "Interview", "Live", "Mixtape/Street", "Remix", "Soundtrack", "Spokenword",
+)  # fmt: skip
+"""Both: musicbrainz.org/doc/Release_Group/Type."""
+
+_STATUS_BY_NAME = {name.casefold(): name for name in STATUSES} | {
+    "promo": "Promotion", "pseudorelease": "Pseudo-Release", "canceled": "Cancelled",
+}  # fmt: skip
+_PRIMARY = {name.casefold(): name for name in PRIMARY_TYPES}
+_SECONDARY = {name.casefold(): name for name in SECONDARY_TYPES}
+
+
+@lru_cache(maxsize=512)
+def status_name(written: str) -> str:
+    """Return a release status as MusicBrainz names it; one it has not stays as it was written."""
+    return _STATUS_BY_NAME.get(written.strip().casefold(), written)
+
+
+@lru_cache(maxsize=1_024)
+def type_names(
+    primary: str | None, secondary: tuple[str, ...]
+) -> tuple[str | None, tuple[str, ...]]:
+    """Return both kinds of type as MusicBrainz names them, the secondary ones in order.
+
+    A producer that puts a secondary type such as Soundtrack first is understood: an album of it.
+    """
+    kinds = {_SECONDARY.get(kind.strip().casefold(), kind) for kind in secondary}
+    first = (primary or "").strip().casefold()
+    if first in _SECONDARY:
+        return "Album", tuple(sorted({*kinds, _SECONDARY[first]}))
+    return (_PRIMARY.get(first, "Other") if first else None), tuple(sorted(kinds))
+
+
+@lru_cache(maxsize=512)
+def country_code(written: str | None) -> str | None:
+    """Return an ISO 3166-1 code as MusicBrainz writes it; `UK` is read as `GB`."""
+    code = (written or "").strip().upper()
+    return "GB" if code == "UK" else code or None
+
+
+def isrc(written: str) -> str:
+    """Return an ISRC without what stands between its parts."""
+    return "".join(filter(str.isalnum, written)).upper()
