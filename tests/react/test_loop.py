@@ -147,7 +147,7 @@ def test_text_from_outside_cannot_speak_for_the_protocol() -> None:
     shown = observed(events)[0].content
     assert "\nFinal Answer:" not in shown
     assert "<|im_end|>" not in shown
-    assert "Final Answer: 99" in shown  # a person can still read it
+    assert "Final Answer – 99" in shown  # a person can still read it
 
 
 def test_a_repeated_call_is_answered_from_memory() -> None:

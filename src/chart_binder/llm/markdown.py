@@ -14,6 +14,8 @@ from chart_binder.rules.roles import Role
 MOST_CHARS = 9_000
 """About 2,600 tokens: room is left for the prompt and five turns in a window of 8,192."""
 
+_MOST_OF_A_NAME = 200
+
 Trace = Verdict | Sequence[str] | str | None
 
 
@@ -53,10 +55,10 @@ def _lines(
 ) -> Iterator[str]:
     yield "# Recording Evidence"
     yield ""
-    yield f"## Artist: {one_line(bundle.performer.name or 'unknown')}"
+    yield f"## Artist: {_name(bundle.performer.name or 'unknown')}"
     yield f"Country of origin: {bundle.performer.country or 'unknown'}"
     yield ""
-    yield f"## Recording Title: {one_line(bundle.recording_title or 'unknown')}"
+    yield f"## Recording Title: {_name(bundle.recording_title or 'unknown')}"
     for recording in sorted(bundle.recording_candidates, key=lambda r: r.mb_recording_id)[:8]:
         yield f"- {', '.join(_recording(recording))}"
     if (more := len(bundle.recording_candidates) - 8) > 0:
@@ -77,14 +79,14 @@ def _lines(
 
 
 def _recording(recording: RecordingCandidate) -> Iterator[str]:
-    yield f'recording {one_line(recording.mb_recording_id)} "{one_line(recording.title or "")}"'
+    yield f'recording {_name(recording.mb_recording_id)} "{_name(recording.title or "")}"'
     if recording.disambiguation:
-        yield f"({one_line(recording.disambiguation)})"
+        yield f"({_name(recording.disambiguation)})"
     if recording.length_ms:
         minutes, seconds = divmod(round(recording.length_ms / 1000), 60)
         yield f"{minutes}:{seconds:02}"
     if recording.isrcs:
-        shown = " ".join(map(one_line, recording.isrcs[:4]))
+        shown = " ".join(map(_name, recording.isrcs[:4]))
         yield f"ISRC {shown}" + (
             f" and {more} more" if (more := len(recording.isrcs) - 4) > 0 else ""
         )
@@ -111,7 +113,7 @@ def _in_full(
 ) -> Iterator[str]:
     yield f"{number}. {label} {_title(candidate)}"
     yield f"   - this recording appeared on it: {_appearance(candidate)}"
-    yield f"   - id: {one_line(candidate.group.mb_rg_id)}"
+    yield f"   - id: {_name(candidate.group.mb_rg_id)}"
     releases = list(labelled_releases(label, candidate))
     if releases:
         yield f"   - its releases with this recording: {len(releases)}"
@@ -138,8 +140,8 @@ def _that_matter(releases: Releases, home: str | None, most: int) -> Releases:
 def _title(candidate: Candidate) -> str:
     group = candidate.group
     kinds = " + ".join(filter(None, (group.primary_type, *group.kinds))) or "type unknown"
-    credit = f", by {one_line(group.artist_credit)}" if group.artist_credit else ""
-    return f'"{one_line(candidate.title)}" ({one_line(kinds)}{credit})'
+    credit = f", by {_name(group.artist_credit)}" if group.artist_credit else ""
+    return f'"{_name(candidate.title)}" ({_name(kinds)}{credit})'
 
 
 def _appearance(candidate: Candidate) -> str:
@@ -161,7 +163,7 @@ def _release(release: Release) -> Iterator[str]:
     for part in (imprint, release.format, release.disambiguation):
         if part:
             yield one_line(part, 80)
-    yield f"id {one_line(release.mb_release_id)}"
+    yield f"id {_name(release.mb_release_id)}"
 
 
 def _summary(releases: Sequence[Release]) -> str:
@@ -219,3 +221,7 @@ def _reasons(trace: Trace) -> Iterator[str]:
         case _:
             yield trace.because
             yield from trace.missing_facts
+
+
+def _name(text: str) -> str:
+    return one_line(text, _MOST_OF_A_NAME)

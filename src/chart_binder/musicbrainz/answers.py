@@ -191,6 +191,8 @@ def read(body: bytes, wanted: str) -> Metadata:
 
 def error_text(body: bytes) -> str | None:
     """Return what MusicBrainz says in an error document; `None` if it is something else."""
+    if b"<error" not in body[:200]:
+        return None
     texts = [text for text in mbxml.get_error_message(body) or () if text]
     return texts[0] if texts else None
 

@@ -28,17 +28,19 @@ _MOST_CHARACTERS = 400
 
 def words(text: str) -> tuple[str, ...]:
     """Return the words of a text without case, accents or punctuation, in order."""
-    bare = unicodedata.normalize("NFKD", text[:_MOST_CHARACTERS].casefold()).translate(_ACCENTS)
+    text = text[:_MOST_CHARACTERS].strip().casefold()
+    bare = unicodedata.normalize("NFKD", text).translate(_ACCENTS)
     bare = unicodedata.normalize("NFKC", bare).translate(_QUOTES).replace("&", " and ")
     spaced = "".join(char if char.isalnum() or char.isspace() else " " for char in bare)
-    return tuple(spaced.split()) or (text.strip().casefold(),)
+    return tuple(spaced.split()) or (text,)
 
 
 def bare_title(title: str) -> str:
     """Return a title without the remarks that do not make it another song's."""
 
     def kept(remark: re.Match[str]) -> str:
-        return "" if _SAYS_NOTHING.search(remark.group()) else remark.group()
+        said = next(filter(None, remark.groups()), "")
+        return "" if _SAYS_NOTHING.search(said) else remark.group()
 
     return _REMARK.sub(kept, title[:_MOST_CHARACTERS]).strip() or title
 

@@ -1,11 +1,10 @@
 """One try at MusicBrainz' web service, its redirects understood like its refusals."""
 
 import email.utils
+import logging
 import time
 from http import HTTPStatus
 from urllib.parse import urlsplit
-
-import structlog
 
 from chart_binder.musicbrainz.answers import Metadata, UnreadableError, error_text, read
 from chart_binder.musicbrainz.pace import Pace
@@ -18,7 +17,7 @@ _PASSING = frozenset({429, 500, 502, 503, 504})
 _PHRASES = {status.value: status.phrase for status in HTTPStatus}
 _WRONG_SERVER = "check that musicbrainz.hostname and musicbrainz.https name a MusicBrainz server"
 
-_log = structlog.get_logger(__name__)
+_log = logging.getLogger(__name__)
 
 
 class Server:
@@ -49,7 +48,10 @@ class Server:
         started = time.monotonic()
         reply = self._transport.get(target)
         seconds = round(time.monotonic() - started, 3)
-        _log.debug("musicbrainz", path=target, cached=False, status=reply.status, seconds=seconds)
+        _log.debug(
+            "musicbrainz",
+            extra={"path": target, "cached": False, "status": reply.status, "seconds": seconds},
+        )
         return reply
 
 
@@ -84,7 +86,8 @@ def _redirected(reply: Reply, target: str) -> str | None:
     there = urlsplit(location)
     query = there.query or urlsplit(target).query
     following = f"{there.path}?{query}" if query else there.path
-    if not there.path.startswith("/ws/2/") or following == target:
+    leads_on = there.path.startswith("/ws/2/") and following.isascii() and following != target
+    if not leads_on:
         raise FailureError(f"the server sends us on to {location!r}", _WRONG_SERVER)
     return following
 

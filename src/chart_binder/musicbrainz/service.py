@@ -1,8 +1,7 @@
 """Questions are answered from the cache, or else by the server in a few tries."""
 
+import logging
 from dataclasses import dataclass
-
-import structlog
 
 from chart_binder.errors import LookupFailedError
 from chart_binder.musicbrainz.answers import Metadata, UnreadableError, error_text, read
@@ -19,7 +18,7 @@ _PAUSES_S = (0.5, 1.0)
 
 TRIES = 1 + len(_PAUSES_S)
 
-_log = structlog.get_logger(__name__)
+_log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +53,9 @@ class Service:
         key = self.host + question.target
         kept = self._kept(key, question)
         if kept is not None and (self._server is None or self._is_fresh(kept)):
-            _log.debug("musicbrainz", path=question.target, cached=True, seconds=0.0)
+            _log.debug(
+                "musicbrainz", extra={"path": question.target, "cached": True, "seconds": 0.0}
+            )
             return kept
         try:
             return self._fetched(question, key)
@@ -62,7 +63,9 @@ class Service:
             if kept is None:
                 raise
             age_s = round(self.age_s(kept.fetched_at))
-            _log.warning("an old musicbrainz answer is used", why=str(error), age_s=age_s)
+            _log.warning(
+                "an old musicbrainz answer is used", extra={"why": str(error), "age_s": age_s}
+            )
             return kept
 
     def age_s(self, fetched_at: float) -> float:
@@ -97,7 +100,7 @@ class Service:
             wanted = f"wants to be left alone for {error.retry_after_s:.0f} s"
             raise self.failed(f"{error} and {wanted}") from error
         pause_s = max(error.retry_after_s, _PAUSES_S[attempt])
-        _log.warning("musicbrainz is asked again", why=str(error), after_s=pause_s)
+        _log.warning("musicbrainz is asked again", extra={"why": str(error), "after_s": pause_s})
         return pause_s
 
     def _kept(self, key: str, question: Question) -> Answer | None:
@@ -107,7 +110,9 @@ class Service:
         try:
             metadata = None if error_text(kept.body) else read(kept.body, question.wanted)
         except UnreadableError as error:
-            _log.warning("a kept musicbrainz answer cannot be read", key=key, why=str(error))
+            _log.warning(
+                "a kept musicbrainz answer cannot be read", extra={"key": key, "why": str(error)}
+            )
             return None
         return Answer(metadata, kept.fetched_at)
 

@@ -53,7 +53,8 @@ def _server(config: MusicBrainzConfig, pace: Pace) -> Server:
     scheme = "https" if config.https else "http"
     contact = config.contact.encode("ascii", "replace").decode()
     transport = Transport(
-        f"{scheme}://{config.hostname}",
+        scheme,
+        config.hostname,
         user_agent=f"canon/{__version__} ( {contact} )" if contact else f"canon/{__version__}",
         timeout_s=config.timeout_s,
         proxy=environment_proxy(scheme, config.hostname),

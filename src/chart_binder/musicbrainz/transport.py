@@ -44,9 +44,11 @@ class Transport:
     """Sends requests to one server, each on a connection of its own; threads may share it."""
 
     def __init__(
-        self, base_url: str, *, user_agent: str, timeout_s: float, proxy: str | None = None
+        self, scheme: str, host: str, *, user_agent: str, timeout_s: float, proxy: str | None
     ) -> None:
-        self._base_url = base_url
+        """`host` may have a port; `proxy` is a URL."""
+        self._scheme = scheme
+        self._host = host
         self._headers: dict[bytes | str, bytes | str] = {
             "User-Agent": user_agent,
             "Accept": "application/xml",
@@ -54,7 +56,7 @@ class Transport:
         }
         self._timeout_s = timeout_s
         self._pool = httpcore.ConnectionPool(
-            ssl_context=httpcore.default_ssl_context() if base_url.startswith("https") else None,
+            ssl_context=httpcore.default_ssl_context() if scheme == "https" else None,
             proxy=_proxy(proxy) if proxy else None,
             max_connections=None,
             max_keepalive_connections=0,
@@ -68,7 +70,7 @@ class Transport:
         try:
             with self._pool.stream(
                 "GET",
-                self._base_url + target,
+                f"{self._scheme}://{_ascii(self._host)}{target}",
                 headers=self._headers,
                 extensions={"timeout": timeout},
             ) as response:
@@ -105,6 +107,11 @@ def _is_here(name: str) -> bool:
         return name == "localhost" or name.endswith(".localhost")
 
 
+def _ascii(host: str) -> str:
+    name, colon, port = host.partition(":")
+    return name.encode("idna").decode("ascii") + colon + port
+
+
 def _proxy(url: str) -> httpcore.Proxy:
     split = urlsplit(url)
     bare = f"{split.scheme}://{split.netloc.rpartition('@')[2]}"
@@ -133,15 +140,16 @@ def _too_slow(_: Exception, timeout_s: float) -> FailureError:
 
 
 def _not_connected(error: Exception, _: float) -> FailureError:
-    cause = error.__cause__
+    cause = next(iter(error.args), None)  # httpcore wraps what the socket raised
     if isinstance(cause, ssl.SSLError):
+        reason = getattr(cause, "verify_message", "") or cause.reason
         return FailureError(
-            f"no secure connection ({cause.reason or cause})",
+            f"no secure connection ({reason})",
             "check the clock and the certificate; a mirror may need musicbrainz.https = false",
         )
-    reason = cause.strerror if isinstance(cause, OSError) and cause.strerror else error
+    text = cause.strerror if isinstance(cause, OSError) else None
     return FailureError(
-        f"no connection ({reason})",
+        f"no connection ({text or error})",
         "check the network and musicbrainz.hostname; for a mirror, that it runs",
         is_passing=True,
     )

@@ -1,11 +1,10 @@
 """The ways to find the recording that is in a file, the surest first."""
 
+import logging
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
-
-import structlog
 
 from chart_binder.domain.ids import MBID, RecordingId
 from chart_binder.domain.track import TrackTags
@@ -20,7 +19,7 @@ _MOST_ISRCS = 3
 _MOST_CHARACTERS = 200
 """Of a title or name in a search: a longer one says no more and may not fit into a request."""
 
-_log = structlog.get_logger(__name__)
+_log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +66,9 @@ def _by_search(client: Client, tags: TrackTags) -> tuple[Recording, ...]:
 def _valid(form: re.Pattern[str], text: str, name: str) -> str | None:
     if not text or form.fullmatch(text):
         return text
-    _log.warning("a tag is not what it should be", found=text[:_MOST_CHARACTERS], expected=name)
+    _log.warning(
+        "a tag is not what it should be", extra={"found": text[:_MOST_CHARACTERS], "expected": name}
+    )
     return None
 
 

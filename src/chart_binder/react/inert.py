@@ -1,40 +1,50 @@
-"""Text from outside is made inert: it can be read, it cannot speak for the protocol."""
+"""Text from outside is made inert: it can be read, it cannot speak for the protocol.
+
+What a page or a tag says may look like the conversation it lands in: a label that ends a turn, a
+control token of a model family, a character nobody sees. Every such form is turned into its
+nearest harmless likeness; the words stay legible to a person and to the model.
+"""
 
 import re
 import unicodedata
 
-# Control tokens of common chat templates: ChatML, Llama 2 and 3, Gemma, Mistral, Phi, DeepSeek.
-_TOKENS = re.compile(
-    r"<\|[^|<>\n]{1,40}\|>|<｜[^｜<>\n]{1,40}｜>|\[/?INST\]|<</?SYS>>|</?s>"
-    r"|<(?:start|end)_of_turn>|<(?:bos|eos|pad|unk)>"
-    r"|</?(?:think|thinking|tool_call|tool_response|observation|response|thought)>"
-    r"|\[/?(?:TOOL_CALLS|AVAILABLE_TOOLS|TOOL_RESULTS|SYSTEM_PROMPT)\]",
+# Categories that show nothing: controls, format marks (joiners, direction, tags), lone
+# surrogates, private use. Unassigned characters stay: they may be newer than our tables.
+_UNSEEN = frozenset({"Cc", "Cf", "Cs", "Co"})
+_VARIATION_SELECTORS = re.compile(
+    "[\ufe00-\ufe0f\U000e0100-\U000e01ef\u115f\u1160\u3164\uffa0\u034f]"
+)
+_MOST_MARKS = re.compile(r"([\u0300-\u036f]{3})[\u0300-\u036f]+")
+# <|im_end|>, <s>, </think>, <start_of_turn>, <<SYS>>: every angle bracket that opens a word.
+_ANGLED = re.compile(r"<(?=[A-Za-z|/!?<_])")
+_ANGLED_END = re.compile(r"(?<=[A-Za-z0-9|/>_\"'])>")
+# Llama 2, Mistral, GLM, BERT; by name, for [PIAS] is a record label.
+_BRACKETED = re.compile(
+    r"\[(/?\s?(?:INST|SYS|TOOL_CALLS|TOOL_RESULTS|AVAILABLE_TOOLS|SYSTEM_PROMPT|TOOL_CONTENT"
+    r"|IMG|IMG_BREAK|IMG_END|PREFIX|SUFFIX|MIDDLE|CLS|SEP|PAD|BOS|EOS|g?MASK))\]",
     re.IGNORECASE,
 )
-_OPENERS = str.maketrans("<[>]|", "‹⁅›⁆¦")
-_LABELS = re.compile(
-    r"^(?P<lead>[\s>*_#`\-\d.]*)(?P<label>final answer|answer|action input|action|observation|"
-    r"thought|question|pause)(?P<tail>[\s*_`]*[:：])",
-    re.IGNORECASE | re.MULTILINE,
+_FENCE = re.compile(r"`{3,}|~{3,}")
+_LABEL = re.compile(
+    r"(?<![A-Za-z])(final[\s_-]*answer|observations?|thoughts?|actions?(?:\s+input)?|answer|pause"
+    r"|tool\s+(?:call|result|output)s?|system|user|assistant|human|developer"
+    r"|最终答案|观察|行动输入|行动|思考)([\s*_`#\"]{0,8}):",
+    re.IGNORECASE,
 )
-_KEPT_CONTROLS = "\n\t"
 
 
 def inert(text: str) -> str:
-    """Return the text without invisible characters, control tokens or live protocol labels.
+    """Return text without unseen characters, control tokens, fences or protocol labels.
 
-    A person still reads the same words: tokens keep their letters between look-alike brackets,
-    and a label at the start of a line gets a bar in front of it.
+    Lines stay lines; runs of other white space become one space.
     """
-    visible = "".join(kept for character in text if (kept := _visible(character)))
-    harmless = _TOKENS.sub(lambda token: token.group().translate(_OPENERS), visible)
-    return _LABELS.sub(r"\g<lead>¦ \g<label>\g<tail>", harmless)
+    return "\n".join(map(_line, text.splitlines()))
 
 
-def one_line(text: str, most: int = 200) -> str:
+def one_line(text: str, most: int | None = None) -> str:
     """Return inert text on one line, at most `most` characters long."""
-    line = " ".join(inert(text).replace("`", "'").split())
-    return line if len(line) <= most else f"{line[: most - 1]}…"
+    line = _line(text)
+    return line if most is None or len(line) <= most else f"{line[: most - 1]}…"
 
 
 def bounded(text: str, most: int) -> str:
@@ -46,10 +56,29 @@ def bounded(text: str, most: int) -> str:
     return text[:room] + note.format(room)
 
 
-def _visible(character: str) -> str:
-    if character in _KEPT_CONTROLS:
-        return character
-    category = unicodedata.category(character)
-    if category in ("Cc", "Zl", "Zp"):
-        return " "
-    return "" if category in ("Cf", "Cs", "Co", "Cn") else character
+def _line(text: str) -> str:
+    return _defused(" ".join(_seen(text).split()))
+
+
+def _seen(text: str) -> str:
+    """Fold look-alike forms together (NFKC) and drop what cannot be seen."""
+    if text.isascii() and text.isprintable():
+        return text
+    folded = unicodedata.normalize("NFKC", text)
+    kept = "".join(
+        character
+        for character in folded
+        if character.isspace() or unicodedata.category(character) not in _UNSEEN
+    )
+    return _MOST_MARKS.sub(r"\1", _VARIATION_SELECTORS.sub("", kept))
+
+
+def _defused(text: str) -> str:
+    text = _ANGLED_END.sub("›", _ANGLED.sub("‹", text))
+    text = _BRACKETED.sub(r"(\1)", text)
+    text = _FENCE.sub("'''", text)
+    return _LABEL.sub(_unlabelled, text)
+
+
+def _unlabelled(label: re.Match[str]) -> str:
+    return f"{label[1]}{label[2].rstrip()} –"

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from bs4 import BeautifulSoup
 from bs4.element import NavigableString, Tag
 
+from chart_binder.react.inert import one_line
 from chart_binder.web.markup import reduced
-from chart_binder.web.sanitise import inert
 
 _MOST_BLOCKS = 20_000
 _LONGEST_BLOCK = 10_000
@@ -37,7 +37,7 @@ def from_html(markup: str) -> Extract:
     """Read a page of HTML, XHTML or other tagged text, however broken."""
     page = reduced(markup)
     blocks = _tidy(_blocks(BeautifulSoup(page.body, "html.parser")))
-    return Extract(_title(page.title), inert(page.published), blocks, page.cut)
+    return Extract(_title(page.title), one_line(page.published), blocks, page.cut)
 
 
 def from_text(text: str) -> Extract:
@@ -61,7 +61,7 @@ def _tidy(blocks: Iterator[str] | list[str]) -> tuple[str, ...]:
     tidy: list[str] = []
     for block in blocks:
         for start in range(0, len(block), _LONGEST_BLOCK):
-            text = inert(block[start : start + _LONGEST_BLOCK])
+            text = one_line(block[start : start + _LONGEST_BLOCK])
             if text.strip("#-|•· ") and (not tidy or text != tidy[-1]):
                 tidy.append(text)
         if len(tidy) >= _MOST_BLOCKS:
@@ -70,7 +70,7 @@ def _tidy(blocks: Iterator[str] | list[str]) -> tuple[str, ...]:
 
 
 def _title(text: str) -> str:
-    title = inert(text)
+    title = one_line(text)
     return title if len(title) <= _LONGEST_TITLE else title[: _LONGEST_TITLE - 1] + "…"
 
 

@@ -7,13 +7,13 @@ import httpx
 import msgspec
 
 from chart_binder.config import SearxngConfig
+from chart_binder.react.inert import one_line
 from chart_binder.web.addresses import Address
 from chart_binder.web.body import ACCEPTED_ENCODINGS, Body, read_body
 from chart_binder.web.deadline import Deadline
 from chart_binder.web.errors import SearchError, UnknownHostError
 from chart_binder.web.outcomes import SearchOutcome
 from chart_binder.web.query import plain_query
-from chart_binder.web.sanitise import inert
 from chart_binder.web.transport import (
     Resolve,
     open_client,
@@ -88,13 +88,13 @@ class SearxngClient:
             advice = "see whether it is overloaded, or raise llm.searxng.timeout_s"
             raise self._error(problem, advice, "did not answer in time") from error
         except (httpx.HTTPError, httpx.InvalidURL, UnknownHostError) as error:
-            problem = f"cannot be asked: {inert(str(error))}"
+            problem = f"cannot be asked: {one_line(str(error))}"
             raise self._error(problem, _CHECK_URL, "cannot be reached") from error
 
     def _read(self, response: httpx.Response, body: Body) -> SearchBody:
         status = response.status_code
         if response.has_redirect_location:
-            target = inert(response.headers["location"])[:100]
+            target = one_line(response.headers["location"])[:100]
             raise self._error(
                 f"answered with a redirect to {target!r}, which is not followed",
                 "set llm.searxng.url to where it really is",
@@ -134,7 +134,7 @@ def _reason(body: Body) -> str:
         error = msgspec.json.decode(body.data, type=dict[str, object]).get("error")
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         return ""
-    return f": {inert(error)[:120]}" if isinstance(error, str) else ""
+    return f": {one_line(error)[:120]}" if isinstance(error, str) else ""
 
 
 def _unreadable(body: Body) -> tuple[str, str, str]:

@@ -11,6 +11,7 @@ from typing import TypeAlias
 import httpx
 import msgspec
 
+from chart_binder.react.inert import one_line
 from chart_binder.web.outcomes import (
     Answer,
     Degraded,
@@ -21,7 +22,6 @@ from chart_binder.web.outcomes import (
     NothingFound,
     SearchOutcome,
 )
-from chart_binder.web.sanitise import inert
 
 _LONGEST_URL = 500
 _DATE = re.compile(r"\d{4}-\d\d-\d\d")
@@ -101,7 +101,7 @@ def _objects(value: object) -> _Objects:
 
 
 def _text(value: object) -> str:
-    return inert(str(value)) if isinstance(value, str | int | float) else ""
+    return one_line(str(value)) if isinstance(value, str | int | float) else ""
 
 
 def _web_address(value: object) -> str:
