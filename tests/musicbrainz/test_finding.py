@@ -1,0 +1,206 @@
+"""A recording is found by its id, else by ISRC, else by artist and title."""
+
+import pytest
+from msgspec.structs import replace
+
+from chart_binder.domain.evidence import Artist, EvidenceBundle, RecordingCandidate
+from chart_binder.domain.ids import ArtistId, RecordingId
+from chart_binder.domain.track import TrackTags
+from chart_binder.errors import NothingFoundError, UnidentifiedError
+from musicbrainz.bench import Bench
+from servers.musicbrainz import MusicBrainzStandIn
+
+UNKNOWN = "00000000-0000-4000-8000-000000000000"
+OTHER = "11111111-1111-4111-8111-111111111111"
+
+
+def sibling(bundle: EvidenceBundle, number: int, **changes: object) -> EvidenceBundle:
+    """A bundle with another recording of the same song, by the same artist unless told."""
+    artist = changes.pop("artist", bundle.performer)
+    (recording,) = bundle.recording_candidates
+    new_id = RecordingId(f"{number:08}-0000-4000-8000-000000000000")
+    changed = replace(recording, mb_recording_id=new_id, **changes)
+    return replace(bundle, artist=artist, recording_candidates=(changed,))
+
+
+def ids(bundle: EvidenceBundle) -> list[str]:
+    return [recording.mb_recording_id for recording in bundle.recording_candidates]
+
+
+def recording_of(bundle: EvidenceBundle) -> RecordingCandidate:
+    (recording,) = bundle.recording_candidates
+    return recording
+
+
+@pytest.mark.parametrize("redirects", [True, False])
+def test_a_merged_id_is_answered_under_the_id_it_was_merged_into(
+    bench: Bench, queen: EvidenceBundle, redirects: bool
+) -> None:
+    merged = {OTHER: recording_of(queen).mb_recording_id}
+    with MusicBrainzStandIn([queen], merged=merged, redirects=redirects) as server:
+        gathered = bench.source(server.hostname).gather(TrackTags(recording_mbid=OTHER))
+    assert ids(gathered) == ids(queen)
+    assert gathered.performer == queen.performer, "the redirect names no includes, we do"
+
+
+def test_an_upper_case_id_is_an_id(bench: Bench, queen: EvidenceBundle) -> None:
+    with MusicBrainzStandIn([queen]) as server:
+        source = bench.source(server.hostname)
+        gathered = source.gather(TrackTags(recording_mbid=ids(queen)[0].upper()))
+    assert ids(gathered) == ids(queen)
+
+
+@pytest.mark.parametrize("recording_id", [UNKNOWN, "unknown", "../../etc", "é" * 36, None])
+def test_an_id_that_is_not_known_gives_way_to_the_isrc(
+    bench: Bench, queen: EvidenceBundle, recording_id: str | None
+) -> None:
+    (code,) = recording_of(queen).isrcs or ()
+    spelled = f"{code[:2]}-{code[2:5]}-{code[5:7]}-{code[7:]}".lower()
+    tags = TrackTags(recording_mbid=recording_id, isrcs=("nonsense", spelled))
+    with MusicBrainzStandIn([queen]) as server:
+        gathered = bench.source(server.hostname).gather(tags)
+    assert gathered.recording_candidates[0].isrcs == (code,)
+    assert ids(gathered) == ids(queen)
+
+
+def test_an_isrc_may_mean_several_recordings(bench: Bench, queen: EvidenceBundle) -> None:
+    bundles = [sibling(queen, n, length_ms=300_000 + n * 1_000) for n in range(1, 8)]
+    tags = TrackTags(isrcs=recording_of(queen).isrcs or (), duration_ms=303_100)
+    with MusicBrainzStandIn(bundles) as server:
+        gathered = bench.source(server.hostname).gather(tags)
+    assert [name[7] for name in ids(gathered)] == ["3", "4", "2", "5", "1"]
+
+
+def test_an_unknown_isrc_gives_way_to_artist_and_title(bench: Bench, queen: EvidenceBundle) -> None:
+    tags = TrackTags(isrcs=("GBXXX0000000",), artist="Queen", title="Bohemian Rhapsody")
+    with MusicBrainzStandIn([queen]) as server:
+        gathered = bench.source(server.hostname).gather(tags)
+    assert ids(gathered) == ids(queen)
+    assert [request.path for request in server.requests] == [
+        "/ws/2/isrc/GBXXX0000000",
+        "/ws/2/recording",
+        f"/ws/2/artist/{queen.performer.mb_artist_id}",
+        "/ws/2/release",
+    ]
+
+
+def test_a_search_keeps_several_plausible_recordings(bench: Bench, queen: EvidenceBundle) -> None:
+    length = recording_of(queen).length_ms or 0
+    bundles = [
+        queen,
+        sibling(queen, 1, length_ms=length + 6_000),
+        sibling(queen, 2, length_ms=length + 8_000),
+        sibling(queen, 3, length_ms=None),
+    ]
+    tags = TrackTags(artist="queen", title="Bohemian rhapsody", duration_ms=length)
+    with MusicBrainzStandIn(bundles) as server:
+        gathered = bench.source(server.hostname).gather(tags)
+    assert ids(gathered) == [ids(queen)[0], ids(bundles[1])[0]]
+
+
+def test_at_most_five_recordings_are_kept(bench: Bench, queen: EvidenceBundle) -> None:
+    bundles = [sibling(queen, n) for n in range(9)]
+    with MusicBrainzStandIn(bundles) as server:
+        tags = TrackTags(artist="Queen", title="Bohemian Rhapsody")
+        assert len(bench.source(server.hostname).gather(tags).recording_candidates) == 5
+
+
+def test_covers_and_karaoke_are_kept_out(bench: Bench, golden: dict[str, EvidenceBundle]) -> None:
+    original = golden["after-mongol800"]
+    karaoke = sibling(original, 1, artist=Artist("MONGOL800 Tribute", ArtistId(OTHER)))
+    backing = sibling(original, 2, disambiguation="instrumental")
+    everything = [golden["after-koda"], karaoke, backing, original]
+    with MusicBrainzStandIn(everything) as server:
+        tags = TrackTags(artist="MONGOL800", title="小さな恋のうた")
+        gathered = bench.source(server.hostname).gather(tags)
+    assert ids(gathered) == ids(original)
+    assert gathered.performer.name == "MONGOL800"
+
+
+def test_a_live_recording_is_meant_only_where_the_file_says_so(
+    bench: Bench, queen: EvidenceBundle
+) -> None:
+    live = sibling(queen, 1, disambiguation="live, 1975-12-24: Hammersmith Odeon, London")
+    with MusicBrainzStandIn([queen, live]) as server:
+        source = bench.source(server.hostname)
+        found = {
+            (title, album): ids(source.gather(TrackTags(artist="Queen", title=title, album=album)))
+            for title, album in (
+                ("Bohemian Rhapsody", None),
+                ("Bohemian Rhapsody (live at Hammersmith)", None),
+                ("Bohemian Rhapsody", "Live Killers"),
+            )
+        }
+    studio, stage = ids(queen)[0], ids(live)[0]
+    assert list(found.values()) == [[studio], [stage], [stage, studio]]
+
+
+@pytest.mark.parametrize(
+    ("artist", "title"),
+    [
+        ("Queen", "Bohemian Rhapsody - Remastered 2011"),
+        ("Queen", "Bohemian Rhapsodie"),
+        ("QUEEN feat. Somebody", "bohemian  rhapsody (2011)"),
+        ("The Queen", "Bohemian Rhapsody feat. Nobody"),
+    ],
+)
+def test_spelling_does_not_hide_a_recording(
+    bench: Bench, queen: EvidenceBundle, artist: str, title: str
+) -> None:
+    with MusicBrainzStandIn([queen]) as server:
+        gathered = bench.source(server.hostname).gather(TrackTags(artist=artist, title=title))
+    assert ids(gathered) == ids(queen)
+
+
+def test_lucene_syntax_in_a_tag_is_text(bench: Bench, queen: EvidenceBundle) -> None:
+    odd = '"Heroes" AND (NOT *) [1 TO 2] \\ && || ! AC/DC?'
+    bundle = sibling(queen, 1, title=odd)
+    with MusicBrainzStandIn([bundle]) as server:
+        gathered = bench.source(server.hostname).gather(TrackTags(artist="Queen", title=odd))
+    assert ids(gathered) == ids(bundle)
+    assert r"\"Heroes\" AND \(NOT \*\)" in server.requests[0].query["query"]
+
+
+def test_a_tag_of_any_length_is_searched_for(bench: Bench, queen: EvidenceBundle) -> None:
+    tags = TrackTags(artist="(" * 100_000, title="feat. [" * 50_000)
+    with MusicBrainzStandIn([queen]) as server, pytest.raises(NothingFoundError):
+        bench.source(server.hostname).gather(tags)
+    assert max(map(len, server.targets)) < 8_000
+
+
+def test_nothing_found_says_what_was_looked_for(bench: Bench) -> None:
+    tags = TrackTags(
+        recording_mbid=UNKNOWN,
+        isrcs=("GBXXX0000000",),
+        artist="Queen",
+        title="Innuendo",
+        duration_ms=391_000,
+    )
+    with MusicBrainzStandIn([]) as server, pytest.raises(NothingFoundError) as caught:
+        bench.source(server.hostname).gather(tags)
+    assert str(caught.value) == (
+        f"MusicBrainz ({server.hostname}) knows no recording with the id {UNKNOWN}, nor recording"
+        " with the ISRC GBXXX0000000, nor 'Innuendo' by 'Queen' of about 6:31"
+    )
+
+
+def test_a_recording_on_no_release_is_found_all_the_same(
+    bench: Bench, queen: EvidenceBundle
+) -> None:
+    alone = sibling(queen, 1, rg_candidates=())
+    with MusicBrainzStandIn([alone]) as server:
+        gathered = bench.source(server.hostname).gather(TrackTags(recording_mbid=ids(alone)[0]))
+    assert gathered.recording_candidates[0].groups == ()
+
+
+@pytest.mark.parametrize(
+    "tags",
+    [
+        TrackTags(),
+        TrackTags(title="Bohemian Rhapsody"),
+        TrackTags(artist="Queen", isrcs=("X",), recording_mbid="Y"),
+    ],
+)
+def test_tags_that_say_too_little_are_told_apart(bench: Bench, tags: TrackTags) -> None:
+    with pytest.raises(UnidentifiedError):
+        bench.source("127.0.0.1:1").gather(tags)

@@ -1,0 +1,180 @@
+"""Answers are kept with their age; failures never are."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from chart_binder.domain.evidence import EvidenceBundle
+from chart_binder.domain.track import TrackTags
+from chart_binder.errors import LookupFailedError, NothingFoundError
+from musicbrainz.bench import Bench
+from servers.musicbrainz import BUSY, MusicBrainzStandIn, always
+
+UNKNOWN = "00000000-0000-4000-8000-000000000000"
+
+
+@pytest.fixture
+def tags(queen: EvidenceBundle) -> TrackTags:
+    return TrackTags(recording_mbid=queen.recording_candidates[0].mb_recording_id)
+
+
+def test_a_fresh_answer_is_not_asked_for_again(
+    bench: Bench, queen: EvidenceBundle, tags: TrackTags
+) -> None:
+    with MusicBrainzStandIn([queen]) as server:
+        source = bench.source(server.hostname, cache_ttl_s=100.0)
+        one = source.gather(tags)
+        asked = len(server.requests)
+        bench.now += 60
+        other = source.gather(tags)
+        assert len(server.requests) == asked == 3
+    assert one.recording_candidates == other.recording_candidates
+    assert one.provenance is not None
+    assert other.provenance is not None
+    assert (one.provenance.cache_age_s, other.provenance.cache_age_s) == (0, 60)
+    assert one.provenance.fetched_at_utc == "2027-01-15T08:00:00+00:00"
+    assert other.provenance.fetched_at_utc == one.provenance.fetched_at_utc
+    assert one.provenance.sources_used == ("MB",)
+
+
+def test_an_answer_past_its_time_is_asked_for_again(
+    bench: Bench, queen: EvidenceBundle, tags: TrackTags
+) -> None:
+    with MusicBrainzStandIn([queen]) as server:
+        source = bench.source(server.hostname, cache_ttl_s=100.0)
+        source.gather(tags)
+        bench.now += 100
+        again = source.gather(tags)
+        assert len(server.requests) == 6
+    assert again.provenance is not None
+    assert again.provenance.cache_age_s == 0
+
+
+def test_without_a_time_to_live_every_answer_is_asked_for_again(
+    bench: Bench, queen: EvidenceBundle, tags: TrackTags
+) -> None:
+    with MusicBrainzStandIn([queen]) as server:
+        source = bench.source(server.hostname, cache_ttl_s=0.0)
+        source.gather(tags)
+        source.gather(tags)
+        assert len(server.requests) == 6
+
+
+def test_an_answer_from_the_future_is_asked_for_again(
+    bench: Bench, queen: EvidenceBundle, tags: TrackTags
+) -> None:
+    with MusicBrainzStandIn([queen]) as server:
+        source = bench.source(server.hostname)
+        source.gather(tags)
+        bench.now -= 3_600
+        source.gather(tags)
+        assert len(server.requests) == 6
+
+
+def test_an_old_answer_is_better_than_none_with_its_age_told(
+    bench: Bench, queen: EvidenceBundle, tags: TrackTags, caplog: pytest.LogCaptureFixture
+) -> None:
+    with MusicBrainzStandIn([queen]) as server:
+        source = bench.source(server.hostname, cache_ttl_s=100.0)
+        source.gather(tags)
+        bench.now += 5_000
+        server.behave = always(BUSY)
+        gathered = source.gather(tags)
+    assert gathered.provenance is not None
+    assert gathered.provenance.cache_age_s == 5_000
+    assert {line.message for line in caplog.records if line.levelname == "WARNING"} == {
+        "musicbrainz is asked again",
+        "an old musicbrainz answer is used",
+    }
+
+
+def test_that_a_recording_is_unknown_is_kept_like_any_answer(
+    bench: Bench, queen: EvidenceBundle
+) -> None:
+    tags = TrackTags(recording_mbid=UNKNOWN)
+    with MusicBrainzStandIn([queen]) as server:
+        source = bench.source(server.hostname)
+        for _ in range(2):
+            with pytest.raises(NothingFoundError):
+                source.gather(tags)
+        assert len(server.requests) == 1
+    with pytest.raises(NothingFoundError):
+        bench.source(server.hostname, offline=True).gather(tags)
+
+
+def test_hosts_do_not_share_answers(bench: Bench, queen: EvidenceBundle, tags: TrackTags) -> None:
+    with MusicBrainzStandIn([queen]) as one, MusicBrainzStandIn([queen]) as other:
+        bench.source(one.hostname).gather(tags)
+        bench.source(other.hostname).gather(tags)
+        assert len(other.requests) == 3
+
+
+def test_a_kept_answer_that_cannot_be_read_is_asked_for_again(
+    bench: Bench, queen: EvidenceBundle, tags: TrackTags
+) -> None:
+    with MusicBrainzStandIn([queen]) as server:
+        source = bench.source(server.hostname)
+        source.gather(tags)
+        key = server.hostname + server.targets[0]
+        assert bench.store.answers.get(key) is not None
+        bench.store.answers.put(key, b"<torn", bench.now)
+        assert source.gather(tags).recording_candidates
+        assert len(server.requests) == 4
+
+
+def test_offline_any_age_will_do(bench: Bench, queen: EvidenceBundle, tags: TrackTags) -> None:
+    with MusicBrainzStandIn([queen]) as server:
+        expected = bench.source(server.hostname).gather(tags)
+        asked = len(server.requests)
+        bench.now += 10**9
+        gathered = bench.source(server.hostname, offline=True, cache_ttl_s=1.0).gather(tags)
+        assert len(server.requests) == asked
+    assert gathered.recording_candidates == expected.recording_candidates
+
+
+def test_offline_what_is_not_kept_is_a_failed_lookup(bench: Bench) -> None:
+    with pytest.raises(LookupFailedError, match=r"not in the cache, and canon is offline"):
+        bench.source("musicbrainz.org", offline=True).gather(TrackTags(recording_mbid=UNKNOWN))
+
+
+OFFLINE = """
+import sys
+from chart_binder.config import MusicBrainzConfig
+from chart_binder.domain.track import TrackTags
+from chart_binder.errors import LookupFailedError
+from chart_binder.musicbrainz.source import connect
+from chart_binder.store import open_store
+
+def forbid(event, _):
+    if event.startswith("socket."):
+        raise SystemExit(f"offline, and yet {event}")
+
+sys.addaudithook(forbid)
+_, url, hostname, known, unknown = sys.argv
+with open_store(url) as store:
+    config = MusicBrainzConfig(hostname=hostname, https=True, offline=True)
+    source = connect(config, store.answers, store.slots)
+    print(source.gather(TrackTags(recording_mbid=known)).recording_title)
+    print(source.check())
+    try:
+        source.gather(TrackTags(recording_mbid=unknown, artist="Queen", title="Innuendo"))
+    except LookupFailedError as error:
+        print(error)
+"""
+
+
+def test_offline_never_opens_a_socket(
+    bench: Bench, queen: EvidenceBundle, tags: TrackTags, tmp_path: Path
+) -> None:
+    with MusicBrainzStandIn([queen]) as server:
+        bench.source(server.hostname).gather(tags)
+        url = f"sqlite:///{tmp_path / 'store.db'}"
+        arguments = [url, server.hostname, str(tags.recording_mbid), UNKNOWN]
+        ran = subprocess.run(
+            [sys.executable, "-c", OFFLINE, *arguments], capture_output=True, text=True, check=False
+        )
+    assert (ran.returncode, ran.stderr) == (0, "")
+    assert "Bohemian Rhapsody" in ran.stdout
+    assert "canon is offline" in ran.stdout

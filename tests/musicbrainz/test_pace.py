@@ -1,0 +1,73 @@
+"""Requests keep the pace that is configured, over all threads, without holding one another up."""
+
+import time
+from concurrent.futures import ThreadPoolExecutor
+from itertools import pairwise
+from pathlib import Path
+
+from chart_binder.config import MusicBrainzConfig
+from chart_binder.domain.evidence import EvidenceBundle
+from chart_binder.domain.track import TrackTags
+from chart_binder.errors import NothingFoundError
+from chart_binder.musicbrainz.source import MusicBrainzSource, connect
+from chart_binder.store import open_store
+from chart_binder.store.database import Store
+from musicbrainz.bench import Bench
+from servers.http import Request, Response
+from servers.musicbrainz import MusicBrainzStandIn
+
+
+def ask_for(source: MusicBrainzSource, number: int) -> None:
+    try:
+        source.gather(TrackTags(recording_mbid=f"00000000-0000-4000-8000-{number:012}"))
+    except NothingFoundError:
+        return
+
+
+def paced(store: Store, hostname: str, rate: float) -> MusicBrainzSource:
+    config = MusicBrainzConfig(hostname=hostname, https=False, rate_limit_per_s=rate)
+    return connect(config, store.answers, store.slots)
+
+
+def test_threads_with_stores_of_their_own_keep_one_pace(tmp_path: Path) -> None:
+    url = f"sqlite:///{tmp_path / 'store.db'}"
+    with (
+        MusicBrainzStandIn([]) as server,
+        open_store(url) as one,
+        open_store(url) as other,
+        ThreadPoolExecutor(6) as pool,
+    ):
+        sources = [paced(store, server.hostname, 20) for store in (one, other)]
+        started = time.monotonic()
+        list(pool.map(lambda n: ask_for(sources[n % 2], n), range(12)))
+        took_s = time.monotonic() - started
+    assert len(server.arrivals) == 12
+    assert took_s >= 11 / 20 - 0.01
+    gaps = [later - earlier for earlier, later in pairwise(server.arrivals)]
+    assert min(gaps) > 0.01, "a request may be late, and the next one in time"
+
+
+def test_a_try_again_keeps_the_pace_as_well(bench: Bench, queen: EvidenceBundle) -> None:
+    tags = TrackTags(recording_mbid=queen.recording_candidates[0].mb_recording_id)
+    with MusicBrainzStandIn([queen]) as server:
+        bench.source(server.hostname, rate_limit_per_s=0.5).gather(tags)
+    assert bench.waits == [2.0, 4.0], "by a clock that stands still"
+
+
+def test_a_mirror_is_asked_without_waiting(bench: Bench, queen: EvidenceBundle) -> None:
+    tags = TrackTags(recording_mbid=queen.recording_candidates[0].mb_recording_id)
+    with MusicBrainzStandIn([queen]) as server:
+        bench.source(server.hostname, rate_limit_per_s=0.0).gather(tags)
+        assert bench.store.slots.reserve(f"musicbrainz {server.hostname}", 9, bench.now) == 0
+    assert bench.waits == []
+
+
+def test_a_slow_answer_holds_up_nobody_else(bench: Bench) -> None:
+    def slow(_: int, __: Request, honest: Response) -> Response:
+        return Response(honest.body, honest.status, honest.content_type, delay_s=0.4)
+
+    with MusicBrainzStandIn([], behave=slow) as server, ThreadPoolExecutor(8) as pool:
+        source = bench.source(server.hostname)
+        started = time.monotonic()
+        list(pool.map(lambda n: ask_for(source, n), range(8)))
+        assert time.monotonic() - started < 1.6, "one after the other would take 3.2 s"

@@ -1,0 +1,105 @@
+"""Releases become groups; dates, countries, media and labels are read as MusicBrainz means them."""
+
+import pytest
+
+from chart_binder.domain.evidence import Release
+from chart_binder.domain.ids import ArtistId, ReleaseGroupId, ReleaseId
+from chart_binder.musicbrainz import answers
+from chart_binder.musicbrainz.answers import Area, LabelInfo, Medium, ReleaseEvent
+from chart_binder.musicbrainz.origin import country_of
+from chart_binder.musicbrainz.releases import release_groups
+
+GROUP = answers.ReleaseGroup(ReleaseGroupId("g"), "A Night at the Opera", "Album")
+
+
+def read(home: str | None = None, **fields: object) -> Release:
+    release = answers.Release(ReleaseId("r"), GROUP, **fields)  # type: ignore[arg-type]
+    (group,) = release_groups([release], home)
+    (made,) = group.editions
+    return made
+
+
+def event(date: str | None, country: str | None) -> ReleaseEvent:
+    return ReleaseEvent(date, Area((country,)) if country else None)
+
+
+@pytest.mark.parametrize(
+    ("events", "home", "expected"),
+    [
+        ([event("1975-11-21", "GB")], None, ("1975-11-21", "GB")),
+        ([event("1975-12-02", "US"), event("1975-11-21", "GB")], "US", ("1975-11-21", "GB")),
+        ([event("1975-11-21", "DE"), event("1975-11-21", "GB")], "GB", ("1975-11-21", "GB")),
+        ([event("1975-11-21", "DE"), event("1975-11-21", "GB")], "FR", ("1975-11-21", "DE")),
+        ([event("1975", "US"), event("1975-11-21", "GB")], None, ("1975-11-21", "GB")),
+        ([event("1974", "US"), event("1975-11-21", "GB")], None, ("1974", "US")),
+        ([event("", "US"), event("1975", None)], None, ("1975", None)),
+        ([event(None, "XW")], "GB", ("", "XW")),
+        ([event("1975-13-41", "GB")], None, ("", "GB")),
+        ([event("????-05", "GB")], None, ("", "GB")),
+        ([ReleaseEvent("1975", Area(()))], None, ("1975", None)),
+    ],
+)
+def test_the_earliest_event_counts_and_the_own_country_on_one_day(
+    events: list[ReleaseEvent], home: str | None, expected: tuple[str, str | None]
+) -> None:
+    made = read(home, date="2001", country="JP", release_event_list=tuple(events))
+    assert (made.when.text, made.country) == expected
+
+
+def test_without_events_a_release_has_a_date_and_a_country_of_its_own() -> None:
+    made = read(date="1975-11", country="GB")
+    assert (made.when.text, made.country) == ("1975-11", "GB")
+
+
+@pytest.mark.parametrize(
+    ("formats", "expected"),
+    [
+        ([], None),
+        ([None], None),
+        (["CD"], "CD"),
+        (["CD", "CD", "DVD"], "2×CD + DVD"),
+        (['12" Vinyl', '12" Vinyl', "CD", "Enhanced CD"], '2×12" Vinyl + CD + Enhanced CD'),
+        (["CD", None, "CD"], "2×CD"),
+        (["CD", "DVD", "CD"], "CD + DVD + CD"),
+    ],
+)
+def test_media_are_counted(formats: list[str | None], expected: str | None) -> None:
+    assert read(medium_list=tuple(map(Medium, formats))).format == expected
+
+
+def test_a_group_has_the_labels_and_countries_of_all_its_releases() -> None:
+    one = answers.Release(
+        ReleaseId("one"),
+        GROUP,
+        label_info_list=(
+            LabelInfo("EMTC 103"),
+            LabelInfo(None, answers.Label("EMI")),
+            LabelInfo("X 1", answers.Label("Parlophone")),
+        ),
+        release_event_list=(event("1975", "GB"), event("1975", "IE")),
+    )
+    other = answers.Release(ReleaseId("other"), GROUP, country="US")
+    (group,) = release_groups([one, other], None)
+    assert group.labels == ("EMI", "Parlophone")
+    assert group.countries == ("GB", "IE", "US")
+    assert [(r.label, r.catno) for r in group.editions] == [("EMI", "EMTC 103"), (None, None)]
+
+
+@pytest.mark.parametrize(
+    ("begin", "area", "country", "expected"),
+    [
+        (Area((), ("GB-LND",)), Area(("US",)), "US", "GB"),
+        (Area(("JP",)), None, None, "JP"),
+        (Area(("SU",)), Area(("EE",)), "EE", "SU"),
+        (Area((), ()), Area(("FR",)), None, "FR"),
+        (Area((), (None,)), Area((None,), ("CA-QC",)), "US", "CA"),
+        (None, None, "DE", "DE"),
+        (None, None, "", None),
+        (None, None, None, None),
+    ],
+)
+def test_an_artist_is_from_where_they_began(
+    begin: Area | None, area: Area | None, country: str | None, expected: str | None
+) -> None:
+    artist = answers.Artist(ArtistId("a"), country=country, area=area, begin_area=begin)
+    assert country_of(artist) == expected
