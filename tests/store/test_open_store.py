@@ -5,13 +5,17 @@ import resource
 import sqlite3
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pytest
 
 from chart_binder.errors import StoreError
 from chart_binder.store import open_store
+
+NOBODY = 65_534
 
 
 def url_of(path: Path, query: str = "") -> str:
@@ -129,10 +133,37 @@ def test_what_is_no_store_of_ours_is_named(
     assert str(path) in message
 
 
-@pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")
-def test_a_read_only_folder_is_named(tmp_path: Path) -> None:
-    tmp_path.chmod(0o500)
-    assert "must be readable, writable" in refusal(url_of(tmp_path / "store.db"))
+@contextmanager
+def forbidden() -> Iterator[Path]:
+    """A folder that may be read, by somebody who may do nothing else: root would not mind."""
+    with TemporaryDirectory() as name:
+        folder = Path(name)
+        open_store(url_of(folder / "made.db")).close()
+        folder.chmod(0o555)
+        was_root = os.geteuid() == 0
+        if was_root:
+            os.seteuid(NOBODY)
+        try:
+            yield folder
+        finally:
+            if was_root:
+                os.seteuid(0)
+            folder.chmod(0o755)
+
+
+def test_a_folder_that_may_not_be_written_is_named() -> None:
+    with forbidden() as folder:
+        path = folder / "new.db"
+        message = refusal(url_of(path))
+    assert f"{str(path)!r} cannot be opened" in message
+
+
+def test_a_store_that_may_not_be_written_is_named() -> None:
+    with forbidden() as folder:
+        path = folder / "made.db"
+        message = refusal(url_of(path))
+    assert str(path) in message
+    assert "writable" in message
 
 
 def test_a_place_where_nobody_may_write_is_named() -> None:
