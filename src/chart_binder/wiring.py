@@ -28,8 +28,11 @@ def transcripts_folder() -> Path:
     return data_folder() / "transcripts"
 
 
-def decider(config: Config, *, watch: Watch | None = None, record: Path | None = None) -> Decider:
-    """Return the pipeline from evidence to decision; nothing is opened yet."""
+def decider(config: Config, *, record: Path | None, watch: Watch | None = None) -> Decider:
+    """Return the pipeline from evidence to decision, its runs recorded in the folder `record`.
+
+    Nothing is opened yet. Raises `PluginError` and `ConfigError`.
+    """
     llm = config.llm
     if not llm.enabled:
         return Decider(config.rules, why_not=HOW_TO_ENABLE)
@@ -43,7 +46,7 @@ def _adjudicator(config: Config, watch: Watch | None, record: Path | None) -> Ad
     adjudicator: Adjudicator = build(
         config.llm,
         watch=watch,
-        record=record or transcripts_folder(),
+        record=record,
         knobs=config.rules,
     )
     return adjudicator

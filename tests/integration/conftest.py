@@ -58,7 +58,7 @@ def canon(home: Path, environment: dict[str, str]) -> Canon:
 
     def run(*arguments: object, stdin: bytes = b"", **variables: str) -> Ran:
         done = subprocess.run(
-            [sys.executable, "-m", "chart_binder", *map(os.fspath, map(_argument, arguments))],
+            [sys.executable, "-m", "chart_binder", *map(_argument, arguments)],
             input=stdin,
             capture_output=True,
             cwd=home / "work",
@@ -72,5 +72,5 @@ def canon(home: Path, environment: dict[str, str]) -> Canon:
     return run
 
 
-def _argument(value: object) -> str | os.PathLike[str]:
-    return value if isinstance(value, os.PathLike) else str(value)
+def _argument(value: object) -> str:
+    return os.fspath(value) if isinstance(value, Path) else str(value)

@@ -48,7 +48,7 @@ def test_help_names_every_command(canon: Canon) -> None:
         (["decide", "--output", "xml", "a.mp3"], "xml"),
         (["--config", "absent.toml", "config", "show"], "absent.toml"),
         (["tools", "run", "telepathy", "{}"], "telepathy"),
-        (["tools", "run", "web_fetch", '{"uri": "x"}'], "uri"),
+        (["tools", "run", "web_fetch", '{"url": {"a": 1}}'], "wrong arguments"),
     ],
 )
 def test_misuse_is_one_clear_line_and_status_2(

@@ -19,6 +19,7 @@ from integration.services import (
     flac,
     open_rhapsody,
 )
+from servers.http import Response
 from servers.musicbrainz import BUSY, GARBAGE, HANG_UP, MusicBrainzStandIn, always
 from servers.ollama import OllamaStandIn
 from servers.pages import Pages
@@ -245,10 +246,10 @@ def test_a_model_that_is_not_there_is_an_error_with_the_rules_question_kept(
 
 @pytest.mark.parametrize(
     ("answer", "word"),
-    [(BUSY, "503"), (GARBAGE, "cannot be read"), (HANG_UP, "failed")],
+    [(BUSY, "503"), (GARBAGE, "no XML"), (HANG_UP, "failed")],
 )
 def test_a_failed_look_up_is_an_error_never_nothing_found(
-    canon: Canon, home: Path, answer: object, word: str
+    canon: Canon, home: Path, answer: Response, word: str
 ) -> None:
     file = flac(home, recording=RHAPSODY["bundle"]["recording_candidates"][0]["mb_recording_id"])
     with MusicBrainzStandIn([], behave=always(answer)) as mb:

@@ -18,7 +18,7 @@ from chart_binder.domain.evidence_json import read_bundle
 from chart_binder.errors import CanonError, UsageError
 from chart_binder.jobs.decide import Case, Decider
 from chart_binder.jobs.decision import Decision, State
-from chart_binder.wiring import decider, evidence_for_files
+from chart_binder.wiring import decider, evidence_for_files, transcripts_folder
 
 
 @click.command("decide")
@@ -45,7 +45,8 @@ def decide_all(
         raise UsageError("name files or folders, or one bundle with --evidence FILE.json")
     if offline:
         session.flags["musicbrainz.offline"] = True
-    pipeline = decider(session.config, watch=show_event if session.shows_run else None)
+    watch = show_event if session.shows_run else None
+    pipeline = decider(session.config, record=transcripts_folder(), watch=watch)
     results = Results(session.as_json, form)
     if evidence:
         about_file(readable(evidence))

@@ -9,8 +9,9 @@ import click
 from chart_binder.cli.logs import about_file
 from chart_binder.cli.options import Session, common_options, pass_session
 from chart_binder.cli.results import Form, Results
-from chart_binder.cli.text import explanation_lines
+from chart_binder.cli.text import decision_lines, explanation_lines
 from chart_binder.cli.watching import event_lines
+from chart_binder.domain.verdict import Decided
 from chart_binder.jobs.decide import Case
 from chart_binder.jobs.demo import Demo, laid_out
 from chart_binder.react.transcript import AnyEvent, Said
@@ -52,7 +53,7 @@ def _play(session: Session, demo: Demo) -> int:
     talks = not session.as_json
     if talks:
         click.echo(_OPENING)
-    pipeline = decider(demo.config, watch=_show_event if talks else None, record=demo.transcripts)
+    pipeline = decider(demo.config, record=None, watch=_show_event if talks else None)
     results = Results(session.as_json, Form(_explained, lambda _: {}))
     with evidence_for_files(demo.config) as gather:
         for file in demo.audio:
@@ -66,7 +67,10 @@ def _play(session: Session, demo: Demo) -> int:
 
 
 def _explained(path: str, case: Case) -> Iterator[str]:
-    return explanation_lines(path, case)
+    """Show the rule path of what the rules decided; the other's run was shown as it happened."""
+    if isinstance(case.verdict, Decided):
+        return explanation_lines(path, case)
+    return decision_lines(path, case)
 
 
 def _show_event(event: AnyEvent) -> None:

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property, wraps
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
@@ -13,7 +13,6 @@ if TYPE_CHECKING:
     from chart_binder.config import Config
     from chart_binder.settings import Settings
 
-P = ParamSpec("P")
 R = TypeVar("R")
 
 
@@ -55,7 +54,7 @@ class Session:
 pass_session = click.make_pass_decorator(Session, ensure=True)
 
 
-def common_options(command: Callable[P, R]) -> Callable[P, R]:
+def common_options(command: Callable[..., R]) -> Callable[..., R]:
     """Give a command the common options; the last one given counts, `-v` adds up."""
 
     @click.option(

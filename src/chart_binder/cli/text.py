@@ -7,7 +7,7 @@ from chart_binder.domain.evidence import EvidenceBundle, Release, ReleaseGroup
 from chart_binder.domain.verdict import Decided
 from chart_binder.jobs.decide import Case
 from chart_binder.jobs.decision import Decision, State
-from chart_binder.llm.result import AdjudicationResult
+from chart_binder.llm.result import AdjudicationResult, counted
 
 _SITE = "https://musicbrainz.org"
 _HEADLINES = {
@@ -53,7 +53,7 @@ def explanation_lines(path: str, case: Case) -> Iterator[str]:
         yield f"{'':{_INDENT + 2}}{considered.rule}: {considered.said}"
     if verdict.rivals:
         yield ""
-        others = "The other candidates:" if isinstance(verdict, Decided) else "The candidates:"
+        others = "Why not another:" if isinstance(verdict, Decided) else "The candidates:"
         yield f"{'':{_INDENT}}{others}"
     for rival in verdict.rivals:
         yield f"{'':{_INDENT + 2}}{rival.title}: {rival.why_not}"
@@ -103,7 +103,7 @@ def _release(release: Release) -> str:
 
 
 def _adjudication(result: AdjudicationResult, state: State) -> Iterator[str]:
-    turns = f"{result.iterations} turns" if result.iterations != 1 else "1 turn"
+    turns = counted(result.iterations, "turn")
     yield from _row("model", f"{result.model_id}, {turns}, confidence {result.confidence:.2f}")
     if result.problem and state is not State.ERROR:
         yield from _row("", result.problem)

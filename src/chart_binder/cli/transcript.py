@@ -1,6 +1,7 @@
 """`canon transcript`: recorded runs, read and run again."""
 
 from pathlib import Path
+from typing import Any
 
 import click
 import msgspec
@@ -41,27 +42,30 @@ def replay(session: Session, file: Path) -> int:
     """Play a recorded run again, without network or model, and compare the result."""
     result = run_again(file, show_event if session.shows_run else None)
     before = recorded_result(read_recorded(file))
-    now = {key: value for key, value in result.to_dict().items() if key not in _NOT_COMPARED}
-    same = before is None or now == {key: before.get(key) for key in now}
+    differs = _differences(before, result.to_dict())
     if session.as_json:
-        click.echo(
-            msgspec.json.encode(
-                {"same": same, "result": result.to_dict() | {"transcript": str(file)}}
-            )
-        )
+        now = result.to_dict() | {"transcript": str(file)}
+        click.echo(msgspec.json.encode({"same": not differs, "differs": differs, "result": now}))
     else:
         click.echo(f"{result.outcome}: {result.rationale or result.problem}")
         click.echo(f"release group  {result.crg_mbid or 'none'}")
         click.echo(f"release        {result.rr_mbid or 'none'}")
         click.echo(f"confidence     {result.confidence:.2f}")
-        click.echo(f"as recorded    {_compared(before is not None, same)}")
-    return 0 if same else 1
+        click.echo(f"as recorded    {_compared(before is not None, differs)}")
+    return 1 if differs else 0
 
 
-def _compared(was_recorded: bool, same: bool) -> str:
+def _differences(before: dict[str, Any] | None, now: dict[str, Any]) -> list[str]:
+    """Return the keys of a result that came out otherwise than they were recorded."""
+    if before is None:
+        return []
+    return [key for key in now if key not in _NOT_COMPARED and now[key] != before.get(key)]
+
+
+def _compared(was_recorded: bool, differs: list[str]) -> str:
     if not was_recorded:
         return "no result was recorded"
-    return "the same" if same else "NOT the same"
+    return f"NOT the same: {', '.join(differs)}" if differs else "the same"
 
 
 _NOT_COMPARED = frozenset({"usage", "transcript"})

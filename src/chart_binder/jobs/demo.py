@@ -19,12 +19,11 @@ class Demo:
 
     audio: tuple[Path, ...]
     config: Config
-    transcripts: Path
 
 
 @contextmanager
 def laid_out() -> Iterator[Demo]:
-    """Yield the demo, its store and its transcripts in a folder that goes away afterwards."""
+    """Yield the demo, its store in a folder that goes away afterwards."""
     shipped = files("chart_binder.demo")
     with ExitStack() as stack:
         folder = Path(stack.enter_context(TemporaryDirectory(prefix="canon-demo-")))
@@ -37,7 +36,7 @@ def laid_out() -> Iterator[Demo]:
             musicbrainz=MusicBrainzConfig(offline=True),
             store=StoreConfig(url=url),
         )
-        yield Demo(tuple(sorted(audio.glob("*.*"))), config, folder / "transcripts")
+        yield Demo(tuple(sorted(audio.glob("*.*"))), config)
 
 
 def _keep_answers(url: str, lines: str) -> None:

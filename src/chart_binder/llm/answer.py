@@ -78,7 +78,7 @@ def read_id(value: object, field: str) -> str | None:
         return None
     if _LABEL.fullmatch(bare):
         return bare.upper()
-    ids = {found.casefold() for found in MBID.findall(bare)}
+    ids: set[str] = {found.casefold() for found in MBID.findall(bare)}
     if len(ids) != 1:
         raise RefusedError(
             f'"{field}" is {value[:80]!r}; write a label such as "C1", an id, or null'

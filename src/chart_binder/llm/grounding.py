@@ -19,9 +19,7 @@ def verify(
     """Return the facts with what the observations of this run say of each."""
     return tuple(
         Fact(
-            about=labels.id_of(fact.about.upper())
-            if fact.about.upper() in labels.ids
-            else fact.about,
+            about=labels.ids.get(fact.about.upper(), fact.about),
             field=fact.field,
             value=fact.value,
             source=fact.source,

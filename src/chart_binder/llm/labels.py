@@ -12,29 +12,34 @@ class Labels:
     """The ids behind `C1` (a release group) and `C1.R2` (a release in it)."""
 
     ids: Mapping[str, str]
-    groups: frozenset[str]
     home: Mapping[str, str]
     """The release group of each release, by id."""
+    titles: Mapping[str, str]
+    """The title of each release group, by id."""
 
     @classmethod
     def of(cls, bundle: EvidenceBundle) -> "Labels":
         """Label the candidates of a bundle: the same labels whatever order they came in."""
         ids: dict[str, str] = {}
         home: dict[str, str] = {}
+        titles: dict[str, str] = {}
         for label, candidate in labelled(bundle):
             ids[label] = candidate.group.mb_rg_id
+            titles[candidate.group.mb_rg_id] = candidate.title
             for release_label, release in labelled_releases(label, candidate):
                 ids[release_label] = release.mb_release_id
                 home.setdefault(release.mb_release_id, candidate.group.mb_rg_id)
-        return cls(ids, frozenset(ids[label] for label in ids if "." not in label), home)
+        return cls(ids, home, titles)
 
     def id_of(self, written: str | None) -> str | None:
         """Return the id that a label stands for, or what was written when it is none."""
         return self.ids.get(written, written) if written else None
 
-    def label_of(self, identifier: str) -> str | None:
-        """Return the label of an id."""
-        return next((label for label, known in self.ids.items() if known == identifier), None)
+    def name_of(self, identifier: str) -> str:
+        """Return what to call the thing with an id: its label, its title, else the id itself."""
+        label = next((label for label, known in self.ids.items() if known == identifier), None)
+        title = self.titles.get(identifier)
+        return f"{label} '{title}'" if title else label or identifier
 
 
 def labelled(bundle: EvidenceBundle) -> Iterator[tuple[str, Candidate]]:

@@ -14,7 +14,7 @@ from chart_binder.domain.evidence import EvidenceBundle
 from chart_binder.domain.evidence_json import evidence_hash, read_bundle, write_bundle
 from chart_binder.domain.verdict import Verdict
 from chart_binder.llm.answer import FinalAnswer
-from chart_binder.llm.checks import Examination
+from chart_binder.llm.examination import Examination
 from chart_binder.llm.labels import Labels
 from chart_binder.llm.markdown import evidence_markdown
 from chart_binder.llm.prompt import PROMPT_VERSION, load_prompt
@@ -28,7 +28,7 @@ from chart_binder.react.tools import Tool, Toolbox
 from chart_binder.react.transcript import Result, Run, Said, Watch
 
 DISABLED = "LLM adjudication is disabled"
-_NOT_RECORDED = {"base_url": True, "api_key_env": True, "searxng": {"url"}}
+_NOT_RECORDED: dict[str, Any] = {"base_url": True, "api_key_env": True, "searxng": {"url"}}
 """Addresses may hold passwords, and a replay needs none."""
 
 

@@ -17,6 +17,11 @@ class Outcome(StrEnum):
     ERROR = "error"
 
 
+def counted(count: int, thing: str) -> str:
+    """Return a count with its noun: `1 host`, `2 hosts`."""
+    return f"{count} {thing}" if count == 1 else f"{count} {thing}s"
+
+
 class Value(msgspec.Struct, frozen=True):
     """An immutable value with a JSON form."""
 
@@ -82,5 +87,5 @@ class AdjudicationResult(Value, frozen=True):
 
     def to_dict(self) -> dict[str, Any]:
         """Return the result as plain values, as they stand in JSON."""
-        plain: dict[str, Any] = msgspec.to_builtins(self)
+        plain: dict[str, Any] = msgspec.json.decode(self.to_json())
         return plain

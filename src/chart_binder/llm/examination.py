@@ -1,0 +1,107 @@
+"""Code has the last word: what it can refute never leaves as accepted."""
+
+from collections.abc import Callable, Container, Sequence
+from dataclasses import dataclass, replace
+
+from chart_binder.config import LLMConfig, RulesConfig
+from chart_binder.domain.evidence import EvidenceBundle
+from chart_binder.llm.answer import FinalAnswer, read_answer
+from chart_binder.llm.checks import CHECKS, Claim
+from chart_binder.llm.grounding import verify
+from chart_binder.llm.labels import Labels
+from chart_binder.llm.result import Check, Fact, Outcome
+from chart_binder.react.loop import RefusedError
+from chart_binder.react.transcript import Observed
+from chart_binder.rules.representative import representative
+
+
+@dataclass(frozen=True, slots=True)
+class Judgement:
+    """What an answer is worth after the checks; `problem` is why it is not accepted."""
+
+    outcome: Outcome
+    crg: str | None = None
+    rr: str | None = None
+    facts: tuple[Fact, ...] = ()
+    checks: tuple[Check, ...] = ()
+    problem: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Examination:
+    """Holds answers against the evidence and against what was observed in this run."""
+
+    bundle: EvidenceBundle
+    labels: Labels
+    knobs: RulesConfig
+    config: LLMConfig
+    observed: Callable[[], Sequence[Observed]]
+    found: Callable[[], Container[str]]
+    """The MusicBrainz ids that observations of this run brought in."""
+
+    def read(self, text: str, is_last: bool) -> FinalAnswer:  # noqa: FBT001 (the loop's word)
+        """Read an answer with its labels resolved; an id from nowhere is refused.
+
+        In the last turn, when nothing can be asked again, such an id is left in, and `judge` drops
+        it. Raises `RefusedError`.
+        """
+        answer = read_answer(text)
+        answer = replace(answer, crg=self.labels.id_of(answer.crg), rr=self.labels.id_of(answer.rr))
+        unknown = self._from_nowhere(answer)
+        if unknown and not is_last:
+            raise RefusedError(
+                f"{unknown} is neither among the candidates nor in an observation. Use a label of"
+                " the evidence, such as C1 and C1.R1, or null if you cannot tell."
+            )
+        return answer
+
+    def judge(self, answer: FinalAnswer) -> Judgement:
+        """Return the outcome by confidence, lowered by what the checks refute."""
+        if answer.crg is None:
+            return Judgement(Outcome.REJECTED, problem="the model cannot tell")
+        facts = verify(answer.facts, self.observed(), self.labels)
+        crg = answer.crg if self._is_known(answer.crg, self.labels.titles) else None
+        rr, misplaced = self._release(crg, answer.rr)
+        claim = Claim(
+            answer.crg, crg, misplaced, facts, self.bundle, self.labels, self.knobs,
+            self.config.acceptance.min_sources,
+        )  # fmt: skip
+        checks = tuple(check for look in CHECKS for check in look(claim))
+        outcome, problem = self._by_confidence(answer.confidence)
+        refuted = next((check.detail for check in checks if not check.passed), None)
+        if refuted and outcome is not Outcome.REJECTED:
+            outcome, problem = Outcome.REVIEW, refuted
+        return Judgement(outcome, crg, rr, facts, checks, problem)
+
+    def _by_confidence(self, confidence: float) -> tuple[Outcome, str | None]:
+        least = (
+            (Outcome.ACCEPTED, self.config.auto_accept_threshold),
+            (Outcome.REVIEW, self.config.review_threshold),
+        )
+        problem = None
+        for outcome, threshold in least:
+            if confidence >= threshold:
+                return outcome, problem
+            problem = f"confidence {confidence:.2f} is below {threshold:.2f}"
+        return Outcome.REJECTED, problem
+
+    def _release(self, crg: str | None, named: str | None) -> tuple[str | None, str | None]:
+        """Return the release that stands for the group, and one that was named but is not in it.
+
+        The rules choose where the model named none, or one of another group.
+        """
+        if crg is None:
+            return None, None
+        home = self.labels.home.get(named) if named else None
+        is_from_observation = home is None and crg not in self.labels.titles
+        if named and (home == crg or (is_from_observation and self._is_known(named, ()))):
+            return named, None
+        return representative(self.bundle, crg, self.knobs), named
+
+    def _from_nowhere(self, answer: FinalAnswer) -> str | None:
+        if not self._is_known(answer.crg, self.labels.titles):
+            return answer.crg
+        return None if self._is_known(answer.rr, self.labels.home) else answer.rr
+
+    def _is_known(self, identifier: str | None, candidates: Container[str]) -> bool:
+        return identifier is None or identifier in candidates or identifier in self.found()
