@@ -1,7 +1,6 @@
 """One GET over HTTP, within one deadline."""
 
 import ssl
-import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from ipaddress import ip_address
@@ -10,7 +9,7 @@ from urllib.request import getproxies, proxy_bypass
 
 import httpcore
 
-from chart_binder.musicbrainz.deadline import DeadlineBackend
+from chart_binder.net.deadline import Deadline, TimedBackend
 
 MOST_BYTES = 16_000_000
 """A hundred releases with all that is asked of them take less than one million."""
@@ -55,25 +54,17 @@ class Transport:
             "Accept-Encoding": "identity",
         }
         self._timeout_s = timeout_s
-        self._pool = httpcore.ConnectionPool(
-            ssl_context=httpcore.default_ssl_context() if scheme == "https" else None,
-            proxy=_proxy(proxy) if proxy else None,
-            max_connections=None,
-            max_keepalive_connections=0,
-            network_backend=DeadlineBackend(),
-        )
+        self._trust = httpcore.default_ssl_context() if scheme == "https" else None
+        self._proxy = _proxy(proxy) if proxy else None
 
     def get(self, target: str) -> Reply:
         """Return what is at a path with query, a redirect as it is, or raise `FailureError`."""
-        moment = time.monotonic() + self._timeout_s
-        timeout = dict.fromkeys(("connect", "read", "write"), moment) | {"pool": self._timeout_s}
         try:
-            with self._pool.stream(
-                "GET",
-                f"{self._scheme}://{_ascii(self._host)}{target}",
-                headers=self._headers,
-                extensions={"timeout": timeout},
-            ) as response:
+            url = f"{self._scheme}://{_ascii(self._host)}{target}"
+            with (
+                self._connections() as connections,
+                connections.stream("GET", url, headers=self._headers) as response,
+            ):
                 body = _bounded(response)
         except tuple(_MEANING) as error:
             raise self._meaning(error) from error
@@ -82,6 +73,15 @@ class Transport:
             for name, value in response.headers
         }
         return Reply(response.status, headers, body)
+
+    def _connections(self) -> httpcore.ConnectionPool:
+        """Return what makes the connection of one request, which ends with its deadline."""
+        return httpcore.ConnectionPool(
+            ssl_context=self._trust,
+            proxy=self._proxy,
+            max_keepalive_connections=0,
+            network_backend=TimedBackend(Deadline.after(self._timeout_s)),
+        )
 
     def _meaning(self, error: Exception) -> FailureError:
         kind = next(kind for kind in _MEANING if isinstance(error, kind))

@@ -8,9 +8,9 @@ from importlib.metadata import version
 import httpx
 
 from chart_binder.config import FetchConfig
+from chart_binder.net.deadline import Deadline
 from chart_binder.web.body import ACCEPTED_ENCODINGS, Body, read_body
 from chart_binder.web.charset import decoded
-from chart_binder.web.deadline import Deadline
 from chart_binder.web.errors import FetchError, UnknownHostError
 from chart_binder.web.extract import Extract, from_html, from_json, from_text
 from chart_binder.web.guard import Guard

@@ -7,10 +7,10 @@ import httpx
 import msgspec
 
 from chart_binder.config import SearxngConfig
+from chart_binder.net.deadline import Deadline
 from chart_binder.react.inert import one_line
 from chart_binder.web.addresses import Address
 from chart_binder.web.body import ACCEPTED_ENCODINGS, Body, read_body
-from chart_binder.web.deadline import Deadline
 from chart_binder.web.errors import SearchError, UnknownHostError
 from chart_binder.web.outcomes import SearchOutcome
 from chart_binder.web.query import plain_query

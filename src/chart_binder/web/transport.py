@@ -12,8 +12,8 @@ from typing import Any, TypeAlias
 import httpcore
 import httpx
 
+from chart_binder.net.deadline import Deadline, TimedStream
 from chart_binder.web.addresses import Address, parsed
-from chart_binder.web.deadline import Deadline
 from chart_binder.web.errors import RefusedError, UnknownHostError
 
 Resolve: TypeAlias = Callable[[str, int], Sequence[Address]]
@@ -90,7 +90,7 @@ class _PinnedBackend(httpcore.NetworkBackend):
         if peer not in addresses:
             stream.close()
             raise RefusedError(f"{host} cannot be fetched: another machine answered for it")
-        return _TimedStream(stream, self._deadline)
+        return TimedStream(stream, self._deadline)
 
     def _addresses(self, host: str, port: int) -> Sequence[Address]:
         """Resolve in a thread of its own: the system's resolver knows no deadline."""
@@ -123,42 +123,6 @@ class _PinnedBackend(httpcore.NetworkBackend):
             except (httpcore.ConnectError, httpcore.ConnectTimeout) as error:
                 failure = error
         raise failure
-
-
-class _TimedStream(httpcore.NetworkStream):
-    """A connection whose every wait is what the deadline leaves, whatever timeout is asked for."""
-
-    def __init__(self, stream: httpcore.NetworkStream, deadline: Deadline) -> None:
-        self._stream = stream
-        self._deadline = deadline
-
-    def read(self, max_bytes: int, timeout: float | None = None) -> bytes:  # noqa: ARG002
-        return self._stream.read(max_bytes, self._left(httpcore.ReadTimeout))
-
-    def write(self, buffer: bytes, timeout: float | None = None) -> None:  # noqa: ARG002
-        self._stream.write(buffer, self._left(httpcore.WriteTimeout))
-
-    def start_tls(
-        self,
-        ssl_context: ssl.SSLContext,
-        server_hostname: str | None = None,
-        timeout: float | None = None,  # noqa: ARG002
-    ) -> httpcore.NetworkStream:
-        left_s = self._left(httpcore.ConnectTimeout)
-        stream = self._stream.start_tls(ssl_context, server_hostname, left_s)
-        return _TimedStream(stream, self._deadline)
-
-    def close(self) -> None:
-        self._stream.close()
-
-    def get_extra_info(self, info: str) -> Any:
-        return self._stream.get_extra_info(info)
-
-    def _left(self, failure: type[httpcore.TimeoutException]) -> float:
-        left_s = self._deadline.left()
-        if not left_s:
-            raise failure(f"not over within {self._deadline.seconds:g} s")
-        return left_s
 
 
 def _some(seconds: float) -> float:

@@ -1,0 +1,1 @@
+"""What every way into the network needs."""
