@@ -1,7 +1,7 @@
 """An action: the tool it names, with what it is given."""
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from chart_binder.react import advice
 from chart_binder.react.answers import bare_answer
@@ -53,7 +53,7 @@ def read_action(text: str, own: Span, given: Span | None) -> Taken | None:
         at = json_word.end()
     at = min(at, own.end)
     if opens_turn(text, at, own.end):
-        return read_object(text, at, own.end)
+        return _with_input(text, read_object(text, at, own.end), given)
     line_end = _line_end(text, at, own.end)
     inline = _INLINE_INPUT.search(text, at, min(line_end, at + _NAME_AT_MOST))
     if inline:
@@ -90,6 +90,18 @@ def read_object(text: str, at: int, end: int) -> Taken:
     if step is None:
         return Taken(Malformed(advice.about("no tool in object")), found.end)
     return Taken(noted(step, *found.notes), found.end)
+
+
+def _with_input(text: str, taken: Taken, given: Span | None) -> Taken:
+    """Add what stands after a label of its own to an object that holds just the name."""
+    step = taken.step
+    if given is None or not isinstance(step, Act) or step.arguments:
+        return taken
+    try:
+        found = read_given(text, given.start, given.end)
+    except LenientJSONError as error:
+        return Taken(Malformed(advice.about_input(step.tool, str(error))), given.end)
+    return Taken(replace(step, arguments=found.arguments), found.end)
 
 
 def noted(step: Step, *notes: str) -> Step:

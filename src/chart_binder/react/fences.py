@@ -2,8 +2,12 @@
 
 import re
 from dataclasses import dataclass
+from itertools import islice
+from typing import Final
 
 from chart_binder.react.labels import is_label
+
+MAX_FENCES: Final = 1024
 
 _RUN = re.compile(r"(?P<run>`{3,}+|~{3,}+)(?P<info>[^`\n]*+)$", re.MULTILINE)
 _OPENER = re.compile(r"\s*+(?:`{3,}+|~{3,}+)(?:[ \t]*+\w{0,12}+(?=[ \t]*+[\n{\[]))?+\s*+")
@@ -18,12 +22,16 @@ class Fence:
 
 
 def fences(text: str) -> list[Fence]:
-    """Return the fences of a text, in order; a fence may open after a label on the same line."""
+    """Return the fences of a text, in order; a fence may open after a label on the same line.
+
+    After more than `MAX_FENCES` of their lines the rest of the text counts as fenced.
+    """
     if "```" not in text and "~~~" not in text:
         return []
     found: list[Fence] = []
     opened: re.Match[str] | None = None
-    for run in _RUN.finditer(text):
+    runs = list(islice(_RUN.finditer(text), MAX_FENCES + 1))
+    for run in runs[:MAX_FENCES]:
         if opened is None:
             opened = run if _may_open(run, text) else None
         elif _closes(run, opened):
@@ -31,6 +39,8 @@ def fences(text: str) -> list[Fence]:
             opened = None
     if opened is not None:
         found.append(Fence(opened.end(), None))
+    elif len(runs) > MAX_FENCES:
+        found.append(Fence(runs[-1].end(), None))
     return found
 
 

@@ -94,6 +94,9 @@ def _as_mapping(value: object) -> Mapping[str, object]:
 
 
 def _list_of_one(text: str, at: int, limit: int) -> Given | None:
+    inside = skip_space(text, at + 1)
+    if inside >= limit or not (text[inside] in "{]" or opens_string(text[inside])):
+        return None
     try:
         found = scan(text, at, limit)
     except LenientJSONError:

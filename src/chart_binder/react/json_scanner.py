@@ -46,7 +46,7 @@ def scan_call(text: str, start: int, limit: int) -> Scanned:
 
 def scan_string(text: str, start: int, limit: int) -> Scanned:
     """Read the quoted string that begins at `start`, as the argument of a call."""
-    strict = read_strictly(text, start)
+    strict = None if text.startswith('"""', start) else read_strictly(text, start)
     if strict is not None and strict.end <= limit:
         return strict
     cursor = Cursor(text, start, limit)

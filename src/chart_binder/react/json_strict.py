@@ -2,6 +2,7 @@
 
 import json
 import math
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final, NoReturn
@@ -104,13 +105,17 @@ def encodable(value: object) -> object:
 
 def encodable_text(text: str) -> str:
     """Return a text that can be encoded: half a surrogate pair becomes U+FFFD."""
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
-    return text
+    if not _HALF.search(text):
+        return text
+    return _HALF.sub("\ufffd", _PAIR.sub(_joined, text))
 
 
+def _joined(pair: re.Match[str]) -> str:
+    return pair.group().encode("utf-16", "surrogatepass").decode("utf-16")
+
+
+_HALF = re.compile("[\ud800-\udfff]")
+_PAIR = re.compile("[\ud800-\udbff][\udc00-\udfff]")
 _DECODER = json.JSONDecoder(
     strict=False, object_pairs_hook=members_of, parse_float=finite, parse_constant=refuse
 )

@@ -5,7 +5,7 @@ from typing import Final, Literal, TypeAlias
 
 from chart_binder.react.json_strict import LenientJSONError, encodable_text, finite, refuse
 
-MAX_PIECES: Final = 4096
+MAX_PIECES: Final = 1024
 """How many pieces a value that needs repairs may have; one that needs none may have any number."""
 
 Context: TypeAlias = Literal["key", "member", "item", "argument"]
@@ -187,7 +187,7 @@ def _closes(cursor: Cursor, context: Context) -> bool:
         return (
             context == "item"
             or following == limit
-            or text[following] in "}/#"
+            or text[following] in "}/#."
             or (context == "argument" and text[following] == ")")
             or begins_member(text, following)
         )

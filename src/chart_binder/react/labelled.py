@@ -17,7 +17,7 @@ from chart_binder.react.turn_object import read_turn
 from chart_binder.react.unlabelled import read_unlabelled, without_outer_fence
 
 _ENDS: Final[frozenset[Kind]] = frozenset({"thought", "action", "observation", "answer", "turn"})
-_INLINE = re.compile(r"[^\n](?P<label>Final Answer|Action)\s?[:：]", re.IGNORECASE)
+_INLINE = re.compile(r"(?P<label>Final Answer|Action) ?[:：]")
 _FENCE_LEFT = re.compile(r"(?:^|\s)(?:`{3}+\w{0,12}+|json)$")
 _LEFT_OVER: Final = " \t\n`~*_})]>;."
 
@@ -40,23 +40,20 @@ def read_labelled(reply: str) -> Step:
 
 
 def _first(live: Script) -> Taken | None:
+    seen = 0
     for place, label in enumerate(live.labels):
-        taken = None if label.fenced else _take(live, place, label)
+        if label.fenced:
+            continue
+        taken: Taken | None = None
+        if label.kind == "answer":
+            taken = _answer(live, place, label)
+        elif label.kind == "action":
+            taken = _action(live, place, label)
+        elif label.kind == "object" and label.start >= seen:
+            taken, seen = _object(live, label)
         if taken is not None:
             return replace(taken, start=label.start)
     return None
-
-
-def _take(live: Script, place: int, label: Label) -> Taken | None:
-    match label.kind:
-        case "answer":
-            return _answer(live, place, label)
-        case "action":
-            return _action(live, place, label)
-        case "object":
-            return _object(live, label)
-        case _:
-            return None
 
 
 def _answer(live: Script, place: int, label: Label) -> Taken | None:
@@ -73,16 +70,19 @@ def _action(live: Script, place: int, label: Label) -> Taken | None:
     return read_action(live.text, own, given)
 
 
-def _object(live: Script, label: Label) -> Taken | None:
-    """Read an object at a line start that is a whole turn; any other is passed over."""
+def _object(live: Script, label: Label) -> tuple[Taken | None, int]:
+    """Read an object at a line start that is a whole turn, or say up to where there is none.
+
+    What follows an object that cannot be read may be a part of it.
+    """
     if not opens_turn(live.text, label.value, len(live.text)):
-        return None
+        return None, 0
     try:
         found = scan(live.text, label.value)
     except LenientJSONError:
-        return None
+        return None, len(live.text)
     step = read_turn(found.value) if isinstance(found.value, dict) else None
-    return Taken(noted(step, *found.notes), found.end) if step else None
+    return (Taken(noted(step, *found.notes), found.end) if step else None), found.end
 
 
 def _next(live: Script, place: int, kinds: frozenset[Kind]) -> int | None:
@@ -121,7 +121,6 @@ def _thought(before: str) -> str:
 def _advice(reply: str, said: Spoken, live: Script) -> str:
     """Name the one defect that explains best why there is no step."""
     kinds = {label.kind for label in live.labels if not label.fenced}
-    hidden = {label.kind for label in labels(live.text)} - kinds
     inline = _INLINE.search(live.text)
     defects = (
         ("empty", not reply.strip()),
@@ -131,7 +130,7 @@ def _advice(reply: str, said: Spoken, live: Script) -> str:
         ("empty answer", "answer" in kinds),
         ("no tool", "action" in kinds),
         ("input", "input" in kinds),
-        ("fenced", bool(hidden & {"action", "answer"})),
+        ("fenced", bool(live.hidden & {"action", "answer"})),
         ("inline", inline is not None),
     )
     defect = next((name for name, is_so in defects if is_so), "neither")

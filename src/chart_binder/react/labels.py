@@ -3,9 +3,13 @@
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import lru_cache
+from itertools import islice
 from typing import Final, Literal, TypeAlias
 
 Kind: TypeAlias = Literal["thought", "action", "input", "observation", "answer", "turn", "object"]
+
+MAX_LABELS: Final = 512
 
 # Written with spaces; hyphens, underscores or nothing may stand in their place.
 _NAMES: Final[dict[Kind, tuple[str, ...]]] = {
@@ -17,6 +21,7 @@ _NAMES: Final[dict[Kind, tuple[str, ...]]] = {
         "tool",
         "tool name",
         "tool call",
+        "tool calls",
         "tool to use",
         "function",
         "function name",
@@ -133,29 +138,35 @@ _QWEN: Final[dict[str, Kind]] = {
 """What the labels between flowers mean (`✿ARGS✿: {...}`), as Qwen's own prompts have them."""
 
 
+_ARTICLES: Final = ("the", "my", "your")
+
+
+@lru_cache(256)
 def _folded(name: str) -> str:
-    return re.sub(r"[ _-]", "", name).casefold()
+    """Fold case or the signs between words out of a label; `The final answer is` is one too."""
+    words = re.split(r"[ _-]", name.casefold())
+    if len(words) > 1 and words[-1] == "is":
+        words.pop()
+    bare = "".join(words[1:])
+    return bare if words[0] in _ARTICLES and _KINDS.get(bare) == "answer" else "".join(words)
 
 
 _KINDS: Final[dict[str, Kind]] = {
     _folded(name): kind for kind, names in _NAMES.items() for name in names
 }
-_ALTERNATIVES = "|".join(
-    re.escape(name).replace(r"\ ", "[ _-]?")
-    for name in sorted((n for names in _NAMES.values() for n in names), key=len, reverse=True)
-)
 _NEEDS_FLOWERS = frozenset({"result", "return"})
 
-# Anchored at line starts; it looks a bounded distance ahead.
-_LABEL = re.compile(
-    r"^(?:[^\w\n\"'“”‘’„«「『>{(|/\\<\[【✿*`]{0,16}+)"  # spaces, bullets, emoji
-    r"(?:\*[ \t]{1,8}+)?+(?:\d{1,3}[.)、][ \t]{0,8}+)?+"  # a bullet, a number
-    r"(?P<mark>[*_`]{0,4}+)(?P<bracket>[\[【<✿]?+)[ ]?"
-    r"(?:(?:the|my|your)[ ])?"
-    rf"(?P<name>{_ALTERNATIVES})"
-    r"(?:[ ]?\#?\d{1,3})?+(?:[ ]is)?+(?:[ ]?\([^()\n]{0,40}\))?+"
-    r"[ \t]{0,4}+(?P<close>[*_`\]】>✿]{0,6}+)[ \t]{0,4}+(?P<colon>[:：﹕]?+)",
-    re.IGNORECASE | re.MULTILINE,
+# One look at each line, for a bounded distance; possessive quantifiers try nothing twice.
+_LINE = re.compile(
+    r"\n(?=[^\n])"
+    r"[^\w\n\"'“”‘’„«「『>{(|/\\<\[【✿*`]{0,16}+"  # spaces, bullets, emoji
+    r"(?:\*[ \t]{1,8}+)?+(?:\d{1,3}+[.)、][ \t]{0,8}+)?+"  # a bullet, a number
+    r"(?:[Ss]tep[ ]\d{1,3}+[ ]?[:.–-][ ]?)?+"
+    r"(?P<mark>[*_`]{0,4}+)(?:\d{1,3}+[.)、][ ]?)?+[\[【<✿]?+[ ]?"
+    r"(?P<name>[^\W\d_](?:[ _-]?[^\W\d_]){1,24}+)"
+    r"(?:[ ]?\#?\d{1,3}+)?+(?:[ ]?\([^()\n]{0,40}+\))?+[ \t]{0,4}+"
+    r"(?P<close>[*_`]{0,4}+)(?P<shut>[\]】>✿])?+[*_`]{0,4}+[ \t]{0,4}+"
+    r"(?:(?P<colon>[:：﹕])|(?=\n)|(?(shut)|(?!)))"
 )
 
 
@@ -178,43 +189,42 @@ def labels(text: str) -> Iterator[Label]:
     """Yield the labels at line starts, whatever they stand in.
 
     Read are decorated ones (`**Action:**`, `1. Action:`, `### Final Answer`, `[Action]`),
-    other spellings (`action_input`, `Tool Input`), Chinese, Japanese or Korean ones.
+    other spellings (`action_input`, `Tool Input`), Chinese, Japanese or Korean ones. What a model
+    piles up beyond `MAX_LABELS` labels is not looked at.
     """
-    for found in _LABEL.finditer(text):
-        label = _label(found, text)
-        if label is not None:
+    known = (found for found in _LINE.finditer(f"\n{text}\n") if _folded(found["name"]) in _KINDS)
+    for found in islice(known, MAX_LABELS):
+        if label := _label(found, _folded(found["name"])):
             yield label
 
 
 def is_label(text: str, start: int, end: int) -> bool:
     """Tell whether all there is between two places of a line is a label."""
-    found = _LABEL.match(text, start, end)
-    return found is not None and not text[found.end() : end].strip()
+    before = text[start:end]
+    found = next(labels(before), None)
+    return found is not None and not before[found.value :].strip()
 
 
-def _label(found: re.Match[str], text: str) -> Label | None:
-    name = _folded(found["name"])
+def _label(found: re.Match[str], name: str) -> Label | None:
     kind: Kind | None = _KINDS[name]
-    mark, bracket, value = found["mark"], found["bracket"], found.end()
-    if bracket == "✿":
+    if found["shut"] == "✿":
         kind = _QWEN.get(name)
     elif name in _NEEDS_FLOWERS:
-        kind = None
-    if kind is None or not _is_set_off(found, name, text):
         return None
-    if found["colon"] and mark and mark not in found["close"] and text.startswith(mark, value):
+    if kind is None or not _is_set_off(found, name):
+        return None
+    mark, value = found["mark"], found.end()
+    if mark and found["close"]:
+        mark = ""
+    elif mark and found["colon"] and found.string.startswith(mark, value):
         value += len(mark)
         mark = ""
-    elif mark and found["close"]:
-        mark = ""
-    return Label(kind, found.start(), value, mark)
+    # the line break that was put before the text moves every place by one
+    return Label(kind, found.start(), value - 1, mark)
 
 
-def _is_set_off(found: re.Match[str], name: str, text: str) -> bool:
+def _is_set_off(found: re.Match[str], name: str) -> bool:
     """Tell whether something separates the label from prose that begins with the same word."""
-    if found["colon"]:
+    if found["colon"] or found["shut"]:
         return True
-    if found["bracket"]:
-        return bool(found["close"])
-    ends = text[found.end() : found.end() + 1] in ("", "\n")
-    return ends and (name in _BARE or bool(found["mark"] and found["close"]))
+    return name in _BARE or bool(found["mark"] and found["close"])

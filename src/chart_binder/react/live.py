@@ -2,17 +2,17 @@
 
 import re
 from bisect import bisect_right
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
 from typing import Final
 
 from chart_binder.react.fences import fences
-from chart_binder.react.labels import Label, labels
+from chart_binder.react.labels import Kind, Label, labels
 from chart_binder.react.quoted import quoted_passages
 
 _MAX_OBJECTS: Final = 8
-_OBJECT = re.compile(r"^[ \t]*+(?:\[[ \t]{0,4}+)?+(?=\{)", re.MULTILINE)
+_OBJECT = re.compile(r"\n(?:<\|\w{4,24}+\|>|functools)?+[ \t]*+(?:\[[ \t]{0,4}+)?+(?=\{)")
 _STOP_WORD: Final = "observation:"
 _DECORATION: Final = " \t*_#`-"
 
@@ -21,39 +21,46 @@ _DECORATION: Final = " \t*_#`-"
 class Script:
     """What a model said up to the first observation it invented, with the live labels in it.
 
-    A label of kind `object` stands for a line that begins with a brace.
+    A label of kind `object` stands for a line that begins with an object; `hidden` are the kinds of
+    labels that are not live.
     """
 
     text: str
     labels: tuple[Label, ...]
     notes: tuple[str, ...] = ()
+    hidden: frozenset[Kind] = frozenset()
 
 
 def script(text: str) -> Script:
     """Find the live labels of a text: outside fences, quotations, block quotes or JSON strings."""
-    found = sorted(_live(text), key=lambda label: label.start)
-    for place, label in enumerate(found):
+    found = [*labels(text), *islice(_objects(text), _MAX_OBJECTS)]
+    live = sorted(_live(text, found), key=lambda label: label.start)
+    hidden = {label.kind for label in found} - {label.kind for label in live if not label.fenced}
+    for place, label in enumerate(live):
         if label.kind == "observation":
-            cut, note = label.start, "invented observation discarded"
-            return Script(text[:cut], tuple(found[:place]), (note,))
+            note = "invented observation discarded"
+            return Script(text[: label.start], tuple(live[:place]), (note,), frozenset(hidden))
     cut = _stop_word(text)
     if cut < len(text):
-        kept = tuple(label for label in found if label.start < cut)
-        return Script(text[:cut], kept, ("cut stop word discarded",))
-    return Script(text, tuple(found))
+        kept = tuple(label for label in live if label.start < cut)
+        return Script(text[:cut], kept, ("cut stop word discarded",), frozenset(hidden))
+    return Script(text, tuple(live), (), frozenset(hidden))
 
 
-def _live(text: str) -> Iterator[Label]:
+def _live(text: str, found: Sequence[Label]) -> Iterator[Label]:
+    if not found:
+        return
     closed, open_at = _fenced(text)
     passages = quoted_passages(text)
-    for label in (*labels(text), *islice(_objects(text), _MAX_OBJECTS)):
+    for label in found:
         if not _within(closed, label.start) and not _within(passages, label.start):
             yield replace(label, fenced=True) if label.start >= open_at else label
 
 
 def _objects(text: str) -> Iterator[Label]:
-    for found in _OBJECT.finditer(text):
-        yield Label("object", found.start(), found.end())
+    if "{" in text:
+        for found in _OBJECT.finditer(f"\n{text}"):
+            yield Label("object", found.start(), found.end() - 1)
 
 
 def _fenced(text: str) -> tuple[list[tuple[int, int]], int]:

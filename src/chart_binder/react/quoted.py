@@ -6,7 +6,7 @@ from itertools import islice
 from typing import Final
 
 _NEAR: Final = 8
-_MAX_MARKS: Final = 4096
+_MAX_MARKS: Final = 1024
 _MARK = re.compile(r"[\"']")
 _INCHES = re.compile(r'\d"')
 _BEFORE = "{[,:(=：，"
@@ -36,7 +36,7 @@ def quoted_passages(text: str) -> list[tuple[int, int]]:
     """Return from where to where whole lines stand inside a quotation that began on a line before.
 
     A quotation opens with a mark that no other closes on its line, and must be closed on a later
-    one; a mark for inches (`12"`) opens nothing.
+    one; a mark for inches (`12"`) opens nothing. After `_MAX_MARKS` lines with marks all is quoted.
     """
     merged: list[tuple[int, int]] = []
     for start, end in sorted((*_straight(text), *_directed(text))):
@@ -86,7 +86,9 @@ def _straight(text: str) -> Iterator[tuple[int, int]]:
     """Yield passages in straight double marks, by the mark of a line that has no partner there."""
     opened = -1
     at = text.find('"')
-    while at >= 0:
+    for _ in range(_MAX_MARKS):
+        if at < 0:
+            return
         start, end = text.rfind("\n", 0, at) + 1, _line_end(text, at)
         last = _unclosed(text, start, end)
         if last >= 0 and _may_open(text, last, start, end):
@@ -95,6 +97,8 @@ def _straight(text: str) -> Iterator[tuple[int, int]]:
             yield opened, end
             opened = -1
         at = text.find('"', end)
+    if at >= 0:
+        yield at, len(text)
 
 
 def _unclosed(text: str, start: int, end: int) -> int:
@@ -121,8 +125,11 @@ def _may_open(text: str, mark: int, start: int, end: int) -> bool:
 def _directed(text: str) -> Iterator[tuple[int, int]]:
     """Yield passages between marks that show their direction, such as “these”."""
     opened, closer = -1, ""
-    for found in islice(_DIRECTED.finditer(text), _MAX_MARKS):
+    for count, found in enumerate(_DIRECTED.finditer(text)):
         mark, at = found.group(), found.start()
+        if count == _MAX_MARKS:
+            yield at, len(text)
+            return
         if not closer:
             opened, closer = at, _CLOSERS.get(mark, "")
         elif mark == closer:

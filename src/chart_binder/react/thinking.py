@@ -3,24 +3,26 @@
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import islice
+from typing import Final
 
 from chart_binder.react.quoted import outside_strings
 
+_MAX_TAGS: Final = 1024
 # Each pattern looks a bounded distance ahead, whatever the text.
 _TAG = re.compile(
-    r"<[ ]{0,2}(?P<close>/?)[ ]{0,2}(?:antml:|seed:)?"
-    r"(?:think|thinking|thoughts?|reasoning|reflection|analysis|scratchpad|cot)"
-    r"(?:[ ][^<>\n]{0,60})?[ ]{0,2}>"
-    r"|\[(?P<close2>/?)THINK\]"
-    r"|◁(?P<close3>/?)think▷"
-    r"|<\|(?:begin_of_thought|START_THINKING|channel\|>analysis<\|message)\|>"
-    r"|(?P<close4><\|(?:end_of_thought|END_THINKING|channel\|>final<\|message)\|>)",
+    r"<[ ]{0,2}+(?P<close>/?)[ ]{0,2}+(?:antml:|seed:)?"
+    r"(?:think(?:ing)?+|thoughts?+|reasoning|reflection|analysis|scratchpad|cot)"
+    r"(?:[ ][^<>\n]{0,60}+)?+[ ]{0,2}+>"
+    r"|[\[◁](?P<close2>/?)think[\]▷]"
+    r"|<\|(?:begin_of_thought|start_thinking|channel\|>analysis<\|message)\|>"
+    r"|(?P<closed><\|(?:end_of_thought|end_thinking|channel\|>final<\|message)\|>)",
     re.IGNORECASE,
 )
+_SIGNS = ("think", "thought", "reasoning", "reflection", "analysis", "scratchpad", "cot")
 _TURN_END = re.compile(
-    r"<\|(?:im_end|eot_id|eom_id|end|endoftext|end_of_text|return|call|start|im_start|start_header_id)\|>"
-    r"|</s>|<eos>|<end_of_turn>|<start_of_turn>|\[/?INST\]|<｜end▁of▁sentence｜>",
-    re.IGNORECASE,
+    r"[<\[](?:\|(?:im_end|eot_id|eom_id|end|endoftext|end_of_text|return|call|start|im_start"
+    r"|start_header_id)\|>|/s>|eos>|(?:end|start)_of_turn>|/?INST\]|｜end▁of▁sentence｜>)"
 )
 _PUT_IN_PLACE = " … "
 
@@ -42,10 +44,13 @@ def spoken(reply: str) -> Spoken:
 
     Thinking is a pair of tags, everything before a closing tag that nothing opened (the prompt
     did), or everything after a tag that is never closed. A tag inside a JSON string or in
-    back-quotes is text. Where thinking is taken out of the middle of a line something stays in its
-    place, so that nothing new comes together there.
+    back-quotes is text; a reply with more than `_MAX_TAGS` tags is all thinking. Where thinking is
+    taken out of the middle of a line something stays in its place, so that nothing new comes
+    together there.
     """
-    tags = list(outside_strings(_TAG.finditer(reply), reply))
+    tags = _tags(reply)
+    if len(tags) > _MAX_TAGS:
+        return Spoken("", ("thinking discarded",), unclosed=True)
     blocks, unclosed = _blocks(reply, tags)
     text = _without(reply, blocks)
     notes = ("thinking discarded",) if blocks else ()
@@ -53,6 +58,13 @@ def spoken(reply: str) -> Spoken:
     if len(own) < len(text):
         return Spoken(own, (*notes, "text after the end of the turn discarded"), unclosed)
     return Spoken(text, notes, unclosed)
+
+
+def _tags(reply: str) -> list[re.Match[str]]:
+    folded = reply.lower()
+    if not any(sign in folded for sign in _SIGNS):
+        return []
+    return list(islice(outside_strings(_TAG.finditer(reply), reply), _MAX_TAGS + 1))
 
 
 def _blocks(reply: str, tags: Sequence[re.Match[str]]) -> tuple[list[tuple[int, int]], bool]:

@@ -74,7 +74,7 @@ def read_turn(turn: Mapping[str, object]) -> Act | Finish | None:
 
     Read are `{"action", "action_input"}`, `{"tool", "arguments"}`, `{"name", "arguments"}`, these
     inside `{"action": {...}}`, `{"function": {...}}`, `{"tool_calls": [...]}`, or else
-    `{"final_answer"}`. An object with an answer's key among others is itself an answer, no turn.
+    `{"final_answer"}`. An object with other keys beside an answer in words is itself an answer.
     """
     calls = turn.get("tool_calls")
     if isinstance(calls, list) and calls and isinstance(calls[0], Mapping):
@@ -109,7 +109,7 @@ def _step(parts: Mapping[str, object], others: Mapping[str, object]) -> Act | Fi
     for part in [part for part in parts if part in ("tool", "name", "answer")]:
         value = parts[part]
         if part == "answer":
-            if not others:
+            if not others or isinstance(value, Mapping):
                 return Finish(as_text(value))
         elif isinstance(value, Mapping):
             if part == "tool":
@@ -122,6 +122,11 @@ def _step(parts: Mapping[str, object], others: Mapping[str, object]) -> Act | Fi
 
 def _names_tool(value: object) -> bool:
     return isinstance(value, str) and not is_no_tool(clean_name(value))
+
+
+def is_aside(turn: Mapping[str, object]) -> bool:
+    """Tell whether an object holds thoughts or the like, but neither a call nor an answer."""
+    return all(_ROLES.get(folded(key)) in ("thought", "aside") for key in turn)
 
 
 def _named(name: str, given: object) -> Act | Finish:

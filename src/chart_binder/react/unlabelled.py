@@ -2,6 +2,8 @@
 
 import re
 from collections.abc import Iterator
+from itertools import islice
+from typing import Final
 
 from chart_binder.react import advice
 from chart_binder.react.calls import Taken, noted
@@ -13,13 +15,13 @@ from chart_binder.react.json_words import skip_space
 from chart_binder.react.lenient_json import opens_object
 from chart_binder.react.live import Script
 from chart_binder.react.steps import Act, Finish, Malformed
-from chart_binder.react.turn_object import read_turn
+from chart_binder.react.turn_object import is_aside, read_turn
 
 _CALL = re.compile(
-    r"^[ \t`]{0,4}+(?:functions\.)?+(?P<name>[A-Za-z]\w{1,63}+)"
-    r"(?=\((?:[\"'“{]|[A-Za-z]\w{0,63}+ ?=))",
-    re.MULTILINE,
+    r"\n[ \t`]{0,4}+(?:functions\.)?+(?P<name>[A-Za-z]\w{1,63}+)"
+    r"(?=\((?:[\"'“{]|[A-Za-z]\w{0,63}+ ?=))"
 )
+_MAX_CALLS: Final = 8
 _SURROUNDINGS = " \t\n`~*."
 
 
@@ -76,22 +78,24 @@ def _objects(said: Script) -> Iterator[int]:
 
 
 def _is_answer(said: Script, found: Scanned) -> bool:
-    if not found.value or any(label.kind in ("action", "input") for label in said.labels):
+    if not isinstance(found.value, dict) or is_aside(found.value):
+        return False
+    if any(label.kind in ("action", "input") for label in said.labels):
         return False
     before = said.text[: found.start].strip(_SURROUNDINGS + "[").casefold()
     return before in ("", "json") or not said.text[found.end :].strip(_SURROUNDINGS + "]")
 
 
 def _call(said: Script) -> Taken | None:
-    for call in _CALL.finditer(said.text):
+    text = f"\n{said.text}"
+    for call in islice(_CALL.finditer(text), _MAX_CALLS):
         try:
-            given = read_in_brackets(said.text, call.end(), len(said.text))
+            given = read_in_brackets(text, call.end(), len(text))
         except LenientJSONError:
             continue
-        line_end = said.text.find("\n", given.end)
-        rest = said.text[given.end : line_end if line_end >= 0 else len(said.text)]
+        line_end = text.find("\n", given.end)
+        rest = text[given.end : line_end if line_end >= 0 else len(text)]
         if not rest.strip("` \t;."):
-            return Taken(
-                Act(call["name"], given.arguments, notes=given.notes), given.end, call.start()
-            )
+            act = Act(call["name"], given.arguments, notes=given.notes)
+            return Taken(act, given.end - 1, call.start())
     return None
