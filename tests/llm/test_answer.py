@@ -32,7 +32,9 @@ def test_an_id_is_a_label_a_bare_id_an_address_or_none(written: object, meant: s
     assert read_id(written, "crg_mbid") == meant
 
 
-@pytest.mark.parametrize("written", ["A Night at the Opera", 7, ["C1"], f"{ID} or {ID[:-1]}0", "CX"])
+@pytest.mark.parametrize(
+    "written", ["A Night at the Opera", 7, ["C1"], f"{ID} or {ID[:-1]}0", "CX"]
+)
 def test_what_is_no_id_is_refused_with_the_right_form(written: object) -> None:
     with pytest.raises(RefusedError, match='"crg_mbid" is .*write a label such as "C1"'):
         read_id(written, "crg_mbid")

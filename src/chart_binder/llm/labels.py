@@ -56,7 +56,8 @@ def labelled_releases(label: str, candidate: Candidate) -> Iterator[tuple[str, R
 
 
 def _by_date(releases: Sequence[Release]) -> list[Release]:
+    """Sort by the day by which a release was out for certain: a whole date before its bare year."""
     return sorted(
         releases,
-        key=lambda r: (r.when.first, r.when.last, r.country or "", r.mb_release_id),
+        key=lambda r: (r.when.last, -r.when.first, r.country or "", r.mb_release_id),
     )

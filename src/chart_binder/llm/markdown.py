@@ -215,7 +215,7 @@ def _reasons(trace: Trace) -> Iterator[str]:
         case str():
             yield trace
         case Decided():
-            yield f"The rules say {trace.crg_rule}, yet a closer look is asked for. {trace.because}"
+            yield f"The rules say {trace.crg_rule}, yet a closer look is asked for: {trace.because}"
         case Sequence():
             yield from trace
         case _:

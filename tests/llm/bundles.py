@@ -1,0 +1,70 @@
+"""Evidence to render and to adjudicate: golden decisions, and one with far too much of everything."""
+
+import copy
+import json
+from pathlib import Path
+from typing import Any
+
+_FILE = Path(__file__).parents[1] / "golden" / "decisions.jsonl"
+CASES = {case["id"]: case for case in map(json.loads, _FILE.read_text("utf-8").splitlines())}
+
+Bundle = dict[str, Any]
+
+
+def golden(name: str) -> Bundle:
+    """Return a copy of a golden bundle."""
+    bundle: Bundle = copy.deepcopy(CASES[name]["bundle"])
+    return bundle
+
+
+def year_only_single() -> Bundle:
+    """Return Bohemian Rhapsody with its single dated by the year alone: the rules cannot tell."""
+    bundle = golden("lead-bohemian")
+    single = bundle["recording_candidates"][0]["rg_candidates"][0]
+    single["first_release_date"] = single["releases"][0]["date"] = "1975"
+    return bundle
+
+
+def crowd(groups: int = 100, releases: int = 10) -> Bundle:
+    """Return evidence with many groups of many releases, most of them compilations."""
+    return {
+        "artist": {"name": "A", "begin_area_country": "GB"},
+        "recording_title": "T",
+        "recording_candidates": [
+            {
+                "mb_recording_id": "recording",
+                "rg_candidates": [
+                    {
+                        "mb_rg_id": f"group-{g}",
+                        "title": f"Record {g}",
+                        "primary_type": "Album",
+                        "secondary_types": ["Compilation"] if g % 5 else [],
+                        "releases": [
+                            {
+                                "mb_release_id": f"release-{g}-{r}",
+                                "title": f"Record {g}",
+                                "date": f"{1970 + g % 50}-0{1 + r % 9}",
+                                "country": ("GB", "US", "DE", "JP")[r % 4],
+                                "status": "Official",
+                                "label": "Label",
+                                "catno": f"CAT {g} {r}",
+                                "format": "CD",
+                            }
+                            for r in range(releases)
+                        ],
+                    }
+                    for g in range(groups)
+                ],
+            }
+        ],
+    }
+
+
+RENDERED: dict[str, Bundle] = {
+    "year-only-single": year_only_single(),
+    "many-editions": golden("pf-time"),
+    "many-compilations": golden("s90-amuro"),
+    "promo-and-bootleg": golden("comp-savage"),
+    "crowd": crowd(),
+}
+"""The bundles whose markdown is held by `golden/NAME.md`."""
