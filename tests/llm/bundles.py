@@ -1,4 +1,4 @@
-"""Evidence to render and to adjudicate: golden decisions, and one with far too much of everything."""
+"""Evidence to render and to adjudicate: golden decisions, and far too much of everything."""
 
 import copy
 import json

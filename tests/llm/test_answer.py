@@ -36,7 +36,7 @@ def test_an_id_is_a_label_a_bare_id_an_address_or_none(written: object, meant: s
     "written", ["A Night at the Opera", 7, ["C1"], f"{ID} or {ID[:-1]}0", "CX"]
 )
 def test_what_is_no_id_is_refused_with_the_right_form(written: object) -> None:
-    with pytest.raises(RefusedError, match='"crg_mbid" is .*write a label such as "C1"'):
+    with pytest.raises(RefusedError, match=r'"crg_mbid" is .*write a label such as "C1"'):
         read_id(written, "crg_mbid")
 
 
@@ -71,14 +71,14 @@ def test_confidence_is_normalised_to_a_share(written: object, meant: float) -> N
      "very sure", "", [0.9], {"value": 1}, "NaN", "inf", "9" * 5000],
 )  # fmt: skip
 def test_a_confidence_that_means_nothing_is_refused(written: object) -> None:
-    with pytest.raises(RefusedError, match='"confidence" is .*a number from 0 to 1'):
+    with pytest.raises(RefusedError, match=r'"confidence" is .*a number from 0 to 1'):
         read_confidence(written)
 
 
 def test_an_answer_is_read_whole() -> None:
     answer = read_answer(
-        '```json\n{"crg_mbid": "C1", "rr_mbid": "C1.R1", "confidence": 0.9, "rationale": "It  is\\nso.",'
-        ' "facts": [{"about": "C2", "field": "first_release_date", "value": "1975-10-31",'
+        '```json\n{"crg_mbid": "C1", "rr_mbid": "C1.R1", "confidence": 0.9,'
+        ' "rationale": "It  is\\nso.", "facts": [{"about": "C2", "field": "first_release_date", "value": "1975-10-31",'
         ' "source": "https://a.example/"}, "nonsense", {"about": "C2"}]}\n```'
     )
     assert (answer.crg, answer.rr, answer.confidence) == ("C1", "C1.R1", 0.9)
