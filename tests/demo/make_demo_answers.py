@@ -13,12 +13,11 @@ from typing import Any
 ROOT = Path(__file__).parents[2]
 sys.path.insert(0, str(ROOT / "tests"))
 
-from servers.musicbrainz import MusicBrainzStandIn  # noqa: E402
-
 from chart_binder.audio.reading import read_tags  # noqa: E402
 from chart_binder.config import MusicBrainzConfig  # noqa: E402
 from chart_binder.musicbrainz.source import connect  # noqa: E402
 from chart_binder.store.database import Store  # noqa: E402
+from servers.musicbrainz import MusicBrainzStandIn  # noqa: E402
 
 DEMO = ROOT / "src" / "chart_binder" / "demo"
 GOLDEN = ROOT / "tests" / "golden" / "decisions.jsonl"

@@ -75,12 +75,15 @@ def test_a_confidence_that_means_nothing_is_refused(written: object) -> None:
         read_confidence(written)
 
 
+WHOLE = """```json
+{"crg_mbid": "C1", "rr_mbid": "C1.R1", "confidence": 0.9, "rationale": "It  is\\nso.",
+ "facts": [{"about": "C2", "field": "first_release_date", "value": "1975-10-31",
+            "source": "https://a.example/"}, "nonsense", {"about": "C2"}]}
+```"""
+
+
 def test_an_answer_is_read_whole() -> None:
-    answer = read_answer(
-        '```json\n{"crg_mbid": "C1", "rr_mbid": "C1.R1", "confidence": 0.9,'
-        ' "rationale": "It  is\\nso.", "facts": [{"about": "C2", "field": "first_release_date", "value": "1975-10-31",'
-        ' "source": "https://a.example/"}, "nonsense", {"about": "C2"}]}\n```'
-    )
+    answer = read_answer(WHOLE)
     assert (answer.crg, answer.rr, answer.confidence) == ("C1", "C1.R1", 0.9)
     assert answer.rationale == "It is so."
     assert [fact.value for fact in answer.facts] == ["1975-10-31"]

@@ -7,9 +7,9 @@ from chart_binder.llm.dates_in_text import stands_in
 
 SAME_DAY = [
     "1974-10-11", "11 October 1974", "October 11, 1974", "Oct. 11 1974", "11.10.1974",
-    "11. 10. 1974", "11. Oktober 1974", "11 octobre 1974", "11 de octubre de 1974", "1974年10月11日", "1974/10/11",
-    "the 11th of October, 1974", "OCTOBER 11TH 1974", "1974 Oct 11", "11-Oct-1974",
-    "released 11 oct 1974.",
+    "11. 10. 1974", "11. Oktober 1974", "11 octobre 1974", "11 de octubre de 1974",
+    "1974年10月11日", "1974/10/11", "the 11th of October, 1974", "OCTOBER 11TH 1974",
+    "1974 Oct 11", "11-Oct-1974", "released 11 oct 1974.",
 ]  # fmt: skip
 
 
