@@ -166,6 +166,14 @@ def test_demo_decides_one_file_by_rules_and_one_by_the_recorded_model(canon: Can
     assert (first["state"], second["state"]) == ("decided", "decided")
 
 
+def test_the_readme_shows_what_the_demo_prints(canon: Canon) -> None:
+    readme = (REPOSITORY / "README.md").read_text("utf-8")
+    shown = readme.partition("<!-- demo output -->\n````text\n")[2].partition("\n````\n")[0]
+    printed = canon("demo").out.splitlines()
+    assert len(shown) > 1_000
+    assert [line for line in shown.splitlines() if line not in [*printed, "..."]] == []
+
+
 def test_a_reader_that_goes_away_is_no_error_message(environment: dict[str, str]) -> None:
     command = f"{sys.executable} -m chart_binder demo | head -n 1"
     done = subprocess.run(
