@@ -19,10 +19,10 @@ _ISRC = re.compile(r"[A-Z]{2}[A-Z0-9]{3}([0-9]{2})")
 def compilation_as_premiere(contest: Contest) -> Ruling:
     """Choose a compilation, if nothing else carries the recording or it is long before the rest.
 
-    Long before: credited to the artist, and earlier than everything else by more than the lead
-    window. Not if anything contradicts it: the recording's own first date, the year of an ISRC, an
-    earlier promotional copy or bootleg. Of several compilations and nothing else none is chosen:
-    the original is missing from the evidence.
+    Long before: credited to the artist, earlier than every work by more than the lead window, and
+    no later than any other compilation. Not if anything contradicts it: the recording's own first
+    date, the year of an ISRC, an earlier promotional copy or bootleg. Of several compilations and
+    nothing else, none by others is chosen: the original is missing from the evidence.
     """
     compilations = contest.compilations
     if not compilations:

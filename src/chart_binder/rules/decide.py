@@ -12,7 +12,7 @@ from chart_binder.rules.lineup import Lineup, line_up, minutes
 from chart_binder.rules.representative import INDETERMINATE, choose
 from chart_binder.rules.rivals import rivals
 from chart_binder.rules.ruling import Ruling
-from chart_binder.rules.settling import missing_dates
+from chart_binder.rules.settling import either, missing_dates, undated_tie
 from chart_binder.rules.statuses import copies
 from chart_binder.rules.weighing import Weighed, weigh
 
@@ -89,15 +89,14 @@ def _open(field: Contest, weighed: Weighed, lineup: Lineup, bundle: EvidenceBund
     if not any(one.counts for one in field.candidates):
         return Open(*_nothing_official(field, bundle), path, losers)
     facts = list(weighed.doubts)
-    names = " or ".join(one.name for one in weighed.possible)
     if len(weighed.possible) > 1:
         facts += missing_dates(field, weighed.possible)
-        because = f"the facts known do not tell whether it is {names}"
-    elif names:
-        because = f"something contradicts that it came out on {names}"
+        because = f"the facts known do not tell whether it is {either(weighed.possible)}"
+    elif weighed.possible:
+        because = f"{either(weighed.possible)} may not be where it came out first"
     else:
         because = "only compilations carry it, and the original is not among them"
-    return Open(because, tuple(facts), path, losers)
+    return Open(because, tuple(facts) or (undated_tie(weighed.possible),), path, losers)
 
 
 def _nothing_official(field: Contest, bundle: EvidenceBundle) -> tuple[str, tuple[str, ...]]:
@@ -118,8 +117,9 @@ def _path(weighed: Weighed) -> tuple[Considered, ...]:
 def _said(ruling: Ruling) -> str:
     if not ruling.choices:
         return ruling.said
-    names = " or ".join(one.name for one in ruling.choices)
-    return f"may choose {names}: the facts known do not tell"
+    if ruling.doubts:
+        return f"would choose {either(ruling.choices)}, but {ruling.doubts[0]}"
+    return f"may choose {either(ruling.choices)}: the facts known do not tell"
 
 
 def _objection(chosen: Candidate, lineup: Lineup, field: Contest) -> str | None:

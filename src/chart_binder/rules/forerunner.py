@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 
 import msgspec
 
-from chart_binder.domain.dates import FIRST_DAY, Answer
+from chart_binder.domain.dates import FIRST_DAY, LAST_DAY, Answer
 from chart_binder.domain.evidence import Artist
 from chart_binder.rules.candidates import Candidate
 from chart_binder.rules.credits import is_by
@@ -18,25 +18,31 @@ class Forerunner(msgspec.Struct, frozen=True, eq=False):
     is_own: Answer
     """Whether it is credited to the artist."""
     is_certain: bool
-    """Whether it is the artist's own and certainly earlier than the rest by the whole window."""
+    """Whether it is the artist's own and certainly earlier than the rest."""
 
 
 def forerunners(
     compilations: Sequence[Candidate], works: Sequence[Candidate], artist: Artist, window: int
 ) -> Sequence[Forerunner]:
-    """Return the compilations that may precede everything else by more than `window` days."""
+    """Return the compilations that may precede every work by more than `window` days.
+
+    Other compilations must only not be earlier. Were they held to the window too, a later
+    compilation could undo the decision for an earlier one.
+    """
     dated = [one for one in compilations if one.first > FIRST_DAY]
-    rest = [*dated, *works]
-    lasts = sorted([one.last for one in rest])[:2]
+    if not dated:
+        return ()
+    soonest = min([one.last for one in dated])
+    soonest_work = min([one.last for one in works], default=LAST_DAY)
     found = []
     for one in dated:
-        soonest_other = lasts[-1] if one.last == lasts[0] else lasts[0]
-        if len(lasts) > 1 and one.first + window >= soonest_other:
+        if one.first > soonest or one.first + window >= soonest_work:
             continue
         is_own = is_by(set(_names(artist, works)), one.group, one.official)
         if is_own is not False:
-            latest = one.last + window
-            is_ahead = all(latest < other.first for other in rest if other is not one)
+            is_ahead = all(one.last <= other.first for other in dated if other is not one) and all(
+                one.last + window < work.first for work in works
+            )
             found.append(Forerunner(one, is_own, is_own is True and is_ahead))
     return found
 

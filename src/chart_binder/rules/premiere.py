@@ -84,7 +84,7 @@ def earliest_official(contest: Contest) -> Ruling:
     """Choose the work that is certainly the earliest, where it is no single."""
     choices = [one for one in contest.firsts if one.role is not Role.SINGLE]
     if not choices:
-        return passes("no work is the earliest for certain")
+        return passes("no album or other work comes first")
     return Ruling(choices, _earliest(choices[0], contest))
 
 

@@ -10,6 +10,8 @@ from chart_binder.rules.weighing import weigh
 
 _MOST_QUESTIONS = 5
 _MOST_TURNS = 2
+_MOST_CLOSE = 8
+_MOST_NAMES = 3
 
 
 def missing_dates(contest: Contest, possible: Sequence[Candidate]) -> tuple[str, ...]:
@@ -20,12 +22,24 @@ def missing_dates(contest: Contest, possible: Sequence[Candidate]) -> tuple[str,
     """
     close = _close(contest, possible)
     vague = [one for one in close if one.first != one.last]
-    questions = [question for one in vague for question in _question(one, close, contest)]
-    if not questions:
-        questions = [
-            f"{one.dated_name}: on which day did it come out?" for one in vague if one in possible
-        ]
-    return tuple(questions[:_MOST_QUESTIONS]) or (_tie(possible),)
+    if len(close) <= _MOST_CLOSE:
+        questions = [question for one in vague for question in _question(one, close, contest)]
+    else:
+        questions = [_which_day(one) for one in vague]
+    return tuple(questions[:_MOST_QUESTIONS])
+
+
+def undated_tie(possible: Sequence[Candidate]) -> str:
+    """Return the question that is left when no single date would tell."""
+    return f"which of them came out first: {either(possible)}?"
+
+
+def either(candidates: Sequence[Candidate]) -> str:
+    """Name candidates as alternatives, the first few of many."""
+    names = [one.dated_name for one in candidates[:_MOST_NAMES]]
+    if len(candidates) > _MOST_NAMES:
+        names.append(f"one of {len(candidates) - _MOST_NAMES} others")
+    return " or ".join(names)
 
 
 def _close(contest: Contest, possible: Sequence[Candidate]) -> list[Candidate]:
@@ -44,13 +58,15 @@ def _question(one: Candidate, close: Sequence[Candidate], contest: Contest) -> I
     answers = [answer for _, answer in turns]
     if len(set(answers)) == 1:
         return  # whatever its day, it tells nothing
-    dated = f"is only dated {one.when}" if one.is_dated else "has no date"
     if len(turns) > _MOST_TURNS or any(len(answer) != 1 for answer in answers):
-        yield f"{one.name} {dated}: on which day did it come out?"
+        yield _which_day(one)
         return
     turn = date.fromordinal(turns[1][0])
-    later = next(other for other in close if other.group.mb_rg_id in answers[1])
-    yield f"{one.name} {dated}: before or after {turn}? From that day on it is {later.name}."
+    names: dict[str, str] = {other.group.mb_rg_id: other.name for other in close}
+    earlier, later = (names[next(iter(answer))] for answer in answers)
+    yield (
+        f"{_dated(one)}: before or after {turn}? Before: {earlier}; on that day or later: {later}"
+    )
 
 
 def _turns(
@@ -77,6 +93,13 @@ def _days_that_matter(one: Candidate, close: Sequence[Candidate], window: int) -
     )
 
 
-def _tie(possible: Sequence[Candidate]) -> str:
-    names = " or ".join(one.name for one in possible)
-    return f"{names}, all of {possible[0].when}: which of them came out first?"
+def _which_day(one: Candidate) -> str:
+    return f"{_dated(one)}: on which day did it come out?"
+
+
+def _dated(one: Candidate) -> str:
+    if not one.is_dated:
+        return f"{one.name} has no date"
+    if one.since is one.by:
+        return f"{one.name} is only dated {one.when}"
+    return f"{one.name} was out by {one.by}, but a release of it is only dated {one.since}"

@@ -1,7 +1,7 @@
 """Releases that decide nothing, in words."""
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Sequence
 
 from chart_binder.domain.evidence import Release
 
@@ -23,8 +23,10 @@ def copy_of(status: str | None) -> str:
     return _COPIES.get(status or "", _UNSURE)[0]
 
 
-def copies(releases: Iterable[Release]) -> str:
-    """Return what to call several: `2 bootlegs and a promotional copy`."""
+def copies(releases: Sequence[Release]) -> str:
+    """Return what to call several: `2 bootlegs and a promotional copy`, `a bootleg of 2008`."""
+    if len(releases) == 1 and releases[0].date.is_known:
+        return f"{copy_of(releases[0].standing)} of {releases[0].date}"
     counted = Counter(_COPIES.get(release.standing or "", _UNSURE) for release in releases)
     parts = [one if n == 1 else f"{n} {many}" for (one, many), n in sorted(counted.items())]
     return " and ".join(parts)

@@ -1,0 +1,62 @@
+"""Evidence in few words: records as a person would name them."""
+
+from typing import Any
+
+from chart_binder.domain.evidence import EvidenceBundle
+from chart_binder.domain.evidence_json import read_bundle
+
+ARTIST = "Queen"
+Json = dict[str, Any]
+
+
+def release(date: str | None = None, country: str | None = "GB", **more: Any) -> Json:
+    return {"date": date, "country": country, "status": "Official"} | more
+
+
+def record(name: str, kind: str, *releases: Json | str | None, **more: Any) -> Json:
+    """A release group: `record("A", "Album+Live", "1974-11-08")`; its name is its id."""
+    primary, *secondary = kind.split("+")
+    made = [release(one) if one is None or isinstance(one, str) else one for one in releases]
+    return {
+        "mb_rg_id": name,
+        "title": f"Title of {name}",
+        "artist_credit": ARTIST,
+        "primary_type": primary or None,
+        "secondary_types": secondary,
+        "releases": [{"mb_release_id": f"{name}.{n}"} | one for n, one in enumerate(made, 1)],
+    } | more
+
+
+def album(name: str, *releases: Json | str | None, **more: Any) -> Json:
+    return record(name, "Album", *releases, **more)
+
+
+def single(name: str, *releases: Json | str | None, **more: Any) -> Json:
+    return record(name, "Single", *releases, **more)
+
+
+def compilation(name: str, *releases: Json | str | None, **more: Any) -> Json:
+    return record(name, "Album+Compilation", *releases, **more)
+
+
+def various(name: str, *releases: Json | str | None, **more: Any) -> Json:
+    """A compilation by various artists."""
+    return compilation(name, *releases, artist_credit="Various Artists", **more)
+
+
+def recording(*groups: Json, **more: Any) -> Json:
+    return {"mb_recording_id": "rec", "title": "Song", "rg_candidates": list(groups)} | more
+
+
+def document(*recordings: Json, **more: Any) -> Json:
+    return {
+        "version": 1,
+        "artist": {"name": ARTIST, "begin_area_country": "GB"},
+        "recording_title": "Song",
+        "recording_candidates": list(recordings),
+    } | more
+
+
+def bundle(*groups: Json, **more: Any) -> EvidenceBundle:
+    """The evidence of one recording on some records."""
+    return read_bundle(document(recording(*groups, **more)))

@@ -1,0 +1,128 @@
+"""Evidence of every shape, for laws that must hold of any."""
+
+import copy
+from collections.abc import Iterator
+from datetime import date, timedelta
+from typing import Any
+
+from hypothesis import strategies as st
+
+from chart_binder.domain.dates import PartialDate
+from rules.making import Json, document, recording
+
+KINDS = (
+    "Album", "Album", "Single", "Single", "EP", "Album+Live", "Album+Soundtrack",
+    "Album+Compilation", "Album+Compilation", "Album+Compilation+Soundtrack", "Album+Remix",
+    "EP+Live", "Single+Soundtrack", "Other",
+)  # fmt: skip
+STATUSES = ("Official",) * 6 + ("Promotion", "Bootleg", "Pseudo-Release", "Withdrawn", None)
+TITLES = ("Song",) * 5 + ("Song (live)", "Song (remix)", "Song (demo)")
+CREDITS = ("Queen", "Queen", "Queen", "Various Artists", "David Bowie", None)
+
+
+YEARS = ("1973", "1974", "1975", "1976")
+MONTHS = ("1973-12", "1974-01", "1974-08", "1974-11", "1975-02", "1975-11")
+DAYS = (
+    "1973-01-01", "1973-06-15", "1973-12-31", "1974-01-01", "1974-02-11", "1974-08-09",
+    "1974-08-10", "1974-10-11", "1974-11-07", "1974-11-08", "1974-12-31", "1975-01-01",
+    "1975-02-06", "1975-02-07", "1975-11-01", "1975-11-21", "1976-06-01",
+)  # fmt: skip
+DATES: st.SearchStrategy[str | None] = st.sampled_from((None, *YEARS, *YEARS, *MONTHS, *DAYS))
+"""Dates near each other, in every form: windows of 90 days begin and end among them."""
+
+
+RELEASES: st.SearchStrategy[Json] = st.fixed_dictionaries(
+    {
+        "date": DATES,
+        "country": st.sampled_from(("GB", "GB", "US", "XW", None)),
+        "status": st.sampled_from(STATUSES),
+        "format": st.sampled_from(('12" Vinyl', "CD", None)),
+        "disambiguation": st.sampled_from((None, None, None, "remastered")),
+    }
+)
+
+
+@st.composite
+def groups(draw: st.DrawFn, name: str) -> Json:
+    primary, *secondary = draw(st.sampled_from(KINDS)).split("+")
+    made = draw(st.lists(RELEASES, max_size=3))
+    return {
+        "mb_rg_id": name,
+        "title": f"Title of {name}",
+        "artist_credit": draw(st.sampled_from(CREDITS)),
+        "primary_type": primary,
+        "secondary_types": secondary,
+        "first_release_date": draw(DATES),
+        "releases": [{"mb_release_id": f"{name}.{n}"} | one for n, one in enumerate(made)],
+    }
+
+
+@st.composite
+def documents(draw: st.DrawFn, most_groups: int = 5) -> Json:
+    """Bundles of one recording: often two or three records, which is where rules differ."""
+    count = draw(st.integers(1, most_groups))
+    made = [draw(groups(f"g{n}")) for n in range(count)]
+    more = {
+        "title": draw(st.sampled_from(TITLES)),
+        "isrcs": draw(st.sampled_from(([], [], ["GBEMI7400001"]))),
+        "first_release_date": draw(st.one_of(st.none(), DATES)),
+    }
+    return document(recording(*made, **more))
+
+
+def every_release(document: Json) -> Iterator[tuple[Json, Json]]:
+    for one in document["recording_candidates"]:
+        for group in one["rg_candidates"]:
+            for release in group["releases"]:
+                yield group, release
+
+
+@st.composite
+def made_exact(draw: st.DrawFn, document: Json) -> Json:
+    """The same evidence with the true day behind every partial date.
+
+    A recording's own first date is the date of its first release, so where they are the same text
+    they are the same day.
+    """
+    exact = copy.deepcopy(document)
+    days: dict[str, list[str]] = {}
+    for _, release in every_release(exact):
+        text = release["date"]
+        release["date"] = draw(true_days(text))
+        if text:
+            days.setdefault(text, []).append(release["date"])
+    for one in exact["recording_candidates"]:
+        for group in one["rg_candidates"]:
+            text = group["first_release_date"]
+            group["first_release_date"] = draw(true_days(text))
+            if text and not group["releases"]:
+                days.setdefault(text, []).append(group["first_release_date"])
+        hint = one["first_release_date"]
+        one["first_release_date"] = min(days[hint]) if hint in days else draw(true_days(hint))
+    return exact
+
+
+@st.composite
+def true_days(draw: st.DrawFn, text: str | None) -> str | None:
+    if not text:
+        return text
+    span = PartialDate.parse(text)
+    edges = st.sampled_from((span.first, span.last))
+    day = draw(st.one_of(edges, st.integers(span.first, span.last)))
+    return date.fromordinal(day).isoformat()
+
+
+def day_after(day: int, days: int) -> str:
+    return (date.fromordinal(day) + timedelta(days)).isoformat()
+
+
+JSON: st.SearchStrategy[Any] = st.recursive(
+    st.one_of(
+        st.none(), st.booleans(), st.integers(), st.floats(allow_nan=False), st.text(max_size=8),
+        st.sampled_from(("1975", "1975-13", "????-05", "Album", "Official", "UK")),
+    ),
+    lambda inner: st.one_of(
+        st.lists(inner, max_size=3), st.dictionaries(st.text(max_size=5), inner, max_size=3)
+    ),
+    max_leaves=8,
+)  # fmt: skip

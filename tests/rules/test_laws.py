@@ -1,0 +1,228 @@
+"""Laws that hold of any evidence."""
+
+import copy
+import json
+from typing import Any
+
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from chart_binder.config import RulesConfig
+from chart_binder.domain.evidence_json import evidence_hash, read_bundle, write_bundle
+from chart_binder.domain.verdict import Decided, Open, Verdict
+from chart_binder.errors import EvidenceError
+from chart_binder.rules.candidates import candidates_of
+from chart_binder.rules.decide import decide
+from rules.making import Json, compilation, document, recording, release
+from rules.strategies import JSON, day_after, documents, every_release, groups, made_exact
+
+KNOBS = RulesConfig()
+LAW = settings(deadline=None, suppress_health_check=list(HealthCheck))
+ALONE = ("CRG:COMPILATION_AS_PREMIERE", "CRG:SOUNDTRACK_PREMIERE")
+
+
+def ruled(evidence: Json) -> Verdict:
+    return decide(read_bundle(evidence), KNOBS)
+
+
+@LAW
+@given(st.data())
+def test_a_decision_stands_whatever_the_true_days_are(data: st.DataObject) -> None:
+    evidence = data.draw(documents())
+    verdict = ruled(evidence)
+    if isinstance(verdict, Open):
+        return
+    for _ in range(3):
+        exact = data.draw(made_exact(evidence))
+        known = ruled(exact)
+        assert isinstance(known, Decided), known
+        assert known.crg == verdict.crg
+
+
+@LAW
+@given(st.data())
+def test_a_case_is_open_only_if_its_days_can_fall_in_two_ways(data: st.DataObject) -> None:
+    """Between two dated albums or singles: undecided means that both can be the answer."""
+    kinds = st.sampled_from(("Album", "Single", "EP"))
+    made = [data.draw(groups(f"g{n}")) for n in range(2)]
+    for group in made:
+        group |= {"primary_type": data.draw(kinds), "secondary_types": [], "artist_credit": "Queen"}
+        for one in group["releases"]:
+            one["country"] = None
+    made[0]["countries"] = ["GB"]  # so that no tie is left open
+    evidence = document(recording(*made, first_release_date=None))
+    verdict = ruled(evidence)
+    dated = all(candidate.is_dated for candidate in candidates_of(read_bundle(evidence).recording_candidates))
+    if isinstance(verdict, Decided) or not dated:
+        return
+    assert len(_corner_answers(evidence)) > 1, verdict
+
+
+def _corner_answers(evidence: Json) -> set[str | None]:
+    """The answers when each record came out on one of the days that matter in its span.
+
+    None among them: a tie on one day, which nothing settles.
+    """
+    first, second = candidates_of(read_bundle(evidence).recording_candidates)
+    window = KNOBS.lead_window_days
+    answers: set[str | None] = set()
+    for one, other in ((first, second), (second, first)):
+        for day in {one.first, one.last}:
+            for apart in (-window - 1, -window, -1, 0, 1, window, window + 1, -9999, 9999):
+                shifted = min(max(day + apart, other.first), other.last)
+                days = {one.group.mb_rg_id: day, other.group.mb_rg_id: shifted}
+                verdict = ruled(_on_those_days(evidence, days))
+                answers.add(verdict.crg if isinstance(verdict, Decided) else None)
+    return answers
+
+
+def _on_those_days(evidence: Json, days: dict[str, int]) -> Json:
+    exact = copy.deepcopy(evidence)
+    for group in exact["recording_candidates"][0]["rg_candidates"]:
+        day = day_after(days[group["mb_rg_id"]], 0)
+        group["releases"] = [{"mb_release_id": "r", "status": "Official", "date": day}]
+    return exact
+
+
+@LAW
+@given(documents(), st.randoms(use_true_random=False))
+def test_the_order_of_the_evidence_changes_nothing(evidence: Json, random: Any) -> None:
+    mixed = copy.deepcopy(evidence)
+    for one in mixed["recording_candidates"]:
+        for group in one["rg_candidates"]:
+            random.shuffle(group["releases"])
+            random.shuffle(group["secondary_types"])
+        random.shuffle(one["rg_candidates"])
+    assert ruled(mixed) == ruled(evidence)
+    assert evidence_hash(read_bundle(mixed)) == evidence_hash(read_bundle(evidence))
+
+
+@LAW
+@given(st.data())
+def test_the_order_of_recordings_changes_nothing(data: st.DataObject) -> None:
+    parts = [data.draw(documents(most_groups=3))["recording_candidates"][0] for _ in range(3)]
+    for n, part in enumerate(parts):
+        part |= {"mb_recording_id": f"rec{n}", "length_ms": data.draw(st.sampled_from((None, 180_000, 240_000)))}
+    evidence = document(*parts)
+    mixed = document(*data.draw(st.permutations(parts)))
+    assert ruled(mixed) == ruled(evidence)
+    assert evidence_hash(read_bundle(mixed)) == evidence_hash(read_bundle(evidence))
+
+
+@LAW
+@given(documents(), st.integers(1, 400), st.sampled_from(("Queen", "Various Artists")))
+def test_a_later_compilation_never_flips_a_decision(evidence: Json, days: int, credit: str) -> None:
+    verdict = ruled(evidence)
+    if isinstance(verdict, Open):
+        return
+    chosen = _chosen(evidence, verdict)
+    if not chosen.is_dated:
+        return
+    later = compilation("later", day_after(chosen.last, days), artist_credit=credit)
+    evidence["recording_candidates"][0]["rg_candidates"].append(later)
+    again = ruled(evidence)
+    if isinstance(again, Open):  # what nothing but a compilation carried is one of several now
+        assert verdict.crg_rule in ALONE
+    else:
+        assert again.crg == verdict.crg
+
+
+@LAW
+@given(st.data(), documents(), st.sampled_from(("Bootleg", "Promotion", "Official")))
+def test_a_later_bootleg_or_reissue_never_flips_a_decision(
+    data: st.DataObject, evidence: Json, status: str
+) -> None:
+    verdict = ruled(evidence)
+    if isinstance(verdict, Open):
+        return
+    known = [
+        one for one in candidates_of(read_bundle(evidence).recording_candidates) if one.official
+    ]
+    if not known:
+        return
+    target = data.draw(st.sampled_from(known))
+    latest = max(target.last, _chosen(evidence, verdict).last)
+    if not target.is_dated or not _chosen(evidence, verdict).is_dated:
+        return
+    more = release(day_after(latest, data.draw(st.integers(1, 9_000))), status=status) | {
+        "mb_release_id": "later", "disambiguation": "2011 remaster", "country": "GB",
+    }  # fmt: skip
+    for group in evidence["recording_candidates"][0]["rg_candidates"]:
+        if group["mb_rg_id"] == target.group.mb_rg_id:
+            group["releases"].append(more)
+    again = ruled(evidence)
+    assert isinstance(again, Decided)
+    assert (again.crg, again.rr) == (verdict.crg, verdict.rr)
+
+
+def _chosen(evidence: Json, verdict: Decided) -> Any:
+    candidates = candidates_of(read_bundle(evidence).recording_candidates)
+    return next(one for one in candidates if one.group.mb_rg_id == verdict.crg)
+
+
+@LAW
+@given(documents())
+def test_the_release_is_an_official_one_of_the_group_chosen(evidence: Json) -> None:
+    verdict = ruled(evidence)
+    if isinstance(verdict, Decided) and verdict.rr:
+        home = {one["mb_release_id"]: (g["mb_rg_id"], one["status"]) for g, one in every_release(evidence)}
+        assert home[verdict.rr] == (verdict.crg, "Official")
+
+
+@LAW
+@given(documents())
+def test_an_open_case_says_what_is_missing(evidence: Json) -> None:
+    verdict = ruled(evidence)
+    if isinstance(verdict, Open):
+        assert verdict.because
+        assert verdict.missing_facts
+        assert {rule for rule, _ in ((one.rule, one.said) for one in verdict.path)}
+
+
+@LAW
+@given(documents())
+def test_evidence_survives_a_round_trip(evidence: Json) -> None:
+    bundle = read_bundle(evidence)
+    assert read_bundle(write_bundle(bundle)) == bundle
+    assert evidence_hash(read_bundle(write_bundle(bundle))) == evidence_hash(bundle)
+
+
+@LAW
+@given(st.data())
+def test_any_document_is_refused_or_ruled(data: st.DataObject) -> None:
+    broken = data.draw(documents(most_groups=2))
+    for _ in range(data.draw(st.integers(1, 3))):
+        _spoil(broken, data)
+    for form in (broken, json.dumps(broken).encode()):
+        try:
+            verdict = decide(read_bundle(form), KNOBS)
+        except EvidenceError as error:
+            assert str(error)
+        else:
+            assert isinstance(verdict, Decided | Open)
+
+
+def _spoil(node: Any, data: st.DataObject) -> None:
+    """Put nonsense somewhere into a document."""
+    keys = list(node) if isinstance(node, dict) else list(range(len(node)))
+    if not keys:
+        return
+    key = data.draw(st.sampled_from(keys))
+    if isinstance(node[key], dict | list) and node[key] and data.draw(st.integers(0, 5)):
+        _spoil(node[key], data)
+    elif data.draw(st.booleans()):
+        node[key] = data.draw(JSON)
+    elif isinstance(node, dict):
+        del node[key]
+
+
+@LAW
+@given(st.one_of(JSON, st.text(), st.binary()))
+def test_nonsense_is_refused(nonsense: Any) -> None:
+    text = nonsense if isinstance(nonsense, str | bytes) else json.dumps(nonsense)
+    try:
+        read_bundle(text)
+    except EvidenceError as error:
+        assert str(error).startswith("evidence bundle: ")
+    else:
+        raise AssertionError("nonsense was read")
