@@ -2,15 +2,18 @@
 
 import json
 import re
+import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
 
 from integration.conftest import REPOSITORY, Canon
-from integration.services import adjudicating, asking
-from servers.musicbrainz import MusicBrainzStandIn
+from integration.services import adjudicating, asking, flac
+from servers.http import Response
+from servers.musicbrainz import MusicBrainzStandIn, always
 from servers.ollama import OllamaStandIn
 from servers.searxng import Searxng, hit
 
@@ -205,3 +208,46 @@ def test_transcript_that_is_none_is_an_error(canon: Canon, home: Path) -> None:
     replayed = canon("transcript", "replay", canned)
     assert replayed.status == 1
     assert "llm.provider = replay" in replayed.err
+
+
+def test_a_full_disk_behind_standard_output_is_one_clear_line(
+    environment: dict[str, str],
+) -> None:
+    command = f"{sys.executable} -m chart_binder config show > /dev/full"
+    done = subprocess.run(
+        command, shell=True, capture_output=True, env=environment, check=False, timeout=60
+    )
+    assert done.returncode == 1
+    assert done.stderr.decode().startswith("canon: cannot go on: No space left")
+    assert b"Traceback" not in done.stderr
+
+
+def test_a_terminal_of_few_letters_shows_what_it_can(canon: Canon) -> None:
+    bundle = {"artist": {"name": "東京"}, "recording_title": "é", "recording_candidates": []}
+    ran = canon(
+        "decide", "--evidence=-", stdin=json.dumps(bundle).encode(), PYTHONUTF8="0",
+        PYTHONIOENCODING="ascii", LC_ALL="C",
+    )  # fmt: skip
+    assert ran.status == 3
+    assert "left open" in ran.out
+
+
+def test_an_interrupt_ends_with_its_own_status_and_no_traceback(
+    environment: dict[str, str], home: Path
+) -> None:
+    file = flac(home, recording="00000000-0000-4000-8000-000000000000")
+    with MusicBrainzStandIn([], behave=always(Response("", delay_s=30))) as mb:
+        running = subprocess.Popen(
+            [sys.executable, "-m", "chart_binder", "decide", str(file)],
+            env=environment | asking(mb) | {"CANON_MUSICBRAINZ__TIMEOUT_S": "30"},
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+        )
+        for _ in range(200):
+            if mb.requests:
+                break
+            time.sleep(0.05)
+        running.send_signal(signal.SIGINT)
+        _, err = running.communicate(timeout=20)
+    assert running.returncode == 130
+    assert err == b"\ncanon: interrupted\n"

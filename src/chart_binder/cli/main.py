@@ -83,27 +83,40 @@ def main() -> None:
 
 def run(arguments: list[str]) -> int:
     """Run the command line and return its exit status."""
+    sys.stdout.reconfigure(errors="replace")  # type: ignore[union-attr]  # a terminal of few letters
     try:
         status = canon.main(arguments, prog_name="canon", standalone_mode=False)
         sys.stdout.flush()
-    except click.ClickException as error:
-        error.show()
-        return MISUSED
-    except (ConfigError, PluginError, UsageError) as error:
-        _complain(str(error))
-        return MISUSED
-    except CanonError as error:
-        _complain(str(error))
-        return FAILED
-    except (KeyboardInterrupt, click.Abort):
-        _complain("interrupted")
-        return INTERRUPTED
-    except BrokenPipeError:
-        # Whoever read our output has gone, as `head` does; Python must not flush into the void.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return FAILED
+    except tuple(_STATUS) as error:
+        _say(error)
+        return next(status for kind, status in _STATUS.items() if isinstance(error, kind))
     return status if isinstance(status, int) else OK
 
 
-def _complain(text: str) -> None:
-    click.echo(f"canon: {text}", err=True)
+_STATUS: dict[type[BaseException], int] = {
+    click.ClickException: MISUSED,
+    ConfigError: MISUSED,
+    PluginError: MISUSED,
+    UsageError: MISUSED,
+    CanonError: FAILED,
+    KeyboardInterrupt: INTERRUPTED,
+    click.Abort: INTERRUPTED,
+    OSError: FAILED,  # results that cannot be written: a full disk, or nobody reads them any more
+}
+"""The exit status of every way to end early; the first that fits holds."""
+
+
+def _say(error: BaseException) -> None:
+    """Say in one line on standard error why the program ends, without a traceback."""
+    match error:
+        case click.ClickException():
+            error.show()
+        case KeyboardInterrupt() | click.Abort():
+            click.echo("canon: interrupted", err=True)
+        case OSError():
+            # Python must not flush into what takes nothing any more.
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            if not isinstance(error, BrokenPipeError):  # as with `head`: its reader has had enough
+                click.echo(f"canon: cannot go on: {error.strerror or error}", err=True)
+        case _:
+            click.echo(f"canon: {error}", err=True)

@@ -97,7 +97,7 @@ class Decider:
         )
 
     def _still_open(self, bundle: EvidenceBundle, verdict: Open) -> Decision:
-        return self._open(bundle, verdict, f"{verdict.because} {self.why_not}".strip())
+        return self._open(bundle, verdict, f"{verdict.because}. {self.why_not}")
 
     def _open(self, bundle: EvidenceBundle, verdict: Open, rationale: str) -> Decision:
         known = evidence_hash(bundle)
