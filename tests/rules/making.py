@@ -19,7 +19,7 @@ def record(name: str, kind: str, *releases: Json | str | None, **more: Any) -> J
     made = [release(one) if one is None or isinstance(one, str) else one for one in releases]
     return {
         "mb_rg_id": name,
-        "title": f"Title of {name}",
+        "title": name,
         "artist_credit": ARTIST,
         "primary_type": primary or None,
         "secondary_types": secondary,
@@ -60,3 +60,49 @@ def document(*recordings: Json, **more: Any) -> Json:
 def bundle(*groups: Json, **more: Any) -> EvidenceBundle:
     """The evidence of one recording on some records."""
     return read_bundle(document(recording(*groups, **more)))
+
+
+_KINDS = {
+    "album": "Album", "single": "Single", "EP": "EP", "live": "Album+Live",
+    "soundtrack": "Album+Soundtrack", "compilation": "Album+Compilation",
+    "various": "Album+Compilation",
+}  # fmt: skip
+_STATUSES = {
+    "promo": "Promotion", "bootleg": "Bootleg", "pseudo": "Pseudo-Release",
+    "withdrawn": "Withdrawn", "cancelled": "Cancelled", "unknown": None,
+}  # fmt: skip
+
+
+def records(text: str) -> list[Json]:
+    """Records as a line of text: `S single 1974-10-11; A album 1974-11-08@US undated/promo`.
+
+    A release is a date, `@` its country (else GB), `/` its status (else official). `group:DATE` is
+    the group's own date, `by:NAME` its credit, `by:-` none, `title:TEXT` its title if not the name.
+    """
+    return [_record(*part.split()) for part in text.split(";") if part.strip()]
+
+
+def _record(name: str, kind: str, *words: str) -> Json:
+    more: Json = {"artist_credit": "Various Artists"} if kind == "various" else {}
+    made = []
+    for word in words:
+        if word.startswith("group:"):
+            more["first_release_date"] = word.removeprefix("group:")
+        elif word.startswith("by:"):
+            credit = word.removeprefix("by:").replace("_", " ")
+            more["artist_credit"] = None if credit == "-" else credit
+        elif word.startswith("title:"):
+            more["title"] = word.removeprefix("title:").replace("_", " ")
+        else:
+            made.append(_release(word))
+    return record(name, _KINDS.get(kind, kind), *made, **more)
+
+
+def _release(word: str) -> Json:
+    place, _, status = word.partition("/")
+    date, _, country = place.partition("@")
+    return release(
+        None if date == "undated" else date,
+        country or "GB",
+        status=_STATUSES[status] if status else "Official",
+    )

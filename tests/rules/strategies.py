@@ -48,7 +48,7 @@ def groups(draw: st.DrawFn, name: str) -> Json:
     made = draw(st.lists(RELEASES, max_size=3))
     return {
         "mb_rg_id": name,
-        "title": f"Title of {name}",
+        "title": name,
         "artist_credit": draw(st.sampled_from(CREDITS)),
         "primary_type": primary,
         "secondary_types": secondary,

@@ -2,8 +2,10 @@
 
 import copy
 import json
+from contextlib import suppress
 from typing import Any
 
+import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -52,7 +54,10 @@ def test_a_case_is_open_only_if_its_days_can_fall_in_two_ways(data: st.DataObjec
     made[0]["countries"] = ["GB"]  # so that no tie is left open
     evidence = document(recording(*made, first_release_date=None))
     verdict = ruled(evidence)
-    dated = all(candidate.is_dated for candidate in candidates_of(read_bundle(evidence).recording_candidates))
+    dated = all(
+        candidate.is_dated
+        for candidate in candidates_of(read_bundle(evidence).recording_candidates)
+    )
     if isinstance(verdict, Decided) or not dated:
         return
     assert len(_corner_answers(evidence)) > 1, verdict
@@ -70,7 +75,7 @@ def _corner_answers(evidence: Json) -> set[str | None]:
         for day in {one.first, one.last}:
             for apart in (-window - 1, -window, -1, 0, 1, window, window + 1, -9999, 9999):
                 shifted = min(max(day + apart, other.first), other.last)
-                days = {one.group.mb_rg_id: day, other.group.mb_rg_id: shifted}
+                days: dict[str, int] = {one.group.mb_rg_id: day, other.group.mb_rg_id: shifted}
                 verdict = ruled(_on_those_days(evidence, days))
                 answers.add(verdict.crg if isinstance(verdict, Decided) else None)
     return answers
@@ -102,7 +107,10 @@ def test_the_order_of_the_evidence_changes_nothing(evidence: Json, random: Any) 
 def test_the_order_of_recordings_changes_nothing(data: st.DataObject) -> None:
     parts = [data.draw(documents(most_groups=3))["recording_candidates"][0] for _ in range(3)]
     for n, part in enumerate(parts):
-        part |= {"mb_recording_id": f"rec{n}", "length_ms": data.draw(st.sampled_from((None, 180_000, 240_000)))}
+        part |= {
+            "mb_recording_id": f"rec{n}",
+            "length_ms": data.draw(st.sampled_from((None, 180_000, 240_000))),
+        }
     evidence = document(*parts)
     mixed = document(*data.draw(st.permutations(parts)))
     assert ruled(mixed) == ruled(evidence)
@@ -165,7 +173,10 @@ def _chosen(evidence: Json, verdict: Decided) -> Any:
 def test_the_release_is_an_official_one_of_the_group_chosen(evidence: Json) -> None:
     verdict = ruled(evidence)
     if isinstance(verdict, Decided) and verdict.rr:
-        home = {one["mb_release_id"]: (g["mb_rg_id"], one["status"]) for g, one in every_release(evidence)}
+        home = {
+            one["mb_release_id"]: (g["mb_rg_id"], one["status"])
+            for g, one in every_release(evidence)
+        }
         assert home[verdict.rr] == (verdict.crg, "Official")
 
 
@@ -194,12 +205,8 @@ def test_any_document_is_refused_or_ruled(data: st.DataObject) -> None:
     for _ in range(data.draw(st.integers(1, 3))):
         _spoil(broken, data)
     for form in (broken, json.dumps(broken).encode()):
-        try:
-            verdict = decide(read_bundle(form), KNOBS)
-        except EvidenceError as error:
-            assert str(error)
-        else:
-            assert isinstance(verdict, Decided | Open)
+        with suppress(EvidenceError):
+            assert isinstance(decide(read_bundle(form), KNOBS), Decided | Open)
 
 
 def _spoil(node: Any, data: st.DataObject) -> None:
@@ -220,9 +227,5 @@ def _spoil(node: Any, data: st.DataObject) -> None:
 @given(st.one_of(JSON, st.text(), st.binary()))
 def test_nonsense_is_refused(nonsense: Any) -> None:
     text = nonsense if isinstance(nonsense, str | bytes) else json.dumps(nonsense)
-    try:
+    with pytest.raises(EvidenceError, match=r"^evidence bundle: "):
         read_bundle(text)
-    except EvidenceError as error:
-        assert str(error).startswith("evidence bundle: ")
-    else:
-        raise AssertionError("nonsense was read")

@@ -1,0 +1,101 @@
+"""The same facts have the same canonical JSON, hence the same hash, whatever order they came in."""
+
+import hashlib
+from collections.abc import Iterable
+
+import msgspec
+from msgspec.structs import asdict
+
+from chart_binder.domain.dates import PartialDate
+from chart_binder.domain.evidence import (
+    Artist,
+    EvidenceBundle,
+    RecordingCandidate,
+    Release,
+    ReleaseFlags,
+    ReleaseGroup,
+)
+from chart_binder.domain.words import country_code, isrc
+
+
+def evidence_hash(bundle: EvidenceBundle) -> str:
+    """Return the SHA-256 over canonical JSON of the facts.
+
+    Keys are sorted, nothing is spaced, records and releases are in the order of their own JSON,
+    and words are MusicBrainz' own. Left out: what the file itself says (`artifact`), and when the
+    facts were fetched.
+    """
+    sources = bundle.provenance.sources_used if bundle.provenance else None
+    facts = asdict(bundle) | {
+        "artifact": None,
+        "artist": _artist(bundle.performer),
+        "provenance": sources and {
+            "cache_age_s": None, "fetched_at_utc": None, "sources_used": _ordered(sources),
+        },
+        "recording_candidates": _in_order(map(_recording, bundle.recording_candidates)),
+    }  # fmt: skip
+    return hashlib.sha256(_ENCODER.encode(facts)).hexdigest()
+
+
+def _artist(artist: Artist) -> dict[str, object]:
+    return asdict(artist) | {
+        "begin_area_country": country_code(artist.begin_area_country),
+        "wikidata_country": country_code(artist.wikidata_country),
+    }
+
+
+def _recording(recording: RecordingCandidate) -> bytes:
+    facts = asdict(recording) | {
+        "isrcs": _ordered(isrc(code) for code in recording.isrcs or ()),
+        "flags": recording.intent,
+        "rg_candidates": _in_order(map(_group, recording.groups)),
+    }
+    return _ENCODER.encode(facts)
+
+
+def _group(group: ReleaseGroup) -> bytes:
+    primary, kinds = group.types
+    codes = map(country_code, group.countries or ())
+    facts = asdict(group) | {
+        "primary_type": primary,
+        "secondary_types": kinds,
+        "labels": _ordered(group.labels or ()),
+        "countries": _ordered(code for code in codes if code),
+        "releases": _in_order(map(_release, group.editions)),
+    }
+    return _ENCODER.encode(facts)
+
+
+def _release(release: Release) -> bytes:
+    """Return the release in MusicBrainz' words, with only those flags that no status says."""
+    is_plain = (release.standing, release.place) == (release.status, release.country)
+    if is_plain and release.flags is None:
+        return _ENCODER.encode(release)
+    hints = release.flags if release.flags and release.flags.marks_reissue else None
+    facts = asdict(release) | {
+        "status": release.standing,
+        "country": release.place,
+        "flags": hints and ReleaseFlags(
+            is_reissue_hint=hints.is_reissue_hint or None,
+            is_remaster_hint=hints.is_remaster_hint or None,
+        ),
+    }  # fmt: skip
+    return _ENCODER.encode(facts)
+
+
+def _in_order(values: Iterable[bytes]) -> list[msgspec.Raw]:
+    return [msgspec.Raw(value) for value in sorted(values)]
+
+
+def _ordered(words: Iterable[str]) -> list[str]:
+    return sorted(set(words))
+
+
+def date_as_json(value: object) -> str | None:
+    """Return a date as JSON has it; msgspec calls this for what it does not know."""
+    if not isinstance(value, PartialDate):
+        raise NotImplementedError(f"{type(value)} has no JSON form")
+    return value.text or None
+
+
+_ENCODER = msgspec.json.Encoder(order="sorted", enc_hook=date_as_json)

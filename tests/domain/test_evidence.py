@@ -1,0 +1,282 @@
+"""Evidence is read in every form a producer may write it, and has one hash."""
+
+import json
+import re
+from typing import Any
+
+import pytest
+
+from chart_binder.domain.evidence import (
+    EvidenceBundle,
+    RecordingCandidate,
+    RecordingFlags,
+    Release,
+    ReleaseFlags,
+    ReleaseGroup,
+)
+from chart_binder.domain.evidence_json import evidence_hash, read_bundle, write_bundle
+from chart_binder.domain.ids import RecordingId, ReleaseGroupId, ReleaseId
+from chart_binder.errors import EvidenceError
+from rules.making import Json, album, document, recording, release
+
+KNOWN_HASH = "695d183f90dfebd14ba207d3e5f9eade5d1c71af59c84e734519e453e8c3de60"
+WHERE = "recording_candidates[0].rg_candidates[0]"
+
+
+def read(**changes: Any) -> EvidenceBundle:
+    return read_bundle(document(recording(album("A", "1974-11-08"))) | changes)
+
+
+def group_with(**changes: Any) -> dict[str, Any]:
+    return document(recording(album("A", "1974-11-08") | changes))
+
+
+def release_with(**changes: Any) -> dict[str, Any]:
+    return document(recording(album("A", release("1974-11-08") | changes)))
+
+
+REFUSED: list[tuple[str, Any, str, str]] = [
+    # claim, document, where, what is said
+    ("not JSON", b"{", "", "not a JSON document"),
+    ("empty", b"", "", "not a JSON document"),
+    ("not UTF-8", b'{"version": 1, "recording_title": "\xff"}', "", "not a JSON document"),
+    ("a list", b"[]", "", "Expected object, got array"),
+    ("no candidates",
+     {"artist": {"name": "Queen"}}, "", "missing required field recording_candidates"),
+    ("candidates that are null",
+     document() | {"recording_candidates": None},
+     "recording_candidates", "Expected array, got null"),
+    ("neither artist nor title",
+     {"recording_candidates": []}, "", "artist.name or recording_title is required"),
+    ("another version", document() | {"version": 2}, "version", "found 2; only 1 is understood"),
+    ("a month that is none",
+     release_with(date="1975-13"),
+     f"{WHERE}.releases[0].date", "'1975-13' is no day of the calendar"),
+    ("a date that is none",
+     release_with(date="soon"),
+     f"{WHERE}.releases[0].date", "'soon' is no date: YYYY, YYYY-MM or YYYY-MM-DD is allowed"),
+    ("a date that is a number",
+     release_with(date=1975), f"{WHERE}.releases[0].date", "found 1975; a date as text is allowed"),
+    ("a group date that is none",
+     group_with(first_release_date="19"), f"{WHERE}.first_release_date", "'19' is no date"),
+    ("a missing release id",
+     release_with(mb_release_id=None),
+     f"{WHERE}.releases[0].mb_release_id", "Expected str, got null"),
+    ("an empty release id",
+     release_with(mb_release_id=""), f"{WHERE}.releases[0].mb_release_id", "length >= 1"),
+    ("a blank group id", group_with(mb_rg_id=" "), f"{WHERE}.mb_rg_id", "found a blank id"),
+    ("a blank recording id",
+     document(recording(mb_recording_id="\t")),
+     "recording_candidates[0].mb_recording_id", "found a blank id"),
+    ("types that are no list",
+     group_with(secondary_types="Live"),
+     f"{WHERE}.secondary_types", "Expected array | null, got str"),
+    ("a title that is a number",
+     group_with(title=1984), f"{WHERE}.title", "Expected str | null, got int"),
+    ("a flag that is a word",
+     release_with(flags={"is_promo": "yes"}),
+     f"{WHERE}.releases[0].flags.is_promo", "Expected bool | null, got str"),
+    ("text that no JSON can hold",
+     document() | {"recording_title": "\udcff"}, "", "not a JSON document"),
+    ("a nest without end", b"[" * 100_000, "", "evidence bundle: "),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("document", "where", "says"), [pytest.param(*row[1:], id=row[0]) for row in REFUSED]
+)
+def test_an_ill_formed_bundle_is_refused_with_the_place(
+    document: Any, where: str, says: str
+) -> None:
+    with pytest.raises(EvidenceError, match=re.escape(says)) as refusal:
+        read_bundle(document)
+    assert refusal.value.where == where
+    assert "`" not in str(refusal.value)
+
+
+def test_null_and_absent_are_the_same() -> None:
+    bare = {"mb_rg_id": "A", "releases": [{"mb_release_id": "r"}]}
+    full = bare | {
+        "title": None, "secondary_types": None, "first_release_date": None, "labels": None,
+        "releases": [{"mb_release_id": "r", "date": None, "status": None, "flags": None}],
+    }  # fmt: skip
+    one, other = (read_bundle(document(recording(group))) for group in (bare, full))
+    assert one == other
+    assert evidence_hash(one) == evidence_hash(other)
+
+
+def test_unknown_keys_are_left_aside() -> None:
+    plain = document(recording(album("A", "1974")))
+    more = document(recording(album("A", "1974", mood="grand"))) | {"timeline_facts": {"x": [1]}}
+    assert read_bundle(more) == read_bundle(plain)
+
+
+def test_json_text_bytes_and_mappings_read_alike() -> None:
+    plain = document(recording(album("A", "1974-11-08", "????-05")))
+    text = json.dumps(plain)
+    bundle = read_bundle(plain)
+    assert read_bundle(text) == read_bundle(text.encode()) == read_bundle(bundle) == bundle
+    assert bundle.name == "Queen - Song"
+
+
+@pytest.mark.parametrize(
+    ("status", "flags", "standing"),
+    [
+        ("Official", None, "Official"),
+        ("official", None, "Official"),
+        ("Promo", None, "Promotion"),
+        ("pseudo-release", None, "Pseudo-Release"),
+        ("Canceled", None, "Cancelled"),
+        ("Expunged", None, "Expunged"),
+        (None, None, None),
+        (None, {"is_official": True, "is_promo": False}, "Official"),
+        (None, {"is_official": True, "is_bootleg": True}, "Bootleg"),
+        (None, {"is_promo": True}, "Promotion"),
+        (None, {"is_official": False}, None),
+        ("Bootleg", {"is_official": True}, "Bootleg"),
+    ],
+)
+def test_status_and_flags_say_the_same(
+    status: str | None, flags: dict[str, bool] | None, standing: str | None
+) -> None:
+    one = Release(ReleaseId("r"), status=status, flags=ReleaseFlags(**flags) if flags else None)
+    assert one.standing == standing
+    assert one.is_official is (standing == "Official")
+
+
+@pytest.mark.parametrize(
+    ("primary", "secondary", "types"),
+    [
+        ("Album", (), ("Album", ())),
+        ("album", ("live",), ("Album", ("Live",))),
+        ("Soundtrack", (), ("Album", ("Soundtrack",))),
+        ("Live", ("Compilation",), ("Album", ("Compilation", "Live"))),
+        ("DJ-Mix", (), ("Album", ("DJ-mix",))),
+        ("ep", ("Remix", "Demo"), ("EP", ("Demo", "Remix"))),
+        ("Cassingle", (), ("Other", ())),
+        (None, (), (None, ())),
+    ],
+)
+def test_types_are_read_as_musicbrainz_names_them(
+    primary: str | None, secondary: tuple[str, ...], types: tuple[str | None, tuple[str, ...]]
+) -> None:
+    group = ReleaseGroup(ReleaseGroupId("g"), primary_type=primary, secondary_types=secondary)
+    assert group.types == types
+
+
+@pytest.mark.parametrize(
+    ("title", "comment", "flag"),
+    [
+        ("Song (live at Wembley)", None, "is_live"),
+        ("Song - Live", None, "is_live"),
+        ("Song", "live, 1974-10-26: Tokyo", "is_live"),
+        ("歌（ライブ）", None, "is_live"),
+        ("Canción (en vivo)", None, "is_live"),
+        ("Live and Let Die", None, None),
+        ("Alive", "delivered", None),
+        ("スカイクラッドの観測者-Remix-", None, "is_remix"),
+        ("Song [Club Re-Mix]", None, "is_remix"),
+        ("Song", "original studio stereo mix", None),
+        ("Song (demo)", None, "is_demo"),
+        ("Demolition Man", None, None),
+        ("Song (radio edit)", None, "is_radio_edit"),
+        ("Song ~radio version~", None, "is_radio_edit"),
+        ("Song (acoustic version)", None, "is_acoustic"),
+        ("Song (MTV Unplugged)", None, "is_acoustic"),
+        ("Song", "mono", "is_mono"),
+        (None, None, None),
+    ],
+)
+def test_a_title_tells_what_a_recording_is(
+    title: str | None, comment: str | None, flag: str | None
+) -> None:
+    found = RecordingCandidate(RecordingId("r"), title=title, disambiguation=comment).intent
+    assert {name for name in RecordingFlags.__struct_fields__ if getattr(found, name)} == (
+        {flag} if flag else set()
+    )
+
+
+def test_a_flag_that_is_given_goes_before_the_title() -> None:
+    flags = RecordingFlags(is_live=False, is_demo=True)
+    found = RecordingCandidate(RecordingId("r"), title="Song (live)", flags=flags).intent
+    assert (found.is_live, found.is_demo, found.is_remix) == (False, True, False)
+
+
+def test_countries_are_read_as_codes() -> None:
+    bundle = read(artist={"name": "Queen", "begin_area_country": "uk"})
+    assert bundle.performer.country == "GB"
+    assert Release(ReleaseId("r"), country=" uk ").place == "GB"
+    assert Release(ReleaseId("r"), country="").place is None
+    wiki = read(artist={"name": "Queen", "begin_area_country": None, "wikidata_country": "JP"})
+    assert wiki.performer.country == "JP"
+
+
+SAME: list[tuple[str, Json, Json, bool]] = [
+    # claim, one group, another, whether they are the same facts
+    ("order of releases",
+     album("A", "1974", "1975"),
+     album("A", release("1975", mb_release_id="A.2"), release("1974", mb_release_id="A.1")), True),
+    ("order of types",
+     {"secondary_types": ["Live", "Demo"]}, {"secondary_types": ["Demo", "Live"]}, True),
+    ("status by flag",
+     {"releases": [{"mb_release_id": "r", "status": "Official"}]},
+     {"releases": [{"mb_release_id": "r", "flags": {"is_official": True, "is_promo": False}}]},
+     True),
+    ("country by another name",
+     {"releases": [{"mb_release_id": "r", "country": "GB"}]},
+     {"releases": [{"mb_release_id": "r", "country": "UK"}]}, True),
+    ("an unknown date", {"first_release_date": None}, {"first_release_date": "????-05"}, True),
+    ("no labels", {"labels": []}, {"labels": None}, True),
+    ("a reissue flag",
+     {"releases": [{"mb_release_id": "r", "flags": {"is_reissue_hint": True}}]},
+     {"releases": [{"mb_release_id": "r"}]}, False),
+    ("another date", {"first_release_date": "1974"}, {"first_release_date": "1974-01"}, False),
+    ("another title", {"title": "A"}, {"title": "B"}, False),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "is_same"), [pytest.param(*row[1:], id=row[0]) for row in SAME]
+)
+def test_the_same_facts_have_the_same_hash(
+    one: dict[str, Any], other: dict[str, Any], is_same: bool
+) -> None:
+    hashes = [
+        evidence_hash(read_bundle(document(recording({"mb_rg_id": "A"} | group))))
+        for group in (one, other)
+    ]
+    assert (hashes[0] == hashes[1]) is is_same
+    assert re.fullmatch(r"[0-9a-f]{64}", hashes[0])
+
+
+def test_what_is_said_of_a_recording_and_derived_from_it_has_one_hash() -> None:
+    said = document(recording(title="Song (live)", flags={"is_live": True}))
+    derived = document(recording(title="Song (live)"))
+    assert evidence_hash(read_bundle(said)) == evidence_hash(read_bundle(derived))
+
+
+def test_the_hash_leaves_out_the_file_and_the_time() -> None:
+    plain = read(provenance={"sources_used": ["MB", "Wikidata"]})
+    later = read(
+        provenance={
+            "sources_used": ["Wikidata", "MB"], "fetched_at_utc": "2026-01-01", "cache_age_s": 9,
+        },
+        artifact={"duration_ms": 1, "tags": {"title": "x"}},
+    )  # fmt: skip
+    assert evidence_hash(plain) == evidence_hash(later)
+    assert evidence_hash(plain) != evidence_hash(read(provenance={"sources_used": ["MB"]}))
+
+
+def test_the_hash_of_known_evidence_does_not_change() -> None:
+    known = {
+        "artist": {"name": "Queen"},
+        "recording_candidates": [
+            {"mb_recording_id": "r", "rg_candidates": [{"mb_rg_id": "g", "releases": []}]}
+        ],
+    }
+    assert evidence_hash(read_bundle(known)) == KNOWN_HASH
+
+
+def test_a_written_bundle_reads_back() -> None:
+    bundle = read(artifact={"duration_ms": 5, "tags": {"title": "Killer Queen"}})
+    assert read_bundle(write_bundle(bundle)) == bundle

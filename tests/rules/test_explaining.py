@@ -1,0 +1,162 @@
+"""Every decision says how it was reached, and of every other record why it was not chosen."""
+
+import json
+from typing import Any
+
+import msgspec
+import pytest
+
+from chart_binder.config import RulesConfig
+from chart_binder.domain.evidence_json import read_bundle
+from chart_binder.domain.ids import ReleaseGroupId, ReleaseId
+from chart_binder.domain.verdict import Decided, Open, Override
+from chart_binder.rules.decide import decide
+from chart_binder.rules.table import RULES
+from rules.making import album, bundle, document, records, single, various
+
+KNOBS = RulesConfig()
+
+
+def decided(*records: Any, **more: Any) -> Decided:
+    verdict = decide(bundle(*records, **more), KNOBS)
+    assert isinstance(verdict, Decided), verdict
+    return verdict
+
+
+REASONS = (
+    # records, because
+    ("Q single title:Killer_Queen 1974-10-11; S album title:Sheer_Heart_Attack 1974-11-08",
+     ("the single 'Killer Queen' (1974-10-11) led to the album 'Sheer Heart Attack' (1974-11-08)"
+     " 28 days later, within the window of 90 days")),
+    ("S single 1974-11-07; A album 1974-11-08",
+     ("the single 'S' (1974-11-07) led to the album 'A' (1974-11-08) 1 day later,"
+     " within the window of 90 days")),
+    ("S single 1974-10; A album 1974-11-08",
+     ("the single 'S' (1974-10) led to the album 'A' (1974-11-08) 8 to 38 days later,"
+     " within the window of 90 days")),
+    ("S single 1974-11; A album 1974-11-08",
+     ("the single 'S' (1974-11) came out no more than 7 days before the album 'A' (1974-11-08),"
+     " if before it at all: either way it is the album")),
+    ("S single 1974-11-08; A album 1974-11-08",
+     "the album 'A' (1974-11-08) and the single 'S' (1974-11-08) came out on the same day"),
+    ("S single 1974-01-11; A album 1974-11-08",
+     ("the single 'S' (1974-01-11) came out 301 days before the album 'A' (1974-11-08),"
+     " more than the 90 days of the window")),
+    ("S single 1974-01-11; L EP+Live 1974-11-08",
+     "the single 'S' (1974-01-11) comes first, and no studio album carries it"),
+    ("A album 1974-11-08",
+     "the album 'A' (1974-11-08) carries it, and nothing else does officially"),
+    ("A album 1974-11-08; C compilation 1981",
+     "the album 'A' (1974-11-08) carries it, and nothing but compilations does officially"),
+    ("A album 1974-11-08; B album 1981",
+     "the album 'A' (1974-11-08) is the earliest official work that carries it"),
+    ("A album 1974-11-08 1974; B album 1981",
+     ("the album 'A' (1974, 1974-11-08 at the latest) is the earliest official work"
+         " that carries it")),
+    ("C compilation 1971; A album 1974-11-08",
+     "the compilation 'C' (1971) is the artist's own, more than 90 days before the rest"),
+)  # fmt: skip
+
+
+@pytest.mark.parametrize(("text", "because"), REASONS)
+def test_a_decision_gives_its_reason(text: str, because: str) -> None:
+    assert decided(*records(text)).because == because
+
+
+def test_the_path_ends_with_the_rules_that_decided() -> None:
+    verdict = decided(single("S", "1974-10-11"), album("A", "1974-11-08"))
+    assert [one.rule for one in verdict.path] == [
+        "CRG:SOUNDTRACK_PREMIERE", "CRG:ALBUM_LEAD_WINDOW", "RR:ORIGIN_COUNTRY_EARLIEST",
+    ]  # fmt: skip
+    assert verdict.path[0].said == "no soundtrack carries it"
+    assert (
+        verdict.path[-1].said
+        == "the release GB of 1974-11-08 is the earliest in the artist's country"
+    )
+
+
+def test_the_path_of_an_open_case_names_every_rule() -> None:
+    verdict = decide(bundle(single("S", "1974"), album("A", "1974")), KNOBS)
+    assert [one.rule for one in verdict.path] == [code for code, _ in RULES]
+    assert verdict.path[1].said == ("may choose the album 'A' (1974): the facts known do not tell")
+
+
+def test_every_other_record_is_told_why_not() -> None:
+    verdict = decided(*records("""
+        S single 1974-10-11; A album 1974-11-08; B album 1975-11-08; C compilation 1981-11-02;
+        V various undated; T single 1974-01-01/bootleg undated/promo; N album undated;
+        M album 1974-12
+    """))  # fmt: skip
+    assert {one.release_group: one.why_not for one in verdict.rivals} == {
+        "S": "single (1974-10-11): led to the album 'A' 28 days later",
+        "B": "album (1975-11-08): 365 days later than the album 'A'",
+        "C": "compilation (1981-11-02): 2551 days later than the album 'A'",
+        "V": "compilation (date unknown): nothing says that it came out first",
+        "T": "single: nothing official, only a bootleg and a promotional copy",
+        "N": "album (date unknown): nothing says that it came out first",
+        "M": "album (1974-12): later than the album 'A'",
+    }
+    assert [one.title for one in verdict.rivals if one.release_group == "S"] == ["S"]
+
+
+def test_a_compilation_that_is_older_is_told_apart_from_a_premiere() -> None:
+    (rival,) = decided(various("V", "1970"), album("A", "1974-11-08")).rivals
+    assert rival.why_not == "compilation (1970): gathers what came out elsewhere"
+
+
+def test_a_record_of_the_same_day_is_told_so() -> None:
+    (rival,) = decided(album("A", "1974-11-08"), single("S", "1974-11-08")).rivals
+    assert rival.why_not == (
+        "single (1974-11-08): the same day as the album 'A', which goes before it"
+    )
+
+
+def test_a_nameless_record_goes_by_its_id() -> None:
+    verdict = decided(album("A", "1974", title=None), album("B", "1976", title=None))
+    assert verdict.because.startswith("the album 'A' (1974)")
+    assert verdict.rivals[0].title == "B"
+
+
+def test_verdicts_have_a_json_form() -> None:
+    for evidence in (bundle(album("A", "1974")), bundle(single("S", "1974"), album("A", "1974"))):
+        verdict = decide(evidence, KNOBS)
+        plain = msgspec.json.encode(verdict)
+        assert msgspec.json.decode(plain, type=Decided | Open) == verdict
+        assert json.loads(plain)["path"][0] == {
+            "rule": "CRG:SOUNDTRACK_PREMIERE", "said": "no soundtrack carries it",
+        }  # fmt: skip
+
+
+def test_every_rule_has_its_text() -> None:
+    assert all(rule.__doc__ for _, rule in RULES)
+
+
+def test_a_person_overrules_every_rule() -> None:
+    evidence = bundle(single("S", "1974-10-11"), album("A", "1974-11-08"))
+    ruled = Override(ReleaseGroupId("S"), reason="the single mix is another mix")
+    verdict = decide(evidence, KNOBS, ruled)
+    assert isinstance(verdict, Decided)
+    assert (verdict.crg, verdict.crg_rule) == ("S", "CRG:MANUAL_OVERRIDE")
+    assert (verdict.rr, verdict.rr_rule) == ("S.1", "RR:ORIGIN_COUNTRY_EARLIEST")
+    assert verdict.because == "the single mix is another mix"
+    assert [one.release_group for one in verdict.rivals] == ["A"]
+
+
+def test_a_person_may_name_what_the_evidence_lacks() -> None:
+    ruled = Override(ReleaseGroupId("elsewhere"), ReleaseId("a release"))
+    verdict = decide(bundle(album("A", "1974")), KNOBS, ruled)
+    assert isinstance(verdict, Decided)
+    assert (verdict.crg, verdict.rr, verdict.rr_rule) == (
+        "elsewhere", "a release", "RR:MANUAL_OVERRIDE",
+    )  # fmt: skip
+    assert verdict.recording == "rec"
+    lacking = decide(bundle(album("A", "1974")), KNOBS, Override(ReleaseGroupId("elsewhere")))
+    assert isinstance(lacking, Decided)
+    assert (lacking.rr, lacking.rr_rule) == (None, "RR:INDETERMINATE")
+
+
+def test_an_override_stands_without_any_evidence() -> None:
+    ruled = Override(ReleaseGroupId("A"))
+    verdict = decide(read_bundle(document()), KNOBS, ruled)
+    assert isinstance(verdict, Decided)
+    assert verdict.recording == ""

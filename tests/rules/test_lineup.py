@@ -1,0 +1,108 @@
+"""Several recordings of one song are joined, kept apart or kept out."""
+
+from typing import Any
+
+import pytest
+
+from chart_binder.config import RulesConfig
+from chart_binder.domain.evidence_json import read_bundle
+from chart_binder.domain.verdict import Decided, Open, Verdict
+from chart_binder.rules.decide import decide
+from rules.making import Json, album, compilation, document, recording, release, single, various
+
+S = single("S", "1974-02-01")
+A = album("A", "1974-11-08")
+V = various("V", "1990")
+COVER = single("COVER", "1970", artist_credit="The Covers")
+COVER_BY_RELEASE = single("COVER", release("1970", artist_credit="The Covers"), artist_credit=None)
+
+
+def take(name: str, *groups: Any, **more: Any) -> Json:
+    return recording(*groups, mb_recording_id=name, **more)
+
+
+def ruled(*takes: Json, **more: Any) -> Verdict:
+    return decide(read_bundle(document(*takes, **more)), RulesConfig())
+
+
+FILE_240 = {"artifact": {"duration_ms": 240_500}}
+
+LIVE = {"title": "Song (live)"}
+KARAOKE = {"title": "Song (karaoke)"}
+TABLE: tuple[tuple[str, list[Json], Json, str], ...] = (
+    # claim, recordings, what is known of the file, the record and the recording chosen
+    ("copies of one length are joined",
+     [take("a", A, length_ms=240_000), take("b", S, length_ms=243_000)], {}, "S b"),
+    ("copies of one ISRC are joined",
+     [take("a", A, length_ms=240_000, isrcs=["GBUM71029604"]),
+      take("b", S, length_ms=300_000, isrcs=["GB-UM7-10-29604"])], {}, "S b"),
+    ("copies of unknown length are joined", [take("a", A), take("b", S)], {}, "S b"),
+    ("other lengths with other homes are open",
+     [take("a", A, length_ms=240_000), take("b", S, length_ms=300_000)], {}, "open"),
+    ("the file's length tells between them",
+     [take("a", A, length_ms=240_000), take("b", S, length_ms=300_000)], FILE_240, "A a"),
+    ("no length fits, so none is left out",
+     [take("a", A, length_ms=100_000), take("b", S, length_ms=101_000)], FILE_240, "S b"),
+    ("an unmerged copy on a compilation raises no doubt",
+     [take("a", A, length_ms=240_000), take("b", V, length_ms=300_000)], {}, "A a"),
+    ("other lengths with one home",
+     [take("a", A, length_ms=240_000), take("b", A, length_ms=300_000)], {}, "A a"),
+    ("a live recording is kept out",
+     [take("a", A), take("b", S, disambiguation="live at Wembley")], {}, "A a"),
+    ("a remix is kept out", [take("a", A), take("b", S, title="Song (remix)")], {}, "A a"),
+    ("karaoke is kept out", [take("a", A), take("b", S, **KARAOKE)], {}, "A a"),
+    ("an instrumental is kept out",
+     [take("a", A), take("b", S, disambiguation="instrumental")], {}, "A a"),
+    ("a re-recording is kept out",
+     [take("a", A), take("b", S, disambiguation="re-recording")], {}, "A a"),
+    ("a live recording is kept where the file is live",
+     [take("a", A), take("b", S, **LIVE)], {"recording_title": "Song (live)"}, "S b"),
+    ("karaoke is kept where nothing else is there",
+     [take("b", S, **KARAOKE), take("c", A, **KARAOKE)], {}, "S b"),
+    ("the tags say what is meant where no title does",
+     [take("a", A), take("b", S, **LIVE)], {"recording_title": None, "artifact": {"tags": LIVE}},
+     "S b"),
+    ("a cover is kept out", [take("a", A), take("b", COVER)], {}, "A a"),
+    ("a cover is known by the credit of its release",
+     [take("a", A), take("b", COVER_BY_RELEASE)], {}, "A a"),
+    ("a credit in another script is no cover",
+     [take("a", A), take("b", S | {"artist_credit": "クイーン"})], {}, "S b"),
+    ("one record of several recordings is one candidate",
+     [take("a", A), take("b", album("A", release("1974-10-08", mb_release_id="first")))], {},
+     "A b"),
+)  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("takes", "file", "chosen"), [pytest.param(*row[1:], id=row[0]) for row in TABLE]
+)
+def test_recordings_are_sorted(takes: list[Json], file: Json, chosen: str) -> None:
+    for order in (takes, takes[::-1]):
+        verdict = ruled(*order, **file)
+        found = "open" if isinstance(verdict, Open) else f"{verdict.crg} {verdict.recording}"
+        assert found == chosen, verdict
+
+
+def test_what_was_kept_out_is_told() -> None:
+    live = take("b", S, disambiguation="live, 1986-07-12: Wembley Stadium, London, UK")
+    (rival,) = ruled(take("a", A), live).rivals
+    assert (rival.release_group, rival.why_not) == ("S", "the recording on it is live")
+    (rival,) = ruled(take("a", A), take("b", COVER)).rivals
+    assert rival.why_not == "the recording on it is not credited to Queen"
+    lengths = ruled(take("a", A, length_ms=240_000), take("b", S, length_ms=300_000), **FILE_240)
+    assert lengths.rivals[0].why_not == "the recording on it is 5:00 long, the file 4:00"
+
+
+def test_an_open_choice_of_recordings_asks_which_it_is() -> None:
+    verdict = ruled(take("a", A, length_ms=355_000), take("b", S, length_ms=210_000))
+    assert isinstance(verdict, Open)
+    assert verdict.missing_facts == (
+        "which recording is it: 3:30 on the single 'S', or 5:55 on the album 'A'?",
+    )
+
+
+def test_the_recording_on_the_release_is_the_one_that_is_named() -> None:
+    later = compilation("C", "1981")
+    verdict = ruled(take("a", A, later), take("b", later))
+    assert isinstance(verdict, Decided)
+    assert (verdict.crg, verdict.recording) == ("A", "a")

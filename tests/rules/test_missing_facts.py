@@ -1,0 +1,91 @@
+"""An open case asks what a person could look up."""
+
+import pytest
+
+from chart_binder.config import RulesConfig
+from chart_binder.domain.verdict import Open
+from chart_binder.rules.decide import decide
+from rules.making import Json, bundle, records
+
+MISSING = "the original release is missing from the evidence"
+
+QUESTIONS: tuple[tuple[str, str, Json, tuple[str, ...]], ...] = (
+    # claim, records, what is known of the recording, what is asked
+    ("a bare year turns on the day the window opens",
+     "Q single title:Killer_Queen 1974; S album title:Sheer_Heart_Attack 1974-11-08", {},
+     (("the single 'Killer Queen' is only dated 1974: before or after 1974-08-10?"
+      " Before: the single 'Killer Queen'; on that day or later: the album 'Sheer Heart Attack'"),)),
+    ("an undated single turns on the same day",
+     "S single undated; A album 1974-11-08", {},
+     (("the single 'S' has no date: before or after 1974-08-10?"
+      " Before: the single 'S'; on that day or later: the album 'A'"),)),
+    ("an album's bare year turns on the day the window closes",
+     "S single 1974-02-11; A album 1974", {},
+     (("the album 'A' is only dated 1974: before or after 1974-05-13?"
+      " Before: the album 'A'; on that day or later: the single 'S'"),)),
+    ("a pressing that nobody dated is asked for",
+     "S single 1974-01-11; A album 1974-11-08 1974", {},
+     (("the album 'A' was out by 1974-11-08, but a release of it is only dated 1974:"
+      " before or after 1974-04-12?"
+      " Before: the album 'A'; on that day or later: the single 'S'"),)),
+    ("two bare years are both asked for",
+     "S single 1974; A album 1974", {},
+     ("the album 'A' is only dated 1974: on which day did it come out?",
+      "the single 'S' is only dated 1974: on which day did it come out?")),
+    ("a date that changes nothing is not asked for",
+     "S single 1974; A album 1974-11-08; B album 1975", {},
+     (("the single 'S' is only dated 1974: before or after 1974-08-10?"
+      " Before: the single 'S'; on that day or later: the album 'A'"),)),
+    ("an undated soundtrack turns on the day after the album's",
+     "O soundtrack undated; A album 1974-11-08", {},
+     (("the soundtrack 'O' has no date: before or after 1974-11-09?"
+      " Before: the soundtrack 'O'; on that day or later: the album 'A'"),)),
+    ("a compilation that may be long before the rest",
+     "C compilation 2002; A album 2002-12-01", {},
+     (("the compilation 'C' is only dated 2002: before or after 2002-09-02?"
+      " Before: the compilation 'C'; on that day or later: the album 'A'"),)),
+    ("two albums of one day",
+     "A album 1975-06-01; B album 1975-06-01", {},
+     ("which of them came out first: the album 'A' (1975-06-01) or the album 'B' (1975-06-01)?",)),
+    ("an older ISRC and an older date",
+     "C compilation 1981-11-03", {"isrcs": ["GBCEE7700017"], "first_release_date": "1977-10-28"},
+     ((f"{MISSING}: ISRC GBCEE7700017 was assigned in 1977,"
+      " before the compilation 'C' (1981-11-03)"),
+      (f"{MISSING}: the recording is dated 1977-10-28,"
+      " and the compilation 'C' (1981-11-03) is later"))),
+    ("only compilations by others",
+     "V various 1993; W various 1998", {},
+     (f"{MISSING}: only compilations carry it, the earliest the compilation 'V' (1993)",)),
+    ("only a bootleg",
+     "C compilation 2008/bootleg", {},
+     (f"{MISSING}: on which record did 'Song' come out?",)),
+    ("a copy that is older than the compilation",
+     "C compilation 1993; A album 1992/promo", {},
+     (("a promotional copy of the album 'A' is dated 1992, before the compilation 'C' (1993):"
+      " what is it a copy of?"),)),
+    ("a copy that may be older than the compilation",
+     "C compilation 1993; A album 1993/promo", {},
+     ("a promotional copy of the album 'A' is dated 1993: before the compilation 'C' (1993)?",)),
+    ("a compilation that no credit claims",
+     "C compilation by:- 2002; A album 2008", {},
+     ("is the compilation 'C' (2002) the artist's own? No credit tells",)),
+)  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("text", "known", "facts"), [pytest.param(*row[1:], id=row[0]) for row in QUESTIONS]
+)
+def test_the_question_names_what_would_settle_it(
+    text: str, known: Json, facts: tuple[str, ...]
+) -> None:
+    verdict = decide(bundle(*records(text), **known), RulesConfig())
+    assert isinstance(verdict, Open), verdict
+    assert tuple(sorted(verdict.missing_facts)) == facts
+
+
+def test_many_vague_dates_are_not_all_asked_for() -> None:
+    evidence = bundle(*records(";".join(f"A{n} album 1975" for n in range(40))))
+    verdict = decide(evidence, RulesConfig())
+    assert isinstance(verdict, Open)
+    assert len(verdict.missing_facts) == 5
+    assert "or one of 37 others" in verdict.because
