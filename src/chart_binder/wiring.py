@@ -12,7 +12,7 @@ from chart_binder.react.transcript import Watch
 from chart_binder.settings import data_folder
 
 HOW_TO_ENABLE = (
-    "No model was asked: set llm.enabled = true in config.toml (CANON_LLM__ENABLED=true) to let one"
+    "No model was asked: set llm.enabled = true (`canon config path` says in which file) to let one"
     " look into open cases; `canon doctor` says whether it is ready."
 )
 HOW_OFFLINE = "No model was asked, for this run is offline."

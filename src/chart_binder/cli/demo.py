@@ -3,6 +3,7 @@
 import sys
 from collections.abc import Iterator
 from functools import partial
+from pathlib import Path
 
 import click
 
@@ -44,24 +45,24 @@ To let a model look into what the rules leave open, put into {config}:
 @pass_session
 def command(session: Session) -> int:
     """Decide two shipped files, one by rules, one by a recorded run of a model."""
-    session.settings  # noqa: B018 (a broken configuration is told here as anywhere)
+    file = session.settings.file or config_candidates()[-1]
     with laid_out() as demo:
-        return _play(session, demo)
+        return _play(session, demo, file.absolute())
 
 
-def _play(session: Session, demo: Demo) -> int:
+def _play(session: Session, demo: Demo, file: Path) -> int:
     talks = not session.as_json
     if talks:
         click.echo(_OPENING)
     pipeline = decider(demo.config, record=None, watch=_show_event if talks else None)
     results = Results(session.as_json, Form(_explained, lambda _: {}))
     with evidence_for_files(demo.config) as gather:
-        for file in demo.audio:
-            about_file(file.name)
-            results.show(file.name, pipeline.attempt(partial(gather, file)))
+        for audio in demo.audio:
+            about_file(audio.name)
+            results.show(audio.name, pipeline.attempt(partial(gather, audio)))
     if talks:
         click.echo()
-        click.echo(_CLOSING.format(config=config_candidates()[-1]), nl=False)
+        click.echo(_CLOSING.format(config=file), nl=False)
     sys.stdout.flush()
     return results.status
 
