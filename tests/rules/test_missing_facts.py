@@ -14,7 +14,8 @@ QUESTIONS: tuple[tuple[str, str, Json, tuple[str, ...]], ...] = (
     ("a bare year turns on the day the window opens",
      "Q single title:Killer_Queen 1974; S album title:Sheer_Heart_Attack 1974-11-08", {},
      (("the single 'Killer Queen' is only dated 1974: before or after 1974-08-10?"
-      " Before: the single 'Killer Queen'; on that day or later: the album 'Sheer Heart Attack'"),)),
+      " Before: the single 'Killer Queen';"
+      " on that day or later: the album 'Sheer Heart Attack'"),)),
     ("an undated single turns on the same day",
      "S single undated; A album 1974-11-08", {},
      (("the single 'S' has no date: before or after 1974-08-10?"

@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from chart_binder.domain.dates import FIRST_DAY, UNKNOWN, PartialDate
 from chart_binder.domain.evidence import RecordingCandidate, Release, ReleaseGroup
 from chart_binder.rules.credits import is_various
-from chart_binder.rules.roles import Role, noun, role_of
+from chart_binder.rules.roles import Role, part_of
 
 _FIRST = attrgetter("first")
 _ORDER = attrgetter("first", "last", "group.mb_rg_id")
@@ -29,6 +29,8 @@ class Candidate(msgspec.Struct, frozen=True, eq=False, gc=False):
 
     group: ReleaseGroup
     role: Role
+    kind: str
+    """What to call the record: `single`, `live album` ..."""
     first: int
     last: int
     since: PartialDate
@@ -57,19 +59,9 @@ class Candidate(msgspec.Struct, frozen=True, eq=False, gc=False):
     @property
     def when(self) -> str:
         """The appearance date, in words where releases differ in how exactly they are dated."""
-        if not self.is_dated:
-            return "date unknown"
         if self.since is self.by:
-            return self.since.text
+            return self.since.text or "date unknown"
         return f"{self.since.text}, {self.by.text} at the latest"
-
-    @property
-    def kind(self) -> str:
-        """What to call the record: `single`, `live album` ..."""
-        kind = noun(self.group.primary_type, self.group.secondary_types or ())
-        if self.role is Role.OTHER and kind == "album":
-            return "various-artists album"
-        return kind
 
     @property
     def title(self) -> str:
@@ -118,10 +110,10 @@ def _candidate(group: ReleaseGroup, carriers: tuple[RecordingCandidate, ...]) ->
         since, by = _appearance(dates)
     else:
         since = by = UNKNOWN if releases else group.first_release_date
-    role = role_of(group.primary_type, group.secondary_types or ())
+    role, kind = part_of(group.primary_type, group.secondary_types or ())
     if role is Role.ALBUM and is_various(group, official):
-        role = Role.OTHER
-    return Candidate(group, role, since.first, by.last, since, by, official, aside, carriers)
+        role, kind = Role.OTHER, "various-artists album"
+    return Candidate(group, role, kind, since.first, by.last, since, by, official, aside, carriers)
 
 
 def _appearance(dates: list[PartialDate]) -> tuple[PartialDate, PartialDate]:

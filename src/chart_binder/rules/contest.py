@@ -125,20 +125,25 @@ def _in_the_running(works: list[Candidate]) -> list[Candidate]:
 class _Ties:
     """What decides between two records of the same day."""
 
-    __slots__ = ("home", "intent", "labels")
+    __slots__ = ("home", "intent", "keys", "labels")
 
     def __init__(self, intent: str, home: str | None, knobs: RulesConfig) -> None:
         self.intent = intent
         self.home = home
         self.labels = knobs.label_authority_order
+        self.keys: dict[str, tuple[int, bool, int]] = {}
 
     def goes_before(self, one: Candidate, other: Candidate) -> Answer:
         """Whether `one` counts as the earlier: by role, artist's country, label, in this order."""
-        keys = (self._key(one), self._key(other))
-        return None if keys[0] == keys[1] else keys[0] < keys[1]
+        key, other_key = self._key(one), self._key(other)
+        return None if key == other_key else key < other_key
 
     def _key(self, one: Candidate) -> tuple[int, bool, int]:
-        return self._rank(one), not self._is_at_home(one), self._label_rank(one)
+        key = self.keys.get(one.group.mb_rg_id)
+        if key is None:
+            key = self._rank(one), not self._is_at_home(one), self._label_rank(one)
+            self.keys[one.group.mb_rg_id] = key
+        return key
 
     def _rank(self, one: Candidate) -> int:
         if one.role is Role.SOUNDTRACK:

@@ -16,11 +16,10 @@ def rivals(
     left_out: Sequence[tuple[RecordingCandidate, str]] = (),
 ) -> tuple[Rival, ...]:
     """Return the candidates that were not chosen, the earliest first."""
-    crg = chosen.group.mb_rg_id if chosen else None
-    others = [one for one in contest.candidates if one.group.mb_rg_id != crg]
-    winner = chosen.name if chosen else ""
-    losers = [Rival(one.group.mb_rg_id, one.title, _why_not(one, chosen, winner)) for one in others]
-    return (*losers, *_unheard(contest, left_out)) if left_out else tuple(losers)
+    losers = [
+        Rival(one.group.mb_rg_id, one.title, why) for one, why in _whys(contest.candidates, chosen)
+    ]
+    return (*losers, *_unheard(contest, left_out))
 
 
 def _unheard(
@@ -34,30 +33,35 @@ def _unheard(
                 yield Rival(group.mb_rg_id, group.title or group.mb_rg_id, why)
 
 
-def _why_not(one: Candidate, chosen: Candidate | None, winner: str) -> str:
-    if not one.counts:
-        return f"{one.kind}: nothing official, only {copies(one.aside)}"
-    what = f"{one.kind} ({one.when})"
-    if chosen is None:
-        return what
-    return f"{what}: {_lost(one, chosen, winner)}"
+def _whys(
+    candidates: Sequence[Candidate], chosen: Candidate | None
+) -> Iterator[tuple[Candidate, str]]:
+    crg, winner = (chosen.group.mb_rg_id, chosen.name) if chosen else (None, "")
+    for one in candidates:
+        if not (one.official or one.is_weak):
+            yield one, f"{one.kind}: nothing official, only {copies(one.aside)}"
+        elif chosen is None:
+            yield one, f"{one.kind} ({one.when})"
+        elif one.group.mb_rg_id != crg:
+            yield one, f"{one.kind} ({one.when}): {_lost(one, chosen, winner)}"
 
 
 def _lost(one: Candidate, chosen: Candidate, winner: str) -> str:
+    if one.first > chosen.last:
+        return f"{_days(one, chosen)}later than {winner}"
     if not one.is_dated:
         return "nothing says that it came out first"
-    if one.first > chosen.last:
-        return f"{_days(one.first - chosen.last, one, chosen)}later than {winner}"
     if one.role is Role.COMPILATION:
         return "gathers what came out elsewhere"
     if one.last < chosen.first and one.role is Role.SINGLE:
-        return f"led to {winner} {_days(chosen.first - one.last, one, chosen)}later"
+        return f"led to {winner} {_days(chosen, one)}later"
     if one.first == one.last == chosen.first == chosen.last:
         return f"the same day as {winner}, which goes before it"
     return f"whatever its day, {winner} goes before it"
 
 
-def _days(days: int, one: Candidate, other: Candidate) -> str:
-    if one.first == one.last and other.first == other.last:
-        return f"{days} day{'s' if days > 1 else ''} "
-    return ""
+def _days(later: Candidate, earlier: Candidate) -> str:
+    if later.first != later.last or earlier.first != earlier.last:
+        return ""
+    days = later.first - earlier.last
+    return f"{days} days " if days > 1 else "1 day "

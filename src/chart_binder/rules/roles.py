@@ -26,34 +26,39 @@ _GATHERING = ("Compilation", "DJ-mix")
 
 
 @lru_cache(maxsize=1_024)
-def role_of(primary: str | None, kinds: tuple[str, ...]) -> Role:
-    """Return the role by the types of a group (musicbrainz.org/doc/Release_Group/Type)."""
-    primary, kinds = type_names(primary, kinds)
+def part_of(primary: str | None, secondary: tuple[str, ...]) -> tuple[Role, str]:
+    """Return the role by the types of a group, and what to call such a record.
+
+    Types are MusicBrainz' own (musicbrainz.org/doc/Release_Group/Type); the noun is `single`,
+    `live album`, `remix EP`, `DJ mix` ...
+    """
+    record, kinds = type_names(primary, secondary)
+    return _role(record, kinds), _noun(record, kinds)
+
+
+def _role(record: str | None, kinds: tuple[str, ...]) -> Role:
     if any(kind in _GATHERING for kind in kinds):
         return Role.COMPILATION
     if "Soundtrack" in kinds:
         return Role.SOUNDTRACK
     if "Live" in kinds:
         return Role.LIVE
-    if primary in ("Single", "EP"):
+    if record in ("Single", "EP"):
         return Role.SINGLE
-    return Role.ALBUM if primary == "Album" and not kinds else Role.OTHER
+    return Role.ALBUM if record == "Album" and not kinds else Role.OTHER
 
 
-@lru_cache(maxsize=1_024)
-def noun(primary: str | None, kinds: tuple[str, ...]) -> str:
-    """Return what to call such a record: `single`, `live album`, `remix EP`, `DJ mix` ..."""
-    primary, kinds = type_names(primary, kinds)
-    record = {"Album": "album", "Single": "single", "EP": "EP"}.get(primary or "", "record")
+def _noun(record: str | None, kinds: tuple[str, ...]) -> str:
+    noun = {"Album": "album", "Single": "single", "EP": "EP"}.get(record or "", "record")
     if "Compilation" in kinds:
         return "soundtrack compilation" if "Soundtrack" in kinds else "compilation"
     if "DJ-mix" in kinds:
         return "DJ mix"
     if "Soundtrack" in kinds:
-        return "soundtrack" if record != "single" else "soundtrack single"
+        return "soundtrack" if noun != "single" else "soundtrack single"
     if "Mixtape/Street" in kinds:
         return "mixtape"
-    return " ".join([*(kind.casefold() for kind in kinds[:1]), record])
+    return " ".join([*(kind.casefold() for kind in kinds[:1]), noun])
 
 
 def is_soundtrack(group: ReleaseGroup) -> bool:

@@ -1,0 +1,109 @@
+"""How many decisions a second the rules make, beside a trivial loop over the same data.
+
+    python tests/benchmarks/bench_rules.py
+
+Figures are the best of many short runs, taken in turn, so that a busy machine disturbs all alike.
+`loop` parses the JSON with the standard library and looks at the status of every release: the
+least that any program must do with such a document.
+"""
+
+import json
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+sys.path.insert(0, str(Path(__file__).parents[1]))
+
+from chart_binder.config import RulesConfig
+from chart_binder.domain.canonical import evidence_hash
+from chart_binder.domain.evidence_json import read_bundle
+from chart_binder.rules.decide import decide
+from rules.making import document, record, recording, release
+
+KINDS = ("Single", "Album", "Album+Compilation", "Album+Live")
+COUNTRIES = ("GB", "US", "DE", "JP")
+KNOBS = RulesConfig()
+GOLDEN = Path(__file__).parents[1] / "golden" / "decisions.jsonl"
+
+
+def evidence(groups: int, releases: int) -> bytes:
+    """A bundle in which every release says what MusicBrainz usually knows of it."""
+    made = [
+        record(
+            f"{group:08x}-0000-4000-8000-000000000000",
+            KINDS[group % len(KINDS)],
+            *(
+                release(
+                    f"{1950 + group // 12}-{group % 12 + 1:02}-{number % 28 + 1:02}",
+                    COUNTRIES[number % len(COUNTRIES)],
+                    mb_release_id=f"{group:08x}-0000-4000-8000-{number:012}",
+                    title="Sheer Heart Attack",
+                    label="EMI",
+                    catno=f"EMC {group * releases + number}",
+                    format='12" Vinyl',
+                )
+                for number in range(releases)
+            ),
+        )
+        for group in range(groups)
+    ]
+    return json.dumps(document(recording(*made))).encode()
+
+
+def best_seconds(runs: dict[str, Callable[[], object]], seconds: float = 1.5) -> dict[str, float]:
+    """Return the shortest time of each, run in turn."""
+    best = dict.fromkeys(runs, float("inf"))
+    until = time.perf_counter() + seconds
+    while time.perf_counter() < until:
+        for name, run in runs.items():
+            start = time.perf_counter()
+            run()
+            best[name] = min(best[name], time.perf_counter() - start)
+    return best
+
+
+def loop(text: bytes) -> int:
+    """What any program must do at least."""
+    found = 0
+    plain: Any = json.loads(text)
+    for one in plain["recording_candidates"]:
+        for group in one["rg_candidates"]:
+            for edition in group["releases"]:
+                if edition["status"] == "Official":
+                    found += 1
+    return found
+
+
+def measure(name: str, texts: list[bytes]) -> float:
+    """Print the figures for some bundles; return the seconds of one decision."""
+    bundles = [read_bundle(text) for text in texts]
+    best = best_seconds(
+        {
+            "loop": lambda: [loop(text) for text in texts],
+            "parse": lambda: [read_bundle(text) for text in texts],
+            "decide": lambda: [decide(bundle, KNOBS) for bundle in bundles],
+            "both": lambda: [decide(read_bundle(text), KNOBS) for text in texts],
+            "hash": lambda: [evidence_hash(bundle) for bundle in bundles],
+        }
+    )
+    each = {step: seconds / len(texts) for step, seconds in best.items()}
+    microseconds = "  ".join(f"{step} {seconds * 1e6:7.1f}" for step, seconds in each.items())
+    ratio = each["both"] / each["loop"]
+    print(f"{name:24} {1 / each['both']:8.0f}/s  {ratio:5.2f} x loop   us: {microseconds}")
+    return each["both"]
+
+
+def main() -> None:
+    cases = [json.loads(line) for line in GOLDEN.read_text("utf-8").splitlines()]
+    measure("golden bundles", [json.dumps(case["bundle"]).encode() for case in cases])
+    measure("4 groups, 12 releases", [evidence(4, 3)])
+    thousand = measure("100 groups x 10", [evidence(100, 10)])
+    ten_thousand = measure("100 groups x 100", [evidence(100, 100)])
+    measure("1,000 groups x 10", [evidence(1_000, 10)])
+    print(f"ten times the releases cost {ten_thousand / thousand:.1f} times as much")
+
+
+if __name__ == "__main__":
+    main()
