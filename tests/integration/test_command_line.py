@@ -251,3 +251,29 @@ def test_an_interrupt_ends_with_its_own_status_and_no_traceback(
         _, err = running.communicate(timeout=20)
     assert running.returncode == 130
     assert err == b"\ncanon: interrupted\n"
+
+
+def test_what_is_understood_from_replies_is_one_line_each(canon: Canon) -> None:
+    ref = "6b47c9a0-b9e1-3df9-a5e8-50a6ce0dbdbd"
+    answer = f'{{"crg_mbid": "https://musicbrainz.org/release-group/{ref}", "confidence": "90%"}}'
+    texts = [
+        'Action: Web Search\nAction Input: {"query": "x"}',
+        f"Final Answer:\n```json\n{answer}\n```",
+        "Final Answer: it is the album",
+        "hm",
+        "Action: telepathy\nAction Input: x",
+    ]
+    lines = "".join(json.dumps({"text": text, "dialect": "classic"}) + "\n" for text in texts)
+    ran = canon("transcript", "parse", "--jsonl", stdin=lines.encode())
+    assert ran.status == 0
+    act, finish, unreadable, idle, unknown = ran.lines
+    assert list(act) == ["kind", "tool", "arguments", "answer", "problem", "notes"]
+    assert (act["kind"], act["tool"], act["arguments"]) == ("act", "web_search", {"query": "x"})
+    assert (finish["kind"], finish["answer"]["crg_mbid"]) == ("finish", ref)
+    assert finish["answer"]["confidence"] == 0.9
+    assert [each["kind"] for each in (unreadable, idle, unknown)] == ["malformed"] * 2 + ["act"]
+    assert "web_search(query)" in unknown["problem"]
+    (single,) = canon("transcript", "parse", stdin=texts[0].encode()).lines
+    assert single == act
+    assert canon("transcript", "parse", "--jsonl", stdin=b"{").status == 2
+    assert canon("transcript", "parse", "--dialect", "x", stdin=b"hm").status == 2

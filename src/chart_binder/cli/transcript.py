@@ -1,13 +1,15 @@
 """`canon transcript`: recorded runs, read and run again."""
 
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 import click
 import msgspec
 
 from chart_binder.cli.options import Session, common_options, pass_session
 from chart_binder.cli.watching import event_lines, show_event
+from chart_binder.jobs.parse import Written, read_written, understand
 from chart_binder.jobs.replay import read_recorded, recorded_result
 from chart_binder.jobs.replay import replay as run_again
 
@@ -17,7 +19,7 @@ _FILE = click.Path(path_type=Path)
 @click.group("transcript")
 @common_options
 def command() -> None:
-    """Read or replay recorded runs of the adjudicator."""
+    """Read, replay or parse recorded runs of the adjudicator."""
 
 
 @command.command("show")
@@ -53,6 +55,26 @@ def replay(session: Session, file: Path) -> int:
         click.echo(f"confidence     {result.confidence:.2f}")
         click.echo(f"as recorded    {_compared(before is not None, differs)}")
     return 1 if differs else 0
+
+
+@command.command("parse")
+@click.argument("file", type=click.File("rb"), default="-")
+@click.option("--dialect", default="classic", show_default=True, help="How the reply is written.")
+@click.option("--jsonl", is_flag=True, help='Read lines {"text": ..., "dialect": ...}.')
+@common_options
+@pass_session
+def parse(session: Session, file: BinaryIO, dialect: str, jsonl: bool) -> None:
+    """Print what is understood from a model's reply in FILE, by default standard input."""
+    for written in _written(file, dialect, jsonl):
+        click.echo(msgspec.json.encode(understand(written, session.config.llm)))
+
+
+def _written(file: BinaryIO, dialect: str, jsonl: bool) -> Iterator[Written]:
+    if jsonl:
+        numbered = enumerate(file, start=1)
+        yield from (read_written(line, number) for number, line in numbered if line.strip())
+    else:
+        yield Written(file.read().decode("utf-8", "replace"), dialect)
 
 
 def _differences(before: dict[str, Any] | None, now: dict[str, Any]) -> list[str]:
