@@ -58,16 +58,27 @@ def groups(draw: st.DrawFn, name: str) -> Json:
 
 
 @st.composite
-def documents(draw: st.DrawFn, most_groups: int = 5) -> Json:
+def documents(draw: st.DrawFn, most_groups: int = 5, most_recordings: int = 1) -> Json:
     """Bundles of one recording: often two or three records, which is where rules differ."""
+    return document(
+        *(
+            draw(recordings(f"r{number}", most_groups))
+            for number in range(draw(st.integers(1, most_recordings)))
+        )
+    )
+
+
+@st.composite
+def recordings(draw: st.DrawFn, name: str, most_groups: int) -> Json:
     count = draw(st.integers(1, most_groups))
-    made = [draw(groups(f"g{n}")) for n in range(count)]
-    more = {
-        "title": draw(st.sampled_from(TITLES)),
-        "isrcs": draw(st.sampled_from(([], [], ["GBEMI7400001"]))),
-        "first_release_date": draw(st.one_of(st.none(), DATES)),
-    }
-    return document(recording(*made, **more))
+    return recording(
+        *(draw(groups(f"{name}g{number}")) for number in range(count)),
+        mb_recording_id=name,
+        title=draw(st.sampled_from(TITLES)),
+        length_ms=draw(st.sampled_from((None, 180_000, 183_000, 240_000))),
+        isrcs=draw(st.sampled_from(([], [], ["GBEMI7400001"]))),
+        first_release_date=draw(st.one_of(st.none(), DATES)),
+    )
 
 
 def every_release(document: Json) -> Iterator[tuple[Json, Json]]:
@@ -85,18 +96,15 @@ def made_exact(draw: st.DrawFn, document: Json) -> Json:
     they are the same day.
     """
     exact = copy.deepcopy(document)
-    days: dict[str, list[str]] = {}
-    for _, release in every_release(exact):
-        text = release["date"]
-        release["date"] = draw(true_days(text))
-        if text:
-            days.setdefault(text, []).append(release["date"])
     for one in exact["recording_candidates"]:
+        days: dict[str, list[str]] = {}
         for group in one["rg_candidates"]:
-            text = group["first_release_date"]
-            group["first_release_date"] = draw(true_days(text))
-            if text and not group["releases"]:
-                days.setdefault(text, []).append(group["first_release_date"])
+            dated = [(release, "date") for release in group["releases"]]
+            for place, key in dated or [(group, "first_release_date")]:
+                text = place[key]
+                place[key] = draw(true_days(text))
+                if text:
+                    days.setdefault(text, []).append(place[key])
         hint = one["first_release_date"]
         one["first_release_date"] = min(days[hint]) if hint in days else draw(true_days(hint))
     return exact

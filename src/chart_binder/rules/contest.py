@@ -5,12 +5,11 @@ from collections.abc import Sequence
 import msgspec
 
 from chart_binder.config import RulesConfig
-from chart_binder.domain.dates import FIRST_DAY, Answer
+from chart_binder.domain.dates import FIRST_DAY
 from chart_binder.domain.evidence import Artist, RecordingCandidate
-from chart_binder.domain.words import country_code
 from chart_binder.rules.candidates import Candidate, candidates_of
+from chart_binder.rules.earliest import Ties, may_be_first
 from chart_binder.rules.forerunner import Forerunner, forerunners
-from chart_binder.rules.places import home_countries
 from chart_binder.rules.roles import Role, is_soundtrack
 
 _HOLDING = (Role.SINGLE, Role.SOUNDTRACK)
@@ -46,9 +45,7 @@ class Contest(msgspec.Struct, frozen=True, eq=False):
 
 
 def contest(
-    recordings: Sequence[RecordingCandidate],
-    artist: Artist,
-    knobs: RulesConfig,
+    recordings: Sequence[RecordingCandidate], artist: Artist, knobs: RulesConfig
 ) -> Contest:
     """Set up the contest for recordings that stand for one song."""
     return contest_of(candidates_of(recordings), recordings, artist, knobs)
@@ -72,10 +69,9 @@ def contest_of(
     if len(works) > 1:
         works = _in_the_running(works)
     intent = intent_of(recordings)
-    home = artist.country
-    firsts = _firsts(works, intent, home, knobs)
-    albums = [one for one in works if one.role is Role.ALBUM]
-    albums = _firsts(albums, intent, home, knobs)
+    ties = Ties(intent, artist.country, knobs.label_authority_order)
+    firsts = may_be_first(works, ties)
+    albums = may_be_first([one for one in works if one.role is Role.ALBUM], ties)
     ahead: Sequence[Forerunner] = ()
     if compilations and knobs.compilation_premiere:
         ahead = forerunners(compilations, works, artist, knobs.lead_window_days)
@@ -120,80 +116,3 @@ def _in_the_running(works: list[Candidate]) -> list[Candidate]:
     if all(work.first == FIRST_DAY for work in works):
         return works
     return [work for work in works if work.first > FIRST_DAY or work.role in _HOLDING]
-
-
-class _Ties:
-    """What decides between two records of the same day."""
-
-    __slots__ = ("home", "intent", "keys", "labels")
-
-    def __init__(self, intent: str, home: str | None, knobs: RulesConfig) -> None:
-        self.intent = intent
-        self.home = home
-        self.labels = knobs.label_authority_order
-        self.keys: dict[str, tuple[int, bool, int]] = {}
-
-    def goes_before(self, one: Candidate, other: Candidate) -> Answer:
-        """Whether `one` counts as the earlier: by role, artist's country, label, in this order."""
-        key, other_key = self._key(one), self._key(other)
-        return None if key == other_key else key < other_key
-
-    def _key(self, one: Candidate) -> tuple[int, bool, int]:
-        key = self.keys.get(one.group.mb_rg_id)
-        if key is None:
-            key = self._rank(one), not self._is_at_home(one), self._label_rank(one)
-            self.keys[one.group.mb_rg_id] = key
-        return key
-
-    def _rank(self, one: Candidate) -> int:
-        if one.role is Role.SOUNDTRACK:
-            return 0
-        if self.intent:
-            return 1 if self.intent in [kind.casefold() for kind in one.group.kinds] else 2
-        return 1 if one.role is Role.ALBUM else 2
-
-    def _is_at_home(self, one: Candidate) -> bool:
-        countries = {
-            *map(country_code, one.group.countries or ()),
-            *(release.place for release in one.official),
-        }
-        return not home_countries(self.home).isdisjoint(countries - {None})
-
-    def _label_rank(self, one: Candidate) -> int:
-        names = [*(one.group.labels or ()), *(release.label for release in one.official)]
-        return label_rank(self.labels, names)
-
-
-def label_rank(order: Sequence[str], names: Sequence[str | None]) -> int:
-    """Return the place of the best of some labels in an order of authority; past it, if none."""
-    if not order:
-        return 0
-    known = {name.casefold() for name in names if name}
-    return next((n for n, label in enumerate(order) if label.casefold() in known), len(order))
-
-
-def _firsts(
-    works: list[Candidate], intent: str, home: str | None, knobs: RulesConfig
-) -> list[Candidate]:
-    """Return those works that may be the earliest, however the unknown days fall.
-
-    Exact: a work is among them if and only if there is a choice of days, each within what is
-    known of it, that makes it the earliest.
-    """
-    if len(works) <= 1:
-        return works
-    soonest = min([work.last for work in works])
-    close = [work for work in works if work.first <= soonest]
-    if len(close) == 1:
-        return close
-    ties = _Ties(intent, home, knobs)
-    return [work for work in close if _may_lead(work, close, ties)]
-
-
-def _may_lead(work: Candidate, field: Sequence[Candidate], ties: _Ties) -> bool:
-    return all(
-        work.first < rival.last
-        or (work.first == rival.last and ties.goes_before(work, rival) is not False)
-        for rival in field
-        if rival is not work
-    )

@@ -1,26 +1,18 @@
 """Several recordings of one song are sorted: which may be the file's, and which are the same."""
 
-import re
 from collections.abc import Callable, Iterable, Sequence
 
 import msgspec
 
-from chart_binder.domain.evidence import EvidenceBundle, RecordingCandidate
-from chart_binder.domain.intent import intents_in, set_off
+from chart_binder.domain.evidence import EvidenceBundle, RecordingCandidate, ReleaseGroup
+from chart_binder.domain.ids import RecordingId
 from chart_binder.domain.words import isrc
-from chart_binder.rules.credits import is_by
+from chart_binder.rules.credits import is_by, is_various
+from chart_binder.rules.kinds import kind_meant, kind_of
+from chart_binder.rules.roles import Role, part_of
 
 LENGTH_TOLERANCE_MS = 10_000
 """Transfers of one recording differ by this much at most, by silence and speed."""
-
-_BACKING = re.compile(
-    r"\b(?:instrumental|karaoke|off[ -]vocal|backing track|a ?cappella)\b|カラオケ|インスト",
-    re.IGNORECASE,
-)
-_AGAIN = re.compile(
-    r"\bre-?record(?:ed|ing)\b|\bnew recording\b|self[ -]cover|セルフカバー|再録|新録",
-    re.IGNORECASE,
-)
 
 
 class Lineup(msgspec.Struct, frozen=True):
@@ -88,48 +80,38 @@ def _joined(versions: list[list[RecordingCandidate]]) -> list[list[RecordingCand
     return [members for _, members in joined]
 
 
-def kind_words(recording: RecordingCandidate) -> str:
-    """Return what is special about a recording: `live`, `instrumental`, or nothing."""
-    flags = recording.intent
-    words = [
-        name.removeprefix("is_").replace("_", " ")
-        for name in ("is_live", "is_remix", "is_demo", "is_radio_edit", "is_acoustic")
-        if getattr(flags, name)
-    ]
-    words += ["instrumental"] if _is_backing(recording.title, recording.disambiguation) else []
-    words += ["re-recorded"] if _is_again(recording.title, recording.disambiguation) else []
-    return " ".join(words)
+def standing_on(
+    carriers: Sequence[RecordingCandidate], release: str | None, bundle: EvidenceBundle
+) -> RecordingId:
+    """Return the recording that a decision stands on: the one on the release, nearest in length."""
+    if len(carriers) == 1:
+        return carriers[0].mb_recording_id
+    duration_ms = (bundle.artifact and bundle.artifact.duration_ms) or 0
+
+    def order(one: RecordingCandidate) -> tuple[bool, int, str]:
+        releases = {edition.mb_release_id for group in one.groups for edition in group.editions}
+        apart_ms = abs(one.length_ms - duration_ms) if one.length_ms and duration_ms else 0
+        return release not in releases, apart_ms, one.mb_recording_id
+
+    return min(carriers, key=order).mb_recording_id
 
 
 def _is_of_the_kind_meant(recording: RecordingCandidate, bundle: EvidenceBundle) -> bool:
-    return kind_words(recording) == _kind_meant(bundle)
-
-
-def _kind_meant(bundle: EvidenceBundle) -> str:
-    tags = (bundle.artifact and bundle.artifact.tags) or {}
-    title = bundle.recording_title or tags.get("title") or ""
-    flags = intents_in(title, None)
-    names = ("live", "remix", "demo", "radio edit", "acoustic")
-    words = [name for name, is_set in zip(names, flags, strict=False) if is_set]
-    words += ["instrumental"] if _is_backing(title, None) else []
-    words += ["re-recorded"] if _is_again(title, None) else []
-    return " ".join(words)
-
-
-def _is_backing(title: str | None, comment: str | None) -> bool:
-    return bool(_BACKING.search(f"{set_off(title or '')} {comment or ''}"))
-
-
-def _is_again(title: str | None, comment: str | None) -> bool:
-    return bool(_AGAIN.search(f"{set_off(title or '')} {comment or ''}"))
+    return kind_of(recording) == kind_meant(bundle)
 
 
 def _is_by_the_artist(recording: RecordingCandidate, bundle: EvidenceBundle) -> bool:
     name = bundle.performer.name
     if not name:
         return True
-    answers = [is_by([name], group, group.editions) for group in recording.groups]
+    answers = [is_by([name], group, group.editions) for group in recording.groups if _speaks(group)]
     return not answers or any(answer is not False for answer in answers)
+
+
+def _speaks(group: ReleaseGroup) -> bool:
+    """Whether its credit tells who performs: that of a compilation or soundtrack may be another."""
+    role, _ = part_of(group.primary_type, group.secondary_types or ())
+    return role not in (Role.COMPILATION, Role.SOUNDTRACK) and not is_various(group, group.editions)
 
 
 def _is_as_long(recording: RecordingCandidate, bundle: EvidenceBundle) -> bool:
@@ -152,8 +134,8 @@ def minutes(length_ms: int | None) -> str:
 
 
 def _other_kind(recording: RecordingCandidate, bundle: EvidenceBundle) -> str:
-    meant = _kind_meant(bundle)
-    found = kind_words(recording)
+    meant = kind_meant(bundle)
+    found = kind_of(recording)
     return f"the recording on it is {found or 'not ' + meant}"
 
 

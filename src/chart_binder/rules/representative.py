@@ -10,7 +10,7 @@ from chart_binder.domain.dates import FIRST_DAY
 from chart_binder.domain.evidence import EvidenceBundle, Release, ReleaseGroup
 from chart_binder.domain.ids import ReleaseId
 from chart_binder.rules.candidates import candidates_of
-from chart_binder.rules.contest import label_rank
+from chart_binder.rules.earliest import label_rank
 from chart_binder.rules.media import rank
 from chart_binder.rules.places import home_countries
 from chart_binder.rules.reissues import is_marked, originals
