@@ -1,6 +1,7 @@
 """What holds for every reply, whatever a model writes."""
 
 import sys
+import time
 from collections.abc import Callable, Mapping
 
 import pytest
@@ -159,6 +160,14 @@ def test_nothing_after_an_observation_changes_an_action(act: Act, after: str) ->
 def test_work_grows_no_faster_than_a_reply(name: str) -> None:
     small, large = (work(Classic().parse, SHAPES[name](size)) for size in (20_000, 80_000))
     assert large <= 4.5 * small + 100
+
+
+@pytest.mark.parametrize("name", SHAPES)
+def test_two_hundred_kilobytes_take_a_moment(name: str) -> None:
+    text = SHAPES[name](200_000)
+    started = time.process_time()
+    Classic().parse(text)
+    assert time.process_time() - started < 1.0
 
 
 def work(parse: Callable[[str], object], text: str) -> int:

@@ -18,7 +18,7 @@ _DEFECTS: Final = {
     ),
     "input": "You wrote an Action Input with no Action before it.",
     "no tool": "You wrote an Action that names no tool, and no Final Answer after it.",
-    "no tool in object": "The JSON object after your Action names no tool.",
+    "no tool in object": "You wrote a JSON object after Action that names no tool.",
     "empty answer": "You wrote Final Answer with nothing after it.",
     "fenced": (
         "Your Action or Final Answer stands inside a code fence or a quotation, where it is only "

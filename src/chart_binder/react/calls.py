@@ -16,7 +16,7 @@ from chart_binder.react.tool_names import clean_name, folded
 from chart_binder.react.turn_object import as_text, is_finisher, is_no_tool, read_call, unwrapped
 
 # All look at one line, for a bounded distance.
-_NAME_END = re.compile(r"[(\[{:：\"“「]|\s'")
+_NAME_END = re.compile(r"[(\[{:：\"“「]|\s(?:'|(?=\w{1,32}+ ?=))")
 _INLINE_INPUT = re.compile(
     r"[\s,;|*]{1,4}+(?:action[ _-]?input|行动输入|动作输入)[*]{0,2}+\s{0,2}+[:：][*]{0,2}+",
     re.IGNORECASE,
@@ -115,14 +115,15 @@ def noted(step: Step, *notes: str) -> Step:
             return Malformed(advice_, (*notes, *own))
 
 
-def _name(text: str, at: int, line_end: int) -> tuple[str, int]:
+def _name(text: str, at: int, line_end: int, *, announced: bool = False) -> tuple[str, int]:
     """Return the tool's name, with the place after it."""
-    found = _NAME_END.search(text, at, min(line_end, at + _NAME_AT_MOST))
+    furthest = min(line_end, at + _NAME_AT_MOST)
+    found = _NAME_END.search(text, at, furthest)
     if found is None or found.start() == at:
-        return clean_name(text[at : min(line_end, at + _NAME_AT_MOST)]), line_end
+        return clean_name(text[at:furthest]), line_end
     name, after = clean_name(text[at : found.start()]), found.start()
-    if text[after] in ":：" and folded(name) in _ANNOUNCING:
-        return _name(text, skip_space(text, after + 1), line_end)
+    if not announced and text[after] in ":：" and folded(name) in _ANNOUNCING:
+        return _name(text, skip_space(text, after + 1), line_end, announced=True)
     return name, after
 
 

@@ -9,7 +9,11 @@ from chart_binder.react.labels import is_label
 
 MAX_FENCES: Final = 1024
 
-_RUN = re.compile(r"(?P<run>`{3,}+|~{3,}+)(?P<info>[^`\n]*+)$", re.MULTILINE)
+# A run is looked at once, from its first mark on.
+_RUN = re.compile(
+    r"(?:(?<!`)(?P<ticks>`{3,}+)(?P<info>[^`\n]*+)|(?<!~)(?P<tildes>~{3,}+)(?P<words>[^\n]*+))$",
+    re.MULTILINE,
+)
 _OPENER = re.compile(r"\s*+(?:`{3,}+|~{3,}+)(?:[ \t]*+\w{0,12}+(?=[ \t]*+[\n{\[]))?+\s*+")
 
 
@@ -56,4 +60,5 @@ def _may_open(run: re.Match[str], text: str) -> bool:
 
 
 def _closes(run: re.Match[str], opened: re.Match[str]) -> bool:
-    return run["run"].startswith(opened["run"]) and not run["info"].strip()
+    marks, words = run["ticks"] or run["tildes"], run["info"] or run["words"] or ""
+    return marks.startswith(opened["ticks"] or opened["tildes"]) and not words.strip()

@@ -15,6 +15,9 @@ _NOTHING: Final = frozenset({"", "none", "null", "nil", "n/a", "na", "-", "无",
 _LEAD = re.compile(
     r"(?:[*_`]{1,3}+\s{0,8}+)?+(?:json(?=[\s:：]*+[\[{\n])[\s:：]{0,8}+)?+", re.IGNORECASE
 )
+_NAMED_LINES = re.compile(
+    r"(?:[ \t]*+[-*]?[ \t]*+[\w-]{1,64}+(?:[:：][ \t]|[ \t]?=)[^\n]++(?:\n|\Z))++"
+)
 _CLOSE_TAG = re.compile(r"</?[\w ]{1,24}>\s*$")
 _EMPHASIS: Final = "*_` \t"
 
@@ -32,7 +35,8 @@ def read_given(text: str, start: int, limit: int) -> Given:
     """Read the arguments that begin at `start`; strict JSON may go beyond `limit`.
 
     A JSON object gives a mapping; a list of one gives that one; a string gives its text; nothing,
-    or a word for it, gives an empty mapping; anything else is bare text up to an empty line.
+    or a word for it, gives an empty mapping; anything else is bare text: all of a fence, the lines
+    of the form `name: value`, or else one line.
 
     Raises `LenientJSONError` for an object or a string that cannot be read.
     """
@@ -130,11 +134,20 @@ def _string(text: str, at: int, limit: int) -> Given | None:
 
 
 def _bare(text: str, at: int, limit: int, *, fenced: bool) -> Given:
-    gap = -1 if fenced else text.find("\n\n", at, limit)
-    end = limit if gap < 0 else gap
+    end = limit if fenced else _bare_end(text, at, limit)
     brace = text.find("{", at, end)
     if brace >= 0 and text[at:brace].rstrip().endswith((":", "：")) and opens_object(text, brace):
         return _object(text, brace, limit)
     words = _CLOSE_TAG.sub("", text[at:end].strip()).strip()
-    words = words.rstrip(_EMPHASIS) if not fenced and words.endswith(("`", "**")) else words
+    if not fenced and words.endswith(("`", "**")):
+        words = words.rstrip(_EMPHASIS)
     return Given({} if words.casefold() in _NOTHING else words, end)
+
+
+def _bare_end(text: str, at: int, limit: int) -> int:
+    """Return where bare text ends: after one line, or after all of the form `name: value`."""
+    lines = _NAMED_LINES.match(text, at, limit)
+    if lines:
+        return lines.end()
+    line_end = text.find("\n", at, limit)
+    return limit if line_end < 0 else line_end

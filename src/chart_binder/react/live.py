@@ -83,5 +83,6 @@ def _within(spans: list[tuple[int, int]], at: int) -> bool:
 def _stop_word(text: str) -> int:
     """Return where a stop word begins that was cut in the middle (`Observ`), or the end."""
     start = text.rstrip().rfind("\n") + 1
-    last = text[start:].strip().lstrip(_DECORATION).casefold()
-    return start if len(last) > 1 and _STOP_WORD.startswith(last) else len(text)
+    last = text[start:].strip().lstrip(_DECORATION)
+    is_cut = last[:1] in ("O", "o") and _STOP_WORD.startswith(last.casefold()) and last != "o"
+    return start if is_cut else len(text)

@@ -11,6 +11,7 @@ _MARK = re.compile(r"[\"']")
 _INCHES = re.compile(r'\d"')
 _BEFORE = "{[,:(=：，"
 _AFTER = "}],:)：，"
+_AFTER_QUOTATION = "}],:).;!?"
 _CLOSERS = {"“": "”", "„": "“", "«": "»", "「": "」", "『": "』"}
 _DIRECTED = re.compile("[" + "".join({*_CLOSERS, *_CLOSERS.values()}) + "]")
 
@@ -91,7 +92,8 @@ def _straight(text: str) -> Iterator[tuple[int, int]]:
             return
         start, end = text.rfind("\n", 0, at) + 1, _line_end(text, at)
         last = _unclosed(text, start, end)
-        if last >= 0 and _may_open(text, last, start, end):
+        may_close = opened >= 0 and (last + 1 == end or text[last + 1] in _AFTER_QUOTATION)
+        if last >= 0 and _may_open(text, last, start, end) and not may_close:
             opened = end + 1
         elif last >= 0 and opened >= 0:
             yield opened, end

@@ -117,7 +117,9 @@ def meant(written: str, known: Iterable[str]) -> str | None:
     if len({name for _, _, name in found}) != 1:
         return None
     at, length, only = found[0]
-    introduced = all(word.casefold() in _LEAD or not word[0].isalnum() for word in words[:at])
+    introduced = all(
+        word.casefold() in _LEAD or word.isdigit() or not word[0].isalnum() for word in words[:at]
+    )
     return only if introduced and _is_remark(words[at + length :]) else None
 
 

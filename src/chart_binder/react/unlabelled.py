@@ -8,7 +8,7 @@ from typing import Final
 from chart_binder.react import advice
 from chart_binder.react.calls import Taken, noted
 from chart_binder.react.fences import fences
-from chart_binder.react.given import read_in_brackets
+from chart_binder.react.given import read_given, read_in_brackets
 from chart_binder.react.json_scanner import scan
 from chart_binder.react.json_strict import LenientJSONError, Scanned
 from chart_binder.react.json_words import skip_space
@@ -21,6 +21,7 @@ _CALL = re.compile(
     r"\n[ \t`]{0,4}+(?:functions\.)?+(?P<name>[A-Za-z]\w{1,63}+)"
     r"(?=\((?:[\"'“{]|[A-Za-z]\w{0,63}+ ?=))"
 )
+_FUNCTION_TAG = re.compile(r"\n[ \t]{0,4}+<function=(?P<name>\w{1,64}+)>")
 _MAX_CALLS: Final = 8
 _SURROUNDINGS = " \t\n`~*."
 
@@ -32,7 +33,7 @@ def read_unlabelled(said: Script) -> Taken | None:
     an answer whose label was forgotten, unless there are labels of an action. A call counts on
     a line of its own.
     """
-    return _object(said) or _call(said)
+    return _object(said) or _call(said) or _function_tag(said)
 
 
 def without_outer_fence(text: str) -> str | None:
@@ -87,6 +88,8 @@ def _is_answer(said: Script, found: Scanned) -> bool:
 
 
 def _call(said: Script) -> Taken | None:
+    if "(" not in said.text:
+        return None
     text = f"\n{said.text}"
     for call in islice(_CALL.finditer(text), _MAX_CALLS):
         try:
@@ -99,3 +102,16 @@ def _call(said: Script) -> Taken | None:
             act = Act(call["name"], given.arguments, notes=given.notes)
             return Taken(act, given.end - 1, call.start())
     return None
+
+
+def _function_tag(said: Script) -> Taken | None:
+    """Read `<function=web_search>{"query": ...}</function>`, as some models learn to write."""
+    tag = _FUNCTION_TAG.search(f"\n{said.text}") if "<function=" in said.text else None
+    if tag is None:
+        return None
+    try:
+        given = read_given(said.text, tag.end() - 1, len(said.text))
+    except LenientJSONError as error:
+        malformed = Malformed(advice.about_input(tag["name"], str(error)))
+        return Taken(malformed, len(said.text))
+    return Taken(Act(tag["name"], given.arguments, notes=given.notes), given.end, tag.start())
