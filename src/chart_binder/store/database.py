@@ -12,6 +12,7 @@ from sqlalchemy.exc import ArgumentError
 from chart_binder.errors import StoreError
 from chart_binder.store.answers import CachedAnswers
 from chart_binder.store.failures import translated
+from chart_binder.store.overrides import Overrides
 from chart_binder.store.schema import METADATA, VERSION, schema_version
 from chart_binder.store.slots import RateSlots
 
@@ -21,12 +22,13 @@ _PRAGMAS = ("journal_mode=WAL", "synchronous=FULL", "foreign_keys=ON")
 
 
 class Store:
-    """An open store: cached answers of services, beside the slots that pace requests to them."""
+    """An open store: answers of services, slots that pace requests to them, people's overrides."""
 
     def __init__(self, database: "Database") -> None:
         self._database = database
         self.answers = CachedAnswers(database)
         self.slots = RateSlots(database)
+        self.overrides = Overrides(database)
 
     @classmethod
     def open(cls, url: str) -> Self:
@@ -74,14 +76,14 @@ class Database:
             yield connection
 
     def settle(self) -> None:
-        """Make the tables where there are none; refuse a file with tables that are not ours."""
+        """Make the tables that are missing; refuse a file with tables that are not ours."""
         with self.reading() as connection:
-            version = self._version(connection)
-        if version is None:
+            version, is_complete = self._state(connection)
+        if not is_complete:
             with self.writing() as connection:
-                version = self._version(connection)  # another process may have been faster
+                version, _ = self._state(connection)  # another process may have been faster
+                METADATA.create_all(connection)
                 if version is None:
-                    METADATA.create_all(connection)
                     connection.execute(schema_version.insert().values(version=VERSION))
         if version is not None and version > VERSION:
             raise StoreError(
@@ -93,13 +95,15 @@ class Database:
         """Close every connection."""
         self._engine.dispose()
 
-    def _version(self, connection: Connection) -> int | None:
+    def _state(self, connection: Connection) -> tuple[int | None, bool]:
+        """Return the version of the tables, and whether there is nothing to be made."""
         tables = inspect(connection).get_table_names()
         if schema_version.name in tables:
-            return int(connection.execute(select(schema_version.c.version)).scalar_one())
+            version = int(connection.execute(select(schema_version.c.version)).scalar_one())
+            return version, version > VERSION or set(tables) >= set(METADATA.tables)
         if tables:
             raise StoreError(f"the file {self.name!r} is a database of another program")
-        return None
+        return None, False
 
 
 def _file_url(text: str) -> URL:

@@ -27,3 +27,13 @@ rate_slots = Table(
     Column("service", Text, primary_key=True),
     Column("next_slot", Double, nullable=False, comment="seconds since the epoch"),
 )
+
+overrides = Table(
+    "overrides",
+    METADATA,
+    Column("recording_mbid", Text, primary_key=True),
+    Column("crg_mbid", Text, nullable=False),
+    Column("rr_mbid", Text, nullable=True),
+    Column("reason", Text, nullable=False),
+    Column("set_at_utc", Text, nullable=False, comment="ISO 8601"),
+)

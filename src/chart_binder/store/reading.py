@@ -1,0 +1,43 @@
+"""Overrides are read without SQLAlchemy, whose import costs more than a whole decision."""
+
+import re
+import sqlite3
+from collections.abc import Mapping
+from contextlib import closing
+from pathlib import Path
+from urllib.parse import unquote
+
+from chart_binder.domain.overriding import KeptOverride
+from chart_binder.errors import StoreError
+from chart_binder.store.meanings import meaning
+
+_FILE = re.compile(r"sqlite(?:\+\w+)?:///([^?]+)(?:\?.*)?")
+_ALL = "SELECT recording_mbid, crg_mbid, rr_mbid, reason, set_at_utc FROM overrides"
+_PATIENCE_S = 10.0
+
+
+def kept_overrides(url: str) -> Mapping[str, KeptOverride]:
+    """Return the overrides in the store at `url`, by recording; none where there is no store.
+
+    Nothing is made or changed. Raises `StoreError` that names the file.
+    """
+    path = _file_at(url)
+    if path is None:
+        return {}
+    place = f"{path.absolute().as_uri()}?mode=ro"
+    try:
+        with closing(sqlite3.connect(place, uri=True, timeout=_PATIENCE_S)) as connection:
+            tables = {name for (name,) in connection.execute("SELECT name FROM sqlite_schema")}
+            if "overrides" not in tables:  # a store from before there were any
+                return {}
+            rows = connection.execute(_ALL).fetchall()
+    except sqlite3.Error as error:
+        raise StoreError(f"the store {str(path)!r} {meaning(error)}") from error
+    return {row[0]: KeptOverride(*row) for row in rows}
+
+
+def _file_at(url: str) -> Path | None:
+    form = _FILE.fullmatch(url)
+    # From 2.1 on, SQLAlchemy reads percent signs in a path as escapes.
+    paths = [Path(unquote(form[1])), Path(form[1])] if form else []
+    return next((path for path in paths if path.is_file()), None)

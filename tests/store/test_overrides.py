@@ -1,0 +1,82 @@
+"""A person's overrides are kept, replaced and removed, and are read without making a store."""
+
+import sqlite3
+import subprocess
+import sys
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from chart_binder.domain.ids import RecordingId, ReleaseGroupId, ReleaseId
+from chart_binder.domain.overriding import KeptOverride
+from chart_binder.errors import StoreError
+from chart_binder.store import open_store
+from chart_binder.store.reading import kept_overrides
+
+RULED = KeptOverride(
+    RecordingId("rec"), ReleaseGroupId("group"), ReleaseId("release"), "I was there", "2026-11-02"
+)
+
+
+@pytest.fixture
+def url(tmp_path: Path) -> str:
+    return f"sqlite:///{tmp_path / 'a store %20é.db'}"
+
+
+def test_an_override_is_read_as_it_was_put(url: str) -> None:
+    other = msgspec.structs.replace(RULED, recording_mbid=RecordingId("other"), rr_mbid=None)
+    with open_store(url) as store:
+        store.overrides.put(RULED)
+        store.overrides.put(other)
+        assert kept_overrides(url) == {"rec": RULED, "other": other}, "beside an open store"
+    assert kept_overrides(url) == {"rec": RULED, "other": other}
+
+
+def test_a_new_override_takes_the_place_of_the_old(url: str) -> None:
+    newer = msgspec.structs.replace(RULED, rr_mbid=None, reason="on second thoughts")
+    with open_store(url) as store:
+        store.overrides.put(RULED)
+        store.overrides.put(newer)
+    assert kept_overrides(url) == {"rec": newer}
+
+
+def test_a_removed_override_is_gone(url: str) -> None:
+    with open_store(url) as store:
+        store.overrides.put(RULED)
+        store.overrides.remove(RULED.recording_mbid)
+        store.overrides.remove(RULED.recording_mbid)
+    assert kept_overrides(url) == {}
+
+
+def test_reading_makes_no_store(tmp_path: Path) -> None:
+    assert kept_overrides(f"sqlite:///{tmp_path}/absent/store.db") == {}
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_store_from_before_there_were_overrides_is_completed(tmp_path: Path, url: str) -> None:
+    with open_store(url) as store:
+        store.answers.put("key", b"body", 1)
+    (path,) = tmp_path.glob("*.db")
+    connection = sqlite3.connect(path)
+    connection.execute("DROP TABLE overrides")
+    connection.commit()
+    connection.close()
+    assert kept_overrides(url) == {}
+    with open_store(url) as store:
+        store.overrides.put(RULED)
+        assert store.answers.get("key") is not None
+    assert kept_overrides(url) == {"rec": RULED}
+
+
+def test_a_file_that_is_no_store_is_named(tmp_path: Path) -> None:
+    path = tmp_path / "store.db"
+    path.write_bytes(b"this is a text, and no database at all; " * 40)
+    with pytest.raises(StoreError, match="no SQLite database") as caught:
+        kept_overrides(f"sqlite:///{path}?timeout=1")
+    assert str(path) in str(caught.value)
+
+
+def test_reading_does_not_load_sqlalchemy() -> None:
+    program = "import sys, chart_binder.store.reading; assert 'sqlalchemy' not in sys.modules"
+    subprocess.run([sys.executable, "-c", program], check=True)
