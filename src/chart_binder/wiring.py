@@ -2,14 +2,17 @@
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import cache, partial
 from pathlib import Path
 
 from chart_binder import plugins
 from chart_binder.config import Config
 from chart_binder.domain.evidence import EvidenceBundle
 from chart_binder.jobs.decide import Adjudicator, Decider
+from chart_binder.jobs.overrides import Overrides, no_overrides
 from chart_binder.react.transcript import Watch
 from chart_binder.settings import data_folder
+from chart_binder.store.reading import kept_overrides
 
 HOW_TO_ENABLE = (
     "No model was asked: set llm.enabled = true (`canon config path` says in which file) to let one"
@@ -28,17 +31,28 @@ def transcripts_folder() -> Path:
     return data_folder() / "transcripts"
 
 
-def decider(config: Config, *, record: Path | None, watch: Watch | None = None) -> Decider:
+def overrides(config: Config) -> Overrides:
+    """Return what people ruled, read when it is first asked for; none where there is no store."""
+    return cache(partial(kept_overrides, store_url(config)))
+
+
+def decider(
+    config: Config,
+    *,
+    record: Path | None,
+    watch: Watch | None = None,
+    overruled: Overrides = no_overrides,
+) -> Decider:
     """Return the pipeline from evidence to decision, its runs recorded in the folder `record`.
 
     Nothing is opened yet. Raises `PluginError` and `ConfigError`.
     """
     llm = config.llm
     if not llm.enabled:
-        return Decider(config.rules, why_not=HOW_TO_ENABLE)
+        return Decider(config.rules, why_not=HOW_TO_ENABLE, overrides=overruled)
     if config.musicbrainz.offline and llm.provider != "replay":
-        return Decider(config.rules, why_not=HOW_OFFLINE)
-    return Decider(config.rules, _adjudicator(config, watch, record))
+        return Decider(config.rules, why_not=HOW_OFFLINE, overrides=overruled)
+    return Decider(config.rules, _adjudicator(config, watch, record), overrides=overruled)
 
 
 def _adjudicator(config: Config, watch: Watch | None, record: Path | None) -> Adjudicator:

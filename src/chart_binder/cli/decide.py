@@ -18,7 +18,7 @@ from chart_binder.domain.evidence_json import read_bundle
 from chart_binder.errors import CanonError, UsageError
 from chart_binder.jobs.decide import Case, Decider
 from chart_binder.jobs.decision import Decision, State
-from chart_binder.wiring import decider, evidence_for_files, transcripts_folder
+from chart_binder.wiring import decider, evidence_for_files, overrides, transcripts_folder
 
 
 @click.command("decide")
@@ -46,11 +46,16 @@ def decide_all(
     if offline:
         session.flags["musicbrainz.offline"] = True
     watch = show_event if session.shows_run else None
-    pipeline = decider(session.config, record=transcripts_folder(), watch=watch)
+    pipeline = decider(
+        session.config,
+        record=transcripts_folder(),
+        watch=watch,
+        overruled=overrides(session.config),
+    )
     results = Results(session.as_json, form)
     if evidence:
         about_file(readable(evidence))
-        results.show(evidence, pipeline.attempt(partial(_bundle_at, evidence)))
+        results.show(evidence, pipeline.attempt(partial(bundle_at, evidence)))
     else:
         _decide_files(session, pipeline, paths, results)
     return results.status
@@ -82,7 +87,8 @@ def _named(paths: Iterable[str]) -> Iterator[str]:
             yield path
 
 
-def _bundle_at(place: str) -> EvidenceBundle:
+def bundle_at(place: str) -> EvidenceBundle:
+    """Read a bundle from a file, or from standard input for `-`. Raises `CanonError`."""
     try:
         document = sys.stdin.buffer.read() if place == "-" else Path(place).read_bytes()
     except OSError as error:

@@ -1,8 +1,10 @@
-"""Decide one recording: evidence, then rules, then the adjudicator for what they leave open."""
+"""Decide one recording: a person's verdict, else rules, else the adjudicator."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Protocol
+
+import msgspec
 
 from chart_binder.config import RulesConfig
 from chart_binder.domain.evidence import EvidenceBundle
@@ -11,6 +13,7 @@ from chart_binder.domain.track import TrackTags
 from chart_binder.domain.verdict import Decided, Open, Verdict
 from chart_binder.errors import CanonError
 from chart_binder.jobs.decision import INDETERMINATE, LLM_ADJUDICATION, Decision, State
+from chart_binder.jobs.overrides import Overrides, no_overrides, override_for
 from chart_binder.llm.result import AdjudicationResult, Outcome
 from chart_binder.rules.decide import decide
 
@@ -59,6 +62,7 @@ class Decider:
     knobs: RulesConfig
     adjudicator: Adjudicator | None = None
     why_not: str = ""
+    overrides: Overrides = no_overrides
 
     def attempt(self, gather: Callable[[], EvidenceBundle]) -> Case:
         """Decide what `gather` finds; whatever keeps it from finding makes an error case."""
@@ -68,10 +72,16 @@ class Decider:
             return Case(Decision(State.ERROR, error=str(error)))
 
     def decide(self, bundle: EvidenceBundle) -> Case:
-        """Decide by rules, else by the adjudicator, else leave it open."""
-        verdict = decide(bundle, self.knobs)
+        """Decide by a person's verdict, else by rules, else by the adjudicator, or leave it open.
+
+        Raises `StoreError` if it cannot be told what people ruled.
+        """
+        ruled = override_for(bundle, self.overrides())
+        verdict = decide(bundle, self.knobs, ruled.ruling if ruled else None)
+        if ruled and isinstance(verdict, Decided):
+            verdict = msgspec.structs.replace(verdict, recording=ruled.recording_mbid)
         if isinstance(verdict, Decided):
-            decision = self._by_rules(bundle, verdict)
+            decision = self._by_rules(bundle, verdict, "override" if ruled else "rules")
         elif self.adjudicator is None:
             decision = self._still_open(bundle, verdict)
         else:
@@ -79,11 +89,11 @@ class Decider:
             decision = self._by_adjudicator(bundle, verdict, result)
         return Case(decision, bundle, verdict)
 
-    def _by_rules(self, bundle: EvidenceBundle, verdict: Decided) -> Decision:
+    def _by_rules(self, bundle: EvidenceBundle, verdict: Decided, decided_by: str) -> Decision:
         known = evidence_hash(bundle)
         return Decision(
             state=State.DECIDED,
-            decided_by="rules",
+            decided_by=decided_by,
             crg_mbid=verdict.crg,
             rr_mbid=verdict.rr,
             recording_mbid=verdict.recording,

@@ -20,7 +20,7 @@ class State(StrEnum):
 
 
 class Decision(msgspec.Struct, frozen=True):
-    """One decision, by rules, by the adjudicator or by nobody yet (CONTRACTS, section 5)."""
+    """One decision, by rules, the adjudicator, a person or nobody yet (CONTRACTS, section 5)."""
 
     state: State
     decided_by: str | None = None

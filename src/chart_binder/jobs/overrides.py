@@ -1,0 +1,81 @@
+"""A person's verdict goes before the rules: which one applies, and what it names."""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import TypeAlias
+
+from chart_binder.domain.evidence import EvidenceBundle, RecordingCandidate, ReleaseGroup
+from chart_binder.domain.ids import RecordingId
+from chart_binder.domain.overriding import KeptOverride
+from chart_binder.errors import CanonError
+from chart_binder.rules.lineup import line_up, minutes
+
+Overrides: TypeAlias = Callable[[], Mapping[str, KeptOverride]]
+"""What people ruled, by recording; may raise `StoreError`."""
+
+
+def no_overrides() -> Mapping[str, KeptOverride]:
+    """Return none: for a decision that no person's verdict may change."""
+    return {}
+
+
+def override_for(bundle: EvidenceBundle, kept: Mapping[str, KeptOverride]) -> KeptOverride | None:
+    """Return the override for the recording in a bundle.
+
+    Where several recordings may be meant, that of any of them applies; of several the one that was
+    set last. A recording that the rules leave out (another length, a karaoke take) is not meant.
+    """
+    if not kept:
+        return None
+    meant = [one.mb_recording_id for one in line_up(bundle).kept]
+    ids = (recording.casefold() for recording in (*meant, _tagged(bundle)) if recording)
+    found = [kept[recording] for recording in ids if recording in kept]
+    return max(found, key=lambda one: (one.set_at_utc, one.recording_mbid), default=None)
+
+
+def recording_meant(bundle: EvidenceBundle) -> RecordingId:
+    """Return the recording that evidence leads to.
+
+    Raises `CanonError` that lists them where there are several, or says that there is none.
+    """
+    kept = line_up(bundle).kept
+    if len(kept) == 1:
+        return RecordingId(kept[0].mb_recording_id.casefold())
+    if not kept:
+        raise CanonError("the evidence knows no recording: name one by its MusicBrainz id")
+    listed = "; ".join(map(_described, kept))
+    raise CanonError(f"several recordings may be meant: name one by its id: {listed}")
+
+
+def doubts(bundle: EvidenceBundle, override: KeptOverride) -> Iterator[str]:
+    """Yield what a person should know of the ids they named: those that evidence does not hold."""
+    groups: Sequence[ReleaseGroup] = [
+        group for recording in bundle.recording_candidates for group in recording.groups
+    ]
+    carrying = [group for group in groups if group.mb_rg_id == override.crg_mbid]
+    if not carrying:
+        yield (
+            f"release group {override.crg_mbid} is not in the evidence,"
+            " which has the recording on other records: kept all the same"
+        )
+    rr = override.rr_mbid
+    if rr is None and not carrying:
+        yield "no release can be named for it: give one with --rr if you know it"
+    elif rr and rr not in _releases(carrying):
+        home = next((group for group in groups if rr in _releases([group])), None)
+        where = f"in the evidence of {home.title or home.mb_rg_id!r}" if home else "not in it"
+        yield f"release {rr} is {where}, not of that release group: kept all the same"
+
+
+def _releases(groups: Sequence[ReleaseGroup]) -> set[str]:
+    return {release.mb_release_id for group in groups for release in group.editions}
+
+
+def _described(recording: RecordingCandidate) -> str:
+    more = filter(None, (recording.title, recording.disambiguation, minutes(recording.length_ms)))
+    return f"{recording.mb_recording_id} ({', '.join(more)})"
+
+
+def _tagged(bundle: EvidenceBundle) -> str | None:
+    """Return the recording id in the file's tags, which may since have been merged into another."""
+    tags = (bundle.artifact and bundle.artifact.tags) or {}
+    return tags.get("recording_mbid")
