@@ -58,9 +58,9 @@ def fit_mapping(given: Mapping[str, object], fields: Sequence[FieldInfo]) -> dic
     raise UnfitError(f"missing required field{'s'[: len(missing) - 1]} {names}, found {found}")
 
 
-def _wrapped(unknown: Mapping[str, object]) -> Mapping[str, object] | None:
+def _wrapped(unknown: Mapping[str, object]) -> Mapping[str, object] | str | None:
     for key, value in unknown.items():
-        if folded(key) in _WRAPPERS and isinstance(value, Mapping):
+        if folded(key) in _WRAPPERS and isinstance(value, Mapping | str):
             return value
     return None
 

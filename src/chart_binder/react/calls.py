@@ -9,19 +9,20 @@ from chart_binder.react.fences import skip_opener
 from chart_binder.react.given import Given, read_given, read_in_brackets
 from chart_binder.react.json_scanner import scan
 from chart_binder.react.json_strict import LenientJSONError
-from chart_binder.react.json_words import begins_member, opens_string, skip_space
+from chart_binder.react.json_words import begins_member, skip_space
 from chart_binder.react.lenient_json import opens_object
 from chart_binder.react.steps import Act, Finish, Malformed, Step
 from chart_binder.react.tool_names import clean_name, folded
 from chart_binder.react.turn_object import as_text, is_finisher, is_no_tool, read_call, unwrapped
 
 # All look at one line, for a bounded distance.
-_NAME_END = re.compile(r"[(\[{:：\"“「]|\s(?:'|(?=\w{1,32}+ ?=))")
+_NAME_END = re.compile(r"[(（\[{:：\"“「]|\s(?:'|(?=\w{1,32}+ ?=|https?://))")
 _INLINE_INPUT = re.compile(
     r"[\s,;|*]{1,4}+(?:action[ _-]?input|行动输入|动作输入)[*]{0,2}+\s{0,2}+[:：][*]{0,2}+",
     re.IGNORECASE,
 )
 _JSON_WORD = re.compile(r"json\s{0,4}+(?=[{\[])", re.IGNORECASE)
+_ROUND = ("(", "（")
 _ANNOUNCING = frozenset({"tool", "toolname", "function", "functionname", "name", "action", "use"})
 _NAME_AT_MOST = 300
 
@@ -128,17 +129,25 @@ def _name(text: str, at: int, line_end: int, *, announced: bool = False) -> tupl
 
 
 def _act(text: str, name: str, rest: Span, given: Span | None) -> Taken:
-    labelled = read_given(text, given.start, given.end) if given else None
+    labelled = _labelled(text, name, given) if given else None
     found = labelled if labelled and labelled.arguments else _inline(text, rest) or labelled
     if found is None:
         return Taken(Act(name, {}), _line_end(text, rest.start, rest.end))
     return Taken(Act(name, found.arguments, notes=found.notes), found.end)
 
 
+def _labelled(text: str, name: str, given: Span) -> Given:
+    """Read what has a label of its own, also where the tool is named there once more."""
+    found = read_given(text, given.start, given.end)
+    if not isinstance(found.arguments, str) or not found.arguments.startswith(f"{name}("):
+        return found
+    return read_in_brackets(text, text.index(f"{name}(", given.start) + len(name), given.end)
+
+
 def _finish(text: str, rest: Span, given: Span | None) -> Taken | None:
     if given:
         answer, end = bare_answer(text[given.start : given.end]), given.end
-    elif rest.start < rest.end and text[rest.start] in "([":
+    elif rest.start < rest.end and text[rest.start] in "(（[":
         found = read_in_brackets(text, rest.start, rest.end)
         answer, end = as_text(found.arguments) if found.arguments else "", found.end
     else:
@@ -150,14 +159,16 @@ def _inline(text: str, rest: Span) -> Given | None:
     """Read what follows the name on its line, or an object under it."""
     at, end = rest.start, rest.end
     sign = text[at] if at < end else ""
-    if sign == "[" or (sign == "(" and not _is_remark(text, at)):
+    if sign == "[" or (sign in _ROUND and not _is_remark(text, at)):
         return read_in_brackets(text, at, end)
-    if sign == "(":
+    if sign in _ROUND:
         at = _line_end(text, at, end)
     if sign and sign in ":：" and text[at + 1 : _line_end(text, at, end)].strip():
         return read_given(text, at + 1, end)
     at = skip_space(text, at)
-    if at < end and (text[at] in "{[`~" or opens_string(text[at]) or begins_member(text, at)):
+    if text.startswith(("{", "[", "```", "~~~", "http://", "https://"), at, end) or (
+        at < end and begins_member(text, at)
+    ):
         return read_given(text, at, end)
     return None
 

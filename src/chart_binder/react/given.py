@@ -11,12 +11,16 @@ from chart_binder.react.json_strict import LenientJSONError
 from chart_binder.react.json_words import begins_member, opens_string, skip_space
 from chart_binder.react.lenient_json import find_object, opens_object
 
+_ROUND: Final = {"(": ")", "（": "）"}
 _NOTHING: Final = frozenset({"", "none", "null", "nil", "n/a", "na", "-", "无", "無", "空"})
 _LEAD = re.compile(
     r"(?:[*_`]{1,3}+\s{0,8}+)?+(?:json(?=[\s:：]*+[\[{\n])[\s:：]{0,8}+)?+", re.IGNORECASE
 )
 _NAMED_LINES = re.compile(
     r"(?:[ \t]*+[-*]?[ \t]*+[\w-]{1,64}+(?:[:：][ \t]|[ \t]?=)[^\n]++(?:\n|\Z))++"
+)
+_LINK = re.compile(
+    r"\[[^\[\]\n]{0,200}+\]\((?P<address>https?://[^\s<>]{1,2000})\)|<(?P<inside>https?://[^\s<>]{1,2000})>"
 )
 _CLOSE_TAG = re.compile(r"</?[\w ]{1,24}>\s*$")
 _EMPHASIS: Final = "*_` \t"
@@ -60,15 +64,15 @@ def read_given(text: str, start: int, limit: int) -> Given:
 def read_in_brackets(text: str, at: int, limit: int) -> Given:
     """Read what stands in the brackets of a call that open at `at`: `("x")`, `(a=1)`, `[x]`."""
     inside = skip_space(text, at + 1)
-    if text[at] == "(" and begins_member(text, inside) and not opens_string(text[inside]):
-        found = scan_call(text, at, limit)
+    if text[at] in _ROUND and begins_member(text, inside) and not opens_string(text[inside]):
+        found = scan_call(text, at, limit, _ROUND[text[at]])
         return Given(_as_mapping(found.value), found.end, found.notes)
     if text[inside : inside + 1] == "{" and opens_object(text, inside):
         return _object(text, inside, limit)
     if inside < limit and opens_string(text[inside]):
         found = scan_string(text, inside, limit)
         after = skip_space(text, found.end)
-        if after >= limit or text[after] in ")]":
+        if after >= limit or text[after] in ")）]":
             return Given(str(found.value), min(after + 1, limit), found.notes)
     return _raw(text, at, limit)
 
@@ -76,7 +80,7 @@ def read_in_brackets(text: str, at: int, limit: int) -> Given:
 def _raw(text: str, at: int, limit: int) -> Given:
     line_end = text.find("\n", at, limit)
     line_end = limit if line_end < 0 else line_end
-    closer = text.rfind(")" if text[at] == "(" else "]", at, line_end)
+    closer = text.rfind(_ROUND.get(text[at], "]"), at, line_end)
     if closer < 0:
         raise LenientJSONError(f"the bracket {text[at]} is never closed", at, cut=True)
     inside = text[at + 1 : closer].strip()
@@ -141,6 +145,8 @@ def _bare(text: str, at: int, limit: int, *, fenced: bool) -> Given:
     words = _CLOSE_TAG.sub("", text[at:end].strip()).strip()
     if not fenced and words.endswith(("`", "**")):
         words = words.rstrip(_EMPHASIS)
+    link = _LINK.fullmatch(words)
+    words = (link["address"] or link["inside"]) if link else words
     return Given({} if words.casefold() in _NOTHING else words, end)
 
 

@@ -38,10 +38,10 @@ def scan(text: str, start: int, limit: int | None = None) -> Scanned:
     return _finished(start, cursor, _value(cursor, "item", 0))
 
 
-def scan_call(text: str, start: int, limit: int) -> Scanned:
+def scan_call(text: str, start: int, limit: int, closer: str = ")") -> Scanned:
     """Read `(name=value, ...)` as an object; `start` is the place of the bracket."""
     cursor = Cursor(text, start, limit)
-    return _finished(start, cursor, _object(cursor, ")", 1))
+    return _finished(start, cursor, _object(cursor, closer, 1))
 
 
 def scan_string(text: str, start: int, limit: int) -> Scanned:

@@ -13,7 +13,7 @@ Context: TypeAlias = Literal["key", "member", "item", "argument"]
 # Every quantifier is possessive: a pattern that does not match gives up without trying again.
 _SPACE = re.compile(r"[\s\ufeff\u200b]*+")
 _KEY = re.compile(r"[\w$][\w$-]{0,63}+")
-_KEY_THEN_VALUE = re.compile(r"[\w$][\w$-]{0,63}+[ \t]{0,8}+(?:[:：]|=(?!=))")
+_KEY_THEN_VALUE = re.compile(r"[\w$][\w$-]{0,63}+[ \t]{0,8}+(?:[:：](?!//)|=(?!=))")
 _WORDS = re.compile(r"[^,，;{}\[\]()\"“”\n]{1,400}+")
 _NUMBER = re.compile(
     r"[-+]?+(?:(?:0|[1-9]\d{0,399}+)(?:\.\d{0,399}+)?+|\.\d{1,399}+)(?:[eE][-+]?+\d{1,9}+)?+"
@@ -145,6 +145,8 @@ def read_string(cursor: Cursor, context: Context) -> str:
             parts.append(_escape(cursor))
         elif context == "key" or _closes(cursor, context):
             return encodable_text("".join(parts))
+        elif _begins_another(cursor, char):
+            raise cursor.error("two strings stand side by side without a comma")
         else:
             cursor.note("inner quotes without a backslash")
             cursor.unsure = True
@@ -175,6 +177,15 @@ def _escape(cursor: Cursor) -> str:
     return "\\" + char if char.isalnum() else char
 
 
+def _begins_another(cursor: Cursor, quote: str) -> bool:
+    """Tell whether a second string follows the one just closed, rather than its own end."""
+    after = skip_space(cursor.text, cursor.pos)
+    if after == cursor.pos or cursor.text[after : after + 1] != quote:
+        return False
+    following = skip_space(cursor.text, after + 1)
+    return following < cursor.limit and cursor.text[following] not in "}]),，"
+
+
 def _closes(cursor: Cursor, context: Context) -> bool:
     """Tell whether the quotation mark just passed ends its string, by what stands after it."""
     text, limit = cursor.text, cursor.limit
@@ -188,10 +199,10 @@ def _closes(cursor: Cursor, context: Context) -> bool:
             context == "item"
             or following == limit
             or text[following] in "}/#."
-            or (context == "argument" and text[following] == ")")
+            or (context == "argument" and text[following] in ")）")
             or begins_member(text, following)
         )
-    if char == ")":
+    if char in ")）":
         return context == "argument"
     spaced = text[cursor.pos : after]
     if char == "#":

@@ -65,7 +65,9 @@ def _action(live: Script, place: int, label: Label) -> Taken | None:
     own = Span(label.value, _end(live, place, _ENDS | {"input"}))
     later = _next(live, place, _ENDS - {"thought"} | {"input"})
     if later is None or live.labels[later].kind != "input":
-        return read_action(live.text, own, None)
+        before = live.labels[place - 1] if place else label
+        turned = Span(before.value, label.start) if before.kind == "input" else None
+        return read_action(live.text, own, turned)
     given = Span(live.labels[later].value, _end(live, later, _ENDS | {"input"}))
     return read_action(live.text, own, given)
 

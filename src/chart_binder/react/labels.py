@@ -72,6 +72,7 @@ _NAMES: Final[dict[Kind, tuple[str, ...]]] = {
         "행동 입력",
     ),
     "observation": (
+        "obs",
         "observation",
         "observations",
         "observation result",
@@ -166,7 +167,7 @@ _LINE = re.compile(
     r"(?P<name>[^\W\d_](?:[ _-]?[^\W\d_]){1,24}+)"
     r"(?:[ ]?\#?\d{1,3}+)?+(?:[ ]?\([^()\n]{0,40}+\))?+[ \t]{0,4}+"
     r"(?P<close>[*_`]{0,4}+)(?P<shut>[\]】>✿])?+[*_`]{0,4}+[ \t]{0,4}+"
-    r"(?:(?P<colon>[:：﹕])|(?=\n)|(?(shut)|(?!)))"
+    r"(?:(?P<colon>[:：﹕])|(?=\n)|(?:[-–—=]{1,2}+>?[ ]{0,2}+)?+(?=\{)|(?(shut)|(?!)))"
 )
 
 

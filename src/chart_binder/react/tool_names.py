@@ -80,6 +80,7 @@ _DENIAL = frozenset(
     }
 )
 _WORD = re.compile(r"[^\W_]+(?:[_-][^\W_]+)*|[^\w\s]")
+_SUFFIX = re.compile(r"(?:[ _-]|(?<=[a-z]))(?:Tool|Function|(?<=[ _-])(?:tool|function))$")
 _CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 _LONGEST: Final = 200
 
@@ -108,7 +109,7 @@ def meant(written: str, known: Iterable[str]) -> str | None:
     """
     by_fold = {folded(name): name for name in known}
     name = clean_name(written)
-    if exact := by_fold.get(folded(name)):
+    if exact := by_fold.get(folded(name)) or by_fold.get(folded(_SUFFIX.sub("", name))):
         return exact
     words = _WORD.findall(name[:_LONGEST])
     if _DENIAL & {word.casefold() for word in words}:

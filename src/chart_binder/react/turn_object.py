@@ -36,6 +36,7 @@ _ROLES: Final = {
 }
 _FINISHERS: Final = frozenset(
     {
+        "final",
         "finalanswer",
         "finish",
         "finalresponse",
