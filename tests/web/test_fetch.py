@@ -213,6 +213,7 @@ def test_what_is_too_much_is_cut_before_it_costs_memory(answer: Response) -> Non
         ("deflate", zlib.compress(b"<p>hello")),
         ("identity", b"<p>hello"),
     ],
+    ids=["two members", "padded", "long", "x-gzip", "deflate", "identity"],  # gzip holds the time
 )
 def test_a_packed_page_is_unpacked(encoding: str, body: bytes) -> None:
     answer = Response(body, headers=(("Content-Encoding", encoding),))
