@@ -8,10 +8,14 @@ from pathlib import Path
 from chart_binder import plugins
 from chart_binder.config import Config
 from chart_binder.domain.evidence import EvidenceBundle
-from chart_binder.jobs.decide import Adjudicator, Decider
+from chart_binder.domain.ids import RecordingId
+from chart_binder.domain.track import TrackTags
+from chart_binder.errors import LookupFailedError, NothingFoundError
+from chart_binder.jobs.decide import Adjudicator, Decider, EvidenceSource
 from chart_binder.jobs.overrides import Overrides, no_overrides
 from chart_binder.react.transcript import Watch
 from chart_binder.settings import data_folder
+from chart_binder.store import open_store
 from chart_binder.store.reading import kept_overrides
 
 HOW_TO_ENABLE = (
@@ -76,16 +80,40 @@ def evidence_for_files(config: Config) -> Iterator[Callable[[Path], EvidenceBund
     # Heavy rooms, which a decision on an evidence bundle does without.
     from chart_binder.audio.identity import require_identity  # noqa: PLC0415
     from chart_binder.audio.reading import read_tags  # noqa: PLC0415
-    from chart_binder.store.database import Store  # noqa: PLC0415
 
-    with Store.open(store_url(config)) as store:
-        connect = plugins.load("chart_binder.evidence_sources", "musicbrainz")
-        source = connect(config.musicbrainz, store.answers, store.slots)
+    with _evidence_source(config) as source:
 
         def gather(path: Path) -> EvidenceBundle:
             tags = read_tags(path)
             require_identity(tags, path)
-            bundle: EvidenceBundle = source.gather(tags)
-            return bundle
+            return source.gather(tags)
 
         yield gather
+
+
+def kept_evidence(config: Config, recording: RecordingId) -> EvidenceBundle | None:
+    """Return what the store has on a recording, however old; no socket is opened.
+
+    Raises `StoreError`.
+    """
+    musicbrainz = config.musicbrainz.model_copy(update={"offline": True})
+    with _evidence_source(config.model_copy(update={"musicbrainz": musicbrainz})) as source:
+        try:
+            return source.gather(TrackTags(recording_mbid=recording))
+        except (LookupFailedError, NothingFoundError):
+            return None
+
+
+def tagged_recording(path: Path) -> RecordingId | None:
+    """Return the recording id in a file's tags. Raises `AudioError`."""
+    from chart_binder.audio.reading import read_tags  # noqa: PLC0415
+
+    named = read_tags(path).recording_mbid
+    return RecordingId(named) if named else None
+
+
+@contextmanager
+def _evidence_source(config: Config) -> Iterator[EvidenceSource]:
+    with open_store(store_url(config)) as store:
+        connect = plugins.load("chart_binder.evidence_sources", "musicbrainz")
+        yield connect(config.musicbrainz, store.answers, store.slots)

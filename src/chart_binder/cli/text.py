@@ -9,7 +9,7 @@ from chart_binder.jobs.decide import Case
 from chart_binder.jobs.decision import Decision, State
 from chart_binder.llm.result import AdjudicationResult, counted
 
-_SITE = "https://musicbrainz.org"
+SITE = "https://musicbrainz.org"
 _HEADLINES = {
     State.DECIDED: "belongs to",
     State.REVIEW: "for review",
@@ -28,15 +28,15 @@ def decision_lines(path: str, case: Case) -> Iterator[str]:
     if case.bundle:
         yield f"{'':{_INDENT}}{case.bundle.name}"
     if decision.state is State.ERROR:
-        yield from _row("failed", decision.error or "no reason was given")
+        yield from row("failed", decision.error or "no reason was given")
     elif decision.crg_mbid:
         yield from _answer(case, decision, decision.crg_mbid)
     else:
-        yield from _row("left open", f"{decision.crg_rule}")
+        yield from row("left open", f"{decision.crg_rule}")
     if decision.rationale:
-        yield from _row("because", decision.rationale)
+        yield from row("because", decision.rationale)
     for number, fact in enumerate(decision.missing_facts):
-        yield from _row("" if number else "missing", fact)
+        yield from row("" if number else "missing", fact)
     if decision.adjudication:
         yield from _adjudication(decision.adjudication, decision.state)
 
@@ -57,20 +57,20 @@ def explanation_lines(path: str, case: Case) -> Iterator[str]:
         yield f"{'':{_INDENT}}{others}"
     for rival in verdict.rivals:
         yield f"{'':{_INDENT + 2}}{rival.title}: {rival.why_not}"
-        yield f"{'':{_INDENT + 4}}{_SITE}/release-group/{rival.release_group}"
+        yield f"{'':{_INDENT + 4}}{SITE}/release-group/{rival.release_group}"
 
 
 def _answer(case: Case, decision: Decision, crg: str) -> Iterator[str]:
     group, release = _found(case.bundle, crg, decision.rr_mbid)
     named = _group(group) if group else "a release group the evidence lacks"
-    yield from _row(_HEADLINES[decision.state], f"{named}  [{decision.crg_rule}]")
-    yield from _row("", f"{_SITE}/release-group/{crg}")
+    yield from row(_HEADLINES[decision.state], f"{named}  [{decision.crg_rule}]")
+    yield from row("", f"{SITE}/release-group/{crg}")
     if decision.rr_mbid:
         shown = _release(release) if release else "a release the evidence lacks"
-        yield from _row("release", f"{shown}  [{decision.rr_rule}]")
-        yield from _row("", f"{_SITE}/release/{decision.rr_mbid}")
+        yield from row("release", f"{shown}  [{decision.rr_rule}]")
+        yield from row("", f"{SITE}/release/{decision.rr_mbid}")
     else:
-        yield from _row("release", f"none can be named  [{decision.rr_rule}]")
+        yield from row("release", f"none can be named  [{decision.rr_rule}]")
 
 
 def _found(
@@ -104,16 +104,17 @@ def _release(release: Release) -> str:
 
 def _adjudication(result: AdjudicationResult, state: State) -> Iterator[str]:
     turns = counted(result.iterations, "turn")
-    yield from _row("model", f"{result.model_id}, {turns}, confidence {result.confidence:.2f}")
+    yield from row("model", f"{result.model_id}, {turns}, confidence {result.confidence:.2f}")
     if result.problem and state is not State.ERROR:
-        yield from _row("", result.problem)
+        yield from row("", result.problem)
     for check in result.checks:
-        yield from _row("", f"{'ok' if check.passed else 'NOT OK'}: {check.detail}")
+        yield from row("", f"{'ok' if check.passed else 'NOT OK'}: {check.detail}")
     if isinstance(result.transcript, str):
-        yield from _row("transcript", result.transcript)
+        yield from row("transcript", result.transcript)
 
 
-def _row(label: str, text: str) -> Iterator[str]:
+def row(label: str, text: str) -> Iterator[str]:
+    """Yield a label and its text, the text wrapped below itself."""
     head = f"{'':{_INDENT}}{label:<{_LABEL}} "
     yield from textwrap.wrap(
         text,

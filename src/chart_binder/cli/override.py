@@ -1,0 +1,171 @@
+"""`canon override`: a person's verdict on a recording, against the rules."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+
+import click
+import msgspec
+
+from chart_binder.cli.decide import bundle_at
+from chart_binder.cli.mbids import read_mbid, read_path_or_mbid
+from chart_binder.cli.options import Session, common_options, pass_session
+from chart_binder.cli.results import readable
+from chart_binder.cli.text import SITE, row
+from chart_binder.domain.evidence import EvidenceBundle
+from chart_binder.domain.ids import RecordingId, ReleaseGroupId, ReleaseId
+from chart_binder.domain.overriding import KeptOverride
+from chart_binder.errors import CanonError, LookupFailedError, UsageError
+from chart_binder.jobs.overrides import doubts, override_for, recording_meant
+from chart_binder.store import open_store
+from chart_binder.wiring import (
+    evidence_for_files,
+    kept_evidence,
+    overrides,
+    store_url,
+    tagged_recording,
+)
+
+_NAMED = click.argument("name", metavar="PATH_OR_RECORDING_ID", type=click.Path(path_type=str))
+
+
+@dataclass(frozen=True, slots=True)
+class _Meant:
+    """What a path or an id leads to: a recording, its evidence, or both."""
+
+    recording: RecordingId | None
+    bundle: EvidenceBundle | None
+    notes: tuple[str, ...] = ()
+
+
+@click.group("override")
+@common_options
+def command() -> None:
+    """Say where a recording belongs, against the rules; `decide` and `explain` keep to it."""
+
+
+@command.command("set")
+@_NAMED
+@click.option("--crg", required=True, help="Where it belongs.")
+@click.option("--rr", help="The release; else the rules choose one of it.")
+@click.option("--reason", required=True, help="Why, in your words: shown with the decision.")
+@click.option("--offline", is_flag=True, help="Open no socket: cached evidence only.")
+@common_options
+@pass_session
+def set_override(
+    session: Session, name: str, crg: str, rr: str | None, reason: str, offline: bool
+) -> None:
+    """Rule on a recording: by its id, or by a file whose tags or evidence lead to it.
+
+    PATH is an audio file, or an evidence bundle (.json). Ids may be bare or MusicBrainz addresses.
+    """
+    session.flags |= {"musicbrainz.offline": True} if offline else {}
+    words = " ".join(readable(reason).split())
+    if not words:
+        raise UsageError("--reason is blank: say in a few words why the rules are wrong")
+    group = ReleaseGroupId(read_mbid(crg, "release-group"))
+    release = ReleaseId(read_mbid(rr, "release")) if rr is not None else None
+    named = read_path_or_mbid(name)
+    meant = _look_up(session, named)
+    ruled = KeptOverride(
+        meant.recording or _only(meant, named),
+        group,
+        release,
+        words,
+        datetime.now(UTC).isoformat(timespec="microseconds").replace("+00:00", "Z"),
+    )
+    before = overrides(session.config)().get(ruled.recording_mbid)
+    with open_store(store_url(session.config)) as store:
+        store.overrides.put(ruled)
+    notes = (*meant.notes, *(doubts(meant.bundle, ruled) if meant.bundle else ()))
+    if session.as_json:
+        line = msgspec.to_builtins(ruled) | {"in_place_of": before, "notes": notes}
+        click.echo(msgspec.json.encode(line))
+        return
+    for text in (*_lines(ruled), *_changes(before, notes)):
+        click.echo(text)
+
+
+@command.command("list")
+@common_options
+@pass_session
+def list_overrides(session: Session) -> None:
+    """Print every override, the oldest first."""
+    found = overrides(session.config)().values()
+    for number, ruled in enumerate(sorted(found, key=lambda one: one.set_at_utc)):
+        if session.as_json:
+            click.echo(msgspec.json.encode(ruled))
+        else:
+            click.echo("\n".join(("",) * bool(number) + tuple(_lines(ruled))))
+    if not found and not session.as_json:
+        click.echo("no overrides: `canon override set` makes one")
+
+
+@command.command("remove")
+@_NAMED
+@click.option("--offline", is_flag=True, help="Open no socket: cached evidence only.")
+@common_options
+@pass_session
+def remove(session: Session, name: str, offline: bool) -> None:
+    """Take an override back: the rules decide again."""
+    session.flags |= {"musicbrainz.offline": True} if offline else {}
+    named = read_path_or_mbid(name)
+    kept = overrides(session.config)()
+    ruled = kept.get(named) if isinstance(named, str) else None
+    if isinstance(named, Path) and kept:
+        meant = _look_up(session, named)
+        ruled = (meant.bundle and override_for(meant.bundle, kept)) or kept.get(
+            meant.recording or ""
+        )
+    if ruled is None:
+        raise CanonError(f"no override is kept for {readable(name)}; see `canon override list`")
+    with open_store(store_url(session.config)) as store:
+        store.overrides.remove(ruled.recording_mbid)
+    if session.as_json:
+        click.echo(msgspec.json.encode(ruled))
+        return
+    click.echo("removed, the rules decide again:")
+    click.echo("\n".join(_lines(ruled)))
+
+
+def _look_up(session: Session, named: str | Path) -> _Meant:
+    if isinstance(named, str):
+        recording = RecordingId(named)
+        return _Meant(recording, kept_evidence(session.config, recording))
+    if named.suffix.casefold() == ".json":
+        return _Meant(None, bundle_at(str(named)))
+    with evidence_for_files(session.config) as gather:
+        try:
+            return _Meant(None, gather(named))
+        except LookupFailedError as error:
+            tagged = tagged_recording(named)
+            if tagged is None:
+                raise
+            return _Meant(tagged, None, (f"the ids could not be held against evidence: {error}",))
+
+
+def _only(meant: _Meant, named: str | Path) -> RecordingId:
+    if meant.bundle is None:
+        raise CanonError(f"{readable(str(named))} leads to no recording")
+    try:
+        return recording_meant(meant.bundle)
+    except CanonError as error:
+        raise CanonError(f"{readable(str(named))}: {error}") from error
+
+
+def _lines(ruled: KeptOverride) -> Iterator[str]:
+    yield f"{SITE}/recording/{ruled.recording_mbid}"
+    yield from row("belongs to", f"{SITE}/release-group/{ruled.crg_mbid}")
+    yield from row(
+        "release", f"{SITE}/release/{ruled.rr_mbid}" if ruled.rr_mbid else "by the rules"
+    )
+    yield from row("because", ruled.reason)
+    yield from row("set at", ruled.set_at_utc)
+
+
+def _changes(before: KeptOverride | None, notes: tuple[str, ...]) -> Iterator[str]:
+    if before:
+        yield from row("in place of", f"{SITE}/release-group/{before.crg_mbid} ({before.reason})")
+    for note in notes:
+        yield from row("note", note)

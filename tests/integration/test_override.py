@@ -1,0 +1,167 @@
+"""`canon override` as a process: a person's verdict is kept, applied, listed and taken back."""
+
+import json
+import sqlite3
+from pathlib import Path
+
+import pytest
+
+from integration.conftest import Canon
+from integration.services import ALBUM, RHAPSODY, SINGLE, asking, bundle_of, file_of, flac
+from servers.http import Response
+from servers.musicbrainz import MusicBrainzStandIn, always
+
+RECORDING = RHAPSODY["bundle"]["recording_candidates"][0]["mb_recording_id"]
+ELSEWHERE = "12345678-1234-4234-8234-123456789abc"
+DOCUMENT = json.dumps(RHAPSODY["bundle"]).encode()
+SITE = "https://musicbrainz.org"
+
+
+def test_an_override_goes_before_the_rules_until_it_is_removed(canon: Canon, home: Path) -> None:
+    put = canon("override", "set", RECORDING, "--crg", SINGLE, "--reason", "the 7-inch edit")
+    assert put.status == 0, put.err
+    assert "the 7-inch edit" in put.out
+    (line,) = canon("decide", "--evidence=-", "--output=json", stdin=DOCUMENT).lines
+    assert (line["state"], line["decided_by"], line["crg_mbid"]) == ("decided", "override", SINGLE)
+    assert (line["crg_rule"], line["confidence"]) == ("CRG:MANUAL_OVERRIDE", 1.0)
+    assert line["rr_rule"] == "RR:WORLD_EARLIEST"
+    assert (line["rationale"], line["recording_mbid"]) == ("the 7-inch edit", RECORDING)
+    assert ";crg=MANUAL_OVERRIDE;" in line["trace"]
+
+    (listed,) = canon("override", "list", "--output=json").lines
+    assert list(listed) == ["recording_mbid", "crg_mbid", "rr_mbid", "reason", "set_at_utc"]
+    assert (listed["crg_mbid"], listed["rr_mbid"]) == (SINGLE, None)
+    explained = canon("explain", "--evidence=-", stdin=DOCUMENT)
+    assert "CRG:MANUAL_OVERRIDE: the 7-inch edit" in explained.out
+
+    assert canon("override", "remove", RECORDING).status == 0
+    (line,) = canon("decide", "--evidence=-", "--output=json", stdin=DOCUMENT).lines
+    assert (line["decided_by"], line["crg_mbid"]) == ("rules", ALBUM)
+    again = canon("override", "remove", RECORDING)
+    assert again.status == 1
+    assert f"no override is kept for {RECORDING}" in again.err
+
+
+def test_a_file_leads_to_its_recording(canon: Canon, home: Path) -> None:
+    bundle = bundle_of("lead-bohemian")
+    file = file_of(bundle, home)
+    with MusicBrainzStandIn([bundle]) as mb:
+        put = canon(
+            "override", "set", file, "--crg", f"{SITE}/release-group/{SINGLE.upper()}",
+            "--rr", f"musicbrainz.org/release/{ELSEWHERE}", "--reason=heard it", "--output=json",
+            **asking(mb),
+        )  # fmt: skip
+        (line,) = canon("decide", file, "--output=json", **asking(mb)).lines
+    (kept,) = put.lines
+    assert (kept["recording_mbid"], kept["crg_mbid"]) == (RECORDING, SINGLE)
+    assert len(kept["notes"]) == 1
+    assert f"release {ELSEWHERE} is not in it" in kept["notes"][0]
+    assert (line["decided_by"], line["crg_mbid"], line["rr_mbid"]) == (
+        "override", SINGLE, ELSEWHERE,
+    )  # fmt: skip
+    assert line["rr_rule"] == "RR:MANUAL_OVERRIDE"
+    offline = canon("override", "remove", "--offline", file)
+    assert offline.status == 0, offline.err
+    assert canon("override", "list", "--output=json").lines == []
+
+
+def test_a_bundle_leads_to_its_recording(canon: Canon, home: Path) -> None:
+    bundle = home / "bundle.json"
+    bundle.write_bytes(DOCUMENT)
+    put = canon("override", "set", bundle, f"--crg={ELSEWHERE}", "--reason=x", "--output=json")
+    (kept,) = put.lines
+    assert kept["recording_mbid"] == RECORDING
+    assert any("not in the evidence" in note for note in kept["notes"])
+    assert any("--rr" in note for note in kept["notes"])
+    (line,) = canon("decide", "--evidence", bundle, "--output=json").lines
+    assert (line["crg_mbid"], line["rr_mbid"]) == (ELSEWHERE, None)
+    assert line["rr_rule"] == "RR:INDETERMINATE"
+    assert canon("override", "remove", bundle).status == 0
+
+
+def test_what_the_store_knows_of_a_recording_is_enough_to_doubt_an_id(
+    canon: Canon, home: Path
+) -> None:
+    bundle = bundle_of("lead-bohemian")
+    with MusicBrainzStandIn([bundle]) as mb:
+        canon("decide", file_of(bundle, home), **asking(mb))
+        asked, environment = len(mb.requests), asking(mb)
+        doubted, known = (
+            canon("override", "set", RECORDING, "--crg", crg, "--reason=x", **environment)
+            for crg in (ELSEWHERE, SINGLE)
+        )
+        assert len(mb.requests) == asked, "an id alone is looked up nowhere"
+    assert "not in the evidence" in doubted.out
+    assert "not in the evidence" not in known.out
+    assert f"in place of  {SITE}/release-group/{ELSEWHERE}" in known.out
+
+
+def test_a_file_whose_tags_name_the_recording_needs_no_answer(canon: Canon, home: Path) -> None:
+    file = file_of(bundle_of("lead-bohemian"), home)
+    with MusicBrainzStandIn([], behave=always(Response("", 503))) as mb:
+        ran = canon("override", "set", file, f"--crg={ALBUM}", "--reason=x", **asking(mb))
+        nameless = flac(home, "other.flac", artist="Queen", title="Bohemian Rhapsody")
+        lost = canon("override", "set", nameless, f"--crg={ALBUM}", "--reason=x", **asking(mb))
+    assert ran.status == 0, ran.err
+    assert "could not be held against evidence" in ran.out
+    assert (lost.status, lost.out) == (1, "")
+
+
+def test_of_several_recordings_one_has_to_be_named(canon: Canon, home: Path) -> None:
+    document = bundle_of("lead-bohemian")
+    twin = document["recording_candidates"][0] | {"mb_recording_id": ELSEWHERE, "length_ms": None}
+    document["recording_candidates"].append(twin)
+    bundle = home / "bundle.json"
+    bundle.write_text(json.dumps(document))
+    several = canon("override", "set", bundle, f"--crg={SINGLE}", "--reason=x")
+    assert several.status == 1
+    assert RECORDING in several.err
+    assert ELSEWHERE in several.err
+    for recording, crg in ((RECORDING, ALBUM), (ELSEWHERE, SINGLE)):
+        canon("override", "set", recording, f"--crg={crg}", "--reason=x")
+    (line,) = canon("decide", "--evidence", bundle, "--output=json").lines
+    assert (line["crg_mbid"], line["recording_mbid"]) == (SINGLE, ELSEWHERE), "the last one set"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "word"),
+    [
+        (["no-such-file.mp3", "--crg", ALBUM, "--reason", "x"], "a file that exists, a UUID or"),
+        ([RECORDING, "--crg", "C1", "--reason", "x"], "'C1' is no release group id"),
+        ([RECORDING, "--crg", ALBUM], "--reason"),
+    ],
+)
+def test_what_cannot_be_meant_is_refused_with_what_is_allowed(
+    canon: Canon, home: Path, arguments: list[str], word: str
+) -> None:
+    ran = canon("override", "set", *arguments)
+    assert (ran.status, ran.out) == (2, "")
+    assert word in ran.err
+    assert not (home / "data").exists()
+
+
+def test_looking_for_overrides_makes_no_store(canon: Canon, home: Path) -> None:
+    assert "no overrides" in canon("override", "list").out
+    assert canon("override", "remove", RECORDING).status == 1
+    assert not (home / "data").exists()
+
+
+def test_a_store_that_cannot_be_read_is_an_error_not_a_decision(canon: Canon, home: Path) -> None:
+    canon("override", "set", RECORDING, "--crg", SINGLE, "--reason", "x")
+    (store,) = (home / "data").rglob("*.db")
+    store.write_bytes(b"x" * 5_000)
+    ran = canon("decide", "--evidence=-", "--output=json", stdin=DOCUMENT)
+    assert ran.status == 1
+    assert "no SQLite database" in ran.lines[0]["error"]
+
+
+def test_a_store_without_the_table_is_an_old_one(canon: Canon, home: Path) -> None:
+    canon("override", "set", RECORDING, "--crg", SINGLE, "--reason", "x")
+    (store,) = (home / "data").rglob("*.db")
+    connection = sqlite3.connect(store)
+    connection.execute("DROP TABLE overrides")
+    connection.commit()
+    connection.close()
+    assert canon("decide", "--evidence=-", stdin=DOCUMENT).status == 0
+    assert canon("override", "set", RECORDING, "--crg", SINGLE, "--reason", "x").status == 0
+    assert len(canon("override", "list", "--output=json").lines) == 1
