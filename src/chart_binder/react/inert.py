@@ -36,9 +36,9 @@ _LABEL = re.compile(
 def inert(text: str) -> str:
     """Return text without unseen characters, control tokens, fences or protocol labels.
 
-    Lines stay lines; runs of other white space become one space.
+    Lines stay lines, but for empty ones at the ends; other white space becomes one space.
     """
-    return "\n".join(map(_line, text.splitlines()))
+    return "\n".join(map(_line, text.splitlines())).strip("\n")
 
 
 def one_line(text: str, most: int | None = None) -> str:
