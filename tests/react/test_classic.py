@@ -6,7 +6,7 @@ import msgspec
 import pytest
 
 from chart_binder.react.dialects.classic import Classic
-from chart_binder.react.lenient_json import LenientJSONError, read_json
+from chart_binder.react.json.lenient import LenientJSONError, read_json
 from chart_binder.react.steps import Finish, Malformed
 from chart_binder.react.tools import Tool, Toolbox, ToolError
 

@@ -10,10 +10,10 @@ from hypothesis import strategies as st
 
 from benchmarks.bench_parse import SHAPES
 from chart_binder.react.dialects.classic import Classic
-from chart_binder.react.lenient_json import LenientJSONError, read_json
+from chart_binder.react.json.lenient import LenientJSONError, read_json
+from chart_binder.react.reading.turn_object import is_finisher, is_no_tool
 from chart_binder.react.steps import Act, Finish, Malformed, Step
 from chart_binder.react.tool_names import clean_name
-from chart_binder.react.turn_object import is_finisher, is_no_tool
 
 HALF = "\ud83d"
 PIECES = (

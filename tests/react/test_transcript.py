@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from chart_binder.react.transcript import (
+    AnyEvent,
     Observed,
     Replied,
     Result,
@@ -19,7 +20,7 @@ from chart_binder.react.transcript import (
     record_in,
 )
 
-EVENTS = (
+EVENTS: tuple[AnyEvent, ...] = (
     Run(id="1", started_at="2026-11-21T10:00:00Z", model_id="m", dialect="classic"),
     Said("system", "You are ..."),
     Said("user", "# Recording Evidence"),

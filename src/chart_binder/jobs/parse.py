@@ -59,8 +59,7 @@ def _call(act: Act, config: LLMConfig) -> Understood:
     try:
         call = Toolbox(default_tools(config)).resolve(act)
     except ToolError as error:
-        written = act.arguments if isinstance(act.arguments, str) else dict(act.arguments)
-        return Understood("act", act.tool, written, problem=str(error), notes=act.notes)
+        return Understood("malformed", problem=str(error), notes=act.notes)
     return Understood("act", call.tool.name, call.arguments, notes=act.notes)
 
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from chart_binder.domain.ids import MBID
-from chart_binder.react.lenient_json import LenientJSONError, read_json
+from chart_binder.react.json.lenient import LenientJSONError, read_json
 from chart_binder.react.loop import RefusedError
 
 CONFIDENCE_WORDS = {"high": 0.9, "medium": 0.7, "low": 0.4}

@@ -6,8 +6,8 @@ from typing import Final
 
 from msgspec.structs import FieldInfo
 
-from chart_binder.react.json_scanner import scan, scan_call
-from chart_binder.react.json_strict import LenientJSONError
+from chart_binder.react.json.scanner import scan, scan_call
+from chart_binder.react.json.strict import LenientJSONError
 from chart_binder.react.tool_names import folded
 
 _WRAPPERS: Final = frozenset(

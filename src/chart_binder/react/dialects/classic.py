@@ -5,7 +5,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 
 from chart_binder.react.conversation import Message
-from chart_binder.react.labelled import read_labelled
+from chart_binder.react.reading.labelled import read_labelled
 from chart_binder.react.steps import Act, Finish, Step
 from chart_binder.react.tools import Tool
 

@@ -5,11 +5,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from chart_binder.react.fences import skip_opener
-from chart_binder.react.json_scanner import scan, scan_call, scan_string
-from chart_binder.react.json_strict import LenientJSONError
-from chart_binder.react.json_words import begins_member, opens_string, skip_space
-from chart_binder.react.lenient_json import find_object, opens_object
+from chart_binder.react.json.lenient import find_object, opens_object
+from chart_binder.react.json.scanner import scan, scan_call, scan_string
+from chart_binder.react.json.strict import LenientJSONError
+from chart_binder.react.json.words import begins_member, opens_string, skip_space
+from chart_binder.react.reading.fences import skip_opener
 
 _ROUND: Final = {"(": ")", "（": "）"}
 _NOTHING: Final = frozenset({"", "none", "null", "nil", "n/a", "na", "-", "无", "無", "空"})

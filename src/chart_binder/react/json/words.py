@@ -3,7 +3,7 @@
 import re
 from typing import Final, Literal, TypeAlias
 
-from chart_binder.react.json_strict import LenientJSONError, encodable_text, finite, refuse
+from chart_binder.react.json.strict import LenientJSONError, encodable_text, finite, refuse
 
 MAX_PIECES: Final = 1024
 """How many pieces a value that needs repairs may have; one that needs none may have any number."""

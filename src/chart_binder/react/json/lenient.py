@@ -4,9 +4,9 @@ import re
 from collections.abc import Iterator
 from dataclasses import replace
 
-from chart_binder.react.json_scanner import scan, scan_string
-from chart_binder.react.json_strict import LenientJSONError, Scanned
-from chart_binder.react.json_words import begins_member, opens_string, skip_space
+from chart_binder.react.json.scanner import scan, scan_string
+from chart_binder.react.json.strict import LenientJSONError, Scanned
+from chart_binder.react.json.words import begins_member, opens_string, skip_space
 
 __all__ = ["LenientJSONError", "find_object", "opens_object", "read_json"]
 

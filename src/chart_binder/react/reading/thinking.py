@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import Final
 
-from chart_binder.react.quoted import outside_strings
+from chart_binder.react.reading.quoted import outside_strings
 
 _MAX_TAGS: Final = 1024
 # Each pattern looks a bounded distance ahead, whatever the text.

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import Final
 
-from chart_binder.react.labels import is_label
+from chart_binder.react.reading.labels import is_label
 
 MAX_FENCES: Final = 1024
 

@@ -5,8 +5,8 @@ import re
 from collections.abc import Mapping
 from typing import Final
 
-from chart_binder.react.json_strict import LenientJSONError
-from chart_binder.react.lenient_json import read_json
+from chart_binder.react.json.lenient import read_json
+from chart_binder.react.json.strict import LenientJSONError
 from chart_binder.react.steps import Act, Finish
 from chart_binder.react.tool_names import clean_name, folded
 

@@ -4,17 +4,17 @@ import re
 from dataclasses import replace
 from typing import Final
 
-from chart_binder.react import advice
-from chart_binder.react.answers import read_answer
-from chart_binder.react.calls import Span, Taken, noted, opens_turn, read_action
-from chart_binder.react.json_scanner import scan
-from chart_binder.react.json_strict import LenientJSONError, encodable_text
-from chart_binder.react.labels import Kind, Label, labels
-from chart_binder.react.live import Script, script
+from chart_binder.react.json.scanner import scan
+from chart_binder.react.json.strict import LenientJSONError, encodable_text
+from chart_binder.react.reading import advice
+from chart_binder.react.reading.answers import read_answer
+from chart_binder.react.reading.calls import Span, Taken, noted, opens_turn, read_action
+from chart_binder.react.reading.labels import Kind, Label, labels
+from chart_binder.react.reading.live import Script, script
+from chart_binder.react.reading.thinking import Spoken, spoken
+from chart_binder.react.reading.turn_object import read_turn
+from chart_binder.react.reading.unlabelled import read_unlabelled, without_outer_fence
 from chart_binder.react.steps import Finish, Malformed, Step
-from chart_binder.react.thinking import Spoken, spoken
-from chart_binder.react.turn_object import read_turn
-from chart_binder.react.unlabelled import read_unlabelled, without_outer_fence
 
 _ENDS: Final[frozenset[Kind]] = frozenset({"thought", "action", "observation", "answer", "turn"})
 _INLINE = re.compile(r"(?P<label>Final Answer|Action) ?[:：]")

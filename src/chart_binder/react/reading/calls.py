@@ -3,17 +3,23 @@
 import re
 from dataclasses import dataclass, replace
 
-from chart_binder.react import advice
-from chart_binder.react.answers import bare_answer
-from chart_binder.react.fences import skip_opener
-from chart_binder.react.given import Given, read_given, read_in_brackets
-from chart_binder.react.json_scanner import scan
-from chart_binder.react.json_strict import LenientJSONError
-from chart_binder.react.json_words import begins_member, skip_space
-from chart_binder.react.lenient_json import opens_object
+from chart_binder.react.json.lenient import opens_object
+from chart_binder.react.json.scanner import scan
+from chart_binder.react.json.strict import LenientJSONError
+from chart_binder.react.json.words import begins_member, skip_space
+from chart_binder.react.reading import advice
+from chart_binder.react.reading.answers import bare_answer
+from chart_binder.react.reading.fences import skip_opener
+from chart_binder.react.reading.given import Given, read_given, read_in_brackets
+from chart_binder.react.reading.turn_object import (
+    as_text,
+    is_finisher,
+    is_no_tool,
+    read_call,
+    unwrapped,
+)
 from chart_binder.react.steps import Act, Finish, Malformed, Step
 from chart_binder.react.tool_names import clean_name, folded
-from chart_binder.react.turn_object import as_text, is_finisher, is_no_tool, read_call, unwrapped
 
 # All look at one line, for a bounded distance.
 _NAME_END = re.compile(r"[(（\[{:：\"“「]|\s(?:'|(?=\w{1,32}+ ?=|https?://))")

@@ -5,17 +5,17 @@ from collections.abc import Iterator
 from itertools import islice
 from typing import Final
 
-from chart_binder.react import advice
-from chart_binder.react.calls import Taken, noted
-from chart_binder.react.fences import fences
-from chart_binder.react.given import read_given, read_in_brackets
-from chart_binder.react.json_scanner import scan
-from chart_binder.react.json_strict import LenientJSONError, Scanned
-from chart_binder.react.json_words import skip_space
-from chart_binder.react.lenient_json import opens_object
-from chart_binder.react.live import Script
+from chart_binder.react.json.lenient import opens_object
+from chart_binder.react.json.scanner import scan
+from chart_binder.react.json.strict import LenientJSONError, Scanned
+from chart_binder.react.json.words import skip_space
+from chart_binder.react.reading import advice
+from chart_binder.react.reading.calls import Taken, noted
+from chart_binder.react.reading.fences import fences
+from chart_binder.react.reading.given import read_given, read_in_brackets
+from chart_binder.react.reading.live import Script
+from chart_binder.react.reading.turn_object import is_aside, read_turn
 from chart_binder.react.steps import Act, Finish, Malformed
-from chart_binder.react.turn_object import is_aside, read_turn
 
 _CALL = re.compile(
     r"\n[ \t`]{0,4}+(?:functions\.)?+(?P<name>[A-Za-z]\w{1,63}+)"

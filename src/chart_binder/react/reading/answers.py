@@ -2,8 +2,8 @@
 
 import re
 
-from chart_binder.react.json_strict import LenientJSONError, read_strictly
-from chart_binder.react.labels import Label
+from chart_binder.react.json.strict import LenientJSONError, read_strictly
+from chart_binder.react.reading.labels import Label
 
 _CLOSE_TAG = re.compile(r"</[\w ]{1,24}>\s*$")
 _LONGEST_TAG = 40

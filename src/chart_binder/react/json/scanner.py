@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from chart_binder.react.json_strict import (
+from chart_binder.react.json.strict import (
     MAX_DEPTH,
     LenientJSONError,
     Scanned,
@@ -10,7 +10,7 @@ from chart_binder.react.json_strict import (
     read_strictly,
     too_deep,
 )
-from chart_binder.react.json_words import (
+from chart_binder.react.json.words import (
     Context,
     Cursor,
     begins_member,

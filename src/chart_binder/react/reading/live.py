@@ -7,9 +7,9 @@ from dataclasses import dataclass, replace
 from itertools import islice
 from typing import Final
 
-from chart_binder.react.fences import fences
-from chart_binder.react.labels import Kind, Label, labels
-from chart_binder.react.quoted import quoted_passages
+from chart_binder.react.reading.fences import fences
+from chart_binder.react.reading.labels import Kind, Label, labels
+from chart_binder.react.reading.quoted import quoted_passages
 
 _MAX_OBJECTS: Final = 8
 _OBJECT = re.compile(r"\n(?:<\|\w{4,24}+\|>|functools)?+[ \t]*+(?:\[[ \t]{0,4}+)?+(?=\{)")
