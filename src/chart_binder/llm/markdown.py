@@ -158,7 +158,7 @@ def _appearance(candidate: Candidate) -> str:
 def _release(release: Release) -> Iterator[str]:
     yield str(release.when)
     yield release.country or "country unknown"
-    yield release.status or "status unknown"
+    yield release.standing or "status unknown"
     imprint = " ".join(filter(None, (release.label, release.catno)))
     for part in (imprint, release.format, release.disambiguation):
         if part:
@@ -167,7 +167,7 @@ def _release(release: Release) -> Iterator[str]:
 
 
 def _summary(releases: Sequence[Release]) -> str:
-    statuses = Counter(release.status or "status unknown" for release in releases)
+    statuses = Counter(release.standing or "status unknown" for release in releases)
     countries = sorted({release.country for release in releases if release.country})
     years = sorted({release.when.text[:4] for release in releases if release.when.is_known})
     return "; ".join(
