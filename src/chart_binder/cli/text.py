@@ -90,13 +90,14 @@ def _found(
 
 
 def _group(group: ReleaseGroup) -> str:
-    kinds = " + ".join(filter(None, (group.primary_type, *group.kinds)))
+    primary, secondary = group.types
+    kinds = " + ".join(filter(None, (primary, *secondary)))
     return f"{group.title or group.mb_rg_id} ({kinds or 'type unknown'})"
 
 
 def _release(release: Release) -> str:
     parts = (
-        str(release.when), release.country, release.label, release.catno, release.format,
+        str(release.when), release.place, release.label, release.catno, release.format,
         release.disambiguation and f"({release.disambiguation})",
     )  # fmt: skip
     return " ".join(filter(None, parts))

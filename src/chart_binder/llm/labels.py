@@ -59,5 +59,5 @@ def _by_date(releases: Sequence[Release]) -> list[Release]:
     """Sort by the day by which a release was out for certain: a whole date before its bare year."""
     return sorted(
         releases,
-        key=lambda r: (r.when.last, -r.when.first, r.country or "", r.mb_release_id),
+        key=lambda r: (r.when.last, -r.when.first, r.place or "", r.mb_release_id),
     )

@@ -131,7 +131,7 @@ Releases = Sequence[tuple[str, Release]]
 def _that_matter(releases: Releases, home: str | None, most: int) -> Releases:
     """Return the first releases, with the first of the artist's own country among them."""
     shown = list(releases[:most])
-    at_home = next((pair for pair in releases if pair[1].country == home), None) if home else None
+    at_home = next((pair for pair in releases if pair[1].place == home), None) if home else None
     if at_home and at_home not in shown:
         shown.append(at_home)
     return shown
@@ -139,7 +139,8 @@ def _that_matter(releases: Releases, home: str | None, most: int) -> Releases:
 
 def _title(candidate: Candidate) -> str:
     group = candidate.group
-    kinds = " + ".join(filter(None, (group.primary_type, *group.kinds))) or "type unknown"
+    primary, secondary = group.types
+    kinds = " + ".join(filter(None, (primary, *secondary))) or "type unknown"
     credit = f", by {_name(group.artist_credit)}" if group.artist_credit else ""
     return f'"{_name(candidate.title)}" ({_name(kinds)}{credit})'
 
@@ -157,7 +158,7 @@ def _appearance(candidate: Candidate) -> str:
 
 def _release(release: Release) -> Iterator[str]:
     yield str(release.when)
-    yield release.country or "country unknown"
+    yield release.place or "country unknown"
     yield release.standing or "status unknown"
     imprint = " ".join(filter(None, (release.label, release.catno)))
     for part in (imprint, release.format, release.disambiguation):
@@ -168,7 +169,7 @@ def _release(release: Release) -> Iterator[str]:
 
 def _summary(releases: Sequence[Release]) -> str:
     statuses = Counter(release.standing or "status unknown" for release in releases)
-    countries = sorted({release.country for release in releases if release.country})
+    countries = sorted({release.place for release in releases if release.place})
     years = sorted({release.when.text[:4] for release in releases if release.when.is_known})
     return "; ".join(
         filter(
