@@ -26,6 +26,7 @@ COMMANDS = {
     "decide": Row("decide", "Decide files, folders, or an evidence bundle."),
     "explain": Row("explain", "Decide one file, and show why every other candidate lost."),
     "override": Row("override", "Say where a recording belongs, against the rules."),
+    "eval": Row("eval", "Decide every bundle of a golden file, and score the decisions."),
     "demo": Row("demo", "See the whole pipeline, with no network and no model."),
     "doctor": Row("doctor", "Check MusicBrainz, the model, the search service and the store."),
     "transcript": Row("transcript", "Read, replay or parse recorded runs of the adjudicator."),

@@ -1,0 +1,142 @@
+"""`canon eval`: decide every bundle of a golden file, and score the decisions."""
+
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import click
+import msgspec
+
+from chart_binder.cli.options import Session, common_options, pass_session
+from chart_binder.cli.results import readable
+from chart_binder.cli.text import row
+from chart_binder.cli.watching import show_event
+from chart_binder.errors import CanonError, UsageError
+from chart_binder.jobs.calibration import Calibration
+from chart_binder.jobs.decide import Decider
+from chart_binder.jobs.evaluation import Mark, Report, RuleRow, Scored, Tally, evaluate
+from chart_binder.jobs.golden import read_golden
+from chart_binder.wiring import decider, transcripts_folder
+
+_FAMILIES = {"CRG": "release group (CRG)", "RR": "release (RR)"}
+_TALLY = "{:<26} {:>6} {:>6} {:>6} {:>6} {:>7} {:>9} {:>10}"
+_RULE = "{:<30} {:>9} {:>8} {:>6} {:>6} {:>6}"
+_BAND = "{:<12} {:>8} {:>11} {:>12}"
+
+
+@click.command("eval")
+@click.argument("file", type=click.Path(path_type=str))
+@click.option("--adjudicate", is_flag=True, help="Send open cases to the configured adjudicator.")
+@common_options
+@pass_session
+def command(session: Session, file: str, adjudicate: bool) -> int:
+    """Decide every bundle of a golden FILE (JSON lines, - for standard input), and score it.
+
+    A line is {"id", "bundle", "expected": {"crg_mbid", "rr_mbid", "rr_acceptable", "crg_rule",
+    "rr_rule"}}; a crg_mbid of null means that the case must stay open.
+
+    Exit status: 0 all as expected, 3 some open that should be decided, 1 something wrong or a line
+    ill-formed.
+    """
+    report = evaluate(read_golden(_lines_at(file)), _decider(session, adjudicate).decide)
+    if session.as_json:
+        click.echo(msgspec.json.encode(report))
+    else:
+        for line in _lines(report):
+            click.echo(line)
+    return report.status
+
+
+def _decider(session: Session, adjudicate: bool) -> Decider:
+    """Return what decides, without anybody's overrides: rules and model are what is scored."""
+    if not adjudicate:
+        return Decider(session.config.rules)
+    watch = show_event if session.shows_run else None
+    asking = decider(session.config, record=transcripts_folder(), watch=watch)
+    if asking.adjudicator is None:
+        raise UsageError(f"--adjudicate: {asking.why_not}")
+    return asking
+
+
+def _lines_at(place: str) -> list[bytes]:
+    try:
+        document = sys.stdin.buffer.read() if place == "-" else Path(place).read_bytes()
+    except OSError as error:
+        problem = error.strerror or error
+        raise CanonError(f"{readable(place)}: cannot be read ({problem})") from error
+    return document.split(b"\n")
+
+
+def _lines(report: Report) -> Iterator[str]:
+    yield _TALLY.format(
+        "", "cases", "right", "wrong", "open", "failed", "accuracy", "precision"
+    ).rstrip()
+    yield _tally(_FAMILIES["CRG"], report.crg)
+    yield _tally(_FAMILIES["RR"], report.rr)
+    yield f"{report.rightly_open} of the cases rightly open"
+    yield ""
+    yield _RULE.format("rule", "expected", "decided", "right", "wrong", "open")
+    yield from map(_rule, report.rules)
+    if report.calibration:
+        yield ""
+        yield from _calibrated(report.calibration)
+    for title, cases in (
+        ("Not as expected:", report.wrong),
+        ("Open, though they should be decided:", report.open),
+    ):
+        for number, case in enumerate(cases):
+            yield from () if number else ("", title)
+            yield from _case(case)
+    for number, bad in enumerate(report.ill_formed):
+        yield from () if number else ("", "Ill-formed lines:")
+        yield from row(f"line {bad.line}", bad.problem)
+
+
+def _tally(name: str, tally: Tally) -> str:
+    counts = (tally.cases, tally.right, tally.wrong, tally.open, tally.failed)
+    return _TALLY.format(name, *counts, _share(tally.accuracy), _share(tally.precision))
+
+
+def _rule(line: RuleRow) -> str:
+    return _RULE.format(line.rule, line.expected, line.decided, line.right, line.wrong, line.open)
+
+
+def _calibrated(found: Calibration) -> Iterator[str]:
+    yield _BAND.format("confidence", "answers", "mean", "share right")
+    for band in found.bands:
+        name = f"{band.least:.1f} to {band.most:.1f}"
+        yield _BAND.format(name, band.answers, f"{band.confidence:.2f}", _share(band.share_right))
+    yield (
+        f"{found.right} of {found.answers} answers right, Brier score {found.brier_score:.3f},"
+        f" expected calibration error {found.expected_calibration_error:.3f}"
+    )
+
+
+def _case(case: Scored) -> Iterator[str]:
+    yield f"  {case.id} (line {case.line}): {case.name}"
+    expected, found = case.expected, case.decision
+    yield from row("expected", _named(case, expected.crg_mbid, expected.crg_rule))
+    yield from row("found", _named(case, found.crg_mbid, found.crg_rule))
+    if case.rr in (Mark.WRONG, Mark.OPEN) or case.is_by_another_rule:
+        wanted = " or ".join(sorted(filter(None, expected.releases or ()))) or "none"
+        yield from row("release", f"expected {wanted}{_by(expected.rr_rule)}")
+        yield from row("", f"found {found.rr_mbid or 'none'}{_by(found.rr_rule)}")
+    if found.error:
+        yield from row("failed", found.error)
+    for number, considered in enumerate(case.path):
+        yield from row("" if number else "path", f"{considered.rule}: {considered.said}")
+    for number, fact in enumerate(found.missing_facts):
+        yield from row("" if number else "missing", fact)
+
+
+def _named(case: Scored, group: str | None, rule: str | None) -> str:
+    named = f"{case.titles.get(group, 'not in the evidence')} {group}" if group else "open"
+    return f"{named}{_by(rule)}"
+
+
+def _by(rule: str | None) -> str:
+    return f"  [{rule}]" if rule else ""
+
+
+def _share(share: float | None) -> str:
+    return "-" if share is None else f"{share:.1%}"

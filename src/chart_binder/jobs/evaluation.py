@@ -1,0 +1,231 @@
+"""Decisions on a golden file are scored: right, wrong, or open where they should not be."""
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from enum import StrEnum
+
+import msgspec
+
+from chart_binder.domain.evidence import EvidenceBundle
+from chart_binder.domain.verdict import Considered
+from chart_binder.jobs.calibration import Answer, Calibration, calibration
+from chart_binder.jobs.decide import Case
+from chart_binder.jobs.decision import Decision, State
+from chart_binder.jobs.golden import Expected, Golden, IllFormed
+
+
+class Mark(StrEnum):
+    """How a decision came out against what is expected."""
+
+    RIGHT = "right"
+    WRONG = "wrong"
+    OPEN = "open"
+    """Not decided, though it should be."""
+    FAILED = "failed"
+    """The adjudicator could not be asked."""
+    UNSCORED = "unscored"
+    """Nothing is expected, or another mark already says it."""
+
+
+class Scored(msgspec.Struct, frozen=True):
+    """One case, decided and marked; `path` is how the decision was reached."""
+
+    line: int
+    id: str
+    name: str
+    crg: Mark
+    rr: Mark
+    expected: Expected
+    decision: Decision
+    path: tuple[Considered, ...]
+    is_by_another_rule: bool
+    titles: dict[str, str]
+    """Of the release groups expected and found, as far as the evidence has them."""
+
+    @property
+    def is_as_expected(self) -> bool:
+        """Whether nothing came out otherwise."""
+        marks = {self.crg, self.rr}
+        return marks <= {Mark.RIGHT, Mark.UNSCORED} and not self.is_by_another_rule
+
+    @property
+    def is_left_open(self) -> bool:
+        """Whether it only lacks an answer."""
+        marks = {self.crg, self.rr}
+        is_else_right = marks <= {Mark.RIGHT, Mark.OPEN, Mark.UNSCORED}
+        return Mark.OPEN in marks and is_else_right and not self.is_by_another_rule
+
+
+class Tally(msgspec.Struct, frozen=True):
+    """How many came out how; shares are absent where there is nothing to divide by."""
+
+    cases: int
+    right: int
+    wrong: int
+    open: int
+    failed: int
+    accuracy: float | None
+    """The share right of all."""
+    precision: float | None
+    """The share right of those that are right or wrong."""
+
+
+class RuleRow(msgspec.Struct, frozen=True):
+    """What is expected of one rule, and what became of it."""
+
+    rule: str
+    expected: int
+    decided: int
+    right: int
+    wrong: int
+    open: int
+    """Expected of this rule, but left open."""
+
+
+class Report(msgspec.Struct, frozen=True):
+    """The score of a golden file."""
+
+    crg: Tally
+    rr: Tally
+    rightly_open: int
+    rules: tuple[RuleRow, ...]
+    calibration: Calibration | None
+    wrong: tuple[Scored, ...]
+    """Everything that is otherwise than expected, and not for being open."""
+    open: tuple[Scored, ...]
+    ill_formed: tuple[IllFormed, ...]
+
+    @property
+    def status(self) -> int:
+        """The exit status: 1 something is wrong, 3 something is open that should not be, else 0."""
+        return 1 if self.wrong or self.ill_formed else 3 if self.open else 0
+
+
+def evaluate(
+    golden: Iterable[Golden | IllFormed], decide: Callable[[EvidenceBundle], Case]
+) -> Report:
+    """Decide every case and return the score."""
+    scored: list[Scored] = []
+    ill_formed: list[IllFormed] = []
+    for case in golden:
+        if isinstance(case, IllFormed):
+            ill_formed.append(case)
+        else:
+            scored.append(score(case, decide(case.bundle)))
+    return Report(
+        crg=_tally([one.crg for one in scored]),
+        rr=_tally([one.rr for one in scored]),
+        rightly_open=sum(one.crg is Mark.RIGHT and not one.decision.crg_mbid for one in scored),
+        rules=tuple(_rows(scored)),
+        calibration=calibration(_answers(scored)),
+        wrong=tuple(one for one in scored if not (one.is_as_expected or one.is_left_open)),
+        open=tuple(one for one in scored if one.is_left_open),
+        ill_formed=tuple(ill_formed),
+    )
+
+
+def score(golden: Golden, case: Case) -> Scored:
+    """Hold one decision against what is expected of it.
+
+    An answer that is only for review decides nothing yet. The release is looked at where the
+    release group is right; rules where rules decided.
+    """
+    decision, expected = case.decision, golden.expected
+    crg = _mark(decision, decision.crg_mbid, frozenset({expected.crg_mbid}))
+    rr = Mark.UNSCORED
+    if crg is Mark.RIGHT and expected.crg_mbid and expected.releases is not None:
+        rr = _mark(decision, decision.rr_mbid, expected.releases)
+    return Scored(
+        line=golden.line,
+        id=golden.name,
+        name=golden.bundle.name,
+        crg=crg,
+        rr=rr,
+        expected=expected,
+        decision=decision,
+        path=case.verdict.path if case.verdict else (),
+        is_by_another_rule=_is_by_another_rule(crg, rr, expected, decision),
+        titles=_titles(golden.bundle, expected.crg_mbid, decision.crg_mbid),
+    )
+
+
+def _is_by_another_rule(crg: Mark, rr: Mark, expected: Expected, decision: Decision) -> bool:
+    told = (
+        (crg, expected.crg_rule, decision.crg_rule),
+        (rr, expected.rr_rule, decision.rr_rule),
+    )
+    return decision.decided_by == "rules" and any(
+        mark is Mark.RIGHT and rule not in (None, found) for mark, rule, found in told
+    )
+
+
+def _titles(bundle: EvidenceBundle, *groups: str | None) -> dict[str, str]:
+    return {
+        group.mb_rg_id: group.title or group.mb_rg_id
+        for recording in bundle.recording_candidates
+        for group in recording.groups
+        if group.mb_rg_id in groups
+    }
+
+
+def _mark(decision: Decision, found: str | None, right: frozenset[str | None]) -> Mark:
+    if decision.state is State.ERROR:
+        return Mark.FAILED
+    answer = found if decision.state is State.DECIDED else None
+    if answer in right:
+        return Mark.RIGHT
+    return Mark.WRONG if answer else Mark.OPEN
+
+
+def _tally(marks: Sequence[Mark]) -> Tally:
+    count = Counter(marks)
+    cases = len(marks) - count[Mark.UNSCORED]
+    answered = count[Mark.RIGHT] + count[Mark.WRONG]
+    return Tally(
+        cases=cases,
+        right=count[Mark.RIGHT],
+        wrong=count[Mark.WRONG],
+        open=count[Mark.OPEN],
+        failed=count[Mark.FAILED],
+        accuracy=count[Mark.RIGHT] / cases if cases else None,
+        precision=count[Mark.RIGHT] / answered if answered else None,
+    )
+
+
+def _rows(scored: Sequence[Scored]) -> list[RuleRow]:
+    """Return a row for each rule that is expected or decided, the most used first."""
+    told = [
+        (expected, found, mark)
+        for one in scored
+        for expected, found, mark in (
+            (one.expected.crg_rule, one.decision.crg_rule, one.crg),
+            (
+                one.expected.rr_rule,
+                one.decision.rr_rule,
+                one.rr if one.expected.crg_mbid else one.crg,
+            ),
+        )
+    ]
+    rules = {rule for expected, found, _ in told for rule in (expected, found) if rule}
+    rows = [
+        RuleRow(
+            rule,
+            expected=sum(expected == rule for expected, _, _ in told),
+            decided=sum(found == rule for _, found, _ in told),
+            right=sum(found == rule and mark is Mark.RIGHT for _, found, mark in told),
+            wrong=sum(found == rule and mark is Mark.WRONG for _, found, mark in told),
+            open=sum(expected == rule and mark is Mark.OPEN for expected, _, mark in told),
+        )
+        for rule in rules
+    ]
+    return sorted(rows, key=lambda row: (row.rule.partition(":")[0], -row.decided, row.rule))
+
+
+def _answers(scored: Sequence[Scored]) -> list[Answer]:
+    """Return every release group that the adjudicator named, whether it was accepted or not."""
+    results = [(one.decision.adjudication, one.expected.crg_mbid) for one in scored]
+    return [
+        Answer(result.confidence, result.crg_mbid == expected)
+        for result, expected in results
+        if result and result.crg_mbid
+    ]

@@ -1,0 +1,71 @@
+"""`canon eval` as a process: a golden file is decided and scored."""
+
+import json
+from typing import Any
+
+from integration.conftest import REPOSITORY, Canon
+from integration.services import ALBUM, GOLDEN, LP, RHAPSODY, adjudicating, open_rhapsody
+from servers.ollama import OllamaStandIn
+from servers.searxng import Searxng
+
+FILE = REPOSITORY / "tests" / "golden" / "decisions.jsonl"
+
+
+def lines(*cases: dict[str, Any] | str) -> bytes:
+    texts = (case if isinstance(case, str) else json.dumps(case) for case in cases)
+    return "\n".join(texts).encode()
+
+
+def test_the_golden_decisions_are_as_expected(canon: Canon) -> None:
+    text = canon("eval", FILE)
+    assert (text.status, text.err) == (0, "")
+    for word in (f"{len(GOLDEN)}     {len(GOLDEN)}", "100.0%", "CRG:ALBUM_LEAD_WINDOW"):
+        assert word in text.out
+    ran = canon("eval", FILE, "--output=json")
+    (report,) = ran.lines
+    assert (report["crg"]["cases"], report["crg"]["accuracy"]) == (len(GOLDEN), 1.0)
+    assert report["wrong"] == report["open"] == report["ill_formed"] == []
+
+
+def test_what_is_wrong_is_listed_with_its_path_and_bad_lines_with_their_number(
+    canon: Canon,
+) -> None:
+    wrong = RHAPSODY | {"id": "odd", "expected": {"crg_mbid": None}}
+    ran = canon("eval", "-", stdin=lines(wrong, "{", RHAPSODY))
+    assert ran.status == 1
+    for word in ("odd (line 1)", "CRG:ALBUM_LEAD_WINDOW: the single", "line 2", ALBUM):
+        assert word in ran.out
+    assert canon("eval", "absent.jsonl").status == 1
+
+
+def test_what_is_open_is_counted_apart(canon: Canon) -> None:
+    left_open = RHAPSODY | {"bundle": open_rhapsody()}
+    ran = canon("eval", "-", "--output=json", stdin=lines(left_open))
+    assert ran.status == 3
+    (report,) = ran.lines
+    assert (report["crg"]["open"], report["crg"]["wrong"]) == (1, 0)
+    assert report["open"][0]["decision"]["missing_facts"]
+
+
+def test_the_adjudicator_is_scored_with_its_confidence(canon: Canon) -> None:
+    answer = {"crg_mbid": "C2", "rr_mbid": "C2.R1", "confidence": 0.95, "rationale": "known"}
+    reply = f"Thought: known.\nFinal Answer: {json.dumps(answer)}"
+    golden = lines(RHAPSODY | {"bundle": open_rhapsody()})
+    with Searxng() as search, OllamaStandIn([reply, reply]) as model:
+        settings = adjudicating(model, search)
+        ran = canon("eval", "--adjudicate", "-", "--output=json", stdin=golden, **settings)
+        text = canon("eval", "--adjudicate", "-", stdin=golden, **settings)
+    (report,) = ran.lines
+    assert (ran.status, report["crg"]["right"], report["rr"]["right"]) == (0, 1, 1)
+    (band,) = report["calibration"]["bands"]
+    assert (band["least"], band["answers"], band["share_right"]) == (0.9, 1, 1.0)
+    assert "1 of 1 answers right, Brier score 0.003" in text.out
+    refused = canon("eval", "--adjudicate", "-", stdin=golden)
+    assert refused.status == 2
+    assert "llm.enabled" in refused.err
+
+
+def test_a_persons_override_changes_no_score(canon: Canon) -> None:
+    recording = RHAPSODY["bundle"]["recording_candidates"][0]["mb_recording_id"]
+    canon("override", "set", recording, "--crg", LP, "--reason", "x")
+    assert canon("eval", "-", stdin=lines(RHAPSODY)).status == 0

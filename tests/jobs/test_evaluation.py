@@ -1,0 +1,154 @@
+"""Decisions are right, wrong or open against a golden file, and confidence is held to it."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+
+from chart_binder.config import RulesConfig
+from chart_binder.domain.evidence import EvidenceBundle
+from chart_binder.jobs.calibration import Answer, calibration
+from chart_binder.jobs.decide import Case, Decider
+from chart_binder.jobs.decision import Decision, State
+from chart_binder.jobs.evaluation import Mark, Report, evaluate
+from chart_binder.jobs.golden import Golden, IllFormed, read_golden
+from chart_binder.llm.result import AdjudicationResult, Outcome
+from rules.making import document, record, recording
+
+GOLDEN = Path(__file__).parents[1] / "golden" / "decisions.jsonl"
+BUNDLE = document(
+    recording(record("S", "Single", "1974-10-11"), record("A", "Album", "1974-11-08"))
+)
+DECIDED = Decision(
+    State.DECIDED, "rules", "A", "A.1", "rec", "CRG:ALBUM_LEAD_WINDOW", "RR:WORLD_EARLIEST", 1.0
+)
+OPEN = Decision(State.INDETERMINATE, crg_rule="CRG:INDETERMINATE", rr_rule="RR:INDETERMINATE")
+
+
+def line(bundle: object = BUNDLE, **expected: Any) -> bytes:
+    return json.dumps({"id": "case", "bundle": bundle, "expected": expected}).encode()
+
+
+def scored(decision: Decision, **expected: Any) -> Report:
+    return evaluate(read_golden([line(**expected)]), lambda bundle: Case(decision, bundle))
+
+
+ALL = {"crg_mbid": "A", "rr_mbid": "A.1", "rr_acceptable": ["A.1", "A.2"],
+       "crg_rule": DECIDED.crg_rule, "rr_rule": DECIDED.rr_rule}  # fmt: skip
+NO_RELEASE: dict[str, Any] = {"rr_mbid": None, "rr_acceptable": []}
+NOTHING = NO_RELEASE | {"crg_mbid": None, "crg_rule": OPEN.crg_rule, "rr_rule": OPEN.rr_rule}
+
+
+def changed(**changes: Any) -> Decision:
+    return msgspec.structs.replace(DECIDED, **changes)
+
+
+# (claim, decision, expected, mark of the group, mark of the release, exit status)
+MARKS: list[tuple[str, Decision, dict[str, Any], Mark, Mark, int]] = [
+    ("all right", DECIDED, ALL, Mark.RIGHT, Mark.RIGHT, 0),
+    ("acceptable release", changed(rr_mbid="A.2"), ALL, Mark.RIGHT, Mark.RIGHT, 0),
+    ("no release asked", DECIDED, {"crg_mbid": "A"}, Mark.RIGHT, Mark.UNSCORED, 0),
+    ("wrong group", DECIDED, ALL | {"crg_mbid": "S"}, Mark.WRONG, Mark.UNSCORED, 1),
+    ("wrong release", changed(rr_mbid="A.3"), ALL, Mark.RIGHT, Mark.WRONG, 1),
+    ("needless release", DECIDED, ALL | NO_RELEASE, Mark.RIGHT, Mark.WRONG, 1),
+    ("no release named", changed(rr_mbid=None), ALL, Mark.RIGHT, Mark.OPEN, 3),
+    ("open, should be decided", OPEN, ALL, Mark.OPEN, Mark.UNSCORED, 3),
+    ("rightly open", OPEN, NOTHING, Mark.RIGHT, Mark.UNSCORED, 0),
+    ("must stay open", DECIDED, NOTHING, Mark.WRONG, Mark.UNSCORED, 1),
+    ("another rule", changed(crg_rule="CRG:EARLIEST_OFFICIAL"), ALL, Mark.RIGHT, Mark.RIGHT, 1),
+    ("by the model", changed(decided_by="llm", crg_rule="CRG:X"), ALL, Mark.RIGHT, Mark.RIGHT, 0),
+    ("only for review", changed(state=State.REVIEW), ALL, Mark.OPEN, Mark.UNSCORED, 3),
+    ("not asked", Decision(State.ERROR, error="no model"), ALL, Mark.FAILED, Mark.UNSCORED, 1),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("decision", "expected", "crg", "rr", "status"),
+    [pytest.param(*row[1:], id=row[0]) for row in MARKS],
+)
+def test_a_decision_is_marked_against_what_is_expected(
+    decision: Decision, expected: dict[str, Any], crg: Mark, rr: Mark, status: int
+) -> None:
+    report = scored(decision, **expected)
+    assert getattr(report.crg, crg.value) == 1
+    assert report.rr.cases == (rr is not Mark.UNSCORED)
+    assert rr is Mark.UNSCORED or getattr(report.rr, rr.value) == 1
+    assert report.status == status
+    assert (len(report.wrong), len(report.open)) == (status == 1, status == 3)
+
+
+def test_rules_have_a_row_each() -> None:
+    lines = [line(**ALL), line(**ALL | {"crg_mbid": "S"}), line(**ALL | {"crg_rule": "CRG:X"})]
+    report = evaluate(read_golden(lines), lambda bundle: Case(DECIDED, bundle))
+    rows = {row.rule: (row.expected, row.decided, row.right, row.wrong) for row in report.rules}
+    assert rows == {
+        "CRG:ALBUM_LEAD_WINDOW": (2, 3, 2, 1),
+        "CRG:X": (1, 0, 0, 0),
+        "RR:WORLD_EARLIEST": (3, 3, 2, 0),
+    }
+    assert (report.crg.accuracy, report.rr.precision) == (2 / 3, 1.0)
+
+
+def test_a_bad_line_is_named_and_does_not_stop_the_rest() -> None:
+    lines = [
+        b"{", b"", line(**ALL), b'{"expected": {"crg_mbid": null}}', line(), b"\xff",
+        line({"recording_candidates": [{}], "artist": {"name": "x"}}, **ALL),
+        b'{"bundle": ' + b"[" * 100_000, line(crg_mbid=7),
+    ]  # fmt: skip
+    read = list(read_golden(lines))
+    assert [one.line for one in read] == [1, 3, 4, 5, 6, 7, 8, 9]
+    assert [isinstance(one, Golden) for one in read] == [False, True] + [False] * 6
+    problems = [one.problem for one in read if isinstance(one, IllFormed)]
+    for problem, word in zip(
+        problems,
+        ("truncated", "bundle", "crg_mbid", "malformed", "mb_recording_id", "", "crg_mbid"),
+        strict=True,
+    ):
+        assert word in problem
+    report = evaluate(read, lambda bundle: Case(DECIDED, bundle))
+    assert (report.status, report.crg.right, len(report.ill_formed)) == (1, 1, 7)
+
+
+def test_nothing_to_score_is_no_division_by_zero() -> None:
+    report = evaluate([], Decider(RulesConfig()).decide)
+    assert (report.status, report.crg.cases, report.crg.accuracy) == (0, 0, None)
+    assert report.calibration is None
+    assert json.loads(msgspec.json.encode(report))["rules"] == []
+
+
+def test_the_rules_score_full_marks_on_the_golden_decisions() -> None:
+    lines = GOLDEN.read_bytes().split(b"\n")
+    report = evaluate(read_golden(lines), Decider(RulesConfig()).decide)
+    assert report.status == 0, report.wrong or report.open
+    assert report.crg.cases == len([one for one in lines if one])
+    assert report.rr.cases + report.rightly_open == report.crg.cases
+
+
+def test_answers_of_the_adjudicator_are_held_to_their_confidence() -> None:
+    def ask(bundle: EvidenceBundle) -> Case:
+        result = AdjudicationResult(Outcome.REVIEW, crg_mbid="A", confidence=0.75)
+        return Case(msgspec.structs.replace(DECIDED, state=State.REVIEW, adjudication=result))
+
+    report = evaluate(read_golden([line(**ALL), line(**ALL | {"crg_mbid": "S"})]), ask)
+    assert report.calibration is not None
+    assert (report.calibration.answers, report.calibration.right) == (2, 1)
+    assert report.crg.open == 2
+
+
+def test_calibration_follows_its_formulas() -> None:
+    answers = [Answer(0.9, True), Answer(0.9, False), Answer(1.0, True), Answer(0.3, False)]
+    found = calibration(answers)
+    assert found is not None
+    assert found.brier_score == pytest.approx((0.01 + 0.81 + 0 + 0.09) / 4)
+    bands = [(band.least, band.most, band.answers) for band in found.bands]
+    assert bands == [(0.3, 0.4, 1), (0.9, 1.0, 3)]
+    assert found.bands[1].confidence == pytest.approx(2.8 / 3)
+    assert found.expected_calibration_error == pytest.approx((0.3 + 3 * (2.8 / 3 - 2 / 3)) / 4)
+
+
+def test_a_perfect_judge_has_no_error() -> None:
+    found = calibration([Answer(1.0, True), Answer(0.0, False)])
+    assert found is not None
+    assert (found.brier_score, found.expected_calibration_error) == (0, 0)
