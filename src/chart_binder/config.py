@@ -172,7 +172,19 @@ class RulesConfig(_Section):
         description="a release this much later than an official one is a reissue",
     )
     reissue_terms: Names = Field(
-        default=("remaster", "deluxe", "anniversary", "expanded", "reissue", "edition", "bonus"),
+        default=(
+            "remaster",
+            "deluxe",
+            "anniversary",
+            "expanded",
+            "reissue",
+            "re-release",
+            "reprint",
+            "edition",
+            "bonus",
+            "リマスター",
+            "再発",
+        ),
         description="words in a title or comment that mark a reissue",
     )
     label_authority_order: Names = Field(

@@ -2,6 +2,7 @@
 
 import difflib
 import json
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -73,16 +74,16 @@ def _read_file(path: Path) -> Tree:
 
 
 def _set_variables(environment: Mapping[str, str]) -> Iterator[tuple[str, str]]:
-    """Yield the variables that speak to this program: `CANON_` and one of its sections."""
-    sections = tuple(f"{PREFIX}{name.upper()}_" for name in Config.model_fields)
-    return ((name, text) for name, text in sorted(environment.items()) if name.startswith(sections))
+    """Yield the variables that speak to this program."""
+    return ((name, text) for name, text in sorted(environment.items()) if name.startswith(PREFIX))
 
 
 def _from_text(name: str, text: str) -> Tree:
     """Read a variable's text as the type that its key has; an unknown key is told with the rest."""
     if "__" not in name:
         raise ConfigError(
-            f"{name}: levels are joined by two underscores, as in CANON_LLM__MODEL_ID"
+            f"{name}: no such variable; section and key are joined by two underscores, as in"
+            " CANON_LLM__MODEL_ID"
         )
     keys = name.removeprefix(PREFIX).lower().split("__")
     field = _field(keys)
@@ -160,10 +161,21 @@ def _told(
         return f"{where}: {key}: unknown key; allowed here: {_allowed(path)}"
     if detail["type"] == "value_error":
         return f"{where}: {key}: {detail['msg'].removeprefix('Value error, ')}"
-    allowed = _ALLOWED.get(detail["type"]) or detail["msg"].replace("Input should be", "it must be")
-    return f"{where}: {key}: found {detail['input']!r}; {allowed}"
+    if detail["type"] == "string_pattern_mismatch" and (field := _field(list(path))):
+        allowed = f"this is its meaning: {field.description}"
+    else:
+        allowed = _ALLOWED.get(detail["type"]) or detail["msg"].replace(
+            "Input should be", "it must be"
+        )
+    return f"{where}: {key}: found {masked(repr(detail['input']))}; {allowed}"
 
 
+def masked(text: str) -> str:
+    """Hide user name and password of addresses in a text."""
+    return _PASSWORD.sub("***", text)
+
+
+_PASSWORD = re.compile(r"(?<=://)[^/@\s]+(?=@)")
 _ALLOWED = {
     "int_type": "a whole number is allowed",
     "int_parsing": "a whole number is allowed",

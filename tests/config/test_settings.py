@@ -64,6 +64,8 @@ REFUSED = [
     ("a = [", {}, ["no TOML"]),
     ("", {"CANON_LLM__NUM_CTX": "big"}, ["CANON_LLM__NUM_CTX", "llm.num_ctx", "'big'"]),
     ("", {"CANON_LLM_MODEL_ID": "x"}, ["CANON_LLM_MODEL_ID", "two underscores"]),
+    ("", {"CANON_OFFLINE": "1"}, ["CANON_OFFLINE", "no such variable", "two underscores"]),
+    ("[llm]\nbase_url = 'ftp://u:secret@h/'", {}, ["llm.base_url", "ftp://***@h/", "address"]),
     ("", {"CANON_LLM__MODELL": "x"}, ["CANON_LLM__MODELL", "unknown key", "model_id"]),
     ("", {"CANON_LLM__ENABLED": "maybe"}, ["CANON_LLM__ENABLED", "maybe", "true or false"]),
 ]
@@ -91,7 +93,7 @@ def test_the_environment_overrides_the_file_and_a_flag_overrides_both(tmp_path: 
     file.write_text("[llm]\nmodel_id = 'from-file'\nseed = 7\n[musicbrainz]\noffline = false\n")
     settings = load_settings(
         file,
-        {"CANON_LLM__MODEL_ID": "from-env", "UNRELATED": "x", "CANON_PRINTER": "pixma"},
+        {"CANON_LLM__MODEL_ID": "from-env", "UNRELATED": "x"},
         {"musicbrainz.offline": True},
     )
     assert settings.config.llm.model_id == "from-env"

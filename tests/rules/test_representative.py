@@ -103,9 +103,9 @@ def test_a_word_of_the_albums_own_title_marks_nothing() -> None:
 
 def test_the_terms_of_a_reissue_are_a_knob_in_any_script() -> None:
     evidence = bundle(album("A", us("1991"), gb("1995", disambiguation="デジタルリマスター盤")))
-    knobs = RulesConfig(reissue_terms=("リマスター",))
-    assert representative(evidence, "A", RulesConfig()) == "A.2"
-    assert representative(evidence, "A", knobs) == "A.1"
+    english = RulesConfig(reissue_terms=("remaster",))
+    assert representative(evidence, "A", english) == "A.2"
+    assert representative(evidence, "A", RulesConfig()) == "A.1"
 
 
 def test_a_label_of_authority_goes_before_others_of_its_day() -> None:

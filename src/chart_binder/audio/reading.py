@@ -130,7 +130,7 @@ def _mbid(value: str | None, kind: str, path: Path) -> str | None:
     for part in _BETWEEN_IDS.split(text.lower()):
         if _UUID.fullmatch(part):
             return part
-    _log.info("%s: %s id %r is no UUID, taken as absent", shown(path), kind, text)
+    _log.warning("%s: %s id %r is no UUID, taken as absent", shown(path), kind, text)
     return None
 
 

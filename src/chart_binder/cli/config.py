@@ -1,6 +1,5 @@
 """`canon config`: the effective configuration, and where it comes from."""
 
-import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -8,10 +7,8 @@ import click
 import msgspec
 
 from chart_binder.cli.options import Session, common_options, pass_session
-from chart_binder.settings import config_candidates
+from chart_binder.settings import config_candidates, masked
 from chart_binder.wiring import store_url, transcripts_folder
-
-_PASSWORD = re.compile(r"(?<=://)[^/@\s]+(?=@)")
 
 
 @click.group("config")
@@ -44,15 +41,16 @@ def path(session: Session) -> None:
     """Print which files are read, and where the store and the transcripts are."""
     settings = session.settings
     places = {
-        "config": str(settings.file) if settings.file else None,
+        "config": str(settings.file.absolute()) if settings.file else None,
         "looked_for": [str(candidate) for candidate in config_candidates()],
-        "store": _masked(store_url(settings.config)),
+        "store": masked(store_url(settings.config)),
         "transcripts": str(transcripts_folder()),
     }
     if session.as_json:
         click.echo(msgspec.json.encode(places))
         return
-    click.echo(f"configuration  {places['config'] or 'none: built-in defaults'}")
+    none = f"none: built-in defaults; make {config_candidates()[-1]} to change them"
+    click.echo(f"configuration  {places['config'] or none}")
     click.echo(f"looked for     {', '.join(map(str, config_candidates()))}")
     click.echo(f"store          {places['store']}")
     click.echo(f"transcripts    {places['transcripts']}")
@@ -63,9 +61,4 @@ def _rows(tree: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]
         if isinstance(value, dict):
             yield from _rows(value, f"{prefix}{key}.")
         else:
-            yield f"{prefix}{key}", _masked(value) if isinstance(value, str) else value
-
-
-def _masked(text: str) -> str:
-    """Hide user name and password of an address."""
-    return _PASSWORD.sub("***", text)
+            yield f"{prefix}{key}", masked(value) if isinstance(value, str) else value

@@ -38,6 +38,23 @@ def nearest(found: Iterable[Recording], tags: TrackTags) -> tuple[Recording, ...
     return tuple(sorted(found, key=lambda recording: _distance(recording, tags))[:MOST])
 
 
+def is_another(recording: Recording, tags: TrackTags) -> bool:
+    """Whether title and artist both say that a file holds another song than this.
+
+    Names in another script say nothing: they may be the same, written out.
+    """
+    title, tagged = recording.title or "", tags.title or ""
+    return bool(
+        title.isascii()
+        and tagged.isascii()
+        and title
+        and tagged
+        and tags.artist
+        and not same_title(title, tagged)
+        and not _is_by(recording, tags)
+    )
+
+
 def principal(artist: str) -> str:
     """Return an artist's name without the guests."""
     return _GUEST.split(artist, maxsplit=1)[0].strip() or artist

@@ -25,6 +25,11 @@ class Question:
     wanted: str = ""
 
     @property
+    def shown(self) -> str:
+        """The question for a person: the search, or what is asked for by its id."""
+        return dict(self.parameters).get("query") or self.path.strip("/")
+
+    @property
     def target(self) -> str:
         """Path and query, as they stand in the request."""
         path = f"/ws/2/{self.path.rstrip('/')}"

@@ -78,7 +78,10 @@ class Service:
 
     def _fetched(self, question: Question, key: str) -> Answer:
         if self._server is None:
-            raise self.failed(f"{question.path!r} is not in the cache, and canon is offline")
+            raise self.failed(
+                f"nothing is kept of {question.shown}, and canon is offline: run once without"
+                " --offline"
+            )
         for attempt in range(TRIES):
             try:
                 body, metadata = self._server.ask(question)
@@ -93,14 +96,14 @@ class Service:
     def _pause_s(self, error: FailureError, attempt: int) -> float:
         """Return how long to wait for another try, or raise `LookupFailedError` if none is due."""
         if not error.is_passing:
-            raise self.failed(str(error)) from error
+            raise self.failed(f"{error}; {error.advice}") from error
         if attempt == TRIES - 1:
-            raise self.failed(f"{error}, {TRIES} times") from error
+            raise self.failed(f"{error}, {TRIES} times; {error.advice}") from error
         if error.retry_after_s > LONGEST_WAIT_S:
             wanted = f"wants to be left alone for {error.retry_after_s:.0f} s"
             raise self.failed(f"{error} and {wanted}") from error
         pause_s = max(error.retry_after_s, _PAUSES_S[attempt])
-        _log.warning("musicbrainz is asked again", extra={"why": str(error), "after_s": pause_s})
+        _log.info("musicbrainz is asked again", extra={"why": str(error), "after_s": pause_s})
         return pause_s
 
     def _kept(self, key: str, question: Question) -> Answer | None:

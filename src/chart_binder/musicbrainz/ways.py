@@ -11,7 +11,13 @@ from chart_binder.domain.track import TrackTags
 from chart_binder.musicbrainz.answers import Recording
 from chart_binder.musicbrainz.client import Client
 from chart_binder.musicbrainz.likeness import bare_title
-from chart_binder.musicbrainz.matching import LENGTH_TOLERANCE_MS, nearest, plausible, principal
+from chart_binder.musicbrainz.matching import (
+    LENGTH_TOLERANCE_MS,
+    is_another,
+    nearest,
+    plausible,
+    principal,
+)
 
 _ISRC = re.compile(r"[A-Z]{2}[A-Z0-9]{3}\d{7}", re.ASCII)
 """Without its hyphens (isrc.ifpi.org, ISO 3901)."""
@@ -34,7 +40,7 @@ def ways(client: Client, tags: TrackTags) -> Iterator[Way]:
     """Yield the ways that the tags allow; an id that cannot be one is no way, with a warning."""
     if recording_id := _valid(MBID, tags.recording_mbid or "", "recording id"):
         known = RecordingId(recording_id.lower())
-        yield Way(f"recording with the id {known}", partial(_by_id, client, known))
+        yield Way(f"recording with the id {known}", partial(_by_id, client, known, tags))
     plain = (isrc.replace("-", "").replace(" ", "").upper() for isrc in tags.isrcs)
     for isrc in [code for code in plain if _valid(_ISRC, code, "ISRC")][:_MOST_ISRCS]:
         yield Way(f"recording with the ISRC {isrc}", partial(_by_isrc, client, isrc, tags))
@@ -43,9 +49,19 @@ def ways(client: Client, tags: TrackTags) -> Iterator[Way]:
         yield Way(f"{tags.title!r} by {tags.artist!r}{length}", partial(_by_search, client, tags))
 
 
-def _by_id(client: Client, recording_id: RecordingId) -> tuple[Recording, ...]:
+def _by_id(client: Client, recording_id: RecordingId, tags: TrackTags) -> tuple[Recording, ...]:
     known = client.recording(recording_id)
-    return () if known is None else (known,)
+    if known is None:
+        return ()
+    if is_another(known, tags):
+        _log.warning(
+            "the recording id in the tags is of another song; the id is believed",
+            extra={
+                "tags": f"{tags.title!r} by {tags.artist!r}",
+                "id": f"{known.title!r} by {known.artist_credit_phrase!r}",
+            },
+        )
+    return (known,)
 
 
 def _by_isrc(client: Client, isrc: str, tags: TrackTags) -> tuple[Recording, ...]:
