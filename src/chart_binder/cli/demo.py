@@ -7,10 +7,11 @@ from pathlib import Path
 
 import click
 
+from chart_binder.cli.explanation import explanation_lines
 from chart_binder.cli.logs import about_file
 from chart_binder.cli.options import Session, common_options, pass_session
 from chart_binder.cli.results import Form, Results
-from chart_binder.cli.text import decision_lines, explanation_lines
+from chart_binder.cli.text import decision_lines
 from chart_binder.cli.watching import event_lines
 from chart_binder.domain.verdict import Decided
 from chart_binder.jobs.decide import Case

@@ -1,21 +1,19 @@
 """`canon explain`: the decision, the rule path, and why every other candidate lost."""
 
+import shutil
+from collections.abc import Iterator
+
 import click
-import msgspec
 
 from chart_binder.cli.decide import decide_all
+from chart_binder.cli.explanation import explanation, explanation_lines
 from chart_binder.cli.options import Session, common_options, pass_session
 from chart_binder.cli.results import Form
-from chart_binder.cli.text import explanation_lines
+from chart_binder.cli.timeline import timeline_lines
+from chart_binder.jobs.appearances import appearances, lead_window
 from chart_binder.jobs.decide import Case
 
-
-def _explanation(case: Case) -> dict[str, object]:
-    verdict = case.verdict
-    if verdict is None:
-        return {}
-    shown: dict[str, object] = msgspec.to_builtins({"path": verdict.path, "rivals": verdict.rivals})
-    return {"explanation": shown}
+_WIDEST = 100
 
 
 @click.command("explain")
@@ -25,8 +23,28 @@ def _explanation(case: Case) -> dict[str, object]:
 @common_options
 @pass_session
 def command(session: Session, path: str | None, evidence: str | None, offline: bool) -> int:
-    """Decide one file, and show the rule path and why every other candidate lost."""
+    """Decide one file, and show the rule path and why every other candidate lost.
+
+    With -v a timeline is drawn of when the recording appeared on what.
+    """
     paths = (path,) if path else ()
-    return decide_all(
-        session, paths, evidence, offline=offline, form=Form(explanation_lines, _explanation)
-    )
+
+    def lines(shown: str, case: Case) -> Iterator[str]:
+        yield from explanation_lines(shown, case)
+        if session.verbosity:
+            yield from _timeline(session, case)
+
+    form = Form(lines, lambda case: explanation(case, session.config.rules))
+    return decide_all(session, paths, evidence, offline=offline, form=form)
+
+
+def _timeline(session: Session, case: Case) -> Iterator[str]:
+    if case.bundle is None:
+        return
+    window = lead_window(case.bundle, session.config.rules)
+    width = min(shutil.get_terminal_size((_WIDEST, 0)).columns, _WIDEST)
+    drawn = list(timeline_lines(appearances(case.bundle), window, case.decision.crg_mbid, width))
+    if drawn:
+        yield ""
+        yield "  When it appeared (the further ahead, the closer the years stand together):"
+        yield from drawn

@@ -4,7 +4,6 @@ import textwrap
 from collections.abc import Iterator
 
 from chart_binder.domain.evidence import EvidenceBundle, Release, ReleaseGroup
-from chart_binder.domain.verdict import Decided
 from chart_binder.jobs.decide import Case
 from chart_binder.jobs.decision import Decision, State
 from chart_binder.llm.result import AdjudicationResult, counted
@@ -39,25 +38,6 @@ def decision_lines(path: str, case: Case) -> Iterator[str]:
         yield from row("" if number else "missing", fact)
     if decision.adjudication:
         yield from _adjudication(decision.adjudication, decision.state)
-
-
-def explanation_lines(path: str, case: Case) -> Iterator[str]:
-    """Yield the decision with the rule path, and for every other candidate why it lost."""
-    yield from decision_lines(path, case)
-    verdict = case.verdict
-    if verdict is None:
-        return
-    yield ""
-    yield f"{'':{_INDENT}}The rules, in their order:"
-    for considered in verdict.path:
-        yield f"{'':{_INDENT + 2}}{considered.rule}: {considered.said}"
-    if verdict.rivals:
-        yield ""
-        others = "Why not another:" if isinstance(verdict, Decided) else "The candidates:"
-        yield f"{'':{_INDENT}}{others}"
-    for rival in verdict.rivals:
-        yield f"{'':{_INDENT + 2}}{rival.title}: {rival.why_not}"
-        yield f"{'':{_INDENT + 4}}{SITE}/release-group/{rival.release_group}"
 
 
 def _answer(case: Case, decision: Decision, crg: str) -> Iterator[str]:

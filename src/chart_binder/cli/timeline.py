@@ -1,0 +1,192 @@
+"""Appearances drawn as a timeline, one line a candidate.
+
+What matters lies within days, what follows within decades: between two dates the line is as long
+as the logarithm of the days between them.
+"""
+
+import math
+import unicodedata
+from collections.abc import Iterable, Iterator, Sequence
+from datetime import date
+from itertools import pairwise
+
+from chart_binder.domain.dates import PartialDate
+from chart_binder.jobs.appearances import Appearance, LeadWindow
+
+_INDENT = 2
+_MOST_NAME = 44
+_LEAST_DRAWING = 12
+_WINDOW = "lead window"
+_LEGEND = {
+    "o": "o that day",
+    "[": "[--] some day within",
+    "~": "~~ by the group's own date",
+    "x": "x not official",
+    "?": "? no date",
+    "=": "== an album here is led to",
+    ":": ":: may be led to",
+}
+"""By the character in the drawing that it explains."""
+
+
+def timeline_lines(
+    candidates: Sequence[Appearance],
+    window: LeadWindow | None,
+    chosen: str | None,
+    width: int,
+) -> Iterator[str]:
+    """Yield the timeline, no line wider than `width` columns; `chosen` is marked with `>`."""
+    wanted = max([columns(_name(one)) for one in candidates], default=0)
+    room = max(width - _INDENT - 4 - _LEAST_DRAWING, 1)
+    name_width = min(max(wanted, len(_WINDOW)), _MOST_NAME, max(width // 2, 1), room)
+    scale = Scale(_days(candidates, window), max(width - _INDENT - name_width - 4, 1))
+    drawn = list(_rows(candidates, window, scale, chosen))
+    for mark, name, drawing in drawn:
+        yield f"{'':{_INDENT}}{mark} {fitted(name, name_width)}  {drawing}".rstrip()
+    if scale.days:
+        yield f"{'':{_INDENT}}{'':{name_width + 2}}  {_axis(scale, window)}".rstrip()
+    used = {letter for _, _, drawing in drawn for letter in drawing}
+    yield from _legend(used, width)
+
+
+class Scale:
+    """Days on a line of `width` columns."""
+
+    def __init__(self, days: Iterable[int], width: int) -> None:
+        self.days = sorted(set(days))
+        self.width = width
+        lengths = [math.log1p(later - earlier) for earlier, later in pairwise(self.days)]
+        whole = sum(lengths)
+        self._columns = dict.fromkeys(self.days[:1], 0)
+        past = 0.0
+        for day, length in zip(self.days[1:], lengths, strict=True):
+            past += length
+            self._columns[day] = round(past / whole * (width - 1))
+
+    def column(self, day: int) -> int:
+        """Return the column of a day; it must be one of those given."""
+        return self._columns[day]
+
+
+def columns(text: str) -> int:
+    """Return how many columns a text takes on a terminal."""
+    return sum(_letter(letter) for letter in text)
+
+
+def fitted(text: str, width: int) -> str:
+    """Return a text of exactly `width` columns: filled up, or cut with `..` at the end."""
+    if columns(text) > width:
+        dots = ".."[:width]
+        while text and columns(text) > width - len(dots):
+            text = text[:-1]
+        text += dots
+    return text + " " * (width - columns(text))
+
+
+def _letter(letter: str) -> int:
+    if unicodedata.combining(letter) or unicodedata.category(letter) in ("Mn", "Me", "Cf"):
+        return 0
+    return 2 if unicodedata.east_asian_width(letter) in "WF" else 1
+
+
+def _name(one: Appearance) -> str:
+    title = "".join(letter if letter.isprintable() else " " for letter in one.title)
+    return f"{one.kind} {title}"
+
+
+def _days(candidates: Sequence[Appearance], window: LeadWindow | None) -> Iterator[int]:
+    """Yield every day that is drawn."""
+    for one in candidates:
+        yield from (day.toordinal() for day in (one.since, one.by) if day and one.counts)
+        for span in _spans_aside(one):
+            yield from span
+    if window:
+        days = (window.earliest, window.from_, window.to, window.latest)
+        yield from (day.toordinal() for day in days if day)
+
+
+def _rows(
+    candidates: Sequence[Appearance], window: LeadWindow | None, scale: Scale, chosen: str | None
+) -> Iterator[tuple[str, str, str]]:
+    for one in candidates:
+        mark = ">" if one.release_group == chosen else " "
+        yield mark, _name(one), _candidate(one, scale)
+        if window and window.single == one.release_group:
+            yield " ", _WINDOW, _window(window, scale)
+
+
+def _candidate(one: Appearance, scale: Scale) -> str:
+    line = [" "] * scale.width
+    for first, last in _spans_aside(one):
+        _draw(line, scale, (first, last), "x" * 4)
+    if one.counts and one.since and one.by:
+        is_weak = any(source.release is None for source in one.sources)
+        span = one.since.toordinal(), one.by.toordinal()
+        _draw(line, scale, span, "[~]~" if is_weak else "[-]o")
+    elif one.counts:
+        line[::4] = "?" * len(line[::4])
+    elif not any(source.date for source in one.aside):
+        line[:2] = "x?"[: scale.width]
+    return "".join(line)
+
+
+def _draw(line: list[str], scale: Scale, span: tuple[int, int], letters: str) -> None:
+    """Draw a span with the letters for its start, its inside, its end, and a single day."""
+    first, last = map(scale.column, span)
+    if span[0] == span[1]:
+        line[first] = letters[3]
+        return
+    if first == last:  # a span is seen as one, however near its ends
+        first, last = (first, last + 1) if last + 1 < scale.width else (max(first - 1, 0), last)
+    line[first : last + 1] = letters[1] * (last + 1 - first)
+    line[first], line[last] = letters[0], letters[2]
+
+
+def _window(window: LeadWindow, scale: Scale) -> str:
+    line = [" "] * scale.width
+    _fill(line, scale, (window.earliest, window.latest), ":")
+    if window.from_ and window.to:
+        _fill(line, scale, (window.from_, window.to), "=")
+    return "".join(line)
+
+
+def _fill(line: list[str], scale: Scale, span: tuple[date, date], letter: str) -> None:
+    first, last = (scale.column(day.toordinal()) for day in span)
+    line[first : last + 1] = letter * (last + 1 - first)
+
+
+def _spans_aside(one: Appearance) -> Iterator[tuple[int, int]]:
+    dates = (PartialDate.parse(source.date) for source in one.aside)
+    return ((when.first, when.last) for when in dates if when.is_known)
+
+
+def _axis(scale: Scale, window: LeadWindow | None) -> str:
+    """Return the dates that there is room for, each with a bar at its place; the ends go first."""
+    line = [" "] * scale.width
+    bounds = [day.toordinal() for day in (window.to, window.latest) if day] if window else []
+    for day in (scale.days[0], scale.days[-1], *bounds, *scale.days):
+        _label(line, scale.column(day), date.fromordinal(day).isoformat())
+    return "".join(line)
+
+
+def _label(line: list[str], column: int, text: str) -> None:
+    for start, label in ((column, f"|{text}"), (column - len(text), f"{text}|")):
+        end = start + len(label)
+        around = line[max(start - 1, 0) : end + 1]
+        if start >= 0 and end <= len(line) and not "".join(around).strip():
+            line[start:end] = label
+            return
+
+
+def _legend(used: set[str], width: int) -> Iterator[str]:
+    """Yield what the letters of the drawing mean, as many to a line as fit."""
+    texts: Sequence[str] = [text for letter, text in _LEGEND.items() if letter in used]
+    line = ""
+    for text in texts:
+        longer = f"{line}, {text}" if line else text
+        if line and _INDENT + len(longer) > width:
+            yield f"{'':{_INDENT}}{line}"[:width]
+            longer = text
+        line = longer
+    if line:
+        yield f"{'':{_INDENT}}{line}"[:width]

@@ -1,0 +1,129 @@
+"""When the recording appeared on each candidate, and which release says so."""
+
+from collections.abc import Iterator, Sequence
+from datetime import date
+
+import msgspec
+
+from chart_binder.config import RulesConfig
+from chart_binder.domain.dates import PartialDate
+from chart_binder.domain.evidence import EvidenceBundle, Release
+from chart_binder.domain.ids import ReleaseGroupId, ReleaseId
+from chart_binder.rules.candidates import Candidate, candidates_of
+from chart_binder.rules.contest import contest
+from chart_binder.rules.lineup import line_up
+
+
+class Source(msgspec.Struct, frozen=True):
+    """A date and the release that gives it; without one it is the release group's own."""
+
+    date: str
+    release: ReleaseId | None = None
+    status: str | None = None
+    said: str = ""
+    """The release in words, as far as they are known: `GB EMI EMI 2375 7" Vinyl`."""
+    others: int = 0
+    """How many more releases have the same date and status."""
+
+
+class Appearance(msgspec.Struct, frozen=True):
+    """A candidate with the days on one of which the recording came out on it."""
+
+    release_group: ReleaseGroupId
+    title: str
+    kind: str
+    """What to call the record: `single`, `live album` ..."""
+    counts: bool
+    """Whether anything official is known of it; if not, it decides nothing."""
+    since: date | None
+    """The first day it may be; absent where nothing is known."""
+    by: date | None
+    """The last."""
+    sources: tuple[Source, ...]
+    """What gives these days: one, or two where the earliest release is only vaguely dated."""
+    aside: tuple[Source, ...]
+    """Promos, bootlegs and the like, which decide nothing."""
+
+
+class LeadWindow(msgspec.Struct, frozen=True):
+    """The days on which an album has to come out for the single to lead to it.
+
+    `from_` and `to` hold whatever day the single's is; with a vague date there may be none. The
+    outer two are the first and the last for any day that it may be.
+    """
+
+    single: ReleaseGroupId
+    days: int
+    earliest: date
+    from_: date | None = msgspec.field(name="from")
+    to: date | None
+    latest: date
+
+
+def appearances(bundle: EvidenceBundle) -> tuple[Appearance, ...]:
+    """Return what the rules compare, the earliest first."""
+    return tuple(map(_appearance, candidates_of(line_up(bundle).kept)))
+
+
+def lead_window(bundle: EvidenceBundle, knobs: RulesConfig) -> LeadWindow | None:
+    """Return the window of the single that comes first, if a studio album is there to lead to."""
+    field = contest(line_up(bundle).kept, bundle.performer, knobs)
+    if field.intent or not field.singles or not field.albums:
+        return None
+    single, days = field.singles[0], field.knobs.lead_window_days
+    if not single.is_dated:
+        return None
+    certain = single.last + 1, single.first + days
+    is_any = certain[0] <= certain[1]
+    return LeadWindow(
+        single=single.group.mb_rg_id,
+        days=days,
+        earliest=date.fromordinal(single.first + 1),
+        from_=date.fromordinal(certain[0]) if is_any else None,
+        to=date.fromordinal(certain[1]) if is_any else None,
+        latest=date.fromordinal(single.last + days),
+    )
+
+
+def _appearance(one: Candidate) -> Appearance:
+    return Appearance(
+        release_group=one.group.mb_rg_id,
+        title=one.title,
+        kind=one.kind,
+        counts=one.counts,
+        since=date.fromordinal(one.first) if one.is_dated else None,
+        by=date.fromordinal(one.last) if one.is_dated else None,
+        sources=tuple(_sources(one)),
+        aside=tuple(_aside(one)),
+    )
+
+
+def _sources(one: Candidate) -> Iterator[Source]:
+    if not one.is_dated:
+        return
+    for when in dict.fromkeys((one.since, one.by)):
+        if one.is_weak:
+            yield Source(when.text)
+        else:
+            yield _source(when, [each for each in one.official if each.date == when])
+
+
+def _aside(one: Candidate) -> Iterator[Source]:
+    """Yield a source for each date and status; releases without a date come last."""
+    together: dict[tuple[PartialDate, str], list[Release]] = {}
+    for release in one.aside:
+        together.setdefault((release.date, release.standing or ""), []).append(release)
+    for when, status in sorted(together, key=lambda key: (not key[0].is_known, *map(str, key))):
+        yield _source(when, together[when, status])
+
+
+def _source(when: PartialDate, releases: Sequence[Release]) -> Source:
+    shown = min(releases, key=lambda release: release.mb_release_id)
+    parts = (shown.country, shown.label, shown.catno, shown.format, shown.disambiguation)
+    return Source(
+        date=when.text,
+        release=shown.mb_release_id,
+        status=shown.standing,
+        said=" ".join(filter(None, parts)),
+        others=len(releases) - 1,
+    )

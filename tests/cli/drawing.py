@@ -1,0 +1,51 @@
+"""Evidence that is drawn as a timeline, by the name of its golden file."""
+
+import json
+from pathlib import Path
+
+from chart_binder.cli.timeline import timeline_lines
+from chart_binder.config import RulesConfig
+from chart_binder.domain.evidence import EvidenceBundle
+from chart_binder.domain.evidence_json import read_bundle
+from chart_binder.domain.verdict import Decided
+from chart_binder.jobs.appearances import appearances, lead_window
+from chart_binder.rules.decide import decide
+from rules.making import document, record, recording, records
+
+KNOBS = RulesConfig()
+_LINES = (Path(__file__).parents[1] / "golden" / "decisions.jsonl").read_text("utf-8").splitlines()
+_GOLDEN = {case["id"]: case["bundle"] for case in map(json.loads, _LINES)}
+
+
+def evidence(text: str) -> EvidenceBundle:
+    """Evidence of one recording on the records of a text, as `rules.making.records` reads it."""
+    return read_bundle(document(recording(*records(text))))
+
+
+DRAWN: dict[str, EvidenceBundle] = {
+    "lead": read_bundle(_GOLDEN["lead-bohemian"]),
+    "promo-and-wide-letters": read_bundle(_GOLDEN["lead-kessoku"]),
+    "the-groups-own-date": read_bundle(_GOLDEN["lead-slts"]),
+    "album-after-the-window": read_bundle(_GOLDEN["s90-amuro"]),
+    "year-only-single": evidence("S single 1975; A album 1975-11-21; C compilation 1981-11-02"),
+    "month-of-the-album": evidence("S single 1974-10-11; A album 1974-11; L live 1979"),
+    "undated": evidence("A album 1974-11-08; V various undated; B album undated; X single group:"),
+    "nothing-dated": evidence("A album undated; B album undated"),
+    "bootlegs-only": evidence("A album 2008/bootleg undated/bootleg; B album undated/promo"),
+    "live": read_bundle(
+        document(recording(*records("L live 1974-12-20 1974"), title="Song (live)"))
+    ),
+    "nothing": read_bundle(document()),
+    "crowd": read_bundle(
+        document(
+            recording(*(record(f"G{n}", "Album", f"{1950 + n}-0{n % 9 + 1}") for n in range(70)))
+        )
+    ),
+}
+
+
+def drawn(bundle: EvidenceBundle, width: int = 100) -> list[str]:
+    """Draw the timeline of a bundle, with what the rules choose."""
+    verdict = decide(bundle, KNOBS)
+    chosen = verdict.crg if isinstance(verdict, Decided) else None
+    return list(timeline_lines(appearances(bundle), lead_window(bundle, KNOBS), chosen, width))

@@ -1,0 +1,113 @@
+"""The timeline of appearances: true to the days, never wider than the terminal."""
+
+import copy
+import random
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from chart_binder.cli.timeline import Scale, columns, fitted
+from chart_binder.domain.evidence_json import read_bundle
+from chart_binder.jobs.appearances import appearances, lead_window
+from cli.drawing import DRAWN, KNOBS, drawn, evidence
+from rules.making import document, recording, records
+
+TIMELINES = Path(__file__).parent / "timelines"
+
+
+@pytest.mark.parametrize("name", DRAWN)
+def test_the_timeline_is_as_it_was(name: str) -> None:
+    text = "".join(f"{line}\n" for line in drawn(DRAWN[name]))
+    assert text == (TIMELINES / f"{name}.txt").read_text("utf-8")
+
+
+@pytest.mark.parametrize("name", DRAWN)
+@pytest.mark.parametrize("width", [20, 31, 40, 60, 79, 80, 100])
+def test_no_line_is_wider_than_asked_and_each_candidate_has_one(name: str, width: int) -> None:
+    lines = drawn(DRAWN[name], width)
+    assert all(columns(line) <= width for line in lines)
+    assert len(lines) >= len(appearances(DRAWN[name]))
+
+
+def test_evidence_in_any_order_is_drawn_alike() -> None:
+    made = document(recording(*records("S single 1975; A album 1975-11-21 1975; B album undated")))
+    shuffled = copy.deepcopy(made)
+    for group in shuffled["recording_candidates"][0]["rg_candidates"]:
+        random.Random(3).shuffle(group["releases"])
+    shuffled["recording_candidates"][0]["rg_candidates"].reverse()
+    assert drawn(read_bundle(shuffled)) == drawn(read_bundle(made))
+
+
+days = st.lists(st.integers(1, 3_652_059), min_size=1, max_size=60)
+
+
+@settings(max_examples=60, deadline=None)
+@given(days=days, width=st.integers(1, 100))
+def test_the_scale_keeps_the_order_of_days_and_its_width(days: list[int], width: int) -> None:
+    scale = Scale(days, width)
+    placed = [scale.column(day) for day in sorted(days)]
+    assert placed == sorted(placed)
+    assert placed[0] == 0
+    assert placed[-1] == (width - 1 if len(set(days)) > 1 else 0)
+
+
+def test_a_gap_of_days_beside_decades_is_seen() -> None:
+    scale = Scale([720_000, 720_021, 735_000], 60)
+    assert 10 <= scale.column(720_021) <= 25
+
+
+@pytest.mark.parametrize(
+    ("text", "width", "shown"),
+    [
+        ("Queen", 8, "Queen   "),
+        ("Queen", 5, "Queen"),
+        ("Queen", 4, "Qu.."),
+        ("Queen", 1, "."),
+        ("東京事変", 8, "東京事変"),
+        ("東京事変", 7, "東京.. "),
+        ("e\u0301\u200b", 2, "e\u0301\u200b "),
+    ],
+)
+def test_text_is_fitted_by_the_columns_it_takes(text: str, width: int, shown: str) -> None:
+    assert fitted(text, width) == shown
+    assert columns(shown) == width
+
+
+def test_a_title_cannot_break_its_line() -> None:
+    made = records("A album 1974")
+    made[0]["title"] = "two\nlines\x1b[31m"
+    (line, *_) = drawn(read_bundle(document(recording(*made))))
+    assert "two lines [31m" in line
+
+
+def test_the_window_is_certain_only_for_the_days_that_all_singles_days_share() -> None:
+    window = lead_window(evidence("S single 1974-10; A album 1974-11-08"), KNOBS)
+    assert window is not None
+    assert [str(day) for day in (window.earliest, window.from_, window.to, window.latest)] == [
+        "1974-10-02", "1974-11-01", "1974-12-30", "1975-01-29",
+    ]  # fmt: skip
+    vague = lead_window(evidence("S single 1974; A album 1974-11-08"), KNOBS)
+    assert vague is not None
+    assert (vague.from_, vague.to) == (None, None)
+
+
+@pytest.mark.parametrize(
+    "text", ["A album 1974", "S single 1974", "S single undated; A album 1974", "L live 1974"]
+)
+def test_there_is_no_window_where_no_single_comes_before_an_album(text: str) -> None:
+    assert lead_window(evidence(text), KNOBS) is None
+
+
+def test_each_date_names_the_release_that_gives_it() -> None:
+    (album, single) = appearances(
+        evidence(
+            "A album 1974-11-08@DE 1974@US 1974-11-08@GB 1980 1974-10/promo; S single group:1975"
+        )
+    )
+    assert [(one.date, one.release, one.said, one.others) for one in album.sources] == [
+        ("1974", "A.2", "US", 0), ("1974-11-08", "A.1", "DE", 1),
+    ]  # fmt: skip
+    assert [(one.date, one.status) for one in album.aside] == [("1974-10", "Promotion")]
+    assert [(one.date, one.release) for one in single.sources] == [("1975", None)]

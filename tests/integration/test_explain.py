@@ -1,0 +1,44 @@
+"""`canon explain` as a process: the dates compared with their sources, and when asked, drawn."""
+
+import json
+
+from integration.conftest import Canon
+from integration.services import ALBUM, LP, RHAPSODY, SINGLE, open_rhapsody
+
+DOCUMENT = json.dumps(RHAPSODY["bundle"]).encode()
+
+
+def test_every_date_is_told_with_the_release_that_gives_it(canon: Canon) -> None:
+    text = canon("explain", "--evidence=-", stdin=DOCUMENT).out
+    assert f"1975-11-21 the album 'A Night at the Opera': GB 12\" Vinyl\n{'':15}https" in text
+    assert f"musicbrainz.org/release/{LP}" in text
+    assert "recording    Bohemian Rhapsody, 5:55" in text
+    assert "When it appeared" not in text
+    (line,) = canon("explain", "--evidence=-", "--output=json", stdin=DOCUMENT).lines
+    explained = line["explanation"]
+    assert list(explained) == ["path", "appearances", "lead_window", "rivals"]
+    found = {one["release_group"]: one for one in explained["appearances"]}
+    assert found[ALBUM]["sources"][0]["release"] == LP
+    assert (found[SINGLE]["since"], found[SINGLE]["by"]) == ("1975-10-31", "1975-10-31")
+    assert (explained["lead_window"]["from"], explained["lead_window"]["to"]) == (
+        "1975-11-01", "1976-01-29",
+    )  # fmt: skip
+
+
+def test_a_timeline_is_drawn_when_asked_as_wide_as_the_terminal(canon: Canon) -> None:
+    for columns, width in ((60, 60), (300, 100)):
+        ran = canon("explain", "-v", "--evidence=-", stdin=DOCUMENT, COLUMNS=str(columns))
+        _, _, drawn = ran.out.partition("When it appeared")
+        lines = drawn.splitlines()[1:]
+        assert max(map(len, lines)) == width
+        assert [line for line in lines if line.startswith("  > album A Night")]
+        assert "lead window" in drawn
+        assert "=====" in drawn
+
+
+def test_an_open_case_is_drawn_too(canon: Canon) -> None:
+    bundle = json.dumps(open_rhapsody()).encode()
+    ran = canon("explain", "-v", "--evidence=-", stdin=bundle)
+    assert ran.status == 3
+    assert "[----" in ran.out
+    assert "  > " not in ran.out
