@@ -17,5 +17,10 @@ def load(group: str, name: str) -> Any:
         raise PluginError(f"plug-in {name!r} of {group!r} cannot be loaded: {error}") from error
 
 
+def names(group: str) -> tuple[str, ...]:
+    """Return the names of the plug-ins of a group, in alphabetical order."""
+    return tuple(sorted(point.name for point in entry_points(group=group)))
+
+
 def _listed(names: dict[str, Any]) -> str:
     return ", ".join(sorted(names)) or "none (is the package installed?)"

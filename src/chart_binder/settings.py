@@ -18,6 +18,7 @@ from chart_binder.config import Config
 from chart_binder.errors import ConfigError
 
 PREFIX = "CANON_"
+_FOREIGN = " (it was read because it is in this folder; --config FILE names another)"
 Tree = dict[str, Any]
 
 
@@ -42,6 +43,11 @@ def config_candidates() -> tuple[Path, ...]:
     ) / "config.toml"
 
 
+def found_file() -> Path | None:
+    """Return the configuration file that is read where none is named."""
+    return next((path for path in config_candidates() if path.is_file()), None)
+
+
 def load_settings(
     file: Path | None, environment: Mapping[str, str], flags: Mapping[str, Any]
 ) -> Settings:
@@ -49,7 +55,7 @@ def load_settings(
 
     Raises `ConfigError` that names the source, the key, what was found and what is allowed.
     """
-    found = file or next((path for path in config_candidates() if path.is_file()), None)
+    found = file or found_file()
     layers: list[tuple[str, Tree]] = [(str(found), _read_file(found))] if found else []
     layers += [(name, _from_text(name, text)) for name, text in _set_variables(environment)]
     layers += [("command line", _nested(key.split("."), value)) for key, value in flags.items()]
@@ -61,7 +67,8 @@ def load_settings(
     try:
         return Settings(Config.model_validate(merged), found, origins)
     except ValidationError as error:
-        raise ConfigError(_all_told(error, origins, found)) from error
+        hint = "" if file or found != config_candidates()[0] else _FOREIGN
+        raise ConfigError(_all_told(error, origins, found) + hint) from error
 
 
 def _read_file(path: Path) -> Tree:

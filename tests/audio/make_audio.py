@@ -74,14 +74,14 @@ def monkeys_audio(seconds: float = SECONDS) -> bytes:
     return descriptor + digest + header + seek_table + wav_header + frame
 
 
-def time(target: Path) -> None:
-    """Write the demo's FLAC: a tone, tagged as Picard tags a late edition of the album."""
+def can_you_celebrate(target: Path) -> None:
+    """Write the demo's FLAC: a tone, tagged as Picard tags a track of a late compilation."""
     encode(target, ["-c:a", "flac", "-sample_fmt", "s16"], hertz=165, seconds=1)
     audio = FLAC(target)
-    audio["TITLE"] = "Time"
-    audio["ARTIST"] = "Pink Floyd"
-    audio["ALBUM"] = "The Dark Side of the Moon (20th Anniversary Edition)"
-    audio["MUSICBRAINZ_TRACKID"] = "41959321-f2bb-4580-aa19-16248fe665d3"
+    audio["TITLE"] = "CAN YOU CELEBRATE?"
+    audio["ARTIST"] = "安室奈美恵"
+    audio["ALBUM"] = "LOVE STORIES"
+    audio["MUSICBRAINZ_TRACKID"] = "ea147303-bb21-4bd1-8c48-9957b73066ad"
     audio.save(padding=lambda _: 0)
 
 
@@ -104,7 +104,7 @@ def main() -> None:
     for name, settings in ENCODED.items():
         encode(FILES / name, settings)
     (FILES / "bare.ape").write_bytes(monkeys_audio())
-    time(DEMO / "01-time.flac")
+    can_you_celebrate(DEMO / "01-can-you-celebrate.flac")
     bohemian_rhapsody(DEMO / "02-bohemian-rhapsody.mp3")
 
 

@@ -13,6 +13,8 @@ def shortened(printed: list[str]) -> Iterator[str]:
     """Yield the decision by rules, the open question, the run, and the decision it led to."""
     yield from _from_to(printed, "01-", "")
     yield "..."
+    yield from _from_to(printed, "  Why not another", "===")[:7]
+    yield "..."
     yield from _from_to(printed, "## Why this is open", "")
     yield "..."
     run = _from_to(printed, "--- turn 1: reply", "===")

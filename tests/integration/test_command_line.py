@@ -37,7 +37,7 @@ def test_help_loads_nothing_heavy() -> None:
 def test_help_names_every_command(canon: Canon) -> None:
     ran = canon("--help")
     assert ran.status == 0
-    for name in ("decide", "explain", "demo", "doctor", "transcript", "tools", "config"):
+    for name in ("decide", "explain", "override", "eval", "demo", "doctor", "tools", "config"):
         assert f"\n  {name} " in ran.out
         assert canon(name, "--help").status == 0
 
@@ -69,6 +69,8 @@ def test_a_wrong_configuration_stops_before_any_file(canon: Canon, home: Path) -
     assert ran.status == 2
     assert ran.out == ""
     assert "config.toml: llm.modell: unknown key" in ran.err
+    assert "--config FILE names another" in ran.err
+    assert canon("demo").status == 0  # it needs no configuration
 
 
 @pytest.mark.parametrize(
@@ -161,8 +163,10 @@ def test_demo_decides_one_file_by_rules_and_one_by_the_recorded_model(canon: Can
     ran = canon("demo")
     assert ran.status == 0, ran.err
     assert ran.err == ""
-    for word in ("RR:ORIGIN_COUNTRY_EARLIEST", "SHVL 804", "Action: web_fetch", "31 October 1975",
-                 "CRG:ALBUM_LEAD_WINDOW confirms", "canon doctor", "llm.searxng"):  # fmt: skip
+    for word in (
+        "CRG:SINGLE_TRUE_PREMIERE", "8cm CD", "LOVE STORIES", "Action: web_fetch",
+        "31 October 1975", "CRG:ALBUM_LEAD_WINDOW confirms", "canon doctor", "llm.searxng",
+    ):  # fmt: skip
         assert word in ran.out, word
     first, second = canon("demo", "--output=json").lines
     assert (first["decided_by"], second["decided_by"]) == ("rules", "llm")
@@ -190,7 +194,7 @@ def test_the_readme_gives_the_test_command_that_ci_runs() -> None:
     readme = (REPOSITORY / "README.md").read_text("utf-8")
     script = (REPOSITORY / ".ci" / "run").read_text("utf-8")
     (command,) = [line for line in script.splitlines() if line.startswith("python3 -m venv")]
-    assert command.replace("-q ", "") in readme
+    assert command in readme.splitlines()
 
 
 def test_version_is_printed(canon: Canon) -> None:

@@ -23,7 +23,9 @@ from chart_binder.wiring import decider, evidence_for_files, overrides, transcri
 
 @click.command("decide")
 @click.argument("paths", nargs=-1, type=click.Path(path_type=str))
-@click.option("--evidence", type=str, help="Decide this evidence bundle; - for standard input.")
+@click.option(
+    "--evidence", metavar="FILE", help="Decide this evidence bundle; - for standard input."
+)
 @click.option("--offline", is_flag=True, help="Open no socket: cached evidence only.")
 @common_options
 @pass_session
@@ -82,7 +84,11 @@ def _named(paths: Iterable[str]) -> Iterator[str]:
         if path == "-":
             listed = sys.stdin.buffer.read()
             between = b"\0" if b"\0" in listed else b"\n"
-            yield from (os.fsdecode(name) for name in listed.split(between) if name.strip())
+            names = (
+                name.removesuffix(b"\r") if between == b"\n" else name
+                for name in listed.split(between)
+            )
+            yield from (os.fsdecode(name) for name in names if name.strip())
         else:
             yield path
 

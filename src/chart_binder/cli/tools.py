@@ -1,10 +1,12 @@
 """`canon tools`: what the model can call; call it by hand."""
 
+from typing import Any
+
 import click
 import msgspec
 
 from chart_binder.cli.options import Session, common_options, pass_session
-from chart_binder.errors import LookupFailedError, UsageError
+from chart_binder.errors import CanonError, LookupFailedError, UsageError
 from chart_binder.llm.react_adjudicator import default_tools
 from chart_binder.react.steps import Act
 from chart_binder.react.tools import Tool, Toolbox, ToolError
@@ -37,22 +39,28 @@ def list_tools(session: Session) -> None:
 def run(session: Session, name: str, arguments: str) -> None:
     """Call tool NAME with ARGUMENTS: a JSON object, or bare text for a tool that takes one."""
     try:
-        read = msgspec.json.decode(arguments)
-    except msgspec.DecodeError:
-        read = arguments
-    act = Act(name, read if isinstance(read, dict) else arguments)
-    try:
-        call = Toolbox(_tools(session)).resolve(act)
+        call = Toolbox(_tools(session)).resolve(Act(name, _read(arguments)))
     except ToolError as error:
         raise UsageError(str(error)) from error
     try:
         observation = call.run()
     except ToolError as error:
-        raise LookupFailedError(str(error)) from error
+        # What a model is told leaves out addresses and settings; a person needs them.
+        told = error.__cause__ if isinstance(error.__cause__, CanonError) else error
+        raise LookupFailedError(str(told)) from error
     if session.as_json:
         click.echo(msgspec.json.encode(observation))
     else:
         click.echo(observation.content)
+
+
+def _read(arguments: str) -> dict[str, Any] | str:
+    if not arguments.lstrip().startswith(("{", "[")):
+        return arguments
+    try:
+        return msgspec.json.decode(arguments, type=dict[str, Any])
+    except (msgspec.DecodeError, msgspec.ValidationError) as error:
+        raise UsageError(f"ARGUMENTS are no JSON object: {error}") from error
 
 
 def _tools(session: Session) -> tuple[Tool, ...]:

@@ -49,7 +49,7 @@ def replay(session: Session, file: Path) -> int:
         now = result.to_dict() | {"transcript": str(file)}
         click.echo(msgspec.json.encode({"same": not differs, "differs": differs, "result": now}))
     else:
-        click.echo(f"{result.outcome}: {result.rationale or result.problem}")
+        click.echo(f"{result.outcome}: {result.rationale or result.problem or 'no reason given'}")
         click.echo(f"release group  {result.crg_mbid or 'none'}")
         click.echo(f"release        {result.rr_mbid or 'none'}")
         click.echo(f"confidence     {result.confidence:.2f}")

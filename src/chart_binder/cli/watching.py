@@ -17,7 +17,8 @@ def event_lines(event: AnyEvent) -> Iterator[str]:
     """Yield one event of a run as lines for a person."""
     match event:
         case Run():
-            yield f"=== run {event.id}: {event.model_id}, {event.dialect}, {event.prompt_version}"
+            parts = (event.id, event.model_id, event.dialect, event.prompt_version)
+            yield f"=== run {', '.join(filter(None, parts))}"
         case Said():
             yield f"--- {event.role}"
             yield event.content
@@ -33,7 +34,8 @@ def event_lines(event: AnyEvent) -> Iterator[str]:
             yield f"--- turn {event.iteration}: observation ({event.seconds:.1f} s)"
             yield event.content
         case Result():
-            yield f"=== {event.result.get('outcome')}: {event.result.get('rationale')}"
+            said = event.result.get("rationale") or event.result.get("problem") or "no reason given"
+            yield f"=== {event.result.get('outcome')}: {said}"
 
 
 def _cost(event: Replied) -> str:

@@ -1,5 +1,6 @@
 """Decide one recording: a person's verdict, else rules, else the adjudicator."""
 
+import logging
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Protocol
@@ -16,6 +17,8 @@ from chart_binder.jobs.decision import INDETERMINATE, LLM_ADJUDICATION, Decision
 from chart_binder.jobs.overrides import Overrides, no_overrides, override_for
 from chart_binder.llm.result import AdjudicationResult, Outcome
 from chart_binder.rules.decide import decide
+
+_log = logging.getLogger(__name__)
 
 _STATES = {
     Outcome.ACCEPTED: State.DECIDED,
@@ -65,11 +68,19 @@ class Decider:
     overrides: Overrides = no_overrides
 
     def attempt(self, gather: Callable[[], EvidenceBundle]) -> Case:
-        """Decide what `gather` finds; whatever keeps it from finding makes an error case."""
+        """Decide what `gather` finds; whatever keeps it from finding makes an error case.
+
+        So does a fault of the program itself or of a plug-in: it is logged with its traceback, and
+        the run goes on with the next file.
+        """
         try:
             return self.decide(gather())
         except CanonError as error:
             return Case(Decision(State.ERROR, error=str(error)))
+        except Exception as error:  # noqa: BLE001 (one item of many: the next must not suffer)
+            _log.exception("a fault of canon, or of a plug-in")
+            told = f"a fault of canon, or of a plug-in: {type(error).__name__}: {error}"
+            return Case(Decision(State.ERROR, error=told))
 
     def decide(self, bundle: EvidenceBundle) -> Case:
         """Decide by a person's verdict, else by rules, else by the adjudicator, or leave it open.
@@ -141,7 +152,7 @@ class Decider:
             crg_rule=crg_rule,
             rr_rule=rr_rule,
             confidence=result.confidence,
-            rationale=result.rationale or verdict.because,
+            rationale=result.rationale or ("no reason was given" if crg else verdict.because),
             missing_facts=() if state is State.DECIDED else verdict.missing_facts,
             evidence_hash=result.evidence_hash,
             trace=self._trace(bundle, result.evidence_hash, crg_rule, rr_rule),

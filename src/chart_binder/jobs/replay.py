@@ -26,11 +26,14 @@ Options = TypeVar("Options", bound=BaseModel)
 def read_recorded(path: Path) -> tuple[AnyEvent, ...]:
     """Read a transcript file, or raise `TranscriptError`."""
     try:
-        return load_transcript(path)
+        events = load_transcript(path)
     except OSError as error:
         raise TranscriptError(f"{path}: cannot be read ({error.strerror or error})") from error
     except TranscriptDefectError as error:
         raise TranscriptError(f"{path}: no transcript: {error}") from error
+    if not events:
+        raise TranscriptError(f"{path}: no transcript: it holds no whole line")
+    return events
 
 
 def replay(path: Path, watch: Watch | None = None) -> AdjudicationResult:

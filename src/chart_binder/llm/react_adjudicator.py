@@ -27,6 +27,7 @@ from chart_binder.react.replay import Replay
 from chart_binder.react.tools import Tool, Toolbox
 from chart_binder.react.transcript import Result, Run, Said, Watch
 
+SEARCH = "web_search"
 DISABLED = "LLM adjudication is disabled"
 _NOT_RECORDED: dict[str, Any] = {"base_url": True, "api_key_env": True, "searxng": {"url"}}
 """Addresses may hold passwords, and a replay needs none."""
@@ -140,13 +141,17 @@ def _chat_model(config: LLMConfig) -> ChatModel:
 
 
 def default_tools(config: LLMConfig, searxng: object | None = None) -> tuple[Tool, ...]:
-    """Return the tools that configuration offers the model; none opens a socket yet."""
-    build = {name: plugins.load("chart_binder.tools", name) for name in ("web_search", "web_fetch")}
-    tools = []
-    if config.searxng.enabled:
-        tools.append(build["web_search"](config, *([searxng] if searxng else [])))
-    tools.append(build["web_fetch"](config))
-    return tuple(tools)
+    """Return every tool that is installed and not turned off; none opens a socket yet.
+
+    Raises `PluginError` for one that cannot be loaded.
+    """
+    return tuple(
+        plugins.load("chart_binder.tools", name)(
+            config, *([searxng] if searxng and name == SEARCH else [])
+        )
+        for name in plugins.names("chart_binder.tools")
+        if name != SEARCH or config.searxng.enabled
+    )
 
 
 def _result(

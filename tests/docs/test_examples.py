@@ -1,0 +1,72 @@
+"""The examples of the README and the docs run as they stand."""
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from chart_binder.config import LLMConfig
+from chart_binder.domain.evidence_json import read_bundle
+from chart_binder.llm.react_adjudicator import ReActAdjudicator
+from chart_binder.llm.result import Outcome
+from chart_binder.react.tools import Tool
+
+ROOT = Path(__file__).parents[2]
+BUNDLE = {
+    "artist": {"name": "Queen"},
+    "recording_title": "Killer Queen",
+    "recording_candidates": [],
+}
+
+
+def blocks(page: str, language: str) -> list[str]:
+    text = (ROOT / page).read_text("utf-8")
+    return re.findall(rf"^```{language}\n(.*?)^```", text, re.MULTILINE | re.DOTALL)
+
+
+def run(code: str) -> dict[str, Any]:
+    names: dict[str, Any] = {}
+    exec(compile(code, "example", "exec"), names)
+    return names
+
+
+def test_the_models_example_answers() -> None:
+    connect = run(blocks("docs/plugins.md", "python")[0])["connect"]
+    adjudicator = ReActAdjudicator(LLMConfig(enabled=True), chat=connect(None), tools=[])
+    result = adjudicator.adjudicate(BUNDLE)
+    assert (result.outcome, result.rationale) == (Outcome.REJECTED, "The oracle is silent.")
+
+
+def test_the_tools_example_counts() -> None:
+    tool = run(blocks("docs/plugins.md", "python")[1])["connect"](None)
+    assert isinstance(tool, Tool)
+    arguments = tool.read({"first": "1975-10-31", "second": "1975-11-21"})
+    assert tool.function(**arguments) == "21"
+
+
+def test_the_readmes_library_example_runs(capsys: pytest.CaptureFixture[str]) -> None:
+    run(blocks("README.md", "python")[0])
+    assert "accepted" in capsys.readouterr().out
+
+
+def test_the_bundle_of_the_docs_is_one() -> None:
+    (document,) = blocks("docs/evidence.md", "jsonc")
+    bundle = read_bundle(document)
+    assert bundle.recording_title == "Killer Queen"
+
+
+def test_the_canned_transcript_of_the_docs_plays(tmp_path: Path) -> None:
+    (lines,) = blocks("docs/adjudicator.md", "jsonl")
+    file = tmp_path / "canned.jsonl"
+    file.write_text(lines, "utf-8")
+    config = LLMConfig(enabled=True, provider="replay", model_id=str(file))
+    bundle = json.loads(blocks("docs/evidence.md", "jsonc")[0])
+    assert ReActAdjudicator(config).adjudicate(bundle).iterations == 2
+
+
+def test_every_link_of_the_docs_leads_somewhere() -> None:
+    for page in [ROOT / "README.md", *(ROOT / "docs").glob("*.md")]:
+        for target in re.findall(r"\]\((?!https?:)([^)#]+)\)", page.read_text("utf-8")):
+            assert (page.parent / target).exists(), f"{page.name}: {target}"
