@@ -1,36 +1,16 @@
-"""The outside world of the command line: golden evidence, audio files that name it, settings."""
+"""The outside world of the command line: audio files that name golden evidence, settings."""
 
-import copy
-import json
 from pathlib import Path
-from typing import Any
 
 from audio.tagging import CONTAINERS
+from golden.bundles import CASES, Bundle
 from servers.http import StandIn
 from servers.musicbrainz import MusicBrainzStandIn
 
-Bundle = dict[str, Any]
-
-_LINES = (Path(__file__).parents[1] / "golden" / "decisions.jsonl").read_text("utf-8").splitlines()
-GOLDEN: dict[str, dict[str, Any]] = {case["id"]: case for case in map(json.loads, _LINES)}
-RHAPSODY = GOLDEN["lead-bohemian"]
+RHAPSODY = CASES["lead-bohemian"]
 SINGLE, ALBUM = "361a28b7-4588-44a6-8c96-86c1efb8258f", "6b47c9a0-b9e1-3df9-a5e8-50a6ce0dbdbd"
 LP = "6defd963-fe91-4550-b18e-82c685603c2b"
 _KEYS = {"title": "TITLE", "artist": "ARTIST", "recording": "MUSICBRAINZ_TRACKID", "isrc": "ISRC"}
-
-
-def bundle_of(name: str) -> Bundle:
-    """Return a copy of a golden bundle, to change at will."""
-    bundle: Bundle = copy.deepcopy(GOLDEN[name]["bundle"])
-    return bundle
-
-
-def open_rhapsody() -> Bundle:
-    """Return evidence that the rules leave open: the single is dated by its year alone."""
-    bundle = bundle_of("lead-bohemian")
-    single = bundle["recording_candidates"][0]["rg_candidates"][0]
-    single["first_release_date"] = single["releases"][0]["date"] = "1975"
-    return bundle
 
 
 def flac(folder: Path, name: str = "song.flac", **tags: str) -> Path:

@@ -5,20 +5,9 @@ from pathlib import Path
 
 import pytest
 
+from golden.bundles import CASES, golden, year_only_single
 from integration.conftest import Canon
-from integration.services import (
-    ALBUM,
-    GOLDEN,
-    LP,
-    RHAPSODY,
-    SINGLE,
-    adjudicating,
-    asking,
-    bundle_of,
-    file_of,
-    flac,
-    open_rhapsody,
-)
+from integration.services import ALBUM, LP, RHAPSODY, SINGLE, adjudicating, asking, file_of, flac
 from servers.http import Response
 from servers.musicbrainz import BUSY, GARBAGE, HANG_UP, MusicBrainzStandIn, always
 from servers.ollama import OllamaStandIn
@@ -48,7 +37,7 @@ def final(**changes: object) -> str:
 
 
 def test_a_file_with_a_recording_id_is_decided_by_the_rules(canon: Canon, home: Path) -> None:
-    bundle = bundle_of("lead-bohemian")
+    bundle = golden("lead-bohemian")
     file = file_of(bundle, home)
     with MusicBrainzStandIn([bundle]) as mb:
         ran = canon("decide", file, "--output", "json", **asking(mb))
@@ -69,7 +58,7 @@ def test_a_file_with_a_recording_id_is_decided_by_the_rules(canon: Canon, home: 
 
 
 def test_a_file_with_artist_and_title_alone_is_found_by_search(canon: Canon, home: Path) -> None:
-    bundle = bundle_of("lead-bohemian")
+    bundle = golden("lead-bohemian")
     file = flac(home, artist="Queen", title="Bohemian Rhapsody")
     bundle["recording_candidates"][0]["length_ms"] = None  # the test's audio lasts a moment
     with MusicBrainzStandIn([bundle]) as mb:
@@ -79,7 +68,7 @@ def test_a_file_with_artist_and_title_alone_is_found_by_search(canon: Canon, hom
 
 
 def test_a_file_with_an_isrc_is_found_by_it(canon: Canon, home: Path) -> None:
-    bundle = bundle_of("lead-bohemian")
+    bundle = golden("lead-bohemian")
     file = flac(home, isrc="GB-UM7-10-29604")
     with MusicBrainzStandIn([bundle]) as mb:
         ran = canon("decide", file, "--output=json", **asking(mb))
@@ -87,7 +76,7 @@ def test_a_file_with_an_isrc_is_found_by_it(canon: Canon, home: Path) -> None:
 
 
 def test_what_was_fetched_is_kept_and_serves_offline(canon: Canon, home: Path) -> None:
-    bundle = bundle_of("lead-bohemian")
+    bundle = golden("lead-bohemian")
     file = file_of(bundle, home)
     with MusicBrainzStandIn([bundle]) as mb:
         first = canon("decide", file, "--output=json", **asking(mb))
@@ -106,7 +95,7 @@ def test_what_was_fetched_is_kept_and_serves_offline(canon: Canon, home: Path) -
 def test_an_open_case_names_what_would_settle_it_and_how_to_get_further(
     canon: Canon, home: Path
 ) -> None:
-    bundle = open_rhapsody()
+    bundle = year_only_single()
     file = file_of(bundle, home)
     with MusicBrainzStandIn([bundle]) as mb:
         ran = canon("decide", file, "--output=json", **asking(mb))
@@ -121,7 +110,7 @@ def test_an_open_case_names_what_would_settle_it_and_how_to_get_further(
 
 
 def test_the_adjudicator_settles_it_with_two_tool_calls(canon: Canon, home: Path) -> None:
-    bundle = open_rhapsody()
+    bundle = year_only_single()
     file = file_of(bundle, home)
     page = "<title>Bohemian Rhapsody</title><p>Released: 31 October 1975 by EMI.</p>"
     with (
@@ -164,7 +153,7 @@ def test_the_adjudicator_settles_it_with_two_tool_calls(canon: Canon, home: Path
 
 
 def adjudicated(canon: Canon, home: Path, *replies: str, mode: Mode = "well") -> dict[str, object]:
-    bundle = open_rhapsody()
+    bundle = year_only_single()
     file = file_of(bundle, home)
     with (
         MusicBrainzStandIn([bundle]) as mb,
@@ -225,7 +214,7 @@ def test_a_search_service_that_fails_costs_a_turn_not_the_run(
 def test_a_model_that_is_not_there_is_an_error_with_the_rules_question_kept(
     canon: Canon, home: Path
 ) -> None:
-    bundle = open_rhapsody()
+    bundle = year_only_single()
     file = file_of(bundle, home)
     with (
         MusicBrainzStandIn([bundle]) as mb,
@@ -271,7 +260,7 @@ def test_a_recording_nobody_knows_is_told_apart_from_a_failed_look_up(
 
 
 def test_one_bad_file_does_not_stop_the_next(canon: Canon, home: Path) -> None:
-    bundle = bundle_of("lead-bohemian")
+    bundle = golden("lead-bohemian")
     music = home / "music"
     music.mkdir()
     (music / "1-empty.mp3").write_bytes(b"")
@@ -292,7 +281,7 @@ def test_one_bad_file_does_not_stop_the_next(canon: Canon, home: Path) -> None:
 
 
 def test_paths_come_from_standard_input_by_line_or_by_nul(canon: Canon, home: Path) -> None:
-    bundle = bundle_of("lead-bohemian")
+    bundle = golden("lead-bohemian")
     file_of(bundle, home, "with\nnewline.flac")
     file_of(bundle, home, "plain.flac")
     with MusicBrainzStandIn([bundle]) as mb:
@@ -306,7 +295,7 @@ def test_paths_come_from_standard_input_by_line_or_by_nul(canon: Canon, home: Pa
 
 
 def test_a_name_that_is_not_utf_8_is_shown_and_kept_in_base64(canon: Canon, home: Path) -> None:
-    bundle = bundle_of("lead-bohemian")
+    bundle = golden("lead-bohemian")
     file = file_of(bundle, home)
     odd = bytes(home) + b"/caf\xe9.flac"
     file.rename(odd.decode("utf-8", "surrogateescape"))
@@ -320,11 +309,11 @@ def test_a_name_that_is_not_utf_8_is_shown_and_kept_in_base64(canon: Canon, home
 
 def test_a_bundle_is_decided_without_a_store(canon: Canon, home: Path) -> None:
     bundle = home / "bundle.json"
-    bundle.write_text(json.dumps(GOLDEN["pf-time"]["bundle"]))
+    bundle.write_text(json.dumps(CASES["pf-time"]["bundle"]))
     by_file = canon("decide", "--evidence", bundle, "--output=json")
     by_pipe = canon("--output=json", "decide", "--evidence=-", stdin=bundle.read_bytes())
     assert by_file.status == by_pipe.status == 0
-    assert by_file.lines[0]["crg_mbid"] == GOLDEN["pf-time"]["expected"]["crg_mbid"]
+    assert by_file.lines[0]["crg_mbid"] == CASES["pf-time"]["expected"]["crg_mbid"]
     assert by_pipe.lines[0]["evidence_hash"] == by_file.lines[0]["evidence_hash"]
     assert not (home / "data").exists()
 
@@ -358,7 +347,7 @@ def test_explain_says_why_every_other_candidate_lost(canon: Canon, home: Path) -
 
 
 def test_logs_on_standard_error_are_json_lines_with_run_and_file(canon: Canon, home: Path) -> None:
-    bundle = bundle_of("lead-bohemian")
+    bundle = golden("lead-bohemian")
     file = file_of(bundle, home)
     with MusicBrainzStandIn([bundle]) as mb:
         ran = canon("-vv", "decide", file, "--output=json", **asking(mb))

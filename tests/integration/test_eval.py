@@ -3,8 +3,9 @@
 import json
 from typing import Any
 
+from golden.bundles import CASES, year_only_single
 from integration.conftest import REPOSITORY, Canon
-from integration.services import ALBUM, GOLDEN, LP, RHAPSODY, adjudicating, open_rhapsody
+from integration.services import ALBUM, LP, RHAPSODY, adjudicating
 from servers.ollama import OllamaStandIn
 from servers.searxng import Searxng
 
@@ -19,11 +20,11 @@ def lines(*cases: dict[str, Any] | str) -> bytes:
 def test_the_golden_decisions_are_as_expected(canon: Canon) -> None:
     text = canon("eval", FILE)
     assert (text.status, text.err) == (0, "")
-    for word in (f"{len(GOLDEN)}     {len(GOLDEN)}", "100.0%", "CRG:ALBUM_LEAD_WINDOW"):
+    for word in (f"{len(CASES)}     {len(CASES)}", "100.0%", "CRG:ALBUM_LEAD_WINDOW"):
         assert word in text.out
     ran = canon("eval", FILE, "--output=json")
     (report,) = ran.lines
-    assert (report["crg"]["cases"], report["crg"]["accuracy"]) == (len(GOLDEN), 1.0)
+    assert (report["crg"]["cases"], report["crg"]["accuracy"]) == (len(CASES), 1.0)
     assert report["wrong"] == report["open"] == report["ill_formed"] == []
 
 
@@ -39,7 +40,7 @@ def test_what_is_wrong_is_listed_with_its_path_and_bad_lines_with_their_number(
 
 
 def test_what_is_open_is_counted_apart(canon: Canon) -> None:
-    left_open = RHAPSODY | {"bundle": open_rhapsody()}
+    left_open = RHAPSODY | {"bundle": year_only_single()}
     ran = canon("eval", "-", "--output=json", stdin=lines(left_open))
     assert ran.status == 3
     (report,) = ran.lines
@@ -50,7 +51,7 @@ def test_what_is_open_is_counted_apart(canon: Canon) -> None:
 def test_the_adjudicator_is_scored_with_its_confidence(canon: Canon) -> None:
     answer = {"crg_mbid": "C2", "rr_mbid": "C2.R1", "confidence": 0.95, "rationale": "known"}
     reply = f"Thought: known.\nFinal Answer: {json.dumps(answer)}"
-    golden = lines(RHAPSODY | {"bundle": open_rhapsody()})
+    golden = lines(RHAPSODY | {"bundle": year_only_single()})
     with Searxng() as search, OllamaStandIn([reply, reply]) as model:
         settings = adjudicating(model, search)
         ran = canon("eval", "--adjudicate", "-", "--output=json", stdin=golden, **settings)

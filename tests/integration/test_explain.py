@@ -2,8 +2,9 @@
 
 import json
 
+from golden.bundles import year_only_single
 from integration.conftest import Canon
-from integration.services import ALBUM, LP, RHAPSODY, SINGLE, open_rhapsody
+from integration.services import ALBUM, LP, RHAPSODY, SINGLE
 
 DOCUMENT = json.dumps(RHAPSODY["bundle"]).encode()
 
@@ -37,7 +38,7 @@ def test_a_timeline_is_drawn_when_asked_as_wide_as_the_terminal(canon: Canon) ->
 
 
 def test_an_open_case_is_drawn_too(canon: Canon) -> None:
-    bundle = json.dumps(open_rhapsody()).encode()
+    bundle = json.dumps(year_only_single()).encode()
     ran = canon("explain", "-v", "--evidence=-", stdin=bundle)
     assert ran.status == 3
     assert "[----" in ran.out

@@ -6,8 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from golden.bundles import golden
 from integration.conftest import Canon
-from integration.services import ALBUM, RHAPSODY, SINGLE, asking, bundle_of, file_of, flac
+from integration.services import ALBUM, RHAPSODY, SINGLE, asking, file_of, flac
 from servers.http import Response
 from servers.musicbrainz import MusicBrainzStandIn, always
 
@@ -43,7 +44,7 @@ def test_an_override_goes_before_the_rules_until_it_is_removed(canon: Canon, hom
 
 
 def test_a_file_leads_to_its_recording(canon: Canon, home: Path) -> None:
-    bundle = bundle_of("lead-bohemian")
+    bundle = golden("lead-bohemian")
     file = file_of(bundle, home)
     with MusicBrainzStandIn([bundle]) as mb:
         put = canon(
@@ -82,7 +83,7 @@ def test_a_bundle_leads_to_its_recording(canon: Canon, home: Path) -> None:
 def test_what_the_store_knows_of_a_recording_is_enough_to_doubt_an_id(
     canon: Canon, home: Path
 ) -> None:
-    bundle = bundle_of("lead-bohemian")
+    bundle = golden("lead-bohemian")
     with MusicBrainzStandIn([bundle]) as mb:
         canon("decide", file_of(bundle, home), **asking(mb))
         asked, environment = len(mb.requests), asking(mb)
@@ -97,7 +98,7 @@ def test_what_the_store_knows_of_a_recording_is_enough_to_doubt_an_id(
 
 
 def test_a_file_whose_tags_name_the_recording_needs_no_answer(canon: Canon, home: Path) -> None:
-    file = file_of(bundle_of("lead-bohemian"), home)
+    file = file_of(golden("lead-bohemian"), home)
     with MusicBrainzStandIn([], behave=always(Response("", 503))) as mb:
         ran = canon("override", "set", file, f"--crg={ALBUM}", "--reason=x", **asking(mb))
         nameless = flac(home, "other.flac", artist="Queen", title="Bohemian Rhapsody")
@@ -108,7 +109,7 @@ def test_a_file_whose_tags_name_the_recording_needs_no_answer(canon: Canon, home
 
 
 def test_of_several_recordings_one_has_to_be_named(canon: Canon, home: Path) -> None:
-    document = bundle_of("lead-bohemian")
+    document = golden("lead-bohemian")
     twin = document["recording_candidates"][0] | {"mb_recording_id": ELSEWHERE, "length_ms": None}
     document["recording_candidates"].append(twin)
     bundle = home / "bundle.json"

@@ -9,7 +9,7 @@ from chart_binder.config import RulesConfig
 from chart_binder.domain.evidence_json import read_bundle
 from chart_binder.llm.markdown import evidence_markdown
 from chart_binder.rules.decide import decide
-from llm.bundles import RENDERED
+from golden.bundles import RENDERED
 
 for name, document in RENDERED.items():
     bundle = read_bundle(document)

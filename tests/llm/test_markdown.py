@@ -12,7 +12,7 @@ from chart_binder.domain.evidence_json import read_bundle
 from chart_binder.llm.labels import Labels
 from chart_binder.llm.markdown import MOST_CHARS, evidence_markdown
 from chart_binder.rules.decide import decide
-from llm.bundles import RENDERED, Bundle, crowd, golden, year_only_single
+from golden.bundles import RENDERED, Bundle, crowd, golden, year_only_single
 
 GOLDEN = Path(__file__).parent / "golden"
 HEADINGS = [

@@ -16,7 +16,7 @@ from chart_binder.react.conversation import ChatError, Message, Reply
 from chart_binder.react.tools import Observation, Tool, ToolError
 from chart_binder.react.transcript import AnyEvent, Result, load_transcript
 from chart_binder.rules.decide import decide
-from llm.bundles import crowd, year_only_single
+from golden.bundles import crowd, year_only_single
 
 ALBUM, LP = "6b47c9a0-b9e1-3df9-a5e8-50a6ce0dbdbd", "6defd963-fe91-4550-b18e-82c685603c2b"
 SINGLE = "361a28b7-4588-44a6-8c96-86c1efb8258f"

@@ -1,11 +1,11 @@
-"""Evidence to render and to adjudicate: golden decisions, and far too much of everything."""
+"""Golden decisions as evidence to change at will, and far too much of everything."""
 
 import copy
 import json
 from pathlib import Path
 from typing import Any
 
-_FILE = Path(__file__).parents[1] / "golden" / "decisions.jsonl"
+_FILE = Path(__file__).parent / "decisions.jsonl"
 CASES = {case["id"]: case for case in map(json.loads, _FILE.read_text("utf-8").splitlines())}
 
 Bundle = dict[str, Any]
@@ -67,4 +67,4 @@ RENDERED: dict[str, Bundle] = {
     "promo-and-bootleg": golden("comp-savage"),
     "crowd": crowd(),
 }
-"""The bundles whose markdown is held by `golden/NAME.md`."""
+"""The bundles whose markdown is held by `tests/llm/golden/NAME.md`."""
