@@ -281,3 +281,38 @@ def test_what_is_understood_from_replies_is_one_line_each(canon: Canon) -> None:
     assert single == act
     assert canon("transcript", "parse", "--jsonl", stdin=b"{").status == 2
     assert canon("transcript", "parse", "--dialect", "x", stdin=b"hm").status == 2
+
+
+@pytest.mark.parametrize("command", ["demo", "config show", "--help"])
+def test_closed_streams_are_borne(environment: dict[str, str], command: str) -> None:
+    closed = f"{sys.executable} -m chart_binder {command} >&- 2>&-"
+    done = subprocess.run(closed, shell=True, env=environment, check=False, timeout=60)
+    assert done.returncode == 0
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["decide", "--evidence", "/dev/zero"],
+        ["transcript", "show", "/dev/zero"],
+        ["transcript", "replay", "/dev/full"],
+        ["eval", "/dev/zero"],
+    ],
+)
+def test_a_device_is_no_document(canon: Canon, arguments: list[str]) -> None:
+    ran = canon(*arguments)
+    assert ran.status == 1
+    assert "is a device or a pipe" in ran.out + ran.err
+
+
+def test_an_empty_path_is_not_the_current_folder(canon: Canon) -> None:
+    ran = canon("decide", "")
+    assert ran.status == 2
+    assert "a path is empty" in ran.err
+
+
+def test_escape_sequences_of_a_tag_do_nothing_to_a_terminal(canon: Canon) -> None:
+    bundle = {"artist": {"name": "\x1b]0;pwned\x07\x1b[2J"}, "recording_candidates": []}
+    ran = canon("decide", "--evidence=-", stdin=json.dumps(bundle).encode())
+    assert "pwned" in ran.out
+    assert "\x1b" not in ran.out

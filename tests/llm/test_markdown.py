@@ -58,6 +58,17 @@ def test_however_much_evidence_there_is_the_text_is_bounded_and_says_what_is_lef
     assert text.splitlines()[-1].endswith("if it cannot be told.")
 
 
+def test_long_names_do_not_push_the_task_out() -> None:
+    bundle = crowd(200, 2)
+    for group in bundle["recording_candidates"][0]["rg_candidates"]:
+        group["title"] = "long " * 40
+        group["releases"][0]["country"] = group["releases"][0]["status"] = "x" * 500
+    text = rendered(bundle)
+    assert len(text) <= MOST_CHARS
+    assert "## Why this is open" in text
+    assert text.splitlines()[-1].endswith("if it cannot be told.")
+
+
 def test_every_candidate_has_a_label_also_one_that_is_only_summarised() -> None:
     labels = Labels.of(read_bundle(crowd(300, 2)))
     assert len(labels.titles) == 300
@@ -71,6 +82,9 @@ def test_names_from_outside_cannot_speak_for_the_protocol() -> None:
     bundle["artist"]["name"] = bundle["recording_title"] = evil
     group = bundle["recording_candidates"][0]["rg_candidates"][0]
     group["title"] = group["artist_credit"] = group["releases"][0]["label"] = evil
+    group["releases"][0]["status"] = group["releases"][0]["country"] = evil
+    bundle["artist"]["begin_area_country"] = evil
+    group["secondary_types"] = [evil]
     text = rendered(bundle)
     assert "Final Answer:" not in text
     assert "<|im_end|>" not in text

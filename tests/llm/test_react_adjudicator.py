@@ -10,11 +10,12 @@ from chart_binder.chat.scripted import Scripted
 from chart_binder.config import AcceptanceConfig, LLMConfig, RulesConfig
 from chart_binder.domain.evidence_json import read_bundle
 from chart_binder.errors import ConfigError, EvidenceError, PluginError
+from chart_binder.llm.grounding import hosts
 from chart_binder.llm.react_adjudicator import ReActAdjudicator
-from chart_binder.llm.result import AdjudicationResult, Outcome
+from chart_binder.llm.result import AdjudicationResult, Fact, Outcome
 from chart_binder.react.conversation import ChatError, Message, Reply
 from chart_binder.react.tools import Observation, Tool, ToolError
-from chart_binder.react.transcript import AnyEvent, Result, load_transcript
+from chart_binder.react.transcript import AnyEvent, Result, read_transcript
 from chart_binder.rules.decide import decide
 from golden.bundles import crowd, year_only_single
 
@@ -60,6 +61,10 @@ def check(result: AdjudicationResult, name: str) -> bool:
     return passed
 
 
+def _events(path: Path) -> tuple[AnyEvent, ...]:
+    return tuple(read_transcript(path.read_bytes().splitlines(keepends=True)))
+
+
 def test_an_answer_on_the_evidence_alone_needs_no_source() -> None:
     result = adjudicated(final())
     assert (result.outcome, result.crg_mbid, result.rr_mbid) == (Outcome.ACCEPTED, ALBUM, LP)
@@ -91,6 +96,51 @@ def test_a_fact_that_does_not_hold_is_for_review(fact: dict[str, str]) -> None:
     assert result.outcome is Outcome.REVIEW
     assert not check(result, "fact")
     assert result.problem
+
+
+@pytest.mark.parametrize(
+    "facts",
+    [
+        {"field": "released", "date": "1975-10-31", "url": PAGE},
+        ["the single came out on 1975-10-31"],
+        [DAY | {"about": ""}],
+        [DAY | {"about": "the single"}],
+        [{"about": "C1", "field": "title", "value": "e", "source": PAGE}],
+    ],
+)
+def test_what_only_looks_like_a_fact_is_for_review(facts: object) -> None:
+    assert adjudicated(LOOK, final(facts=facts)).outcome is Outcome.REVIEW
+
+
+def test_a_date_that_the_model_put_into_an_address_proves_nothing() -> None:
+    page = "https://empty.example/?day=1975-09-02"
+    look = LOOK.replace(PAGE, page)
+    result = adjudicated(look, final(facts=[DAY | {"value": "1975-09-02", "source": page}]))
+    assert result.outcome is Outcome.REVIEW
+
+
+def test_a_date_beside_one_hit_does_not_bear_out_another() -> None:
+    def web_search(query: str) -> Observation:
+        """Search the web."""
+        hits = f"1. Queen ({PAGE})\n   {PAGE}\n   A single.\n2. Spam\n   https://spam.example/\n"
+        return Observation(f"{hits}   Out on 31 October 1975.", (PAGE, "https://spam.example/"))
+
+    def outcome(source: str) -> Outcome:
+        replies = ["Action: web_search\nAction Input: x", final(facts=[DAY | {"source": source}])]
+        tools = [Tool.of(web_search)]
+        adjudicator = ReActAdjudicator(CONFIG, chat=Scripted(replies), tools=tools)
+        return adjudicator.adjudicate(year_only_single()).outcome
+
+    assert outcome(PAGE) is Outcome.REVIEW
+    assert outcome("https://spam.example/") is Outcome.ACCEPTED
+
+
+def test_hosts_of_one_site_are_one_source() -> None:
+    facts = [
+        Fact("C1", "date", "1975", f"https://{host}/", verified=True)
+        for host in ("a.e.com", "b.e.com", "e.com.", "www.e.com", "x.co.uk", "y.co.uk")
+    ]
+    assert hosts(facts) == {"e.com", "x.co.uk", "y.co.uk"}
 
 
 def test_too_few_independent_hosts_are_for_review() -> None:
@@ -140,7 +190,7 @@ def test_an_invented_id_in_the_last_turn_is_dropped() -> None:
     assert not check(result, "candidate")
 
 
-def test_an_id_from_an_observation_is_known_but_for_review_without_a_fact_of_its_own() -> None:
+def test_an_id_that_only_an_observation_names_is_for_review() -> None:
     search = "Action: web_search\nAction Input: original single"
     result = adjudicated(search, final(crg_mbid=ELSEWHERE, rr_mbid=None))
     assert (result.outcome, result.crg_mbid) == (Outcome.REVIEW, ELSEWHERE)
@@ -166,7 +216,7 @@ def test_turns_that_run_out_are_an_error_with_what_was_learned(tmp_path: Path) -
     result = adjudicated("hm", "hm", "hm", record=tmp_path)
     assert result.outcome is Outcome.ERROR
     assert "led nowhere" in (result.problem or "")
-    assert len(load_transcript(Path(str(result.transcript)))) > 6
+    assert len(_events(Path(str(result.transcript)))) > 6
 
 
 class Broken:
@@ -208,7 +258,7 @@ def test_the_transcript_is_recorded_as_it_happens_for_its_owner_alone(tmp_path: 
     result = adjudicated(LOOK, final(), record=tmp_path / "deep" / "folder")
     path = Path(str(result.transcript))
     assert path.stat().st_mode & 0o077 == 0
-    events = load_transcript(path)
+    events = _events(path)
     assert [type(event).__name__ for event in events] == [
         "Run", "Said", "Said", "Replied", "Stepped", "Observed", "Replied", "Stepped", "Result",
     ]  # fmt: skip

@@ -2,6 +2,8 @@
 
 from collections.abc import Iterable, Sequence
 
+import msgspec
+
 from chart_binder.react.conversation import Message, Reply
 from chart_binder.react.dialects.classic import Classic
 from chart_binder.react.loop import Ending, Limits, RefusedError, converse
@@ -176,6 +178,13 @@ def test_a_long_observation_is_cut_once_and_says_so() -> None:
 def test_a_reply_cut_at_the_token_limit_is_told_to_be_brief() -> None:
     _, events, _ = play(Reply("well, let me think about", done_reason="length"), DONE)
     assert "too long" in observed(events)[0].content
+
+
+def test_half_a_letter_in_a_reply_is_replaced() -> None:
+    ending, events, _ = play(Reply("Final Answer: 5 \ud83d", thinking="\udc00"))
+    assert ending.answer == "5 ?"
+    for event in events:
+        msgspec.json.encode(event)
 
 
 def test_a_replay_of_the_events_gives_the_same_events_without_tools() -> None:

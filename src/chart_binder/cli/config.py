@@ -7,7 +7,8 @@ import click
 import msgspec
 
 from chart_binder.cli.options import Session, common_options, pass_session
-from chart_binder.settings import config_candidates, masked
+from chart_binder.masking import masked
+from chart_binder.settings import config_candidates
 from chart_binder.wiring import store_url, transcripts_folder
 
 

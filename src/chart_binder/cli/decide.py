@@ -15,7 +15,8 @@ from chart_binder.cli.results import BRIEF, Form, Results, readable
 from chart_binder.cli.watching import show_event
 from chart_binder.domain.evidence import EvidenceBundle
 from chart_binder.domain.evidence_json import read_bundle
-from chart_binder.errors import CanonError, UsageError
+from chart_binder.errors import UsageError
+from chart_binder.files import read_named
 from chart_binder.jobs.decide import Case, Decider
 from chart_binder.jobs.decision import Decision, State
 from chart_binder.wiring import decider, evidence_for_files, overrides, transcripts_folder
@@ -81,6 +82,8 @@ def _decide_files(
 def _named(paths: Iterable[str]) -> Iterator[str]:
     """Yield the paths, those on standard input in place of `-`."""
     for path in paths:
+        if not path:
+            raise UsageError("a path is empty: is a variable of the shell not set?")
         if path == "-":
             listed = sys.stdin.buffer.read()
             between = b"\0" if b"\0" in listed else b"\n"
@@ -95,8 +98,4 @@ def _named(paths: Iterable[str]) -> Iterator[str]:
 
 def bundle_at(place: str) -> EvidenceBundle:
     """Read a bundle from a file, or from standard input for `-`. Raises `CanonError`."""
-    try:
-        document = sys.stdin.buffer.read() if place == "-" else Path(place).read_bytes()
-    except OSError as error:
-        raise CanonError(f"{place}: cannot be read ({error.strerror or error})") from error
-    return read_bundle(document)
+    return read_bundle(read_named(place))

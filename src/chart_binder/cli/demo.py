@@ -9,7 +9,7 @@ import click
 from chart_binder.cli.explanation import explanation_lines
 from chart_binder.cli.logs import about_file, set_up_logging
 from chart_binder.cli.options import Session, common_options, pass_session
-from chart_binder.cli.results import Form, Results
+from chart_binder.cli.results import Form, Results, harmless
 from chart_binder.cli.text import decision_lines
 from chart_binder.cli.watching import event_lines
 from chart_binder.config import LogConfig
@@ -89,4 +89,4 @@ def _show_event(event: AnyEvent) -> None:
         click.echo("--- system prompt (`canon -vv decide` shows it)")
         return
     for line in event_lines(event):
-        click.echo(line)
+        click.echo(harmless(line))

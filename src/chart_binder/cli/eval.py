@@ -1,17 +1,15 @@
 """`canon eval`: decide every bundle of a golden file, and score the decisions."""
 
-import sys
 from collections.abc import Iterator
-from pathlib import Path
 
 import click
 import msgspec
 
 from chart_binder.cli.options import Session, common_options, pass_session
-from chart_binder.cli.results import readable
 from chart_binder.cli.text import row
 from chart_binder.cli.watching import show_event
-from chart_binder.errors import CanonError, UsageError
+from chart_binder.errors import UsageError
+from chart_binder.files import read_named
 from chart_binder.jobs.calibration import Calibration
 from chart_binder.jobs.decide import Decider
 from chart_binder.jobs.evaluation import Mark, Report, RuleRow, Scored, Tally, evaluate
@@ -38,7 +36,9 @@ def command(session: Session, file: str, adjudicate: bool) -> int:
     Exit status: 0 all as expected, 3 some open that should be decided, 1 something wrong or a line
     ill-formed.
     """
-    report = evaluate(read_golden(_lines_at(file)), _decider(session, adjudicate).decide)
+    report = evaluate(
+        read_golden(read_named(file).split(b"\n")), _decider(session, adjudicate).decide
+    )
     if session.as_json:
         click.echo(msgspec.json.encode(report))
     else:
@@ -56,15 +56,6 @@ def _decider(session: Session, adjudicate: bool) -> Decider:
     if asking.adjudicator is None:
         raise UsageError(f"--adjudicate: {asking.why_not}")
     return asking
-
-
-def _lines_at(place: str) -> list[bytes]:
-    try:
-        document = sys.stdin.buffer.read() if place == "-" else Path(place).read_bytes()
-    except OSError as error:
-        problem = error.strerror or error
-        raise CanonError(f"{readable(place)}: cannot be read ({problem})") from error
-    return document.split(b"\n")
 
 
 def _lines(report: Report) -> Iterator[str]:

@@ -1,6 +1,8 @@
 """The `canon` command: a table of commands, each loaded when it is called."""
 
+import contextlib
 import importlib
+import io
 import os
 import sys
 from dataclasses import dataclass
@@ -85,7 +87,7 @@ def main() -> None:
 
 def run(arguments: list[str]) -> int:
     """Run the command line and return its exit status."""
-    sys.stdout.reconfigure(errors="replace")  # type: ignore[union-attr]  # a terminal of few letters
+    _prepare_streams()
     try:
         status = canon.main(arguments, prog_name="canon", standalone_mode=False)
         sys.stdout.flush()
@@ -93,6 +95,16 @@ def run(arguments: list[str]) -> int:
         _say(error)
         return next(status for kind, status in _STATUS.items() if isinstance(error, kind))
     return status if isinstance(status, int) else OK
+
+
+def _prepare_streams() -> None:
+    """Have both streams, whatever started the program; show what a terminal of few letters can."""
+    for name in ("stdout", "stderr"):
+        stream = getattr(sys, name)
+        if stream is None:  # closed, as some supervisors start programs
+            setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))  # noqa: SIM115, PTH123
+        elif isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="replace")
 
 
 _STATUS: dict[type[BaseException], int] = {
@@ -119,6 +131,7 @@ def _say(error: BaseException) -> None:
             # Python must not flush into what takes nothing any more.
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             if not isinstance(error, BrokenPipeError):  # as with `head`: its reader has had enough
-                click.echo(f"canon: cannot go on: {error.strerror or error}", err=True)
+                with contextlib.suppress(OSError):  # standard error may be on the same full disk
+                    click.echo(f"canon: cannot go on: {error.strerror or error}", err=True)
         case _:
             click.echo(f"canon: {error}", err=True)

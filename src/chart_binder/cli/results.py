@@ -54,8 +54,16 @@ class Results:
             if self.printed:
                 click.echo()
             for text in self.form.lines(name, case):
-                click.echo(text)
+                click.echo(harmless(text))
         self.printed += 1
+
+
+def harmless(text: str) -> str:
+    """Return text that a terminal only shows: escape sequences of a tag or a page do nothing."""
+    return text.translate(_CONTROLS)
+
+
+_CONTROLS = dict.fromkeys((*range(9), *range(11, 32), *range(127, 160)), "\ufffd")
 
 
 def readable(path: str) -> str:

@@ -8,10 +8,12 @@ import click
 import msgspec
 
 from chart_binder.cli.options import Session, common_options, pass_session
+from chart_binder.cli.results import harmless
 from chart_binder.cli.watching import event_lines, show_event
 from chart_binder.jobs.parse import Written, read_written, understand
 from chart_binder.jobs.replay import read_recorded, recorded_result
 from chart_binder.jobs.replay import replay as run_again
+from chart_binder.llm.result import Outcome
 
 _FILE = click.Path(path_type=Path)
 
@@ -33,7 +35,7 @@ def show(session: Session, file: Path) -> None:
             click.echo(msgspec.json.encode(event))
         else:
             for line in event_lines(event):
-                click.echo(line)
+                click.echo(harmless(line))
 
 
 @command.command("replay")
@@ -54,7 +56,7 @@ def replay(session: Session, file: Path) -> int:
         click.echo(f"release        {result.rr_mbid or 'none'}")
         click.echo(f"confidence     {result.confidence:.2f}")
         click.echo(f"as recorded    {_compared(before is not None, differs)}")
-    return 1 if differs else 0
+    return 1 if differs or (before is None and result.outcome is Outcome.ERROR) else 0
 
 
 @command.command("parse")

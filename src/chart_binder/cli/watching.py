@@ -4,13 +4,14 @@ from collections.abc import Iterator
 
 import click
 
+from chart_binder.cli.results import harmless
 from chart_binder.react.transcript import AnyEvent, Observed, Replied, Result, Run, Said, Stepped
 
 
 def show_event(event: AnyEvent) -> None:
     """Write one event of a run to standard error."""
     for line in event_lines(event):
-        click.echo(line, err=True)
+        click.echo(harmless(line), err=True)
 
 
 def event_lines(event: AnyEvent) -> Iterator[str]:

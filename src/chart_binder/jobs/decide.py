@@ -1,6 +1,7 @@
 """Decide one recording: a person's verdict, else rules, else the adjudicator."""
 
 import logging
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Protocol
@@ -19,6 +20,7 @@ from chart_binder.llm.result import AdjudicationResult, Outcome
 from chart_binder.rules.decide import decide
 
 _log = logging.getLogger(__name__)
+_NOT_A_WORD = re.compile(r"[^\w-]+")
 
 _STATES = {
     Outcome.ACCEPTED: State.DECIDED,
@@ -166,7 +168,7 @@ class Decider:
             "evh": known[:8],
             "crg": crg_rule.removeprefix("CRG:"),
             "rr": rr_rule.removeprefix("RR:"),
-            "src": "+".join(sorted(source.casefold() for source in used)),
+            "src": "+".join(sorted(_NOT_A_WORD.sub("", source.casefold()) for source in used)),
             "cfg": f"lw{self.knobs.lead_window_days},rg{self.knobs.reissue_long_gap_years}",
         }
         return ";".join(f"{key}={value}" for key, value in parts.items())

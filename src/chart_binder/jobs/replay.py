@@ -8,6 +8,7 @@ from pydantic import BaseModel, ValidationError
 
 from chart_binder.config import LLMConfig, RulesConfig
 from chart_binder.errors import TranscriptError
+from chart_binder.files import read_named
 from chart_binder.llm.react_adjudicator import ReActAdjudicator
 from chart_binder.llm.result import AdjudicationResult
 from chart_binder.react.replay import Replay
@@ -17,18 +18,16 @@ from chart_binder.react.transcript import (
     Run,
     TranscriptDefectError,
     Watch,
-    load_transcript,
+    read_transcript,
 )
 
 Options = TypeVar("Options", bound=BaseModel)
 
 
 def read_recorded(path: Path) -> tuple[AnyEvent, ...]:
-    """Read a transcript file, or raise `TranscriptError`."""
+    """Read a transcript file, or raise `CanonError`."""
     try:
-        events = load_transcript(path)
-    except OSError as error:
-        raise TranscriptError(f"{path}: cannot be read ({error.strerror or error})") from error
+        events = tuple(read_transcript(read_named(path).splitlines(keepends=True)))
     except TranscriptDefectError as error:
         raise TranscriptError(f"{path}: no transcript: {error}") from error
     if not events:
@@ -63,4 +62,5 @@ def _options(kind: type[Options], run: Run, key: str, path: Path) -> Options:
     try:
         return kind.model_validate(run.options.get(key) or {})
     except ValidationError as error:
-        raise TranscriptError(f"{path}: its options are not understood: {error}") from error
+        told = "; ".join(f"{'.'.join(map(str, e['loc']))}: {e['msg']}" for e in error.errors())
+        raise TranscriptError(f"{path}: its options are not understood: {told}") from error

@@ -16,6 +16,7 @@ _NO_ID = frozenset({"", "null", "none", "unknown", "n/a", "na", "nil", "undefine
 _LABEL = re.compile(r"c\d{1,4}(?:\.r\d{1,4})?", re.IGNORECASE)
 _NUMBER = re.compile(r"([+-]?\d*[.,]?\d+(?:e[+-]?\d+)?)\s*(%|percent)?", re.IGNORECASE)
 _MOST_IN_PERCENT = 100
+_MOST_SHOWN = 200
 FORM = '{"crg_mbid": "C1", "rr_mbid": "C1.R1", "confidence": 0.9, "rationale": "one line"}'
 """The form of an answer, as advice shows it."""
 
@@ -118,11 +119,14 @@ def _shown(value: object) -> str:
 
 
 def _facts(value: object) -> tuple[CitedFact, ...]:
-    """Read what is cited; an entry that is no fact is passed over, for it proves nothing."""
-    cited = []
-    for entry in value if isinstance(value, list | tuple) else ():
-        if isinstance(entry, Mapping):
-            parts = {key: str(entry.get(key) or "").strip() for key in CitedFact.__slots__}
-            if parts["field"] and parts["value"]:
-                cited.append(CitedFact(**parts))
-    return tuple(cited)
+    """Read what is cited; an entry that is no fact stays in as one that nothing bears out."""
+    entries = value if isinstance(value, list | tuple) else [value] if value else []
+    return tuple(map(_fact, entries))
+
+
+def _fact(entry: object) -> CitedFact:
+    if isinstance(entry, Mapping):
+        parts = {key: str(entry.get(key) or "").strip() for key in CitedFact.__slots__}
+        if parts["field"] and parts["value"]:
+            return CitedFact(**parts)
+    return CitedFact(about="", field="unreadable", value=repr(entry)[:_MOST_SHOWN], source="")

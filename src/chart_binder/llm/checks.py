@@ -32,7 +32,7 @@ class Claim:
 
 
 def candidate(claim: Claim) -> Iterator[Check]:
-    """Look whether the group is a candidate; one from an observation needs a fact of its own."""
+    """Look whether the group is a candidate; one that only a page names is for a person to see."""
     crg, name = claim.crg, claim.labels.name_of(claim.written)
     if crg is None:
         detail = f"{name} is neither among the candidates nor in an observation"
@@ -40,10 +40,8 @@ def candidate(claim: Claim) -> Iterator[Check]:
     elif crg in claim.labels.titles:
         yield Check("candidate", passed=True, detail=f"{name} is a candidate")
     else:
-        vouched = any(fact.verified and fact.about == crg for fact in claim.facts)
-        fact = "a verified fact is about it" if vouched else "no verified fact is about it"
-        detail = f"{name} is not among the candidates but in an observation; {fact}"
-        yield Check("candidate", vouched, detail)
+        detail = f"{name} is not among the candidates: only an observation names it"
+        yield Check("candidate", passed=False, detail=detail)
 
 
 def release(claim: Claim) -> Iterator[Check]:

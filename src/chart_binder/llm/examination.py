@@ -59,7 +59,8 @@ class Examination:
         """Return the outcome by confidence, lowered by what the checks refute."""
         if answer.crg is None:
             return Judgement(Outcome.REJECTED, problem="the model cannot tell")
-        facts = verify(answer.facts, self.observed(), self.labels)
+        known = {*self.labels.ids.values(), answer.crg, answer.rr or answer.crg}
+        facts = verify(answer.facts, self.observed(), self.labels, known)
         crg = answer.crg if self._is_known(answer.crg, self.labels.titles) else None
         rr, misplaced = self._release(crg, answer.rr)
         claim = Claim(
@@ -95,7 +96,7 @@ class Examination:
         home = self.labels.home.get(named) if named else None
         is_from_observation = home is None and crg not in self.labels.titles
         if named and (home == crg or (is_from_observation and self._is_known(named, ()))):
-            return named, None
+            return (named if named != crg else None), None
         return representative(self.bundle, crg, self.knobs), named
 
     def _from_nowhere(self, answer: FinalAnswer) -> str | None:

@@ -32,8 +32,14 @@ class Labels:
         return cls(ids, home, titles)
 
     def id_of(self, written: str | None) -> str | None:
-        """Return the id that a label stands for, or what was written when it is none."""
-        return self.ids.get(written, written) if written else None
+        """Return the id that a label stands for, the id itself, or what was written.
+
+        An id of the evidence is meant however its letters are written.
+        """
+        if not written or written in self.ids:
+            return self.ids.get(written or "")
+        folded = written.casefold()
+        return next((known for known in self.ids.values() if known.casefold() == folded), written)
 
     def name_of(self, identifier: str) -> str:
         """Return what to call the thing with an id: its label, its title, else the id itself."""

@@ -15,6 +15,7 @@ MOST_CHARS = 9_000
 """About 2,600 tokens: room is left for the prompt and five turns in a window of 8,192."""
 
 _MOST_OF_A_NAME = 200
+_MOST_REASONS = 8
 
 Trace = Verdict | Sequence[str] | str | None
 
@@ -39,20 +40,26 @@ def evidence_markdown(bundle: EvidenceBundle, trace: Trace = None) -> str:
     What is left out is summarised, so that nothing is cut silently.
     """
     candidates = list(labelled(bundle))
-    text = ""
+    question = "\n".join(map(_harmless, _question(trace)))
+    room = MOST_CHARS - len(question) - 1
+    facts = ""
     for detail in _DETAILS:
-        text = "\n".join(_lines(bundle, candidates, trace, detail))
-        if len(text) <= MOST_CHARS:
-            return text
-    return bounded(text, MOST_CHARS)
+        facts = "\n".join(map(_harmless, _facts(bundle, candidates, detail)))
+        if len(facts) <= room:
+            break
+    return f"{bounded(facts, room)}\n{question}"
 
 
 Labelled = Sequence[tuple[str, Candidate]]
 
 
-def _lines(
-    bundle: EvidenceBundle, candidates: Labelled, trace: Trace, detail: _Detail
-) -> Iterator[str]:
+def _harmless(line: str) -> str:
+    """Return a line as one line that cannot speak for the protocol, whatever names are in it."""
+    text = line.lstrip(" ")
+    return " " * (len(line) - len(text)) + one_line(text)
+
+
+def _facts(bundle: EvidenceBundle, candidates: Labelled, detail: _Detail) -> Iterator[str]:
     yield "# Recording Evidence"
     yield ""
     yield f"## Artist: {_name(bundle.performer.name or 'unknown')}"
@@ -70,8 +77,14 @@ def _lines(
     yield "## Timeline"
     yield from _timeline(candidates, detail)
     yield ""
+
+
+def _question(trace: Trace) -> Iterator[str]:
+    reasons = list(_reasons(trace))
     yield "## Why this is open"
-    yield from (f"- {one_line(reason, 400)}" for reason in _reasons(trace))
+    yield from (f"- {one_line(reason, 400)}" for reason in reasons[:_MOST_REASONS])
+    if (more := len(reasons) - _MOST_REASONS) > 0:
+        yield f"- and {more} more questions"
     yield ""
     yield "## Your Task"
     yield "Decide the canonical release group (CRG) of this recording, and the representative"

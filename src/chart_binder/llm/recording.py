@@ -1,5 +1,6 @@
 """A run is recorded as it happens, so that a killed one leaves all it had."""
 
+import contextlib
 import logging
 import os
 from collections.abc import Iterator
@@ -93,8 +94,11 @@ def recorded(run: Run, folder: Path | None, watch: Watch | None) -> Iterator[Rec
         _log.warning("the run is not recorded: %s: %s", path, error.strerror)
         yield Record(watches)
         return
-    with stream:
+    try:
         yield Record((_tolerant(record_in(stream), path), *watches), path)
+    finally:
+        with contextlib.suppress(OSError):  # what a full disk did not take is flushed once more
+            stream.close()
 
 
 def _tolerant(record: Watch, path: Path) -> Watch:

@@ -1,5 +1,6 @@
 """Verified facts are put into a copy of the evidence, so that the rules can be asked again."""
 
+import re
 from collections.abc import Iterable
 from functools import reduce
 
@@ -7,8 +8,11 @@ from msgspec.structs import replace
 
 from chart_binder.domain.dates import PartialDate
 from chart_binder.domain.evidence import EvidenceBundle, Release, ReleaseGroup
-from chart_binder.llm.grounding import DATE_FIELDS
+from chart_binder.llm.grounding import read_date
 from chart_binder.llm.result import Fact
+
+_RELEASED = re.compile(r"date|releas|publish|issued", re.IGNORECASE)
+"""What a field is called that says when something came out, however a model names it."""
 
 
 def with_facts(bundle: EvidenceBundle, facts: Iterable[Fact]) -> EvidenceBundle:
@@ -18,9 +22,9 @@ def with_facts(bundle: EvidenceBundle, facts: Iterable[Fact]) -> EvidenceBundle:
     nothing.
     """
     dates = [
-        (fact.about, PartialDate.parse(fact.value))
+        (fact.about, date)
         for fact in facts
-        if fact.verified and fact.field in DATE_FIELDS
+        if fact.verified and _RELEASED.search(fact.field) and (date := read_date(fact))
     ]
     recordings = tuple(
         replace(

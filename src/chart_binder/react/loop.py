@@ -79,7 +79,7 @@ def converse(
     idle, turn, shown = 0, 0, Observation("")
     while turn < limits.iterations and idle < limits.patience:
         turn += 1
-        reply = chat.reply(messages, stop=dialect.stop)
+        reply = _legible(chat.reply(messages, stop=dialect.stop))
         watch(_replied(reply, turn))
         step = _completed(dialect.parse(reply.content), reply)
         watch(_stepped(step, toolbox, turn))
@@ -160,6 +160,16 @@ def _with_turns_left(content: str, turn: int, limits: Limits) -> str:
 
 def _brief(shown: Observation) -> str:
     return " ".join((shown.error or shown.content).split())[:200]
+
+
+def _legible(reply: Reply) -> Reply:
+    """Replace lone surrogates: a server that streams tokens may send half a letter."""
+    thinking = reply.thinking and _whole(reply.thinking)
+    return replace(reply, content=_whole(reply.content), thinking=thinking)
+
+
+def _whole(text: str) -> str:
+    return text.encode("utf-8", "replace").decode()
 
 
 def _replied(reply: Reply, turn: int) -> Replied:

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 
 from chart_binder.react.conversation import ChatError, Message, Reply
 from chart_binder.react.tools import Call, Observation
-from chart_binder.react.transcript import AnyEvent, Observed, Replied, Run
+from chart_binder.react.transcript import AnyEvent, Observed, Replied, Result, Run
 
 
 class Replay:
@@ -16,6 +16,8 @@ class Replay:
         self._observed = {
             event.iteration: event.observation for event in recorded if isinstance(event, Observed)
         }
+        ends = (event.result.get("problem") for event in recorded if isinstance(event, Result))
+        self._problem = next((text for text in ends if isinstance(text, str)), None)
         names = (event.model_id for event in recorded if isinstance(event, Run))
         self._model_id = next(filter(None, names), model_id)
 
@@ -29,6 +31,8 @@ class Replay:
         del stop  # what was recorded was cut when it was said
         turn = sum(message.role == "assistant" for message in messages)
         if turn >= len(self._replies):
+            if self._problem:  # what the model's server said when it was recorded
+                raise ChatError(self._problem)
             raise ChatError(
                 f"the transcript ends after {len(self._replies)} replies, before the conversation"
             )

@@ -1,7 +1,6 @@
 """A transcript is what happened in one run, one JSON line an event."""
 
 from collections.abc import Callable, Iterable, Iterator
-from pathlib import Path
 from typing import IO, TypeAlias
 
 import msgspec
@@ -137,12 +136,6 @@ def _numbered(event: AnyEvent, turn: int) -> AnyEvent:
     if isinstance(event, Replied | Stepped | Observed) and not event.iteration:
         return msgspec.structs.replace(event, iteration=turn)
     return event
-
-
-def load_transcript(path: Path) -> tuple[AnyEvent, ...]:
-    """Read a transcript file. Raises `OSError` and `TranscriptDefectError`."""
-    with path.open("rb") as stream:
-        return tuple(read_transcript(stream))
 
 
 _ENCODER = msgspec.json.Encoder()

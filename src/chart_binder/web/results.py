@@ -20,7 +20,7 @@ def shown(found: Hits, max_results: int, max_chars: int) -> Observation:
     The sources are the addresses that are really in the text.
     """
     entries = [*_direct(found), *_results(found.hits[:max_results])]
-    lines = [f"Search results for {_cut(found.query, _LONGEST_QUERY)!r}:"]
+    lines = ["Search results:"]  # without the query: it would look like something that was found
     sources: list[str] = []
     left_out = 0
     room = max_chars - len(lines[0]) - _SPARE
@@ -45,7 +45,7 @@ def nothing(found: NothingFound) -> Observation:
         repr(_cut(text, _LONGEST_QUERY)) for text in found.suggestions[:_MOST_SUGGESTIONS]
     )
     advice = f"Try {instead}." if instead else "Try fewer or other words."
-    return Observation(f"No results for {_cut(found.query, _LONGEST_QUERY)!r}. {advice}")
+    return Observation(f"No results. {advice}")
 
 
 def _direct(found: Hits) -> Iterator[tuple[str, str]]:
