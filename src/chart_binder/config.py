@@ -2,13 +2,29 @@
 
 from typing import Annotated, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
 
 Seconds = Annotated[float, Field(gt=0, le=86_400, allow_inf_nan=False)]
 Share = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
 Names = Annotated[tuple[Annotated[str, Field(min_length=1)], ...], Field(strict=False)]
-Port = Annotated[int, Field(ge=1, le=65_535)]
+_LAST_PORT = 65_535
+Port = Annotated[int, Field(ge=1, le=_LAST_PORT)]
 Ports = Annotated[tuple[Port, ...], Field(strict=False, min_length=1)]
+
+
+def _with_possible_port(host: str) -> str:
+    port = host.partition(":")[2]
+    if port and not 1 <= int(port) <= _LAST_PORT:
+        raise ValueError(f"found {host!r}; a port from 1 to {_LAST_PORT} is allowed")
+    return host
+
+
+Host = Annotated[
+    str,
+    Field(pattern=r"^[^\s/:\[\]@?#\\\x00-\x1f\x7f]+(:[0-9]{1,5})?$"),
+    AfterValidator(_with_possible_port),
+]
+"""A name or an IPv4 address, with or without a port."""
 HttpUrl = Annotated[str, Field(pattern=r"^https?://[^\s/]+")]
 
 
@@ -135,10 +151,9 @@ class LLMConfig(_Section):
 class MusicBrainzConfig(_Section):
     """`[musicbrainz]`: the MusicBrainz web service or a mirror of it."""
 
-    hostname: str = Field(
+    hostname: Host = Field(
         default="musicbrainz.org",
-        pattern=r"^[^\s/:]+(:\d+)?$",
-        description="server, with :port for a mirror",
+        description="server by name or IPv4 address, with :port for a mirror",
     )
     https: bool = Field(default=True, description="speak https; mirrors often need false")
     rate_limit_per_s: Annotated[float, Field(ge=0, le=1_000, allow_inf_nan=False)] = Field(
@@ -180,7 +195,9 @@ class RulesConfig(_Section):
             "reissue",
             "re-release",
             "reprint",
-            "edition",
+            "special edition",
+            "limited edition",
+            "collector",
             "bonus",
             "リマスター",
             "再発",

@@ -53,6 +53,15 @@ TABLE: list[tuple[str, list[Json], int, str]] = [
      [gb("1994-03-01", disambiguation="remastered"), us("1991-02-01")], 2, REISSUE),
     ("a deluxe edition loses by its title",
      [gb("2012", title="Mouth to Mouth: Deluxe Edition"), us("2011")], 2, REISSUE),
+    ("a limited edition loses to an earlier one",
+     [gb("2012", disambiguation="limited edition"), us("2011")], 2, REISSUE),
+    *(
+        (f"a {name} is no reissue", [gb("2012", disambiguation=name), us("2011")], 1, HOME)
+        for name in (
+            "first edition", "standard edition", "CD edition", "original edition",
+            "first press edition", "通常盤", "初回盤",
+        )
+    ),
     ("a flag marks a reissue",
      [gb("2012", flags={"is_reissue_hint": True}), us("2011")], 2, REISSUE),
     ("a flag marks a remaster",

@@ -97,6 +97,12 @@ class Release(Value, frozen=True):
         return self.standing == "Official"
 
     @property
+    def may_be_official(self) -> bool:
+        """Whether nothing says what its status is."""
+        denied = self.flags is not None and self.flags.is_official is False
+        return self.standing is None and not denied
+
+    @property
     def place(self) -> str | None:
         """The country as MusicBrainz codes it."""
         return country_code(self.country)

@@ -16,10 +16,11 @@ class Intents(NamedTuple):
     mono: bool = False
 
 
+_ELSEWHERE_LIVE = r"\b(?:en vivo|en directo|ao vivo|dal vivo)\b|ライブ|ライヴ|现场|現場|라이브"
 _WORDS = tuple(
     re.compile(words, re.IGNORECASE)
     for words in (
-        r"\b(?:live|en vivo|en directo|ao vivo|dal vivo)\b|ライブ|ライヴ|现场|現場|라이브",
+        rf"\blive\b|{_ELSEWHERE_LIVE}",
         r"\b(?:re-?mix|rmx)\b|リミックス",
         r"\bdemo\b|デモ",
         r"\bradio (?:edit|version|mix)\b",
@@ -30,17 +31,39 @@ _WORDS = tuple(
 _ANY = re.compile("|".join(f"(?:{form.pattern})" for form in _WORDS), re.IGNORECASE)
 # A title's own words do not count ("Live and Let Die"): only what is bracketed or set off.
 _SET_OFF = re.compile(r"[(\[（［]([^)\]）］]+)|\s[-–—]\s(.+)$|[-~～〜]([^-~～〜]+)[-~～〜]$")
+_STOP = re.compile(r"[,;:/|()\[\]（）［］]|\s[-–—]\s")
+_DENIED = re.compile(
+    r"\bnon[- ]?(?:live|remix|demo|acoustic|mono)\b"
+    r"|\b(?:not|without|isn['’]t|studio (?:version|recording|take))\b[^,;()\[\]]*",
+    re.IGNORECASE,
+)
+# "Live" is a verb too ("Hold On (While We Live)"): in a title it counts as a remark only.
+_LIVE_REMARK = re.compile(
+    r"^\W*(?:(?:recorded|performed|played|acoustic|unplugged|instrumental|solo|bonus|remastered"
+    r"|version|mono|stereo|demo|edit|\d{4})\s+)*live"
+    r"(?:\W*$|\s+(?:(?:at|in|from|on|@)\s*\S|with\s+(?!me\b|you\b|us\b|it\b)\S)|\b.*\d)"
+    r"|\blive (?:version|recording|take|performance|session|mix|edit|track|lounge|acoustic)s?\b"
+    rf"|{_ELSEWHERE_LIVE}",
+    re.IGNORECASE,
+)
 
 
 @lru_cache(maxsize=4_096)
 def intents_in(title: str | None, comment: str | None) -> Intents:
-    """Return the kinds that a title sets off, or its disambiguation comment names."""
-    said = " ".join(filter(None, (set_off(title or ""), comment)))
-    if not said or not _ANY.search(said):
+    """Return the kinds that a title sets off, or its disambiguation comment names.
+
+    What is denied does not count: `studio version, not the live one`.
+    """
+    remark, comment = set_off(title or ""), comment or ""
+    if not _ANY.search(f"{remark} {comment}"):
         return Intents()
-    return Intents._make(form.search(said) is not None for form in _WORDS)
+    remark, comment = _DENIED.sub("", remark), _DENIED.sub("", comment)
+    said = f"{remark} / {comment}"
+    found = Intents._make(form.search(said) is not None for form in _WORDS)
+    is_live = _WORDS[0].search(comment) or any(map(_LIVE_REMARK.search, _STOP.split(remark)))
+    return found._replace(live=bool(is_live))
 
 
 def set_off(title: str) -> str:
     """Return what stands in brackets, behind a dash or between dashes at the end."""
-    return " ".join("".join(found) for found in _SET_OFF.findall(title))
+    return " / ".join("".join(found) for found in _SET_OFF.findall(title))

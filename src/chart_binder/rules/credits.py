@@ -1,8 +1,10 @@
 """Whose record it is, as far as credits tell."""
 
+import re
 import unicodedata
 from collections.abc import Iterable
 from functools import lru_cache
+from itertools import accumulate
 
 from chart_binder.domain.dates import Answer
 from chart_binder.domain.evidence import Release, ReleaseGroup
@@ -14,6 +16,14 @@ _VARIOUS = frozenset(
         "vários artistas", "オムニバス", "ヴァリアス・アーティスト", "群星", "华语群星",
     }
 )  # fmt: skip
+
+_APOSTROPHES = str.maketrans("", "", "'’`")
+# Kana, Han and Thai are written without spaces: a run of them is one word, which ends where
+# another script begins (`安室奈美恵feat.X`).
+_WORD = re.compile(
+    r"[\u0e00-\u0e7f\u3005-\u3007\u3040-\u30fa\u30fc-\u30ff\u3400-\u4dbf\u4e00-\u9fff]+"
+    r"|[^\W_\u0e00-\u0e7f\u3005-\u3007\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff]+"
+)
 
 
 def is_various(group: ReleaseGroup, official: Iterable[Release]) -> bool:
@@ -27,26 +37,40 @@ def is_various(group: ReleaseGroup, official: Iterable[Release]) -> bool:
 def is_by(names: Iterable[str], group: ReleaseGroup, official: Iterable[Release]) -> Answer:
     """Whether a record is credited to one of `names`, alone or with others.
 
+    A name counts where it stands as whole words: `Air` is no part of `Fairport Convention`.
     Unknown where no credit is given, or only one in another script: `Namie Amuro` may be
     `安室奈美恵`.
     """
     if is_various(group, official):
         return False
     credited = (group.artist_credit, *(release.artist_credit for release in official))
-    wanted = [_plain(name) for name in names if _plain(name)]
-    written = [_plain(name) for name in credited if name]
-    if not wanted or not written:
+    wanted = [plain for plain, _ in map(_spelt, names) if plain]
+    spelt = [_spelt(name) for name in credited if name]
+    if not wanted or not spelt:
         return None
-    if any(name in credit for credit in written for name in wanted):
+    if any(_stands_in(name, *credit) for credit in spelt for name in wanted):
         return True
+    written = [plain for plain, _ in spelt]
     same_script = any(_scripts(name) & _scripts(credit) for credit in written for name in wanted)
     return False if same_script else None
 
 
 @lru_cache(maxsize=4_096)
-def _plain(name: str) -> str:
-    folded = unicodedata.normalize("NFKC", name).casefold()
-    return "".join(filter(str.isalnum, folded))
+def _spelt(name: str) -> tuple[str, frozenset[int]]:
+    """Return the letters and digits of a name, and the places among them where words meet."""
+    folded = unicodedata.normalize("NFKC", name).casefold().translate(_APOSTROPHES)
+    words = _WORD.findall(folded)
+    return "".join(words), frozenset(accumulate(map(len, words), initial=0))
+
+
+def _stands_in(name: str, credit: str, edges: frozenset[int]) -> bool:
+    """Whether a name is in a credit as whole words, be they spaced alike (`R.E.M.`, `REM`)."""
+    start = credit.find(name)
+    while start >= 0:
+        if start in edges and start + len(name) in edges:
+            return True
+        start = credit.find(name, start + 1)
+    return False
 
 
 @lru_cache(maxsize=4_096)

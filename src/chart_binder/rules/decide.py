@@ -2,7 +2,7 @@
 
 from chart_binder.config import RulesConfig
 from chart_binder.domain.evidence import EvidenceBundle
-from chart_binder.domain.verdict import Considered, Decided, Override, Verdict
+from chart_binder.domain.verdict import Considered, Decided, Open, Override, Verdict
 from chart_binder.rules.candidates import Candidate
 from chart_binder.rules.contest import Contest, contest
 from chart_binder.rules.lineup import Lineup, line_up, standing_on
@@ -10,6 +10,7 @@ from chart_binder.rules.override import overruled
 from chart_binder.rules.representative import choose
 from chart_binder.rules.rivals import rivals
 from chart_binder.rules.undecided import left_open, objection_to
+from chart_binder.rules.unsure import turning, unsure_among
 from chart_binder.rules.weighing import Weighed, weigh
 
 
@@ -17,13 +18,31 @@ def decide(bundle: EvidenceBundle, knobs: RulesConfig, override: Override | None
     """Return the decision of the rules on evidence.
 
     The same evidence in any order gives the same verdict. What is decided stays decided whatever
-    the true day is behind each partial date; otherwise the verdict is open and names the facts
-    that would settle it. A person's `override` goes before every rule.
+    the true day is behind each partial date, and whatever the status is of a release that has
+    none; otherwise the verdict is open and names the facts that would settle it. A person's
+    `override` goes before every rule.
     """
     lineup = line_up(bundle)
     field = contest(lineup.kept, bundle.performer, knobs)
     if override:
         return overruled(override, field, lineup, bundle)
+    verdict = _ruled(field, lineup, bundle)
+    unsure = unsure_among(field.candidates)
+    if unsure and isinstance(verdict, Decided):
+        facts = turning(verdict, unsure, bundle, lambda tried: _undoubted(tried, knobs))
+        if facts:
+            because = "the status of a release is unknown, and the decision turns on it"
+            return Open(because, facts, verdict.path, rivals(field, None, lineup.left_out))
+    return verdict
+
+
+def _undoubted(bundle: EvidenceBundle, knobs: RulesConfig) -> Verdict:
+    """Return the decision where what has no status is not official."""
+    lineup = line_up(bundle)
+    return _ruled(contest(lineup.kept, bundle.performer, knobs), lineup, bundle)
+
+
+def _ruled(field: Contest, lineup: Lineup, bundle: EvidenceBundle) -> Verdict:
     weighed = weigh(field)
     chosen = weighed.chosen
     if chosen is None:

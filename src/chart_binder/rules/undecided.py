@@ -9,6 +9,7 @@ from chart_binder.rules.rivals import rivals
 from chart_binder.rules.ruling import Ruling
 from chart_binder.rules.settling import either, missing_dates, undated_tie
 from chart_binder.rules.statuses import copies
+from chart_binder.rules.unsure import questions, unsure_among
 from chart_binder.rules.weighing import Weighed, weigh
 
 
@@ -37,7 +38,9 @@ def _nothing_official(field: Contest, bundle: EvidenceBundle) -> tuple[str, tupl
     if not field.candidates:
         return "no record is known that carries it", (fact,)
     known = "; ".join(sorted(f"{one.name} ({copies(one.aside)})" for one in field.candidates)[:3])
-    return f"no official release of it is known, only {known}", (fact,)
+    unsure = unsure_among(field.candidates)
+    facts = questions(unsure, list(unsure)) or (fact,)
+    return f"no official release of it is known, only {known}", facts
 
 
 def _path(weighed: Weighed) -> tuple[Considered, ...]:

@@ -1,0 +1,89 @@
+"""A decision must not hang on a release of which nobody knows whether it is official."""
+
+from collections.abc import Callable, Iterator, Sequence
+from itertools import combinations
+
+from msgspec.structs import replace
+
+from chart_binder.domain.evidence import EvidenceBundle, RecordingCandidate, Release, ReleaseGroup
+from chart_binder.domain.ids import ReleaseId
+from chart_binder.domain.verdict import Decided, Verdict
+from chart_binder.rules.candidates import Candidate
+
+_MOST_SUBSETS = 4
+"""Up to so many releases, every way their statuses can fall is tried; beyond, each and all."""
+_MOST_QUESTIONS = 5
+
+_Unsure = dict[ReleaseId, tuple[Candidate, Release]]
+
+
+def unsure_among(candidates: Sequence[Candidate]) -> _Unsure:
+    """Return the releases of unknown status, by id, the earliest first."""
+    found = [
+        (one, release)
+        for one in candidates
+        if one.aside
+        for release in one.aside
+        if release.may_be_official
+    ]
+    found.sort(key=lambda pair: (pair[1].date.last, pair[1].date.first, pair[1].mb_release_id))
+    return {release.mb_release_id: (one, release) for one, release in found}
+
+
+def turning(
+    decided: Decided, unsure: _Unsure, bundle: EvidenceBundle, ruled: Callable[..., Verdict]
+) -> tuple[str, ...]:
+    """Return which statuses would have to be known, as questions; none if the decision stands.
+
+    It stands if the rules decide for the same group whichever of these releases are official.
+    """
+    for few in _ways(list(unsure)):
+        verdict = ruled(_as_official(frozenset(few), bundle))
+        if not isinstance(verdict, Decided) or verdict.crg != decided.crg:
+            others = [each for each in _ways(list(unsure)) if len(each) == 1]
+            alone = [
+                one
+                for (one,) in others
+                if _home(ruled(_as_official(frozenset({one}), bundle))) != decided.crg
+            ]
+            return questions(unsure, alone or few)
+    return ()
+
+
+def questions(unsure: _Unsure, asked: Sequence[ReleaseId]) -> tuple[str, ...]:
+    """Ask for the statuses of releases."""
+    facts = dict.fromkeys(_question(*unsure[one]) for one in asked)
+    return tuple(facts)[:_MOST_QUESTIONS]
+
+
+def _question(candidate: Candidate, release: Release) -> str:
+    return f"is the {release.date.text or 'undated'} release of '{candidate.title}' official?"
+
+
+def _home(verdict: Verdict) -> str | None:
+    return verdict.crg if isinstance(verdict, Decided) else None
+
+
+def _ways(ids: Sequence[ReleaseId]) -> Iterator[tuple[ReleaseId, ...]]:
+    """Yield which releases may be the official ones, beside none."""
+    sizes = range(1, len(ids) + 1) if len(ids) <= _MOST_SUBSETS else (1, len(ids))
+    for size in sizes:
+        yield from combinations(ids, size)
+
+
+def _as_official(ids: frozenset[ReleaseId], bundle: EvidenceBundle) -> EvidenceBundle:
+    """Return the evidence as if these releases of unknown status were official."""
+
+    def settled(release: Release) -> Release:
+        is_meant = release.mb_release_id in ids and release.may_be_official
+        return replace(release, status="Official") if is_meant else release
+
+    def group(one: ReleaseGroup) -> ReleaseGroup:
+        if not any(release.mb_release_id in ids for release in one.editions):
+            return one
+        return replace(one, releases=tuple(map(settled, one.editions)))
+
+    def recording(one: RecordingCandidate) -> RecordingCandidate:
+        return replace(one, rg_candidates=tuple(map(group, one.groups)))
+
+    return replace(bundle, recording_candidates=tuple(map(recording, bundle.recording_candidates)))
