@@ -78,11 +78,16 @@ def lead_window(bundle: EvidenceBundle, knobs: RulesConfig) -> LeadWindow | None
     return LeadWindow(
         single=single.group.mb_rg_id,
         days=days,
-        earliest=date.fromordinal(single.first + 1),
-        from_=date.fromordinal(certain[0]) if is_any else None,
-        to=date.fromordinal(certain[1]) if is_any else None,
-        latest=date.fromordinal(single.last + days),
+        earliest=_day(single.first + 1),
+        from_=_day(certain[0]) if is_any else None,
+        to=_day(certain[1]) if is_any else None,
+        latest=_day(single.last + days),
     )
+
+
+def _day(ordinal: int) -> date:
+    """Return a day of the calendar, which ends with the year 9999."""
+    return date.fromordinal(min(ordinal, date.max.toordinal()))
 
 
 def _appearance(one: Candidate) -> Appearance:
