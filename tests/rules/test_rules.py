@@ -94,6 +94,8 @@ TABLE = (
     ("of many releases of unknown status none changes anything",
      ("A album 1974-11-08 1980/unknown 1981/unknown; B album 1982/unknown 1983/unknown"
       " 1984/unknown 1985/unknown"), "A EARLIEST_OFFICIAL"),
+    ("no tie turns on a later release at home of unknown status",
+     "A album 1975-06-01; B album 1975-06-01@US 1980/unknown", "open"),
     ("nothing but a release of unknown status", "A album 1979/unknown", "open"),
     ("no withdrawn single premieres",
      "S single 1974-01-11/withdrawn; A album 1974-11-08", "A EARLIEST_OFFICIAL"),

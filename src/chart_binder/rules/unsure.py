@@ -37,13 +37,13 @@ def turning(
 
     It stands if the rules decide for the same group whichever of these releases are official.
     """
-    for few in _ways(list(unsure)):
+    telling = [one for one, pair in unsure.items() if _tells(*pair)]
+    for few in _ways(telling):
         verdict = ruled(_as_official(frozenset(few), bundle))
         if not isinstance(verdict, Decided) or verdict.crg != decided.crg:
-            others = [each for each in _ways(list(unsure)) if len(each) == 1]
             alone = [
                 one
-                for (one,) in others
+                for one in telling
                 if _home(ruled(_as_official(frozenset({one}), bundle))) != decided.crg
             ]
             return questions(unsure, alone or few)
@@ -54,6 +54,22 @@ def questions(unsure: _Unsure, asked: Sequence[ReleaseId]) -> tuple[str, ...]:
     """Ask for the statuses of releases."""
     facts = dict.fromkeys(_question(*unsure[one]) for one in asked)
     return tuple(facts)[:_MOST_QUESTIONS]
+
+
+def _tells(candidate: Candidate, release: Release) -> bool:
+    """Whether a release could change what counts of its record, were it official.
+
+    One that is certainly later than an official release, or undated beside a dated one, cannot,
+    unless it brings another credit, or a country or label that may settle a tie.
+    """
+    news = (
+        release.artist_credit not in (None, candidate.group.artist_credit),
+        release.place not in {None, *(one.place for one in candidate.official)},
+        release.label not in {None, *(one.label for one in candidate.official)},
+    )
+    if not candidate.is_dated or any(news):
+        return True
+    return release.date.is_known and release.date.first <= candidate.last
 
 
 def _question(candidate: Candidate, release: Release) -> str:
