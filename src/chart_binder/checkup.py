@@ -6,6 +6,7 @@ from chart_binder.chat import ollama_health
 from chart_binder.config import Config
 from chart_binder.errors import ConfigError, LookupFailedError
 from chart_binder.jobs.doctor import Check
+from chart_binder.masking import masked
 from chart_binder.musicbrainz.source import connect
 from chart_binder.plugins import load
 from chart_binder.store.database import Store
@@ -13,7 +14,7 @@ from chart_binder.web.outcomes import Degraded, Hits
 from chart_binder.web.searxng import SearxngClient
 from chart_binder.wiring import store_url
 
-_OFFLINE = "not asked: musicbrainz.offline is set"
+_OFFLINE = "not asked: offline (musicbrainz.offline is set)"
 
 
 def checks(config: Config) -> tuple[Check, ...]:
@@ -29,7 +30,7 @@ def checks(config: Config) -> tuple[Check, ...]:
 def _store(config: Config) -> str:
     with Store.open(store_url(config)) as store:
         store.answers.get("")
-    return f"{store_url(config)} can be written to"
+    return f"{masked(store_url(config))} can be written to"
 
 
 def _musicbrainz(config: Config) -> str:
@@ -47,6 +48,8 @@ def _model(config: Config) -> str:
     advice = "" if llm.enabled else " (no model is asked: llm.enabled is false)"
     if llm.provider != "ollama":
         return f"{load('chart_binder.chat_models', llm.provider)(llm).model_id} is loaded{advice}"
+    if config.musicbrainz.offline:
+        return _OFFLINE + advice
     health = ollama_health.check(llm)
     if health.problems:
         raise LookupFailedError(_joined(health.problems) + advice)
@@ -57,16 +60,19 @@ def _search(config: Config) -> str:
     searxng = config.llm.searxng
     if not searxng.enabled:
         raise ConfigError("the model cannot search: set llm.searxng.enabled = true")
+    if config.musicbrainz.offline:
+        return _OFFLINE
+    address = masked(searxng.url)
     outcome = SearxngClient(searxng).check()
     match outcome:
         case Degraded(failing=failing):
             names = ", ".join(f"{engine.engine} ({engine.reason})" for engine in failing)
-            raise LookupFailedError(f"{searxng.url} answers, but its engines fail: {names}")
+            raise LookupFailedError(f"{address} answers, but its engines fail: {names}")
         case Hits(failing=failing) if failing:
             names = ", ".join(engine.engine for engine in failing)
-            return f"{searxng.url} answers in JSON; failing engines: {names}"
+            return f"{address} answers in JSON; failing engines: {names}"
         case _:
-            return f"{searxng.url} answers in JSON"
+            return f"{address} answers in JSON"
 
 
 def _joined(words: Iterable[str]) -> str:

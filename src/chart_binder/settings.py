@@ -2,7 +2,6 @@
 
 import difflib
 import json
-import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,6 +15,7 @@ from pydantic_core import ErrorDetails
 
 from chart_binder.config import Config
 from chart_binder.errors import ConfigError
+from chart_binder.masking import masked
 
 PREFIX = "CANON_"
 _FOREIGN = " (it was read because it is in this folder; --config FILE names another)"
@@ -174,15 +174,13 @@ def _told(
         allowed = _ALLOWED.get(detail["type"]) or detail["msg"].replace(
             "Input should be", "it must be"
         )
-    return f"{where}: {key}: found {masked(repr(detail['input']))}; {allowed}"
+    return f"{where}: {key}: found {_shown(detail['input'])}; {allowed}"
 
 
-def masked(text: str) -> str:
-    """Hide user name and password of addresses in a text."""
-    return _PASSWORD.sub("***", text)
+def _shown(value: object) -> str:
+    return repr(masked(value)) if isinstance(value, str) else masked(repr(value))
 
 
-_PASSWORD = re.compile(r"(?<=://)[^/@\s]+(?=@)")
 _ALLOWED = {
     "int_type": "a whole number is allowed",
     "int_parsing": "a whole number is allowed",

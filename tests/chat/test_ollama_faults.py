@@ -7,6 +7,7 @@ import pytest
 
 from chart_binder.chat.ollama import connect
 from chart_binder.config import LLMConfig
+from chart_binder.errors import ConfigError
 from chart_binder.react.conversation import ChatError, Message, Reply
 from servers.ollama import FAULTS, OllamaStandIn, Said
 
@@ -42,6 +43,9 @@ SENTENCES = {
     "empty content": "answered with nothing",
     "blank content": "answered with nothing",
     "redirect loop": "{url} redirects (HTTP 307): set llm.base_url",
+    "endless": "went on past 1000000 bytes, more than llm.max_tokens hold: look whether its server",
+    "endless thinking": "went on past 1000000 bytes, more than llm.max_tokens hold",
+    "endless line": "sent more than 16000000 bytes in one answer: set llm.base_url",
     "slow": LATE,
     "falls silent": LATE,
     "drips": LATE,
@@ -86,6 +90,15 @@ def test_a_server_that_is_not_there_is_named_with_its_port() -> None:
 def test_an_address_without_a_port_is_shown_with_the_port_it_means() -> None:
     with pytest.raises(ChatError, match=r"at http://127\.255\.255\.254:80 "):
         ask("http://user:password@127.255.255.254/")
+
+
+@pytest.mark.parametrize(
+    "secret", ["u:hunter2@h:x", "u:hunter2/@h", "u:p/hunter2@h", "u:1/hunter2@h", "u:hunter2@"]
+)
+def test_a_password_in_the_address_is_not_told(secret: str) -> None:
+    with pytest.raises(ConfigError, match=r"llm\.base_url = 'http://\*\*\*@") as refused:
+        ask(f"http://{secret}")
+    assert "hunter" not in str(refused.value)
 
 
 @pytest.mark.parametrize(("fault", "times"), [("503", 1), ("503", 2), ("hangs up", 2)])

@@ -159,6 +159,36 @@ def test_doctor_names_the_fix_for_what_is_not(canon: Canon) -> None:
     assert "ollama serve" in optional.out
 
 
+def test_doctor_opens_no_socket_when_offline(canon: Canon) -> None:
+    with MusicBrainzStandIn([]) as mb, Searxng() as search, OllamaStandIn() as model:
+        services = asking(mb) | adjudicating(model, search)
+        ran = canon("doctor", **services, CANON_MUSICBRAINZ__OFFLINE="true")
+    assert ran.status == 0, ran.out
+    assert ran.out.count("not asked: offline") == 3
+    assert not [*mb.requests, *search.requests, *model.requests]
+
+
+def test_doctor_hides_the_secrets_in_addresses(canon: Canon) -> None:
+    with Searxng({"musicbrainz": [hit("https://a.example/", "MusicBrainz")]}) as search:
+        secret = search.url.replace("://", "://u:hunter2@")
+        for url in (secret, f"{secret}/absent", "http://u:hunter2/x@h"):
+            ran = canon(
+                "doctor",
+                CANON_MUSICBRAINZ__OFFLINE="false",
+                CANON_MUSICBRAINZ__HOSTNAME="127.0.0.1:1",
+                CANON_LLM__SEARXNG__URL=url,
+                CANON_LLM__BASE_URL="http://u:hunter2/x@h",
+            )
+            assert "://***@" in ran.out
+            assert "hunter2" not in ran.out + ran.err
+
+
+def test_a_proxy_that_cannot_be_is_one_clear_line(canon: Canon, home: Path) -> None:
+    song = flac(home / "work", title="Song", artist="Somebody")
+    ran = canon("decide", song, HTTPS_PROXY="http://[::1", https_proxy="http://[::1")
+    assert "HTTPS_PROXY" in ran.out + ran.err
+
+
 def test_demo_decides_one_file_by_rules_and_one_by_the_recorded_model(canon: Canon) -> None:
     ran = canon("demo")
     assert ran.status == 0, ran.err

@@ -10,7 +10,7 @@ import pytest
 from chart_binder import __version__
 from chart_binder.domain.evidence import EvidenceBundle
 from chart_binder.domain.track import TrackTags
-from chart_binder.errors import LookupFailedError
+from chart_binder.errors import ConfigError, LookupFailedError
 from chart_binder.musicbrainz.transport import environment_proxy
 from musicbrainz.bench import Bench
 from servers.musicbrainz import MusicBrainzStandIn
@@ -105,6 +105,26 @@ def test_a_proxy_in_the_environment_is_used(
         assert bench.source("mirror.test:5000").gather(tags).recording_candidates
     assert proxy.requests[0].target.startswith("http://mirror.test:5000/ws/2/recording/")
     assert proxy.requests[0].headers["proxy-authorization"] == "Basic bWU6c2UgY3JldA=="
+
+
+@pytest.mark.parametrize(
+    "proxy", ["http://[::1", "http://a:999999", "http://:80", "http://a\u00e9"]
+)
+def test_a_proxy_without_a_possible_address_is_named_by_its_variable(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch, proxy: str
+) -> None:
+    monkeypatch.setenv("http_proxy", proxy)
+    with pytest.raises(ConfigError, match=r"HTTP_PROXY in the environment .* http://host:port"):
+        bench.source("mirror.test")
+
+
+def test_the_password_of_a_proxy_may_have_any_letter(
+    bench: Bench, queen: EvidenceBundle, tags: TrackTags, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with MusicBrainzStandIn([queen]) as proxy:
+        monkeypatch.setenv("http_proxy", f"http://me:%C3%A9@{proxy.hostname}")
+        bench.source("mirror.test").gather(tags)
+    assert proxy.requests[0].headers["proxy-authorization"] == "Basic bWU6w6k="
 
 
 def test_a_proxy_is_not_used_for_this_machine_or_where_it_is_excepted(

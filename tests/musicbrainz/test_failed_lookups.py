@@ -1,6 +1,7 @@
 """A look-up that fails says so, and never looks like an absent recording."""
 
 import email.utils
+import re
 import socket
 import time
 from dataclasses import replace
@@ -27,6 +28,7 @@ from servers.musicbrainz import (
 )
 from servers.musicbrainz_xml import XML, error
 
+BOAST = 'release-list count="100000"'
 NOTHING = Response(
     '<metadata xmlns="http://musicbrainz.org/ns/mmd-2.0#"></metadata>', content_type=XML
 )
@@ -35,6 +37,10 @@ ODD = Response(
     '<metadata xmlns="http://musicbrainz.org/ns/mmd-2.0#"><recording><title>x</title></recording>'
     "</metadata>",
     content_type=XML,
+)
+UNKNOWN_ENCODING = Response('<?xml version="1.0" encoding="foo-bar"?><a/>', content_type=XML)
+UNKNOWN_ENCODING_OF_AN_ERROR = Response(
+    '<?xml version="1.0" encoding="foo-bar"?><error><text>x</text></error>', 404, content_type=XML
 )
 ENTITIES = Response(
     '<!DOCTYPE m [<!ENTITY a "aaaaaaaaaa">'
@@ -76,11 +82,14 @@ def failure(bench: Bench, bundle: EvidenceBundle, behave: Behave, **settings: ob
         (always(OTHER_XML), "<rss> is not what MusicBrainz answers"),
         (always(ODD), "not as MusicBrainz writes it"),
         (always(ENTITIES), "no XML"),
+        (always(UNKNOWN_ENCODING), "not as MusicBrainz writes it (unknown encoding"),
+        (always(UNKNOWN_ENCODING_OF_AN_ERROR), "404 Not Found"),
         (always(HANG_UP), "the connection broke off"),
         (always(Response(raw=b"hello?\r\n\r\n")), "the connection broke off"),
         (always(Response("x" * 1000, drop_after=10)), "the connection broke off"),
         (always(Response(iter([b"x" * 1_000_000] * 17))), "longer than 16 MB"),
         (always(Response("", 302, headers=(("Location", "https://login.test/"),))), "login.test"),
+        (always(Response("", 302, headers=(("Location", "http://[::1"),))), "to 'http://[::1'"),
         (always(Response("", 301)), "sends us on to ''"),
     ],
 )
@@ -175,6 +184,36 @@ def test_a_failure_half_way_is_a_failed_lookup(bench: Bench, queen: EvidenceBund
         return GARBAGE if request.path == "/ws/2/release" else honest
 
     assert "no XML" in failure(bench, queen, behave)
+
+
+def test_a_part_of_the_releases_is_a_failed_lookup(bench: Bench, queen: EvidenceBundle) -> None:
+    honest_count = sum(len(g.editions) for g in queen.recording_candidates[0].groups)
+
+    def behave(_: int, request: Request, honest: Response) -> Response:
+        body = honest.body
+        assert isinstance(body, (bytes, str))
+        text = body if isinstance(body, str) else body.decode()
+        return replace(honest, body=re.sub(r'release-list count="\d+"', BOAST, text))
+
+    message = failure(bench, queen, behave)
+    assert f"the answer is incomplete: {honest_count} of 100000 releases" in message
+
+
+def test_a_page_that_comes_again_is_no_other_page(bench: Bench, queen: EvidenceBundle) -> None:
+    honest_count = sum(len(g.editions) for g in queen.recording_candidates[0].groups)
+    pages: list[Response] = []
+
+    def behave(_: int, request: Request, honest: Response) -> Response:
+        if request.path != "/ws/2/release":
+            return honest
+        assert isinstance(honest.body, (bytes, str))
+        text = honest.body if isinstance(honest.body, str) else honest.body.decode()
+        boast = f'release-list count="{honest_count * 2}"'
+        page = re.sub(r'release-list count="\d+"', boast, text)
+        pages.append(replace(honest, body=page))
+        return pages[0]
+
+    assert f"{honest_count} of {2 * honest_count} releases" in failure(bench, queen, behave)
 
 
 def test_a_redirect_in_circles_ends(bench: Bench, queen: EvidenceBundle) -> None:

@@ -39,6 +39,18 @@ def test_a_fresh_answer_is_not_asked_for_again(
     assert one.provenance.sources_used == ("MB",)
 
 
+def test_a_kept_answer_in_an_encoding_nobody_knows_is_asked_for_again(
+    bench: Bench, queen: EvidenceBundle, tags: TrackTags
+) -> None:
+    with MusicBrainzStandIn([queen]) as server:
+        bench.source(server.hostname).gather(tags)
+        for target in server.targets:
+            odd = b'<?xml version="1.0" encoding="foo-bar"?><error/>'
+            bench.store.answers.put(server.hostname + target, odd, bench.now)
+        assert bench.source(server.hostname).gather(tags).recording_candidates
+        assert len(server.requests) == 6
+
+
 def test_an_answer_past_its_time_is_asked_for_again(
     bench: Bench, queen: EvidenceBundle, tags: TrackTags
 ) -> None:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
-from servers.http import Request, Response, StandIn
+from servers.http import Repeated, Request, Response, StandIn
 
 Body: TypeAlias = dict[str, Any]
 Talker: TypeAlias = Callable[[list[Body]], "str | Said"]
@@ -287,6 +287,9 @@ FAULTS: Mapping[str, Callable[[OllamaStandIn, Request], Response]] = {
     "empty content": _always(_ndjson(_whole(""))),
     "blank content": _always(_ndjson(_whole(" \n"))),
     "redirect loop": lambda _, request: Response(status=307, headers=(("Location", request.path),)),
+    "endless": _always(_ndjson([*_some({"message": _message("x" * 100_000)})] * 20)),
+    "endless thinking": _always(_ndjson([*_some({"message": _message("", "x" * 100_000)})] * 20)),
+    "endless line": _always(Response(Repeated(b"x" * 100_000, 500), 200, "application/x-ndjson")),
     "slow": _always(Response(delay_s=60)),
     "falls silent": _falls_silent,
     "drips": lambda server, request: Response(

@@ -75,6 +75,40 @@ def test_a_url_without_a_file_is_refused(url: str) -> None:
     assert "sqlite:////absolute/path.db is allowed" in refusal(url)
 
 
+@pytest.mark.parametrize(
+    "query",
+    ["timeout=abc", "timeout=nan", "timeout=-1", "timeout=1e9", "timeout=1&timeout=2", "uri=true"],
+)
+def test_only_seconds_of_patience_may_follow_the_file(tmp_path: Path, query: str) -> None:
+    message = refusal(url_of(tmp_path / "store.db", f"?{query}"))
+    assert str(tmp_path / "store.db") in message
+    assert "only ?timeout=SECONDS may follow" in message
+
+
+@pytest.mark.parametrize("column", ["body", "fetched_at"])
+def test_an_answer_of_another_type_is_a_damaged_store(tmp_path: Path, column: str) -> None:
+    path = tmp_path / "store.db"
+    with open_store(url_of(path)) as store:
+        store.answers.put("key", b"body", 1)
+        connection = sqlite3.connect(path)
+        connection.execute(f"UPDATE cached_answers SET {column} = 'text'")
+        connection.commit()
+        connection.close()
+        with pytest.raises(StoreError, match="is damaged: the answer kept under 'key'") as caught:
+            store.answers.get("key")
+        assert str(path) in str(caught.value)
+        store.answers.put("key", b"again", 2)
+        assert store.answers.get("key") is not None
+
+
+def test_what_is_forgotten_is_none(tmp_path: Path) -> None:
+    with open_store(url_of(tmp_path / "store.db")) as store:
+        store.answers.put("key", b"body", 1)
+        store.answers.forget("key")
+        store.answers.forget("key")
+        assert store.answers.get("key") is None
+
+
 def under_a_file(folder: Path) -> Path:
     (folder / "file").write_text("x")
     return folder / "file" / "store.db"
@@ -106,6 +140,16 @@ def a_newer_canon(folder: Path) -> Path:
     return folder / "store.db"
 
 
+def of_no_version(folder: Path) -> Path:
+    path = folder / "store.db"
+    connection = sqlite3.connect(path)
+    connection.execute("CREATE TABLE schema_version (version)")
+    connection.execute("INSERT INTO schema_version VALUES ('abc')")
+    connection.commit()
+    connection.close()
+    return path
+
+
 def torn(folder: Path) -> Path:
     path = folder / "store.db"
     open_store(url_of(path)).close()
@@ -121,6 +165,7 @@ def torn(folder: Path) -> Path:
         (no_database, "no SQLite database"),
         (another_program, "a database of another program"),
         (a_newer_canon, "newer canon (schema 99, this one knows 1)"),
+        (of_no_version, "is damaged: its schema version is 'abc'"),
         (torn, "is damaged"),
     ],
 )

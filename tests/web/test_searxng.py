@@ -168,6 +168,13 @@ def test_nobody_listening_is_said_with_what_to_do() -> None:
             client(url).search("homework")
 
 
+@pytest.mark.parametrize("secret", ["u:hunter2@", "u:p@hunter2@", "u:hunter2/x@"])
+def test_a_password_in_the_address_is_not_told(secret: str) -> None:
+    with pytest.raises(SearchError, match=r"SearXNG at http://\*\*\*@127") as caught:
+        client(f"http://{secret}127.0.0.1:1").search("homework")
+    assert "hunter" not in str(caught.value)
+
+
 def test_an_unknown_host_is_said() -> None:
     def knows_none(host: str, port: int) -> NoReturn:
         raise UnknownHostError(f"there is no host called {host!r}")

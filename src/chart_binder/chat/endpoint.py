@@ -10,6 +10,7 @@ from urllib.parse import urlsplit
 from chart_binder.chat.deadline import Deadline
 from chart_binder.config import LLMConfig
 from chart_binder.errors import ConfigError
+from chart_binder.masking import masked
 
 if TYPE_CHECKING:
     import ssl
@@ -27,7 +28,7 @@ class HttpOptions(TypedDict):
     trust_env: bool
     verify: "ssl.SSLContext"
     follow_redirects: bool
-    event_hooks: dict[str, list[Callable[["httpx.Request"], None]]]
+    event_hooks: dict[str, list[Callable[..., None]]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,14 +55,23 @@ class Endpoint:
             return False
         return address.is_loopback or address.is_unspecified
 
-    def http(self, deadline: Deadline) -> HttpOptions:
+    def http(self, deadline: Deadline, max_tokens: int = 0) -> HttpOptions:
         """Return how to speak to it once, until `deadline`.
 
         Proxies from the environment serve remote servers only. A redirect is not followed: it
         would turn a POST into a GET, and carry a prompt to a host nobody configured. Connections
-        are not kept: a new one costs nothing beside a reply.
+        are not kept: a new one costs nothing beside a reply. An answer is cut off, with a
+        `ChatError`, at 16 MB, or at 1 KB for each of `max_tokens` if that is more.
         """
         import httpx  # noqa: PLC0415  # 170 ms, for those who really ask a model
+
+        from chart_binder.chat.bounded import (  # noqa: PLC0415  # it needs httpx
+            WIRE_BYTES,
+            WIRE_BYTES_A_TOKEN,
+            bounded,
+        )
+
+        most_bytes = max(WIRE_BYTES, WIRE_BYTES_A_TOKEN * max_tokens)
 
         def prepare(request: httpx.Request) -> None:
             request.extensions["trace"] = deadline.watch
@@ -70,12 +80,12 @@ class Endpoint:
                 request.headers["authorization"] = f"Bearer {self.key}"
 
         return {
-            "headers": {"connection": "close"},
+            "headers": {"connection": "close", "accept-encoding": "identity"},
             "timeout": httpx.Timeout(deadline.left, connect=min(CONNECT_S, deadline.left)),
             "trust_env": not self.is_local,
             "verify": _trusted_roots(),
             "follow_redirects": False,
-            "event_hooks": {"request": [prepare]},
+            "event_hooks": {"request": [prepare], "response": [bounded(most_bytes)]},
         }
 
 
@@ -85,9 +95,17 @@ def _address(base_url: str) -> str:
         split = urlsplit(base_url)
         port = split.port or (443 if split.scheme == "https" else 80)
     except ValueError as error:
-        raise ConfigError(f"llm.base_url = {base_url!r} is not an address: {error}") from error
+        # The error's own words may quote a part of a password.
+        raise ConfigError(
+            f"llm.base_url = {masked(base_url)!r} is not an address: http://host:port is allowed"
+        ) from error
     if not split.hostname:
-        raise ConfigError(f"llm.base_url = {base_url!r} names no host")
+        raise ConfigError(f"llm.base_url = {masked(base_url)!r} names no host")
+    if "@" in split.path:
+        raise ConfigError(
+            f"llm.base_url = {masked(base_url)!r} has an @ behind its host: in a password,"
+            " write / as %2F and @ as %40"
+        )
     host = f"[{split.hostname}]" if ":" in split.hostname else split.hostname
     return f"{split.scheme}://{host}:{port}{split.path.rstrip('/')}"
 

@@ -66,7 +66,10 @@ _ERRORS: tuple[tuple[tuple[type[Exception], ...], Fault], ...] = (
     ((httpx.TimeoutException,), LATE),
     ((httpx.ProxyError,), Fault("the proxy refuses {address} ({detail}): set NO_PROXY")),
     ((httpx.TransportError,), BROKEN_OFF),
-    ((httpx.InvalidURL,), Fault("llm.base_url is no address to send a request to: {detail}")),
+    (
+        (httpx.InvalidURL,),
+        Fault("llm.base_url, or a proxy in the environment, is no possible address"),
+    ),
     # A body that is not what its reader takes it for: no JSON, of another shape, nested too deep.
     ((httpx.HTTPError, ValueError, AttributeError, TypeError, RecursionError), NOT_OLLAMA),
 )

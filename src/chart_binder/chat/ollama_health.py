@@ -9,6 +9,7 @@ from chart_binder.chat.endpoint import Endpoint
 from chart_binder.chat.ollama_says import Card, Server, spellings
 from chart_binder.config import LLMConfig
 from chart_binder.errors import ConfigError
+from chart_binder.masking import masked
 from chart_binder.react.conversation import ChatError
 
 PATIENCE_S = 10.0  # none of the questions makes the server load a model
@@ -39,7 +40,7 @@ def check(config: LLMConfig, environ: Mapping[str, str] = os.environ) -> Health:
     try:
         endpoint = Endpoint.of(config, environ)
     except ConfigError as error:
-        return Health(config.base_url, config.model_id, problems=(str(error),))
+        return Health(masked(config.base_url), config.model_id, problems=(str(error),))
     with Deadline(min(PATIENCE_S, config.timeout_s)) as deadline:
         return _examine(Server(endpoint, config.model_id, deadline), config)
 

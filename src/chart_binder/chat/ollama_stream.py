@@ -25,10 +25,17 @@ SPENT = Fault(
     "model {model!r} at {address} spent all its tokens without a word of an answer{detail}: "
     "raise llm.max_tokens"
 )
+ENDLESS = Fault(
+    "model {model!r} at {address} went on past {detail} bytes, more than llm.max_tokens hold: "
+    "look whether its server honours num_predict"
+)
 SILENT = Fault(
     "model {model!r} at {address} answered with nothing{detail}: choose another model, "
     "or look into the server's log"
 )
+
+_BYTES_A_TOKEN = 16  # of content and thinking: the average of any text stays far below
+_FEWEST_BYTES = 1_000_000
 
 
 def stream_reply(
@@ -43,11 +50,14 @@ def stream_reply(
     Raises `ChatError`; `PassingError` only while nothing of the reply has come.
     """
     asked = Asked(endpoint.address, config.model_id, deadline.seconds)
-    draft = _Draft(stop)
+    draft = _Draft(stop, max(_FEWEST_BYTES, _BYTES_A_TOKEN * config.max_tokens))
     try:
-        with closing(_parts(endpoint, _request(config, messages, stop), asked, deadline)) as parts:
+        request = _request(config, messages, stop)
+        with closing(_parts(endpoint, request, asked, deadline)) as parts:
             for part in parts:
                 draft.add(part)
+                if draft.overflows:
+                    raise ENDLESS.error(asked, str(draft.most_bytes))
                 if draft.ended:
                     break
     except PassingError as error:
@@ -64,7 +74,10 @@ def stream_reply(
 class _Draft:
     """A reply as far as it has come."""
 
-    def __init__(self, stop: Sequence[str]) -> None:
+    def __init__(self, stop: Sequence[str], most_bytes: int) -> None:
+        self.most_bytes = most_bytes
+        self._bytes = 0
+        self.begun = False
         self._stop = tuple(filter(None, stop))
         self._reach = max(map(len, self._stop), default=1)
         self._tail = ""
@@ -74,8 +87,9 @@ class _Draft:
         self._stopped = False
 
     @property
-    def begun(self) -> bool:
-        return bool(self._contents)
+    def overflows(self) -> bool:
+        """Whether more has come than so many tokens can hold, with words or without."""
+        return self._bytes > self.most_bytes
 
     @property
     def ended(self) -> bool:
@@ -98,8 +112,14 @@ class _Draft:
     def add(self, part: ChatResponse) -> None:
         """Take the next part; a stop string the server let through ends the reply as well."""
         piece = part.message.content or ""
-        self._contents.append(piece)
-        self._thoughts.append(part.message.thinking or "")
+        thought = part.message.thinking or ""
+        self.begun = True
+        self._bytes += len(piece.encode("utf-8", "replace"))
+        self._bytes += len(thought.encode("utf-8", "replace"))
+        if piece:
+            self._contents.append(piece)
+        if thought:
+            self._thoughts.append(thought)
         self._last = part
         self._tail = self._tail[-self._reach :] + piece
         self._stopped = any(text in self._tail for text in self._stop)
@@ -136,7 +156,9 @@ def _parts(
 ) -> Generator[ChatResponse, None, None]:
     """Yield what the server sends, and translate what goes wrong on the way."""
     try:
-        client = Client(endpoint.address, **endpoint.http(deadline))
+        client = Client(
+            endpoint.address, **endpoint.http(deadline, request["options"]["num_predict"])
+        )
         yield from client.chat(**request, stream=True)
     except ResponseError as error:
         raise explain_status(error.status_code, str(error.error), asked) from error

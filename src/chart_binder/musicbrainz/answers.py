@@ -11,6 +11,8 @@ from musicbrainzngs import mbxml
 from chart_binder.domain.ids import ArtistId, RecordingId, ReleaseGroupId, ReleaseId
 
 _NUMBER = re.compile(r"\d{1,9}", re.ASCII)
+_ODD = (ValueError, LookupError, TypeError, AttributeError, RecursionError)
+"""Raised for XML that is not MusicBrainz'; a LookupError also for an encoding nobody knows."""
 _NAMESPACE = "{http://musicbrainz.org/ns/mmd-2.0#}"
 
 
@@ -182,7 +184,7 @@ def read(body: bytes, wanted: str) -> Metadata:
         metadata = msgspec.convert(tree, Metadata)
     except ET.ParseError as error:
         raise UnreadableError(f"the answer is no XML ({error})") from error
-    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+    except _ODD as error:
         raise UnreadableError(f"the answer is not as MusicBrainz writes it ({error})") from error
     if getattr(metadata, wanted) is None:
         raise UnreadableError(f"the answer has no {wanted.replace('_', '-')}")
@@ -193,7 +195,10 @@ def error_text(body: bytes) -> str | None:
     """Return what MusicBrainz says in an error document; `None` if it is something else."""
     if b"<error" not in body[:200]:
         return None
-    texts = [text for text in mbxml.get_error_message(body) or () if text]
+    try:
+        texts = [text for text in mbxml.get_error_message(body) or () if text]
+    except _ODD:
+        return None
     return texts[0] if texts else None
 
 

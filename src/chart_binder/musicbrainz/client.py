@@ -1,6 +1,7 @@
 """What MusicBrainz says about recordings, as the evidence needs it."""
 
 from chart_binder.domain.ids import ArtistId, RecordingId
+from chart_binder.errors import LookupFailedError
 from chart_binder.musicbrainz import questions
 from chart_binder.musicbrainz.answers import Artist, Metadata, Recording, Release
 from chart_binder.musicbrainz.questions import Question
@@ -40,21 +41,32 @@ class Client:
         return self._asked(questions.search_loosely(artist, title)).recording_list or ()
 
     def releases_of(self, recording_id: RecordingId) -> tuple[Release, ...]:
-        """Return all releases that contain a recording."""
+        """Return all releases that contain a recording, never a part of them."""
         releases: dict[str, Release] = {}
+        asked: list[Question] = []
         offset = 0
         for _ in range(_MOST_PAGES):
-            metadata = self._asked(questions.releases_of(recording_id, offset))
+            asked.append(questions.releases_of(recording_id, offset))
+            metadata = self._asked(asked[-1])
             page = metadata.release_list or ()
             releases |= {release.id: release for release in page}
             offset += len(page)
-            if not page or offset >= (metadata.release_count or 0):
+            count = metadata.release_count or 0
+            if offset >= count and len(releases) >= count:
                 return tuple(releases.values())
+            if not page or offset >= count:
+                raise self._incomplete(asked, f"{len(releases)} of {count} releases")
         raise self._service.failed(f"recording {recording_id} is on more than {offset} releases")
 
     def artist(self, artist_id: ArtistId) -> Artist | None:
         """Return an artist."""
         return self._asked(questions.artist(artist_id)).artist
+
+    def _incomplete(self, asked: list[Question], part: str) -> LookupFailedError:
+        """Forget the pages: one of them is wrong, and kept it would be so again."""
+        for question in asked:
+            self._service.forget(question)
+        return self._service.failed(f"the answer is incomplete: {part}; try again later")
 
     def _asked(self, question: Question) -> Metadata:
         answer = self._service.ask(question)

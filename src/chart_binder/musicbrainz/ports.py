@@ -28,6 +28,10 @@ class AnswerCache(Protocol):
         """Keep `body` under `key`, in place of an earlier one."""
         ...
 
+    def forget(self, key: str) -> None:
+        """Keep nothing under `key` any more."""
+        ...
+
 
 class RateLimiter(Protocol):
     """Who says when the next request may go, for all threads and processes here."""

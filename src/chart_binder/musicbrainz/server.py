@@ -83,13 +83,20 @@ def _redirected(reply: Reply, target: str) -> str | None:
     if reply.status not in _REDIRECTING:
         return None
     location = reply.headers.get("location", "")
-    there = urlsplit(location)
+    try:
+        there = urlsplit(location)
+    except ValueError as error:  # half of an IPv6 address
+        raise _led_astray(location) from error
     query = there.query or urlsplit(target).query
     following = f"{there.path}?{query}" if query else there.path
     leads_on = there.path.startswith("/ws/2/") and following.isascii() and following != target
     if not leads_on:
-        raise FailureError(f"the server sends us on to {location!r}", _WRONG_SERVER)
+        raise _led_astray(location)
     return following
+
+
+def _led_astray(location: str) -> FailureError:
+    return FailureError(f"the server sends us on to {location[:200]!r}", _WRONG_SERVER)
 
 
 def _retry_after_s(header: str) -> float:
@@ -97,7 +104,7 @@ def _retry_after_s(header: str) -> float:
     if header.strip().isdecimal():
         return float(header)
     try:
-        moment = email.utils.parsedate_to_datetime(header)
-    except ValueError:
+        moment = email.utils.parsedate_to_datetime(header).timestamp()
+    except (ValueError, OverflowError):
         return 0.0
-    return max(0.0, moment.timestamp() - time.time())
+    return max(0.0, moment - time.time())

@@ -68,6 +68,10 @@ class Service:
             )
             return kept
 
+    def forget(self, question: Question) -> None:
+        """Keep no answer to a question any more, as it proved to be wrong."""
+        self._cache.forget(self.host + question.target)
+
     def age_s(self, fetched_at: float) -> float:
         """Return how many seconds ago something was fetched."""
         return max(0.0, self._pace.clock() - fetched_at)

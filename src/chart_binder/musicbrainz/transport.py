@@ -4,11 +4,13 @@ import ssl
 from collections.abc import Callable
 from dataclasses import dataclass
 from ipaddress import ip_address
-from urllib.parse import unquote, urlsplit
+from urllib.parse import unquote_to_bytes, urlsplit
 from urllib.request import getproxies, proxy_bypass
 
 import httpcore
 
+from chart_binder.errors import ConfigError
+from chart_binder.masking import masked
 from chart_binder.net.deadline import Deadline, TimedBackend
 
 MOST_BYTES = 16_000_000
@@ -91,13 +93,31 @@ class Transport:
 def environment_proxy(scheme: str, host: str) -> str | None:
     """Return the proxy that HTTP_PROXY, HTTPS_PROXY and NO_PROXY name for a host.
 
-    None for this machine itself: a mirror here cannot be reached through somewhere else.
+    None for this machine itself: a mirror here cannot be reached through somewhere else. Raises
+    `ConfigError` that names the variable.
     """
     name = urlsplit(f"//{host}").hostname or host
     if _is_here(name) or proxy_bypass(host):
         return None
     proxy = getproxies().get(scheme)
-    return proxy if proxy and urlsplit(proxy).scheme in {"http", "https"} else None
+    return proxy if proxy and _is_web_proxy(proxy, f"{scheme.upper()}_PROXY") else None
+
+
+def _is_web_proxy(url: str, variable: str) -> bool:
+    """Tell whether a proxy speaks HTTP; raise `ConfigError` where it has no possible address."""
+    try:
+        split = urlsplit(url)
+        if split.scheme not in {"http", "https"}:
+            return False
+        if split.hostname and split.port != 0 and url.isascii() and url.isprintable():
+            return True
+        reason = None
+    except ValueError as error:
+        reason = error
+    raise ConfigError(
+        f"{variable} in the environment is {masked(url)!r}, which is no address of a proxy:"
+        " http://host:port is allowed"
+    ) from reason
 
 
 def _is_here(name: str) -> bool:
@@ -117,7 +137,8 @@ def _proxy(url: str) -> httpcore.Proxy:
     bare = f"{split.scheme}://{split.netloc.rpartition('@')[2]}"
     if not split.username:
         return httpcore.Proxy(bare)
-    return httpcore.Proxy(bare, auth=(unquote(split.username), unquote(split.password or "")))
+    user, password = map(unquote_to_bytes, (split.username, split.password or ""))
+    return httpcore.Proxy(bare, auth=(user, password))
 
 
 def _bounded(response: httpcore.Response) -> bytes:

@@ -4,14 +4,21 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Protocol
 
-from sqlalchemy import Connection, select
+from sqlalchemy import Connection, delete, select, type_coerce
 from sqlalchemy.dialects.sqlite import insert
+from sqlalchemy.types import NullType
 
+from chart_binder.errors import StoreError
 from chart_binder.store.schema import cached_answers
 
 
 class Transactions(Protocol):
     """Where to read and write; leaving a block may raise `StoreError`."""
+
+    @property
+    def name(self) -> str:
+        """The file, for a message."""
+        ...
 
     def reading(self) -> AbstractContextManager[Connection]:
         """Begin a transaction that changes nothing."""
@@ -38,12 +45,20 @@ class CachedAnswers:
 
     def get(self, key: str) -> Cached | None:
         """Return the answer kept under `key`, however old."""
-        wanted = select(cached_answers.c.body, cached_answers.c.fetched_at).where(
-            cached_answers.c.key == key
-        )
+        columns = (cached_answers.c.body, cached_answers.c.fetched_at)
+        as_they_are = (type_coerce(column, NullType()).label(column.name) for column in columns)
+        wanted = select(*as_they_are).where(cached_answers.c.key == key)
         with self._database.reading() as connection:
             row = connection.execute(wanted).one_or_none()
-        return None if row is None else Cached(row.body, row.fetched_at)
+        if row is None:
+            return None
+        # SQLite keeps any type in any column, whatever another program put there.
+        if not isinstance(row.body, bytes) or not isinstance(row.fetched_at, float):
+            raise StoreError(
+                f"the store {self._database.name!r} is damaged: the answer kept under"
+                f" {key[:200]!r} is not bytes with a time"
+            )
+        return Cached(row.body, row.fetched_at)
 
     def put(self, key: str, body: bytes, fetched_at: float) -> None:
         """Keep `body` under `key`, in place of an earlier one."""
@@ -54,3 +69,8 @@ class CachedAnswers:
         )
         with self._database.writing() as connection:
             connection.execute(replacing)
+
+    def forget(self, key: str) -> None:
+        """Keep nothing under `key` any more."""
+        with self._database.writing() as connection:
+            connection.execute(delete(cached_answers).where(cached_answers.c.key == key))

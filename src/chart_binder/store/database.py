@@ -10,6 +10,7 @@ from sqlalchemy.engine import URL, make_url
 from sqlalchemy.exc import ArgumentError
 
 from chart_binder.errors import StoreError
+from chart_binder.masking import masked
 from chart_binder.store.answers import CachedAnswers
 from chart_binder.store.failures import translated
 from chart_binder.store.overrides import Overrides
@@ -18,6 +19,7 @@ from chart_binder.store.slots import RateSlots
 
 _PATIENCE_S = 10.0
 """How long a write waits for another program's, unless the URL says."""
+_MOST_PATIENCE_S = 86_400.0
 _PRAGMAS = ("journal_mode=WAL", "synchronous=FULL", "foreign_keys=ON")
 
 
@@ -57,8 +59,8 @@ class Database:
 
     def __init__(self, url: URL) -> None:
         self.name = str(url.database)
-        patience = {} if "timeout" in url.query else {"timeout": _PATIENCE_S}
-        self._engine = create_engine(url, connect_args=patience, max_overflow=-1)
+        patience = {"timeout": _patience_s(url)}
+        self._engine = create_engine(url.set(query={}), connect_args=patience, max_overflow=-1)
         event.listen(self._engine, "connect", _make_ready)
         event.listen(self._engine, "begin", _begin)
         self._writer: Engine = self._engine.execution_options(canon_begin="BEGIN IMMEDIATE")
@@ -99,7 +101,11 @@ class Database:
         """Return the version of the tables, and whether there is nothing to be made."""
         tables = inspect(connection).get_table_names()
         if schema_version.name in tables:
-            version = int(connection.execute(select(schema_version.c.version)).scalar_one())
+            version = connection.execute(select(schema_version.c.version)).scalar_one()
+            if not isinstance(version, int):
+                raise StoreError(
+                    f"the store {self.name!r} is damaged: its schema version is {version!r:.100}"
+                )
             return version, version > VERSION or set(tables) >= set(METADATA.tables)
         if tables:
             raise StoreError(f"the file {self.name!r} is a database of another program")
@@ -110,9 +116,9 @@ def _file_url(text: str) -> URL:
     try:
         url = make_url(text)
     except ArgumentError as error:
-        raise StoreError(f"store.url {text!r} is no URL; {_ALLOWED}") from error
+        raise StoreError(f"store.url {masked(text)!r} is no URL; {_ALLOWED}") from error
     if url.get_backend_name() != "sqlite" or not url.database or url.database == ":memory:":
-        raise StoreError(f"store.url {text!r} names no file; {_ALLOWED}")
+        raise StoreError(f"store.url {masked(text)!r} names no file; {_ALLOWED}")
     path = Path(url.database)
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -123,6 +129,27 @@ def _file_url(text: str) -> URL:
     if path.is_dir():
         raise StoreError(f"the store {url.database!r} is a folder; {_ALLOWED}")
     return url
+
+
+def _patience_s(url: URL) -> float:
+    """Read what may stand in the query: `timeout`, in seconds."""
+    query = dict(url.query)
+    text = query.pop("timeout", str(_PATIENCE_S))
+    try:
+        patience_s = float(text)  # type: ignore[arg-type]  # a tuple where it stands there twice
+    except (ValueError, TypeError) as error:
+        raise _odd_query(url) from error
+    if query or not 0 <= patience_s <= _MOST_PATIENCE_S:
+        raise _odd_query(url)
+    return patience_s
+
+
+def _odd_query(url: URL) -> StoreError:
+    said = masked(url.render_as_string())
+    return StoreError(
+        f"store.url {said!r} has more than a file: only ?timeout=SECONDS may follow it, up to"
+        f" {_MOST_PATIENCE_S:.0f}"
+    )
 
 
 _ALLOWED = "sqlite:////absolute/path.db is allowed"

@@ -7,6 +7,7 @@ import httpx
 import msgspec
 
 from chart_binder.config import SearxngConfig
+from chart_binder.masking import masked
 from chart_binder.net.deadline import Deadline
 from chart_binder.react.inert import one_line
 from chart_binder.web.addresses import Address
@@ -87,7 +88,9 @@ class SearxngClient:
             problem = f"did not answer completely in {deadline.seconds:g} s"
             advice = "see whether it is overloaded, or raise llm.searxng.timeout_s"
             raise self._error(problem, advice, "did not answer in time") from error
-        except (httpx.HTTPError, httpx.InvalidURL, UnknownHostError) as error:
+        except httpx.InvalidURL as error:  # its text may quote a part of a password
+            raise self._error("has no possible address", _CHECK_URL, "is not set up") from error
+        except (httpx.HTTPError, UnknownHostError) as error:
             problem = f"cannot be asked: {one_line(str(error))}"
             raise self._error(problem, _CHECK_URL, "cannot be reached") from error
 
@@ -111,7 +114,7 @@ class SearxngClient:
             raise self._error(*_unreadable(body)) from error
 
     def _error(self, problem: str, advice: str, brief: str) -> SearchError:
-        return SearchError(f"SearXNG at {self._config.url} {problem}", advice, brief)
+        return SearchError(f"SearXNG at {masked(self._config.url)} {problem}", advice, brief)
 
 
 def _admit_any(_host: str, _addresses: Sequence[Address]) -> None:
