@@ -297,3 +297,13 @@ def test_the_hash_of_known_evidence_does_not_change() -> None:
 def test_a_written_bundle_reads_back() -> None:
     bundle = read(artifact={"duration_ms": 5, "tags": {"title": "Killer Queen"}})
     assert read_bundle(write_bundle(bundle)) == bundle
+
+
+@pytest.mark.parametrize("length", [-1, 10**13, 10**400])
+def test_a_length_that_cannot_be_is_refused(length: int) -> None:
+    document = {
+        "artist": {"name": "x"},
+        "recording_candidates": [{"mb_recording_id": "a", "length_ms": length}],
+    }
+    with pytest.raises(EvidenceError, match=r"recording_candidates\[0\]\.length_ms"):
+        read_bundle(json.dumps(document))

@@ -16,6 +16,9 @@ from chart_binder.domain.words import country_code, status_name, type_names
 
 _NOT_EMPTY = Meta(min_length=1)
 
+Milliseconds = Annotated[int, Meta(ge=0, le=1_000_000_000_000)]
+"""A length: up to some thirty years."""
+
 
 class Value(msgspec.Struct, frozen=True, gc=False):
     """An immutable value with a JSON form; `null` and absent mean the same: unknown.
@@ -153,7 +156,7 @@ class RecordingCandidate(Value, frozen=True):
 
     mb_recording_id: Annotated[RecordingId, _NOT_EMPTY]
     title: str | None = None
-    length_ms: int | None = None
+    length_ms: Milliseconds | None = None
     isrcs: tuple[str, ...] | None = None
     disambiguation: str | None = None
     first_release_date: PartialDate = UNKNOWN
@@ -180,7 +183,7 @@ class RecordingCandidate(Value, frozen=True):
 class Artifact(Value, frozen=True):
     """What the file itself says."""
 
-    duration_ms: int | None = None
+    duration_ms: Milliseconds | None = None
     tags: dict[str, str] | None = None
 
 
