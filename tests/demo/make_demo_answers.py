@@ -43,6 +43,10 @@ class Kept(dict[str, bytes]):
         path = key[key.index("/") :]
         self[f"musicbrainz.org{path}"] = body
 
+    def forget(self, key: str) -> None:
+        """Forget an answer that turned out to be one of an incomplete series."""
+        self.pop(key, None)
+
     def get(self, key: str) -> None:  # type: ignore[override]
         """Know nothing, so that everything is asked for."""
 
