@@ -6,11 +6,13 @@ from chart_binder.domain.evidence import EvidenceBundle, RecordingCandidate, Rec
 from chart_binder.domain.intent import intents_in, set_off
 
 _BACKING = re.compile(
-    r"\b(?:instrumental|karaoke|off[ -]vocal|backing track|a ?cappella)\b|カラオケ|インスト",
+    r"\b(?:instrumental|inst|karaoke|off[ -]vocal|backing track|minus one|a ?cappella)\b"
+    r"|カラオケ|インスト|노래방|반주|伴奏",
     re.IGNORECASE,
 )
 _AGAIN = re.compile(
-    r"\bre-?record(?:ed|ing)\b|\bnew recording\b|self[ -]cover|セルフカバー|再録|新録",
+    r"\bre-?record(?:ed|ing)\b|\bnew recording\b|self[ -]cover|セルフカバー|再録|新録"
+    r"|\b\w+['’]s version\b|\b(?:19|20)\d\d version\b",
     re.IGNORECASE,
 )
 
