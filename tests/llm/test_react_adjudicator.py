@@ -196,6 +196,17 @@ def test_an_id_that_only_an_observation_names_is_for_review() -> None:
     assert (result.outcome, result.crg_mbid) == (Outcome.REVIEW, ELSEWHERE)
 
 
+def test_a_source_that_is_no_address_is_borne() -> None:
+    def web_search(query: str) -> Observation:
+        """Search the web."""
+        return Observation(f"see {query}", ("https://[broken",))
+
+    echo = f"Action: web_search\nAction Input: {ELSEWHERE}"
+    script = Scripted([echo, final(crg_mbid=ELSEWHERE), final()])
+    adjudicator = ReActAdjudicator(CONFIG, chat=script, tools=[Tool.of(web_search)])
+    assert adjudicator.adjudicate(year_only_single()).outcome is Outcome.ACCEPTED
+
+
 def test_an_id_that_only_echoes_the_models_own_call_is_not_known() -> None:
     echo = f"Action: web_search\nAction Input: {ELSEWHERE}"
     config = LLMConfig(enabled=True, max_iterations=2)

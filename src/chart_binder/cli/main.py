@@ -13,7 +13,7 @@ from chart_binder import __version__
 from chart_binder.cli.options import common_options
 from chart_binder.errors import CanonError, ConfigError, PluginError, UsageError
 
-OK, FAILED, MISUSED, UNDECIDED, INTERRUPTED = 0, 1, 2, 3, 130
+OK, FAILED, MISUSED, INTERRUPTED = 0, 1, 2, 130
 
 
 @dataclass(frozen=True, slots=True)

@@ -72,8 +72,16 @@ def _ids(text: str) -> set[str]:
 
 
 def _from_home(sources: tuple[str, ...]) -> bool:
-    hosts = (urlsplit(source).hostname or "" for source in sources)
-    return any(host == _HOME_OF_IDS or host.endswith(f".{_HOME_OF_IDS}") for host in hosts)
+    return any(
+        host == _HOME_OF_IDS or host.endswith(f".{_HOME_OF_IDS}") for host in map(_host, sources)
+    )
+
+
+def _host(source: str) -> str:
+    try:
+        return urlsplit(source).hostname or ""
+    except ValueError:  # a tool or a canned transcript may name what is no address
+        return ""
 
 
 @contextmanager

@@ -58,11 +58,6 @@ class Credit(_Element, frozen=True):
     artist: Artist
     name: str | None = None
 
-    @property
-    def as_credited(self) -> str | None:
-        """The name that is printed."""
-        return self.name or self.artist.name
-
 
 class ReleaseGroup(_Element, frozen=True):
     """A release group."""
