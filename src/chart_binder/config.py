@@ -79,6 +79,20 @@ class AcceptanceConfig(_Section):
     )
 
 
+class PromptConfig(_Section):
+    """`[llm.prompt]`: the sections of the system prompt; an empty one is the prompt's own."""
+
+    version: str = Field(
+        default="react-1", min_length=1, description="which of the shipped prompts"
+    )
+    role: str = Field(default="", description="who the model is, instead of the prompt's own words")
+    tools: str = Field(default="", description="which tools there are; {tools} is their list")
+    format: str = Field(default="", description="how a step is written; empty: as the dialect says")
+    answer: str = Field(default="", description="what a final answer holds")
+    rules: str = Field(default="", description="the rules of evidence")
+    exemplars: bool = Field(default=True, description="show examples of a run")
+
+
 class LLMConfig(_Section):
     """`[llm]`: the adjudicator and the model behind it."""
 
@@ -88,7 +102,7 @@ class LLMConfig(_Section):
     provider: str = Field(
         default="ollama",
         min_length=1,
-        description="ollama or replay (any name in chart_binder.chat_models)",
+        description="ollama, openai or replay (any name in chart_binder.chat_models)",
     )
     model_id: str = Field(
         default="llama3.2",
@@ -113,10 +127,40 @@ class LLMConfig(_Section):
     max_iterations: int = Field(
         default=5, ge=1, le=20, description="turns the model has, the final answer included"
     )
+    max_run_s: Seconds = Field(
+        default=600.0, description="seconds for one whole run, model and tools together"
+    )
+    max_run_tokens: int = Field(
+        default=0, ge=0, description="tokens for one whole run, prompts and replies; 0: no limit"
+    )
+    final_turn: Literal["none", "force"] = Field(
+        default="none",
+        description="force: one more turn, for the answer alone, when the turns are used up",
+    )
     dialect: str = Field(
         default="classic",
         min_length=1,
-        description="how the model writes its steps (chart_binder.dialects)",
+        description="how the model writes its steps: classic, pause, xml (chart_binder.dialects)",
+    )
+    prompting: Literal["chat", "raw"] = Field(
+        default="chat",
+        description="chat: messages; raw: one growing text that the model continues",
+    )
+    observation_role: Literal["user", "tool"] = Field(
+        default="user", description="whose message an observation is, in a chat"
+    )
+    stream: bool = Field(
+        default=True, description="take replies as they are written, so as to stop them early"
+    )
+    samples: int = Field(
+        default=1, ge=1, le=20, description="runs a case; over 1, the majority is the answer"
+    )
+    sample_temperature: Annotated[float, Field(gt=0, le=2, allow_inf_nan=False)] = Field(
+        default=0.7, description="temperature of the runs where there are several"
+    )
+    method: Literal["react", "direct", "react_then_direct", "direct_then_react"] = Field(
+        default="react",
+        description="react: with tools; direct: without; the second where the first gives nothing",
     )
     auto_accept_threshold: Share = Field(
         default=0.85, description="confidence from which an answer is accepted"
@@ -128,6 +172,7 @@ class LLMConfig(_Section):
     api_key_env: str = Field(
         default="", description="environment variable that holds the server's API key; empty: none"
     )
+    prompt: PromptConfig = Field(default=PromptConfig(), description="the system prompt")
     searxng: SearxngConfig = Field(default=SearxngConfig(), description="the search service")
     fetch: FetchConfig = Field(default=FetchConfig(), description="fetching pages")
     acceptance: AcceptanceConfig = Field(

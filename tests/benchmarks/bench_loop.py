@@ -10,7 +10,7 @@ import sys
 import time
 from collections.abc import Callable, Sequence
 
-from chart_binder.react.conversation import Message, Reply
+from chart_binder.react.conversation import Message, Reply, Terms
 from chart_binder.react.dialects.classic import Classic
 from chart_binder.react.loop import converse
 from chart_binder.react.tools import Tool, Toolbox
@@ -31,7 +31,7 @@ class Instant:
 
     model_id = "instant"
 
-    def reply(self, messages: Sequence[Message], *, stop: Sequence[str]) -> Reply:
+    def reply(self, messages: Sequence[Message], terms: Terms) -> Reply:
         """Return the reply of this turn."""
         return Reply(REPLIES[len(messages) // 2 - 1])
 
@@ -60,10 +60,10 @@ def least() -> None:
     messages = list(OPENING)
     model = Instant()
     for _ in range(2):
-        reply = model.reply(messages, stop=()).content
+        reply = model.reply(messages, Terms()).content
         shown = add(**json.loads(reply[reply.index("{") :]))
         messages += [Message("assistant", reply), Message("user", f"Observation: {shown}")]
-    assert model.reply(messages, stop=()).content.endswith("6")
+    assert model.reply(messages, Terms()).content.endswith("6")
 
 
 def ms(run: Callable[[], None]) -> float:

@@ -10,7 +10,7 @@ import pytest
 from chart_binder.chat.ollama import connect
 from chart_binder.config import LLMConfig
 from chart_binder.errors import ConfigError
-from chart_binder.react.conversation import ChatError, ChatModel, Message, Reply
+from chart_binder.react.conversation import ChatError, ChatModel, Message, Reply, Terms
 from servers.ollama import OllamaStandIn, Said
 
 STOP = ("Observation:",)
@@ -24,7 +24,7 @@ def model(server: OllamaStandIn, **changes: object) -> ChatModel:
 
 
 def ask(server: OllamaStandIn, **changes: object) -> Reply:
-    return model(server, **changes).reply(ASKED, stop=STOP)
+    return model(server, **changes).reply(ASKED, Terms(STOP))
 
 
 def test_a_reply_comes_whole_with_its_counts_and_its_time() -> None:
@@ -46,8 +46,8 @@ def test_every_call_sends_the_same_options() -> None:
     options = {"num_ctx": 4_096, "num_predict": 128, "temperature": 0.5, "seed": 7}
     with OllamaStandIn(["one", "two"]) as server:
         chat = model(server, num_ctx=4_096, max_tokens=128, temperature=0.5, seed=7)
-        chat.reply(ASKED, stop=STOP)
-        chat.reply((*ASKED, Message("assistant", "one"), Message("user", "go on")), stop=STOP)
+        chat.reply(ASKED, Terms(STOP))
+        chat.reply((*ASKED, Message("assistant", "one"), Message("user", "go on")), Terms(STOP))
     assert [each["options"] for each in server.chats] == [{**options, "stop": [*STOP]}] * 2
     assert all(each["stream"] for each in server.chats)
 
@@ -61,7 +61,7 @@ def test_a_conversation_is_sent_as_it_is() -> None:
 
 def test_a_message_without_content_is_never_sent() -> None:
     with OllamaStandIn(["well"]) as server:
-        model(server).reply((*ASKED, Message("assistant", "")), stop=STOP)
+        model(server).reply((*ASKED, Message("assistant", "")), Terms(STOP))
     assert [each.get("content") for each in server.chats[0]["messages"]] == [
         "You decide.",
         "Which album?",
@@ -70,7 +70,7 @@ def test_a_message_without_content_is_never_sent() -> None:
 
 def test_text_that_utf8_cannot_hold_is_replaced() -> None:
     with OllamaStandIn(["well"]) as server:
-        model(server).reply([Message("user", "caf\udce9")], stop=STOP)
+        model(server).reply([Message("user", "caf\udce9")], Terms(STOP))
     assert server.chats[0]["messages"][0]["content"] == "caf?"
 
 
@@ -103,7 +103,7 @@ def test_threads_share_a_model() -> None:
         chat = model(server)
         with ThreadPoolExecutor(8) as pool:
             questions = [f"question {number}" for number in range(24)]
-            replies = pool.map(lambda text: chat.reply([Message("user", text)], stop=()), questions)
+            replies = pool.map(lambda text: chat.reply([Message("user", text)], Terms()), questions)
             assert [reply.content for reply in replies] == questions
 
 
@@ -127,7 +127,7 @@ class TestKeysAndProxies:
     def test_a_configured_key_is_sent(self) -> None:
         with OllamaStandIn(["well"]) as server:
             config = LLMConfig(base_url=server.url, api_key_env="MY_KEY")
-            connect(config, {"MY_KEY": "s3cret\n"}).reply(ASKED, stop=STOP)
+            connect(config, {"MY_KEY": "s3cret\n"}).reply(ASKED, Terms(STOP))
         assert server.requests[0].headers["authorization"] == "Bearer s3cret"
 
     def test_a_key_nobody_configured_is_not_sent(self, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -158,7 +158,7 @@ class TestKeysAndProxies:
             monkeypatch.setenv("HTTP_PROXY", proxy.url)
             monkeypatch.delenv("NO_PROXY", raising=False)
             config = LLMConfig(base_url="http://models.example:11434")
-            assert connect(config, NOBODY).reply(ASKED, stop=STOP).content == "well"
+            assert connect(config, NOBODY).reply(ASKED, Terms(STOP)).content == "well"
         assert proxy.requests[0].target == "http://models.example:11434/api/chat"
 
 
@@ -170,7 +170,7 @@ class TestTheContextWindow:
             OllamaStandIn(["well"]) as server,
             pytest.raises(ChatError, match=r"raise llm\.num_ctx"),
         ):
-            model(server, num_ctx=2_048).reply(self.LONG, stop=STOP)
+            model(server, num_ctx=2_048).reply(self.LONG, Terms(STOP))
         assert not server.requests
 
     def test_a_first_prompt_that_was_cut_is_noticed(self) -> None:
@@ -178,7 +178,7 @@ class TestTheContextWindow:
             OllamaStandIn(["well"], allotted=2_048) as server,
             pytest.raises(ChatError, match=r"cut the prompt .* to 1026 tokens.*it has 2048"),
         ):
-            model(server, num_ctx=4_096).reply(self.LONG, stop=STOP)
+            model(server, num_ctx=4_096).reply(self.LONG, Terms(STOP))
 
     def test_a_prompt_that_stopped_growing_is_noticed(self) -> None:
         turn = (
@@ -187,27 +187,27 @@ class TestTheContextWindow:
         )
         with OllamaStandIn(["one", "two"], allotted=3_072) as server:
             chat = model(server, num_ctx=8_192)
-            assert chat.reply(self.LONG, stop=STOP).prompt_tokens == 2_741
+            assert chat.reply(self.LONG, Terms(STOP)).prompt_tokens == 2_741
             with pytest.raises(ChatError, match="to 1538 tokens"):
-                chat.reply((*self.LONG, *turn), stop=STOP)
+                chat.reply((*self.LONG, *turn), Terms(STOP))
 
     def test_a_server_that_will_not_tell_its_context_is_not_believed(self) -> None:
         with (
             OllamaStandIn([Said("well", prompt_tokens=9)], fault="500", on=("/api/ps",)) as server,
             pytest.raises(ChatError, match="to 9 tokens"),
         ):
-            model(server).reply(self.LONG, stop=STOP)
+            model(server).reply(self.LONG, Terms(STOP))
 
     def test_a_count_without_the_cached_tokens_is_no_cut(self) -> None:
         turn = (Message("assistant", "one"), Message("user", "Observation: nothing"))
         with OllamaStandIn(["one", Said("two", prompt_tokens=12)]) as server:
             chat = model(server, num_ctx=16_384)
-            chat.reply(self.LONG, stop=STOP)
-            assert chat.reply((*self.LONG, *turn), stop=STOP).prompt_tokens == 12
+            chat.reply(self.LONG, Terms(STOP))
+            assert chat.reply((*self.LONG, *turn), Terms(STOP)).prompt_tokens == 12
 
     def test_another_conversation_may_be_shorter(self) -> None:
         with OllamaStandIn(["one", "two"]) as server:
             chat = model(server)
-            chat.reply(self.LONG, stop=STOP)
-            assert chat.reply(ASKED, stop=STOP).content == "two"
+            chat.reply(self.LONG, Terms(STOP))
+            assert chat.reply(ASKED, Terms(STOP)).content == "two"
         assert [each.path for each in server.requests] == ["/api/chat"] * 2

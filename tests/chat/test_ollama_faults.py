@@ -8,7 +8,7 @@ import pytest
 from chart_binder.chat.ollama import connect
 from chart_binder.config import LLMConfig
 from chart_binder.errors import ConfigError
-from chart_binder.react.conversation import ChatError, Message, Reply
+from chart_binder.react.conversation import ChatError, Message, Reply, Terms
 from servers.ollama import FAULTS, OllamaStandIn, Said
 
 NOT_OLLAMA = "does not speak Ollama's format: set llm.base_url to an Ollama server"
@@ -56,7 +56,7 @@ TRIED_AGAIN = {"503": 3, "hangs up": 3}
 
 def ask(url: str, **changes: object) -> Reply:
     config = LLMConfig.model_validate({"base_url": url, "timeout_s": 5.0, **changes})
-    return connect(config, {}).reply([Message("user", "Which album?")], stop=("Observation:",))
+    return connect(config, {}).reply([Message("user", "Which album?")], Terms(("Observation:",)))
 
 
 @pytest.mark.parametrize("fault", FAULTS)
@@ -130,4 +130,4 @@ def test_a_model_that_only_thinks_needs_more_tokens() -> None:
 
 def test_a_conversation_without_a_word_is_a_chat_error() -> None:
     with OllamaStandIn() as server, pytest.raises(ChatError, match="answered with nothing"):
-        connect(LLMConfig(base_url=server.url), {}).reply([], stop=())
+        connect(LLMConfig(base_url=server.url), {}).reply([], Terms())

@@ -13,7 +13,7 @@ from chart_binder.errors import ConfigError, EvidenceError, PluginError
 from chart_binder.llm.grounding import hosts
 from chart_binder.llm.react_adjudicator import ReActAdjudicator
 from chart_binder.llm.result import AdjudicationResult, Fact, Outcome
-from chart_binder.react.conversation import ChatError, Message, Reply
+from chart_binder.react.conversation import ChatError, Message, Reply, Terms
 from chart_binder.react.tools import Observation, Tool, ToolError
 from chart_binder.react.transcript import AnyEvent, Result, read_transcript
 from chart_binder.rules.decide import decide
@@ -233,7 +233,7 @@ def test_turns_that_run_out_are_an_error_with_what_was_learned(tmp_path: Path) -
 class Broken:
     model_id = "broken"
 
-    def reply(self, messages: Sequence[Message], *, stop: Sequence[str]) -> Reply:
+    def reply(self, messages: Sequence[Message], terms: Terms) -> Reply:
         raise ChatError("the server is on fire: call the fire brigade")
 
 

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 
 import msgspec
 
-from chart_binder.react.conversation import Message, Reply
+from chart_binder.react.conversation import Message, Reply, Terms
 from chart_binder.react.dialects.classic import Classic
 from chart_binder.react.loop import Ending, Limits, RefusedError, converse
 from chart_binder.react.replay import Replay
@@ -25,7 +25,7 @@ class Script:
         self._replies = [Reply(reply) if isinstance(reply, str) else reply for reply in replies]
         self.asked: list[tuple[Message, ...]] = []
 
-    def reply(self, messages: Sequence[Message], *, stop: Sequence[str]) -> Reply:
+    def reply(self, messages: Sequence[Message], terms: Terms) -> Reply:
         self.asked.append(tuple(messages))
         return self._replies[len(self.asked) - 1]
 

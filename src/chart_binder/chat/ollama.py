@@ -13,7 +13,7 @@ from chart_binder.chat.endpoint import Endpoint
 from chart_binder.chat.patience import patiently
 from chart_binder.chat.window import Measured, fewest_tokens, looks_cut, most_tokens
 from chart_binder.config import LLMConfig
-from chart_binder.react.conversation import ChatError, ChatModel, Message, Reply
+from chart_binder.react.conversation import ChatError, ChatModel, Message, Reply, Terms
 
 if TYPE_CHECKING:
     from chart_binder.chat.ollama_says import Server
@@ -44,8 +44,8 @@ class Ollama:
         """The model's name on its server."""
         return self._config.model_id
 
-    def reply(self, messages: Sequence[Message], *, stop: Sequence[str]) -> Reply:
-        """Return the next reply, cut before any of `stop`, or raise `ChatError`.
+    def reply(self, messages: Sequence[Message], terms: Terms) -> Reply:
+        """Return the next reply, or raise `ChatError`.
 
         A reply that ran into `max_tokens` has the `done_reason` `length`. A message without
         content is left out: the client library would send it without the field.
@@ -57,7 +57,7 @@ class Ollama:
         self._refuse_overflow(said)
         began = monotonic()
         with Deadline(self._config.timeout_s) as deadline:
-            ask = partial(stream_reply, self._endpoint, self._config, said, stop, deadline)
+            ask = partial(stream_reply, self._endpoint, self._config, said, terms.stop, deadline)
             reply = patiently(ask, deadline)
             if reply.prompt_tokens is not None:
                 measured = Measured(said, reply.prompt_tokens)

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 
-from chart_binder.react.conversation import ChatError, Message, Reply
+from chart_binder.react.conversation import ChatError, Message, Reply, Terms
 
 
 class Scripted:
@@ -22,7 +22,7 @@ class Scripted:
         """The name the script goes by."""
         return self._model_id
 
-    def reply(self, messages: Sequence[Message], *, stop: Sequence[str]) -> Reply:  # noqa: ARG002
+    def reply(self, messages: Sequence[Message], terms: Terms) -> Reply:  # noqa: ARG002
         """Return the next reply, or raise `ChatError` when all have been given."""
         self.asked.append(tuple(messages))
         if len(self.asked) > len(self._replies):

@@ -47,13 +47,15 @@ class Prompt:
 
     def render(self, dialect: Dialect, tools: Sequence[Tool], numbers: Mapping[str, object]) -> str:
         """Return the system prompt: the same bytes for the same dialect, tools and numbers."""
-        return "\n\n".join(section.strip() for section in self._sections(dialect, tools, numbers))
+        sections = (section.strip() for section in self._sections(dialect, tools, numbers))
+        return "\n\n".join(filter(None, sections))
 
     def _sections(
         self, dialect: Dialect, tools: Sequence[Tool], numbers: Mapping[str, object]
     ) -> Iterator[str]:
         yield self.role
-        yield dialect.instructions(tools)
+        yield dialect.tools(tools)
+        yield dialect.form(tools)
         yield self.answer.format_map(numbers)
         yield self.rules.format_map(numbers)
         names = {tool.name for tool in tools}
@@ -67,7 +69,7 @@ def _exemplar(exemplar: Exemplar, dialect: Dialect) -> Iterator[str]:
     for step in exemplar.steps:
         if step.tool:
             yield dialect.render(Act(step.tool, step.arguments or {}, step.thought))
-            yield dialect.observation(step.observation).content
+            yield dialect.observation(step.observation)
         else:
             yield dialect.render(Finish(step.answer.strip(), step.thought))
 

@@ -1,6 +1,6 @@
 """A conversation with a model that answers in text."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, Protocol
 
@@ -31,6 +31,19 @@ class Reply:
     seconds: float = 0.0
 
 
+@dataclass(frozen=True, slots=True)
+class Terms:
+    """How a reply is wanted. A model that cannot keep to one of them leaves it aside.
+
+    The reply ends before any of `stop`; it has the form of the JSON schema `schema`; `listen` hears
+    the text piece by piece, as it comes.
+    """
+
+    stop: tuple[str, ...] = ()
+    schema: Mapping[str, object] | None = None
+    listen: Callable[[str], None] | None = None
+
+
 class ChatError(Exception):
     """A model could not be asked; the text is one sentence for the operator, with what to do."""
 
@@ -43,6 +56,6 @@ class ChatModel(Protocol):
         """The model's name, as a result and a transcript show it."""
         ...
 
-    def reply(self, messages: Sequence[Message], *, stop: Sequence[str]) -> Reply:
-        """Return the next reply, cut before any of `stop`, or raise `ChatError`."""
+    def reply(self, messages: Sequence[Message], terms: Terms) -> Reply:
+        """Return the next reply, or raise `ChatError`."""
         ...

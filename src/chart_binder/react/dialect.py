@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 from typing import Protocol
 
-from chart_binder.react.conversation import Message
 from chart_binder.react.steps import Act, Finish, Step
 from chart_binder.react.tools import Tool
 
@@ -25,11 +24,12 @@ class Dialect(Protocol):
         """What a server should end a reply before; a reply may hold it all the same."""
         ...
 
-    def instructions(self, tools: Sequence[Tool]) -> str:
-        """Return the part of the system prompt that lists the tools and says how to write a step.
+    def tools(self, tools: Sequence[Tool]) -> str:
+        """List the tools for the system prompt: the same text for the same ones, byte for byte."""
+        ...
 
-        The same tools give the same text, byte for byte.
-        """
+    def form(self, tools: Sequence[Tool]) -> str:
+        """Say in the system prompt how to write a step, with `tools` to call or with none."""
         ...
 
     def parse(self, reply: str) -> Step:
@@ -40,6 +40,6 @@ class Dialect(Protocol):
         """Write a step so that `parse` reads it back equal but for the notes."""
         ...
 
-    def observation(self, content: str) -> Message:
-        """Return the message that shows the model what came of its step."""
+    def observation(self, content: str, of: Act | None = None) -> str:
+        """Write what came of one call, or of a turn that called nothing."""
         ...

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Generic, TypeVar
 
-from chart_binder.react.conversation import ChatModel, Message, Reply
+from chart_binder.react.conversation import ChatModel, Message, Reply, Role, Terms
 from chart_binder.react.dialect import Dialect
 from chart_binder.react.inert import bounded, inert
 from chart_binder.react.steps import Act, Finish, Malformed, Step
@@ -36,6 +36,7 @@ class Limits:
 
     iterations: int = 5
     observation_chars: int = 2_000
+    observation_role: Role = "user"
     patience: int = 3
 
 
@@ -79,7 +80,7 @@ def converse(
     idle, turn, shown = 0, 0, Observation("")
     while turn < limits.iterations and idle < limits.patience:
         turn += 1
-        reply = _legible(chat.reply(messages, stop=dialect.stop))
+        reply = _legible(chat.reply(messages, Terms(dialect.stop)))
         watch(_replied(reply, turn))
         step = _completed(dialect.parse(reply.content), reply)
         watch(_stepped(step, toolbox, turn))
@@ -93,7 +94,8 @@ def converse(
         shown = replace(shown, content=bounded(shown.content, limits.observation_chars))
         watch(Observed(shown.content, turn, shown.sources, shown.error, shown.seconds))
         messages.append(Message("assistant", _as_kept(step, reply, dialect)))
-        messages.append(dialect.observation(_with_turns_left(shown.content, turn, limits)))
+        seen = dialect.observation(shown.content, step if isinstance(step, Act) else None)
+        messages.append(Message(limits.observation_role, _with_turns_left(seen, turn, limits)))
     spent = (
         f"{idle} turns in a row led nowhere"
         if turn < limits.iterations

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 
-from chart_binder.react.conversation import ChatError, Message, Reply
+from chart_binder.react.conversation import ChatError, Message, Reply, Terms
 from chart_binder.react.tools import Call, Observation
 from chart_binder.react.transcript import AnyEvent, Observed, Replied, Result, Run
 
@@ -26,9 +26,9 @@ class Replay:
         """The model that was recorded."""
         return self._model_id
 
-    def reply(self, messages: Sequence[Message], *, stop: Sequence[str]) -> Reply:
+    def reply(self, messages: Sequence[Message], terms: Terms) -> Reply:
         """Return the recorded reply of this turn; raise `ChatError` past the last one."""
-        del stop  # what was recorded was cut when it was said
+        del terms  # what was recorded was cut when it was said
         turn = sum(message.role == "assistant" for message in messages)
         if turn >= len(self._replies):
             if self._problem:  # what the model's server said when it was recorded

@@ -7,12 +7,23 @@ from typing import TypeAlias
 
 @dataclass(frozen=True, slots=True)
 class Act:
-    """Call a tool. `arguments` is a mapping, or the bare text a model wrote in place of one."""
+    """Call a tool. `arguments` is a mapping, or the bare text a model wrote in place of one.
+
+    Where a dialect allows several calls a turn, `also` are the further ones, and `id` is the name
+    by which the model will know the observation.
+    """
 
     tool: str
     arguments: Mapping[str, object] | str
     thought: str = ""
     notes: tuple[str, ...] = ()
+    id: str = ""
+    also: tuple["Act", ...] = ()
+
+    @property
+    def calls(self) -> tuple["Act", ...]:
+        """Every call of the turn, in the order they were written."""
+        return (self, *self.also)
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,7 +4,7 @@ import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 
-from chart_binder.react.conversation import Message
+from chart_binder.react.listing import listed
 from chart_binder.react.reading.labelled import read_labelled
 from chart_binder.react.steps import Act, Finish, Step
 from chart_binder.react.tools import Tool
@@ -22,9 +22,13 @@ class Classic:
     name = "classic"
     stop = ("\nObservation:",)
 
-    def instructions(self, tools: Sequence[Tool]) -> str:
-        """Return the tools and the form of a step."""
-        return "\n".join(_instructions(tools))
+    def tools(self, tools: Sequence[Tool]) -> str:
+        """List the tools, each by its call."""
+        return listed(tools)
+
+    def form(self, tools: Sequence[Tool]) -> str:
+        """Say how to write a step."""
+        return "\n".join(_form(tools))
 
     def parse(self, reply: str) -> Step:
         """Read one reply."""
@@ -35,9 +39,10 @@ class Classic:
         lines = "\n".join(_lines(step))
         return lines if _same(self.parse(lines), step) else _as_object(step)
 
-    def observation(self, content: str) -> Message:
-        """Return the observation as the user's message."""
-        return Message("user", f"Observation: {content}")
+    def observation(self, content: str, of: Act | None = None) -> str:
+        """Write what came of a call behind the label."""
+        del of  # a turn has one call
+        return f"Observation: {content}"
 
 
 def _lines(step: Act | Finish) -> Iterator[str]:
@@ -81,16 +86,8 @@ def _as_object(step: Act | Finish) -> str:
     return _TAGS.sub(lambda tag: f"\\u{ord(tag.group()):04x}", json.dumps(turn))
 
 
-def _instructions(tools: Sequence[Tool]) -> Iterator[str]:
+def _form(tools: Sequence[Tool]) -> Iterator[str]:
     if tools:
-        yield "You can use these tools:"
-        yield ""
-    for tool in tools:
-        first, *rest = tool.description.strip().splitlines() or [""]
-        yield f"- {tool.signature}: {first}"
-        yield from (f"  {line.strip()}" for line in rest if line.strip())
-    if tools:
-        yield ""
         yield "To use one, write exactly these three lines, then stop:"
         yield ""
         yield "Thought: what you know, what is missing"
