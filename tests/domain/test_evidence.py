@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from chart_binder.config import RulesConfig
 from chart_binder.domain.evidence import (
     EvidenceBundle,
     RecordingCandidate,
@@ -17,9 +18,12 @@ from chart_binder.domain.evidence import (
 from chart_binder.domain.evidence_json import evidence_hash, read_bundle, write_bundle
 from chart_binder.domain.ids import RecordingId, ReleaseGroupId, ReleaseId
 from chart_binder.errors import EvidenceError
+from chart_binder.rules.decide import decide
 from rules.making import Json, album, document, recording, release
 
+KNOBS = RulesConfig()
 KNOWN_HASH = "695d183f90dfebd14ba207d3e5f9eade5d1c71af59c84e734519e453e8c3de60"
+UUID = "6b47c9a0-b9e1-3df9-a5e8-50a6ce0dbdbd"
 WHERE = "recording_candidates[0].rg_candidates[0]"
 
 
@@ -63,7 +67,12 @@ REFUSED: list[tuple[str, Any, str, str]] = [
      release_with(mb_release_id=None),
      f"{WHERE}.releases[0].mb_release_id", "Expected str, got null"),
     ("an empty release id",
-     release_with(mb_release_id=""), f"{WHERE}.releases[0].mb_release_id", "length >= 1"),
+     release_with(mb_release_id=""), f"{WHERE}.releases[0].mb_release_id", "found a blank id"),
+    ("a blank release id",
+     release_with(mb_release_id="  "), f"{WHERE}.releases[0].mb_release_id", "found a blank id"),
+    ("a blank artist",
+     document() | {"artist": {"name": " "}, "recording_title": ""},
+     "", "artist.name or recording_title is required"),
     ("a blank group id", group_with(mb_rg_id=" "), f"{WHERE}.mb_rg_id", "found a blank id"),
     ("a blank recording id",
      document(recording(mb_recording_id="\t")),
@@ -244,6 +253,20 @@ SAME: list[tuple[str, Json, Json, bool]] = [
      {"releases": [{"mb_release_id": "r", "country": "UK"}]}, True),
     ("an unknown date", {"first_release_date": None}, {"first_release_date": "????-05"}, True),
     ("no labels", {"labels": []}, {"labels": None}, True),
+    ("a blank title", {"title": "  "}, {"title": None}, True),
+    ("an empty title", {"title": ""}, {}, True),
+    ("a blank type among types", {"secondary_types": ["Live", " "]},
+     {"secondary_types": ["Live"]}, True),
+    ("a blank label", {"labels": [" ", "EMI"]}, {"labels": ["EMI"]}, True),
+    ("blanks in a release",
+     {"releases": [{"mb_release_id": "r", "title": "", "status": " ", "label": "\t", "catno": "",
+                    "country": " ", "format": "\u3000", "artist_credit": " "}]},
+     {"releases": [{"mb_release_id": "r"}]}, True),
+    ("no releases", {"releases": []}, {"releases": None}, True),
+    ("a release listed twice", album("A", "1974") | {"releases": [release(mb_release_id="r")] * 2},
+     album("A", "1974") | {"releases": [release(mb_release_id="r")]}, True),
+    ("an id in capitals with space around it",
+     {"mb_rg_id": f" {UUID.upper()}"}, {"mb_rg_id": UUID}, True),
     ("a reissue flag",
      {"releases": [{"mb_release_id": "r", "flags": {"is_reissue_hint": True}}]},
      {"releases": [{"mb_release_id": "r"}]}, False),
@@ -264,6 +287,66 @@ def test_the_same_facts_have_the_same_hash(
     ]
     assert (hashes[0] == hashes[1]) is is_same
     assert re.fullmatch(r"[0-9a-f]{64}", hashes[0])
+
+
+SAME_BUNDLES: list[tuple[str, Json, Json]] = [
+    ("no sources", {"provenance": {"sources_used": []}}, {"provenance": None}),
+    ("a blank source", {"provenance": {"sources_used": [" "]}}, {"provenance": {}}),
+    ("no candidates",
+     {"recording_candidates": [recording()]},
+     {"recording_candidates": [recording(rg_candidates=None)]}),
+    ("a recording listed twice",
+     {"recording_candidates": [recording(album("A", "1974"))] * 2},
+     {"recording_candidates": [recording(album("A", "1974"))]}),
+    ("a blank ISRC",
+     {"recording_candidates": [recording(isrcs=[" "])]},
+     {"recording_candidates": [recording(isrcs=None)]}),
+    ("blanks of the artist",
+     {"artist": {"name": "Queen", "mb_artist_id": " ", "begin_area_country": ""}},
+     {"artist": {"name": "Queen"}}),
+    ("an artist's id in capitals",
+     {"artist": {"name": "Queen", "mb_artist_id": UUID.upper()}},
+     {"artist": {"name": "Queen", "mb_artist_id": UUID}}),
+    ("no artist", {"artist": {"name": " "}}, {"artist": None}),
+    ("no title", {"recording_title": " "}, {"recording_title": None}),
+    ("a version that is null", {"version": None}, {}),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("one", "other"), [pytest.param(*row[1:], id=row[0]) for row in SAME_BUNDLES]
+)
+def test_bundles_that_say_the_same_are_read_as_one(one: Json, other: Json) -> None:
+    bundles = [read(**changes) for changes in (one, other)]
+    assert evidence_hash(bundles[0]) == evidence_hash(bundles[1])
+    assert decide(bundles[0], KNOBS) == decide(bundles[1], KNOBS)
+
+
+def test_what_was_made_in_python_has_the_hash_of_what_was_read() -> None:
+    made = EvidenceBundle(
+        (RecordingCandidate(RecordingId(UUID.upper()), title=" "),), recording_title="x"
+    )
+    written = {"recording_candidates": [{"mb_recording_id": UUID}], "recording_title": "x"}
+    assert evidence_hash(made) == evidence_hash(read_bundle(written))
+
+
+def test_a_blank_country_leaves_the_other_source_to_tell() -> None:
+    wiki = read(artist={"name": "Queen", "begin_area_country": " ", "wikidata_country": "JP"})
+    assert wiki.performer.country == "JP"
+
+
+def test_ids_are_read_in_lower_case() -> None:
+    made = album("A", release(mb_release_id=UUID.upper()), mb_rg_id=f"{UUID.upper()}\n")
+    (one,) = read_bundle(document(recording(made))).recording_candidates
+    (group,) = one.groups
+    assert {str(group.mb_rg_id), str(group.editions[0].mb_release_id)} == {UUID}
+    assert one.mb_recording_id == "rec"
+
+
+def test_a_byte_order_mark_is_passed_over() -> None:
+    plain = document(recording(album("A", "1974")))
+    text = "\ufeff" + json.dumps(plain)
+    assert read_bundle(text) == read_bundle(text.encode()) == read_bundle(plain)
 
 
 def test_what_is_said_of_a_recording_and_derived_from_it_has_one_hash() -> None:

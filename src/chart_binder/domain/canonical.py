@@ -15,7 +15,8 @@ from chart_binder.domain.evidence import (
     ReleaseFlags,
     ReleaseGroup,
 )
-from chart_binder.domain.words import country_code, isrc
+from chart_binder.domain.normal import entirely_normal
+from chart_binder.domain.words import country_code, isrc, said
 
 
 def evidence_hash(bundle: EvidenceBundle) -> str:
@@ -23,15 +24,16 @@ def evidence_hash(bundle: EvidenceBundle) -> str:
 
     Keys are sorted, nothing is spaced, records and releases are in the order of their own JSON,
     and words are MusicBrainz' own. Left out: what the file itself says (`artifact`), and when the
-    facts were fetched.
+    facts were fetched. Raises `EvidenceError` for a blank id.
     """
-    sources = bundle.provenance.sources_used if bundle.provenance else None
+    bundle = entirely_normal(bundle)
+    sources = _ordered((bundle.provenance and bundle.provenance.sources_used) or ())
     facts = asdict(bundle) | {
         "artifact": None,
         "artist": _artist(bundle.performer),
-        "provenance": sources and {
-            "cache_age_s": None, "fetched_at_utc": None, "sources_used": _ordered(sources),
-        },
+        "provenance": {
+            "cache_age_s": None, "fetched_at_utc": None, "sources_used": sources,
+        } if sources else None,
         "recording_candidates": _in_order(map(_recording, bundle.recording_candidates)),
     }  # fmt: skip
     return hashlib.sha256(_ENCODER.encode(facts)).hexdigest()
@@ -84,11 +86,11 @@ def _release(release: Release) -> bytes:
 
 
 def _in_order(values: Iterable[bytes]) -> list[msgspec.Raw]:
-    return [msgspec.Raw(value) for value in sorted(values)]
+    return [msgspec.Raw(value) for value in sorted(set(values))]
 
 
 def _ordered(words: Iterable[str]) -> list[str]:
-    return sorted(set(words))
+    return sorted(set(filter(said, words)))
 
 
 def date_as_json(value: object) -> str | None:

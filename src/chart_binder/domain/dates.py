@@ -9,7 +9,8 @@ from typing import Protocol, TypeAlias
 Answer: TypeAlias = bool | None
 """Yes, no, or `None`: it depends on days that are not known."""
 
-FIRST_DAY = date.min.toordinal()
+# One before the calendar begins, for a date in its first year is known as any other.
+FIRST_DAY = date.min.toordinal() - 1
 LAST_DAY = date.max.toordinal()
 
 _FORM = re.compile(r"([0-9]{4}|\?{4})(?:-([0-9]{2}|\?{2})(?:-([0-9]{2}|\?{2}))?)?")

@@ -12,9 +12,7 @@ from msgspec import Meta
 from chart_binder.domain.dates import UNKNOWN, PartialDate
 from chart_binder.domain.ids import ArtistId, RecordingId, ReleaseGroupId, ReleaseId
 from chart_binder.domain.intent import intents_in
-from chart_binder.domain.words import country_code, status_name, type_names
-
-_NOT_EMPTY = Meta(min_length=1)
+from chart_binder.domain.words import country_code, said, status_name, type_names
 
 Milliseconds = Annotated[int, Meta(ge=0, le=1_000_000_000_000)]
 """A length: up to some thirty years."""
@@ -39,7 +37,7 @@ class Artist(Value, frozen=True):
     @property
     def country(self) -> str | None:
         """Where the artist is from, by MusicBrainz or else by Wikidata."""
-        return country_code(self.begin_area_country or self.wikidata_country)
+        return country_code(self.begin_area_country) or country_code(self.wikidata_country)
 
 
 class ReleaseFlags(Value, frozen=True):
@@ -70,7 +68,7 @@ class ReleaseFlags(Value, frozen=True):
 class Release(Value, frozen=True):
     """One release that contains the recording."""
 
-    mb_release_id: Annotated[ReleaseId, _NOT_EMPTY]
+    mb_release_id: ReleaseId
     title: str | None = None
     date: PartialDate = UNKNOWN
     country: str | None = None
@@ -90,8 +88,8 @@ class Release(Value, frozen=True):
     @property
     def standing(self) -> str | None:
         """The status by MusicBrainz' name; the flags tell it where no status is given."""
-        if self.status:
-            return status_name(self.status)
+        if status := said(self.status):
+            return status_name(status)
         return self.flags.status if self.flags else None
 
     @property
@@ -114,7 +112,7 @@ class Release(Value, frozen=True):
 class ReleaseGroup(Value, frozen=True):
     """A candidate: a release group with those of its releases that contain the recording."""
 
-    mb_rg_id: Annotated[ReleaseGroupId, _NOT_EMPTY]
+    mb_rg_id: ReleaseGroupId
     title: str | None = None
     artist_credit: str | None = None
     primary_type: str | None = None
@@ -154,7 +152,7 @@ class RecordingFlags(Value, frozen=True):
 class RecordingCandidate(Value, frozen=True):
     """A recording the file may hold, with the release groups it is on."""
 
-    mb_recording_id: Annotated[RecordingId, _NOT_EMPTY]
+    mb_recording_id: RecordingId
     title: str | None = None
     length_ms: Milliseconds | None = None
     isrcs: tuple[str, ...] | None = None
@@ -184,7 +182,7 @@ class Artifact(Value, frozen=True):
     """What the file itself says."""
 
     duration_ms: Milliseconds | None = None
-    tags: dict[str, str] | None = None
+    tags: dict[str, str | None] | None = None
 
 
 class Provenance(Value, frozen=True):
@@ -203,7 +201,7 @@ class EvidenceBundle(Value, frozen=True):
     recording_title: str | None = None
     artifact: Artifact | None = None
     provenance: Provenance | None = None
-    version: int = 1
+    version: int | None = 1
 
     @property
     def performer(self) -> Artist:

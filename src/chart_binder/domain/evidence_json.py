@@ -1,5 +1,6 @@
 """Evidence bundles as JSON (version 1)."""
 
+from codecs import BOM_UTF8
 from collections.abc import Mapping
 from typing import Any
 
@@ -8,12 +9,13 @@ import msgspec
 from chart_binder.domain.canonical import date_as_json, evidence_hash
 from chart_binder.domain.dates import UNKNOWN, PartialDate, parse
 from chart_binder.domain.evidence import EvidenceBundle
+from chart_binder.domain.normal import VERSION, normal
+from chart_binder.domain.words import said
 from chart_binder.errors import EvidenceError
 
 __all__ = ["VERSION", "evidence_hash", "read_bundle", "write_bundle"]
 
-VERSION = 1
-_BLANK = "found a blank id; a MusicBrainz id is required"
+_BOM = "\ufeff"
 
 
 def read_bundle(document: bytes | str | Mapping[str, Any] | EvidenceBundle) -> EvidenceBundle:
@@ -22,10 +24,12 @@ def read_bundle(document: bytes | str | Mapping[str, Any] | EvidenceBundle) -> E
     Raises `EvidenceError` that names the path inside the document, what was found and allowed.
     """
     if isinstance(document, EvidenceBundle):
-        return _checked(document)
+        return normal(_checked(document))
     try:
-        if isinstance(document, str | bytes):
-            bundle = _DECODER.decode(document)
+        if isinstance(document, bytes):
+            bundle = _DECODER.decode(document.removeprefix(BOM_UTF8))
+        elif isinstance(document, str):
+            bundle = _DECODER.decode(document.removeprefix(_BOM))
         else:
             bundle = msgspec.convert(document, EvidenceBundle, dec_hook=_read_date)
             _ENCODER.encode(bundle)  # a mapping may hold text that no JSON can
@@ -35,7 +39,7 @@ def read_bundle(document: bytes | str | Mapping[str, Any] | EvidenceBundle) -> E
         raise EvidenceError(f"not a JSON document ({error})") from error
     except RecursionError as error:
         raise EvidenceError("nested too deeply") from error
-    return _checked(bundle)
+    return normal(_checked(bundle))
 
 
 def write_bundle(bundle: EvidenceBundle) -> bytes:
@@ -44,17 +48,10 @@ def write_bundle(bundle: EvidenceBundle) -> bytes:
 
 
 def _checked(bundle: EvidenceBundle) -> EvidenceBundle:
-    if bundle.version != VERSION:
+    if bundle.version not in (None, VERSION):
         raise EvidenceError(f"found {bundle.version}; only {VERSION} is understood", "version")
-    if not (bundle.performer.name or bundle.recording_title):
+    if not (said(bundle.performer.name) or said(bundle.recording_title)):
         raise EvidenceError("artist.name or recording_title is required")
-    for r, recording in enumerate(bundle.recording_candidates):
-        where = f"recording_candidates[{r}]"
-        if not recording.mb_recording_id.strip():
-            raise EvidenceError(_BLANK, f"{where}.mb_recording_id")
-        for g, group in enumerate(recording.rg_candidates or ()):
-            if not group.mb_rg_id.strip():
-                raise EvidenceError(_BLANK, f"{where}.rg_candidates[{g}].mb_rg_id")
     return bundle
 
 

@@ -32,7 +32,7 @@ def type_names(
 
     A producer that puts a secondary type such as Soundtrack first is understood: an album of it.
     """
-    kinds = {_SECONDARY.get(kind.strip().casefold(), kind) for kind in secondary}
+    kinds = {_SECONDARY.get(kind.strip().casefold(), kind) for kind in secondary if said(kind)}
     first = (primary or "").strip().casefold()
     if first in _SECONDARY:
         return "Album", tuple(sorted({*kinds, _SECONDARY[first]}))
@@ -49,3 +49,8 @@ def country_code(written: str | None) -> str | None:
 def isrc(written: str) -> str:
     """Return an ISRC without what stands between its parts."""
     return "".join(filter(str.isalnum, written)).upper()
+
+
+def said(text: str | None) -> str | None:
+    """Return a text, if anything is in it."""
+    return text if text and not text.isspace() else None

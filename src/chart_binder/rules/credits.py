@@ -8,6 +8,7 @@ from itertools import accumulate
 
 from chart_binder.domain.dates import Answer
 from chart_binder.domain.evidence import Release, ReleaseGroup
+from chart_binder.domain.words import said
 
 _VARIOUS = frozenset(
     {
@@ -30,7 +31,7 @@ def is_various(group: ReleaseGroup, official: Iterable[Release]) -> bool:
     """Whether a record is by many artists: its own credit says so, or every release's does."""
     if group.artist_credit:
         return group.artist_credit.casefold() in _VARIOUS
-    written = {release.artist_credit for release in official} - {None}
+    written = {said(release.artist_credit) for release in official} - {None}
     return bool(written) and all((name or "").casefold() in _VARIOUS for name in written)
 
 

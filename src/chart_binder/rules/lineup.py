@@ -70,7 +70,7 @@ def _joined(versions: list[list[RecordingCandidate]]) -> list[list[RecordingCand
     """Join the versions that have an ISRC in common."""
     joined: list[tuple[set[str], list[RecordingCandidate]]] = []
     for version in versions:
-        codes = {isrc(code) for one in version for code in one.isrcs or ()}
+        codes = {isrc(code) for one in version for code in one.isrcs or ()} - {""}
         members = list(version)
         for other in [entry for entry in joined if entry[0] & codes]:
             joined.remove(other)

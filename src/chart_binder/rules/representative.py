@@ -101,7 +101,7 @@ class _Order:
         """Return what orders releases that were out by the same day."""
         known = release.date.is_known
         year = int(release.date.text[:4]) if known else _MODERN
-        catno = release.catno or ""
+        catno = (release.catno or "").strip()
         return (
             -release.date.first,
             is_marked(release, self.group, self.knobs),

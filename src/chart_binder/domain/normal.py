@@ -1,0 +1,162 @@
+"""Evidence in normal form, so that facts which differ only in how they are written are the same.
+
+Ids are in lower case with no space around them, what is blank is unknown, what is listed twice
+alike is listed once.
+"""
+
+from collections.abc import Callable, Sequence
+from operator import attrgetter
+from typing import TypeVar
+
+from msgspec.structs import replace
+
+from chart_binder.domain.evidence import (
+    Artifact,
+    Artist,
+    EvidenceBundle,
+    RecordingCandidate,
+    Release,
+    ReleaseGroup,
+    Value,
+)
+from chart_binder.domain.ids import RecordingId, ReleaseGroupId, ReleaseId, bare_id
+from chart_binder.domain.words import said
+from chart_binder.errors import EvidenceError
+
+VERSION = 1
+
+Id = TypeVar("Id", bound=str)
+V = TypeVar("V", bound=Value)
+
+_TEXTS: dict[type[Value], tuple[str, ...]] = {
+    Artist: ("name", "mb_artist_id", "begin_area_country", "wikidata_country"),
+    RecordingCandidate: ("title", "disambiguation"),
+    ReleaseGroup: ("title", "artist_credit", "primary_type"),
+    Release: (
+        "title", "country", "status", "label", "catno", "format", "disambiguation",
+        "artist_credit",
+    ),
+}  # fmt: skip
+_LISTS: dict[type[Value], tuple[str, ...]] = {
+    RecordingCandidate: ("isrcs",),
+    ReleaseGroup: ("secondary_types", "labels", "countries"),
+}
+_texts = {kind: attrgetter(*names) for kind, names in _TEXTS.items()}
+
+
+def normal(bundle: EvidenceBundle) -> EvidenceBundle:
+    """Return a bundle in normal form, but for blanks in releases, which rules take as unknown.
+
+    Most bundles are in that form; to look for blanks in every text of every release would cost
+    half as much as to read them. Raises `EvidenceError` with the path of a blank id.
+    """
+    return bundle if _is_plain_above_releases(bundle) else _rewritten(bundle)
+
+
+def entirely_normal(bundle: EvidenceBundle) -> EvidenceBundle:
+    """Return a bundle in normal form. Raises `EvidenceError` with the path of a blank id."""
+    texts: set[str | None] = set()
+    for recording in bundle.recording_candidates:
+        for group in recording.groups:
+            texts.update(*map(_texts[Release], group.editions))
+    if _any_blank(texts) or not _is_plain_above_releases(bundle):
+        return _rewritten(bundle)
+    return bundle
+
+
+def _is_plain_above_releases(bundle: EvidenceBundle) -> bool:
+    """Whether ids and texts are in normal form, by a few looks at all of them at once.
+
+    An id that is no UUID may have capitals; rewriting then leaves it as it is.
+    """
+    recordings = bundle.recording_candidates
+    ids: list[str] = [recording.mb_recording_id for recording in recordings]
+    texts: set[str | None] = {bundle.recording_title}
+    if bundle.version is None or (len(ids) > 1 and len(set(ids)) < len(ids)):
+        return False
+    if bundle.artist:
+        texts.update(_texts[Artist](bundle.artist))
+        ids.append(bundle.artist.mb_artist_id or "-")
+    for recording in recordings:
+        groups = recording.rg_candidates or ()
+        texts.update(_texts[RecordingCandidate](recording), *map(_texts[ReleaseGroup], groups))
+        homes: list[str] = [group.mb_rg_id for group in groups]
+        releases: list[str] = [
+            release.mb_release_id for group in groups for release in group.releases or ()
+        ]
+        if len(set(homes)) < len(homes) or len(set(releases)) < len(releases):
+            return False
+        ids += homes
+        ids += releases
+    together = "".join(ids)
+    is_plain = together == together.lower() and together.split(None, 1) == [together]
+    return is_plain and all(ids) and not _any_blank(texts)
+
+
+def _any_blank(texts: set[str | None]) -> bool:
+    written = set(filter(None, texts))
+    return "" in texts or any(map(str.isspace, written))
+
+
+def _rewritten(bundle: EvidenceBundle) -> EvidenceBundle:
+    artist = bundle.artist and _plain(bundle.artist)
+    if artist and artist.mb_artist_id:
+        artist = replace(artist, mb_artist_id=bare_id(artist.mb_artist_id))
+    return replace(
+        bundle,
+        version=VERSION if bundle.version is None else bundle.version,
+        artist=artist,
+        recording_title=said(bundle.recording_title),
+        artifact=bundle.artifact and _artifact(bundle.artifact),
+        recording_candidates=_each(_recording, bundle.recording_candidates, "recording_candidates"),
+    )
+
+
+def _artifact(one: Artifact) -> Artifact:
+    tags = {name: text for name, text in (one.tags or {}).items() if said(text)}
+    return replace(one, tags=tags if one.tags is not None else None)
+
+
+def _recording(one: RecordingCandidate, where: str) -> RecordingCandidate:
+    known = _id(RecordingId, one.mb_recording_id, f"{where}.mb_recording_id")
+    groups = one.rg_candidates and _each(_group, one.rg_candidates, f"{where}.rg_candidates")
+    return replace(_plain(one), mb_recording_id=known, rg_candidates=groups)
+
+
+def _group(one: ReleaseGroup, where: str) -> ReleaseGroup:
+    known = _id(ReleaseGroupId, one.mb_rg_id, f"{where}.mb_rg_id")
+    releases = one.releases and _each(_release, one.releases, f"{where}.releases")
+    return replace(_plain(one), mb_rg_id=known, releases=releases)
+
+
+def _release(one: Release, where: str) -> Release:
+    known = _id(ReleaseId, one.mb_release_id, f"{where}.mb_release_id")
+    plain = _plain(one)
+    return plain if known == one.mb_release_id else replace(plain, mb_release_id=known)
+
+
+def _each(rewrite: Callable[[V, str], V], values: Sequence[V], where: str) -> tuple[V, ...]:
+    """Return the values rewritten, those that are alike once."""
+    written = (rewrite(one, f"{where}[{number}]") for number, one in enumerate(values))
+    return tuple(dict.fromkeys(written))
+
+
+def _id(kind: Callable[[str], Id], written: str, where: str) -> Id:
+    bare = bare_id(written)
+    if not bare:
+        raise EvidenceError("found a blank id; a MusicBrainz id is required", where)
+    return kind(bare)
+
+
+def _plain(value: V) -> V:
+    """Return a value without its blank texts, nor those in its lists."""
+    kind = type(value)
+    blank: dict[str, object] = {
+        name: None
+        for name, text in zip(_TEXTS[kind], _texts[kind](value), strict=True)
+        if text is not None and not said(text)
+    }
+    for name in _LISTS.get(kind, ()):
+        if listed := getattr(value, name):
+            blank[name] = tuple(filter(said, listed))
+    return replace(value, **blank) if blank else value
