@@ -1,5 +1,20 @@
-"""`python -m chart_binder` is `canon`."""
+"""The program `canon`, which `python -m chart_binder` is too."""
 
-from chart_binder.cli.main import main
+import sys
 
-main()
+_INTERRUPTED = 130
+
+
+def main() -> None:
+    """Load the command line and run it; an interrupt ends it in one line, at any moment."""
+    try:
+        from chart_binder.cli.main import main as run  # noqa: PLC0415 (an interrupt may come here)
+
+        run()
+    except KeyboardInterrupt:
+        sys.stderr.write("\ncanon: interrupted\n")
+        sys.exit(_INTERRUPTED)
+
+
+if __name__ == "__main__":
+    main()

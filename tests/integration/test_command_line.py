@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 import time
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -285,6 +286,30 @@ def test_an_interrupt_ends_with_its_own_status_and_no_traceback(
         _, err = running.communicate(timeout=20)
     assert running.returncode == 130
     assert err == b"\ncanon: interrupted\n"
+
+
+def test_an_interrupt_while_the_program_loads_shows_no_traceback_either(
+    environment: dict[str, str],
+) -> None:
+    program = (
+        "import os, signal, sys\n"
+        "class Interrupting:\n"
+        "    def find_spec(self, name, path=None, target=None):\n"
+        "        if name == 'click': os.kill(os.getpid(), signal.SIGINT)\n"
+        "sys.meta_path.insert(0, Interrupting())\n"
+        "from importlib.metadata import EntryPoint\n"
+        f"EntryPoint('canon', {_entry_point()!r}, '').load()()\n"
+    )
+    command = [sys.executable, "-c", program, "--help"]
+    done = subprocess.run(command, capture_output=True, env=environment, check=False, timeout=20)
+    assert (done.returncode, done.stdout) == (130, b"")
+    assert done.stderr == b"\ncanon: interrupted\n"
+
+
+def _entry_point() -> str:
+    document = tomllib.loads((REPOSITORY / "pyproject.toml").read_text("utf-8"))
+    command: str = document["project"]["scripts"]["canon"]
+    return command
 
 
 def test_what_is_understood_from_replies_is_one_line_each(canon: Canon) -> None:
