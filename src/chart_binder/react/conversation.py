@@ -36,12 +36,13 @@ class Terms:
     """How a reply is wanted. A model that cannot keep to one of them leaves it aside.
 
     The reply ends before any of `stop`; it has the form of the JSON schema `schema`; `listen` hears
-    the text piece by piece, as it comes.
+    the text piece by piece, as it comes; it is whole within `seconds`.
     """
 
     stop: tuple[str, ...] = ()
     schema: Mapping[str, object] | None = None
     listen: Callable[[str], None] | None = None
+    seconds: float | None = None
 
 
 class ChatError(Exception):
