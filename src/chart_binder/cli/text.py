@@ -1,8 +1,8 @@
 """A decision as lines for a person."""
 
-import textwrap
 from collections.abc import Iterator
 
+from chart_binder.cli.columns import terminal_width, wrapped
 from chart_binder.domain.evidence import EvidenceBundle, Release, ReleaseGroup
 from chart_binder.jobs.decide import Case
 from chart_binder.jobs.decision import Decision, State
@@ -17,7 +17,6 @@ _HEADLINES = {
 }
 _INDENT = 2
 _LABEL = 12
-_WIDTH = 100
 
 
 def decision_lines(path: str, case: Case) -> Iterator[str]:
@@ -25,7 +24,7 @@ def decision_lines(path: str, case: Case) -> Iterator[str]:
     decision = case.decision
     yield path
     if case.bundle:
-        yield f"{'':{_INDENT}}{case.bundle.name}"
+        yield from wrapped(case.bundle.name, terminal_width(), " " * _INDENT, _INDENT)
     if decision.state is State.ERROR:
         yield from row("failed", decision.error or "no reason was given")
     elif decision.crg_mbid:
@@ -41,21 +40,22 @@ def decision_lines(path: str, case: Case) -> Iterator[str]:
 
 
 def _answer(case: Case, decision: Decision, crg: str) -> Iterator[str]:
-    group, release = _found(case.bundle, crg, decision.rr_mbid)
-    named = _group(group) if group else "a release group the evidence lacks"
+    group, release = found(case.bundle, crg, decision.rr_mbid)
+    named = group_name(group) if group else "a release group the evidence lacks"
     yield from row(_HEADLINES[decision.state], f"{named}  [{decision.crg_rule}]")
     yield from row("", f"{SITE}/release-group/{crg}")
     if decision.rr_mbid:
-        shown = _release(release) if release else "a release the evidence lacks"
+        shown = release_name(release) if release else "a release the evidence lacks"
         yield from row("release", f"{shown}  [{decision.rr_rule}]")
         yield from row("", f"{SITE}/release/{decision.rr_mbid}")
     else:
         yield from row("release", f"none can be named  [{decision.rr_rule}]")
 
 
-def _found(
-    bundle: EvidenceBundle | None, crg: str, rr: str | None
+def found(
+    bundle: EvidenceBundle | None, crg: str | None, rr: str | None
 ) -> tuple[ReleaseGroup | None, Release | None]:
+    """Return what two ids stand for in the evidence, where it has them."""
     groups = [
         group
         for recording in (bundle.recording_candidates if bundle else ())
@@ -69,13 +69,15 @@ def _found(
     )
 
 
-def _group(group: ReleaseGroup) -> str:
+def group_name(group: ReleaseGroup) -> str:
+    """Return a release group's title with its type."""
     primary, secondary = group.types
     kinds = " + ".join(filter(None, (primary, *secondary)))
     return f"{group.title or group.mb_rg_id} ({kinds or 'type unknown'})"
 
 
-def _release(release: Release) -> str:
+def release_name(release: Release) -> str:
+    """Return what tells a release from another: date, place, label, format."""
     parts = (
         str(release.when), release.place, release.label, release.catno, release.format,
         release.disambiguation and f"({release.disambiguation})",
@@ -97,11 +99,4 @@ def _adjudication(result: AdjudicationResult, state: State) -> Iterator[str]:
 def row(label: str, text: str) -> Iterator[str]:
     """Yield a label and its text, the text wrapped below itself."""
     head = f"{'':{_INDENT}}{label:<{_LABEL}} "
-    yield from textwrap.wrap(
-        text,
-        _WIDTH,
-        initial_indent=head,
-        subsequent_indent=" " * len(head),
-        break_long_words=False,
-        break_on_hyphens=False,
-    )
+    yield from wrapped(text, terminal_width(), head, len(head))

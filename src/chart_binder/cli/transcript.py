@@ -1,17 +1,22 @@
 """`canon transcript`: recorded runs, read and run again."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any, BinaryIO
 
 import click
 import msgspec
 
+from chart_binder.cli.difference import comparison_lines, comparison_object
 from chart_binder.cli.options import Session, common_options, pass_session
-from chart_binder.cli.results import harmless
+from chart_binder.cli.outcome import outcome_lines
+from chart_binder.cli.results import harmless, readable
+from chart_binder.cli.run_page import run_page
 from chart_binder.cli.watching import event_lines, show_event
+from chart_binder.errors import CanonError, UsageError
+from chart_binder.jobs.comparing import compare
 from chart_binder.jobs.parse import Written, read_written, understand
-from chart_binder.jobs.replay import read_recorded, recorded_result
+from chart_binder.jobs.recorded import Recorded, read_recorded
 from chart_binder.jobs.replay import replay as run_again
 from chart_binder.llm.result import Outcome
 
@@ -21,7 +26,7 @@ _FILE = click.Path(path_type=Path)
 @click.group("transcript")
 @common_options
 def command() -> None:
-    """Read, replay or parse recorded runs of the adjudicator."""
+    """Read, compare, replay or parse recorded runs of the adjudicator."""
 
 
 @command.command("show")
@@ -30,12 +35,20 @@ def command() -> None:
 @pass_session
 def show(session: Session, file: Path) -> None:
     """Print a recorded run as it happened."""
-    for event in read_recorded(file):
+    recorded = read_recorded(file)
+    for event in recorded.events:
         if session.as_json:
             click.echo(msgspec.json.encode(event))
         else:
-            for line in event_lines(event):
-                click.echo(harmless(line))
+            _print(event_lines(event))
+    if session.as_json:
+        if recorded.missing:
+            click.echo(f"canon: {readable(str(file))}: {recorded.missing}", err=True)
+        return
+    if recorded.outcome:
+        _print(outcome_lines(recorded.outcome, recorded.bundle))
+    if recorded.missing:
+        click.echo(f"=== {recorded.missing}")
 
 
 @command.command("replay")
@@ -44,19 +57,60 @@ def show(session: Session, file: Path) -> None:
 @pass_session
 def replay(session: Session, file: Path) -> int:
     """Play a recorded run again, without network or model, and compare the result."""
+    recorded = read_recorded(file)
     result = run_again(file, show_event if session.shows_run else None)
-    before = recorded_result(read_recorded(file))
+    before = recorded.result
     differs = _differences(before, result.to_dict())
     if session.as_json:
         now = result.to_dict() | {"transcript": str(file)}
         click.echo(msgspec.json.encode({"same": not differs, "differs": differs, "result": now}))
     else:
-        click.echo(f"{result.outcome}: {result.rationale or result.problem or 'no reason given'}")
-        click.echo(f"release group  {result.crg_mbid or 'none'}")
-        click.echo(f"release        {result.rr_mbid or 'none'}")
-        click.echo(f"confidence     {result.confidence:.2f}")
-        click.echo(f"as recorded    {_compared(before is not None, differs)}")
+        said = result.rationale or result.problem or "no reason given"
+        _print([f"{result.outcome}: {said}", *outcome_lines(result, recorded.bundle)])
+        click.echo(f"as recorded    {_compared(recorded, differs)}")
     return 1 if differs or (before is None and result.outcome is Outcome.ERROR) else 0
+
+
+@command.command("diff")
+@click.argument("a", type=_FILE)
+@click.argument("b", type=_FILE)
+@common_options
+@pass_session
+def diff(session: Session, a: Path, b: Path) -> int:
+    """Print how two recorded runs differ: settings, evidence, every turn, the result.
+
+    Times, costs, run ids and file names are not compared. The exit status is that of diff: 0 the
+    same, 1 different, 2 a file cannot be read.
+    """
+    try:
+        comparison = compare(read_recorded(a), read_recorded(b))
+    except CanonError as error:
+        raise UsageError(str(error)) from error  # 1 would say that the runs differ
+    if session.as_json:
+        click.echo(msgspec.json.encode(comparison_object(comparison)))
+    else:
+        _print(comparison_lines(readable(str(a)), readable(str(b)), comparison))
+    return 0 if comparison.same else 1
+
+
+@command.command("html")
+@click.argument("file", type=_FILE)
+@click.option("-o", "--out", type=_FILE, help="Write this file; by default standard output.")
+@common_options
+@pass_session
+def html(session: Session, file: Path, out: Path | None) -> None:
+    """Print a recorded run as one page for a browser, which needs nothing beside itself."""
+    del session
+    page = run_page(readable(file.name), read_recorded(file)).encode("utf-8", "replace")
+    if out is None:
+        click.echo(page, nl=False)
+        return
+    if out.exists() and out.samefile(file):
+        raise UsageError(f"--out: {out} is the transcript itself; name another file")
+    try:
+        out.write_bytes(page)
+    except OSError as error:
+        raise CanonError(f"{out}: cannot be written ({error.strerror or error})") from error
 
 
 @command.command("parse")
@@ -86,10 +140,15 @@ def _differences(before: dict[str, Any] | None, now: dict[str, Any]) -> list[str
     return [key for key in now if key not in _NOT_COMPARED and now[key] != before.get(key)]
 
 
-def _compared(was_recorded: bool, differs: list[str]) -> str:
-    if not was_recorded:
-        return "no result was recorded"
+def _compared(recorded: Recorded, differs: list[str]) -> str:
+    if recorded.result is None:
+        return recorded.missing or "no result was recorded"
     return f"NOT the same: {', '.join(differs)}" if differs else "the same"
+
+
+def _print(lines: Iterable[str]) -> None:
+    for line in lines:
+        click.echo(harmless(line))
 
 
 _NOT_COMPARED = frozenset({"usage", "transcript"})
