@@ -176,7 +176,7 @@ class TestTheContextWindow:
     def test_a_first_prompt_that_was_cut_is_noticed(self) -> None:
         with (
             OllamaStandIn(["well"], allotted=2_048) as server,
-            pytest.raises(ChatError, match=r"cut the prompt .* to 1026 tokens.*it has 2048"),
+            pytest.raises(ChatError, match=r"cut the prompt .* to 1026 tokens \(it has 2048\).*raise llm.num_ctx"),
         ):
             model(server, num_ctx=4_096).reply(self.LONG, Terms(STOP))
 

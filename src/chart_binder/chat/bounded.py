@@ -43,7 +43,7 @@ class _Bounded(httpx.SyncByteStream):
             if left < 0:
                 raise ChatError(
                     f"the server at {self._host} sent more than {self._most_bytes} bytes in one"
-                    " answer: set llm.base_url to an Ollama server, or look into its log"
+                    " answer: set llm.base_url to a model server, or look into its log"
                 )
             yield piece
 

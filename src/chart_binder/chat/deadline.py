@@ -17,10 +17,8 @@ class Deadline:
 
     def __init__(self, seconds: float) -> None:
         self.seconds = seconds
-        self._end = monotonic() + seconds
         self._socket: socket.socket | None = None
-        self._timer = threading.Timer(seconds, self._hang_up)
-        self._timer.daemon = True
+        self._set(seconds)
 
     def __enter__(self) -> Self:
         self._timer.start()
@@ -39,12 +37,24 @@ class Deadline:
         """Whether the moment is over."""
         return monotonic() >= self._end
 
+    def shorten(self, seconds: float) -> None:
+        """Have the moment come in `seconds`, if that is sooner."""
+        if seconds < self.left:
+            self._timer.cancel()
+            self._set(seconds)
+            self._timer.start()
+
     def watch(self, event: str, info: Mapping[str, Any]) -> None:
         """Take note of a request's connection: an httpx `trace` extension."""
         if event.endswith((".connect_tcp.complete", ".start_tls.complete")):
             self._socket = info["return_value"].get_extra_info("socket")
             if self.passed:
                 self._hang_up()
+
+    def _set(self, seconds: float) -> None:
+        self._end = monotonic() + seconds
+        self._timer = threading.Timer(seconds, self._hang_up)
+        self._timer.daemon = True
 
     def _hang_up(self) -> None:
         if self._socket is not None:

@@ -1,22 +1,16 @@
 """A model on an Ollama server."""
 
 import os
-import threading
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
-from functools import partial
-from time import monotonic
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
 
-from chart_binder.chat.deadline import Deadline
+from chart_binder.chat.concessions import Fields, Optional
 from chart_binder.chat.endpoint import Endpoint
-from chart_binder.chat.patience import patiently
-from chart_binder.chat.window import Measured, fewest_tokens, looks_cut, most_tokens
+from chart_binder.chat.served import Question, Served
 from chart_binder.config import LLMConfig
-from chart_binder.react.conversation import ChatError, ChatModel, Message, Reply, Terms
+from chart_binder.react.conversation import ChatModel, Reply
 
-if TYPE_CHECKING:
-    from chart_binder.chat.ollama_says import Server
+_SCHEMA = Optional("format", marks=("format", "schema", "grammar"), statuses={400, 500, 501})
+"""What an old version, which knows no schemas, declines."""
 
 
 def connect(config: LLMConfig, environ: Mapping[str, str] = os.environ) -> ChatModel:
@@ -24,77 +18,30 @@ def connect(config: LLMConfig, environ: Mapping[str, str] = os.environ) -> ChatM
 
     Raises `ConfigError` for an impossible `base_url`, and for an `api_key_env` that is not set.
     """
-    return Ollama(config, Endpoint.of(config, environ))
+    return Served(config, Endpoint.of(config, environ), Ollama())
 
 
 class Ollama:
-    """A `ChatModel` that asks an Ollama server; threads may share it, each with one conversation.
+    """The `Kind` of server that speaks Ollama's own format."""
 
-    `timeout_s` is one deadline for a whole reply: loading the model, further tries, the last byte.
-    A busy server and a failed connection are tried again as long as nothing of a reply has come.
-    """
+    name = "Ollama"
+    more_context = "raise llm.num_ctx, or choose a model with more context"
+    may_decline = (_SCHEMA,)
 
-    def __init__(self, config: LLMConfig, endpoint: Endpoint) -> None:
-        self._config = config
-        self._endpoint = endpoint
-        self._here = threading.local()
+    def optional(self, question: Question) -> Fields:
+        """Return the schema, if one is wanted."""
+        schema = question.terms.schema
+        return {_SCHEMA.name: schema} if schema else {}
 
-    @property
-    def model_id(self) -> str:
-        """The model's name on its server."""
-        return self._config.model_id
+    def ask(self, question: Question, optional: Fields) -> Reply:
+        """Ask once, with these optional fields; raise `ChatError`."""
+        from chart_binder.chat.ollama_wire import ask  # noqa: PLC0415  # 350 ms of libraries
 
-    def reply(self, messages: Sequence[Message], terms: Terms) -> Reply:
-        """Return the next reply, or raise `ChatError`.
+        return ask(question, optional)
 
-        A reply that ran into `max_tokens` has the `done_reason` `length`. A message without
-        content is left out: the client library would send it without the field.
-        """
-        from chart_binder.chat.ollama_says import Server  # noqa: PLC0415  # 350 ms
-        from chart_binder.chat.ollama_stream import stream_reply  # noqa: PLC0415  # of libraries
+    def allotted(self, question: Question) -> int | None:
+        """Return the context in tokens the model really has, if its server tells."""
+        from chart_binder.chat.ollama_says import Server  # noqa: PLC0415  # as above
 
-        said = tuple(message for message in messages if message.content)
-        self._refuse_overflow(said)
-        began = monotonic()
-        with Deadline(self._config.timeout_s) as deadline:
-            ask = partial(stream_reply, self._endpoint, self._config, said, terms.stop, deadline)
-            reply = patiently(ask, deadline)
-            if reply.prompt_tokens is not None:
-                measured = Measured(said, reply.prompt_tokens)
-                self._refuse_cut(measured, Server(self._endpoint, self.model_id, deadline))
-        return replace(reply, seconds=monotonic() - began)
-
-    def _refuse_overflow(self, messages: Sequence[Message]) -> None:
-        """Raise `ChatError` for a prompt that cannot leave room for a reply."""
-        config, fewest = self._config, fewest_tokens(messages)
-        if fewest + config.max_tokens > config.num_ctx:
-            raise ChatError(
-                f"the prompt takes at least {fewest} tokens and llm.max_tokens = "
-                f"{config.max_tokens} more, which is over llm.num_ctx = {config.num_ctx}: "
-                "raise llm.num_ctx"
-            )
-
-    def _refuse_cut(self, now: Measured, server: "Server") -> None:
-        """Raise `ChatError` where the server dropped a part of the prompt, which it never says.
-
-        Few tokens alone prove nothing (some versions count only what their cache did not hold):
-        the prompt must also be long enough to overflow the context that was allotted.
-        """
-        before: Measured | None = getattr(self._here, "measured", None)
-        self._here.measured = now
-        if not looks_cut(now, before):
-            return
-        allotted = _allotted(server)
-        if allotted is None or most_tokens(now.messages) > allotted:
-            has = "" if allotted is None else f" (it has {allotted})"
-            raise ChatError(
-                f"Ollama cut the prompt for model {self.model_id!r} to {now.tokens} tokens: raise "
-                f"llm.num_ctx = {self._config.num_ctx}, or choose a model with more context{has}"
-            )
-
-
-def _allotted(server: "Server") -> int | None:
-    try:
+        server = Server(question.endpoint, question.config.model_id, question.deadline)
         return server.allotted()
-    except ChatError:  # it will not tell, so nothing speaks against the suspicion
-        return None

@@ -9,13 +9,8 @@ import msgspec
 
 from chart_binder.chat.deadline import Deadline
 from chart_binder.chat.endpoint import Endpoint
-from chart_binder.chat.ollama_faults import (
-    FOREIGN_ERRORS,
-    LATE,
-    Asked,
-    explain,
-    explain_status,
-)
+from chart_binder.chat.faults import Answered, Asked, translated
+from chart_binder.chat.ollama_faults import NAME, OLLAMA
 
 T = TypeVar("T")
 
@@ -82,15 +77,13 @@ class Server:
     def _get(
         self, method: str, path: str, kind: type[T], question: dict[str, str] | None = None
     ) -> T:
-        asked = Asked(self.endpoint.address, self.model_id, self.deadline.seconds)
-        try:
+        asked = Asked(self.endpoint.address, self.model_id, self.deadline.seconds, NAME)
+        with translated(OLLAMA, asked, self.deadline):
             with httpx.Client(**self.endpoint.http(self.deadline)) as client:
                 answer = client.request(method, self.endpoint.address + path, json=question)
             if not answer.is_success:
-                raise explain_status(answer.status_code, _words(answer), asked)
+                raise OLLAMA.explain_answer(Answered(answer.status_code, _words(answer)), asked)
             return msgspec.json.decode(answer.content, type=kind)
-        except FOREIGN_ERRORS as error:
-            raise (LATE.error(asked) if self.deadline.passed else explain(error, asked)) from error
 
 
 def spellings(model_id: str) -> set[str]:

@@ -10,7 +10,14 @@ PAUSES_S = (0.1, 0.4)  # before the second try and before the third
 
 
 class PassingError(ChatError):
-    """A fault that may be gone in a moment, met before anything of a reply had come."""
+    """A fault that may be gone in a moment, met before anything of a reply had come.
+
+    `after_s` is how long its server asks to wait, in seconds.
+    """
+
+    def __init__(self, problem: str, after_s: float = 0.0) -> None:
+        super().__init__(problem)
+        self.after_s = after_s
 
 
 def patiently(ask: Callable[[], Reply], deadline: Deadline) -> Reply:
@@ -18,8 +25,9 @@ def patiently(ask: Callable[[], Reply], deadline: Deadline) -> Reply:
     for pause_s in PAUSES_S:
         try:
             return ask()
-        except PassingError:
-            if deadline.left <= pause_s:
+        except PassingError as error:
+            wait_s = max(pause_s, error.after_s)
+            if deadline.left <= wait_s:
                 raise
-            sleep(pause_s)
+            sleep(wait_s)
     return ask()

@@ -1,0 +1,109 @@
+"""A reply as far as it has come."""
+
+from dataclasses import dataclass
+
+from chart_binder.chat.cut import Cut
+from chart_binder.react.conversation import Reply, Terms
+
+BYTES_A_TOKEN = 16  # of content and thinking: the average of any text stays far below
+FEWEST_BYTES = 1_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """What a server sends at once: a piece of a reply, or the whole.
+
+    `done_reason` says that the model has come to its end, `is_last` that the server has: between
+    the two, counts may come.
+    """
+
+    content: str = ""
+    thinking: str = ""
+    done_reason: str | None = None
+    prompt_tokens: int | None = None
+    completion_tokens: int | None = None
+    is_last: bool = False
+
+
+class Draft:
+    """A reply that is being written, on `terms`; the listener hears its content as it comes."""
+
+    def __init__(self, terms: Terms, max_tokens: int) -> None:
+        self.most_bytes = max(FEWEST_BYTES, BYTES_A_TOKEN * max_tokens)
+        self.begun = False
+        self._bytes = 0
+        self._listen = terms.listen or _nobody
+        self._cut = Cut(terms.stop)
+        self._contents: list[str] = []
+        self._thoughts: list[str] = []
+        self._is_last = False
+        self._done_reason: str | None = None
+        self._prompt_tokens: int | None = None
+        self._completion_tokens: int | None = None
+
+    def add(self, part: Part) -> None:
+        """Take the next part; a stop string the server let through ends the reply as well."""
+        self.begun = True
+        self._bytes += _size(part.content) + _size(part.thinking)
+        if part.thinking:
+            self._thoughts.append(part.thinking)
+        self._done_reason = part.done_reason or self._done_reason
+        self._prompt_tokens = part.prompt_tokens or self._prompt_tokens
+        self._completion_tokens = part.completion_tokens or self._completion_tokens
+        self._is_last = part.is_last
+        self._say(self._cut.let_through(part.content))
+        if self.is_whole:
+            self._say(self._cut.rest())
+
+    @property
+    def overflows(self) -> bool:
+        """Whether more has come than so many tokens can hold, with words or without."""
+        return self._bytes > self.most_bytes
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether the model has said all it will, or all that counts."""
+        return self._cut.made or self._is_last or self._done_reason is not None
+
+    @property
+    def is_over(self) -> bool:
+        """Whether nothing is to be waited for, not even counts."""
+        return self._cut.made or self._is_last
+
+    @property
+    def done_reason(self) -> str | None:
+        """Why it ended; `stop` also for a cut of our own."""
+        return "stop" if self._cut.made else self._done_reason
+
+    @property
+    def content(self) -> str:
+        """The text before the first stop string."""
+        return "".join(self._contents)
+
+    @property
+    def thinking(self) -> str | None:
+        """What the server sent apart from the content."""
+        return "".join(self._thoughts) or None
+
+    def reply(self) -> Reply:
+        """Return the reply with what is known about it."""
+        return Reply(
+            self.content,
+            thinking=self.thinking,
+            done_reason=self.done_reason,
+            prompt_tokens=self._prompt_tokens,
+            completion_tokens=self._completion_tokens,
+        )
+
+    def _say(self, piece: str) -> None:
+        if piece:
+            self._contents.append(piece)
+            self._listen(piece)
+
+
+def _nobody(piece: str) -> None:
+    del piece
+
+
+def _size(text: str) -> int:
+    return len(text.encode("utf-8", "replace"))

@@ -1,0 +1,118 @@
+"""A model behind a server, whatever the server's kind."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from time import monotonic
+from typing import Protocol
+
+from chart_binder.chat.concessions import Concessions, Fields, Optional
+from chart_binder.chat.deadline import Deadline
+from chart_binder.chat.endpoint import Endpoint
+from chart_binder.chat.patience import patiently
+from chart_binder.chat.spoken import spoken
+from chart_binder.chat.window import SMALLEST_WINDOW, Gauge, most_tokens, refuse_overflow
+from chart_binder.config import LLMConfig
+from chart_binder.react.conversation import ChatError, Message, Reply, Terms
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """What a server is asked, over and over until it answers or the deadline is over."""
+
+    endpoint: Endpoint
+    config: LLMConfig
+    messages: tuple[Message, ...]
+    terms: Terms
+    deadline: Deadline
+
+
+class Kind(Protocol):
+    """How servers of one kind are spoken to."""
+
+    @property
+    def name(self) -> str:
+        """What sentences call such a server."""
+        ...
+
+    @property
+    def more_context(self) -> str:
+        """What to do where a server gives the model too little context."""
+        ...
+
+    @property
+    def may_decline(self) -> tuple[Optional, ...]:
+        """The optional fields of a request."""
+        ...
+
+    def optional(self, question: Question) -> Fields:
+        """Return the optional fields that the question calls for."""
+        ...
+
+    def ask(self, question: Question, optional: Fields) -> Reply:
+        """Ask once, with these optional fields; raise `ChatError`."""
+        ...
+
+    def allotted(self, question: Question) -> int | None:
+        """Return the context in tokens the model really has, if its server tells."""
+        ...
+
+
+class Served:
+    """A `ChatModel` that asks a server; threads may share it, each with one conversation.
+
+    `timeout_s` is one deadline for a whole reply: loading the model, further tries, the last byte.
+    A busy server and a failed connection are tried again as long as nothing of a reply has come.
+    """
+
+    def __init__(self, config: LLMConfig, endpoint: Endpoint, kind: Kind) -> None:
+        self._config = config
+        self._endpoint = endpoint
+        self._kind = kind
+        self._gauge = Gauge()
+        self._concessions = Concessions(kind.may_decline)
+
+    @property
+    def model_id(self) -> str:
+        """The model's name on its server."""
+        return self._config.model_id
+
+    def reply(self, messages: Sequence[Message], terms: Terms) -> Reply:
+        """Return the next reply, or raise `ChatError`.
+
+        It ends before the first stop string, whatever the server does. A reply that ran into
+        `max_tokens` has the `done_reason` `length`. The listener hears the content and no thinking.
+        """
+        said = spoken(messages)
+        refuse_overflow(said, self._config)
+        began = monotonic()
+        with Deadline(self._config.timeout_s) as deadline:
+            question = Question(self._endpoint, self._config, said, terms, deadline)
+            reply = self._concessions.ask(
+                self._kind.optional(question),
+                lambda fields: patiently(partial(self._kind.ask, question, fields), deadline),
+            )
+            counted = reply.prompt_tokens
+            if counted is not None and self._gauge.doubts(said, counted):
+                self._refuse_cut(question, counted)
+        return replace(reply, seconds=monotonic() - began)
+
+    def _refuse_cut(self, question: Question, counted: int) -> None:
+        """Raise `ChatError` where the server dropped a part of the prompt, which it never says.
+
+        Few tokens alone prove nothing (some versions count only what their cache did not hold):
+        the prompt must also be long enough to overflow the context that was allotted.
+        """
+        allotted = self._allotted(question)
+        if most_tokens(question.messages) > (allotted or SMALLEST_WINDOW):
+            has = f" (it has {allotted})" if allotted else ""
+            raise ChatError(
+                f"{self._kind.name} cut the prompt for model {self.model_id!r} to {counted} tokens"
+                f"{has}, where llm.num_ctx = {self._config.num_ctx}: {self._kind.more_context}"
+            )
+
+    def _allotted(self, question: Question) -> int | None:
+        try:
+            return self._kind.allotted(question)
+        except ChatError:  # it will not tell, so nothing speaks against the suspicion
+            return None
