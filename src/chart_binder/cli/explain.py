@@ -1,10 +1,10 @@
 """`canon explain`: the decision, the rule path, and why every other candidate lost."""
 
-import shutil
 from collections.abc import Iterator
 
 import click
 
+from chart_binder.cli.columns import terminal_width, wrapped
 from chart_binder.cli.decide import decide_all
 from chart_binder.cli.explanation import explanation, explanation_lines
 from chart_binder.cli.options import Session, common_options, pass_session
@@ -12,8 +12,6 @@ from chart_binder.cli.results import Form
 from chart_binder.cli.timeline import timeline_lines
 from chart_binder.jobs.appearances import appearances, lead_window
 from chart_binder.jobs.decide import Case
-
-_WIDEST = 100
 
 
 @click.command("explain")
@@ -42,9 +40,10 @@ def _timeline(session: Session, case: Case) -> Iterator[str]:
     if case.bundle is None:
         return
     window = lead_window(case.bundle, session.config.rules)
-    width = min(shutil.get_terminal_size((_WIDEST, 0)).columns, _WIDEST)
+    width = terminal_width()
     drawn = list(timeline_lines(appearances(case.bundle), window, case.decision.crg_mbid, width))
     if drawn:
         yield ""
-        yield "  When it appeared (the further ahead, the closer the years stand together):"
+        title = "When it appeared (the further ahead, the closer the years stand together):"
+        yield from wrapped(title, width, "  ", 2)
         yield from drawn

@@ -4,6 +4,7 @@ from collections.abc import Iterator, Sequence
 
 import msgspec
 
+from chart_binder.cli.columns import terminal_width, wrapped
 from chart_binder.cli.text import SITE, decision_lines, row
 from chart_binder.config import RulesConfig
 from chart_binder.domain.evidence import EvidenceBundle
@@ -23,7 +24,7 @@ def explanation_lines(path: str, case: Case) -> Iterator[str]:
         yield from _recording(verdict, case.bundle)
     yield from ("", "  The rules, in their order:")
     for considered in verdict.path:
-        yield f"    {considered.rule}: {considered.said}"
+        yield from _item(f"{considered.rule}: {considered.said}")
     yield from _dates(appearances(case.bundle))
     yield from _rivals(verdict)
 
@@ -55,7 +56,8 @@ def _recording(verdict: Decided, bundle: EvidenceBundle) -> Iterator[str]:
 def _dates(candidates: Sequence[Appearance]) -> Iterator[str]:
     """Yield when the recording came out on each candidate, and what says so."""
     if candidates:
-        yield from ("", "  The dates compared, of official releases that have the recording:")
+        yield ""
+        yield from _heading("The dates compared, of official releases that have the recording:")
     for one in candidates:
         yield from _dated(one)
 
@@ -92,5 +94,13 @@ def _rivals(verdict: Verdict) -> Iterator[str]:
         others = "Why not another:" if isinstance(verdict, Decided) else "The candidates:"
         yield from ("", f"  {others}")
     for rival in verdict.rivals:
-        yield f"    {rival.title}: {rival.why_not}"
+        yield from _item(f"{rival.title}: {rival.why_not}")
         yield f"      {SITE}/release-group/{rival.release_group}"
+
+
+def _heading(text: str) -> Iterator[str]:
+    return wrapped(text, terminal_width(), "  ", 2)
+
+
+def _item(text: str) -> Iterator[str]:
+    return wrapped(text, terminal_width(), "    ", 6)

@@ -5,11 +5,11 @@ as the logarithm of the days between them.
 """
 
 import math
-import unicodedata
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import date
 from itertools import pairwise
 
+from chart_binder.cli.columns import columns, fitted
 from chart_binder.domain.dates import PartialDate
 from chart_binder.jobs.appearances import Appearance, LeadWindow
 
@@ -66,27 +66,6 @@ class Scale:
     def column(self, day: int) -> int:
         """Return the column of a day; it must be one of those given."""
         return self._columns[day]
-
-
-def columns(text: str) -> int:
-    """Return how many columns a text takes on a terminal."""
-    return sum(_letter(letter) for letter in text)
-
-
-def fitted(text: str, width: int) -> str:
-    """Return a text of exactly `width` columns: filled up, or cut with `..` at the end."""
-    if columns(text) > width:
-        dots = ".."[:width]
-        while text and columns(text) > width - len(dots):
-            text = text[:-1]
-        text += dots
-    return text + " " * (width - columns(text))
-
-
-def _letter(letter: str) -> int:
-    if unicodedata.combining(letter) or unicodedata.category(letter) in ("Mn", "Me", "Cf"):
-        return 0
-    return 2 if unicodedata.east_asian_width(letter) in "WF" else 1
 
 
 def _name(one: Appearance) -> str:

@@ -1,0 +1,66 @@
+"""Text is measured, cut and wrapped by the columns that it takes on a terminal."""
+
+import re
+import shutil
+import unicodedata
+from collections.abc import Iterator
+
+WIDEST = 100
+"""Lines longer than this are hard to read, however wide a terminal is."""
+
+# A space that is no ASCII, such as U+00A0 and U+3000, is part of a name.
+_WORD = re.compile(r"([ \t\n\r\f\v]*)([^ \t\n\r\f\v]+)")
+
+
+def terminal_width() -> int:
+    """Return how wide lines may be: as the terminal or `COLUMNS` says, `WIDEST` at most."""
+    return min(shutil.get_terminal_size((WIDEST, 0)).columns, WIDEST)
+
+
+def columns(text: str) -> int:
+    """Return how many columns a text takes."""
+    return len(text) if text.isascii() else sum(map(_letter, text))
+
+
+def fitted(text: str, width: int) -> str:
+    """Return a text of exactly `width` columns: filled up, or cut with `..` at the end."""
+    taken = columns(text)
+    if taken > width:
+        dots = ".."[:width]
+        text, taken = _beginning(text, width - len(dots))
+        text, taken = text + dots, taken + len(dots)
+    return text + " " * (width - taken)
+
+
+def wrapped(text: str, width: int, head: str, indent: int) -> Iterator[str]:
+    """Yield lines of a text, the first with `head` in front, the others indented.
+
+    Words stay whole, also one that is longer than a line: an id or an address can be copied.
+    """
+    line, taken, is_begun = head, columns(head), False
+    for gap, word in _WORD.findall(text):
+        length = columns(word)
+        if is_begun and taken + len(gap) + length > width:
+            yield line
+            line, taken, is_begun = " " * indent, indent, False
+        between = len(gap) if is_begun else 0
+        line += " " * between + word
+        taken += between + length
+        is_begun = True
+    if is_begun:
+        yield line
+
+
+def _beginning(text: str, width: int) -> tuple[str, int]:
+    taken = 0
+    for place, letter in enumerate(text):
+        if taken + _letter(letter) > width:
+            return text[:place], taken
+        taken += _letter(letter)
+    return text, taken
+
+
+def _letter(letter: str) -> int:
+    if unicodedata.combining(letter) or unicodedata.category(letter) in ("Mn", "Me", "Cf"):
+        return 0
+    return 2 if unicodedata.east_asian_width(letter) in "WF" else 1

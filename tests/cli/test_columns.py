@@ -1,0 +1,71 @@
+"""Lines are as wide as was asked, and what is copied from them stays whole."""
+
+import time
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from chart_binder.cli.columns import columns, fitted, terminal_width, wrapped
+from chart_binder.cli.explanation import explanation_lines
+from chart_binder.config import RulesConfig
+from chart_binder.jobs.decide import Decider
+from cli.drawing import DRAWN
+
+WORDS = st.lists(st.text("ab東\u0301 ", max_size=12), max_size=12).map(" ".join)
+
+
+@given(text=WORDS, width=st.integers(1, 40), indent=st.integers(0, 12))
+def test_no_line_is_wider_than_asked_but_for_a_word_alone(
+    text: str, width: int, indent: int
+) -> None:
+    head = "-" * indent
+    lines = list(wrapped(text, width, head, indent))
+    assert all(columns(line) <= width or len(line[indent:].split(" ")) == 1 for line in lines)
+    assert [word for line in lines for word in line[indent:].split()] == text.split()
+    assert all(line.startswith(head if not n else " " * indent) for n, line in enumerate(lines))
+
+
+def test_spaces_within_a_line_are_kept_as_they_are() -> None:
+    assert list(wrapped("one  two\nthree\u3000four", 12, "", 2)) == [
+        "one  two",
+        "  three\u3000four",
+    ]
+
+
+@pytest.mark.parametrize("columns_wide", ["40", "60"])
+@pytest.mark.parametrize("name", DRAWN)
+def test_an_explanation_is_as_wide_as_the_terminal(
+    name: str, columns_wide: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    case = Decider(RulesConfig()).decide(DRAWN[name])
+    wide = list(explanation_lines("p", case))
+    monkeypatch.setenv("COLUMNS", columns_wide)
+    lines = list(explanation_lines("p", case))
+    for line in lines:
+        assert columns(line) <= int(columns_wide) or len(line.split()) == 1, line
+    assert " ".join(lines).split() == " ".join(wide).split()
+
+
+def test_a_rival_hangs_below_its_title(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "40")
+    case = Decider(RulesConfig()).decide(DRAWN["lead"])
+    lines = list(explanation_lines("p", case))
+    start = lines.index("  Why not another:") + 1
+    assert lines[start].startswith("    Bohemian Rhapsody: single")
+    assert lines[start + 1].startswith("      ")
+
+
+@pytest.mark.parametrize(("said", "width"), [("57", 57), ("0", 100), ("500", 100), ("x", 100)])
+def test_lines_end_where_the_terminal_does(
+    said: str, width: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", said)
+    assert terminal_width() == width
+
+
+def test_a_very_long_title_is_cut_at_once() -> None:
+    start = time.perf_counter()
+    assert fitted("東" * 1_000_000, 9) == "東東東.. "
+    assert len(list(wrapped("word " * 100_000, 40, "", 0))) == 12_500
+    assert time.perf_counter() - start < 2
