@@ -1,9 +1,12 @@
-"""Files that a person names: read whole, if they are files and of a sensible size."""
+"""Files that a person names are read, whole or by the line, if they are of a sensible size."""
 
 import os
 import stat
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from typing import BinaryIO
 
 from chart_binder.errors import CanonError
 
@@ -13,22 +16,34 @@ MOST_BYTES = 200_000_000
 
 def read_named(place: str | Path) -> bytes:
     """Return what is in a file, or on standard input for `-`; raise `CanonError`."""
+    with _opened(place) as stream:
+        return _bounded(place, stream.read(MOST_BYTES + 1))
+
+
+def lines_named(place: str | Path) -> Iterator[bytes]:
+    """Yield the lines of a file of any length, or of standard input; raise `CanonError`."""
+    with _opened(place) as stream:
+        while line := stream.readline(MOST_BYTES + 1):
+            yield _bounded(place, line)
+
+
+def _bounded(place: str | Path, found: bytes) -> bytes:
+    if len(found) > MOST_BYTES:
+        raise CanonError(f"{place}: is longer than {MOST_BYTES // 1_000_000} MB")
+    return found
+
+
+@contextmanager
+def _opened(place: str | Path) -> Iterator[BinaryIO]:
     try:
         if str(place) == "-":
-            document = sys.stdin.buffer.read(MOST_BYTES + 1)
-        else:
-            document = _read_file(Path(place))
+            yield sys.stdin.buffer
+            return
+        # Opening a pipe waits for somebody to write into it, unless told not to.
+        descriptor = os.open(place, os.O_RDONLY | os.O_NONBLOCK)
+        with os.fdopen(descriptor, "rb") as stream:
+            if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+                raise CanonError(f"{place}: is a device or a pipe; - reads standard input")
+            yield stream
     except OSError as error:
         raise CanonError(f"{place}: cannot be read ({error.strerror or error})") from error
-    if len(document) > MOST_BYTES:
-        raise CanonError(f"{place}: is longer than {MOST_BYTES // 1_000_000} MB")
-    return document
-
-
-def _read_file(path: Path) -> bytes:
-    # Opening a pipe waits for somebody to write into it, unless told not to.
-    descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK)
-    with os.fdopen(descriptor, "rb") as stream:
-        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
-            raise CanonError(f"{path}: is a device or a pipe; - reads standard input")
-        return stream.read(MOST_BYTES + 1)

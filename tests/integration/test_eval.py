@@ -1,7 +1,10 @@
 """`canon eval` as a process: a golden file is decided and scored."""
 
 import json
+from pathlib import Path
 from typing import Any
+
+import pytest
 
 from golden.bundles import CASES, year_only_single
 from integration.conftest import REPOSITORY, Canon
@@ -70,3 +73,22 @@ def test_a_persons_override_changes_no_score(canon: Canon) -> None:
     recording = RHAPSODY["bundle"]["recording_candidates"][0]["mb_recording_id"]
     canon("override", "set", recording, "--crg", LP, "--reason", "x")
     assert canon("eval", "-", stdin=lines(RHAPSODY)).status == 0
+
+
+@pytest.mark.parametrize("text", [b"", b"\n \n", b"\xef\xbb\xbf"])
+def test_a_file_without_a_case_is_an_error(canon: Canon, home: Path, text: bytes) -> None:
+    empty = home / "empty.jsonl"
+    empty.write_bytes(text)
+    for output in ("text", "json"):
+        ran = canon("eval", empty, f"--output={output}")
+        assert (ran.status, ran.out) == (1, "")
+        assert f"{empty}: holds no case, so there is nothing to score" in ran.err
+    assert canon("eval", home).status == 1
+    assert canon("eval", "/dev/zero").status == 1
+
+
+def test_a_name_from_the_file_cannot_speak_to_the_terminal(canon: Canon) -> None:
+    odd = RHAPSODY | {"id": "\x1b[2Jodd", "expected": {"crg_mbid": None}}
+    ran = canon("eval", "-", stdin=lines(odd))
+    assert "odd (line 1)" in ran.out
+    assert "\x1b" not in ran.out

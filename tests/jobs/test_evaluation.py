@@ -1,6 +1,7 @@
 """Decisions are right, wrong or open against a golden file, and confidence is held to it."""
 
 import json
+import tracemalloc
 from pathlib import Path
 from typing import Any
 
@@ -27,8 +28,8 @@ DECIDED = Decision(
 OPEN = Decision(State.INDETERMINATE, crg_rule="CRG:INDETERMINATE", rr_rule="RR:INDETERMINATE")
 
 
-def line(bundle: object = BUNDLE, **expected: Any) -> bytes:
-    return json.dumps({"id": "case", "bundle": bundle, "expected": expected}).encode()
+def line(bundle: object = BUNDLE, name: object = None, **expected: Any) -> bytes:
+    return json.dumps({"id": name, "bundle": bundle, "expected": expected}).encode()
 
 
 def scored(decision: Decision, **expected: Any) -> Report:
@@ -109,6 +110,67 @@ def test_a_bad_line_is_named_and_does_not_stop_the_rest() -> None:
         assert word in problem
     report = evaluate(read, lambda bundle: Case(DECIDED, bundle))
     assert (report.status, report.crg.right, len(report.ill_formed)) == (1, 1, 7)
+
+
+def test_a_name_that_two_lines_have_is_refused_with_both() -> None:
+    lines = [line(name="x", **ALL), b"", line(**ALL), line(**ALL), line(name="x", **ALL)]
+    *_, last = read = list(read_golden(lines))
+    assert [isinstance(one, Golden) for one in read] == [True, True, True, False]
+    assert isinstance(last, IllFormed)
+    assert (last.line, last.problem) == (5, "id: 'x' is that of line 1 too; each needs its own")
+
+
+@pytest.mark.parametrize("name", [None, "", " "])
+def test_a_case_without_a_name_is_called_by_its_line(name: str | None) -> None:
+    (one,) = read_golden([line(name=name, **ALL)])
+    assert isinstance(one, Golden)
+    assert one.name == "line 1"
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        (line(crg_mbid=""), "expected.crg_mbid: found a blank id; an id is allowed, or null"),
+        (line(crg_mbid="A", rr_mbid=" "), "expected.rr_mbid: found a blank id"),
+        (line(crg_mbid="A", rr_acceptable=["b", ""]), "expected.rr_acceptable[1]: found a blank"),
+        (line(crg_mbid=7), "expected.crg_mbid: Expected str | null, got int"),
+        (line(name=7, crg_mbid="A"), "id: Expected str | null, got int"),
+        (b'"a line"', "Expected object, got str"),
+        (b"[]", "Expected object, got array"),
+    ],
+)
+def test_a_defect_is_told_with_its_place(text: bytes, says: str) -> None:
+    (one,) = read_golden([text])
+    assert isinstance(one, IllFormed)
+    assert says in one.problem
+
+
+def test_ids_in_capitals_are_the_same_ids() -> None:
+    upper, lower = "6B47C9A0-B9E1-3DF9-A5E8-50A6CE0DBDBD", "6b47c9a0-b9e1-3df9-a5e8-50a6ce0dbdbd"
+    for written, found in ((upper, lower), (lower, upper)):
+        report = scored(
+            changed(crg_mbid=found, rr_mbid=found), crg_mbid=f" {written}", rr_acceptable=[written]
+        )
+        assert (report.crg.right, report.rr.right) == (1, 1)
+
+
+def test_a_byte_order_mark_is_passed_over() -> None:
+    (one,) = read_golden([b"\xef\xbb\xbf" + line(name="x", **ALL)])
+    assert isinstance(one, Golden)
+    assert list(read_golden([b"\xef\xbb\xbf\n"])) == []
+
+
+def test_a_long_file_is_never_in_memory_as_a_whole() -> None:
+    text = line(**ALL)
+    tracemalloc.start()
+    try:
+        read = read_golden(text for _ in range(3_000))
+        report = evaluate(read, lambda bundle: Case(DECIDED, bundle))
+        _, most = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert report.crg.right == 3_000
+    assert most < 3_000 * len(text) / 4
 
 
 def test_nothing_to_score_is_no_division_by_zero() -> None:

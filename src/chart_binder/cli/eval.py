@@ -6,10 +6,11 @@ import click
 import msgspec
 
 from chart_binder.cli.options import Session, common_options, pass_session
+from chart_binder.cli.results import harmless, readable
 from chart_binder.cli.text import row
 from chart_binder.cli.watching import show_event
-from chart_binder.errors import UsageError
-from chart_binder.files import read_named
+from chart_binder.errors import CanonError, UsageError
+from chart_binder.files import lines_named
 from chart_binder.jobs.calibration import Calibration
 from chart_binder.jobs.decide import Decider
 from chart_binder.jobs.evaluation import Mark, Report, RuleRow, Scored, Tally, evaluate
@@ -33,17 +34,17 @@ def command(session: Session, file: str, adjudicate: bool) -> int:
     A line is {"id", "bundle", "expected": {"crg_mbid", "rr_mbid", "rr_acceptable", "crg_rule",
     "rr_rule"}}; a crg_mbid of null means that the case must stay open.
 
-    Exit status: 0 all as expected, 3 some open that should be decided, 1 something wrong or a line
-    ill-formed.
+    Exit status: 0 all as expected, 3 some open that should be decided, 1 something wrong, a line
+    ill-formed or no case at all.
     """
-    report = evaluate(
-        read_golden(read_named(file).split(b"\n")), _decider(session, adjudicate).decide
-    )
+    report = evaluate(read_golden(lines_named(file)), _decider(session, adjudicate).decide)
+    if not report.crg.cases and not report.ill_formed:
+        raise CanonError(f"{readable(file)}: holds no case, so there is nothing to score")
     if session.as_json:
         click.echo(msgspec.json.encode(report))
     else:
         for line in _lines(report):
-            click.echo(line)
+            click.echo(harmless(line))
     return report.status
 
 

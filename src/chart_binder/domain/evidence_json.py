@@ -13,7 +13,7 @@ from chart_binder.domain.normal import VERSION, normal
 from chart_binder.domain.words import said
 from chart_binder.errors import EvidenceError
 
-__all__ = ["VERSION", "evidence_hash", "read_bundle", "write_bundle"]
+__all__ = ["VERSION", "defect", "evidence_hash", "read_bundle", "write_bundle"]
 
 _BOM = "\ufeff"
 
@@ -64,9 +64,15 @@ def _read_date(_kind: type, value: object) -> PartialDate:
 
 
 def _evidence_error(error: msgspec.ValidationError) -> EvidenceError:
+    where, problem = defect(error)
+    return EvidenceError(problem, where)
+
+
+def defect(error: msgspec.ValidationError) -> tuple[str, str]:
+    """Return where in a document a value is not as it must be, and how."""
     problem, _, where = str(error).partition(" - at `")
     path = where.removesuffix("`").removeprefix("$").removeprefix(".")
-    return EvidenceError(problem.replace("`", ""), path)
+    return path, problem.replace("`", "")
 
 
 _DECODER = msgspec.json.Decoder(EvidenceBundle, dec_hook=_read_date)

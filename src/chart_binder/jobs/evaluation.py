@@ -1,12 +1,14 @@
 """Decisions on a golden file are scored: right, wrong, or open where they should not be."""
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field
 from enum import StrEnum
 
 import msgspec
 
 from chart_binder.domain.evidence import EvidenceBundle
+from chart_binder.domain.ids import bare_id
 from chart_binder.domain.verdict import Considered
 from chart_binder.jobs.calibration import Answer, Calibration, calibration
 from chart_binder.jobs.decide import Case
@@ -104,24 +106,52 @@ class Report(msgspec.Struct, frozen=True):
 def evaluate(
     golden: Iterable[Golden | IllFormed], decide: Callable[[EvidenceBundle], Case]
 ) -> Report:
-    """Decide every case and return the score."""
-    scored: list[Scored] = []
-    ill_formed: list[IllFormed] = []
+    """Decide every case and return the score.
+
+    Of what is as expected only the count is kept, so that a file may be of any length.
+    """
+    count = _Count()
     for case in golden:
         if isinstance(case, IllFormed):
-            ill_formed.append(case)
+            count.ill_formed.append(case)
         else:
-            scored.append(score(case, decide(case.bundle)))
+            count.add(score(case, decide(case.bundle)))
     return Report(
-        crg=_tally([one.crg for one in scored]),
-        rr=_tally([one.rr for one in scored]),
-        rightly_open=sum(one.crg is Mark.RIGHT and not one.decision.crg_mbid for one in scored),
-        rules=tuple(_rows(scored)),
-        calibration=calibration(_answers(scored)),
-        wrong=tuple(one for one in scored if not (one.is_as_expected or one.is_left_open)),
-        open=tuple(one for one in scored if one.is_left_open),
-        ill_formed=tuple(ill_formed),
+        crg=_tally(count.crg),
+        rr=_tally(count.rr),
+        rightly_open=count.rightly_open,
+        rules=tuple(_rows(count.rules)),
+        calibration=calibration(count.answers),
+        wrong=tuple(count.wrong),
+        open=tuple(count.open),
+        ill_formed=tuple(count.ill_formed),
     )
+
+
+@dataclass(slots=True)
+class _Count:
+    """What has come out so far."""
+
+    crg: Counter[Mark] = field(default_factory=Counter)
+    rr: Counter[Mark] = field(default_factory=Counter)
+    rules: Counter[tuple[str, str]] = field(default_factory=Counter)
+    """By rule and column of its row."""
+    rightly_open: int = 0
+    answers: list[Answer] = field(default_factory=list)
+    wrong: list[Scored] = field(default_factory=list)
+    open: list[Scored] = field(default_factory=list)
+    ill_formed: list[IllFormed] = field(default_factory=list)
+
+    def add(self, one: Scored) -> None:
+        self.crg[one.crg] += 1
+        self.rr[one.rr] += 1
+        self.rules.update(_told(one))
+        self.rightly_open += one.crg is Mark.RIGHT and not one.decision.crg_mbid
+        self.answers += _answers(one)
+        if one.is_left_open:
+            self.open.append(one)
+        elif not one.is_as_expected:
+            self.wrong.append(one)
 
 
 def score(golden: Golden, case: Case) -> Scored:
@@ -171,15 +201,14 @@ def _titles(bundle: EvidenceBundle, *groups: str | None) -> dict[str, str]:
 def _mark(decision: Decision, found: str | None, right: frozenset[str | None]) -> Mark:
     if decision.state is State.ERROR:
         return Mark.FAILED
-    answer = found if decision.state is State.DECIDED else None
+    answer = bare_id(found) if found and decision.state is State.DECIDED else None
     if answer in right:
         return Mark.RIGHT
     return Mark.WRONG if answer else Mark.OPEN
 
 
-def _tally(marks: Sequence[Mark]) -> Tally:
-    count = Counter(marks)
-    cases = len(marks) - count[Mark.UNSCORED]
+def _tally(count: Counter[Mark]) -> Tally:
+    cases = count.total() - count[Mark.UNSCORED]
     answered = count[Mark.RIGHT] + count[Mark.WRONG]
     return Tally(
         cases=cases,
@@ -192,40 +221,37 @@ def _tally(marks: Sequence[Mark]) -> Tally:
     )
 
 
-def _rows(scored: Sequence[Scored]) -> list[RuleRow]:
+def _told(one: Scored) -> Iterator[tuple[str, str]]:
+    """Yield what one case adds to the rows of the rules: the rule and the column."""
+    expected, decision = one.expected, one.decision
+    rr = one.rr if expected.crg_mbid else one.crg
+    for wanted, found, mark in (
+        (expected.crg_rule, decision.crg_rule, one.crg),
+        (expected.rr_rule, decision.rr_rule, rr),
+    ):
+        if wanted:
+            yield wanted, "expected"
+            if mark is Mark.OPEN:
+                yield wanted, "open"
+        if found:
+            yield found, "decided"
+            if mark in (Mark.RIGHT, Mark.WRONG):
+                yield found, mark.value
+
+
+def _rows(count: Counter[tuple[str, str]]) -> list[RuleRow]:
     """Return a row for each rule that is expected or decided, the most used first."""
-    told = [
-        (expected, found, mark)
-        for one in scored
-        for expected, found, mark in (
-            (one.expected.crg_rule, one.decision.crg_rule, one.crg),
-            (
-                one.expected.rr_rule,
-                one.decision.rr_rule,
-                one.rr if one.expected.crg_mbid else one.crg,
-            ),
-        )
-    ]
-    rules = {rule for expected, found, _ in told for rule in (expected, found) if rule}
+    columns = ("expected", "decided", "right", "wrong", "open")
     rows = [
-        RuleRow(
-            rule,
-            expected=sum(expected == rule for expected, _, _ in told),
-            decided=sum(found == rule for _, found, _ in told),
-            right=sum(found == rule and mark is Mark.RIGHT for _, found, mark in told),
-            wrong=sum(found == rule and mark is Mark.WRONG for _, found, mark in told),
-            open=sum(expected == rule and mark is Mark.OPEN for expected, _, mark in told),
-        )
-        for rule in rules
+        RuleRow(rule, *(count[rule, column] for column in columns))
+        for rule in {rule for rule, _ in count}
     ]
     return sorted(rows, key=lambda row: (row.rule.partition(":")[0], -row.decided, row.rule))
 
 
-def _answers(scored: Sequence[Scored]) -> list[Answer]:
-    """Return every release group that the adjudicator named, whether it was accepted or not."""
-    results = [(one.decision.adjudication, one.expected.crg_mbid) for one in scored]
-    return [
-        Answer(result.confidence, result.crg_mbid == expected)
-        for result, expected in results
-        if result and result.crg_mbid
-    ]
+def _answers(one: Scored) -> list[Answer]:
+    """Return the release group that the adjudicator named, whether it was accepted or not."""
+    result = one.decision.adjudication
+    if result is None or not result.crg_mbid:
+        return []
+    return [Answer(result.confidence, bare_id(result.crg_mbid) == one.expected.crg_mbid)]

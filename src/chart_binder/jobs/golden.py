@@ -1,12 +1,15 @@
 """A golden file holds one recording a line: its evidence, with what is expected of a decision."""
 
+from codecs import BOM_UTF8
 from collections.abc import Iterable, Iterator
 
 import msgspec
 from msgspec import UNSET, UnsetType
 
 from chart_binder.domain.evidence import EvidenceBundle
-from chart_binder.domain.evidence_json import read_bundle
+from chart_binder.domain.evidence_json import defect, read_bundle
+from chart_binder.domain.ids import bare_id
+from chart_binder.domain.words import said
 from chart_binder.errors import EvidenceError
 
 
@@ -50,25 +53,63 @@ class IllFormed(msgspec.Struct, frozen=True):
 class _Line(msgspec.Struct):
     bundle: msgspec.Raw
     expected: Expected
-    id: str = ""
+    id: str | None = None
 
 
 def read_golden(lines: Iterable[bytes]) -> Iterator[Golden | IllFormed]:
-    """Read every line for itself; a bad one does not stop the rest, an empty one is passed over."""
+    """Read every line for itself; a bad one does not stop the rest, an empty one is passed over.
+
+    A name that an earlier line has is a defect: most likely a case was copied and not changed.
+    """
+    named: dict[str, int] = {}
     for number, line in enumerate(lines, 1):
-        if line.strip():
-            yield _case(number, line)
+        text = line.removeprefix(BOM_UTF8) if number == 1 else line
+        if not text.strip():
+            continue
+        case = _case(number, text)
+        if isinstance(case, Golden) and (first := named.setdefault(case.name, number)) != number:
+            case = IllFormed(
+                number, f"id: {case.name!r} is that of line {first} too; each needs its own"
+            )
+        yield case
 
 
 def _case(number: int, line: bytes) -> Golden | IllFormed:
     try:
         read = _DECODER.decode(line)
         bundle = read_bundle(bytes(read.bundle))
-    except (msgspec.DecodeError, UnicodeError, EvidenceError) as error:
+        expected = _expected(read.expected)
+    except msgspec.ValidationError as error:
+        return IllFormed(number, ": ".join(filter(None, defect(error))))
+    except (msgspec.DecodeError, ValueError, EvidenceError) as error:
         return IllFormed(number, str(error))
     except RecursionError:
         return IllFormed(number, "nested too deeply")
-    return Golden(number, read.id or f"line {number}", bundle, read.expected)
+    return Golden(number, said(read.id) or f"line {number}", bundle, expected)
+
+
+def _expected(found: Expected) -> Expected:
+    """Return what is expected with its ids as they are compared. Raises `ValueError`."""
+    release, acceptable = found.rr_mbid, found.rr_acceptable
+    if acceptable:
+        ids = (_id(one, f"rr_acceptable[{n}]") for n, one in enumerate(acceptable))
+        acceptable = tuple(one for one in ids if one)
+    return Expected(
+        crg_mbid=_id(found.crg_mbid, "crg_mbid"),
+        rr_mbid=release if release is UNSET else _id(release, "rr_mbid"),
+        rr_acceptable=acceptable,
+        crg_rule=said(found.crg_rule),
+        rr_rule=said(found.rr_rule),
+    )
+
+
+def _id(written: str | None, field: str) -> str | None:
+    """Return an id; a blank one is refused, for it may be a gap in a table as well as a null."""
+    if written is None:
+        return None
+    if not said(written):
+        raise ValueError(f"expected.{field}: found a blank id; an id is allowed, or null for none")
+    return bare_id(written)
 
 
 _DECODER = msgspec.json.Decoder(_Line)
