@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 
-from chart_binder.chat import ollama_health
+from chart_binder.chat import ollama_health, openai_health
 from chart_binder.config import Config
 from chart_binder.errors import ConfigError, LookupFailedError
 from chart_binder.jobs.doctor import Check
@@ -15,6 +15,8 @@ from chart_binder.web.searxng import SearxngClient
 from chart_binder.wiring import store_url
 
 _OFFLINE = "not asked: offline (musicbrainz.offline is set)"
+_MODEL_SERVERS = {"ollama": ollama_health.check, "openai": openai_health.check}
+"""The providers that are asked whether they are well."""
 
 
 def checks(config: Config) -> tuple[Check, ...]:
@@ -46,14 +48,16 @@ def _musicbrainz(config: Config) -> str:
 def _model(config: Config) -> str:
     llm = config.llm
     advice = "" if llm.enabled else " (no model is asked: llm.enabled is false)"
-    if llm.provider != "ollama":
+    check = _MODEL_SERVERS.get(llm.provider)
+    if check is None:
         return f"{load('chart_binder.chat_models', llm.provider)(llm).model_id} is loaded{advice}"
     if config.musicbrainz.offline:
         return _OFFLINE + advice
-    health = ollama_health.check(llm)
+    health = check(llm)
     if health.problems:
         raise LookupFailedError(_joined(health.problems) + advice)
-    return f"{health.model_id} at {health.address}, Ollama {health.version}{advice}"
+    server = f", {health.server}" if health.server else ""
+    return f"{health.model_id} at {health.address}{server}{advice}"
 
 
 def _search(config: Config) -> str:

@@ -2,7 +2,8 @@
 
 import pytest
 
-from chart_binder.chat.ollama_health import Health, check
+from chart_binder.chat.health import Health
+from chart_binder.chat.ollama_health import check
 from chart_binder.config import LLMConfig
 from servers.ollama import FAULTS, OllamaStandIn
 
@@ -17,7 +18,7 @@ def examine(server: OllamaStandIn, **changes: object) -> Health:
 def test_a_server_with_the_model_is_well() -> None:
     with OllamaStandIn() as server:
         health = examine(server)
-    assert health == Health(server.url, "llama3.2", "0.33.1", ("llama3.2:latest",), 131_072)
+    assert health == Health(server.url, "llama3.2", "Ollama 0.33.1", ("llama3.2:latest",), 131_072)
     assert health.is_well
     assert tuple(each.path for each in server.requests) == QUESTIONS
 
@@ -29,7 +30,7 @@ def test_an_absent_model_is_named_with_those_that_are_there() -> None:
     assert "model 'llama3.2' is not on the server" in problem
     assert "ollama pull llama3.2" in problem
     assert problem.endswith("(or set llm.model_id to one it has: qwen3:4b, gemma3:latest)")
-    assert health.version == "0.33.1"
+    assert health.server == "Ollama 0.33.1"
 
 
 @pytest.mark.parametrize(
@@ -37,6 +38,11 @@ def test_an_absent_model_is_named_with_those_that_are_there() -> None:
     [
         ({"context_length": 2_048}, {}, "llm.num_ctx = 8192 is more than the 2048 tokens"),
         ({"capabilities": ("embedding",)}, {}, "cannot chat, only: embedding"),
+        (
+            {"capabilities": ("completion",)},
+            {"observation_role": "tool"},
+            "has no place for messages of the role 'tool': set llm.observation_role = \"user\"",
+        ),
         ({}, {"api_key_env": "NOT_SET"}, "llm.api_key_env names 'NOT_SET'"),
         ({}, {"base_url": "http://127.0.0.1:1"}, "start it with `ollama serve`"),
     ],
@@ -61,7 +67,7 @@ def test_checking_never_raises_for_what_a_server_does(path: str, fault: str) -> 
     with OllamaStandIn(fault=fault, on=(path,)) as server:
         health = examine(server, timeout_s=0.3)
     assert len(health.problems) == 1
-    assert (health.version is None) == (path == "/api/version")
+    assert (health.server is None) == (path == "/api/version")
 
 
 def test_a_server_without_any_model_says_null() -> None:

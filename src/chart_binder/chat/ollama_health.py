@@ -2,37 +2,17 @@
 
 import os
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from chart_binder.chat.deadline import Deadline
 from chart_binder.chat.endpoint import Endpoint
+from chart_binder.chat.health import PATIENCE_S, Health
+from chart_binder.chat.ollama_faults import NAME
 from chart_binder.chat.ollama_says import Card, Server, spellings
 from chart_binder.config import LLMConfig
 from chart_binder.errors import ConfigError
 from chart_binder.masking import masked
 from chart_binder.react.conversation import ChatError
-
-PATIENCE_S = 10.0  # none of the questions makes the server load a model
-
-
-@dataclass(frozen=True, slots=True)
-class Health:
-    """What was found; each problem is a sentence that ends in what to do about it.
-
-    `context_length` is the context in tokens the model was trained for, if its server tells.
-    """
-
-    address: str
-    model_id: str
-    version: str | None = None
-    models: tuple[str, ...] = ()
-    context_length: int | None = None
-    problems: tuple[str, ...] = ()
-
-    @property
-    def is_well(self) -> bool:
-        """Whether the model can be asked as things are."""
-        return not self.problems
 
 
 def check(config: LLMConfig, environ: Mapping[str, str] = os.environ) -> Health:
@@ -48,7 +28,7 @@ def check(config: LLMConfig, environ: Mapping[str, str] = os.environ) -> Health:
 def _examine(server: Server, config: LLMConfig) -> Health:
     health = Health(server.endpoint.address, config.model_id)
     try:
-        health = replace(health, version=server.version())
+        health = replace(health, server=f"{NAME} {server.version()}")
         health = replace(health, models=server.models())
         card = server.card()
     except ChatError as error:
@@ -68,6 +48,11 @@ def _misfits(card: Card, config: LLMConfig) -> Iterator[str]:
     if card.capabilities and "completion" not in card.capabilities:
         can = ", ".join(card.capabilities)
         yield f"model {model!r} cannot chat, only: {can}; set llm.model_id to one that can"
+    if config.observation_role == "tool" and card.capabilities and "tools" not in card.capabilities:
+        yield (
+            f"model {model!r} has no place for messages of the role 'tool': "
+            'set llm.observation_role = "user"'
+        )
     if card.context_length is not None and config.num_ctx > card.context_length:
         yield (
             f"llm.num_ctx = {config.num_ctx} is more than the {card.context_length} tokens "

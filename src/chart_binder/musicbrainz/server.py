@@ -1,6 +1,5 @@
 """One try at MusicBrainz' web service, its redirects understood like its refusals."""
 
-import email.utils
 import logging
 import time
 from http import HTTPStatus
@@ -10,6 +9,7 @@ from chart_binder.musicbrainz.answers import Metadata, UnreadableError, error_te
 from chart_binder.musicbrainz.pace import Pace
 from chart_binder.musicbrainz.questions import Question
 from chart_binder.musicbrainz.transport import FailureError, Reply, Transport
+from chart_binder.net.retry_after import retry_after_s
 
 _MOST_REDIRECTS = 3
 _REDIRECTING = frozenset({301, 302, 303, 307, 308})
@@ -74,7 +74,7 @@ def _refused(reply: Reply, said: str | None) -> FailureError:
         problem += f" ({said})"
     if reply.status not in _PASSING:
         return FailureError(problem, _WRONG_SERVER)
-    after_s = _retry_after_s(reply.headers.get("retry-after", ""))
+    after_s = retry_after_s(reply.headers.get("retry-after", ""))
     return FailureError(problem, "try again later", is_passing=True, retry_after_s=after_s)
 
 
@@ -97,14 +97,3 @@ def _redirected(reply: Reply, target: str) -> str | None:
 
 def _led_astray(location: str) -> FailureError:
     return FailureError(f"the server sends us on to {location[:200]!r}", _WRONG_SERVER)
-
-
-def _retry_after_s(header: str) -> float:
-    """Read seconds or an HTTP date (RFC 9110, 10.2.3); what cannot be read asks for nothing."""
-    if header.strip().isdecimal():
-        return float(header)
-    try:
-        moment = email.utils.parsedate_to_datetime(header).timestamp()
-    except (ValueError, OverflowError):
-        return 0.0
-    return max(0.0, moment - time.time())
