@@ -68,23 +68,8 @@ class Examination:
             self.config.acceptance.min_sources,
         )  # fmt: skip
         checks = tuple(check for look in CHECKS for check in look(claim))
-        outcome, problem = self._by_confidence(answer.confidence)
-        refuted = next((check.detail for check in checks if not check.passed), None)
-        if refuted and outcome is not Outcome.REJECTED:
-            outcome, problem = Outcome.REVIEW, refuted
+        outcome, problem = settled(answer.confidence, checks, self.config)
         return Judgement(outcome, crg, rr, facts, checks, problem)
-
-    def _by_confidence(self, confidence: float) -> tuple[Outcome, str | None]:
-        least = (
-            (Outcome.ACCEPTED, self.config.auto_accept_threshold),
-            (Outcome.REVIEW, self.config.review_threshold),
-        )
-        problem = None
-        for outcome, threshold in least:
-            if confidence >= threshold:
-                return outcome, problem
-            problem = f"confidence {confidence:.2f} is below {threshold:.2f}"
-        return Outcome.REJECTED, problem
 
     def _release(self, crg: str | None, named: str | None) -> tuple[str | None, str | None]:
         """Return the release that stands for the group, and one that was named but is not in it.
@@ -106,3 +91,27 @@ class Examination:
 
     def _is_known(self, identifier: str | None, candidates: Container[str]) -> bool:
         return identifier is None or identifier in candidates or identifier in self.found()
+
+
+def settled(
+    confidence: float, checks: Sequence[Check], config: LLMConfig
+) -> tuple[Outcome, str | None]:
+    """Return the outcome by confidence, lowered by what the checks refute; and why it is so low."""
+    outcome, problem = _by_confidence(confidence, config)
+    refuted = next((check.detail for check in checks if not check.passed), None)
+    if refuted and outcome is not Outcome.REJECTED:
+        return Outcome.REVIEW, refuted
+    return outcome, problem
+
+
+def _by_confidence(confidence: float, config: LLMConfig) -> tuple[Outcome, str | None]:
+    least = (
+        (Outcome.ACCEPTED, config.auto_accept_threshold),
+        (Outcome.REVIEW, config.review_threshold),
+    )
+    problem = None
+    for outcome, threshold in least:
+        if confidence >= threshold:
+            return outcome, problem
+        problem = f"confidence {confidence:.2f} is below {threshold:.2f}"
+    return Outcome.REJECTED, problem

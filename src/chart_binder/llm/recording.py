@@ -52,14 +52,14 @@ class Record:
         An id that the model itself put into the call proves nothing when it comes back, unless
         MusicBrainz answered.
         """
-        asked = {event.iteration: event for event in self.events if isinstance(event, Stepped)}
-        return {
-            found
-            for seen in self.observed()
-            if not seen.error
-            for found in _ids(f"{seen.content} {' '.join(seen.sources)}")
-            if found not in _ids(str(asked[seen.iteration].arguments)) or _from_home(seen.sources)
-        }
+        asked, found = "", set[str]()
+        for event in self.events:
+            if isinstance(event, Stepped):
+                asked = str(event.arguments)
+            elif isinstance(event, Observed) and not event.error:
+                brought = _ids(f"{event.content} {' '.join(event.sources)}")
+                found |= brought if _from_home(event.sources) else brought - _ids(asked)
+        return found
 
     @property
     def place(self) -> str | tuple[AnyEvent, ...]:

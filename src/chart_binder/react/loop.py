@@ -1,26 +1,28 @@
 """A conversation goes turn by turn: a reply, its step, an observation, until there is an answer."""
 
-import json
-import logging
+import math
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Generic, TypeVar
 
-from chart_binder.react.conversation import ChatModel, Message, Reply, Role, Terms
+from chart_binder.react.budget import Budget, Clock
+from chart_binder.react.calls import Calls, Done, Perform, advice, call_live
+from chart_binder.react.context import Context, Heard, Round
+from chart_binder.react.conversation import ChatError, ChatModel, Message, Reply, Role, Terms
 from chart_binder.react.dialect import Dialect
-from chart_binder.react.inert import bounded, inert
+from chart_binder.react.inert import bounded
 from chart_binder.react.steps import Act, Finish, Malformed, Step
-from chart_binder.react.tools import Call, Observation, Toolbox, ToolError
-from chart_binder.react.transcript import Observed, Replied, Stepped, Watch
-
-_log = logging.getLogger(__name__)
+from chart_binder.react.tools import Toolbox
+from chart_binder.react.transcript import Replied, Stepped, Watch
 
 T = TypeVar("T")
-Perform = Callable[[Call, int], Observation]
-"""Runs a call in a turn, or raises `ToolError`."""
 Judge = Callable[[str, bool], T]
 """Reads an answer's text, or raises `RefusedError`; told whether no turn is left to ask again."""
+
+_MOST_KEPT = 4_000
+_LAST = "(1 turn left. It is the last: give your final answer now.)"
+_HURRY = "(The time for this run is nearly over: give your final answer now.)"
 
 
 class RefusedError(Exception):
@@ -31,13 +33,27 @@ class RefusedError(Exception):
 class Limits:
     """How far a conversation may go.
 
-    `patience` is how many turns in a row may lead nowhere: malformed, refused or repeated.
+    `patience` is how many turns in a row may lead nowhere: malformed, refused or repeated. Seconds
+    and tokens are those of the whole run (0 tokens: no limit). A prompt takes at most `num_ctx`
+    less `max_tokens`, those of a reply (0: as many as it likes).
     """
 
     iterations: int = 5
     observation_chars: int = 2_000
     observation_role: Role = "user"
     patience: int = 3
+    max_run_s: float = math.inf
+    max_run_tokens: int = 0
+    num_ctx: int = 0
+    max_tokens: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class LastWord:
+    """A turn past the last one, for the answer alone: how to ask for it, and its JSON schema."""
+
+    request: str
+    schema: Mapping[str, object]
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,20 +63,6 @@ class Ending(Generic[T]):
     iterations: int
     answer: T | None = None
     problem: str | None = None
-
-
-def call_live(call: Call, iteration: int) -> Observation:
-    """Call the tool itself, its time taken; whatever a plug-in raises is a `ToolError`."""
-    del iteration
-    started = time.monotonic()
-    try:
-        answer = call.run()
-    except ToolError:
-        raise
-    except Exception as error:  # a tool is somebody else's code, and the run must go on
-        _log.warning("tool %r failed", call.tool.name, exc_info=True)
-        raise ToolError(f"{call.tool.name} failed; try something else") from error
-    return replace(answer, seconds=time.monotonic() - started)
 
 
 def converse(
@@ -73,68 +75,152 @@ def converse(
     watch: Watch,
     limits: Limits = Limits(),
     perform: Perform = call_live,
+    last_word: LastWord | None = None,
+    listen: Callable[[str], None] | None = None,
+    clock: Clock = time.monotonic,
 ) -> Ending[T]:
-    """Converse until there is an answer or the turns are used up; raises `ChatError`."""
-    messages = list(opening)
-    memory = _Memory(toolbox, perform)
-    idle, turn, shown = 0, 0, Observation("")
-    while turn < limits.iterations and idle < limits.patience:
-        turn += 1
-        reply = _legible(chat.reply(messages, Terms(dialect.stop)))
-        watch(_replied(reply, turn))
-        step = _completed(dialect.parse(reply.content), reply)
-        watch(_stepped(step, toolbox, turn))
+    """Converse until there is an answer or a limit is reached; raises `ChatError`.
+
+    `last_word` allows one more turn where the turns are used up, or lead nowhere; `listen` hears
+    each reply as it is written.
+    """
+    budget = Budget(limits.max_run_s, limits.max_run_tokens, clock)
+    window = max(0, limits.num_ctx - limits.max_tokens)
+    context = Context(opening, dialect, limits.observation_role, window)
+    calls = Calls(toolbox, perform, watch, limits.observation_chars, budget)
+    return _Conversation(
+        chat,
+        dialect,
+        context,
+        calls,
+        budget,
+        judge,
+        watch,
+        limits,
+        last_word,
+        listen,
+        turns=limits.iterations,
+    ).run()
+
+
+@dataclass(slots=True)
+class _Conversation(Generic[T]):
+    """A conversation under way: `turns` are allowed, `idle` turns in a row led nowhere."""
+
+    chat: ChatModel
+    dialect: Dialect
+    context: Context
+    calls: Calls
+    budget: Budget
+    judge: Judge[T]
+    watch: Watch
+    limits: Limits
+    last_word: LastWord | None
+    listen: Callable[[str], None] | None
+    turns: int
+    turn: int = 0
+    idle: int = 0
+    shown: str = ""
+
+    def run(self) -> Ending[T]:
+        while (spent := self.spent()) is None:
+            if answered := self.take_turn():
+                return answered
+        if self.last_word and self.turn and not self.over():
+            return self.force(self.last_word, spent)
+        told = f"; the last thing said to the model was: {_brief(self.shown)}" if self.turn else ""
+        return Ending(self.turn, problem=f"{spent}{told}")
+
+    def spent(self) -> str | None:
+        """Return why there is no further turn.
+
+        Time comes last: a replay, which takes none, finds the same reason where there is another.
+        """
+        if self.idle >= self.limits.patience:
+            return f"{self.idle} turns in a row led nowhere"
+        if self.turn < self.turns:
+            return self.over()
+        fewer = self.turns < self.limits.iterations
+        allowed = f", all that max_run_tokens = {self.limits.max_run_tokens} allows"
+        return f"no answer in {self.turn} turns{allowed if fewer else ''}"
+
+    def over(self) -> str | None:
+        return self.budget.out_of_tokens(self.context.tokens) or self.budget.out_of_time()
+
+    def ask(self, schema: Mapping[str, object] | None = None) -> Reply:
+        messages, estimate = self.context.messages(), self.context.tokens
+        left = self.budget.seconds_left
+        seconds = left if math.isfinite(left) else None
+        terms = Terms(self.dialect.stop, schema, self.listen, seconds)
         try:
-            if isinstance(step, Finish):
-                return Ending(turn, judge(step.answer, turn == limits.iterations))
-            led_on, shown = memory.observe(step, turn)
-        except RefusedError as refusal:
-            led_on, shown = False, _advice(str(refusal))
-        idle = 0 if led_on else idle + 1
-        shown = replace(shown, content=bounded(shown.content, limits.observation_chars))
-        watch(Observed(shown.content, turn, shown.sources, shown.error, shown.seconds))
-        messages.append(Message("assistant", _as_kept(step, reply, dialect)))
-        seen = dialect.observation(shown.content, step if isinstance(step, Act) else None)
-        messages.append(Message(limits.observation_role, _with_turns_left(seen, turn, limits)))
-    spent = (
-        f"{idle} turns in a row led nowhere"
-        if turn < limits.iterations
-        else f"no answer in {turn} turns"
-    )
-    return Ending(turn, problem=f"{spent}; the last thing said to the model was: {_brief(shown)}")
+            reply = _legible(self.chat.reply(messages, terms))
+        except ChatError as error:
+            if late := self.budget.out_of_time():
+                raise ChatError(late) from error
+            raise
+        self.turn += 1
+        self.context.gauge.learn(messages, reply.prompt_tokens)
+        written = self.context.gauge.tokens([Message("assistant", reply.content)])
+        self.budget.take(reply, estimate, written)
+        self.watch(Replied.of(reply, self.turn))
+        return reply
 
-
-class _Memory:
-    """Calls tools, each call once."""
-
-    def __init__(self, toolbox: Toolbox, perform: Perform) -> None:
-        self._toolbox = toolbox
-        self._perform = perform
-        self._answers: dict[str, Observation] = {}
-
-    def observe(self, step: Act | Malformed, turn: int) -> tuple[bool, Observation]:
-        """Return whether the step led on, and what to show the model."""
+    def take_turn(self) -> Ending[T] | None:
+        reply = self.ask()
+        step = _completed(self.dialect.parse(reply.content), reply)
+        if isinstance(step, Act):
+            self.remember(step, reply, tuple(self.calls.carry_out(step, self.turn)))
+            return None
         if isinstance(step, Malformed):
-            return False, _advice(step.advice)
-        try:
-            call = self._toolbox.resolve(step)
-        except ToolError as error:
-            return False, _advice(str(error))
-        key = f"{call.tool.name} {json.dumps(call.arguments, sort_keys=True, default=str)}"
-        if key in self._answers:
-            known = self._answers[key]
-            reminder = "You made this very call before; nothing new was looked up. It said:\n"
-            return False, replace(known, content=reminder + known.content, seconds=0.0)
-        try:
-            answer = self._perform(call, turn)
-        except ToolError as error:
-            answer = Observation(str(error), error=str(error))
-        self._answers[key] = answer = replace(answer, content=inert(answer.content))
-        return True, answer
+            self.watch(Stepped("malformed", self.turn, notes=step.notes))
+            refusal = step.advice
+        else:
+            self.watch(Stepped("finish", self.turn, notes=step.notes))
+            try:
+                return Ending(self.turn, self.judge(step.answer, self.is_end()))
+            except RefusedError as error:
+                refusal = str(error)
+        told = self.calls.show(advice(refusal), self.turn)
+        self.remember(step, reply, (Done(None, told, led_on=False),))
+        return None
 
+    def is_end(self) -> bool:
+        """Tell whether nothing can be asked again: there is neither a turn left nor a last word."""
+        has_last_word = self.last_word and self.turns == self.limits.iterations
+        return self.turn == self.turns and not has_last_word
 
-def _advice(text: str) -> Observation:
-    return Observation(text, error=text)
+    def remember(self, step: Step, reply: Reply, done: Sequence[Done]) -> None:
+        self.idle = 0 if any(each.led_on for each in done) else self.idle + 1
+        self.shown = done[-1].shown.error or done[-1].shown.content
+        heard = tuple(Heard(each.shown.content, each.shown.sources, each.call) for each in done)
+        act = step if isinstance(step, Act) else None
+        self.context.add(Round(_kept(step, reply, self.dialect), act, heard))
+        if self.budget.has_one_turn(self.context.tokens):
+            self.turns = min(self.turns, self.turn + 1)
+        self.context.close(self.left())
+
+    def left(self) -> str:
+        """Say how many turns are left."""
+        left = self.turns - self.turn
+        if left > 1:
+            return _HURRY if self.budget.is_short_of_time() else f"({left} turns left.)"
+        return _LAST
+
+    def force(self, last_word: LastWord, spent: str) -> Ending[T]:
+        """Ask for the answer alone. What comes is read and judged like any other."""
+        self.context.close(last_word.request)
+        reply = self.ask(last_word.schema)
+        step = self.dialect.parse(reply.content)
+        answer = step.answer if isinstance(step, Finish) else _bare_object(reply.content)
+        kind = "malformed" if answer is None else "finish"
+        self.watch(Stepped(kind, self.turn, notes=(*step.notes, "asked for the answer alone")))
+        try:
+            if answer is not None:
+                return Ending(self.turn, self.judge(answer, True))  # noqa: FBT003 (no other turn)
+            refusal = "it is no answer"
+        except RefusedError as error:
+            refusal = _brief(str(error))
+        return Ending(self.turn, problem=f"{spent}, and a last word was refused: {refusal}")
 
 
 def _completed(step: Step, reply: Reply) -> Step:
@@ -146,56 +232,30 @@ def _completed(step: Step, reply: Reply) -> Step:
     return step
 
 
-def _as_kept(step: Step, reply: Reply, dialect: Dialect) -> str:
+def _kept(step: Step, reply: Reply, dialect: Dialect) -> str:
     """Return what of a reply stays in the conversation: an action without what followed it."""
     if isinstance(step, Act) and step.notes:
         return dialect.render(step)
-    return bounded(reply.content.strip() or "(nothing)", 4_000)
+    return bounded(reply.content.strip() or "(nothing)", _MOST_KEPT)
 
 
-def _with_turns_left(content: str, turn: int, limits: Limits) -> str:
-    left = limits.iterations - turn
-    if left > 1:
-        return f"{content}\n\n({left} turns left.)"
-    return f"{content}\n\n(1 turn left. It is the last: give your final answer now.)"
+def _bare_object(text: str) -> str | None:
+    """Return a reply that is one JSON object, as a server writes it that keeps to a schema."""
+    text = text.strip()
+    return text if text.startswith("{") and text.endswith("}") else None
 
 
-def _brief(shown: Observation) -> str:
-    return " ".join((shown.error or shown.content).split())[:200]
+def _brief(text: str) -> str:
+    return " ".join(text.split())[:200]
 
 
 def _legible(reply: Reply) -> Reply:
     """Replace lone surrogates: a server that streams tokens may send half a letter."""
+    if reply.content.isascii() and not reply.thinking:
+        return reply
     thinking = reply.thinking and _whole(reply.thinking)
     return replace(reply, content=_whole(reply.content), thinking=thinking)
 
 
 def _whole(text: str) -> str:
     return text.encode("utf-8", "replace").decode()
-
-
-def _replied(reply: Reply, turn: int) -> Replied:
-    return Replied(
-        content=reply.content,
-        iteration=turn,
-        thinking=reply.thinking,
-        done_reason=reply.done_reason,
-        prompt_tokens=reply.prompt_tokens,
-        completion_tokens=reply.completion_tokens,
-        seconds=reply.seconds,
-    )
-
-
-def _stepped(step: Step, toolbox: Toolbox, turn: int) -> Stepped:
-    match step:
-        case Finish(notes=notes):
-            return Stepped("finish", turn, notes=notes)
-        case Malformed(notes=notes):
-            return Stepped("malformed", turn, notes=notes)
-        case Act(tool=tool, arguments=arguments, notes=notes):
-            written = arguments if isinstance(arguments, str) else dict(arguments)
-            try:
-                call = toolbox.resolve(step)
-            except ToolError:
-                return Stepped("act", turn, tool, written, notes)
-            return Stepped("act", turn, call.tool.name, call.arguments, notes)

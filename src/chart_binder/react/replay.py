@@ -13,9 +13,10 @@ class Replay:
     def __init__(self, events: Iterable[AnyEvent], model_id: str = "replay") -> None:
         recorded = tuple(events)
         self._replies = [event.reply for event in recorded if isinstance(event, Replied)]
-        self._observed = {
-            event.iteration: event.observation for event in recorded if isinstance(event, Observed)
-        }
+        self._observed: dict[int, list[Observation]] = {}
+        for event in recorded:
+            if isinstance(event, Observed):
+                self._observed.setdefault(event.iteration, []).append(event.observation)
         ends = (event.result.get("problem") for event in recorded if isinstance(event, Result))
         self._problem = next((text for text in ends if isinstance(text, str)), None)
         names = (event.model_id for event in recorded if isinstance(event, Run))
@@ -38,7 +39,9 @@ class Replay:
             )
         return self._replies[turn]
 
-    def perform(self, call: Call, iteration: int) -> Observation:
-        """Return what was observed in this turn, in place of calling the tool."""
-        forgotten = Observation(f"(no answer of {call.tool.name} was recorded)")
-        return self._observed.get(iteration, forgotten)
+    def perform(self, call: Call, turn: int, place: int) -> Observation:
+        """Return what was observed at this place of this turn, in place of calling the tool."""
+        seen = self._observed.get(turn, [])
+        if place < len(seen):
+            return seen[place]
+        return Observation(f"(no answer of {call.tool.name} was recorded)")

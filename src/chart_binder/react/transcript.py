@@ -47,6 +47,19 @@ class Replied(Event, frozen=True, tag="reply"):
     completion_tokens: int | None = None
     seconds: float = 0.0
 
+    @classmethod
+    def of(cls, reply: Reply, iteration: int) -> "Replied":
+        """Return the event of a reply in a turn."""
+        return cls(
+            reply.content,
+            iteration,
+            reply.thinking,
+            reply.done_reason,
+            reply.prompt_tokens,
+            reply.completion_tokens,
+            reply.seconds,
+        )
+
     @property
     def reply(self) -> Reply:
         """The reply as the model gave it."""

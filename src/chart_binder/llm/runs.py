@@ -1,0 +1,179 @@
+"""One run of a model over a case: a conversation, recorded, and its answer judged."""
+
+import uuid
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from chart_binder.config import LLMConfig, RulesConfig
+from chart_binder.domain.evidence import EvidenceBundle
+from chart_binder.domain.evidence_json import evidence_hash, write_bundle
+from chart_binder.llm.answer import FinalAnswer
+from chart_binder.llm.examination import Examination
+from chart_binder.llm.labels import Labels
+from chart_binder.llm.last_word import last_word
+from chart_binder.llm.learned import learned
+from chart_binder.llm.markdown import Trace, evidence_markdown
+from chart_binder.llm.recording import Record, recorded
+from chart_binder.llm.result import AdjudicationResult, Outcome, Usage
+from chart_binder.react.calls import call_live
+from chart_binder.react.conversation import ChatError, ChatModel, Message
+from chart_binder.react.dialect import Dialect
+from chart_binder.react.loop import Ending, Limits, converse
+from chart_binder.react.replay import Replay
+from chart_binder.react.tools import Toolbox
+from chart_binder.react.transcript import Result, Run, Said, Watch
+
+_NOT_RECORDED: dict[str, Any] = {"base_url": True, "api_key_env": True, "searxng": {"url"}}
+"""Addresses may hold passwords, and a replay needs none."""
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """An evidence bundle and its open question, as a model is asked about it."""
+
+    bundle: EvidenceBundle
+    labels: Labels
+    markdown: str
+    evidence_hash: str
+
+    @classmethod
+    def of(cls, bundle: EvidenceBundle, trace: Trace) -> "Case":
+        """Make a bundle ready to be asked about; `trace` says why it is open."""
+        known = evidence_hash(bundle)
+        return cls(bundle, Labels.of(bundle), evidence_markdown(bundle, trace), known)
+
+
+@dataclass(frozen=True, slots=True)
+class Asking:
+    """What one run asks with. `config` is this run's own: a replay needs nothing but it.
+
+    `part_of` says of which samples and methods the run is a part, for the record.
+    """
+
+    config: LLMConfig
+    knobs: RulesConfig
+    chat: ChatModel
+    dialect: Dialect
+    toolbox: Toolbox
+    system_prompt: str
+    prompt_version: str
+    part_of: Mapping[str, object]
+    record: Path | None = None
+    watch: Watch | None = None
+    listen: Callable[[str], None] | None = None
+
+    def about(self, case: Case) -> AdjudicationResult:
+        """Run, and return what came of it, of whatever outcome."""
+        run = self._run(case)
+        opening = (Message("system", self.system_prompt), Message("user", case.markdown))
+        with recorded(run, self.record, self.watch) as record:
+            record(run)
+            for message in opening:
+                record(Said(message.role, message.content))
+            examination = Examination(
+                case.bundle,
+                case.labels,
+                self.knobs,
+                self.config,
+                record.observed,
+                record.found_ids,
+            )
+            ending = self._converse(opening, examination, record)
+            result = self._result(ending, examination, run, record)
+            record(Result(result.to_dict() | {"transcript": None}))
+        return result
+
+    def _run(self, case: Case) -> Run:
+        return Run(
+            id=uuid.uuid4().hex[:12],
+            started_at=datetime.now(UTC).isoformat(timespec="seconds").replace("+00:00", "Z"),
+            model_id=self.chat.model_id,
+            dialect=self.dialect.name,
+            prompt_version=self.prompt_version,
+            evidence_hash=case.evidence_hash,
+            options={
+                "llm": self.config.model_dump(mode="json", exclude=_NOT_RECORDED),
+                "rules": self.knobs.model_dump(mode="json"),
+                "part_of": dict(self.part_of),
+            },
+            evidence=msgspec.json.decode(write_bundle(case.bundle)),
+        )
+
+    def _converse(
+        self, opening: tuple[Message, ...], examination: Examination, record: Record
+    ) -> Ending[FinalAnswer]:
+        is_forced = self.config.final_turn == "force"
+        try:
+            return converse(
+                self.chat,
+                self.dialect,
+                self.toolbox,
+                opening,
+                judge=examination.read,
+                watch=record,
+                limits=limits(self.config),
+                perform=self.chat.perform if isinstance(self.chat, Replay) else call_live,
+                last_word=last_word(examination.labels) if is_forced else None,
+                listen=self.listen,
+            )
+        except ChatError as error:
+            return Ending(len(record.replies()), problem=str(error))
+
+    def _result(
+        self, ending: Ending[FinalAnswer], examination: Examination, run: Run, record: Record
+    ) -> AdjudicationResult:
+        answer = ending.answer
+        said = AdjudicationResult(
+            outcome=Outcome.ERROR,
+            problem=ending.problem,
+            iterations=ending.iterations,
+            usage=_usage(record),
+            model_id=run.model_id,
+            dialect=run.dialect,
+            prompt_version=run.prompt_version,
+            evidence_hash=run.evidence_hash,
+            transcript=record.place,
+        )
+        if answer is None:
+            known = learned(record.events, self.dialect)
+            return msgspec.structs.replace(said, rationale=known)
+        judgement = examination.judge(answer)
+        return msgspec.structs.replace(
+            said,
+            outcome=judgement.outcome,
+            crg_mbid=judgement.crg,
+            rr_mbid=judgement.rr,
+            confidence=answer.confidence,
+            rationale=answer.rationale,
+            facts=judgement.facts,
+            checks=judgement.checks,
+            problem=judgement.problem,
+        )
+
+
+def limits(config: LLMConfig) -> Limits:
+    """Return how far a run may go."""
+    return Limits(
+        iterations=config.max_iterations,
+        observation_chars=config.fetch.max_chars,
+        observation_role=config.observation_role,
+        max_run_s=config.max_run_s,
+        max_run_tokens=config.max_run_tokens,
+        num_ctx=config.num_ctx,
+        max_tokens=config.max_tokens,
+    )
+
+
+def _usage(record: Record) -> Usage:
+    replies = record.replies()
+    return Usage(
+        prompt_tokens=sum(reply.prompt_tokens or 0 for reply in replies),
+        completion_tokens=sum(reply.completion_tokens or 0 for reply in replies),
+        model_seconds=sum(reply.seconds for reply in replies),
+        tool_seconds=sum(seen.seconds for seen in record.observed()),
+    )

@@ -1,0 +1,118 @@
+"""The calls of a turn are carried out in order, each call once in a run."""
+
+import json
+import logging
+import time
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, replace
+
+from chart_binder.react.budget import Budget
+from chart_binder.react.inert import bounded, inert
+from chart_binder.react.steps import Act
+from chart_binder.react.tools import Call, Observation, Toolbox, ToolError
+from chart_binder.react.transcript import Observed, Stepped, Watch
+
+_log = logging.getLogger(__name__)
+
+MOST_CALLS = 4
+"""Calls carried out in one turn; the rest are told that they were not."""
+OVER = "Not run: the time for this run is over."
+
+Perform = Callable[[Call, int, int], Observation]
+"""Runs a call, or raises `ToolError`; told the turn, from 1, and the place in it, from 0."""
+
+
+def call_live(call: Call, turn: int, place: int) -> Observation:
+    """Call the tool itself, its time taken; whatever a plug-in raises is a `ToolError`."""
+    del turn, place
+    started = time.monotonic()
+    try:
+        answer = call.run()
+    except ToolError:
+        raise
+    except Exception as error:  # a tool is somebody else's code, and the run must go on
+        _log.warning("tool %r failed", call.tool.name, exc_info=True)
+        raise ToolError(f"{call.tool.name} failed; try something else") from error
+    return replace(answer, seconds=time.monotonic() - started)
+
+
+@dataclass(frozen=True, slots=True)
+class Done:
+    """What came of a call, or of a turn that called nothing; and whether that led on."""
+
+    call: Act | None
+    shown: Observation
+    led_on: bool
+
+
+class Calls:
+    """Carries calls out, tells each as it happens, and remembers what came of it.
+
+    An observation has at most `most_chars` characters; no call begins when the time is over.
+    """
+
+    def __init__(
+        self,
+        toolbox: Toolbox,
+        perform: Perform,
+        watch: Watch,
+        most_chars: int,
+        budget: Budget,
+    ) -> None:
+        self._toolbox = toolbox
+        self._perform = perform
+        self._watch = watch
+        self._most_chars = most_chars
+        self._budget = budget
+        self._answers: dict[str, Observation] = {}
+
+    def carry_out(self, act: Act, turn: int) -> Iterator[Done]:
+        """Yield what came of each call of a turn."""
+        for place, each in enumerate(act.calls[:MOST_CALLS]):
+            yield self._one(each, turn, place)
+        rest = act.calls[MOST_CALLS:]
+        if rest:
+            self._watch(_stepped(rest[0], rest[0].tool, rest[0].arguments, turn))
+            which = "This call was" if len(rest) == 1 else f"These {len(rest)} calls were"
+            told = advice(f"{which} not run: a turn has at most {MOST_CALLS} calls.")
+            yield Done(rest[0], self.show(told, turn), led_on=False)
+
+    def show(self, seen: Observation, turn: int) -> Observation:
+        """Tell what the model is shown, in full length at most."""
+        shown = replace(seen, content=bounded(seen.content, self._most_chars))
+        self._watch(Observed(shown.content, turn, shown.sources, shown.error, shown.seconds))
+        return shown
+
+    def _one(self, act: Act, turn: int, place: int) -> Done:
+        try:
+            call = self._toolbox.resolve(act)
+        except ToolError as error:
+            self._watch(_stepped(act, act.tool, act.arguments, turn))
+            return Done(act, self.show(advice(str(error)), turn), led_on=False)
+        self._watch(_stepped(act, call.tool.name, call.arguments, turn))
+        key = f"{call.tool.name} {json.dumps(call.arguments, sort_keys=True, default=str)}"
+        if key in self._answers:
+            known = self._answers[key]
+            reminder = "You made this very call before; nothing new was looked up. It said:\n"
+            again = replace(known, content=reminder + known.content, seconds=0.0)
+            return Done(act, self.show(again, turn), led_on=False)
+        if self._budget.out_of_time():
+            return Done(act, self.show(advice(OVER), turn), led_on=False)
+        try:
+            answer = self._perform(call, turn, place)
+        except ToolError as error:
+            answer = advice(str(error))
+        # As it was shown, so that a replay, which knows no more, remembers the same.
+        shown = self.show(replace(answer, content=inert(answer.content)), turn)
+        self._answers[key] = shown
+        return Done(act, shown, led_on=True)
+
+
+def advice(text: str) -> Observation:
+    """Return what a turn that went wrong is told."""
+    return Observation(text, error=text)
+
+
+def _stepped(act: Act, tool: str, arguments: Mapping[str, object] | str, turn: int) -> Stepped:
+    written = arguments if isinstance(arguments, str) else dict(arguments)
+    return Stepped("act", turn, tool, written, act.notes)

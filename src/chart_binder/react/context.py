@@ -1,0 +1,141 @@
+"""The conversation as it is sent: append-only while it fits the window, then ever shorter."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+
+from chart_binder.react.conversation import ChatError, Message, Role
+from chart_binder.react.dialect import Dialect
+from chart_binder.react.gauge import Gauge
+from chart_binder.react.inert import bounded, one_line
+from chart_binder.react.steps import Act
+
+_SHORT = 500
+_MOST_SOURCES = 5
+_MOST_OF_A_SOURCE = 200
+
+
+@dataclass(frozen=True, slots=True)
+class Heard:
+    """What came of one call, or of a turn that called nothing."""
+
+    content: str
+    sources: tuple[str, ...] = ()
+    call: Act | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Round:
+    """A turn as it stays in the conversation: what was said, and what was heard.
+
+    `act` is what was done, if anything; `closing` stands below what was heard.
+    """
+
+    said: str
+    act: Act | None
+    heard: tuple[Heard, ...]
+    closing: str = ""
+
+
+class Context:
+    """A conversation that stays within `window` tokens; 0 is a window without end.
+
+    The opening is sent whole, whatever it takes. Where the rest does not fit beside it, what was
+    heard is shortened, the oldest first, then reduced to a line that names its sources, and at the
+    very last what the model said is trimmed. What is short stays short, so that the prefix settles
+    again and a prompt cache can be reused.
+    """
+
+    def __init__(
+        self, opening: Sequence[Message], dialect: Dialect, role: Role = "user", window: int = 0
+    ) -> None:
+        self.gauge = Gauge()
+        self._opening = len(opening)
+        self._messages = list(opening)
+        self._rounds: list[Round] = []
+        self._dialect = dialect
+        self._role = role
+        self._window = window
+
+    @property
+    def tokens(self) -> int:
+        """About how many tokens the conversation takes now."""
+        return self.gauge.tokens(self._messages)
+
+    def add(self, turn: Round) -> None:
+        """Append a turn."""
+        self._rounds.append(turn)
+        self._messages += self._written(turn)
+
+    def close(self, closing: str) -> None:
+        """Put a last word below what was heard in the last turn."""
+        self._put(len(self._rounds) - 1, replace(self._rounds[-1], closing=closing))
+
+    def messages(self) -> tuple[Message, ...]:
+        """Return what to send, shortened as far as it must be.
+
+        Raises `ChatError` where it cannot be short enough: for certain, as far as nothing was
+        counted yet.
+        """
+        for shorten in _MEASURES:
+            for place, turn in enumerate(self._rounds):
+                if self._fits():
+                    return tuple(self._messages)
+                self._put(place, shorten(turn, self._dialect))
+        fewest = self.gauge.fewest(self._messages)
+        if self._window and fewest > self._window:
+            raise ChatError(
+                f"the prompt takes about {fewest} tokens where num_ctx less max_tokens leaves"
+                f" {self._window}: raise num_ctx by {fewest - self._window} at least"
+            )
+        return tuple(self._messages)
+
+    def _fits(self) -> bool:
+        return not self._window or self.tokens <= self._window
+
+    def _put(self, place: int, turn: Round) -> None:
+        if turn != self._rounds[place]:
+            self._rounds[place] = turn
+            at = self._opening + 2 * place
+            self._messages[at : at + 2] = self._written(turn)
+
+    def _written(self, turn: Round) -> tuple[Message, Message]:
+        seen = (self._dialect.observation(heard.content, heard.call) for heard in turn.heard)
+        shown = "\n".join(seen)
+        closed = f"{shown}\n\n{turn.closing}" if turn.closing else shown
+        return Message("assistant", turn.said), Message(self._role, closed)
+
+
+def _cut(turn: Round, dialect: Dialect) -> Round:
+    del dialect
+    return replace(
+        turn,
+        heard=tuple(replace(heard, content=bounded(heard.content, _SHORT)) for heard in turn.heard),
+    )
+
+
+def _in_a_line(turn: Round, dialect: Dialect) -> Round:
+    del dialect
+    return replace(turn, heard=tuple(map(_told, turn.heard)))
+
+
+def _told(heard: Heard) -> Heard:
+    named = (one_line(source, _MOST_OF_A_SOURCE) for source in heard.sources[:_MOST_SOURCES])
+    sources = " ".join(named)
+    line = f"(shortened to make room; it came from {sources})" if sources else "(shortened)"
+    return replace(heard, content=line) if len(line) < len(heard.content) else heard
+
+
+def _trimmed(turn: Round, dialect: Dialect) -> Round:
+    return replace(turn, said=min(turn.said, _gist(turn.act, dialect), key=len))
+
+
+def _gist(act: Act | None, dialect: Dialect) -> str:
+    """Return the least that shows what a turn did: its calls, without a thought."""
+    if act is None:
+        return "(no step)"
+    also = tuple(replace(each, thought="") for each in act.also)
+    return dialect.render(replace(act, thought="", also=also))
+
+
+_MEASURES: tuple[Callable[[Round, Dialect], Round], ...] = (_cut, _in_a_line, _trimmed)
+"""How a turn is made shorter, the mildest first; each is tried on every turn before the next."""
