@@ -123,7 +123,7 @@ def test_in_the_last_turn_the_judge_knows_that_nothing_can_be_asked_again() -> N
 def test_an_unknown_tool_is_answered_with_the_tools_there_are() -> None:
     _, events, _ = play('Action: subtract\nAction Input: {"a": 2}', DONE)
     assert "'subtract'" in observed(events)[0].content
-    assert "add(a, b)" in observed(events)[0].content
+    assert "add(a: integer, b: integer)" in observed(events)[0].content
 
 
 def test_wrong_arguments_are_named() -> None:

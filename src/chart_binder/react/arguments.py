@@ -1,14 +1,12 @@
-"""Arguments are fitted to a tool's parameters where they can fit in one way only."""
+"""Arguments are laid on a tool's parameters where they can fit in one way only."""
 
-import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Final
-
-from msgspec.structs import FieldInfo
 
 from chart_binder.react.json.scanner import scan, scan_call
 from chart_binder.react.json.strict import LenientJSONError
-from chart_binder.react.tool_names import folded
+from chart_binder.react.tool_names import folded, same_name
 
 _WRAPPERS: Final = frozenset(
     {"arguments", "args", "parameters", "params", "actioninput", "toolinput", "input", "kwargs"}
@@ -19,81 +17,103 @@ class UnfitError(ValueError):
     """Arguments do not fit; the text is one clause that says why."""
 
 
-def fit(given: Mapping[str, object] | str, fields: Sequence[FieldInfo]) -> dict[str, object]:
+@dataclass(frozen=True, slots=True)
+class Parameter:
+    """What a tool takes under a name; `nullable` where null is a value of its own."""
+
+    name: str
+    required: bool
+    nullable: bool = False
+
+
+def fit(
+    given: Mapping[str, object] | str, parameters: Sequence[Parameter], whole: str = ""
+) -> dict[str, object]:
     """Return arguments by parameter name.
 
     Bare text is the one argument a tool needs; `name: value` lines, `name="value"` pairs, values in
     order are read too. Keys may differ in case or punctuation; an unknown key alone stands for the
     one argument that is missing; other unknown ones are left out, as is null for an optional one.
+    All of them may stand inside one key, such as `arguments`, or `whole`.
 
     Raises `UnfitError`.
     """
     if isinstance(given, str):
-        return fit_mapping(_from_text(given.strip(), fields), fields)
-    return fit_mapping(given, fields)
-
-
-def fit_mapping(given: Mapping[str, object], fields: Sequence[FieldInfo]) -> dict[str, object]:
-    """Return the members of an object by parameter name, or raise `UnfitError`."""
-    by_fold = {folded(field.name): field for field in fields}
-    fitted: dict[str, object] = {}
-    unknown: dict[str, object] = {}
-    for key, value in given.items():
-        field = by_fold.get(folded(key))
-        if field is None:
-            unknown[key] = value
-        elif value is not None or field.required:
-            fitted.setdefault(field.name, _coerced(value, field))
-    missing = [field for field in fields if field.required and field.name not in fitted]
+        given = _from_text(given.strip(), parameters)
+    fitted, unknown = _sorted_out(given, parameters)
+    missing = [each for each in parameters if each.required and each.name not in fitted]
+    if not fitted and parameters:
+        if (inner := _wrapped(unknown, whole)) is not None:
+            return fit(inner, parameters)
+        missing = missing or list(parameters[:1] if any(unknown.values()) else ())
     if not missing:
         return fitted
-    if not fitted and (inner := _wrapped(unknown)) is not None:
-        return fit(inner, fields)
     if len(missing) == len(unknown) == 1:
         (value,) = unknown.values()
-        if isinstance(value, str | int | float) and not isinstance(value, bool):
-            return {**fitted, missing[0].name: _coerced(value, missing[0])}
-    names = " and ".join(f"`{field.name}`" for field in missing)
+        if isinstance(value, str | int | float | list) and not isinstance(value, bool):
+            return {**fitted, missing[0].name: value}
+    raise UnfitError(_told(missing, given))
+
+
+def _sorted_out(
+    given: Mapping[str, object], parameters: Sequence[Parameter]
+) -> tuple[dict[str, object], dict[str, object]]:
+    """Return what is known by its parameter's name, and what is not known."""
+    by_name = {each.name: each for each in parameters}
+    fitted: dict[str, object] = {}
+    unknown: dict[str, object] = {}
+    for key in sorted(given, key=lambda key: key not in by_name):  # exact names first
+        name, value = same_name(key, by_name), given[key]
+        if name is None:
+            unknown[key] = value
+        elif value is not None or by_name[name].required or by_name[name].nullable:
+            fitted.setdefault(name, value)
+    return fitted, unknown
+
+
+def _told(missing: Iterable[Parameter], given: Mapping[str, object]) -> str:
+    names = [f"`{each.name}`" for each in missing]
     found = ", ".join(f"`{key}`" for key in given) or "nothing"
-    raise UnfitError(f"missing required field{'s'[: len(missing) - 1]} {names}, found {found}")
+    return f"missing required field{'s'[: len(names) - 1]} {' and '.join(names)}, found {found}"
 
 
-def _wrapped(unknown: Mapping[str, object]) -> Mapping[str, object] | str | None:
+def _wrapped(unknown: Mapping[str, object], whole: str) -> Mapping[str, object] | str | None:
     for key, value in unknown.items():
-        if folded(key) in _WRAPPERS and isinstance(value, Mapping | str):
-            return value
+        if folded(key) in _WRAPPERS or key == whole:
+            if isinstance(value, str):
+                return _object(value) or value
+            if isinstance(value, Mapping):
+                return value
     return None
 
 
-def _coerced(value: object, field: FieldInfo) -> object:
-    if field.type is not str:
-        return value
-    if isinstance(value, int | float) and not isinstance(value, bool):
-        return json.dumps(value)
-    if isinstance(value, list) and len(value) == 1 and isinstance(value[0], str):
-        return value[0]
-    return value
+def _object(text: str) -> Mapping[str, object] | None:
+    try:
+        found = scan(text.strip(), 0).value if text.lstrip().startswith("{") else None
+    except LenientJSONError:
+        return None
+    return found if isinstance(found, dict) else None
 
 
-def _from_text(text: str, fields: Sequence[FieldInfo]) -> Mapping[str, object]:
+def _from_text(text: str, parameters: Sequence[Parameter]) -> Mapping[str, object]:
     if not text:
         return {}
-    if pairs := _pairs(text, fields) or _lines(text, fields):
+    if pairs := _pairs(text, parameters) or _lines(text, parameters):
         return pairs
-    needed = [field for field in fields if field.required] or list(fields[:1])
-    if text[0] in "\"'" and len(fields) > 1 and (values := _in_order(text, fields)):
+    needed = [each for each in parameters if each.required] or list(parameters[:1])
+    if text[0] in "\"'" and len(parameters) > 1 and (values := _in_order(text, parameters)):
         return values
     if len(needed) == 1:
         return {needed[0].name: text}
-    if values := _in_order(text, fields):
+    if values := _in_order(text, parameters):
         return values
-    raise UnfitError(f"it needs a JSON object with {', '.join(field.name for field in needed)}")
+    raise UnfitError(f"it needs a JSON object with {', '.join(each.name for each in needed)}")
 
 
-def _pairs(text: str, fields: Sequence[FieldInfo]) -> Mapping[str, object] | None:
+def _pairs(text: str, parameters: Sequence[Parameter]) -> Mapping[str, object] | None:
     """Read `query="x", limit=5`."""
     name, sign, _ = text.partition("=")
-    if not sign or folded(name) not in {folded(field.name) for field in fields}:
+    if not sign or same_name(name, [each.name for each in parameters]) is None:
         return None
     try:
         found = scan_call(f"({text})", 0, len(text) + 2).value
@@ -102,26 +122,26 @@ def _pairs(text: str, fields: Sequence[FieldInfo]) -> Mapping[str, object] | Non
     return found if isinstance(found, dict) else None
 
 
-def _lines(text: str, fields: Sequence[FieldInfo]) -> Mapping[str, object] | None:
+def _lines(text: str, parameters: Sequence[Parameter]) -> Mapping[str, object] | None:
     """Read one `name: value` or `name = value` a line."""
-    known = {folded(field.name): field.name for field in fields}
+    known = [each.name for each in parameters]
     members: dict[str, object] = {}
     for line in text.splitlines():
         sign = min((at for at in map(line.find, ":：=") if at >= 0), default=-1)
-        name = known.get(folded(line[:sign].strip(" \"'-*`"))) if sign >= 0 else None
+        name = same_name(line[:sign].strip(" \"'-*`"), known) if sign >= 0 else None
         if name is None:
             return None
         members[name] = line[sign + 1 :].strip().strip("\"'").rstrip(",")
     return members
 
 
-def _in_order(text: str, fields: Sequence[FieldInfo]) -> Mapping[str, object] | None:
+def _in_order(text: str, parameters: Sequence[Parameter]) -> Mapping[str, object] | None:
     """Read `2, 3` as the values of the parameters in order."""
     try:
         found = scan(f"[{text}]", 0).value
     except LenientJSONError:
         return None
-    fewest = sum(field.required for field in fields)
-    if not isinstance(found, list) or not fewest <= len(found) <= len(fields):
+    fewest = sum(each.required for each in parameters)
+    if not isinstance(found, list) or not fewest <= len(found) <= len(parameters):
         return None
-    return dict(zip((field.name for field in fields), found, strict=False))
+    return dict(zip((each.name for each in parameters), found, strict=False))

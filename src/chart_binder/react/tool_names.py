@@ -1,88 +1,37 @@
 """Which tool a model means by the name it wrote."""
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+import unicodedata
+from collections.abc import Collection, Iterator, Sequence
 from typing import Final
 
 _DECORATION: Final = " \t\n*`\"'“”‘’「」.,;:：!。，"
 _BRACKETS: Final = {"[": "]", "(": ")", "<": ">", "{": "}", "【": "】"}
-_SPACES = frozenset(
-    {"function", "functions", "tool", "tools", "action", "actions", "api", "default_api"}
+_SPACES: Final = frozenset(
+    "function functions tool tools action actions api default_api".split()  # noqa: SIM905
 )
-_LEAD = frozenset(
-    {
-        "use",
-        "using",
-        "call",
-        "calling",
-        "run",
-        "running",
-        "invoke",
-        "invoking",
-        "execute",
-        "try",
-        "do",
-        "the",
-        "a",
-        "an",
-        "my",
-        "i",
-        "will",
-        "should",
-        "need",
-        "to",
-        "now",
-        "let",
-        "me",
-        "us",
-        "tool",
-        "function",
-        "action",
-        "name",
-        "is",
-    }
+_LEAD: Final = frozenset(
+    "use using call calling run running invoke invoking execute try do the a an my i will should"  # noqa: SIM905
+    " need to now let me us tool function action name is".split()
 )
-_REMARK = frozenset(
-    {
-        "to",
-        "for",
-        "with",
-        "because",
-        "so",
-        "in",
-        "order",
-        "on",
-        "about",
-        "using",
-        "via",
-        "tool",
-        "function",
-        "again",
-    }
+_REMARK: Final = frozenset(
+    "to for with because so in order on about using via tool function again".split()  # noqa: SIM905
 )
-_DENIAL = frozenset(
-    {
-        "not",
-        "no",
-        "none",
-        "never",
-        "without",
-        "instead",
-        "skip",
-        "avoid",
-        "don",
-        "dont",
-        "won",
-        "wont",
-        "nothing",
-        "cannot",
-        "except",
-    }
+_DENIAL: Final = frozenset(
+    "not no none never nothing without instead rather skip skipped skipping avoid except cannot"  # noqa: SIM905
+    " unable impossible unnecessary unneeded needless useless unavailable disabled forbidden broken"
+    " fail fails failed failing stop stopped already tried done but dont wont cant isnt doesnt"
+    " nicht kein keine nein ohne pas non sans nie sin nunca".split()
 )
-_WORD = re.compile(r"[^\W_]+(?:[_-][^\W_]+)*|[^\w\s]")
-_SUFFIX = re.compile(r"(?:[ _-]|(?<=[a-z]))(?:Tool|Function|(?<=[ _-])(?:tool|function))$")
-_CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
-_LONGEST: Final = 200
+_DENIAL_MARKS: Final = re.compile(
+    r"n['’]t\b|~~|[❌✗✘🚫⛔]|[别勿]|不[要用需能是可该應应使必]|[无無][需法]", re.IGNORECASE
+)
+_QUOTED: Final = re.compile(r"\"[^\"]*\"|“[^”]*”|「[^」]*」|《[^》]*》")
+_WORD: Final = re.compile(r"[^\W_]+(?:[_-][^\W_]+)*|[^\w\s]")
+_GOES_ON: Final = re.compile(r"(?![:#]\d{1,3}(?!\w))[./\\:@#+%&=|^$-]\w")
+_SUFFIX: Final = re.compile(r"(?:[ _-]|(?<=[a-z]))(?:Tool|Function|(?<=[ _-])(?:tool|function))$")
+_CAMEL: Final = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
+_LONGEST: Final = 600
 
 
 def clean_name(written: str) -> str:
@@ -90,50 +39,60 @@ def clean_name(written: str) -> str:
     name = written.strip(_DECORATION).removesuffix("()").strip(_DECORATION)
     if name and name[-1] == _BRACKETS.get(name[0]):
         name = name[1:-1].strip(_DECORATION)
-    space, dot, bare = name.partition(".")
-    return bare if dot and space.casefold() in _SPACES and bare else name
+    for _ in range(3):
+        space, dot, bare = name.partition(".")
+        if not (dot and bare and space.casefold() in _SPACES):
+            break
+        name = bare
+    return name
 
 
 def folded(name: str) -> str:
-    """Fold case, spaces, hyphens, underscores out of a name."""
-    return re.sub(r"[\s_-]", "", name).casefold()
+    """Fold case, width, spaces, hyphens, underscores out of a name."""
+    return re.sub(r"[\s_-]", "", unicodedata.normalize("NFKC", name)).casefold()
 
 
-def meant(written: str, known: Iterable[str]) -> str | None:
+def same_name(written: str, known: Collection[str]) -> str | None:
+    """Return the name that is written, else the only one that is the same when folded."""
+    if written in known:
+        return written
+    fold = folded(written)
+    alike = [name for name in known if folded(name) == fold]
+    return alike[0] if len(alike) == 1 else None
+
+
+def meant(written: str, known: Collection[str]) -> str | None:
     """Return the one known name that is meant, or None.
 
-    Case, spaces, hyphens, underscores or camel case make no difference. Words that introduce the
-    name (`use the web_search tool`) or remark on it (`web_search - to find the date`) are passed
-    over. A name that merely resembles a known one means nothing, nor does one among denials
-    (`not web_search`), nor one of two.
+    Case, spaces, hyphens, underscores or camel case make no difference where that leaves one name.
+    Words that introduce the name (`use the web_search tool`) or remark on it (`web_search - to find
+    the date`) are passed over. A name that merely resembles a known one means nothing, nor does one
+    that goes on (`web_search.images`), one among denials (`not web_search`), or one of two.
     """
-    by_fold = {folded(name): name for name in known}
     name = clean_name(written)
-    if exact := by_fold.get(folded(name)) or by_fold.get(folded(_SUFFIX.sub("", name))):
+    if exact := same_name(name, known) or same_name(_SUFFIX.sub("", name), known):
         return exact
-    words = _WORD.findall(name[:_LONGEST])
-    if _DENIAL & {word.casefold() for word in words}:
+    if len(name) > _LONGEST:
         return None
-    found = [(at, length, name) for at, length, name in _occurrences(words, by_fold)]
-    if len({name for _, _, name in found}) != 1:
+    words = [*_WORD.finditer(name)]
+    found = [*_occurrences([word.group() for word in words], known)]
+    if len({only for _, _, only in found}) != 1:
         return None
-    at, length, only = found[0]
-    introduced = all(
-        word.casefold() in _LEAD or word.isdigit() or not word[0].isalnum() for word in words[:at]
-    )
-    return only if introduced and _is_remark(words[at + length :]) else None
+    first, length, only = found[0]
+    start, end = words[first].start(), words[first + length - 1].end()
+    if _GOES_ON.match(name, end) or _is_denied(written[:start] + name[:start], name[end:]):
+        return None
+    introduced = all(map(_introduces, words[:first]))
+    return only if introduced and _is_remark(words[first + length :]) else None
 
 
-def _occurrences(
-    words: Sequence[str], by_fold: Mapping[str, str]
-) -> Iterable[tuple[int, int, str]]:
+def _occurrences(words: Sequence[str], known: Collection[str]) -> Iterator[tuple[int, int, str]]:
     """Yield where a known name stands as whole words, its length in words, and the name."""
-    longest = max((len(_parts(name)) for name in by_fold.values()), default=0)
+    longest = max((len(_parts(name)) for name in known), default=0)
     at = 0
     while at < len(words):
-        for length in range(longest, 0, -1):
-            name = by_fold.get(folded("".join(words[at : at + length])))
-            if name is not None and at + length <= len(words):
+        for length in range(min(longest, len(words) - at), 0, -1):
+            if name := same_name("".join(words[at : at + length]), known):
                 yield at, length, name
                 at += length - 1
                 break
@@ -144,5 +103,18 @@ def _parts(name: str) -> list[str]:
     return re.split(r"[\s_-]+", _CAMEL.sub(" ", name))
 
 
-def _is_remark(words: Sequence[str]) -> bool:
-    return not words or not words[0].isalnum() or words[0].casefold() in _REMARK
+def _is_denied(before: str, after: str) -> bool:
+    """Tell whether words around a name take it back; what is quoted after it is a title."""
+    around = f"{before} {_QUOTED.sub('', after)}"
+    words = {word.casefold() for word in _WORD.findall(around)}
+    return bool(_DENIAL & words or _DENIAL_MARKS.search(around))
+
+
+def _introduces(word: re.Match[str]) -> bool:
+    text = word.group()
+    return text.casefold() in _LEAD or text.isdigit() or not text[0].isalnum()
+
+
+def _is_remark(words: Sequence[re.Match[str]]) -> bool:
+    first = words[0].group() if words else ""
+    return not first or not first[0].isalnum() or first.casefold() in _REMARK

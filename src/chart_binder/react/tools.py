@@ -1,13 +1,16 @@
 """Tools a model may call, made from typed Python functions."""
 
-import inspect
-import typing
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
 import msgspec
 
-from chart_binder.react.arguments import UnfitError, fit
+from chart_binder.react.arguments import Parameter, UnfitError, fit
+from chart_binder.react.coercion import Schema, bent, takes_null
+from chart_binder.react.definition import ToolDefectError, define
+from chart_binder.react.forms import Form, InvalidError
+from chart_binder.react.signatures import filled_in, signature
 from chart_binder.react.steps import Act
 from chart_binder.react.tool_names import meant
 
@@ -35,71 +38,125 @@ class Tool:
 
     name: str
     description: str
-    function: Callable[..., str | Observation]
-    arguments: type[msgspec.Struct]
+    function: Callable[..., object]
+    form: Form
 
     @classmethod
-    def of(cls, function: Callable[..., str | Observation]) -> "Tool":
-        """Derive name, description and arguments from a typed function and its docstring."""
-        hints = typing.get_type_hints(function)
-        fields = [
-            (name, hints[name])
-            if parameter.default is parameter.empty
-            else (name, hints[name], parameter.default)
-            for name, parameter in inspect.signature(function).parameters.items()
-        ]
-        arguments = msgspec.defstruct("Arguments", fields, forbid_unknown_fields=True)
-        name = function.__name__
-        return cls(name, inspect.getdoc(function) or "", function, arguments)
+    def of(
+        cls,
+        function: Callable[..., object],
+        *,
+        name: str | None = None,
+        description: str | None = None,
+    ) -> "Tool":
+        """Derive a tool from a typed function and its docstring, or from a model with `__call__`.
+
+        The schema of the arguments comes from annotations, their descriptions from `Annotated` or
+        from `Args:` in the docstring. What the function returns is shown to the model: text, an
+        `Observation`, or any other value as JSON. Raises `ToolDefectError` that names the function
+        and all that is missing.
+        """
+        found = define(function, name, description)
+        return cls(found.name, found.description, found.function, found.form)
 
     @property
     def parameters(self) -> tuple[str, ...]:
         """The names of the arguments, in order."""
-        return self.arguments.__struct_fields__
+        return tuple(self.form.schema.get("properties", ()))
 
     @property
     def schema(self) -> dict[str, object]:
         """The arguments as a JSON schema."""
-        _, components = msgspec.json.schema_components([self.arguments])
-        return {**components["Arguments"], "title": self.name}
+        return {**self.form.schema, "title": self.name}
 
     @property
     def signature(self) -> str:
         """The call as the prompt shows it, such as `web_search(query)`."""
-        return f"{self.name}({', '.join(self.parameters)})"
+        return signature(self.name, self.form.schema)
+
+    @property
+    def about(self) -> dict[str, str]:
+        """What each argument means, of those that are described."""
+        members: Mapping[str, Schema] = self.form.schema.get("properties", {})
+        return {
+            name: each["description"] for name, each in members.items() if each.get("description")
+        }
+
+    def call(self, arguments: Mapping[str, object] | str) -> "Call":
+        """Return a call with arguments as a model wrote them, or raise `ToolError` with advice."""
+        try:
+            value = self.form.build(self._fitted(arguments))
+        except (UnfitError, InvalidError) as error:
+            raise ToolError(
+                f"You called {self.name} with wrong arguments: {error}."
+                f" It takes {filled_in(self.form.schema)}"
+            ) from error
+        return Call(self, self.form.plain(value), self.form.keywords(value))
 
     def read(self, arguments: Mapping[str, object] | str) -> dict[str, object]:
         """Return the arguments as the function takes them, or raise `ToolError` with advice."""
-        try:
-            fitted = fit(arguments, msgspec.structs.fields(self.arguments))
-            read = msgspec.convert(fitted, self.arguments, strict=False)
-        except (UnfitError, msgspec.ValidationError) as error:
-            form = ", ".join(f'"{name}": ...' for name in self.parameters)
-            raise ToolError(
-                f"You called {self.name} with wrong arguments: {error}. It takes {{{form}}}"
-            ) from error
-        return msgspec.structs.asdict(read)
+        return self.call(arguments).keywords
+
+    def _fitted(self, arguments: Mapping[str, object] | str) -> dict[str, object]:
+        schema = self.form.schema
+        definitions: Schema = schema.get("$defs", {})
+        members: Mapping[str, Schema] = schema.get("properties", {})
+        required = schema.get("required", ())
+        parameters = [
+            Parameter(name, name in required, takes_null(each, definitions))
+            for name, each in members.items()
+        ]
+        fitted = fit(arguments, parameters, self.form.into)
+        return {name: bent(value, members[name], definitions) for name, value in fitted.items()}
 
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """A tool with the arguments it is called with."""
+    """A tool with the arguments it is called with.
+
+    `arguments` are those of the schema, in JSON's types and with defaults filled in; `keywords` are
+    what the function is given.
+    """
 
     tool: Tool
     arguments: dict[str, object]
+    keywords: dict[str, object]
 
     def run(self) -> Observation:
         """Return what the tool answers, or raise `ToolError`."""
-        answer = self.tool.function(**self.arguments)
-        return Observation(answer) if isinstance(answer, str) else answer
+        return _observation(self.tool.function(**self.keywords))
+
+
+def _observation(answer: object) -> Observation:
+    match answer:
+        case Observation():
+            return answer
+        case str():
+            return Observation(answer)
+        case None:
+            return Observation("Done.")
+        case _:
+            return Observation(msgspec.json.encode(answer, enc_hook=_plain).decode())
+
+
+def _plain(value: object) -> object:
+    """Write what JSON has no form for: a pydantic model as it says, anything else as text."""
+    dump = getattr(value, "model_dump", None)
+    return dump(mode="json") if callable(dump) else str(value)
 
 
 class Toolbox:
-    """The tools of one conversation, found by the names models write for them."""
+    """The tools of one conversation, found by the names models write for them.
+
+    Raises `ToolDefectError` for two of one name.
+    """
 
     def __init__(self, tools: Iterable[Tool]) -> None:
         self.tools = tuple(tools)
         self._by_name = {tool.name: tool for tool in self.tools}
+        if len(self._by_name) < len(self.tools):
+            twice = [name for name, n in Counter(t.name for t in self.tools).items() if n > 1]
+            raise ToolDefectError(f"there are two tools called {twice[0]!r}")
 
     def resolve(self, act: Act) -> Call:
         """Return the call an action means, or raise `ToolError` that says what there is."""
@@ -107,5 +164,4 @@ class Toolbox:
         if name is None:
             known = ", ".join(tool.signature for tool in self.tools) or "none; answer without tools"
             raise ToolError(f"There is no tool {act.tool[:80]!r}. Tools: {known}")
-        tool = self._by_name[name]
-        return Call(tool, tool.read(act.arguments))
+        return self._by_name[name].call(act.arguments)
