@@ -18,3 +18,4 @@ def _lines(tools: Sequence[Tool]) -> Iterator[str]:
         first, *rest = tool.description.strip().splitlines() or [""]
         yield f"- {tool.signature}: {first}"
         yield from (f"  {line.strip()}" for line in rest if line.strip())
+        yield from (f"  {name}: {about}" for name, about in tool.about.items())
