@@ -1,5 +1,7 @@
 """A single that leads to an album stands for the album."""
 
+from collections.abc import Sequence
+
 from chart_binder.rules.candidates import Candidate
 from chart_binder.rules.contest import Contest
 from chart_binder.rules.roles import Role
@@ -18,8 +20,9 @@ def album_lead_window(contest: Contest) -> Ruling:
     if not singles:
         return passes("no single or EP comes first")
     if not contest.albums:
-        return passes(f"no studio album carries it beside {singles[0].name}")
-    choices = [one for one in contest.albums if any(_leads(s, one, contest) for s in singles)]
+        dated = "dated " if contest.undated else ""
+        return passes(f"no {dated}studio album carries it beside {singles[0].name}")
+    choices = _led_to(singles, contest)
     window = contest.knobs.lead_window_days
     if not choices:
         return passes(f"no album came out within {window} days after {singles[0].dated_name}")
@@ -33,26 +36,22 @@ def album_same_date(contest: Contest) -> Ruling:
     choices = [one for one in contest.firsts if one.role is Role.ALBUM]
     if not choices:
         return passes("no studio album comes first")
-    singles = [one for one in contest.works if one.role is Role.SINGLE]
     soonest = min([one.last for one in contest.works])
-    for single in singles:
-        same = [one for one in choices if _may_share(one, single, soonest)]
-        if same:
-            said = f"{same[0].dated_name} and {single.dated_name} came out on the same day"
-            return Ruling(same, said)
+    for single in contest.works:
+        if single.role is Role.SINGLE and single.first <= soonest:  # as are all the choices
+            said = f"{choices[0].dated_name} and {single.dated_name} came out on the same day"
+            return Ruling(choices, said)
     return passes(f"no single came out on the day of {choices[0].dated_name}")
 
 
-def _leads(single: Candidate, album: Candidate, contest: Contest) -> bool:
-    """Whether the single may come first of all and the album within the window after it."""
-    latest_single = min([single.last, *(one.last for one in contest.works)])
-    latest_album = min([album.last, *(one.last for one in contest.albums)])
-    shortest, longest = album.first - latest_single, latest_album - single.first
-    return shortest <= contest.knobs.lead_window_days and longest >= 1
-
-
-def _may_share(album: Candidate, single: Candidate, soonest: int) -> bool:
-    return max(album.first, single.first) <= min(album.last, single.last, soonest)
+def _led_to(singles: Sequence[Candidate], contest: Contest) -> list[Candidate]:
+    """Return the albums that may be within the window after a single that may be the first."""
+    latest_single = min([one.last for one in contest.works])
+    latest_album = min([one.last for one in contest.albums])
+    if latest_album - min([one.first for one in singles]) < 1:
+        return []
+    window = contest.knobs.lead_window_days
+    return [one for one in contest.albums if one.first - latest_single <= window]
 
 
 def _led(single: Candidate, album: Candidate, window: int) -> str:

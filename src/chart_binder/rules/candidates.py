@@ -10,7 +10,7 @@ from operator import attrgetter
 import msgspec
 from msgspec.structs import replace
 
-from chart_binder.domain.dates import FIRST_DAY, UNKNOWN, PartialDate
+from chart_binder.domain.dates import FIRST_DAY, LAST_DAY, UNKNOWN, PartialDate
 from chart_binder.domain.evidence import RecordingCandidate, Release, ReleaseGroup
 from chart_binder.rules.credits import is_various
 from chart_binder.rules.roles import Role, part_of
@@ -18,6 +18,7 @@ from chart_binder.rules.roles import Role, part_of
 _FIRST = attrgetter("first")
 _ORDER = attrgetter("first", "last", "group.mb_rg_id")
 _NONE: tuple[Release, ...] = ()
+_LISTS = ("secondary_types", "labels", "countries")
 
 
 class Candidate(msgspec.Struct, frozen=True, eq=False, gc=False):
@@ -64,6 +65,11 @@ class Candidate(msgspec.Struct, frozen=True, eq=False, gc=False):
         return f"{self.since.text}, {self.by.text} at the latest"
 
     @property
+    def is_partly_dated(self) -> bool:
+        """Whether some official release of it is dated, others are not."""
+        return self.since.is_known and not all(one.date.is_known for one in self.official)
+
+    @property
     def title(self) -> str:
         """The title, or the id of a nameless one."""
         return self.group.title or self.group.mb_rg_id
@@ -75,13 +81,23 @@ class Candidate(msgspec.Struct, frozen=True, eq=False, gc=False):
 
     @property
     def dated_name(self) -> str:
-        """`the single 'Killer Queen' (1974-10-11)`."""
-        return f"the {self.kind} '{self.title}' ({self.when})"
+        """`the single 'Killer Queen' (1974-10-11)`; it tells if other releases have no date."""
+        undated = "; another release has no date" if self.is_partly_dated else ""
+        return f"the {self.kind} '{self.title}' ({self.when}{undated})"
 
 
 def candidates_of(recordings: Sequence[RecordingCandidate]) -> list[Candidate]:
     """Join recordings into one candidate for each group that carries one, the earliest first."""
     return sorted(_candidates(recordings), key=_ORDER)
+
+
+def hinted(candidate: Candidate) -> Candidate | None:
+    """Return an undated candidate as no earlier than its group; nothing, if that has no date.
+
+    The group's date is that of its earliest release, be it one without this recording.
+    """
+    first = candidate.group.first_release_date.first
+    return at(candidate, first, LAST_DAY) if first > FIRST_DAY else None
 
 
 def at(candidate: Candidate, first: int, last: int) -> Candidate:
@@ -144,6 +160,16 @@ def _merged(groups: Sequence[ReleaseGroup]) -> ReleaseGroup:
     """Return one group with the releases of all; the wordiest of them speaks for the rest."""
     if len(groups) == 1:
         return groups[0]
-    spokesman = max(groups, key=lambda group: (len(group.kinds), str(group)))
+    spokesman = max(groups, key=_wording)
     releases = {release for group in groups for release in group.editions}
-    return replace(spokesman, releases=tuple(sorted(releases, key=str)))
+    dates = [group.first_release_date for group in groups if group.first_release_date.is_known]
+    first = min(dates, key=lambda date: (date.last, date.first), default=UNKNOWN)
+    in_order = tuple(sorted(releases, key=str))
+    return replace(spokesman, first_release_date=first, releases=in_order)
+
+
+def _wording(group: ReleaseGroup) -> tuple[int, bool, str]:
+    """Return what puts descriptions in order, neither releases nor dates among it."""
+    lists = {name: tuple(sorted(getattr(group, name) or ())) for name in _LISTS}
+    plain = replace(group, releases=None, first_release_date=UNKNOWN, **lists)
+    return len(group.kinds), bool(group.artist_credit), str(plain)

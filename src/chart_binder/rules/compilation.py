@@ -8,10 +8,14 @@ from chart_binder.domain.dates import before
 from chart_binder.domain.words import isrc
 from chart_binder.rules.candidates import Candidate
 from chart_binder.rules.contest import Contest
+from chart_binder.rules.forerunner import Forerunner
 from chart_binder.rules.ruling import Ruling, passes
 from chart_binder.rules.statuses import NEVER_OUT, copy_of
 
+MISSING = "the original release is missing from the evidence"
+
 _MOST_DOUBTS = 3
+_MOST_TOLD = 3
 _TURN_OF_CENTURY = 40
 _ISRC = re.compile(r"[A-Z]{2}[A-Z0-9]{3}([0-9]{2})")
 
@@ -19,10 +23,12 @@ _ISRC = re.compile(r"[A-Z]{2}[A-Z0-9]{3}([0-9]{2})")
 def compilation_as_premiere(contest: Contest) -> Ruling:
     """Choose a compilation, if nothing else carries the recording or it is long before the rest.
 
-    Long before: credited to the artist, earlier than every work by more than the lead window, and
-    no later than any other compilation. Not if anything contradicts it: the recording's own first
-    date, the year of an ISRC, an earlier promotional copy or bootleg. Of several compilations and
-    nothing else, none by others is chosen: the original is missing from the evidence.
+    Long before: credited to the artist, earlier than everything else by more than the lead window,
+    other compilations included. If it is that before every work, but another compilation lies
+    within the window, nobody knows which of them it was. Not if anything contradicts it: the
+    recording's own first date, the year of an ISRC, an earlier promotional copy or bootleg. Of
+    several compilations and nothing else, none by others is chosen: the original is missing from
+    the evidence.
     """
     compilations = contest.compilations
     if not compilations:
@@ -35,32 +41,46 @@ def compilation_as_premiere(contest: Contest) -> Ruling:
         return Ruling(compilations, said, contradictions(lone, contest))
     if not contest.forerunners:
         return _left_aside(contest, "no compilation of the artist's own is long before the rest")
-    window = contest.knobs.lead_window_days
-    doubts: list[str] = []
-    for ahead in contest.forerunners:
-        doubts += contradictions(ahead.candidate, contest)
-        if ahead.is_own is None:
-            name = ahead.candidate.dated_name
-            doubts.append(f"is {name} the artist's own? No credit tells")
+    doubts = [doubt for one in contest.forerunners[:_MOST_TOLD] for doubt in _doubts(one, contest)]
     choices = [ahead.candidate for ahead in contest.forerunners]
-    said = f"{choices[0].dated_name} is the artist's own, more than {window} days before the rest"
-    return Ruling(choices, said, tuple(doubts))
+    return Ruling(choices, _long_before(choices[0], contest), tuple(doubts))
+
+
+def _doubts(ahead: Forerunner, contest: Contest) -> Iterator[str]:
+    """Yield why a forerunner may not be the premiere, if it is long before the works."""
+    window, name = contest.knobs.lead_window_days, ahead.candidate.dated_name
+    yield from contradictions(ahead.candidate, contest)
+    if ahead.is_own is None:
+        yield f"is {name} the artist's own? No credit tells"
+    if not ahead.is_alone:
+        near = " or ".join(
+            sorted(one.dated_name for one in contest.precursors.near(ahead.candidate, window))
+        )
+        yield (f"is {name} the first? {near} came out, or may have, within {window} days of it")
+
+
+def _long_before(first: Candidate, contest: Contest) -> str:
+    """Return why a compilation is the premiere; of what has no date nothing can be said."""
+    others = [one for one in (*contest.compilations, *contest.works) if one is not first]
+    undated = [one for one in (*others, *contest.undated) if not one.since.is_known]
+    said = f"{first.dated_name} is the artist's own"
+    if others and all(one in undated for one in others):
+        return f"{said}, and nothing else that carries it has a date"
+    rest = "the rest that has a date" if undated else "the rest"
+    return f"{said}, more than {contest.knobs.lead_window_days} days before {rest}"
 
 
 def _left_aside(contest: Contest, why: str) -> Ruling:
     """Pass on to the works; without any, the original is missing."""
     if contest.works:
         return passes(why)
-    first = min(contest.compilations, key=lambda one: (one.last, one.title))
+    first = min(contest.compilations, key=lambda one: (one.last, one.title, one.group.mb_rg_id))
     what = (
         "only a compilation carries"
         if len(contest.compilations) == 1
         else "only compilations carry"
     )
-    fact = (
-        f"the original release is missing from the evidence: {what} it, the earliest"
-        f" {first.dated_name}"
-    )
+    fact = f"{MISSING}: {what} it, the earliest {first.dated_name}"
     return Ruling((), f"{what} it: {why}", (fact,))
 
 
@@ -71,25 +91,36 @@ def contradictions(compilation: Candidate, contest: Contest) -> tuple[str, ...]:
 
 
 def _by_recording(compilation: Candidate, contest: Contest) -> Iterator[str]:
-    """Yield what MusicBrainz' own first date and the ISRCs of the recording contradict."""
-    known = (compilation.since.text, compilation.by.text)
+    """Yield what MusicBrainz' own first date and the ISRCs of the recording contradict.
+
+    MusicBrainz takes a recording's first date from its releases (`recording_first_release_date`),
+    so one that may be the compilation's is the compilation's, however exactly each is written.
+    """
+    is_dated = compilation.since.is_known
     for recording in contest.recordings:
         hint = recording.first_release_date
-        if hint.is_known and hint.text not in known:
-            earlier = before(hint, compilation)
-            if earlier:
-                yield (
-                    f"the original release is missing from the evidence: the recording is dated"
-                    f" {hint}, and {compilation.dated_name} is later"
-                )
-            elif earlier is None:
-                yield f"the recording is dated {hint}: before {compilation.dated_name}?"
+        if hint.is_known and not is_dated:
+            yield (
+                f"the recording is dated {hint}, and {compilation.name} has no date: on which"
+                " record did it come out then?"
+            )
+        elif hint.last < compilation.first:
+            yield (
+                f"{MISSING}: the recording is dated {hint}, and {compilation.dated_name} is later"
+            )
         for code in recording.isrcs or ():
             year = isrc_year(code)
-            if year and date(year, 12, 31).toordinal() < compilation.last:
+            if not year or date(year, 12, 31).toordinal() >= compilation.last:
+                continue
+            if is_dated:
                 yield (
-                    f"the original release is missing from the evidence: ISRC {code} was assigned"
-                    f" in {year}, before {compilation.dated_name}"
+                    f"{MISSING}: ISRC {code} was assigned in {year}, before"
+                    f" {compilation.dated_name}"
+                )
+            else:
+                yield (
+                    f"ISRC {code} was assigned in {year}, and {compilation.name} has no date: on"
+                    " which record did it come out then?"
                 )
 
 

@@ -3,13 +3,14 @@
 from collections.abc import Sequence
 
 import msgspec
+from msgspec.structs import replace
 
 from chart_binder.config import RulesConfig
 from chart_binder.domain.dates import FIRST_DAY
 from chart_binder.domain.evidence import Artist, RecordingCandidate
-from chart_binder.rules.candidates import Candidate, candidates_of
+from chart_binder.rules.candidates import Candidate, candidates_of, hinted
 from chart_binder.rules.earliest import Ties, may_be_first
-from chart_binder.rules.forerunner import Forerunner, forerunners
+from chart_binder.rules.forerunner import Forerunner, Precursors, forerunners, precursors
 from chart_binder.rules.roles import Role, is_soundtrack
 
 _HOLDING = (Role.SINGLE, Role.SOUNDTRACK)
@@ -22,6 +23,8 @@ class Contest(msgspec.Struct, frozen=True, eq=False):
     candidates: Sequence[Candidate]
     works: Sequence[Candidate]
     """Official records that are more than a gathering; undated ones only where they hold up."""
+    undated: Sequence[Candidate]
+    """Works left aside, as nothing dates them and they are no singles or soundtracks."""
     compilations: Sequence[Candidate]
     """Official gatherings of what came out elsewhere."""
     firsts: Sequence[Candidate]
@@ -31,7 +34,9 @@ class Contest(msgspec.Struct, frozen=True, eq=False):
     albums: Sequence[Candidate]
     """The studio albums that may be the earliest of the studio albums."""
     forerunners: Sequence[Forerunner]
-    """Compilations that may be the premiere all the same; if one is for certain, no work may."""
+    """Compilations that may be the premiere all the same."""
+    precursors: Precursors
+    """What a compilation has to be before, to be the premiere, beside works."""
     intent: str
     """`live`, `remix`, `demo` or `radio edit` where the recording is one; else empty."""
     recordings: Sequence[RecordingCandidate]
@@ -64,22 +69,25 @@ def contest_of(
         if candidate.official or candidate.is_weak:
             gathers = candidate.role is Role.COMPILATION
             (compilations if gathers else works).append(candidate)
-    if works and compilations:
-        works, compilations = _with_soundtracks(works, compilations)
-    if len(works) > 1:
-        works = _in_the_running(works)
+    soundtracks = _running_soundtracks(works, compilations)
+    if soundtracks:
+        running = {one.group.mb_rg_id for one in soundtracks}
+        compilations = [one for one in compilations if one.group.mb_rg_id not in running]
+    rest, undated = _in_the_running(works, soundtracks, knobs.lead_window_days)
+    works = [*rest, *soundtracks]
     intent = intent_of(recordings)
     ties = Ties(intent, artist.country, knobs.label_authority_order)
     firsts = may_be_first(works, ties)
     albums = may_be_first([one for one in works if one.role is Role.ALBUM], ties)
+    field = precursors(compilations, soundtracks)
     ahead: Sequence[Forerunner] = ()
-    if compilations and knobs.compilation_premiere:
-        ahead = forerunners(compilations, works, artist, knobs.lead_window_days)
-        if any(one.is_certain for one in ahead):
+    if field.compilations and knobs.compilation_premiere:
+        ahead = forerunners(field, rest, artist, knobs.lead_window_days)
+        if any(one.outruns for one in ahead):
             firsts = []
     singles = [one for one in firsts if one.role is Role.SINGLE]
     return Contest(
-        candidates, works, compilations, firsts, singles, albums, ahead, intent,
+        candidates, works, undated, compilations, firsts, singles, albums, ahead, field, intent,
         recordings, artist, knobs,
     )  # fmt: skip
 
@@ -94,25 +102,44 @@ def intent_of(recordings: Sequence[RecordingCandidate]) -> str:
     return ""
 
 
-def _with_soundtracks(
-    works: list[Candidate], compilations: list[Candidate]
-) -> tuple[list[Candidate], list[Candidate]]:
-    """Let dated soundtracks run that are compilations too.
+def _running_soundtracks(
+    works: Sequence[Candidate], compilations: Sequence[Candidate]
+) -> list[Candidate]:
+    """Return the dated soundtracks that are compilations too and yet run as works.
 
     Beside a work, such a record is where the recording came out if it is the earliest; alone,
     among other compilations or beside an undated album it is but one of them.
     """
-    run = [one for one in compilations if is_soundtrack(one.group) and one.first > FIRST_DAY]
-    if not run or not any(work.first > FIRST_DAY or work.role in _HOLDING for work in works):
-        return works, compilations
-    kept = [one for one in compilations if one not in run]
-    return [*works, *(msgspec.structs.replace(one, role=Role.SOUNDTRACK) for one in run)], kept
+    if not any(work.first > FIRST_DAY or work.role in _HOLDING for work in works):
+        return []
+    return [
+        replace(one, role=Role.SOUNDTRACK)
+        for one in compilations
+        if is_soundtrack(one.group) and one.first > FIRST_DAY
+    ]
 
 
-def _in_the_running(works: list[Candidate]) -> list[Candidate]:
-    """Leave undated albums and the like aside, if any work is dated."""
-    if all(work.first > FIRST_DAY for work in works):
-        return works
-    if all(work.first == FIRST_DAY for work in works):
-        return works
-    return [work for work in works if work.first > FIRST_DAY or work.role in _HOLDING]
+def _in_the_running(
+    works: list[Candidate], soundtracks: Sequence[Candidate], window: int
+) -> tuple[list[Candidate], list[Candidate]]:
+    """Leave undated albums and the like aside, if any work is dated.
+
+    One whose group is dated stays, where it may be the earliest by that or an album within the
+    window: nobody knows how much later than its group it is.
+    """
+    undated = [work for work in works if work.first == FIRST_DAY and work.role not in _HOLDING]
+    dated = [one.last for one in (*works, *soundtracks) if one.first > FIRST_DAY]
+    if not undated or not dated:
+        return works, []
+    soonest = min(dated) + window
+    early = {
+        one.group.mb_rg_id: one
+        for one in filter(None, map(hinted, undated))
+        if one.first <= soonest
+    }
+    aside = [one for one in undated if one.group.mb_rg_id not in early]
+    left = {one.group.mb_rg_id for one in aside}
+    running = [
+        early.get(one.group.mb_rg_id, one) for one in works if one.group.mb_rg_id not in left
+    ]
+    return running, aside

@@ -2,13 +2,14 @@
 
 import re
 import unicodedata
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from itertools import accumulate
 
 from chart_binder.domain.dates import Answer
 from chart_binder.domain.evidence import Release, ReleaseGroup
 from chart_binder.domain.words import said
+from chart_binder.rules.editions import may_be_earliest
 
 _VARIOUS = frozenset(
     {
@@ -27,33 +28,51 @@ _WORD = re.compile(
 )
 
 
-def is_various(group: ReleaseGroup, official: Iterable[Release]) -> bool:
-    """Whether a record is by many artists: its own credit says so, or every release's does."""
+def is_various(group: ReleaseGroup, editions: Sequence[Release]) -> bool:
+    """Whether a record is by many artists: its own credit says so, or its first releases' do."""
     if group.artist_credit:
         return group.artist_credit.casefold() in _VARIOUS
-    written = {said(release.artist_credit) for release in official} - {None}
-    return bool(written) and all((name or "").casefold() in _VARIOUS for name in written)
+    written = set(_credits(may_be_earliest(editions)))
+    return bool(written) and all(name.casefold() in _VARIOUS for name in written)
 
 
-def is_by(names: Iterable[str], group: ReleaseGroup, official: Iterable[Release]) -> Answer:
+def is_by(names: Iterable[str], group: ReleaseGroup, editions: Sequence[Release]) -> Answer:
     """Whether a record is credited to one of `names`, alone or with others.
 
-    A name counts where it stands as whole words: `Air` is no part of `Fairport Convention`.
-    Unknown where no credit is given, or only one in another script: `Namie Amuro` may be
-    `安室奈美恵`.
+    A name counts where it stands as whole words: `Air` is no part of `Fairport Convention`. What
+    counts beside the record's own credit is that of its first releases; a later one may be shared.
+    Unknown where no credit is given, where first releases differ, or where the only credit is in
+    another script: `Namie Amuro` may be `安室奈美恵`.
     """
-    if is_various(group, official):
+    if is_various(group, editions):
         return False
-    credited = (group.artist_credit, *(release.artist_credit for release in official))
     wanted = [plain for plain, _ in map(_spelt, names) if plain]
-    spelt = [_spelt(name) for name in credited if name]
-    if not wanted or not spelt:
+    if not wanted:
         return None
-    if any(_stands_in(name, *credit) for credit in spelt for name in wanted):
+    own = _names(group.artist_credit, wanted) if group.artist_credit else None
+    if own:
         return True
-    written = [plain for plain, _ in spelt]
-    same_script = any(_scripts(name) & _scripts(credit) for credit in written for name in wanted)
-    return False if same_script else None
+    answers = {_names(credit, wanted) for credit in set(_credits(may_be_earliest(editions)))}
+    if True in answers:
+        return None if False in answers else True
+    return False if False in answers or own is False else None
+
+
+def names_on(group: ReleaseGroup, editions: Sequence[Release]) -> list[str]:
+    """Return how a record credits its artist: the group, or else its first releases."""
+    return [group.artist_credit] if group.artist_credit else _credits(may_be_earliest(editions))
+
+
+def _credits(editions: Iterable[Release]) -> list[str]:
+    return [credit for one in editions if (credit := said(one.artist_credit))]
+
+
+def _names(credit: str, wanted: Sequence[str]) -> Answer:
+    """Whether a credit names one of the wanted; nothing tells between scripts."""
+    plain, edges = _spelt(credit)
+    if any(_stands_in(name, plain, edges) for name in wanted):
+        return True
+    return False if any(_scripts(name) & _scripts(plain) for name in wanted) else None
 
 
 @lru_cache(maxsize=4_096)

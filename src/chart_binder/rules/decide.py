@@ -11,6 +11,7 @@ from chart_binder.rules.representative import choose
 from chart_binder.rules.rivals import rivals
 from chart_binder.rules.undecided import left_open, objection_to
 from chart_binder.rules.unsure import turning, unsure_among
+from chart_binder.rules.untyped import untold, untyped_among
 from chart_binder.rules.weighing import Weighed, weigh
 
 
@@ -27,13 +28,29 @@ def decide(bundle: EvidenceBundle, knobs: RulesConfig, override: Override | None
     if override:
         return overruled(override, field, lineup, bundle)
     verdict = _ruled(field, lineup, bundle)
-    unsure = unsure_among(field.candidates)
-    if unsure and isinstance(verdict, Decided):
-        facts = turning(verdict, unsure, bundle, lambda tried: _undoubted(tried, knobs))
+    if isinstance(verdict, Decided):
+        what, facts = _turning_on(verdict, field, bundle)
         if facts:
-            because = "the status of a release is unknown, and the decision turns on it"
+            because = f"{what} is unknown, and the decision turns on it"
             return Open(because, facts, verdict.path, rivals(field, None, lineup.left_out))
     return verdict
+
+
+def _turning_on(
+    verdict: Decided, field: Contest, bundle: EvidenceBundle
+) -> tuple[str, tuple[str, ...]]:
+    """Return what is unknown besides days and turns the decision, with the facts to ask for."""
+
+    def ruled(tried: EvidenceBundle) -> Verdict:
+        return _undoubted(tried, field.knobs)
+
+    unsure = unsure_among(field.candidates)
+    if unsure and (facts := turning(verdict, unsure, bundle, ruled)):
+        return "the status of a release", facts
+    untyped = untyped_among(verdict, field)
+    if untyped:
+        return "the type of a record", untold(verdict, untyped, bundle, ruled)
+    return "", ()
 
 
 def _undoubted(bundle: EvidenceBundle, knobs: RulesConfig) -> Verdict:

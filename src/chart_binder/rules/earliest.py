@@ -1,40 +1,45 @@
 """Which of several records may be the earliest, over every way their unknown days can fall."""
 
 from collections.abc import Sequence
+from typing import TypeAlias
 
-from chart_binder.domain.dates import Answer
+from chart_binder.domain.evidence import Release
 from chart_binder.domain.words import country_code
 from chart_binder.rules.candidates import Candidate
 from chart_binder.rules.places import home_countries
 from chart_binder.rules.roles import Role
+
+Key: TypeAlias = tuple[int, bool, int]
 
 
 class Ties:
     """What decides between two records of the same day.
 
     First the role: a soundtrack, then a studio album or what is typed for the recording's intent,
-    then the rest. Then a release in the artist's country, then label authority.
+    then the rest. Then a release of that day in the artist's country, then label authority.
+
+    Which releases are of that day may not be known: `best` counts all that may be, `worst` only
+    those that must be, if the record came out on it. A later release never counts.
     """
 
-    __slots__ = ("country", "intent", "keys", "labels")
+    __slots__ = ("country", "intent", "labels")
 
     def __init__(self, intent: str, country: str | None, labels: Sequence[str]) -> None:
         self.intent = intent
         self.country = country
         self.labels = labels
-        self.keys: dict[str, tuple[int, bool, int]] = {}
 
-    def goes_before(self, one: Candidate, other: Candidate) -> Answer:
-        """Whether `one` counts as the earlier; nothing tells, if nothing differs."""
-        key, other_key = self._key(one), self._key(other)
-        return None if key == other_key else key < other_key
+    def best(self, one: Candidate) -> Key:
+        """Return the key on the first day it may have come out; the smaller goes first."""
+        return self._key(one, [each for each in one.official if each.date.first == one.since.first])
 
-    def _key(self, one: Candidate) -> tuple[int, bool, int]:
-        key = self.keys.get(one.group.mb_rg_id)
-        if key is None:
-            key = self._rank(one), not self._is_at_home(one), self._label_rank(one)
-            self.keys[one.group.mb_rg_id] = key
-        return key
+    def worst(self, one: Candidate) -> Key:
+        """Return the key on the last day it may have come out."""
+        return self._key(one, [each for each in one.official if each.date.last == one.by.last])
+
+    def _key(self, one: Candidate, editions: Sequence[Release]) -> Key:
+        is_home, label = self._is_at_home(one, editions), self._label_rank(one, editions)
+        return self._rank(one), not is_home, label
 
     def _rank(self, one: Candidate) -> int:
         if one.role is Role.SOUNDTRACK:
@@ -43,15 +48,15 @@ class Ties:
             return 1 if self.intent in [kind.casefold() for kind in one.group.kinds] else 2
         return 1 if one.role is Role.ALBUM else 2
 
-    def _is_at_home(self, one: Candidate) -> bool:
+    def _is_at_home(self, one: Candidate, editions: Sequence[Release]) -> bool:
         countries = {
             *map(country_code, one.group.countries or ()),
-            *(release.place for release in one.official),
+            *(release.place for release in editions),
         }
         return not home_countries(self.country).isdisjoint(countries - {None})
 
-    def _label_rank(self, one: Candidate) -> int:
-        names = [*(one.group.labels or ()), *(release.label for release in one.official)]
+    def _label_rank(self, one: Candidate, editions: Sequence[Release]) -> int:
+        names = [*(one.group.labels or ()), *(release.label for release in editions)]
         return label_rank(self.labels, names)
 
 
@@ -73,13 +78,7 @@ def may_be_first(works: Sequence[Candidate], ties: Ties) -> Sequence[Candidate]:
         return works
     soonest = min([work.last for work in works])
     close = [work for work in works if work.first <= soonest]
-    return close if len(close) == 1 else [one for one in close if _may_lead(one, close, ties)]
-
-
-def _may_lead(work: Candidate, field: Sequence[Candidate], ties: Ties) -> bool:
-    return all(
-        work.first < rival.last
-        or (work.first == rival.last and ties.goes_before(work, rival) is not False)
-        for rival in field
-        if rival is not work
-    )
+    if len(close) == 1 or all(work.first < soonest for work in close):
+        return close
+    least = min(ties.worst(work) for work in close if work.last == soonest)
+    return [work for work in close if work.first < soonest or ties.best(work) <= least]

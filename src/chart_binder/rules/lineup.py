@@ -3,13 +3,16 @@
 from collections.abc import Callable, Iterable, Sequence
 
 import msgspec
+from msgspec.structs import replace
 
-from chart_binder.domain.evidence import EvidenceBundle, RecordingCandidate, ReleaseGroup
+from chart_binder.domain.dates import Answer
+from chart_binder.domain.evidence import EvidenceBundle, RecordingCandidate
 from chart_binder.domain.ids import RecordingId
 from chart_binder.domain.words import isrc
+from chart_binder.rules.candidates import Candidate, candidates_of
 from chart_binder.rules.credits import is_by, is_various
 from chart_binder.rules.kinds import kind_meant, kind_of
-from chart_binder.rules.roles import Role, part_of
+from chart_binder.rules.roles import Role
 
 LENGTH_TOLERANCE_MS = 10_000
 """Transfers of one recording differ by this much at most, by silence and speed."""
@@ -26,26 +29,42 @@ class Lineup(msgspec.Struct, frozen=True):
     """The kept ones, told apart: each is one recording, perhaps entered several times."""
 
 
-_Sieve = Callable[[RecordingCandidate, EvidenceBundle], bool]
+_Sieve = Callable[[RecordingCandidate, EvidenceBundle], Answer]
+_Why = Callable[[RecordingCandidate, EvidenceBundle, Answer], str]
 
 
 def line_up(bundle: EvidenceBundle) -> Lineup:
     """Sort the recordings of a bundle.
 
     Left out are those of another kind (live, karaoke, a re-recording ...) than what is looked for,
-    by another artist, or of another length than the file, as long as any fits.
+    by another artist, or of another length than the file, as long as any fits. One of which nobody
+    knows by whom it is stays only where none is by the artist for certain.
     """
     kept: Sequence[RecordingCandidate] = bundle.recording_candidates
     if len(kept) <= 1:
         return Lineup(kept, (), (kept,))
-    kept = sorted(kept, key=lambda one: (one.mb_recording_id, str(one)))
+    kept = sorted(kept, key=_order)
     left_out: list[tuple[RecordingCandidate, str]] = []
-    for fits, why in _SIEVES:
-        fitting = [one for one in kept if fits(one, bundle)]
-        if fitting and len(fitting) < len(kept):
-            left_out += [(one, why(one, bundle)) for one in kept if one not in fitting]
-            kept = fitting
+    sieves: Iterable[tuple[_Sieve, _Why]] = (
+        (_is_by_the_artist(bundle), _other_artist),
+        (_is_of_the_kind_meant, _other_kind),
+        (_is_as_long, _other_length),
+    )
+    for fits, why in sieves:
+        answers = [fits(one, bundle) for one in kept]
+        wanted = next((answer for answer in (True, None) if answer in answers), False)
+        sorted_out = list(zip(kept, answers, strict=True))
+        left_out += [
+            (one, why(one, bundle, is_so)) for one, is_so in sorted_out if is_so is not wanted
+        ]
+        kept = [one for one, is_so in sorted_out if is_so is wanted]
     return Lineup(kept, left_out, versions_among(kept))
+
+
+def _order(recording: RecordingCandidate) -> tuple[str, str]:
+    """Return what puts recordings in order, that of their own lists left aside."""
+    codes = tuple(sorted(recording.isrcs or ()))
+    return recording.mb_recording_id, str(replace(recording, isrcs=codes, rg_candidates=None))
 
 
 def versions_among(
@@ -100,18 +119,36 @@ def _is_of_the_kind_meant(recording: RecordingCandidate, bundle: EvidenceBundle)
     return kind_of(recording) == kind_meant(bundle)
 
 
-def _is_by_the_artist(recording: RecordingCandidate, bundle: EvidenceBundle) -> bool:
+def _is_by_the_artist(bundle: EvidenceBundle) -> _Sieve:
+    """Return what tells of a recording whether credits say that it is the artist's.
+
+    Official records speak, or where there is none the others with one voice; where all are by many
+    artists, nothing speaks against.
+    """
     name = bundle.performer.name
-    if not name:
-        return True
-    answers = [is_by([name], group, group.editions) for group in recording.groups if _speaks(group)]
-    return not answers or any(answer is not False for answer in answers)
+    told = {
+        one.group.mb_rg_id: (one.counts, is_by([name or ""], one.group, one.official or one.aside))
+        for one in candidates_of(bundle.recording_candidates)
+        if _speaks(one)
+    }
+
+    def answer(recording: RecordingCandidate, _bundle: EvidenceBundle) -> Answer:
+        said = [told[group.mb_rg_id] for group in recording.groups if group.mb_rg_id in told]
+        if not (name and said):
+            return True
+        answers = {each for counts, each in said if counts}
+        if answers:
+            return True if True in answers else (None if None in answers else False)
+        answers = {each for _, each in said}
+        return answers.pop() if len(answers) == 1 else None
+
+    return answer
 
 
-def _speaks(group: ReleaseGroup) -> bool:
+def _speaks(one: Candidate) -> bool:
     """Whether its credit tells who performs: that of a compilation or soundtrack may be another."""
-    role, _ = part_of(group.primary_type, group.secondary_types or ())
-    return role not in (Role.COMPILATION, Role.SOUNDTRACK) and not is_various(group, group.editions)
+    gathers = one.role in (Role.COMPILATION, Role.SOUNDTRACK)
+    return not gathers and not is_various(one.group, one.official or one.aside)
 
 
 def _is_as_long(recording: RecordingCandidate, bundle: EvidenceBundle) -> bool:
@@ -133,26 +170,20 @@ def minutes(length_ms: int | None) -> str:
     return f"{seconds // 60}:{seconds % 60:02}"
 
 
-def _other_kind(recording: RecordingCandidate, bundle: EvidenceBundle) -> str:
+def _other_kind(recording: RecordingCandidate, bundle: EvidenceBundle, _: Answer) -> str:
     meant = kind_meant(bundle)
     found = kind_of(recording)
     return f"the recording on it is {found or 'not ' + meant}"
 
 
-def _other_artist(_recording: RecordingCandidate, bundle: EvidenceBundle) -> str:
-    return f"the recording on it is not credited to {bundle.performer.name}"
+def _other_artist(_recording: RecordingCandidate, bundle: EvidenceBundle, answer: Answer) -> str:
+    known = "known to be " if answer is None else ""
+    return f"the recording on it is not {known}credited to {bundle.performer.name}"
 
 
-def _other_length(recording: RecordingCandidate, bundle: EvidenceBundle) -> str:
+def _other_length(recording: RecordingCandidate, bundle: EvidenceBundle, _: Answer) -> str:
     duration_ms = bundle.artifact.duration_ms if bundle.artifact else None
     return (
         f"the recording on it is {minutes(recording.length_ms)} long, the file"
         f" {minutes(duration_ms)}"
     )
-
-
-_SIEVES: Iterable[tuple[_Sieve, Callable[[RecordingCandidate, EvidenceBundle], str]]] = (
-    (_is_by_the_artist, _other_artist),
-    (_is_of_the_kind_meant, _other_kind),
-    (_is_as_long, _other_length),
-)

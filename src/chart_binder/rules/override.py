@@ -1,7 +1,7 @@
 """What a person ruled goes before every rule."""
 
 from chart_binder.domain.evidence import EvidenceBundle
-from chart_binder.domain.ids import RecordingId
+from chart_binder.domain.ids import RecordingId, ReleaseGroupId, ReleaseId, bare_id
 from chart_binder.domain.verdict import Considered, Decided, Override
 from chart_binder.rules.contest import Contest
 from chart_binder.rules.lineup import Lineup, standing_on
@@ -15,11 +15,13 @@ def overruled(
     override: Override, field: Contest, lineup: Lineup, bundle: EvidenceBundle
 ) -> Decided:
     """Return what a person ruled; the release and the recording by the rules, where not given."""
-    same = (one for one in field.candidates if one.group.mb_rg_id == override.crg)
+    crg = bare_id(override.crg)
+    same = (one for one in field.candidates if bare_id(one.group.mb_rg_id) == crg)
     chosen = next(same, None)
     said = override.reason or "a person ruled so"
     path = [Considered(f"CRG:{MANUAL_OVERRIDE}", said)]
-    rr, rule = override.rr, f"RR:{MANUAL_OVERRIDE}"
+    rr = ReleaseId(bare_id(override.rr)) if override.rr else None
+    rule = f"RR:{MANUAL_OVERRIDE}"
     carriers = tuple(chosen.carriers if chosen else lineup.kept)
     if rr is None and chosen:
         release = choose(chosen.official, chosen.group, field.artist.country, field.knobs)
@@ -29,7 +31,7 @@ def overruled(
     elif rr is None:
         rule = INDETERMINATE
     return Decided(
-        crg=override.crg,
+        crg=chosen.group.mb_rg_id if chosen else ReleaseGroupId(crg),
         rr=rr,
         recording=standing_on(carriers, rr, bundle) if carriers else RecordingId(""),
         crg_rule=f"CRG:{MANUAL_OVERRIDE}",

@@ -1,5 +1,7 @@
 """The earliest work is where a recording came out; which rule says so depends on what it is."""
 
+from collections.abc import Sequence
+
 from chart_binder.rules.candidates import Candidate
 from chart_binder.rules.compilation import contradictions
 from chart_binder.rules.contest import Contest
@@ -20,7 +22,12 @@ def soundtrack_premiere(contest: Contest) -> Ruling:
         said = f"nothing else carries it than {lone[0].dated_name}"
         return Ruling(lone, said, contradictions(lone[0], contest))
     late = next((one for one in contest.works if one.role is Role.SOUNDTRACK), None)
-    return passes(f"{late.dated_name} came out later" if late else "no soundtrack carries it")
+    if late:
+        return passes(f"{late.dated_name} came out later")
+    gathering = next((one for one in lone if is_soundtrack(one.group)), None)
+    if gathering:
+        return passes(f"{gathering.dated_name} gathers what came out elsewhere")
+    return passes("no soundtrack carries it")
 
 
 def single_true_premiere(contest: Contest) -> Ruling:
@@ -30,14 +37,16 @@ def single_true_premiere(contest: Contest) -> Ruling:
     singles = contest.singles
     if not singles:
         return passes("no single or EP comes first")
-    choices = [one for one in singles if may_stand_alone(one, contest)]
+    choices = _standing_alone(singles, contest)
     if not choices:
         return passes(f"an album followed {singles[0].name} within the window")
     single = choices[0]
     if not contest.albums:
         if len(contest.works) == 1:
-            return Ruling(choices, f"nothing but {single.dated_name} carries it first")
-        return Ruling(choices, f"{single.dated_name} comes first, and no studio album carries it")
+            return Ruling(choices, _only(single, contest))
+        dated = "dated " if contest.undated else ""
+        said = f"{single.dated_name} comes first, and no {dated}studio album carries it"
+        return Ruling(choices, said)
     album, window = contest.albums[0], contest.knobs.lead_window_days
     return Ruling(
         choices,
@@ -46,17 +55,20 @@ def single_true_premiere(contest: Contest) -> Ruling:
     )
 
 
-def may_stand_alone(single: Candidate, contest: Contest) -> bool:
-    """Whether a single may have come out so early that no album is within the window."""
-    soonest = min((album.last for album in contest.albums), default=None)
-    return soonest is None or single.first + contest.knobs.lead_window_days < soonest
+def _standing_alone(singles: Sequence[Candidate], contest: Contest) -> Sequence[Candidate]:
+    """Return the singles that may have come out so early that no album is within the window."""
+    if not contest.albums:
+        return singles
+    soonest = min([album.last for album in contest.albums]) - contest.knobs.lead_window_days
+    return [single for single in singles if single.first < soonest]
 
 
 def live_only_premiere(contest: Contest) -> Ruling:
     """Choose the earliest live record, where nothing but live records carry the recording."""
     if not contest.firsts:
         return passes("no live record comes first")
-    studio = next((one for one in contest.works if one.role is not Role.LIVE), None)
+    works = (*contest.works, *contest.undated)
+    studio = next((one for one in works if one.role is not Role.LIVE), None)
     if studio:
         return passes(f"{studio.name} is no live record")
     return Ruling(
@@ -90,13 +102,21 @@ def earliest_official(contest: Contest) -> Ruling:
 
 def _earliest(first: Candidate, contest: Contest) -> str:
     if len(contest.works) > 1:
-        return f"{first.dated_name} is the earliest official work that carries it"
+        of_dated = " and has a date" if contest.undated else ""
+        return f"{first.dated_name} is the earliest official work that carries it{of_dated}"
+    return _only(first, contest)
+
+
+def _only(lone: Candidate, contest: Contest) -> str:
+    if contest.undated:
+        return f"{lone.dated_name} carries it, and no other official work that does has a date"
     others = "but compilations" if contest.compilations else "else"
-    return f"{first.dated_name} carries it, and nothing {others} does officially"
+    return f"{lone.dated_name} carries it, and nothing {others} does officially"
 
 
 def _apart(one: Candidate, other: Candidate) -> str:
     least, most = other.first - one.last, other.last - one.first
     if least == most:
         return f"{least} days"
-    return f"{least} to {most} days" if one.is_dated and other.is_dated else "some time"
+    is_known = one.since.is_known and other.since.is_known
+    return f"{least} to {most} days" if is_known else "some time"

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Sequence
+from operator import attrgetter
 
 import msgspec
 
@@ -22,6 +23,7 @@ INDETERMINATE = "RR:INDETERMINATE"
 
 _NUMBERS = re.compile(r"(\d+)")
 _MODERN = 9_999
+_ID = attrgetter("mb_release_id")
 
 
 class Representative(msgspec.Struct, frozen=True):
@@ -79,7 +81,7 @@ def _first(pool: Sequence[Release], home: frozenset[str], order: "_Order") -> tu
         return candidates[0], bool(at_home)
     soonest = min([release.date.last for release in candidates])
     tied = [release for release in candidates if release.date.last == soonest]
-    return (tied[0] if len(tied) == 1 else min(tied, key=order.key)), bool(at_home)
+    return order.first(tied), bool(at_home)
 
 
 class _Order:
@@ -97,23 +99,36 @@ class _Order:
         self.group = group
         self.knobs = knobs
 
-    def key(self, release: Release) -> tuple[object, ...]:
-        """Return what orders releases that were out by the same day."""
-        known = release.date.is_known
-        year = int(release.date.text[:4]) if known else _MODERN
+    def first(self, tied: Sequence[Release]) -> Release:
+        """Return the first of releases that were out by the same day.
+
+        One thing after another is looked at, and only of those that are still tied.
+        """
+        for key in (self._day, self._is_marked, self._label, self._format, self._catno):
+            if len(tied) > 1:
+                keys = [key(release) for release in tied]
+                least = min(keys)
+                tied = [each for each, its in zip(tied, keys, strict=True) if its == least]
+        return min(tied, key=_ID)
+
+    def _day(self, release: Release) -> tuple[int]:
+        return (-release.date.first,)
+
+    def _is_marked(self, release: Release) -> tuple[bool]:
+        return (is_marked(release, self.group, self.knobs),)
+
+    def _label(self, release: Release) -> tuple[int]:
+        return (label_rank(self.knobs.label_authority_order, [release.label]),)
+
+    def _format(self, release: Release) -> tuple[int]:
+        year = int(release.date.text[:4]) if release.date.is_known else _MODERN
+        return (rank(release.format, year),)
+
+    def _catno(self, release: Release) -> tuple[bool, Sequence[str]]:
         catno = (release.catno or "").strip()
-        return (
-            -release.date.first,
-            is_marked(release, self.group, self.knobs),
-            label_rank(self.knobs.label_authority_order, [release.label]),
-            rank(release.format, year),
-            not catno,
-            [
-                part.zfill(12) if part.isdigit() else part.casefold()
-                for part in _NUMBERS.split(catno)
-            ],
-            release.mb_release_id,
-        )
+        parts = _NUMBERS.split(catno)
+        numbered = [part.zfill(12) if part.isdigit() else part.casefold() for part in parts]
+        return not catno, numbered
 
 
 def _named(release: Release) -> str:

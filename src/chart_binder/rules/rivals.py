@@ -1,10 +1,11 @@
 """For every candidate that was not chosen, one line why not."""
 
 from collections.abc import Iterator, Sequence
+from operator import itemgetter
 
 from chart_binder.domain.evidence import RecordingCandidate
 from chart_binder.domain.verdict import Rival
-from chart_binder.rules.candidates import Candidate
+from chart_binder.rules.candidates import Candidate, candidates_of
 from chart_binder.rules.contest import Contest
 from chart_binder.rules.roles import Role
 from chart_binder.rules.statuses import copies
@@ -25,12 +26,17 @@ def rivals(
 def _unheard(
     contest: Contest, left_out: Sequence[tuple[RecordingCandidate, str]]
 ) -> Iterator[Rival]:
+    """Yield what only carries recordings that were left out; of several reasons the first."""
+    if not left_out:
+        return
     known = {one.group.mb_rg_id for one in contest.candidates}
-    for recording, why in left_out:
+    reasons: dict[str, str] = {}
+    for recording, why in sorted(left_out, key=itemgetter(1)):
         for group in recording.groups:
-            if group.mb_rg_id not in known:
-                known.add(group.mb_rg_id)
-                yield Rival(group.mb_rg_id, group.title or group.mb_rg_id, why)
+            reasons.setdefault(group.mb_rg_id, why)
+    for one in candidates_of([recording for recording, _ in left_out]):
+        if one.group.mb_rg_id not in known:
+            yield Rival(one.group.mb_rg_id, one.title, reasons[one.group.mb_rg_id])
 
 
 def _whys(

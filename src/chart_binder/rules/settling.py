@@ -4,6 +4,7 @@ from collections.abc import Iterator, Sequence
 from datetime import date
 
 from chart_binder.domain.dates import LAST_DAY
+from chart_binder.domain.ids import ReleaseGroupId
 from chart_binder.rules.candidates import Candidate, at
 from chart_binder.rules.contest import Contest, contest_of
 from chart_binder.rules.weighing import weigh
@@ -12,6 +13,8 @@ _MOST_QUESTIONS = 5
 _MOST_TURNS = 2
 _MOST_CLOSE = 8
 _MOST_NAMES = 3
+_NOBODY = ReleaseGroupId("")
+"""The answer where two compilations are too near to each other."""
 
 
 def missing_dates(contest: Contest, possible: Sequence[Candidate]) -> tuple[str, ...]:
@@ -58,7 +61,7 @@ def _question(one: Candidate, close: Sequence[Candidate], contest: Contest) -> I
     answers = [answer for _, answer in turns]
     if len(set(answers)) == 1:
         return  # whatever its day, it tells nothing
-    if len(turns) > _MOST_TURNS or any(len(answer) != 1 for answer in answers):
+    if len(turns) > _MOST_TURNS or any(len(each) != 1 or _NOBODY in each for each in answers):
         yield _which_day(one)
         return
     turn = date.fromordinal(turns[1][0])
@@ -76,8 +79,10 @@ def _turns(
     previous: frozenset[str] | None = None
     for day in _days_that_matter(one, close, contest.knobs.lead_window_days):
         field = [at(other, day, day) if other is one else other for other in close]
-        tried = weigh(contest_of(field, contest.recordings, contest.artist, contest.knobs))
-        answer = frozenset(chosen.group.mb_rg_id for chosen in tried.possible)
+        tried = contest_of(field, contest.recordings, contest.artist, contest.knobs)
+        answer = frozenset(chosen.group.mb_rg_id for chosen in weigh(tried).possible)
+        if not all(ahead.is_alone for ahead in tried.forerunners):
+            answer |= {_NOBODY}
         if answer != previous:
             yield day, answer
             previous = answer
@@ -98,8 +103,9 @@ def _which_day(one: Candidate) -> str:
 
 
 def _dated(one: Candidate) -> str:
-    if not one.is_dated:
-        return f"{one.name} has no date"
+    if not one.since.is_known:
+        group = one.group.first_release_date
+        return f"{one.name} has no date" + (f" but its group's, {group}" if group.is_known else "")
     if one.since is one.by:
         return f"{one.name} is only dated {one.when}"
     return f"{one.name} was out by {one.by}, but a release of it is only dated {one.since}"

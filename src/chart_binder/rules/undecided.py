@@ -6,6 +6,7 @@ from chart_binder.rules.candidates import Candidate
 from chart_binder.rules.contest import Contest, contest
 from chart_binder.rules.lineup import Lineup, minutes
 from chart_binder.rules.rivals import rivals
+from chart_binder.rules.roles import Role, part_of
 from chart_binder.rules.ruling import Ruling
 from chart_binder.rules.settling import either, missing_dates, undated_tie
 from chart_binder.rules.statuses import copies
@@ -60,8 +61,8 @@ def objection_to(
 ) -> Open | None:
     """Return an open verdict, if the recordings kept lead to different records.
 
-    A recording that only compilations carry raises no objection, if it is not what was decided
-    for: it is taken for a copy that nobody merged.
+    One that leads to a compilation raises no objection, if that is not what was decided for: it is
+    taken for a copy that nobody merged.
     """
     if len(lineup.versions) == 1:
         return None
@@ -70,10 +71,16 @@ def objection_to(
         own = contest(version, field.artist, field.knobs)
         length = minutes(next((one.length_ms for one in version if one.length_ms), None))
         for one in weigh(own).possible:
-            if own.works or one.group.mb_rg_id == chosen.group.mb_rg_id:
+            if not _gathers(one):
                 homes[one.group.mb_rg_id] = f"{length} on {one.name}"
     if len(homes) == 1:
         return None
     fact = f"which recording is it: {', or '.join(sorted(filter(None, homes.values())))}?"
     because = "the recordings found came out on different records"
     return Open(because, (fact,), _path(weighed), rivals(field, None, lineup.left_out))
+
+
+def _gathers(one: Candidate) -> bool:
+    """Whether it is a compilation by its types, be it one that runs as a soundtrack."""
+    role, _ = part_of(one.group.primary_type, one.group.secondary_types or ())
+    return role is Role.COMPILATION

@@ -60,14 +60,11 @@ def _tells(candidate: Candidate, release: Release) -> bool:
     """Whether a release could change what counts of its record, were it official.
 
     One that is certainly later than an official release, or undated beside a dated one, cannot,
-    unless it brings another credit, or a country or label that may settle a tie.
+    unless it brings another credit.
     """
-    news = (
-        release.artist_credit not in (None, candidate.group.artist_credit),
-        release.place not in {None, *(one.place for one in candidate.official)},
-        release.label not in {None, *(one.label for one in candidate.official)},
-    )
-    if not candidate.is_dated or any(news):
+    if not candidate.is_dated:
+        return True
+    if release.artist_credit not in (None, candidate.group.artist_credit):
         return True
     return release.date.is_known and release.date.first <= candidate.last
 

@@ -32,11 +32,11 @@ def weigh(contest: Contest) -> Weighed:
     first rule that named it is the one that fires.
     """
     asked = [(code, ask(contest)) for code, ask in RULES]
-    possible: list[Candidate] = []
-    doubts: list[str] = []
+    possible: dict[str, Candidate] = {}
+    doubts: dict[str, None] = {}
     for _, ruling in asked:
-        if ruling.choices:
-            possible += [one for one in ruling.choices if one not in possible]
+        for one in ruling.choices:
+            possible.setdefault(one.group.mb_rg_id, one)
         if ruling.doubts:
-            doubts += [doubt for doubt in ruling.doubts if doubt not in doubts]
-    return Weighed(asked, possible, doubts)
+            doubts |= dict.fromkeys(ruling.doubts)
+    return Weighed(asked, list(possible.values()), list(doubts))
