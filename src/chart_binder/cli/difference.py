@@ -57,10 +57,11 @@ def _turn(pair: Pair) -> Iterator[str]:
 
 
 def _named(pair: Pair) -> str:
-    if pair.a == pair.b:
-        return f"turn {pair.a}"
-    sides = (("-", pair.a), ("+", pair.b))
-    return "turn " + "/".join(f"{sign}{number}" for sign, number in sides if number)
+    if pair.a is None:
+        return f"turn {pair.b} of the second run alone"
+    if pair.b is None:
+        return f"turn {pair.a} of the first run alone"
+    return f"turn {pair.a}" if pair.a == pair.b else f"turn {pair.a} and {pair.b}"
 
 
 def _numbers(pair: Pair) -> dict[str, int | None]:

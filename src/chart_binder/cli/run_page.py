@@ -10,6 +10,7 @@ import msgspec
 from chart_binder.cli.markup import Content, Markup, element, joined, link, void
 from chart_binder.cli.run_page_turns import turn_section
 from chart_binder.cli.text import SITE, found, group_name, release_name
+from chart_binder.domain.evidence import EvidenceBundle
 from chart_binder.domain.ids import MBID
 from chart_binder.jobs.recorded import Recorded
 from chart_binder.llm.result import AdjudicationResult, Check, Fact, counted
@@ -50,7 +51,7 @@ def _parts(about: str, name: str, recorded: Recorded) -> Iterator[Content]:
     if recorded.outcome:
         yield _answer(recorded.outcome, recorded)
         yield _checks(recorded.outcome.checks)
-        yield _facts(recorded.outcome.facts)
+        yield _facts(recorded.outcome.facts, recorded.bundle)
     elif recorded.result is not None:
         yield _section("Result", element("pre", msgspec.json.encode(recorded.result).decode()))
     yield _evidence(recorded)
@@ -111,18 +112,23 @@ def _checks(checks: Iterable[Check]) -> Content:
     return _section("Checks", element("ul", *rows)) if rows else None
 
 
-def _facts(facts: Iterable[Fact]) -> Content:
+def _facts(facts: Iterable[Fact], bundle: EvidenceBundle | None) -> Content:
     rows = [
         element(
             "li",
             element("b", "verified: " if fact.verified else "not verified: "),
-            element("span", f"{fact.field} {fact.value} of {fact.about}", dir="auto"),
+            element("span", f"{fact.field} {fact.value} of {_about(fact, bundle)}", dir="auto"),
             element("div", link(fact.source)) if fact.source else None,
             class_="passed" if fact.verified else "failed",
         )
         for fact in facts
     ]
     return _section("Facts", element("ul", *rows)) if rows else None
+
+
+def _about(fact: Fact, bundle: EvidenceBundle | None) -> str:
+    group, _ = found(bundle, fact.about, None)
+    return group_name(group) if group else fact.about
 
 
 def _evidence(recorded: Recorded) -> Content:

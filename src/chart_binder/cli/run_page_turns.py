@@ -10,6 +10,8 @@ from chart_binder.react.steps import Act, Finish, Step
 from chart_binder.react.transcript import Observed, Replied, Stepped
 from chart_binder.react.turns import Exchange, Turn
 
+_WORTH_TELLING_S = 0.05
+
 
 def turn_section(turn: Turn, dialect: Dialect | None) -> Markup:
     """Return thought, calls, notes and observations of a turn, and the reply as it was written.
@@ -23,6 +25,7 @@ def turn_section(turn: Turn, dialect: Dialect | None) -> Markup:
         element("h3", f"Turn {turn.number}", *_cost(reply)),
         *(_said(reply, step) if reply else ()),
         *(part for exchange in turn.exchanges for part in _exchanged(exchange)),
+        _folded("The reply as written", reply.content) if reply and _is_read(step) else None,
     )
 
 
@@ -41,18 +44,22 @@ def _cost(reply: Replied | None) -> Iterator[Content]:
 def _said(reply: Replied, step: Step | None) -> Iterator[Content]:
     if reply.thinking:
         yield _folded("Thinking", reply.thinking)
-    is_read = isinstance(step, Act | Finish)
+    if not _is_read(step):
+        yield element("pre", reply.content, dir="auto")
     if isinstance(step, Act | Finish) and step.thought:
         yield element("p", step.thought, class_="thought", dir="auto")
     if isinstance(step, Finish):
         yield element("h4", "Answer")
         yield element("pre", step.answer, dir="auto")
-    yield _folded("The reply as written", reply.content, is_open=not is_read)
 
 
-def _folded(title: str, text: str, *, is_open: bool = False) -> Markup:
-    pre = element("pre", text, dir="auto")
-    return element("details", element("summary", title), pre, open=is_open)
+def _is_read(step: Step | None) -> bool:
+    """Whether the parts of a reply say all that it says."""
+    return isinstance(step, Act | Finish)
+
+
+def _folded(title: str, text: str) -> Markup:
+    return element("details", element("summary", title), element("pre", text, dir="auto"))
 
 
 def _exchanged(exchange: Exchange) -> Iterator[Content]:
@@ -81,7 +88,7 @@ def _arguments(step: Stepped) -> str:
 
 
 def _observed(seen: Observed) -> Markup:
-    took = f"{seen.seconds:.1f} s" if seen.seconds else ""
+    took = f"{seen.seconds:.1f} s" if seen.seconds >= _WORTH_TELLING_S else ""
     sources = [element("li", link(source)) for source in seen.sources]
     return element(
         "div",

@@ -83,13 +83,15 @@ def diff(session: Session, a: Path, b: Path) -> int:
     same, 1 different, 2 a file cannot be read.
     """
     try:
-        comparison = compare(read_recorded(a), read_recorded(b))
+        one, other = read_recorded(a), read_recorded(b)
     except CanonError as error:
         raise UsageError(str(error)) from error  # 1 would say that the runs differ
+    comparison = compare(one, other)
     if session.as_json:
-        click.echo(msgspec.json.encode(comparison_object(comparison)))
+        missing = {"a": one.missing or None, "b": other.missing or None}
+        click.echo(msgspec.json.encode(comparison_object(comparison) | {"missing": missing}))
     else:
-        _print(comparison_lines(readable(str(a)), readable(str(b)), comparison))
+        _print(comparison_lines(_called(a, one), _called(b, other), comparison))
     return 0 if comparison.same else 1
 
 
@@ -144,6 +146,11 @@ def _compared(recorded: Recorded, differs: list[str]) -> str:
     if recorded.result is None:
         return recorded.missing or "no result was recorded"
     return f"NOT the same: {', '.join(differs)}" if differs else "the same"
+
+
+def _called(file: Path, recorded: Recorded) -> str:
+    name = readable(str(file))
+    return f"{name} ({recorded.missing})" if recorded.missing else name
 
 
 def _print(lines: Iterable[str]) -> None:

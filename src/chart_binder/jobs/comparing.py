@@ -5,6 +5,8 @@ from dataclasses import dataclass
 from difflib import SequenceMatcher
 from itertools import zip_longest
 
+import msgspec
+
 from chart_binder.jobs.flattening import flat
 from chart_binder.jobs.recorded import Recorded
 from chart_binder.react.transcript import Run
@@ -59,9 +61,10 @@ def compare(a: Recorded, b: Recorded) -> Comparison:
         *_evidence(a.run, b.run),
         *_differing("opening", _opening(a), _opening(b)),
     )
-    return Comparison(
-        before, tuple(_paired(a.turns, b.turns)), _differing("result", _result(a), _result(b))
-    )
+    results = _differing("result", _result(a), _result(b))
+    if a.result is None or b.result is None:  # one word says it all
+        results = tuple(each for each in results if each.where == "outcome")
+    return Comparison(before, tuple(_paired(a.turns, b.turns)), results)
 
 
 def _differing(
@@ -103,8 +106,8 @@ def _opening(recorded: Recorded) -> dict[str, object]:
 
 
 def _result(recorded: Recorded) -> dict[str, object]:
-    kept = {key: value for key, value in (recorded.result or {}).items() if key not in _COSTS}
-    return dict(flat(kept))
+    result = recorded.result or {}
+    return dict(flat({key: value for key, value in result.items() if key not in _TOLD_ELSEWHERE}))
 
 
 def _paired(a: tuple[Turn, ...], b: tuple[Turn, ...]) -> Iterator[Pair]:
@@ -151,11 +154,16 @@ def _exchanged(exchange: Exchange) -> Iterator[tuple[str, object]]:
         yield "failure", seen.error
 
 
-def _call(exchange: Exchange) -> list[object]:
+def _call(exchange: Exchange) -> str:
     step = exchange.step
-    return [each for each in (step.kind, step.tool, step.arguments) if each] if step else []
+    if step is None or step.tool is None:
+        return step.kind if step else ""
+    return f"{step.tool} {msgspec.json.encode(step.arguments, order='sorted').decode()}"
 
 
-_COSTS = frozenset({"usage", "transcript"})
+_TOLD_ELSEWHERE = frozenset(
+    {"usage", "transcript", "model_id", "dialect", "prompt_version", "evidence_hash"}
+)
+"""What of a result is a cost, a place, or a setting."""
 _FETCHING = frozenset({"provenance.fetched_at_utc", "provenance.cache_age_s"})
 """When the evidence was fetched, which the hash leaves out as it does the file's own tags."""
