@@ -124,6 +124,39 @@ def test_of_several_recordings_one_has_to_be_named(canon: Canon, home: Path) -> 
     assert (line["crg_mbid"], line["recording_mbid"]) == (SINGLE, ELSEWHERE), "the last one set"
 
 
+def test_ids_in_capitals_are_the_same_ids(canon: Canon, home: Path) -> None:
+    document = golden("lead-bohemian")
+    bundle = home / "bundle.json"
+    bundle.write_text(json.dumps(document).replace(SINGLE, SINGLE.upper()))
+    bundle.write_text(bundle.read_text().replace(RECORDING, RECORDING.upper()))
+    put = canon("override", "set", bundle, f"--crg={SINGLE.upper()}", "--reason=x", "--output=json")
+    (kept,) = put.lines
+    assert (kept["recording_mbid"], kept["crg_mbid"], kept["notes"]) == (RECORDING, SINGLE, [])
+    (line,) = canon("decide", "--evidence", bundle, "--output=json").lines
+    assert (line["decided_by"], line["crg_mbid"]) == ("override", SINGLE)
+    assert canon("override", "remove", RECORDING.upper()).status == 0
+
+
+def test_a_recording_without_a_musicbrainz_id_cannot_be_ruled_on(canon: Canon, home: Path) -> None:
+    bundle = home / "bundle.json"
+    bundle.write_text(json.dumps(golden("lead-bohemian")).replace(RECORDING, "my-own-7"))
+    refused = canon("override", "set", bundle, f"--crg={SINGLE}", "--reason=x")
+    assert (refused.status, refused.out) == (1, "")
+    assert "'my-own-7'; a MusicBrainz id (a UUID) is required" in refused.err
+    assert not (home / "data").exists()
+
+
+def test_whatever_is_listed_can_be_removed_by_its_name(canon: Canon, home: Path) -> None:
+    canon("override", "set", RECORDING, f"--crg={SINGLE}", "--reason=x")
+    (store,) = (home / "data").rglob("*.db")
+    connection = sqlite3.connect(store)
+    connection.execute("UPDATE overrides SET recording_mbid = 'my-own-7'")
+    connection.commit()
+    connection.close()
+    assert canon("override", "remove", "my-own-7").status == 0
+    assert canon("override", "list", "--output=json").lines == []
+
+
 @pytest.mark.parametrize(
     ("arguments", "word"),
     [

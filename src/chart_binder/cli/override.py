@@ -14,7 +14,7 @@ from chart_binder.cli.options import Session, common_options, pass_session
 from chart_binder.cli.results import readable
 from chart_binder.cli.text import SITE, row
 from chart_binder.domain.evidence import EvidenceBundle
-from chart_binder.domain.ids import RecordingId, ReleaseGroupId, ReleaseId
+from chart_binder.domain.ids import RecordingId, ReleaseGroupId, ReleaseId, bare_id
 from chart_binder.domain.overriding import KeptOverride
 from chart_binder.errors import CanonError, LookupFailedError, UsageError
 from chart_binder.jobs.overrides import doubts, override_for, recording_meant
@@ -110,10 +110,12 @@ def list_overrides(session: Session) -> None:
 def remove(session: Session, name: str, offline: bool) -> None:
     """Take an override back: the rules decide again."""
     session.flags |= {"musicbrainz.offline": True} if offline else {}
-    named = read_path_or_mbid(name)
     kept = overrides(session.config)()
-    ruled = kept.get(named) if isinstance(named, str) else None
-    if isinstance(named, Path) and kept:
+    ruled = kept.get(bare_id(name))  # whatever is listed can be removed by its name
+    named = ruled.recording_mbid if ruled else read_path_or_mbid(name)
+    if isinstance(named, str):
+        ruled = kept.get(named)
+    elif kept:
         meant = _look_up(session, named)
         ruled = (meant.bundle and override_for(meant.bundle, kept)) or kept.get(
             meant.recording or ""

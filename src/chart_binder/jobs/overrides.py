@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TypeAlias
 
 from chart_binder.domain.evidence import EvidenceBundle, RecordingCandidate, ReleaseGroup
-from chart_binder.domain.ids import RecordingId
+from chart_binder.domain.ids import MBID, RecordingId, bare_id
 from chart_binder.domain.overriding import KeptOverride
 from chart_binder.errors import CanonError
 from chart_binder.rules.lineup import line_up, minutes
@@ -27,7 +27,7 @@ def override_for(bundle: EvidenceBundle, kept: Mapping[str, KeptOverride]) -> Ke
     if not kept:
         return None
     meant = [one.mb_recording_id for one in line_up(bundle).kept]
-    ids = (recording.casefold() for recording in (*meant, _tagged(bundle)) if recording)
+    ids = (one.strip().casefold() for one in (*meant, _tagged(bundle)) if one)
     found = [kept[recording] for recording in ids if recording in kept]
     return max(found, key=lambda one: (one.set_at_utc, one.recording_mbid), default=None)
 
@@ -35,11 +35,17 @@ def override_for(bundle: EvidenceBundle, kept: Mapping[str, KeptOverride]) -> Ke
 def recording_meant(bundle: EvidenceBundle) -> RecordingId:
     """Return the recording that evidence leads to.
 
-    Raises `CanonError` that lists them where there are several, or says that there is none.
+    Raises `CanonError` that lists them where there are several, says that there is none, or that
+    its id is none of MusicBrainz', by which overrides are kept.
     """
     kept = line_up(bundle).kept
     if len(kept) == 1:
-        return RecordingId(kept[0].mb_recording_id.casefold())
+        meant = bare_id(kept[0].mb_recording_id)
+        if not MBID.fullmatch(meant):
+            raise CanonError(
+                f"the recording's id is {meant!r}; a MusicBrainz id (a UUID) is required"
+            )
+        return RecordingId(meant)
     if not kept:
         raise CanonError("the evidence knows no recording: name one by its MusicBrainz id")
     listed = "; ".join(map(_described, kept))
@@ -51,13 +57,13 @@ def doubts(bundle: EvidenceBundle, override: KeptOverride) -> Iterator[str]:
     groups: Sequence[ReleaseGroup] = [
         group for recording in bundle.recording_candidates for group in recording.groups
     ]
-    carrying = [group for group in groups if group.mb_rg_id == override.crg_mbid]
+    crg, rr = bare_id(override.crg_mbid), override.rr_mbid and bare_id(override.rr_mbid)
+    carrying = [group for group in groups if bare_id(group.mb_rg_id) == crg]
     if not carrying:
         yield (
-            f"release group {override.crg_mbid} is not in the evidence,"
+            f"release group {crg} is not in the evidence,"
             " which has the recording on other records: kept all the same"
         )
-    rr = override.rr_mbid
     if rr is None and not carrying:
         yield "no release can be named for it: give one with --rr if you know it"
     elif rr and rr not in _releases(carrying):
@@ -67,7 +73,7 @@ def doubts(bundle: EvidenceBundle, override: KeptOverride) -> Iterator[str]:
 
 
 def _releases(groups: Sequence[ReleaseGroup]) -> set[str]:
-    return {release.mb_release_id for group in groups for release in group.editions}
+    return {bare_id(release.mb_release_id) for group in groups for release in group.editions}
 
 
 def _described(recording: RecordingCandidate) -> str:
