@@ -1,15 +1,28 @@
 """The classic dialect: Thought, Action, Action Input, Observation, Final Answer."""
 
-import json
-import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from typing import Final
 
+from chart_binder.react.dialects.writing import as_json, written_surely
 from chart_binder.react.listing import listed
-from chart_binder.react.reading.labelled import read_labelled
+from chart_binder.react.reading.advice import Wording
+from chart_binder.react.reading.manner import Manner
+from chart_binder.react.reading.reply import read_reply
 from chart_binder.react.steps import Act, Finish, Step
 from chart_binder.react.tools import Tool
 
-_TAGS = re.compile(r"[<◁]|\[(?=/?(?:THINK|INST))", re.IGNORECASE)
+_MANNER: Final = Manner(
+    "classic",
+    Wording(
+        action="Action",
+        answer="Final Answer",
+        observation="Observation",
+        given="Action Input",
+        call='Action: {tool}\nAction Input: {"argument": "value"}',
+        finish="Final Answer: your answer",
+    ),
+)
 
 
 class Classic:
@@ -32,12 +45,13 @@ class Classic:
 
     def parse(self, reply: str) -> Step:
         """Read one reply."""
-        return read_labelled(reply)
+        return read_reply(reply, _MANNER)
 
     def render(self, step: Act | Finish) -> str:
-        """Write a step as labelled lines, or as one JSON object where lines would not read back."""
-        lines = "\n".join(_lines(step))
-        return lines if _same(self.parse(lines), step) else _as_object(step)
+        """Write a step as labelled lines; of several calls the first, for a turn has one."""
+        if isinstance(step, Act):
+            step = replace(step, also=(), id="")
+        return written_surely(self, "\n".join(_lines(step)), step)
 
     def observation(self, content: str, of: Act | None = None) -> str:
         """Write what came of a call behind the label."""
@@ -52,38 +66,7 @@ def _lines(step: Act | Finish) -> Iterator[str]:
         yield f"Final Answer: {step.answer}"
     else:
         yield f"Action: {step.tool}"
-        yield f"Action Input: {_written(step.arguments)}"
-
-
-def _written(arguments: Mapping[str, object] | str) -> str:
-    if isinstance(arguments, str):
-        return arguments
-    return json.dumps(dict(arguments), ensure_ascii=False)
-
-
-def _same(read: Step, step: Act | Finish) -> bool:
-    if isinstance(read, Act) and isinstance(step, Act):
-        return (read.tool, read.arguments, read.thought) == (
-            step.tool,
-            step.arguments,
-            step.thought,
-        )
-    if isinstance(read, Finish) and isinstance(step, Finish):
-        return (read.answer, read.thought) == (step.answer, step.thought)
-    return False
-
-
-def _as_object(step: Act | Finish) -> str:
-    turn: dict[str, object] = {"thought": step.thought} if step.thought else {}
-    if isinstance(step, Finish):
-        turn["final_answer"] = step.answer
-    else:
-        given = step.arguments
-        turn |= {
-            "action": step.tool,
-            "action_input": given if isinstance(given, str) else dict(given),
-        }
-    return _TAGS.sub(lambda tag: f"\\u{ord(tag.group()):04x}", json.dumps(turn))
+        yield f"Action Input: {as_json(step.arguments)}"
 
 
 def _form(tools: Sequence[Tool]) -> Iterator[str]:

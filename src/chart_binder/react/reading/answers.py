@@ -3,22 +3,21 @@
 import re
 
 from chart_binder.react.json.strict import LenientJSONError, read_strictly
-from chart_binder.react.reading.labels import Label
 
 _CLOSE_TAG = re.compile(r"</[\w ]{1,24}>\s*$")
 _LONGEST_TAG = 40
 
 
-def read_answer(text: str, label: Label, limit: int) -> tuple[str, int]:
-    """Return an answer's words, with the place after them.
+def read_answer(text: str, start: int, limit: int, mark: str = "") -> tuple[str, int]:
+    """Return an answer's words from `start` on, with the place after them.
 
     They end at `limit`, unless a JSON object that begins before goes beyond it. A fence stays, for
-    whoever reads the words to find; the emphasis that the label began with is taken off.
+    whoever reads the words to find; the emphasis `mark` that a label began with is taken off.
     """
-    limit = max(limit, _object_end(text, label.value, limit))
-    words = text[label.value : limit].strip()
-    if label.mark and words.endswith(label.mark):
-        words = words.removesuffix(label.mark).rstrip()
+    limit = max(limit, _object_end(text, start, limit))
+    words = text[start:limit].strip()
+    if mark and words.endswith(mark):
+        words = words.removesuffix(mark).rstrip()
     return bare_answer(words), limit
 
 

@@ -7,10 +7,11 @@ from chart_binder.react.json.lenient import opens_object
 from chart_binder.react.json.scanner import scan
 from chart_binder.react.json.strict import LenientJSONError
 from chart_binder.react.json.words import begins_member, skip_space
-from chart_binder.react.reading import advice
+from chart_binder.react.reading.advice import Defect
 from chart_binder.react.reading.answers import bare_answer
 from chart_binder.react.reading.fences import skip_opener
 from chart_binder.react.reading.given import Given, read_given, read_in_brackets
+from chart_binder.react.reading.manner import Writing
 from chart_binder.react.reading.turn_object import (
     as_text,
     is_finisher,
@@ -18,11 +19,11 @@ from chart_binder.react.reading.turn_object import (
     read_call,
     unwrapped,
 )
-from chart_binder.react.steps import Act, Finish, Malformed, Step
+from chart_binder.react.steps import Act, Finish
 from chart_binder.react.tool_names import clean_name, folded
 
 # All look at one line, for a bounded distance.
-_NAME_END = re.compile(r"[(（\[{:：\"“「]|\s(?:'|(?=\w{1,32}+ ?=|https?://))")
+_NAME_END = re.compile(r"[(（\[{:：\"“「]|</|\s(?:'|(?=\w{1,32}+ ?=|https?://))")
 _INLINE_INPUT = re.compile(
     r"[\s,;|*]{1,4}+(?:action[ _-]?input|行动输入|动作输入)[*]{0,2}+\s{0,2}+[:：][*]{0,2}+",
     re.IGNORECASE,
@@ -43,11 +44,12 @@ class Span:
 
 @dataclass(frozen=True, slots=True)
 class Taken:
-    """A step, with the place after its words, and the place where they begin."""
+    """A step or a defect, the place after its words, where they begin, how they are written."""
 
-    step: Step
+    step: Act | Finish | Defect
     end: int
     start: int = 0
+    writing: Writing = "labels"
 
 
 def read_action(text: str, own: Span, given: Span | None) -> Taken | None:
@@ -75,7 +77,7 @@ def read_action(text: str, own: Span, given: Span | None) -> Taken | None:
             return _finish(text, Span(after, own.end), given)
         return _act(text, name, Span(after, own.end), given)
     except LenientJSONError as error:
-        return Taken(Malformed(advice.about_input(name, str(error))), own.end)
+        return Taken(Defect("given", str(error), name), own.end)
 
 
 def opens_turn(text: str, at: int, end: int) -> bool:
@@ -92,10 +94,10 @@ def read_object(text: str, at: int, end: int) -> Taken:
     try:
         found = scan(text, at, fence if fence >= 0 else end)
     except LenientJSONError as error:
-        return Taken(Malformed(advice.about_turn(str(error))), end)
+        return Taken(Defect("turn", str(error)), end)
     step = read_call(found.value) if isinstance(found.value, dict) else None
     if step is None:
-        return Taken(Malformed(advice.about("no tool in object")), found.end)
+        return Taken(Defect("no tool in object"), found.end)
     return Taken(noted(step, *found.notes), found.end)
 
 
@@ -107,19 +109,13 @@ def _with_input(text: str, taken: Taken, given: Span | None) -> Taken:
     try:
         found = read_given(text, given.start, given.end)
     except LenientJSONError as error:
-        return Taken(Malformed(advice.about_input(step.tool, str(error))), given.end)
+        return Taken(Defect("given", str(error), step.tool), given.end)
     return Taken(replace(step, arguments=found.arguments), found.end)
 
 
-def noted(step: Step, *notes: str) -> Step:
+def noted(step: Act | Finish | Defect, *notes: str) -> Act | Finish | Defect:
     """Return a step with more notes, before those it has."""
-    match step:
-        case Act(tool, arguments, thought, own):
-            return Act(tool, arguments, thought, (*notes, *own))
-        case Finish(answer, thought, own):
-            return Finish(answer, thought, (*notes, *own))
-        case Malformed(advice_, own):
-            return Malformed(advice_, (*notes, *own))
+    return replace(step, notes=(*notes, *step.notes))
 
 
 def _name(text: str, at: int, line_end: int, *, announced: bool = False) -> tuple[str, int]:

@@ -26,7 +26,9 @@ class Fence:
 
 
 def fences(text: str) -> list[Fence]:
-    """Return the fences of a text, in order; a fence may open after a label on the same line.
+    """Return the fences of a text, in order.
+
+    A fence may open after a label or a tag on the same line, and close before a closing tag.
 
     After more than `MAX_FENCES` of their lines the rest of the text counts as fenced.
     """
@@ -56,9 +58,12 @@ def skip_opener(text: str, start: int) -> int:
 
 def _may_open(run: re.Match[str], text: str) -> bool:
     line = text.rfind("\n", 0, run.start()) + 1
-    return not text[line : run.start()].strip() or is_label(text, line, run.start())
+    before = text[line : run.start()].strip()
+    is_tag = before.startswith("<") and before.endswith(">")
+    return not before or is_tag or is_label(text, line, run.start())
 
 
 def _closes(run: re.Match[str], opened: re.Match[str]) -> bool:
     marks, words = run["ticks"] or run["tildes"], run["info"] or run["words"] or ""
-    return marks.startswith(opened["ticks"] or opened["tildes"]) and not words.strip()
+    is_last = not words.strip() or words.lstrip().startswith("</")
+    return is_last and marks.startswith(opened["ticks"] or opened["tildes"])

@@ -1,45 +1,27 @@
-"""A reply in labelled lines, read as the first step it takes."""
+"""A turn in labelled lines, read as the first step it takes."""
 
-import re
 from dataclasses import replace
 from typing import Final
 
 from chart_binder.react.json.scanner import scan
-from chart_binder.react.json.strict import LenientJSONError, encodable_text
-from chart_binder.react.reading import advice
+from chart_binder.react.json.strict import LenientJSONError
 from chart_binder.react.reading.answers import read_answer
 from chart_binder.react.reading.calls import Span, Taken, noted, opens_turn, read_action
-from chart_binder.react.reading.labels import Kind, Label, labels
-from chart_binder.react.reading.live import Script, script
-from chart_binder.react.reading.thinking import Spoken, spoken
+from chart_binder.react.reading.labels import Kind, Label
+from chart_binder.react.reading.live import Script
 from chart_binder.react.reading.turn_object import read_turn
-from chart_binder.react.reading.unlabelled import read_unlabelled, without_outer_fence
-from chart_binder.react.steps import Finish, Malformed, Step
+from chart_binder.react.steps import Act, Finish
 
 _ENDS: Final[frozenset[Kind]] = frozenset({"thought", "action", "observation", "answer", "turn"})
-_INLINE = re.compile(r"(?P<label>Final Answer|Action) ?[:：]")
-_FENCE_LEFT = re.compile(r"(?:^|\s)(?:`{3}+\w{0,12}+|json)$")
-_LEFT_OVER: Final = " \t\n`~*_})]>;."
+_PAUSE: Final = "PAUSE"
+_AROUND_PAUSE: Final = " \t*_`.()[]"
 
 
-def read_labelled(reply: str) -> Step:
-    """Return the first step a reply takes; what follows it is left out, with a note.
+def first_labelled(live: Script) -> Taken | None:
+    """Return the step of the first live label that asks for something, or None.
 
-    Takes any text in time linear in its length. Nothing counts that the model thought, quoted, or
-    put into a tool's mouth. A label without words, or an action that names no tool, is passed over.
+    A label without words, or an action that names no tool, is passed over.
     """
-    said = spoken(encodable_text(reply).replace("\r\n", "\n").replace("\r", "\n"))
-    live = script(said.text)
-    taken = _first(live) or read_unlabelled(live)
-    if taken is None and (inside := without_outer_fence(live.text)):
-        live = script(inside)
-        taken = _first(live)
-    if taken is None:
-        return noted(Malformed(_advice(reply, said, live)), *said.notes, *live.notes)
-    return _finished(taken, said, live)
-
-
-def _first(live: Script) -> Taken | None:
     seen = 0
     for place, label in enumerate(live.labels):
         if label.fenced:
@@ -57,7 +39,7 @@ def _first(live: Script) -> Taken | None:
 
 
 def _answer(live: Script, place: int, label: Label) -> Taken | None:
-    words, end = read_answer(live.text, label, _end(live, place, _ENDS))
+    words, end = read_answer(live.text, label.value, _end(live, place, _ENDS), label.mark)
     return Taken(Finish(words), end) if words else None
 
 
@@ -67,9 +49,33 @@ def _action(live: Script, place: int, label: Label) -> Taken | None:
     if later is None or live.labels[later].kind != "input":
         before = live.labels[place - 1] if place else label
         turned = Span(before.value, label.start) if before.kind == "input" else None
-        return read_action(live.text, own, turned)
+        return _paused(live, read_action(live.text, own, turned))
     given = Span(live.labels[later].value, _end(live, later, _ENDS | {"input"}))
-    return read_action(live.text, own, given)
+    taken = read_action(live.text, own, given)
+    return taken and replace(taken, writing="classic")
+
+
+def _paused(live: Script, taken: Taken | None) -> Taken | None:
+    """Tell an action that pauses, and take a PAUSE on its own line out of what it is given."""
+    if taken is None or not isinstance(taken.step, Act):
+        return taken
+    given = taken.step.arguments
+    line_end = live.text.find("\n", taken.end)
+    rest = live.text[taken.end : line_end if line_end >= 0 else len(live.text)]
+    if isinstance(given, str) and (words := _before_pause(given)) is not None:
+        return replace(taken, step=replace(taken.step, arguments=words or {}), writing="pause")
+    if not isinstance(given, str) and _before_pause(rest) == "":
+        end = taken.end + len(rest)
+        return replace(taken, end=end, writing="pause")
+    return replace(taken, writing="pause") if live.ended_by == "pause" else taken
+
+
+def _before_pause(words: str) -> str | None:
+    bare = words.rstrip(_AROUND_PAUSE)
+    before = bare.removesuffix(_PAUSE)
+    if before == bare or (before and not before[-1].isspace() and before[-1] not in _AROUND_PAUSE):
+        return None
+    return before.rstrip(_AROUND_PAUSE + "<")
 
 
 def _object(live: Script, label: Label) -> tuple[Taken | None, int]:
@@ -84,7 +90,8 @@ def _object(live: Script, label: Label) -> tuple[Taken | None, int]:
     except LenientJSONError:
         return None, len(live.text)
     step = read_turn(found.value) if isinstance(found.value, dict) else None
-    return (Taken(noted(step, *found.notes), found.end) if step else None), found.end
+    taken = Taken(noted(step, *found.notes), found.end, 0, "object") if step else None
+    return taken, found.end
 
 
 def _next(live: Script, place: int, kinds: frozenset[Kind]) -> int | None:
@@ -97,43 +104,3 @@ def _next(live: Script, place: int, kinds: frozenset[Kind]) -> int | None:
 def _end(live: Script, place: int, kinds: frozenset[Kind]) -> int:
     later = _next(live, place, kinds)
     return len(live.text) if later is None else live.labels[later].start
-
-
-def _finished(taken: Taken, said: Spoken, live: Script) -> Step:
-    step = taken.step
-    left = live.text[taken.end :].strip(_LEFT_OVER)
-    kind = "final answer" if isinstance(step, Finish) else "action"
-    if isinstance(step, Finish) and not step.answer.strip():
-        step = Malformed(advice.about("empty answer"), step.notes)
-    if isinstance(step, Malformed):
-        return Malformed(step.advice, (*said.notes, *step.notes, *live.notes))
-    after = (*((f"text after the {kind} discarded",) if left else ()), *live.notes)
-    thought = step.thought or _thought(live.text[: taken.start])
-    return replace(step, thought=thought, notes=(*said.notes, *step.notes, *after))
-
-
-def _thought(before: str) -> str:
-    """Return the words before a step without the label of the first thought."""
-    first = next(labels(before), None)
-    if first and first.kind == "thought" and not before[: first.start].strip():
-        before = before[first.value :]
-    return _FENCE_LEFT.sub("", before.strip())
-
-
-def _advice(reply: str, said: Spoken, live: Script) -> str:
-    """Name the one defect that explains best why there is no step."""
-    kinds = {label.kind for label in live.labels if not label.fenced}
-    inline = _INLINE.search(live.text)
-    defects = (
-        ("empty", not reply.strip()),
-        ("unclosed thinking", said.unclosed),
-        ("only thinking", not said.text.strip() and bool(said.notes)),
-        ("observation", "invented observation discarded" in live.notes),
-        ("empty answer", "answer" in kinds),
-        ("no tool", "action" in kinds),
-        ("input", "input" in kinds),
-        ("fenced", bool(live.hidden & {"action", "answer"})),
-        ("inline", inline is not None),
-    )
-    defect = next((name for name, is_so in defects if is_so), "neither")
-    return advice.about(defect, label=inline["label"] if inline else "")

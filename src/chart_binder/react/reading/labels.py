@@ -7,7 +7,9 @@ from functools import lru_cache
 from itertools import islice
 from typing import Final, Literal, TypeAlias
 
-Kind: TypeAlias = Literal["thought", "action", "input", "observation", "answer", "turn", "object"]
+Kind: TypeAlias = Literal[
+    "thought", "action", "input", "observation", "pause", "answer", "turn", "object"
+]
 
 MAX_LABELS: Final = 512
 
@@ -86,7 +88,6 @@ _NAMES: Final[dict[Kind, tuple[str, ...]]] = {
         "function result",
         "result",
         "return",
-        "pause",
         "观察",
         "观察结果",
         "觀察",
@@ -95,6 +96,7 @@ _NAMES: Final[dict[Kind, tuple[str, ...]]] = {
         "観察",
         "관찰",
     ),
+    "pause": ("pause",),
     "answer": (
         "final answer",
         "answer",
@@ -163,9 +165,10 @@ _LINE = re.compile(
     r"[^\w\n\"'“”‘’„«「『>{(|/\\<\[【✿*`]{0,16}+"  # spaces, bullets, emoji
     r"(?:\*[ \t]{1,8}+)?+(?:\d{1,3}+[.)、][ \t]{0,8}+)?+"  # a bullet, a number
     r"(?:[Ss]tep[ ]\d{1,3}+[ ]?[:.–-][ ]?)?+"
-    r"(?P<mark>[*_`]{0,4}+)(?:\d{1,3}+[.)、][ ]?)?+[\[【<✿]?+[ ]?"
+    r"(?P<mark>[*_`]{0,4}+)(?:\d{1,3}+[.)、][ ]?)?+(?:(?P<angle><)|[\[【✿])?+[ ]?"
     r"(?P<name>[^\W\d_](?:[ _-]?[^\W\d_]){1,24}+)"
-    r"(?:[ ]?\#?\d{1,3}+)?+(?:[ ]?\([^()\n]{0,40}+\))?+[ \t]{0,4}+"
+    r"(?:[ ]?\#?\d{1,3}+)?+(?:[ ]?\([^()\n]{0,40}+\))?+"
+    r"(?(angle)(?:[ ]\w{1,20}+=[^<>\n]{0,80}+)?+)[ \t]{0,4}+"
     r"(?P<close>[*_`]{0,4}+)(?P<shut>[\]】>✿])?+[*_`]{0,4}+[ \t]{0,4}+"
     r"(?:(?P<colon>[:：﹕])|(?=\n)|(?:[-–—=]{1,2}+>?[ ]{0,2}+)?+(?=\{)|(?(shut)|(?!)))"
 )

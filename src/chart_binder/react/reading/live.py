@@ -13,8 +13,9 @@ from chart_binder.react.reading.quoted import quoted_passages
 
 _MAX_OBJECTS: Final = 8
 _OBJECT = re.compile(r"\n(?:<\|\w{4,24}+\|>|functools)?+[ \t]*+(?:\[[ \t]{0,4}+)?+(?=\{)")
-_STOP_WORD: Final = "observation:"
+_STOP_WORDS: Final = ("observation:", "<observation", "<tool_response")
 _DECORATION: Final = " \t*_#`-"
+_LONGEST_LINE: Final = 64
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,17 +30,23 @@ class Script:
     labels: tuple[Label, ...]
     notes: tuple[str, ...] = ()
     hidden: frozenset[Kind] = frozenset()
+    ended_by: Kind | None = None
 
 
-def script(text: str) -> Script:
-    """Find the live labels of a text: outside fences, quotations, block quotes or JSON strings."""
+def script(text: str, dead: Sequence[tuple[int, int]] = ()) -> Script:
+    """Find the live labels of a text: outside fences, quotations, block quotes or JSON strings.
+
+    None is live in the `dead` passages.
+    """
     found = [*labels(text), *islice(_objects(text), _MAX_OBJECTS)]
-    live = sorted(_live(text, found), key=lambda label: label.start)
+    live = sorted(_live(text, found, dead), key=lambda label: label.start)
     hidden = {label.kind for label in found} - {label.kind for label in live if not label.fenced}
     for place, label in enumerate(live):
-        if label.kind == "observation":
-            note = "invented observation discarded"
-            return Script(text[: label.start], tuple(live[:place]), (note,), frozenset(hidden))
+        if label.kind in ("observation", "pause"):
+            notes = _after_end(text, live[place:])
+            return Script(
+                text[: label.start], tuple(live[:place]), notes, frozenset(hidden), label.kind
+            )
     cut = _stop_word(text)
     if cut < len(text):
         kept = tuple(label for label in live if label.start < cut)
@@ -47,13 +54,21 @@ def script(text: str) -> Script:
     return Script(text, tuple(live), (), frozenset(hidden))
 
 
-def _live(text: str, found: Sequence[Label]) -> Iterator[Label]:
+def _after_end(text: str, labels_left: Sequence[Label]) -> tuple[str, ...]:
+    """Tell what is discarded from the label on that ended the turn."""
+    if any(label.kind == "observation" for label in labels_left):
+        return ("invented observation discarded",)
+    after_pause = text[labels_left[0].value :].strip(_DECORATION + "\n.")
+    return ("text after PAUSE discarded",) if after_pause else ()
+
+
+def _live(text: str, found: Sequence[Label], dead: Sequence[tuple[int, int]]) -> Iterator[Label]:
     if not found:
         return
     closed, open_at = _fenced(text)
     passages = quoted_passages(text)
     for label in found:
-        if not _within(closed, label.start) and not _within(passages, label.start):
+        if not any(within(spans, label.start) for spans in (closed, passages, dead)):
             yield replace(label, fenced=True) if label.start >= open_at else label
 
 
@@ -75,7 +90,8 @@ def _fenced(text: str) -> tuple[list[tuple[int, int]], int]:
     return closed, open_at
 
 
-def _within(spans: list[tuple[int, int]], at: int) -> bool:
+def within(spans: Sequence[tuple[int, int]], at: int) -> bool:
+    """Tell whether a place is inside one of the spans, which are in order."""
     place = bisect_right(spans, at, key=lambda span: span[0]) - 1
     return place >= 0 and spans[place][0] <= at < spans[place][1]
 
@@ -83,6 +99,6 @@ def _within(spans: list[tuple[int, int]], at: int) -> bool:
 def _stop_word(text: str) -> int:
     """Return where a stop word begins that was cut in the middle (`Observ`), or the end."""
     start = text.rstrip().rfind("\n") + 1
-    last = text[start:].strip().lstrip(_DECORATION)
-    is_cut = last[:1] in ("O", "o") and _STOP_WORD.startswith(last.casefold()) and last != "o"
+    last = text[start : start + _LONGEST_LINE].strip().lstrip(_DECORATION).casefold()
+    is_cut = len(last) > 1 and any(word.startswith(last) for word in _STOP_WORDS)
     return start if is_cut else len(text)

@@ -10,7 +10,7 @@ _MAX_MARKS: Final = 1024
 _MARK = re.compile(r"[\"']")
 _INCHES = re.compile(r'\d"')
 _BEFORE = "{[,:(=：，"
-_AFTER = "}],:)：，"
+_AFTER = "}],:)：，>"
 _AFTER_QUOTATION = "}],:).;!?"
 _CLOSERS = {"“": "”", "„": "“", "«": "»", "「": "」", "『": "』"}
 _DIRECTED = re.compile("[" + "".join({*_CLOSERS, *_CLOSERS.values()}) + "]")

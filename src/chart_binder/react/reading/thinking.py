@@ -12,7 +12,7 @@ _MAX_TAGS: Final = 1024
 # Each pattern looks a bounded distance ahead, whatever the text.
 _TAG = re.compile(
     r"<[ ]{0,2}+(?P<close>/?)[ ]{0,2}+(?:antml:|seed:)?"
-    r"(?:think(?:ing)?+|thoughts?+|reasoning|reflection|analysis|scratchpad|cot)"
+    r"(?P<name>think(?:ing)?+|thoughts?+|reasoning|reflection|analysis|scratchpad|cot)"
     r"(?:[ ][^<>\n]{0,60}+)?+[ ]{0,2}+>"
     r"|[\[◁](?P<close2>/?)think[\]▷]"
     r"|<\|(?:begin_of_thought|start_thinking|channel\|>analysis<\|message)\|>"
@@ -39,8 +39,10 @@ class Spoken:
     unclosed: bool = False
 
 
-def spoken(reply: str) -> Spoken:
+def spoken(reply: str, aloud: frozenset[str] = frozenset()) -> Spoken:
     """Return a reply without its thinking, or anything after the end of the model's own turn.
+
+    Tags named in `aloud` hold words of the turn, for they belong to its dialect.
 
     Thinking is a pair of tags, everything before a closing tag that nothing opened (the prompt
     did), or everything after a tag that is never closed. A tag inside a JSON string or in
@@ -48,11 +50,11 @@ def spoken(reply: str) -> Spoken:
     taken out of the middle of a line something stays in its place, so that nothing new comes
     together there.
     """
-    tags = _tags(reply)
+    tags = _tags(reply, aloud)
     if len(tags) > _MAX_TAGS:
         return Spoken("", ("thinking discarded",), unclosed=True)
     blocks, unclosed = _blocks(reply, tags)
-    text = _without(reply, blocks)
+    text = without_passages(reply, blocks)
     notes = ("thinking discarded",) if blocks else ()
     own = _own_turn(text)
     if len(own) < len(text):
@@ -60,18 +62,19 @@ def spoken(reply: str) -> Spoken:
     return Spoken(text, notes, unclosed)
 
 
-def _tags(reply: str) -> list[re.Match[str]]:
+def _tags(reply: str, aloud: frozenset[str]) -> list[re.Match[str]]:
     folded = reply.lower()
     if not any(sign in folded for sign in _SIGNS):
         return []
-    return list(islice(outside_strings(_TAG.finditer(reply), reply), _MAX_TAGS + 1))
+    hidden = (tag for tag in _TAG.finditer(reply) if (tag["name"] or "").lower() not in aloud)
+    return list(islice(outside_strings(hidden, reply), _MAX_TAGS + 1))
 
 
 def _blocks(reply: str, tags: Sequence[re.Match[str]]) -> tuple[list[tuple[int, int]], bool]:
     blocks: list[tuple[int, int]] = []
     depth = begin = closed = reopened = touching = 0
     for tag in tags:
-        if any(tag.groups()):
+        if tag["close"] or tag["close2"] or tag["closed"]:
             depth -= 1
             if depth < 0:
                 blocks, depth = [(0, tag.end())], 0
@@ -100,7 +103,8 @@ def _unbalanced(
     return ([*blocks, (reopened, len(reply))], True) if reopened else (blocks, False)
 
 
-def _without(reply: str, blocks: Sequence[tuple[int, int]]) -> str:
+def without_passages(reply: str, blocks: Sequence[tuple[int, int]]) -> str:
+    """Return a text without some passages; what is left never comes together to a new line."""
     kept: list[str] = []
     at, line_open = 0, False
     for start, end in blocks:

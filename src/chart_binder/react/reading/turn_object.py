@@ -2,7 +2,9 @@
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from itertools import takewhile
 from typing import Final
 
 from chart_binder.react.json.lenient import read_json
@@ -30,7 +32,7 @@ _ROLES: Final = {
             "行动输入",
         ),
         "answer": ("finalanswer", "answer", "finalresponse", "最终答案"),
-        "aside": ("observation", "observations", "type", "id", "calltype", "观察"),
+        "aside": ("observation", "observations", "type", "id", "callid", "calltype", "观察"),
     }.items()
     for role in roles
 }
@@ -52,6 +54,8 @@ _FINISHERS: Final = frozenset(
         "最终答案",
     }
 )
+_IDS: Final = ("id", "call_id", "tool_call_id", "tool_use_id", "callId")
+_CALLS_AT_MOST: Final = 16
 _REMARK_AT_MOST: Final = 80
 _NO_TOOL: Final = re.compile(
     r"(?:n/?a|null|nil|nothing|no|无|無|-+|no (?:further |more )?(?:action|tool)s?)"
@@ -74,12 +78,12 @@ def read_turn(turn: Mapping[str, object]) -> Act | Finish | None:
     """Return the step an object stands for, or None where it is no turn.
 
     Read are `{"action", "action_input"}`, `{"tool", "arguments"}`, `{"name", "arguments"}`, these
-    inside `{"action": {...}}`, `{"function": {...}}`, `{"tool_calls": [...]}`, or else
+    inside `{"action": {...}}`, `{"function": {...}}`, several in `{"tool_calls": [...]}`, or else
     `{"final_answer"}`. An object with other keys beside an answer in words is itself an answer.
     """
     calls = turn.get("tool_calls")
-    if isinstance(calls, list) and calls and isinstance(calls[0], Mapping):
-        return read_turn(calls[0])
+    if isinstance(calls, list) and calls:
+        return _several(calls, turn.get("thought"))
     parts: dict[str, object] = {}
     others: dict[str, object] = {}
     for key, value in turn.items():
@@ -90,11 +94,28 @@ def read_turn(turn: Mapping[str, object]) -> Act | Finish | None:
             parts.setdefault(role, value)
     thought = parts.pop("thought", "")
     step = _step(parts, others)
-    if step is None or not isinstance(thought, str) or not thought:
-        return step
     if isinstance(step, Act):
-        return Act(step.tool, step.arguments, thought)
-    return Finish(step.answer, thought)
+        step = replace(step, id=step.id or _id(turn))
+    return replace(step, thought=thought) if step and isinstance(thought, str) else step
+
+
+def _several(calls: Sequence[object], thought: object) -> Act | Finish | None:
+    """Read a list of calls: the first is the step, those after it that are calls go with it."""
+    steps = [read_turn(call) for call in calls[:_CALLS_AT_MOST] if isinstance(call, Mapping)]
+    found = [step for step in steps if step is not None]
+    if not found:
+        return None
+    first = found[0]
+    if isinstance(first, Act):
+        after = takewhile(lambda step: isinstance(step, Act), found[1:])
+        first = replace(first, also=tuple(step for step in after if isinstance(step, Act)))
+    return replace(first, thought=thought) if isinstance(thought, str) else first
+
+
+def _id(turn: Mapping[str, object]) -> str:
+    """Return the id of a call, as text."""
+    ids = (turn[key] for key in _IDS if key in turn)
+    return next((str(value) for value in ids if isinstance(value, str | int)), "")
 
 
 def read_call(call: Mapping[str, object]) -> Act | Finish | None:
@@ -102,7 +123,17 @@ def read_call(call: Mapping[str, object]) -> Act | Finish | None:
     step = read_turn(call)
     if step is None and len(call) == 1:
         (name, given), *_ = call.items()
-        return _named(name, given) if isinstance(given, Mapping) else None
+        return named(name, given) if isinstance(given, Mapping) else None
+    return step
+
+
+def read_tagged_call(call: Mapping[str, object]) -> Act | Finish | None:
+    """Return the step an object in the tags of a call means: also `{"name": ..., "query": ...}`."""
+    step = read_call(call)
+    name = call.get("name")
+    if step is None and _names_tool(name):
+        others = {key: value for key, value in call.items() if folded(key) not in _ROLES}
+        return replace(Act(clean_name(str(name)), others), id=_id(call))
     return step
 
 
@@ -117,7 +148,7 @@ def _step(parts: Mapping[str, object], others: Mapping[str, object]) -> Act | Fi
                 return read_call(value)
         elif _names_tool(value) and (part == "tool" or "input" in parts):
             given = parts.get("input", others)
-            return _named(str(value), given or parts.get("answer", given))
+            return named(str(value), given or parts.get("answer", given))
     return None
 
 
@@ -130,7 +161,8 @@ def is_aside(turn: Mapping[str, object]) -> bool:
     return all(_ROLES.get(folded(key)) in ("thought", "aside") for key in turn)
 
 
-def _named(name: str, given: object) -> Act | Finish:
+def named(name: str, given: object) -> Act | Finish:
+    """Return the call of a tool, or the answer where a name such as `finish` stands for it."""
     if is_finisher(clean_name(name)):
         return Finish(_answer(given))
     return Act(clean_name(name), _arguments(given))

@@ -9,19 +9,18 @@ from chart_binder.react.json.lenient import opens_object
 from chart_binder.react.json.scanner import scan
 from chart_binder.react.json.strict import LenientJSONError, Scanned
 from chart_binder.react.json.words import skip_space
-from chart_binder.react.reading import advice
+from chart_binder.react.reading.advice import Defect
 from chart_binder.react.reading.calls import Taken, noted
 from chart_binder.react.reading.fences import fences
-from chart_binder.react.reading.given import read_given, read_in_brackets
+from chart_binder.react.reading.given import read_in_brackets
 from chart_binder.react.reading.live import Script
 from chart_binder.react.reading.turn_object import is_aside, read_turn
-from chart_binder.react.steps import Act, Finish, Malformed
+from chart_binder.react.steps import Act, Finish
 
 _CALL = re.compile(
     r"\n[ \t`]{0,4}+(?:functions\.)?+(?P<name>[A-Za-z]\w{1,63}+)"
     r"(?=\((?:[\"'“{]|[A-Za-z]\w{0,63}+ ?=))"
 )
-_FUNCTION_TAG = re.compile(r"\n[ \t]{0,4}+<function=(?P<name>\w{1,64}+)>")
 _MAX_CALLS: Final = 8
 _SURROUNDINGS = " \t\n`~*."
 
@@ -33,7 +32,7 @@ def read_unlabelled(said: Script) -> Taken | None:
     an answer whose label was forgotten, unless there are labels of an action. A call counts on
     a line of its own.
     """
-    return _object(said) or _call(said) or _function_tag(said)
+    return _object(said) or _call(said)
 
 
 def without_outer_fence(text: str) -> str | None:
@@ -58,13 +57,13 @@ def _object(said: Script) -> Taken | None:
         try:
             found = scan(said.text, at, fence if fence >= 0 else len(said.text))
         except LenientJSONError as error:
-            return Taken(Malformed(advice.about_turn(str(error))), len(said.text))
+            return Taken(Defect("turn", str(error)), len(said.text), at, "object")
         step = read_turn(found.value) if isinstance(found.value, dict) else None
         if step is not None:
-            return Taken(noted(step, *found.notes), found.end, at)
+            return Taken(noted(step, *found.notes), found.end, at, "object")
         if _is_answer(said, found):
             answer = Finish(said.text[at : found.end], notes=("answer without its label",))
-            return Taken(answer, found.end, at)
+            return Taken(answer, found.end, at, "object")
     return None
 
 
@@ -100,18 +99,5 @@ def _call(said: Script) -> Taken | None:
         rest = text[given.end : line_end if line_end >= 0 else len(text)]
         if not rest.strip("` \t;."):
             act = Act(call["name"], given.arguments, notes=given.notes)
-            return Taken(act, given.end - 1, call.start())
+            return Taken(act, given.end - 1, call.start(), "object")
     return None
-
-
-def _function_tag(said: Script) -> Taken | None:
-    """Read `<function=web_search>{"query": ...}</function>`, as some models learn to write."""
-    tag = _FUNCTION_TAG.search(f"\n{said.text}") if "<function=" in said.text else None
-    if tag is None:
-        return None
-    try:
-        given = read_given(said.text, tag.end() - 1, len(said.text))
-    except LenientJSONError as error:
-        malformed = Malformed(advice.about_input(tag["name"], str(error)))
-        return Taken(malformed, len(said.text))
-    return Taken(Act(tag["name"], given.arguments, notes=given.notes), given.end, tag.start())

@@ -1,0 +1,195 @@
+"""A reply is read as the first step it takes, in whatever dialect it is written."""
+
+import re
+from bisect import bisect_left
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Final
+
+from chart_binder.react.json.strict import encodable_text
+from chart_binder.react.reading.advice import Defect, worded
+from chart_binder.react.reading.calls import Taken
+from chart_binder.react.reading.labelled import first_labelled
+from chart_binder.react.reading.labels import labels
+from chart_binder.react.reading.live import Script, script, within
+from chart_binder.react.reading.manner import Manner, foreign
+from chart_binder.react.reading.tagged import first_tagged, identified
+from chart_binder.react.reading.tags import Tag, tags, thoughts
+from chart_binder.react.reading.thinking import Spoken, spoken, without_passages
+from chart_binder.react.reading.unlabelled import read_unlabelled, without_outer_fence
+from chart_binder.react.steps import Act, Finish, Step
+
+_INLINE = re.compile(
+    r"(?P<label>Final Answer|Action) ?[:：]|(?P<tag><(?:tool_call|response|final_answer|answer)\b)"
+)
+_FENCE_LEFT = re.compile(r"(?:^|\s)(?:`{3}+\w{0,12}+|json|xml)$")
+_LEFT_OVER: Final = " \t\n`~*_})]>;."
+_CLOSERS = re.compile(r"(?:\s{0,80}+</[\w ]{1,24}>)*+")
+_NAME_AT_MOST: Final = 80
+_NO_NAME = re.compile(r"[\n{}()\[\]:：\"]")
+_INVENTED: Final = "invented observation discarded"
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """What is live in a reply: its script, its tags, the passages of its thoughts, the first step.
+
+    `before` is what was said before the text of the script.
+    """
+
+    live: Script
+    tags: tuple[Tag, ...]
+    thoughts: tuple[tuple[int, int], ...]
+    taken: Taken | None
+    before: str = ""
+
+
+def read_reply(reply: str, manner: Manner) -> Step:
+    """Return the first step a reply takes; what follows it is left out, with a note.
+
+    Takes any text in time linear in its length. Nothing counts that the model thought, quoted, or
+    put into a tool's mouth. A step in another dialect counts where it comes first, with a note.
+    """
+    text = encodable_text(reply).replace("\r\n", "\n").replace("\r", "\n")
+    said = spoken(text, manner.spoken)
+    turn = _read(said.text)
+    if turn.taken is None:
+        turn = _read_bare(turn)
+    if turn.taken is None:
+        defect = _defect(reply, said, turn)
+        return worded(replace(defect, notes=(*said.notes, *turn.live.notes)), manner.wording)
+    return _finished(turn.taken, said, turn, manner)
+
+
+def _read(text: str) -> Turn:
+    found = tags(text)
+    spans = thoughts(found)
+    end = next((tag.start for tag in found if _ends(tag) and not within(spans, tag.start)), -1)
+    live = script(text if end < 0 else text[:end], spans)
+    if end >= 0 and not live.notes:
+        live = replace(live, notes=(_INVENTED,))
+    here = [tag for tag in found if tag.start < len(live.text) and not within(spans, tag.start)]
+    live = _without_tag_labels(live, here)
+    taken = first_labelled(live)
+    if here:
+        asking = [label.start for label in live.labels if label.kind in ("action", "answer")]
+        taken = _earlier(live, taken, first_tagged(live, here, asking))
+    return Turn(live, tuple(found), tuple(spans), taken)
+
+
+def _ends(tag: Tag) -> bool:
+    return tag.kind == "observation" and (tag.leads or tag.closes)
+
+
+def _without_tag_labels(live: Script, found: Sequence[Tag]) -> Script:
+    """Let a label that is a tag as well (`<tool_call>`) end what is before, and ask for nothing."""
+    starts = [tag.start for tag in found]
+    changed = tuple(
+        replace(label, kind="turn") if _holds(starts, label.start, label.value) else label
+        for label in live.labels
+    )
+    return replace(live, labels=changed)
+
+
+def _holds(places: Sequence[int], start: int, end: int) -> bool:
+    place = bisect_left(places, start)
+    return place < len(places) and places[place] < end
+
+
+def _earlier(live: Script, labelled: Taken | None, tagged: Taken | None) -> Taken | None:
+    """Return the step that is written first; a label may announce the tag that stands after it."""
+    if labelled is None or tagged is None:
+        return labelled or tagged
+    label = next((label for label in live.labels if label.start == labelled.start), None)
+    if label is None or labelled.start > tagged.start:
+        return tagged
+    between = live.text[label.value : tagged.start].strip()
+    is_name = len(between) <= _NAME_AT_MOST and not _NO_NAME.search(between)
+    announces = not between or (label.kind == "action" and is_name)
+    return replace(tagged, start=labelled.start) if announces else labelled
+
+
+def _read_bare(turn: Turn) -> Turn:
+    """Read a turn that lacks labels or tags, or that stands in a fence as a whole."""
+    thought = "\n".join(_words(turn, start, end) for start, end in turn.thoughts)
+    live = script(without_passages(turn.live.text, turn.thoughts)) if turn.thoughts else turn.live
+    taken = read_unlabelled(live)
+    if taken is not None:
+        return Turn(live, (), (), taken, thought)
+    inside = without_outer_fence(live.text)
+    fenced = _read(inside) if inside else None
+    return replace(fenced, before=thought) if fenced and fenced.taken else turn
+
+
+def _finished(taken: Taken, said: Spoken, turn: Turn, manner: Manner) -> Step:
+    step = taken.step
+    if isinstance(step, Finish) and not step.answer.strip():
+        step = Defect("empty answer", notes=step.notes)
+    if isinstance(step, Defect):
+        notes = (*said.notes, *step.notes, *turn.live.notes)
+        return worded(replace(step, notes=notes), manner.wording)
+    notes = foreign(taken.writing, manner)
+    closers = _CLOSERS.match(turn.live.text, taken.end)
+    left = turn.live.text[closers.end() if closers else taken.end :].strip(_LEFT_OVER)
+    if left:
+        kind = "final answer" if isinstance(step, Finish) else "action"
+        notes += (f"text after the {kind} discarded",)
+    if isinstance(step, Act):
+        calls = identified(step.calls) if manner.several else [replace(step, id="")]
+        notes += ("further calls discarded",) if len(calls) < len(step.calls) else ()
+        step = replace(calls[0], also=tuple(calls[1:]))
+    said_before = f"{turn.before}\n{_words(turn, 0, taken.start)}".strip()
+    return replace(
+        step,
+        thought=step.thought or _thought(said_before),
+        notes=(*said.notes, *step.notes, *notes, *turn.live.notes),
+    )
+
+
+def _words(turn: Turn, start: int, end: int) -> str:
+    """Return the words between two places, without the tags of thoughts around them."""
+    marks = [tag for tag in turn.tags if tag.kind in ("thought", "calls")]
+    words: list[str] = []
+    for tag in marks:
+        if start <= tag.start < end:
+            words.append(turn.live.text[start : tag.start])
+            start = min(tag.end, end)
+    return "".join([*words, turn.live.text[start:end]])
+
+
+def _thought(before: str) -> str:
+    """Return the words before a step without the label of the first thought."""
+    first = next(labels(before), None)
+    if first and first.kind == "thought" and not before[: first.start].strip():
+        before = before[first.value :]
+    return _FENCE_LEFT.sub("", before.strip())
+
+
+def _defect(reply: str, said: Spoken, turn: Turn) -> Defect:
+    """Name the one defect that explains best why there is no step."""
+    live = turn.live
+    kinds = {label.kind for label in live.labels if not label.fenced}
+    asking = [tag for tag in turn.tags if tag.kind in ("call", "answer") and tag.opens]
+    open_tags = {
+        tag.kind for tag in asking if not tag.fenced and not within(turn.thoughts, tag.start)
+    }
+    inline = _INLINE.search(live.text)
+    at_start = (
+        inline
+        and not live.text[live.text.rfind("\n", 0, inline.start()) + 1 : inline.start()].strip()
+    )
+    defects = (
+        ("empty", not reply.strip()),
+        ("unclosed thinking", said.unclosed),
+        ("only thinking", not said.text.strip() and bool(said.notes)),
+        ("observation", _INVENTED in live.notes),
+        ("pause", live.ended_by == "pause"),
+        ("empty answer", "answer" in kinds | open_tags),
+        ("no tool", bool({"action", "call"} & (kinds | open_tags))),
+        ("input", "input" in kinds),
+        ("thought", any(within(turn.thoughts, tag.start) for tag in asking)),
+        ("fenced", bool(live.hidden & {"action", "answer"}) or bool(asking) or bool(at_start)),
+        ("inline", inline is not None),
+    )
+    kind = next((name for name, is_so in defects if is_so), "neither")
+    return Defect(kind, (inline["label"] or f"{inline['tag']}>") if inline else "")

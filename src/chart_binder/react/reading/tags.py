@@ -1,0 +1,164 @@
+"""Tags that a model writes its turn in, where they are live."""
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import islice
+from typing import Final, Literal, TypeAlias
+
+from chart_binder.react.reading.fences import fences
+from chart_binder.react.reading.labels import is_label
+from chart_binder.react.reading.live import within
+from chart_binder.react.reading.quoted import outside_strings, quoted_passages
+
+TagKind: TypeAlias = Literal["thought", "call", "calls", "observation", "answer"]
+
+MAX_TAGS: Final = 512
+
+# Case, hyphens or underscores make no difference.
+_NAMES: Final[dict[TagKind, tuple[str, ...]]] = {
+    "thought": ("thought", "thoughts"),
+    "call": ("toolcall", "functioncall", "tooluse", "invoke", "function", "tool", "action"),
+    "calls": ("toolcalls", "functioncalls"),
+    "observation": (
+        "observation",
+        "observations",
+        "toolresponse",
+        "toolresponses",
+        "toolresult",
+        "toolresults",
+        "tooloutput",
+        "functionresponse",
+        "functionresult",
+        "functionresults",
+        "searchresult",
+        "searchresults",
+        "result",
+        "results",
+    ),
+    "answer": ("response", "answer", "finalanswer", "finalresponse"),
+}
+_KINDS: Final[dict[str, TagKind]] = {name: kind for kind, names in _NAMES.items() for name in names}
+_NEEDS_TOOL: Final = frozenset({"invoke", "function", "tool", "action"})
+"""Tags that open a call only where they name its tool: `<function=web_search>`."""
+
+# Each pattern looks a bounded distance ahead or back, whatever the text.
+_TAG = re.compile(
+    r"<[ ]{0,2}+(?P<close>/?)[ ]{0,2}+(?:antml:)?+(?P<name>[A-Za-z](?:[_-]?[A-Za-z]){1,20}+)"
+    r"(?P<rest>[ \t=][^<>\n]{0,200}+)?+>"
+)
+_SIGN = re.compile(
+    r"<[ ]{0,2}/?[ ]{0,2}(?:antml:)?(?:thought|tool|function|invoke|action"
+    r"|observation|search|result|response|answer|final)",
+    re.IGNORECASE,
+)
+_TOOL = re.compile(r"(?:^\s*=\s*|\bname\s*=\s*)[\"']?(?P<tool>[^\"'\s/>]{1,100})", re.IGNORECASE)
+_ID = re.compile(r"\b(?:call_|tool_call_)?id\s*=\s*[\"']?(?P<id>[^\"'\s/>]{1,100})", re.IGNORECASE)
+_LEAD = re.compile(r"[^\w\n\"'“”‘’„«「『>{(|/\\<\[【✿`]{0,16}+(?:\d{1,3}+[.)、][ ]?)?+")
+_LEAD_AT_MOST: Final = 24
+
+
+@dataclass(frozen=True, slots=True)
+class Tag:
+    """A tag that the protocol knows; `leads` tells whether it stands where one can be live.
+
+    That is at the start of a line, or right after another tag or a label. `tool` and `id` are what
+    its attributes say. One that is `fenced` stands in a code fence that nothing closes.
+    """
+
+    kind: TagKind
+    name: str
+    start: int
+    end: int
+    closes: bool = False
+    leads: bool = True
+    tool: str = ""
+    id: str = ""
+    fenced: bool = False
+
+    @property
+    def opens(self) -> bool:
+        """Whether it begins something, where it is live."""
+        return self.leads and not self.closes
+
+
+def tags(text: str) -> list[Tag]:
+    """Return the tags outside fences, quotations, back-quotes or JSON strings, in order.
+
+    What a model piles up beyond `MAX_TAGS` is not looked at.
+    """
+    if "<" not in text or not _SIGN.search(text):
+        return []
+    known = (found for found in _TAG.finditer(text) if _folded(found["name"]) in _KINDS)
+    said = list(islice(outside_strings(known, text), MAX_TAGS))
+    return list(_live(text, said)) if said else []
+
+
+def thoughts(found: Sequence[Tag]) -> list[tuple[int, int]]:
+    """Return from where to where closed thoughts go.
+
+    A closing tag that nothing opened ends a thought that began with the reply; one that nothing
+    closes hides nothing.
+    """
+    spans: list[tuple[int, int]] = []
+    opened: Tag | None = None
+    for tag in found:
+        if tag.kind != "thought" or not (tag.closes or tag.leads):
+            continue
+        if not tag.closes:
+            opened = tag
+        elif opened is not None:
+            spans.append((opened.start, tag.end))
+            opened = None
+        else:
+            spans = [(0, tag.end)]
+    return spans
+
+
+def _live(text: str, found: Sequence[re.Match[str]]) -> Iterator[Tag]:
+    fenced = fences(text)
+    closed = [(fence.start, fence.end) for fence in fenced if fence.end is not None]
+    open_at = next((fence.start for fence in fenced if fence.end is None), len(text) + 1)
+    passages = quoted_passages(text)
+    led: dict[TagKind, bool] = {"thought": True}
+    after = 0
+    for match in found:
+        start = match.start()
+        if within(closed, start) or within(passages, start):
+            continue
+        tag = _read(match, leads=_leads(text, start, after), fenced=start >= open_at)
+        if tag.closes:
+            tag = replace(tag, leads=led.get(tag.kind, False))
+        elif tag.name in _NEEDS_TOOL and not tag.tool:
+            continue
+        led[tag.kind] = tag.leads
+        after = tag.end if tag.leads else after
+        yield tag
+
+
+def _read(match: re.Match[str], *, leads: bool, fenced: bool) -> Tag:
+    name, rest = _folded(match["name"]), match["rest"] or ""
+    tool, its_id = _TOOL.search(rest), _ID.search(rest)
+    return Tag(
+        _KINDS[name],
+        name,
+        match.start(),
+        match.end(),
+        closes=bool(match["close"]),
+        leads=leads,
+        tool=tool["tool"] if tool else "",
+        id=its_id["id"] if its_id else "",
+        fenced=fenced,
+    )
+
+
+def _leads(text: str, start: int, after: int) -> bool:
+    """Tell whether a tag stands at the start of a line, or after a live tag or a label on it."""
+    line = max(text.rfind("\n", 0, start) + 1, after)
+    if not text[line:start].strip() or is_label(text, line, start):
+        return True
+    return start - line <= _LEAD_AT_MOST and _LEAD.fullmatch(text, line, start) is not None
+
+
+def _folded(name: str) -> str:
+    return name.replace("_", "").replace("-", "").lower()
