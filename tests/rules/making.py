@@ -65,7 +65,7 @@ def bundle(*groups: Json, **more: Any) -> EvidenceBundle:
 _KINDS = {
     "album": "Album", "single": "Single", "EP": "EP", "live": "Album+Live",
     "soundtrack": "Album+Soundtrack", "compilation": "Album+Compilation",
-    "various": "Album+Compilation",
+    "various": "Album+Compilation", "untyped": "",
 }  # fmt: skip
 _STATUSES = {
     "promo": "Promotion", "bootleg": "Bootleg", "pseudo": "Pseudo-Release",

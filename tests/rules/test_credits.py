@@ -2,10 +2,10 @@
 
 import pytest
 
-from chart_binder.domain.dates import Answer
-from chart_binder.domain.evidence import ReleaseGroup
-from chart_binder.domain.ids import ReleaseGroupId
-from chart_binder.rules.credits import is_by
+from chart_binder.domain.dates import Answer, PartialDate
+from chart_binder.domain.evidence import Release, ReleaseGroup
+from chart_binder.domain.ids import ReleaseGroupId, ReleaseId
+from chart_binder.rules.credits import is_by, is_various
 
 
 @pytest.mark.parametrize(
@@ -35,3 +35,12 @@ def test_a_credit_names_the_artist_in_whole_words(
 ) -> None:
     group = ReleaseGroup(ReleaseGroupId("g"), artist_credit=credit)
     assert is_by([name], group, ()) is answer
+
+
+def test_a_later_release_changes_nothing_of_whose_record_it_is() -> None:
+    first = Release(ReleaseId("1"), date=PartialDate.parse("1974"), artist_credit="Queen")
+    later = Release(ReleaseId("2"), date=PartialDate.parse("1981"), artist_credit="Various Artists")
+    group = ReleaseGroup(ReleaseGroupId("g"))
+    for names, answer in ((["Queen"], True), (["David Bowie"], False)):
+        assert is_by(names, group, [later, first]) is is_by(names, group, [first]) is answer
+    assert not is_various(group, [first, later])

@@ -53,6 +53,21 @@ REASONS = (
     ("A album 1974-11-08 1974; B album 1981",
      ("the album 'A' (1974, 1974-11-08 at the latest) is the earliest official work"
          " that carries it")),
+    ("S single 1984; A album undated",
+     "the single 'S' (1984) carries it, and no other official work that does has a date"),
+    ("S single 1984; E EP 1985; A album undated",
+     "the single 'S' (1984) comes first, and no dated studio album carries it"),
+    ("A album 1974-11-08; B album undated",
+     "the album 'A' (1974-11-08) carries it, and no other official work that does has a date"),
+    ("A album 1974-11-08 undated; B album 1981",
+     ("the album 'A' (1974-11-08; another release has no date) is the earliest official work"
+      " that carries it")),
+    ("A album 0001", "the album 'A' (0001) carries it, and nothing else does officially"),
+    ("C compilation 1971; D compilation undated",
+     "the compilation 'C' (1971) is the artist's own, and nothing else that carries it has a date"),
+    ("C compilation 1971; D compilation undated; A album 1974",
+     ("the compilation 'C' (1971) is the artist's own, more than 90 days before the rest that has a"
+      " date")),
     ("C compilation 1971; A album 1974-11-08",
      "the compilation 'C' (1971) is the artist's own, more than 90 days before the rest"),
 )  # fmt: skip

@@ -101,6 +101,8 @@ def test_what_was_kept_out_is_told() -> None:
     assert (rival.release_group, rival.why_not) == ("S", "the recording on it is live")
     (rival,) = ruled(take("a", A), take("b", COVER)).rivals
     assert rival.why_not == "the recording on it is not credited to Queen"
+    (rival,) = ruled(take("a", A), take("b", S | {"artist_credit": "クイーン"})).rivals
+    assert rival.why_not == "the recording on it is not known to be credited to Queen"
     lengths = ruled(take("a", A, length_ms=240_000), take("b", S, length_ms=300_000), **FILE_240)
     assert lengths.rivals[0].why_not == "the recording on it is 5:00 long, the file 4:00"
 

@@ -45,6 +45,24 @@ QUESTIONS: tuple[tuple[str, str, Json, tuple[str, ...]], ...] = (
      "C compilation 2002; A album 2002-12-01", {},
      (("the compilation 'C' is only dated 2002: before or after 2002-09-02?"
       " Before: the compilation 'C'; on that day or later: the album 'A'"),)),
+    ("two compilations within the window of each other",
+     "C compilation 2002-01-01; D compilation 2002-02-01; A album 2008", {},
+     (("is the compilation 'C' (2002-01-01) the first?"
+       " the compilation 'D' (2002-02-01) came out, or may have, within 90 days of it"),
+      ("is the compilation 'D' (2002-02-01) the first?"
+       " the compilation 'C' (2002-01-01) came out, or may have, within 90 days of it"))),
+    ("an undated compilation of a recording that is dated",
+     "C compilation undated", {"isrcs": ["GBUM72000001"], "first_release_date": "2020"},
+     (("ISRC GBUM72000001 was assigned in 2020, and the compilation 'C' has no date:"
+       " on which record did it come out then?"),
+      ("the recording is dated 2020, and the compilation 'C' has no date: on which record did it"
+       " come out then?"))),
+    ("a record without a type",
+     "X untyped 1974-10-11; A album 1974-11-08", {},
+     ("what is the record 'X' (1974-10-11), which has no type: an album, a single or an EP?",)),
+    ("an undated album of an earlier group",
+     "A album 1974-11-08; B album undated group:1970", {},
+     ("the album 'B' has no date but its group's, 1970: on which day did it come out?",)),
     ("two albums of one day",
      "A album 1975-06-01; B album 1975-06-01", {},
      ("which of them came out first: the album 'A' (1975-06-01) or the album 'B' (1975-06-01)?",)),

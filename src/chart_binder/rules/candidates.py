@@ -16,6 +16,7 @@ from chart_binder.rules.credits import is_various
 from chart_binder.rules.roles import Role, part_of
 
 _FIRST = attrgetter("first")
+_SPAN = attrgetter("first", "last")
 _ORDER = attrgetter("first", "last", "group.mb_rg_id")
 _NONE: tuple[Release, ...] = ()
 _LISTS = ("secondary_types", "labels", "countries")
@@ -140,6 +141,7 @@ def _appearance(dates: list[PartialDate]) -> tuple[PartialDate, PartialDate]:
     if since.first == FIRST_DAY:  # an undated release tells nothing beside a dated one
         known = [date for date in dates if date.first > FIRST_DAY]
         return _appearance(known) if known else (UNKNOWN, UNKNOWN)
+    since = min(dates, key=_SPAN)
     by = min(dates, key=lambda date: (date.last, -date.first))
     return (by if by.first == since.first else since), by
 
@@ -152,7 +154,7 @@ def _joined(
         for group in recording.groups:
             found.setdefault(group.mb_rg_id, []).append((group, recording))
     for pairs in found.values():
-        carriers = {recording.mb_recording_id: recording for _, recording in pairs}
+        carriers = {id(recording): recording for _, recording in pairs}
         yield _merged([group for group, _ in pairs]), tuple(carriers.values())
 
 

@@ -115,7 +115,7 @@ def _running_soundtracks(
     return [
         replace(one, role=Role.SOUNDTRACK)
         for one in compilations
-        if is_soundtrack(one.group) and one.first > FIRST_DAY
+        if one.kind != "compilation" and one.first > FIRST_DAY and is_soundtrack(one.group)
     ]
 
 

@@ -44,10 +44,12 @@ def _turning_on(
     def ruled(tried: EvidenceBundle) -> Verdict:
         return _undoubted(tried, field.knobs)
 
+    chosen = next(one for one in field.candidates if one.group.mb_rg_id == verdict.crg)
+    until = chosen.last + field.knobs.lead_window_days
     unsure = unsure_among(field.candidates)
-    if unsure and (facts := turning(verdict, unsure, bundle, ruled)):
+    if unsure and (facts := turning(verdict, unsure, until, bundle, ruled)):
         return "the status of a release", facts
-    untyped = untyped_among(verdict, field)
+    untyped = untyped_among(field.candidates, until)
     if untyped:
         return "the type of a record", untold(verdict, untyped, bundle, ruled)
     return "", ()

@@ -87,16 +87,17 @@ def versions_among(
 
 def _joined(versions: list[list[RecordingCandidate]]) -> list[list[RecordingCandidate]]:
     """Join the versions that have an ISRC in common."""
-    joined: list[tuple[set[str], list[RecordingCandidate]]] = []
-    for version in versions:
+    joined: dict[int, list[RecordingCandidate]] = {}
+    homes: dict[str, int] = {}
+    for number, version in enumerate(versions):
         codes = {isrc(code) for one in version for code in one.isrcs or ()} - {""}
         members = list(version)
-        for other in [entry for entry in joined if entry[0] & codes]:
-            joined.remove(other)
-            codes |= other[0]
-            members = other[1] + members
-        joined.append((codes, members))
-    return [members for _, members in joined]
+        for home in sorted({homes[code] for code in codes if code in homes}, reverse=True):
+            members = joined.pop(home) + members
+        joined[number] = members
+        told = {isrc(code) for one in members for code in one.isrcs or ()} - {""}
+        homes |= dict.fromkeys(told, number)
+    return list(joined.values())
 
 
 def standing_on(

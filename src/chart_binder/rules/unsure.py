@@ -12,6 +12,8 @@ from chart_binder.rules.candidates import Candidate
 
 _MOST_SUBSETS = 4
 """Up to so many releases, every way their statuses can fall is tried; beyond, each and all."""
+_MOST_ALONE = 32
+"""Of more than these the earliest are tried alone, for each costs a decision."""
 _MOST_QUESTIONS = 5
 
 _Unsure = dict[ReleaseId, tuple[Candidate, Release]]
@@ -31,23 +33,31 @@ def unsure_among(candidates: Sequence[Candidate]) -> _Unsure:
 
 
 def turning(
-    decided: Decided, unsure: _Unsure, bundle: EvidenceBundle, ruled: Callable[..., Verdict]
+    decided: Decided,
+    unsure: _Unsure,
+    until: int,
+    bundle: EvidenceBundle,
+    ruled: Callable[..., Verdict],
 ) -> tuple[str, ...]:
     """Return which statuses would have to be known, as questions; none if the decision stands.
 
-    It stands if the rules decide for the same group whichever of these releases are official.
+    It stands if the rules decide for the same group whichever of these releases are official. What
+    came out after `until` cannot change that, were it official.
     """
-    telling = [one for one, pair in unsure.items() if _tells(*pair)]
-    for few in _ways(telling):
-        verdict = ruled(_as_official(frozenset(few), bundle))
-        if not isinstance(verdict, Decided) or verdict.crg != decided.crg:
-            alone = [
-                one
-                for one in telling
-                if _home(ruled(_as_official(frozenset({one}), bundle))) != decided.crg
-            ]
-            return questions(unsure, alone or few)
-    return ()
+    telling = [
+        one
+        for one, (candidate, release) in unsure.items()
+        if release.date.first <= until and _tells(candidate, release)
+    ]
+
+    def turns(few: Sequence[ReleaseId]) -> bool:
+        return _home(ruled(_as_official(frozenset(few), bundle))) != decided.crg
+
+    first = next((few for few in _ways(telling) if turns(few)), None)
+    if first is None:
+        return ()
+    alone = [one for one in telling[:_MOST_ALONE] if turns((one,))]
+    return questions(unsure, alone or first)
 
 
 def questions(unsure: _Unsure, asked: Sequence[ReleaseId]) -> tuple[str, ...]:
@@ -79,8 +89,11 @@ def _home(verdict: Verdict) -> str | None:
 
 def _ways(ids: Sequence[ReleaseId]) -> Iterator[tuple[ReleaseId, ...]]:
     """Yield which releases may be the official ones, beside none."""
-    sizes = range(1, len(ids) + 1) if len(ids) <= _MOST_SUBSETS else (1, len(ids))
-    for size in sizes:
+    if len(ids) > _MOST_SUBSETS:
+        yield from ((one,) for one in ids[:_MOST_ALONE])
+        yield tuple(ids)
+        return
+    for size in range(1, len(ids) + 1):
         yield from combinations(ids, size)
 
 

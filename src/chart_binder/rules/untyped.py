@@ -7,7 +7,6 @@ from msgspec.structs import replace
 from chart_binder.domain.evidence import EvidenceBundle, RecordingCandidate, ReleaseGroup
 from chart_binder.domain.verdict import Decided, Verdict
 from chart_binder.rules.candidates import Candidate
-from chart_binder.rules.contest import Contest
 
 _MOST_ALONE = 4
 """So many records are each tried alone, the earliest; beside that, all of them together."""
@@ -18,16 +17,13 @@ That no secondary type is given (Compilation, Live ...) is taken at its word, as
 """
 
 
-def untyped_among(decided: Decided, field: Contest) -> Sequence[Candidate]:
-    """Return the records without any type that may matter to a decision, the earliest first.
+def untyped_among(candidates: Sequence[Candidate], until: int) -> Sequence[Candidate]:
+    """Return the records without any type that may matter, the earliest first.
 
-    What came out later than the record decided for by more than the window cannot.
+    What came out after `until`, the last day of the record decided for and the window, cannot.
     """
-    untyped = [one for one in field.candidates if one.group.types == (None, ()) and one.counts]
-    if not untyped:
-        return ()
-    chosen = next(one for one in field.candidates if one.group.mb_rg_id == decided.crg)
-    return [one for one in untyped if one.first <= chosen.last + field.knobs.lead_window_days]
+    groups = [one for one in candidates if not one.group.primary_type and one.first <= until]
+    return [one for one in groups if one.counts and not one.group.kinds]
 
 
 def untold(
