@@ -24,6 +24,7 @@ class Budget:
         self._began = clock()
         self._turns = 0
         self._tokens = 0
+        self._prompt = 0
         self._written = 0
 
     @property
@@ -37,10 +38,10 @@ class Budget:
 
     def take(self, reply: Reply, prompt: int, written: int) -> None:
         """Take a turn's tokens: as its server counted them, else by these estimates."""
-        prompt = prompt if reply.prompt_tokens is None else reply.prompt_tokens
+        self._prompt = prompt if reply.prompt_tokens is None else reply.prompt_tokens
         written = written if reply.completion_tokens is None else reply.completion_tokens
         self._turns += 1
-        self._tokens += prompt + written
+        self._tokens += self._prompt + written
         self._written += written
 
     def out_of_time(self) -> str | None:
@@ -67,6 +68,6 @@ class Budget:
         return self._turns > 0 and 2 * self._spent / self._turns > self.seconds_left
 
     def _after(self, turns: int, prompt: int) -> int:
-        """Return the tokens after so many more turns, each like those before."""
+        """Return the tokens after so many more turns, no prompt shorter than the last one."""
         written = self._written // self._turns if self._turns else 0
-        return self._tokens + turns * (prompt + written)
+        return self._tokens + turns * (max(prompt, self._prompt) + written)

@@ -19,7 +19,10 @@ MOST_CALLS = 4
 OVER = "Not run: the time for this run is over."
 
 Perform = Callable[[Call, int, int], Observation]
-"""Runs a call, or raises `ToolError`; told the turn, from 1, and the place in it, from 0."""
+"""Runs a call and returns inert text, or raises `ToolError`.
+
+It is told the turn, from 1, and the place in it, from 0.
+"""
 
 
 def call_live(call: Call, turn: int, place: int) -> Observation:
@@ -33,7 +36,7 @@ def call_live(call: Call, turn: int, place: int) -> Observation:
     except Exception as error:  # a tool is somebody else's code, and the run must go on
         _log.warning("tool %r failed", call.tool.name, exc_info=True)
         raise ToolError(f"{call.tool.name} failed; try something else") from error
-    return replace(answer, seconds=time.monotonic() - started)
+    return replace(answer, content=inert(answer.content), seconds=time.monotonic() - started)
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,9 +104,9 @@ class Calls:
         try:
             answer = self._perform(call, turn, place)
         except ToolError as error:
-            answer = advice(str(error))
+            answer = Observation(inert(str(error)), error=str(error))
         # As it was shown, so that a replay, which knows no more, remembers the same.
-        shown = self.show(replace(answer, content=inert(answer.content)), turn)
+        shown = self.show(answer, turn)
         self._answers[key] = shown
         return Done(act, shown, led_on=True)
 

@@ -10,6 +10,7 @@ from chart_binder.react.inert import bounded, one_line
 from chart_binder.react.steps import Act
 
 _SHORT = 500
+_MOST_OF_A_GIST = 200
 _MOST_SOURCES = 5
 _MOST_OF_A_SOURCE = 200
 
@@ -40,9 +41,9 @@ class Context:
     """A conversation that stays within `window` tokens; 0 is a window without end.
 
     The opening is sent whole, whatever it takes. Where the rest does not fit beside it, what was
-    heard is shortened, the oldest first, then reduced to a line that names its sources, and at the
-    very last what the model said is trimmed. What is short stays short, so that the prefix settles
-    again and a prompt cache can be reused.
+    heard is shortened, the oldest first, then reduced to a line that names its sources; what the
+    model said is trimmed after that. What is short stays short, so that the prefix settles again
+    and a prompt cache can be reused.
     """
 
     def __init__(
@@ -76,11 +77,11 @@ class Context:
         Raises `ChatError` where it cannot be short enough: for certain, as far as nothing was
         counted yet.
         """
-        for shorten in _MEASURES:
-            for place, turn in enumerate(self._rounds):
+        for shorten, which in _MEASURES:
+            for place in range(len(self._rounds))[which]:
                 if self._fits():
                     return tuple(self._messages)
-                self._put(place, shorten(turn, self._dialect))
+                self._put(place, shorten(self._rounds[place], self._dialect))
         fewest = self.gauge.fewest(self._messages)
         if self._window and fewest > self._window:
             raise ChatError(
@@ -134,8 +135,17 @@ def _gist(act: Act | None, dialect: Dialect) -> str:
     if act is None:
         return "(no step)"
     also = tuple(replace(each, thought="") for each in act.also)
-    return dialect.render(replace(act, thought="", also=also))
+    return bounded(dialect.render(replace(act, thought="", also=also)), _MOST_OF_A_GIST)
 
 
-_MEASURES: tuple[Callable[[Round, Dialect], Round], ...] = (_cut, _in_a_line, _trimmed)
-"""How a turn is made shorter, the mildest first; each is tried on every turn before the next."""
+_OLDER, _NEWEST = slice(None, -1), slice(-1, None)
+_MEASURES: tuple[tuple[Callable[[Round, Dialect], Round], slice], ...] = (
+    (_cut, _OLDER),
+    (_in_a_line, _OLDER),
+    (_cut, _NEWEST),
+    (_trimmed, _OLDER),
+    (_in_a_line, _NEWEST),
+    (_trimmed, _NEWEST),
+)
+"""How turns are made shorter, one by one, until all fits: what the model has not read yet, and its
+own thoughts on what it has, stay longest."""

@@ -242,7 +242,7 @@ def _kept(step: Step, reply: Reply, dialect: Dialect) -> str:
 def _bare_object(text: str) -> str | None:
     """Return a reply that is one JSON object, as a server writes it that keeps to a schema."""
     text = text.strip()
-    return text if text.startswith("{") and text.endswith("}") else None
+    return text if text.startswith(("{", "```")) and text.endswith(("}", "```")) else None
 
 
 def _brief(text: str) -> str:

@@ -1,10 +1,12 @@
 """A recorded run answers again, without a model and without a network."""
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 
 from chart_binder.react.conversation import ChatError, Message, Reply, Terms
+from chart_binder.react.inert import inert
 from chart_binder.react.tools import Call, Observation
-from chart_binder.react.transcript import AnyEvent, Observed, Replied, Result, Run
+from chart_binder.react.transcript import AnyEvent, Observed, Replied, Result, Run, Stepped
 
 
 class Replay:
@@ -19,6 +21,7 @@ class Replay:
                 self._observed.setdefault(event.iteration, []).append(event.observation)
         ends = (event.result.get("problem") for event in recorded if isinstance(event, Result))
         self._problem = next((text for text in ends if isinstance(text, str)), None)
+        self._is_canned = not any(isinstance(event, Run | Stepped) for event in recorded)
         names = (event.model_id for event in recorded if isinstance(event, Run))
         self._model_id = next(filter(None, names), model_id)
 
@@ -40,8 +43,13 @@ class Replay:
         return self._replies[turn]
 
     def perform(self, call: Call, turn: int, place: int) -> Observation:
-        """Return what was observed at this place of this turn, in place of calling the tool."""
+        """Return what was observed at this place of this turn, in place of calling the tool.
+
+        What was recorded is as the model was shown it; what somebody wrote by hand is made inert.
+        """
         seen = self._observed.get(turn, [])
-        if place < len(seen):
-            return seen[place]
-        return Observation(f"(no answer of {call.tool.name} was recorded)")
+        if place >= len(seen):
+            return Observation(f"(no answer of {call.tool.name} was recorded)")
+        if self._is_canned:
+            return replace(seen[place], content=inert(seen[place].content))
+        return seen[place]

@@ -1,0 +1,143 @@
+"""What is sent of a conversation: all of it while it fits, then ever less, in a fixed order."""
+
+from collections.abc import Sequence
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from chart_binder.react.context import Context, Heard, Round
+from chart_binder.react.conversation import ChatError, Message
+from chart_binder.react.dialects.classic import Classic
+from chart_binder.react.gauge import Gauge, size
+from chart_binder.react.steps import Act
+
+OPENING = (Message("system", "Add up. " * 20), Message("user", "What is 2 + 3?"))
+ACT = Act("fetch", {"url": "https://a.example/"}, "I need to know. " * 20)
+
+
+def turn(number: int, length: int = 1_000, thought: str = "I wonder. ") -> Round:
+    act = Act("fetch", {"url": f"https://{number}.example/"}, thought * 20)
+    heard = Heard(f"{number}" * length, (f"https://{number}.example/",), act)
+    return Round(Classic().render(act), act, (heard,), f"({9 - number} turns left.)")
+
+
+def context(turns: Sequence[Round], window: int) -> Context:
+    made = Context(OPENING, Classic(), "user", window)
+    for each in turns:
+        made.add(each)
+    return made
+
+
+def contents(turns: Sequence[Round], window: int) -> list[str]:
+    return [message.content for message in context(turns, window).messages()]
+
+
+TURNS = [turn(number) for number in range(4)]
+WHOLE = context(TURNS, 0).tokens
+
+
+def test_what_fits_is_sent_whole() -> None:
+    assert contents(TURNS, WHOLE) == contents(TURNS, 0)
+
+
+def test_the_oldest_observation_is_shortened_first() -> None:
+    whole, sent = contents(TURNS, 0), contents(TURNS, WHOLE - 100)
+    assert [a == b for a, b in zip(whole, sent, strict=True)] == [i != 3 for i in range(10)]
+    assert "[cut: the first" in sent[3]
+    assert sent[3].endswith("(9 turns left.)")
+
+
+def test_every_older_observation_is_shortened_before_one_is_reduced_to_a_line() -> None:
+    sent = contents(TURNS, WHOLE - 700)
+    assert sent[3].startswith(
+        "Observation: (shortened to make room; it came from https://0.example/)"
+    )
+    assert all("[cut: the first" in sent[place] for place in (5, 7))
+    assert sent[9] == contents(TURNS, 0)[9]
+
+
+def test_what_the_model_said_is_trimmed_after_that_and_its_calls_stay() -> None:
+    whole, sent = contents(TURNS, 0), contents(TURNS, WHOLE - 1_450)
+    assert sent[2] == 'Action: fetch\nAction Input: {"url": "https://0.example/"}'
+    assert sent[8] == whole[8]
+
+
+def test_the_opening_is_never_touched() -> None:
+    for window in range(250, WHOLE, 50):
+        assert context(TURNS, window).messages()[:2] == OPENING
+
+
+def test_what_was_shortened_stays_short_so_that_the_prefix_settles() -> None:
+    made = context(TURNS, WHOLE - 100)
+    first = made.messages()
+    made.add(turn(4, length=10, thought=""))
+    assert made.messages()[:9] == first[:9]
+
+
+def test_a_note_is_never_longer_than_what_it_stands_for() -> None:
+    turns = [turn(number, length=5) for number in range(4)]
+    assert contents(turns, 200)[3].startswith("Observation: 00000")
+
+
+def test_an_opening_that_cannot_fit_is_refused_with_what_is_needed() -> None:
+    opening = [Message("system", "x" * 60_000)]
+    with pytest.raises(
+        ChatError, match=r"about 10007 tokens .* leaves 7000: raise num_ctx by 3007"
+    ):
+        Context(opening, Classic(), "user", 7_000).messages()
+
+
+def test_an_opening_that_may_fit_is_sent_until_the_server_has_counted() -> None:
+    made = Context([Message("system", "x" * 30_000)], Classic(), "user", 7_000)
+    assert made.tokens > 7_000
+    made.gauge.learn(made.messages(), 9_000)
+    with pytest.raises(ChatError, match="about 9000 tokens"):
+        made.messages()
+
+
+def test_a_server_that_counts_fewer_tokens_than_feared_leaves_more_room() -> None:
+    whole = contents(TURNS[:3], 0)
+    assert contents(TURNS[:3], WHOLE * 7 // 10) != whole
+    known = context(TURNS[:2], WHOLE * 7 // 10)
+    known.gauge.learn(known.messages(), size(known.messages()) // 5)
+    known.add(TURNS[2])
+    assert [message.content for message in known.messages()] == whole
+
+
+@pytest.mark.parametrize("tokens", [None, 0, 5, 100_000])
+def test_a_count_that_cannot_be_is_left_aside(tokens: int | None) -> None:
+    gauge = Gauge()
+    before = gauge.tokens(OPENING)
+    gauge.learn(OPENING, tokens)
+    assert not gauge.has_counted
+    assert gauge.tokens(OPENING) == before
+
+
+def test_what_was_counted_is_known_and_the_rest_is_estimated() -> None:
+    gauge = Gauge()
+    gauge.learn(OPENING, 60)
+    more = Message("user", "東京" * 100)
+    assert gauge.tokens(OPENING) == 60
+    assert gauge.tokens([*OPENING, more]) == 60 + round((600 + 40) / 2.5)
+
+
+@given(
+    st.lists(st.tuples(st.text(max_size=400), st.text(max_size=3_000)), max_size=8),
+    st.integers(min_value=300, max_value=3_000),
+    st.floats(min_value=0.2, max_value=1.2),
+)
+def test_what_is_sent_fits_or_is_refused(
+    turns: list[tuple[str, str]], window: int, rate: float
+) -> None:
+    made = Context(OPENING, Classic(), "user", window)
+    made.gauge.learn(OPENING, round(size(OPENING) * rate))
+    for said, heard in turns:
+        made.add(Round(said, ACT, (Heard(heard, ("https://a.example/",), ACT),)))
+        try:
+            sent = made.messages()
+        except ChatError:
+            return
+        assert sent[:2] == OPENING
+        assert sum(message.role == "assistant" for message in sent) == len(sent) // 2 - 1
+        assert made.gauge.tokens(sent) <= window
