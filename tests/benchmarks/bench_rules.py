@@ -11,6 +11,7 @@ import json
 import sys
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +21,7 @@ from chart_binder.config import RulesConfig
 from chart_binder.domain.canonical import evidence_hash
 from chart_binder.domain.evidence_json import read_bundle
 from chart_binder.rules.decide import decide
-from rules.making import document, record, recording, release
+from rules.making import Json, album, compilation, document, record, recording, release
 
 KINDS = ("Single", "Album", "Album+Compilation", "Album+Live")
 COUNTRIES = ("GB", "US", "DE", "JP")
@@ -50,6 +51,45 @@ def evidence(groups: int, releases: int) -> bytes:
         for group in range(groups)
     ]
     return json.dumps(document(recording(*made))).encode()
+
+
+def crowds(size: int) -> dict[str, Json]:
+    """Evidence in which very many records or releases may each be the first."""
+    vague = [compilation(f"C{number}", "1975") for number in range(size)]
+    statuses = [album(f"A{number}", release(None, status=None)) for number in range(size)]
+    pressings = [
+        release("1975-01-01", title=f"A {number}", catno=f"EMI {number}", format="CD")
+        for number in range(size)
+    ]
+    takes = [
+        recording(album(f"A{n}", "1975"), mb_recording_id=f"r{n}", length_ms=20_000 * n, isrcs=[])
+        for n in range(size)
+    ]
+    return {
+        "vague compilations": document(recording(*vague, album("A", "1980"))),
+        "vague albums": document(recording(*(album(f"A{n}", "1975") for n in range(size)))),
+        "albums of one day": document(
+            recording(*(album(f"A{n}", "1975-01-01") for n in range(size)))
+        ),
+        "pressings of one day": document(recording(album("A", *pressings))),
+        "albums of no status": document(recording(album("A", "1975"), *statuses)),
+        "recordings": document(*takes),
+    }
+
+
+def measure_growth(small: int = 500, factor: int = 8) -> None:
+    """Print how the cost of one decision grows with the size of such evidence."""
+    few, many = crowds(small), crowds(small * factor)
+    for name, evidence_of_few in few.items():
+        runs = {
+            "few": partial(decide, read_bundle(evidence_of_few), KNOBS),
+            "many": partial(decide, read_bundle(many[name]), KNOBS),
+        }
+        best = best_seconds(runs, 2.0)
+        print(
+            f"{name:24} {small}: {best['few'] * 1e3:7.1f} ms  {small * factor}:"
+            f" {best['many'] * 1e3:7.1f} ms  {best['many'] / best['few']:5.1f} x for {factor} x"
+        )
 
 
 def best_seconds(runs: dict[str, Callable[[], object]], seconds: float = 1.5) -> dict[str, float]:
@@ -103,6 +143,7 @@ def main() -> None:
     ten_thousand = measure("100 groups x 100", [evidence(100, 100)])
     measure("1,000 groups x 10", [evidence(1_000, 10)])
     print(f"ten times the releases cost {ten_thousand / thousand:.1f} times as much")
+    measure_growth()
 
 
 if __name__ == "__main__":

@@ -186,7 +186,8 @@ def test_refining_dates_never_opens_what_a_compilation_decided(data: st.DataObje
     forms = ("1998", "1998-04", "1998-04-09")
     own, hint = data.draw(st.sampled_from(forms)), data.draw(st.sampled_from((None, *forms)))
     finer = data.draw(st.sampled_from([form for form in forms if form.startswith(own)]))
-    hints = [form for form in forms if hint and form.startswith(hint)] or [hint]
+    hints: list[str | None] = [form for form in forms if hint and form.startswith(hint)]
+    hints = hints or [hint]
     also = data.draw(st.sampled_from((None, "1998", "1998-03")))
     made = [compilation("C", own), *([various("V", "2001")] if also else [])]
     verdict = ruled(document(recording(*made, first_release_date=hint)))
