@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from chart_binder.react.context import Context, Heard, Round
@@ -122,8 +122,12 @@ def test_what_was_counted_is_known_and_the_rest_is_estimated() -> None:
     assert gauge.tokens([*OPENING, more]) == 60 + round((600 + 40) / 2.5)
 
 
+TEXT = st.builds(str.__mul__, st.text(min_size=1, max_size=5), st.integers(0, 600))
+
+
+@settings(max_examples=30, deadline=None)
 @given(
-    st.lists(st.tuples(st.text(max_size=400), st.text(max_size=3_000)), max_size=8),
+    st.lists(st.tuples(TEXT, TEXT), max_size=5),
     st.integers(min_value=300, max_value=3_000),
     st.floats(min_value=0.2, max_value=1.2),
 )
