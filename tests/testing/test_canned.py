@@ -1,0 +1,195 @@
+"""What a canned run holds a conversation to, and how it tells a departure."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import msgspec
+import pytest
+
+from chart_binder.chat.scripted import Scripted
+from chart_binder.config import LLMConfig
+from chart_binder.errors import CanonError
+from chart_binder.llm.react_adjudicator import ReActAdjudicator
+from chart_binder.llm.result import AdjudicationResult
+from chart_binder.react.conversation import ChatError, Message, Terms
+from chart_binder.react.tools import Observation, Tool, ToolError
+from chart_binder.testing import Canned, Departure, play
+from golden.bundles import year_only_single
+
+PAGE = "https://discography.example/single"
+SEARCH = 'Thought: look\nAction: web_search\nAction Input: {"query": "Queen"}'
+READ = f'Thought: read\nAction: web_fetch\nAction Input: {{"url": "{PAGE}"}}'
+ANSWER = 'Final Answer: {"crg_mbid": "C2", "confidence": 0.9, "rationale": "so"}'
+Line: TypeAlias = dict[str, Any]
+CONFIG = LLMConfig(enabled=True)
+
+
+def web_search(query: str) -> Observation:
+    """Search the web."""
+    return Observation(f"1. {query}\n{PAGE}\nA single <b>by</b> Queen.", (PAGE,))
+
+
+def web_fetch(url: str) -> Observation:
+    """Read a page."""
+    raise ToolError(f"{url} cannot be read")
+
+
+TOOLS = [Tool.of(web_search), Tool.of(web_fetch)]
+REPLIES = [SEARCH, SEARCH, READ, "hm", ANSWER]
+
+
+@pytest.fixture
+def recorded(tmp_path: Path) -> Path:
+    """A whole recording: a search, the same again, a page that fails, nonsense, an answer."""
+    adjudicator = ReActAdjudicator(CONFIG, chat=Scripted(REPLIES), tools=TOOLS, record=tmp_path)
+    return Path(str(adjudicator.adjudicate(year_only_single()).transcript))
+
+
+def played(run: Canned, config: LLMConfig = CONFIG) -> AdjudicationResult:
+    return ReActAdjudicator(config, chat=run, tools=run.tools).adjudicate(year_only_single())
+
+
+def lines_of(file: Path) -> list[Line]:
+    return [msgspec.json.decode(line) for line in file.read_bytes().splitlines()]
+
+
+def changed(file: Path, change: Callable[[Line], None]) -> Path:
+    """Write a transcript anew, each of its lines changed."""
+    lines = lines_of(file)
+    for line in lines:
+        change(line)
+    file.write_bytes(b"\n".join(map(msgspec.json.encode, lines)))
+    return file
+
+
+def test_a_whole_recording_plays_to_its_own_result(recorded: Path) -> None:
+    with play(recorded, tools=TOOLS) as run:
+        result = played(run).to_dict()
+    assert run.evidence
+    assert run.result
+    for key in ("outcome", "crg_mbid", "facts", "checks", "iterations", "evidence_hash"):
+        assert result[key] == run.result[key]
+
+
+@pytest.mark.parametrize(
+    "kept", [{"reply"}, {"reply", "observation"}, {"reply", "step"}, {"run", "reply", "result"}]
+)
+def test_what_is_left_out_of_a_recording_is_not_checked(recorded: Path, kept: set[str]) -> None:
+    lines = [line for line in lines_of(recorded) if line["type"] in kept]
+    if "step" not in kept:  # what was answered from memory is no answer of a tool
+        lines = [line for line in lines if "very call before" not in str(line.get("content"))]
+    recorded.write_bytes(b"\n".join(map(msgspec.json.encode, lines)))
+    with play(recorded, tools=TOOLS) as run:
+        assert played(run).iterations == 5
+
+
+def test_another_argument_is_a_departure(recorded: Path) -> None:
+    def change(line: Line) -> None:
+        if line.get("arguments") == {"url": PAGE}:
+            line["arguments"] = {"url": "https://other.example/"}
+
+    with pytest.raises(Departure) as found:
+        played(play(changed(recorded, change), tools=TOOLS))
+    told = str(found.value)
+    assert "a call in turn 3" in told
+    assert 'expected     web_fetch {"url": "https://other.example/"}' in told
+    assert f'found        web_fetch {{"url": "{PAGE}"}}' in told
+    assert "turn 1: web_search" in told
+
+
+def test_another_prompt_is_a_departure(recorded: Path) -> None:
+    def change(line: Line) -> None:
+        if line.get("role") == "system":
+            line["content"] = f"{line['content']}\nBe brave."
+
+    with pytest.raises(Departure, match=r"opening message 1 \(system\)(?s:.*)\n    -Be brave\."):
+        played(play(changed(recorded, change), tools=TOOLS))
+
+
+def test_other_advice_is_a_departure(recorded: Path) -> None:
+    def change(line: Line) -> None:
+        if line["type"] == "observation" and line["iteration"] == 4:
+            line["content"] = "Say something else."
+
+    with pytest.raises(Departure, match="what the model is shown after turn 4"):
+        played(play(changed(recorded, change), tools=TOOLS))
+
+
+def test_a_call_that_is_no_longer_made_is_a_departure(recorded: Path) -> None:
+    def change(line: Line) -> None:
+        if line["type"] == "reply" and line["iteration"] == 1:
+            line["content"] = "I would search for it."
+
+    with pytest.raises(Departure, match="what the model is shown after turn 1"):
+        played(play(changed(recorded, change), tools=TOOLS))
+
+
+def canned(folder: Path, *lines: Line) -> Path:
+    file = folder / "canned.jsonl"
+    file.write_bytes(b"\n".join(map(msgspec.json.encode, lines)))
+    return file
+
+
+def reply(content: str) -> Line:
+    return {"type": "reply", "content": content}
+
+
+def test_a_reply_left_over_is_a_departure(tmp_path: Path) -> None:
+    run = play(canned(tmp_path, reply(ANSWER), reply("and more")))
+    played(run)
+    with pytest.raises(Departure, match="ends after turn 1, 1 replies unplayed"):
+        run.finish()
+
+
+def test_a_run_that_was_never_played_is_a_departure(tmp_path: Path) -> None:
+    with pytest.raises(Departure, match="never began"):
+        play(canned(tmp_path, reply(ANSWER))).finish()
+
+
+def test_a_turn_too_many_is_a_departure(tmp_path: Path) -> None:
+    with pytest.raises(Departure, match="goes on after turn 1, the last"):
+        played(play(canned(tmp_path, reply("hm"))))
+
+
+def test_an_answer_that_nobody_asks_for_is_a_departure(tmp_path: Path) -> None:
+    file = canned(tmp_path, reply("hm"), {"type": "observation", "content": "1."}, reply(ANSWER))
+    with pytest.raises(Departure, match="turn 1 calls no tool"):
+        played(play(file))
+
+
+def test_a_departure_that_was_swallowed_comes_up_at_the_end(tmp_path: Path) -> None:
+    step = {"type": "step", "kind": "act", "tool": "web_search", "arguments": {"query": "Abba"}}
+    run = play(canned(tmp_path, reply(SEARCH), step, reply(ANSWER)))
+    run.reply([], Terms())
+    with pytest.raises(ToolError):
+        run.tools[0].function(query="Queen")
+    with pytest.raises(Departure, match="Abba"):
+        run.reply([Message("user", "go on")], Terms())
+    with pytest.raises(Departure, match="Abba"):
+        run.finish()
+
+
+def test_a_call_before_the_model_spoke_is_a_departure(tmp_path: Path) -> None:
+    run = play(canned(tmp_path, reply(ANSWER)), tools=TOOLS)
+    with pytest.raises(ToolError):
+        run.tools[0].function(query="Queen")
+    with pytest.raises(Departure, match="no call"):
+        run.finish()
+
+
+def test_a_recorded_failure_of_the_model_fails_again(tmp_path: Path) -> None:
+    result = {"type": "result", "result": {"outcome": "error", "problem": "the server is gone"}}
+    run = play(canned(tmp_path, reply("hm"), result))
+    assert played(run).problem == "the server is gone"
+    run.finish()
+    with pytest.raises(ChatError):
+        run.reply([], Terms())
+
+
+@pytest.mark.parametrize("text", ["", "{", '{"type": "reply", "content": "x"}\n{"type": "re'])
+def test_what_is_no_whole_transcript_is_refused(tmp_path: Path, text: str) -> None:
+    file = tmp_path / "broken.jsonl"
+    file.write_text(text)
+    with pytest.raises(CanonError, match="no transcript"):
+        play(file)
