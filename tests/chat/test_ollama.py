@@ -98,6 +98,39 @@ def test_counts_the_server_leaves_out_are_unknown() -> None:
         assert ask(server).prompt_tokens is None
 
 
+SCHEMA = {"type": "object", "properties": {"crg_mbid": {"enum": ["C1", None]}}}
+
+
+def test_a_schema_is_asked_for_as_the_format() -> None:
+    with OllamaStandIn(["{}", "well"]) as server:
+        chat = model(server)
+        chat.reply(ASKED, Terms(STOP, SCHEMA))
+        chat.reply(ASKED, Terms(STOP))
+    assert [each.get("format") for each in server.chats] == [SCHEMA, None]
+
+
+@pytest.mark.parametrize("status", [400, 500])
+def test_a_server_that_knows_no_schemas_is_asked_without_one(status: int) -> None:
+    with OllamaStandIn(["one", "two"], declines_schema=status) as server:
+        chat = model(server)
+        assert chat.reply(ASKED, Terms(STOP, SCHEMA)).content == "one"
+        assert chat.reply(ASKED, Terms(STOP, SCHEMA)).content == "two"
+    assert ["format" in each for each in server.chats] == [True, False, False]
+
+
+def test_a_raw_prompt_passes_the_template_by_with_the_same_options() -> None:
+    with OllamaStandIn(["one", Said("two", thinking="hm")]) as server:
+        chat, raw = model(server), model(server, prompting="raw")
+        chat.reply(ASKED, Terms(STOP))
+        reply = raw.reply(ASKED, Terms(STOP, SCHEMA))
+    first, second = server.chats
+    assert server.requests[1].path == "/api/generate"
+    assert (second["prompt"], second["raw"]) == ("You decide.\n\nWhich album?\n\n", True)
+    assert (second["options"], second["format"]) == (first["options"], SCHEMA)
+    assert (reply.content, reply.thinking, reply.done_reason) == ("two", "hm", "stop")
+    assert (reply.prompt_tokens, reply.completion_tokens) == (13, 1)
+
+
 def test_threads_share_a_model() -> None:
     with OllamaStandIn(lambda messages: messages[-1]["content"]) as server:
         chat = model(server)
@@ -176,7 +209,10 @@ class TestTheContextWindow:
     def test_a_first_prompt_that_was_cut_is_noticed(self) -> None:
         with (
             OllamaStandIn(["well"], allotted=2_048) as server,
-            pytest.raises(ChatError, match=r"cut the prompt .* to 1026 tokens \(it has 2048\).*raise llm.num_ctx"),
+            pytest.raises(
+                ChatError,
+                match=r"cut the prompt .* to 1026 tokens \(it has 2048\).*raise llm.num_ctx",
+            ),
         ):
             model(server, num_ctx=4_096).reply(self.LONG, Terms(STOP))
 

@@ -75,7 +75,16 @@ def test_a_fault_is_one_sentence_with_its_remedy(fault: str) -> None:
     assert took_s < 3.0  # what drips or keeps silent would do so for ten seconds and more
 
 
-def test_a_server_that_is_not_there_is_named_with_its_port() -> None:
+@pytest.mark.parametrize("changes", [{"stream": False}, {"prompting": "raw"}])
+@pytest.mark.parametrize("fault", FAULTS)
+def test_no_fault_is_anything_but_a_chat_error(fault: str, changes: dict[str, object]) -> None:
+    with OllamaStandIn(["never"], fault=fault) as server, pytest.raises(ChatError) as refused:
+        ask(server.url, timeout_s=0.3, **changes)
+    assert "\n" not in str(refused.value)
+
+
+@pytest.mark.parametrize("streamed", [True, False])
+def test_a_server_that_is_not_there_is_named_with_its_port(streamed: bool) -> None:
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         url = f"http://127.0.0.1:{free.getsockname()[1]}"
@@ -84,7 +93,7 @@ def test_a_server_that_is_not_there_is_named_with_its_port() -> None:
         r"or set llm\.base_url"
     )
     with pytest.raises(ChatError, match=sentence):
-        ask(url)
+        ask(url, stream=streamed)
 
 
 def test_an_address_without_a_port_is_shown_with_the_port_it_means() -> None:

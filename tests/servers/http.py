@@ -67,13 +67,15 @@ class StandIn:
     """A server in a thread: `with StandIn(handler) as server: get(server.url)`.
 
     `requests` lists what arrived, in order. Every answer closes its connection. Whatever is still
-    waiting or dripping when the block ends is abandoned at once.
+    waiting or dripping when the block ends is abandoned at once. `hung_up` is set when a client
+    does not wait for the end of its answer.
     """
 
     handler: Handler
     host: str = "127.0.0.1"
     tls: ssl.SSLContext | None = None
     requests: list[Request] = field(default_factory=list)
+    hung_up: threading.Event = field(default_factory=threading.Event)
 
     def __enter__(self) -> Self:
         stand_in: StandIn = self
@@ -173,8 +175,12 @@ class _Connection(BaseHTTPRequestHandler):
 
     def _send(self, response: Response, data: bytes) -> None:
         for piece, pause_s in _pieces(data, response.drip):
-            self.wfile.write(piece)
-            self.wfile.flush()
+            try:
+                self.wfile.write(piece)
+                self.wfile.flush()
+            except OSError:
+                self.owner.hung_up.set()
+                raise
             if self.owner.closing.wait(pause_s):
                 return
 

@@ -1,31 +1,26 @@
 """A real server on loopback that speaks Ollama's wire format."""
 
 import json
-import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, TypeAlias
 
 from servers.http import Repeated, Request, Response, StandIn
+from servers.talk import (
+    ALWAYS,
+    HTML,
+    Body,
+    Said,
+    Talker,
+    cut,
+    in_order,
+    pieces,
+    said,
+    tokens,
+)
 
-Body: TypeAlias = dict[str, Any]
-Talker: TypeAlias = Callable[[list[Body]], "str | Said"]
+__all__ = ["FAULTS", "OllamaStandIn", "Said"]
 
-ALWAYS = 1_000_000
 CREATED = "2026-11-02T09:30:00.123456789Z"
-
-
-@dataclass(frozen=True, slots=True)
-class Said:
-    """A scripted reply with what the server tells beside it.
-
-    `prompt_tokens` replaces the server's own count, 0 leaves the count out, as old servers did on
-    a full cache hit.
-    """
-
-    content: str | None
-    thinking: str | None = None
-    prompt_tokens: int | None = None
 
 
 class OllamaStandIn(StandIn):
@@ -34,8 +29,9 @@ class OllamaStandIn(StandIn):
     `replies` are given in order, or made by a function of the messages; when they run out the
     server fails with 500. `stop`, `num_predict` and `num_ctx` are honoured, and a prompt that
     overflows the window is cut in silence, as by the real server; `allotted` makes the window
-    smaller than was asked for. A token is three characters here. `fault` names a row of `FAULTS`
-    that the first `times` requests for `on` meet. `chats` holds the bodies of all chat requests.
+    smaller than was asked for. A token is three characters here. A schema is declined with the
+    status `declines_schema`, if given. `fault` names a row of `FAULTS` that the first `times`
+    requests for `on` meet. `chats` holds the bodies of all requests for a reply.
     """
 
     def __init__(
@@ -48,25 +44,28 @@ class OllamaStandIn(StandIn):
         capabilities: tuple[str, ...] = ("completion", "tools"),
         version: str = "0.33.1",
         obeys_stop: bool = True,
+        declines_schema: int = 0,
         fault: str | None = None,
         times: int = ALWAYS,
-        on: tuple[str, ...] = ("/api/chat",),
+        on: tuple[str, ...] = ("/api/chat", "/api/generate"),
     ) -> None:
         super().__init__(self._answer)
-        self._replies = replies if callable(replies) else _in_order(replies)
+        self._replies = replies if callable(replies) else in_order(replies)
         self._models = models
         self._context_length = context_length
         self._allotted = allotted
         self._capabilities = capabilities
         self._version = version
         self._obeys_stop = obeys_stop
+        self._declines_schema = declines_schema
         self._fault, self._times, self._on = fault, times, on
         self._running: dict[str, int] = {}
 
     @property
     def chats(self) -> list[Body]:
-        """What was asked of `/api/chat`, in order."""
-        return [json.loads(each.body) for each in self.requests if each.path == "/api/chat"]
+        """What was asked of `/api/chat` and `/api/generate`, in order."""
+        asked = ("/api/chat", "/api/generate")
+        return [json.loads(each.body) for each in self.requests if each.path in asked]
 
     def _answer(self, request: Request) -> Response:
         if self._fault is not None and request.path in self._on and self._times > 0:
@@ -78,41 +77,51 @@ class OllamaStandIn(StandIn):
     def chat(self, request: Request) -> Response:
         """`POST /api/chat`."""
         body = json.loads(request.body)
+        return self._reply(request, body, body.get("messages") or [], _as_message)
+
+    def generate(self, request: Request) -> Response:
+        """`POST /api/generate`: the prompt is what the talker sees, as one message."""
+        body = json.loads(request.body)
+        prompt = [{"role": "user", "content": body["prompt"]}] if body["prompt"] else []
+        return self._reply(request, body, prompt, _as_response)
+
+    def _reply(
+        self, request: Request, body: Body, messages: list[Body], written: Callable[..., Body]
+    ) -> Response:
         if body["model"] not in self._known():
             return absent(self, request)
-        if not body.get("messages"):
-            return _json({**_head(body), "message": _message(""), **_end("load")})
+        if not messages:
+            return _json({**_head(body), **written(""), **_end("load")})
+        if body.get("format") and self._declines_schema:
+            return _error(self._declines_schema, "invalid JSON schema in format")
         try:
-            said = self._replies(body["messages"])
+            reply = said(self._replies(messages))
         except LookupError:
             return _error(500, "the stand-in has no more replies")
-        parts = list(self._parts(body, Said(said) if isinstance(said, str) else said))
+        parts = self._parts(body, messages, reply, written)
         if body.get("stream", True):
             return _ndjson(parts)
-        return _json(_joined(parts))
+        return _json(_joined(list(parts)))
 
-    def _parts(self, body: Body, said: Said) -> Iterator[Body]:
+    def _parts(
+        self, body: Body, messages: list[Body], reply: Said, written: Callable[..., Body]
+    ) -> Iterator[Body]:
         options = body.get("options", {})
-        obeyed = options if self._obeys_stop else {**options, "stop": ()}
-        thoughts, _ = _cut(said.thinking or "", {**options, "stop": ()})
-        text, reason = _cut(said.content or "", obeyed, len(thoughts))
-        for thought in re.findall(r"(?s).{1,3}", thoughts):
-            yield {**_head(body), "message": _message("", thought), "done": False}
-        for piece in re.findall(r"(?s).{1,3}", text):
-            yield {**_head(body), "message": _message(piece), "done": False}
+        most = options.get("num_predict", ALWAYS)
+        thoughts, _ = cut(reply.thinking or "", (), most)
+        stop = options.get("stop") or () if self._obeys_stop else ()
+        text, reason = cut(reply.content or "", stop, most, len(thoughts))
+        for thought in pieces(thoughts):
+            yield {**_head(body), **written("", thought), "done": False}
+        for piece in pieces(text, reply.goes_on):
+            yield {**_head(body), **written(piece), "done": False}
         window = min(options.get("num_ctx", 4_096), self._allotted or ALWAYS, self._context_length)
         self._running[body["model"]] = window
-        tokens = _prompt_tokens(body["messages"], window)
-        tokens = tokens if said.prompt_tokens is None else said.prompt_tokens
-        counts = {"prompt_eval_count": tokens} if tokens else {}
+        count = tokens((message.get("content", "") for message in messages), window)
+        count = count if reply.prompt_tokens is None else reply.prompt_tokens
+        counts = {"prompt_eval_count": count} if count else {}
         spent = max(1, -(-len(text) // 3))
-        yield {
-            **_head(body),
-            "message": _message(""),
-            **_end(reason),
-            **counts,
-            "eval_count": spent,
-        }
+        yield {**_head(body), **written(""), **_end(reason), **counts, "eval_count": spent}
 
     def show(self, request: Request) -> Response:
         """`POST /api/show`."""
@@ -157,6 +166,7 @@ class OllamaStandIn(StandIn):
 
 ROUTES: Mapping[tuple[str, str], Callable[[OllamaStandIn, Request], Response]] = {
     ("POST", "/api/chat"): OllamaStandIn.chat,
+    ("POST", "/api/generate"): OllamaStandIn.generate,
     ("POST", "/api/show"): OllamaStandIn.show,
     ("GET", "/api/tags"): OllamaStandIn.tags,
     ("GET", "/api/ps"): OllamaStandIn.ps,
@@ -169,24 +179,6 @@ def absent(_: OllamaStandIn, request: Request) -> Response:
     return _error(404, f"model '{json.loads(request.body)['model']}' not found")
 
 
-def _in_order(replies: Iterable[str | Said]) -> Talker:
-    left = list(replies)
-    return lambda _: left.pop(0)
-
-
-def _cut(text: str, options: Body, spent: int = 0) -> tuple[str, str]:
-    """Return what is left of a reply, and why it ends."""
-    most = 3 * options.get("num_predict", ALWAYS) - spent
-    ends = [at for at in map(text.find, options.get("stop") or ()) if at >= 0]
-    stopped = text[: min(ends, default=len(text))]
-    return (stopped, "stop") if len(stopped) < most else (stopped[:most], "length")
-
-
-def _prompt_tokens(messages: list[Body], window: int) -> int:
-    tokens = sum(len(message.get("content", "")) // 3 + 4 for message in messages)
-    return tokens if tokens <= window else window // 2 + 2
-
-
 def _head(body: Body) -> Body:
     return {"model": body["model"], "created_at": CREATED}
 
@@ -194,6 +186,14 @@ def _head(body: Body) -> Body:
 def _message(content: str | None, thinking: str | None = None) -> Body:
     message: Body = {"role": "assistant", "content": content}
     return message if thinking is None else {**message, "thinking": thinking}
+
+
+def _as_message(content: str | None, thinking: str | None = None) -> Body:
+    return {"message": _message(content, thinking)}
+
+
+def _as_response(content: str, thinking: str | None = None) -> Body:
+    return {"response": content, **({} if thinking is None else {"thinking": thinking})}
 
 
 def _end(reason: str) -> Body:
@@ -206,6 +206,8 @@ def _end(reason: str) -> Body:
 
 
 def _joined(parts: list[Body]) -> Body:
+    if "response" in parts[-1]:
+        return {**parts[-1], "response": "".join(part["response"] for part in parts)}
     content = "".join(part["message"]["content"] for part in parts)
     thinking = "".join(part["message"].get("thinking", "") for part in parts)
     return {**parts[-1], "message": _message(content, thinking or None)}
@@ -219,9 +221,18 @@ def _error(status: int, words: str) -> Response:
     return _json({"error": words}, status)
 
 
-def _ndjson(parts: Iterable[object], drip: tuple[int, float] | None = None) -> Response:
-    lines = [json.dumps(part).encode() + b"\n" for part in parts]
-    return Response(lines, 200, "application/x-ndjson", drip=drip)
+@dataclass(frozen=True, slots=True)
+class _Lines:
+    """Documents as lines, made as they are sent."""
+
+    parts: Iterable[object]
+
+    def __iter__(self) -> Iterator[bytes]:
+        return (json.dumps(part).encode() + b"\n" for part in self.parts)
+
+
+def _ndjson(parts: Iterable[object]) -> Response:
+    return Response(_Lines(parts), 200, "application/x-ndjson")
 
 
 def _some(*last: object) -> list[object]:
@@ -254,8 +265,6 @@ def _always(response: Response) -> Callable[[OllamaStandIn, Request], Response]:
     return lambda _server, _request: response
 
 
-HTML = "<!doctype html><title>Router</title><h1>Please log in</h1>"
-
 FAULTS: Mapping[str, Callable[[OllamaStandIn, Request], Response]] = {
     "absent": absent,
     "absent, old wording": _always(_error(404, 'model "llama3.2" not found, try pulling it first')),
@@ -272,7 +281,7 @@ FAULTS: Mapping[str, Callable[[OllamaStandIn, Request], Response]] = {
     "list": _always(_ndjson([["no"]])),
     "number": _always(_ndjson([7])),
     "message is text": _always(_ndjson([{"message": "hello", "done": True}])),
-    "no message": _always(_ndjson([{"response": "hello", "done": True}])),
+    "no message": _always(_ndjson([{"text": "hello", "done": True}])),
     "deep": _always(Response(b"[" * 200_000, 200, "application/x-ndjson")),
     "bad gzip": _always(Response(b"not gzip", headers=(("Content-Encoding", "gzip"),))),
     "error in mid-stream": _always(

@@ -58,14 +58,14 @@ def part(said: Any) -> Part:
 
 
 def complaint(said: Any, status: int = 0, after_s: float = 0.0) -> Answered | None:
-    """Return what a document says is wrong, if it says so: servers have five ways to.
+    """Return what a document says is wrong, if it says so: servers have many ways to.
 
-    They are `{"error": {"message"}}`, `{"error": "..."}`, `{"object": "error", "message"}`,
-    `{"detail"}`, and any of them with the status 200 and the code inside.
+    They are `{"error": {"message"}}`, `{"error": "..."}`, `{"message"}`, `{"detail"}`, and any of
+    them under the status 200 with the code inside.
     """
-    if not isinstance(said, dict):
+    if not isinstance(said, dict) or ("choices" in said and not said.get("error")):
         return None
-    about = said.get("error") or said.get("detail") or (said.get("object") == "error" and said)
+    about = said.get("error") or said.get("detail") or ("message" in said and said)
     if not about:
         return None
     words = about.get("message", about) if isinstance(about, dict) else about

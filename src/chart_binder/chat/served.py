@@ -103,8 +103,11 @@ class Served:
         Few tokens alone prove nothing (some versions count only what their cache did not hold):
         the prompt must also be long enough to overflow the context that was allotted.
         """
+        most = most_tokens(question.messages)
+        if most <= min(SMALLEST_WINDOW, self._config.num_ctx):
+            return
         allotted = self._allotted(question)
-        if most_tokens(question.messages) > (allotted or SMALLEST_WINDOW):
+        if allotted is None or most > allotted:
             has = f" (it has {allotted})" if allotted else ""
             raise ChatError(
                 f"{self._kind.name} cut the prompt for model {self.model_id!r} to {counted} tokens"

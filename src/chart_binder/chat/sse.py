@@ -30,12 +30,13 @@ def _lines(pieces: Iterable[bytes]) -> Iterator[bytes]:
     for piece in filter(None, pieces):
         if begun and begun[-1].endswith(b"\r") and not piece.startswith(b"\n"):
             yield _joined(begun)
-        *whole, last = piece.splitlines(keepends=True)
-        for line in whole:
-            begun.append(line)
+        first, *more = piece.splitlines(keepends=True)
+        begun.append(first)
+        if more:
             yield _joined(begun)
-        begun.append(last)
-        if last.endswith(b"\n"):  # after \r, the \n may come with the next piece
+            yield from (line.rstrip(b"\r\n") for line in more[:-1])
+            begun.append(more[-1])
+        if begun[-1].endswith(b"\n"):  # after \r, the \n may come with the next piece
             yield _joined(begun)
     if begun:
         yield _joined(begun)

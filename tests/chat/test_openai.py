@@ -1,0 +1,347 @@
+"""Asking a model on a server that speaks OpenAI's format."""
+
+import subprocess
+import sys
+from collections.abc import Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from time import monotonic
+
+import pytest
+
+from chart_binder.chat.endpoint import Endpoint
+from chart_binder.chat.openai import api_at, connect
+from chart_binder.config import LLMConfig
+from chart_binder.errors import ConfigError
+from chart_binder.react.conversation import ChatError, ChatModel, Message, Reply, Terms
+from servers.http import Response
+from servers.openai import EVENTS, FAULTS, OpenAIStandIn, delta, event, stream
+from servers.talk import Said
+
+STOP = ("Observation:",)
+ASKED = (Message("system", "You decide."), Message("user", "Which album?"))
+NOBODY: Mapping[str, str] = {}
+SCHEMA = {"type": "object", "properties": {"crg_mbid": {"enum": ["C1", None]}}}
+
+
+def model(server: OpenAIStandIn, **changes: object) -> ChatModel:
+    settings = {"base_url": server.url, "timeout_s": 5.0, **changes}
+    return connect(LLMConfig.model_validate(settings), NOBODY)
+
+
+def ask(server: OpenAIStandIn, **changes: object) -> Reply:
+    return model(server, **changes).reply(ASKED, Terms(STOP))
+
+
+def answered(monkeypatch: pytest.MonkeyPatch, response: Response, **changes: object) -> Reply:
+    """Return what is made of one answer of a server."""
+    monkeypatch.setitem(FAULTS, "as told", lambda *_: response)
+    with OpenAIStandIn(fault="as told") as server:
+        return ask(server, **changes)
+
+
+@pytest.mark.parametrize("streamed", [True, False])
+@pytest.mark.parametrize("prompting", ["chat", "raw"])
+def test_a_reply_comes_whole_with_its_counts_and_its_time(streamed: bool, prompting: str) -> None:
+    with OpenAIStandIn(["Thought: look it up.\nAction: web_search"]) as server:
+        reply = ask(server, stream=streamed, prompting=prompting)
+    assert reply.content == "Thought: look it up.\nAction: web_search"
+    assert (reply.done_reason, reply.thinking) == ("stop", None)
+    assert (reply.prompt_tokens, reply.completion_tokens) == (15 if prompting == "chat" else 13, 13)
+    assert 0 < reply.seconds < 5
+
+
+@pytest.mark.parametrize("streamed", [True, False])
+@pytest.mark.parametrize("field", ["reasoning_content", "reasoning"])
+def test_thinking_stays_apart_from_the_content(streamed: bool, field: str) -> None:
+    said = Said("Final Answer: 1", thinking="Observation: is it 1?")
+    with OpenAIStandIn([said], thinks_in=field) as server:
+        reply = ask(server, stream=streamed)
+    assert (reply.content, reply.thinking) == ("Final Answer: 1", "Observation: is it 1?")
+
+
+def test_what_is_asked_is_on_the_wire() -> None:
+    with OpenAIStandIn(["well"]) as server:
+        ask(server, max_tokens=128, temperature=0.5, seed=7)
+    assert server.requests[0].path == "/v1/chat/completions"
+    assert server.chats[0] == {
+        "model": "llama3.2",
+        "messages": [{"role": each.role, "content": each.content} for each in ASKED],
+        "max_tokens": 128,
+        "temperature": 0.5,
+        "seed": 7,
+        "stop": ["Observation:"],
+        "stream": True,
+        "stream_options": {"include_usage": True},
+    }
+
+
+def test_a_reply_that_is_not_streamed_asks_for_no_counts_in_a_stream() -> None:
+    with OpenAIStandIn(["well"]) as server:
+        ask(server, stream=False)
+    assert server.chats[0]["stream"] is False
+    assert "stream_options" not in server.chats[0]
+
+
+@pytest.mark.parametrize(
+    ("base_url", "api"),
+    [
+        ("http://h:1", "http://h:1/v1"),
+        ("http://h:1/", "http://h:1/v1"),
+        ("http://h:1/v1", "http://h:1/v1"),
+        ("http://h:1/v1/", "http://h:1/v1"),
+        ("http://h:1/v1/chat/completions", "http://h:1/v1"),
+        ("http://h:1/v1/models", "http://h:1/v1"),
+        ("http://h:1/vllm", "http://h:1/vllm/v1"),
+        ("https://h/api/v1", "https://h:443/api/v1"),
+        ("https://h/v1beta/openai", "https://h:443/v1beta/openai"),
+    ],
+)
+def test_the_version_may_be_left_out_of_the_address(base_url: str, api: str) -> None:
+    assert api_at(Endpoint.of(LLMConfig(base_url=base_url), NOBODY)).address == api
+
+
+def test_a_configured_key_is_sent() -> None:
+    with OpenAIStandIn(["well"], key="s3cret") as server:
+        config = LLMConfig(base_url=server.url, api_key_env="MY_KEY")
+        assert connect(config, {"MY_KEY": "s3cret\n"}).reply(ASKED, Terms()).content == "well"
+
+
+def test_a_key_that_is_not_set_is_refused() -> None:
+    with pytest.raises(ConfigError, match=r"llm\.api_key_env names 'MY_KEY'"):
+        connect(LLMConfig(api_key_env="MY_KEY"), NOBODY)
+
+
+class TestStopStrings:
+    MANY = ("one:", "two:", "three:", "four:", "five:", "six:")
+
+    def test_four_are_sent_and_all_are_kept_to(self) -> None:
+        with OpenAIStandIn(["Action: x\nfive: invented"]) as server:
+            reply = model(server).reply(ASKED, Terms(self.MANY))
+        assert server.chats[0]["stop"] == ["one:", "two:", "three:", "four:"]
+        assert (reply.content, reply.done_reason) == ("Action: x\n", "stop")
+
+    def test_none_are_sent_where_there_are_none(self) -> None:
+        with OpenAIStandIn(["well"]) as server:
+            model(server).reply(ASKED, Terms())
+        assert "stop" not in server.chats[0]
+
+
+class TestObservationsInTheRoleTool:
+    SAID = (
+        *ASKED,
+        Message("assistant", "Action: x"),
+        Message("tool", "Observation: 1"),
+        Message("assistant", "Action: y"),
+        Message("tool", "Observation: 2"),
+    )
+
+    def test_each_names_a_call_of_its_own(self) -> None:
+        with OpenAIStandIn(["well"]) as server:
+            model(server).reply(self.SAID, Terms(STOP))
+        tools = [each for each in server.chats[0]["messages"] if each["role"] == "tool"]
+        assert [each["tool_call_id"] for each in tools] == ["call00003", "call00005"]
+        assert all(len(each["tool_call_id"]) == 9 for each in tools)
+
+    def test_what_was_said_before_stays_the_same(self) -> None:
+        with OpenAIStandIn(["one", "two"]) as server:
+            chat = model(server)
+            chat.reply(self.SAID[:4], Terms(STOP))
+            chat.reply(self.SAID, Terms(STOP))
+        first, second = (each["messages"] for each in server.chats)
+        assert second[: len(first)] == first
+
+
+class TestWhatAServerDeclines:
+    @pytest.mark.parametrize("field", ["stream_options", "seed", "response_format"])
+    def test_a_field_that_it_names_is_done_without(self, field: str) -> None:
+        with OpenAIStandIn(["one", "two"], declines=(field,)) as server:
+            chat = model(server)
+            assert chat.reply(ASKED, Terms(STOP, SCHEMA)).content == "one"
+            assert chat.reply(ASKED, Terms(STOP, SCHEMA)).content == "two"
+        assert [field in each for each in server.chats] == [True, False, False]
+        others = {"stream_options", "seed", "response_format"} - {field}
+        assert all(others <= each.keys() for each in server.chats)
+
+    def test_several_are_done_without_one_by_one(self) -> None:
+        declines = ("seed", "stream_options", "response_format")
+        with OpenAIStandIn(["one"], declines=declines) as server:
+            assert model(server).reply(ASKED, Terms(STOP, SCHEMA)).content == "one"
+        assert len(server.chats) == 4
+
+    @pytest.mark.parametrize("status", [400, 422, 500, 501])
+    def test_a_schema_is_done_without_where_it_says_nothing(self, status: int) -> None:
+        with OpenAIStandIn(["one"], refuses={"response_format": status}) as server:
+            assert model(server).reply(ASKED, Terms(STOP, SCHEMA)).content == "one"
+        assert [("response_format" in each) for each in server.chats] == [True, False]
+
+    def test_what_did_not_help_is_not_remembered(self) -> None:
+        with OpenAIStandIn(["one"], fault="400", times=2) as server:
+            chat = model(server)
+            with pytest.raises(ChatError, match="HTTP 400"):
+                chat.reply(ASKED, Terms(STOP))
+            assert chat.reply(ASKED, Terms(STOP)).content == "one"
+        assert ["seed" in each for each in server.chats] == [True, False, True]
+
+    def test_a_schema_that_it_ignores_is_nobodys_error(self) -> None:
+        with OpenAIStandIn(["I would rather talk."]) as server:
+            assert model(server).reply(ASKED, Terms(STOP, SCHEMA)).content == "I would rather talk."
+
+    @pytest.mark.parametrize("prompting", ["chat", "raw"])
+    def test_a_schema_is_sent_as_the_format_has_it(self, prompting: str) -> None:
+        with OpenAIStandIn(["{}"]) as server:
+            model(server, prompting=prompting).reply(ASKED, Terms(STOP, SCHEMA))
+        assert server.chats[0]["response_format"] == {
+            "type": "json_schema",
+            "json_schema": {"name": "answer", "strict": True, "schema": SCHEMA},
+        }
+
+
+class TestOddStreams:
+    def test_a_server_that_never_streams_is_read_all_the_same(self) -> None:
+        with OpenAIStandIn(["well"], streams=False) as server:
+            assert ask(server).content == "well"
+
+    def test_events_under_another_name_are_read_as_events(
+        self, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        body = event(delta("well")) + event(delta("", "stop"))
+        assert answered(monkeypatch, Response(body, 200, "text/plain")).content == "well"
+
+    def test_an_end_without_done_is_an_end(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        reply = answered(monkeypatch, stream(delta("well"), delta("", "stop")))
+        assert (reply.content, reply.done_reason) == ("well", "stop")
+
+    def test_done_without_a_reason_is_an_end(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        reply = answered(monkeypatch, stream(delta("well"), is_done=True))
+        assert (reply.content, reply.done_reason) == ("well", None)
+
+    def test_an_empty_reason_is_none(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        answer = stream(delta("we", ""), delta("ll", "stop"), is_done=True)
+        assert answered(monkeypatch, answer).content == "well"
+
+    def test_lines_may_be_dos_lines(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        lines = [event(each).replace(b"\n", b"\r\n") for each in (delta("well"), delta("", "stop"))]
+        assert answered(monkeypatch, Response(lines, 200, EVENTS)).content == "well"
+
+    @pytest.mark.parametrize("letter", ["\u2028", "\u0085", "\U0001d11e", "\x1e"])
+    def test_letters_that_end_lines_elsewhere_stay_letters(
+        self, letter: str, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        answer = stream(delta(f"a{letter}b"), is_done=True)
+        assert answered(monkeypatch, answer).content == f"a{letter}b"
+
+    @pytest.mark.parametrize("half", [b'"\\ud834"', b'"\xf0\x9d\x84"'], ids=["escaped", "as bytes"])
+    def test_half_a_letter_is_no_error(self, half: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
+        torn = b'data: {"choices": [{"delta": {"content": ' + half + b"}}]}\n\n"
+        reply = answered(monkeypatch, stream(torn, delta("well"), is_done=True))
+        assert reply.content.endswith("well")
+
+    def test_a_failure_after_the_last_word_costs_the_counts_alone(
+        self, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        answer = stream(delta("well"), delta("", "stop"), b"data: garbage\n\n")
+        assert answered(monkeypatch, answer).content == "well"
+
+    def test_a_line_kept_open_after_the_last_word_is_not_waited_for(
+        self, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr("chart_binder.chat.taking.COUNTS_S", 0.2)
+
+        def kept_open(server: OpenAIStandIn, _: object) -> Response:
+            def lines() -> Iterator[bytes]:
+                yield event(delta("well")) + event(delta("", "stop"))
+                server.closing.wait(60)
+
+            return Response(lines(), 200, EVENTS)
+
+        monkeypatch.setitem(FAULTS, "kept open", kept_open)
+        began = monotonic()
+        with OpenAIStandIn(fault="kept open") as server:
+            assert ask(server).content == "well"
+        assert monotonic() - began < 2
+
+
+class TestTheContextWindow:
+    LONG = (Message("system", "rules " * 100), Message("user", "0383dadf-2a4e-4d10 " * 400))
+    PLACES: Mapping[str, dict[str, object]] = {
+        "/v1/models": {"data": [{"id": "llama3.2", "max_model_len": 2_048}]},
+        "/props": {"default_generation_settings": {"n_ctx": 2_048}},
+        "/api/ps": {"models": [{"name": "llama3.2:latest", "context_length": 2_048}]},
+        "/api/v0/models": {"data": [{"id": "llama3.2", "loaded_context_length": 2_048}]},
+    }
+
+    def test_a_prompt_that_cannot_fit_is_not_sent(self) -> None:
+        with OpenAIStandIn() as server, pytest.raises(ChatError, match=r"raise llm\.num_ctx"):
+            model(server, num_ctx=2_048).reply(self.LONG, Terms(STOP))
+        assert not server.requests
+
+    @pytest.mark.parametrize("place", PLACES)
+    def test_a_prompt_that_was_cut_is_noticed(self, place: str) -> None:
+        sentence = r"cut the prompt .* to 1026 tokens \(it has 2048\).*set llm\.num_ctx"
+        with (
+            OpenAIStandIn(["well"], window=2_048, tells={place: self.PLACES[place]}) as server,
+            pytest.raises(ChatError, match=sentence),
+        ):
+            model(server).reply(self.LONG, Terms(STOP))
+
+    def test_a_server_that_will_not_tell_its_context_is_not_believed(self) -> None:
+        with (
+            OpenAIStandIn([Said("well", prompt_tokens=9)]) as server,
+            pytest.raises(ChatError, match="to 9 tokens, where"),
+        ):
+            model(server).reply(self.LONG, Terms(STOP))
+
+    def test_a_count_without_the_cached_tokens_is_no_cut(self) -> None:
+        told = {"/props": {"default_generation_settings": {"n_ctx": 16_384}}}
+        with OpenAIStandIn([Said("well", prompt_tokens=9)], tells=told) as server:
+            assert model(server).reply(self.LONG, Terms(STOP)).prompt_tokens == 9
+
+    def test_a_short_prompt_is_never_suspected(self) -> None:
+        with OpenAIStandIn([Said("well", prompt_tokens=1)]) as server:
+            assert ask(server).content == "well"
+        assert len(server.requests) == 1
+
+
+def test_text_that_utf8_cannot_hold_is_replaced() -> None:
+    with OpenAIStandIn(["well"]) as server:
+        model(server).reply([Message("user", "caf\udce9")], Terms(STOP))
+    assert server.chats[0]["messages"][0]["content"] == "caf?"
+
+
+def test_a_reply_that_ran_out_of_tokens_says_so() -> None:
+    with OpenAIStandIn(["a" * 1_000]) as server:
+        reply = ask(server, max_tokens=64)
+    assert (reply.done_reason, len(reply.content)) == ("length", 192)
+
+
+def test_a_model_that_only_thinks_needs_more_tokens() -> None:
+    with (
+        OpenAIStandIn([Said("", thinking="hm " * 500)]) as server,
+        pytest.raises(ChatError, match=r"spent all its tokens .* thinking: raise llm\.max_tokens"),
+    ):
+        ask(server, max_tokens=64)
+
+
+def test_threads_share_a_model() -> None:
+    with OpenAIStandIn(lambda messages: messages[-1]["content"]) as server:
+        chat = model(server)
+        with ThreadPoolExecutor(8) as pool:
+            questions = [f"question {number}" for number in range(24)]
+            replies = pool.map(lambda text: chat.reply([Message("user", text)], Terms()), questions)
+            assert [reply.content for reply in replies] == questions
+
+
+def test_connecting_loads_no_library_and_opens_no_socket() -> None:
+    program = """
+import sys
+heard = []
+sys.addaudithook(lambda event, _: event.startswith("socket.") and heard.append(event))
+from chart_binder.chat.openai import connect
+from chart_binder.config import LLMConfig
+assert connect(LLMConfig(provider="openai")).model_id == "llama3.2"
+print(heard, {"ollama", "httpx", "ssl", "msgspec"} & set(sys.modules))
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=False
+    )
+    assert (done.stdout, done.stderr) == ("[] set()\n", "")

@@ -1,0 +1,332 @@
+"""A real server on loopback that speaks OpenAI's wire format, as several servers do."""
+
+import json
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+
+from servers.http import Repeated, Request, Response, StandIn
+from servers.talk import ALWAYS, HTML, Body, Said, Talker, cut, in_order, pieces, said, tokens
+
+CHAT, COMPLETIONS = "/v1/chat/completions", "/v1/completions"
+EVENTS = "text/event-stream; charset=utf-8"
+JSON = "application/json"
+DONE = b"data: [DONE]\n\n"
+
+
+class OpenAIStandIn(StandIn):
+    """`with OpenAIStandIn(["Thought: ..."]) as server: LLMConfig(base_url=server.url)`.
+
+    `replies` are given in order, or made by a function of the messages. `stop` and `max_tokens` are
+    honoured, a prompt over `window` is cut in silence; a token is three characters. `streams=False`
+    is a server that never streams, `declines` names the fields that it refuses with 400 in so many
+    words, `refuses` those it refuses with that status without a word. `roles` are those it takes,
+    `key` the one it wants; `tells` what it says at other addresses. `fault` names a row of `FAULTS`
+    that the first `times` requests for `on` meet. `chats` holds the bodies of the requests for a
+    reply.
+    """
+
+    def __init__(
+        self,
+        replies: Iterable[str | Said] | Talker = (),
+        *,
+        models: tuple[Body, ...] = ({"id": "llama3.2", "object": "model"},),
+        window: int = ALWAYS,
+        obeys_stop: bool = True,
+        streams: bool = True,
+        declines: tuple[str, ...] = (),
+        refuses: Mapping[str, int] | None = None,
+        roles: tuple[str, ...] = ("system", "user", "assistant", "tool"),
+        key: str = "",
+        thinks_in: str = "reasoning_content",
+        tells: Mapping[str, Body] | None = None,
+        fault: str | None = None,
+        times: int = ALWAYS,
+        on: tuple[str, ...] = (CHAT, COMPLETIONS),
+    ) -> None:
+        super().__init__(self._answer)
+        self._replies = replies if callable(replies) else in_order(replies)
+        self._models = models
+        self._window = window
+        self._obeys_stop = obeys_stop
+        self._streams = streams
+        self._declines = declines
+        self._refuses = refuses or {}
+        self._roles = roles
+        self._key = key
+        self._thinks_in = thinks_in
+        self._tells = tells or {}
+        self._fault, self._times, self._on = fault, times, on
+
+    @property
+    def chats(self) -> list[Body]:
+        """What was asked for a reply, in order."""
+        return [json.loads(each.body) for each in self.requests if each.path in (CHAT, COMPLETIONS)]
+
+    def _answer(self, request: Request) -> Response:
+        if self._fault is not None and request.path in self._on and self._times > 0:
+            self._times -= 1
+            return FAULTS[self._fault](self, request)
+        if self._key and request.headers.get("authorization") != f"Bearer {self._key}":
+            return error(401, f"Invalid API Key: {request.headers.get('authorization', 'none')}")
+        if request.path in self._tells:
+            return _json(self._tells[request.path])
+        row = ROUTES.get((request.method, request.path))
+        return row(self, request) if row else Response('{"detail":"Not Found"}', 404, JSON)
+
+    def list_models(self, _: Request) -> Response:
+        """`GET /v1/models`."""
+        return _json({"object": "list", "data": list(self._models)})
+
+    def chat(self, request: Request) -> Response:
+        """`POST /v1/chat/completions`."""
+        body = json.loads(request.body)
+        for message in body["messages"]:
+            if message["role"] not in self._roles:
+                return error(400, f"Unexpected role {message['role']!r} after role 'assistant'")
+        return self._reply(body, body["messages"], Form("chat.completion", self._thinks_in))
+
+    def complete(self, request: Request) -> Response:
+        """`POST /v1/completions`: the prompt is what the talker sees, as one message."""
+        body = json.loads(request.body)
+        messages = [{"role": "user", "content": body["prompt"]}]
+        return self._reply(body, messages, Form("text_completion", self._thinks_in))
+
+    def _reply(self, body: Body, messages: list[Body], form: "Form") -> Response:
+        if all(model["id"] != body["model"] for model in self._models):
+            return error(404, f"The model `{body['model']}` does not exist.", "NotFoundError")
+        for field in self._declines:
+            if field in body:
+                return error(400, f"Unrecognized request argument supplied: {field}")
+        for field, status in self._refuses.items():
+            if field in body:
+                return Response("Internal Server Error", status, "text/plain")
+        try:
+            reply = said(self._replies(messages))
+        except LookupError:
+            return error(500, "the stand-in has no more replies")
+        streamed = body.get("stream", False) and self._streams
+        written = form.streamed if streamed else form.whole
+        return written(self._cut(body, messages, reply), body)
+
+    def _cut(self, body: Body, messages: list[Body], reply: Said) -> "Spoken":
+        most = body.get("max_tokens", ALWAYS)
+        thoughts, _ = cut(reply.thinking or "", (), most)
+        stop = body.get("stop") or () if self._obeys_stop else ()
+        text, reason = cut(reply.content or "", stop, most, len(thoughts))
+        count = tokens((message["content"] for message in messages), self._window)
+        count = count if reply.prompt_tokens is None else reply.prompt_tokens
+        spent = -(-len(text + thoughts) // 3)
+        usage = {"prompt_tokens": count, "completion_tokens": spent, "total_tokens": count + spent}
+        return Spoken(text, thoughts, reason, usage, reply.goes_on)
+
+
+@dataclass(frozen=True, slots=True)
+class Spoken:
+    """A reply as the server gives it."""
+
+    text: str
+    thoughts: str
+    reason: str
+    usage: Body
+    goes_on: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Form:
+    """How a chat or a completion is written."""
+
+    kind: str
+    thinks_in: str
+
+    def streamed(self, spoken: Spoken, body: Body) -> Response:
+        """Write it as events, with a comment that keeps the line awake before the first."""
+        return Response(Events(lambda: self._events(spoken, body)), 200, EVENTS)
+
+    def _events(self, spoken: Spoken, body: Body) -> Iterator[bytes]:
+        yield b": keep-alive\n\n"
+        counted = bool(body.get("stream_options", {}).get("include_usage"))
+        for thought in pieces(spoken.thoughts):
+            yield event(self._chunk({self.thinks_in: thought}))
+        for piece in pieces(spoken.text, spoken.goes_on):
+            yield event(self._chunk({"content": piece}))
+        yield event(self._chunk({"content": ""}, spoken.reason))
+        if counted:
+            yield event({**_head(self.kind), "choices": [], "usage": spoken.usage})
+        yield DONE
+
+    def _chunk(self, delta: Body, reason: str | None = None) -> Body:
+        said = {"delta": delta} if self.is_chat else {"text": delta.get("content", "")}
+        choice = {"index": 0, **said, "logprobs": None, "finish_reason": reason}
+        return {**_head(f"{self.kind}.chunk" if self.is_chat else self.kind), "choices": [choice]}
+
+    def whole(self, spoken: Spoken, body: Body) -> Response:
+        """Write it as one document."""
+        message = {"role": "assistant", "content": spoken.text}
+        if spoken.thoughts:
+            message[self.thinks_in] = spoken.thoughts
+        said = {"message": message} if self.is_chat else {"text": spoken.text}
+        choice = {"index": 0, **said, "finish_reason": spoken.reason}
+        return _json({**_head(self.kind), "choices": [choice], "usage": spoken.usage})
+
+    @property
+    def is_chat(self) -> bool:
+        return self.kind == "chat.completion"
+
+
+@dataclass(frozen=True, slots=True)
+class Events:
+    """A stream that is made as it is sent, anew for each request."""
+
+    make: Callable[[], Iterator[bytes]]
+
+    def __iter__(self) -> Iterator[bytes]:
+        return self.make()
+
+
+ROUTES: Mapping[tuple[str, str], Callable[[OpenAIStandIn, Request], Response]] = {
+    ("POST", CHAT): OpenAIStandIn.chat,
+    ("POST", COMPLETIONS): OpenAIStandIn.complete,
+    ("GET", "/v1/models"): OpenAIStandIn.list_models,
+}
+
+
+def event(document: object) -> bytes:
+    return b"data: " + json.dumps(document, ensure_ascii=False).encode() + b"\n\n"
+
+
+def error(status: int, words: str, kind: str = "BadRequestError", code: object = None) -> Response:
+    """A refusal in the form most servers write."""
+    about = {"message": words, "type": kind, "param": None, "code": code or status}
+    return _json({"error": about}, status)
+
+
+def delta(content: str | None = None, reason: str | None = None, **more: object) -> Body:
+    choice = {"index": 0, "delta": {"content": content, **more}, "finish_reason": reason}
+    return {**_head("chat.completion.chunk"), "choices": [choice]}
+
+
+def stream(*documents: object, is_done: bool = False) -> Response:
+    parts = [each if isinstance(each, bytes) else event(each) for each in documents]
+    return Response([*parts, *([DONE] if is_done else [])], 200, EVENTS)
+
+
+def _head(kind: str) -> Body:
+    return {"id": "chatcmpl-7", "object": kind, "created": 1_793_612_000, "model": "llama3.2"}
+
+
+def _json(value: object, status: int = 200) -> Response:
+    return Response(json.dumps(value), status, JSON)
+
+
+def _begun(*last: object) -> Response:
+    return stream(delta("", role="assistant"), delta("Thought"), delta(": "), *last)
+
+
+def _dropped(_: OpenAIStandIn, __: Request) -> Response:
+    lines = event(delta("Thought"))
+    head = b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n"
+    chunk = b"Transfer-Encoding: chunked\r\n\r\n%x\r\n%s\r\n" % (len(lines), lines)
+    return Response(raw=head + chunk)
+
+
+def _falls_silent(server: OpenAIStandIn, _: Request) -> Response:
+    def lines() -> Iterator[bytes]:
+        yield event(delta("Thought"))
+        server.closing.wait(60)
+
+    return Response(Events(lines), 200, EVENTS)
+
+
+def _always(response: Response) -> Callable[[OpenAIStandIn, Request], Response]:
+    return lambda _server, _request: response
+
+
+_VLLM_TOO_LONG = (
+    "This model's maximum context length is 4096 tokens. However, you requested 5000 tokens "
+    "(3976 in the messages, 1024 in the completion). Please reduce the length of the messages."
+)
+_LLAMA_TOO_LONG = {
+    "error": {
+        "code": 400,
+        "message": "the request exceeds the available context size, try increasing it",
+        "type": "exceed_context_size_error",
+        "n_prompt_tokens": 5000,
+        "n_ctx": 4096,
+    }
+}
+_EXTRA = {"detail": [{"type": "extra_forbidden", "loc": ["body", "top_k"], "msg": "Extra inputs"}]}
+
+FAULTS: Mapping[str, Callable[[OpenAIStandIn, Request], Response]] = {
+    "absent, vLLM": _always(error(404, "The model `llama3.2` does not exist.", "NotFoundError")),
+    "absent, Ollama": _always(error(404, 'model "llama3.2" not found, try pulling it first')),
+    "absent, 400": _always(error(400, 'Invalid model identifier "llama3.2".', "invalid_request")),
+    "400": _always(error(400, "Image input is not supported")),
+    "401": _always(error(401, "Invalid API Key", "authentication_error")),
+    "403": _always(error(403, "Forbidden")),
+    "404": _always(Response('{"detail":"Not Found"}', 404, JSON)),
+    "404 page": _always(Response(HTML, 404)),
+    "too long, vLLM": _always(
+        _json({"object": "error", "message": _VLLM_TOO_LONG, "type": "x", "code": 400}, 400)
+    ),
+    "too long, llama.cpp": _always(_json(_LLAMA_TOO_LONG, 400)),
+    "too long, 500": _always(error(500, "Context size has been exceeded.", "server_error")),
+    "too long, 200": _always(_json(_LLAMA_TOO_LONG)),
+    "422": _always(_json(_EXTRA, 422)),
+    "429": _always(error(429, "Rate limit reached")),
+    "429 for an hour": _always(
+        replace(error(429, "Rate limit reached"), headers=(("Retry-After", "3600"),))
+    ),
+    "500": _always(error(500, "CUDA out of memory")),
+    "500 text": _always(Response("Internal Server Error", 500, "text/plain")),
+    "500 list": _always(_json(["no"], 500)),
+    "502 page": _always(Response("<html>Bad Gateway</html>", 502)),
+    "503": _always(error(503, "Loading model", "unavailable_error")),
+    "503 in a 200": _always(_json({"error": {"code": 503, "message": "Loading model"}})),
+    "error with 200": _always(
+        _json({"error": "Unexpected endpoint or method. (POST /v1/chat). Returning 200 anyway"})
+    ),
+    "garbage": _always(Response(b"\x00\xff\xfe\x8b garbage \n\n", 200, EVENTS)),
+    "garbage event": _always(stream(b"data: {what?\n\n")),
+    "garbage document": _always(Response("{what?", 200, JSON)),
+    "html": _always(Response(HTML)),
+    "empty body": _always(Response(b"", 200, EVENTS)),
+    "empty document": _always(Response(b"", 200, JSON)),
+    "list": _always(_json([["no"]])),
+    "list event": _always(stream([["no"]])),
+    "number": _always(stream(7)),
+    "no choices": _always(_json({"response": "hello", "done": True})),
+    "choices are text": _always(stream({"choices": "hello"})),
+    "choice is text": _always(stream({"choices": ["hello"]})),
+    "content is a number": _always(stream({"choices": [{"delta": {"content": 7}}]})),
+    "deep": _always(Response(b"data: " + b"[" * 200_000 + b"\n\n", 200, EVENTS)),
+    "bad gzip": _always(Response(b"not gzip", headers=(("Content-Encoding", "gzip"),))),
+    "error in mid-stream": _always(_begun({"error": {"message": "the engine died", "code": 500}})),
+    "error text in mid-stream": _always(_begun(b'event: error\ndata: {"error": "it crashed"}\n\n')),
+    "error field in mid-stream": _always(_begun(b'error: {"code":500,"message":"it broke"}\n\n')),
+    "garbage in mid-stream": _always(_begun(b"data: what?\n\n")),
+    "ends without done": _always(_begun()),
+    "dropped": _dropped,
+    "hangs up": _always(Response(raw=b"")),
+    "nothing but done": _always(stream(is_done=True)),
+    "null content": _always(stream(delta(None, "stop"), is_done=True)),
+    "empty content": _always(stream(delta("", "stop"), is_done=True)),
+    "blank content": _always(stream(delta(" \n", "stop"), is_done=True)),
+    "no choice": _always(stream({"choices": [], "usage": {"prompt_tokens": 9}}, is_done=True)),
+    "calls a tool": _always(stream(delta(None, "tool_calls", tool_calls=[{"id": "7"}]))),
+    "filtered": _always(stream(delta("", "content_filter"), is_done=True)),
+    "redirect loop": lambda _, request: Response(status=307, headers=(("Location", request.path),)),
+    "endless": _always(stream(*[delta("x" * 100_000)] * 20)),
+    "endless thinking": _always(stream(*[delta(None, reasoning="x" * 100_000)] * 20)),
+    "endless comments": _always(
+        Response(Repeated((b": awake".ljust(998) + b"\n\n") * 100, 500), 200, EVENTS)
+    ),
+    "endless line": _always(Response(Repeated(b"x" * 100_000, 500), 200, EVENTS)),
+    "slow": _always(Response(delay_s=60)),
+    "falls silent": _falls_silent,
+    "drips": _always(
+        Response([event(delta("Thought"))] * 500, 200, EVENTS, drip=(4, 0.02)),
+    ),
+    "drips headers": _always(
+        Response(raw=b"HTTP/1.1 200 OK\r\nX: " + b"x" * 5_000, drip=(1, 0.02))
+    ),
+}
