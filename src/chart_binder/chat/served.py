@@ -61,8 +61,9 @@ class Kind(Protocol):
 class Served:
     """A `ChatModel` that asks a server; threads may share it, each with one conversation.
 
-    `timeout_s` is one deadline for a whole reply: loading the model, further tries, the last byte.
-    A busy server and a failed connection are tried again as long as nothing of a reply has come.
+    `timeout_s`, or less where the terms say so, is one deadline for a whole reply: loading the
+    model, further tries, the last byte. A busy server and a failed connection are tried again as
+    long as nothing of a reply has come.
     """
 
     def __init__(self, config: LLMConfig, endpoint: Endpoint, kind: Kind) -> None:
@@ -86,7 +87,8 @@ class Served:
         said = spoken(messages)
         refuse_overflow(said, self._config)
         began = monotonic()
-        with Deadline(self._config.timeout_s) as deadline:
+        most = self._config.timeout_s
+        with Deadline(min(most, terms.seconds or most)) as deadline:
             question = Question(self._endpoint, self._config, said, terms, deadline)
             reply = self._concessions.ask(
                 self._kind.optional(question),
