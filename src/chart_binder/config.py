@@ -80,16 +80,23 @@ class AcceptanceConfig(_Section):
 
 
 class PromptConfig(_Section):
-    """`[llm.prompt]`: the sections of the system prompt; an empty one is the prompt's own."""
+    """`[llm.prompt]`: the sections of the prompt; an empty one is the prompt's own."""
 
     version: str = Field(
-        default="react-1", min_length=1, description="which of the shipped prompts"
+        default="react-2",
+        min_length=1,
+        description="which of the shipped prompts: react-1, react-2",
     )
     role: str = Field(default="", description="who the model is, instead of the prompt's own words")
     tools: str = Field(default="", description="which tools there are; {tools} is their list")
-    format: str = Field(default="", description="how a step is written; empty: as the dialect says")
+    format: str = Field(
+        default="", description="how a step is written; {format} is what the dialect says"
+    )
     answer: str = Field(default="", description="what a final answer holds")
-    rules: str = Field(default="", description="the rules of evidence")
+    rules: str = Field(
+        default="", description="the rules of evidence; {rules} is the prompt's own, to add to"
+    )
+    task: str = Field(default="", description="what is asked below the evidence")
     exemplars: bool = Field(default=True, description="show examples of a run")
 
 

@@ -69,7 +69,7 @@ def test_an_answer_on_the_evidence_alone_needs_no_source() -> None:
     result = adjudicated(final())
     assert (result.outcome, result.crg_mbid, result.rr_mbid) == (Outcome.ACCEPTED, ALBUM, LP)
     assert (result.confidence, result.rationale, result.problem) == (0.9, "so", None)
-    assert (result.iterations, result.dialect, result.prompt_version) == (1, "classic", "react-1")
+    assert (result.iterations, result.dialect, result.prompt_version) == (1, "classic", "react-2")
 
 
 def test_a_fact_that_was_read_is_verified_and_the_rules_confirm() -> None:

@@ -7,6 +7,8 @@ import click
 import msgspec
 
 from chart_binder.cli.options import Session, common_options, pass_session
+from chart_binder.cli.results import harmless
+from chart_binder.jobs.prompt import effective_prompt
 from chart_binder.masking import masked
 from chart_binder.settings import config_candidates
 from chart_binder.wiring import store_url, transcripts_folder
@@ -55,6 +57,20 @@ def path(session: Session) -> None:
     click.echo(f"looked for     {', '.join(map(str, config_candidates()))}")
     click.echo(f"store          {places['store']}")
     click.echo(f"transcripts    {places['transcripts']}")
+
+
+@command.command("prompt")
+@common_options
+@pass_session
+def prompt(session: Session) -> None:
+    """Print the system prompt as a run would send it, and what is asked below the evidence."""
+    found = effective_prompt(session.config)
+    if session.as_json:
+        click.echo(msgspec.json.encode(found))
+        return
+    click.echo(harmless(found.system))
+    click.echo(f"\n## Your Task\n{harmless(found.task)}")
+    click.echo(f"canon: prompt {found.prompt_version}, dialect {found.dialect}", err=True)
 
 
 def _rows(tree: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:

@@ -7,7 +7,7 @@ import msgspec
 
 from chart_binder.cli.options import Session, common_options, pass_session
 from chart_binder.errors import CanonError, LookupFailedError, UsageError
-from chart_binder.llm.react_adjudicator import default_tools
+from chart_binder.llm.installed_tools import default_tools
 from chart_binder.react.steps import Act
 from chart_binder.react.tools import Tool, Toolbox, ToolError
 

@@ -9,7 +9,7 @@ from chart_binder import plugins
 from chart_binder.config import LLMConfig
 from chart_binder.errors import UsageError
 from chart_binder.llm.answer import FinalAnswer, read_answer
-from chart_binder.llm.react_adjudicator import default_tools
+from chart_binder.llm.installed_tools import default_tools
 from chart_binder.react.loop import RefusedError
 from chart_binder.react.steps import Act, Finish, Malformed
 from chart_binder.react.tools import Toolbox, ToolError

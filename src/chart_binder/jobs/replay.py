@@ -3,11 +3,13 @@
 from pathlib import Path
 from typing import TypeVar
 
+import msgspec
 from pydantic import BaseModel, ValidationError
 
 from chart_binder.config import LLMConfig, RulesConfig
-from chart_binder.errors import TranscriptError
+from chart_binder.errors import ConfigError, TranscriptError
 from chart_binder.jobs.recorded import read_recorded
+from chart_binder.llm.prompt import Prompt
 from chart_binder.llm.react_adjudicator import ReActAdjudicator
 from chart_binder.llm.result import AdjudicationResult
 from chart_binder.react.replay import Replay
@@ -30,8 +32,19 @@ def replay(path: Path, watch: Watch | None = None) -> AdjudicationResult:
         chat=Replay(recorded.events),
         watch=watch,
         knobs=_options(RulesConfig, run, "rules", path),
+        prompt=_prompt(run, path),
     )
     return adjudicator.adjudicate(run.evidence)
+
+
+def _prompt(run: Run, path: Path) -> Prompt | None:
+    """Return the prompt that a caller had handed over."""
+    if (recorded := run.options.get("prompt")) is None:
+        return None
+    try:
+        return msgspec.convert(recorded, Prompt)
+    except (msgspec.ValidationError, ConfigError) as error:
+        raise TranscriptError(f"{path}: its prompt is not understood: {error}") from error
 
 
 def _options(kind: type[Options], run: Run, key: str, path: Path) -> Options:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from chart_binder.domain.evidence import EvidenceBundle, RecordingCandidate, Release
 from chart_binder.domain.verdict import Decided, Verdict
 from chart_binder.llm.labels import labelled, labelled_releases
+from chart_binder.llm.prompt import load_prompt
 from chart_binder.react.inert import bounded, one_line
 from chart_binder.rules.candidates import Candidate
 from chart_binder.rules.roles import Role
@@ -34,13 +35,15 @@ _DETAILS = tuple(
 )
 
 
-def evidence_markdown(bundle: EvidenceBundle, trace: Trace = None) -> str:
+def evidence_markdown(bundle: EvidenceBundle, trace: Trace = None, task: str | None = None) -> str:
     """Return the evidence with its open question, told in less detail the more there is of it.
 
-    What is left out is summarised, so that nothing is cut silently.
+    What is left out is summarised, so that nothing is cut silently. `task` is what is asked in the
+    end, by default in the words of the prompt.
     """
     candidates = list(labelled(bundle))
-    question = "\n".join(map(_harmless, _question(trace)))
+    asked = load_prompt().task.strip() if task is None else task
+    question = "\n".join([*map(_harmless, _question(trace)), "", "## Your Task", asked]).rstrip()
     room = MOST_CHARS - len(question) - 1
     facts = ""
     for detail in _DETAILS:
@@ -85,10 +88,6 @@ def _question(trace: Trace) -> Iterator[str]:
     yield from (f"- {one_line(reason, 400)}" for reason in reasons[:_MOST_REASONS])
     if (more := len(reasons) - _MOST_REASONS) > 0:
         yield f"- and {more} more questions"
-    yield ""
-    yield "## Your Task"
-    yield "Decide the canonical release group (CRG) of this recording, and the representative"
-    yield "release (RR) in it. Answer with their labels, or with null if it cannot be told."
 
 
 def _recording(recording: RecordingCandidate) -> Iterator[str]:

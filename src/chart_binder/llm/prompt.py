@@ -1,18 +1,27 @@
-"""The system prompt: static sections from package data, steps in the dialect's own writing."""
+"""A prompt is made of sections from package data, any of them in a caller's own words."""
 
+import hashlib
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from importlib.resources import files
+from typing import Any, Final
 
+import msgspec
 import tomli
 
+from chart_binder.config import PromptConfig
+from chart_binder.errors import ConfigError
+from chart_binder.llm.placeholders import NUMBERS, check, filled, with_own
 from chart_binder.react.dialect import Dialect
 from chart_binder.react.steps import Act, Finish
 from chart_binder.react.tools import Tool
 
-PROMPT_VERSION = "react-1"
-"""The prompt in use: the name of its file under `prompts/`."""
+PROMPT_VERSION: Final = PromptConfig().version
+"""The prompt in use unless another is asked for: the name of its file under `prompts/`."""
+TEXTS: Final = ("role", "tools", "format", "answer", "rules", "task")
+"""The sections that are text; the exemplars are the other one."""
+_OF_THE_DIALECT: Final = ("tools", "format")
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,57 +43,130 @@ class Exemplar:
     question: str
     steps: tuple[ExemplarStep, ...]
 
+    @property
+    def tools(self) -> set[str]:
+        """The tools it calls."""
+        return {step.tool for step in self.steps if step.tool}
+
 
 @dataclass(frozen=True, slots=True)
 class Prompt:
-    """The sections of a system prompt, before the numbers are put in."""
+    """The sections of a prompt, before the numbers are put in.
+
+    `tools` has `{tools}` where the list of the tools stands, `format` has `{format}` where the
+    dialect says how a step is written; `task` is what is asked below the evidence, the rest is the
+    system prompt. An empty section is left out. `version` is the shipped prompt it is made from.
+
+    Raises `ConfigError` for a placeholder that there is not.
+    """
 
     version: str
     role: str
-    rules: str
+    tools: str
+    format: str
     answer: str
+    rules: str
+    task: str
     exemplars: tuple[Exemplar, ...]
+
+    def __post_init__(self) -> None:
+        """Check the placeholders."""
+        for section in TEXTS:
+            own = (section,) if section in _OF_THE_DIALECT else ()
+            check(f"llm.prompt.{section}", getattr(self, section), (*NUMBERS, *own))
+
+    @property
+    def name(self) -> str:
+        """The version, with the sections that are in other words and a hash of those words.
+
+        Two prompts of one name are the same: `react-2`, `react-2+rules@1f0c2a9b`.
+        """
+        shipped = load_prompt(self.version) if self.version in versions() else None
+        changed = [
+            section
+            for section in (*TEXTS, "exemplars")
+            if shipped is None or getattr(self, section) != getattr(shipped, section)
+        ]
+        if not changed:
+            return self.version
+        words = msgspec.json.encode([getattr(self, section) for section in changed])
+        told = "".join(f"+{section}" for section in changed) if shipped else ""
+        return f"{self.version}{told}@{hashlib.sha256(words).hexdigest()[:8]}"
+
+    def overridden(self, **sections: str) -> "Prompt":
+        """Return the prompt with sections in other words; `{rules}` in `rules` are those it had.
+
+        Raises `ConfigError` for a placeholder that there is not, `TypeError` for no such section.
+        """
+        own: dict[str, Any] = {}
+        for section, text in sections.items():
+            check(f"llm.prompt.{section}", text, (*NUMBERS, section))
+            own[section] = with_own(text, section, getattr(self, section, "").strip())
+        return replace(self, **own)
 
     def render(self, dialect: Dialect, tools: Sequence[Tool], numbers: Mapping[str, object]) -> str:
         """Return the system prompt: the same bytes for the same dialect, tools and numbers."""
         sections = (section.strip() for section in self._sections(dialect, tools, numbers))
         return "\n\n".join(filter(None, sections))
 
+    def question(self, numbers: Mapping[str, object]) -> str:
+        """Return what is asked below the evidence."""
+        return filled(self.task, numbers).strip()
+
     def _sections(
         self, dialect: Dialect, tools: Sequence[Tool], numbers: Mapping[str, object]
     ) -> Iterator[str]:
-        yield self.role
-        yield dialect.tools(tools)
-        yield dialect.form(tools)
-        yield self.answer.format_map(numbers)
-        yield self.rules.format_map(numbers)
-        names = {tool.name for tool in tools}
-        for exemplar in self.exemplars:
-            if all(not step.tool or step.tool in names for step in exemplar.steps):
-                yield "\n".join(_exemplar(exemplar, dialect))
+        yield filled(self.role, numbers)
+        if tools:
+            yield filled(self.tools, {**numbers, "tools": dialect.tools(tools)})
+        yield filled(self.format, {**numbers, "format": dialect.form(tools)})
+        yield filled(self.answer, numbers)
+        yield filled(self.rules, numbers)
+        for exemplar in self._that_fit({tool.name for tool in tools}):
+            yield "\n".join(_exemplar(exemplar, dialect))
+
+    def _that_fit(self, tools: set[str]) -> Sequence[Exemplar]:
+        """Return the exemplars that call what is there, else those that call nothing."""
+        calling = [each for each in self.exemplars if each.tools and each.tools <= tools]
+        return calling or [each for each in self.exemplars if not each.tools]
 
 
 def _exemplar(exemplar: Exemplar, dialect: Dialect) -> Iterator[str]:
     yield f"Example ({exemplar.about}). {exemplar.question}\n"
     for step in exemplar.steps:
         if step.tool:
-            yield dialect.render(Act(step.tool, step.arguments or {}, step.thought))
-            yield dialect.observation(step.observation)
+            act = Act(step.tool, step.arguments or {}, step.thought)
+            yield dialect.render(act)
+            yield dialect.observation(step.observation, act)
         else:
             yield dialect.render(Finish(step.answer.strip(), step.thought))
 
 
 @lru_cache
+def versions() -> tuple[str, ...]:
+    """Return the names of the shipped prompts."""
+    shipped = (file.name for file in files("chart_binder.llm").joinpath("prompts").iterdir())
+    return tuple(sorted(name.removesuffix(".toml") for name in shipped if name.endswith(".toml")))
+
+
+@lru_cache
 def load_prompt(version: str = PROMPT_VERSION) -> Prompt:
-    """Read a prompt from package data."""
-    text = files("chart_binder.llm").joinpath("prompts", f"{version}.toml").read_text("utf-8")
-    sections = tomli.loads(text)
-    exemplars = tuple(
-        Exemplar(
-            about=exemplar["about"],
-            question=exemplar["question"],
-            steps=tuple(ExemplarStep(**step) for step in exemplar["steps"]),
+    """Read a prompt from package data; raises `ConfigError` for one that is not shipped."""
+    if version not in versions():
+        raise ConfigError(
+            f"llm.prompt.version: found {version!r}; shipped are {', '.join(versions())}"
         )
-        for exemplar in sections["exemplars"]
+    text = files("chart_binder.llm").joinpath("prompts", f"{version}.toml").read_text("utf-8")
+    return msgspec.convert(tomli.loads(text) | {"version": version}, Prompt)
+
+
+def configured(config: PromptConfig) -> Prompt:
+    """Return the prompt that `[llm.prompt]` asks for.
+
+    Raises `ConfigError` for a version or a placeholder that there is not.
+    """
+    words = {section: getattr(config, section) for section in TEXTS}
+    prompt = load_prompt(config.version).overridden(
+        **{s: text for s, text in words.items() if text}
     )
-    return Prompt(version, sections["role"], sections["rules"], sections["answer"], exemplars)
+    return prompt if config.exemplars else replace(prompt, exemplars=())

@@ -10,8 +10,10 @@ from chart_binder.config import LLMConfig, RulesConfig
 from chart_binder.domain.evidence import EvidenceBundle
 from chart_binder.domain.evidence_json import evidence_hash, read_bundle
 from chart_binder.domain.verdict import Verdict
+from chart_binder.llm.installed_tools import default_tools
 from chart_binder.llm.methods import Way, by_method
-from chart_binder.llm.prompt import PROMPT_VERSION, load_prompt
+from chart_binder.llm.placeholders import numbers
+from chart_binder.llm.prompt import Prompt, configured
 from chart_binder.llm.result import AdjudicationResult, Outcome
 from chart_binder.llm.runs import Asking, Case
 from chart_binder.llm.sampling import sampled
@@ -20,7 +22,6 @@ from chart_binder.react.dialect import Dialect
 from chart_binder.react.tools import Tool, Toolbox
 from chart_binder.react.transcript import Watch
 
-SEARCH = "web_search"
 DISABLED = "LLM adjudication is disabled"
 
 
@@ -28,12 +29,14 @@ class ReActAdjudicator:
     """Looks into a case that the rules leave open, by reasoning in the open and looking things up.
 
     Everything after `config` has a default built from configuration. `searxng` is a search client
-    for `web_search`; `record` a folder for transcripts; `watch` is told every event as it happens,
-    `listen` every piece of a reply as it is written; `knobs` are those of the rules that an answer
-    is held against. Nothing is opened before `adjudicate`; threads may share one adjudicator as far
-    as they may share `chat`.
+    for `web_search`; `tools` are tools or typed functions; `record` is a folder for transcripts;
+    `watch` is told every event as it happens, `listen` every piece of a reply as it is written;
+    `knobs` are those of the rules that an answer is held against; `prompt` goes before what
+    `[llm.prompt]` says. Nothing is opened before `adjudicate`; threads may share one adjudicator as
+    far as they may share `chat`.
 
-    Raises `PluginError` for a provider, tool or dialect that is not installed.
+    Raises `PluginError` for a provider, tool or dialect that is not installed, `ConfigError` for a
+    prompt that cannot be meant.
     """
 
     def __init__(
@@ -42,12 +45,13 @@ class ReActAdjudicator:
         *,
         searxng: object | None = None,
         chat: ChatModel | None = None,
-        tools: Sequence[Tool] | None = None,
+        tools: Sequence[Tool | Callable[..., object]] | None = None,
         dialect: Dialect | None = None,
         record: Path | None = None,
         watch: Watch | None = None,
         knobs: RulesConfig | None = None,
         listen: Callable[[str], None] | None = None,
+        prompt: Prompt | None = None,
     ) -> None:
         self._config = config
         self._record = record
@@ -55,9 +59,11 @@ class ReActAdjudicator:
         self._listen = listen
         self._knobs = knobs or RulesConfig()
         if config.enabled:
+            self._prompt = prompt or configured(config.prompt)
             self._samples = [(each, chat or _chat_model(each)) for each in _samples(config)]
             self._dialect = dialect or plugins.load("chart_binder.dialects", config.dialect)()
-            self._tools = tuple(default_tools(config, searxng) if tools is None else tools)
+            offered = default_tools(config, searxng) if tools is None else tools
+            self._tools = Toolbox(offered).tools
 
     def adjudicate(
         self,
@@ -73,21 +79,21 @@ class ReActAdjudicator:
         if not self._config.enabled:
             known = evidence_hash(bundle)
             return AdjudicationResult(Outcome.ERROR, problem=DISABLED, evidence_hash=known)
-        case = Case.of(bundle, decision_trace)
+        task = self._prompt.question(numbers(self._config, self._knobs))
+        case = Case.of(bundle, decision_trace, task)
         return by_method(self._config.method, partial(self._ask, case))
 
     def system_prompt(self) -> str:
         """Return the system prompt: the same bytes for every recording."""
-        return self._prompt(() if self._config.method == "direct" else self._tools)
+        return self._rendered(() if self._config.method == "direct" else self._tools)
 
-    def _prompt(self, tools: Sequence[Tool]) -> str:
-        numbers = self._config.model_dump() | self._knobs.model_dump()
-        return load_prompt().render(self._dialect, tools, numbers)
+    def _rendered(self, tools: Sequence[Tool]) -> str:
+        return self._prompt.render(self._dialect, tools, numbers(self._config, self._knobs))
 
     def _ask(self, case: Case, way: Way) -> AdjudicationResult:
         """Ask about a case in one way, as often as configured."""
         tools = self._tools if way == "react" else ()
-        prompt = self._prompt(tools)
+        system_prompt = self._rendered(tools)
 
         def ask(sample: int) -> AdjudicationResult:
             config, chat = self._samples[sample]
@@ -97,8 +103,8 @@ class ReActAdjudicator:
                 chat=chat,
                 dialect=self._dialect,
                 toolbox=Toolbox(tools),
-                system_prompt=prompt,
-                prompt_version=PROMPT_VERSION,
+                prompt=self._prompt,
+                system_prompt=system_prompt,
                 part_of={
                     "method": self._config.method,
                     "samples": self._config.samples,
@@ -127,17 +133,3 @@ def _samples(config: LLMConfig) -> Sequence[LLMConfig]:
 def _chat_model(config: LLMConfig) -> ChatModel:
     chat: ChatModel = plugins.load("chart_binder.chat_models", config.provider)(config)
     return chat
-
-
-def default_tools(config: LLMConfig, searxng: object | None = None) -> tuple[Tool, ...]:
-    """Return every tool that is installed and not turned off; none opens a socket yet.
-
-    Raises `PluginError` for one that cannot be loaded.
-    """
-    return tuple(
-        plugins.load("chart_binder.tools", name)(
-            config, *([searxng] if searxng and name == SEARCH else [])
-        )
-        for name in plugins.names("chart_binder.tools")
-        if name != SEARCH or config.searxng.enabled
-    )

@@ -18,6 +18,7 @@ from chart_binder.llm.labels import Labels
 from chart_binder.llm.last_word import last_word
 from chart_binder.llm.learned import learned
 from chart_binder.llm.markdown import Trace, evidence_markdown
+from chart_binder.llm.prompt import Prompt, configured
 from chart_binder.llm.recording import Record, recorded
 from chart_binder.llm.result import AdjudicationResult, Outcome, Usage
 from chart_binder.react.calls import call_live
@@ -42,10 +43,10 @@ class Case:
     evidence_hash: str
 
     @classmethod
-    def of(cls, bundle: EvidenceBundle, trace: Trace) -> "Case":
-        """Make a bundle ready to be asked about; `trace` says why it is open."""
+    def of(cls, bundle: EvidenceBundle, trace: Trace, task: str | None = None) -> "Case":
+        """Make a bundle ready to be asked about; `trace` says why it is open, `task` what to do."""
         known = evidence_hash(bundle)
-        return cls(bundle, Labels.of(bundle), evidence_markdown(bundle, trace), known)
+        return cls(bundle, Labels.of(bundle), evidence_markdown(bundle, trace, task), known)
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,8 +61,8 @@ class Asking:
     chat: ChatModel
     dialect: Dialect
     toolbox: Toolbox
+    prompt: Prompt
     system_prompt: str
-    prompt_version: str
     part_of: Mapping[str, object]
     record: Path | None = None
     watch: Watch | None = None
@@ -94,15 +95,22 @@ class Asking:
             started_at=datetime.now(UTC).isoformat(timespec="seconds").replace("+00:00", "Z"),
             model_id=self.chat.model_id,
             dialect=self.dialect.name,
-            prompt_version=self.prompt_version,
+            prompt_version=self.prompt.name,
             evidence_hash=case.evidence_hash,
             options={
                 "llm": self.config.model_dump(mode="json", exclude=_NOT_RECORDED),
                 "rules": self.knobs.model_dump(mode="json"),
                 "part_of": dict(self.part_of),
+                **self._own_prompt(),
             },
             evidence=msgspec.json.decode(write_bundle(case.bundle)),
         )
+
+    def _own_prompt(self) -> Mapping[str, object]:
+        """Return the prompt for the record, if the configuration does not lead to it."""
+        if self.prompt == configured(self.config.prompt):
+            return {}
+        return {"prompt": msgspec.to_builtins(self.prompt)}
 
     def _converse(
         self, opening: tuple[Message, ...], examination: Examination, record: Record

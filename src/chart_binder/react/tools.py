@@ -148,11 +148,12 @@ def _plain(value: object) -> object:
 class Toolbox:
     """The tools of one conversation, found by the names models write for them.
 
-    Raises `ToolDefectError` for two of one name.
+    A typed function is taken for the tool it is. Raises `ToolDefectError` for one that is none, and
+    for two of one name.
     """
 
-    def __init__(self, tools: Iterable[Tool]) -> None:
-        self.tools = tuple(tools)
+    def __init__(self, tools: Iterable[Tool | Callable[..., object]]) -> None:
+        self.tools = tuple(tool if isinstance(tool, Tool) else Tool.of(tool) for tool in tools)
         self._by_name = {tool.name: tool for tool in self.tools}
         if len(self._by_name) < len(self.tools):
             twice = [name for name, n in Counter(t.name for t in self.tools).items() if n > 1]
