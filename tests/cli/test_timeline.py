@@ -112,3 +112,13 @@ def test_each_date_names_the_release_that_gives_it() -> None:
     ]  # fmt: skip
     assert [(one.date, one.status) for one in album.aside] == [("1974-10", "Promotion")]
     assert [(one.date, one.release) for one in single.sources] == [("1975", None)]
+
+
+def test_the_first_and_the_last_days_of_the_calendar_are_dates_like_any_other() -> None:
+    made = evidence("S single 0001-01-01; A album 0001-02; L live 9999-12-31; C compilation 0001")
+    assert [one.since and one.since.isoformat() for one in appearances(made)] == [
+        "0001-01-01", "0001-01-01", "0001-02-01", "9999-12-31",
+    ]  # fmt: skip
+    lines = drawn(made)
+    assert "|0001-01-01" in "".join(lines)
+    assert not [line for line in lines if "? no date" in line]

@@ -2,6 +2,7 @@
 
 import json
 import re
+import time
 from typing import Any
 
 import pytest
@@ -85,6 +86,10 @@ REFUSED: list[tuple[str, Any, str, str]] = [
     ("a flag that is a word",
      release_with(flags={"is_promo": "yes"}),
      f"{WHERE}.releases[0].flags.is_promo", "Expected bool | null, got str"),
+    ("a title without end",
+     group_with(title="x" * 10_001), f"{WHERE}.title", "Expected str of length <= 10000"),
+    ("an id without end",
+     group_with(mb_rg_id="x" * 201), f"{WHERE}.mb_rg_id", "Expected str of length <= 200"),
     ("text that no JSON can hold",
      document() | {"recording_title": "\udcff"}, "", "not a JSON document"),
     ("a nest without end", b"[" * 100_000, "", "evidence bundle: "),
@@ -220,6 +225,14 @@ def test_a_title_tells_what_a_recording_is(
     assert {name for name in RecordingFlags.__struct_fields__ if getattr(found, name)} == (
         {flag} if flag else set()
     )
+
+
+@pytest.mark.parametrize("part", ["(live ", " - a live", "-live a", "not live ", "(", "- "])
+def test_a_title_without_end_is_looked_through_at_once(part: str) -> None:
+    start = time.perf_counter()
+    title = part * 4_000 + "\nx"
+    assert RecordingCandidate(RecordingId("r"), title=title).intent
+    assert time.perf_counter() - start < 2
 
 
 def test_a_flag_that_is_given_goes_before_the_title() -> None:

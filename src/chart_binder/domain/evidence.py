@@ -14,6 +14,11 @@ from chart_binder.domain.ids import ArtistId, RecordingId, ReleaseGroupId, Relea
 from chart_binder.domain.intent import intents_in
 from chart_binder.domain.words import country_code, said, status_name, type_names
 
+Text = Annotated[str, Meta(max_length=10_000)]
+"""A name, a remark or a word; what is longer is none, and would take long to look through."""
+
+_ID = Meta(max_length=200)
+
 Milliseconds = Annotated[int, Meta(ge=0, le=1_000_000_000_000)]
 """A length: up to some thirty years."""
 
@@ -29,10 +34,10 @@ class Value(msgspec.Struct, frozen=True, gc=False):
 class Artist(Value, frozen=True):
     """Who the recording is credited to."""
 
-    name: str | None = None
-    mb_artist_id: ArtistId | None = None
-    begin_area_country: str | None = None
-    wikidata_country: str | None = None
+    name: Text | None = None
+    mb_artist_id: Annotated[ArtistId, _ID] | None = None
+    begin_area_country: Text | None = None
+    wikidata_country: Text | None = None
 
     @property
     def country(self) -> str | None:
@@ -68,16 +73,16 @@ class ReleaseFlags(Value, frozen=True):
 class Release(Value, frozen=True):
     """One release that contains the recording."""
 
-    mb_release_id: ReleaseId
-    title: str | None = None
+    mb_release_id: Annotated[ReleaseId, _ID]
+    title: Text | None = None
     date: PartialDate = UNKNOWN
-    country: str | None = None
-    status: str | None = None
-    label: str | None = None
-    catno: str | None = None
-    format: str | None = None
-    disambiguation: str | None = None
-    artist_credit: str | None = None
+    country: Text | None = None
+    status: Text | None = None
+    label: Text | None = None
+    catno: Text | None = None
+    format: Text | None = None
+    disambiguation: Text | None = None
+    artist_credit: Text | None = None
     flags: ReleaseFlags | None = None
 
     @property
@@ -112,14 +117,14 @@ class Release(Value, frozen=True):
 class ReleaseGroup(Value, frozen=True):
     """A candidate: a release group with those of its releases that contain the recording."""
 
-    mb_rg_id: ReleaseGroupId
-    title: str | None = None
-    artist_credit: str | None = None
-    primary_type: str | None = None
-    secondary_types: tuple[str, ...] | None = None
+    mb_rg_id: Annotated[ReleaseGroupId, _ID]
+    title: Text | None = None
+    artist_credit: Text | None = None
+    primary_type: Text | None = None
+    secondary_types: tuple[Text, ...] | None = None
     first_release_date: PartialDate = UNKNOWN
-    labels: tuple[str, ...] | None = None
-    countries: tuple[str, ...] | None = None
+    labels: tuple[Text, ...] | None = None
+    countries: tuple[Text, ...] | None = None
     releases: tuple[Release, ...] | None = None
 
     @property
@@ -152,11 +157,11 @@ class RecordingFlags(Value, frozen=True):
 class RecordingCandidate(Value, frozen=True):
     """A recording the file may hold, with the release groups it is on."""
 
-    mb_recording_id: RecordingId
-    title: str | None = None
+    mb_recording_id: Annotated[RecordingId, _ID]
+    title: Text | None = None
     length_ms: Milliseconds | None = None
-    isrcs: tuple[str, ...] | None = None
-    disambiguation: str | None = None
+    isrcs: tuple[Text, ...] | None = None
+    disambiguation: Text | None = None
     first_release_date: PartialDate = UNKNOWN
     flags: RecordingFlags | None = None
     rg_candidates: tuple[ReleaseGroup, ...] | None = None
@@ -188,8 +193,8 @@ class Artifact(Value, frozen=True):
 class Provenance(Value, frozen=True):
     """Where the evidence came from; the age is of the oldest answer used, in seconds."""
 
-    sources_used: tuple[str, ...] | None = None
-    fetched_at_utc: str | None = None
+    sources_used: tuple[Text, ...] | None = None
+    fetched_at_utc: Text | None = None
     cache_age_s: float | None = None
 
 
@@ -198,7 +203,7 @@ class EvidenceBundle(Value, frozen=True):
 
     recording_candidates: tuple[RecordingCandidate, ...]
     artist: Artist | None = None
-    recording_title: str | None = None
+    recording_title: Text | None = None
     artifact: Artifact | None = None
     provenance: Provenance | None = None
     version: int | None = 1

@@ -30,7 +30,7 @@ _WORDS = tuple(
 )
 _ANY = re.compile("|".join(f"(?:{form.pattern})" for form in _WORDS), re.IGNORECASE)
 # A title's own words do not count ("Live and Let Die"): only what is bracketed or set off.
-_SET_OFF = re.compile(r"[(\[（［]([^)\]）］]+)|\s[-–—]\s(.+)$|[-~～〜]([^-~～〜]+)[-~～〜]$")
+_SET_OFF = re.compile(r"[(\[（［]([^)\]）］]+)|\s[-–—]\s((?s:.+))|[-~～〜]([^-~～〜]+)[-~～〜]$")
 _STOP = re.compile(r"[,;:/|()\[\]（）［］]|\s[-–—]\s")
 _DENIED = re.compile(
     r"\bnon[- ]?(?:live|remix|demo|acoustic|mono)\b"
