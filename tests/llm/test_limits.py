@@ -1,0 +1,198 @@
+"""What a run of the adjudicator may take, and what it says when that is used up."""
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from time import monotonic
+from typing import Any
+
+import pytest
+
+from chart_binder.chat.scripted import Scripted
+from chart_binder.config import LLMConfig
+from chart_binder.domain.evidence_json import read_bundle
+from chart_binder.jobs.replay import replay
+from chart_binder.llm.labels import Labels
+from chart_binder.llm.last_word import last_word
+from chart_binder.llm.react_adjudicator import ReActAdjudicator
+from chart_binder.llm.result import AdjudicationResult, Outcome
+from chart_binder.react.conversation import ChatError, ChatModel, Message, Reply, Terms
+from chart_binder.react.gauge import Gauge
+from chart_binder.react.tools import Observation, Tool
+from golden.bundles import year_only_single
+from servers.ollama import OllamaStandIn
+
+PAGE = "https://discography.example/single"
+LOOK = "Thought: the day is missing\nAction: web_fetch\nAction Input: " + json.dumps({"url": PAGE})
+ANSWER: dict[str, object] = {
+    "rationale": "so",
+    "crg_mbid": "C2",
+    "rr_mbid": None,
+    "confidence": 0.9,
+    "facts": [],
+}
+FORCED: dict[str, Any] = {"max_iterations": 1, "final_turn": "force"}
+
+
+def web_fetch(url: str) -> Observation:
+    """Read a page."""
+    return Observation("Bohemian Rhapsody, released 31 October 1975. " * 40, (url,))
+
+
+def adjudicated(
+    *replies: str | Reply, chat: ChatModel | None = None, record: Path | None = None, **config: Any
+) -> AdjudicationResult:
+    return ReActAdjudicator(
+        LLMConfig(enabled=True, **config),
+        chat=chat or Scripted(replies),
+        tools=[Tool.of(web_fetch)],
+        record=record,
+    ).adjudicate(year_only_single())
+
+
+def same(path: str, result: AdjudicationResult) -> bool:
+    again, before = replay(Path(path)).to_dict(), result.to_dict()
+    return all(again[key] == before[key] for key in before.keys() - {"usage", "transcript"})
+
+
+def test_an_error_says_what_was_learned(tmp_path: Path) -> None:
+    result = adjudicated(LOOK, "hm", "hm", "hm", record=tmp_path)
+    assert result.outcome is Outcome.ERROR
+    assert result.rationale == f"The last thought was: the day is missing Read: {PAGE}"
+    assert same(str(result.transcript), result)
+
+
+def test_a_model_that_fails_on_the_way_leaves_what_was_learned(tmp_path: Path) -> None:
+    result = adjudicated(LOOK, record=tmp_path)
+    assert "the script has 1 replies" in (result.problem or "")
+    assert PAGE in result.rationale
+    assert same(str(result.transcript), result)
+
+
+@pytest.mark.parametrize(
+    "form",
+    ["%s", "Final Answer: %s", "<think>Final Answer: C1?</think>%s", "```json\n%s\n```"],
+)
+def test_an_answer_can_be_forced_when_the_turns_are_used_up(form: str, tmp_path: Path) -> None:
+    result = adjudicated(LOOK, form % json.dumps(ANSWER), record=tmp_path, **FORCED)
+    assert (result.outcome, result.iterations) == (Outcome.ACCEPTED, 2)
+    assert same(str(result.transcript), result)
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"confidence": float("inf")},
+        {"confidence": -1},
+        {"confidence": None},
+        {"crg_mbid": "C99"},
+        {"crg_mbid": "11111111-2222-4333-8444-555555555555"},
+        {"facts": [{"about": "C1", "field": "date", "value": "1975", "source": "https://x.example/"}]},
+    ],
+)  # fmt: skip
+def test_a_forced_answer_is_trusted_no_more_than_any_other(changes: dict[str, object]) -> None:
+    reply = json.dumps(ANSWER | changes)
+    assert adjudicated(LOOK, reply, **FORCED).outcome in (Outcome.ERROR, Outcome.REVIEW)
+
+
+@pytest.mark.parametrize("reply", [LOOK, "hm", "", json.dumps(ANSWER)[:-20]])
+def test_a_forced_turn_without_an_answer_is_an_error(reply: str) -> None:
+    result = adjudicated(LOOK, reply, **FORCED)
+    assert (result.outcome, result.iterations) == (Outcome.ERROR, 2)
+    assert "a last word was refused" in (result.problem or "")
+
+
+def test_an_answer_is_not_forced_by_default() -> None:
+    assert adjudicated(LOOK, max_iterations=1).problem == (
+        "no answer in 1 turns; the last thing said to the model was: "
+        + " ".join(["Bohemian Rhapsody, released 31 October 1975."] * 40)[:200]
+    )
+
+
+def test_the_schema_has_reasons_before_the_choice_and_no_label_that_is_not_there() -> None:
+    labels = Labels.of(read_bundle(year_only_single()))
+    schema: Any = last_word(labels).schema
+    assert list(schema["properties"]) == [
+        "rationale", "crg_mbid", "rr_mbid", "confidence", "facts",
+    ]  # fmt: skip
+    assert schema["properties"]["crg_mbid"]["enum"] == ["C1", "C2", "C3", None]
+    assert set(schema["properties"]["rr_mbid"]["enum"]) <= {*labels.ids, None}
+
+
+def test_a_run_ends_in_time_however_slow_the_model(tmp_path: Path) -> None:
+    with OllamaStandIn(fault="falls silent") as server:
+        began = monotonic()
+        result = adjudicated(chat=_ollama(server), record=tmp_path, max_run_s=0.3, timeout_s=60.0)
+    assert monotonic() - began < 10
+    assert result.problem == "the run took longer than max_run_s = 0.3 allows"
+    assert same(str(result.transcript), result)
+
+
+def _ollama(server: OllamaStandIn) -> ChatModel:
+    from chart_binder.chat.ollama import connect  # noqa: PLC0415
+
+    return connect(LLMConfig.model_validate({"base_url": server.url, "timeout_s": 60.0}), {})
+
+
+def test_a_run_that_has_no_time_left_is_replayed_to_the_same_result(tmp_path: Path) -> None:
+    class Slow(Scripted):
+        def reply(self, messages: Sequence[Message], terms: Terms) -> Reply:
+            if len(self.asked) == 1:
+                raise ChatError("cut off")
+            reply = super().reply(messages, terms)
+            end = monotonic() + 0.05
+            while monotonic() < end:
+                pass
+            return reply
+
+    result = adjudicated(chat=Slow([LOOK]), record=tmp_path, max_run_s=0.04)
+    assert result.problem is not None
+    assert result.problem.startswith("the run took longer than max_run_s = 0.04 allows")
+    assert same(str(result.transcript), result)
+
+
+def test_the_tokens_of_a_run_are_bounded(tmp_path: Path) -> None:
+    looks = [LOOK.replace("single", str(number)) for number in range(5)]
+    replies = [Reply(look, prompt_tokens=2_000, completion_tokens=50) for look in looks]
+    result = adjudicated(*replies, record=tmp_path, max_run_tokens=6_000)
+    assert result.outcome is Outcome.ERROR
+    assert result.usage.prompt_tokens + result.usage.completion_tokens <= 6_000
+    assert "max_run_tokens = 6000" in (result.problem or "")
+    assert same(str(result.transcript), result)
+
+
+def test_a_window_that_is_too_small_is_named() -> None:
+    result = adjudicated(num_ctx=1_024, max_tokens=900)
+    assert result.outcome is Outcome.ERROR
+    assert "num_ctx" in (result.problem or "")
+
+
+def test_a_small_window_costs_old_observations_and_not_the_evidence(tmp_path: Path) -> None:
+    looks = [LOOK.replace("single", f"page-{number}") for number in range(4)]
+    replies = [*looks, f"Final Answer: {json.dumps(ANSWER)}"]
+    wide, chat = Scripted(replies), Scripted(replies)
+    adjudicated(chat=wide)
+    opening = Gauge().tokens(wide.asked[0])
+    result = adjudicated(chat=chat, record=tmp_path, num_ctx=opening + 1_600, max_tokens=300)
+    assert result.outcome is Outcome.ACCEPTED
+    first, last = chat.asked[0], chat.asked[-1]
+    assert last[:2] == first
+    assert "it came from https://discography.example/page-0" in last[3].content
+    assert same(str(result.transcript), result)
+
+
+def test_what_a_model_writes_is_heard_as_it_comes() -> None:
+    heard: list[str] = []
+
+    class Aloud(Scripted):
+        def reply(self, messages: Sequence[Message], terms: Terms) -> Reply:
+            assert terms.listen
+            terms.listen("so")
+            return super().reply(messages, terms)
+
+    chat = Aloud([f"Final Answer: {json.dumps(ANSWER)}"])
+    config = LLMConfig(enabled=True)
+    ReActAdjudicator(config, chat=chat, tools=[], listen=heard.append).adjudicate(
+        year_only_single()
+    )
+    assert heard == ["so"]
