@@ -81,7 +81,7 @@ def measure_growth(small: int = 500, factor: int = 8) -> None:
     """Print how the cost of one decision grows with the size of such evidence."""
     few, many = crowds(small), crowds(small * factor)
     for name, evidence_of_few in few.items():
-        runs = {
+        runs: dict[str, Callable[[], object]] = {
             "few": partial(decide, read_bundle(evidence_of_few), KNOBS),
             "many": partial(decide, read_bundle(many[name]), KNOBS),
         }

@@ -87,6 +87,8 @@ TABLE = (
      "S single undated/unknown; A album 1974-11-08", "open"),
     ("no decision turns on two releases of unknown status",
      "S single 1973/unknown; A album 1974-11-08 1972/unknown", "open"),
+    ("no lone compilation of others beside a later album of unknown status",
+     "V various 1973; A album 1975/unknown", "open"),
     ("a later release of unknown status changes nothing",
      "S single 1980; A album 1982/unknown 1990", "S SINGLE_TRUE_PREMIERE"),
     ("a single of unknown status that would lead changes nothing",

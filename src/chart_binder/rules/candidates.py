@@ -68,7 +68,7 @@ class Candidate(msgspec.Struct, frozen=True, eq=False, gc=False):
     @property
     def is_partly_dated(self) -> bool:
         """Whether some official release of it is dated, others are not."""
-        return self.since.is_known and not all(one.date.is_known for one in self.official)
+        return self.since.is_known and FIRST_DAY in [one.date.first for one in self.official]
 
     @property
     def title(self) -> str:

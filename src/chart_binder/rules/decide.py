@@ -1,6 +1,7 @@
 """The rules decide where a recording came out, or say what is missing to decide it."""
 
 from chart_binder.config import RulesConfig
+from chart_binder.domain.dates import LAST_DAY
 from chart_binder.domain.evidence import EvidenceBundle
 from chart_binder.domain.verdict import Considered, Decided, Open, Override, Verdict
 from chart_binder.rules.candidates import Candidate
@@ -9,6 +10,7 @@ from chart_binder.rules.lineup import Lineup, line_up, standing_on
 from chart_binder.rules.override import overruled
 from chart_binder.rules.representative import choose
 from chart_binder.rules.rivals import rivals
+from chart_binder.rules.roles import Role
 from chart_binder.rules.undecided import left_open, objection_to
 from chart_binder.rules.unsure import turning, unsure_among
 from chart_binder.rules.untyped import untold, untyped_among
@@ -44,15 +46,16 @@ def _turning_on(
     def ruled(tried: EvidenceBundle) -> Verdict:
         return _undoubted(tried, field.knobs)
 
+    unsure, untyped = unsure_among(field.candidates), untyped_among(field.candidates)
+    if not (unsure or untyped):
+        return "", ()
     chosen = next(one for one in field.candidates if one.group.mb_rg_id == verdict.crg)
     until = chosen.last + field.knobs.lead_window_days
-    unsure = unsure_among(field.candidates)
-    if unsure and (facts := turning(verdict, unsure, until, bundle, ruled)):
+    if chosen.role is Role.COMPILATION:  # any work, however late, may undo it
+        until = LAST_DAY
+    if facts := turning(verdict, unsure, until, bundle, ruled):
         return "the status of a release", facts
-    untyped = untyped_among(field.candidates, until)
-    if untyped:
-        return "the type of a record", untold(verdict, untyped, bundle, ruled)
-    return "", ()
+    return "the type of a record", untold(verdict, untyped, until, bundle, ruled)
 
 
 def _undoubted(bundle: EvidenceBundle, knobs: RulesConfig) -> Verdict:

@@ -123,8 +123,8 @@ def _is_of_the_kind_meant(recording: RecordingCandidate, bundle: EvidenceBundle)
 def _is_by_the_artist(bundle: EvidenceBundle) -> _Sieve:
     """Return what tells of a recording whether credits say that it is the artist's.
 
-    Official records speak, or where there is none the others with one voice; where all are by many
-    artists, nothing speaks against.
+    Official records speak. Where there is none, copies can only tell that it is another's, which
+    all of them must; where all records are by many artists, nothing speaks against.
     """
     name = bundle.performer.name
     told = {
@@ -140,8 +140,7 @@ def _is_by_the_artist(bundle: EvidenceBundle) -> _Sieve:
         answers = {each for counts, each in said if counts}
         if answers:
             return True if True in answers else (None if None in answers else False)
-        answers = {each for _, each in said}
-        return answers.pop() if len(answers) == 1 else None
+        return False if all(each is False for _, each in said) else None
 
     return answer
 

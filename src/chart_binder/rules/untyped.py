@@ -17,26 +17,25 @@ That no secondary type is given (Compilation, Live ...) is taken at its word, as
 """
 
 
-def untyped_among(candidates: Sequence[Candidate], until: int) -> Sequence[Candidate]:
-    """Return the records without any type that may matter, the earliest first.
-
-    What came out after `until`, the last day of the record decided for and the window, cannot.
-    """
-    groups = [one for one in candidates if not one.group.primary_type and one.first <= until]
+def untyped_among(candidates: Sequence[Candidate]) -> Sequence[Candidate]:
+    """Return the records without any type, the earliest first."""
+    groups = [one for one in candidates if not one.group.primary_type]
     return [one for one in groups if one.counts and not one.group.kinds]
 
 
 def untold(
     decided: Decided,
     untyped: Sequence[Candidate],
+    until: int,
     bundle: EvidenceBundle,
     ruled: Callable[[EvidenceBundle], Verdict],
 ) -> tuple[str, ...]:
     """Return which records' types would have to be known, as questions; none if it stands.
 
-    It stands if the rules decide for the same group whichever common type each of them has.
+    It stands if the rules decide for the same group whichever common type each of them has. What
+    came out after `until` cannot change that.
     """
-    for few in _ways(untyped):
+    for few in _ways([one for one in untyped if one.first <= until]):
         ids = frozenset(one.group.mb_rg_id for one in few)
         for primary in _READINGS:
             verdict = ruled(_typed(ids, primary, bundle))
