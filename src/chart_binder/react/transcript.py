@@ -136,7 +136,7 @@ def read_transcript(lines: Iterable[bytes]) -> Iterator[AnyEvent]:
             continue
         try:
             event = _DECODER.decode(line)
-        except (msgspec.MsgspecError, UnicodeDecodeError) as error:
+        except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
             unread = TranscriptDefectError(f"line {number}: {error}")
             if line.endswith(b"\n"):
                 raise unread from error
