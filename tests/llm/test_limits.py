@@ -104,7 +104,7 @@ def test_a_forced_turn_without_an_answer_is_an_error(reply: str) -> None:
 
 def test_an_answer_is_not_forced_by_default() -> None:
     assert adjudicated(LOOK, max_iterations=1).problem == (
-        "no answer in 1 turns; the last thing said to the model was: "
+        "no answer in 1 turn; the last thing said to the model was: "
         + " ".join(["Bohemian Rhapsody, released 31 October 1975."] * 40)[:200]
     )
 

@@ -420,7 +420,7 @@ def test_a_last_word_that_is_no_answer_ends_the_run(reply: str) -> None:
     ending, _, _ = play(turn, reply, limits=Limits(1), last_word=ALONE, dialect=dialect)
     assert ending.answer is None
     assert ending.iterations == 2
-    assert "no answer in 1 turns, and a last word was refused" in (ending.problem or "")
+    assert "no answer in 1 turn, and a last word was refused" in (ending.problem or "")
 
 
 def test_an_answer_of_the_last_turn_may_be_refused_where_a_last_word_follows() -> None:
@@ -447,7 +447,7 @@ def test_there_is_no_last_word_when_the_time_is_over() -> None:
         tools=Toolbox([Tool.of(slow)]),
         clock=clock,
     )
-    assert "no answer in 1 turns" in (ending.problem or "")
+    assert "no answer in 1 turn" in (ending.problem or "")
     assert len(asked(chat)) == 1
 
 

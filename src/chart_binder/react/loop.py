@@ -142,7 +142,8 @@ class _Conversation(Generic[T]):
             return self.over()
         fewer = self.turns < self.limits.iterations
         allowed = f", all that max_run_tokens = {self.limits.max_run_tokens} allows"
-        return f"no answer in {self.turn} turns{allowed if fewer else ''}"
+        plural = "" if self.turn == 1 else "s"
+        return f"no answer in {self.turn} turn{plural}{allowed if fewer else ''}"
 
     def over(self) -> str | None:
         return self.budget.out_of_tokens(self.context.tokens) or self.budget.out_of_time()
@@ -217,7 +218,7 @@ class _Conversation(Generic[T]):
         try:
             if answer is not None:
                 return Ending(self.turn, self.judge(answer, True))  # noqa: FBT003 (no other turn)
-            refusal = "it is no answer"
+            refusal = "it was cut off" if reply.done_reason == "length" else "it is no answer"
         except RefusedError as error:
             refusal = _brief(str(error))
         return Ending(self.turn, problem=f"{spent}, and a last word was refused: {refusal}")
@@ -242,7 +243,7 @@ def _kept(step: Step, reply: Reply, dialect: Dialect) -> str:
 def _bare_object(text: str) -> str | None:
     """Return a reply that is one JSON object, as a server writes it that keeps to a schema."""
     text = text.strip()
-    return text if text.startswith(("{", "```")) and text.endswith(("}", "```")) else None
+    return text if text.startswith("{") and text.endswith("}") else None
 
 
 def _brief(text: str) -> str:
