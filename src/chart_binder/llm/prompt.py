@@ -135,9 +135,10 @@ def _exemplar(exemplar: Exemplar, dialect: Dialect) -> Iterator[str]:
     yield f"Example ({exemplar.about}). {exemplar.question}\n"
     for step in exemplar.steps:
         if step.tool:
-            act = Act(step.tool, step.arguments or {}, step.thought)
-            yield dialect.render(act)
-            yield dialect.observation(step.observation, act)
+            written = dialect.render(Act(step.tool, step.arguments or {}, step.thought))
+            yield written
+            read = dialect.parse(written)  # with the id that a dialect gives a call
+            yield dialect.observation(step.observation, read if isinstance(read, Act) else None)
         else:
             yield dialect.render(Finish(step.answer.strip(), step.thought))
 

@@ -15,6 +15,8 @@ from chart_binder.react.annotations import understood
 
 _SHOWN: Final = (str, int, float, bool, Enum, type(None))
 """Defaults of these types stand in the schema."""
+_NAMED: Final = frozenset({"properties", "$defs"})
+_LISTED: Final = frozenset({"anyOf", "oneOf", "allOf", "prefixItems"})
 
 
 class InvalidError(ValueError):
@@ -61,9 +63,8 @@ def form_of_model(kind: Any, into: str, about: Mapping[str, str]) -> Form:
     `about` describes members of a dataclass that say nothing; the others have ways of their own.
     """
     if is_pydantic(kind):
-        return Form(
-            kind.model_json_schema(), partial(_validated, kind), partial(_dumped, kind), into
-        )
+        schema = _untitled(kind.model_json_schema())
+        return Form(schema, partial(_validated, kind), partial(_dumped, kind), into)
     if issubclass(kind, msgspec.Struct):
         return Form(_schema(kind), partial(_converted, kind), _plain, into)
     hints = typing.get_type_hints(kind, include_extras=True)
@@ -99,6 +100,21 @@ def _schema(kind: Any) -> dict[str, Any]:
     (reference,), components = msgspec.json.schema_components([kind])
     schema = components.pop(reference["$ref"].rpartition("/")[2])
     return {**schema, "$defs": components} if components else schema
+
+
+def _untitled(schema: Mapping[str, Any]) -> dict[str, Any]:
+    """Leave out titles, which only say a name once more; a member may be called `title`."""
+    plain: dict[str, Any] = {}
+    for key, part in schema.items():
+        if key in _NAMED:
+            plain[key] = {name: _untitled(each) for name, each in part.items()}
+        elif isinstance(part, dict) and key != "default":
+            plain[key] = _untitled(part)
+        elif key in _LISTED:
+            plain[key] = [_untitled(each) for each in part]
+        elif key != "title":
+            plain[key] = part
+    return plain
 
 
 def _converted(kind: Any, given: Mapping[str, object]) -> object:

@@ -75,7 +75,7 @@ def meant(written: str, known: Collection[str]) -> str | None:
     if len(name) > _LONGEST:
         return None
     words = [*_WORD.finditer(name)]
-    found = [*_occurrences([word.group() for word in words], known)]
+    found = [*_occurrences(name, words, known)]
     if len({only for _, _, only in found}) != 1:
         return None
     first, length, only = found[0]
@@ -86,13 +86,15 @@ def meant(written: str, known: Collection[str]) -> str | None:
     return only if introduced and _is_remark(words[first + length :]) else None
 
 
-def _occurrences(words: Sequence[str], known: Collection[str]) -> Iterator[tuple[int, int, str]]:
+def _occurrences(
+    text: str, words: Sequence[re.Match[str]], known: Collection[str]
+) -> Iterator[tuple[int, int, str]]:
     """Yield where a known name stands as whole words, its length in words, and the name."""
     longest = max((len(_parts(name)) for name in known), default=0)
     at = 0
     while at < len(words):
         for length in range(min(longest, len(words) - at), 0, -1):
-            if name := same_name("".join(words[at : at + length]), known):
+            if name := same_name(text[words[at].start() : words[at + length - 1].end()], known):
                 yield at, length, name
                 at += length - 1
                 break

@@ -1,0 +1,123 @@
+"""A value is bent to its schema where it can mean one thing only."""
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from chart_binder.react.coercion import bent
+
+WHOLE, NUMBER, TEXT, TRUTH = ({"type": t} for t in ("integer", "number", "string", "boolean"))
+DAY = {"type": "string", "format": "date"}
+KIND = {"enum": ["Album", "Single", "Mixtape/Street"]}
+NULL = {"type": "null"}
+WHOLES, TEXTS = {"type": "array", "items": WHOLE}, {"type": "array", "items": TEXT}
+DEFINITIONS: dict[str, Any] = {
+    "Kind": KIND,
+    "Tree": {"anyOf": [WHOLE, {"type": "array", "items": {"$ref": "#/$defs/Tree"}}]},
+    "Loop": {"$ref": "#/$defs/Loop"},
+    "Point": {"type": "object", "properties": {"x": WHOLE, "y": {"$ref": "#/$defs/Kind"}}},
+}
+
+
+@pytest.mark.parametrize(
+    ("value", "schema", "expected"),
+    [
+        ("3", WHOLE, 3),
+        (" -3.0 ", WHOLE, -3),
+        (3.0, WHOLE, 3),
+        ("3.5", NUMBER, 3.5),
+        ("2e3", NUMBER, 2000.0),
+        (3, TEXT, "3"),
+        (3.0, TEXT, "3.0"),
+        (["Queen"], TEXT, "Queen"),
+        ("True", TRUTH, True),
+        ("no", TRUTH, False),
+        (1, TRUTH, True),
+        ("null", {"anyOf": [WHOLE, NULL]}, None),
+        ("3", {"anyOf": [WHOLE, NULL]}, 3),
+        ("3", {"type": ["integer", "null"]}, 3),
+        ("None", {"anyOf": [TEXT, NULL]}, "None"),
+        ("3", {"anyOf": [WHOLE, TEXT]}, "3"),
+        ("1975/10/31", DAY, "1975-10-31"),
+        ("1975-1-3", DAY, "1975-01-03"),
+        (19751031, DAY, "1975-10-31"),
+        ("1975-10-31T00:00:00Z", DAY, "1975-10-31"),
+        ("album", KIND, "Album"),
+        ("single", {"$ref": "#/$defs/Kind"}, "Single"),
+        ("5", {"const": 5}, 5),
+        (5, WHOLES, [5]),
+        ("5", WHOLES, [5]),
+        ("[1, '2']", WHOLES, [1, 2]),
+        ("1, 2,3", WHOLES, [1, 2, 3]),
+        ("album, Single", {"type": "array", "items": KIND}, ["Album", "Single"]),
+        ("Abba", TEXTS, ["Abba"]),
+        (["1", "b"], {"type": "array", "prefixItems": [WHOLE, TEXT], "items": False}, [1, "b"]),
+        ('{"X": "1", "y": "ALBUM"}', {"$ref": "#/$defs/Point"}, {"x": 1, "y": "Album"}),
+        ({"a": "1"}, {"type": "object", "additionalProperties": WHOLE}, {"a": 1}),
+        ("7", {"$ref": "#/$defs/Tree"}, 7),
+        (["1", ["2"]], {"$ref": "#/$defs/Tree"}, [1, [2]]),
+    ],
+)
+def test_a_value_becomes_what_is_wanted(
+    value: object, schema: dict[str, Any], expected: object
+) -> None:
+    assert bent(value, schema, DEFINITIONS) == expected
+    assert type(bent(value, schema, DEFINITIONS)) is type(expected)
+
+
+@pytest.mark.parametrize(
+    ("value", "schema"),
+    [
+        ("three", WHOLE),
+        ("3.5", WHOLE),
+        ("1,000", WHOLE),
+        ("٣", WHOLE),
+        ("9" * 5000, WHOLE),
+        (True, WHOLE),
+        ("nan", NUMBER),
+        ("inf", NUMBER),
+        ("1e999", NUMBER),
+        (2, TRUTH),
+        ("maybe", TRUTH),
+        (True, TEXT),
+        (["a", "b"], TEXT),
+        ("03/04/1975", DAY),
+        ("1975", DAY),
+        ("1975-13-45", DAY),
+        ("EP", KIND),
+        ("Crosby, Stills & Nash", TEXTS),
+        ("1, two", WHOLES),
+        (None, WHOLES),
+        ("x", {"$ref": "#/$defs/Loop"}),
+        ("x", {"$ref": "#/$defs/Nowhere"}),
+    ],
+)
+def test_a_value_with_two_meanings_or_none_stays_as_it_is(
+    value: object, schema: dict[str, Any]
+) -> None:
+    assert bent(value, schema, DEFINITIONS) is value
+
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=12),
+    lambda inner: st.lists(inner, max_size=3)
+    | st.dictionaries(st.text(max_size=4), inner, max_size=3),
+    max_leaves=6,
+)  # fmt: skip
+SCHEMAS = st.recursive(
+    st.sampled_from([{}, WHOLE, NUMBER, TEXT, TRUTH, NULL, DAY, KIND])
+    | st.sampled_from([{"$ref": f"#/$defs/{name}"} for name in DEFINITIONS]),
+    lambda inner: st.builds(lambda s: {"type": "array", "items": s}, inner)
+    | st.builds(lambda a, b: {"anyOf": [a, b]}, inner, inner)
+    | st.builds(lambda s: {"type": "object", "properties": {"a": s}}, inner),
+    max_leaves=4,
+)  # fmt: skip
+
+
+@given(JSON, SCHEMAS)
+def test_nothing_raises_and_what_is_bent_once_stays(value: object, schema: dict[str, Any]) -> None:
+    once = bent(value, schema, DEFINITIONS)
+    again = bent(once, schema, DEFINITIONS)
+    assert repr(again) == repr(once)

@@ -1,0 +1,295 @@
+"""A typed function or a model is a tool, without further ceremony."""
+
+import dataclasses
+import datetime as dt
+import enum
+import json
+from collections.abc import Callable
+from typing import Annotated, Any, Literal
+
+import msgspec
+import pydantic
+import pytest
+from annotated_types import Ge, Len
+
+from chart_binder.react.definition import ToolDefectError
+from chart_binder.react.steps import Act
+from chart_binder.react.tools import Observation, Tool, Toolbox, ToolError
+
+
+class Kind(enum.Enum):
+    ALBUM = "Album"
+    SINGLE = "Single"
+
+
+def discography(
+    artist: str,
+    kind: Kind = Kind.ALBUM,
+    since: dt.date | None = None,
+    most: Annotated[int, Ge(1), "how many at most"] = 10,
+    labels: list[str] = [],  # noqa: B006
+    order: Literal["date", "title"] = "date",
+) -> dict[str, object]:
+    """List the records of an artist.
+
+    The oldest come first.
+
+    Args:
+        artist: the name, as it is
+            on the record
+        kind (Kind): what to list
+
+    Raises:
+        ToolError: nobody of that name
+    """
+    return {"artist": artist, "kind": kind, "since": since, "most": most, "labels": labels}
+
+
+class Query(pydantic.BaseModel):
+    """What to look for."""
+
+    model_config = pydantic.ConfigDict(strict=True)
+    title: str = pydantic.Field(description="the title of the song")
+    year: int | None = pydantic.Field(default=None, ge=1900)
+    day: dt.date | None = None
+
+
+def lookup(query: Query) -> str:
+    """Look a song up."""
+    return f"{query.title} {query.year} {query.day!r}"
+
+
+class DaysBetween(pydantic.BaseModel):
+    """Count the days from one date to another."""
+
+    first: dt.date
+    second: dt.date
+
+    def __call__(self) -> int:
+        return (self.second - self.first).days
+
+
+@dataclasses.dataclass
+class Share:
+    """Tell a share in per cent."""
+
+    part: Annotated[float, Ge(0)]
+    whole: float = 1.0
+
+    def __post_init__(self) -> None:
+        if self.whole == 0:
+            raise ValueError("`whole` is zero")
+
+    def __call__(self) -> str:
+        return f"{self.part / self.whole:.0%}"
+
+
+class Track(msgspec.Struct):
+    name: str
+    minutes: Annotated[int, msgspec.Meta(le=90)] = 3
+
+
+def play(track: Track) -> Track:
+    """Play a track."""
+    return track
+
+
+def call(function: Callable[..., object], arguments: dict[str, object] | str) -> str:
+    name = Tool.of(function).name
+    return Toolbox([function]).resolve(Act(name, arguments)).run().content
+
+
+def test_everything_a_prompt_needs_is_derived() -> None:
+    tool = Tool.of(discography)
+    assert tool.name == "discography"
+    assert tool.description == "List the records of an artist.\n\nThe oldest come first."
+    assert tool.signature == (
+        'discography(artist, kind: "Album" | "Single" = "Album", since: YYYY-MM-DD (optional),'
+        ' most: integer = 10, labels: list of text (optional), order: "date" | "title" = "date")'
+    )
+    assert tool.about == {
+        "artist": "the name, as it is on the record",
+        "kind": "what to list",
+        "most": "how many at most",
+    }
+
+
+def test_the_schema_is_whole() -> None:
+    schema: Any = json.loads(json.dumps(Tool.of(discography).schema))
+    assert schema["required"] == ["artist"]
+    assert schema["properties"]["most"] == {
+        "type": "integer", "minimum": 1, "default": 10, "description": "how many at most",
+    }  # fmt: skip
+    reference = schema["properties"]["kind"]["$ref"]
+    assert schema["$defs"][reference.removeprefix("#/$defs/")]["enum"] == ["Album", "Single"]
+
+
+def test_values_are_fitted_checked_and_defaults_filled_in() -> None:
+    made = Tool.of(discography).call(
+        {"Artist": 1975, "kind": "single", "since": "1975/10/31", "most": "3", "labels": "EMI"}
+    )
+    assert made.arguments == {
+        "artist": "1975", "kind": "Single", "since": "1975-10-31", "most": 3, "labels": ["EMI"],
+        "order": "date",
+    }  # fmt: skip
+    assert made.keywords["kind"] is Kind.SINGLE
+    assert made.keywords["since"] == dt.date(1975, 10, 31)
+    assert json.loads(made.run().content)["labels"] == ["EMI"]
+
+
+@pytest.mark.parametrize(
+    ("function", "arguments", "words"),
+    [
+        (discography, {"artist": "Queen", "most": 0}, ">= 1"),
+        (discography, {"artist": "Queen", "kind": "EP"}, '"kind": "Album" | "Single"'),
+        (discography, {"artist": "Queen", "labels": "EMI, Elektra"}, "labels"),
+        (discography, {"kind": "Album"}, "missing required field `artist`"),
+        (lookup, {"title": "x", "year": 12}, "greater than or equal to 1900 - at `year`"),
+        (DaysBetween, {"first": "soon", "second": "late"}, "`first`"),
+        (Share, {"part": -1}, ">= 0"),
+        (Share, {"part": 1, "whole": 0}, "`whole` is zero"),
+        (play, {"name": "x", "minutes": 91}, "<= 90"),
+    ],
+)
+def test_what_does_not_hold_is_told_with_what_does(
+    function: Callable[..., object], arguments: dict[str, object], words: str
+) -> None:
+    with pytest.raises(ToolError, match="wrong arguments") as caught:
+        call(function, arguments)
+    assert words in str(caught.value)
+    assert "It takes {" in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("function", "arguments", "answer"),
+    [
+        (lookup, {"title": 39, "year": "1975"}, "39 1975 None"),
+        (lookup, "Killer Queen", "Killer Queen None None"),
+        (lookup, {"query": {"title": "'39"}}, "'39 None None"),
+        (lookup, {"arguments": '{"title": "x"}'}, "x None None"),
+        (lookup, {"title": "x", "day": "1975.10.31"}, "x None datetime.date(1975, 10, 31)"),
+        (DaysBetween, {"first": "1975-10-31", "second": "1975-11-21"}, "21"),
+        (DaysBetween, "first: 1975-10-31\nsecond: 1975-11-21", "21"),
+        (Share, {"part": "0.5"}, "50%"),
+        (play, {"name": "x", "minutes": "4"}, '{"name":"x","minutes":4}'),
+    ],
+)
+def test_a_model_gives_its_members_as_the_arguments(
+    function: Callable[..., object], arguments: dict[str, object] | str, answer: str
+) -> None:
+    assert call(function, arguments) == answer
+
+
+def test_a_class_is_named_as_functions_are() -> None:
+    assert Tool.of(DaysBetween).name == "days_between"
+    assert Tool.of(DaysBetween).signature == "days_between(first: YYYY-MM-DD, second: YYYY-MM-DD)"
+
+
+def test_a_model_is_described_by_its_fields_without_idle_titles() -> None:
+    tool = Tool.of(lookup)
+    assert tool.about == {"title": "the title of the song"}
+    assert set(tool.schema["properties"]) == {"title", "year", "day"}  # type: ignore[call-overload]
+    assert '"title": "Title"' not in json.dumps(tool.schema)
+
+
+def test_limits_are_kept_whichever_library_they_are_from() -> None:
+    def note(
+        text: Annotated[str | None, pydantic.Field(max_length=3, description="short")] = None,
+        tags: Annotated[list[Annotated[int, Ge(0)]], Len(1, 2)] = [1],  # noqa: B006
+        code: Annotated[str, pydantic.Field(pattern="^[a-z]$")] = "x",
+    ) -> str:
+        """Note."""
+        return f"{text} {tags} {code}"
+
+    assert Tool.of(note).about == {"text": "short"}
+    assert call(note, {"text": None}) == "None [1] x"
+    for wrong in ({"text": "long"}, {"tags": [-1]}, {"tags": [1, 2, 3]}, {"code": "X"}):
+        with pytest.raises(ToolError):
+            call(note, dict(wrong))
+
+
+def test_null_is_the_default_unless_it_is_a_value() -> None:
+    def note(text: str = "a", more: str | None = "b") -> str:
+        """Note."""
+        return f"{text} {more}"
+
+    assert call(note, {"text": None, "more": None}) == "a None"
+
+
+def test_arguments_that_are_all_unknown_are_not_taken_for_none() -> None:
+    def note(text: str = "a", more: str = "b") -> str:
+        """Note."""
+        return f"{text} {more}"
+
+    assert call(note, {}) == "a b"
+    assert call(note, {"input": {"text": "c"}}) == "c b"
+    with pytest.raises(ToolError, match="found `a`, `b`"):
+        call(note, {"a": 1, "b": 2})
+
+
+def unresolved(name: "Nowhere") -> str:  # type: ignore[name-defined]  # noqa: F821
+    """Never."""
+    return str(name)
+
+
+async def slow(name: str) -> str:
+    """Wait."""
+    return name
+
+
+def bare(name, *more, query: Query):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN002, ANN201
+    return name, more, query
+
+
+def odd(thing: object) -> str:
+    """Take anything."""
+    return str(thing)
+
+
+@pytest.mark.parametrize(
+    ("function", "words"),
+    [
+        (bare, ["bare cannot be a tool", "no docstring", "'name' has no type annotation",
+                "'*more' cannot be given by name", "'query' is a pydantic model"]),
+        (unresolved, ["cannot be resolved", "Nowhere"]),
+        (slow, ["coroutine"]),
+        (odd, ["parameter 'thing' has a type without a JSON schema"]),
+        (lambda x: x, ["'<lambda>' cannot be the name"]),
+        (Kind, ["a class must be a model", "`__call__`"]),
+    ],
+)  # fmt: skip
+def test_what_is_missing_is_said_all_at_once(
+    function: Callable[..., object], words: list[str]
+) -> None:
+    with pytest.raises(ToolDefectError) as caught:
+        Tool.of(function)
+    for word in words:
+        assert word in str(caught.value)
+
+
+def test_name_and_description_may_be_given() -> None:
+    tool = Tool.of(lambda: "noon", name="now", description="Tell the time.")
+    assert (tool.signature, tool.description) == ("now()", "Tell the time.")
+
+
+def test_two_tools_of_one_name_are_refused() -> None:
+    with pytest.raises(ToolDefectError, match="two tools called 'lookup'"):
+        Toolbox([lookup, Tool.of(lookup)])
+
+
+@pytest.mark.parametrize(
+    ("answer", "shown"),
+    [(28, "28"), (None, "Done."), ("text", "text"), (Observation("seen"), "seen"), ({1.5}, "[1.5]"),
+     (Query(title="x"), '{"title":"x","year":null,"day":null}'), (ValueError("odd"), '"odd"')],
+)  # fmt: skip
+def test_whatever_a_function_returns_is_shown(answer: object, shown: str) -> None:
+    tool = Tool.of(lambda: answer, name="answer", description="Answer.")
+    assert tool.call({}).run().content == shown
+
+
+def test_members_without_an_order_are_written_in_one() -> None:
+    def tag(names: set[str]) -> str:
+        """Tag."""
+        return " ".join(sorted(names))
+
+    assert Tool.of(tag).call({"names": ["b", "c", "a"]}).arguments == {"names": ["a", "b", "c"]}
