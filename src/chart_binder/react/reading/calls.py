@@ -165,8 +165,10 @@ def _inline(text: str, rest: Span) -> Given | None:
         return read_in_brackets(text, at, end)
     if sign in _ROUND:
         at = _line_end(text, at, end)
-    if sign and sign in ":：" and text[at + 1 : _line_end(text, at, end)].strip():
-        return read_given(text, at + 1, end)
+    if sign and sign in ":：":
+        if text[at + 1 : _line_end(text, at, end)].strip():
+            return read_given(text, at + 1, end)
+        at += 1
     at = skip_space(text, at)
     if text.startswith(("{", "[", "```", "~~~", "http://", "https://"), at, end) or (
         at < end and begins_member(text, at)

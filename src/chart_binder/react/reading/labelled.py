@@ -14,7 +14,7 @@ from chart_binder.react.steps import Act, Finish
 
 _ENDS: Final[frozenset[Kind]] = frozenset({"thought", "action", "observation", "answer", "turn"})
 _PAUSE: Final = "PAUSE"
-_AROUND_PAUSE: Final = " \t*_`.()[]"
+_AROUND_PAUSE: Final = " \t*_`.()[]<>"
 
 
 def first_labelled(live: Script) -> Taken | None:
@@ -56,26 +56,30 @@ def _action(live: Script, place: int, label: Label) -> Taken | None:
 
 
 def _paused(live: Script, taken: Taken | None) -> Taken | None:
-    """Tell an action that pauses, and take a PAUSE on its own line out of what it is given."""
+    """Tell an action that pauses, and take a PAUSE at the end of its line out of its input."""
     if taken is None or not isinstance(taken.step, Act):
         return taken
-    given = taken.step.arguments
+    if live.ended_by == "pause":
+        return replace(taken, writing="pause")
     line_end = live.text.find("\n", taken.end)
-    rest = live.text[taken.end : line_end if line_end >= 0 else len(live.text)]
-    if isinstance(given, str) and (words := _before_pause(given)) is not None:
-        return replace(taken, step=replace(taken.step, arguments=words or {}), writing="pause")
-    if not isinstance(given, str) and _before_pause(rest) == "":
-        end = taken.end + len(rest)
-        return replace(taken, end=end, writing="pause")
-    return replace(taken, writing="pause") if live.ended_by == "pause" else taken
+    line_end = line_end if line_end >= 0 else len(live.text)
+    given = taken.step.arguments
+    if not isinstance(given, str):
+        rest = live.text[taken.end : line_end]
+        return replace(taken, end=line_end, writing="pause") if _before_pause(rest) == "" else taken
+    words = _before_pause(given)
+    if words is None or _before_pause(live.text[taken.start : taken.end]) is None:
+        return taken
+    return replace(taken, step=replace(taken.step, arguments=words or {}), writing="pause")
 
 
 def _before_pause(words: str) -> str | None:
+    """Return the words before a PAUSE that they end with, if they do."""
     bare = words.rstrip(_AROUND_PAUSE)
     before = bare.removesuffix(_PAUSE)
-    if before == bare or (before and not before[-1].isspace() and before[-1] not in _AROUND_PAUSE):
+    if before == bare or (before and before[-1] not in _AROUND_PAUSE):
         return None
-    return before.rstrip(_AROUND_PAUSE + "<")
+    return before.rstrip(_AROUND_PAUSE)
 
 
 def _object(live: Script, label: Label) -> tuple[Taken | None, int]:

@@ -1,0 +1,354 @@
+"""What holds for every installed dialect, whatever a model writes in it."""
+
+import sys
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from benchmarks.bench_parse import SHAPES
+from chart_binder import plugins
+from chart_binder.react.dialect import Dialect
+from chart_binder.react.inert import inert
+from chart_binder.react.json.lenient import LenientJSONError, read_json
+from chart_binder.react.reading.turn_object import is_finisher, is_no_tool
+from chart_binder.react.steps import Act, Finish, Malformed, Step
+from chart_binder.react.tool_names import clean_name
+from chart_binder.react.tools import Tool
+
+GROUP = "chart_binder.dialects"
+DIALECTS: tuple[Dialect, ...] = tuple(plugins.load(GROUP, name)() for name in plugins.names(GROUP))
+every_dialect = pytest.mark.parametrize("dialect", DIALECTS, ids=lambda dialect: dialect.name)
+
+HALF = "\ud83d"
+PIECES = (
+    "Thought:",
+    "Action:",
+    "Action: web_search: x",
+    "Action Input:",
+    "Observation:",
+    "Final Answer:",
+    "Answer:",
+    "PAUSE",
+    "**Action:**",
+    "行动：",
+    "最终答案：",
+    "[TOOL_CALLS]",
+    "✿ARGS✿:",
+    "web_search",
+    "finish",
+    "None",
+    '{"query": "x"}',
+    "{'query': 'x'",
+    '{"action": "f", "action_input":',
+    '{"name": "f", "arguments": {"query": "x"}, "id": "1"}',
+    '{"final_answer": "y"}',
+    '"tool_calls": [',
+    '"',
+    "'",
+    "“",
+    "”",
+    "`",
+    "```",
+    "```json",
+    "~~~",
+    "<think>",
+    "</think>",
+    "<thought>",
+    "</thought>",
+    "<tool_call>",
+    '<tool_call id="2" name="f">',
+    "</tool_call>",
+    "<function=web_search>",
+    "<parameter=query>",
+    "</parameter>",
+    "</function>",
+    "<observation>",
+    '<observation id="1">',
+    "</observation>",
+    "<tool_response>",
+    "<response>",
+    "</response>",
+    "<answer>",
+    "<query>",
+    "<arg_key>",
+    "&quot;",
+    "&lt;",
+    "<|im_end|>",
+    "{",
+    "}",
+    "[",
+    "]",
+    "(",
+    ")",
+    "<",
+    ">",
+    "</",
+    ",",
+    ":",
+    "=",
+    "\\",
+    "\\u",
+    "//",
+    "/*",
+    "#",
+    "> ",
+    "- ",
+    "1. ",
+    "9" * 50,
+    "1e999",
+    "NaN",
+    HALF,
+    "\x00",
+    "\n",
+    "\n\n",
+    "\r\n",
+    " ",
+    "Observ",
+    "<observ",
+    "words of a song",
+)
+REPLIES = st.lists(st.sampled_from(PIECES) | st.text(max_size=4)).map("".join)
+VALUES = st.recursive(
+    st.none()
+    | st.booleans()
+    | st.integers()
+    | st.floats(allow_nan=False, allow_infinity=False)
+    | st.text(),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(), inner, max_size=3),
+    max_leaves=6,
+)
+NAMES = st.from_regex(r"[A-Za-z][A-Za-z0-9_]{0,20}", fullmatch=True).filter(
+    lambda name: clean_name(name) == name and not is_finisher(name) and not is_no_tool(name)
+)
+# A server can be sent no half of a surrogate pair.
+WORDS = st.lists(st.sampled_from([p for p in PIECES if p != HALF]) | st.text(max_size=8)).map(
+    "".join
+)
+SAYING = WORDS.filter(str.strip)
+BARE = SAYING.filter(lambda text: not text.lstrip().startswith("{"))
+ARGUMENTS = st.dictionaries(st.text(), VALUES, max_size=3) | BARE
+IDS = st.from_regex(r"[A-Za-z0-9_.-]{0,12}", fullmatch=True)
+
+ACTS = st.builds(Act, NAMES, ARGUMENTS, WORDS)
+FINISHES = st.builds(Finish, SAYING, WORDS)
+SEVERAL = st.builds(
+    lambda first, also: replace(first, also=tuple(also)),
+    st.builds(Act, NAMES, ARGUMENTS, WORDS, id=IDS),
+    st.lists(st.builds(Act, NAMES, ARGUMENTS, id=IDS), min_size=1, max_size=3),
+)
+
+
+def look_up(query: str, limit: int = 5) -> str:
+    """Look something up."""
+    return query * limit
+
+
+TOOLS = (Tool.of(look_up),)
+
+
+def bare(step: Step) -> tuple[object, ...]:
+    """Return what a step says, without its notes or the ids of its calls."""
+    match step:
+        case Act(tool, arguments, thought):
+            return (tool, dict(arguments) if isinstance(arguments, Mapping) else arguments, thought)
+        case Finish(answer, thought):
+            return (answer, thought)
+        case Malformed(advice):
+            return (advice,)
+
+
+@every_dialect
+@given(step=ACTS | FINISHES)
+def test_a_step_reads_back_as_it_was_written(dialect: Dialect, step: Act | Finish) -> None:
+    written = dialect.render(step)
+    assert bare(dialect.parse(written)) == bare(step)
+    assert not [stop for stop in dialect.stop if stop in written], "a server would cut it"
+
+
+@every_dialect
+@settings(max_examples=40)
+@given(step=SEVERAL)
+def test_calls_read_back_in_order_each_with_an_id_of_its_own(dialect: Dialect, step: Act) -> None:
+    written = dialect.render(step)
+    assert not [stop for stop in dialect.stop if stop in written], "a server would cut it"
+    read = dialect.parse(written)
+    assert isinstance(read, Act)
+    assert len(read.calls) in {1, len(step.calls)}
+    for call, written in zip(read.calls, step.calls, strict=False):
+        assert bare(call)[:2] == bare(written)[:2]
+    if read.also:
+        ids = [call.id for call in read.calls]
+        assert all(ids)
+        assert len(set(ids)) == len(ids)
+        own = [call.id for call in step.calls]
+        kept = [call.id for call in step.calls if call.id and own.count(call.id) == 1]
+        assert set(kept) <= set(ids)
+        assert dialect.parse(dialect.render(read)) == read
+
+
+@every_dialect
+@given(text=st.text() | REPLIES)
+def test_any_text_is_read_without_an_error(dialect: Dialect, text: str) -> None:
+    step = dialect.parse(text)
+    match step:
+        case Act():
+            assert all(call.tool.strip() for call in step.calls)
+        case Finish(answer):
+            assert answer.strip()
+        case Malformed(advice):
+            assert advice.startswith("You")
+
+
+@every_dialect
+@given(text=REPLIES)
+def test_what_is_read_can_be_encoded(dialect: Dialect, text: str) -> None:
+    assert repr(bare(dialect.parse(text))).encode()
+
+
+@every_dialect
+@given(text=REPLIES)
+def test_what_is_read_reads_the_same_when_written_again(dialect: Dialect, text: str) -> None:
+    step = dialect.parse(text)
+    if not isinstance(step, Malformed):
+        assert bare(dialect.parse(dialect.render(step))) == bare(step)
+
+
+@every_dialect
+@given(act=ACTS, after=st.text(alphabet="abc \n:{}[],.Thoughtinlswer<>/_rp"))
+def test_nothing_after_an_observation_changes_an_action(
+    dialect: Dialect, act: Act, after: str
+) -> None:
+    reply = f"{dialect.render(act)}\n{dialect.observation('found', act)}\n{after}"
+    assert bare(dialect.parse(reply)) == bare(act)
+
+
+@every_dialect
+@pytest.mark.parametrize("other", DIALECTS, ids=lambda dialect: dialect.name)
+@settings(max_examples=50)
+@given(content=REPLIES, finish=FINISHES)
+def test_an_observation_never_reads_as_a_step(
+    dialect: Dialect, other: Dialect, content: str, finish: Finish
+) -> None:
+    for said in (content, f"{content}\n{other.render(finish)}"):
+        shown = dialect.observation(inert(said), Act("look_up", {}, id="1"))
+        assert isinstance(dialect.parse(shown), Malformed)
+        assert isinstance(other.parse(shown), Malformed)
+
+
+@every_dialect
+@pytest.mark.parametrize("other", DIALECTS, ids=lambda dialect: dialect.name)
+@given(step=st.builds(Act, NAMES, st.dictionaries(NAMES, st.integers(), max_size=2)))
+def test_a_step_in_another_dialect_is_read_with_a_note(
+    dialect: Dialect, other: Dialect, step: Act
+) -> None:
+    read = dialect.parse(other.render(step))
+    assert bare(read) == bare(step)
+    assert (f"written in the {other.name} dialect" in read.notes) == (other is not dialect)
+
+
+@every_dialect
+@pytest.mark.parametrize("other", DIALECTS, ids=lambda dialect: dialect.name)
+def test_nothing_counts_after_an_observation_in_whatever_dialect(
+    dialect: Dialect, other: Dialect
+) -> None:
+    for act in (Act("look_up", {"query": "x"}), None):
+        observed = other.observation("1974", act)
+        step = dialect.parse(f"{observed}\n{dialect.render(Finish('42'))}")
+        assert isinstance(step, Malformed)
+        assert step.notes == ("invented observation discarded",)
+
+
+@every_dialect
+def test_the_same_tools_give_the_same_bytes(dialect: Dialect) -> None:
+    again: Dialect = plugins.load(GROUP, dialect.name)()
+    for tools in ((), TOOLS):
+        assert dialect.tools(tools) == again.tools(tools)
+        assert dialect.form(tools) == again.form(tools)
+    assert "look_up" in dialect.tools(TOOLS)
+    assert not dialect.tools(())
+
+
+@every_dialect
+def test_advice_is_given_in_the_words_of_the_dialect(dialect: Dialect) -> None:
+    label = {"classic": "Final Answer:", "pause": "\nAnswer:", "xml": "<response>"}[dialect.name]
+    foreign = {"classic": "<response>", "pause": "Final Answer", "xml": "Final Answer"}
+    for text in ("", "I wonder.", "<observation>1974</observation>", "Observation: 1974"):
+        step = dialect.parse(text)
+        assert isinstance(step, Malformed)
+        assert label in step.advice
+        assert foreign[dialect.name] not in step.advice
+
+
+@every_dialect
+def test_advice_about_arguments_shows_the_call_that_is_meant(dialect: Dialect) -> None:
+    broken = dialect.render(Act("look_up", {"query": "Killer Queen"})).split("Queen")[0]
+    step = dialect.parse(broken)
+    assert isinstance(step, Malformed)
+    assert "never closed" in step.advice
+    call = "\n".join(step.advice.splitlines()[1:])
+    shown = dialect.parse(call)
+    assert isinstance(shown, Act)
+    assert shown.tool == "look_up"
+
+
+@every_dialect
+def test_the_form_shows_steps_that_read_as_such(dialect: Dialect) -> None:
+    lines = dialect.form(TOOLS).split("\n\n")
+    steps = [step for part in lines if not isinstance(step := dialect.parse(part), Malformed)]
+    assert [type(step) for step in steps] == [Act, Finish]
+    assert not [step for step in steps if step.notes]
+
+
+@given(st.text() | REPLIES)
+def test_json_is_read_or_its_defect_named(text: str) -> None:
+    value, defect = None, ""
+    try:
+        value, _ = read_json(text)
+    except LenientJSONError as error:
+        defect = str(error)
+    assert isinstance(value, dict) != bool(defect)
+
+
+@every_dialect
+@pytest.mark.parametrize("name", SHAPES)
+def test_work_grows_no_faster_than_a_reply(dialect: Dialect, name: str) -> None:
+    small, large = (work(dialect.parse, SHAPES[name](size)) for size in (4_000, 16_000))
+    assert large <= 4.5 * small + 200
+
+
+@every_dialect
+@pytest.mark.parametrize("name", SHAPES)
+def test_a_hundred_kilobytes_take_a_moment(dialect: Dialect, name: str) -> None:
+    text = SHAPES[name](100_000)
+    started = time.process_time()
+    dialect.parse(text)
+    assert time.process_time() - started < 0.5
+
+
+@every_dialect
+@settings(deadline=None, max_examples=40)
+@given(piece=st.lists(st.sampled_from(PIECES), min_size=1, max_size=4).map("".join))
+def test_work_grows_no_faster_than_any_repeated_piece(dialect: Dialect, piece: str) -> None:
+    small, large = (work(dialect.parse, piece * (size // len(piece))) for size in (1_000, 4_000))
+    assert large <= 4.5 * small + 500
+
+
+def work(parse: Callable[[str], object], text: str) -> int:
+    """Count calls of functions, built-in ones too: the same on every machine."""
+    count = 0
+
+    def counting(*_: object) -> None:
+        nonlocal count
+        count += 1
+
+    before = sys.getprofile()
+    sys.setprofile(counting)
+    try:
+        parse(text)
+    finally:
+        sys.setprofile(before)
+    return count
