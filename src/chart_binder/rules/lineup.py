@@ -121,26 +121,28 @@ def _is_of_the_kind_meant(recording: RecordingCandidate, bundle: EvidenceBundle)
 
 
 def _is_by_the_artist(bundle: EvidenceBundle) -> _Sieve:
-    """Return what tells of a recording whether credits say that it is the artist's.
+    """Return what tells of a recording whether official records credit it to the artist.
 
-    Official records speak. Where there is none, copies can only tell that it is another's, which
-    all of them must; where all records are by many artists, nothing speaks against.
+    Copies do not speak: one more of them would change what a decision stands on. A recording of
+    which no record speaks stays beside those that are the artist's for certain.
     """
     name = bundle.performer.name
     told = {
-        one.group.mb_rg_id: (one.counts, is_by([name or ""], one.group, one.official or one.aside))
+        one.group.mb_rg_id: is_by([name or ""], one.group, one.official)
         for one in candidates_of(bundle.recording_candidates)
         if _speaks(one)
     }
 
+    def said(recording: RecordingCandidate) -> set[Answer]:
+        return {told[group.mb_rg_id] for group in recording.groups if group.mb_rg_id in told}
+
+    is_any_surely = not name or any(True in said(one) for one in bundle.recording_candidates)
+
     def answer(recording: RecordingCandidate, _bundle: EvidenceBundle) -> Answer:
-        said = [told[group.mb_rg_id] for group in recording.groups if group.mb_rg_id in told]
-        if not (name and said):
-            return True
-        answers = {each for counts, each in said if counts}
-        if answers:
-            return True if True in answers else (None if None in answers else False)
-        return False if all(each is False for _, each in said) else None
+        answers = said(recording) if name else set()
+        if not answers:
+            return True if is_any_surely else None
+        return True if True in answers else (None if None in answers else False)
 
     return answer
 
@@ -148,7 +150,7 @@ def _is_by_the_artist(bundle: EvidenceBundle) -> _Sieve:
 def _speaks(one: Candidate) -> bool:
     """Whether its credit tells who performs: that of a compilation or soundtrack may be another."""
     gathers = one.role in (Role.COMPILATION, Role.SOUNDTRACK)
-    return not gathers and not is_various(one.group, one.official or one.aside)
+    return one.counts and not gathers and not is_various(one.group, one.official)
 
 
 def _is_as_long(recording: RecordingCandidate, bundle: EvidenceBundle) -> bool:
