@@ -88,7 +88,7 @@ def called(read: Read) -> tuple[str, dict[str, object]] | None:
         return None
     try:
         call = TOOLS.resolve(read)
-    except ToolError:
+    except (ToolError, UnicodeEncodeError):  # the others let half a letter through
         return None
     return call.tool.name, {key: value for key, value in call.arguments.items() if value != ""}
 
