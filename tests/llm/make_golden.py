@@ -1,17 +1,36 @@
-"""Writes the golden markdown anew: `python tests/llm/make_golden.py`, then read the difference."""
+"""Writes the golden texts anew: `python tests/llm/make_golden.py`, then read the difference.
+
+A prompt that was ever used for a result is not changed: its successor is a new file.
+"""
 
 import sys
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
-from chart_binder.config import RulesConfig
+from chart_binder.config import LLMConfig, RulesConfig
 from chart_binder.domain.evidence_json import read_bundle
 from chart_binder.llm.markdown import evidence_markdown
+from chart_binder.llm.placeholders import numbers
+from chart_binder.llm.prompt import load_prompt, versions
+from chart_binder.react.dialects.classic import Classic
+from chart_binder.react.tools import Tool
 from chart_binder.rules.decide import decide
 from golden.bundles import RENDERED
+
+GOLDEN = Path(__file__).parent / "golden"
+
+
+def web_search(query: str) -> str:
+    """Search the web."""
+    return query
+
 
 for name, document in RENDERED.items():
     bundle = read_bundle(document)
     text = evidence_markdown(bundle, decide(bundle, RulesConfig()))
-    (Path(__file__).parent / "golden" / f"{name}.md").write_text(text + "\n", encoding="utf-8")
+    (GOLDEN / f"{name}.md").write_text(text + "\n", encoding="utf-8")
+for version in versions():
+    values = numbers(LLMConfig(), RulesConfig())
+    text = load_prompt(version).render(Classic(), [Tool.of(web_search)], values)
+    (GOLDEN / f"{version}.txt").write_text(text + "\n", encoding="utf-8")

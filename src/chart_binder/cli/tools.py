@@ -1,5 +1,6 @@
 """`canon tools`: what the model can call; call it by hand."""
 
+from collections.abc import Iterator
 from typing import Any
 
 import click
@@ -8,6 +9,7 @@ import msgspec
 from chart_binder.cli.options import Session, common_options, pass_session
 from chart_binder.errors import CanonError, LookupFailedError, UsageError
 from chart_binder.llm.installed_tools import default_tools
+from chart_binder.react.calls import call_live
 from chart_binder.react.steps import Act
 from chart_binder.react.tools import Tool, Toolbox, ToolError
 
@@ -28,7 +30,9 @@ def list_tools(session: Session) -> None:
             line = {"name": tool.name, "description": tool.description, "schema": tool.schema}
             click.echo(msgspec.json.encode(line))
         else:
-            click.echo(f"{tool.signature}\n    {tool.description.splitlines()[0]}")
+            click.echo(tool.signature)
+            for about in (*tool.description.splitlines(), *_arguments(tool)):
+                click.echo(f"    {about}".rstrip())
 
 
 @command.command("run")
@@ -43,7 +47,7 @@ def run(session: Session, name: str, arguments: str) -> None:
     except ToolError as error:
         raise UsageError(str(error)) from error
     try:
-        observation = call.run()
+        observation = call_live(call, 1, 1)
     except ToolError as error:
         # What a model is told leaves out addresses and settings; a person needs them.
         told = error.__cause__ if isinstance(error.__cause__, CanonError) else error
@@ -54,8 +58,12 @@ def run(session: Session, name: str, arguments: str) -> None:
         click.echo(observation.content)
 
 
+def _arguments(tool: Tool) -> Iterator[str]:
+    return (f"{name}: {about}" for name, about in tool.about.items())
+
+
 def _read(arguments: str) -> dict[str, Any] | str:
-    if not arguments.lstrip().startswith(("{", "[")):
+    if not arguments.lstrip().startswith("{"):
         return arguments
     try:
         return msgspec.json.decode(arguments, type=dict[str, Any])

@@ -42,7 +42,7 @@ def evidence_markdown(bundle: EvidenceBundle, trace: Trace = None, task: str | N
     end, by default in the words of the prompt.
     """
     candidates = list(labelled(bundle))
-    asked = load_prompt().task.strip() if task is None else task
+    asked = load_prompt().task if task is None else task
     question = "\n".join([*map(_harmless, _question(trace)), "", "## Your Task", asked]).rstrip()
     room = MOST_CHARS - len(question) - 1
     facts = ""

@@ -101,7 +101,7 @@ class Prompt:
         own: dict[str, Any] = {}
         for section, text in sections.items():
             check(f"llm.prompt.{section}", text, (*NUMBERS, section))
-            own[section] = with_own(text, section, getattr(self, section, "").strip())
+            own[section] = with_own(text, section, getattr(self, section, ""))
         return replace(self, **own)
 
     def render(self, dialect: Dialect, tools: Sequence[Tool], numbers: Mapping[str, object]) -> str:
@@ -158,7 +158,9 @@ def load_prompt(version: str = PROMPT_VERSION) -> Prompt:
             f"llm.prompt.version: found {version!r}; shipped are {', '.join(versions())}"
         )
     text = files("chart_binder.llm").joinpath("prompts", f"{version}.toml").read_text("utf-8")
-    return msgspec.convert(tomli.loads(text) | {"version": version}, Prompt)
+    sections = tomli.loads(text)
+    texts = {section: sections[section].strip() for section in TEXTS}
+    return msgspec.convert({**sections, **texts, "version": version}, Prompt)
 
 
 def configured(config: PromptConfig) -> Prompt:

@@ -1,0 +1,141 @@
+"""A plug-in is a tool, a function that makes one, or the plain function of one."""
+
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from textwrap import dedent
+from typing import Any
+
+import pytest
+
+from chart_binder.config import LLMConfig
+from chart_binder.errors import ConfigError, PluginError
+from chart_binder.llm.installed_tools import as_tool
+from chart_binder.react.tools import Tool
+
+
+def days(first: str) -> str:
+    """Count."""
+    return first
+
+
+def makes_by_name(config):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN201
+    return Tool.of(days)
+
+
+def makes_by_type(settings: LLMConfig) -> Any:
+    return Tool.of(days)
+
+
+def makes_by_written_type(settings: "LLMConfig") -> Any:
+    return Tool.of(days)
+
+
+def makes_by_what_it_returns() -> Tool:
+    return Tool.of(days)
+
+
+def makes_a_plain_function(config: LLMConfig) -> Callable[..., object]:
+    return days
+
+
+@pytest.mark.parametrize(
+    "found",
+    [days, Tool.of(days), makes_by_name, makes_by_type, makes_by_written_type,
+     makes_by_what_it_returns, makes_a_plain_function],
+)  # fmt: skip
+def test_a_plug_in_is_known_by_what_it_says_of_itself(found: object) -> None:
+    assert as_tool(found, "days", LLMConfig()).signature == "days(first)"
+
+
+def test_a_tool_may_have_an_argument_called_config() -> None:
+    def show(config: str) -> str:
+        """Show."""
+        return config
+
+    assert as_tool(show, "show", LLMConfig()).signature == "show(config)"
+
+
+def test_a_plug_in_that_is_no_tool_says_what_is_missing() -> None:
+    def count(settings):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
+        return settings
+
+    with pytest.raises(PluginError, match=r"'count'.*no docstring.*'settings' has no type"):
+        as_tool(count, "count", LLMConfig())
+    with pytest.raises(PluginError, match="'text' of"):
+        as_tool("text", "text", LLMConfig())
+
+
+def test_a_plug_in_that_breaks_is_a_plug_in_error_and_one_that_explains_is_heard() -> None:
+    def breaks(config: LLMConfig) -> Tool:
+        raise ZeroDivisionError("by zero")
+
+    def explains(config: LLMConfig) -> Tool:
+        raise ConfigError("my.key: found nothing")
+
+    with pytest.raises(PluginError, match="makes no tool: by zero"):
+        as_tool(breaks, "breaks", LLMConfig())
+    with pytest.raises(ConfigError, match=r"my\.key"):
+        as_tool(explains, "explains", LLMConfig())
+
+
+PACKAGE = '''
+    """Somebody else's package."""
+    from typing import Annotated, Literal
+
+
+    def tell_key(
+        letter: Annotated[str, "the white key, A to G"],
+        mode: Literal["major", "minor"] = "major",
+        sharps: int = 0,
+    ) -> str:
+        """Tell a key."""
+        return f"{letter} {mode} {sharps}"
+
+
+    def unfinished(thing):
+        return thing
+'''
+
+
+def installed(folder: Path, **points: str) -> dict[str, str]:
+    """Lay a package out as pip would, and return the environment that finds it."""
+    (folder / "keys.py").write_text(dedent(PACKAGE))
+    info = folder / "keys-1.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: keys\nVersion: 1\n")
+    lines = (f"{name} = keys:{what}" for name, what in points.items())
+    (info / "entry_points.txt").write_text("[chart_binder.tools]\n" + "\n".join(lines))
+    return {**os.environ, "PYTHONPATH": str(folder)}
+
+
+def canon(environment: dict[str, str], *arguments: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "chart_binder", *arguments],
+        capture_output=True, text=True, check=False, env=environment, timeout=60,
+    )  # fmt: skip
+
+
+def test_a_plain_function_of_another_package_is_listed_and_called(tmp_path: Path) -> None:
+    environment = installed(tmp_path, tell_key="tell_key")
+    told = canon(environment, "tools", "list").stdout
+    assert 'tell_key(letter, mode: "major" | "minor" = "major", sharps: integer = 0)' in told
+    assert "letter: the white key, A to G" in told
+    asked = '{"Letter": "C", "mode": "MINOR", "sharps": "3"}'
+    assert canon(environment, "tools", "run", "tell-key", asked).stdout == "C minor 3\n"
+
+
+def test_an_unfinished_function_stops_the_program_with_what_it_lacks(tmp_path: Path) -> None:
+    ran = canon(installed(tmp_path, odd="unfinished"), "tools", "list")
+    assert ran.returncode == 2
+    assert "plug-in 'odd'" in ran.stderr
+    assert "keys.unfinished cannot be a tool" in ran.stderr
+    assert "'thing' has no type annotation" in ran.stderr
+
+
+def test_two_plug_ins_with_a_tool_of_one_name_stop_the_program(tmp_path: Path) -> None:
+    ran = canon(installed(tmp_path, one="tell_key", two="tell_key"), "tools", "list")
+    assert ran.returncode == 2
+    assert "2 plug-ins of 'chart_binder.tools' have a tool called 'tell_key'" in ran.stderr

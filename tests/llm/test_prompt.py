@@ -1,0 +1,200 @@
+"""The prompt is made of sections, each of which a caller may say in other words."""
+
+import dataclasses
+import json
+from pathlib import Path
+
+import pytest
+
+from chart_binder import plugins
+from chart_binder.chat.scripted import Scripted
+from chart_binder.cli.main import run
+from chart_binder.config import LLMConfig, PromptConfig, RulesConfig
+from chart_binder.errors import ConfigError
+from chart_binder.jobs.replay import replay
+from chart_binder.llm.placeholders import numbers
+from chart_binder.llm.prompt import TEXTS, Prompt, configured, load_prompt, versions
+from chart_binder.llm.react_adjudicator import ReActAdjudicator
+from chart_binder.react.dialects.classic import Classic
+from chart_binder.react.steps import Act, Finish
+from chart_binder.react.tools import Tool
+from golden.bundles import year_only_single
+
+GOLDEN = Path(__file__).parent / "golden"
+NUMBERS = numbers(LLMConfig(), RulesConfig())
+ANSWER = 'Final Answer: {"crg_mbid": "C2", "confidence": 0.9, "rationale": "so"}'
+DIALECTS = plugins.names("chart_binder.dialects")
+
+
+def web_search(query: str) -> str:
+    """Search the web."""
+    return query
+
+
+TOOLS = (Tool.of(web_search),)
+
+
+def rendered(prompt: Prompt, *tools: Tool) -> str:
+    return prompt.render(Classic(), tools, NUMBERS)
+
+
+@pytest.mark.parametrize("version", versions())
+def test_a_shipped_prompt_is_as_it_was_for_a_changed_one_is_a_new_file(version: str) -> None:
+    golden = (GOLDEN / f"{version}.txt").read_text("utf-8")
+    assert rendered(load_prompt(version), *TOOLS) + "\n" == golden
+
+
+def test_the_configured_prompt_is_the_last_version() -> None:
+    assert PromptConfig().version == versions()[-1]
+    assert load_prompt().name == "react-2"
+
+
+@pytest.mark.parametrize("version", versions())
+@pytest.mark.parametrize("dialect", DIALECTS)
+def test_the_exemplars_are_written_as_a_model_should_write(version: str, dialect: str) -> None:
+    writing = plugins.load("chart_binder.dialects", dialect)()
+    prompt = load_prompt(version)
+    text = prompt.render(writing, TOOLS, NUMBERS)
+    for exemplar in prompt.exemplars:
+        for step in exemplar.steps:
+            wanted = (
+                Act(step.tool, dict(step.arguments or {}), step.thought)
+                if step.tool
+                else Finish(step.answer.strip(), step.thought)
+            )
+            read = writing.parse(writing.render(wanted))
+            assert isinstance(read, type(wanted))
+            assert read.thought == step.thought
+            if isinstance(read, Act):
+                assert (read.tool, read.arguments) == (step.tool, step.arguments)
+                assert writing.observation(step.observation, read) in text
+            else:
+                assert json.loads(read.answer.strip("`json\n"))["rationale"]
+
+
+def test_there_is_an_example_of_success_and_one_of_not_knowing_with_tools_and_without() -> None:
+    for text in (rendered(load_prompt(), *TOOLS), rendered(load_prompt())):
+        assert text.count("\nExample (") == 2
+        assert '{"crg_mbid": "C1"' in text
+        assert '{"crg_mbid": null' in text
+    assert "web_search" not in rendered(load_prompt())
+
+
+@pytest.mark.parametrize("section", [text for text in TEXTS if text != "task"])
+def test_each_section_can_be_said_in_other_words_and_the_rest_stays(section: str) -> None:
+    shipped = rendered(load_prompt(), *TOOLS)
+    text = rendered(configured(PromptConfig.model_validate({section: "OTHER WORDS"})), *TOOLS)
+    assert "OTHER WORDS" in text
+    others = shipped.split("\n\n")
+    kept = sum(part in text for part in others)
+    assert len(others) * 0.3 < kept < len(others)
+
+
+def test_a_section_may_take_up_its_own_words_and_numbers() -> None:
+    prompt = configured(
+        PromptConfig(
+            rules="{rules}\n9. {lead_window_days} days, {{lead_window_days}}.",
+            tools="Call these:\n{tools}",
+            format="{format}\nBe brief.",
+        )
+    )
+    text = rendered(prompt, *TOOLS)
+    assert "1. What counts" in text
+    assert "guess is not.\n9. 90 days, {lead_window_days}." in text
+    assert "Call these:\nYou can use these tools:\n\n- web_search(query)" in text
+    assert "never both.\nBe brief." in text
+
+
+def test_a_section_of_blanks_is_left_out_and_exemplars_can_be() -> None:
+    text = rendered(configured(PromptConfig(role=" ", exemplars=False)), *TOOLS)
+    assert "discographer" not in text
+    assert "Example" not in text
+    assert "\n\n\n" not in text
+    assert text == text.strip()
+
+
+@pytest.mark.parametrize(
+    "words", ["{", "}", "{}", "{ x }", "{0}", "}{", '{"crg_mbid": {"a": 1}}', "{{", "%s", "{!r}"]
+)
+def test_a_stray_brace_is_a_brace(words: str) -> None:
+    assert words in rendered(configured(PromptConfig(answer=f"Write {words} here.")))
+
+
+@pytest.mark.parametrize(
+    ("section", "words", "told"),
+    [
+        ("rules", "{lead_days}", "{lead_window_days}"),
+        ("rules", "{tools}", "{rules}"),
+        ("role", "{base_url}", "{role}"),
+        ("tools", "{Tools}", "{tools}"),
+        ("task", "{label}", "{task}"),
+    ],
+)
+def test_an_unknown_placeholder_is_refused_with_key_and_those_allowed(
+    section: str, words: str, told: str
+) -> None:
+    with pytest.raises(ConfigError) as caught:
+        configured(PromptConfig.model_validate({section: words}))
+    assert str(caught.value).startswith(f"llm.prompt.{section}: found {words}; allowed here: ")
+    assert told in str(caught.value)
+
+
+def test_the_prompt_is_checked_before_any_file_is_read() -> None:
+    for words in ({"rules": "{x}"}, {"version": "react-0"}, {"version": "../prompts/react-1"}):
+        config = LLMConfig.model_validate({"enabled": True, "prompt": words})
+        with pytest.raises(ConfigError, match=r"llm\.prompt"):
+            ReActAdjudicator(config, chat=Scripted([]))
+    with pytest.raises(ConfigError, match="react-1, react-2"):
+        load_prompt("react-0")
+
+
+def test_a_changed_prompt_is_told_apart_by_its_name() -> None:
+    def name(**words: object) -> str:
+        return configured(PromptConfig.model_validate(words)).name
+
+    assert name() == "react-2"
+    assert name(version="react-1") == "react-1"
+    assert name(rules="{rules}") == "react-2"
+    assert name(rules="a").startswith("react-2+rules@")
+    assert name(rules="a") != name(rules="b")
+    assert name(role="a", exemplars=False).startswith("react-2+role+exemplars@")
+    assert dataclasses.replace(load_prompt(), version="mine").name.startswith("mine@")
+
+
+def test_a_caller_hands_a_prompt_over_and_the_run_is_replayed_with_it(tmp_path: Path) -> None:
+    prompt = load_prompt().overridden(role="You judge records.", task="Which one? {max_iterations}")
+    script = Scripted([ANSWER])
+    adjudicator = ReActAdjudicator(
+        LLMConfig(enabled=True), chat=script, tools=[web_search], prompt=prompt, record=tmp_path
+    )
+    result = adjudicator.adjudicate(year_only_single())
+    system, evidence = script.asked[0]
+    assert system.content.startswith("You judge records.\n\n")
+    assert evidence.content.endswith("\n\n## Your Task\nWhich one? 5")
+    assert result.prompt_version == prompt.name
+    again = replay(Path(str(result.transcript)))
+    assert (again.prompt_version, again.crg_mbid) == (result.prompt_version, result.crg_mbid)
+
+
+def test_a_run_with_a_configured_prompt_is_replayed_with_it(tmp_path: Path) -> None:
+    config = LLMConfig(enabled=True, prompt=PromptConfig(version="react-1", rules="None."))
+    adjudicator = ReActAdjudicator(
+        config, chat=Scripted([ANSWER]), tools=[web_search], record=tmp_path
+    )
+    result = adjudicator.adjudicate(year_only_single())
+    assert result.prompt_version.startswith("react-1+rules@")
+    assert replay(Path(str(result.transcript))).prompt_version == result.prompt_version
+
+
+def test_the_prompt_can_be_read_without_a_run(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("CANON_LLM__PROMPT__ROLE", "You are \x1b[31mred.")
+    assert run(["config", "prompt"]) == 0
+    text = capsys.readouterr().out
+    assert text.startswith("You are \ufffd[31mred.\n\nYou can use these tools:")
+    assert "## Your Task\nDecide the canonical release group" in text
+    assert run(["config", "prompt", "--output", "json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found["prompt_version"].startswith("react-2+role@")
+    assert set(found) == {"prompt_version", "dialect", "system", "task"}
