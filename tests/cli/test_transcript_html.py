@@ -13,7 +13,7 @@ from bs4 import BeautifulSoup
 
 from chart_binder.cli.main import run
 from chart_binder.react.conversation import Reply
-from cli.recording import PAGE, RUN, answer, recording
+from cli.recording import CONFIG, PAGE, RUN, answer, recording
 
 Shown = pytest.CaptureFixture[str]
 TAGS = {
@@ -93,7 +93,7 @@ def test_the_page_shows_the_answer_and_how_it_came_about(tmp_path: Path, capsys:
         "verified:", "first_release_date 1975-10-31", "Evidence as the model read it", "Turn 5",
         "I look.", "web_search", '{"query":"Queen"}', "1. Queen", "Let me think.", "1.9 s",
         "812 + 44 tokens", "invented observation", "https://gone.example/ answered 404",
-        "not understood", "llama3.2", "react-1",
+        "not understood", "llama3.2", CONFIG.prompt.version,
     ):  # fmt: skip
         assert word in text, word
     assert {str(link["href"]) for link in page("a")} >= {PAGE}

@@ -138,7 +138,7 @@ def reply(content: str) -> Line:
 def test_a_reply_left_over_is_a_departure(tmp_path: Path) -> None:
     run = play(canned(tmp_path, reply(ANSWER), reply("and more")))
     played(run)
-    with pytest.raises(Departure, match="ends after turn 1, 1 replies unplayed"):
+    with pytest.raises(Departure, match="ends after turn 1, 1 reply unplayed"):
         run.finish()
 
 

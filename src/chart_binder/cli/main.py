@@ -31,7 +31,7 @@ COMMANDS = {
     "eval": Row("eval", "Decide every bundle of a golden file, and score the decisions."),
     "demo": Row("demo", "See the whole pipeline, with no network and no model."),
     "doctor": Row("doctor", "Check MusicBrainz, the model, the search service and the store."),
-    "transcript": Row("transcript", "Read, compare, replay or parse recorded runs of the adjudicator."),
+    "transcript": Row("transcript", "Read, compare, replay or parse recorded runs of a model."),
     "tools": Row("tools", "List what the model can call, or call it by hand."),
     "config": Row("config", "Show the effective configuration and where it comes from."),
 }

@@ -86,7 +86,7 @@ class Canned:
             after = f"it ends after turn {self._given}" if self._given else "it never began"
             expected = left[0].reply.content if left[0].reply else ""
             raise self._departs(
-                f"{after}, {len(left)} replies unplayed",
+                f"{after}, {len(left)} {'reply' if len(left) == 1 else 'replies'} unplayed",
                 f"turn {left[0].number}: reply {brief(expected)!r}",
                 "nothing was asked of the model any more",
             )
