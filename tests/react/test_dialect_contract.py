@@ -178,8 +178,8 @@ def test_calls_read_back_in_order_each_with_an_id_of_its_own(dialect: Dialect, s
     read = dialect.parse(written)
     assert isinstance(read, Act)
     assert len(read.calls) in {1, len(step.calls)}
-    for call, written in zip(read.calls, step.calls, strict=False):
-        assert bare(call)[:2] == bare(written)[:2]
+    for call, meant in zip(read.calls, step.calls, strict=False):
+        assert bare(call)[:2] == bare(meant)[:2]
     if read.also:
         ids = [call.id for call in read.calls]
         assert all(ids)

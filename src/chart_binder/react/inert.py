@@ -15,8 +15,18 @@ _VARIATION_SELECTORS = re.compile(
     "[\ufe00-\ufe0f\U000e0100-\U000e01ef\u115f\u1160\u3164\uffa0\u034f]"
 )
 _MOST_MARKS = re.compile(r"([\u0300-\u036f]{3})[\u0300-\u036f]+")
-# <|im_end|>, <s>, </think>, <start_of_turn>, <<SYS>>: every angle bracket that opens a word.
-_ANGLED = re.compile(r"<(?=[A-Za-z|/!?<_])")
+# <|im_end|>, <s>, </think>, <tool_call>, <<SYS>>: every angle bracket that opens a word. Readers
+# forgive spaces (`< response >`), so the protocol's own words are known behind them, too.
+_OWN_TAGS = (
+    r"think(?:ing)?|thoughts?|reasoning|reflection|analysis|scratchpad|cot|response|observations?"
+    r"|answer|final[_-]?(?:answer|response)|tool[_-]?\w{1,12}|function[_-]?\w{0,12}|invoke"
+    r"|param(?:eter)?|search[_-]?results?|results?|action|pause"
+)
+_ANGLED = re.compile(
+    rf"<(?=[A-Za-z|/!?<_]|\s{{1,4}}/?\s{{0,4}}(?:{_OWN_TAGS})(?:\s{{0,4}}>|\s{{1,4}}\w{{1,12}}=))",
+    re.IGNORECASE,
+)
+_SPACED_END = re.compile(rf"(‹\s{{0,4}}/?\s{{0,4}}(?:{_OWN_TAGS})\s{{1,4}})>", re.IGNORECASE)
 _ANGLED_END = re.compile(r"(?<=[A-Za-z0-9|/>_\"'])>")
 # Llama 2, Mistral, GLM, BERT; by name, for [PIAS] is a record label.
 _BRACKETED = re.compile(
@@ -26,11 +36,14 @@ _BRACKETED = re.compile(
 )
 _FENCE = re.compile(r"`{3,}|~{3,}")
 _LABEL = re.compile(
-    r"(?<![A-Za-z])(final[\s_-]*answer|observations?|thoughts?|actions?(?:\s+input)?|answer|pause"
-    r"|tool\s+(?:call|result|output)s?|system|user|assistant|human|developer"
-    r"|最终答案|观察|行动输入|行动|思考)([\s*_`#\"]{0,8}):",
+    r"(?<![A-Za-z])(final[\s_-]*(?:answer|response|decision)|observations?|thoughts?"
+    r"|actions?(?:[\s_-]*input)?|answer|pause|tool[\s_-]+(?:call|result|output|response|input)s?"
+    r"|system|user|assistant|human|developer"
+    r"|最[终終]答案|最[终終]回答|答案|回答|[观觀観]察(?:[结結]果)?|[行动動作]{2}(?:[输輸]入)?|思考)"
+    r"([\s*_`#\"]{0,8}):",
     re.IGNORECASE,
 )
+_PAUSE = re.compile(r"^([\s*_`.-]{0,8})PAUSE([\s*_`.-]{0,8})$")
 
 
 def inert(text: str) -> str:
@@ -74,9 +87,9 @@ def _seen(text: str) -> str:
 
 
 def _defused(text: str) -> str:
-    text = _ANGLED_END.sub("›", _ANGLED.sub("‹", text))
-    text = _BRACKETED.sub(r"(\1)", text)
     text = _FENCE.sub("'''", text)
+    text = _SPACED_END.sub(r"\1›", _ANGLED_END.sub("›", _ANGLED.sub("‹", text)))
+    text = _PAUSE.sub(r"\1(PAUSE)\2", _BRACKETED.sub(r"(\1)", text))
     return _LABEL.sub(_unlabelled, text)
 
 
