@@ -1,15 +1,13 @@
 """A label is live where a model says it itself, at the start of a line."""
 
 import re
-from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
 from typing import Final
 
-from chart_binder.react.reading.fences import fences
+from chart_binder.react.reading.around import Around, within
 from chart_binder.react.reading.labels import Kind, Label, labels
-from chart_binder.react.reading.quoted import quoted_passages
 
 _MAX_OBJECTS: Final = 8
 _OBJECT = re.compile(r"\n(?:<\|\w{4,24}+\|>|functools)?+[ \t]*+(?:\[[ \t]{0,4}+)?+(?=\{)")
@@ -33,13 +31,15 @@ class Script:
     ended_by: Kind | None = None
 
 
-def script(text: str, dead: Sequence[tuple[int, int]] = ()) -> Script:
+def script(text: str, around: Around | None = None, dead: Sequence[tuple[int, int]] = ()) -> Script:
     """Find the live labels of a text: outside fences, quotations, block quotes or JSON strings.
 
-    None is live in the `dead` passages.
+    None is live in the `dead` passages. Where the text is the beginning of another, `around` is
+    what surrounds things there.
     """
+    around = around or Around(text)
     found = [*labels(text), *islice(_objects(text), _MAX_OBJECTS)]
-    live = sorted(_live(text, found, dead), key=lambda label: label.start)
+    live = sorted(_live(found, around, dead), key=lambda label: label.start)
     hidden = {label.kind for label in found} - {label.kind for label in live if not label.fenced}
     for place, label in enumerate(live):
         if label.kind in ("observation", "pause"):
@@ -62,38 +62,18 @@ def _after_end(text: str, labels_left: Sequence[Label]) -> tuple[str, ...]:
     return ("text after PAUSE discarded",) if after_pause else ()
 
 
-def _live(text: str, found: Sequence[Label], dead: Sequence[tuple[int, int]]) -> Iterator[Label]:
-    if not found:
-        return
-    closed, open_at = _fenced(text)
-    passages = quoted_passages(text)
+def _live(
+    found: Sequence[Label], around: Around, dead: Sequence[tuple[int, int]]
+) -> Iterator[Label]:
     for label in found:
-        if not any(within(spans, label.start) for spans in (closed, passages, dead)):
-            yield replace(label, fenced=True) if label.start >= open_at else label
+        if not around.hides(label.start) and not within(dead, label.start):
+            yield replace(label, fenced=True) if around.is_fenced(label.start) else label
 
 
 def _objects(text: str) -> Iterator[Label]:
     if "{" in text:
         for found in _OBJECT.finditer(f"\n{text}"):
             yield Label("object", found.start(), found.end() - 1)
-
-
-def _fenced(text: str) -> tuple[list[tuple[int, int]], int]:
-    """Return the closed fences, with the place after which a fence is open."""
-    closed: list[tuple[int, int]] = []
-    open_at = len(text) + 1
-    for fence in fences(text):
-        if fence.end is None:
-            open_at = fence.start
-        else:
-            closed.append((fence.start, fence.end))
-    return closed, open_at
-
-
-def within(spans: Sequence[tuple[int, int]], at: int) -> bool:
-    """Tell whether a place is inside one of the spans, which are in order."""
-    place = bisect_right(spans, at, key=lambda span: span[0]) - 1
-    return place >= 0 and spans[place][0] <= at < spans[place][1]
 
 
 def _stop_word(text: str) -> int:

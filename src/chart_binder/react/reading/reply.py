@@ -8,10 +8,11 @@ from typing import Final
 
 from chart_binder.react.json.strict import encodable_text
 from chart_binder.react.reading.advice import Defect, worded
+from chart_binder.react.reading.around import Around, within
 from chart_binder.react.reading.calls import Taken
 from chart_binder.react.reading.labelled import first_labelled
 from chart_binder.react.reading.labels import labels
-from chart_binder.react.reading.live import Script, script, within
+from chart_binder.react.reading.live import Script, script
 from chart_binder.react.reading.manner import Manner, foreign
 from chart_binder.react.reading.tagged import first_tagged, identified
 from chart_binder.react.reading.tags import Tag, tags, thoughts
@@ -62,10 +63,11 @@ def read_reply(reply: str, manner: Manner) -> Step:
 
 
 def _read(text: str) -> Turn:
-    found = tags(text)
+    around = Around(text)
+    found = tags(text, around)
     spans = thoughts(found)
     end = next((tag.start for tag in found if _ends(tag) and not within(spans, tag.start)), -1)
-    live = script(text if end < 0 else text[:end], spans)
+    live = script(text if end < 0 else text[:end], around, spans)
     if end >= 0 and not live.notes:
         live = replace(live, notes=(_INVENTED,))
     here = [tag for tag in found if tag.start < len(live.text) and not within(spans, tag.start)]

@@ -6,10 +6,9 @@ from dataclasses import dataclass, replace
 from itertools import islice
 from typing import Final, Literal, TypeAlias
 
-from chart_binder.react.reading.fences import fences
+from chart_binder.react.reading.around import Around
 from chart_binder.react.reading.labels import is_label
-from chart_binder.react.reading.live import within
-from chart_binder.react.reading.quoted import outside_strings, quoted_passages
+from chart_binder.react.reading.quoted import outside_strings
 
 TagKind: TypeAlias = Literal["thought", "call", "calls", "observation", "answer"]
 
@@ -47,11 +46,6 @@ _TAG = re.compile(
     r"<[ ]{0,2}+(?P<close>/?)[ ]{0,2}+(?:antml:)?+(?P<name>[A-Za-z](?:[_-]?[A-Za-z]){1,20}+)"
     r"(?P<rest>[ \t=][^<>\n]{0,200}+)?+>"
 )
-_SIGN = re.compile(
-    r"<[ ]{0,2}/?[ ]{0,2}(?:antml:)?(?:thought|tool|function|invoke|action"
-    r"|observation|search|result|response|answer|final)",
-    re.IGNORECASE,
-)
 _TOOL = re.compile(r"(?:^\s*=\s*|\bname\s*=\s*)[\"']?(?P<tool>[^\"'\s/>]{1,100})", re.IGNORECASE)
 _ID = re.compile(r"\b(?:call_|tool_call_)?id\s*=\s*[\"']?(?P<id>[^\"'\s/>]{1,100})", re.IGNORECASE)
 _LEAD = re.compile(r"[^\w\n\"'“”‘’„«「『>{(|/\\<\[【✿`]{0,16}+(?:\d{1,3}+[.)、][ ]?)?+")
@@ -82,16 +76,16 @@ class Tag:
         return self.leads and not self.closes
 
 
-def tags(text: str) -> list[Tag]:
+def tags(text: str, around: Around) -> list[Tag]:
     """Return the tags outside fences, quotations, back-quotes or JSON strings, in order.
 
     What a model piles up beyond `MAX_TAGS` is not looked at.
     """
-    if "<" not in text or not _SIGN.search(text):
+    if "<" not in text:
         return []
     known = (found for found in _TAG.finditer(text) if _folded(found["name"]) in _KINDS)
     said = list(islice(outside_strings(known, text), MAX_TAGS))
-    return list(_live(text, said)) if said else []
+    return list(_live(text, said, around))
 
 
 def thoughts(found: Sequence[Tag]) -> list[tuple[int, int]]:
@@ -115,18 +109,14 @@ def thoughts(found: Sequence[Tag]) -> list[tuple[int, int]]:
     return spans
 
 
-def _live(text: str, found: Sequence[re.Match[str]]) -> Iterator[Tag]:
-    fenced = fences(text)
-    closed = [(fence.start, fence.end) for fence in fenced if fence.end is not None]
-    open_at = next((fence.start for fence in fenced if fence.end is None), len(text) + 1)
-    passages = quoted_passages(text)
+def _live(text: str, found: Sequence[re.Match[str]], around: Around) -> Iterator[Tag]:
     led: dict[TagKind, bool] = {"thought": True}
     after = 0
     for match in found:
         start = match.start()
-        if within(closed, start) or within(passages, start):
+        if around.hides(start):
             continue
-        tag = _read(match, leads=_leads(text, start, after), fenced=start >= open_at)
+        tag = _read(match, leads=_leads(text, start, after), fenced=around.is_fenced(start))
         if tag.closes:
             tag = replace(tag, leads=led.get(tag.kind, False))
         elif tag.name in _NEEDS_TOOL and not tag.tool:

@@ -1,0 +1,45 @@
+"""What stands in a fence or a quotation is shown, not said."""
+
+from bisect import bisect_right
+from collections.abc import Sequence
+from functools import cached_property
+
+from chart_binder.react.reading.fences import fences
+from chart_binder.react.reading.quoted import quoted_passages
+
+
+class Around:
+    """The fences and quotations of a text, looked for when they are first asked about."""
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+
+    def hides(self, at: int) -> bool:
+        """Tell whether a place stands in a closed fence or in a quotation over lines."""
+        return within(self._closed, at) or within(self._passages, at)
+
+    def is_fenced(self, at: int) -> bool:
+        """Tell whether a place stands in a fence that nothing closes."""
+        return at >= self._open_at
+
+    @cached_property
+    def _fences(self) -> list[tuple[int, int | None]]:
+        return [(fence.start, fence.end) for fence in fences(self._text)]
+
+    @cached_property
+    def _closed(self) -> list[tuple[int, int]]:
+        return [(start, end) for start, end in self._fences if end is not None]
+
+    @cached_property
+    def _open_at(self) -> int:
+        return next((start for start, end in self._fences if end is None), len(self._text) + 1)
+
+    @cached_property
+    def _passages(self) -> list[tuple[int, int]]:
+        return quoted_passages(self._text)
+
+
+def within(spans: Sequence[tuple[int, int]], at: int) -> bool:
+    """Tell whether a place is inside one of the spans, which are in order."""
+    place = bisect_right(spans, at, key=lambda span: span[0]) - 1
+    return place >= 0 and spans[place][0] <= at < spans[place][1]
