@@ -82,9 +82,13 @@ def _of_function(
         only = parameters[0].name
         make = partial(form_of_model, hints[only], only, said.arguments)
         return _tried(make, f"parameter {only!r}", defects)
-    for each in parameters:
-        _tried(partial(form_of, [each], hints, {}), f"parameter {each.name!r}", defects)
-    return None if len(defects) > before else form_of(parameters, hints, said.arguments)
+    form = _tried(partial(form_of, parameters, hints, said.arguments), "a parameter", defects)
+    if form is None:  # one by one, to say which it is
+        named: list[str] = []
+        for each in parameters:
+            _tried(partial(form_of, [each], hints, {}), f"parameter {each.name!r}", named)
+        defects[before:] = named or defects[before:]
+    return form
 
 
 def _unfit(parameters: tuple[inspect.Parameter, ...], hints: Mapping[str, Any]) -> Iterator[str]:
