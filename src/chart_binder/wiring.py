@@ -45,10 +45,12 @@ def decider(
     *,
     record: Path | None,
     watch: Watch | None = None,
+    listen: Callable[[str], None] | None = None,
     overruled: Overrides = no_overrides,
 ) -> Decider:
     """Return the pipeline from evidence to decision, its runs recorded in the folder `record`.
 
+    `watch` is told every event of a run, `listen` every piece of a reply as it is written.
     Nothing is opened yet. Raises `PluginError` and `ConfigError`.
     """
     llm = config.llm
@@ -56,18 +58,11 @@ def decider(
         return Decider(config.rules, why_not=HOW_TO_ENABLE, overrides=overruled)
     if config.musicbrainz.offline and llm.provider != "replay":
         return Decider(config.rules, why_not=HOW_OFFLINE, overrides=overruled)
-    return Decider(config.rules, _adjudicator(config, watch, record), overrides=overruled)
-
-
-def _adjudicator(config: Config, watch: Watch | None, record: Path | None) -> Adjudicator:
     build = plugins.load("chart_binder.adjudicators", "react")
     adjudicator: Adjudicator = build(
-        config.llm,
-        watch=watch,
-        record=record,
-        knobs=config.rules,
+        llm, watch=watch, listen=listen, record=record, knobs=config.rules
     )
-    return adjudicator
+    return Decider(config.rules, adjudicator, overrides=overruled)
 
 
 @contextmanager

@@ -1,12 +1,13 @@
 """A reply ends at a stop string whatever its server does, and the server is not left writing."""
 
 from collections.abc import Callable, Mapping
+from time import monotonic
 
 import pytest
 
 from chart_binder.chat import ollama, openai
 from chart_binder.config import LLMConfig
-from chart_binder.react.conversation import ChatModel, Message, Terms
+from chart_binder.react.conversation import ChatError, ChatModel, Message, Terms
 from servers.ollama import OllamaStandIn
 from servers.openai import OpenAIStandIn
 from servers.talk import Said
@@ -80,6 +81,18 @@ def test_a_listener_that_fails_is_no_fault_of_the_server(kind: Kind) -> None:
         with pytest.raises(BrokenPipeError, match=r"^x$"):
             model(kind, server).reply(ASKED, Terms(STOP, listen=listen))
         assert server.hung_up.wait(5)
+
+
+@SERVERS
+@pytest.mark.parametrize("seconds", [0.2, 0.0])
+def test_a_reply_has_no_more_time_than_its_terms_give(kind: Kind, seconds: float) -> None:
+    began = monotonic()
+    with (
+        kind[0](fault="slow") as server,
+        pytest.raises(ChatError, match=rf"did not finish .* within {seconds:g} s"),
+    ):
+        model(kind, server).reply(ASKED, Terms(STOP, seconds=seconds))
+    assert monotonic() - began < 2
 
 
 @SERVERS

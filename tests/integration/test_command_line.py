@@ -77,7 +77,7 @@ def test_a_wrong_configuration_stops_before_any_file(canon: Canon, home: Path) -
 @pytest.mark.parametrize(
     ("variable", "value", "word"),
     [
-        ("CANON_LLM__PROVIDER", "telepathy", "installed: ollama, replay"),
+        ("CANON_LLM__PROVIDER", "telepathy", "installed: ollama, openai, replay"),
         ("CANON_LLM__DIALECT", "klingon", "classic"),
     ],
 )

@@ -87,8 +87,9 @@ class Served:
         said = spoken(messages)
         refuse_overflow(said, self._config)
         began = monotonic()
-        most = self._config.timeout_s
-        with Deadline(min(most, terms.seconds or most)) as deadline:
+        most_s = self._config.timeout_s
+        allowed_s = most_s if terms.seconds is None else min(most_s, terms.seconds)
+        with Deadline(allowed_s) as deadline:
             question = Question(self._endpoint, self._config, said, terms, deadline)
             reply = self._concessions.ask(
                 self._kind.optional(question),

@@ -12,7 +12,7 @@ from chart_binder.audio.walking import Unreadable, audio_files
 from chart_binder.cli.logs import about_file
 from chart_binder.cli.options import Session, common_options, pass_session
 from chart_binder.cli.results import BRIEF, Form, Results, readable
-from chart_binder.cli.watching import show_event
+from chart_binder.cli.watching import Watching
 from chart_binder.domain.evidence import EvidenceBundle
 from chart_binder.domain.evidence_json import read_bundle
 from chart_binder.errors import UsageError
@@ -48,11 +48,12 @@ def decide_all(
         raise UsageError("name files or folders, or one bundle with --evidence FILE.json")
     if offline:
         session.flags["musicbrainz.offline"] = True
-    watch = show_event if session.shows_run else None
+    watching = Watching() if session.shows_run else None
     pipeline = decider(
         session.config,
         record=transcripts_folder(),
-        watch=watch,
+        watch=watching.see if watching else None,
+        listen=watching.hear if watching else None,
         overruled=overrides(session.config),
     )
     results = Results(session.as_json, form)

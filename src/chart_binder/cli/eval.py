@@ -8,7 +8,7 @@ import msgspec
 from chart_binder.cli.options import Session, common_options, pass_session
 from chart_binder.cli.results import harmless, readable
 from chart_binder.cli.text import row
-from chart_binder.cli.watching import show_event
+from chart_binder.cli.watching import Watching
 from chart_binder.errors import CanonError, UsageError
 from chart_binder.files import lines_named
 from chart_binder.jobs.calibration import Calibration
@@ -52,8 +52,13 @@ def _decider(session: Session, adjudicate: bool) -> Decider:
     """Return what decides, without anybody's overrides: rules and model are what is scored."""
     if not adjudicate:
         return Decider(session.config.rules)
-    watch = show_event if session.shows_run else None
-    asking = decider(session.config, record=transcripts_folder(), watch=watch)
+    watching = Watching() if session.shows_run else None
+    asking = decider(
+        session.config,
+        record=transcripts_folder(),
+        watch=watching.see if watching else None,
+        listen=watching.hear if watching else None,
+    )
     if asking.adjudicator is None:
         raise UsageError(f"--adjudicate: {asking.why_not}")
     return asking

@@ -8,14 +8,41 @@ from chart_binder.cli.results import harmless
 from chart_binder.react.transcript import AnyEvent, Observed, Replied, Result, Run, Said, Stepped
 
 
-def show_event(event: AnyEvent) -> None:
+class Watching:
+    """Shows runs as they happen: every event, and every reply while it is written."""
+
+    def __init__(self) -> None:
+        self._turn = 0
+        self._heard: list[str] = []
+
+    def hear(self, piece: str) -> None:
+        """Write a piece of the reply that is being given."""
+        if not self._heard:
+            click.echo(f"--- turn {self._turn + 1}: reply", err=True)
+        self._heard.append(piece)
+        click.echo(harmless(piece), nl=False, err=True)
+
+    def see(self, event: AnyEvent) -> None:
+        """Write an event; of a reply that was heard, what is known at its end."""
+        heard, self._heard = "".join(self._heard), []
+        if heard:
+            click.echo(err=True)
+        if isinstance(event, Run):
+            self._turn = 0
+        if isinstance(event, Replied):
+            self._turn = event.iteration
+        was_heard = isinstance(event, Replied) and event.content == heard
+        show_event(event, was_heard=was_heard)
+
+
+def show_event(event: AnyEvent, *, was_heard: bool = False) -> None:
     """Write one event of a run to standard error."""
-    for line in event_lines(event):
+    for line in event_lines(event, was_heard=was_heard):
         click.echo(harmless(line), err=True)
 
 
-def event_lines(event: AnyEvent) -> Iterator[str]:
-    """Yield one event of a run as lines for a person."""
+def event_lines(event: AnyEvent, *, was_heard: bool = False) -> Iterator[str]:
+    """Yield one event of a run as lines for a person; `was_heard`: the reply's text is out."""
     match event:
         case Run():
             parts = (event.id, event.model_id, event.dialect, event.prompt_version)
@@ -24,10 +51,11 @@ def event_lines(event: AnyEvent) -> Iterator[str]:
             yield f"--- {event.role}"
             yield event.content
         case Replied():
-            yield f"--- turn {event.iteration}: reply{_cost(event)}"
+            yield f"--- turn {event.iteration}: {'said' if was_heard else 'reply'}{_cost(event)}"
             if event.thinking:
                 yield f"(thinking) {event.thinking}"
-            yield event.content
+            if not was_heard:
+                yield event.content
         case Stepped():
             yield f"--- turn {event.iteration}: {event.kind}{_call(event)}"
             yield from (f"(note) {note}" for note in event.notes)
