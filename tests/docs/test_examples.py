@@ -6,9 +6,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import tomli
 
-from chart_binder.config import LLMConfig
+from chart_binder.config import LLMConfig, PromptConfig
 from chart_binder.domain.evidence_json import read_bundle
+from chart_binder.llm.installed_tools import as_tool
+from chart_binder.llm.prompt import configured
 from chart_binder.llm.react_adjudicator import ReActAdjudicator
 from chart_binder.llm.result import Outcome
 from chart_binder.react.tools import Tool
@@ -39,11 +42,25 @@ def test_the_models_example_answers() -> None:
     assert (result.outcome, result.rationale) == (Outcome.REJECTED, "The oracle is silent.")
 
 
-def test_the_tools_example_counts() -> None:
-    tool = run(blocks("docs/plugins.md", "python")[1])["connect"](None)
-    assert isinstance(tool, Tool)
-    arguments = tool.read({"first": "1975-10-31", "second": "1975-11-21"})
-    assert tool.function(**arguments) == "21"
+def test_the_tools_examples_are_tools() -> None:
+    _, function, model, maker = map(run, blocks("docs/plugins.md", "python"))
+    days = as_tool(function["days_between"], "days_between", LLMConfig())
+    asked = {"first": "1975/10/31", "second": "1975-11-21", "unit": "WEEKS"}
+    assert days.call(asked).run().content == "3"
+    assert days.about == {"second": "the later one", "unit": "what to count in"}
+    (listing,) = blocks("docs/plugins.md", "console")
+    assert days.signature in listing
+    assert Tool.of(model["label_of"]).call("EMI 2375").run().content == "EMI"
+    made = as_tool(maker["connect"], "user_agent", LLMConfig())
+    assert made.call({}).run().content == "canon"
+
+
+def test_the_prompts_examples_are_prompts(capsys: pytest.CaptureFixture[str]) -> None:
+    run(next(code for code in blocks("docs/adjudicator.md", "python") if "load_prompt" in code))
+    assert "9. Radio sessions are no releases." in capsys.readouterr().out
+    text = next(text for text in blocks("docs/adjudicator.md", "toml") if "[llm.prompt]" in text)
+    words = tomli.loads(text)["llm"]["prompt"]
+    assert configured(PromptConfig.model_validate(words)).name.startswith("react-2+role+rules@")
 
 
 def test_the_readmes_library_example_runs(capsys: pytest.CaptureFixture[str]) -> None:
