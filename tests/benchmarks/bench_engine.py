@@ -7,8 +7,9 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from chart_binder.llm.result import Outcome
-from engine.adjudications import examine, runs
+from engine.adjudications import runs
 from engine.cases import cases
+from engine.examined import examine
 
 
 def main() -> None:

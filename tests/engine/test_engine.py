@@ -7,6 +7,7 @@ import pytest
 
 from chart_binder.llm.result import Outcome
 from engine.cases import WAYS, Case, cases
+from engine.examined import examine
 
 pytestmark = pytest.mark.engine
 
@@ -17,7 +18,7 @@ CASES = cases()
 def test_whatever_is_written_becomes_a_typed_outcome(case: Case) -> None:
     for needed in ("numpy", "llguidance"):
         pytest.importorskip(needed, reason=f"{needed} comes with the extra `engine`")
-    from engine.adjudications import examine, runs  # noqa: PLC0415 (what it needs is there now)
+    from engine.adjudications import runs  # noqa: PLC0415 (what it needs is there now)
 
     made = list(runs(case))
     for run in made:

@@ -1,0 +1,70 @@
+"""What must hold of an adjudication, whatever a model wrote."""
+
+import json
+import math
+from typing import Any
+
+from chart_binder.domain.evidence_json import read_bundle
+from chart_binder.llm.labels import Labels
+from chart_binder.llm.react_adjudicator import ReActAdjudicator
+from chart_binder.llm.result import AdjudicationResult, Outcome
+from chart_binder.react.replay import Replay
+from chart_binder.react.transcript import Observed, Replied
+from engine.forms import ELSEWHERE
+from engine.runs import TOOLS, Run
+
+
+def examine(run: Run) -> None:
+    """Assert what must hold of an outcome, whatever was written."""
+    result = run.result
+    json.loads(result.to_json(), parse_constant=_refuse)
+    assert AdjudicationResult.from_json(result.to_json()) == result
+    assert math.isfinite(result.confidence)
+    assert 0 <= result.confidence <= 1
+    assert result.iterations <= run.config.max_iterations + 1
+    if result.outcome is not Outcome.ACCEPTED:
+        assert result.problem
+        assert "Traceback" not in result.problem
+    if result.crg_mbid:
+        _examine_choice(run)
+    if result.outcome is Outcome.ACCEPTED:
+        _examine_acceptance(run)
+    _examine_replay(run)
+
+
+def _examine_choice(run: Run) -> None:
+    """The group is what the last reply names, in the evidence or in an observation."""
+    labels = Labels.of(read_bundle(run.evidence))
+    last = [event for event in run.events if isinstance(event, Replied)][-1].content
+    label = next((name for name, known in labels.ids.items() if known == run.result.crg_mbid), None)
+    names = {run.result.crg_mbid, label}
+    assert any(name in last for name in names if name)
+    assert label or run.result.crg_mbid == ELSEWHERE
+
+
+def _examine_acceptance(run: Run) -> None:
+    """The ids are of the evidence, every check came out well, every fact was read."""
+    result, labels = run.result, Labels.of(read_bundle(run.evidence))
+    assert result.crg_mbid in labels.titles
+    assert result.rr_mbid is None or labels.home[result.rr_mbid] == result.crg_mbid
+    assert result.confidence >= run.config.auto_accept_threshold
+    assert all(check.passed for check in result.checks)
+    seen = [event for event in run.events if isinstance(event, Observed) and not event.error]
+    for fact in result.facts:
+        assert fact.verified
+        assert any(fact.source in event.sources for event in seen)
+
+
+def _examine_replay(run: Run) -> None:
+    """The transcript alone comes to the same."""
+    adjudicator = ReActAdjudicator(run.config, chat=Replay(run.events), tools=TOOLS)
+    again = adjudicator.adjudicate(run.evidence)
+    assert _lasting(again) == _lasting(run.result)
+
+
+def _lasting(result: AdjudicationResult) -> dict[str, Any]:
+    return {key: value for key, value in result.to_dict().items() if key != "transcript"}
+
+
+def _refuse(constant: str) -> None:
+    raise AssertionError(f"{constant} is no JSON")
