@@ -58,7 +58,9 @@ def same(path: str, result: AdjudicationResult) -> bool:
 def test_an_error_says_what_was_learned(tmp_path: Path) -> None:
     result = adjudicated(LOOK, "hm", "hm", "hm", record=tmp_path)
     assert result.outcome is Outcome.ERROR
-    assert result.rationale == f"The last thought was: the day is missing Read: {PAGE}"
+    assert result.rationale == (
+        f'no answer was reached; the last thought was "the day is missing"; read: {PAGE}'
+    )
     assert same(str(result.transcript), result)
 
 

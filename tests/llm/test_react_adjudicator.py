@@ -213,6 +213,24 @@ def test_an_id_that_only_echoes_the_models_own_call_is_not_known() -> None:
     assert adjudicated(echo, final(crg_mbid=ELSEWHERE), config=config).crg_mbid is None
 
 
+def test_an_id_that_one_of_several_calls_echoes_is_not_known() -> None:
+    def web_search(query: str) -> str:
+        """Search the web."""
+        return f"nothing for {query}"
+
+    def call(query: str) -> str:
+        asked = {"name": "web_search", "arguments": {"query": query}}
+        return f"<tool_call>{json.dumps(asked)}</tool_call>"
+
+    answer = json.dumps({"crg_mbid": ELSEWHERE, "confidence": 1})
+    replies = [call(ELSEWHERE) + call("b"), f"<response>{answer}</response>"]
+    config = LLMConfig(enabled=True, max_iterations=2, dialect="xml")
+    chat = Scripted(replies)
+    result = ReActAdjudicator(config, chat=chat, tools=[web_search]).adjudicate(year_only_single())
+    assert "nothing for b" in chat.asked[1][-1].content
+    assert (result.outcome, result.crg_mbid) == (Outcome.REVIEW, None)
+
+
 def test_a_release_of_another_group_is_replaced() -> None:
     result = adjudicated(final(rr_mbid="C3.R1"))
     assert (result.outcome, result.rr_mbid) == (Outcome.ACCEPTED, LP)

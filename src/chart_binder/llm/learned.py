@@ -13,7 +13,7 @@ _MOST_SOURCES = 10
 
 
 def learned(events: Iterable[AnyEvent], dialect: Dialect) -> str:
-    """Return the last thought and the sources that were read, in sentences; empty if none."""
+    """Return the last thought and the sources that were read, in one line; empty if none."""
     events = tuple(events)
     sources = dict.fromkeys(
         one_line(source, _MOST_OF_A_SOURCE)
@@ -24,10 +24,11 @@ def learned(events: Iterable[AnyEvent], dialect: Dialect) -> str:
     more = f" and {len(sources) - _MOST_SOURCES} more" if len(sources) > _MOST_SOURCES else ""
     thought = _last_thought(events, dialect)
     told = (
-        f"The last thought was: {thought}" if thought else "",
-        f"Read: {' '.join(list(sources)[:_MOST_SOURCES])}{more}" if sources else "",
+        f'the last thought was "{thought}"' if thought else "",
+        f"read: {' '.join(list(sources)[:_MOST_SOURCES])}{more}" if sources else "",
     )
-    return " ".join(filter(None, told))
+    known = "; ".join(filter(None, told))
+    return f"no answer was reached; {known}" if known else ""
 
 
 def _last_thought(events: Iterable[AnyEvent], dialect: Dialect) -> str:
