@@ -83,6 +83,16 @@ def test_the_canned_transcript_of_the_docs_plays(tmp_path: Path) -> None:
     assert ReActAdjudicator(config).adjudicate(bundle).iterations == 2
 
 
+def test_the_model_servers_lines_are_configuration() -> None:
+    (whole,) = blocks("docs/models.md", "toml")
+    assert Config.model_validate(tomli.loads(whole)).llm.provider == "openai"
+    rows = re.findall(r"^\|.*\|(.*)\|$", (ROOT / "docs/models.md").read_text("utf-8"), re.MULTILINE)
+    settings = [", ".join(re.findall(r"`([^`]* = [^`]*)`", row)) for row in rows]
+    for line in filter(None, settings):
+        named = tomli.loads(line.replace(", ", "\n"))
+        assert LLMConfig.model_validate(named).provider in plugins.names("chart_binder.chat_models")
+
+
 def test_every_link_of_the_docs_leads_somewhere() -> None:
     for page in [ROOT / "README.md", *(ROOT / "docs").glob("*.md")]:
         for target in re.findall(r"\]\((?!https?:)([^)#]+)\)", page.read_text("utf-8")):
