@@ -2,7 +2,7 @@
 
 import re
 import unicodedata
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Container, Iterable, Iterator, Mapping, Sequence
 from typing import Final
 
 _DECORATION: Final = " \t\n*`\"'“”‘’「」.,;:：!。，"
@@ -54,10 +54,20 @@ def folded(name: str) -> str:
 
 def same_name(written: str, known: Collection[str]) -> str | None:
     """Return the name that is written, else the only one that is the same when folded."""
+    return _same(written, known, _by_fold(known))
+
+
+def _by_fold(known: Iterable[str]) -> Mapping[str, Sequence[str]]:
+    names: dict[str, list[str]] = {}
+    for name in known:
+        names.setdefault(folded(name), []).append(name)
+    return names
+
+
+def _same(written: str, known: Container[str], by_fold: Mapping[str, Sequence[str]]) -> str | None:
     if written in known:
         return written
-    fold = folded(written)
-    alike = [name for name in known if folded(name) == fold]
+    alike = by_fold.get(folded(written), ())
     return alike[0] if len(alike) == 1 else None
 
 
@@ -80,7 +90,7 @@ def meant(written: str, known: Collection[str]) -> str | None:
         return None
     first, length, only = found[0]
     start, end = words[first].start(), words[first + length - 1].end()
-    if _GOES_ON.match(name, end) or _is_denied(written[:start] + name[:start], name[end:]):
+    if _GOES_ON.match(name, end) or _is_denied(name[:start], name[end:]):
         return None
     introduced = all(map(_introduces, words[:first]))
     return only if introduced and _is_remark(words[first + length :]) else None
@@ -91,10 +101,12 @@ def _occurrences(
 ) -> Iterator[tuple[int, int, str]]:
     """Yield where a known name stands as whole words, its length in words, and the name."""
     longest = max((len(_parts(name)) for name in known), default=0)
+    by_fold = _by_fold(known)
     at = 0
     while at < len(words):
         for length in range(min(longest, len(words) - at), 0, -1):
-            if name := same_name(text[words[at].start() : words[at + length - 1].end()], known):
+            span = text[words[at].start() : words[at + length - 1].end()]
+            if name := _same(span, known, by_fold):
                 yield at, length, name
                 at += length - 1
                 break
