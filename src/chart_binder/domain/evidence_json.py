@@ -1,7 +1,9 @@
 """Evidence bundles as JSON (version 1)."""
 
+import re
 from codecs import BOM_UTF8
 from collections.abc import Mapping
+from functools import lru_cache
 from typing import Any
 
 import msgspec
@@ -16,6 +18,7 @@ from chart_binder.errors import EvidenceError
 __all__ = ["VERSION", "defect", "evidence_hash", "read_bundle", "write_bundle"]
 
 _BOM = "\ufeff"
+_UNHASHABLE = re.compile(r"unhashable type: '(\w+)'")
 
 
 def read_bundle(document: bytes | str | Mapping[str, Any] | EvidenceBundle) -> EvidenceBundle:
@@ -55,7 +58,9 @@ def _checked(bundle: EvidenceBundle) -> EvidenceBundle:
     return bundle
 
 
+@lru_cache(maxsize=65_536)
 def _read_date(_kind: type, value: object) -> PartialDate:
+    """Read a date; the cache saves a thousand calls for a thousand releases."""
     if type(value) is str:
         return parse(value)
     if value is None:
@@ -65,6 +70,8 @@ def _read_date(_kind: type, value: object) -> PartialDate:
 
 def _evidence_error(error: msgspec.ValidationError) -> EvidenceError:
     where, problem = defect(error)
+    if odd := _UNHASHABLE.fullmatch(problem):  # where a cached function wants a text
+        problem = f"found a {odd[1]}; a date as text is allowed"
     return EvidenceError(problem, where)
 
 
