@@ -2,7 +2,7 @@
 
 import re
 from codecs import BOM_UTF8
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import lru_cache
 from typing import Any
 
@@ -58,9 +58,7 @@ def _checked(bundle: EvidenceBundle) -> EvidenceBundle:
     return bundle
 
 
-@lru_cache(maxsize=65_536)
 def _read_date(_kind: type, value: object) -> PartialDate:
-    """Read a date; the cache saves a thousand calls for a thousand releases."""
     if type(value) is str:
         return parse(value)
     if value is None:
@@ -82,5 +80,7 @@ def defect(error: msgspec.ValidationError) -> tuple[str, str]:
     return path, problem.replace("`", "")
 
 
-_DECODER = msgspec.json.Decoder(EvidenceBundle, dec_hook=_read_date)
+_known_date: Callable[[type, Any], PartialDate] = lru_cache(maxsize=65_536)(_read_date)
+"""Reads a date that was read before without a call of Python's: a bundle has a thousand."""
+_DECODER = msgspec.json.Decoder(EvidenceBundle, dec_hook=_known_date)
 _ENCODER = msgspec.json.Encoder(order="sorted", enc_hook=date_as_json)
