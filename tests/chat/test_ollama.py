@@ -1,9 +1,6 @@
 """Asking a model on an Ollama server."""
 
-import subprocess
-import sys
 from collections.abc import Mapping
-from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
@@ -59,38 +56,9 @@ def test_a_conversation_is_sent_as_it_is() -> None:
     assert sent == [(each.role, each.content) for each in ASKED]
 
 
-def test_a_message_without_content_is_never_sent() -> None:
-    with OllamaStandIn(["well"]) as server:
-        model(server).reply((*ASKED, Message("assistant", "")), Terms(STOP))
-    assert [each.get("content") for each in server.chats[0]["messages"]] == [
-        "You decide.",
-        "Which album?",
-    ]
-
-
-def test_text_that_utf8_cannot_hold_is_replaced() -> None:
-    with OllamaStandIn(["well"]) as server:
-        model(server).reply([Message("user", "caf\udce9")], Terms(STOP))
-    assert server.chats[0]["messages"][0]["content"] == "caf?"
-
-
 def test_the_server_cuts_at_a_stop_string() -> None:
     with OllamaStandIn(["Action: x\nObservation: invented"]) as server:
         assert ask(server).content == "Action: x\n"
-
-
-def test_a_stop_string_the_server_lets_through_ends_the_reply() -> None:
-    endless = "Action: x\nObservation: invented" + " and so on" * 2_000
-    with OllamaStandIn([endless], obeys_stop=False) as server:
-        reply = ask(server, max_tokens=65_536, num_ctx=131_072)
-    assert (reply.content, reply.done_reason) == ("Action: x\n", "stop")
-    assert reply.completion_tokens is None  # it did not wait for the end, where the counts stand
-
-
-def test_a_reply_that_ran_out_of_tokens_says_so() -> None:
-    with OllamaStandIn(["a" * 1_000]) as server:
-        reply = ask(server, max_tokens=64)
-    assert (reply.done_reason, len(reply.content)) == ("length", 192)
 
 
 def test_counts_the_server_leaves_out_are_unknown() -> None:
@@ -129,31 +97,6 @@ def test_a_raw_prompt_passes_the_template_by_with_the_same_options() -> None:
     assert (second["options"], second["format"]) == (first["options"], SCHEMA)
     assert (reply.content, reply.thinking, reply.done_reason) == ("two", "hm", "stop")
     assert (reply.prompt_tokens, reply.completion_tokens) == (13, 1)
-
-
-def test_threads_share_a_model() -> None:
-    with OllamaStandIn(lambda messages: messages[-1]["content"]) as server:
-        chat = model(server)
-        with ThreadPoolExecutor(8) as pool:
-            questions = [f"question {number}" for number in range(24)]
-            replies = pool.map(lambda text: chat.reply([Message("user", text)], Terms()), questions)
-            assert [reply.content for reply in replies] == questions
-
-
-def test_connecting_loads_no_library_and_opens_no_socket() -> None:
-    program = """
-import sys
-heard = []
-sys.addaudithook(lambda event, _: event.startswith("socket.") and heard.append(event))
-from chart_binder.chat.ollama import connect
-from chart_binder.config import LLMConfig
-assert connect(LLMConfig()).model_id == "llama3.2"
-print(heard, {"ollama", "httpx", "ssl"} & set(sys.modules))
-"""
-    done = subprocess.run(
-        [sys.executable, "-c", program], capture_output=True, text=True, check=False
-    )
-    assert (done.stdout, done.stderr) == ("[] set()\n", "")
 
 
 class TestKeysAndProxies:

@@ -9,7 +9,7 @@ from chart_binder.chat.ollama import connect
 from chart_binder.config import LLMConfig
 from chart_binder.errors import ConfigError
 from chart_binder.react.conversation import ChatError, Message, Reply, Terms
-from servers.ollama import FAULTS, OllamaStandIn, Said
+from servers.ollama import FAULTS, OllamaStandIn
 
 NOT_OLLAMA = "does not speak Ollama's format: set llm.base_url to an Ollama server"
 LATE = "did not finish its answer for model 'llama3.2' within 0.3 s: raise llm.timeout_s"
@@ -75,14 +75,6 @@ def test_a_fault_is_one_sentence_with_its_remedy(fault: str) -> None:
     assert took_s < 3.0  # what drips or keeps silent would do so for ten seconds and more
 
 
-@pytest.mark.parametrize("changes", [{"stream": False}, {"prompting": "raw"}])
-@pytest.mark.parametrize("fault", FAULTS)
-def test_no_fault_is_anything_but_a_chat_error(fault: str, changes: dict[str, object]) -> None:
-    with OllamaStandIn(["never"], fault=fault) as server, pytest.raises(ChatError) as refused:
-        ask(server.url, timeout_s=0.3, **changes)
-    assert "\n" not in str(refused.value)
-
-
 @pytest.mark.parametrize("streamed", [True, False])
 def test_a_server_that_is_not_there_is_named_with_its_port(streamed: bool) -> None:
     with socket.socket() as free:
@@ -108,33 +100,6 @@ def test_a_password_in_the_address_is_not_told(secret: str) -> None:
     with pytest.raises(ConfigError, match=r"llm\.base_url = 'http://\*\*\*@") as refused:
         ask(f"http://{secret}")
     assert "hunter" not in str(refused.value)
-
-
-@pytest.mark.parametrize(("fault", "times"), [("503", 1), ("503", 2), ("hangs up", 2)])
-def test_a_passing_fault_is_met_by_asking_again(fault: str, times: int) -> None:
-    with OllamaStandIn(["well"], fault=fault, times=times) as server:
-        assert ask(server.url).content == "well"
-    assert len(server.chats) == times + 1
-    assert all(each == server.chats[0] for each in server.chats)
-
-
-def test_tries_stay_within_the_one_deadline() -> None:
-    with OllamaStandIn(fault="503") as server, pytest.raises(ChatError, match="busy"):
-        ask(server.url, timeout_s=0.3)
-    assert len(server.chats) < 3
-
-
-def test_a_model_that_only_thinks_needs_more_tokens() -> None:
-    with (
-        OllamaStandIn([Said("", thinking="hm")], fault=None) as server,
-        pytest.raises(ChatError, match="answered with nothing, though it was thinking"),
-    ):
-        ask(server.url)
-    with (
-        OllamaStandIn([Said("", thinking="hm " * 500)]) as server,
-        pytest.raises(ChatError, match=r"spent all its tokens .* thinking: raise llm\.max_tokens"),
-    ):
-        ask(server.url, max_tokens=64)
 
 
 def test_a_conversation_without_a_word_is_a_chat_error() -> None:

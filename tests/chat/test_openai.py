@@ -1,9 +1,6 @@
 """Asking a model on a server that speaks OpenAI's format."""
 
-import subprocess
-import sys
 from collections.abc import Iterator, Mapping
-from concurrent.futures import ThreadPoolExecutor
 from time import monotonic
 
 import pytest
@@ -300,48 +297,3 @@ class TestTheContextWindow:
         with OpenAIStandIn([Said("well", prompt_tokens=1)]) as server:
             assert ask(server).content == "well"
         assert len(server.requests) == 1
-
-
-def test_text_that_utf8_cannot_hold_is_replaced() -> None:
-    with OpenAIStandIn(["well"]) as server:
-        model(server).reply([Message("user", "caf\udce9")], Terms(STOP))
-    assert server.chats[0]["messages"][0]["content"] == "caf?"
-
-
-def test_a_reply_that_ran_out_of_tokens_says_so() -> None:
-    with OpenAIStandIn(["a" * 1_000]) as server:
-        reply = ask(server, max_tokens=64)
-    assert (reply.done_reason, len(reply.content)) == ("length", 192)
-
-
-def test_a_model_that_only_thinks_needs_more_tokens() -> None:
-    with (
-        OpenAIStandIn([Said("", thinking="hm " * 500)]) as server,
-        pytest.raises(ChatError, match=r"spent all its tokens .* thinking: raise llm\.max_tokens"),
-    ):
-        ask(server, max_tokens=64)
-
-
-def test_threads_share_a_model() -> None:
-    with OpenAIStandIn(lambda messages: messages[-1]["content"]) as server:
-        chat = model(server)
-        with ThreadPoolExecutor(8) as pool:
-            questions = [f"question {number}" for number in range(24)]
-            replies = pool.map(lambda text: chat.reply([Message("user", text)], Terms()), questions)
-            assert [reply.content for reply in replies] == questions
-
-
-def test_connecting_loads_no_library_and_opens_no_socket() -> None:
-    program = """
-import sys
-heard = []
-sys.addaudithook(lambda event, _: event.startswith("socket.") and heard.append(event))
-from chart_binder.chat.openai import connect
-from chart_binder.config import LLMConfig
-assert connect(LLMConfig(provider="openai")).model_id == "llama3.2"
-print(heard, {"ollama", "httpx", "ssl", "msgspec"} & set(sys.modules))
-"""
-    done = subprocess.run(
-        [sys.executable, "-c", program], capture_output=True, text=True, check=False
-    )
-    assert (done.stdout, done.stderr) == ("[] set()\n", "")
