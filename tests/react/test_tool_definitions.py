@@ -11,6 +11,8 @@ import msgspec
 import pydantic
 import pytest
 from annotated_types import Ge, Len
+from hypothesis import given
+from hypothesis import strategies as st
 
 from chart_binder.react.definition import ToolDefectError
 from chart_binder.react.steps import Act
@@ -143,6 +145,7 @@ def test_values_are_fitted_checked_and_defaults_filled_in() -> None:
         (discography, {"artist": "Queen", "most": 0}, ">= 1"),
         (discography, {"artist": "Queen", "kind": "EP"}, '"kind": "Album" | "Single"'),
         (discography, {"artist": "Queen", "labels": "EMI, Elektra"}, "labels"),
+        (discography, {"artist": "\ud800"}, "surrogates not allowed"),
         (discography, {"kind": "Album"}, "missing required field `artist`"),
         (lookup, {"title": "x", "year": 12}, "greater than or equal to 1900 - at `year`"),
         (DaysBetween, {"first": "soon", "second": "late"}, "`first`"),
@@ -293,3 +296,26 @@ def test_members_without_an_order_are_written_in_one() -> None:
         return " ".join(sorted(names))
 
     assert Tool.of(tag).call({"names": ["b", "c", "a"]}).arguments == {"names": ["a", "b", "c"]}
+
+
+KEYS = ["artist", "kind", "most", "labels", "title", "year", "day", "first", "name", "input", "x"]
+VALUES = st.recursive(
+    st.none()
+    | st.booleans()
+    | st.integers(-(10**40), 10**40)
+    | st.floats(allow_nan=False, allow_infinity=False)
+    | st.text(max_size=8)
+    | st.sampled_from(["1e400", "[1", "{}", '{"name": 1}', "1975-02-30", "9" * 400]),
+    lambda inner: st.lists(inner, max_size=2) | st.dictionaries(st.sampled_from(KEYS), inner),
+    max_leaves=5,
+)
+
+
+@given(st.dictionaries(st.sampled_from(KEYS), VALUES) | st.text(max_size=40))
+def test_whatever_a_model_writes_is_a_call_or_advice(written: dict[str, object] | str) -> None:
+    for function in (discography, lookup, DaysBetween, Share, play):
+        try:
+            made = Tool.of(function).call(written)
+        except ToolError:
+            continue
+        assert Tool.of(function).call(made.arguments).arguments == made.arguments

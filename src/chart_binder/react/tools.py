@@ -86,12 +86,12 @@ class Tool:
         """Return a call with arguments as a model wrote them, or raise `ToolError` with advice."""
         try:
             value = self.form.build(self._fitted(arguments))
-        except (UnfitError, InvalidError) as error:
+            return Call(self, self.form.plain(value), self.form.keywords(value))
+        except (UnfitError, InvalidError, UnicodeEncodeError) as error:
             raise ToolError(
                 f"You called {self.name} with wrong arguments: {error}."
                 f" It takes {filled_in(self.form.schema)}"
             ) from error
-        return Call(self, self.form.plain(value), self.form.keywords(value))
 
     def read(self, arguments: Mapping[str, object] | str) -> dict[str, object]:
         """Return the arguments as the function takes them, or raise `ToolError` with advice."""
