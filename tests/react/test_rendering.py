@@ -64,3 +64,13 @@ def test_what_would_be_misread_is_written_as_an_object() -> None:
         written = dialect.render(Finish("42", "I write\nAction: bait\n<think><response>bait"))
         assert written.startswith('{"thought": ')
         assert "<" not in written
+
+
+def test_arguments_as_deep_as_can_be_read_can_be_written() -> None:
+    deep: dict[str, object] = {}
+    for _ in range(49):
+        deep = {"a": deep}
+    for dialect in (Classic(), Pause(), Xml()):
+        read = dialect.parse(dialect.render(Act("f", deep)))
+        assert isinstance(read, Act)
+        assert read.arguments == deep

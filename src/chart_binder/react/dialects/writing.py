@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from chart_binder.react.dialect import Dialect
+from chart_binder.react.json.strict import is_deep
 from chart_binder.react.steps import Act, Finish, Step
 
 _TAGS: Final = re.compile(r"[<◁]|\[(?=/?(?:THINK|INST))", re.IGNORECASE)
@@ -37,6 +38,13 @@ def as_json(arguments: Mapping[str, object] | str) -> str:
     return json.dumps(dict(arguments), ensure_ascii=False)
 
 
+def inside(arguments: Mapping[str, object] | str) -> object:
+    """Return arguments as they stand inside a JSON object: as text where they go too deep."""
+    if isinstance(arguments, str) or not is_deep([[[arguments]]]):
+        return arguments if isinstance(arguments, str) else dict(arguments)
+    return as_json(arguments)
+
+
 def without_tags(written: str) -> str:
     """Return JSON with the marks escaped that could begin a tag."""
     return _TAGS.sub(lambda mark: f"\\u{ord(mark.group()):04x}", written)
@@ -55,6 +63,5 @@ def as_object(step: Act | Finish) -> str:
 
 
 def _as_call(call: Act, name: str, given: str) -> dict[str, object]:
-    arguments = call.arguments if isinstance(call.arguments, str) else dict(call.arguments)
-    written: dict[str, object] = {name: call.tool, given: arguments}
+    written: dict[str, object] = {name: call.tool, given: inside(call.arguments)}
     return written | ({"id": call.id} if call.id else {})

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Final
 
-from chart_binder.react.dialects.writing import without_tags, written_surely
+from chart_binder.react.dialects.writing import inside, without_tags, written_surely
 from chart_binder.react.reading.advice import Wording
 from chart_binder.react.reading.manner import Manner
 from chart_binder.react.reading.reply import read_reply
@@ -73,8 +73,7 @@ def _tags(step: Act | Finish) -> Iterator[str]:
 
 
 def _as_json(call: Act) -> str:
-    given = call.arguments if isinstance(call.arguments, str) else dict(call.arguments)
-    written = {"name": call.tool, "arguments": given, "id": call.id}
+    written = {"name": call.tool, "arguments": inside(call.arguments), "id": call.id}
     return without_tags(json.dumps(written, ensure_ascii=False))
 
 

@@ -150,10 +150,11 @@ def _finished(taken: Taken, said: Spoken, turn: Turn, manner: Manner) -> Step:
 
 def _words(turn: Turn, start: int, end: int) -> str:
     """Return the words between two places, without the tags of thoughts around them."""
-    marks = [tag for tag in turn.tags if tag.kind in ("thought", "calls")]
     words: list[str] = []
-    for tag in marks:
-        if start <= tag.start < end:
+    for tag in turn.tags[bisect_left(turn.tags, start, key=lambda tag: tag.start) :]:
+        if tag.start >= end:
+            break
+        if tag.kind in ("thought", "calls"):
             words.append(turn.live.text[start : tag.start])
             start = min(tag.end, end)
     return "".join([*words, turn.live.text[start:end]])
