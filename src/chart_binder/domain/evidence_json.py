@@ -34,7 +34,7 @@ def read_bundle(document: bytes | str | Mapping[str, Any] | EvidenceBundle) -> E
         elif isinstance(document, str):
             bundle = _DECODER.decode(document.removeprefix(_BOM))
         else:
-            bundle = msgspec.convert(document, EvidenceBundle, dec_hook=_read_date)
+            bundle = msgspec.convert(document, EvidenceBundle, dec_hook=_known_date)
             _ENCODER.encode(bundle)  # a mapping may hold text that no JSON can
     except msgspec.ValidationError as error:
         raise _evidence_error(error) from error
