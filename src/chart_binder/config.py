@@ -32,6 +32,27 @@ class _Section(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True, protected_namespaces=())
 
 
+class ToolsConfig(_Section):
+    """`[llm.tools]`: which tools the model is offered.
+
+    A plug-in's tool is on where it is installed; its name with `false` turns it off.
+    """
+
+    model_config = ConfigDict(extra="allow")
+    # A plug-in's key in the environment is text, for no field here says that it is none.
+    __pydantic_extra__: dict[str, Annotated[bool, Field(strict=False)]] = Field(init=False)
+
+    web_search: bool = Field(default=True, description="search with the [llm.searxng] server")
+    web_fetch: bool = Field(default=True, description="read a web page")
+    musicbrainz: bool = Field(default=True, description="look release groups and releases up")
+    wikipedia: bool = Field(default=True, description="search and read Wikipedia")
+    days_between: bool = Field(default=True, description="count the days between two dates")
+
+    def offers(self, name: str) -> bool:
+        """Tell whether the installed tool `name` is on."""
+        return bool(self.model_dump().get(name, True))
+
+
 class SearxngConfig(_Section):
     """`[llm.searxng]`: the search service behind `web_search`."""
 
@@ -66,6 +87,18 @@ class FetchConfig(_Section):
     )
     ports: Ports = Field(default=(80, 443), description="ports that may be fetched from")
     user_agent: str = Field(default="", description="User-Agent for pages; empty: canon/VERSION")
+
+
+class WikipediaConfig(_Section):
+    """`[llm.wikipedia]`: which Wikipedia `wikipedia` asks; `[llm.fetch]` says how."""
+
+    url: Annotated[HttpUrl, Field(pattern=r"^https?://[^/?#\s]+/?$")] = Field(
+        default="https://{language}.wikipedia.org",
+        description="where its wikis are; {language} is the code of the language asked for",
+    )
+    language: Annotated[str, Field(pattern=r"^[a-z]{2,12}(-[a-z]{2,12}){0,3}$")] = Field(
+        default="en", description="language where the model names none: a code, such as en or ja"
+    )
 
 
 class AcceptanceConfig(_Section):
@@ -180,8 +213,10 @@ class LLMConfig(_Section):
         default="", description="environment variable that holds the server's API key; empty: none"
     )
     prompt: PromptConfig = Field(default=PromptConfig(), description="the system prompt")
+    tools: ToolsConfig = Field(default=ToolsConfig(), description="which tools there are")
     searxng: SearxngConfig = Field(default=SearxngConfig(), description="the search service")
     fetch: FetchConfig = Field(default=FetchConfig(), description="fetching pages")
+    wikipedia: WikipediaConfig = Field(default=WikipediaConfig(), description="reading Wikipedia")
     acceptance: AcceptanceConfig = Field(
         default=AcceptanceConfig(), description="what an answer must rest on"
     )

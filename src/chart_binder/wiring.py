@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import cache, partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from chart_binder import plugins
 from chart_binder.config import Config
@@ -13,10 +14,15 @@ from chart_binder.domain.track import TrackTags
 from chart_binder.errors import LookupFailedError, NothingFoundError
 from chart_binder.jobs.decide import Adjudicator, Decider, EvidenceSource
 from chart_binder.jobs.overrides import Overrides, no_overrides
+from chart_binder.llm.installed_tools import default_tools, without_network
+from chart_binder.react.tools import Tool
 from chart_binder.react.transcript import Watch
 from chart_binder.settings import data_folder
 from chart_binder.store import open_store
 from chart_binder.store.reading import kept_overrides
+
+if TYPE_CHECKING:
+    from chart_binder.musicbrainz.client import Client
 
 HOW_TO_ENABLE = (
     "No model was asked: set llm.enabled = true (`canon config path` says in which file) to let one"
@@ -60,9 +66,32 @@ def decider(
         return Decider(config.rules, why_not=HOW_OFFLINE, overrides=overruled)
     build = plugins.load("chart_binder.adjudicators", "react")
     adjudicator: Adjudicator = build(
-        llm, watch=watch, listen=listen, record=record, knobs=config.rules
+        llm,
+        watch=watch,
+        listen=listen,
+        record=record,
+        knobs=config.rules,
+        musicbrainz=partial(_musicbrainz, config),
     )
     return Decider(config.rules, adjudicator, overrides=overruled)
+
+
+def tools(config: Config) -> tuple[Tool, ...]:
+    """Return the tools of a run; offline, those that open no socket.
+
+    Nothing is opened yet. Raises `PluginError` and `ConfigError`.
+    """
+    llm = without_network(config.llm) if config.musicbrainz.offline else config.llm
+    return default_tools(llm, musicbrainz=partial(_musicbrainz, config))
+
+
+@contextmanager
+def _musicbrainz(config: Config) -> Iterator["Client"]:
+    """Open MusicBrainz for one look-up: what evidence knows is kept for it, and it for evidence."""
+    from chart_binder.musicbrainz.source import connect  # noqa: PLC0415 - heavy, and seldom asked
+
+    with open_store(store_url(config)) as store:
+        yield connect(config.musicbrainz, store.answers, store.slots).client()
 
 
 @contextmanager

@@ -8,10 +8,10 @@ import msgspec
 
 from chart_binder.cli.options import Session, common_options, pass_session
 from chart_binder.errors import CanonError, LookupFailedError, UsageError
-from chart_binder.llm.installed_tools import default_tools
 from chart_binder.react.calls import call_live
 from chart_binder.react.steps import Act
 from chart_binder.react.tools import Tool, Toolbox, ToolError
+from chart_binder.wiring import tools
 
 
 @click.group("tools")
@@ -25,7 +25,7 @@ def command() -> None:
 @pass_session
 def list_tools(session: Session) -> None:
     """Print each tool with its arguments and its description."""
-    for tool in _tools(session):
+    for tool in tools(session.config):
         if session.as_json:
             line = {"name": tool.name, "description": tool.description, "schema": tool.schema}
             click.echo(msgspec.json.encode(line))
@@ -43,7 +43,7 @@ def list_tools(session: Session) -> None:
 def run(session: Session, name: str, arguments: str) -> None:
     """Call tool NAME with ARGUMENTS: a JSON object, or bare text for a tool that takes one."""
     try:
-        call = Toolbox(_tools(session)).resolve(Act(name, _read(arguments)))
+        call = Toolbox(tools(session.config)).resolve(Act(name, _read(arguments)))
     except ToolError as error:
         raise UsageError(str(error)) from error
     try:
@@ -69,7 +69,3 @@ def _read(arguments: str) -> dict[str, Any] | str:
         return msgspec.json.decode(arguments, type=dict[str, Any])
     except (msgspec.DecodeError, msgspec.ValidationError) as error:
         raise UsageError(f"ARGUMENTS are no JSON object: {error}") from error
-
-
-def _tools(session: Session) -> tuple[Tool, ...]:
-    return default_tools(session.config.llm)

@@ -2,32 +2,55 @@
 
 import inspect
 from collections import Counter
+from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
 from chart_binder import plugins
 from chart_binder.config import LLMConfig
-from chart_binder.errors import CanonError, PluginError
+from chart_binder.errors import CanonError, ConfigError, PluginError
 from chart_binder.react.definition import ToolDefectError
 from chart_binder.react.tools import Tool
 
-SEARCH: Final = "web_search"
 _GROUP: Final = "chart_binder.tools"
+_SEARCH: Final = "web_search"
+_ON_THE_NETWORK: Final = (_SEARCH, "web_fetch", "musicbrainz", "wikipedia")
 
 
-def default_tools(config: LLMConfig, searxng: object | None = None) -> tuple[Tool, ...]:
-    """Return every tool that is installed and not turned off; none opens a socket yet.
+def default_tools(
+    config: LLMConfig, searxng: object | None = None, musicbrainz: object | None = None
+) -> tuple[Tool, ...]:
+    """Return every tool that is installed and on; none opens a socket yet.
 
-    Raises `PluginError` for one that cannot be loaded or is no tool, and for two of one name.
+    `searxng` is a search client, `musicbrainz` what opens MusicBrainz, in place of those that the
+    tools make themselves. Raises `ConfigError` where `[llm.tools]` names a tool that is not
+    installed, `PluginError` for one that cannot be loaded or is no tool, and for two of one name.
     """
+    installed = plugins.names(_GROUP)
+    clients = {_SEARCH: searxng, "musicbrainz": musicbrainz}
     tools = tuple(
-        as_tool(plugins.load(_GROUP, name), name, config, searxng if name == SEARCH else None)
-        for name in plugins.names(_GROUP)
-        if name != SEARCH or config.searxng.enabled
+        as_tool(plugins.load(_GROUP, name), name, config, clients.get(name))
+        for name in _turned_on(installed, config)
     )
     for name, count in Counter(tool.name for tool in tools).items():
         if count > 1:
             raise PluginError(f"{count} plug-ins of {_GROUP!r} have a tool called {name!r}")
     return tools
+
+
+def without_network(config: LLMConfig) -> LLMConfig:
+    """Return the configuration with the built-in tools off that ask others."""
+    off = config.tools.model_copy(update=dict.fromkeys(_ON_THE_NETWORK, False))
+    return config.model_copy(update={"tools": off})
+
+
+def _turned_on(installed: Sequence[str], config: LLMConfig) -> Iterator[str]:
+    if unknown := sorted({*(config.tools.model_extra or {})} - {*installed}):
+        raise ConfigError(
+            f"llm.tools.{unknown[0]}: no such tool is installed; there are {', '.join(installed)}"
+        )
+    for name in installed:
+        if config.tools.offers(name) and (name != _SEARCH or config.searxng.enabled):
+            yield name
 
 
 def as_tool(found: Any, name: str, config: LLMConfig, client: object | None = None) -> Tool:

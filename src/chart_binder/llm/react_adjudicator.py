@@ -29,11 +29,11 @@ class ReActAdjudicator:
     """Looks into a case that the rules leave open, by reasoning in the open and looking things up.
 
     Everything after `config` has a default built from configuration. `searxng` is a search client
-    for `web_search`; `tools` are tools or typed functions; `record` is a folder for transcripts;
-    `watch` is told every event as it happens, `listen` every piece of a reply as it is written;
-    `knobs` are those of the rules that an answer is held against; `prompt` goes before what
-    `[llm.prompt]` says. Nothing is opened before `adjudicate`; threads may share one adjudicator as
-    far as they may share `chat`.
+    for `web_search`, `musicbrainz` what opens MusicBrainz for its tool; `tools` are tools or typed
+    functions; `record` is a folder for transcripts; `watch` is told every event as it happens,
+    `listen` every piece of a reply as it is written; `knobs` are those of the rules that an answer
+    is held against; `prompt` goes before what `[llm.prompt]` says. Nothing is opened before
+    `adjudicate`; threads may share one adjudicator as far as they may share `chat`.
 
     Raises `PluginError` for a provider, tool or dialect that is not installed, `ConfigError` for a
     prompt that cannot be meant.
@@ -52,6 +52,7 @@ class ReActAdjudicator:
         knobs: RulesConfig | None = None,
         listen: Callable[[str], None] | None = None,
         prompt: Prompt | None = None,
+        musicbrainz: object | None = None,
     ) -> None:
         self._config = config
         self._record = record
@@ -62,7 +63,7 @@ class ReActAdjudicator:
             self._prompt = prompt or configured(config.prompt)
             self._samples = [(each, chat or _chat_model(each)) for each in _samples(config)]
             self._dialect = dialect or plugins.load("chart_binder.dialects", config.dialect)()
-            offered = default_tools(config, searxng) if tools is None else tools
+            offered = default_tools(config, searxng, musicbrainz) if tools is None else tools
             self._tools = Toolbox(offered).tools
 
     def adjudicate(

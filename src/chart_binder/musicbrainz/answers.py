@@ -68,6 +68,7 @@ class ReleaseGroup(_Element, frozen=True):
     secondary_type_list: tuple[str | None, ...] = ()
     first_release_date: str | None = None
     artist_credit_phrase: str | None = None
+    disambiguation: str | None = None
 
 
 class Label(_Element, frozen=True):
@@ -83,10 +84,24 @@ class LabelInfo(_Element, frozen=True):
     label: Label | None = None
 
 
+class TrackRecording(_Element, frozen=True):
+    """The recording that a track is of."""
+
+    title: str | None = None
+
+
+class Track(_Element, frozen=True):
+    """A track; its own title is there where the recording's is another."""
+
+    title: str | None = None
+    recording: TrackRecording | None = None
+
+
 class Medium(_Element, frozen=True):
-    """One disc of a release."""
+    """One disc of a release; tracks come with the release itself alone."""
 
     format: str | None = None
+    track_list: tuple[Track, ...] = ()
 
 
 class ReleaseEvent(_Element, frozen=True):
@@ -161,7 +176,10 @@ class Metadata(_Element, frozen=True):
     recording: Recording | None = None
     artist: Artist | None = None
     isrc: Isrc | None = None
+    release_group: ReleaseGroup | None = None
+    release: Release | None = None
     recording_list: tuple[Recording, ...] | None = None
+    release_group_list: tuple[ReleaseGroup, ...] | None = None
     release_list: tuple[Release, ...] | None = None
     release_count: int | None = None
 

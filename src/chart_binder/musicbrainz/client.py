@@ -1,9 +1,9 @@
 """What MusicBrainz says about recordings, as the evidence needs it."""
 
-from chart_binder.domain.ids import ArtistId, RecordingId
+from chart_binder.domain.ids import ArtistId, RecordingId, ReleaseGroupId, ReleaseId
 from chart_binder.errors import LookupFailedError
 from chart_binder.musicbrainz import questions
-from chart_binder.musicbrainz.answers import Artist, Metadata, Recording, Release
+from chart_binder.musicbrainz.answers import Artist, Metadata, Recording, Release, ReleaseGroup
 from chart_binder.musicbrainz.questions import Question
 from chart_binder.musicbrainz.service import Service
 
@@ -61,6 +61,31 @@ class Client:
     def artist(self, artist_id: ArtistId) -> Artist | None:
         """Return an artist."""
         return self._asked(questions.artist(artist_id)).artist
+
+    def release_group(self, group_id: ReleaseGroupId) -> ReleaseGroup | None:
+        """Return a release group; its id is another one where the asked one was merged into it."""
+        return self._asked(questions.release_group(group_id)).release_group
+
+    def releases_in(self, group_id: ReleaseGroupId) -> tuple[tuple[Release, ...], int]:
+        """Return the releases of a group, at most a page of them, and how many there are."""
+        found = self._asked(questions.releases_in(group_id))
+        releases = found.release_list or ()
+        return releases, max(found.release_count or 0, len(releases))
+
+    def release(self, release_id: ReleaseId) -> Release | None:
+        """Return a release with its tracks; of another id where it was merged into it."""
+        return self._asked(questions.release(release_id)).release
+
+    def search_groups(self, title: str, artist: str) -> tuple[ReleaseGroup, ...]:
+        """Search release groups, by the very words of title and artist if any has them.
+
+        Without an artist the words of `title` may be those of either.
+        """
+        asked = [questions.search_groups_loosely(title, artist or title)]
+        if artist:
+            asked.insert(0, questions.search_groups(title, artist))
+        found = (self._asked(question).release_group_list for question in asked)
+        return next(filter(None, found), None) or ()
 
     def _incomplete(self, asked: list[Question], part: str) -> LookupFailedError:
         """Forget the pages: one of them is wrong, and kept it would be so again."""

@@ -7,10 +7,12 @@ from dataclasses import dataclass, replace
 from types import ModuleType
 from urllib.parse import urlencode
 
-from chart_binder.domain.ids import ArtistId, RecordingId
+from chart_binder.domain.ids import ArtistId, RecordingId, ReleaseGroupId, ReleaseId
 
 PAGE = 100
 """The most releases, or search results, that one answer holds."""
+SHORTLIST = 8
+"""The release groups that are looked for by words."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,6 +93,43 @@ def releases_of(recording_id: RecordingId, offset: int) -> Question:
 def artist(artist_id: ArtistId) -> Question:
     """Ask for one artist; country and areas come without an include."""
     return _wanting("artist", _ngs.get_artist_by_id(artist_id))
+
+
+def release_group(group_id: ReleaseGroupId) -> Question:
+    """Ask for one release group."""
+    question = _ngs.get_release_group_by_id(group_id, includes=["artist-credits"])
+    return _wanting("release_group", question)
+
+
+def releases_in(group_id: ReleaseGroupId) -> Question:
+    """Ask for the releases of a group, a page of them."""
+    question = _ngs.browse_releases(
+        release_group=group_id,
+        includes=["artist-credits", "labels", "media", "release-groups"],
+        limit=PAGE,
+    )
+    return _wanting("release_list", question)
+
+
+def release(release_id: ReleaseId) -> Question:
+    """Ask for one release with its tracks."""
+    question = _ngs.get_release_by_id(
+        release_id,
+        includes=["artist-credits", "labels", "media", "recordings", "release-groups"],
+    )
+    return _wanting("release", question)
+
+
+def search_groups(title: str, artist: str) -> Question:
+    """Search release groups by the very words of title and artist."""
+    words = f"releasegroup:{_quoted(title)} AND artist:{_quoted(artist)}"
+    return _wanting("release_group_list", _ngs.search_release_groups(query=words, limit=SHORTLIST))
+
+
+def search_groups_loosely(title: str, artist: str) -> Question:
+    """Search release groups by any of the words of title and artist."""
+    question = _ngs.search_release_groups(releasegroup=title, artist=artist, limit=SHORTLIST)
+    return _wanting("release_group_list", question)
 
 
 def search(artist: str, title: str, length_ms: tuple[int, int] | None) -> Question:

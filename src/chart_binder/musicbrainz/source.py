@@ -78,7 +78,7 @@ class MusicBrainzSource:
         `NothingFoundError` if MusicBrainz knows no such recording, and `LookupFailedError` if it
         could not be asked.
         """
-        client = Client(self._service)
+        client = self.client()
         known_ways = list(ways(client, tags))
         if not known_ways:
             raise UnidentifiedError(
@@ -89,6 +89,10 @@ class MusicBrainzSource:
             wanted = ", nor ".join(way.wanted for way in known_ways)
             raise NothingFoundError(f"MusicBrainz ({self._service.host}) knows no {wanted}")
         return self._bundle(client, tags, found)
+
+    def client(self) -> Client:
+        """Return what looks records up one by one, by the same cache and at the same pace."""
+        return Client(self._service)
 
     def check(self) -> Health:
         """Ask once whether the service is there and its configuration fits it; never raises."""

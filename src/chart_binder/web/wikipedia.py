@@ -1,0 +1,240 @@
+"""Wikipedia in any language, searched and read through its API.
+
+The API is MediaWiki's (mediawiki.org/wiki/API:Search, API:Parsing_wikitext). Pages are taken as
+they are rendered: the plain text that it also gives has no infoboxes and tables, where dates are.
+"""
+
+import html
+import re
+import ssl
+from collections.abc import Mapping
+from dataclasses import dataclass
+from importlib.metadata import version
+from typing import Any, Final
+from urllib.parse import quote, unquote
+
+import httpx
+import msgspec
+
+from chart_binder.config import FetchConfig, WikipediaConfig
+from chart_binder.net.deadline import Deadline
+from chart_binder.react.inert import one_line
+from chart_binder.web.body import ACCEPTED_ENCODINGS, Body, read_body
+from chart_binder.web.errors import FetchError, UnknownHostError
+from chart_binder.web.extract import from_html
+from chart_binder.web.fetch import Page
+from chart_binder.web.guard import Guard
+from chart_binder.web.transport import (
+    Resolve,
+    open_client,
+    resolve_by_system,
+    trusted_authorities,
+)
+
+LANGUAGE: Final = re.compile(r"[a-z]{2,12}(?:-[a-z]{2,12}){0,3}")
+"""A wiki's name below wikipedia.org: `en`, `simple`, `zh-yue`, `be-tarask`."""
+_HITS: Final = 4
+_LONGEST_QUERY: Final = 200
+_NOT_THERE: Final = frozenset({"missingtitle", "invalidtitle", "pagecannotexist"})
+_SYNTAX: Final = re.compile(r'(?<!\S)([-!~][^\s"]*)')
+_PLAIN: Final = {"format": "json", "formatversion": "2", "redirects": "1"}
+_PARSING: Final = {
+    "action": "parse",
+    "prop": "text",
+    "disableeditsection": "1",
+    "disabletoc": "1",
+    "disablelimitreport": "1",
+}
+
+
+class _Error(msgspec.Struct, frozen=True):
+    code: str
+    info: str = ""
+
+
+class _Hit(msgspec.Struct, frozen=True):
+    title: str
+
+
+class _SearchInfo(msgspec.Struct, frozen=True):
+    suggestion: str = ""
+
+
+class _Query(msgspec.Struct, frozen=True):
+    search: tuple[_Hit, ...] = ()
+    searchinfo: _SearchInfo = _SearchInfo()
+
+
+class _Parse(msgspec.Struct, frozen=True):
+    title: str
+    text: str
+
+
+class _Answer(msgspec.Struct, frozen=True):
+    error: _Error | None = None
+    query: _Query | None = None
+    parse: _Parse | None = None
+
+
+class _LongError(Exception):
+    """The answer is longer than what is read."""
+
+
+@dataclass(frozen=True, slots=True)
+class Article:
+    """The page that fits a query best, and the addresses of others that fit, by title."""
+
+    page: Page
+    others: Mapping[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class NoArticle:
+    """Wikipedia answered, and has nothing; `suggestion` is what it would look for instead."""
+
+    suggestion: str = ""
+
+
+class Wikipedia:
+    """Asks the Wikipedia of one language; the guard and the limits are those of `[llm.fetch]`.
+
+    `resolve` and `trust` stand for the system's resolver and certificate authorities.
+    """
+
+    def __init__(
+        self,
+        config: WikipediaConfig,
+        fetch: FetchConfig,
+        language: str = "",
+        *,
+        resolve: Resolve = resolve_by_system,
+        trust: ssl.SSLContext | None = None,
+    ) -> None:
+        self.language = language or config.language
+        self._home = config.url.replace("{language}", self.language).rstrip("/")
+        self._fetch = fetch
+        self._guard = Guard.of(fetch)
+        self._resolve = resolve
+        self._trust = trust
+
+    def look_up(self, query: str) -> Article | NoArticle:
+        """Return the article of a title, or of an address, or the one that fits words best.
+
+        Raises `FetchError` where Wikipedia could not be asked.
+        """
+        deadline = Deadline.after(self._fetch.timeout_s)
+        if title := self._title_in(query):
+            page = self._page(title, deadline)
+            return Article(page, {}) if page else NoArticle()
+        found = self._search(query, deadline)
+        titles = [hit.title for hit in found.search]
+        exact = [title for title in titles if title.casefold() == query.strip().casefold()]
+        for title in [*exact, *titles]:
+            if page := self._page(title, deadline):
+                return Article(
+                    page, {each: self._address(each) for each in titles if each != title}
+                )
+        return NoArticle(found.searchinfo.suggestion)
+
+    def _search(self, query: str, deadline: Deadline) -> _Query:
+        words = _SYNTAX.sub(r'"\1"', one_line(query)[:_LONGEST_QUERY])  # -word is "not that word"
+        asked = {
+            "action": "query",
+            "list": "search",
+            "srsearch": words,
+            "srlimit": str(_HITS),
+            "srprop": "",
+            "srinfo": "suggestion",
+        }
+        try:
+            return self._ask(asked, deadline).query or _Query()
+        except _LongError as error:
+            raise self._odd() from error
+
+    def _page(self, title: str, deadline: Deadline) -> Page | None:
+        """Return a page, or its opening section where the whole is too long."""
+        asked, cut = {**_PARSING, "page": title}, False
+        try:
+            found = self._ask(asked, deadline).parse
+        except _LongError:
+            try:
+                found, cut = self._ask({**asked, "section": "0"}, deadline).parse, True
+            except _LongError as error:
+                raise self._odd() from error
+        if found is None:
+            return None
+        address = self._address(found.title)
+        extract = from_html(f"<title>{html.escape(found.title)}</title>{found.text}")
+        return Page(
+            url=address, asked=address, content_type="text/html", extract=extract,
+            cut=cut or extract.cut,
+        )  # fmt: skip
+
+    def _ask(self, asked: Mapping[str, str], deadline: Deadline) -> _Answer:
+        target = self._guard.target(f"{self._home}/w/api.php")
+        trust = self._trust or (trusted_authorities() if target.scheme == "https" else None)
+        try:
+            with (
+                open_client(self._guard.admit, deadline, self._resolve, trust) as client,
+                client.stream(
+                    "GET", target, params={**_PLAIN, **asked}, headers=self._headers()
+                ) as response,
+            ):
+                if response.status_code != httpx.codes.OK:
+                    status = f"{response.status_code} {response.reason_phrase}".strip()[:60]
+                    raise FetchError(f"{target.host} answered {status}")
+                body = read_body(response, self._fetch.max_bytes)
+        except UnknownHostError as error:
+            raise FetchError(f"{error}, or no Wikipedia in {self.language!r}") from error
+        except httpx.TimeoutException as error:
+            raise FetchError(
+                f"{target.host} did not answer completely in {deadline.seconds:g} s"
+            ) from error
+        except httpx.HTTPError as error:
+            raise FetchError(f"{target.host} cannot be reached, or broke off") from error
+        return self._read(body)
+
+    def _read(self, body: Body) -> _Answer:
+        if body.cut:
+            raise _LongError
+        try:
+            answer = msgspec.json.decode(body.data, type=_Answer)
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+            raise self._odd() from error
+        if answer.error is None:
+            return answer
+        if answer.error.code in _NOT_THERE:
+            return _Answer()
+        raise FetchError(f"Wikipedia refused the question: {one_line(answer.error.info, 200)}")
+
+    def _odd(self) -> FetchError:
+        return FetchError(f"{self._home} does not answer as Wikipedia does")
+
+    def _title_in(self, query: str) -> str:
+        """Return the title in an address of this wiki."""
+        _, slash, title = query.strip().partition(f"{self._home}/wiki/")
+        title = title if slash else (in_address(query) or ("", ""))[1]
+        return unquote(re.split(r"[?#\s>]", title)[0]).replace("_", " ").strip()
+
+    def _address(self, title: str) -> str:
+        return f"{self._home}/wiki/{quote(title.replace(' ', '_'), safe=_UNQUOTED)}"
+
+    def _headers(self) -> dict[str, str]:
+        return {
+            "User-Agent": self._fetch.user_agent or f"canon/{version('chart-binder')}",
+            "Accept": "application/json",
+            "Accept-Encoding": ACCEPTED_ENCODINGS,
+        }
+
+
+_UNQUOTED: Final = "/:,;@!$*()'~"
+"""What MediaWiki leaves as it is in the address of a page."""
+_ADDRESS: Final = re.compile(
+    r"(?:https?://)?([a-z-]+)(?:\.m)?\.wikipedia\.org/wiki/(\S+)", re.IGNORECASE
+)
+
+
+def in_address(query: str) -> tuple[str, str] | None:
+    """Return the language and the title, quoted, in an address of Wikipedia."""
+    found: Any = _ADDRESS.search(query)
+    return (found[1].lower(), found[2]) if found else None
