@@ -10,7 +10,7 @@ from chart_binder.chat.scripted import Scripted
 from chart_binder.config import AcceptanceConfig, LLMConfig, RulesConfig
 from chart_binder.domain.evidence_json import read_bundle
 from chart_binder.errors import ConfigError, EvidenceError, PluginError
-from chart_binder.llm.grounding import hosts
+from chart_binder.llm.support import hosts
 from chart_binder.llm.react_adjudicator import ReActAdjudicator
 from chart_binder.llm.result import AdjudicationResult, Fact, Outcome
 from chart_binder.react.conversation import ChatError, Message, Reply, Terms

@@ -9,6 +9,7 @@ from pydantic import BaseModel, ValidationError
 from chart_binder.config import LLMConfig, RulesConfig
 from chart_binder.errors import ConfigError, TranscriptError
 from chart_binder.jobs.recorded import read_recorded
+from chart_binder.llm.confidence_map import ConfidenceMap
 from chart_binder.llm.prompt import Prompt
 from chart_binder.llm.react_adjudicator import ReActAdjudicator
 from chart_binder.llm.result import AdjudicationResult
@@ -16,6 +17,7 @@ from chart_binder.react.replay import Replay
 from chart_binder.react.transcript import Run, Watch
 
 Options = TypeVar("Options", bound=BaseModel)
+Part = TypeVar("Part")
 
 
 def replay(path: Path, watch: Watch | None = None) -> AdjudicationResult:
@@ -32,19 +34,20 @@ def replay(path: Path, watch: Watch | None = None) -> AdjudicationResult:
         chat=Replay(recorded.events),
         watch=watch,
         knobs=_options(RulesConfig, run, "rules", path),
-        prompt=_prompt(run, path),
+        prompt=_handed_over(Prompt, run, "prompt", path),
+        calibration=_handed_over(ConfidenceMap, run, "calibration", path),
     )
     return adjudicator.adjudicate(run.evidence)
 
 
-def _prompt(run: Run, path: Path) -> Prompt | None:
-    """Return the prompt that a caller had handed over."""
-    if (recorded := run.options.get("prompt")) is None:
+def _handed_over(kind: type[Part], run: Run, key: str, path: Path) -> Part | None:
+    """Return a part that is recorded whole, for the configuration does not lead to it."""
+    if (recorded := run.options.get(key)) is None:
         return None
     try:
-        return msgspec.convert(recorded, Prompt)
+        return msgspec.convert(recorded, kind)
     except (msgspec.ValidationError, ConfigError) as error:
-        raise TranscriptError(f"{path}: its prompt is not understood: {error}") from error
+        raise TranscriptError(f"{path}: its {key} is not understood: {error}") from error
 
 
 def _options(kind: type[Options], run: Run, key: str, path: Path) -> Options:

@@ -1,16 +1,15 @@
 """What code looks into before an answer leaves: each check is a function that yields findings."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
-from chart_binder.config import RulesConfig
 from chart_binder.domain.evidence import EvidenceBundle
-from chart_binder.domain.verdict import Decided
-from chart_binder.llm.grounding import hosts
+from chart_binder.domain.verdict import Decided, Verdict
+from chart_binder.llm.grounding import borne_out_by
 from chart_binder.llm.labels import Labels
-from chart_binder.llm.result import Check, Fact, counted
-from chart_binder.llm.settling import with_facts
-from chart_binder.rules.decide import decide
+from chart_binder.llm.result import Check, Fact, Standing, counted
+from chart_binder.llm.subject import another_subject
+from chart_binder.react.transcript import Observed
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,11 +22,16 @@ class Claim:
 
     written: str
     crg: str | None
+    rr: str | None
     misplaced: str | None
     facts: tuple[Fact, ...]
     bundle: EvidenceBundle
     labels: Labels
-    knobs: RulesConfig
+    seen: Sequence[Observed]
+    verdict: Verdict | None
+    """What the rules say with the verified facts in; absent where no facts are cited."""
+    sources: int
+    """How many independent sources the facts have."""
     min_sources: int
 
 
@@ -61,30 +65,58 @@ def facts(claim: Claim) -> Iterator[Check]:
         yield Check("fact", fact.verified, detail)
 
 
+def subject(claim: Claim) -> Iterator[Check]:
+    """Look whether what bears a fact out is about another candidate."""
+    for fact in claim.facts:
+        if fact.verified:
+            texts = borne_out_by(fact, claim.seen)
+            other = another_subject(fact, texts, claim.bundle, claim.labels)
+            if other:
+                about, named = map(claim.labels.name_of, (fact.about, other))
+                detail = f"{fact.source} names {named}, not {about}, which {fact.value} is cited of"
+                yield Check("subject", passed=False, detail=detail)
+
+
 def sources(claim: Claim) -> Iterator[Check]:
-    """Count the independent hosts behind the cited facts."""
+    """Count the independent sources behind each of the cited facts."""
     if claim.facts:
-        found = len(hosts(claim.facts))
-        shown = counted(found, "independent host")
+        shown = counted(claim.sources, "independent host")
         detail = f"{shown} for the cited facts, {claim.min_sources} needed"
-        yield Check("sources", found >= claim.min_sources, detail)
+        yield Check("sources", claim.sources >= claim.min_sources, detail)
 
 
 def rules(claim: Claim) -> Iterator[Check]:
-    """Run the rules again with the verified facts in: they must not contradict the answer."""
-    if not (claim.crg and claim.facts):
+    """Hold the answer against the rules with the verified facts in: they must not contradict it."""
+    standing = stands(claim.crg, claim.verdict)
+    if standing is None or not claim.crg:
         return
-    verdict = decide(with_facts(claim.bundle, claim.facts), claim.knobs)
     named, known = claim.labels.name_of(claim.crg), "with the verified facts in"
-    if not isinstance(verdict, Decided):
+    if not isinstance(claim.verdict, Decided):
         yield Check("rules", passed=True, detail=f"{known} the rules still leave it open")
-    elif verdict.crg == claim.crg:
-        yield Check("rules", passed=True, detail=f"{known}, {verdict.crg_rule} confirms {named}")
+    elif standing is Standing.CONFIRMED:
+        detail = f"{known}, {claim.verdict.crg_rule} confirms {named}"
+        yield Check("rules", passed=True, detail=detail)
     else:
-        other = claim.labels.name_of(verdict.crg)
-        detail = f"{known}, {verdict.crg_rule} gives {other}, not {named}"
+        other = claim.labels.name_of(claim.verdict.crg)
+        detail = f"{known}, {claim.verdict.crg_rule} gives {other}, not {named}"
         yield Check("rules", passed=False, detail=detail)
 
 
-CHECKS: tuple[Callable[[Claim], Iterator[Check]], ...] = (candidate, release, facts, sources, rules)
+def stands(crg: str | None, verdict: Verdict | None) -> Standing | None:
+    """Return how an answer stands to what the rules say, where both there are."""
+    if crg is None or verdict is None:
+        return None
+    if not isinstance(verdict, Decided):
+        return Standing.OPEN
+    return Standing.CONFIRMED if verdict.crg == crg else Standing.CONTRADICTED
+
+
+CHECKS: tuple[Callable[[Claim], Iterator[Check]], ...] = (
+    candidate,
+    release,
+    facts,
+    subject,
+    sources,
+    rules,
+)
 """In the order in which they are reported."""

@@ -1,63 +1,134 @@
 """A date is found in prose, in whatever way it is written."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from itertools import product
 
 from chart_binder.domain.dates import PartialDate
+from chart_binder.llm.date_forms import ERAS, FORMS, without_asides
+from chart_binder.llm.month_names import ENGLISH, MONTHS, folded
 
-_MONTHS = (
-    ("january", "jan", "januar", "janvier", "enero"),
-    ("february", "feb", "februar", "février", "febrero"),
-    ("march", "mar", "märz", "mars", "marzo"),
-    ("april", "apr", "avril", "abril"),
-    ("may", "mai", "mayo"),
-    ("june", "jun", "juni", "juin", "junio"),
-    ("july", "jul", "juli", "juillet", "julio"),
-    ("august", "aug", "août", "agosto"),
-    ("september", "sept", "sep", "septembre", "septiembre"),
-    ("october", "oct", "oktober", "okt", "octobre", "octubre"),
-    ("november", "nov", "novembre", "noviembre"),
-    ("december", "dec", "dezember", "dez", "décembre", "diciembre"),
+_DIGITS = {digit: number for number, digit in enumerate("〇一二三四五六七八九")} | {"零": 0}
+_OLDEST_OF_SHORT_YEARS = 50
+"""`'74` is 1974; `'24` may be 1924 or 2024."""
+_CONSUMED = "|"
+
+_HEDGED = re.compile(
+    r"\b(?:circa|ca\.?|c\.|around|about|approximately|before|until|after|not|never|prior to|"
+    r"vor|nach|um|vers|avant|apres|около|до|после)[ ]?(?:the[ ])?$"
 )
-_ORDINAL = re.compile(r"(?<=\d)(?:st|nd|rd|th)\b")
-_FILLER = re.compile(r"\b(?:of|the|de|del|den|der)\b|[,.\u00b7]")
+_FARTHEST_HEDGE = 20
+_NOTHING_ELSE = re.compile(r"[ .(]*\|+(?:t[0-9:.]+z?)?[ .)]*")
+_SIGNS = str.maketrans({"\u2019": "'", "\u2010": "-", "\u2011": "-"})
+_BLANKS = re.compile(r"[^\S\n]+")
 
 
 def stands_in(value: PartialDate, text: str) -> bool:
-    """Whether the text names this very date, to the same precision or a finer one."""
-    plain = f" {_plain(text)} "
-    return any(re.search(rf"(?<!\d){re.escape(form)}(?!\d)", plain) for form in _forms(value))
+    """Whether the text names this very date, to the same precision or a finer one.
 
-
-def _plain(text: str) -> str:
-    folded = _ORDINAL.sub("", text.casefold())
-    return " ".join(_FILLER.sub(" ", folded).split())
-
-
-def _forms(value: PartialDate) -> Iterator[str]:
-    """Yield how the date may be written, in the folded form of `_plain`.
-
-    `10/11/1974` is left out: it is one day in London and another in New York.
+    What can be read in two ways (`10/11/1974`) counts only where both are the date. Every form is
+    taken out before a shorter one is looked for: `21 October 1974` is no `1 October 1974`.
     """
-    year, month, day = [*map(int, value.text.split("-")), 0, 0][:3]
-    if not month:
-        yield str(year)
-        return
-    names = _MONTHS[month - 1]
-    numbers = {str(month), f"{month:02}"}
-    if not day:
-        yield from (f"{name} {year}" for name in names)
-        yield from (f"{year}-{month:02}", f"{year}年{month}月", f"{year}/{month:02}")
-        return
-    for name, written in product(names, {str(day), f"{day:02}"}):
-        yield from (
-            f"{written} {name} {year}",
-            f"{name} {written} {year}",
-            f"{year} {name} {written}",
+    return any(
+        all(value.first <= date.first and date.last <= value.last for date in dates)
+        for dates, _ in dates_in(text)
+    )
+
+
+def only_date(text: str) -> PartialDate | None:
+    """Return the date that is all that a text says, if it can be read in one way only."""
+    told = list(dates_in(text))
+    if len(told) != 1 or len(told[0][0]) != 1 or not _NOTHING_ELSE.fullmatch(told[0][1]):
+        return None
+    return told[0][0][0]
+
+
+def dates_in(text: str) -> Iterator[tuple[tuple[PartialDate, ...], str]]:
+    """Yield every mention of a date: what it may mean, and the text without all mentions."""
+    plain = folded(text).translate(_SIGNS)
+    plain = without_asides(_BLANKS.sub(" ", plain))
+    found: list[tuple[PartialDate, ...]] = []
+
+    def take(match: re.Match[str]) -> str:
+        before = plain[max(0, match.start() - _FARTHEST_HEDGE) : match.start()]
+        if not _HEDGED.search(before) and (dates := tuple(_readings(match, before))):
+            found.append(dates)
+        return _CONSUMED * (match.end() - match.start())
+
+    for form in FORMS:
+        plain = form.sub(take, plain)
+    yield from ((dates, plain) for dates in found)
+
+
+def _readings(match: re.Match[str], before: str) -> Iterator[PartialDate]:
+    """Yield every day, month or year that a mention may mean."""
+    parts = {name: part for name, part in match.groupdict().items() if part}
+    seen = set()
+    for year, (month, day) in product(_years(parts), _days(parts, before)):
+        try:
+            date = PartialDate.parse("-".join(_padded(year, month, day)))
+        except ValueError:
+            continue
+        if date not in seen:
+            seen.add(date)
+            yield date
+
+
+def _padded(year: int, month: int | None, day: int | None) -> Iterator[str]:
+    yield f"{year:04}"
+    if month is not None:
+        yield f"{month:02}"
+    if day is not None:
+        yield f"{day:02}"
+
+
+def _years(parts: dict[str, str]) -> Iterable[int]:
+    if year := parts.get("year"):
+        return (int(year),)
+    if short := parts.get("short"):
+        year_of = int(short)
+        return (
+            (1900 + year_of,)
+            if year_of >= _OLDEST_OF_SHORT_YEARS
+            else (
+                1900 + year_of,
+                2000 + year_of,
+            )
         )
-        yield f"{written}-{name}-{year}"
-    for number, written in product(numbers, {str(day), f"{day:02}"}):
-        yield f"{written} {number} {year}"  # 11.10.1974, its points folded away
-        yield from (f"{year}{joint}{number}{joint}{written}" for joint in ("-", "/", " "))
-        yield f"{year}年{number}月{written}日"
+    if era := parts.get("era"):
+        return (ERAS[era] + (1 if parts["of_era"] == "元" else _counted(parts["of_era"])),)
+    return (_counted(parts["cjk"]),)
+
+
+def _days(parts: dict[str, str], before: str) -> Iterable[tuple[int | None, int | None]]:
+    """Return the months and days that may be meant."""
+    if "one" in parts:
+        one, other = int(parts["one"]), int(parts["other"])
+        return ((one, other), (other, one))
+    month = _month(parts)
+    written = parts.get("day") or parts.get("cjk_day")
+    if month is None or written is None or "range" in parts:
+        return ((month, None),)
+    day = _counted(written)
+    is_line_start = not before.strip(" ") or before.rstrip(" ").endswith("\n")
+    # The 5th of May, or of a list with "May 1974" in it?
+    if is_line_start and "dot" in parts and parts["name"] in ENGLISH:
+        return ((month, day), (month, None))
+    return ((month, day),)
+
+
+def _month(parts: dict[str, str]) -> int | None:
+    if name := parts.get("name"):
+        return MONTHS[name]
+    written = parts.get("month") or parts.get("cjk_month")
+    return _counted(written) if written else None
+
+
+def _counted(written: str) -> int:
+    """Return a number in Arabic or Chinese digits, of years one by one; 0 for what is none."""
+    if written.isdecimal():
+        return int(written)
+    tens, ten, ones = written.partition("十")
+    if ten:
+        return 10 * (_DIGITS.get(tens, 0) if tens else 1) + (_DIGITS.get(ones, 0) if ones else 0)
+    return int("".join(str(_DIGITS.get(digit, digit)) for digit in written))

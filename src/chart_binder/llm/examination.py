@@ -1,17 +1,22 @@
 """Code has the last word: what it can refute never leaves as accepted."""
 
-from collections.abc import Callable, Container, Sequence
+from collections.abc import Callable, Container, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from chart_binder.config import LLMConfig, RulesConfig
 from chart_binder.domain.evidence import EvidenceBundle
 from chart_binder.llm.answer import FinalAnswer, read_answer
-from chart_binder.llm.checks import CHECKS, Claim
+from chart_binder.llm.checks import CHECKS, Claim, stands
+from chart_binder.llm.confidence import lowered
+from chart_binder.llm.confidence_map import AS_STATED, ConfidenceMap
 from chart_binder.llm.grounding import verify
 from chart_binder.llm.labels import Labels
-from chart_binder.llm.result import Check, Fact, Outcome
+from chart_binder.llm.result import Check, Fact, Outcome, Standing
+from chart_binder.llm.settling import with_facts
+from chart_binder.llm.support import support
 from chart_binder.react.loop import RefusedError
 from chart_binder.react.transcript import Observed
+from chart_binder.rules.decide import decide
 from chart_binder.rules.representative import representative
 
 
@@ -25,6 +30,9 @@ class Judgement:
     facts: tuple[Fact, ...] = ()
     checks: tuple[Check, ...] = ()
     problem: str | None = None
+    confidence: float = 0.0
+    rules: Standing | None = None
+    independent_sources: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +46,7 @@ class Examination:
     observed: Callable[[], Sequence[Observed]]
     found: Callable[[], Container[str]]
     """The MusicBrainz ids that observations of this run brought in."""
+    calibrated: ConfidenceMap = AS_STATED
 
     def read(self, text: str, is_last: bool) -> FinalAnswer:  # noqa: FBT001 (the loop's word)
         """Read an answer with its labels resolved; an id from nowhere is refused.
@@ -58,18 +67,42 @@ class Examination:
     def judge(self, answer: FinalAnswer) -> Judgement:
         """Return the outcome by confidence, lowered by what the checks refute."""
         if answer.crg is None:
-            return Judgement(Outcome.REJECTED, problem="the model cannot tell")
+            problem = "the model cannot tell"
+            return Judgement(Outcome.REJECTED, problem=problem, confidence=answer.confidence)
         known = {*self.labels.ids.values(), answer.crg, answer.rr or answer.crg}
         facts = verify(answer.facts, self.observed(), self.labels, known)
+        claim = self._claim(answer, facts)
+        checks = tuple(check for look in CHECKS for check in look(claim))
+        confidence = self.calibrated(answer.confidence)
+        outcome, why = settled(confidence, checks, self.config)
+        return Judgement(
+            outcome,
+            claim.crg,
+            claim.rr,
+            facts,
+            (*checks, *calibration(answer.confidence, self.calibrated)),
+            why,
+            confidence=lowered(confidence, checks),
+            rules=stands(claim.crg, claim.verdict),
+            independent_sources=claim.sources,
+        )
+
+    def _claim(self, answer: FinalAnswer, facts: tuple[Fact, ...]) -> Claim:
         crg = answer.crg if self._is_known(answer.crg, self.labels.titles) else None
         rr, misplaced = self._release(crg, answer.rr)
-        claim = Claim(
-            answer.crg, crg, misplaced, facts, self.bundle, self.labels, self.knobs,
-            self.config.acceptance.min_sources,
-        )  # fmt: skip
-        checks = tuple(check for look in CHECKS for check in look(claim))
-        outcome, problem = settled(answer.confidence, checks, self.config)
-        return Judgement(outcome, crg, rr, facts, checks, problem)
+        return Claim(
+            written=answer.crg or "",
+            crg=crg,
+            rr=rr,
+            misplaced=misplaced,
+            facts=facts,
+            bundle=self.bundle,
+            labels=self.labels,
+            seen=self.observed(),
+            verdict=decide(with_facts(self.bundle, facts), self.knobs) if facts else None,
+            sources=support(facts, self.bundle, self.labels.home),
+            min_sources=self.config.acceptance.min_sources,
+        )
 
     def _release(self, crg: str | None, named: str | None) -> tuple[str | None, str | None]:
         """Return the release that stands for the group, and one that was named but is not in it.
@@ -91,6 +124,13 @@ class Examination:
 
     def _is_known(self, identifier: str | None, candidates: Container[str]) -> bool:
         return identifier is None or identifier in candidates or identifier in self.found()
+
+
+def calibration(stated: float, calibrated: ConfidenceMap) -> Iterator[Check]:
+    """Note what a stated confidence is taken for, where a calibration is used."""
+    if calibrated.points:
+        detail = f"confidence {stated:.2f} is taken for {calibrated(stated):.2f}, by calibration"
+        yield Check("calibration", passed=True, detail=detail)
 
 
 def settled(

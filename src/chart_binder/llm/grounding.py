@@ -1,21 +1,22 @@
 """A cited fact counts when its source was read in this run, and says so."""
 
 import re
-from collections.abc import Container, Iterable, Sequence
+from collections.abc import Container, Iterable, Iterator, Sequence
 from urllib.parse import urlsplit
 
 from chart_binder.domain.dates import PartialDate
 from chart_binder.llm.answer import CitedFact
-from chart_binder.llm.dates_in_text import stands_in
+from chart_binder.llm.dates_in_text import only_date, stands_in
 from chart_binder.llm.labels import Labels
+from chart_binder.llm.month_names import folded
 from chart_binder.llm.result import Fact
 from chart_binder.react.transcript import Observed
 
 _ADDRESS = re.compile(r"https?://\S+|^Address:.*$", re.IGNORECASE | re.MULTILINE)
 _ENTRIES = re.compile(r"^(?=\d+\. |Answer\b|Infobox\b)", re.MULTILINE)
 _SHORTEST = 3
-# Where a country's registry sells names one level down: bbc.co.uk, not co.uk.
-_SECOND_LEVELS = frozenset({"ac", "co", "com", "edu", "gov", "ne", "net", "or", "org"})
+_NUMBERED = re.compile(r"cat|barcode|matrix|number|track|length|duration|isrc", re.IGNORECASE)
+"""What a field is called whose value may look like a year, and is none."""
 
 
 def verify(
@@ -29,39 +30,48 @@ def verify(
     facts = []
     for fact in cited:
         about = labels.ids.get(fact.about.upper(), fact.about.casefold())
-        verified = about in known and any(_says(observed, fact) for observed in seen)
+        verified = about in known and any(borne_out_by(fact, seen))
         facts.append(Fact(about, fact.field, fact.value, fact.source, verified))
     return tuple(facts)
 
 
 def read_date(fact: CitedFact | Fact) -> PartialDate | None:
-    """Return the date that a fact states, if it states one."""
+    """Return the date that a fact states, if it states one, in whatever way it is written."""
+    if _NUMBERED.search(fact.field):
+        return None
     try:
         date = PartialDate.parse(fact.value)
     except ValueError:
-        return None
+        return only_date(fact.value)
     return date if date.is_known else None
 
 
-def hosts(facts: Iterable[Fact]) -> frozenset[str]:
-    """Return the independent sites that bear out the verified facts."""
-    return frozenset(_site(_address(fact.source)[0]) for fact in facts if fact.verified)
+def borne_out_by(fact: CitedFact | Fact, seen: Iterable[Observed]) -> Iterator[str]:
+    """Yield what the source of a fact says, each time that it was read and says so."""
+    return (said for observed in seen if (said := _says(observed, fact)))
 
 
-def _says(observed: Observed, fact: CitedFact) -> bool:
-    """Whether the source is what was read, and says it in words of its own.
+def _says(observed: Observed, fact: CitedFact | Fact) -> str | None:
+    """Return what the source says, if that is what was read and says the fact in its own words.
 
     An address that names the value proves nothing: the model may have made it up.
     """
     if observed.error or _address(fact.source) not in map(_address, observed.sources):
-        return False
-    said = _ADDRESS.sub(" ", _passage(observed, fact.source))
-    date = read_date(fact)
-    if date:
-        return stands_in(date, said) and not stands_in(date, fact.source)
-    value = " ".join(fact.value.casefold().split())
-    return len(value) >= _SHORTEST and bool(
-        re.search(rf"(?<!\w){re.escape(value)}(?!\w)", " ".join(said.casefold().split()))
+        return None
+    passage = _passage(observed, fact.source)
+    said = _ADDRESS.sub(" ", passage)
+    if date := read_date(fact):
+        is_said = stands_in(date, said) and not stands_in(date, fact.source)
+    else:
+        is_said = _has(said, fact.value)
+    return passage if is_said else None
+
+
+def _has(said: str, value: str) -> bool:
+    """Whether a text names a label, a country, a catalogue number."""
+    words = " ".join(folded(value).split())
+    return len(words) >= _SHORTEST and bool(
+        re.search(rf"(?<!\w){re.escape(words)}(?!\w)", " ".join(folded(said).split()))
     )
 
 
@@ -81,10 +91,3 @@ def _address(url: str) -> tuple[str, str, str]:
     except ValueError:
         return url, "", ""
     return host.removeprefix("www."), parts.path.rstrip("/"), parts.query
-
-
-def _site(host: str) -> str:
-    """Return the name that somebody registered: two hosts below it are no independent sources."""
-    labels = host.split(".")
-    deep = len(labels) > 2 and len(labels[-1]) == 2 and labels[-2] in _SECOND_LEVELS  # noqa: PLR2004
-    return ".".join(labels[-3:] if deep else labels[-2:])

@@ -17,6 +17,14 @@ class Outcome(StrEnum):
     ERROR = "error"
 
 
+class Standing(StrEnum):
+    """What the rules say to an answer, with the verified facts in."""
+
+    CONFIRMED = "confirmed"
+    CONTRADICTED = "contradicted"
+    OPEN = "open"
+
+
 def counted(count: int, thing: str) -> str:
     """Return a count with its noun: `1 host`, `2 hosts`."""
     return f"{count} {thing}" if count == 1 else f"{count} {thing}s"
@@ -56,17 +64,23 @@ class Usage(Value, frozen=True):
 class AdjudicationResult(Value, frozen=True):
     """The adjudicator's answer and everything needed to trust it or not.
 
-    `confidence` is 0..1; `problem` says in one sentence why the outcome is error, review or
-    rejected; `transcript` is the recorded file's path, or the events themselves.
+    `confidence` is 0..1, after calibration and checks; `stated_confidence` is the model's own.
+    `rules` is what the rules say to the answer, where facts are cited; `independent_sources` how
+    many sources that do not repeat one another say each fact the answer rests on. `problem` says in
+    one sentence why the outcome is error, review or rejected; `transcript` is the recorded file's
+    path, or the events themselves.
     """
 
     outcome: Outcome
     crg_mbid: str | None = None
     rr_mbid: str | None = None
     confidence: float = 0.0
+    stated_confidence: float | None = None
     rationale: str = ""
     facts: tuple[Fact, ...] = ()
     checks: tuple[Check, ...] = ()
+    rules: Standing | None = None
+    independent_sources: int = 0
     problem: str | None = None
     iterations: int = 0
     usage: Usage = Usage()

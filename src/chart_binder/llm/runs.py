@@ -13,6 +13,7 @@ from chart_binder.config import LLMConfig, RulesConfig
 from chart_binder.domain.evidence import EvidenceBundle
 from chart_binder.domain.evidence_json import evidence_hash, write_bundle
 from chart_binder.llm.answer import FinalAnswer
+from chart_binder.llm.confidence_map import AS_STATED, ConfidenceMap
 from chart_binder.llm.examination import Examination
 from chart_binder.llm.labels import Labels
 from chart_binder.llm.last_word import last_word
@@ -29,8 +30,13 @@ from chart_binder.react.replay import Replay
 from chart_binder.react.tools import Toolbox
 from chart_binder.react.transcript import Result, Run, Said, Watch
 
-_NOT_RECORDED: dict[str, Any] = {"base_url": True, "api_key_env": True, "searxng": {"url"}}
-"""Addresses may hold passwords, and a replay needs none."""
+_NOT_RECORDED: dict[str, Any] = {
+    "base_url": True,
+    "api_key_env": True,
+    "searxng": {"url"},
+    "acceptance": {"calibration"},
+}
+"""Addresses may hold passwords, and a replay needs none; nor the file of what is recorded whole."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +70,7 @@ class Asking:
     prompt: Prompt
     system_prompt: str
     part_of: Mapping[str, object]
+    calibrated: ConfidenceMap = AS_STATED
     record: Path | None = None
     watch: Watch | None = None
     listen: Callable[[str], None] | None = None
@@ -83,6 +90,7 @@ class Asking:
                 self.config,
                 record.observed,
                 record.found_ids,
+                self.calibrated,
             )
             ending = self._converse(opening, examination, record)
             result = self._result(ending, examination, run, record)
@@ -102,6 +110,7 @@ class Asking:
                 "rules": self.knobs.model_dump(mode="json"),
                 "part_of": dict(self.part_of),
                 **self._own_prompt(),
+                **self._own_calibration(),
             },
             evidence=msgspec.json.decode(write_bundle(case.bundle)),
         )
@@ -111,6 +120,12 @@ class Asking:
         if self.prompt == configured(self.config.prompt):
             return {}
         return {"prompt": msgspec.to_builtins(self.prompt)}
+
+    def _own_calibration(self) -> Mapping[str, object]:
+        """Return the calibration for the record, if one is used."""
+        if not self.calibrated.points:
+            return {}
+        return {"calibration": msgspec.to_builtins(self.calibrated)}
 
     def _converse(
         self, opening: tuple[Message, ...], examination: Examination, record: Record
@@ -156,10 +171,13 @@ class Asking:
             outcome=judgement.outcome,
             crg_mbid=judgement.crg,
             rr_mbid=judgement.rr,
-            confidence=answer.confidence,
+            confidence=judgement.confidence,
+            stated_confidence=answer.confidence,
             rationale=answer.rationale,
             facts=judgement.facts,
             checks=judgement.checks,
+            rules=judgement.rules,
+            independent_sources=judgement.independent_sources,
             problem=judgement.problem,
         )
 

@@ -11,7 +11,9 @@ from statistics import fmean
 from msgspec.structs import replace
 
 from chart_binder.config import LLMConfig
-from chart_binder.llm.examination import settled
+from chart_binder.llm.confidence import lowered
+from chart_binder.llm.confidence_map import AS_STATED, ConfidenceMap
+from chart_binder.llm.examination import calibration, settled
 from chart_binder.llm.methods import total
 from chart_binder.llm.result import AdjudicationResult, Check, Outcome, Usage, counted
 
@@ -19,7 +21,10 @@ _CANNOT_TELL = ""
 
 
 def sampled(
-    ask: Callable[[int], AdjudicationResult], config: LLMConfig, name_of: Callable[[str], str]
+    ask: Callable[[int], AdjudicationResult],
+    config: LLMConfig,
+    name_of: Callable[[str], str],
+    calibrated: ConfidenceMap = AS_STATED,
 ) -> AdjudicationResult:
     """Ask `config.samples` times, told the number of the sample, and take the answers together.
 
@@ -28,17 +33,21 @@ def sampled(
     results = [ask(0)]
     while len(results) < config.samples and results[-1].iterations:
         results.append(ask(len(results)))
-    return results[0] if config.samples == 1 else agreed(results, config, name_of)
+    return results[0] if config.samples == 1 else agreed(results, config, name_of, calibrated)
 
 
 def agreed(
-    results: Sequence[AdjudicationResult], config: LLMConfig, name_of: Callable[[str], str]
+    results: Sequence[AdjudicationResult],
+    config: LLMConfig,
+    name_of: Callable[[str], str],
+    calibrated: ConfidenceMap = AS_STATED,
 ) -> AdjudicationResult:
     """Return the answer of more than half of `config.samples` runs.
 
-    Confidence is the mean of those that agree, times their share: the outcome follows from it, and
-    the checks of the run that is taken may lower it. No majority is a rejection; where failed runs
-    kept it from one, an error. `name_of` says what to call a release group.
+    What was stated is taken as the mean of those that agree, times their share: the outcome follows
+    from it as calibrated, and the checks of the run that is taken may lower both. No majority is a
+    rejection; where failed runs kept it from one, an error. `name_of` says what to call a release
+    group.
     """
     usage = total(*(result.usage for result in results))
     failures = [result for result in results if result.outcome is Outcome.ERROR]
@@ -51,7 +60,7 @@ def agreed(
     check = Check("agreement", has_majority, f"of {counted(config.samples, 'run')}, {told}")
     if has_majority:
         agreeing = [r for r in results if r not in failures and _vote(r) == winner]
-        return _taken(agreeing, check, count / config.samples, config, usage)
+        return _taken(agreeing, check, count / config.samples, config, calibrated, usage)
     is_failure = 2 * (count + failed) > config.samples
     return replace(
         failures[0] if is_failure else results[0],
@@ -62,6 +71,9 @@ def agreed(
         crg_mbid=None,
         rr_mbid=None,
         confidence=0.0,
+        stated_confidence=None,
+        rules=None,
+        independent_sources=0,
         rationale=failures[0].rationale if is_failure else "",
         facts=(),
         checks=(check,),
@@ -74,16 +86,31 @@ def _taken(
     check: Check,
     share: float,
     config: LLMConfig,
+    calibrated: ConfidenceMap,
     usage: Usage,
 ) -> AdjudicationResult:
-    confidence = fmean(result.confidence for result in agreeing) * share
+    stated = fmean(_stated(result) for result in agreeing) * share
     taken = _spokesman(agreeing)
-    checks = (*taken.checks, check)
-    taken = replace(taken, confidence=confidence, checks=checks, usage=usage)
+    found = (*(each for each in taken.checks if each.name != "calibration"), check)
     if taken.crg_mbid is None:
-        return taken
-    outcome, problem = settled(confidence, checks, config)
-    return replace(taken, outcome=outcome, problem=problem)
+        return replace(
+            taken, confidence=stated, stated_confidence=stated, checks=found, usage=usage
+        )
+    confidence = calibrated(stated)
+    outcome, problem = settled(confidence, found, config)
+    return replace(
+        taken,
+        outcome=outcome,
+        problem=problem,
+        confidence=lowered(confidence, found),
+        stated_confidence=stated,
+        checks=(*found, *calibration(stated, calibrated)),
+        usage=usage,
+    )
+
+
+def _stated(result: AdjudicationResult) -> float:
+    return result.confidence if result.stated_confidence is None else result.stated_confidence
 
 
 def _vote(result: AdjudicationResult) -> str:
