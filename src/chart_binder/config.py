@@ -102,13 +102,16 @@ class WikipediaConfig(_Section):
 
 
 class AcceptanceConfig(_Section):
-    """`[llm.acceptance]`: how many independent hosts must bear out an answer that cites facts."""
+    """`[llm.acceptance]`: what an answer must rest on, and what its confidence is worth."""
 
     min_sources: int = Field(
         default=1, ge=0, le=10, description="verified hosts for an accepted decision"
     )
     write_min_sources: int = Field(
         default=2, ge=0, le=10, description="verified hosts before tags are written unseen"
+    )
+    calibration: str = Field(
+        default="", description="file of `canon calibrate` that confidence is read by; empty: none"
     )
 
 

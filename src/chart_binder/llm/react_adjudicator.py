@@ -10,6 +10,7 @@ from chart_binder.config import LLMConfig, RulesConfig
 from chart_binder.domain.evidence import EvidenceBundle
 from chart_binder.domain.evidence_json import evidence_hash, read_bundle
 from chart_binder.domain.verdict import Verdict
+from chart_binder.llm.confidence_map import AS_STATED, ConfidenceMap, read_map
 from chart_binder.llm.installed_tools import default_tools
 from chart_binder.llm.methods import Way, by_method
 from chart_binder.llm.placeholders import numbers
@@ -32,11 +33,12 @@ class ReActAdjudicator:
     for `web_search`, `musicbrainz` what opens MusicBrainz for its tool; `tools` are tools or typed
     functions; `record` is a folder for transcripts; `watch` is told every event as it happens,
     `listen` every piece of a reply as it is written; `knobs` are those of the rules that an answer
-    is held against; `prompt` goes before what `[llm.prompt]` says. Nothing is opened before
-    `adjudicate`; threads may share one adjudicator as far as they may share `chat`.
+    is held against; `prompt` goes before what `[llm.prompt]` says, `calibration` before the
+    file of `[llm.acceptance]`. Nothing is opened before `adjudicate`; threads may share one
+    adjudicator as far as they may share `chat`.
 
     Raises `PluginError` for a provider, tool or dialect that is not installed, `ConfigError` for a
-    prompt that cannot be meant.
+    prompt that cannot be meant or a calibration that cannot be read.
     """
 
     def __init__(
@@ -52,6 +54,7 @@ class ReActAdjudicator:
         knobs: RulesConfig | None = None,
         listen: Callable[[str], None] | None = None,
         prompt: Prompt | None = None,
+        calibration: ConfidenceMap | None = None,
         musicbrainz: object | None = None,
     ) -> None:
         self._config = config
@@ -60,6 +63,7 @@ class ReActAdjudicator:
         self._listen = listen
         self._knobs = knobs or RulesConfig()
         if config.enabled:
+            self._calibrated = calibration or _calibration(config)
             self._prompt = prompt or configured(config.prompt)
             self._samples = [(each, chat or _chat_model(each)) for each in _samples(config)]
             self._dialect = dialect or plugins.load("chart_binder.dialects", config.dialect)()
@@ -111,13 +115,14 @@ class ReActAdjudicator:
                     "samples": self._config.samples,
                     "sample": sample + 1,
                 },
+                calibrated=self._calibrated,
                 record=self._record,
                 watch=self._watch,
                 listen=self._listen,
             )
             return asking.about(case)
 
-        return sampled(ask, self._config, case.labels.name_of)
+        return sampled(ask, self._config, case.labels.name_of, self._calibrated)
 
 
 def _samples(config: LLMConfig) -> Sequence[LLMConfig]:
@@ -129,6 +134,11 @@ def _samples(config: LLMConfig) -> Sequence[LLMConfig]:
         config.model_copy(update=warm | {"seed": config.seed + number})
         for number in range(config.samples)
     ]
+
+
+def _calibration(config: LLMConfig) -> ConfidenceMap:
+    file = config.acceptance.calibration
+    return read_map(Path(file).expanduser()) if file else AS_STATED
 
 
 def _chat_model(config: LLMConfig) -> ChatModel:
