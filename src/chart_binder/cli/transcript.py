@@ -15,7 +15,7 @@ from chart_binder.cli.run_page import run_page
 from chart_binder.cli.watching import event_lines, show_event
 from chart_binder.errors import CanonError, UsageError
 from chart_binder.jobs.comparing import compare
-from chart_binder.jobs.parse import Written, read_written, understand
+from chart_binder.jobs.parse import Understanding, Written, read_written
 from chart_binder.jobs.recorded import Recorded, read_recorded
 from chart_binder.jobs.replay import replay as run_again
 from chart_binder.llm.result import Outcome
@@ -123,8 +123,9 @@ def html(session: Session, file: Path, out: Path | None) -> None:
 @pass_session
 def parse(session: Session, file: BinaryIO, dialect: str, jsonl: bool) -> None:
     """Print what is understood from a model's reply in FILE, by default standard input."""
+    understanding = Understanding(session.config.llm)
     for written in _written(file, dialect, jsonl):
-        click.echo(msgspec.json.encode(understand(written, session.config.llm)))
+        click.echo(msgspec.json.encode(understanding.of(written)))
 
 
 def _written(file: BinaryIO, dialect: str, jsonl: bool) -> Iterator[Written]:

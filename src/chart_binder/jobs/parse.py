@@ -1,6 +1,7 @@
 """What is understood from a model's reply, without evidence to hold it against."""
 
 from dataclasses import asdict
+from functools import cached_property
 from typing import Any
 
 import msgspec
@@ -10,6 +11,7 @@ from chart_binder.config import LLMConfig
 from chart_binder.errors import UsageError
 from chart_binder.llm.answer import FinalAnswer, read_answer
 from chart_binder.llm.installed_tools import default_tools
+from chart_binder.react.dialect import Dialect
 from chart_binder.react.loop import RefusedError
 from chart_binder.react.steps import Act, Finish, Malformed
 from chart_binder.react.tools import Toolbox, ToolError
@@ -41,26 +43,40 @@ def read_written(line: bytes | str, number: int) -> Written:
         raise UsageError(f"line {number}: {error}") from error
 
 
-def understand(written: Written, config: LLMConfig) -> Understood:
-    """Read a reply. Raises `PluginError` for a dialect that is not installed."""
-    dialect = plugins.load("chart_binder.dialects", written.dialect)()
-    match dialect.parse(written.text):
-        case Act() as act:
-            return _call(act, config)
-        case Finish() as finish:
-            return _answer(finish)
-        case Malformed(advice=advice, notes=notes):
-            return Understood("malformed", problem=advice, notes=notes)
-        case step:
-            raise AssertionError(f"{step!r} is no step")
+class Understanding:
+    """Reads replies one after the other; tools and dialects are looked up once."""
 
+    def __init__(self, config: LLMConfig) -> None:
+        self._config = config
+        self._dialects: dict[str, Dialect] = {}
 
-def _call(act: Act, config: LLMConfig) -> Understood:
-    try:
-        call = Toolbox(default_tools(config)).resolve(act)
-    except ToolError as error:
-        return Understood("malformed", problem=str(error), notes=act.notes)
-    return Understood("act", call.tool.name, call.arguments, notes=act.notes)
+    def of(self, written: Written) -> Understood:
+        """Read a reply. Raises `PluginError` for a dialect that is not installed."""
+        match self._dialect(written.dialect).parse(written.text):
+            case Act() as act:
+                return self._call(act)
+            case Finish() as finish:
+                return _answer(finish)
+            case Malformed(advice=advice, notes=notes):
+                return Understood("malformed", problem=advice, notes=notes)
+
+    def _dialect(self, name: str) -> Dialect:
+        if name not in self._dialects:
+            self._dialects[name] = plugins.load("chart_binder.dialects", name)()
+        return self._dialects[name]
+
+    @cached_property
+    def _toolbox(self) -> Toolbox:
+        return Toolbox(default_tools(self._config))
+
+    def _call(self, act: Act) -> Understood:
+        """Show the first call of a turn; the others are named in the notes."""
+        notes = (*act.notes, *(f"also calls {other.tool}" for other in act.also))
+        try:
+            call = self._toolbox.resolve(act)
+        except ToolError as error:
+            return Understood("malformed", problem=str(error), notes=notes)
+        return Understood("act", call.tool.name, call.arguments, notes=notes)
 
 
 def _answer(finish: Finish) -> Understood:

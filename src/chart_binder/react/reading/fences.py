@@ -9,11 +9,8 @@ from chart_binder.react.reading.labels import is_label
 
 MAX_FENCES: Final = 1024
 
-# A run is looked at once, from its first mark on.
-_RUN = re.compile(
-    r"(?:(?<!`)(?P<ticks>`{3,}+)(?P<info>[^`\n]*+)|(?<!~)(?P<tildes>~{3,}+)(?P<words>[^\n]*+))$",
-    re.MULTILINE,
-)
+# A run is looked at once, from its first mark on; both sides begin with a letter to search for.
+_RUN = re.compile(r"(?:```(?<!````)`*+[^`\n]*+|~~~(?<!~~~~)~*+[^\n]*+)$", re.MULTILINE)
 _OPENER = re.compile(r"\s*+(?:`{3,}+|~{3,}+)(?:[ \t]*+\w{0,12}+(?=[ \t]*+[\n{\[]))?+\s*+")
 
 
@@ -64,6 +61,13 @@ def _may_open(run: re.Match[str], text: str) -> bool:
 
 
 def _closes(run: re.Match[str], opened: re.Match[str]) -> bool:
-    marks, words = run["ticks"] or run["tildes"], run["info"] or run["words"] or ""
+    marks, words = _parts(run)
     is_last = not words.strip() or words.lstrip().startswith("</")
-    return is_last and marks.startswith(opened["ticks"] or opened["tildes"])
+    return is_last and marks.startswith(_parts(opened)[0])
+
+
+def _parts(run: re.Match[str]) -> tuple[str, str]:
+    """Return the marks of a run, with the words after them."""
+    text = run.group()
+    words = text.lstrip(text[0])
+    return text[: len(text) - len(words)], words

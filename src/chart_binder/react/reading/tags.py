@@ -12,7 +12,7 @@ from chart_binder.react.reading.quoted import outside_strings
 
 TagKind: TypeAlias = Literal["thought", "call", "calls", "observation", "answer"]
 
-MAX_TAGS: Final = 512
+MAX_TAGS: Final = 256
 
 # Case, hyphens or underscores make no difference.
 _NAMES: Final[dict[TagKind, tuple[str, ...]]] = {

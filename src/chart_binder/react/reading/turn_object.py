@@ -133,7 +133,8 @@ def read_tagged_call(call: Mapping[str, object]) -> Act | Finish | None:
     name = call.get("name")
     if step is None and _names_tool(name):
         others = {key: value for key, value in call.items() if folded(key) not in _ROLES}
-        return replace(Act(clean_name(str(name)), others), id=_id(call))
+        step = named(str(name), others)
+        return replace(step, id=_id(call)) if isinstance(step, Act) else step
     return step
 
 
