@@ -53,9 +53,10 @@ class Outcome(msgspec.Struct, frozen=True):
 def main() -> None:
     """Answer line by line until standard input ends."""
     warm_up()
+    gc.collect()
+    gc.freeze()
     for line in sys.stdin.buffer:
         wanted = msgspec.json.decode(line, type=Fetching)
-        gc.collect()
         reading, writing = os.pipe()
         child = os.fork()
         if not child:

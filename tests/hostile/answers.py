@@ -1,0 +1,374 @@
+"""What a hostile server sends in place of a page."""
+
+import gzip
+import json
+import zlib
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from servers.http import Repeated, Request, Response
+from servers.pages import deflate_bomb, dripping_head, gzip_bomb, huge, redirect
+
+Serve = Callable[[Request], Response]
+
+_OK = b"HTTP/1.1 200 OK\r\n"
+_HTML = b"Content-Type: text/html\r\n"
+_MB = 1_000_000
+FAST_S, PATIENT_S = 0.4, 4.0
+"""Deadlines: of an answer that would never end, of one that must not need it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Hostile:
+    """One hostile answer; `serve` gives it, `may` is what may come of it.
+
+    `is_heavy` where it takes longer than the test command can wait.
+    """
+
+    serve: Serve
+    may: frozenset[str]
+    timeout_s: float = PATIENT_S
+    is_heavy: bool = False
+
+
+def read(response: Response, *, heavy: bool = False) -> Hostile:
+    """Expect a page, or the beginning of one."""
+    return Hostile(lambda _: response, frozenset({"read"}), is_heavy=heavy)
+
+
+def failed(response: Response, *, heavy: bool = False) -> Hostile:
+    """Expect an error."""
+    return Hostile(lambda _: response, frozenset({"failed", "refused"}), is_heavy=heavy)
+
+
+def ends(response: Response, *, heavy: bool = False) -> Hostile:
+    """Expect an end, whatever it is."""
+    return Hostile(lambda _: response, frozenset({"failed", "read"}), is_heavy=heavy)
+
+
+def waits(serve: Serve, *, heavy: bool = True) -> Hostile:
+    """Expect that the deadline cuts it off."""
+    return Hostile(serve, frozenset({"failed"}), FAST_S, heavy)
+
+
+def _raw(*parts: bytes, drip: tuple[int, float] | None = None) -> Response:
+    return Response(raw=b"".join(parts), drip=drip)
+
+
+def _packed(body: bytes, encoding: str) -> Response:
+    return Response(body, headers=(("Content-Encoding", encoding),))
+
+
+def _html(body: str | bytes | Repeated) -> Response:
+    return Response(body)
+
+
+def _typed(body: str | bytes | Repeated, content_type: str) -> Response:
+    return Response(body, content_type=content_type)
+
+
+def _slowly(request: Request) -> Response:
+    """Redirect from one page to the next, each after a while."""
+    number = int(request.path.rpartition("/")[2] or 0)
+    return Response("", 302, headers=(("Location", f"/{number + 1}"),), delay_s=0.15)
+
+
+def _onward(request: Request) -> Response:
+    number = int(request.path.rpartition("/")[2] or 0)
+    return redirect(f"/{number + 1}")
+
+
+def _there_and_back(request: Request) -> Response:
+    return redirect("/b" if request.path != "/b" else "/a")
+
+
+def _gzip_with_long_name() -> bytes:
+    return b"\x1f\x8b\x08\x08\0\0\0\0\0\xff" + b"n" * (3 * _MB)
+
+
+def _raw_deflate(megabytes: int) -> bytes:
+    packer = zlib.compressobj(9, wbits=-zlib.MAX_WBITS)
+    return b"".join(packer.compress(b"<p>x" * 250_000) for _ in range(megabytes)) + packer.flush()
+
+
+def _billion_laughs() -> str:
+    entities = "".join(
+        f'<!ENTITY l{n + 1} "{f"&l{n};" * 10}">' for n in range(12)
+    )
+    return f'<?xml version="1.0"?><!DOCTYPE x [<!ENTITY l0 "ha">{entities}]><x>&l12;</x>'
+
+
+
+TIME: Mapping[str, Hostile] = {
+    "nothing is sent": waits(lambda _: Response("", delay_s=60), heavy=False),
+    "the status line drips": waits(lambda _: _raw(_OK * 50, drip=(1, 0.1))),
+    "a header drips": waits(lambda _: dripping_head(), heavy=False),
+    "headers come one by one": waits(
+        lambda _: _raw(_OK, b"X-A: b\r\n" * 1_000, drip=(8, 0.05))
+    ),
+    "the body drips": waits(lambda _: Response("<p>slow" * 1_000, drip=(1, 0.05)), heavy=False),
+    "the body stops": waits(
+        lambda _: _raw(_OK, b"Content-Length: 999\r\n\r\n<p>one", drip=(40, 60.0))
+    ),
+    "a packed body drips": waits(
+        lambda _: Response(
+            gzip.compress(bytes(range(256)) * 50), drip=(1, 0.05),
+            headers=(("Content-Encoding", "gzip"),),
+        )
+    ),
+    "chunks of one byte drip": waits(
+        lambda _: _raw(_OK, b"Transfer-Encoding: chunked\r\n\r\n", b"1\r\nx\r\n" * 900,
+                       drip=(6, 0.05))
+    ),
+    "a chunk's size drips": waits(
+        lambda _: _raw(_OK, b"Transfer-Encoding: chunked\r\n\r\n", b"0" * 900, drip=(1, 0.05))
+    ),
+    "trailers drip": waits(
+        lambda _: _raw(_OK, b"Transfer-Encoding: chunked\r\n\r\n1\r\nx\r\n0\r\n",
+                       b"X-T: 1\r\n" * 900, drip=(6, 0.05))
+    ),
+    "hints drip": waits(
+        lambda _: _raw(b"HTTP/1.1 103 Early Hints\r\n\r\n" * 900, drip=(28, 0.05))
+    ),
+    "every redirect takes a while": waits(_slowly),
+    "an answer without a length never ends": waits(
+        lambda _: _raw(_OK, _HTML, b"\r\n", b"<p>x" * 900, drip=(4, 0.05))
+    ),
+    "an error page drips": Hostile(
+        lambda _: Response("x" * 900, 500, drip=(1, 0.05)), frozenset({"failed"}), FAST_S
+    ),
+}  # fmt: skip
+"""Servers that take their time."""
+
+SIZE: Mapping[str, Hostile] = {
+    "300 MB of a page": read(huge(300)),
+    "300 MB without a line end": read(_html(Repeated(b"words " * 20_000, 2_500))),
+    "300 MB of spaces": read(_html(Repeated(b" " * 100_000, 3_000)), heavy=True),
+    "300 MB of text": read(_typed(Repeated(b"a b c d\n" * 12_000, 3_000), "text/plain")),
+    "300 MB of JSON": read(
+        _typed(Repeated(b'{"a": 1},' * 12_000, 3_000, b"["), "application/json")
+    ),
+    "300 MB packed by gzip": read(gzip_bomb(300)),
+    "300 MB packed by deflate": ends(deflate_bomb(300)),
+    "300 MB packed by raw deflate": ends(_packed(_raw_deflate(300), "deflate"), heavy=True),
+    "a bomb in a bomb": failed(_packed(gzip.compress(gzip.compress(b" " * 9 * _MB)), "gzip, gzip")),
+    "a bomb packed in two ways": failed(_packed(gzip.compress(b"x"), "deflate, gzip")),
+    "a hundred encodings": failed(_packed(b"x", ", ".join(["gzip"] * 100))),
+    "brotli, which nobody asked for": failed(_packed(b"\x1b\x00\x00", "br")),
+    "zstd, which nobody asked for": failed(_packed(b"\x28\xb5\x2f\xfd", "zstd")),
+    "an encoding nobody knows": failed(_packed(b"x", "x-unknown")),
+    "gzip whose name never ends": ends(_packed(_gzip_with_long_name(), "gzip")),
+    "ten thousand members of gzip": read(
+        _packed(gzip.compress(b"<p>member") * 10_000, "gzip")
+    ),
+    "gzip members of nothing": ends(_packed(gzip.compress(b"") * 90_000, "gzip")),
+    "gzip that breaks off": ends(_packed(gzip.compress(b"<p>x" * 9_000)[:60], "gzip")),
+    "gzip that is none": failed(_packed(b"<p>not packed", "gzip")),
+    "a length that is too long": failed(_raw(_OK, _HTML, b"Content-Length: 9999\r\n\r\n<p>x")),
+    "a length that is too short": ends(
+        _raw(_OK, _HTML, b"Content-Length: 4\r\n\r\n<p>xHTTP/1.1 200 OK\r\n\r\n<p>second")
+    ),
+    "a length of 10 TB": failed(
+        _raw(_OK, _HTML, b"Content-Length: 10000000000000\r\n\r\n<p>x")
+    ),
+    "a negative length": ends(_raw(_OK, _HTML, b"Content-Length: -1\r\n\r\n<p>x")),
+    "two lengths": failed(
+        _raw(_OK, _HTML, b"Content-Length: 4\r\nContent-Length: 9\r\n\r\n<p>x")
+    ),
+    "a length and chunks": ends(
+        _raw(_OK, _HTML, b"Content-Length: 4\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n")
+    ),
+    "a length that is no number": failed(_raw(_OK, _HTML, b"Content-Length: 0x4\r\n\r\n<p>x")),
+    "a chunk of 16 EB": ends(
+        _raw(_OK, _HTML, b"Transfer-Encoding: chunked\r\n\r\nffffffffffffffff\r\n<p>x")
+    ),
+    "a negative chunk": failed(
+        _raw(_OK, _HTML, b"Transfer-Encoding: chunked\r\n\r\n-1\r\n<p>x\r\n")
+    ),
+    "a chunk whose size never ends": ends(
+        _raw(_OK, _HTML, b"Transfer-Encoding: chunked\r\n\r\n", b"1" * (3 * _MB))
+    ),
+    "a chunk extension of 3 MB": ends(
+        _raw(_OK, _HTML, b"Transfer-Encoding: chunked\r\n\r\n4;", b"e" * (3 * _MB), b"\r\n<p>x\r\n")
+    ),
+    "a million chunks of a byte": ends(
+        _raw(_OK, _HTML, b"Transfer-Encoding: chunked\r\n\r\n", b"1\r\nx\r\n" * 300_000),
+        heavy=True,
+    ),
+    "trailers by the megabyte": ends(
+        _raw(_OK, _HTML, b"Transfer-Encoding: chunked\r\n\r\n1\r\nx\r\n0\r\n",
+             b"X-T: 1\r\n" * 300_000)
+    ),
+    "headers by the megabyte": failed(_raw(_OK, b"X-More: and more\r\n" * 200_000)),
+    "a header of 5 MB": failed(_raw(_OK, b"X-Long: ", b"x" * (5 * _MB), b"\r\n\r\n<p>x")),
+    "a status line of 5 MB": failed(_raw(b"HTTP/1.1 200 ", b"O" * (5 * _MB), b"\r\n\r\n<p>x")),
+    "two thousand headers": ends(_raw(_OK, b"X-A: b\r\n" * 2_000, b"\r\n<p>x")),
+    "ten thousand cookies": ends(
+        _raw(_OK, b"Set-Cookie: a=b; Domain=.com\r\n" * 900, b"\r\n<p>x")
+    ),
+    "hints without end": failed(_raw(b"HTTP/1.1 103 Early Hints\r\n\r\n" * 100_000), heavy=True),
+    "an address of 100 KB to go to": failed(
+        Response("", 302, headers=(("Location", "/" + "a" * 50_000),))
+    ),
+}  # fmt: skip
+"""Servers that send too much, or lie about how much."""
+
+SHAPE: Mapping[str, Hostile] = {
+    "100,000 nested elements": read(_html("<div>" * 100_000 + "deep" + "</div>" * 100_000)),
+    "100,000 nested tables": read(_html("<table><tr><td>" * 33_000 + "deep")),
+    "100,000 nested lists": read(_html("<ul><li>" * 50_000 + "deep")),
+    "nested definitions": read(_html("<dl><dt>a<dd>" * 50_000 + "deep")),
+    "nested headings": read(_html("<h1>" * 100_000 + "deep")),
+    "nested hidden elements": ends(_html("<div hidden>" * 100_000 + "deep")),
+    "nested formatting": read(_html("<b><i><font>" * 60_000 + "deep")),
+    "wrongly nested formatting": read(_html("<b><p><i></b></p></i>x" * 60_000)),
+    "200,000 rows": read(_html("<table>" + "<tr><td>1974<td>x" * 100_000)),
+    "a row of 200,000 cells": read(_html("<table><tr>" + "<td>1974" * 200_000)),
+    "a table spanned without end": read(
+        _html('<table><tr><td rowspan="9999999" colspan="9999999">x</table>')
+    ),
+    "a million tags": read(_html("<p>" * 600_000 + "x")),
+    "a million end tags": read(_html("</p>" * 450_000 + "x")),
+    "an attribute of 2 MB": read(_html('<p title="' + "a" * 1_900_000 + '">x')),
+    "an attribute that never ends": ends(_html('<p>x<p title="' + "a<b>" * 450_000)),
+    "a tag of 200,000 attributes": read(_html("<p " + 'a="b" ' * 200_000 + ">x")),
+    "a tag of nothing but spaces": ends(_html("<p" + " " * 1_900_000)),
+    "a style of 2 MB": read(
+        _html('<p style="' + "display:" * 200_000 + '">x' + '<p style="opacity:0' * 9_000)
+    ),
+    "a comment that never ends": ends(_html("<p>x<!--" + "-" * 1_900_000)),
+    "comments begun without end": ends(_html("<p>x" + "<!--" * 450_000)),
+    "declarations begun without end": ends(_html("<p>x" + "<!" * 900_000)),
+    "CDATA begun without end": ends(_html("<p>x" + "<![CDATA[" * 200_000)),
+    "instructions begun without end": ends(_html("<p>x" + "<?" * 900_000)),
+    "scripts begun without end": ends(_html("<p>x" + "<script>" * 200_000)),
+    "titles begun without end": ends(_html("<title>" * 250_000)),
+    "nothing but <": ends(_html("<" * 1_900_000)),
+    "nothing but &": ends(_html("&" * 1_900_000)),
+    "entities that never end": ends(_html("&#" + "1" * 1_900_000)),
+    "a million entities": ends(_html("&amp;&lt;&#x31;" * 120_000)),
+    "a title of 2 MB": ends(_html("<title>" + "t" * 1_900_000)),
+    "200,000 dates of publication": ends(
+        _html('<meta name="date" content="1974">' * 50_000 + "x")
+    ),
+    "a word of 2 MB": ends(_html("<p>" + "a" * 1_900_000)),
+    "a sentence of 2 MB": ends(_html("<p>" + "and then " * 210_000)),
+    "300,000 sentences": ends(_html("<p>" + "No. " * 450_000)),
+    "300,000 different words": ends(_html("<p>" + " ".join(map(str, range(270_000))))),
+    "lines of one letter": ends(_typed("a\nb\n" * 450_000, "text/plain")),
+    "a table of bars": ends(_typed("a | b | c\n" * 180_000, "text/plain")),
+    "nothing but years": ends(_html("<p>" + "1974-" * 380_000)),
+    "nothing but months": ends(_html("<p>" + "October " * 230_000)),
+    "nothing but dates": ends(_html("<p>" + "11 October 1974 " * 110_000)),
+    "nothing but accents": ends(_html("<p>a" + "\u0301" * 900_000)),
+    "letters that unfold": ends(_html("<p>" + "\ufdfa" * 600_000)),
+    "letters nobody sees": ends(_html("<p>" + "\u200b\u202e\U000e0041" * 200_000)),
+    "labels without end": ends(_html("<p>" + "Observation: " * 140_000)),
+    "tokens without end": ends(_html("<p>" + "&lt;|im_start|&gt;" * 100_000)),
+    "spaces behind an angle": ends(_html("<p>" + "&lt;    " * 200_000)),
+    "JSON 100,000 deep": ends(_typed("[" * 100_000 + "]" * 100_000, "application/json")),
+    "JSON objects 900 deep": ends(_typed('{"a":' * 900 + "1" + "}" * 900, "application/json")),
+    "a list of 150,000 numbers": ends(
+        _typed(json.dumps(list(range(40_000))), "application/json")
+    ),
+    "a number of 200,000 digits": ends(_typed("1" * 200_000, "application/json")),
+    "100,000 empty objects": ends(_typed("[" + "{}," * 99_000 + "{}]", "application/json")),
+    "a billion laughs": ends(_typed(_billion_laughs(), "application/xml")),
+    "an entity from a file": ends(
+        _typed('<!DOCTYPE x [<!ENTITY f SYSTEM "file:///etc/passwd">]><x>&f;</x>', "text/xml")
+    ),
+    "XML 100,000 deep": ends(_typed("<a>" * 100_000 + "x", "application/xml")),
+    "CSV of quotes": ends(_typed('"' * 1_900_000, "text/csv")),
+    "a CSV row without end": ends(_typed("1974," * 380_000, "text/csv")),
+}
+"""Pages that are cheap to send and dear to read."""
+
+KIND: Mapping[str, Hostile] = {
+    **{
+        f"of type {kind}": failed(_typed(b"%PDF-1.7 <p>x", kind))
+        for kind in (
+            "application/pdf", "application/octet-stream", "application/zip", "image/png",
+            "image/svg+xml", "audio/mpeg", "video/mp4", "multipart/x-mixed-replace; boundary=x",
+            "application/x-sh", "text/javascript", "text/css", "font/woff2", "message/rfc822",
+            "application/vnd.ms-excel", "text/html-not-quite", "a" * 5_000 + "/b",
+        )
+    },
+    "a picture called a page": failed(_html(b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR" + b"\0" * 500)),
+    "a program called text": failed(_typed(b"\x7fELF\2\1\1\0" + b"\0" * 500, "text/plain")),
+    "a type that is no type": ends(_typed("<p>x", "nonsense")),
+    "two types": ends(
+        Response("<p>x", headers=(("Content-Type", "text/html"), ("Content-Type", "image/png")))
+    ),
+    **{
+        f"in the characters {name}": ends(_typed(b"<p>+ADw-script+AD4- x \xff\xfe", kind))
+        for name, kind in (
+            (label, f"text/html; charset={label}")
+            for label in (
+                "utf-7", "idna", "punycode", "rot13", "zip", "zlib", "hex", "base64", "bz2", "uu",
+                "unicode_escape", "raw_unicode_escape", "undefined", "utf-16", "utf-32", "mbcs",
+                "../../etc/passwd", '"', "utf-8\\x00", "a" * 2_000,
+            )
+        )
+    },
+    "UTF-16 that a page declares of itself": ends(_html(b'<meta charset="utf-16"><p>x' * 50)),
+    "HTTP/0.9": failed(_raw(b"<html><p>x</html>")),
+    "HTTP/2 without being asked": failed(_raw(b"\0\0\x12\x04\0\0\0\0\0" + b"\0" * 18)),
+    "HTTP/9.9": failed(_raw(b"HTTP/9.9 200 OK\r\n\r\n<p>x")),
+    "no status": failed(_raw(b"HTTP/1.1\r\n\r\n<p>x")),
+    "a status of 99999": failed(_raw(b"HTTP/1.1 99999 OK\r\n\r\n<p>x")),
+    "a status of 000": failed(_raw(b"HTTP/1.1 000 OK\r\n\r\n<p>x")),
+    "switching protocols": failed(_raw(b"HTTP/1.1 101 Switching Protocols\r\n\r\n<p>x")),
+    "a header without a colon": failed(_raw(_OK, b"nonsense\r\n\r\n<p>x")),
+    "a header folded": ends(_raw(_OK, b"X-A: b\r\n\tc\r\n\r\n<p>x")),
+    "a header with NUL": failed(_raw(_OK, b"X-A: b\0c\r\n\r\n<p>x")),
+    "lines ended by LF alone": ends(_raw(b"HTTP/1.1 200 OK\nContent-Length: 4\n\n<p>x")),
+    "mail": failed(_raw(b"220 mail.example ESMTP\r\n")),
+    "a shell": failed(_raw(b"SSH-2.0-OpenSSH_9.6\r\n")),
+    "hanging up at once": failed(_raw(b"")),
+    "hanging up in the status line": failed(_raw(b"HTTP/1.1 2")),
+    "hanging up in a header": failed(_raw(_OK, b"Content-Ty")),
+    "hanging up in the body": failed(Response("x" * 900, drop_after=10)),
+    "hanging up in a chunk": failed(
+        _raw(_OK, b"Transfer-Encoding: chunked\r\n\r\nff\r\n<p>x")
+    ),
+    "no content": ends(_raw(b"HTTP/1.1 204 No Content\r\n\r\n")),
+    "not modified": failed(_raw(b"HTTP/1.1 304 Not Modified\r\n\r\n")),
+    "a part": ends(Response("<p>x", 206)),
+    "a password wanted": failed(
+        Response("<p>x", 401, headers=(("WWW-Authenticate", "Basic realm=x"),))
+    ),
+}  # fmt: skip
+"""Servers that send what is no page, or do not speak HTTP."""
+
+ONWARD: Mapping[str, Hostile] = {
+    "to itself": Hostile(lambda _: redirect("/"), frozenset({"failed"})),
+    "there and back": Hostile(_there_and_back, frozenset({"failed"})),
+    "without end": Hostile(_onward, frozenset({"failed"})),
+    "for good": Hostile(lambda _: redirect("/", 301), frozenset({"failed"})),
+    "as 308": Hostile(lambda _: redirect("/", 308), frozenset({"failed"})),
+    "to nowhere": failed(Response("", 302, headers=(("Location", ""),))),
+    "without an address": failed(Response("", 302)),
+    "by the page itself": read(
+        _html('<meta http-equiv="refresh" content="0;url=http://127.0.0.1/"><p>x')
+    ),
+    "by a header": read(
+        Response("<p>x", headers=(("Refresh", "0;url=http://127.0.0.1/"),))
+    ),
+    "in two directions": failed(
+        Response("", 302, headers=(("Location", "file:///a"), ("Location", "/b")))
+    ),
+    "with a choice": failed(Response("", 300, headers=(("Location", "/"),))),
+    "to a name of 300 characters": failed(
+        Response("", 302, headers=(("Location", "http://" + "a." * 150 + "example/"),))
+    ),
+    "to a proxy": failed(Response("", 305, headers=(("Location", "http://10.0.0.1/"),))),
+}
+"""Servers that send on."""
+
+EVERY: Mapping[str, Hostile] = {
+    f"{group}: {name}": hostile
+    for group, answers in (
+        ("time", TIME), ("size", SIZE), ("shape", SHAPE), ("kind", KIND), ("onward", ONWARD)
+    )
+    for name, hostile in answers.items()
+}  # fmt: skip
