@@ -15,12 +15,16 @@ class Bench:
         self.now = 1_800_000_000.0
         self.waits: list[float] = []
 
-    def source(self, hostname: str, **settings: Any) -> MusicBrainzSource:
-        """Return a source at `hostname`, without https, a limit or patience unless told."""
+    @staticmethod
+    def settings(hostname: str, **settings: Any) -> MusicBrainzConfig:
+        """Return what leads to `hostname`, without https, a limit or patience unless told."""
         plain = {"https": False, "rate_limit_per_s": 0.0, "timeout_s": 2.0}
-        config = MusicBrainzConfig(**{"hostname": hostname, **plain, **settings})
+        return MusicBrainzConfig(**{"hostname": hostname, **plain, **settings})
+
+    def source(self, hostname: str, **settings: Any) -> MusicBrainzSource:
+        """Return a source with those settings."""
         return connect(
-            config,
+            self.settings(hostname, **settings),
             self.store.answers,
             self.store.slots,
             clock=lambda: self.now,

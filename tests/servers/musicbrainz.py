@@ -3,11 +3,11 @@
 import re
 import time
 import xml.etree.ElementTree as ET
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from chart_binder.domain.evidence import Artist, EvidenceBundle
+from chart_binder.domain.evidence import Artist, EvidenceBundle, Release, ReleaseGroup
 from chart_binder.domain.evidence_json import read_bundle
 from chart_binder.domain.ids import VARIOUS_ARTISTS
 from servers.http import Request, Response, StandIn
@@ -18,6 +18,7 @@ from servers.musicbrainz_xml import (
     document,
     element,
     error,
+    group_element,
     list_element,
     recording_element,
     release_element,
@@ -33,6 +34,7 @@ INCLUDES = {
     "recording": {"artist-credits", "artists", "isrcs", "releases"},
     "isrc": {"artist-credits", "artists", "isrcs", "releases"},
     "release": {"artist-credits", "labels", "media", "release-groups", "recordings"},
+    "release-group": {"artist-credits", "artists"},
     "artist": {"aliases"},
 }
 
@@ -141,7 +143,8 @@ class MusicBrainzStandIn(StandIn):
             "recording": lambda: self._recording(name, request.query, asked),
             "isrc": lambda: self._isrc(name, asked),
             "artist": lambda: self._artist(name),
-            "release": lambda: self._releases(request.query, asked),
+            "release": lambda: self._release(name, request.query, asked),
+            "release-group": lambda: self._group(name, request.query, asked),
         }
         found = ways[root]()
         return NOT_FOUND if found is None else document(found)
@@ -162,19 +165,46 @@ class MusicBrainzStandIn(StandIn):
         artist = self._artists.get(name)
         return None if artist is None else artist_element(artist, with_areas=True)
 
+    def _group(self, name: str, query: Mapping[str, str], asked: set[str]) -> ET.Element | None:
+        groups = {group.mb_rg_id: (known, group) for known, group, _ in self._on_releases(None)}
+        if not name:
+            return group_results(groups.values(), query)
+        found = {str(group_id): pair for group_id, pair in groups.items()}.get(name)
+        return group_element(found[1], found[0].artist, asked) if found else None
+
+    def _release(self, name: str, query: Mapping[str, str], asked: set[str]) -> ET.Element | None:
+        if not name:
+            return self._releases(query, asked)
+        found = [row for row in self._on_releases(None) if row[2] and row[2].mb_release_id == name]
+        if not found:
+            return None
+        (known, group, release), tracks = found[0], [row[0].recording for row in found]
+        return release_element(release, group, known.artist, asked, tracks) if release else None
+
     def _releases(self, query: Mapping[str, str], asked: set[str]) -> ET.Element | None:
+        group_id = query.get("release-group")
         name = query.get("recording", "")
         known = self._recordings.get(self.merged.get(name, name))
-        if known is None:
+        if known is None and group_id is None:
             return None
-        pairs = [(group, one) for group in known.recording.groups for one in group.editions]
+        pairs = {
+            release.mb_release_id: release_element(release, group, known.artist, asked)
+            for known, group, release in self._on_releases(None if group_id else known)
+            if release and group_id in {None, group.mb_rg_id}
+        }
         offset = int(query.get("offset", 0))
         limit = min(int(query.get("limit", DEFAULT_PAGE)), MOST_PAGE)
-        page = [
-            release_element(release, group, known.artist, asked)
-            for group, release in pairs[offset : offset + limit]
-        ]
+        page = list(pairs.values())[offset : offset + limit]
         return list_element("release-list", page, len(pairs), offset)
+
+    def _on_releases(
+        self, only: Known | None
+    ) -> Iterator[tuple[Known, ReleaseGroup, Release | None]]:
+        """Yield where each recording stands; a group without releases stands for itself."""
+        for known in [only] if only else self._recordings.values():
+            for group in known.recording.groups:
+                for release in group.editions or (None,):
+                    yield known, group, release
 
 
 def search_results(known: Iterable[Known], query: Mapping[str, str]) -> ET.Element:
@@ -197,6 +227,29 @@ def search_results(known: Iterable[Known], query: Mapping[str, str]) -> ET.Eleme
     offset, limit = int(query.get("offset", 0)), int(query.get("limit", DEFAULT_PAGE))
     page = [search_hit(one, score) for score, one in found[offset : offset + limit]]
     return list_element("recording-list", page, len(found), offset)
+
+
+def group_results(
+    known: Iterable[tuple[Known, ReleaseGroup]], query: Mapping[str, str]
+) -> ET.Element:
+    """Search as Lucene would, for the fields releasegroup and artist."""
+    wanted = query["query"]
+    is_strict = " AND " in wanted
+    found = []
+    for one, group in known:
+        scores = [
+            likeness(_term(wanted, "releasegroup"), group.title or ""),
+            likeness(_term(wanted, "artist"), group.artist_credit or one.artist.name or ""),
+        ]
+        score = min(scores) if is_strict else max(scores)
+        if score > (99 if is_strict else 0):
+            found.append((sum(scores) // 2, one, group))
+    found.sort(key=lambda row: (-row[0], row[2].mb_rg_id))
+    page = found[: int(query.get("limit", DEFAULT_PAGE))]
+    hits = [group_element(group, one.artist, {"artist-credits"}) for _, one, group in page]
+    for hit, (score, _, _) in zip(hits, page, strict=True):
+        hit.set("ns2:score", str(score))
+    return list_element("release-group-list", hits, len(found), 0)
 
 
 def _term(query: str, name: str) -> str:

@@ -1,6 +1,7 @@
 """MusicBrainz' XML (github.com/metabrainz/mmd-schema), written from evidence."""
 
 import xml.etree.ElementTree as ET
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from chart_binder.domain.evidence import Artist, RecordingCandidate, Release, ReleaseGroup
@@ -105,7 +106,11 @@ def recording_element(known: Known, asked: set[str]) -> ET.Element:
 
 
 def release_element(
-    release: Release, group: ReleaseGroup, artist: Artist, asked: set[str]
+    release: Release,
+    group: ReleaseGroup,
+    artist: Artist,
+    asked: set[str],
+    tracks: Sequence[RecordingCandidate] = (),
 ) -> ET.Element:
     date = release.when.text
     made = element(
@@ -132,8 +137,16 @@ def release_element(
         made.append(list_element("label-info-list", [info], 1, 0))
     if "media" in asked:
         media = [element("medium", format=name) for name in media_of(release.format)]
+        if "recordings" in asked and media:
+            listed = [track_element(number, one) for number, one in enumerate(tracks, start=1)]
+            media[0].append(list_element("track-list", listed, len(listed), 0))
         made.append(list_element("medium-list", media, len(media), 0))
     return made
+
+
+def track_element(number: int, recording: RecordingCandidate) -> ET.Element:
+    played = element("recording", mbid=recording.mb_recording_id, title=recording.title)
+    return element("track", played, mbid=recording.mb_recording_id, position=number, number=number)
 
 
 def group_element(group: ReleaseGroup, artist: Artist, asked: set[str]) -> ET.Element:
