@@ -92,3 +92,44 @@ def test_a_name_from_the_file_cannot_speak_to_the_terminal(canon: Canon) -> None
     ran = canon("eval", "-", stdin=lines(odd))
     assert "odd (line 1)" in ran.out
     assert "\x1b" not in ran.out
+
+
+def test_a_calibration_is_fitted_stored_and_used(canon: Canon, home: Path) -> None:
+    answer = {"crg_mbid": "C2", "rr_mbid": "C2.R1", "confidence": 0.9, "rationale": "known"}
+    reply = f"Thought: known.\nFinal Answer: {json.dumps(answer)}"
+    golden = lines(RHAPSODY | {"bundle": year_only_single()})
+    known, calibration = home / "known.jsonl", home / "calibration.json"
+    with Searxng() as search, OllamaStandIn([reply, reply]) as model:
+        settings = adjudicating(model, search)
+        ran = canon("eval", "--adjudicate", "--answers", known, "-", stdin=golden, **settings)
+        assert ran.status == 0
+        (line,) = map(json.loads, known.read_bytes().splitlines())
+        assert (line["confidence"], line["right"]) == (0.9, True)
+        few = canon("calibrate", known, "-o", calibration)
+        assert (few.status, calibration.exists()) == (1, False)
+        assert "needs 30 answers" in few.err
+        known.write_text(
+            '{"confidence": 0.9, "right": true}\n{"confidence": 0.9, "right": false}\n' * 20
+        )
+        fitted = canon("calibrate", known, "-o", calibration)
+        assert fitted.status == 0
+        assert "0.90                 0.50" in fitted.out
+        assert str(calibration) in fitted.err
+        settings["CANON_LLM__ACCEPTANCE__CALIBRATION"] = str(calibration)
+        ran = canon("eval", "--adjudicate", "-", "--output=json", stdin=golden, **settings)
+    assert ran.lines[0]["open"][0]["decision"]["adjudication"]["confidence"] == 0.5
+    settings["CANON_LLM__ACCEPTANCE__CALIBRATION"] = str(home / "absent")
+    refused = canon("eval", "--adjudicate", "-", stdin=golden, **settings)
+    assert refused.status == 2
+    assert "llm.acceptance.calibration" in refused.err
+
+
+def test_a_calibration_that_does_not_help_is_not_stored(canon: Canon, home: Path) -> None:
+    text = b'{"confidence": 1, "right": true}\n' * 40
+    ran = canon("calibrate", "-", "-o", home / "c.json", "--output=json", stdin=text)
+    assert (ran.status, (home / "c.json").exists()) == (3, False)
+    assert ran.lines[0]["as_stated"]["brier_score"] == 0
+    assert "nothing is stored" in ran.err
+    assert canon("calibrate", "-", stdin=b"{").status == 1
+    assert canon("calibrate", home / "absent").status == 1
+    assert canon("eval", "--answers", home / "x", "-", stdin=lines(RHAPSODY)).status == 2

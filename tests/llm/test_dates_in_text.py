@@ -1,48 +1,162 @@
 """Dates are found in prose, and not found where they do not stand."""
 
+import time
+from datetime import date
+
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from chart_binder.domain.dates import PartialDate
-from chart_binder.llm.dates_in_text import stands_in
+from chart_binder.llm.dates_in_text import dates_in, only_date, stands_in
 
 SAME_DAY = [
-    "1974-10-11", "11 October 1974", "October 11, 1974", "Oct. 11 1974", "11.10.1974",
-    "11. 10. 1974", "11. Oktober 1974", "11 octobre 1974", "11 de octubre de 1974",
-    "1974年10月11日", "1974/10/11", "the 11th of October, 1974", "OCTOBER 11TH 1974",
-    "1974 Oct 11", "11-Oct-1974", "released 11 oct 1974.",
+    "1974-10-11", "1974/10/11", "1974.10.11", "1974. 10. 11.", "11.10.1974", "11. 10. 1974",
+    "1974-10-11T00:00:00Z", "Fri, 11 Oct 1974 00:00:00 GMT", "released:1974-10-11",
+    "11 October 1974", "October 11, 1974", "Oct. 11 1974", "October 11th, 1974",
+    "the 11th of October, 1974", "October the 11th, 1974", "OCTOBER 11TH 1974", "1974 Oct 11",
+    "11-Oct-1974", "11/Oct/1974", "11OCT1974", "Fri 11 Oct 74", "Oct 11 '74", "Oct 11 ’74",
+    "Friday, October 11, 1974 (UK)", "released 11 oct 1974.", "1974 October 11",
+    "11. Oktober 1974", "11. Okt. 1974", "le 11 octobre 1974", "11 oct. 1974",
+    "11 de octubre de 1974", "11 ottobre 1974", "11 de outubro de 1974", "11 out. 1974",
+    "11 oktober 1974", "den 11. oktober 1974", "11 października 1974", "11 октября 1974 года",
+    "11-го октября 1974", "1974年10月11日", "1974年 10月 11日", "１９７４年１０月１１日",
+    "発売日1974年10月11日", "昭和49年10月11日", "昭和49年（1974年）10月11日",
+    "1974年（昭和49年）10月11日", "一九七四年十月十一日", "民國63年10月11日", "1974년 10월 11일",
 ]  # fmt: skip
 
 
 @pytest.mark.parametrize("text", SAME_DAY)
 def test_a_day_is_found_however_it_is_written(text: str) -> None:
     assert stands_in(PartialDate.parse("1974-10-11"), f"It came out ({text}) in London.")
+    assert stands_in(PartialDate.parse("1974"), text)
 
 
 @pytest.mark.parametrize(
     ("value", "text"),
     [
-        ("1974-10-11", "October 1974"),
-        ("1974-10-11", "1974"),
-        ("1974-10-11", "12 October 1974"),
-        ("1974-10-11", "111 October 1974"),
-        ("1974-10-11", "11 October 19745"),
-        ("1974-10-11", "10/11/1974"),
-        ("1974-10-01", "11 October 1974"),
-        ("1974-01-01", "11.1.1974"),
-        ("1974-10", "1974"),
-        ("1974-01", "1974-011"),
-        ("1974", "19741"),
-        ("1974", "catalogue number 51974"),
+        ("1974-02-01", "1er février 1974"), ("1974-03-01", "1º de março de 1974"),
+        ("1974-03-05", "5. März 1974"), ("1974-08-21", "21 août 1974"),
+        ("1974-08-21", "21 ago 1974"), ("1974-09-03", "3 września 1974"),
+        ("1974-05-09", "9 мая 1974"), ("1974-05-09", "9 mei 1974"), ("1974-05-09", "9 maj 1974"),
+        ("1989-01-08", "平成元年1月8日"), ("1974-12-31", "31 dicembre 1974"),
+        ("1974-11-11", "11/11/1974"), ("1974-10-13", "13/10/1974"), ("1974-10-13", "10/13/74"),
     ],
-)
-def test_another_date_is_not_taken_for_it(value: str, text: str) -> None:
+)  # fmt: skip
+def test_a_day_is_found_in_other_languages_and_where_it_can_be_read_in_one_way_only(
+    value: str, text: str
+) -> None:
+    assert stands_in(PartialDate.parse(value), f"({text})")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "October 1974", "1974", "12 October 1974", "111 October 1974", "11 October 19745",
+        "10/11/1974", "11/10/74", "11.10.74", "11 October 24", "1974-10-111", "51974-10-11",
+        "1974-10-11-5", "1.11.10.1974", "A11 October 1974", "昭和50年10月11日",
+        "11–15 October 1974", "October 11-15, 1974", "October 11 and 12, 1974",
+        "circa 11 October 1974", "before October 11, 1974", "not 1974-10-11",
+        "Issue 11, October 1974", "11 | October 1974", "track 11\nOctober 1974",
+        "\n11. October 1974 in music", "in 1974 October 11, 1975 came later",
+    ],
+)  # fmt: skip
+def test_another_day_or_what_only_looks_like_it_is_not_taken_for_it(text: str) -> None:
+    assert not stands_in(PartialDate.parse("1974-10-11"), text)
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        ("1974-10-01", "21 October 1974"), ("1974-10-01", "11 October 1974"),
+        ("1974-01-01", "11.1.1974"), ("1974-10", "1974"), ("1974-01", "1974-011"),
+        ("1974-10", "it came out 1974"), ("1974-08", "11 years ago 1974"), 
+        ("1974-12", "Decca 1974"),
+        ("1974", "19741"), ("1974", "catalogue number 51974"), ("1974", "EMC-1974"),
+        ("1974", "$1974"), ("1974", "1,974"), ("1974", "1970–1974"), ("1974", "1970 - 1974"),
+        ("1974", "1974-75"), ("1974", "1974-present"), ("1974", "circa 1974"),
+        ("1970", "the 1970s"), ("1970", "the 1970's"), ("1970", "1970年代"), ("1970", "1970년대"),
+    ],
+)  # fmt: skip
+def test_a_part_a_span_or_a_number_is_no_date(value: str, text: str) -> None:
     assert not stands_in(PartialDate.parse(value), text)
 
 
 @pytest.mark.parametrize(
     ("value", "text"),
-    [("1974-10", "October 1974"), ("1974-10", "in Oct. 1974"), ("1974-10", "1974年10月"),
-     ("1974", "(1974)"), ("1974-10", "11 October 1974"), ("1974", "11 October 1974")],
+    [
+        ("1974-10", "October 1974"), ("1974-10", "in Oct. 1974"), ("1974-10", "1974年10月"),
+        ("1974-10", "11 October 1974"), ("1974-10", "October 11–12, 1974"), ("1974-10", "10/1974"),
+        ("1974-10", "Oct '74"), ("1974-10", "1974/10"), ("1974", "(1974)"), ("1974", "℗ 1974 EMI"),
+        ("1974", "mid-1974"), ("1974", "10/11/1974"), ("1974", "昭和49年"), ("1974", "1974년"),
+        ("1974-10", "11. October 1974 in music"),
+    ],
 )  # fmt: skip
 def test_a_month_or_a_year_is_found_too(value: str, text: str) -> None:
     assert stands_in(PartialDate.parse(value), text)
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [("11 October 1974", "1974-10-11"), ("October 1974.", "1974-10"), ("(1974)", "1974"),
+     ("1974-10-11T00:00:00Z", "1974-10-11")],
+)  # fmt: skip
+def test_a_text_that_is_nothing_but_a_date_is_that_date(text: str, value: str) -> None:
+    assert only_date(text) == PartialDate.parse(value)
+
+
+@pytest.mark.parametrize(
+    "text", ["10/11/1974", "EMI 1974", "1974 and 1975", "31 February 1974", "", "a"]
+)
+def test_a_text_that_says_more_or_may_mean_two_days_is_no_date(text: str) -> None:
+    assert only_date(text) is None
+
+
+DAYS = st.dates(date(1880, 1, 1), date(2030, 12, 31))
+WRITTEN = [
+    "{:%Y-%m-%d}", "{:%d %B %Y}", "{:%B %d, %Y}", "{:%b. %d %Y}", "{:%d.%m.%Y}", "{:%Y/%m/%d}",
+    "{0.year}年{0.month}月{0.day}日", "{0.day} {0:%B} {0.year}", "{0:%B} {0.day}, {0.year}",
+    "{0.day}.{0.month}.{0.year}", "{0:%d-%b-%Y}",
+]  # fmt: skip
+AROUND = st.text(alphabet=" ,.()|abcxyz\n:;年発", max_size=12)
+
+
+@given(DAYS, st.sampled_from(WRITTEN), AROUND, AROUND)
+def test_the_day_that_was_written_is_the_only_one_found(
+    day: date, form: str, before: str, after: str
+) -> None:
+    text = f"{before} ({form.format(day)}) {after}"
+    found = {known.text for dates, _ in dates_in(text) for known in dates}
+    assert found <= {day.isoformat()}
+    if "\n" not in before and not before.rstrip(" (").endswith(("c.", "ca.")):
+        assert found == {day.isoformat()}
+
+
+@given(DAYS, DAYS, st.sampled_from(WRITTEN))
+def test_no_other_day_is_read_out_of_a_date(day: date, other: date, form: str) -> None:
+    wanted = PartialDate.parse(other.isoformat())
+    assert stands_in(wanted, f"x {form.format(day)} y") == (day == other)
+
+
+@given(DAYS, st.sampled_from(WRITTEN), st.sampled_from("0123456789"))
+def test_a_digit_more_on_either_side_spoils_a_date(day: date, form: str, digit: str) -> None:
+    wanted, text = PartialDate.parse(day.isoformat()), form.format(day)
+    if text[0].isdigit():
+        assert not stands_in(wanted, f"5{text}")
+    if text[-1].isdigit():
+        assert not stands_in(wanted, f"{text}{digit}")
+
+
+@given(st.text(alphabet="0123456789-/.,' :年月日昭和octberjanmayof\n", max_size=60))
+def test_whatever_stands_there_is_read_without_complaint(text: str) -> None:
+    for dates, _ in dates_in(text):
+        assert dates
+
+
+@pytest.mark.parametrize(
+    "junk", ["1 ", "11 October ", "january ", "1974-", "10.10.", "昭和", "of the ", "1974年(", "'"]
+)
+def test_long_texts_take_no_long_time(junk: str) -> None:
+    began = time.process_time()
+    stands_in(PartialDate.parse("1974-10-11"), junk * (60_000 // len(junk)))
+    assert time.process_time() - began < 3

@@ -1,6 +1,8 @@
 """`canon eval`: decide every bundle of a golden file, and score the decisions."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
 
 import click
 import msgspec
@@ -11,9 +13,10 @@ from chart_binder.cli.text import row
 from chart_binder.cli.watching import Watching
 from chart_binder.errors import CanonError, UsageError
 from chart_binder.files import lines_named
+from chart_binder.jobs.answers import Known
 from chart_binder.jobs.calibration import Calibration
 from chart_binder.jobs.decide import Decider
-from chart_binder.jobs.evaluation import Mark, Report, RuleRow, Scored, Tally, evaluate
+from chart_binder.jobs.evaluation import Mark, Report, RuleRow, Scored, Tally, evaluate, forget
 from chart_binder.jobs.golden import read_golden
 from chart_binder.wiring import decider, transcripts_folder
 
@@ -26,9 +29,14 @@ _BAND = "{:<12} {:>8} {:>11} {:>12}"
 @click.command("eval")
 @click.argument("file", type=click.Path(path_type=str))
 @click.option("--adjudicate", is_flag=True, help="Send open cases to the configured adjudicator.")
+@click.option(
+    "--answers",
+    type=click.Path(path_type=Path, dir_okay=False),
+    help="Write each answer of the adjudicator, right or wrong, for `canon calibrate`.",
+)
 @common_options
 @pass_session
-def command(session: Session, file: str, adjudicate: bool) -> int:
+def command(session: Session, file: str, adjudicate: bool, answers: Path | None) -> int:
     """Decide every bundle of a golden FILE (JSON lines, - for standard input), and score it.
 
     A line is {"id", "bundle", "expected": {"crg_mbid", "rr_mbid", "rr_acceptable", "crg_rule",
@@ -37,7 +45,11 @@ def command(session: Session, file: str, adjudicate: bool) -> int:
     Exit status: 0 all as expected, 3 some open that should be decided, 1 something wrong, a line
     ill-formed or no case at all.
     """
-    report = evaluate(read_golden(lines_named(file)), _decider(session, adjudicate).decide)
+    if answers and not adjudicate:
+        raise UsageError("--answers: only with --adjudicate are there any")
+    decide = _decider(session, adjudicate).decide
+    with _learner(answers) as learn:
+        report = evaluate(read_golden(lines_named(file)), decide, learn)
     if not report.crg.cases and not report.ill_formed:
         raise CanonError(f"{readable(file)}: holds no case, so there is nothing to score")
     if session.as_json:
@@ -46,6 +58,20 @@ def command(session: Session, file: str, adjudicate: bool) -> int:
         for line in _lines(report):
             click.echo(harmless(line))
     return report.status
+
+
+@contextmanager
+def _learner(file: Path | None) -> Iterator[Callable[[Known], object]]:
+    """Yield what takes each answer down as it is known, in a file if one is named."""
+    if file is None:
+        yield forget
+        return
+    try:
+        stream = file.open("wb", buffering=0)
+    except OSError as error:
+        raise CanonError(f"{file}: cannot be written ({error.strerror or error})") from error
+    with stream:
+        yield lambda known: stream.write(known.line())
 
 
 def _decider(session: Session, adjudicate: bool) -> Decider:

@@ -29,6 +29,7 @@ COMMANDS = {
     "explain": Row("explain", "Decide one file, and show why every other candidate lost."),
     "override": Row("override", "Say where a recording belongs, against the rules."),
     "eval": Row("eval", "Decide every bundle of a golden file, and score the decisions."),
+    "calibrate": Row("calibrate", "Fit what the model's confidence is worth."),
     "demo": Row("demo", "See the whole pipeline, with no network and no model."),
     "doctor": Row("doctor", "Check MusicBrainz, the model, the search service and the store."),
     "transcript": Row("transcript", "Read, compare, replay or parse recorded runs of a model."),

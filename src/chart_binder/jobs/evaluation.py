@@ -10,10 +10,12 @@ import msgspec
 from chart_binder.domain.evidence import EvidenceBundle
 from chart_binder.domain.ids import bare_id
 from chart_binder.domain.verdict import Considered
+from chart_binder.jobs.answers import Known
 from chart_binder.jobs.calibration import Answer, Calibration, calibration
 from chart_binder.jobs.decide import Case
 from chart_binder.jobs.decision import Decision, State
 from chart_binder.jobs.golden import Expected, Golden, IllFormed
+from chart_binder.llm.result import AdjudicationResult
 
 
 class Mark(StrEnum):
@@ -103,10 +105,17 @@ class Report(msgspec.Struct, frozen=True):
         return 1 if self.wrong or self.ill_formed else 3 if self.open else 0
 
 
+def forget(known: Known) -> None:
+    """Learn nothing from an answer."""
+    del known
+
+
 def evaluate(
-    golden: Iterable[Golden | IllFormed], decide: Callable[[EvidenceBundle], Case]
+    golden: Iterable[Golden | IllFormed],
+    decide: Callable[[EvidenceBundle], Case],
+    learn: Callable[[Known], object] = forget,
 ) -> Report:
-    """Decide every case and return the score.
+    """Decide every case and return the score; `learn` is told each answer of the adjudicator.
 
     Of what is as expected only the count is kept, so that a file may be of any length.
     """
@@ -115,7 +124,10 @@ def evaluate(
         if isinstance(case, IllFormed):
             count.ill_formed.append(case)
         else:
-            count.add(score(case, decide(case.bundle)))
+            one = score(case, decide(case.bundle))
+            count.add(one)
+            for known in _known(one):
+                learn(known)
     return Report(
         crg=_tally(count.crg),
         rr=_tally(count.rr),
@@ -147,7 +159,7 @@ class _Count:
         self.rr[one.rr] += 1
         self.rules.update(_told(one))
         self.rightly_open += one.crg is Mark.RIGHT and not one.decision.crg_mbid
-        self.answers += _answers(one)
+        self.answers += [Answer(result.confidence, right) for result, right in _answers(one)]
         if one.is_left_open:
             self.open.append(one)
         elif not one.is_as_expected:
@@ -249,9 +261,12 @@ def _rows(count: Counter[tuple[str, str]]) -> list[RuleRow]:
     return sorted(rows, key=lambda row: (row.rule.partition(":")[0], -row.decided, row.rule))
 
 
-def _answers(one: Scored) -> list[Answer]:
-    """Return the release group that the adjudicator named, whether it was accepted or not."""
+def _answers(one: Scored) -> Iterator[tuple[AdjudicationResult, bool]]:
+    """Yield what the adjudicator said, accepted or not, if it named a group; if that is right."""
     result = one.decision.adjudication
-    if result is None or not result.crg_mbid:
-        return []
-    return [Answer(result.confidence, bare_id(result.crg_mbid) == one.expected.crg_mbid)]
+    if result and result.crg_mbid:
+        yield result, bare_id(result.crg_mbid) == one.expected.crg_mbid
+
+
+def _known(one: Scored) -> Iterator[Known]:
+    return (Known.of(result, right=right, name=one.id) for result, right in _answers(one))

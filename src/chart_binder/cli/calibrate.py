@@ -1,0 +1,77 @@
+"""`canon calibrate`: fit what a model's confidence is worth from answers known to be right."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import click
+import msgspec
+
+from chart_binder.cli.options import Session, common_options, pass_session
+from chart_binder.cli.results import harmless, readable
+from chart_binder.errors import CanonError
+from chart_binder.files import lines_named
+from chart_binder.jobs.answers import read_answers
+from chart_binder.jobs.calibration import Calibration
+from chart_binder.jobs.fitting import Fitted, fitted
+from chart_binder.llm.confidence_map import ConfidenceMap
+
+_ROW = "{:<12} {:>12} {:>28}"
+
+
+@click.command("calibrate")
+@click.argument("file", type=click.Path(path_type=str))
+@click.option(
+    "-o",
+    "--out",
+    type=click.Path(path_type=Path, dir_okay=False),
+    help="Store the calibration, for [llm.acceptance] calibration.",
+)
+@common_options
+@pass_session
+def command(session: Session, file: str, out: Path | None) -> int:
+    """Fit what confidence is worth from FILE (JSON lines, - for standard input).
+
+    A line is {"confidence": 0.9, "right": true}: what the model stated, and whether it was right.
+    `canon eval --adjudicate --answers FILE` writes such lines.
+
+    Exit status: 0 confidence is nearer to the truth with the calibration, 3 it is not, and nothing
+    is stored; 1 there are too few answers, or a line cannot be read.
+    """
+    found = fitted(list(read_answers(lines_named(file), readable(file))))
+    if session.as_json:
+        click.echo(msgspec.json.encode(found))
+    else:
+        for line in _lines(found):
+            click.echo(harmless(line))
+    if not found.is_better:
+        click.echo("canon: it would not help, so nothing is stored", err=True)
+        return 3
+    if out:
+        _store(found.map, out)
+        click.echo(
+            f"stored; to use it: llm.acceptance.calibration = {str(out.resolve())!r}", err=True
+        )
+    return 0
+
+
+def _store(found: ConfidenceMap, out: Path) -> None:
+    try:
+        out.write_bytes(msgspec.json.format(msgspec.json.encode(found)) + b"\n")
+    except OSError as error:
+        raise CanonError(f"{out}: cannot be written ({error.strerror or error})") from error
+
+
+def _lines(found: Fitted) -> Iterator[str]:
+    yield _ROW.format("stated", "worth", "").rstrip()
+    for point in found.map.points:
+        yield _ROW.format(f"{point.stated:.2f}", f"{point.right:.2f}", "").rstrip()
+    yield ""
+    yield _ROW.format(f"{found.map.answers} answers", "Brier score", "expected calibration error")
+    for name, measured in (("as stated", found.as_stated), ("calibrated", found.calibrated)):
+        yield _measured(name, measured)
+    yield "(calibrated: each fifth of the answers, by what the other four say)"
+
+
+def _measured(name: str, found: Calibration) -> str:
+    error = found.expected_calibration_error
+    return _ROW.format(name, f"{found.brier_score:.3f}", f"{error:.3f}")

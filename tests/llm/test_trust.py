@@ -1,0 +1,263 @@
+"""What an answer is worth: who says so, of what, and how much of the confidence is left."""
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from chart_binder.chat.scripted import Scripted
+from chart_binder.config import AcceptanceConfig, LLMConfig
+from chart_binder.errors import ConfigError, TranscriptError
+from chart_binder.jobs.replay import replay
+from chart_binder.llm.checks import CHECKS
+from chart_binder.llm.confidence import CEILINGS, FACTORS, lowered
+from chart_binder.llm.confidence_map import ConfidenceMap, Point, read_map
+from chart_binder.llm.independence import SAME_SOURCE, independent, origin
+from chart_binder.llm.react_adjudicator import ReActAdjudicator
+from chart_binder.llm.result import AdjudicationResult, Check, Outcome, Standing
+from chart_binder.llm.support import why_not_written
+from chart_binder.react.tools import Observation, Tool
+from golden.bundles import year_only_single
+
+ROOT = Path(__file__).parents[2]
+PAGE, OTHER = "https://discography.example/single", "https://archive.example/single"
+DAY = {"about": "C1", "field": "first_release_date", "value": "1975-10-31", "source": PAGE}
+HALVED = ConfidenceMap((Point(0.0, 0.0), Point(1.0, 0.5)), 100)
+
+
+def look(url: str) -> str:
+    return f"Action: web_fetch\nAction Input: {json.dumps({'url': url})}"
+
+
+def final(**changes: object) -> str:
+    answer = {"crg_mbid": "C2", "rr_mbid": "C2.R1", "confidence": 0.9, "rationale": "so"} | changes
+    return f"Final Answer: {json.dumps(answer)}"
+
+
+def adjudicated(
+    *replies: str,
+    pages: str = "Bohemian Rhapsody came out on 31 October 1975.",
+    calibration: ConfidenceMap | None = None,
+    record: Path | None = None,
+    **config: Any,
+) -> AdjudicationResult:
+    def web_fetch(url: str) -> Observation:
+        """Read a page."""
+        return Observation(pages, (url,))
+
+    adjudicator = ReActAdjudicator(
+        LLMConfig(enabled=True, **config),
+        chat=Scripted(replies),
+        tools=[Tool.of(web_fetch)],
+        calibration=calibration,
+        record=record,
+    )
+    return adjudicator.adjudicate(year_only_single())
+
+
+def failed(result: AdjudicationResult) -> list[str]:
+    return [check.name for check in result.checks if not check.passed]
+
+
+@pytest.mark.parametrize(
+    ("source", "who"),
+    [
+        ("https://en.wikipedia.org/wiki/X", "wikipedia.org"),
+        ("https://de.m.wikipedia.org/wiki/X", "wikipedia.org"),
+        ("https://www.wikiwand.com/en/X", "wikipedia.org"),
+        ("https://dbpedia.org/page/X", "wikipedia.org"),
+        ("https://beta.musicbrainz.org/release/x", "musicbrainz.org"),
+        ("https://listenbrainz.org/x", "musicbrainz.org"),
+        ("https://web.archive.org/web/2001id_/http://www.queen.co.uk/x", "queen.co.uk"),
+        ("https://web.archive.org/web/2001/https:/en.wikipedia.org/wiki/X", "wikipedia.org"),
+        ("https://web.archive.org/web/2001/queen.example/x", "queen.example"),
+        ("https://en-wikipedia-org.translate.goog/wiki/X", "wikipedia.org"),
+        ("https://a--b-example-com.translate.goog/", "example.com"),
+        ("https://www.amazon.co.jp/x", "amazon.com"),
+        ("https://a.b.com.au/", "b.com.au"),
+        ("http://10.0.0.1/", "10.0.0.1"),
+        ("http://[::1]/", "::1"),
+        ("<https://A.Example./>", "a.example"),
+        ("https://[broken", "https://[broken"),
+        ("", ""),
+    ],
+)
+def test_who_stands_behind_an_address(source: str, who: str) -> None:
+    assert origin(source) == who
+
+
+def test_every_copy_is_of_one_original_which_copies_nobody() -> None:
+    copies = [copy for each in SAME_SOURCE.values() for copy in each]
+    assert len(copies) == len(set(copies))
+    assert not set(copies) & set(SAME_SOURCE)
+    assert independent(["https://wikiwand.com/", "https://fr.wikipedia.org/"]) == {"wikipedia.org"}
+
+
+def test_the_documented_table_is_the_one_that_lowers_confidence() -> None:
+    text = (ROOT / "docs" / "adjudicator.md").read_text()
+    shown = re.findall(r"^\| `(\w+)` \|.*\| (×|at most) ([0-9.]+) \|$", text, re.MULTILINE)
+    assert {name: float(n) for name, how, n in shown if how == "×"} == FACTORS
+    assert {name: float(n) for name, how, n in shown if how != "×"} == CEILINGS
+    names = {look.__name__.removesuffix("s") for look in CHECKS}
+    assert {name.removesuffix("s") for name in (*FACTORS, *CEILINGS)} <= names
+    for copies in SAME_SOURCE.values():
+        assert all(copy in text for copy in copies)
+
+
+def test_confidence_is_lowered_for_what_failed_and_for_nothing_else() -> None:
+    assert lowered(0.9, [Check("fact", True, ""), Check("release", True, "")]) == 0.9
+    twice = [Check("fact", False, ""), Check("fact", False, "")]
+    assert lowered(0.9, twice) == pytest.approx(0.9 * 0.36)
+    assert lowered(0.9, [Check("rules", False, "")]) == 0.3
+    assert lowered(0.1, [Check("rules", False, "")]) == 0.1
+    assert lowered(0.9, [Check("agreement", False, "")]) == 0.9
+
+
+def test_an_answer_that_nothing_speaks_against_keeps_its_confidence() -> None:
+    result = adjudicated(look(PAGE), final(facts=[DAY]))
+    assert (result.outcome, result.rules) == (Outcome.ACCEPTED, Standing.CONFIRMED)
+    assert (result.confidence, result.stated_confidence) == (0.9, 0.9)
+    assert adjudicated(final()).rules is None
+    assert adjudicated(final()).confidence == 0.9
+
+
+def test_an_unverified_fact_lowers_what_is_reported_and_caps_the_outcome_at_review() -> None:
+    result = adjudicated(final(facts=[DAY]))
+    assert (result.outcome, result.rules) == (Outcome.REVIEW, Standing.OPEN)
+    assert failed(result) == ["fact", "sources"]
+    assert result.stated_confidence == 0.9
+    assert result.confidence == pytest.approx(0.9 * 0.6 * 0.8)
+
+
+def test_a_contradicted_answer_is_worth_little() -> None:
+    result = adjudicated(look(PAGE), final(crg_mbid="C1", rr_mbid="C1.R1", facts=[DAY]))
+    assert (result.outcome, result.rules) == (Outcome.REVIEW, Standing.CONTRADICTED)
+    assert (result.confidence, result.stated_confidence) == (0.3, 0.9)
+
+
+def test_the_value_may_be_written_in_words_and_is_put_into_the_evidence() -> None:
+    result = adjudicated(look(PAGE), final(facts=[DAY | {"value": "October 31, 1975"}]))
+    assert (result.outcome, result.rules) == (Outcome.ACCEPTED, Standing.CONFIRMED)
+
+
+def test_a_catalogue_number_that_looks_like_a_year_is_none() -> None:
+    fact = DAY | {"field": "catalogue number", "value": "1975"}
+    dated = adjudicated(look(PAGE), final(facts=[fact]), pages="Bohemian Rhapsody, 31/10/75")
+    assert failed(dated) == ["fact", "sources"]
+    found = adjudicated(look(PAGE), final(facts=[fact]), pages="Bohemian Rhapsody, EMI 1975")
+    assert failed(found) == []
+
+
+@pytest.mark.parametrize(
+    ("pages", "is_right"),
+    [
+        ("A Night at the Opera came out on 31 October 1975.", False),
+        ("BOHEMIAN RHAPSODY: 31 October 1975.", True),
+        ("Bohemian Rhapsody is on A Night at the Opera. It came out on 31 October 1975.", True),
+        ("It came out on 31 October 1975.", True),
+    ],
+)
+def test_a_page_that_names_another_candidate_only_bears_nothing_out(
+    pages: str, is_right: bool
+) -> None:
+    result = adjudicated(look(PAGE), final(facts=[DAY]), pages=pages)
+    assert result.outcome is (Outcome.ACCEPTED if is_right else Outcome.REVIEW)
+    assert failed(result) == ([] if is_right else ["subject"])
+    if not is_right:
+        assert "names C2 'A Night at the Opera', not C1 " in (result.problem or "")
+
+
+def test_sources_that_repeat_one_another_are_one() -> None:
+    wiki, copy = "https://en.wikipedia.org/wiki/X", "https://www.wikiwand.com/en/X"
+    facts = [DAY | {"source": wiki}, DAY | {"source": copy}]
+    run = (look(wiki), look(copy), final(facts=facts))
+    strict = AcceptanceConfig(min_sources=2)
+    assert failed(adjudicated(*run, acceptance=strict)) == ["sources"]
+    facts[1]["source"] = OTHER
+    run = (look(wiki), look(OTHER), final(facts=facts))
+    result = adjudicated(*run, acceptance=strict)
+    assert (failed(result), result.independent_sources) == ([], 2)
+
+
+def test_a_second_site_that_says_something_else_does_not_vouch_for_a_date() -> None:
+    label = {"about": "C1", "field": "title", "value": "Bohemian Rhapsody", "source": OTHER}
+    run = (look(PAGE), look(OTHER), final(facts=[DAY, label]))
+    result = adjudicated(*run, acceptance=AcceptanceConfig(min_sources=2))
+    assert (failed(result), result.independent_sources) == (["sources"], 1)
+
+
+def test_what_may_go_into_a_file_unseen_rests_on_enough_sources() -> None:
+    asked = AcceptanceConfig()
+    one = adjudicated(look(PAGE), final(facts=[DAY]))
+    two = adjudicated(
+        look(PAGE), look(OTHER), final(facts=[DAY, DAY | {"source": OTHER, "about": "C1.R1"}])
+    )
+    assert one.outcome is two.outcome is Outcome.ACCEPTED
+    assert "1 independent source, 2 needed" in (why_not_written(one, asked) or "")
+    assert why_not_written(two, asked) is None
+    assert why_not_written(adjudicated(final()), AcceptanceConfig(write_min_sources=0)) is None
+    assert why_not_written(adjudicated(final()), asked)
+    unsure = adjudicated(final(confidence=0.7))
+    assert why_not_written(unsure, asked) == "confidence 0.70 is below 0.85"
+
+
+def test_a_calibration_is_applied_before_the_thresholds_and_told() -> None:
+    result = adjudicated(final(), calibration=HALVED)
+    assert (result.outcome, result.stated_confidence) == (Outcome.REJECTED, 0.9)
+    assert result.confidence == pytest.approx(0.45)
+    assert result.checks[-1].name == "calibration"
+    assert "0.90 is taken for 0.45" in result.checks[-1].detail
+    assert result.problem == "confidence 0.45 is below 0.60"
+
+
+def test_samples_are_calibrated_once() -> None:
+    single = final(crg_mbid="C1", rr_mbid=None)
+    result = adjudicated(final(), single, final(), samples=3, calibration=HALVED)
+    assert result.stated_confidence == pytest.approx(0.6)
+    assert result.confidence == pytest.approx(0.3)
+    assert [check.name for check in result.checks].count("calibration") == 1
+
+
+def test_a_transcript_is_replayed_with_the_calibration_it_was_recorded_with(
+    tmp_path: Path,
+) -> None:
+    file = tmp_path / "calibration.json"
+    file.write_text('{"points": [{"stated": 0, "right": 0}, {"stated": 1, "right": 0.5}]}')
+    config = AcceptanceConfig(calibration=str(file))
+    result = adjudicated(final(), acceptance=config, record=tmp_path / "runs")
+    assert result.confidence == pytest.approx(0.45)
+    file.unlink()
+    (record,) = (tmp_path / "runs").iterdir()
+    assert str(file) not in record.read_text()
+    again = replay(record)
+    assert (again.confidence, again.outcome) == (result.confidence, result.outcome)
+    record.write_text(record.read_text().replace('"right":0.5', '"right":5'))
+    with pytest.raises(TranscriptError, match="its calibration is not understood"):
+        replay(record)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "", "{", "[]", '{"version": 2}', '{"points": [{"stated": 2, "right": 0}]}',
+        '{"points": [{"stated": 0.5, "right": 0.5}, {"stated": 0.5, "right": 0.6}]}',
+        '{"points": [{"stated": 0.5, "right": 0.5}, {"stated": 0.6, "right": 0.4}]}',
+    ],
+)  # fmt: skip
+def test_a_calibration_that_is_none_is_refused_with_the_file(tmp_path: Path, text: str) -> None:
+    file = tmp_path / "calibration.json"
+    file.write_text(text)
+    with pytest.raises(ConfigError, match=r"llm\.acceptance\.calibration: .*calibration\.json"):
+        read_map(file)
+    with pytest.raises(ConfigError, match="absent"):
+        adjudicated(acceptance=AcceptanceConfig(calibration=str(tmp_path / "absent")))
+
+
+def test_between_points_confidence_rises_in_a_line_and_beyond_them_it_is_flat() -> None:
+    worth = ConfidenceMap((Point(0.5, 0.2), Point(0.7, 0.4), Point(0.9, 0.8)))
+    read = [worth(stated) for stated in (0.0, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0)]
+    assert read == pytest.approx([0.2, 0.2, 0.3, 0.4, 0.6, 0.8, 0.8])
+    assert ConfidenceMap((Point(0.5, 0.7),))(0.9) == 0.7
+    assert ConfidenceMap()(0.9) == 0.9
