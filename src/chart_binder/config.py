@@ -86,7 +86,17 @@ class FetchConfig(_Section):
         default=(), description="private hosts allowed all the same: names, addresses, networks"
     )
     ports: Ports = Field(default=(80, 443), description="ports that may be fetched from")
-    user_agent: str = Field(default="", description="User-Agent for pages; empty: canon/VERSION")
+    user_agent: str = Field(
+        default="",
+        pattern=r"^[\x20-\x7e]*$",
+        description="User-Agent for pages, with whom to write to if you like; empty: canon/VERSION",
+    )
+    host_pause_s: Annotated[float, Field(ge=0, le=60, allow_inf_nan=False)] = Field(
+        default=1.0, description="seconds between two pages of one public host"
+    )
+    robots: Literal["ignore", "obey"] = Field(
+        default="ignore", description="what sites ask of programs in robots.txt: ignore, obey"
+    )
 
 
 class WikipediaConfig(_Section):

@@ -7,6 +7,9 @@ from dataclasses import dataclass
 import httpx
 
 ACCEPTED_ENCODINGS = "gzip, deflate"
+"""Not br or zstd: Python's libraries for them bound what they unpack in their newest versions only.
+"""
+_GZIP, _ZLIB, _RAW = 16 + zlib.MAX_WBITS, zlib.MAX_WBITS, -zlib.MAX_WBITS
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,35 +44,55 @@ def _unpacker(response: httpx.Response) -> Callable[[bytes], Iterator[bytes]]:
     encoding = response.headers.get("content-encoding", "").strip().lower()
     if encoding in {"", "identity"}:
         return lambda chunk: iter((chunk,))
-    if encoding in {"gzip", "x-gzip", "deflate"}:
-        return _Inflater().pieces
+    if encoding in {"gzip", "x-gzip"}:
+        return _Inflater(_GZIP).pieces
+    if encoding == "deflate":
+        return _Inflater(_ZLIB, _RAW).pieces
     raise httpx.DecodingError(f"content encoding {encoding[:40]!r}", request=response.request)
 
 
 class _Inflater:
-    """gzip, its concatenated members included, or zlib, in pieces of bounded size."""
+    """gzip, its concatenated members included, or deflate, in pieces of bounded size.
+
+    What is called deflate is zlib's format; some servers send it without its frame.
+    """
 
     _PIECE = 65_536
 
-    def __init__(self) -> None:
-        self._stream = zlib.decompressobj(wbits=zlib.MAX_WBITS | 32)
+    def __init__(self, frame: int, other: int | None = None) -> None:
+        self._frame = frame
+        self._other = other
+        self._stream = zlib.decompressobj(frame)
         self._members = 0
 
     def pieces(self, chunk: bytes) -> Iterator[bytes]:
         while True:
-            try:
-                piece = self._stream.decompress(chunk, self._PIECE)
-            except zlib.error as error:
-                if self._members:
-                    return  # some servers pad behind the last member
-                raise httpx.DecodingError("the packed body is broken") from error
+            piece = self._unpacked(chunk)
+            if piece is None:
+                return
             yield piece
             chunk = self._stream.unconsumed_tail
             if self._stream.eof:
                 chunk = self._stream.unused_data
-                self._stream = zlib.decompressobj(wbits=zlib.MAX_WBITS | 32)
+                self._stream = zlib.decompressobj(self._frame)
                 self._members += 1
                 if not chunk:
                     return
             elif not chunk and len(piece) < self._PIECE:
                 return
+
+    def _unpacked(self, chunk: bytes) -> bytes | None:
+        """Return the next piece; None for what is behind the end."""
+        try:
+            piece = self._stream.decompress(chunk, self._PIECE)
+        except zlib.error as error:
+            if self._members:
+                return None  # some servers pad behind the last member
+            if self._other is None:
+                raise httpx.DecodingError("the packed body is broken") from error
+            self._frame, self._other = self._other, None
+            self._stream = zlib.decompressobj(self._frame)
+            return self._unpacked(chunk)
+        if piece:
+            self._other = None
+        return piece

@@ -1,57 +1,60 @@
 """One page of the open web, read under guard."""
 
 import ssl
+from collections.abc import Callable, Mapping
+from contextlib import ExitStack
 from dataclasses import dataclass
-from email.message import Message
-from importlib.metadata import version
+from types import MappingProxyType
 
 import httpx
 
 from chart_binder.config import FetchConfig
 from chart_binder.net.deadline import Deadline
-from chart_binder.web.body import ACCEPTED_ENCODINGS, Body, read_body
 from chart_binder.web.charset import decoded
-from chart_binder.web.errors import FetchError, UnknownHostError
-from chart_binder.web.extract import Extract, from_html, from_json, from_text
+from chart_binder.web.errors import FetchError
+from chart_binder.web.extract import (
+    Extract,
+    from_csv,
+    from_html,
+    from_json,
+    from_text,
+    from_xml,
+)
 from chart_binder.web.guard import Guard
+from chart_binder.web.robots import Robots
 from chart_binder.web.transport import (
     Resolve,
     open_client,
     resolve_by_system,
     trusted_authorities,
 )
+from chart_binder.web.turns import OF_THIS_PROCESS, Turns
+from chart_binder.web.visit import MOST_REDIRECTS, Head, Received, Visit, agent
 
-MOST_REDIRECTS = 5
-_REDIRECTS = frozenset({301, 302, 303, 307, 308})
-_READERS = {
-    "text/html": from_html,
-    "application/xhtml+xml": from_html,
-    "text/xml": from_html,
-    "application/xml": from_html,
-    "application/rss+xml": from_html,
-    "application/atom+xml": from_html,
-    "text/plain": from_text,
-    "text/csv": from_text,
-    "application/json": from_json,
-    "application/ld+json": from_json,
-}
-_BINARY_WITHIN = 1_024
-# From the most telling class to the least; the first that fits names the failure.
-_FAILURES: tuple[tuple[type[httpx.HTTPError], str], ...] = (
-    (httpx.TimeoutException, "did not answer completely in {seconds:g} s"),
-    (httpx.ConnectError, "cannot be connected to"),
-    (httpx.DecodingError, "sent a body that cannot be unpacked"),
-    (httpx.ProtocolError, "broke off or does not speak HTTP"),
-    (httpx.HTTPError, "broke off"),
+READERS: Mapping[str, Callable[[str], Extract]] = MappingProxyType(
+    {
+        "text/html": from_html,
+        "application/xhtml+xml": from_html,
+        "text/xml": from_xml,
+        "application/xml": from_xml,
+        "application/rss+xml": from_xml,
+        "application/atom+xml": from_xml,
+        "text/plain": from_text,
+        "text/csv": from_csv,
+        "application/json": from_json,
+        "application/ld+json": from_json,
+    }
 )
+"""The content types that are read, and what reads them."""
+_BINARY_WITHIN = 1_024
 
 
 @dataclass(frozen=True, slots=True)
 class Page:
     """What one address says.
 
-    `url` is where it was read in the end, without a fragment; `asked` what was asked for;
-    `cut` tells that the page was longer than what was read of it.
+    `url` is where it was read in the end, without a fragment; `asked` what was asked for, `via`
+    where that sent to on the way; `cut` tells that the page was longer than what was read of it.
     """
 
     url: str
@@ -59,6 +62,7 @@ class Page:
     content_type: str
     extract: Extract
     cut: bool
+    via: tuple[str, ...] = ()
 
     @property
     def title(self) -> str:
@@ -80,7 +84,8 @@ class Page:
 class PageFetcher:
     """Reads pages as one configuration allows; may be shared between threads.
 
-    `resolve` and `trust` stand for the system's resolver and certificate authorities.
+    `resolve` and `trust` stand for the system's resolver and certificate authorities; of `turns`
+    there is one for all that asks in a process.
     """
 
     def __init__(
@@ -89,11 +94,18 @@ class PageFetcher:
         *,
         resolve: Resolve = resolve_by_system,
         trust: ssl.SSLContext | None = None,
+        turns: Turns = OF_THIS_PROCESS,
     ) -> None:
         self._config = config
         self._guard = Guard.of(config)
         self._resolve = resolve
         self._trust = trust
+        self._turns = turns
+        self._robots = Robots(agent(config))
+
+    def address(self, url: str) -> str:
+        """Return an address in its one normal spelling, or raise `FetchError`."""
+        return str(self._guard.target(url))
 
     def fetch(self, url: str) -> Page:
         """Read a page and return what it says, or raise `FetchError`.
@@ -101,80 +113,53 @@ class PageFetcher:
         `RefusedError`, a kind of it, means that the address, or one it redirects to, is forbidden.
         """
         deadline = Deadline.after(self._config.timeout_s)
-        target = self._guard.target(url)
-        asked = str(target)
+        trail = [self._guard.target(url)]
         trust = self._trust or trusted_authorities()
-        with open_client(self._guard.admit, deadline, self._resolve, trust) as client:
-            for _ in range(MOST_REDIRECTS + 1):
-                answer = self._ask(client, target, deadline)
-                if isinstance(answer, Page):
-                    return Page(answer.url, asked, answer.content_type, answer.extract, answer.cut)
-                target = answer
-        raise FetchError(f"{target.host} redirects more than {MOST_REDIRECTS} times")
+        with (
+            open_client(self._guard.admit, deadline, self._resolve, trust) as client,
+            ExitStack() as turn,
+        ):
+            visit = Visit(client, self._guard, deadline, self._config)
+            while len(trail) <= MOST_REDIRECTS + 1:
+                self._arrive(visit, trail, turn)
+                answer = visit.ask(trail[-1], _check, self._config.max_bytes)
+                if isinstance(answer, Received):
+                    return _page(trail, answer)
+                trail.append(answer)
+        raise FetchError(f"{trail[-1].host} redirects more than {MOST_REDIRECTS} times")
 
-    def _ask(self, client: httpx.Client, target: httpx.URL, deadline: Deadline) -> Page | httpx.URL:
-        """Return the page at an address, or the address it sends to."""
-        try:
-            with client.stream("GET", target, headers=self._headers()) as response:
-                if response.status_code in _REDIRECTS and "location" in response.headers:
-                    return self._guard.target(response.headers["location"], base=target)
-                if not response.is_success:
-                    raise FetchError(f"{target.host} answered {_status(response)}")
-                content_type, charset = _content_type(response)
-                if content_type and content_type not in _READERS:
-                    raise FetchError(
-                        f"{target.host} sent {content_type[:60]}: only web pages and text are read"
-                    )
-                body = read_body(response, self._config.max_bytes)
-        except UnknownHostError as error:
-            raise FetchError(str(error)) from error
-        except httpx.HTTPError as error:
-            raise FetchError(f"{target.host} {_failure(error, deadline)}") from error
-        return _page(target, content_type, charset, body)
-
-    def _headers(self) -> dict[str, str]:
-        return {
-            "User-Agent": self._config.user_agent or f"canon/{version('chart-binder')}",
-            "Accept": "text/html,application/xhtml+xml,text/plain;q=0.9,application/json;q=0.8,"
-            "application/xml;q=0.7",
-            "Accept-Encoding": ACCEPTED_ENCODINGS,
-            "Accept-Language": "en,*;q=0.5",
-        }
+    def _arrive(self, visit: Visit, trail: list[httpx.URL], turn: ExitStack) -> None:
+        """Wait for one's turn at the host that is asked next, and heed what it forbids."""
+        target = trail[-1]
+        if len(trail) == 1 or trail[-2].host != target.host:
+            turn.close()
+            pause_s = 0.0 if self._guard.is_private(target.host) else self._config.host_pause_s
+            turn.enter_context(self._turns.at(target.host, pause_s, visit.deadline))
+        if self._config.robots == "obey":
+            self._robots.check(visit, target)
 
 
 def _site(url: str) -> str:
     return httpx.URL(url).host.removeprefix("www.")
 
 
-def _page(target: httpx.URL, content_type: str, charset: str | None, body: Body) -> Page:
-    text = decoded(body.data, charset)
+def _check(head: Head) -> None:
+    if not head.is_success:
+        raise FetchError(str(head))
+    if head.content_type and head.content_type not in READERS:
+        raise FetchError(
+            f"{head.host} sent {head.content_type[:60]}: only web pages and text are read"
+        )
+
+
+def _page(trail: list[httpx.URL], received: Received) -> Page:
+    asked, *_, url = map(str, [trail[0], *trail])
+    text = decoded(received.body.data, received.head.charset)
     if "\0" in text[:_BINARY_WITHIN]:
-        raise FetchError(f"{target.host} sent something that is not text")
+        raise FetchError(f"{received.head.host} sent something that is not text")
+    content_type = received.head.content_type
     if not content_type:
         content_type = "text/html" if text.lstrip()[:1] == "<" else "text/plain"
-    extract = _READERS[content_type](text)
-    return Page(str(target), str(target), content_type, extract, body.cut or extract.cut)
-
-
-def _content_type(response: httpx.Response) -> tuple[str, str | None]:
-    header = Message()
-    header["Content-Type"] = response.headers.get("content-type", "")
-    named = response.headers.get("content-type", "").strip()
-    return (header.get_content_type() if named else "", header.get_content_charset())
-
-
-def _status(response: httpx.Response) -> str:
-    return f"{response.status_code} {response.reason_phrase}".strip()[:60]
-
-
-def _failure(error: httpx.HTTPError, deadline: Deadline) -> str:
-    if _concerns_certificate(error):
-        return "has no certificate that proves it is that host"
-    words = next(words for kind, words in _FAILURES if isinstance(error, kind))
-    return words.format(seconds=deadline.seconds)
-
-
-def _concerns_certificate(error: BaseException | None) -> bool:
-    while error is not None and not isinstance(error, ssl.SSLCertVerificationError):
-        error = error.__cause__ or error.__context__  # httpcore raises "from None" on its way
-    return error is not None
+    extract = READERS[content_type](text)
+    via = tuple(map(str, trail[1:-1]))
+    return Page(url, asked, content_type, extract, received.body.cut or extract.cut, via)

@@ -70,6 +70,13 @@ class Guard:
             if not is_public(address) and not self.private.allow_address(address):
                 raise RefusedError(f"{host} cannot be fetched: it is not on the public internet")
 
+    def is_private(self, host: str) -> bool:
+        """Tell whether a host is one that the operator allows though it is not public."""
+        address = parsed(host)
+        return self.private.allow_name(_plain(host)) or (
+            address is not None and self.private.allow_address(address)
+        )
+
     def _check_name(self, host: str) -> None:
         address = parsed(host)
         if address is not None:

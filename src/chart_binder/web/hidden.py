@@ -6,7 +6,7 @@ from chart_binder.web.tokens import Token, attributes_of
 
 _MAY_HIDE = re.compile(
     r"hidden|display|opacity|font-size|indent|left|d-none|sr-only|reader|editsection|navbox"
-    r"|noprint",
+    r"|noprint|reference",
     re.IGNORECASE,
 )
 _HIDING_STYLE = re.compile(
@@ -22,6 +22,7 @@ _HIDING_CLASSES = frozenset(
         "mw-editsection",
         "navbox",
         "noprint",
+        "reference",
         "screen-reader-text",
         "sr-only",
         "visually-hidden",

@@ -52,6 +52,8 @@ _UNREAD = _names(
 _DATE_NAMES = _names(
     "article:published_time datepublished date dc.date dcterms.date og:published_time"
 )
+_SEVERAL = re.compile(r"[2-9]|[1-9][0-9]", re.ASCII)
+_DATE = re.compile(r"(?:1[89]|20)\d\d(?:-\d\d(?:-\d\d)?)?(?!\d)", re.ASCII)
 _SPACES = re.compile(r"\s+")
 _BLANKS = re.compile(r"[^\S\n]+")
 
@@ -74,6 +76,21 @@ def reduced(markup: str) -> Markup:
     return _Reduction().of(markup)
 
 
+def _spans(cell: Token) -> str:
+    """Return how far a cell reaches, as attributes."""
+    if "span" not in cell.text or cell.name not in {"td", "th"}:
+        return ""
+    given = attributes_of(cell)
+    spans = [(name, given.get(name, "").strip()) for name in ("rowspan", "colspan")]
+    return "".join(f" {name}={span}" for name, span in spans if _SEVERAL.fullmatch(span))
+
+
+def _date_of(time: Token) -> str:
+    """Return the date that a text such as `2 days ago` stands for."""
+    found = _DATE.match(attributes_of(time).get("datetime", "").strip()) if time.text else None
+    return found[0] if found else ""
+
+
 class _Reduction:
     def __init__(self) -> None:
         self._out: list[str] = []
@@ -83,6 +100,7 @@ class _Reduction:
         self._unread = ""  # the element whose content is being passed over
         self._unread_depth = 0
         self._preformatted = False
+        self._when = ""  # the date that the text to come stands for
         self._title = ""
         self._published = ""
 
@@ -130,12 +148,14 @@ class _Reduction:
             if not token.holds_nothing:
                 self._unread, self._unread_depth = name, 1
         elif name not in _KEPT:
+            if name == "time":
+                self._when = _date_of(token)
             self._preformatted = self._preformatted or name == "pre"
             if name not in _INLINE:
                 self._boundary()
         elif len(self._open) < _DEEPEST:
             self._close_all(_CLOSES.get(name, frozenset()))
-            self._emit(f"<{name}>")
+            self._emit(f"<{name}{_spans(token)}>")
             self._tags += 1
             self._open.append(name)
         else:
@@ -176,6 +196,9 @@ class _Reduction:
         room = _MOST_CHARS_KEPT - self._chars
         spaces = _BLANKS if self._preformatted else _SPACES
         line = spaces.sub(" ", unescaped(text[:room]))
+        if self._when:
+            line = line if self._when[:4] in line else f"{self._when} ({line.strip()})"
+            self._when = ""
         if line:
             self._emit(html.escape(line, quote=False)[:room])
 
@@ -185,7 +208,8 @@ class _Reduction:
 
     def _meta(self, tag: Token) -> None:
         attributes = attributes_of(tag)
-        name = (attributes.get("property") or attributes.get("name", "")).lower()
+        names = (attributes.get(each) for each in ("property", "name", "itemprop"))
+        name = next(filter(None, names), "").lower()
         content = attributes.get("content", "").strip()
         if name in _DATE_NAMES and content and not self._published:
             self._published = content[:_LONGEST_DATE]

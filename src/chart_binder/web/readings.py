@@ -12,7 +12,7 @@ _QUOTED = "> "
 _ROOM_FOR_REMARKS = 70  # each
 
 
-def shown(page: "Page", max_chars: int, wanted: str = "") -> Observation:
+def shown(page: "Page", max_chars: int, about: str = "", find: str = "") -> Observation:
     """Show a page as quoted text under its title and address, and say what was left out."""
     # max_chars may be as little as 200: what was asked for goes before what it is called.
     head = [f"Title: {page.title[: max_chars // 5]}"]
@@ -22,7 +22,7 @@ def shown(page: "Page", max_chars: int, wanted: str = "") -> Observation:
         head.append(f"Published: {page.extract.published}")
     remarks = 2 if page.cut else 1
     room = max_chars - sum(len(line) + 1 for line in head) - remarks * _ROOM_FOR_REMARKS
-    chosen = excerpt(page.extract.blocks, room, f"{wanted} {page.title}", len(_QUOTED) + 1)
+    chosen = excerpt(page.extract.blocks, room, about or page.title, find, len(_QUOTED) + 1)
     lines = [*head, *(f"{_QUOTED}{line}" for line in chosen.lines)]
     if not chosen.total:
         lines.append("(the page holds no readable text)")

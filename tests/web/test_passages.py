@@ -1,0 +1,105 @@
+"""Of a long page those passages are shown that bear on the question."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from chart_binder.web.extract import from_html, from_json, from_text, from_xml
+from chart_binder.web.passages import GAP, excerpt
+from web.shapes import Shape, kept, shapes
+
+
+def test_a_page_that_fits_is_shown_whole() -> None:
+    chosen = excerpt(["one", "two"], 100)
+    assert chosen.lines == ("one", "two")
+    assert chosen.shown == chosen.total
+
+
+def test_of_a_long_page_the_dated_passages_are_shown_in_order_under_their_headings() -> None:
+    filler = [f"Nothing of interest is told in paragraph {'x' * (n % 7)} here." for n in range(400)]
+    page = [
+        "Opening.",
+        *filler,
+        "## Release",
+        "The album was released on 8 November 1974.",
+        *filler,
+    ]
+    page += ["Label | EMI", *filler]
+    chosen = excerpt(page, 600)
+    text = "\n".join(chosen.lines)
+    assert len(text) <= 600
+    assert text.index("Opening.") < text.index("## Release\nThe album") < text.index("Label | EMI")
+    assert GAP in chosen.lines
+    assert chosen.shown < chosen.total
+
+
+def test_words_asked_for_count_most() -> None:
+    page = [f"Released in {1900 + n} as an album." for n in range(99)]
+    page.append("Killer Queen came out as a single.")
+    assert "Killer Queen came out as a single." in excerpt(page, 300, "killer queen").lines
+
+
+@given(st.lists(st.text(min_size=1, max_size=900), max_size=30), st.integers(60, 3_000))
+def test_an_excerpt_keeps_its_bound(blocks: list[str], most: int) -> None:
+    assert sum(len(line) + 1 for line in excerpt(blocks, most).lines) <= most
+
+
+def test_words_to_find_come_before_all_else() -> None:
+    page = [f"Killer Queen was released as a single on {n} October 1974." for n in range(1, 29)] * 9
+    page.append("The B-side is Flick of the Wrist.")
+    assert page[-1] in excerpt(page, 300, "Queen Killer Queen", "flick wrist").lines
+    assert page[-1] not in excerpt(page, 300, "Queen Killer Queen").lines
+
+
+@pytest.mark.parametrize("asked", ["björk", "Bjork", "BJÖRK"])
+def test_accents_and_case_make_no_difference(asked: str) -> None:
+    page = [*["Released in 1993 as an album."] * 99, "Björk sang it."]
+    assert "Björk sang it." in excerpt(page, 300, "", asked).lines
+
+
+def test_words_without_spaces_between_them_are_found() -> None:
+    page = [*["この曲は何度も披露された。"] * 99, "安室奈美恵は沖縄で生まれた。"]
+    assert page[-1] in excerpt(page, 200, "", "安室奈美恵").lines
+
+
+def test_rows_come_with_the_names_of_their_columns_and_the_earliest_before_later_ones() -> None:
+    rows = [f"Killer Queen | GB | {1973 + n % 50}-05-01 | EMI" for n in range(1, 200)]
+    lines = excerpt(["Release | Country | Date | Label", *rows], 400, "Killer Queen").lines
+    assert lines[0] == "Release | Country | Date | Label"
+    assert "Killer Queen | GB | 1974-05-01 | EMI" in lines
+    assert "Killer Queen | GB | 2022-05-01 | EMI" not in lines
+
+
+def test_notes_about_pages_come_last() -> None:
+    notes = [
+        f"- ^ Smith ({n} May 1974). Weekly. Retrieved {n} June 2012." for n in range(1, 29)
+    ] * 5
+    lines = excerpt([*notes, "It came out in May 1974."], 300).lines
+    assert "It came out in May 1974." in lines
+
+
+def test_a_long_row_is_cut_between_its_cells() -> None:
+    row = " | ".join(f"cell number {n} of 1974-10-{n}" for n in range(10, 60))
+    for line in excerpt([row], 600).lines:
+        assert line == GAP or line.startswith("cell number")
+
+
+READERS = {
+    "text/html": from_html,
+    "text/plain": from_text,
+    "application/json": from_json,
+    "application/rss+xml": from_xml,
+}
+
+
+@pytest.mark.parametrize("shape", shapes(), ids=lambda shape: shape.name)
+def test_dated_facts_of_pages_of_every_shape_are_among_2000_characters(shape: Shape) -> None:
+    extract = READERS[shape.content_type.partition(";")[0]](shape.body)
+    text = "\n".join(excerpt(extract.blocks, 1_900, shape.about, per_line=3).lines)
+    lost = [fact for fact in shape.facts if not kept(fact, text)]
+    assert len(lost) <= 0.1 * len(shape.facts)
+
+
+def test_the_pages_are_long_enough_to_lose_facts() -> None:
+    assert len(shapes()) >= 12
+    assert min(len(shape.body) for shape in shapes()) > 10_000
