@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from itertools import islice
 from typing import Final
 
-from chart_binder.react.reading.around import Around, within
+from chart_binder.react.reading.around import Around
 from chart_binder.react.reading.labels import Kind, Label, labels
 
 _MAX_OBJECTS: Final = 8
@@ -31,15 +31,13 @@ class Script:
     ended_by: Kind | None = None
 
 
-def script(text: str, around: Around | None = None, dead: Sequence[tuple[int, int]] = ()) -> Script:
+def script(text: str, around: Around) -> Script:
     """Find the live labels of a text: outside fences, quotations, block quotes or JSON strings.
 
-    None is live in the `dead` passages. Where the text is the beginning of another, `around` is
-    what surrounds things there.
+    `around` is what surrounds things in it, or in a longer text that it is the beginning of.
     """
-    around = around or Around(text)
     found = [*labels(text), *islice(_objects(text), _MAX_OBJECTS)]
-    live = sorted(_live(found, around, dead), key=lambda label: label.start)
+    live = sorted(_live(found, around), key=lambda label: label.start)
     hidden = {label.kind for label in found} - {label.kind for label in live if not label.fenced}
     for place, label in enumerate(live):
         if label.kind in ("observation", "pause"):
@@ -62,11 +60,9 @@ def _after_end(text: str, labels_left: Sequence[Label]) -> tuple[str, ...]:
     return ("text after PAUSE discarded",) if after_pause else ()
 
 
-def _live(
-    found: Sequence[Label], around: Around, dead: Sequence[tuple[int, int]]
-) -> Iterator[Label]:
+def _live(found: Sequence[Label], around: Around) -> Iterator[Label]:
     for label in found:
-        if not around.hides(label.start) and not within(dead, label.start):
+        if not around.hides(label.start):
             yield replace(label, fenced=True) if around.is_fenced(label.start) else label
 
 

@@ -16,7 +16,7 @@ from chart_binder.react.reading.live import Script, script
 from chart_binder.react.reading.manner import Manner, foreign
 from chart_binder.react.reading.tagged import first_tagged, identified
 from chart_binder.react.reading.tags import Tag, tags, thoughts
-from chart_binder.react.reading.thinking import Spoken, spoken, without_passages
+from chart_binder.react.reading.thinking import Spoken, spoken
 from chart_binder.react.reading.unlabelled import read_unlabelled, without_outer_fence
 from chart_binder.react.steps import Act, Finish, Step
 
@@ -35,9 +35,10 @@ _INVENTED: Final = "invented observation discarded"
 class Turn:
     """What is live in a reply: its script, its tags, the passages of its thoughts, the first step.
 
-    `before` is what was said before the text of the script.
+    In the script the thoughts are blank lines; `text` has them. `before` is what was said before.
     """
 
+    text: str
     live: Script
     tags: tuple[Tag, ...]
     thoughts: tuple[tuple[int, int], ...]
@@ -64,19 +65,34 @@ def read_reply(reply: str, manner: Manner) -> Step:
 
 def _read(text: str) -> Turn:
     around = Around(text)
-    found = tags(text, around)
+    found = live_tags = tags(text, around)
     spans = thoughts(found)
-    end = next((tag.start for tag in found if _ends(tag) and not within(spans, tag.start)), -1)
-    live = script(text if end < 0 else text[:end], around, spans)
+    said = text
+    if spans:
+        said = _blank(text, spans)
+        around = Around(said)
+        live_tags = tags(said, around)
+    end = next((tag.start for tag in live_tags if _ends(tag)), -1)
+    live = script(said if end < 0 else said[:end], around)
     if end >= 0 and not live.notes:
         live = replace(live, notes=(_INVENTED,))
-    here = [tag for tag in found if tag.start < len(live.text) and not within(spans, tag.start)]
+    here = [tag for tag in live_tags if tag.start < len(live.text)]
     live = _without_tag_labels(live, here)
     taken = first_labelled(live)
     if here:
         asking = [label.start for label in live.labels if label.kind in ("action", "answer")]
         taken = _earlier(live, taken, first_tagged(live, here, asking))
-    return Turn(live, tuple(found), tuple(spans), taken)
+    return Turn(text, live, tuple(found), tuple(spans), taken)
+
+
+def _blank(text: str, spans: Sequence[tuple[int, int]]) -> str:
+    """Return a text with blank lines for some passages, every other place as it was."""
+    kept: list[str] = []
+    at = 0
+    for start, end in spans:
+        kept += [text[at:start], "\n" * (end - start)]
+        at = end
+    return "".join([*kept, text[at:]])
 
 
 def _ends(tag: Tag) -> bool:
@@ -113,14 +129,15 @@ def _earlier(live: Script, labelled: Taken | None, tagged: Taken | None) -> Take
 
 def _read_bare(turn: Turn) -> Turn:
     """Read a turn that lacks labels or tags, or that stands in a fence as a whole."""
-    thought = "\n".join(_words(turn, start, end) for start, end in turn.thoughts)
-    live = script(without_passages(turn.live.text, turn.thoughts)) if turn.thoughts else turn.live
-    taken = read_unlabelled(live)
+    taken = read_unlabelled(turn.live)
     if taken is not None:
-        return Turn(live, (), (), taken, thought)
-    inside = without_outer_fence(live.text)
+        return replace(turn, taken=taken)
+    inside = without_outer_fence(turn.live.text)
     fenced = _read(inside) if inside else None
-    return replace(fenced, before=thought) if fenced and fenced.taken else turn
+    if fenced is None or fenced.taken is None:
+        return turn
+    thought = "\n".join(_words(turn, start, end) for start, end in turn.thoughts)
+    return replace(fenced, before=thought)
 
 
 def _finished(taken: Taken, said: Spoken, turn: Turn, manner: Manner) -> Step:
@@ -155,9 +172,9 @@ def _words(turn: Turn, start: int, end: int) -> str:
         if tag.start >= end:
             break
         if tag.kind in ("thought", "calls"):
-            words.append(turn.live.text[start : tag.start])
+            words.append(turn.text[start : tag.start])
             start = min(tag.end, end)
-    return "".join([*words, turn.live.text[start:end]])
+    return "".join([*words, turn.text[start:end]])
 
 
 def _thought(before: str) -> str:

@@ -54,7 +54,7 @@ def spoken(reply: str, aloud: frozenset[str] = frozenset()) -> Spoken:
     if len(tags) > _MAX_TAGS:
         return Spoken("", ("thinking discarded",), unclosed=True)
     blocks, unclosed = _blocks(reply, tags)
-    text = without_passages(reply, blocks)
+    text = _without(reply, blocks)
     notes = ("thinking discarded",) if blocks else ()
     own = _own_turn(text)
     if len(own) < len(text):
@@ -103,8 +103,7 @@ def _unbalanced(
     return ([*blocks, (reopened, len(reply))], True) if reopened else (blocks, False)
 
 
-def without_passages(reply: str, blocks: Sequence[tuple[int, int]]) -> str:
-    """Return a text without some passages; what is left never comes together to a new line."""
+def _without(reply: str, blocks: Sequence[tuple[int, int]]) -> str:
     kept: list[str] = []
     at, line_open = 0, False
     for start, end in blocks:
