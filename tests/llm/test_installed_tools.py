@@ -9,10 +9,11 @@ from textwrap import dedent
 from typing import Any
 
 import pytest
+from pydantic import ValidationError
 
 from chart_binder.config import LLMConfig
 from chart_binder.errors import ConfigError, PluginError
-from chart_binder.llm.installed_tools import as_tool
+from chart_binder.llm.installed_tools import as_tool, default_tools, without_network
 from chart_binder.react.tools import Tool
 
 
@@ -139,3 +140,43 @@ def test_two_plug_ins_with_a_tool_of_one_name_stop_the_program(tmp_path: Path) -
     ran = canon(installed(tmp_path, one="tell_key", two="tell_key"), "tools", "list")
     assert ran.returncode == 2
     assert "2 plug-ins of 'chart_binder.tools' have a tool called 'tell_key'" in ran.stderr
+
+
+def names(config: LLMConfig) -> list[str]:
+    return [tool.name for tool in default_tools(config)]
+
+
+BUILT_IN = ["web_search", "web_fetch", "musicbrainz", "wikipedia", "days_between"]
+
+
+def test_every_built_in_tool_is_on_unless_the_configuration_says_otherwise() -> None:
+    assert names(LLMConfig()) == BUILT_IN
+    for name in BUILT_IN:
+        off = LLMConfig.model_validate({"tools": {name: False}})
+        assert names(off) == [each for each in BUILT_IN if each != name]
+    off = LLMConfig.model_validate({"searxng": {"enabled": False}})
+    assert names(off) == BUILT_IN[1:]
+
+
+def test_without_a_network_only_what_counts_is_left() -> None:
+    assert names(without_network(LLMConfig())) == ["days_between"]
+
+
+def test_a_tool_that_is_not_installed_cannot_be_turned_on_or_off() -> None:
+    config = LLMConfig.model_validate({"tools": {"wikipeda": False}})
+    with pytest.raises(ConfigError, match=r"llm\.tools\.wikipeda: no such tool .*wikipedia"):
+        default_tools(config)
+    with pytest.raises(ValidationError, match="valid boolean"):
+        LLMConfig.model_validate({"tools": {"wikipedia": "maybe"}})
+
+
+def test_a_plug_in_is_turned_off_by_its_name(tmp_path: Path) -> None:
+    environment = installed(tmp_path, tell_key="tell_key")
+    assert "tell_key(" in canon(environment, "tools", "list").stdout
+    off = {**environment, "CANON_LLM__TOOLS__TELL_KEY": "false"}
+    told = canon(off, "tools", "list").stdout
+    assert "tell_key(" not in told
+    assert "days_between(" in told
+    file = tmp_path / "canon.toml"
+    file.write_text("[llm.tools]\ntell_key = false\n")
+    assert canon(environment, "--config", str(file), "tools", "list").stdout == told

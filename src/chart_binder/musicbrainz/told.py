@@ -102,8 +102,9 @@ def _by(credit: str | None, joint: str = " by") -> str:
 
 
 def _first(group: answers.ReleaseGroup) -> str:
+    """Say MusicBrainz' own first date, for which bootlegs and promos count."""
     first = partial_date(group.first_release_date)
-    return f", first release {first}" if first.is_known else ", first release unknown"
+    return f", first release of any status {first if first.is_known else 'unknown'}"
 
 
 def _line(release: Release) -> str:
