@@ -5,9 +5,8 @@ from collections.abc import Iterator
 import pytest
 
 from hostile.answers import EVERY, Hostile
-from hostile.measured import Fetching, Outcome
 from hostile.measuring import MOST_MB, MOST_OVER_S, Measuring
-from servers.http import Request, Response, StandIn
+from hostile.serving import Changing, asked
 
 MOST_CHARS = 2_000
 CASES = [
@@ -16,33 +15,10 @@ CASES = [
 ]
 
 
-class Changing(StandIn):
-    """A server that gives another answer for each test."""
-
-    def __init__(self) -> None:
-        super().__init__(self._answer)
-        self.serve = EVERY["kind: hanging up at once"].serve
-
-    def _answer(self, request: Request) -> Response:
-        return self.serve(request)
-
-
 @pytest.fixture(scope="module")
 def server() -> Iterator[Changing]:
     with Changing() as server:
         yield server
-
-
-def asked(server: Changing, hostile: Hostile, measuring: Measuring) -> Outcome:
-    server.serve = hostile.serve
-    fetching = Fetching(
-        f"http://hostile.example:{server.port}/",
-        (server.port,),
-        hostile.timeout_s,
-        {"hostile.example": [["127.0.0.1"]]},
-        ("hostile.example",),
-    )
-    return measuring(fetching)
 
 
 @pytest.mark.parametrize("hostile", CASES)
