@@ -150,6 +150,14 @@ def test_a_catalogue_number_that_looks_like_a_year_is_none() -> None:
     assert failed(found) == []
 
 
+@pytest.mark.parametrize("field", ["recording date", "re-release date", "chart_date", "label"])
+def test_a_date_of_something_else_is_not_put_into_the_evidence(field: str) -> None:
+    result = adjudicated(look(PAGE), final(facts=[DAY | {"field": field}]))
+    assert (result.outcome, result.rules) == (Outcome.ACCEPTED, Standing.OPEN)
+    dated = adjudicated(look(PAGE), final(facts=[DAY | {"field": "year of release"}]))
+    assert dated.rules is Standing.CONFIRMED
+
+
 @pytest.mark.parametrize(
     ("pages", "is_right"),
     [

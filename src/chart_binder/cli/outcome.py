@@ -12,7 +12,7 @@ def outcome_lines(result: AdjudicationResult, bundle: EvidenceBundle | None) -> 
     group, release = found(bundle, result.crg_mbid, result.rr_mbid)
     yield f"release group  {_named(result.crg_mbid, group_name(group) if group else '')}"
     yield f"release        {_named(result.rr_mbid, release_name(release) if release else '')}"
-    yield f"confidence     {result.confidence:.2f}"
+    yield f"confidence     {result.confidence:.2f}{_stated(result)}"
     for number, check in enumerate(result.checks):
         came_out = "ok" if check.passed else "NOT OK"
         yield f"{'' if number else 'checks':<14} {came_out}: {check.detail}"
@@ -26,6 +26,13 @@ def outcome_lines(result: AdjudicationResult, bundle: EvidenceBundle | None) -> 
         f" {usage.prompt_tokens} + {usage.completion_tokens} tokens,"
         f" {usage.model_seconds:.1f} s model, {usage.tool_seconds:.1f} s tools"
     )
+
+
+def _stated(result: AdjudicationResult) -> str:
+    """Return the model's own figure, where another is reported."""
+    stated = result.stated_confidence
+    is_other = stated is not None and f"{stated:.2f}" != f"{result.confidence:.2f}"
+    return f" (stated: {stated:.2f})" if is_other else ""
 
 
 def _named(mbid: str | None, name: str) -> str:
