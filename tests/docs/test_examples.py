@@ -45,7 +45,7 @@ def test_the_models_example_answers() -> None:
 
 def test_the_tools_examples_are_tools() -> None:
     _, function, model, maker = map(run, blocks("docs/plugins.md", "python"))
-    days = as_tool(function["days_between"], "days_between", LLMConfig())
+    days = as_tool(function["time_between"], "time_between", LLMConfig())
     asked = {"first": "1975/10/31", "second": "1975-11-21", "unit": "WEEKS"}
     assert days.call(asked).run().content == "3"
     assert days.about == {"second": "the later one", "unit": "what to count in"}

@@ -1,0 +1,156 @@
+"""The tools from the command line and inside a run, each against a server of its own kind."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from golden.bundles import golden, year_only_single
+from integration.conftest import Canon
+from integration.services import ALBUM, LP, SINGLE, adjudicating, asking
+from servers.http import StandIn
+from servers.musicbrainz import BUSY, MusicBrainzStandIn, always
+from servers.ollama import OllamaStandIn
+from servers.searxng import Searxng
+from servers.wikipedia import WikipediaStandIn
+
+GROUP = "https://musicbrainz.org/release-group/"
+ARTICLE = "<p><b>Bohemian Rhapsody</b> is a single by Queen, released on 31 October 1975.</p>"
+
+
+def reading(wiki: StandIn) -> dict[str, str]:
+    """Settings that lead to a Wikipedia on this machine."""
+    return {
+        "CANON_LLM__WIKIPEDIA__URL": wiki.url,
+        "CANON_LLM__FETCH__PORTS": str(wiki.port),
+        "CANON_LLM__FETCH__ALLOW_PRIVATE_HOSTS": "127.0.0.1",
+    }
+
+
+# Of a busy machine: what takes too long is told by tests of its own.
+PATIENT = {"CANON_LLM__TIMEOUT_S": "30", "CANON_MUSICBRAINZ__TIMEOUT_S": "20"}
+
+
+def call(tool: str, **arguments: str) -> str:
+    return f"Thought: I look it up.\nAction: {tool}\nAction Input: {json.dumps(arguments)}"
+
+
+def final(source: str, **changes: object) -> str:
+    fact = {"about": "C1", "field": "first_release_date", "value": "1975-10-31", "source": source}
+    answer = {"crg_mbid": "C2", "rr_mbid": "C2.R1", "confidence": 0.95, "rationale": "21 days"}
+    told = json.dumps(answer | {"facts": [fact]} | changes)
+    return f"Thought: I know enough.\nFinal Answer:\n```json\n{told}\n```"
+
+
+def test_every_tool_that_is_on_is_listed_and_offline_none_that_asks_others(canon: Canon) -> None:
+    listed = canon("tools", "list", "--output=json").lines
+    names = [each["name"] for each in listed]
+    assert names == ["web_search", "web_fetch", "musicbrainz", "wikipedia", "days_between"]
+    assert all(len(each["description"]) < 100 for each in listed)
+    off = canon("tools", "list", CANON_LLM__TOOLS__WIKIPEDIA="false")
+    assert "wikipedia(" not in off.out
+    assert "wikipedia(" not in canon("config", "prompt", CANON_LLM__TOOLS__WIKIPEDIA="false").out
+    offline = canon("tools", "list", "--output=json", CANON_MUSICBRAINZ__OFFLINE="true")
+    assert [each["name"] for each in offline.lines] == ["days_between"]
+
+
+def test_musicbrainz_is_asked_by_hand_and_what_it_said_is_kept(canon: Canon) -> None:
+    asked = '{"query": "Bohemian Rhapsody", "artist": "Queen"}'
+    with MusicBrainzStandIn([golden("lead-bohemian")]) as mb:
+        ran = canon("tools", "run", "musicbrainz", asked, **asking(mb))
+        again = canon("tools", "run", "musicbrainz", asked, "--output=json", **asking(mb))
+        assert [target.partition("?")[0] for target in mb.targets] == [
+            "/ws/2/release-group",
+            f"/ws/2/release-group/{SINGLE}",
+            "/ws/2/release",
+        ]
+    assert ran.status == 0, ran.err
+    assert ran.out.startswith('Release group "Bohemian Rhapsody" (Single, by Queen)')
+    (seen,) = again.lines
+    assert seen["sources"] == [f"{GROUP}{SINGLE}"]
+
+
+def test_a_failed_look_up_tells_a_person_what_to_do(canon: Canon) -> None:
+    with MusicBrainzStandIn([], behave=always(BUSY)) as mb:
+        ran = canon("tools", "run", "musicbrainz", "Queen", **asking(mb))
+    assert ran.status == 1
+    assert "the look-up at MusicBrainz" in ran.err
+    assert "try again later" in ran.err
+
+
+def test_wikipedia_is_asked_by_hand(canon: Canon) -> None:
+    with WikipediaStandIn({"Bohemian Rhapsody": ARTICLE}) as wiki:
+        ran = canon("tools", "run", "wikipedia", "Bohemian Rhapsody", **reading(wiki))
+        assert "> Bohemian Rhapsody is a single by Queen" in ran.out, ran.err
+        assert f"Address: {wiki.url}/wiki/Bohemian_Rhapsody" in ran.out
+        wrong = '{"query": "x", "language": "../x"}'
+        assert canon("tools", "run", "wikipedia", wrong, **reading(wiki)).status == 1
+
+
+def test_days_are_counted_by_hand(canon: Canon) -> None:
+    ran = canon("tools", "run", "days_between", '{"first": "1975", "second": "1976-03"}')
+    assert ran.out == "1975 is between 61 and 455 days before 1976-03.\n"
+
+
+@pytest.fixture
+def evidence(home: Path) -> Path:
+    file = home / "bundle.json"
+    file.write_text(json.dumps(year_only_single()))
+    return file
+
+
+def test_a_date_that_musicbrainz_gave_is_cited_and_verified(canon: Canon, evidence: Path) -> None:
+    replies = [
+        call("musicbrainz", query=SINGLE),
+        call("days_between", first="1975-10-31", second="1975-11-21"),
+        final(f"{GROUP}{SINGLE}"),
+    ]
+    with (
+        MusicBrainzStandIn([golden("lead-bohemian")]) as mb,
+        Searxng() as search,
+        OllamaStandIn(replies) as model,
+    ):
+        settings = asking(mb) | adjudicating(model, search) | PATIENT
+        ran = canon("decide", "--evidence", evidence, "--output=json", **settings)
+    (line,) = ran.lines
+    assert (line["state"], line["crg_mbid"], line["rr_mbid"]) == ("decided", ALBUM, LP), line
+    (fact,) = line["adjudication"]["facts"]
+    assert fact["verified"] is True
+    transcript = line["adjudication"]["transcript"]
+    replayed = canon("transcript", "replay", transcript)
+    assert replayed.status == 0, replayed.out + replayed.err
+    shown = canon("transcript", "show", transcript).out
+    assert "1975-10-31 is 21 days before 1975-11-21." in shown
+
+
+def test_a_date_that_wikipedia_gave_is_cited_and_verified(canon: Canon, evidence: Path) -> None:
+    with WikipediaStandIn({"Bohemian Rhapsody": ARTICLE}) as wiki, Searxng() as search:
+        source = f"{wiki.url}/wiki/Bohemian_Rhapsody"
+        replies = [call("wikipedia", query="Bohemian Rhapsody", language="en"), final(source)]
+        with OllamaStandIn(replies) as model:
+            settings = adjudicating(model, search) | reading(wiki) | PATIENT
+            ran = canon("decide", "--evidence", evidence, "--output=json", **settings)
+    (line,) = ran.lines
+    assert line["adjudication"]["facts"][0]["verified"] is True, line
+    assert line["state"] == "decided"
+
+
+def test_a_group_that_only_musicbrainz_names_is_for_review(canon: Canon, evidence: Path) -> None:
+    other = golden("lead-bohemian")
+    lacking = other["recording_candidates"][0]["rg_candidates"][0]
+    lacking["mb_rg_id"] = "11111111-2222-4333-8444-555555555555"
+    lacking["title"] = "Night Tram"
+    replies = [
+        call("musicbrainz", query="Night Tram", artist="Queen"),
+        final("", crg_mbid=lacking["mb_rg_id"], rr_mbid=None, facts=[]),
+    ]
+    with (
+        MusicBrainzStandIn([other]) as mb,
+        Searxng() as search,
+        OllamaStandIn(replies) as model,
+    ):
+        settings = asking(mb) | adjudicating(model, search) | PATIENT
+        ran = canon("decide", "--evidence", evidence, "--output=json", **settings)
+    (line,) = ran.lines
+    assert (line["state"], line["crg_mbid"]) == ("review", lacking["mb_rg_id"]), line
+    assert "only an observation names it" in line["adjudication"]["problem"]
