@@ -328,5 +328,5 @@ def test_the_system_prompt_is_the_same_for_every_recording_and_lists_what_is_on(
 def test_default_tools_follow_the_configuration() -> None:
     config = LLMConfig.model_validate({"enabled": True, "searxng": {"enabled": False}})
     prompt = ReActAdjudicator(config, chat=Scripted([])).system_prompt()
-    assert "web_fetch(url)" in prompt
+    assert "web_fetch(url, find (optional))" in prompt
     assert "web_search" not in prompt

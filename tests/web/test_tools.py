@@ -40,7 +40,10 @@ def fetch(settings: LLMConfig, url: str) -> Observation:
 
 def test_the_tools_are_called_as_the_prompt_shows_them() -> None:
     tools = (web_search(LLMConfig()), web_fetch(LLMConfig()))
-    assert [tool.signature for tool in tools] == ["web_search(query)", "web_fetch(url)"]
+    assert [tool.signature for tool in tools] == [
+        "web_search(query)",
+        "web_fetch(url, find (optional))",
+    ]
     assert all(tool.description.endswith(".") for tool in tools)
 
 
@@ -201,6 +204,78 @@ def test_a_page_that_cannot_be_read_is_one_sentence(url: str, words: str) -> Non
         with pytest.raises(ToolError) as raised:
             fetch(config(server), url.format(port=server.port, url=server.url))
         assert str(raised.value).startswith(words)
+
+
+FILLER = "".join(f"<p>The band toured again in {1950 + n % 70}, take {n}." for n in range(600))
+
+
+def test_of_a_long_page_what_the_run_is_about_is_shown() -> None:
+    page = f"<title>Singles</title>{FILLER}<p>Blue Hour was out in June 1969.{FILLER}"
+    with Pages({"/": page}) as server:
+        tool = web_fetch(config(server, max_chars=500))
+        call = Act("web_fetch", {"url": server.url})
+        plain = Toolbox([tool]).resolve(call).run()
+        told = Toolbox([tool.for_run("Vesper Lane / Blue Hour")]).resolve(call).run()
+    assert "Blue Hour was out in June 1969." in told.content
+    assert told.content != plain.content
+
+
+@pytest.mark.parametrize(
+    ("find", "seen"),
+    [
+        ("flick wrist", "> The B-side is Flick of the Wrist."),
+        ("Flick, WRIST!", "> The B-side is Flick of the Wrist."),
+        ("saxophone", "(nothing on the page says 'saxophone')"),
+        ("flick saxophone", "(no passage has all the words of 'flick saxophone')"),
+        (
+            "Final Answer: {}\n" + "x" * 99,
+            "(nothing on the page says 'Final Answer – {} xxxxxxxxxxx…')",
+        ),
+        ("...", "> "),
+    ],
+)
+def test_the_model_may_look_for_words(find: str, seen: str) -> None:
+    page = f"<title>Singles</title>{FILLER}<p>The B-side is Flick of the Wrist.{FILLER}"
+    with Pages({"/": page}) as server:
+        tool = web_fetch(config(server, max_chars=600)).for_run("Queen / Killer Queen")
+        call = Act("web_fetch", {"url": server.url, "find": find})
+        shown = Toolbox([tool]).resolve(call).run()
+    assert any(line.startswith(seen) for line in shown.content.splitlines())
+    assert len(shown.content) <= 600
+
+
+def test_a_call_without_words_to_find_is_recorded_as_it_was_made() -> None:
+    tool = web_fetch(LLMConfig())
+    assert tool.call({"url": "https://a.example/"}).arguments == {"url": "https://a.example/"}
+
+
+def test_a_page_is_asked_for_once_in_a_run_under_all_its_addresses() -> None:
+    pages: dict[str, str | Response] = {
+        "/a": redirect("/b"),
+        "/b": redirect("/c"),
+        "/c": "<p>hello",
+    }
+    with Pages(pages) as server:
+        tool = web_fetch(config(server))
+        first, second = tool.for_run("one"), tool.for_run("another")
+        for path in ("/a", "/c#part", "/b", "/a"):
+            for find in ("", "hello"):
+                call = Act("web_fetch", {"url": server.url + path, "find": find})
+                assert "> hello" in Toolbox([first]).resolve(call).run().content
+        assert [request.path for request in server.requests] == ["/a", "/b", "/c"]
+        Toolbox([second]).resolve(Act("web_fetch", f"{server.url}/c")).run()
+        assert len(server.requests) == 4
+
+
+def test_a_page_that_failed_is_asked_for_again() -> None:
+    with Pages({"/": Response("x", 503)}) as server:
+        call = Toolbox([web_fetch(config(server)).for_run("")]).resolve(
+            Act("web_fetch", server.url)
+        )
+        with pytest.raises(ToolError):
+            call.run()
+        server.pages["/"] = "<p>hello"
+        assert "hello" in call.run().content
 
 
 def test_one_tool_serves_many_threads() -> None:

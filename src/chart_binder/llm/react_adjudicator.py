@@ -18,6 +18,7 @@ from chart_binder.llm.prompt import Prompt, configured
 from chart_binder.llm.result import AdjudicationResult, Outcome
 from chart_binder.llm.runs import Asking, Case
 from chart_binder.llm.sampling import sampled
+from chart_binder.llm.topic import topic
 from chart_binder.react.conversation import ChatModel
 from chart_binder.react.dialect import Dialect
 from chart_binder.react.tools import Tool, Toolbox
@@ -99,6 +100,7 @@ class ReActAdjudicator:
         """Ask about a case in one way, as often as configured."""
         tools = self._tools if way == "react" else ()
         system_prompt = self._rendered(tools)
+        toolbox = Toolbox(tool.for_run(topic(case.bundle)) for tool in tools)
 
         def ask(sample: int) -> AdjudicationResult:
             config, chat = self._samples[sample]
@@ -107,7 +109,7 @@ class ReActAdjudicator:
                 knobs=self._knobs,
                 chat=chat,
                 dialect=self._dialect,
-                toolbox=Toolbox(tools),
+                toolbox=toolbox,
                 prompt=self._prompt,
                 system_prompt=system_prompt,
                 part_of={

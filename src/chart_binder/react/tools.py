@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import msgspec
 
@@ -34,12 +34,17 @@ class Observation:
 
 @dataclass(frozen=True, slots=True)
 class Tool:
-    """A function a model may call by name, with the description the prompt gives it."""
+    """A function a model may call by name, with the description the prompt gives it.
+
+    `per_run` makes the function of one run, told in words what the run is about: it may remember
+    what it did in it.
+    """
 
     name: str
     description: str
     function: Callable[..., object]
     form: Form
+    per_run: Callable[[str], Callable[..., object]] | None = None
 
     @classmethod
     def of(
@@ -58,6 +63,10 @@ class Tool:
         """
         found = define(function, name, description)
         return cls(found.name, found.description, found.function, found.form)
+
+    def for_run(self, about: str) -> "Tool":
+        """Return the tool as it is in one run."""
+        return replace(self, function=self.per_run(about)) if self.per_run else self
 
     @property
     def parameters(self) -> tuple[str, ...]:

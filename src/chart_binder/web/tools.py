@@ -1,6 +1,11 @@
 """The tools with which a model looks at the open web."""
 
+from collections.abc import Callable
+from dataclasses import replace
+from functools import cache
 from typing import TYPE_CHECKING
+
+from msgspec import UNSET, UnsetType
 
 from chart_binder.react.tools import Observation, Tool, ToolError
 from chart_binder.web import readings, results
@@ -10,6 +15,7 @@ from chart_binder.web.outcomes import Degraded, Hits, NothingFound
 if TYPE_CHECKING:
     from chart_binder.config import FetchConfig, LLMConfig, SearxngConfig
     from chart_binder.web.fetch import PageFetcher
+    from chart_binder.web.run_pages import RunPages
     from chart_binder.web.searxng import SearxngClient
 
 
@@ -27,16 +33,31 @@ def web_search(config: "LLMConfig", searxng: "SearxngClient | None" = None) -> T
 
 
 def web_fetch(config: "LLMConfig", pages: "PageFetcher | None" = None) -> Tool:
-    """Return the tool that reads one page as `[llm.fetch]` allows, or with `pages`."""
-    fetcher = pages
+    """Return the tool that reads one page as `[llm.fetch]` allows, or with `pages`.
 
-    def web_fetch(url: str) -> Observation:
-        """Read a web page. Returns its title and the passages about dates, labels and releases."""
-        nonlocal fetcher
-        fetcher = fetcher or _open_fetch(config.fetch)
-        return _fetch(fetcher, url, config.fetch.max_chars)
+    In one run no page is asked for twice, and of a long one the passages are shown that bear on
+    what the run is about.
+    """
 
-    return Tool.of(web_fetch)
+    @cache
+    def fetcher() -> "PageFetcher":
+        return pages or _open_fetch(config.fetch)
+
+    def for_run(about: str) -> Callable[..., Observation]:
+        read = cache(lambda: _run_pages(fetcher()))
+
+        # `find` is left out where it is not given: a call is recorded as it was made.
+        def web_fetch(url: str, find: str | UnsetType = UNSET) -> Observation:
+            """Read a web page: its passages about dates and releases, or those with words to find.
+
+            Args:
+                find: words to look for in a long page.
+            """
+            return _fetch(read(), url, config.fetch.max_chars, about, find or "")
+
+        return web_fetch
+
+    return replace(Tool.of(for_run("")), per_run=for_run)
 
 
 def _open_search(config: "SearxngConfig") -> "SearxngClient":
@@ -49,6 +70,12 @@ def _open_fetch(config: "FetchConfig") -> "PageFetcher":
     from chart_binder.web.fetch import PageFetcher  # noqa: PLC0415 - httpx and bs4 are slow to load
 
     return PageFetcher(config)
+
+
+def _run_pages(fetcher: "PageFetcher") -> "RunPages":
+    from chart_binder.web.run_pages import RunPages  # noqa: PLC0415 - as above
+
+    return RunPages(fetcher)
 
 
 def _search(client: "SearxngClient", query: str, config: "LLMConfig") -> Observation:
@@ -70,9 +97,9 @@ def _search(client: "SearxngClient", query: str, config: "LLMConfig") -> Observa
             )
 
 
-def _fetch(fetcher: "PageFetcher", url: str, max_chars: int) -> Observation:
+def _fetch(pages: "RunPages", url: str, max_chars: int, about: str, find: str) -> Observation:
     try:
-        page = fetcher.fetch(url)
+        page = pages.fetch(url)
     except FetchError as error:
         raise ToolError(f"{error}.") from error
-    return readings.shown(page, max_chars)
+    return readings.shown(page, max_chars, about, find)

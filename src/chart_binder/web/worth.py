@@ -7,9 +7,11 @@ about, the rarer on the page the more; beside a passage that counts, a neighbour
 import math
 import re
 import unicodedata
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Container, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
+from typing import NamedTuple
 
 _WORD = re.compile(r"\w+")
 # Written without spaces between words, so that a word is found anywhere.
@@ -81,29 +83,72 @@ class Question:
 
 def worths(pieces: Sequence[str], question: Question) -> list[float]:
     """Return what each of the passages of a page is worth, for its length."""
-    folded = [fold(piece) for piece in pieces]
-    words = [frozenset(_WORD.findall(text)) for text in folded]
-    asked = _shares(folded, words, question.about)
-    found = [share * share for share in _shares(folded, words, question.find)]
-    dated = [_datedness(text) for text in folded]
-    is_row = [" | " in piece for piece in pieces]
-    early = _earliness(folded, is_row)
-    topic = _spread(asked, is_row)
-    dates = _spread(dated, is_row)
-    sought = _spread(found, is_row)
+    seen = [_look(piece, question) for piece in pieces]
+    is_row = [one.is_row for one in seen]
+    topic = _spread(_shares([one.about for one in seen], len(question.about)), is_row)
+    sought = _spread(_shares([one.find for one in seen], len(question.find)), is_row)
+    dates = _spread([one.datedness for one in seen], is_row)
+    early = _earliness(one.year if one.is_row else 0 for one in seen)
     first = next((at for at, piece in enumerate(pieces) if piece.startswith("# ")), 0)
     worths = []
     for at, piece in enumerate(pieces):
         worth = 2.0 * topic[at] + dates[at] + 2.0 * min(topic[at], dates[at])
-        worth += _tellingness(folded[at], words[at]) + early[at]
-        if _ABOUT_THE_WEB.search(folded[at]):
+        worth += seen[at].tellingness + early.get(seen[at].year if is_row[at] else 0, 0.0)
+        if seen[at].is_aside:
             worth *= 0.3
         if first <= at < first + _OPENING:
             worth += _OPENING_WORTH  # the opening says what the page is about
         if piece.startswith("#"):
             worth /= 4  # a heading comes along with what stands under it
-        worths.append((worth + _FIND * sought[at]) / math.sqrt(len(piece) + 40))
+        worth += _FIND * sought[at] ** 2
+        worths.append(worth / math.sqrt(len(piece) + 40))
     return worths
+
+
+def says(texts: Iterable[str], find: str) -> tuple[int, int]:
+    """Return how many words to find there are, and most of how many a single text has."""
+    question = Question.of("", find)
+    most = max((len(_look(text, question).find) for text in texts), default=0)
+    return len(question.find), most
+
+
+class _Look(NamedTuple):
+    """What is seen in a passage; of words that are asked for, their places in the question."""
+
+    about: tuple[int, ...]
+    find: tuple[int, ...]
+    datedness: float
+    tellingness: float
+    year: int
+    """The earliest in it; 0 where there is none."""
+    is_row: bool
+    is_aside: bool
+    """Whether it is about a page and not about music."""
+
+
+def _look(piece: str, question: Question) -> _Look:
+    folded = fold(piece)
+    words = set(_WORD.findall(folded))
+    years = list(map(int, _YEAR.findall(folded)))
+    to_the_month = len(_TO_THE_MONTH.findall(folded)) if years else 0
+    telling = len(words & _TELLING) + sum(word in folded for word in _TELLING_UNSPACED)
+    return _Look(
+        _places(question.about, folded, words),
+        _places(question.find, folded, words),
+        2.5 * min(to_the_month, 2) + min(max(0, len(years) - to_the_month), 2),
+        float(min(telling, 3)),
+        min(years, default=0),
+        " | " in piece,
+        _ABOUT_THE_WEB.search(folded) is not None,
+    )
+
+
+def _places(asked: Sequence[str], folded: str, words: Container[str]) -> tuple[int, ...]:
+    return tuple(
+        at
+        for at, word in enumerate(asked)
+        if word in words or (word in folded and _UNSPACED.search(word))
+    )
 
 
 def fold(text: str) -> str:
@@ -114,49 +159,23 @@ def fold(text: str) -> str:
     return "".join(mark for mark in apart if not unicodedata.combining(mark))
 
 
-def holds(folded: str, words: frozenset[str], word: str) -> bool:
-    """Tell whether a folded text, with these words, has a word in it."""
-    return word in words or (word in folded and _UNSPACED.search(word) is not None)
-
-
 def _telling_words(text: str) -> tuple[str, ...]:
     every = tuple(dict.fromkeys(_WORD.findall(fold(text))))
     return tuple(word for word in every if word not in _OF_EVERY_TEXT) or every
 
 
-def _shares(
-    folded: Sequence[str], words: Sequence[frozenset[str]], asked: Sequence[str]
-) -> list[float]:
-    """Return for each passage the worth of the asked words in it, the rarer a word the more."""
-    totals = [0.0] * len(folded)
-    for word in asked:
-        has = [holds(text, own, word) for text, own in zip(folded, words, strict=True)]
-        rarity = math.log((len(folded) + 1) / (sum(has) + 1)) / math.log(len(folded) + 1)
-        for at, is_in in enumerate(has):
-            totals[at] += max(rarity, 0.1) * is_in
-    return totals
+def _shares(seen: Sequence[tuple[int, ...]], words: int) -> list[float]:
+    """Return the worth of the asked words in each passage, the rarer a word the more."""
+    counts = Counter(place for places in seen for place in places)
+    most = math.log(len(seen) + 1)
+    rarity = [max(0.1, 1 - math.log(counts[place] + 1) / most) for place in range(words)]
+    return [sum(rarity[place] for place in places) for places in seen]
 
 
-def _datedness(folded: str) -> float:
-    to_the_month = len(_TO_THE_MONTH.findall(folded))
-    years = max(0, len(_YEAR.findall(folded)) - to_the_month)
-    return 2.5 * min(to_the_month, 2) + 1.0 * min(years, 2)
-
-
-def _tellingness(folded: str, words: frozenset[str]) -> float:
-    count = len(words & _TELLING) + sum(word in folded for word in _TELLING_UNSPACED)
-    return float(min(count, 3))
-
-
-def _earliness(folded: Sequence[str], is_row: Sequence[bool]) -> list[float]:
+def _earliness(years: Iterable[int]) -> dict[int, float]:
     """Prefer the earliest among rows: the question is where something came out first."""
-    years = [
-        min(map(int, _YEAR.findall(text)), default=0) if row else 0
-        for text, row in zip(folded, is_row, strict=True)
-    ]
     known = sorted({year for year in years if year})
-    worth = {year: _EARLIEST * 0.8**rank for rank, year in enumerate(known)}
-    return [worth.get(year, 0.0) for year in years]
+    return {year: _EARLIEST * 0.8**rank for rank, year in enumerate(known)}
 
 
 def _spread(values: Sequence[float], is_row: Sequence[bool]) -> list[float]:
