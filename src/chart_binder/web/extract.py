@@ -22,6 +22,7 @@ from chart_binder.web.records import told
 _MOST_BLOCKS = 20_000
 _MOST_CHARS = 500_000
 _LONGEST_BLOCK = 10_000
+_MOST_UNFOLDED = 2 * _LONGEST_BLOCK  # a few letters unfold to eighteen others
 _LONGEST_TITLE = 200
 _LONGEST_CELL = 400
 _BETWEEN_ITEMS = " · "
@@ -89,13 +90,16 @@ def from_xml(text: str) -> Extract:
 def _tidy(blocks: Iterator[str] | list[str]) -> tuple[str, ...]:
     """Make blocks harmless, drop empty ones and those that repeat the one before."""
     tidy: list[str] = []
-    room = _MOST_CHARS  # some letters unfold to eighteen
+    room = _MOST_CHARS
     for block in blocks:
         for start in range(0, len(block), _LONGEST_BLOCK):
-            text = one_line(block[start : start + _LONGEST_BLOCK])[: max(room, 0)]
+            if room <= 0:
+                break
+            unfolded = one_line(block[start : start + _LONGEST_BLOCK])
+            text = unfolded[: min(room, _MOST_UNFOLDED)]
+            room -= len(unfolded)
             if not text.strip("#-|•· ") or (tidy and text == tidy[-1]):
                 continue
-            room -= len(text)
             if tidy and _is_label(tidy[-1]) and not _is_label(text) and text[0] not in "#-":
                 tidy[-1] = f"{tidy[-1]} {text}"
             else:
