@@ -44,6 +44,27 @@ def test_a_name_that_goes_on_or_is_taken_back_means_nothing(written: str, name: 
     assert meant(written, KNOWN) == name
 
 
+@pytest.mark.parametrize(
+    ("written", "name"),
+    [
+        ("web_search for the Wikipedia page", "web_search"),
+        ("Use web_search to find what MusicBrainz says on Wikipedia", "web_search"),
+        ("wikipedia (for the MusicBrainz id)", None),
+        ("wikipedia for the musicbrainz id", "wikipedia"),
+        ("web_search or wikipedia", None),
+        ("web_search, wikipedia", None),
+        ("wikipedia, then web_search", None),
+        ("wikipedia to avoid a web_search", None),
+        ("wikipedia with web_search", None),
+        ("wikipedia musicbrainz", None),
+    ],
+)
+def test_a_tool_of_one_word_is_a_word_like_any_other_in_a_remark(
+    written: str, name: str | None
+) -> None:
+    assert meant(written, (*KNOWN, "wikipedia", "musicbrainz")) == name
+
+
 def test_of_two_names_alike_but_for_punctuation_only_the_exact_one_is_meant() -> None:
     near = ("get_date", "getdate", "Get-Date")
     for name in near:

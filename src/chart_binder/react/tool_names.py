@@ -17,6 +17,7 @@ _LEAD: Final = frozenset(
 _REMARK: Final = frozenset(
     "to for with because so in order on about using via tool function again".split()  # noqa: SIM905
 )
+_ABOUT: Final = frozenset({"about", "because", "for", "in", "on", "to", "using", "via", "with"})
 _DENIAL: Final = frozenset(
     "not no none never nothing without instead rather skip skipped skipping avoid except cannot"  # noqa: SIM905
     " unable impossible unnecessary unneeded needless useless unavailable disabled forbidden broken"
@@ -77,7 +78,8 @@ def meant(written: str, known: Collection[str]) -> str | None:
     Case, spaces, hyphens, underscores or camel case make no difference where that leaves one name.
     Words that introduce the name (`use the web_search tool`) or remark on it (`web_search - to find
     the date`) are passed over. A name that merely resembles a known one means nothing, nor does one
-    that goes on (`web_search.images`), one among denials (`not web_search`), or one of two.
+    that goes on (`web_search.images`), one among denials (`not web_search`), or one of two. A tool
+    of one word is a word like any other in a remark (`web_search for the Wikipedia page`).
     """
     name = clean_name(written)
     if exact := same_name(name, known) or same_name(_SUFFIX.sub("", name), known):
@@ -86,9 +88,12 @@ def meant(written: str, known: Collection[str]) -> str | None:
         return None
     words = [*_WORD.finditer(name)]
     found = [*_occurrences(name, words, known)]
-    if len({only for _, _, only in found}) != 1:
+    if not found:
         return None
     first, length, only = found[0]
+    others = {other for _, _, other in found} - {only}
+    if others and not _are_asides(others, words[first + length :]):
+        return None
     start, end = words[first].start(), words[first + length - 1].end()
     if _GOES_ON.match(name, end) or _is_denied(name[:start], name[end:]):
         return None
@@ -115,6 +120,10 @@ def _occurrences(
 
 def _parts(name: str) -> list[str]:
     return re.split(r"[\s_-]+", _CAMEL.sub(" ", name))
+
+
+def _are_asides(names: Iterable[str], remark: Sequence[re.Match[str]]) -> bool:
+    return remark[0].group().casefold() in _ABOUT and all(len(_parts(name)) == 1 for name in names)
 
 
 def _is_denied(before: str, after: str) -> bool:
