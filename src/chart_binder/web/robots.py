@@ -45,13 +45,13 @@ class Robots:
         for _ in range(MOST_REDIRECTS + 1):
             try:
                 answer = visit.ask(target, _check, _MOST_BYTES)
-            except _NoneError:
+            except (_NoneError, RefusedError):
                 return NOTHING_FORBIDDEN
             if isinstance(answer, Received):
                 text = decoded(answer.body.data, "utf-8")
                 return Rules.of(text, self._agent)
-            if answer.host != host:
-                return NOTHING_FORBIDDEN  # another site's rules are for that site
+            if answer.host != host:  # another site's rules are for that site
+                return NOTHING_FORBIDDEN
             target = answer
         return NOTHING_FORBIDDEN
 

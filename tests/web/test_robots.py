@@ -1,0 +1,153 @@
+"""What sites ask of programs is heeded where the operator says so."""
+
+import re
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from chart_binder.config import FetchConfig
+from chart_binder.web.errors import FetchError, RefusedError
+from chart_binder.web.fetch import PageFetcher
+from chart_binder.web.robots_txt import Rules, fits
+from servers.http import Response, StandIn
+from servers.pages import Pages, dripping_body, redirect
+
+RULES = """\ufeff# a comment: Disallow: /
+User-agent: *
+Disallow: /private/   # and why
+Allow: /private/open
+Disallow: /*?action=
+Disallow: /*.pdf$
+Disallow: /caf\u00e9
+
+User-Agent: OtherBot
+User-agent: Canon
+Disallow: /only-canon
+Sitemap: https://a.example/map
+Disallow:
+"""
+
+
+@pytest.mark.parametrize(
+    ("path", "allowed"),
+    [
+        ("/", True),
+        ("/private/", False),
+        ("/private/x", False),
+        ("/private/open/x", True),
+        ("/Private/", True),
+        ("/index.php?action=edit", False),
+        ("/index.php?title=action", True),
+        ("/a/b.pdf", False),
+        ("/a/b.pdf?x", True),
+        ("/caf%C3%A9/menu", False),
+        ("/only-canon", True),
+        ("/robots.txt", True),
+    ],
+)
+def test_the_longest_rule_that_fits_wins(path: str, allowed: bool) -> None:
+    assert Rules.of(RULES, "something/1.0").allow(path) is allowed
+
+
+def test_a_group_of_its_own_is_all_that_counts_for_a_program() -> None:
+    for name in ("canon/0.1 (me@example.org)", "CANON", "otherbot/2"):
+        rules = Rules.of(RULES, name)
+        assert rules.allow("/private/x")
+        assert not rules.allow("/only-canon")
+
+
+@pytest.mark.parametrize(
+    ("text", "allowed"),
+    [
+        ("", True),
+        ("Disallow: /", True),  # belongs to nobody
+        ("User-agent: *\nDisallow: /", False),
+        ("User-agent: *\nDisallow: /\nAllow: /", True),
+        ("User-agent: a\nUser-agent: *\nCrawl-delay: 5\nDisallow: /", False),
+        ("User-agent: *\nDisallow: /x\nUser-agent: b\nDisallow: /", True),
+        ("User-agent: *\r\nDisallow: /\r\n", False),
+        ("user-agent:*\n  disallow :/", False),
+        ("<html>Disallow: / everywhere", True),
+        ("User-agent: *\n" + "Disallow: /x\n" * 9_000 + "Disallow: /", True),
+    ],
+)
+def test_odd_files_are_read_as_far_as_they_make_sense(text: str, allowed: bool) -> None:
+    assert Rules.of(text, "canon").allow("/page") is allowed
+
+
+@given(st.text("ab*$/", max_size=12), st.text("ab/$", max_size=12))
+def test_a_pattern_fits_as_its_meaning_says(pattern: str, path: str) -> None:
+    ends = pattern.endswith("$")
+    parts = pattern.removesuffix("$").split("*")
+    meaning = ".*".join(map(re.escape, parts)) + ("$" if ends else "")
+    assert fits(pattern, path) is (re.match(meaning, path, re.DOTALL) is not None)
+
+
+def test_a_pattern_of_stars_costs_no_time() -> None:
+    assert not fits("/" + "*a" * 1_000 + "b", "/" + "a" * 2_000)
+
+
+def fetcher(server: StandIn, robots: str = "obey") -> PageFetcher:
+    settings = {
+        "ports": (server.port,),
+        "allow_private_hosts": ("127.0.0.1",),
+        "robots": robots,
+        "timeout_s": 1,
+    }
+    return PageFetcher(FetchConfig.model_validate(settings))
+
+
+def rules(text: str) -> Response:
+    return Response(text, content_type="text/plain")
+
+
+def asked(server: StandIn) -> list[str]:
+    return [request.path for request in server.requests]
+
+
+def test_a_forbidden_page_is_not_asked_for() -> None:
+    with Pages({"/robots.txt": rules(RULES), "*": "<p>page"}) as server:
+        reading = fetcher(server)
+        with pytest.raises(RefusedError, match=r"does not want programs .* robots\.txt says so"):
+            reading.fetch(f"{server.url}/only-canon")
+        assert reading.fetch(f"{server.url}/private/x").text == "page"
+    assert asked(server) == ["/robots.txt", "/private/x"]
+
+
+def test_a_redirect_to_a_forbidden_page_is_not_followed() -> None:
+    pages = {"/robots.txt": rules(RULES), "/": redirect("/only-canon")}
+    with Pages(pages) as server, pytest.raises(RefusedError):
+        fetcher(server).fetch(server.url)
+    assert asked(server) == ["/robots.txt", "/"]
+
+
+def test_nothing_is_asked_for_where_the_operator_does_not_say_so() -> None:
+    with Pages({"/robots.txt": rules(RULES), "*": "<p>page"}) as server:
+        assert fetcher(server, "ignore").fetch(f"{server.url}/only-canon").text == "page"
+    assert asked(server) == ["/only-canon"]
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        Response("gone", 404),
+        Response("no", 403),
+        redirect("https://elsewhere.example/robots.txt"),
+        redirect("/robots.txt"),
+        rules("\0\xff" * 99),
+    ],
+    ids=["none", "forbidden", "elsewhere", "a circle", "garbage"],
+)
+def test_a_site_without_rules_forbids_nothing(answer: Response) -> None:
+    with Pages({"/robots.txt": answer, "*": "<p>page"}) as server:
+        assert fetcher(server).fetch(server.url).text == "page"
+
+
+@pytest.mark.parametrize(
+    "answer", [Response("x", 500), dripping_body(), Response(raw=b"")], ids=["500", "slow", "none"]
+)
+def test_rules_that_cannot_be_read_allow_nothing(answer: Response) -> None:
+    with Pages({"/robots.txt": answer, "*": "<p>page"}) as server, pytest.raises(FetchError):
+        fetcher(server).fetch(server.url)
+    assert "/" not in asked(server)
