@@ -73,7 +73,7 @@ def read_in_brackets(text: str, at: int, limit: int) -> Given:
         found = scan_string(text, inside, limit)
         after = skip_space(text, found.end)
         if after >= limit or text[after] in ")）]":
-            return Given(str(found.value), min(after + 1, limit), found.notes)
+            return Given(str(found.value) or {}, min(after + 1, limit), found.notes)
     return _raw(text, at, limit)
 
 

@@ -64,7 +64,7 @@ def spoken(reply: str, aloud: frozenset[str] = frozenset()) -> Spoken:
 
 def _tags(reply: str, aloud: frozenset[str]) -> list[re.Match[str]]:
     folded = reply.lower()
-    if not any(sign in folded for sign in _SIGNS):
+    if not any(sign in folded for sign in _SIGNS if sign not in aloud):
         return []
     hidden = (tag for tag in _TAG.finditer(reply) if (tag["name"] or "").lower() not in aloud)
     return list(islice(outside_strings(hidden, reply), _MAX_TAGS + 1))
