@@ -21,7 +21,7 @@ from chart_binder.web.records import told
 
 _MOST_BLOCKS = 20_000
 _MOST_CHARS = 500_000
-_LONGEST_BLOCK = 10_000
+_LONGEST_BLOCK = 4_000
 _MOST_UNFOLDED = 2 * _LONGEST_BLOCK  # a few letters unfold to eighteen others
 _LONGEST_TITLE = 200
 _LONGEST_CELL = 400

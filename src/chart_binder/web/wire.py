@@ -5,7 +5,7 @@ searx 1.1 as well as today's; engines put numbers where titles belong, and null 
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import TypeAlias
 
 import httpx
@@ -24,7 +24,11 @@ from chart_binder.web.outcomes import (
 )
 
 _LONGEST_URL = 500
+_LONGEST_TEXT = 2_000  # before it is folded: some letters unfold to eighteen others
 _DATE = re.compile(r"\d{4}-\d\d-\d\d")
+# What tells who sent a visitor, and the names of one site for other screens.
+_DECORATION = re.compile(r"(?<=[?&])(?:utm_\w+|fbclid|gclid)=[^&]*&?")
+_PREFIXES = re.compile(r"^(?:www|m|mobile)\.|(?<=^\w\w\.)m\.")
 
 _Objects: TypeAlias = list[dict[str, object]]
 
@@ -44,48 +48,64 @@ def outcome(body: SearchBody, query: str) -> SearchOutcome:
     """Tell what an answer to a query means."""
     hits = tuple(_hits(body))
     infoboxes = tuple(_infoboxes(body))
-    answers = tuple(_answers(body))
+    answers = tuple(_answers(body, computed=False))
     failing = tuple(_failing(body))
     if hits or infoboxes or answers:
         return Hits(query, hits, infoboxes, answers, failing)
     if failing:
         return Degraded(query, failing)
+    if computed := tuple(_answers(body, computed=True)):
+        return Hits(query, answers=computed)
     suggestions = (_text(text) for text in [*body.corrections, *body.suggestions])
     return NothingFound(query, tuple(dict.fromkeys(text for text in suggestions if text)))
 
 
 def _hits(body: SearchBody) -> Iterator[Hit]:
-    seen: set[str] = set()
+    """Yield the results, of each page and of each text the first only."""
+    seen: set[object] = set()
     for result in _objects(body.results):
         url = _web_address(result.get("url"))
-        key = url.partition("://")[2].removeprefix("www.").rstrip("/")
-        if url and key not in seen:
-            seen.add(key)
-            found = _DATE.match(_text(result.get("publishedDate")))
-            date = found[0] if found else ""
-            title = _text(result.get("title")) or url
-            yield Hit(url, title, _text(result.get("content")), date)
+        title, snippet = _text(result.get("title")), _text(result.get("content"))
+        same = {_place(url), (title, snippet) if snippet else url}
+        if url and seen.isdisjoint(same):
+            seen |= same
+            yield Hit(url, title or url, snippet, _date(result))
+
+
+def _place(url: str) -> str:
+    """Return what the addresses of one page have in common."""
+    place = _DECORATION.sub("", url.partition("://")[2]).rstrip("?&/")
+    return _PREFIXES.sub("", place)
+
+
+def _date(result: Mapping[str, object]) -> str:
+    dates = (_DATE.match(_text(result.get(name))) for name in ("publishedDate", "pubdate"))
+    return next((found[0] for found in dates if found), "")
 
 
 def _infoboxes(body: SearchBody) -> Iterator[Infobox]:
     for box in _objects(body.infoboxes):
-        facts = [
+        facts = tuple(
             f"{_text(fact.get('label'))}: {_text(fact.get('value'))}"
             for fact in _objects(box.get("attributes"))
             if _text(fact.get("value"))
-        ]
-        text = " | ".join(part for part in [_text(box.get("content")), *facts] if part)
+        )
+        text = _text(box.get("content"))
         links = [box.get("id"), *(link.get("url") for link in _objects(box.get("urls")))]
         url = next(filter(None, map(_web_address, links)), "")
-        if text:
-            yield Infobox(_text(box.get("infobox")), text, url)
+        if text or facts:
+            yield Infobox(_text(box.get("infobox")), text, url, facts)
 
 
-def _answers(body: SearchBody) -> Iterator[Answer]:
+def _answers(body: SearchBody, *, computed: bool) -> Iterator[Answer]:
+    """Yield the answers of engines, or those that the server made up itself.
+
+    It computes what looks like a sum and tells the time to who asks for a song called Time.
+    """
     for answer in body.answers:
         given = answer if isinstance(answer, dict) else {"answer": answer}
         text = _text(given.get("answer"))
-        if text:
+        if text and computed == _text(given.get("engine")).startswith(("answerer", "plugin")):
             yield Answer(text, _web_address(given.get("url")))
 
 
@@ -101,7 +121,7 @@ def _objects(value: object) -> _Objects:
 
 
 def _text(value: object) -> str:
-    return one_line(str(value)) if isinstance(value, str | int | float) else ""
+    return one_line(str(value)[:_LONGEST_TEXT]) if isinstance(value, str | int | float) else ""
 
 
 def _web_address(value: object) -> str:
