@@ -76,6 +76,32 @@ TABLE: list[tuple[str, list[Json], int, str]] = [
      [gb("1997-01-01", format="Digital Media"), us("1994-01-01", format="CD")], 2, REISSUE),
     ("a late reissue at home changes nothing",
      [gb("1974-11-08"), gb("2011-03-14", disambiguation="2011 remaster")], 1, HOME),
+    ("a release ten years later to the day but one is none",
+     [gb("1984-11-07"), us("1974-11-08")], 1, HOME),
+    ("a remaster loses to an original that nobody dated",
+     [gb(None), gb("2011-01-01", disambiguation="2011 remaster")], 1, REISSUE),
+    ("of remasters alone, the earliest",
+     [gb("2011", disambiguation="remaster"), us("2009", disambiguation="remaster")], 2, REISSUE),
+    ("an undated original goes before remasters, the earliest abroad included",
+     [gb(None), gb("2011", disambiguation="remaster"), us("2009", disambiguation="remaster")],
+     1, REISSUE),
+    ("a special edition loses to an original of its year",
+     [gb("1997"), gb("1997-11-03", disambiguation="special edition")], 1, REISSUE),
+    ("a download that bears the date of the record loses to the record",
+     [gb("1973-03-01", format="Digital Media"), gb("1973-03-24", format='12" Vinyl')], 2, REISSUE),
+    ("a CD that bears the date of the record loses to it, from elsewhere",
+     [gb("1973-03-24", format="CD"), us("1973-03-24", format='12" Vinyl')], 2, REISSUE),
+    *(
+        (f"a {name} loses to an earlier one", [gb("2012", disambiguation=name), us("2011")],
+         2, REISSUE)
+        for name in ("Re-mastered", "re-issue", "rerelease", "repress", "Legacy Edition",
+                     "デラックス盤", "復刻盤")
+    ),
+    *(
+        (f"'{name}' is no reissue", [gb("2012", disambiguation=name), us("2011")], 1, HOME)
+        for name in ("non-remastered", "original, not the remaster", "no bonus tracks",
+                     "without bonus tracks")
+    ),
     ("of one day, the one that is no deluxe edition",
      [gb("2020-11-06", disambiguation="deluxe"), gb("2020-11-06")], 2, HOME),
     ("of one day, the format of its time: vinyl in 1974",
@@ -106,6 +132,27 @@ def test_a_release_is_chosen(releases: list[Json], number: int, rule: str) -> No
 def test_a_word_of_the_albums_own_title_marks_nothing() -> None:
     releases = [us("1991-01-01", title="Anniversary"), gb("1991-02-01", title="Anniversary")]
     verdict = decide(bundle(album("A", *releases, title="Anniversary")), RulesConfig())
+    assert isinstance(verdict, Decided)
+    assert verdict.rr == "A.2"
+
+
+@pytest.mark.parametrize(
+    ("own", "title"),
+    [
+        ("x", "x (Deluxe Edition)"), ("Re", "Re (Remastered)"), ("D", "D (Deluxe)"),
+        ("A", "A (40th Anniversary)"), ("÷", "÷ (Deluxe)"), ("Deluxe", "Deluxe (Deluxe Edition)"),
+    ],
+)  # fmt: skip
+def test_a_short_title_of_the_album_hides_no_mark(own: str, title: str) -> None:
+    releases = [us("2014-06-20", title=own), gb("2014-11-20", title=title)]
+    verdict = decide(bundle(album("A", *releases, title=own)), RulesConfig())
+    assert isinstance(verdict, Decided)
+    assert (verdict.rr, verdict.rr_rule) == ("A.1", f"RR:{REISSUE}")
+
+
+def test_the_albums_own_title_marks_nothing_in_other_capitals() -> None:
+    releases = [us("1991-01-01", title="deluxe"), gb("1991-02-01", title="Deluxe")]
+    verdict = decide(bundle(album("A", *releases, title="deluxe")), RulesConfig())
     assert isinstance(verdict, Decided)
     assert verdict.rr == "A.2"
 

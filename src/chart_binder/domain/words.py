@@ -41,8 +41,8 @@ def type_names(
 
 @lru_cache(maxsize=512)
 def country_code(written: str | None) -> str | None:
-    """Return an ISO 3166-1 code as MusicBrainz writes it; `UK` is read as `GB`."""
-    code = (written or "").strip().upper()
+    """Return an ISO 3166-1 code as MusicBrainz writes it; `UK` is read as `GB`, `GB-LND` too."""
+    code = (written or "").strip().upper().partition("-")[0]
     return "GB" if code == "UK" else code or None
 
 

@@ -6,7 +6,7 @@ _FORMER = {
     "SU": (
         "AM", "AZ", "BY", "EE", "GE", "KG", "KZ", "LT", "LV", "MD", "RU", "TJ", "TM", "UA", "UZ",
     ),
-    "YU": ("BA", "HR", "ME", "MK", "RS", "SI", "XK"),
+    "YU": ("BA", "CS", "HR", "ME", "MK", "RS", "SI", "XK"),
     "CS": ("ME", "RS"),
     "XC": ("CZ", "SK"),
     "XG": ("DE",),

@@ -1,4 +1,4 @@
-"""A reissue never stands for a release group when there is an earlier release of it."""
+"""A reissue never stands for a release group when there is an original release of it."""
 
 import re
 from collections.abc import Callable, Sequence
@@ -6,54 +6,91 @@ from datetime import date
 from functools import lru_cache
 
 from chart_binder.config import RulesConfig
+from chart_binder.domain.dates import FIRST_DAY, LAST_DAY
 from chart_binder.domain.evidence import Release, ReleaseGroup
 from chart_binder.rules.media import first_year
 
-_DAYS_A_YEAR = 365.2425
+# What a comment denies does not mark: "non-remastered", "the original, not the remaster".
+_DENIED = re.compile(r"\bnon[- ]?\w+|\b(?:not|no|without|isn['’]t)\b[^,;()\[\]/]*", re.IGNORECASE)
+_AGAIN = re.compile(r"^re-?(?=[a-z])", re.IGNORECASE)
 
 
 def originals(
-    dated: Sequence[Release], group: ReleaseGroup, knobs: RulesConfig
+    official: Sequence[Release], group: ReleaseGroup, knobs: RulesConfig
 ) -> Sequence[Release]:
-    """Return the releases that are no reissues of an earlier one among `dated`.
+    """Return the releases that are no reissues; undated ones only if all dated ones are.
 
-    Later than the first, a release is a reissue if it is marked as one (a remaster, a deluxe or
-    anniversary edition, by flag, title or comment), if it came out `reissue_long_gap_years` later,
-    or if its medium was not there yet when the first came out.
+    A release is a reissue if it is marked as one (a remaster, a deluxe or anniversary edition, by
+    flag, title or comment) and an unmarked one may be earlier, or any is for certain; if it came
+    out `reissue_long_gap_years` later than the first; or if its medium was not there yet when the
+    first, or it itself, is said to have come out: many a download bears the date of the record.
     """
-    first = min([release.date.last for release in dated])
-    gap = first + int(knobs.reissue_long_gap_years * _DAYS_A_YEAR)
-    year = date.fromordinal(first).year
-    return [
-        release
-        for release in dated
-        if release.date.last <= first
+    possible = [one for one in official if _was_there(one)] or official
+    first = min([one.date.last for one in possible])
+    gap, year = _later(first, knobs.reissue_long_gap_years), date.fromordinal(first).year
+    marked = {one.mb_release_id for one in possible if is_marked(one, group, knobs)}
+    kept = [
+        one
+        for one in possible
+        if one.date.last <= first
         or not (
-            release.date.first >= gap
-            or first_year(release.format or "") > year
-            or is_marked(release, group, knobs)
+            one.date.first >= gap
+            or first_year(one.format or "") > year
+            or one.mb_release_id in marked
         )
     ]
+    plain = min([one.date.first for one in kept if one.mb_release_id not in marked], default=None)
+    if plain is not None:
+        kept = [one for one in kept if one.mb_release_id not in marked or one.date.first <= plain]
+    return [one for one in kept if one.date.first > FIRST_DAY] or kept
+
+
+def _was_there(release: Release) -> bool:
+    """Whether its medium was made by the year it is dated."""
+    return (
+        not release.date.is_known
+        or first_year(release.format or "") <= date.fromordinal(release.date.last).year
+    )
+
+
+def _later(day: int, years: int) -> int:
+    """Return the same day so many years later."""
+    when = date.fromordinal(day)
+    if when.year + years > date.max.year:
+        return LAST_DAY
+    try:
+        return when.replace(year=when.year + years).toordinal()
+    except ValueError:  # 29 February
+        return date(when.year + years, 3, 1).toordinal()
 
 
 def is_marked(release: Release, group: ReleaseGroup, knobs: RulesConfig) -> bool:
     """Whether its flags, title or comment say that it is a reissue.
 
-    What stands in the title of the whole group says nothing of one release.
+    The title of the whole group says nothing of one release, nor does what a comment denies.
     """
     if release.flags and release.flags.marks_reissue:
         return True
-    title = release.title or ""
-    own = title.replace(group.title, "") if group.title else title
-    if not (own or release.disambiguation):
+    title, comment = release.title or "", release.disambiguation or ""
+    if not comment and title == group.title:
         return False
-    return bool(_marks(knobs.reissue_terms)(f"{own} / {release.disambiguation or ''}"))
+    own = _title(group.title or "").sub("", title, count=1)
+    return bool(_marks(knobs.reissue_terms)(f"{own} / {_DENIED.sub('', comment)}"))
+
+
+@lru_cache(maxsize=1_024)
+def _title(title: str) -> re.Pattern[str]:
+    """Return what finds a title as whole words, capitals or not."""
+    return re.compile(rf"(?<!\w){re.escape(title)}(?!\w)" if title else r"(?!)", re.IGNORECASE)
 
 
 @lru_cache(maxsize=16)
 def _marks(terms: tuple[str, ...]) -> Callable[[str], re.Match[str] | None]:
-    """Return what finds one of `terms` where a word begins: `remaster` is in `Remastered`."""
+    """Return what finds one of `terms` where a word begins: `remaster` is in `Re-mastered`."""
     form = "|".join(
-        (r"(?<![^\W\d_])" if term[:1].isascii() else "") + re.escape(term) for term in terms
+        (r"(?<![^\W\d_])" if term[:1].isascii() else "")
+        + ("re[- ]?" if _AGAIN.match(term) else "")
+        + re.escape(_AGAIN.sub("", term))
+        for term in terms
     )
     return re.compile(form or r"(?!)", re.IGNORECASE).search

@@ -52,8 +52,8 @@ def choose(
     """Choose among the official releases of a group that contain the recording.
 
     The earliest from the artist's country, else the earliest anywhere; a reissue loses to an
-    earlier release even if it is the only one from the artist's country. Undated releases come
-    after dated ones. Ties: no reissue, label authority, a format of its time, catalogue number,
+    original even if it is the only one from the artist's country. Undated releases come after dated
+    ones. Ties: no reissue, label authority, a format of its time, catalogue number,
     id.
     """
     if not official:
@@ -61,8 +61,8 @@ def choose(
     pool = [release for release in official if release.date.first > FIRST_DAY] or official
     order, home = _Order(group, knobs), home_countries(country)
     chosen, is_home = _first(pool, home, order)
-    if any(release.date.last < chosen.date.last for release in pool):
-        fresh, _ = _first(originals(pool, group, knobs), home, order)
+    if len(official) > 1:
+        fresh, _ = _first(originals(official, group, knobs), home, order)
         if fresh.mb_release_id != chosen.mb_release_id:
             said = f"{_named(chosen)} is a reissue; {_named(fresh)} is the earliest that is not"
             return Representative(fresh, REISSUE_FILTER_APPLIED, said)
@@ -133,4 +133,4 @@ class _Order:
 
 def _named(release: Release) -> str:
     parts = (release.format or "release", release.place, release.label, release.catno)
-    return f"the {' '.join(filter(None, parts))} of {release.date}"
+    return f"the {' '.join(filter(None, parts))} of {release.date.text or 'unknown date'}"
