@@ -54,6 +54,7 @@ def test_an_infobox_is_a_hit_with_its_address() -> None:
     (box,) = outcome.infoboxes
     assert box.url == "https://en.wikipedia.org/wiki/Homework_(Daft_Punk_album)"
     assert "20 January 1997" in box.text
+    assert box.facts == ()
 
 
 def test_a_computed_answer_is_a_hit() -> None:
@@ -92,6 +93,47 @@ def test_the_same_page_twice_is_one_hit() -> None:
         outcome = client(server.url).search("q")
     assert isinstance(outcome, Hits)
     assert [found.url for found in outcome.hits] == ["https://a.example/x"]
+
+
+@pytest.mark.parametrize(
+    "spellings",
+    [
+        ("https://en.wikipedia.org/wiki/Q", "https://en.m.wikipedia.org/wiki/Q"),
+        ("https://a.example/x", "http://m.a.example/x?utm_source=s&utm_medium=m"),
+        ("https://a.example/x?id=3", "https://a.example/x?gclid=z&id=3"),
+    ],
+)
+def test_a_page_for_another_screen_or_from_another_place_is_the_same(
+    spellings: tuple[str, ...],
+) -> None:
+    with Searxng({"q": [hit(url, "A") for url in spellings]}) as server:
+        outcome = client(server.url).search("q")
+    assert isinstance(outcome, Hits)
+    assert [found.url for found in outcome.hits] == [spellings[0]]
+
+
+def test_a_copy_of_a_text_elsewhere_is_no_second_hit() -> None:
+    urls = ("https://a.example/", "https://b.example/")
+    with Searxng({"q": [hit(url, "A", "the same") for url in urls]}) as server:
+        outcome = client(server.url).search("q")
+    assert isinstance(outcome, Hits)
+    assert [found.url for found in outcome.hits] == ["https://a.example/"]
+
+
+def test_pages_that_share_a_title_alone_are_two() -> None:
+    urls = ("https://a.example/?id=1", "https://a.example/?id=2")
+    with Searxng({"q": [hit(url, "A") for url in urls]}) as server:
+        outcome = client(server.url).search("q")
+    assert isinstance(outcome, Hits)
+    assert len(outcome.hits) == 2
+
+
+def test_a_date_stands_in_either_of_two_places() -> None:
+    found = {**hit("https://a.example/", "A"), "pubdate": "1997-01-20 00:00:00+0000"}
+    with Searxng({"q": [found]}) as server:
+        outcome = client(server.url).search("q")
+    assert isinstance(outcome, Hits)
+    assert outcome.hits[0].date == "1997-01-20"
 
 
 def test_odd_values_spoil_only_themselves() -> None:

@@ -1,5 +1,6 @@
 """What a model sees of the web: short, sourced, honest about failure."""
 
+import json
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
@@ -101,6 +102,40 @@ def test_infoboxes_and_direct_answers_come_first_with_their_address() -> None:
         assert "Answer: [en] avg(1, 2, 3) = 2" in search(config(server), "x").content
 
 
+def told(body: dict[str, object]) -> str:
+    """Return what a model is shown of an answer of SearXNG."""
+    answer = Response(json.dumps({"results": [], **body}), content_type="application/json")
+    with StandIn(lambda _: answer) as server:
+        return search(config(server), "killer queen").content
+
+
+def test_of_a_long_infobox_the_dates_are_shown() -> None:
+    facts = [{"label": f"Member {n}", "value": "somebody of the band"} for n in range(40)]
+    facts.append({"label": "Publication date", "value": "11 October 1974"})
+    box = {"infobox": "Killer Queen", "content": "A song. " * 90, "attributes": facts}
+    line = told({"infoboxes": [box]}).splitlines()[1]
+    assert "Publication date: 11 October 1974" in line
+    assert len(line) < 600
+
+
+def test_of_a_long_snippet_the_part_about_the_query_is_shown() -> None:
+    snippet = "The band liked tea. " * 30 + "Killer Queen came out in October 1974."
+    seen = told({"results": [hit("https://a.example/", "Queen", snippet)]})
+    assert "Killer Queen came out in October 1974." in seen
+
+
+def test_what_the_server_computes_is_no_answer_beside_results() -> None:
+    clock = {"answer": "Nov 21, 2026, 9:49:24 AM", "engine": "plugin: time_zone", "url": None}
+    assert "2026" not in told({"answers": [clock], "results": [hit("https://a.example/", "Time")]})
+    assert "2026" in told({"answers": [clock]})
+
+
+def test_what_the_server_computes_does_not_hide_that_the_engines_fail() -> None:
+    clock = {"answer": "Nov 21, 2026, 9:49:24 AM", "engine": "plugin: time_zone", "url": None}
+    with pytest.raises(ToolError, match="not evidence that nothing exists"):
+        told({"answers": [clock], "unresponsive_engines": [["bing", "timeout"]]})
+
+
 def test_engines_that_failed_beside_hits_are_mentioned() -> None:
     body = (RECORDED / "partial_slow.json").read_bytes()
     with StandIn(lambda _: Response(body, content_type="application/json")) as server:
@@ -119,7 +154,8 @@ def test_long_titles_and_snippets_are_cut_at_words() -> None:
         lines = search(config(server), "q").content.splitlines()
     assert lines[1].startswith("1. word word")
     assert "word… (example.org)" in lines[1]
-    assert lines[3].endswith(" word…")
+    assert "word …" in lines[3]
+    assert len(lines[3]) < 310
 
 
 def test_nothing_found_is_an_answer() -> None:

@@ -16,11 +16,15 @@ class Hit:
 
 @dataclass(frozen=True, slots=True)
 class Infobox:
-    """What an encyclopedia says about the thing searched for; `url` is where, "" if unknown."""
+    """What an encyclopedia says about the thing searched for; `url` is where, "" if unknown.
+
+    `facts` are such as `Release date: 20 January 1997`.
+    """
 
     title: str
     text: str
     url: str = ""
+    facts: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

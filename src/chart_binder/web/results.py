@@ -4,7 +4,8 @@ from collections.abc import Iterator
 from urllib.parse import urlsplit
 
 from chart_binder.react.tools import Observation
-from chart_binder.web.outcomes import Answer, Hit, Hits, Infobox, NothingFound
+from chart_binder.web.outcomes import Hit, Hits, NothingFound
+from chart_binder.web.passages import excerpt
 
 _LONGEST_SNIPPET = 300
 _LONGEST_BOX = 500
@@ -19,7 +20,7 @@ def shown(found: Hits, max_results: int, max_chars: int) -> Observation:
 
     The sources are the addresses that are really in the text.
     """
-    entries = [*_direct(found), *_results(found.hits[:max_results])]
+    entries = [*_direct(found), *_results(found.hits[:max_results], found.query)]
     lines = ["Search results:"]  # without the query: it would look like something that was found
     sources: list[str] = []
     left_out = 0
@@ -49,26 +50,27 @@ def nothing(found: NothingFound) -> Observation:
 
 
 def _direct(found: Hits) -> Iterator[tuple[str, str]]:
-    for item in (*found.answers, *found.infoboxes):
-        match item:
-            case Answer(text, url):
-                yield _entry("Answer", text, _LONGEST_SNIPPET, url), url
-            case Infobox(title, text, url):
-                yield _entry(f"Infobox {title}".strip(), text, _LONGEST_BOX, url), url
+    for answer in found.answers:
+        yield _entry("Answer", _cut(answer.text, _LONGEST_SNIPPET), answer.url), answer.url
+    for box in found.infoboxes:
+        told = excerpt((*box.facts, box.text), _LONGEST_BOX, found.query, per_line=3)
+        text = " | ".join(filter(None, told.lines))
+        yield _entry(f"Infobox {box.title}".strip(), text, box.url), box.url
 
 
-def _entry(label: str, text: str, longest: int, url: str) -> str:
+def _entry(label: str, text: str, url: str) -> str:
     source = f" ({url})" if url else ""
-    return f"{label}: {_cut(text, longest)}{source}"
+    return f"{label}: {text}{source}"
 
 
-def _results(hits: tuple[Hit, ...]) -> Iterator[tuple[str, str]]:
+def _results(hits: tuple[Hit, ...], query: str) -> Iterator[tuple[str, str]]:
     for number, hit in enumerate(hits, start=1):
         host = (urlsplit(hit.url).hostname or "").removeprefix("www.")
         about = f"{host}, {hit.date}" if hit.date else host
         lines = [f"{number}. {_cut(hit.title, _LONGEST_TITLE)} ({about})", f"   {hit.url}"]
         if hit.snippet:
-            lines.append(f"   {_cut(hit.snippet, _LONGEST_SNIPPET)}")
+            told = excerpt((hit.snippet,), _LONGEST_SNIPPET, query)
+            lines.append(f"   {' '.join(told.lines)}")
         yield "\n".join(lines), hit.url
 
 

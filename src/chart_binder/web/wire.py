@@ -55,7 +55,7 @@ def outcome(body: SearchBody, query: str) -> SearchOutcome:
     if failing:
         return Degraded(query, failing)
     if computed := tuple(_answers(body, computed=True)):
-        return Hits(query, answers=computed)
+        return Hits(query, (), answers=computed)
     suggestions = (_text(text) for text in [*body.corrections, *body.suggestions])
     return NothingFound(query, tuple(dict.fromkeys(text for text in suggestions if text)))
 
