@@ -128,7 +128,7 @@ class Canned:
             except Departure as error:  # a loop bears whatever a tool does: it is raised again soon
                 raise ToolError("the conversation has departed from its transcript") from error
 
-        return replace(tool, function=play)
+        return replace(tool, function=play, per_run=None)
 
     def _answer(self, tool: str, arguments: dict[str, object]) -> Observation:
         __tracebackhide__ = True
