@@ -10,7 +10,7 @@ import pytest
 
 from chart_binder.config import SearxngConfig
 from chart_binder.web.errors import SearchError, UnknownHostError
-from chart_binder.web.outcomes import Degraded, EngineFailure, Hits, NothingFound, SearchOutcome
+from chart_binder.web.outcomes import Degraded, Hits, NothingFound, SearchOutcome
 from chart_binder.web.searxng import SearxngClient
 from servers.http import Response, StandIn
 from servers.searxng import Mode, Searxng, hit
@@ -35,6 +35,8 @@ def recorded(name: str) -> SearchOutcome:
         ("ok_general", 3),
         ("ok_music", 3),
         ("partial_slow", 3),
+        ("partial_results_with_engine_crash", 3),
+        ("band_wumpscut", 1),
         ("band_sum41_title", 1),
         ("band_chkchkchk", 1),
         ("lang_ja", 1),
@@ -57,20 +59,51 @@ def test_an_infobox_is_a_hit_with_its_address() -> None:
     assert box.facts == ()
 
 
-def test_a_computed_answer_is_a_hit() -> None:
-    outcome = recorded("answer_avg")
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("answer_avg", "[en] avg(1, 2, 3) = 2"),
+        ("random", "t5hMqgJONtSHL"),
+        ("q_only_syntax", "Nov 21, 2026, 9:49:24 AM"),
+    ],
+)
+def test_a_computed_answer_alone_is_a_hit(name: str, text: str) -> None:
+    outcome = recorded(name)
     assert isinstance(outcome, Hits)
-    assert outcome.answers[0].text == "[en] avg(1, 2, 3) = 2"
+    assert outcome.answers[0].text == text
 
 
-def test_an_engine_that_fails_beside_results_is_named() -> None:
-    outcome = recorded("partial_slow")
+@pytest.mark.parametrize("name", ["partial_slow", "partial_results_with_engine_crash"])
+def test_an_engine_that_fails_beside_results_is_named(name: str) -> None:
+    outcome = recorded(name)
     assert isinstance(outcome, Hits)
-    assert outcome.failing == (EngineFailure("slow", "Suspended: timeout"),)
+    (failure,) = outcome.failing
+    assert failure.engine
+    assert failure.reason
 
 
-def test_no_results_and_no_failure_is_nothing_found() -> None:
-    assert isinstance(recorded("empty"), NothingFound)
+@pytest.mark.parametrize("name", ["empty", "page99", "sqli_quote", "time_range_unsupported"])
+def test_no_results_and_no_failure_is_nothing_found(name: str) -> None:
+    assert isinstance(recorded(name), NothingFound)
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [("q_empty", "No query"), ("bad_language", r"Invalid value !!bad!! for parameter language")],
+)
+def test_a_refusal_is_told_with_its_reason(name: str, words: str) -> None:
+    body = (RECORDED / f"{name}.json").read_bytes()
+    with (
+        StandIn(lambda _: Response(body, 400, "application/json")) as server,
+        pytest.raises(SearchError, match=rf"refused the search \(400\): {words}; check") as caught,
+    ):
+        client(server.url).search("anything")
+    assert "127.0.0.1" not in caught.value.brief
+
+
+def test_every_recorded_body_is_played() -> None:
+    played = Path(__file__).read_text("utf-8")
+    assert all(f'"{file.stem}"' in played for file in RECORDED.glob("*.json"))
 
 
 @pytest.mark.parametrize("name", ["fail_all", "fail_all_again", "fail_slow"])
