@@ -59,6 +59,8 @@ MARKS: list[tuple[str, Decision, dict[str, Any], Mark, Mark, int]] = [
     ("rightly open", OPEN, NOTHING, Mark.RIGHT, Mark.UNSCORED, 0),
     ("must stay open", DECIDED, NOTHING, Mark.WRONG, Mark.UNSCORED, 1),
     ("another rule", changed(crg_rule="CRG:EARLIEST_OFFICIAL"), ALL, Mark.RIGHT, Mark.RIGHT, 1),
+    ("another rule of the release, though none is asked", DECIDED,
+     {"crg_mbid": "A", "rr_rule": "RR:ORIGIN_COUNTRY_EARLIEST"}, Mark.RIGHT, Mark.UNSCORED, 1),
     ("by the model", changed(decided_by="llm", crg_rule="CRG:X"), ALL, Mark.RIGHT, Mark.RIGHT, 0),
     ("only for review", changed(state=State.REVIEW), ALL, Mark.OPEN, Mark.UNSCORED, 3),
     ("not asked", Decision(State.ERROR, error="no model"), ALL, Mark.FAILED, Mark.UNSCORED, 1),
@@ -78,6 +80,17 @@ def test_a_decision_is_marked_against_what_is_expected(
     assert rr is Mark.UNSCORED or getattr(report.rr, rr.value) == 1
     assert report.status == status
     assert (len(report.wrong), len(report.open)) == (status == 1, status == 3)
+
+
+@pytest.mark.parametrize(
+    "beside",
+    [{"crg_rule": "CRG:ALBUM_LEAD_WINDOW"}, {"rr_rule": "RR:WORLD_EARLIEST"}, {"rr_mbid": "A.1"},
+     {"rr_acceptable": ["A.1"]}],
+)  # fmt: skip
+def test_nothing_can_be_expected_of_a_case_that_must_stay_open(beside: dict[str, Any]) -> None:
+    (bad,) = read_golden([line(crg_mbid=None, **beside)])
+    assert isinstance(bad, IllFormed)
+    assert next(iter(beside)) in bad.problem
 
 
 def test_rules_have_a_row_each() -> None:

@@ -20,8 +20,8 @@ from chart_binder.jobs.evaluation import Mark, Report, RuleRow, Scored, Tally, e
 from chart_binder.jobs.golden import read_golden
 from chart_binder.wiring import decider, transcripts_folder
 
-_FAMILIES = {"CRG": "release group (CRG)", "RR": "release (RR)"}
-_TALLY = "{:<26} {:>6} {:>6} {:>6} {:>6} {:>7} {:>9} {:>10}"
+_FAMILIES = {"CRG": "release group (CRG)", "RR": "release (RR) where right"}
+_TALLY = "{:<28} {:>6} {:>6} {:>6} {:>6} {:>7} {:>9} {:>10}"
 _RULE = "{:<30} {:>9} {:>8} {:>6} {:>6} {:>6}"
 _BAND = "{:<12} {:>8} {:>11} {:>12}"
 

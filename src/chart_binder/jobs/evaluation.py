@@ -192,13 +192,12 @@ def score(golden: Golden, case: Case) -> Scored:
 
 
 def _is_by_another_rule(crg: Mark, rr: Mark, expected: Expected, decision: Decision) -> bool:
-    told = (
-        (crg, expected.crg_rule, decision.crg_rule),
-        (rr, expected.rr_rule, decision.rr_rule),
-    )
-    return decision.decided_by == "rules" and any(
-        mark is Mark.RIGHT and rule not in (None, found) for mark, rule, found in told
-    )
+    """Whether what is right, the release included where one is expected, is so by another rule."""
+    told = [(expected.crg_rule, decision.crg_rule)]
+    if rr in (Mark.RIGHT, Mark.UNSCORED):
+        told.append((expected.rr_rule, decision.rr_rule))
+    is_right = crg is Mark.RIGHT and decision.decided_by == "rules"
+    return is_right and any(rule not in (None, found) for rule, found in told)
 
 
 def _titles(bundle: EvidenceBundle, *groups: str | None) -> dict[str, str]:

@@ -13,6 +13,9 @@ from chart_binder.domain.words import said
 from chart_binder.errors import EvidenceError
 
 
+_OPEN = ":INDETERMINATE"
+
+
 class Expected(msgspec.Struct, frozen=True):
     """What a decision has to be; without a `crg_mbid` the case must stay open.
 
@@ -94,6 +97,8 @@ def _expected(found: Expected) -> Expected:
     if acceptable:
         ids = (_id(one, f"rr_acceptable[{n}]") for n, one in enumerate(acceptable))
         acceptable = tuple(one for one in ids if one)
+    if found.crg_mbid is None and (odd := _beside_none(found)):
+        raise ValueError(f"expected.{odd} stands beside a crg_mbid of null, which means: open")
     return Expected(
         crg_mbid=_id(found.crg_mbid, "crg_mbid"),
         rr_mbid=release if release is UNSET else _id(release, "rr_mbid"),
@@ -101,6 +106,15 @@ def _expected(found: Expected) -> Expected:
         crg_rule=said(found.crg_rule),
         rr_rule=said(found.rr_rule),
     )
+
+
+def _beside_none(found: Expected) -> str | None:
+    """Name what contradicts that a case must stay open."""
+    rules = (("crg_rule", said(found.crg_rule)), ("rr_rule", said(found.rr_rule)))
+    odd = [f"{name} {rule!r}" for name, rule in rules if rule and not rule.endswith(_OPEN)]
+    if found.rr_mbid or found.rr_acceptable:
+        odd.append("rr_mbid or rr_acceptable")
+    return next(iter(odd), None)
 
 
 def _id(written: str | None, field: str) -> str | None:
