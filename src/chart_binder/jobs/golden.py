@@ -12,7 +12,6 @@ from chart_binder.domain.ids import bare_id
 from chart_binder.domain.words import said
 from chart_binder.errors import EvidenceError
 
-
 _OPEN = ":INDETERMINATE"
 
 
