@@ -1,0 +1,188 @@
+"""Ogg files (Vorbis, Opus, Speex, FLAC): Vorbis comments in the second packet of the stream.
+
+Formats: Vorbis I specification, section 4.2; RFC 7845, section 5; RFC 9639, section 10.1
+"""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+from chart_binder.audio.containers.ogg_pages import (
+    FIRST,
+    MAGIC,
+    Page,
+    packets_on,
+    page_at,
+    pages_from,
+    paginated,
+    written_page,
+)
+from chart_binder.audio.forms.vorbis import Comments, read_comments, written_comments
+from chart_binder.audio.pieces import Piece, Source, Stretch
+from chart_binder.audio.tagset import Block, TagSet
+from chart_binder.errors import AudioError
+
+__all__ = ["MAGIC", "Ogg"]
+
+_MOST_HEADER_PAGES = 1 << 14
+_MOST_FLAC_HEADER = (1 << 24) - 1
+_FLAC_COMMENTS = 4
+_FLAC_HEADER = 4
+
+
+@dataclass(frozen=True, slots=True)
+class Codec:
+    """How a codec begins its first packet and its comments, and how many headers it has."""
+
+    name: str
+    first: bytes
+    comments: bytes
+    headers: int
+    framed: bool = False
+
+
+_CODECS = (
+    Codec("ogg", b"\x01vorbis", b"\x03vorbis", 3, framed=True),
+    Codec("opus", b"OpusHead", b"OpusTags", 2),
+    Codec("spx", b"Speex   ", b"", 2),
+    Codec("oga", b"\x7fFLAC", b"", 2),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Ogg:
+    """The pages that hold the headers of the audio, and the packets on them.
+
+    `pages` are those from the comments to the last header; `packets` are whole, the comments first.
+    """
+
+    source: Source
+    codec: Codec
+    first: bytes
+    pages: tuple[Page, ...]
+    packets: tuple[bytes, ...]
+    comments: Comments
+
+    @classmethod
+    def of(cls, source: Source) -> "Ogg":
+        """Take an Ogg file apart; its first audio stream counts."""
+        page, codec, first = _beginning(source)
+        pages, packets = _headers(source, page, codec)
+        body = packets[0]
+        start = _FLAC_HEADER if codec.name == "oga" else len(codec.comments)
+        known = not codec.comments or body.startswith(codec.comments)
+        if codec.name == "oga" and (body[:1] or b"\xff")[0] & 0x7F != _FLAC_COMMENTS:
+            known = False
+        comments = read_comments(body[start:]) if known else None
+        if comments is None:
+            raise source.damaged("it has no comments where they should stand")
+        return cls(source, codec, first, pages, packets, comments)
+
+    @property
+    def tags(self) -> TagSet:
+        """The comments."""
+        return TagSet(self.codec.name, (self.comments.block,))
+
+    def audio(self) -> Iterator[Piece]:
+        """Yield the headers without the comments, then all pages, but for number and checksum."""
+        for packet in (self.first, *self.packets[1:]):
+            yield len(packet).to_bytes(8, "big")
+            yield packet
+        skipped = {page.start for page in self.pages}
+        end = 0
+        for page in pages_from(self.source, 0):
+            end = page.end
+            if page.start not in skipped:
+                yield repr((page.flags, page.position, page.serial)).encode() + page.lacing
+                yield Stretch(page.content, page.end - page.content)
+        yield Stretch(end, self.source.size - end)
+
+    def with_blocks(self, blocks: Iterable[Block]) -> Iterable[Piece]:
+        """Yield the file with other comments."""
+        wanted = list(blocks)
+        if [block.form for block in wanted] != ["vorbis"]:
+            raise AudioError("an Ogg file has Vorbis comments, no other tag")
+        packets = [self._comments(wanted[0]), *self.packets[1:]]
+        first, last = self.pages[0], self.pages[-1]
+        ours = list(paginated(packets, first.serial, first.number, pages=len(self.pages)))
+        shift = len(ours) - len(self.pages)
+        yield Stretch(0, first.start)
+        yield b"".join(ours)
+        known = {page.start for page in self.pages}
+        for page in pages_from(self.source, first.start):
+            if page.start >= last.end:
+                break
+            if page.start not in known:  # of another stream, in between
+                yield Stretch(page.start, page.end - page.start)
+        yield from self._renumbered(last.end, shift) if shift else self._rest(last.end)
+
+    def _comments(self, block: Block) -> bytes:
+        """Return the packet of the comments, as long as it was where room was left for it."""
+        body = written_comments(block)
+        rest = self.comments.rest
+        mark, room = (rest[:1], rest[1:]) if self.codec.framed else (b"", rest)
+        if not room.strip(b"\0"):
+            old = len(written_comments(self.comments.block)) + len(room)
+            rest = mark + bytes(max(0, old - len(body)) if room else 0)
+        if self.codec.name != "oga":
+            return self.codec.comments + body + rest
+        if len(body) > _MOST_FLAC_HEADER:
+            raise AudioError(f"the tags are too long for FLAC ({len(body):,} bytes)")
+        return self.packets[0][:1] + len(body + rest).to_bytes(3, "big") + body + rest
+
+    def _rest(self, start: int) -> Iterator[Piece]:
+        yield Stretch(start, self.source.size - start)
+
+    def _renumbered(self, start: int, shift: int) -> Iterator[Piece]:
+        """Yield the pages that follow, their numbers shifted up to where the stream ends."""
+        serial, end, ours = self.pages[0].serial, start, True
+        for page in pages_from(self.source, start):
+            ours = ours and not (page.serial == serial and page.flags & FIRST)
+            if ours and page.serial == serial:
+                content = self.source.at(page.content, page.end - page.content)
+                number = (page.number + shift) % (1 << 32)
+                yield written_page(_with_number(page, number), content)
+            else:
+                yield Stretch(page.start, page.end - page.start)
+            end = page.end
+        if end < self.source.size:
+            raise self.source.damaged("what stands behind its last page is no page")
+
+
+def _with_number(page: Page, number: int) -> Page:
+    return Page(page.start, page.flags, page.position, page.serial, number, page.lacing)
+
+
+def _beginning(source: Source) -> tuple[Page, Codec, bytes]:
+    """Return the page on which the audio stream begins, its codec, and its first packet."""
+    for page in pages_from(source, 0):
+        if not page.flags & FIRST:
+            break
+        packet = source.at(page.content, page.end - page.content)
+        for codec in _CODECS:
+            if packet.startswith(codec.first):
+                return page, codec, packet
+    raise source.damaged("none of its streams is Vorbis, Opus, Speex or FLAC")
+
+
+def _headers(
+    source: Source, beginning: Page, codec: Codec
+) -> tuple[tuple[Page, ...], tuple[bytes, ...]]:
+    """Return the pages from the comments to the last header, with the packets on them.
+
+    They end where a packet ends with its page: only there can other pages take their place.
+    """
+    pages, packets, open_packet = list[Page](), list[bytes](), b""
+    at = beginning.end
+    while len(pages) < _MOST_HEADER_PAGES and (page := page_at(source, at)):
+        at = page.end
+        if page.serial != beginning.serial:
+            continue
+        pages.append(page)
+        for part, ended in packets_on(page, source.at(page.content, page.end - page.content)):
+            open_packet += part
+            if ended:
+                packets.append(open_packet)
+                open_packet = b""
+        if len(packets) >= codec.headers - 1 and page.ends_a_packet:
+            return tuple(pages), tuple(packets)
+    raise source.damaged("its headers do not end")

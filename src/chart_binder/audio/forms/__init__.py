@@ -1,0 +1,1 @@
+"""Kinds of tag: the bytes of their records, read and written."""
