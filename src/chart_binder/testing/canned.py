@@ -6,6 +6,7 @@ from types import TracebackType
 from typing import Any, Self
 
 import msgspec
+from msgspec import UNSET
 
 from chart_binder.jobs.recorded import Recorded
 from chart_binder.react.conversation import ChatError, Message, Reply, Terms
@@ -122,7 +123,8 @@ class Canned:
 
         def play(**keywords: object) -> Observation:
             __tracebackhide__ = True
-            whole = keywords[tool.form.into] if tool.form.into else keywords
+            given = {name: value for name, value in keywords.items() if value is not UNSET}
+            whole = given[tool.form.into] if tool.form.into else given
             try:
                 return self._answer(tool.name, tool.form.plain(whole))
             except Departure as error:  # a loop bears whatever a tool does: it is raised again soon
