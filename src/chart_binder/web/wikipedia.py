@@ -9,7 +9,6 @@ import re
 import ssl
 from collections.abc import Mapping
 from dataclasses import dataclass
-from importlib.metadata import version
 from typing import Any, Final
 from urllib.parse import quote, unquote
 
@@ -30,6 +29,8 @@ from chart_binder.web.transport import (
     resolve_by_system,
     trusted_authorities,
 )
+from chart_binder.web.turns import OF_THIS_PROCESS
+from chart_binder.web.visit import agent
 
 LANGUAGE: Final = re.compile(r"[a-z]{2,12}(?:-[a-z]{2,12}){0,3}")
 """A wiki's name below wikipedia.org: `en`, `simple`, `zh-yue`, `be-tarask`."""
@@ -175,6 +176,7 @@ class Wikipedia:
         trust = self._trust or (trusted_authorities() if target.scheme == "https" else None)
         try:
             with (
+                OF_THIS_PROCESS.at(target.host, 0.0, deadline),
                 open_client(self._guard.admit, deadline, self._resolve, trust) as client,
                 client.stream(
                     "GET", target, params={**_PLAIN, **asked}, headers=self._headers()
@@ -221,7 +223,7 @@ class Wikipedia:
 
     def _headers(self) -> dict[str, str]:
         return {
-            "User-Agent": self._fetch.user_agent or f"canon/{version('chart-binder')}",
+            "User-Agent": agent(self._fetch),
             "Accept": "application/json",
             "Accept-Encoding": ACCEPTED_ENCODINGS,
         }
