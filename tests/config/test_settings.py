@@ -75,6 +75,9 @@ REFUSED = [
     ("[llm]\nbase_url = 'ftp://u:secret@h/'", {}, ["llm.base_url", "ftp://***@h/", "address"]),
     ("", {"CANON_LLM__MODELL": "x"}, ["CANON_LLM__MODELL", "unknown key", "model_id"]),
     ("", {"CANON_LLM__ENABLED": "maybe"}, ["CANON_LLM__ENABLED", "maybe", "true or false"]),
+    ('[llm.fetch]\nuser_agent = "a\\nb"', {}, ["llm.fetch.user_agent"]),
+    ("[llm.fetch]\nrobots = 'maybe'", {}, ["llm.fetch.robots", "ignore", "obey"]),
+    ("[llm.fetch]\nhost_pause_s = -1", {}, ["llm.fetch.host_pause_s"]),
 ]
 
 
