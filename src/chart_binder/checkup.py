@@ -9,7 +9,7 @@ from chart_binder.jobs.doctor import Check
 from chart_binder.masking import masked
 from chart_binder.musicbrainz.source import connect
 from chart_binder.plugins import load
-from chart_binder.store.database import Store
+from chart_binder.store.store import Store
 from chart_binder.web.outcomes import Degraded, Hits
 from chart_binder.web.searxng import SearxngClient
 from chart_binder.wiring import store_url

@@ -4,7 +4,7 @@ from typing import Any
 
 from chart_binder.config import MusicBrainzConfig
 from chart_binder.musicbrainz.source import MusicBrainzSource, connect
-from chart_binder.store.database import Store
+from chart_binder.store.store import Store
 
 
 class Bench:

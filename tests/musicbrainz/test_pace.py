@@ -11,7 +11,7 @@ from chart_binder.domain.track import TrackTags
 from chart_binder.errors import NothingFoundError
 from chart_binder.musicbrainz.source import MusicBrainzSource, connect
 from chart_binder.store import open_store
-from chart_binder.store.database import Store
+from chart_binder.store.store import Store
 from musicbrainz.bench import Bench
 from servers.http import Request, Response
 from servers.musicbrainz import MusicBrainzStandIn

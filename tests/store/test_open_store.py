@@ -69,10 +69,18 @@ def test_importing_the_room_does_not_load_sqlalchemy() -> None:
 
 @pytest.mark.parametrize(
     "url",
-    ["", "nonsense", "postgresql://somewhere/x", "sqlite://", "sqlite:///:memory:"],
+    [
+        "",
+        "nonsense",
+        "mysql://somewhere/x",
+        "postgresql+psycopg2://somewhere/x",
+        "postgresql://somewhere:port/x",
+        "sqlite://",
+        "sqlite:///:memory:",
+    ],
 )
-def test_a_url_without_a_file_is_refused(url: str) -> None:
-    assert "sqlite:////absolute/path.db is allowed" in refusal(url)
+def test_a_url_that_names_no_store_is_refused(url: str) -> None:
+    assert "sqlite:////absolute/path.db or postgresql+psycopg://" in refusal(url)
 
 
 @pytest.mark.parametrize(
@@ -164,7 +172,7 @@ def torn(folder: Path) -> Path:
         (a_folder, "is a folder"),
         (no_database, "no SQLite database"),
         (another_program, "a database of another program"),
-        (a_newer_canon, "newer canon (schema 99, this one knows 1)"),
+        (a_newer_canon, "newer canon (schema 99, this one knows 2)"),
         (of_no_version, "is damaged: its schema version is 'abc'"),
         (torn, "is damaged"),
     ],

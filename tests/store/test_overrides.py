@@ -1,6 +1,5 @@
 """A person's overrides are kept, replaced and removed, and are read without making a store."""
 
-import sqlite3
 import subprocess
 import sys
 from pathlib import Path
@@ -13,6 +12,7 @@ from chart_binder.domain.overriding import KeptOverride
 from chart_binder.errors import StoreError
 from chart_binder.store import open_store
 from chart_binder.store.reading import kept_overrides
+from store.make_version_1 import ROWS, rows_of, version_1
 
 RULED = KeptOverride(
     RecordingId("rec"), ReleaseGroupId("group"), ReleaseId("release"), "I was there", "2026-11-02"
@@ -54,19 +54,14 @@ def test_reading_makes_no_store(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_store_from_before_there_were_overrides_is_completed(tmp_path: Path, url: str) -> None:
-    with open_store(url) as store:
-        store.answers.put("key", b"body", 1)
-    (path,) = tmp_path.glob("*.db")
-    connection = sqlite3.connect(path)
-    connection.execute("DROP TABLE overrides")
-    connection.commit()
-    connection.close()
+def test_a_store_from_before_there_were_overrides_is_completed(tmp_path: Path) -> None:
+    path = version_1(tmp_path / "store.db", has_overrides=False)
+    url = f"sqlite:///{path}"
     assert kept_overrides(url) == {}
     with open_store(url) as store:
         store.overrides.put(RULED)
-        assert store.answers.get("key") is not None
     assert kept_overrides(url) == {"rec": RULED}
+    assert rows_of(path, "cached_answers") == ROWS["cached_answers"]
 
 
 def test_a_file_that_is_no_store_is_named(tmp_path: Path) -> None:

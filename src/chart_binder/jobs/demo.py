@@ -10,7 +10,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from chart_binder.config import Config, LLMConfig, MusicBrainzConfig, StoreConfig
-from chart_binder.store.database import Store
+from chart_binder.store.store import Store
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,32 +1,15 @@
 """Answers of services, kept with the time they were fetched."""
 
-from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from typing import Protocol
 
-from sqlalchemy import Connection, delete, select, type_coerce
-from sqlalchemy.dialects.sqlite import insert
+from sqlalchemy import delete, select, type_coerce
 from sqlalchemy.types import NullType
 
 from chart_binder.errors import StoreError
+from chart_binder.store.inserting import insert_into
+from chart_binder.store.keys import short_key
 from chart_binder.store.schema import cached_answers
-
-
-class Transactions(Protocol):
-    """Where to read and write; leaving a block may raise `StoreError`."""
-
-    @property
-    def name(self) -> str:
-        """The file, for a message."""
-        ...
-
-    def reading(self) -> AbstractContextManager[Connection]:
-        """Begin a transaction that changes nothing."""
-        ...
-
-    def writing(self) -> AbstractContextManager[Connection]:
-        """Begin a transaction that is kept if the block ends well."""
-        ...
+from chart_binder.store.transactions import Transactions
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +30,7 @@ class CachedAnswers:
         """Return the answer kept under `key`, however old."""
         columns = (cached_answers.c.body, cached_answers.c.fetched_at)
         as_they_are = (type_coerce(column, NullType()).label(column.name) for column in columns)
-        wanted = select(*as_they_are).where(cached_answers.c.key == key)
+        wanted = select(*as_they_are).where(cached_answers.c.key == short_key(key))
         with self._database.reading() as connection:
             row = connection.execute(wanted).one_or_none()
         if row is None:
@@ -62,15 +45,17 @@ class CachedAnswers:
 
     def put(self, key: str, body: bytes, fetched_at: float) -> None:
         """Keep `body` under `key`, in place of an earlier one."""
-        new = insert(cached_answers).values(key=key, body=body, fetched_at=fetched_at)
-        replacing = new.on_conflict_do_update(
-            index_elements=["key"],
-            set_={"body": new.excluded.body, "fetched_at": new.excluded.fetched_at},
-        )
+        row = {"key": short_key(key), "body": body, "fetched_at": fetched_at}
         with self._database.writing() as connection:
-            connection.execute(replacing)
+            new = insert_into(connection, cached_answers)
+            replacing = new.on_conflict_do_update(
+                index_elements=["key"],
+                set_={"body": new.excluded.body, "fetched_at": new.excluded.fetched_at},
+            )
+            connection.execute(replacing, row)
 
     def forget(self, key: str) -> None:
         """Keep nothing under `key` any more."""
         with self._database.writing() as connection:
-            connection.execute(delete(cached_answers).where(cached_answers.c.key == key))
+            which = cached_answers.c.key == short_key(key)
+            connection.execute(delete(cached_answers).where(which))

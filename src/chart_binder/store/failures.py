@@ -1,18 +1,20 @@
 """Database errors become one sentence that names the store."""
 
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from sqlalchemy.exc import DBAPIError, SQLAlchemyError
 
 from chart_binder.errors import StoreError
-from chart_binder.store.meanings import first_line, meaning
+from chart_binder.store.meanings import first_line
+
+Meaning = Callable[[BaseException | None], str]
 
 
 @contextmanager
-def translated(name: str) -> Iterator[None]:
-    """Turn what SQLAlchemy raises about the store `name` into `StoreError`."""
+def translated(name: str, meaning: Meaning) -> Iterator[None]:
+    """Turn what a database or its driver raises about the store `name` into `StoreError`."""
     try:
         yield
     except DBAPIError as error:
@@ -21,3 +23,5 @@ def translated(name: str) -> Iterator[None]:
         raise StoreError(f"the store {name!r} {meaning(error)}") from error
     except SQLAlchemyError as error:
         raise StoreError(f"the store {name!r} cannot be used: {first_line(error)}") from error
+    except (UnicodeError, OverflowError) as error:  # what no database has a form for
+        raise StoreError(f"the store {name!r} cannot keep this: {first_line(error)}") from error

@@ -1,19 +1,22 @@
 """What people ruled on recordings is set and removed."""
 
+from collections.abc import Mapping
+
 import msgspec
-from sqlalchemy import delete
-from sqlalchemy.dialects.sqlite import insert
+from sqlalchemy import delete, select
 
 from chart_binder.domain.ids import RecordingId
 from chart_binder.domain.overriding import KeptOverride
-from chart_binder.store.answers import Transactions
+from chart_binder.store.inserting import insert_into
+from chart_binder.store.rows import read_row
 from chart_binder.store.schema import overrides
+from chart_binder.store.transactions import Transactions
 
 
 class Overrides:
     """One override for each recording; every method may raise `StoreError`.
 
-    They are read by `reading.kept_overrides`, which makes no store where there is none.
+    `reading.kept_overrides` reads them too; it makes no store where there is none.
     """
 
     def __init__(self, database: Transactions) -> None:
@@ -22,13 +25,20 @@ class Overrides:
     def put(self, override: KeptOverride) -> None:
         """Keep an override, in place of an earlier one for the same recording."""
         row = msgspec.structs.asdict(override)
-        new = insert(overrides).values(row)
-        replacing = new.on_conflict_do_update(
-            index_elements=["recording_mbid"],
-            set_={name: new.excluded[name] for name in row if name != "recording_mbid"},
-        )
         with self._database.writing() as connection:
-            connection.execute(replacing)
+            new = insert_into(connection, overrides)
+            replacing = new.on_conflict_do_update(
+                index_elements=["recording_mbid"],
+                set_={name: new.excluded[name] for name in row if name != "recording_mbid"},
+            )
+            connection.execute(replacing, row)
+
+    def all(self) -> Mapping[str, KeptOverride]:
+        """Return every override, by recording."""
+        with self._database.reading() as connection:
+            rows = connection.execute(select(overrides)).all()
+        kept = (read_row(self._database.name, KeptOverride, row) for row in rows)
+        return {override.recording_mbid: override for override in kept}
 
     def remove(self, recording: RecordingId) -> None:
         """Forget the override for a recording, if there is one."""

@@ -1,4 +1,4 @@
-"""Overrides are read without SQLAlchemy, whose import costs more than a whole decision."""
+"""Overrides in a file are read without SQLAlchemy, whose import costs more than a decision."""
 
 import re
 import sqlite3
@@ -19,8 +19,10 @@ _PATIENCE_S = 10.0
 def kept_overrides(url: str) -> Mapping[str, KeptOverride]:
     """Return the overrides in the store at `url`, by recording; none where there is no store.
 
-    Nothing is made or changed. Raises `StoreError` that names the file.
+    Nothing is made or changed. Raises `StoreError` that names the store.
     """
+    if url.startswith("postgresql"):
+        return _on_a_server(url)
     path = _file_at(url)
     if path is None:
         return {}
@@ -34,6 +36,17 @@ def kept_overrides(url: str) -> Mapping[str, KeptOverride]:
     except sqlite3.Error as error:
         raise StoreError(f"the store {str(path)!r} {meaning(error)}") from error
     return {row[0]: KeptOverride(*row) for row in rows}
+
+
+def _on_a_server(url: str) -> Mapping[str, KeptOverride]:
+    from chart_binder.store.database import database_at  # noqa: PLC0415 - not read for a file
+    from chart_binder.store.overrides import Overrides  # noqa: PLC0415
+
+    database = database_at(url)
+    try:
+        return Overrides(database).all() if database.has_tables() else {}
+    finally:
+        database.close()
 
 
 def _file_at(url: str) -> Path | None:

@@ -1,10 +1,10 @@
 """Requests to a service are paced by reserving the next free moment."""
 
 from sqlalchemy import case
-from sqlalchemy.dialects.sqlite import insert
 
-from chart_binder.store.answers import Transactions
+from chart_binder.store.inserting import insert_into
 from chart_binder.store.schema import rate_slots
+from chart_binder.store.transactions import Transactions
 
 QUEUE_LENGTH = 120
 """Requests that may wait at once. A slot further ahead than that many intervals was left by a
@@ -25,15 +25,15 @@ class RateSlots:
         """
         standing = rate_slots.c.next_slot
         is_ahead = standing.between(now, now + QUEUE_LENGTH * interval_s)
-        reserving = (
-            insert(rate_slots)
-            .values(service=service, next_slot=now + interval_s)
-            .on_conflict_do_update(
-                index_elements=["service"],
-                set_={"next_slot": case((is_ahead, standing), else_=now) + interval_s},
-            )
-            .returning(rate_slots.c.next_slot)
-        )
+        following_now = case((is_ahead, standing), else_=now) + interval_s
         with self._database.writing() as connection:
+            reserving = (
+                insert_into(connection, rate_slots)
+                .values(service=service, next_slot=now + interval_s)
+                .on_conflict_do_update(
+                    index_elements=["service"], set_={"next_slot": following_now}
+                )
+                .returning(rate_slots.c.next_slot)
+            )
             following = connection.execute(reserving).scalar_one()
         return float(max(0.0, following - interval_s - now))

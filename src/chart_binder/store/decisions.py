@@ -1,0 +1,106 @@
+"""Decisions are added, with what they rest on, and never changed: the latest of a file counts."""
+
+from collections.abc import Collection, Iterator
+from functools import partial
+from typing import Any
+
+import msgspec
+from sqlalchemy import ColumnElement, Select, func, select, update
+
+from chart_binder.domain.kept import KeptDecision, KeptEvidence, KeptTranscript
+from chart_binder.store.documents import put_evidence, put_transcript
+from chart_binder.store.inserting import insert_into
+from chart_binder.store.keys import path_key
+from chart_binder.store.rows import pages, read_row
+from chart_binder.store.schema import decisions
+from chart_binder.store.transactions import Transactions
+
+
+class Decisions:
+    """What was decided, by file, with history; every method may raise `StoreError`."""
+
+    def __init__(self, database: Transactions) -> None:
+        self._database = database
+        self._read = partial(read_row, database.name, KeptDecision)
+
+    def put(
+        self,
+        decision: KeptDecision,
+        evidence: KeptEvidence | None = None,
+        transcript: KeptTranscript | None = None,
+    ) -> None:
+        """Keep a decision with what it rests on, all or nothing; one that is kept already stays."""
+        row = msgspec.structs.asdict(decision) | {"path_key": path_key(decision.path)}
+        with self._database.writing() as connection:
+            if evidence:
+                put_evidence(connection, evidence)
+            if transcript:
+                put_transcript(connection, transcript)
+            new = insert_into(connection, decisions)
+            connection.execute(new.on_conflict_do_nothing(index_elements=["id"]), row)
+
+    def latest(self, path: bytes, states: Collection[str] = ()) -> KeptDecision | None:
+        """Return the last decision on a file, or the last that is in one of `states`."""
+        wanted = _in_states(_of_path(path), states).order_by(decisions.c.seq.desc()).limit(1)
+        with self._database.reading() as connection:
+            row = connection.execute(wanted).one_or_none()
+        return None if row is None else self._read(row)
+
+    def history(self, path: bytes) -> tuple[KeptDecision, ...]:
+        """Return every decision on a file, the newest first."""
+        with self._database.reading() as connection:
+            rows = connection.execute(_of_path(path).order_by(decisions.c.seq.desc())).all()
+        return tuple(map(self._read, rows))
+
+    def by_id(self, decision: str) -> KeptDecision | None:
+        """Return the decision of that identifier."""
+        with self._database.reading() as connection:
+            row = connection.execute(
+                select(decisions).where(decisions.c.id == decision)
+            ).one_or_none()
+        return None if row is None else self._read(row)
+
+    def iterate(
+        self, states: Collection[str] = (), run_id: str | None = None, *, all_of_them: bool = False
+    ) -> Iterator[KeptDecision]:
+        """Yield the latest decision of every file, or all, in the order in which they were made.
+
+        A file is left out whose latest is in none of `states`, or of another run. What is put while
+        this goes on is not yielded.
+        """
+        wanted = _in_states(select(decisions), states)
+        if run_id is not None:
+            wanted = wanted.where(decisions.c.run_id == run_id)
+        with self._database.reading() as connection:
+            last = connection.execute(select(func.max(decisions.c.seq))).scalar_one() or 0
+        if not all_of_them:
+            wanted = wanted.where(~_newer(last))
+        return pages(self._database, decisions, wanted, self._read, last=last)
+
+    def pin(self, decision: str, *, pinned: bool = True) -> None:
+        """Say that a decision stands, whatever rules or evidence say later, or no longer."""
+        changed = update(decisions).where(decisions.c.id == decision).values(pinned=pinned)
+        with self._database.writing() as connection:
+            connection.execute(changed)
+
+
+def _of_path(path: bytes) -> Select[Any]:
+    return select(decisions).where(decisions.c.path_key == path_key(path), decisions.c.path == path)
+
+
+def _in_states(wanted: Select[Any], states: Collection[str]) -> Select[Any]:
+    return wanted.where(decisions.c.state.in_(sorted(states))) if states else wanted
+
+
+def _newer(last: int) -> ColumnElement[bool]:
+    newer = decisions.alias("newer")
+    return (
+        select(newer.c.seq)
+        .where(
+            newer.c.path_key == decisions.c.path_key,
+            newer.c.path == decisions.c.path,
+            newer.c.seq > decisions.c.seq,
+            newer.c.seq <= last,
+        )
+        .exists()
+    )

@@ -1,0 +1,63 @@
+"""Rows become the values that were put, or the store is said to be damaged."""
+
+import zlib
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, TypeVar
+
+import msgspec
+from sqlalchemy import Row, Select, Table
+
+from chart_binder.errors import StoreError
+from chart_binder.store.transactions import Transactions
+
+V = TypeVar("V")
+_PAGE = 500
+
+
+def read_row(name: str, kind: type[V], row: Row[Any] | Mapping[str, object]) -> V:
+    """Return what a row of the store `name` stands for; columns of no field are left aside.
+
+    SQLite keeps any type in any column, whatever another program put there. Raises `StoreError`.
+    """
+    columns = dict(row._mapping if isinstance(row, Row) else row)  # noqa: SLF001 - its public name
+    try:
+        return msgspec.convert(columns, kind, builtin_types=(bytes,))
+    except (msgspec.ValidationError, UnicodeError) as error:
+        raise _damaged(name, kind, str(error)) from error
+
+
+def packed(document: bytes) -> bytes:
+    """Return a document as it is kept."""
+    return zlib.compress(document)
+
+
+def unpacked(name: str, kind: type, kept: object) -> bytes:
+    """Return a document that was kept. Raises `StoreError`."""
+    try:
+        return zlib.decompress(kept)  # type: ignore[arg-type]  # whatever another program put there
+    except (zlib.error, TypeError) as error:
+        raise _damaged(name, kind, str(error)) from error
+
+
+def pages(
+    database: Transactions, table: Table, wanted: Select[Any], read: Callable[[Row[Any]], V],
+    *, last: int,
+) -> Iterator[V]:  # fmt: skip
+    """Yield rows in the order in which they came, up to the number `last`.
+
+    They are read by the page, so that no transaction stays open while the caller works.
+    """
+    seen = 0
+    while True:
+        page = wanted.where(table.c.seq > seen, table.c.seq <= last).order_by(table.c.seq)
+        with database.reading() as connection:
+            found = connection.execute(page.limit(_PAGE)).all()
+        for row in found:
+            yield read(row)
+        if len(found) < _PAGE:
+            return
+        seen = found[-1].seq
+
+
+def _damaged(name: str, kind: type, problem: str) -> StoreError:
+    return StoreError(f"the store {name!r} is damaged: a {kind.__name__} in it: {problem[:200]}")

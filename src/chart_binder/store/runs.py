@@ -1,0 +1,81 @@
+"""A run is recorded when it begins and when it ends; a killed one has no end."""
+
+import json
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import msgspec
+from sqlalchemy import Row, func, select, update
+
+from chart_binder.domain.kept import KeptRun
+from chart_binder.errors import StoreError
+from chart_binder.store.inserting import insert_into
+from chart_binder.store.rows import read_row
+from chart_binder.store.schema import runs
+from chart_binder.store.transactions import Transactions
+
+_PAGE = 100
+
+
+class Runs:
+    """Calls of commands; every method may raise `StoreError`."""
+
+    def __init__(self, database: Transactions) -> None:
+        self._database = database
+
+    def begin(self, run: KeptRun) -> None:
+        """Keep a run; one that is kept already stays."""
+        row = msgspec.structs.asdict(run) | {
+            # Escaped, so that an argument of any bytes is text for any database.
+            "arguments": json.dumps(run.arguments),
+            "counts": json.dumps(dict(run.counts)),
+        }
+        with self._database.writing() as connection:
+            new = insert_into(connection, runs)
+            connection.execute(new.on_conflict_do_nothing(index_elements=["id"]), row)
+
+    def end(self, run: str, ended_at_utc: str, status: int, counts: Mapping[str, int]) -> None:
+        """Say how a run ended."""
+        ended = {
+            "ended_at_utc": ended_at_utc, "status": status, "counts": json.dumps(dict(counts)),
+        }  # fmt: skip
+        with self._database.writing() as connection:
+            connection.execute(update(runs).where(runs.c.id == run).values(ended))
+
+    def get(self, run: str) -> KeptRun | None:
+        """Return the run of that identifier."""
+        with self._database.reading() as connection:
+            row = connection.execute(select(runs).where(runs.c.id == run)).one_or_none()
+        return None if row is None else self._read(row)
+
+    def latest(self, command: str | None = None) -> KeptRun | None:
+        """Return the run that began last, or the last of a command."""
+        wanted = select(runs).order_by(runs.c.seq.desc()).limit(1)
+        if command is not None:
+            wanted = wanted.where(runs.c.command == command)
+        with self._database.reading() as connection:
+            row = connection.execute(wanted).one_or_none()
+        return None if row is None else self._read(row)
+
+    def iterate(self) -> Iterator[KeptRun]:
+        """Yield every run, the newest first, read by the page."""
+        wanted = select(runs).order_by(runs.c.seq.desc()).limit(_PAGE)
+        with self._database.reading() as connection:
+            before = (connection.execute(select(func.max(runs.c.seq))).scalar_one() or 0) + 1
+        while True:
+            with self._database.reading() as connection:
+                found = connection.execute(wanted.where(runs.c.seq < before)).all()
+            yield from map(self._read, found)
+            if len(found) < _PAGE:
+                return
+            before = found[-1].seq
+
+    def _read(self, row: Row[Any]) -> KeptRun:
+        columns = dict(row._mapping)  # noqa: SLF001 - its public name
+        try:
+            columns |= {name: json.loads(columns[name]) for name in ("arguments", "counts")}
+        except (ValueError, TypeError) as error:
+            raise StoreError(
+                f"the store {self._database.name!r} is damaged: a KeptRun in it: {error}"
+            ) from error
+        return read_row(self._database.name, KeptRun, columns)
