@@ -6,6 +6,7 @@ CanonError                     one clear sentence for the person at the terminal
 ├── PluginError                a plug-in that is not there or cannot be loaded
 ├── EvidenceError              an ill-formed evidence bundle (`where` is the path inside it)
 ├── AudioError                 a file that cannot be read as audio
+├── SaveError                  a file whose tags are not changed (it is as it was)
 ├── UnidentifiedError          a file that says too little to be looked up
 ├── LookupFailedError          a service that could not be asked; says nothing about the music
 ├── NothingFoundError          a service that answered: it knows no such recording
@@ -45,6 +46,10 @@ class EvidenceError(CanonError):
 
 class AudioError(CanonError):
     """A file cannot be read as audio: absent, empty, unreadable, corrupt or not audio at all."""
+
+
+class SaveError(CanonError):
+    """The tags of a file could not be changed, or must not be: it is as it was, with the reason."""
 
 
 class UnidentifiedError(CanonError):

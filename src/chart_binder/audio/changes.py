@@ -4,7 +4,7 @@ from collections.abc import Iterable
 
 import msgspec
 
-from chart_binder.audio.tagset import Block, Item, TagSet
+from chart_binder.audio.tagset import NEVER_EMPTY, Block, Item, TagSet
 from chart_binder.errors import AudioError
 
 
@@ -90,7 +90,8 @@ def changed(current: TagSet, changes: TagChanges) -> TagSet:
         items = _items(block, changes)
         if block.form not in known and (items or block.form not in gone):
             blocks.append(Block(block.form, items, block.head))
-    return TagSet(current.container, tuple(blocks))
+    left = tuple(each for each in blocks if each.items or each.form not in NEVER_EMPTY)
+    return TagSet(current.container, left)
 
 
 def _items(block: Block, changes: TagChanges) -> tuple[Item, ...]:

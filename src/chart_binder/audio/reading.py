@@ -51,6 +51,12 @@ def read_tags(path: Path) -> TrackTags:
         raise _damaged(path, f"a tag cannot be understood ({error})") from error
 
 
+def kind_of(path: Path) -> str:
+    """Return what kind of audio file it is, by mediafile; raise `AudioError` like `read_tags`."""
+    _require_content(path)
+    return str(_opened(path).type)
+
+
 def _require_content(path: Path) -> None:
     try:
         status = path.stat()

@@ -11,6 +11,10 @@ import msgspec
 from chart_binder.errors import AudioError
 
 
+NEVER_EMPTY = frozenset({"mp4", "asf"})
+"""Forms of which it cannot be seen whether they are there, if they hold nothing."""
+
+
 class Item(msgspec.Struct, frozen=True):
     """One record of a tag.
 
@@ -70,8 +74,13 @@ class TagSet(msgspec.Struct, frozen=True):
                      or block.form == form), None)  # fmt: skip
 
     def with_block(self, block: Block) -> "TagSet":
-        """Return the set with this block instead of that of its form, or before all others."""
-        if any(old.form == block.form for old in self.blocks):
+        """Return the set with this block instead of that of its form, or before all others.
+
+        A form that is not there where it has no items is left out then.
+        """
+        if not block.items and block.form in NEVER_EMPTY:
+            blocks = tuple(old for old in self.blocks if old.form != block.form)
+        elif any(old.form == block.form for old in self.blocks):
             blocks = tuple(block if old.form == block.form else old for old in self.blocks)
         else:
             blocks = (block, *self.blocks)

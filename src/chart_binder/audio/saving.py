@@ -1,0 +1,200 @@
+"""Tags are changed in a copy that takes the file's place when it is whole and proven.
+
+At any moment, whatever kills the process or fills the disk, the file is either as it was, byte for
+byte, or as it was meant to be.
+"""
+
+import errno
+import os
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+from chart_binder.audio.containers.recognised import layout_of
+from chart_binder.audio.files import shown
+from chart_binder.audio.opened import opened
+from chart_binder.audio.packets import hash_of
+from chart_binder.audio.pieces import Piece, Source
+from chart_binder.audio.reading import kind_of
+from chart_binder.audio.standing import Standing, hand_down
+from chart_binder.audio.tagset import TagSet
+from chart_binder.audio.temporaries import locked, new_name
+from chart_binder.audio.writable import require_writable
+from chart_binder.errors import AudioError, SaveError
+
+_NO_ROOM = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
+_REFUSALS = {
+    errno.EPERM: "the system does not let it be replaced (it is immutable, or not this user's)",
+    errno.EROFS: "it is on a read-only disk",
+}
+_NO_FOLDER_SYNC = frozenset({errno.EINVAL, errno.ENOTSUP, errno.EBADF})
+
+
+@dataclass(frozen=True, slots=True)
+class Prepared:
+    """A copy that is on the disk, whole and proven, and about to take the place of `path`.
+
+    `path` is the file itself, where a link led to it.
+    """
+
+    path: Path
+    temporary: Path
+    audio_hash: str
+    before: TagSet
+    after: TagSet
+
+
+@dataclass(frozen=True, slots=True)
+class Saved:
+    """How a save came out; without a change the file was not touched.
+
+    `lost` names extended attributes that the system did not let the new file have.
+    """
+
+    path: Path
+    changed: bool
+    before: TagSet
+    after: TagSet
+    audio_hash: str | None = None
+    lost: tuple[str, ...] = ()
+
+
+def nothing(_: Prepared) -> None:
+    """Do nothing before a file is replaced."""
+
+
+def safely_saved(
+    path: Path,
+    change: Callable[[TagSet], TagSet],
+    *,
+    keep_mtime: bool = False,
+    break_links: bool = False,
+    before_replace: Callable[[Prepared], None] = nothing,
+) -> Saved:
+    """Change the tags of a file to what `change` makes of them; owner and mode are kept.
+
+    The copy has a recognisable name in the same folder (`temporaries.sweep` removes it should this
+    process be killed). `before_replace` is called when it is on the disk, has the same audio and
+    the tags that were meant: the place to record what is about to happen. What it raises leaves the
+    file as it was.
+
+    Raises `AudioError` for a file that cannot be read or has no room for the tags, `SaveError` if
+    it must not or cannot be replaced: it is as it was then. A file with more names (hard links) is
+    refused unless `break_links`, which leaves the other names with the old tags.
+    """
+    target = _target(path)
+    with opened(target) as descriptor:
+        status = os.fstat(descriptor)
+        require_writable(path, target, status, break_links=break_links)
+        source = Source.of(target, descriptor)
+        kind = kind_of(target)
+        layout = layout_of(source)
+        before = layout.tags
+        after = change(before)
+        if after == before:
+            return Saved(target, changed=False, before=before, after=before)
+        pieces = layout.with_blocks(after.blocks)
+        with _copy(target, source.chunks(pieces)) as (temporary, copy):
+            lost = hand_down(target, descriptor, status, copy, keep_mtime=keep_mtime)
+            os.fsync(copy)
+            found = _proven(source, temporary, before, after, kind)
+            prepared = Prepared(target, temporary, found, before, after)
+            _require_same(target, status)
+            before_replace(prepared)
+            _require_same(target, status)
+            os.replace(temporary, target)
+            _sync_folder(target.parent)
+    return Saved(target, changed=True, before=before, after=after, audio_hash=found, lost=lost)
+
+
+def _target(path: Path) -> Path:
+    """Return the file that a link leads to: the link itself stays."""
+    try:
+        return path.resolve(strict=True)
+    except (OSError, ValueError, RuntimeError):
+        return path  # opening it will say why
+
+
+@contextmanager
+def _copy(target: Path, chunks: Iterable[bytes]) -> Iterator[tuple[Path, int]]:
+    """Write a new file beside `target`; it is gone in the end unless it has taken its place."""
+    temporary = target.parent / new_name()
+    flags = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+    made = False
+    try:
+        descriptor = os.open(temporary, flags, 0o600)
+        made = True
+        try:
+            locked(descriptor)
+            for chunk in chunks:
+                _write(descriptor, chunk)
+            yield temporary, descriptor
+        finally:
+            os.close(descriptor)
+    except OSError as error:
+        raise _failed(target, error) from error
+    finally:
+        if made:
+            with suppress(OSError):  # replaced already, or left to the next sweep
+                temporary.unlink()
+
+
+def _write(descriptor: int, chunk: bytes) -> None:
+    rest = memoryview(chunk)
+    while rest:
+        rest = rest[os.write(descriptor, rest) :]
+
+
+def _failed(target: Path, error: OSError) -> SaveError:
+    if error.errno in _NO_ROOM:
+        reason = f"there is no room for a copy beside it ({error.strerror})"
+    else:
+        reason = _REFUSALS.get(error.errno or 0, error.strerror or str(error))
+    return SaveError(f"{shown(target)} is left as it is: {reason}")
+
+
+def _proven(source: Source, temporary: Path, before: TagSet, after: TagSet, kind: str) -> str:
+    """Return the hash of the audio, which is the same in both; raise `SaveError` otherwise.
+
+    The source is read again: what was copied is what is still there.
+    """
+    left = f"{shown(source.path)} is left as it is"
+    try:
+        with opened(temporary) as descriptor:
+            copy = Source.of(temporary, descriptor)
+            tags, copied = layout_of(copy).tags, hash_of(copy)
+        copied_kind = kind_of(temporary)
+    except AudioError as error:
+        raise SaveError(f"{left}: with the new tags it could not be read back ({error})") from error
+    if tags != after:
+        raise SaveError(f"{left}: the tags read back from the copy are not those that were meant")
+    if copied_kind != kind:
+        raise SaveError(f"{left}: with the new tags it would be taken for {copied_kind}")
+    if layout_of(source).tags != before or hash_of(source) != copied:
+        raise SaveError(f"{left}: its audio is not the same in the copy")
+    return copied
+
+
+def _require_same(target: Path, status: os.stat_result) -> None:
+    try:
+        now = os.stat(target, follow_symlinks=False)  # noqa: PTH116  # as it was opened
+    except OSError as error:
+        raise SaveError(f"{shown(target)} went away while its tags were prepared") from error
+    if Standing.of(now) != Standing.of(status):
+        raise SaveError(f"{shown(target)} is left as it is: another program changed it meanwhile")
+
+
+def _sync_folder(folder: Path) -> None:
+    try:
+        descriptor = os.open(folder, os.O_RDONLY | os.O_CLOEXEC)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
+    except OSError as error:
+        if error.errno not in _NO_FOLDER_SYNC:
+            raise SaveError(
+                f"a file in {shown(folder)} has its new tags, but the disk did not confirm it"
+                f" ({error.strerror}): a power cut may bring the old ones back"
+            ) from error
