@@ -14,7 +14,7 @@ from chart_binder.react.tools import Observation
 
 _HOME: Final = "https://musicbrainz.org"
 _LONGEST_NAME: Final = 120
-_SPARE: Final = 70  # characters kept for the last line
+_SPARE: Final = 25  # characters kept for the last line
 
 
 def nothing(wanted: str) -> Observation:
@@ -24,7 +24,7 @@ def nothing(wanted: str) -> Observation:
 
 def found(groups: Sequence[answers.ReleaseGroup], max_chars: int) -> Observation:
     """Show release groups that a search found, whole entries only; each has its address."""
-    lines = ["Release groups at MusicBrainz:"]
+    lines = ["At MusicBrainz:"]
     sources: list[str] = []
     for number, each in enumerate(groups, start=1):
         entry = f"{number}. {_titled(each)}{_first(each)}\n   {_address(each)}"
