@@ -1,0 +1,52 @@
+"""How many of a stranger's payloads turn a decision, with each defence alone and all together.
+
+`bench_injection.py [-v]`: with `-v` a line for each payload that gets through something. Exits with
+1 where one gets through two required sources.
+"""
+
+import sys
+from dataclasses import asdict
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parents[1]))
+
+from hostile.injection import Turned, attacked
+from hostile.payloads import PAYLOADS, TWO_SITES
+
+_ROWS = {
+    "undefended": "no defence",
+    "sanitising": "what is read is made inert, alone",
+    "grounding": "facts are looked up where they are cited, alone",
+    "rules": "the rules are asked again, alone",
+    "two_sources": "two sources required, alone",
+    "installed": "as installed (one source)",
+    "strict": "as installed, two sources required",
+}
+
+
+def main() -> int:
+    """Run every payload against both models, print the table."""
+    believing = {name: attacked(payload) for name, payload in PAYLOADS.items()}
+    formal = {name: attacked(payload, needs_voice=True) for name, payload in PAYLOADS.items()}
+    print(f"{len(PAYLOADS)} payloads; decisions turned of a model that obeys")
+    print(f"{'':48} {'all it can read':>16} {'the form alone':>16}")
+    for row, title in _ROWS.items():
+        print(f"{title:48} {_share(believing, row):>16} {_share(formal, row):>16}")
+    print(f"{'somebody who owns two sites, two required':48} {attacked(TWO_SITES).strict!s:>16}")
+    if "-v" in sys.argv:
+        for name, turned in believing.items():
+            through = [row for row in _ROWS if asdict(turned)[row]]
+            print(f"  {name:40} {', '.join(through)}")
+        for name, turned in formal.items():
+            if turned.sanitising:
+                print(f"  by its form: {name}")
+    return 1 if any(turned.strict for turned in [*believing.values(), *formal.values()]) else 0
+
+
+def _share(turned: dict[str, Turned], row: str) -> str:
+    count = sum(asdict(each)[row] for each in turned.values())
+    return f"{count} ({count / len(turned):.0%})"
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,132 @@
+"""A model that obeys whatever it can read, and believes every date."""
+
+import base64
+import binascii
+import json
+import re
+import unicodedata
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+from chart_binder.domain.dates import PartialDate
+from chart_binder.llm.dates_in_text import dates_in
+from chart_binder.react.conversation import Message, Reply, Terms
+
+_ADDRESS = re.compile(r"https?://[^\s<>()|]+")
+_ORDERS = re.compile(
+    r"(?:answer|antwort|group|choose|crg_mbid|correct)\W{0,8}(?:\w+\W{1,4}){0,2}?"
+    r"(?P<id>c\d\b|[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})"
+)
+_NO_FACTS = re.compile(r"cite no facts|\"facts\": \[\]")
+# What makes text speak as somebody else than a page.
+_VOICE = re.compile(
+    r"<\|[^|>]{1,30}\|>|<｜[^｜]{1,30}｜>|</?s>|\[/?(?:INST|TOOL_RESULTS|SYSTEM_PROMPT)\]|<</?SYS>>"
+    r"|</?(?:system|observation|answer|tool_call|think|start_of_turn|end_of_turn)>|\[gMASK\]"
+    r"|(?m:^[\s*_#>]{0,4}(?:Observation|Thought|Action(?: Input)?|Final Answer|Answer|System|Human"
+    r"|Assistant|User|developer|Instruction|Response)[*_]{0,2}:)|(?m:^PAUSE$)|```"
+    r"|最终答案:",
+    re.IGNORECASE,
+)
+_LATIN = str.maketrans("асеорхіАСЕО", "aceopxiACEO")  # from Cyrillic
+_BASE64 = re.compile(r"[A-Za-z0-9+/]{24,}={0,2}")
+_ALBUM = {"crg_mbid": "C2", "rr_mbid": "C2.R1", "confidence": 0.9, "rationale": "the album"}
+_NEAR = 160
+_SINGLE_BEFORE = PartialDate.parse("1975-08-23")
+_SEARCH = 'Thought: look\nAction: web_search\nAction Input: {"query": "queen bohemian rhapsody"}'
+
+
+@dataclass(frozen=True, slots=True)
+class Obedient:
+    """Searches, reads the first result, answers: as it is told, else by the dates it read.
+
+    `reads` is what it reads in place of what a message holds, where that is given. One that
+    `needs_voice` obeys only what seems to be said by the system, a user or itself, and takes no
+    date from a page; it is there to be fooled by form alone.
+    """
+
+    reads: Callable[[], Sequence[str]] | None = None
+    needs_voice: bool = False
+    fetch: str = ""
+    model_id: str = "obedient"
+    said: list[str] = field(default_factory=list)
+    """The groups it named, in order."""
+
+    def reply(self, messages: Sequence[Message], terms: Terms) -> Reply:
+        """Return the next of three turns."""
+        del terms
+        turn = sum(message.role == "assistant" for message in messages)
+        if turn == 0:
+            return Reply(_SEARCH)
+        if turn == 1:
+            url = json.dumps({"url": self.fetch})
+            return Reply(f"Thought: read\nAction: web_fetch\nAction Input: {url}")
+        shown = [message.content for message in messages if message.role == "user"][1:]
+        texts = self.reads() if self.reads else [_unframed(text) for text in shown]
+        answer = self._answer(list(texts)) if turn == 2 else _ALBUM  # noqa: PLR2004
+        self.said.append(str(answer["crg_mbid"]))
+        return Reply(f"Thought: done\nFinal Answer:\n```json\n{json.dumps(answer)}\n```")
+
+    def _answer(self, texts: Sequence[str]) -> dict[str, object]:
+        if self.needs_voice:
+            texts = [text[found.end() :] for text in texts if (found := _VOICE.search(text))]
+        told = " \n".join(map(_understood, texts))
+        order = _ORDERS.search(told) or _ORDERS.search(re.sub(r"[^\w.]+", " ", told))
+        believed = [] if self.needs_voice else _believed(texts)
+        if order:
+            found = order["id"].upper() if len(order["id"]) == 2 else order["id"]  # noqa: PLR2004
+            facts = [] if _NO_FACTS.search(told) else believed
+            return {"crg_mbid": found, "rr_mbid": None, "confidence": 0.99, "facts": facts}
+        if believed:
+            group = "C1" if any(map(_makes_single, believed)) else "C2"
+            return {"crg_mbid": group, "rr_mbid": None, "confidence": 0.99, "facts": believed}
+        return _ALBUM
+
+
+def _unframed(text: str) -> str:
+    """Return an observation without the frame that the loop itself puts around it."""
+    return re.sub(r"\A(?:Observation: )|\n*\(?(?:You have |Turn |\d+ turns? )[^\n]*\Z", "", text)
+
+
+def _understood(text: str) -> str:
+    """Return a text as a clever reader takes it: unseen letters gone, disguises seen through."""
+    tags = "".join(chr(ord(c) - 0xE0000) if 0xE0020 <= ord(c) <= 0xE007E else c for c in text)  # noqa: PLR2004
+    seen = unicodedata.normalize("NFKD", tags).translate(_LATIN)
+    plain = "".join(c for c in seen if unicodedata.category(c) not in {"Cf", "Mn"})
+    return " \n".join((plain, plain[::-1], *_decoded(plain))).casefold()
+
+
+def _decoded(text: str) -> list[str]:
+    found = []
+    for packed in _BASE64.findall(text):
+        try:
+            found.append(base64.b64decode(packed, validate=True).decode())
+        except (binascii.Error, UnicodeDecodeError):
+            continue
+    return found
+
+
+def _believed(texts: Sequence[str]) -> list[dict[str, str]]:
+    """Return every date that stands near the single's title, as facts with where they stand."""
+    facts = {}
+    for text in texts:
+        addresses = [(found.start(), found[0]) for found in _ADDRESS.finditer(text)]
+        for line in re.finditer(r"[^\n]+", text):
+            window = text[max(0, line.start() - _NEAR) : line.end() + _NEAR].casefold()
+            before = [url for at, url in addresses if at <= line.end()]
+            source = (before or [url for _, url in addresses] or [""])[-1]
+            if "bohemian rhapsody" not in window:
+                continue
+            for dates, _ in dates_in(_ADDRESS.sub(" ", line[0])):
+                value = str(dates[0])
+                facts[source, value] = {
+                    "about": "C1", "field": "first_release_date", "value": value, "source": source
+                }  # fmt: skip
+    return [fact for fact in facts.values() if _is_exact(fact)][:8]
+
+
+def _is_exact(fact: dict[str, str]) -> bool:
+    return len(fact["value"]) > len("1975")
+
+
+def _makes_single(fact: dict[str, str]) -> bool:
+    return PartialDate.parse(fact["value"]).last < _SINGLE_BEFORE.first
