@@ -44,7 +44,7 @@ def test_the_models_example_answers() -> None:
 
 
 def test_the_tools_examples_are_tools() -> None:
-    _, function, model, maker = map(run, blocks("docs/plugins.md", "python"))
+    _, function, model, maker, runs = map(run, blocks("docs/plugins.md", "python"))
     days = as_tool(function["time_between"], "time_between", LLMConfig())
     asked = {"first": "1975/10/31", "second": "1975-11-21", "unit": "WEEKS"}
     assert days.call(asked).run().content == "3"
@@ -54,6 +54,9 @@ def test_the_tools_examples_are_tools() -> None:
     assert Tool.of(model["label_of"]).call("EMI 2375").run().content == "EMI"
     made = as_tool(maker["connect"], "user_agent", LLMConfig())
     assert made.call({}).run().content == "canon"
+    friend = as_tool(runs["connect"], "ask_a_friend", LLMConfig()).for_run("Queen")
+    told = [friend.call("which label?").run().content for _ in range(2)]
+    assert told[1] == "You want to know about Queen? That is question 2."
 
 
 def test_the_prompts_examples_are_prompts(capsys: pytest.CaptureFixture[str]) -> None:
