@@ -1,7 +1,5 @@
 """What differs between two tag sets, kept so that either can be made from the other."""
 
-from collections.abc import Iterable
-
 import msgspec
 
 from chart_binder.audio.tagset import NEVER_EMPTY, Block, Item, TagSet
@@ -78,7 +76,7 @@ def changed(current: TagSet, changes: TagChanges) -> TagSet:
     """Return `current` with the changes made.
 
     Records of other keys stay. Where `current` is what the changes start from, the outcome is what
-    they lead to, exactly, with the order of the records; so `changed(now, changes.reversed)` undoes.
+    they lead to, exactly, in the same order; so `changed(now, changes.reversed)` undoes.
     """
     blocks = []
     for shell in changes.new_blocks:
@@ -112,5 +110,4 @@ def _by_key(block: Block | None) -> dict[str, tuple[Placed, ...]]:
 
 
 def _shells(tags: TagSet) -> tuple[Shell, ...]:
-    blocks: Iterable[Block] = tags.blocks
-    return tuple(Shell(block.form, block.head) for block in blocks)
+    return tuple(Shell(block.form, block.head) for block in tags.blocks)

@@ -20,7 +20,10 @@ def audio_hash(path: Path) -> str:
 
 
 def read_tag_set(path: Path) -> TagSet:
-    """Return all that stands in the tags of a file, as bytes; raise `AudioError` like `audio_hash`."""
+    """Return all that stands in the tags of a file, as bytes.
+
+    Raises `AudioError` like `audio_hash`.
+    """
     with opened(path) as descriptor:
         return layout_of(Source.of(path, descriptor)).tags
 

@@ -15,7 +15,7 @@ from chart_binder.audio.containers.recognised import layout_of
 from chart_binder.audio.files import shown
 from chart_binder.audio.opened import opened
 from chart_binder.audio.packets import hash_of
-from chart_binder.audio.pieces import Piece, Source
+from chart_binder.audio.pieces import Source
 from chart_binder.audio.reading import kind_of
 from chart_binder.audio.standing import Standing, hand_down
 from chart_binder.audio.tagset import TagSet
@@ -103,7 +103,7 @@ def safely_saved(
             _require_same(target, status)
             before_replace(prepared)
             _require_same(target, status)
-            os.replace(temporary, target)
+            temporary.replace(target)
             _sync_folder(target.parent)
     return Saved(target, changed=True, before=before, after=after, audio_hash=found, lost=lost)
 

@@ -1,7 +1,7 @@
 """All that stands in the tags of one audio file, as the very bytes it stands there in.
 
-Nothing is translated: a frame, comment, atom, item or attribute nobody here knows is kept, compared
-with another, put back, all by its bytes. What the values *say* is read in `chart_binder.audio.forms`.
+Nothing is translated: a frame, comment, atom, item or attribute that nobody here knows is kept,
+compared, put back by its bytes. What values *say* is read in `chart_binder.audio.forms`.
 """
 
 import hashlib
@@ -9,7 +9,6 @@ import hashlib
 import msgspec
 
 from chart_binder.errors import AudioError
-
 
 NEVER_EMPTY = frozenset({"mp4", "asf"})
 """Forms of which it cannot be seen whether they are there, if they hold nothing."""

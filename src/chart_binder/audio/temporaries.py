@@ -68,30 +68,28 @@ def locked(descriptor: int) -> bool:
 
 def _swept(path: Path) -> Swept | None:
     match = _NAME.fullmatch(path.name)
-    if match is None:
+    if match is None or (match[1] == _host() and _lives(int(match[2]), match[3])):
         return None
-    host, pid, began = match[1], int(match[2]), match[3]
-    if host != _host():
+    if match[1] != _host():
         return Swept(path, "it is of another machine: remove it if nothing is being written there")
-    if _lives(pid, began):
-        return None
     try:
-        descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+        return Swept(path) if _removed(path) else None
     except FileNotFoundError:
         return None
     except OSError as error:
-        return Swept(path, f"it cannot be opened ({error.strerror})")
-    try:
-        if not S_ISREG(os.fstat(descriptor).st_mode):
-            return Swept(path, "it is no file")
-        if not locked(descriptor):
-            return None
-        path.unlink(missing_ok=True)
-    except OSError as error:
         return Swept(path, f"it cannot be removed ({error.strerror})")
+
+
+def _removed(path: Path) -> bool:
+    """Remove the file unless somebody holds it; raise `OSError`."""
+    descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+    try:
+        if not S_ISREG(os.fstat(descriptor).st_mode) or not locked(descriptor):
+            return False
+        path.unlink()
     finally:
         os.close(descriptor)
-    return Swept(path)
+    return True
 
 
 def _lives(pid: int, began: str) -> bool:

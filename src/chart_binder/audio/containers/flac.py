@@ -122,7 +122,7 @@ def _metadata(source: Source, at: int) -> Iterator[Metadata]:
 
 
 def _with_headers(blocks: list[tuple[int, Piece]], room: int) -> Iterator[Piece]:
-    """Yield the blocks and their headers, with padding so that they fill the room where they fit."""
+    """Yield the blocks with their headers, padded so that they fill the room where they fit."""
     sizes = [len(each) if isinstance(each, bytes) else each.size for _, each in blocks]
     left = room - sum(sizes) - _HEADER * len(sizes)
     if left < 0 or 0 < left < _HEADER:

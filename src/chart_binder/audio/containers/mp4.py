@@ -16,7 +16,7 @@ from chart_binder.audio.containers.mp4_tables import (
     shifted,
     tables_in,
 )
-from chart_binder.audio.forms.boxes import Box, box, box_header, boxes_in
+from chart_binder.audio.forms.boxes import Box, box, box_header
 from chart_binder.audio.pieces import Piece, Source, Stretch
 from chart_binder.audio.tagset import Block, TagSet
 from chart_binder.errors import AudioError
@@ -65,7 +65,7 @@ class MP4:
                 yield from (_pointing(place, media) for place in places.read(self.movie))
         for each in self.boxes:
             if each.kind == _FRAGMENT:
-                yield self._fragment(each, media)
+                yield self._fragment(each)
         for each in media:
             yield struct.pack(">Q", each.end - each.content)
             yield Stretch(each.content, each.end - each.content)
@@ -109,7 +109,7 @@ class MP4:
         except (ValueError, struct.error) as error:
             raise self.source.damaged(str(error)) from error
 
-    def _fragment(self, each: Box, media: list[Box]) -> bytes:
+    def _fragment(self, each: Box) -> bytes:
         body = self.source.at(each.content, each.end - each.content)
         pointed = b""
         for places in fragment_places(body):

@@ -1,7 +1,5 @@
 """The items inside the content of a `moov` box: `udta`, in it `meta`, in it `ilst`."""
 
-import struct
-
 from chart_binder.audio.forms.boxes import Box, box, boxes_in
 from chart_binder.audio.forms.ilst import read_items, written_items
 from chart_binder.audio.tagset import Item
@@ -65,5 +63,4 @@ def _first(boxes: list[Box], kind: bytes) -> Box | None:
 
 def _start_of_meta(meta: bytes) -> int:
     """Return where its boxes begin: behind version and flags, unless QuickTime left them out."""
-    plain = len(meta) >= 8 and meta[4:8] in (b"hdlr", b"keys", _ITEMS)
-    return 0 if plain and struct.unpack(">I", meta[:4])[0] >= 8 else 4
+    return 0 if meta[4:8] in (b"hdlr", b"keys", _ITEMS) and any(meta[:4]) else len(_FULL)

@@ -1,5 +1,6 @@
 """An audio file is known by how it begins."""
 
+import re
 from collections.abc import Callable
 from functools import partial
 
@@ -23,6 +24,11 @@ _MAGICS: tuple[tuple[bytes, _Opener], ...] = (
     (dsf.MAGIC, dsf.DSF.of),
     *((magic, partial(ape.APE.of, container=name)) for magic, name in ape.MAGICS.items()),
 )
+
+# Eleven bits set; then no reserved version, no reserved layer; no reserved bitrate or sample rate.
+_SECOND = bytes(byte for byte in range(0xE0, 0x100) if byte >> 3 & 3 != 1 and byte >> 1 & 3)
+_THIRD = bytes(byte for byte in range(0xF0) if ~byte >> 2 & 3)
+_MPEG_FRAME = re.compile(b"\xff[" + re.escape(_SECOND) + b"][" + re.escape(_THIRD) + b"]")
 
 _FORMS: dict[tuple[bytes, bytes], iff.Kind] = {
     (b"FORM", b"AIFF"): iff.AIFF,
@@ -55,16 +61,4 @@ def layout_of(source: Source) -> Layout:
 def _has_mpeg_frame(source: Source) -> bool:
     """Say whether an MPEG frame header of layer I to III stands near the beginning."""
     head = source.at(0, min(_SEARCHED, source.size))
-    at = head.find(b"\xff")
-    while 0 <= at < len(head) - 3:
-        second, third = head[at + 1], head[at + 2]
-        if (
-            second & 0xE0 == 0xE0
-            and second & 0x18 != 0x08  # version
-            and second & 0x06 != 0  # layer
-            and third & 0xF0 != 0xF0  # bitrate
-            and third & 0x0C != 0x0C  # sample rate
-        ):
-            return True
-        at = head.find(b"\xff", at + 1)
-    return False
+    return _MPEG_FRAME.search(head) is not None

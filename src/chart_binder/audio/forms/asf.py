@@ -1,6 +1,6 @@
 """The attributes of a Windows Media file, each as its bytes.
 
-Format: Advanced Systems Format (ASF) Specification, revision 01.20.03, sections 3.10, 3.11, 4.7, 4.8
+Format: Advanced Systems Format (ASF) Specification, sections 3.10, 3.11, 4.7, 4.8
 """
 
 import struct
@@ -22,7 +22,7 @@ _MOST_EXTENDED = 0xFFFF
 
 def read_description(body: bytes) -> tuple[Item, ...]:
     """Return the five texts of a content description, those that are empty left out."""
-    at, items = 10, []
+    at, items = 10, list[Item]()
     for key, size in zip(DESCRIPTION_KEYS, struct.unpack("<5H", body[:10]), strict=True):
         if at + size > len(body):
             raise ValueError(f"{key} is longer than its object")
@@ -34,7 +34,7 @@ def read_description(body: bytes) -> tuple[Item, ...]:
 
 def read_extended(body: bytes) -> tuple[Item, ...]:
     """Return the attributes of an extended content description."""
-    at, items = 2, []
+    at, items = 2, list[Item]()
     for _ in range(_count(body)):
         (named,) = struct.unpack_from("<H", body, at)
         (size,) = struct.unpack_from("<H", body, at + 2 + named + 2)
@@ -46,7 +46,7 @@ def read_extended(body: bytes) -> tuple[Item, ...]:
 
 def read_metadata(body: bytes, place: str) -> tuple[Item, ...]:
     """Return the attributes of a metadata or metadata library object."""
-    at, items = 2, []
+    at, items = 2, list[Item]()
     for _ in range(_count(body)):
         _, _, named, _, size = struct.unpack_from("<HHHHI", body, at)
         end = at + 12 + named + size
@@ -80,7 +80,7 @@ def texts_of(item: Item) -> tuple[str, ...] | None:
 
 def text_items(key: str, texts: tuple[str, ...]) -> tuple[Item, ...]:
     """Return an attribute for each text: the first where players look, more where there is room."""
-    items = []
+    items = list[Item]()
     for text in texts:
         value = (text + "\0").encode("utf-16-le")
         named = (key + "\0").encode("utf-16-le")

@@ -6,6 +6,8 @@ Format: ISO/IEC 14496-12, 4.2
 import struct
 from dataclasses import dataclass
 
+HEADER, LONG_HEADER = 8, 16
+
 
 @dataclass(frozen=True, slots=True)
 class Box:
@@ -19,14 +21,14 @@ class Box:
 
 def box_header(head: bytes, start: int, limit: int) -> Box | None:
     """Return the box whose header `head` begins with (16 bytes, if there), or nothing."""
-    if len(head) < 8:
+    if len(head) < HEADER:
         return None
-    size, kind = struct.unpack(">I4s", head[:8])
-    length = 8
+    size, kind = struct.unpack(">I4s", head[:HEADER])
+    length = HEADER
     if size == 1:
-        if len(head) < 16:
+        length, size = LONG_HEADER, int.from_bytes(head[HEADER:LONG_HEADER], "big")
+        if len(head) < length:
             return None
-        length, size = 16, int.from_bytes(head[8:16], "big")
     elif size == 0:  # up to the end of what it stands in
         size = limit - start
     if size < length or start + size > limit:
@@ -39,7 +41,7 @@ def boxes_in(body: bytes, start: int = 0, end: int | None = None) -> tuple[list[
     limit = len(body) if end is None else end
     found, at = [], start
     while at < limit:
-        each = box_header(body[at : min(at + 16, limit)], at, limit)
+        each = box_header(body[at : min(at + LONG_HEADER, limit)], at, limit)
         if each is None or body[at : at + 4] == bytes(4):
             break
         found.append(each)

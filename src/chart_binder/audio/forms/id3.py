@@ -4,7 +4,6 @@ Formats: https://id3.org/id3v2.4.0-structure, https://id3.org/id3v2.3.0, https:/
 """
 
 import re
-import struct
 from dataclasses import dataclass
 
 from chart_binder.audio.forms.id3_text import key_of, name_length
@@ -19,7 +18,8 @@ PADDING = 1024
 MOST = (1 << 28) - 1
 
 _NAME = re.compile(rb"[A-Z0-9]{3}[A-Z0-9 ]?")
-_NEWEST, _UNSYNCED, _EXTENDED, _FOOTED, _FRAME_UNSYNCED = 4, 0x80, 0x40, 0x10, 0x02
+_OLDEST, _NEWEST, _SEVEN_BITS = 2, 4, 0x7F
+_UNSYNCED, _EXTENDED, _FOOTED, _FRAME_UNSYNCED = 0x80, 0x40, 0x10, 0x02
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +35,8 @@ def find_id3(source: Source, start: int) -> FoundTag | None:
     if not source.has(start, b"ID3") or start + HEADER > source.size:
         return None
     major, revision, flags, *digits = source.at(start + 3, 7)
-    if not 2 <= major <= _NEWEST or max(digits) > 0x7F or (major == 2 and flags & _EXTENDED):
+    packed = major == _OLDEST and flags & _EXTENDED  # a compression that was never defined
+    if not _OLDEST <= major <= _NEWEST or max(digits) > _SEVEN_BITS or packed:
         raise source.damaged(f"its ID3 tag is of an unknown kind (version 2.{major})")
     size = _syncsafe(bytes(digits))
     form = f"id3v2.{major}"
@@ -81,11 +82,11 @@ def _frames(form: str, body: bytes, *, unsynced: bool) -> tuple[Item, ...]:
 def _spans(form: str, body: bytes, *, syncsafe: bool) -> tuple[list[tuple[int, int]], int]:
     """Return where each frame starts and ends, and where the last one ends."""
     length = name_length(form)
-    header = 6 if length == 3 else HEADER
+    header = 2 * length + _flag_bytes(form)
     at, spans = 0, []
     while at + header <= len(body) and _NAME.fullmatch(body, at, at + length):
         digits = body[at + length : at + 2 * length]
-        if syncsafe and max(digits) > 0x7F:
+        if syncsafe and max(digits) > _SEVEN_BITS:
             break
         size = _syncsafe(digits) if syncsafe else int.from_bytes(digits, "big")
         if at + header + size > len(body):
@@ -109,21 +110,22 @@ def _frame(form: str, item: Item) -> bytes:
     if not item.key:
         return item.data
     length = name_length(form)
-    flags = 0 if form == "id3v2.2" else 2
-    size = len(item.data) - length - flags
+    size = len(item.data) - length - _flag_bytes(form)
     if size > (0xFFFFFF if form == "id3v2.2" else MOST):
         raise AudioError(f"{item.key} is too long for ID3 ({size:,} bytes)")
     digits = _digits(size) if form == "id3v2.4" else size.to_bytes(length, "big")
     return item.data[:length] + digits + item.data[length:]
 
 
+def _flag_bytes(form: str) -> int:
+    return 0 if form == "id3v2.2" else 2
+
+
 def _behind_extension(form: str, body: bytes) -> bytes:
     """Return the frames behind the extended header, whose checksum would not hold any more."""
-    if len(body) < 4:
-        return body
     if form == "id3v2.4":
         return body[_syncsafe(body[:4]) :]
-    return body[4 + struct.unpack(">I", body[:4])[0] :]
+    return body[4 + int.from_bytes(body[:4], "big") :]
 
 
 def _synced(content: bytes) -> bytes:
@@ -133,9 +135,9 @@ def _synced(content: bytes) -> bytes:
 def _syncsafe(digits: bytes) -> int:
     value = 0
     for digit in digits:
-        value = value << 7 | digit & 0x7F
+        value = value << 7 | digit & _SEVEN_BITS
     return value
 
 
 def _digits(value: int) -> bytes:
-    return bytes(value >> shift & 0x7F for shift in (21, 14, 7, 0))
+    return bytes(value >> shift & _SEVEN_BITS for shift in (21, 14, 7, 0))

@@ -37,7 +37,7 @@ def texts_of(item: Item) -> tuple[str, ...] | None:
 
 
 def text_item(key: str, texts: tuple[str, ...]) -> Item:
-    """Return an item that says the texts; keys are `\xa9alb` or `----:com.apple.iTunes:LABEL`."""
+    """Return an item that says the texts; its key has four letters or begins with `----:`."""
     values = b"".join(box(b"data", _UTF_8 + _NO_LOCALE + text.encode()) for text in texts)
     if not key.startswith(FREE):
         return Item(key, box(key.encode("latin-1"), values))
