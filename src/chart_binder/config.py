@@ -317,12 +317,13 @@ class RulesConfig(_Section):
 
 
 class StoreConfig(_Section):
-    """`[store]`: where fetched evidence is kept."""
+    """`[store]`: where decisions, evidence and the journal of tags are kept."""
 
     url: str = Field(
         default="",
-        pattern=r"^$|^sqlite:///",
-        description="sqlite:////absolute/path.db; empty: the platform's data folder",
+        pattern=r"^$|^sqlite:///|^postgresql(\+psycopg)?://",
+        description="sqlite:////absolute/path.db or postgresql+psycopg://user@host/database;"
+        " empty: the platform's data folder",
     )
 
 
@@ -345,5 +346,5 @@ class Config(_Section):
         default=MusicBrainzConfig(), description="where evidence comes from"
     )
     rules: RulesConfig = Field(default=RulesConfig(), description="knobs of the rule table")
-    store: StoreConfig = Field(default=StoreConfig(), description="where fetched evidence is kept")
+    store: StoreConfig = Field(default=StoreConfig(), description="what is kept between runs")
     log: LogConfig = Field(default=LogConfig(), description="what is said on standard error")

@@ -19,11 +19,6 @@ RULED = KeptOverride(
 )
 
 
-@pytest.fixture
-def url(tmp_path: Path) -> str:
-    return f"sqlite:///{tmp_path / 'a store %20é.db'}"
-
-
 def test_an_override_is_read_as_it_was_put(url: str) -> None:
     other = msgspec.structs.replace(RULED, recording_mbid=RecordingId("other"), rr_mbid=None)
     with open_store(url) as store:

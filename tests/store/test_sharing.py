@@ -3,7 +3,6 @@
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
 
 import pytest
 
@@ -18,11 +17,6 @@ with open_store(sys.argv[1]) as store:
     for _ in range(25):
         print(store.slots.reserve("service", 0.5, {NOW}))
 """
-
-
-@pytest.fixture
-def url(tmp_path: Path) -> str:
-    return f"sqlite:///{tmp_path / 'store.db'}"
 
 
 def test_threads_get_moments_exactly_one_interval_apart(url: str) -> None:

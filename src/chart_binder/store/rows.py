@@ -11,19 +11,21 @@ from chart_binder.errors import StoreError
 from chart_binder.store.transactions import Transactions
 
 V = TypeVar("V")
+S = TypeVar("S", bound=msgspec.Struct)
 _PAGE = 500
 
 
-def read_row(name: str, kind: type[V], row: Row[Any] | Mapping[str, object]) -> V:
+def read_row(name: str, kind: type[S], row: Row[Any] | Mapping[str, object]) -> S:
     """Return what a row of the store `name` stands for; columns of no field are left aside.
 
     SQLite keeps any type in any column, whatever another program put there. Raises `StoreError`.
     """
-    columns = dict(row._mapping if isinstance(row, Row) else row)  # noqa: SLF001 - its public name
+    columns = row._asdict() if isinstance(row, Row) else row  # noqa: SLF001 - its public name
+    fields = {field: columns[field] for field in kind.__struct_fields__}
     try:
-        return msgspec.convert(columns, kind, builtin_types=(bytes,))
+        return msgspec.convert(fields, kind, builtin_types=(bytes,))
     except (msgspec.ValidationError, UnicodeError) as error:
-        raise _damaged(name, kind, str(error)) from error
+        raise damaged(name, kind, str(error)) from error
 
 
 def packed(document: bytes) -> bytes:
@@ -36,7 +38,7 @@ def unpacked(name: str, kind: type, kept: object) -> bytes:
     try:
         return zlib.decompress(kept)  # type: ignore[arg-type]  # whatever another program put there
     except (zlib.error, TypeError) as error:
-        raise _damaged(name, kind, str(error)) from error
+        raise damaged(name, kind, str(error)) from error
 
 
 def pages(
@@ -59,5 +61,6 @@ def pages(
         seen = found[-1].seq
 
 
-def _damaged(name: str, kind: type, problem: str) -> StoreError:
+def damaged(name: str, kind: type, problem: str) -> StoreError:
+    """Return what is raised about a record that nobody can have put."""
     return StoreError(f"the store {name!r} is damaged: a {kind.__name__} in it: {problem[:200]}")

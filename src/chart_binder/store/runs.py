@@ -8,9 +8,8 @@ import msgspec
 from sqlalchemy import Row, func, select, update
 
 from chart_binder.domain.kept import KeptRun
-from chart_binder.errors import StoreError
 from chart_binder.store.inserting import insert_into
-from chart_binder.store.rows import read_row
+from chart_binder.store.rows import damaged, read_row
 from chart_binder.store.schema import runs
 from chart_binder.store.transactions import Transactions
 
@@ -75,7 +74,5 @@ class Runs:
         try:
             columns |= {name: json.loads(columns[name]) for name in ("arguments", "counts")}
         except (ValueError, TypeError) as error:
-            raise StoreError(
-                f"the store {self._database.name!r} is damaged: a KeptRun in it: {error}"
-            ) from error
+            raise damaged(self._database.name, KeptRun, str(error)) from error
         return read_row(self._database.name, KeptRun, columns)
