@@ -1,0 +1,131 @@
+"""Whether a credit names an artist: as one of the names it joins, never as a part of another."""
+
+import re
+import unicodedata
+from collections.abc import Iterator
+from difflib import SequenceMatcher
+from functools import lru_cache
+from itertools import accumulate
+
+from chart_binder.domain.dates import Answer
+
+_APOSTROPHES = str.maketrans("", "", "'’`")
+_LETTERS = str.maketrans(
+    {"ø": "o", "ł": "l", "đ": "d", "ð": "d", "ı": "i", "æ": "ae", "œ": "oe", "þ": "th"}
+)
+"""What Unicode does not take apart into a letter and its accent."""
+_ACCENTS = re.compile("[\u0300-\u036f]+")
+# Those of Latin, Greek and Cyrillic only: in kana a mark makes another sound (`ガ`, `カ`).
+_AND = re.compile(r"\s*&\s*|\s\+\s|\s(?:und|et)\s")
+_ARTICLE = re.compile(r"^\s*the\s+(?=\S)")
+_ARTICLE_BEHIND = re.compile(r",\s*the\s*$")
+
+# Kana, Han and Thai are written without spaces: a run of them is one word, which ends where
+# another script begins (`安室奈美恵feat.X`).
+_UNSPACED = r"\u0e00-\u0e7f\u3005-\u3007\u3040-\u30fa\u30fc-\u30ff\u3400-\u4dbf\u4e00-\u9fff"
+_WORD = re.compile(rf"[{_UNSPACED}]+|[^\W_{_UNSPACED}\u30fb]+")
+
+_CUT = rf"(?:(?<=[\s({_UNSPACED}])|(?<=\[))"
+_SURE_JOIN = re.compile(
+    rf"{_CUT}(?:feat(?:uring|\.|(?=\s))|ft(?:\.|(?=\s)))"
+    r"|(?<=\s)(?:vs\.?|versus|x)(?=\s)|×|(?<=\s)/(?=\s)|[;|、]"
+    r"|(?<![\u30a1-\u30fa\u30fc])・|・(?![\u30a1-\u30fa\u30fc])"  # within `デヴィッド・ボウイ`
+    r"|[(\[]\s*c\.?v[.:\s]\s*"
+)
+_JOIN = re.compile(
+    rf"(?P<sure>{_SURE_JOIN.pattern})|[&/,+]"
+    r"|(?<=\s)(?:and|with|pres\.|presents|meets|und|mit|et|avec|y|con|e|og|och)(?=\s)"
+)
+_MOST_PARTS = 24
+_NEAR = 0.75
+_LONGEST_COMPARED = 100
+
+
+@lru_cache(maxsize=8_192)
+def names(credit: str, artist: str) -> Answer:
+    """Whether a credit names an artist, alone or among others.
+
+    Case, accents, punctuation, `and` for `&` and a leading `the` make no difference. Unknown where
+    the name is but a part of a longer one (`Beck` in `Jeff Beck`), where the credit may be the
+    name of one act (`Earth` in `Earth, Wind & Fire`: each part is one word), where the spelling is
+    near (`Ke$ha`, `Kesha`) or the script another (`Namie Amuro` may be `安室奈美恵`).
+    """
+    wanted = _key(_folded(artist))
+    whole = _folded(credit)
+    if _key(whole) == wanted:
+        return True
+    parts, are_names = _parts(whole)
+    if any(_key(run) == wanted for run in _runs(whole, parts)):
+        return True if are_names else None
+    credited = [whole, *(whole[first:last] for first, last in parts)]
+    answers = {_may_be(part, artist) for part in credited if part.strip(" ()[]")}
+    return None if None in answers else False
+
+
+def _may_be(part: str, artist: str) -> Answer:
+    """Whether a credited name that is not the artist's may be it all the same: never for sure."""
+    ours, theirs = _key(_folded(artist)), _key(part)
+    if not _scripts(ours) & _scripts(theirs):
+        return None
+    if _has_words(part, ours) or _has_words(_folded(artist), theirs):
+        return None
+    if max(len(ours), len(theirs)) > _LONGEST_COMPARED:
+        return False
+    alike = SequenceMatcher(None, *sorted((ours, theirs)), autojunk=False)
+    is_near = alike.real_quick_ratio() >= _NEAR and alike.ratio() >= _NEAR
+    return None if is_near else False
+
+
+def _parts(credit: str) -> tuple[list[tuple[int, int]], bool]:
+    """Return where the names are that a credit joins, and whether they surely are names.
+
+    `Queen & David Bowie` joins two; `Earth, Wind & Fire` may be one.
+    """
+    joins = list(_JOIN.finditer(credit))[:_MOST_PARTS]
+    edges = [0, *(edge for join in joins for edge in join.span()), len(credit)]
+    parts = list(zip(edges[::2], edges[1::2], strict=True))
+    is_sure = any(join["sure"] for join in joins)
+    words = [_WORD.findall(_ARTICLE.sub("", credit[first:last], count=1)) for first, last in parts]
+    return parts, is_sure or any(len(part) > 1 for part in words)
+
+
+def _runs(credit: str, parts: list[tuple[int, int]]) -> Iterator[str]:
+    """Yield what stands between any two joins, for a name may have one in it (`AC/DC`)."""
+    for number, (first, _) in enumerate(parts):
+        for _, last in parts[number:]:
+            yield credit[first:last]
+
+
+@lru_cache(maxsize=8_192)
+def _folded(name: str) -> str:
+    """Return a name without what is written in several ways: case, accents, apostrophes."""
+    plain = unicodedata.normalize("NFKC", name).casefold().translate(_APOSTROPHES)
+    apart = unicodedata.normalize("NFKD", plain.translate(_LETTERS))
+    return unicodedata.normalize("NFC", _ACCENTS.sub("", apart)).strip()
+
+
+@lru_cache(maxsize=16_384)
+def _key(folded: str) -> str:
+    """Return the letters and digits of a name; of signs alone (`!!!`) the signs."""
+    bare = _ARTICLE.sub("", _ARTICLE_BEHIND.sub("", folded), count=1)
+    bare = _AND.sub(" and ", bare)
+    return "".join(_WORD.findall(bare)) or "".join(folded.split())
+
+
+def _has_words(text: str, key: str) -> bool:
+    """Whether some words of a text, however they are spaced, have these letters."""
+    words = _WORD.findall(_AND.sub(" and ", text))
+    together = "".join(words)
+    edges = frozenset(accumulate(map(len, words), initial=0))
+    start = together.find(key) if key else -1
+    while start >= 0:
+        if start in edges and start + len(key) in edges:
+            return True
+        start = together.find(key, start + 1)
+    return False
+
+
+@lru_cache(maxsize=8_192)
+def _scripts(key: str) -> frozenset[str]:
+    """Return the scripts a name is written in, the first word of a letter's Unicode name."""
+    return frozenset(unicodedata.name(letter, "?").split()[0] for letter in key if letter.isalpha())
