@@ -78,8 +78,14 @@ def subject(claim: Claim) -> Iterator[Check]:
 
 
 def sources(claim: Claim) -> Iterator[Check]:
-    """Count the independent sources behind each of the cited facts."""
-    if claim.facts:
+    """Count the independent sources behind each of the cited facts.
+
+    An answer that cites none rests on the evidence alone and needs none. Where several are
+    required that holds only as long as nothing of strangers was read: a page may tell a model to
+    answer and to cite nothing.
+    """
+    was_told = any(observed.sources and not observed.error for observed in claim.seen)
+    if claim.facts or (claim.min_sources > 1 and was_told):
         shown = counted(claim.sources, "independent host")
         detail = f"{shown} for the cited facts, {claim.min_sources} needed"
         yield Check("sources", claim.sources >= claim.min_sources, detail)
