@@ -81,6 +81,8 @@ class Visit:
                 return Received(head, read_body(response, max_bytes))
         except UnknownHostError as error:
             raise FetchError(str(error)) from error
+        except httpx.InvalidURL as error:  # httpx reads where a redirect leads, followed or not
+            raise FetchError(f"{target.host} redirects to no well-formed address") from error
         except httpx.HTTPError as error:
             raise FetchError(f"{target.host} {_failure(error, self.deadline)}") from error
 

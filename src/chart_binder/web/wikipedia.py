@@ -192,7 +192,7 @@ class Wikipedia:
             raise FetchError(
                 f"{target.host} did not answer completely in {deadline.seconds:g} s"
             ) from error
-        except httpx.HTTPError as error:
+        except (httpx.HTTPError, httpx.InvalidURL) as error:  # the latter of where it redirects to
             raise FetchError(f"{target.host} cannot be reached, or broke off") from error
         return self._read(body)
 
