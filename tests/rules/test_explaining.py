@@ -63,8 +63,6 @@ REASONS = (
      ("the album 'A' (1974-11-08; another release has no date) is the earliest official work"
       " that carries it")),
     ("A album 0001", "the album 'A' (0001) carries it, and nothing else does officially"),
-    ("C compilation 1971; D compilation undated",
-     "the compilation 'C' (1971) is the artist's own, and nothing else that carries it has a date"),
     ("C compilation 1971; D compilation undated; A album 1974",
      ("the compilation 'C' (1971) is the artist's own, more than 90 days before the rest that has a"
       " date")),

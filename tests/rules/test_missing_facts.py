@@ -51,6 +51,9 @@ QUESTIONS: tuple[tuple[str, str, Json, tuple[str, ...]], ...] = (
        " the compilation 'D' (2002-02-01) came out, or may have, within 90 days of it"),
       ("is the compilation 'D' (2002-02-01) the first?"
        " the compilation 'C' (2002-01-01) came out, or may have, within 90 days of it"))),
+    ("an undated compilation beside another, with nothing else",
+     "C compilation 1990; V various undated", {},
+     ("the compilation 'V' has no date: did it come out before the compilation 'C' (1990)?",)),
     ("an undated compilation of a recording that is dated",
      "C compilation undated", {"isrcs": ["GBUM72000001"], "first_release_date": "2020"},
      (("ISRC GBUM72000001 was assigned in 2020, and the compilation 'C' has no date:"

@@ -38,6 +38,24 @@ TABLE = (
      "O Album+Compilation+Soundtrack 1980; A album 1981", "O SOUNDTRACK_PREMIERE"),
     ("no soundtrack compilation after the works",
      "O Album+Compilation+Soundtrack 1982; A album 1981", "A EARLIEST_OFFICIAL"),
+    ("a soundtrack compilation beside an undated album",
+     "O Album+Compilation+Soundtrack by:Various_Artists 1974-06-01; A album undated",
+     "O SOUNDTRACK_PREMIERE"),
+    ("a soundtrack compilation beside an undated album that was reissued later",
+     "O Album+Compilation+Soundtrack by:Various_Artists 1974-06-01; A album undated 1994-01-01",
+     "O SOUNDTRACK_PREMIERE"),
+    ("no undated soundtrack compilation beside a dated album",
+     "O Album+Compilation+Soundtrack undated; A album 1980-11-01", "open"),
+    ("no undated soundtrack compilation beside a dated single",
+     "O Album+Compilation+Soundtrack by:Various_Artists undated; S single 1980-11-01", "open"),
+    ("a soundtrack after a compilation is but the earliest work",
+     "V various 1990; O soundtrack 1995; S single 1996", "O EARLIEST_OFFICIAL"),
+    ("a soundtrack that is perhaps after a compilation",
+     "V various 1995; O soundtrack 1995-06-01; S single 1996", "O EARLIEST_OFFICIAL"),
+    ("a soundtrack on the day of a compilation",
+     "V various 1995-06-01; O soundtrack 1995-06-01; S single 1996", "O SOUNDTRACK_PREMIERE"),
+    ("a soundtrack beside an undated compilation",
+     "V various undated; O soundtrack 1995-06-01; S single 1996", "O SOUNDTRACK_PREMIERE"),
     ("no soundtrack compilation among compilations",
      "O Album+Compilation+Soundtrack by:Various_Artists 1982; V various 1985", "open"),
     ("a producer that puts Soundtrack first is understood",
@@ -66,10 +84,20 @@ TABLE = (
      "S single 1979-06-01; O soundtrack 1979-06-22", "S SINGLE_TRUE_PREMIERE"),
     ("no remix album is led to",
      "S single 1979-06-01; R Album+Remix 1979-06-22", "S SINGLE_TRUE_PREMIERE"),
-    ("no mixtape is led to",
-     "S single 1979-06-01; M Album+Mixtape/Street 1979-06-22", "S SINGLE_TRUE_PREMIERE"),
-    ("no demo album is led to",
-     "S single 1979-06-01; D Album+Demo 1979-06-22", "S SINGLE_TRUE_PREMIERE"),
+    ("a mixtape is led to",
+     "S single 1979-06-01; M Album+Mixtape/Street 1979-06-22", "M ALBUM_LEAD_WINDOW"),
+    ("a demo album is led to",
+     "S single 1979-06-01; D Album+Demo 1979-06-22", "D ALBUM_LEAD_WINDOW"),
+    ("a spoken-word album is led to",
+     "S single 1979-06-01; D Album+Spokenword 1979-06-22", "D ALBUM_LEAD_WINDOW"),
+    ("an audiobook is led to",
+     "S single 1979-06-01; D Album+Audiobook+Interview 1979-06-22", "D ALBUM_LEAD_WINDOW"),
+    ("no live demo album is led to",
+     "S single 1979-06-01; D Album+Demo+Live 1979-06-22", "S SINGLE_TRUE_PREMIERE"),
+    ("no demo remixes are led to",
+     "S single 1979-06-01; D Album+Demo+Remix 1979-06-22", "S SINGLE_TRUE_PREMIERE"),
+    ("no DJ mix is led to",
+     "S single 1979-06-01; D Album+DJ-mix 1979-06-22", "S SINGLE_TRUE_PREMIERE"),
     ("no compilation is led to",
      "S single 1979-06-01; C compilation 1979-06-22", "S SINGLE_TRUE_PREMIERE"),
     ("no various-artists album is led to",
@@ -176,6 +204,14 @@ TABLE = (
      "C compilation 1993-01-01; D compilation 1993-04-01", "open"),
     ("a compilation 91 days before another of the artist's own",
      "C compilation 1993-01-01; D compilation 1993-04-02", "C COMPILATION_AS_PREMIERE"),
+    ("no compilation that is the only dated of several, with nothing else",
+     "C compilation 1990; V various undated", "open"),
+    ("no compilation that is the only dated of several of the artist's own",
+     "C compilation 1990; D compilation undated", "open"),
+    ("a compilation long before an undated one of a later group",
+     "C compilation 1990; D compilation undated group:1995", "C COMPILATION_AS_PREMIERE"),
+    ("a compilation long before another, beside an undated one",
+     "C compilation 1990; V various undated; W various 1995", "C COMPILATION_AS_PREMIERE"),
     ("no compilation perhaps within the window of one by others",
      "C compilation 1993; V various 1993-06-01", "open"),
     ("no compilation long before the album, but within the window of another",
@@ -349,6 +385,31 @@ def test_a_lone_compilation_stands_unless_the_recording_is_older(
 ) -> None:
     verdict = decide(bundle(*records(f"C compilation {date}"), **known), KNOBS)
     assert in_short(verdict).split()[0] == outcome
+
+
+COPIED: tuple[tuple[str, str, str, str], ...] = (
+    # claim, records, the recording's own first date, what comes of it
+    ("its date is that of a promotional copy of the compilation",
+     "C compilation 1989-12-01/promo 1990-01-01", "1989-12-01", "C"),
+    ("its date is that of a withdrawn copy of the compilation",
+     "C compilation 1989-12-01/withdrawn 1990-01-01", "1989-12-01", "C"),
+    ("its date may be that of a copy of the compilation",
+     "C compilation 1989/promo 1990-01-01", "1989-12-01", "C"),
+    ("its date is earlier than the copy of the compilation",
+     "C compilation 1989-12-01/promo 1990-01-01", "1988", "open"),
+    ("its date is that of a withdrawn copy of another record",
+     "C compilation 1990-01-01; A album 1975/withdrawn", "1975", "open"),
+)  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("text", "date", "outcome"), [pytest.param(*row[1:], id=row[0]) for row in COPIED]
+)
+def test_a_first_date_that_a_copy_explains_contradicts_nothing(
+    text: str, date: str, outcome: str
+) -> None:
+    verdict = decide(bundle(*records(text), first_release_date=date), KNOBS)
+    assert in_short(verdict).split()[0] == outcome, verdict
 
 
 ODD: tuple[tuple[str, Json, str], ...] = (

@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator
 from datetime import date
 
-from chart_binder.domain.dates import before
+from chart_binder.domain.dates import before, same_day
 from chart_binder.domain.words import isrc
 from chart_binder.rules.candidates import Candidate
 from chart_binder.rules.contest import Contest
@@ -42,6 +42,7 @@ def compilation_as_premiere(contest: Contest) -> Ruling:
     if not contest.forerunners:
         return _left_aside(contest, "no compilation of the artist's own is long before the rest")
     doubts = [doubt for one in contest.forerunners[:_MOST_TOLD] for doubt in _doubts(one, contest)]
+    doubts += _by_the_undated(contest)
     choices = [ahead.candidate for ahead in contest.forerunners]
     return Ruling(choices, _long_before(choices[0], contest), tuple(doubts))
 
@@ -59,15 +60,26 @@ def _doubts(ahead: Forerunner, contest: Contest) -> Iterator[str]:
         yield (f"is {name} the first? {near} came out, or may have, within {window} days of it")
 
 
+def _by_the_undated(contest: Contest) -> Iterator[str]:
+    """Yield the dates to ask for, where the only dated one of several compilations is all there is.
+
+    Then no date at all says that it was the first of them.
+    """
+    if contest.works or len(contest.precursors.compilations) > 1:
+        return
+    (first,) = contest.precursors.compilations
+    undated = [one for one in contest.compilations if not one.is_dated]
+    for one in undated[:_MOST_TOLD]:
+        yield f"{one.name} has no date: did it come out before {first.dated_name}?"
+
+
 def _long_before(first: Candidate, contest: Contest) -> str:
     """Return why a compilation is the premiere; of what has no date nothing can be said."""
-    others = [one for one in (*contest.compilations, *contest.works) if one is not first]
-    undated = [one for one in (*others, *contest.undated) if not one.since.is_known]
-    said = f"{first.dated_name} is the artist's own"
-    if others and all(one in undated for one in others):
-        return f"{said}, and nothing else that carries it has a date"
-    rest = "the rest that has a date" if undated else "the rest"
-    return f"{said}, more than {contest.knobs.lead_window_days} days before {rest}"
+    records = (*contest.compilations, *contest.works, *contest.undated)
+    is_any_undated = any(one is not first and not one.since.is_known for one in records)
+    rest = "the rest that has a date" if is_any_undated else "the rest"
+    window = contest.knobs.lead_window_days
+    return f"{first.dated_name} is the artist's own, more than {window} days before {rest}"
 
 
 def _left_aside(contest: Contest, why: str) -> Ruling:
@@ -94,17 +106,20 @@ def _by_recording(compilation: Candidate, contest: Contest) -> Iterator[str]:
     """Yield what MusicBrainz' own first date and the ISRCs of the recording contradict.
 
     MusicBrainz takes a recording's first date from its releases (`recording_first_release_date`),
-    so one that may be the compilation's is the compilation's, however exactly each is written.
+    so one that may be the compilation's is the compilation's, however exactly each is written. It
+    counts copies too: a date that may be that of a copy of the compilation says nothing more.
     """
     is_dated = compilation.since.is_known
+    copies = [copy for copy in compilation.aside if copy.date.is_known]
     for recording in contest.recordings:
         hint = recording.first_release_date
-        if hint.is_known and not is_dated:
+        is_of_a_copy = any(same_day(hint, copy.date) is not False for copy in copies)
+        if hint.is_known and not is_dated and not is_of_a_copy:
             yield (
                 f"the recording is dated {hint}, and {compilation.name} has no date: on which"
                 " record did it come out then?"
             )
-        elif hint.last < compilation.first:
+        elif hint.last < compilation.first and not is_of_a_copy:
             yield (
                 f"{MISSING}: the recording is dated {hint}, and {compilation.dated_name} is later"
             )

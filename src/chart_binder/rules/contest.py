@@ -69,10 +69,12 @@ def contest_of(
         if candidate.official or candidate.is_weak:
             gathers = candidate.role is Role.COMPILATION
             (compilations if gathers else works).append(candidate)
-    soundtracks = _running_soundtracks(works, compilations)
+    soundtracks = _running_soundtracks(compilations) if works else []
     if soundtracks:
         running = {one.group.mb_rg_id for one in soundtracks}
         compilations = [one for one in compilations if one.group.mb_rg_id not in running]
+        works += [one for one in soundtracks if not one.is_dated]
+        soundtracks = [one for one in soundtracks if one.is_dated]
     rest, undated = _in_the_running(works, soundtracks, knobs.lead_window_days)
     works = [*rest, *soundtracks]
     intent = intent_of(recordings)
@@ -102,20 +104,16 @@ def intent_of(recordings: Sequence[RecordingCandidate]) -> str:
     return ""
 
 
-def _running_soundtracks(
-    works: Sequence[Candidate], compilations: Sequence[Candidate]
-) -> list[Candidate]:
-    """Return the dated soundtracks that are compilations too and yet run as works.
+def _running_soundtracks(compilations: Sequence[Candidate]) -> list[Candidate]:
+    """Return the soundtracks that are compilations too and yet run as works, beside any work.
 
-    Beside a work, such a record is where the recording came out if it is the earliest; alone,
-    among other compilations or beside an undated album it is but one of them.
+    Beside a work, such a record is where the recording came out if it is the earliest; alone or
+    among other compilations it is but one of them. So whether the work has a date says nothing.
     """
-    if not any(work.first > FIRST_DAY or work.role in _HOLDING for work in works):
-        return []
     return [
         replace(one, role=Role.SOUNDTRACK)
         for one in compilations
-        if one.kind != "compilation" and one.first > FIRST_DAY and is_soundtrack(one.group)
+        if one.kind != "compilation" and is_soundtrack(one.group)
     ]
 
 

@@ -71,7 +71,8 @@ def _may_be(part: str, artist: str) -> Answer:
         return None
     if max(len(ours), len(theirs)) > _LONGEST_COMPARED:
         return False
-    alike = SequenceMatcher(None, *sorted((ours, theirs)), autojunk=False)
+    one, other = sorted((ours, theirs))
+    alike = SequenceMatcher(None, one, other, autojunk=False)
     is_near = alike.real_quick_ratio() >= _NEAR and alike.ratio() >= _NEAR
     return None if is_near else False
 

@@ -10,14 +10,17 @@ from chart_binder.rules.ruling import Ruling, passes
 
 
 def soundtrack_premiere(contest: Contest) -> Ruling:
-    """Choose a soundtrack that is certainly no later than everything else.
+    """Choose a soundtrack that is certainly no later than everything else, compilations included.
 
     On the same day as another record it is the soundtrack, whichever that is.
     """
     choices = [one for one in contest.firsts if one.role is Role.SOUNDTRACK]
-    if choices:
-        return Ruling(choices, _earliest(choices[0], contest))
     lone = contest.compilations
+    if choices:
+        earlier = next((one for one in lone if _may_precede(one, choices)), None)
+        if earlier:
+            return passes(f"{earlier.dated_name} came out before {choices[0].name}, or may have")
+        return Ruling(choices, _earliest(choices[0], contest))
     if not contest.works and len(lone) == 1 and is_soundtrack(lone[0].group):
         said = f"nothing else carries it than {lone[0].dated_name}"
         return Ruling(lone, said, contradictions(lone[0], contest))
@@ -28,6 +31,12 @@ def soundtrack_premiere(contest: Contest) -> Ruling:
     if gathering:
         return passes(f"{gathering.dated_name} gathers what came out elsewhere")
     return passes("no soundtrack carries it")
+
+
+def _may_precede(compilation: Candidate, soundtracks: Sequence[Candidate]) -> bool:
+    """Whether a compilation may be earlier than a soundtrack; an undated one says nothing."""
+    latest = max([one.last for one in soundtracks])
+    return compilation.is_dated and compilation.first < latest
 
 
 def single_true_premiere(contest: Contest) -> Ruling:

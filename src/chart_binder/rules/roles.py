@@ -12,17 +12,19 @@ class Role(enum.Enum):
 
     SOUNDTRACK = "soundtrack"
     ALBUM = "album"
-    """A studio album: an Album without any secondary type, by one artist."""
+    """A studio album: an Album by one artist, of none of the types in `_NO_STUDIO_ALBUM`."""
     SINGLE = "single"
     """A single or EP, remixes and demos included."""
     LIVE = "live"
     OTHER = "other"
-    """An official work all the same: a remix album, a mixtape, a tribute by many artists."""
+    """An official work all the same: a remix album, a broadcast, a tribute by many artists."""
     COMPILATION = "compilation"
     """It gathers what came out elsewhere: a compilation or a DJ's mix."""
 
 
 _GATHERING = ("Compilation", "DJ-mix")
+_NO_STUDIO_ALBUM = frozenset({*_GATHERING, "Soundtrack", "Live", "Remix"})
+"""Secondary types of an Album that no single leads to; a mixtape or a demo album is one."""
 
 
 @lru_cache(maxsize=1_024)
@@ -45,7 +47,8 @@ def _role(record: str | None, kinds: tuple[str, ...]) -> Role:
         return Role.LIVE
     if record in ("Single", "EP"):
         return Role.SINGLE
-    return Role.ALBUM if record == "Album" and not kinds else Role.OTHER
+    is_studio = record == "Album" and _NO_STUDIO_ALBUM.isdisjoint(kinds)
+    return Role.ALBUM if is_studio else Role.OTHER
 
 
 def _noun(record: str | None, kinds: tuple[str, ...]) -> str:
