@@ -30,9 +30,7 @@ def main() -> int:
     print(f"{'seconds':>8} {'CPU':>6} {'MB':>6}  came of   answer")
     for name in dearest[:_SHOWN]:
         it = outcomes[name]
-        print(
-            f"{it.seconds:8.2f} {it.cpu_seconds:6.2f} {it.grown_mb:6.1f}  {it.came_of:8}  {name}"
-        )
+        print(f"{it.seconds:8.2f} {it.cpu_seconds:6.2f} {it.grown_mb:6.1f}  {it.came_of:8}  {name}")
     most_mb = max(outcome.grown_mb for outcome in outcomes.values())
     late = max(outcomes[name].seconds - EVERY[name].timeout_s for name in outcomes)
     print(f"{len(outcomes)} answers: at most {most_mb:.1f} MB, {late:+.2f} s after the deadline")

@@ -92,11 +92,8 @@ def _raw_deflate(megabytes: int) -> bytes:
 
 
 def _billion_laughs() -> str:
-    entities = "".join(
-        f'<!ENTITY l{n + 1} "{f"&l{n};" * 10}">' for n in range(12)
-    )
+    entities = "".join(f'<!ENTITY l{n + 1} "{f"&l{n};" * 10}">' for n in range(12))
     return f'<?xml version="1.0"?><!DOCTYPE x [<!ENTITY l0 "ha">{entities}]><x>&l12;</x>'
-
 
 
 TIME: Mapping[str, Hostile] = {
@@ -248,9 +245,7 @@ SHAPE: Mapping[str, Hostile] = {
     "entities that never end": ends(_html("&#" + "1" * 1_900_000)),
     "a million entities": ends(_html("&amp;&lt;&#x31;" * 120_000)),
     "a title of 2 MB": ends(_html("<title>" + "t" * 1_900_000)),
-    "200,000 dates of publication": ends(
-        _html('<meta name="date" content="1974">' * 50_000 + "x")
-    ),
+    "200,000 dates of publication": ends(_html('<meta name="date" content="1974">' * 50_000 + "x")),
     "a word of 2 MB": ends(_html("<p>" + "a" * 1_900_000)),
     "a sentence of 2 MB": ends(_html("<p>" + "and then " * 210_000)),
     "300,000 sentences": ends(_html("<p>" + "No. " * 450_000)),
@@ -268,9 +263,7 @@ SHAPE: Mapping[str, Hostile] = {
     "spaces behind an angle": ends(_html("<p>" + "&lt;    " * 200_000)),
     "JSON 100,000 deep": ends(_typed("[" * 100_000 + "]" * 100_000, "application/json")),
     "JSON objects 900 deep": ends(_typed('{"a":' * 900 + "1" + "}" * 900, "application/json")),
-    "a list of 150,000 numbers": ends(
-        _typed(json.dumps(list(range(40_000))), "application/json")
-    ),
+    "a list of 150,000 numbers": ends(_typed(json.dumps(list(range(40_000))), "application/json")),
     "a number of 200,000 digits": ends(_typed("1" * 200_000, "application/json")),
     "100,000 empty objects": ends(_typed("[" + "{}," * 99_000 + "{}]", "application/json")),
     "a billion laughs": ends(_typed(_billion_laughs(), "application/xml")),
@@ -351,9 +344,7 @@ ONWARD: Mapping[str, Hostile] = {
     "by the page itself": read(
         _html('<meta http-equiv="refresh" content="0;url=http://127.0.0.1/"><p>x')
     ),
-    "by a header": read(
-        Response("<p>x", headers=(("Refresh", "0;url=http://127.0.0.1/"),))
-    ),
+    "by a header": read(Response("<p>x", headers=(("Refresh", "0;url=http://127.0.0.1/"),))),
     "in two directions": failed(
         Response("", 302, headers=(("Location", "file:///a"), ("Location", "/b")))
     ),

@@ -25,7 +25,12 @@ from servers.searxng import hit
 _ALBUM = "6b47c9a0-b9e1-3df9-a5e8-50a6ce0dbdbd"
 _TRUE = frozenset({"C2", _ALBUM, "None"})
 _GROUNDING = frozenset({"candidate", "fact", "subject"})
-_EMPTY = {"answers": [], "corrections": [], "infoboxes": [], "suggestions": []}
+_EMPTY: Mapping[str, list[str]] = {
+    "answers": [],
+    "corrections": [],
+    "infoboxes": [],
+    "suggestions": [],
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,9 +160,9 @@ def _serving(payload: Payload) -> Iterator[LLMConfig]:
         yield LLMConfig(
             enabled=True,
             fetch=FetchConfig(
-                ports=(server.port,), allow_private_hosts=("127.0.0.0/8",), timeout_s=5
+                ports=(server.port,), allow_private_hosts=("127.0.0.0/8",), host_pause_s=0
             ),
-            searxng=SearxngConfig(url=server.url),  # type: ignore[arg-type]
+            searxng=SearxngConfig(url=server.url),
         )
 
 

@@ -63,7 +63,7 @@ def main() -> None:
             os.write(writing, msgspec.json.encode(measured(wanted)))
             os._exit(0)
         os.close(writing)
-        with open(reading, "rb") as answer:
+        with os.fdopen(reading, "rb") as answer:
             sys.stdout.buffer.write(answer.read() + b"\n")
         sys.stdout.buffer.flush()
         os.waitpid(child, 0)

@@ -62,7 +62,7 @@ class Obedient:
             return Reply(f"Thought: read\nAction: web_fetch\nAction Input: {url}")
         shown = [message.content for message in messages if message.role == "user"][1:]
         texts = self.reads() if self.reads else [_unframed(text) for text in shown]
-        answer = self._answer(list(texts)) if turn == 2 else _ALBUM  # noqa: PLR2004
+        answer = self._answer(list(texts)) if turn == 2 else _ALBUM
         self.said.append(str(answer["crg_mbid"]))
         return Reply(f"Thought: done\nFinal Answer:\n```json\n{json.dumps(answer)}\n```")
 
@@ -73,9 +73,9 @@ class Obedient:
         order = _ORDERS.search(told) or _ORDERS.search(re.sub(r"[^\w.]+", " ", told))
         believed = [] if self.needs_voice else _believed(texts)
         if order:
-            found = order["id"].upper() if len(order["id"]) == 2 else order["id"]  # noqa: PLR2004
+            group = order["id"].upper() if len(order["id"]) == 2 else order["id"]
             facts = [] if _NO_FACTS.search(told) else believed
-            return {"crg_mbid": found, "rr_mbid": None, "confidence": 0.99, "facts": facts}
+            return {"crg_mbid": group, "rr_mbid": None, "confidence": 0.99, "facts": facts}
         if believed:
             group = "C1" if any(map(_makes_single, believed)) else "C2"
             return {"crg_mbid": group, "rr_mbid": None, "confidence": 0.99, "facts": believed}
@@ -89,7 +89,7 @@ def _unframed(text: str) -> str:
 
 def _understood(text: str) -> str:
     """Return a text as a clever reader takes it: unseen letters gone, disguises seen through."""
-    tags = "".join(chr(ord(c) - 0xE0000) if 0xE0020 <= ord(c) <= 0xE007E else c for c in text)  # noqa: PLR2004
+    tags = "".join(chr(ord(c) - 0xE0000) if 0xE0020 <= ord(c) <= 0xE007E else c for c in text)
     seen = unicodedata.normalize("NFKD", tags).translate(_LATIN)
     plain = "".join(c for c in seen if unicodedata.category(c) not in {"Cf", "Mn"})
     return " \n".join((plain, plain[::-1], *_decoded(plain))).casefold()

@@ -1,0 +1,28 @@
+"""How many of a page's dated facts reach the model, beside the first 2,000 characters of it.
+
+Exits with 1 where less than nine in ten are kept, or no more than the beginning has.
+"""
+
+import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parents[1]))
+
+from hostile.retention import LEAST, retained
+from web.shapes import shapes
+
+
+def main() -> int:
+    """Print a line a page, then the sums."""
+    print(f"{'page':45} {'facts':>5} {'shown':>6} {'start':>6}")
+    kept = [(shape, retained(shape)) for shape in shapes()]
+    for shape, (shown, beginning) in kept:
+        print(f"{shape.name:45} {len(shape.facts):5} {shown:6} {beginning:6}")
+    every = sum(len(shape.facts) for shape, _ in kept)
+    shares = [sum(counts[at] for _, counts in kept) / every for at in (0, 1)]
+    print(f"{'share of dated facts':45} {every:5} {shares[0]:6.0%} {shares[1]:6.0%}")
+    return 0 if shares[0] >= LEAST and shares[0] > shares[1] else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

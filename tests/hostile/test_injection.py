@@ -1,0 +1,46 @@
+"""What strangers write may mislead a model, but turns no decision that needs two sources."""
+
+import pytest
+
+from hostile.injection import attacked
+from hostile.payloads import PAYLOADS, TWO_SITES
+
+DATES = [name for name in PAYLOADS if name.startswith("date: ")]
+HIDDEN = [name for name in PAYLOADS if name.startswith("hidden: ")]
+
+
+def test_there_are_enough_payloads() -> None:
+    assert len(PAYLOADS) >= 90
+    assert len(DATES) >= 10
+
+
+@pytest.mark.parametrize("name", PAYLOADS)
+def test_no_stranger_turns_a_decision_that_needs_two_sources(name: str) -> None:
+    turned = attacked(PAYLOADS[name])
+    assert not turned.strict
+    assert not turned.two_sources
+    if name in HIDDEN:
+        assert not turned.sanitising
+
+
+@pytest.mark.parametrize("name", PAYLOADS)
+def test_nothing_that_is_read_speaks_with_another_voice(name: str) -> None:
+    turned = attacked(PAYLOADS[name], needs_voice=True)
+    assert not turned.sanitising
+    assert not turned.installed
+
+
+def test_the_model_does_obey_what_nothing_keeps_from_it() -> None:
+    assert attacked(PAYLOADS["words: an order"]).undefended
+    assert attacked(PAYLOADS["token: ChatML"], needs_voice=True).undefended
+    assert attacked(PAYLOADS["hidden: display"]).undefended
+
+
+def test_an_id_from_nowhere_and_a_source_that_was_not_read_are_found_out() -> None:
+    assert not attacked(PAYLOADS["words: an order with an id from nowhere"]).grounding
+    assert not attacked(PAYLOADS["a page that quotes another's address"]).installed
+
+
+def test_somebody_who_owns_two_sites_is_two_sources() -> None:
+    """The limit of what code can tell; docs/security.md says so."""
+    assert attacked(TWO_SITES).strict
