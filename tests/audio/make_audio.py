@@ -1,7 +1,7 @@
 """Makes the audio files of the tests with those of the demo: `python tests/audio/make_audio.py`.
 
-They are committed, so that only who changes them needs ffmpeg. ffmpeg writes no Monkey's Audio:
-that file is written here, byte by byte.
+They are committed, so that only who changes them needs ffmpeg. ffmpeg writes no Monkey's Audio, no
+Musepack and no DSF: those files are written here, byte by byte.
 """
 
 import hashlib
@@ -31,6 +31,10 @@ ENCODED: dict[str, list[str]] = {
     "bare.alac.m4a": ["-c:a", "alac"],
     "bare.wma": ["-c:a", "wmav2", "-b:a", "24k"],
     "bare.wv": ["-c:a", "wavpack"],
+    "bare.fast.m4a": ["-c:a", "aac", "-b:a", "16k", "-movflags", "+faststart"],
+    "bare.pieces.m4a": ["-c:a", "aac", "-b:a", "16k", "-movflags", "+frag_keyframe+empty_moov"],
+    "bare.oga": ["-c:a", "flac", "-sample_fmt", "s16"],
+    "bare.spx": ["-c:a", "libspeex"],
     "bare.aiff": ["-c:a", "pcm_s16be"],
     "bare.wav": ["-c:a", "pcm_s16le"],
 }
@@ -74,6 +78,49 @@ def monkeys_audio(seconds: float = SECONDS) -> bytes:
     return descriptor + digest + header + seek_table + wav_header + frame
 
 
+def dsf(seconds: float = SECONDS) -> bytes:
+    """Return a DSF file (mono, 2.8 MHz) that holds silence, by the specification of Sony."""
+    hertz, per_block = 2_822_400, 4_096
+    samples = int(hertz * seconds)
+    blocks = -(-samples // (8 * per_block))
+    data = b"\x69" * (blocks * per_block)
+    fmt = struct.pack("<4sQIIIIIIQII", b"fmt ", 52, 1, 0, 1, 1, hertz, 1, samples, per_block, 0)
+    body = fmt + struct.pack("<4sQ", b"data", 12 + len(data)) + data
+    return struct.pack("<4sQQQ", b"DSD ", 28, 28 + len(body), 0) + body
+
+
+def musepack_7(seconds: float = SECONDS) -> bytes:
+    """Return a Musepack file of stream version 7, whose frames are noise to a decoder.
+
+    Layout: https://wiki.hydrogenaud.io/index.php?title=Musepack
+    """
+    per_frame, hertz_32000 = 1_152, 3
+    frames = -(-int(32_000 * seconds) // per_frame)
+    header = struct.pack("<3sBII", b"MP+", 7, frames, hertz_32000 << 16) + bytes(20)
+    return header + hashlib.sha256(b"frames").digest() * 40
+
+
+def musepack_8(seconds: float = SECONDS) -> bytes:
+    """Return a Musepack file of stream version 8, whose audio packet is noise to a decoder.
+
+    Layout: http://trac.musepack.net/musepack/wiki/SV8Specification
+    """
+
+    def packet(key: bytes, content: bytes) -> bytes:
+        size = len(content) + 3
+        if size < 0x80:
+            return key + bytes((size,)) + content
+        size += 1
+        return key + bytes((size >> 7 | 0x80, size & 0x7F)) + content
+
+    samples, hertz_32000, mono = int(32_000 * seconds), 3, 0
+    count = bytes((samples >> 7 | 0x80, samples & 0x7F))
+    stream = bytes(4) + b"\x08" + count + b"\0" + bytes((hertz_32000 << 5, mono << 4))
+    parts = [packet(b"SH", stream), packet(b"RG", b"\1" + bytes(8))]
+    parts += [packet(b"AP", hashlib.sha256(b"frames").digest() * 40), packet(b"SE", b"")]
+    return b"MPCK" + b"".join(parts)
+
+
 def can_you_celebrate(target: Path) -> None:
     """Write the demo's FLAC: a tone, tagged as Picard tags a track of a late compilation."""
     encode(target, ["-c:a", "flac", "-sample_fmt", "s16"], hertz=165, seconds=1)
@@ -104,6 +151,9 @@ def main() -> None:
     for name, settings in ENCODED.items():
         encode(FILES / name, settings)
     (FILES / "bare.ape").write_bytes(monkeys_audio())
+    (FILES / "bare.dsf").write_bytes(dsf())
+    (FILES / "bare.7.mpc").write_bytes(musepack_7())
+    (FILES / "bare.8.mpc").write_bytes(musepack_8())
     can_you_celebrate(DEMO / "01-can-you-celebrate.flac")
     bohemian_rhapsody(DEMO / "02-bohemian-rhapsody.mp3")
 

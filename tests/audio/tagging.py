@@ -12,11 +12,13 @@ from typing import Any
 
 from mutagen.aiff import AIFF
 from mutagen.asf import ASF
+from mutagen.dsf import DSF
 from mutagen.flac import FLAC
 from mutagen.id3 import TXXX, UFID, Frames
 from mutagen.monkeysaudio import MonkeysAudio
 from mutagen.mp3 import MP3
 from mutagen.mp4 import MP4
+from mutagen.musepack import Musepack
 from mutagen.oggopus import OggOpus
 from mutagen.oggvorbis import OggVorbis
 from mutagen.wave import WAVE
@@ -159,6 +161,7 @@ CONTAINERS: tuple[Container, ...] = (
     Container("opus", "bare.opus", "vorbis", OggOpus, _texts),
     Container("aac", "bare.aac.m4a", "mp4", MP4, _atoms),
     Container("alac", "bare.alac.m4a", "mp4", MP4, _atoms),
+    Container("aac-fast", "bare.fast.m4a", "mp4", MP4, _atoms),
     Container("wma", "bare.wma", "asf", ASF, _texts),
     Container("ape", "bare.ape", "ape", MonkeysAudio, _texts),
     Container("wavpack", "bare.wv", "ape", WavPack, _texts),
@@ -166,4 +169,7 @@ CONTAINERS: tuple[Container, ...] = (
     Container("aiff-2.3", "bare.aiff", "id3", AIFF, _id3_23),
     Container("wav", "bare.wav", "id3", WAVE, _id3_24),
     Container("wav-2.3", "bare.wav", "id3", WAVE, _id3_23),
+    Container("mpc-7", "bare.7.mpc", "ape", Musepack, _texts),
+    Container("mpc-8", "bare.8.mpc", "ape", Musepack, _texts),
+    Container("dsf", "bare.dsf", "id3", DSF, _id3_24),
 )

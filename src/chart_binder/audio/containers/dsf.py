@@ -26,13 +26,14 @@ class DSF:
     @classmethod
     def of(cls, source: Source) -> "DSF":
         """Take a DSF file apart."""
-        size, total, pointer = struct.unpack("<QQQ", source.at(4, 24))
-        if size != _HEADER or total != source.size or pointer > total:
-            raise source.damaged("its header does not fit the file")
+        # What it says of the file's length is not looked at: mutagen leaves it wrong at times.
+        size, _, pointer = struct.unpack("<QQQ", source.at(4, 24))
+        if size != _HEADER:
+            raise source.damaged("its header is of another length than it should be")
         tag = find_id3(source, pointer) if pointer else None
-        if pointer and (tag is None or pointer + tag.size > total):
+        if pointer and (tag is None or pointer + tag.size > source.size):
             raise source.damaged("there is no tag where its header points")
-        return cls(source, pointer or total, tag)
+        return cls(source, pointer or source.size, tag)
 
     @property
     def tags(self) -> TagSet:
