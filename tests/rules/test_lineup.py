@@ -93,6 +93,42 @@ TABLE: tuple[tuple[str, list[Json], Json, str], ...] = (
      [take("a", compilation("C", "1990")),
       take("b", album("P", release("1980", status="Bootleg", artist_credit="The Covers"),
                       artist_credit=None))], {}, "open"),
+    ("remixes of two remarks are told apart by the title",
+     [take("a", S, title="Song (X Remix)", length_ms=300_000),
+      take("b", A, title="Song (Y Remix)", length_ms=302_000)],
+     {"recording_title": "Song (Y Remix)"}, "A b"),
+    ("remixes of two remarks are open where the title names neither",
+     [take("a", S, title="Song (X Remix)", length_ms=300_000),
+      take("b", A, title="Song (Y Remix)", length_ms=302_000)],
+     {"recording_title": "Song (Remix)"}, "open"),
+    ("remixes of two remarks and unknown length are open too",
+     [take("a", S, title="Song (X Remix)"), take("b", A, title="Song (Y Remix)")],
+     {"recording_title": "Song (Remix)"}, "open"),
+    ("a remix of which less is said may be the other",
+     [take("a", S, title="Song (Remix)", length_ms=300_000),
+      take("b", A, title="Song (Y Remix)", length_ms=302_000)],
+     {"recording_title": "Song (Remix)"}, "S a"),
+    ("remixes of one ISRC are joined whatever is said of them",
+     [take("a", S, title="Song (X Remix)", isrcs=["GBUM71029604"]),
+      take("b", A, title="Song (Y Remix)", isrcs=["GBUM71029604"])],
+     {"recording_title": "Song (Remix)"}, "S a"),
+    ("concerts of two days are not joined",
+     [take("a", S, disambiguation="live, 1979-01-26: Lyon", length_ms=300_000),
+      take("b", A, disambiguation="live, 1986-07-12: Wembley", length_ms=302_000)],
+     {"recording_title": "Song (live)"}, "open"),
+    ("remasters are joined",
+     [take("a", S, disambiguation="2011 remaster", length_ms=300_000),
+      take("b", A, disambiguation="remastered 2009", length_ms=302_000)], {}, "S a"),
+    ("a guest's name tells no recordings apart",
+     [take("a", S, title="Song (feat. X)", length_ms=300_000),
+      take("b", A, title="Song (album version)", length_ms=302_000)], {}, "S a"),
+    ("a demo and a live take are not joined",
+     [take("a", S, title="Song (live)", length_ms=200_000),
+      take("b", A, title="Song (demo)", length_ms=201_000)], {}, "open"),
+    ("a demo and a live take that only flags tell are not joined",
+     [take("a", S, flags={"is_live": True}), take("b", A, flags={"is_demo": True})], {}, "open"),
+    ("an edit is kept out", [take("a", A), take("b", S, title="Song (Single Edit)")], {}, "A a"),
+    ("a club mix is kept out", [take("a", A), take("b", S, title="Song (Club Mix)")], {}, "A a"),
     ("one record of several recordings is one candidate",
      [take("a", A), take("b", album("A", release("1974-10-08", mb_release_id="first")))], {},
      "A b"),
@@ -127,6 +163,15 @@ def test_an_open_choice_of_recordings_asks_which_it_is() -> None:
     assert verdict.missing_facts == (
         "which recording is it: 3:30 on the single 'S', or 5:55 on the album 'A'?",
     )
+
+
+def test_a_recording_is_called_what_it_is() -> None:
+    takes = take("a", A, title="Song (live)"), take("b", A, title="Song (demo)")
+    for order in (takes, takes[::-1]):
+        verdict = ruled(*order)
+        assert isinstance(verdict, Decided)
+        said = [verdict.because, *(one.said for one in verdict.path)]
+        assert not any("is a live" in each or "is a demo" in each for each in said), said
 
 
 def test_the_recording_on_the_release_is_the_one_that_is_named() -> None:

@@ -17,13 +17,19 @@ class Intents(NamedTuple):
 
 
 _ELSEWHERE_LIVE = r"\b(?:en vivo|en directo|ao vivo|dal vivo)\b|ライブ|ライヴ|现场|現場|라이브"
+_LIVE_IN_ONE = r"\blive(?:version|aufnahme|mitschnitt|fassung)\b"
+# Mixes for dancing are remixes; an original, album, stereo or 2009 mix is none.
+_DANCE_MIX = (
+    r"\b(?:extended|house|maxi)[-\s]mix\b"
+    r"|\b(?:club|dub|dance|disco|(?:12|twelve)[-\s]?(?:[\"”″]|''|inch))[-\s]*(?:mix|version)\b"
+)
 _WORDS = tuple(
     re.compile(words, re.IGNORECASE)
     for words in (
-        rf"\blive\b|{_ELSEWHERE_LIVE}",
-        r"\b(?:re-?mix|rmx)\b|リミックス",
+        rf"\blive\b|{_LIVE_IN_ONE}|{_ELSEWHERE_LIVE}",
+        rf"\b(?:re-?mix(?:ed|es)?|rmx)\b|{_DANCE_MIX}|リミックス",
         r"\bdemo\b|デモ",
-        r"\bradio (?:edit|version|mix)\b",
+        r"\bedit\b|\bradio[-\s](?:version|mix)\b",
         r"\b(?:acoustic|unplugged)\b|アコースティック",
         r"\bmono\b|モノラル",
     )
@@ -42,8 +48,8 @@ _LIVE_REMARK = re.compile(
     r"^\W*(?:(?:recorded|performed|played|acoustic|unplugged|instrumental|solo|bonus|remastered"
     r"|version|mono|stereo|demo|edit|\d{4})\s+)*live"
     r"(?:\W*$|\s+(?:(?:at|in|from|on|@)\s*\S|with\s+(?!me\b|you\b|us\b|it\b)\S)|\b.*\d)"
-    r"|\blive (?:version|recording|take|performance|session|mix|edit|track|lounge|acoustic)s?\b"
-    rf"|{_ELSEWHERE_LIVE}",
+    r"|\blive[-\s](?:version|recording|take|performance|session|mix|edit|track|lounge|acoustic)s?\b"
+    rf"|{_LIVE_IN_ONE}|{_ELSEWHERE_LIVE}",
     re.IGNORECASE,
 )
 

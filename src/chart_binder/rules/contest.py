@@ -95,13 +95,21 @@ def contest_of(
 
 
 def intent_of(recordings: Sequence[RecordingCandidate]) -> str:
-    """Return what kind of performance or mix the recordings are, if one that has its own home."""
-    for recording in recordings:
-        flags = recording.intent
-        if flags.is_live or flags.is_remix or flags.is_demo or flags.is_radio_edit:
-            named = (flags.is_live, "live"), (flags.is_remix, "remix"), (flags.is_demo, "demo")
-            return next((name for is_set, name in named if is_set), "radio edit")
-    return ""
+    """Return what kind of performance or mix all the recordings are, if one that has its own home.
+
+    Those of two kinds are none of them: each of the two is ruled on its own then.
+    """
+    intents = {_intent(recording) for recording in recordings}
+    return next(iter(intents)) if len(intents) == 1 else ""
+
+
+def _intent(recording: RecordingCandidate) -> str:
+    flags = recording.intent
+    named = (
+        (flags.is_live, "live"), (flags.is_remix, "remix"), (flags.is_demo, "demo"),
+        (flags.is_radio_edit, "radio edit"),
+    )  # fmt: skip
+    return next((name for is_set, name in named if is_set), "")
 
 
 def _running_soundtracks(compilations: Sequence[Candidate]) -> list[Candidate]:

@@ -8,10 +8,11 @@ from msgspec.structs import replace
 from chart_binder.domain.dates import Answer
 from chart_binder.domain.evidence import EvidenceBundle, RecordingCandidate
 from chart_binder.domain.ids import RecordingId
+from chart_binder.domain.intent import set_off
 from chart_binder.domain.words import isrc
 from chart_binder.rules.candidates import Candidate, candidates_of
 from chart_binder.rules.credits import is_by, is_various
-from chart_binder.rules.kinds import kind_meant, kind_of
+from chart_binder.rules.kinds import kind_meant, kind_of, remark_in, remark_of, title_meant
 from chart_binder.rules.roles import Role
 
 LENGTH_TOLERANCE_MS = 10_000
@@ -37,8 +38,9 @@ def line_up(bundle: EvidenceBundle) -> Lineup:
     """Sort the recordings of a bundle.
 
     Left out are those of another kind (live, karaoke, a re-recording ...) than what is looked for,
-    by another artist, or of another length than the file, as long as any fits. One of which nobody
-    knows by whom it is stays only where none is by the artist for certain.
+    by another artist, of another remark than the title looked for (`(X Remix)`, `(Y Remix)`), or of
+    another length than the file, as long as any fits. One of which nobody knows by whom it is
+    stays only where none is by the artist for certain.
     """
     kept: Sequence[RecordingCandidate] = bundle.recording_candidates
     if len(kept) <= 1:
@@ -48,6 +50,7 @@ def line_up(bundle: EvidenceBundle) -> Lineup:
     sieves: Iterable[tuple[_Sieve, _Why]] = (
         (_is_by_the_artist(bundle), _other_artist),
         (_is_of_the_kind_meant, _other_kind),
+        (_is_of_the_remark_meant(bundle), _other_remark),
         (_is_as_long, _other_length),
     )
     for fits, why in sieves:
@@ -72,7 +75,8 @@ def versions_among(
 ) -> Sequence[Sequence[RecordingCandidate]]:
     """Tell recordings apart: those of one length or with an ISRC in common are the same.
 
-    One without a length may be any of them, so it goes with each.
+    One without a length may be any of them, so it goes with each. Those of one length are not the
+    same if they are of two kinds, or if each has a remark that the other has not.
     """
     timed = [one for one in recordings if one.length_ms]
     versions: list[list[RecordingCandidate]] = []
@@ -82,10 +86,39 @@ def versions_among(
         else:
             versions.append([one])
     untimed = [one for one in recordings if not one.length_ms]
-    return [version + untimed for version in _joined(versions)] or [untimed]
+    joined = [version + untimed for version in _joined(versions)] or [untimed]
+    return [each for version in joined for each in _told_apart(version)]
 
 
-def _joined(versions: list[list[RecordingCandidate]]) -> list[list[RecordingCandidate]]:
+def _told_apart(version: list[RecordingCandidate]) -> list[list[RecordingCandidate]]:
+    """Take recordings of one length apart by what is said of them, but for those of one ISRC.
+
+    One of which less is said (`live` beside `live, 1979: Lyon`) may be any of them, so it goes
+    with each.
+    """
+    if len(version) == 1:
+        return [version]
+    told = [
+        (
+            frozenset.intersection(*(frozenset(kind_of(one).split()) for one in same)),
+            frozenset.intersection(*map(remark_of, same)),
+            same,
+        )
+        for same in _joined([[one] for one in version])
+    ]
+    takes = dict.fromkeys((kind, remark) for kind, remark, _ in told)
+    fullest = [
+        (kind, remark)
+        for kind, remark in takes
+        if not any(kind == other and remark < more for other, more in takes)
+    ]
+    return [
+        [one for own, said, same in told if own == kind and said <= remark for one in same]
+        for kind, remark in fullest
+    ]
+
+
+def _joined(versions: Iterable[list[RecordingCandidate]]) -> list[list[RecordingCandidate]]:
     """Join the versions that have an ISRC in common."""
     joined: dict[int, list[RecordingCandidate]] = {}
     homes: dict[str, int] = {}
@@ -118,6 +151,23 @@ def standing_on(
 
 def _is_of_the_kind_meant(recording: RecordingCandidate, bundle: EvidenceBundle) -> bool:
     return kind_of(recording) == kind_meant(bundle)
+
+
+def _is_of_the_remark_meant(bundle: EvidenceBundle) -> _Sieve:
+    """Return what tells whether a recording's title may be the one looked for, remark included.
+
+    Nothing is told apart by it, unless one of them has just that remark.
+    """
+    meant = remark_in(set_off(title_meant(bundle)))
+    is_any = meant and any(
+        remark_in(set_off(one.title or "")) == meant for one in bundle.recording_candidates
+    )
+
+    def answer(recording: RecordingCandidate, _bundle: EvidenceBundle) -> Answer:
+        remark = remark_in(set_off(recording.title or ""))
+        return not is_any or remark <= meant or meant <= remark
+
+    return answer
 
 
 def _is_by_the_artist(bundle: EvidenceBundle) -> _Sieve:
@@ -181,6 +231,10 @@ def _other_kind(recording: RecordingCandidate, bundle: EvidenceBundle, _: Answer
 def _other_artist(_recording: RecordingCandidate, bundle: EvidenceBundle, answer: Answer) -> str:
     known = "known to be " if answer is None else ""
     return f"the recording on it is not {known}credited to {bundle.performer.name}"
+
+
+def _other_remark(recording: RecordingCandidate, bundle: EvidenceBundle, _: Answer) -> str:
+    return f"the recording on it is '{recording.title}', not '{title_meant(bundle)}'"
 
 
 def _other_length(recording: RecordingCandidate, bundle: EvidenceBundle, _: Answer) -> str:
