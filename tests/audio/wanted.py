@@ -22,7 +22,7 @@ WANTED: dict[str, tuple[str, ...]] = {
     "release_country": ("GB",),
     "labels": ("EMI",),
     "catalog_numbers": ("EMC 3061",),
-    "media": ("12\" Vinyl",),
+    "media": ('12" Vinyl',),
     "decision_trace": ("evh=9b1f2c3d;crg=ALBUM_LEAD_WINDOW;rr=WORLD_EARLIEST;src=mb;cfg=lw90",),
 }
 
