@@ -8,7 +8,7 @@ from chart_binder.config import RulesConfig
 from chart_binder.domain.evidence_json import read_bundle
 from chart_binder.domain.verdict import Decided, Open
 from chart_binder.rules.decide import decide
-from rules.making import Json, album, bundle, document, recording, records, release
+from rules.making import Json, album, bundle, document, recording, records, release, single
 
 KNOBS = RulesConfig()
 
@@ -463,6 +463,57 @@ def test_a_record_that_stands_twice_counts_once() -> None:
     verdict = decide(read_bundle(document(recording(one, one))), KNOBS)
     assert isinstance(verdict, Decided)
     assert (verdict.crg, verdict.rr, verdict.rivals) == ("A", "A.1", ())
+
+
+X, Y = album("X", "1975-11-21"), single("X", "1975-11-21")
+B = single("B", "1975-10-31")
+AT_HOME = release("1975-11-21", mb_release_id="q")
+CONTRADICTORY: tuple[tuple[str, list[Json], str, tuple[str, ...]], ...] = (
+    # claim, records, what comes of them, what is asked
+    ("an album that is a single too", [X, Y, B], "open",
+     ("the evidence calls 'X' both an album and a single: which is it?",)),
+    ("an album that is a single too, where it does not matter",
+     [X, Y, single("B", "1974")], "B SINGLE_TRUE_PREMIERE", ()),
+    ("an album that is a compilation too",
+     [X, X | {"secondary_types": ["Compilation"]}, album("B", "1980")],
+     "X COMPILATION_AS_PREMIERE", ()),
+    ("an album that is a compilation too, after a single",
+     [X, X | {"secondary_types": ["Compilation"]}, B], "open",
+     ("the evidence calls 'X' both a compilation and an album: which is it?",)),
+    ("an album of the artist and of various artists",
+     [X, X | {"artist_credit": "Various Artists"}, B], "open",
+     ("the evidence credits 'X' both to Queen and Various Artists: which is right?",)),
+    ("a description that lacks the type contradicts nothing",
+     [X, X | {"primary_type": None}, B], "X ALBUM_LEAD_WINDOW", ()),
+    ("a group of two dates without releases",
+     [album("X", releases=None, first_release_date=date) for date in ("1970", "1975-11-21")]
+     + [single("S", "1972")], "open",
+     ("the evidence dates 'X' both 1970 and 1975-11-21: which is right?",)),
+    ("a release of two dates",
+     [album("X", AT_HOME, AT_HOME | {"date": "1970-01-01"}), single("S", "1972-01-01")], "open",
+     ("the evidence dates the release q of 'X' both 1970-01-01 and 1975-11-21: which is right?",)),
+    ("a release of a day and its year",
+     [album("X", AT_HOME, AT_HOME | {"date": "1975"})], "X EARLIEST_OFFICIAL", ()),
+    ("a release of two statuses",
+     [album("X", AT_HOME, AT_HOME | {"status": "Bootleg"}), single("S", "1979")], "open",
+     ("the evidence calls the release q of 'X' both Bootleg and Official: which is right?",)),
+)  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("groups", "outcome", "facts"), [pytest.param(*row[1:], id=row[0]) for row in CONTRADICTORY]
+)
+def test_what_the_evidence_says_in_two_ways_decides_nothing(
+    groups: list[Json], outcome: str, facts: tuple[str, ...]
+) -> None:
+    for title in ("killer queen", "Killer Queen"):
+        named = [groups[0] | {"title": title}, *groups[1:]]
+        apart = [recording(one, mb_recording_id=f"r{n}") for n, one in enumerate(groups)]
+        for takes in ([recording(*groups)], [recording(*groups[::-1])], apart):
+            verdict = decide(read_bundle(document(*takes)), KNOBS)
+            assert (in_short(verdict), verdict.missing_facts) == (outcome, facts)
+        verdict = decide(read_bundle(document(recording(*named))), KNOBS)
+        assert in_short(verdict) == outcome
 
 
 def test_recordings_without_any_record_are_open() -> None:

@@ -166,12 +166,24 @@ def _merged(groups: Sequence[ReleaseGroup]) -> ReleaseGroup:
     releases = {release for group in groups for release in group.editions}
     dates = [group.first_release_date for group in groups if group.first_release_date.is_known]
     first = min(dates, key=lambda date: (date.last, date.first), default=UNKNOWN)
+    credit = max((group.artist_credit for group in groups if group.artist_credit), default=None)
+    primary = max((group.primary_type for group in groups if group.primary_type), default=None)
     in_order = tuple(sorted(releases, key=str))
-    return replace(spokesman, first_release_date=first, releases=in_order)
+    return replace(
+        spokesman,
+        artist_credit=spokesman.artist_credit or credit,
+        primary_type=spokesman.primary_type or primary,
+        first_release_date=first,
+        releases=in_order,
+    )
 
 
-def _wording(group: ReleaseGroup) -> tuple[int, bool, str]:
-    """Return what puts descriptions in order, neither releases nor dates among it."""
+def _wording(group: ReleaseGroup) -> tuple[int, bool, bool, str, str]:
+    """Return what puts descriptions in order, neither releases nor dates among it.
+
+    Where they contradict, a decision stands only if it is the same by each (`contradicting`).
+    """
     lists = {name: tuple(sorted(getattr(group, name) or ())) for name in _LISTS}
     plain = replace(group, releases=None, first_release_date=UNKNOWN, **lists)
-    return len(group.kinds), bool(group.artist_credit), str(plain)
+    told = bool(group.primary_type), bool(group.artist_credit)
+    return len(group.kinds), *told, f"{group.types} {group.artist_credit}", str(plain)

@@ -6,6 +6,7 @@ from chart_binder.domain.evidence import EvidenceBundle
 from chart_binder.domain.verdict import Considered, Decided, Open, Override, Verdict
 from chart_binder.rules.candidates import Candidate
 from chart_binder.rules.contest import Contest, contest
+from chart_binder.rules.contradicting import contradictions_among, unsettled
 from chart_binder.rules.lineup import Lineup, line_up, standing_on
 from chart_binder.rules.override import overruled
 from chart_binder.rules.representative import choose
@@ -21,9 +22,9 @@ def decide(bundle: EvidenceBundle, knobs: RulesConfig, override: Override | None
     """Return the decision of the rules on evidence.
 
     The same evidence in any order gives the same verdict. What is decided stays decided whatever
-    the true day is behind each partial date, and whatever the status is of a release that has
-    none; otherwise the verdict is open and names the facts that would settle it. A person's
-    `override` goes before every rule.
+    the true day is behind each partial date, whatever the status is of a release that has none,
+    and whichever of two descriptions of one record is right; otherwise the verdict is open and
+    names the facts that would settle it. A person's `override` goes before every rule.
     """
     lineup = line_up(bundle)
     field = contest(lineup.kept, bundle.performer, knobs)
@@ -46,6 +47,9 @@ def _turning_on(
     def ruled(tried: EvidenceBundle) -> Verdict:
         return _undoubted(tried, field.knobs)
 
+    said_twice = contradictions_among(field.candidates, field.recordings)
+    if said_twice and (facts := unsettled(verdict, said_twice, bundle, ruled)):
+        return "which of two descriptions is right", facts
     unsure, untyped = unsure_among(field.candidates), untyped_among(field.candidates)
     if not (unsure or untyped):
         return "", ()
