@@ -23,6 +23,7 @@ from chart_binder.store.reading import kept_overrides
 
 if TYPE_CHECKING:
     from chart_binder.musicbrainz.client import Client
+    from chart_binder.store.store import Store
 
 HOW_TO_ENABLE = (
     "No model was asked: set llm.enabled = true (`canon config path` says in which file) to let one"
@@ -101,18 +102,28 @@ def evidence_for_files(config: Config) -> Iterator[Callable[[Path], EvidenceBund
     Raises `StoreError`; the function yielded raises `AudioError`, `UnidentifiedError`,
     `LookupFailedError` and `NothingFoundError`.
     """
+    with store_and_evidence(config) as (_, gather):
+        yield gather
+
+
+@contextmanager
+def store_and_evidence(
+    config: Config,
+) -> Iterator[tuple["Store", Callable[[Path], EvidenceBundle]]]:
+    """Open the store and yield it beside what gathers the evidence for an audio file."""
     # Heavy rooms, which a decision on an evidence bundle does without.
     from chart_binder.audio.identity import require_identity  # noqa: PLC0415
     from chart_binder.audio.reading import read_tags  # noqa: PLC0415
 
-    with _evidence_source(config) as source:
+    with open_store(store_url(config)) as store:
+        source = _evidence_source(config, store)
 
         def gather(path: Path) -> EvidenceBundle:
             tags = read_tags(path)
             require_identity(tags, path)
             return source.gather(tags)
 
-        yield gather
+        yield store, gather
 
 
 def kept_evidence(config: Config, recording: RecordingId) -> EvidenceBundle | None:
@@ -121,9 +132,10 @@ def kept_evidence(config: Config, recording: RecordingId) -> EvidenceBundle | No
     Raises `StoreError`.
     """
     musicbrainz = config.musicbrainz.model_copy(update={"offline": True})
-    with _evidence_source(config.model_copy(update={"musicbrainz": musicbrainz})) as source:
+    offline = config.model_copy(update={"musicbrainz": musicbrainz})
+    with open_store(store_url(config)) as store:
         try:
-            return source.gather(TrackTags(recording_mbid=recording))
+            return _evidence_source(offline, store).gather(TrackTags(recording_mbid=recording))
         except (LookupFailedError, NothingFoundError):
             return None
 
@@ -136,8 +148,7 @@ def tagged_recording(path: Path) -> RecordingId | None:
     return RecordingId(named) if named else None
 
 
-@contextmanager
-def _evidence_source(config: Config) -> Iterator[EvidenceSource]:
-    with open_store(store_url(config)) as store:
-        connect = plugins.load("chart_binder.evidence_sources", "musicbrainz")
-        yield connect(config.musicbrainz, store.answers, store.slots)
+def _evidence_source(config: Config, store: "Store") -> EvidenceSource:
+    connect = plugins.load("chart_binder.evidence_sources", "musicbrainz")
+    source: EvidenceSource = connect(config.musicbrainz, store.answers, store.slots)
+    return source

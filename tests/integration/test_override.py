@@ -11,6 +11,7 @@ from integration.conftest import Canon
 from integration.services import ALBUM, RHAPSODY, SINGLE, asking, file_of, flac
 from servers.http import Response
 from servers.musicbrainz import MusicBrainzStandIn, always
+from store.make_version_1 import version_1
 
 RECORDING = RHAPSODY["bundle"]["recording_candidates"][0]["mb_recording_id"]
 ELSEWHERE = "12345678-1234-4234-8234-123456789abc"
@@ -190,12 +191,8 @@ def test_a_store_that_cannot_be_read_is_an_error_not_a_decision(canon: Canon, ho
 
 
 def test_a_store_without_the_table_is_an_old_one(canon: Canon, home: Path) -> None:
-    canon("override", "set", RECORDING, "--crg", SINGLE, "--reason", "x")
-    (store,) = (home / "data").rglob("*.db")
-    connection = sqlite3.connect(store)
-    connection.execute("DROP TABLE overrides")
-    connection.commit()
-    connection.close()
+    (home / "data" / "canon").mkdir(parents=True)
+    version_1(home / "data" / "canon" / "canon.db", has_overrides=False)
     assert canon("decide", "--evidence=-", stdin=DOCUMENT).status == 0
     assert canon("override", "set", RECORDING, "--crg", SINGLE, "--reason", "x").status == 0
     assert len(canon("override", "list", "--output=json").lines) == 1

@@ -2,7 +2,8 @@
 
 import os
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import nullcontext
 from functools import partial
 from pathlib import Path
 
@@ -19,7 +20,8 @@ from chart_binder.errors import UsageError
 from chart_binder.files import read_named
 from chart_binder.jobs.decide import Case, Decider
 from chart_binder.jobs.decision import Decision, State
-from chart_binder.wiring import decider, evidence_for_files, overrides, transcripts_folder
+from chart_binder.jobs.keeping import keeping
+from chart_binder.wiring import decider, overrides, store_and_evidence, transcripts_folder
 
 
 @click.command("decide")
@@ -32,7 +34,7 @@ from chart_binder.wiring import decider, evidence_for_files, overrides, transcri
 @pass_session
 def command(session: Session, paths: tuple[str, ...], evidence: str | None, offline: bool) -> int:
     """Decide files, folders or `-` (paths on standard input, one a line or NUL between)."""
-    return decide_all(session, paths, evidence, offline=offline)
+    return decide_all(session, paths, evidence, offline=offline, keeps=True)
 
 
 def decide_all(
@@ -42,8 +44,12 @@ def decide_all(
     *,
     offline: bool,
     form: Form = BRIEF,
+    keeps: bool = False,
 ) -> int:
-    """Decide what was named, print each result as it comes, and return the exit status."""
+    """Decide what was named, print each result as it comes, and return the exit status.
+
+    What is decided for files is kept in the store, if it `keeps`; a bundle's decision is not.
+    """
     if bool(paths) == bool(evidence):
         raise UsageError("name files or folders, or one bundle with --evidence FILE.json")
     if offline:
@@ -61,26 +67,33 @@ def decide_all(
         about_file(readable(evidence))
         results.show(evidence, pipeline.attempt(partial(bundle_at, evidence)))
     else:
-        _decide_files(session, pipeline, paths, results)
+        _decide_files(session, pipeline, paths, results, keeps=keeps)
     return results.status
 
 
 def _decide_files(
-    session: Session, pipeline: Decider, paths: Iterable[str], results: Results
+    session: Session, pipeline: Decider, paths: Sequence[str], results: Results, *, keeps: bool
 ) -> None:
-    with evidence_for_files(session.config) as gather:
-        for named in _named(paths):
+    config = session.config
+    with (
+        store_and_evidence(config) as (store, gather),
+        keeping(store, "decide", paths, config.rules) if keeps else nullcontext() as keeper,
+    ):
+        for named in named_paths(paths):
             for item in audio_files([Path(named)]):
                 shown = named if item.path == Path(named) else str(item.path)
                 about_file(readable(shown))
                 if isinstance(item, Unreadable):
                     case = Case(Decision(State.ERROR, error=str(item.problem)))
                 else:
-                    case = pipeline.attempt(partial(gather, item.path))
+                    attempt = partial(pipeline.attempt, partial(gather, item.path))
+                    case = keeper.kept(item.path, attempt) if keeper else attempt()
                 results.show(shown, case)
+        if keeper:
+            keeper.end(results.status)
 
 
-def _named(paths: Iterable[str]) -> Iterator[str]:
+def named_paths(paths: Iterable[str]) -> Iterator[str]:
     """Yield the paths, those on standard input in place of `-`."""
     for path in paths:
         if not path:

@@ -13,7 +13,7 @@ _HEADLINES = {
     State.DECIDED: "belongs to",
     State.REVIEW: "for review",
     State.INDETERMINATE: "left open",
-    State.ERROR: "failed",
+    State.ERROR: "decided",
 }
 _INDENT = 2
 _LABEL = 12
@@ -27,9 +27,9 @@ def decision_lines(path: str, case: Case) -> Iterator[str]:
         yield from wrapped(case.bundle.name, terminal_width(), " " * _INDENT, _INDENT)
     if decision.state is State.ERROR:
         yield from row("failed", decision.error or "no reason was given")
-    elif decision.crg_mbid:
+    if decision.crg_mbid:  # beside an error: what was decided and could not be kept
         yield from _answer(case, decision, decision.crg_mbid)
-    else:
+    elif decision.state is not State.ERROR:
         yield from row("left open", f"{decision.crg_rule}")
     if decision.rationale:
         yield from row("because", decision.rationale)

@@ -36,8 +36,9 @@ class KeptDecision(msgspec.Struct, frozen=True, kw_only=True):
     """What was decided for a file; decisions are added to, never changed, but for `pinned`.
 
     `document` is the `Decision` as JSON; the other fields repeat what is searched for. `file_size`
-    is in bytes, `rules_version` a hash of the rule table's version and its knobs. A pinned decision
-    stands, whatever rules or evidence say later.
+    is in bytes, `rules_version` a hash of the rule table's version and its knobs. `artifact` is
+    what the file said of itself, as JSON: rules ask it, while evidence is kept without it, for
+    many files share one. A pinned decision stands, whatever rules or evidence say later.
     """
 
     id: str
@@ -56,6 +57,7 @@ class KeptDecision(msgspec.Struct, frozen=True, kw_only=True):
     document: bytes
     decided_at_utc: str
     transcript_id: str | None = None
+    artifact: bytes | None = None
     pinned: bool = False
 
 

@@ -16,6 +16,9 @@ from chart_binder.rules.ruling import Ruling
 
 Rule = Callable[[Contest], Ruling]
 
+TABLE_VERSION = 1
+"""One more whenever a rule would answer otherwise than before: kept decisions are held to it."""
+
 RULES: tuple[tuple[str, Rule], ...] = (
     ("CRG:SOUNDTRACK_PREMIERE", soundtrack_premiere),
     ("CRG:ALBUM_LEAD_WINDOW", album_lead_window),

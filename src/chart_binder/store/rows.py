@@ -20,7 +20,7 @@ def read_row(name: str, kind: type[S], row: Row[Any] | Mapping[str, object]) -> 
 
     SQLite keeps any type in any column, whatever another program put there. Raises `StoreError`.
     """
-    columns = row._asdict() if isinstance(row, Row) else row  # noqa: SLF001 - its public name
+    columns = row._asdict() if isinstance(row, Row) else row
     fields = {field: columns[field] for field in kind.__struct_fields__}
     try:
         return msgspec.convert(fields, kind, builtin_types=(bytes,))

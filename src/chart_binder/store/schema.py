@@ -101,6 +101,7 @@ decisions = Table(
     Column("document", Bytes, nullable=False, comment="JSON"),
     Column("decided_at_utc", Text, nullable=False),
     Column("transcript_id", Text, nullable=True),
+    Column("artifact", Bytes, nullable=True, comment="JSON"),
     Column("pinned", Boolean, nullable=False),
     Index("decisions_by_id", "id", unique=True),
     Index("decisions_by_path", "path_key", "seq"),
