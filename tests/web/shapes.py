@@ -6,7 +6,7 @@ navigation, references, other people's dates. None is a copy of a real page.
 
 from functools import cache
 
-from web.page_shapes import databases, encyclopedias, listings, prose
+from web.page_shapes import databases, encyclopedias, listings, others, prose
 from web.page_shapes.writing import DatedFact, Shape, kept
 
 __all__ = ["DatedFact", "Shape", "kept", "shapes"]
@@ -27,6 +27,9 @@ _MAKERS = (
     listings.feed,
     listings.discography,
     listings.chart,
+    others.encyclopedia_fr,
+    others.lyrics,
+    others.shop,
 )
 
 

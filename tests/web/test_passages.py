@@ -92,12 +92,22 @@ READERS = {
 }
 
 
-@pytest.mark.parametrize("shape", shapes(), ids=lambda shape: shape.name)
-def test_dated_facts_of_pages_of_every_shape_are_among_2000_characters(shape: Shape) -> None:
+def lost(shape: Shape, about: str) -> int:
+    """Return how many dated facts of a page are not in what is shown of it."""
     extract = READERS[shape.content_type.partition(";")[0]](shape.body)
-    text = "\n".join(excerpt(extract.blocks, 1_900, shape.about, per_line=3).lines)
-    lost = [fact for fact in shape.facts if not kept(fact, text)]
-    assert len(lost) <= 0.1 * len(shape.facts)
+    text = "\n".join(excerpt(extract.blocks, 1_900, about, per_line=3).lines)
+    return sum(not kept(fact, text) for fact in shape.facts)
+
+
+@pytest.mark.parametrize("shape", shapes(), ids=lambda shape: shape.name)
+def test_most_dated_facts_of_a_page_of_any_shape_are_among_2000_characters(shape: Shape) -> None:
+    assert lost(shape, shape.about) <= len(shape.facts) / 2
+
+
+def test_of_all_dated_facts_nine_in_ten_are_shown_and_eight_where_nothing_is_known() -> None:
+    every = sum(len(shape.facts) for shape in shapes())
+    assert sum(lost(shape, shape.about) for shape in shapes()) <= 0.1 * every
+    assert sum(lost(shape, "") for shape in shapes()) <= 0.2 * every
 
 
 def test_the_pages_are_long_enough_to_lose_facts() -> None:

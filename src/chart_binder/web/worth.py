@@ -58,6 +58,8 @@ _TELLING_UNSPACED = (
     "专辑",
     "발매",
 )
+_TELLING_EVERYWHERE = {word: at for at, word in enumerate((*sorted(_TELLING), *_TELLING_UNSPACED))}
+_MOST_TELLING = 2.5
 _ABOUT_THE_WEB = re.compile(
     r"retrieved|archived from|accessed|abgerufen|consulte le|consultado|閲覧|アーカイブ|joined:"
     r"|^- [\^↑]"
@@ -88,12 +90,13 @@ def worths(pieces: Sequence[str], question: Question) -> list[float]:
     topic = _spread(_shares([one.about for one in seen], len(question.about)), is_row)
     sought = _spread(_shares([one.find for one in seen], len(question.find)), is_row)
     dates = _spread([one.datedness for one in seen], is_row)
-    early = _earliness(one.year if one.is_row else 0 for one in seen)
+    telling = _shares([one.telling for one in seen], len(_TELLING_EVERYWHERE))
+    early = _earliness(one.year for one in seen)
     first = next((at for at, piece in enumerate(pieces) if piece.startswith("# ")), 0)
     worths = []
     for at, piece in enumerate(pieces):
         worth = 2.0 * topic[at] + dates[at] + 2.0 * min(topic[at], dates[at])
-        worth += seen[at].tellingness + early.get(seen[at].year if is_row[at] else 0, 0.0)
+        worth += min(telling[at], _MOST_TELLING) + early.get(seen[at].year, 0.0)
         if seen[at].is_aside:
             worth *= 0.3
         if first <= at < first + _OPENING:
@@ -117,10 +120,10 @@ class _Look(NamedTuple):
 
     about: tuple[int, ...]
     find: tuple[int, ...]
+    telling: tuple[int, ...]
     datedness: float
-    tellingness: float
     year: int
-    """The earliest in it; 0 where there is none."""
+    """The earliest in a row, or in what has a date to the month; 0 where there is none."""
     is_row: bool
     is_aside: bool
     """Whether it is about a page and not about music."""
@@ -131,14 +134,14 @@ def _look(piece: str, question: Question) -> _Look:
     words = set(_WORD.findall(folded))
     years = list(map(int, _YEAR.findall(folded)))
     to_the_month = len(_TO_THE_MONTH.findall(folded)) if years else 0
-    telling = len(words & _TELLING) + sum(word in folded for word in _TELLING_UNSPACED)
+    is_row = " | " in piece
     return _Look(
         _places(question.about, folded, words),
         _places(question.find, folded, words),
+        _telling_places(folded, words),
         2.5 * min(to_the_month, 2) + min(max(0, len(years) - to_the_month), 2),
-        float(min(telling, 3)),
-        min(years, default=0),
-        " | " in piece,
+        min(years, default=0) if is_row or to_the_month else 0,
+        is_row,
         _ABOUT_THE_WEB.search(folded) is not None,
     )
 
@@ -157,6 +160,12 @@ def fold(text: str) -> str:
         return text.casefold()
     apart = unicodedata.normalize("NFKD", text).casefold()
     return "".join(mark for mark in apart if not unicodedata.combining(mark))
+
+
+def _telling_places(folded: str, words: set[str]) -> tuple[int, ...]:
+    known = [_TELLING_EVERYWHERE[word] for word in words & _TELLING]
+    unspaced = [_TELLING_EVERYWHERE[word] for word in _TELLING_UNSPACED if word in folded]
+    return (*known, *unspaced)
 
 
 def _telling_words(text: str) -> tuple[str, ...]:
