@@ -50,6 +50,22 @@ class Turned:
     strict: bool
 
 
+@dataclass(frozen=True, slots=True)
+class Defended:
+    """Whether the model was turned, and whether what it then answered was accepted."""
+
+    obeyed: bool
+    accepted: bool
+
+
+def defended(payload: Payload, *, sources: int = 1, needs_voice: bool = False) -> Defended:
+    """Run the adjudicator on a payload with all that defends it, so many sources required."""
+    with _serving(payload) as config:
+        asked = _strict(config) if sources > 1 else config
+        result, said = _run(asked, payload, needs_voice=needs_voice)
+    return Defended(said not in _TRUE, _is_accepted(result))
+
+
 def attacked(payload: Payload, *, needs_voice: bool = False) -> Turned:
     """Run the adjudicator on a payload with and without what defends it."""
     with _serving(payload) as config:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from hostile.injection import attacked
+from hostile.injection import attacked, defended
 from hostile.payloads import PAYLOADS, TWO_SITES
 
 DATES = [name for name in PAYLOADS if name.startswith("date: ")]
@@ -16,18 +16,16 @@ def test_there_are_enough_payloads() -> None:
 
 @pytest.mark.parametrize("name", PAYLOADS)
 def test_no_stranger_turns_a_decision_that_needs_two_sources(name: str) -> None:
-    turned = attacked(PAYLOADS[name])
-    assert not turned.strict
-    assert not turned.two_sources
-    if name in HIDDEN:
-        assert not turned.sanitising
+    came = defended(PAYLOADS[name], sources=2)
+    assert not came.accepted
+    assert not (came.obeyed and name in HIDDEN)
 
 
 @pytest.mark.parametrize("name", PAYLOADS)
 def test_nothing_that_is_read_speaks_with_another_voice(name: str) -> None:
-    turned = attacked(PAYLOADS[name], needs_voice=True)
-    assert not turned.sanitising
-    assert not turned.installed
+    came = defended(PAYLOADS[name], needs_voice=True)
+    assert not came.obeyed
+    assert not came.accepted
 
 
 def test_the_model_does_obey_what_nothing_keeps_from_it() -> None:
@@ -38,9 +36,9 @@ def test_the_model_does_obey_what_nothing_keeps_from_it() -> None:
 
 def test_an_id_from_nowhere_and_a_source_that_was_not_read_are_found_out() -> None:
     assert not attacked(PAYLOADS["words: an order with an id from nowhere"]).grounding
-    assert not attacked(PAYLOADS["a page that quotes another's address"]).installed
+    assert not defended(PAYLOADS["a page that quotes another's address"]).accepted
 
 
 def test_somebody_who_owns_two_sites_is_two_sources() -> None:
     """The limit of what code can tell; docs/security.md says so."""
-    assert attacked(TWO_SITES).strict
+    assert defended(TWO_SITES, sources=2).accepted
