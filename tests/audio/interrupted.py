@@ -1,0 +1,284 @@
+"""Saves that are killed, or refused by the disk, before any one of their calls to the system.
+
+Run as a process of its own (`python interrupted.py FILE WAY [MOMENTS]`), since it forks for every
+moment; prints one JSON object. The n-th call that changes anything on the disk is counted by
+wrapping the calls themselves, in the process that saves.
+"""
+
+import errno
+import json
+import os
+import random
+import resource
+import shutil
+import signal
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+sys.path.insert(0, str(Path(__file__).parents[1]))
+
+from audio.wanted import WANTED
+from chart_binder.audio.packets import audio_hash, read_tag_set
+from chart_binder.audio.saving import Prepared, safely_saved
+from chart_binder.audio.tag_writing import with_fields
+from chart_binder.audio.tagset import TagSet
+from chart_binder.audio.temporaries import sweep
+from chart_binder.errors import CanonError
+
+CALLS = (
+    "open", "write", "fsync", "fchmod", "fchown", "utime", "setxattr", "replace", "unlink", "close",
+    "commit",
+)  # fmt: skip
+DONE, REFUSED = 0, 3
+
+Fault = Callable[[], None]
+
+
+def wanted(tags: TagSet) -> TagSet:
+    return with_fields(tags, WANTED)
+
+
+def kill() -> None:
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+def full() -> None:
+    raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+
+def broken() -> None:
+    raise OSError(errno.EIO, os.strerror(errno.EIO))
+
+
+def nothing() -> None:
+    pass
+
+
+def before_call(number: int, fault: Fault, names: tuple[str, ...], *, halves: bool) -> None:
+    """Have the fault come before the n-th call; with `halves` writes are torn in two."""
+    seen = 0
+
+    def wrapped(real: Any, name: str) -> Any:
+        def call(*args: Any, **options: Any) -> Any:
+            nonlocal seen
+            seen += 1
+            if seen == number:
+                if halves and name == "write":
+                    real(args[0], memoryview(args[1])[: len(args[1]) // 2])
+                fault()
+            return real(*args, **options)
+
+        return call
+
+    for name in names:
+        setattr(os, name, wrapped(getattr(os, name), name))
+
+
+_open, _write, _fsync, _close = os.open, os.write, os.fsync, os.close
+
+
+def journal(folder: Path, line: str) -> None:
+    """Commit a line whole or not at all, as the store does: one call, never torn."""
+    descriptor = _open(folder / "journal", os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
+    _write(descriptor, line.encode() + b"\n")
+    _fsync(descriptor)
+    _close(descriptor)
+
+
+os.commit = journal  # type: ignore[attr-defined]  # wrapped like any other call
+
+
+def save(folder: Path, path: Path) -> None:
+    def intend(prepared: Prepared) -> None:
+        os.commit(folder, f"intended {prepared.before.hash} {prepared.after.hash}")  # type: ignore[attr-defined]
+
+    safely_saved(path, wanted, before_replace=intend)
+    os.commit(folder, "done")  # type: ignore[attr-defined]
+
+
+def in_child(run: Callable[[], None]) -> int:
+    """Run in a fork; return its exit status, or minus the signal that ended it."""
+    pid = os.fork()
+    if not pid:
+        try:
+            run()
+        except CanonError:
+            os._exit(REFUSED)
+        except BaseException as error:  # noqa: BLE001  # told by the exit status
+            sys.stderr.write(f"{error!r}\n")
+            os._exit(1)
+        os._exit(DONE)
+    return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
+
+
+class Trial:
+    """One file, saved over and over; what each time was left is counted."""
+
+    def __init__(self, pristine: Path) -> None:
+        self.top = Path(tempfile.mkdtemp(dir=pristine.parent))
+        self.pristine = pristine
+        self.old = pristine.read_bytes()
+        self.audio = audio_hash(pristine)
+        folder, path = self.fresh()
+        save(folder, path)
+        self.new = path.read_bytes()
+        self.counts: dict[str, int] = dict.fromkeys(
+            ("moments", "killed", "refused", "old", "new", "swept", "wrong"), 0
+        )
+
+    def fresh(self) -> tuple[Path, Path]:
+        folder = Path(tempfile.mkdtemp(dir=self.top))
+        (folder / "music").mkdir()
+        path = folder / "music" / self.pristine.name
+        shutil.copy(self.pristine, path)
+        return folder, path
+
+    def once(self, run: Callable[[Path, Path], int]) -> int:
+        """Let one save be disturbed, look at what is left, repair; return how the save ended."""
+        folder, path = self.fresh()
+        status = run(folder, path)
+        content = path.read_bytes()
+        self.counts["moments"] += 1
+        self.counts["killed"] += status == -signal.SIGKILL
+        self.counts["refused"] += status == REFUSED
+        self.counts["old"] += content == self.old
+        self.counts["new"] += content == self.new
+        swept = [each for each in sweep(path.parent) if each.kept is None]
+        self.counts["swept"] += len(swept)
+        right = (
+            content in (self.old, self.new)
+            and audio_hash(path) == self.audio
+            and [each.name for each in path.parent.iterdir()] == [path.name]
+            and self.journal_is_right(folder, path)
+            and status in (DONE, REFUSED, -signal.SIGKILL)
+            and (status == -signal.SIGKILL or not swept)
+            and not (status == DONE and content == self.old)
+        )
+        self.counts["wrong"] += not right
+        shutil.rmtree(folder)
+        return status
+
+    def journal_is_right(self, folder: Path, path: Path) -> bool:
+        """Say whether the journal tells what happened: an open intent names both tag sets."""
+        try:
+            lines = (folder / "journal").read_text().splitlines()
+        except FileNotFoundError:
+            lines = []
+        tags = read_tag_set(path).hash
+        if not lines:
+            return path.read_bytes() == self.old
+        _, before, after = lines[0].split()
+        return tags == after if "done" in lines else tags in (before, after)
+
+
+def every_call(trial: Trial, fault: Fault, names: tuple[str, ...], *, halves: bool = False) -> None:
+    for number in range(1, 10_000):
+
+        def run(folder: Path, path: Path, number: int = number) -> int:
+            def disturbed() -> None:
+                before_call(number, fault, names, halves=halves)
+                save(folder, path)
+
+            return in_child(disturbed)
+
+        if trial.once(run) == DONE and fault is kill:
+            return
+        if fault is not kill and number > counted(trial, names):
+            return
+
+
+def counted(trial: Trial, names: tuple[str, ...]) -> int:
+    """Return how many such calls an undisturbed save makes."""
+    if names not in _counts:
+        folder, path = trial.fresh()
+        seen = 0
+        real = {name: getattr(os, name) for name in names}
+
+        def counting(name: str) -> Any:
+            def call(*args: Any, **options: Any) -> Any:
+                nonlocal seen
+                seen += 1
+                return real[name](*args, **options)
+
+            return call
+
+        for name in names:
+            setattr(os, name, counting(name))
+        try:
+            save(folder, path)
+        finally:
+            for name in names:
+                setattr(os, name, real[name])
+        _counts[names] = seen
+    return _counts[names]
+
+
+_counts: dict[tuple[str, ...], int] = {}
+
+
+def random_moments(trial: Trial, moments: int) -> None:
+    """Kill by a clock, anywhere between the start of a save and a little after its end."""
+    lasts = min(undisturbed(trial) for _ in range(5))
+    chance = random.Random(6)
+
+    def run(folder: Path, path: Path) -> int:
+        pid = os.fork()
+        if not pid:
+            save(folder, path)
+            os._exit(DONE)
+        time.sleep(chance.uniform(0, lasts * 1.1))
+        os.kill(pid, signal.SIGKILL)
+        return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
+
+    for _ in range(moments):
+        trial.once(run)
+
+
+def undisturbed(trial: Trial) -> float:
+    """Return how long a save takes, in seconds."""
+    folder, path = trial.fresh()
+    begun = time.monotonic()
+    in_child(lambda: save(folder, path))
+    return time.monotonic() - begun
+
+
+def full_disk(trial: Trial) -> None:
+    """Let the system itself refuse: no file may grow beyond a size that the copy passes."""
+    for size in sorted({1, len(trial.new) // 3, len(trial.new) // 2, len(trial.new) - 1}):
+
+        def run(folder: Path, path: Path, size: int = size) -> int:
+            def limited() -> None:
+                resource.setrlimit(resource.RLIMIT_FSIZE, (size, size))
+                safely_saved(path, wanted)
+
+            return in_child(limited)
+
+        trial.once(run)
+
+
+def main() -> None:
+    path, way, *rest = sys.argv[1:]
+    trial = Trial(Path(path))
+    match way:
+        case "kill":
+            every_call(trial, kill, CALLS)
+        case "kill-in-write":
+            every_call(trial, kill, ("write",), halves=True)
+        case "random":
+            random_moments(trial, int(rest[0]))
+        case "full":
+            every_call(trial, full, ("write",))
+            every_call(trial, full, ("write",), halves=True)
+            full_disk(trial)
+        case "broken":
+            every_call(trial, broken, ("write", "fsync", "fchmod", "replace"))
+    shutil.rmtree(trial.top)
+    sys.stdout.write(json.dumps(trial.counts))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,417 @@
+"""What a save keeps of a file, and which files it leaves alone with a reason."""
+
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import pytest
+
+from audio.tagging import CONTAINERS, FILES
+from audio.unprivileged import NOBODY, unprivileged
+from chart_binder.audio import temporaries
+from chart_binder.audio.packets import audio_hash, read_tag_set
+from chart_binder.audio.saving import Prepared, Saved, safely_saved
+from chart_binder.audio.tag_writing import with_fields
+from chart_binder.audio.tagset import Block, TagSet
+from chart_binder.audio.temporaries import Swept, is_temporary, sweep
+from chart_binder.audio.walking import audio_files
+from chart_binder.errors import AudioError, SaveError
+
+AS_ROOT = pytest.mark.skipif(os.geteuid() != 0, reason="needs to be root")
+
+
+@pytest.fixture
+def song(tmp_path: Path) -> Path:
+    return Path(shutil.copy(FILES / "bare.flac", tmp_path / "song.flac"))
+
+
+def changed(tags: TagSet) -> TagSet:
+    return with_fields(tags, {"album": ["Lateralus"]})
+
+
+def names(folder: Path) -> list[str]:
+    return sorted(path.name for path in folder.iterdir())
+
+
+def must_be_refused(path: Path, reason: str) -> None:
+    """Hold a save to be refused for this reason, and to have changed nothing."""
+    before, beside = path.read_bytes(), names(path.parent)
+    status = path.stat()
+    with pytest.raises(SaveError, match=reason) as caught:
+        safely_saved(path, changed)
+    assert repr(str(path)) in str(caught.value)
+    assert "\n" not in str(caught.value)
+    assert path.read_bytes() == before
+    assert path.stat().st_mtime_ns == status.st_mtime_ns
+    assert names(path.parent) == beside
+
+
+@contextmanager
+def open_folder() -> Iterator[Path]:
+    """Hand out a folder that others may enter; pytest's own are closed to them at the top."""
+    with TemporaryDirectory() as name:
+        folder = Path(name)
+        folder.chmod(0o777)
+        try:
+            yield folder
+        finally:
+            folder.chmod(0o777)
+
+
+def test_a_change_of_nothing_leaves_the_file_untouched(song: Path) -> None:
+    safely_saved(song, changed)
+    before = song.stat()
+    saved = safely_saved(song, changed)
+    assert not saved.changed
+    assert song.stat() == before
+
+
+def test_mode_and_owner_are_kept_and_the_time_on_request(song: Path) -> None:
+    song.chmod(0o640)
+    if os.geteuid() == 0:
+        os.chown(song, NOBODY, NOBODY)
+    os.utime(song, ns=(1_000_000_000, 2_123_456_789))
+    before = song.stat()
+    safely_saved(song, changed, keep_mtime=True)
+    after = song.stat()
+    assert after.st_ino != before.st_ino
+    kept = ("st_mode", "st_uid", "st_gid", "st_mtime_ns")
+    assert [getattr(after, name) for name in kept] == [getattr(before, name) for name in kept]
+    safely_saved(song, lambda tags: with_fields(tags, {"album": ()}))
+    assert song.stat().st_mtime_ns > before.st_mtime_ns
+
+
+def test_extended_attributes_are_kept(song: Path) -> None:
+    try:
+        os.setxattr(song, "user.rating", b"5")
+    except OSError:
+        pytest.skip("the file system has no extended attributes")
+    safely_saved(song, changed)
+    assert os.getxattr(song, "user.rating") == b"5"
+
+
+def test_an_access_list_is_kept(song: Path) -> None:
+    # Version 2; owner, user 65534, group, mask, others: acl(5), linux/posix_acl_xattr.h
+    entries = [(1, 6, -1), (2, 4, NOBODY), (4, 4, -1), (16, 4, -1), (32, 0, -1)]
+    packed = (2).to_bytes(4, "little") + b"".join(
+        tag.to_bytes(2, "little")
+        + bits.to_bytes(2, "little")
+        + who.to_bytes(4, "little", signed=who < 0)
+        for tag, bits, who in entries
+    )
+    try:
+        os.setxattr(song, "system.posix_acl_access", packed)
+    except OSError:
+        pytest.skip("the file system has no access lists")
+    saved = safely_saved(song, changed)
+    assert saved.lost == ()
+    assert os.getxattr(song, "system.posix_acl_access") == packed
+
+
+def test_a_link_stays_a_link_and_its_file_is_written(tmp_path: Path, song: Path) -> None:
+    links = tmp_path / "links"
+    links.mkdir()
+    link = links / "favourite.flac"
+    link.symlink_to(Path("..") / song.name)
+    saved = safely_saved(link, changed)
+    assert saved.path == song
+    assert link.is_symlink()
+    assert read_tag_set(song) == saved.after
+    assert names(links) == [link.name]
+
+
+def test_a_file_of_several_names_is_left_alone_unless_told_otherwise(song: Path) -> None:
+    other = song.with_name("other.flac")
+    other.hardlink_to(song)
+    must_be_refused(song, r"it has 2 names \(hard links\); replacing it under this one would leave")
+    before = other.read_bytes()
+    assert safely_saved(song, changed, break_links=True).changed
+    assert other.read_bytes() == before
+    assert song.read_bytes() != before
+
+
+def test_a_read_only_file_is_left_alone(song: Path) -> None:
+    song.chmod(0o444)
+    must_be_refused(song, "it is read-only$")
+
+
+def test_a_file_of_another_user_is_left_alone() -> None:
+    with open_folder() as folder:
+        path = Path(shutil.copy(FILES / "bare.flac", folder))
+        path.chmod(0o644)
+        if os.geteuid() != 0:
+            pytest.skip("needs to be root")
+        with unprivileged():
+            must_be_refused(path, "this user may not write it")
+        path.chmod(0o666)  # may be written, but a new file would be this user's
+        with unprivileged():
+            must_be_refused(path, "it belongs to user 0 and group 0, which this user cannot hand")
+
+
+def test_a_folder_that_may_not_be_written_is_named() -> None:
+    with open_folder() as folder:
+        path = Path(shutil.copy(FILES / "bare.flac", folder))
+        path.chmod(0o666)
+        folder.chmod(0o555)
+        with unprivileged():
+            must_be_refused(path, "its folder may not be written, where a copy has to be made")
+
+
+@AS_ROOT
+def test_an_immutable_file_is_left_alone(song: Path) -> None:
+    if subprocess.run(["chattr", "+i", song], capture_output=True, check=False).returncode:
+        pytest.skip("the file system has no immutable files")
+    try:
+        must_be_refused(song, "this user may not write it|it is immutable, or not this user's")
+    finally:
+        subprocess.run(["chattr", "-i", song], check=True)
+
+
+@contextmanager
+def small_disk(folder: Path, size: str) -> Iterator[Path]:
+    """Hand out a disk of this size; skip the test where none can be made."""
+    disk = folder / "disk"
+    disk.mkdir()
+    command = ["mount", "-t", "tmpfs", "-o", f"size={size}", "tmpfs", str(disk)]
+    if subprocess.run(command, capture_output=True, check=False).returncode:
+        pytest.skip("no file system can be mounted here")
+    try:
+        yield disk
+    finally:
+        subprocess.run(["umount", str(disk)], check=True)
+
+
+@AS_ROOT
+def test_no_room_for_the_copy_is_told_before_anything_is_written(tmp_path: Path) -> None:
+    with small_disk(tmp_path, "1m") as disk:
+        path = Path(shutil.copy(FILES / "bare.flac", disk))
+        must_be_refused(path, r"there is no room for a copy beside it \([0-9,]+ bytes are free")
+
+
+@AS_ROOT
+def test_a_disk_that_fills_up_meanwhile_leaves_the_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with small_disk(tmp_path, "64k") as disk:
+        path = Path(shutil.copy(FILES / "bare.flac", disk))
+        (disk / "filler").write_bytes(bytes(48 << 10))
+
+        def unknown(_: object) -> None:
+            raise OSError  # as where the system does not say what is free
+
+        monkeypatch.setattr(os, "statvfs", unknown)
+        must_be_refused(path, r"there is no room for a copy beside it \(No space left on device\)")
+
+
+@AS_ROOT
+def test_a_read_only_disk_is_named(tmp_path: Path) -> None:
+    with small_disk(tmp_path, "4m") as disk:
+        path = Path(shutil.copy(FILES / "bare.flac", disk))
+        subprocess.run(["mount", "-o", "remount,ro", str(disk)], check=True)
+        must_be_refused(path, "may not (be )?writ")
+
+
+def test_a_name_of_any_bytes_and_any_length_is_saved(tmp_path: Path) -> None:
+    for name in (b"caf\xe9 \xff\n\t'.flac", b"x" * 250 + b".flac", b"-rf.flac", b" .flac"):
+        path = Path(os.fsdecode(os.fsencode(tmp_path) + b"/" + name))
+        shutil.copy(FILES / "bare.flac", path)
+        assert safely_saved(path, changed).changed
+    assert len(names(tmp_path)) == 4
+
+
+def test_a_pipe_a_folder_and_what_is_absent_are_refused_at_once(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe.mp3")
+    for name, reason in [
+        ("pipe.mp3", "is a device or a pipe"),
+        (".", "is a folder"),
+        ("gone.mp3", "does not exist"),
+        ("a\0b.mp3", "embedded null"),
+    ]:
+        with pytest.raises(AudioError, match=reason):
+            safely_saved(tmp_path / name, changed)
+
+
+def test_a_change_by_another_program_meanwhile_wins(song: Path) -> None:
+    def edited(_: Prepared) -> None:
+        song.write_bytes(song.read_bytes() + b"more")
+
+    with pytest.raises(SaveError, match="another program changed it meanwhile"):
+        safely_saved(song, changed, before_replace=edited)
+    assert song.read_bytes().endswith(b"more")
+    assert names(song.parent) == [song.name]
+
+
+def test_a_file_replaced_or_removed_meanwhile_is_noticed(song: Path) -> None:
+    def replaced(_: Prepared) -> None:
+        other = song.with_name("other")
+        shutil.copy2(song, other)
+        other.replace(song)
+
+    def removed(_: Prepared) -> None:
+        song.unlink()
+
+    for meanwhile, reason in ((replaced, "changed it meanwhile"), (removed, "went away")):
+        with pytest.raises(SaveError, match=reason):
+            safely_saved(song, changed, before_replace=meanwhile)
+    assert names(song.parent) == []
+
+
+def test_what_is_recorded_before_the_replacement_is_what_happens(song: Path) -> None:
+    seen: list[Prepared] = []
+
+    def intend(prepared: Prepared) -> None:
+        assert read_tag_set(song) == prepared.before
+        assert read_tag_set(prepared.temporary) == prepared.after
+        assert is_temporary(prepared.temporary.name)
+        assert [item.path for item in audio_files([song.parent])] == [song]  # no walk meets it
+        assert list(sweep(song.parent)) == []  # it is in use
+        seen.append(prepared)
+
+    saved = safely_saved(song, changed, before_replace=intend)
+    (prepared,) = seen
+    assert prepared == Prepared(
+        song, prepared.temporary, audio_hash(song), saved.before, read_tag_set(song)
+    )
+    assert isinstance(saved, Saved)
+
+
+def test_what_the_journal_raises_leaves_the_file_as_it_was(song: Path) -> None:
+    before = song.read_bytes()
+    for error in (RuntimeError("no journal"), KeyboardInterrupt()):
+
+        def refuse(_: Prepared, error: BaseException = error) -> None:
+            raise error
+
+        with pytest.raises(type(error)):
+            safely_saved(song, changed, before_replace=refuse)
+        assert song.read_bytes() == before
+        assert names(song.parent) == [song.name]
+
+
+def test_tags_that_cannot_be_written_as_they_are_leave_the_file(song: Path) -> None:
+    before = song.read_bytes()
+
+    def impossible(tags: TagSet) -> TagSet:
+        return replace_blocks(tags, (Block("id3v1"), *tags.blocks))
+
+    with pytest.raises(AudioError, match="of a FLAC file only the Vorbis comments are written"):
+        safely_saved(song, impossible)
+    with pytest.raises(AudioError, match=r"the tags are too long for FLAC \(17,0"):
+        safely_saved(song, lambda tags: with_fields(tags, {"album": ["x" * 17_000_000]}))
+    assert song.read_bytes() == before
+    assert names(song.parent) == [song.name]
+
+
+def replace_blocks(tags: TagSet, blocks: tuple[Block, ...]) -> TagSet:
+    return TagSet(tags.container, blocks)
+
+
+def test_a_damaged_file_is_left_alone(tmp_path: Path) -> None:
+    for container in CONTAINERS:
+        path = container.fully_tagged(tmp_path)
+        whole = path.read_bytes()
+        for size in (len(whole) // 3, 20):
+            path.write_bytes(whole[:size])
+            try:
+                safely_saved(path, changed)
+            except (AudioError, SaveError):
+                assert path.read_bytes() == whole[:size]
+            else:  # cut in the middle of the sound: that much of it is kept
+                assert read_tag_set(path).blocks
+        assert names(tmp_path) == [path.name]
+        path.unlink()
+
+
+def leftover(folder: Path, *, host: str = "", pid: int = 0, began: str = "1") -> Path:
+    """Put a file such as a killed save leaves into the folder."""
+    if not pid:  # of a process that is over
+        with subprocess.Popen([sys.executable, "-c", ""]) as process:
+            pid = process.pid
+    own = temporaries.new_name().split("-")[2]
+    name = f".canon-save-{host or own}-{pid}-{began}-{'0' * 16}.part"
+    path = folder / name
+    path.write_bytes(b"half a copy")
+    return path
+
+
+def test_what_a_killed_save_left_is_swept_and_told(song: Path) -> None:
+    left = leftover(song.parent)
+    assert list(sweep(song.parent)) == [Swept(left)]
+    assert names(song.parent) == [song.name]
+    assert list(sweep(song.parent)) == []
+
+
+def test_a_number_that_another_process_has_now_does_not_keep_it(song: Path) -> None:
+    left = leftover(song.parent, pid=os.getpid(), began="1")
+    if not Path("/proc/self/stat").exists():
+        pytest.skip("the system does not say when a process began")
+    assert list(sweep(song.parent)) == [Swept(left)]
+
+
+def test_what_is_of_another_machine_is_kept_and_told(song: Path) -> None:
+    left = leftover(song.parent, host="00000000")
+    (swept,) = sweep(song.parent)
+    assert swept == replace(swept, path=left)
+    assert "of another machine" in str(swept.kept)
+    assert left.exists()
+
+
+def test_only_files_of_the_very_name_are_swept(song: Path) -> None:
+    left = leftover(song.parent)
+    foreign = [
+        ".canon-save-notes",
+        left.name + ".flac",
+        "x" + left.name,
+        ".canon-save-1-2-3-4.part",
+    ]
+    for name in foreign:
+        (song.parent / name).touch()
+    link = song.parent / left.name.replace("0" * 16, "1" * 16)
+    link.symlink_to(song)
+    folder = song.parent / left.name.replace("0" * 16, "2" * 16)
+    folder.mkdir()
+    found = {swept.path: swept.kept for swept in sweep(song.parent)}
+    assert found.pop(left) is None
+    assert set(found) <= {link, folder}
+    assert song.exists()
+    assert link.is_symlink()
+    assert folder.is_dir()
+    assert all((song.parent / name).exists() for name in foreign)
+
+
+def test_a_folder_that_is_not_there_has_nothing_to_sweep(tmp_path: Path) -> None:
+    assert list(sweep(tmp_path / "gone")) == []
+
+
+def test_two_saves_of_one_file_at_a_time_leave_one_of_both(song: Path) -> None:
+    code = (
+        "import sys; from pathlib import Path\n"
+        "from chart_binder.audio.saving import safely_saved\n"
+        "from chart_binder.audio.tag_writing import with_fields\n"
+        "from chart_binder.errors import SaveError\n"
+        "for turn in range(15):\n"
+        "    try: safely_saved(Path(sys.argv[1]), lambda tags: with_fields("
+        "tags, {sys.argv[2]: [str(turn)]}))\n"
+        "    except SaveError: pass\n"
+    )
+    before = audio_hash(song)
+    runs = [
+        subprocess.Popen([sys.executable, "-c", code, song, field]) for field in ("album", "media")
+    ]
+    assert [run.wait() for run in runs] == [0, 0]
+    assert audio_hash(song) == before
+    assert names(song.parent) == [song.name]
+
+
+def test_importing_the_saver_warns_of_nothing() -> None:
+    command = "import chart_binder.audio.saving, chart_binder.audio.tag_writing"
+    run = subprocess.run(
+        [sys.executable, "-W", "error", "-c", command], capture_output=True, check=False
+    )
+    assert (run.returncode, run.stdout, run.stderr) == (0, b"", b"")
