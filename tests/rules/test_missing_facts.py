@@ -29,6 +29,14 @@ QUESTIONS: tuple[tuple[str, str, Json, tuple[str, ...]], ...] = (
      (("the album 'A' was out by 1974-11-08, but a release of it is only dated 1974:"
       " before or after 1974-04-12?"
       " Before: the album 'A'; on that day or later: the single 'S'"),)),
+    ("an undated single and an undated album are both asked for",
+     "S single undated; A album undated", {},
+     ("the album 'A' has no date: on which day did it come out?",
+      "the single 'S' has no date: on which day did it come out?")),
+    ("of two undated albums it is asked which was first",
+     "A album undated; B album undated", {},
+     ("which of them came out first: the album 'A' (date unknown) or the album 'B' (date unknown)?",
+      )),
     ("two bare years are both asked for",
      "S single 1974; A album 1974", {},
      ("the album 'A' is only dated 1974: on which day did it come out?",

@@ -1,7 +1,9 @@
 """The facts that would settle an open case, as questions a person or a model can look up."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import date
+from itertools import islice, product
+from typing import TypeAlias
 
 from chart_binder.domain.dates import LAST_DAY
 from chart_binder.domain.ids import ReleaseGroupId
@@ -10,9 +12,12 @@ from chart_binder.rules.contest import Contest, contest_of
 from chart_binder.rules.weighing import weigh
 
 _MOST_QUESTIONS = 5
-_MOST_TURNS = 2
+_SIDES = 2
 _MOST_CLOSE = 8
 _MOST_NAMES = 3
+_MOST_TRIED = 6
+_Turn: TypeAlias = tuple[int, frozenset[str]]
+_Turns: TypeAlias = Mapping[ReleaseGroupId, Sequence[_Turn]]
 _NOBODY = ReleaseGroupId("")
 """The answer where two compilations are too near to each other."""
 
@@ -21,15 +26,54 @@ def missing_dates(contest: Contest, possible: Sequence[Candidate]) -> tuple[str,
     """Return which dates would tell between the candidates that may be the answer.
 
     A date that is known vaguely is tried day by day where it can matter; if the answer turns on one
-    day, the question names that day.
+    day, the question names that day. Where those dates do not settle it, whatever they are, the
+    dates that tell beside them are asked for too.
     """
     close = _close(contest, possible)
     vague = [one for one in close if one.first != one.last]
-    if len(close) <= _MOST_CLOSE:
-        questions = [question for one in vague for question in _question(one, close, contest)]
-    else:
-        questions = [_which_day(one) for one in vague]
+    if len(close) > _MOST_CLOSE:
+        return tuple(map(_which_day, vague[:_MOST_QUESTIONS]))
+    turns: _Turns = {one.group.mb_rg_id: list(_turns(one, close, contest)) for one in vague}
+    alone = [one for one in vague if len(turns[one.group.mb_rg_id]) > 1]
+    more = _beside(alone, turns, close, contest)
+    asked = [one for one in vague if one in alone or one in more]
+    questions = [
+        _which_day(one) if more else _question(one, turns[one.group.mb_rg_id], close)
+        for one in asked
+    ]
     return tuple(questions[:_MOST_QUESTIONS])
+
+
+def _beside(
+    alone: Sequence[Candidate], turns: _Turns, close: Sequence[Candidate], contest: Contest
+) -> Sequence[Candidate]:
+    """Return whose dates tell something beside those that tell alone.
+
+    Some do once those are known, some leave fewer answers whatever they are: an undated album is
+    left aside beside a dated record.
+    """
+    if not alone:
+        return []
+    now = _answer(close, contest)
+    telling = {name for name, (first, *_) in turns.items() if first[1] != now}
+    names = [one.group.mb_rg_id for one in alone]
+    for days in islice(product(*([day for day, _ in turns[name]] for name in names)), _MOST_TRIED):
+        field = _on(close, dict(zip(names, days, strict=True)))
+        if len(_answer(field, contest)) > 1:
+            rest = [one for one in field if one.first != one.last]
+            telling |= {one.group.mb_rg_id for one in rest if _tells(one, field, contest)}
+    return [one for one in close if one.group.mb_rg_id in telling and one not in alone]
+
+
+def _on(close: Sequence[Candidate], days: Mapping[ReleaseGroupId, int]) -> Sequence[Candidate]:
+    """Return the candidates with some of them on days that are known."""
+    when = ((one, days.get(one.group.mb_rg_id)) for one in close)
+    return [one if day is None else at(one, day, day) for one, day in when]
+
+
+def _tells(one: Candidate, close: Sequence[Candidate], contest: Contest) -> bool:
+    """Whether the answer turns on a day of one."""
+    return len([*islice(_turns(one, close, contest), _SIDES)]) == _SIDES
 
 
 def undated_tie(possible: Sequence[Candidate]) -> str:
@@ -56,33 +100,31 @@ def _close(contest: Contest, possible: Sequence[Candidate]) -> list[Candidate]:
     )
 
 
-def _question(one: Candidate, close: Sequence[Candidate], contest: Contest) -> Iterator[str]:
-    turns = list(_turns(one, close, contest))
+def _question(one: Candidate, turns: Sequence[_Turn], close: Sequence[Candidate]) -> str:
     answers = [answer for _, answer in turns]
-    if len(set(answers)) == 1:
-        return  # whatever its day, it tells nothing
-    if len(turns) > _MOST_TURNS or any(len(each) != 1 or _NOBODY in each for each in answers):
-        yield _which_day(one)
-        return
+    if len(turns) != _SIDES or any(len(each) != 1 or _NOBODY in each for each in answers):
+        return _which_day(one)
     turn = date.fromordinal(turns[1][0])
     names: dict[str, str] = {other.group.mb_rg_id: other.name for other in close}
     earlier, later = (names[next(iter(answer))] for answer in answers)
-    yield (
+    return (
         f"{_dated(one)}: before or after {turn}? Before: {earlier}; on that day or later: {later}"
     )
 
 
-def _turns(
-    one: Candidate, close: Sequence[Candidate], contest: Contest
-) -> Iterator[tuple[int, frozenset[str]]]:
+def _answer(field: Sequence[Candidate], contest: Contest) -> frozenset[str]:
+    """Return what may be the answer, were the records of these days."""
+    tried = contest_of(field, contest.recordings, contest.artist, contest.knobs)
+    answer = frozenset(chosen.group.mb_rg_id for chosen in weigh(tried).possible)
+    return answer if all(ahead.is_alone for ahead in tried.forerunners) else answer | {_NOBODY}
+
+
+def _turns(one: Candidate, close: Sequence[Candidate], contest: Contest) -> Iterator[_Turn]:
     """Yield the days from which on a candidate's date gives another answer, with that answer."""
     previous: frozenset[str] | None = None
     for day in _days_that_matter(one, close, contest.knobs.lead_window_days):
         field = [at(other, day, day) if other is one else other for other in close]
-        tried = contest_of(field, contest.recordings, contest.artist, contest.knobs)
-        answer = frozenset(chosen.group.mb_rg_id for chosen in weigh(tried).possible)
-        if not all(ahead.is_alone for ahead in tried.forerunners):
-            answer |= {_NOBODY}
+        answer = _answer(field, contest)
         if answer != previous:
             yield day, answer
             previous = answer
