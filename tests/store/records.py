@@ -1,0 +1,50 @@
+"""Records to keep, each told from the next by a number."""
+
+from chart_binder.domain.kept import KeptDecision, KeptRun, KeptWrite
+
+NOW = "2026-11-21T15:45:00.123456Z"
+ODD_PATH = b"/music/\xff \x00\xe3\x83\x87" + b"x" * 4_000
+"""Bytes that are no UTF-8, one that no file name has, and more of them than an index takes."""
+
+
+def decision(
+    number: int, path: bytes = b"/music/song.flac", state: str = "decided"
+) -> KeptDecision:
+    return KeptDecision(
+        id=f"decision{number}",
+        run_id="run",
+        path=path,
+        file_size=2**40,
+        file_mtime_ns=1_763_740_000_123_456_789,
+        recording_mbid="recording" if number % 2 else None,
+        state=state,
+        decided_by="rules",
+        crg_mbid="group",
+        rr_mbid=None,
+        evidence_hash="hash",
+        rules_version="1",
+        trace=None,
+        document=b'{"state":"decided"}',
+        decided_at_utc=NOW,
+    )
+
+
+def run(number: int, command: str = "decide") -> KeptRun:
+    return KeptRun(
+        id=f"run{number}", command=command, arguments=("a", "\udcff データ"), started_at_utc=NOW
+    )
+
+
+def write(number: int, path: bytes = b"/music/song.flac", run_id: str = "run") -> KeptWrite:
+    return KeptWrite(
+        id=f"write{number}",
+        run_id=run_id,
+        path=path,
+        decision_id="decision1",
+        audio_hash="audio",
+        tags_before_hash="before",
+        tags_after_hash="after",
+        changes=b'{"TXXX":["\xc3\xa9"]}',
+        at_utc=NOW,
+        temporary=b".song.\xff.tmp",
+    )

@@ -1,0 +1,183 @@
+"""What is kept of a run comes back as it was put, the newest first, from either database."""
+
+from collections.abc import Iterator
+
+import msgspec
+import pytest
+
+from chart_binder.domain.kept import KeptEvidence, KeptTranscript, KeptVerdict, VerdictKind
+from chart_binder.errors import StoreError
+from chart_binder.store import open_store
+from chart_binder.store.store import Store
+from store.records import NOW, ODD_PATH, decision, run, write
+
+SONG = b"/music/song.flac"
+
+
+@pytest.fixture
+def store(url: str) -> Iterator[Store]:
+    with open_store(url) as opened:
+        yield opened
+
+
+def test_a_decision_comes_back_as_it_was_put(store: Store) -> None:
+    plain = decision(1)
+    odd = msgspec.structs.replace(
+        decision(2, ODD_PATH), transcript_id="t", artifact=b"{}", pinned=True, trace="evh=1;é"
+    )
+    store.decisions.put(plain)
+    store.decisions.put(odd)
+    assert store.decisions.by_id("decision1") == plain
+    assert store.decisions.latest(ODD_PATH) == odd
+    assert store.decisions.by_id("absent") is None
+    assert store.decisions.latest(b"/absent") is None
+    assert store.decisions.history(b"/absent") == ()
+
+
+def test_the_last_decision_on_a_file_counts_with_the_others_kept(store: Store) -> None:
+    made = [decision(1), decision(2, state="error"), decision(3, b"/other")]
+    for each in made:
+        store.decisions.put(each)
+    assert store.decisions.latest(SONG) == made[1]
+    assert store.decisions.latest(SONG, {"decided", "review"}) == made[0]
+    assert store.decisions.latest(SONG, {"review"}) is None
+    assert store.decisions.history(SONG) == (made[1], made[0])
+
+
+def test_a_decision_that_is_kept_is_not_changed_by_another_of_its_name(store: Store) -> None:
+    store.decisions.put(decision(1))
+    store.decisions.put(decision(1, state="error"))
+    assert store.decisions.history(SONG) == (decision(1),)
+
+
+def test_decisions_are_gone_through_by_state_run_and_path(store: Store) -> None:
+    for number in range(1_203):  # more than two pages
+        state = "decided" if number % 3 else "review"
+        store.decisions.put(decision(number, b"/song/%d" % (number % 1_200), state))
+    other = msgspec.structs.replace(decision(5_000, b"/last"), run_id="later")
+    store.decisions.put(other)
+    every = [one.id for one in store.decisions.iterate(all_of_them=True)]
+    latest = [one.id for one in store.decisions.iterate()]
+    assert every == [f"decision{n}" for n in (*range(1_203), 5_000)]
+    assert latest == every[3:], "three files were decided twice"
+    assert list(store.decisions.iterate(run_id="later")) == [other]
+    review = [one.id for one in store.decisions.iterate({"review"})]
+    assert review == [f"decision{n}" for n in range(3, 1_203, 3)]
+
+
+def test_what_is_put_while_decisions_are_gone_through_does_not_come_up(store: Store) -> None:
+    for number in range(3):
+        store.decisions.put(decision(number, b"/song/%d" % number, "review"))
+    seen = 0
+    for one in store.decisions.iterate({"review"}):
+        seen += 1
+        store.decisions.put(decision(100 + seen, one.path, "review"))
+    assert seen == 3
+    assert len(list(store.decisions.iterate())) == 3
+
+
+def test_a_decision_is_pinned_and_let_go(store: Store) -> None:
+    store.decisions.put(decision(1))
+    store.decisions.pin("decision1")
+    assert store.decisions.latest(SONG) == msgspec.structs.replace(decision(1), pinned=True)
+    store.decisions.pin("decision1", pinned=False)
+    assert store.decisions.latest(SONG) == decision(1)
+
+
+def test_the_same_evidence_is_kept_once_with_its_decisions(store: Store) -> None:
+    first = KeptEvidence("hash", b'{"artist":"\xe5\xae\x89"}' * 1_000)
+    store.decisions.put(decision(1), first, KeptTranscript("run-1", b"{}\n"))
+    store.decisions.put(decision(2), KeptEvidence("hash", b"fetched at another time"))
+    assert store.evidence.get("hash") == first
+    assert store.transcripts.get("run-1") == KeptTranscript("run-1", b"{}\n")
+    assert store.evidence.get("absent") is None
+    assert store.transcripts.get("absent") is None
+
+
+def test_a_decision_that_cannot_be_kept_leaves_no_evidence(store: Store) -> None:
+    bad = msgspec.structs.replace(decision(1), trace="a lone surrogate: \udcff")
+    with pytest.raises(StoreError, match="cannot keep this") as caught:
+        store.decisions.put(bad, KeptEvidence("hash", b"{}"))
+    assert store.evidence.get("hash") is None
+    assert "\n" not in str(caught.value)
+    huge = msgspec.structs.replace(decision(2), file_size=2**70)
+    with pytest.raises(StoreError):
+        store.decisions.put(huge)
+    assert store.decisions.history(SONG) == ()
+
+
+def test_a_run_is_begun_and_ended(store: Store) -> None:
+    store.runs.begin(run(1))
+    store.runs.begin(run(1))
+    assert store.runs.get("run1") == run(1)
+    store.runs.end("run1", NOW, 3, {"review": 2})
+    ended = msgspec.structs.replace(run(1), ended_at_utc=NOW, status=3, counts={"review": 2})
+    assert store.runs.get("run1") == ended
+    assert store.runs.get("absent") is None
+
+
+def test_the_last_run_is_found_by_command(store: Store) -> None:
+    assert store.runs.latest() is None
+    for number in range(205):
+        store.runs.begin(run(number, "write" if number == 7 else "decide"))
+    last = store.runs.latest()
+    assert last == run(204)
+    assert store.runs.latest("write") == run(7, "write")
+    assert store.runs.latest("undo") is None
+    assert [one.id for one in store.runs.iterate()] == [f"run{n}" for n in reversed(range(205))]
+
+
+def test_the_newest_verdict_counts(store: Store) -> None:
+    verdicts = [
+        KeptVerdict(decision_id="decision1", verdict=VerdictKind.REJECT, reason="no", at_utc=NOW),
+        KeptVerdict(
+            decision_id="decision1", verdict=VerdictKind.ACCEPT, crg_mbid="g", rr_mbid="r",
+            at_utc=NOW,
+        ),
+    ]  # fmt: skip
+    for verdict in verdicts:
+        store.verdicts.put(verdict)
+    assert store.verdicts.latest("decision1") == verdicts[1]
+    assert store.verdicts.history("decision1") == (verdicts[1], verdicts[0])
+    assert store.verdicts.latest("absent") is None
+
+
+def test_an_intent_stays_open_until_it_is_done_or_failed(store: Store) -> None:
+    for number, path in enumerate((SONG, ODD_PATH, SONG)):
+        store.journal.intend(write(number, path))
+    assert store.journal.open_intents() == (write(0), write(1, ODD_PATH), write(2))
+    store.journal.done("write0", NOW)
+    store.journal.failed("write1", NOW, "the disk is full")
+    assert store.journal.open_intents() == (write(2),)
+    done = msgspec.structs.replace(write(0), state="done", done_at_utc=NOW)
+    assert store.journal.of_path(SONG) == (write(2), done)
+    failed = store.journal.get("write1")
+    assert failed is not None
+    assert (failed.state, failed.problem) == ("failed", "the disk is full")
+    assert [one.id for one in store.journal.of_run("run")] == ["write2", "write1", "write0"]
+
+
+def test_only_what_is_done_can_be_undone(store: Store) -> None:
+    store.journal.intend(write(1))
+    with pytest.raises(StoreError, match="cannot call the write 'write1' undone: it is intended"):
+        store.journal.undone("write1", NOW)
+    store.journal.done("write1", NOW)
+    store.journal.done("write1", NOW)
+    store.journal.undone("write1", NOW)
+    store.journal.intend(write(1))
+    with pytest.raises(StoreError, match="done: it is undone"):
+        store.journal.done("write1", NOW)
+    with pytest.raises(StoreError, match="it is not kept"):
+        store.journal.done("absent", NOW)
+
+
+def test_a_very_long_key_is_kept_like_any_other(store: Store) -> None:
+    longest = "artist é " * 2_000
+    store.answers.put(longest, b"body", 1.5)
+    store.answers.put(f"{longest}!", b"other", 1.5)
+    kept = store.answers.get(longest)
+    assert kept is not None
+    assert kept.body == b"body"
+    store.answers.forget(longest)
+    assert store.answers.get(longest) is None
+    assert store.answers.get(f"{longest}!") is not None
