@@ -9,14 +9,20 @@ from chart_binder.jobs.doctor import Check
 from chart_binder.masking import masked
 from chart_binder.musicbrainz.source import connect
 from chart_binder.plugins import load
+from chart_binder.store.schema import VERSION
 from chart_binder.store.store import Store
-from chart_binder.web.outcomes import Degraded, Hits
+from chart_binder.web.outcomes import Degraded, Hits, NothingFound
 from chart_binder.web.searxng import SearxngClient
 from chart_binder.wiring import store_url
 
 _OFFLINE = "not asked: offline (musicbrainz.offline is set)"
 _MODEL_SERVERS = {"ollama": ollama_health.check, "openai": openai_health.check}
 """The providers that are asked whether they are well."""
+_UNTOLD = {
+    "ollama": "; how many replies it writes at a time it does not tell: OLLAMA_NUM_PARALLEL there"
+}
+"""What a kind of server keeps to itself though it matters, and where it is set."""
+_MORE_ENGINES = "turn others on, or these off, under engines in its settings.yml"
 
 
 def checks(config: Config) -> tuple[Check, ...]:
@@ -31,8 +37,8 @@ def checks(config: Config) -> tuple[Check, ...]:
 
 def _store(config: Config) -> str:
     with Store.open(store_url(config)) as store:
-        store.answers.get("")
-    return f"{masked(store_url(config))} can be written to"
+        store.answers.forget("")  # what was never kept: a write that changes nothing
+    return f"{masked(store_url(config))} can be written to (schema {VERSION})"
 
 
 def _musicbrainz(config: Config) -> str:
@@ -57,7 +63,10 @@ def _model(config: Config) -> str:
     if health.problems:
         raise LookupFailedError(_joined(health.problems) + advice)
     server = f", {health.server}" if health.server else ""
-    return f"{health.model_id} at {health.address}{server}{advice}"
+    window = f", made for {health.context_length} tokens" if health.context_length else ""
+    asked = f" (llm.num_ctx = {llm.num_ctx})" if window else ""
+    more = _UNTOLD.get(llm.provider, "")
+    return f"{health.model_id} at {health.address}{server}{window}{asked}{more}{advice}"
 
 
 def _search(config: Config) -> str:
@@ -71,10 +80,14 @@ def _search(config: Config) -> str:
     match outcome:
         case Degraded(failing=failing):
             names = ", ".join(f"{engine.engine} ({engine.reason})" for engine in failing)
-            raise LookupFailedError(f"{address} answers, but its engines fail: {names}")
+            raise LookupFailedError(
+                f"{address} answers, but its engines fail: {names}: wait, or {_MORE_ENGINES}"
+            )
         case Hits(failing=failing) if failing:
-            names = ", ".join(engine.engine for engine in failing)
-            return f"{address} answers in JSON; failing engines: {names}"
+            names = ", ".join(f"{engine.engine} ({engine.reason})" for engine in failing)
+            return f"{address} answers in JSON; failing engines: {names}: {_MORE_ENGINES}"
+        case NothingFound():
+            return f"{address} answers in JSON, but finds nothing: is any engine on?"
         case _:
             return f"{address} answers in JSON"
 

@@ -3,6 +3,7 @@
 import json
 import re
 import signal
+import sqlite3
 import subprocess
 import sys
 import time
@@ -158,6 +159,34 @@ def test_doctor_names_the_fix_for_what_is_not(canon: Canon) -> None:
     assert optional.status == 3
     assert "formats: [html, json]" in optional.out
     assert "ollama serve" in optional.out
+
+
+def test_doctor_says_what_it_found_and_what_a_server_does_not_tell(canon: Canon) -> None:
+    with MusicBrainzStandIn([]) as mb, Searxng({}) as search, OllamaStandIn() as model:
+        ran = canon("doctor", **asking(mb) | adjudicating(model, search))
+    assert "can be written to (schema " in ran.out
+    assert "made for 131072 tokens (llm.num_ctx = " in ran.out
+    assert "OLLAMA_NUM_PARALLEL" in ran.out
+    assert "finds nothing: is any engine on?" in ran.out
+
+
+def test_doctor_names_failing_engines_with_their_reasons(canon: Canon) -> None:
+    with MusicBrainzStandIn([]) as mb, Searxng(mode="degraded") as search:
+        ran = canon("doctor", **asking(mb), CANON_LLM__SEARXNG__URL=search.url)
+    assert "google (Suspended: CAPTCHA)" in ran.out
+    assert "under engines in its settings.yml" in ran.out
+
+
+def test_doctor_finds_a_store_that_another_program_holds(canon: Canon, home: Path) -> None:
+    path = home / "held.db"
+    canon("doctor", CANON_STORE__URL=f"sqlite:///{path}", CANON_MUSICBRAINZ__OFFLINE="true")
+    held = sqlite3.connect(path, isolation_level=None)
+    held.execute("BEGIN IMMEDIATE")
+    url = f"sqlite:///{path}?timeout=0.1"
+    ran = canon("doctor", CANON_STORE__URL=url, CANON_MUSICBRAINZ__OFFLINE="true")
+    held.close()
+    assert ran.status == 1
+    assert "locked by another program" in ran.out
 
 
 def test_doctor_opens_no_socket_when_offline(canon: Canon) -> None:
