@@ -1,0 +1,68 @@
+"""`canon undo`: tags are put back as they were."""
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from chart_binder.audio.walking import Found, audio_files
+from chart_binder.cli.in_hand import finishing_in_hand
+from chart_binder.cli.logs import about_file
+from chart_binder.cli.options import Session, common_options, pass_session
+from chart_binder.cli.results import readable
+from chart_binder.cli.tag_results import TagResults
+from chart_binder.cli.write import ended, say
+from chart_binder.domain.kept import KeptWrite
+from chart_binder.errors import CanonError
+from chart_binder.jobs.journalled import WritingRun
+from chart_binder.jobs.repair import repaired
+from chart_binder.jobs.undo import UNDO, last_write, last_writing_run, to_undo, undone
+from chart_binder.store import open_store
+from chart_binder.wiring import store_url
+
+if TYPE_CHECKING:
+    from chart_binder.store.store import Store
+
+
+@click.command("undo")
+@click.argument("name", metavar="[RUN_OR_PATH]", required=False, type=click.Path(path_type=str))
+@click.option("--keep-mtime", is_flag=True, help="Leave the files' modification times.")
+@common_options
+@pass_session
+def command(session: Session, name: str | None, keep_mtime: bool) -> int:
+    """Put the tags back as they were before a run, or before the last write of a file or folder.
+
+    Without an argument, the last run that wrote is taken back. A file that was changed since is
+    left alone, and the difference shown. The run of an undo can be undone by its name.
+    """
+    results = TagResults(session.as_json)
+    with open_store(store_url(session.config)) as store, finishing_in_hand() as wish:
+        say(repaired(store))
+        arguments = (name,) if name else ()
+        run = WritingRun.of(store, UNDO, arguments, keep_mtime=keep_mtime)
+        for told in undone(_meant(store, name), run):
+            about_file(readable(str(told.path)))
+            results.show(told)
+            if wish.to_stop:
+                break
+        return ended(results, run, wish)
+
+
+def _meant(store: "Store", name: str | None) -> tuple[KeptWrite, ...]:
+    if name is None:
+        run = last_writing_run(store)
+        if run is None:
+            raise CanonError("there is nothing to undo: no tags were written, or all are put back")
+        return to_undo(store.journal.of_run(run.id))
+    if os.path.lexists(name):
+        found = (item for item in audio_files([Path(name)]) if isinstance(item, Found))
+        last = (last_write(store, item.path) for item in found)
+        if writes := tuple(write for write in last if write):
+            return writes
+        raise CanonError(f"{readable(name)}: no tags were written there, or all are put back")
+    if store.runs.get(name) is None:
+        raise CanonError(f"{readable(name)!r} is neither a file or folder nor a run that is kept")
+    if writes := to_undo(store.journal.of_run(name)):
+        return writes
+    raise CanonError(f"the run {name} wrote no tags, or all are put back")

@@ -1,0 +1,104 @@
+"""`canon write`: what decisions change in tags, shown or written."""
+
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+
+import click
+
+from chart_binder.audio.walking import Unreadable, audio_files
+from chart_binder.cli.decide import named_paths
+from chart_binder.cli.in_hand import Wish, finishing_in_hand
+from chart_binder.cli.logs import about_file
+from chart_binder.cli.options import Session, common_options, pass_session
+from chart_binder.cli.results import harmless, readable
+from chart_binder.cli.tag_results import TagResults
+from chart_binder.domain.tagging import Policy
+from chart_binder.errors import UsageError
+from chart_binder.jobs.journalled import WritingRun
+from chart_binder.jobs.repair import repaired, swept
+from chart_binder.jobs.tag_plan import Planner
+from chart_binder.jobs.write import Fate, Told, told_of
+from chart_binder.store import open_store
+from chart_binder.wiring import overrides, store_url
+
+INTERRUPTED = 130
+
+
+@click.command("write")
+@click.argument("paths", nargs=-1, type=click.Path(path_type=str))
+@click.option("--apply", "applies", is_flag=True, help="Write; else only show what would change.")
+@click.option(
+    "--policy",
+    type=click.Choice([policy.value for policy in Policy]),
+    default=Policy.IDS.value,
+    help="ids: identifiers alone (the default); full: album, dates, label and the rest too.",
+)
+@click.option("--keep-mtime", is_flag=True, help="Leave the files' modification times.")
+@common_options
+@pass_session
+def command(
+    session: Session, paths: tuple[str, ...], applies: bool, policy: str, keep_mtime: bool
+) -> int:
+    """Show what the decisions on files change in their tags; --apply writes it, safely.
+
+    `canon undo` takes back what was written.
+    """
+    if not paths:
+        raise UsageError("name files or folders, or - for paths on standard input")
+    config = session.config
+    results = TagResults(session.as_json)
+    with open_store(store_url(config)) as store, finishing_in_hand() as wish:
+        planner = Planner(store, config.llm.acceptance, overrides(config)(), Policy(policy))
+        run = WritingRun.of(store, "write", paths, keep_mtime=keep_mtime) if applies else None
+        if run:
+            say(repaired(store))
+        for item in _items(paths, say if run else None):
+            if isinstance(item, Told):
+                results.show(item)
+            else:
+                about_file(readable(str(item)))
+                results.show(told_of(planner, item, run))
+            if wish.to_stop:
+                break
+        return ended(results, run, wish)
+
+
+def ended(results: TagResults, run: WritingRun | None, wish: Wish) -> int:
+    """Print what is left, keep how the run ended, and return the exit status."""
+    results.flush()
+    status = INTERRUPTED if wish.to_stop else results.status
+    hint = ""
+    if run:
+        run.counts.update({fate.value: count for fate, count in results.counts.items()})
+        run.end(status)
+        if run.has_begun:
+            hint = f"; `canon undo {run.run.id}` takes it back"
+    elif results.counts[Fate.PLANNED]:
+        hint = "; --apply writes it"
+    if wish.to_stop:
+        hint += "; interrupted: the same command goes on"
+    say([f"{results.summary or 'no file'}{hint}"])
+    return status
+
+
+def say(lines: Iterable[str]) -> None:
+    """Say something beside the results."""
+    for line in lines:
+        click.echo(harmless(readable(line)), err=True)
+
+
+def _items(
+    paths: Iterable[str], report: Callable[[Iterable[str]], None] | None
+) -> Iterator[Path | Told]:
+    """Yield the files; the first time a folder is come to, what is left over there is removed."""
+    known: Path | None = None
+    for named in named_paths(paths):
+        for item in audio_files([Path(named)]):
+            if isinstance(item, Unreadable):
+                yield Told(item.path, Fate.FAILED, why=str(item.problem))
+                continue
+            folder = item.path.resolve().parent
+            if report and folder != known:
+                report(swept([folder]))
+                known = folder
+            yield item.path

@@ -1,0 +1,32 @@
+"""Keys that no longer say what was written, in the words of the tag itself."""
+
+from chart_binder.audio.changes import Placed, TagChanges
+from chart_binder.audio.tagset import Block, TagSet
+from chart_binder.audio.texts import item_texts
+from chart_binder.jobs.tag_plan import FieldChange
+
+
+def raw_changes(written: TagChanges, now: TagSet) -> tuple[FieldChange, ...]:
+    """Return each key that was written and says something else now; none: others changed."""
+    found = []
+    for change in written.changes:
+        block = now.block(change.form) or Block(change.form)
+        items = tuple(item for item in block.items if _same(item.key, change.key))
+        if items != tuple(placed.item for placed in change.new):
+            here = tuple(Placed(0, item) for item in items)
+            old, new = _texts(change.form, change.new), _texts(change.form, here)
+            found.append(FieldChange(change.key, old, new))
+    return tuple(found)
+
+
+def _texts(form: str, placed: tuple[Placed, ...]) -> tuple[str, ...]:
+    return tuple(
+        text
+        for each in placed
+        for text in item_texts(form, each.item) or (f"({len(each.item.data)} bytes)",)
+    )
+
+
+def _same(one: str, other: str) -> bool:
+    """Compare keys as most forms do: programs write them in whatever case."""
+    return one.casefold() == other.casefold()

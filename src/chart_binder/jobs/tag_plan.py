@@ -1,0 +1,163 @@
+"""What the decision on a file would change in its tags, or why it may change nothing."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, TypeAlias
+
+import msgspec
+
+from chart_binder.audio.packets import read_tag_set
+from chart_binder.audio.reading import read_tags
+from chart_binder.audio.tag_fields import FIELDS
+from chart_binder.audio.tag_writing import field_texts, with_fields
+from chart_binder.audio.tagset import TagSet
+from chart_binder.config import AcceptanceConfig
+from chart_binder.domain.evidence import Artifact, EvidenceBundle
+from chart_binder.domain.ids import bare_id
+from chart_binder.domain.kept import KeptDecision, WriteState
+from chart_binder.domain.overriding import KeptOverride
+from chart_binder.domain.tagging import Chosen, Fields, Policy, wanted_fields
+from chart_binder.domain.track import TrackTags
+from chart_binder.jobs.keeping import kept_bundle, kept_decision, kept_path
+from chart_binder.jobs.overrides import override_for
+from chart_binder.jobs.standing import chosen_by, ruled_on, standing_decision
+
+if TYPE_CHECKING:
+    from chart_binder.store.store import Store
+
+NOT_DECIDED = "no decision on it is kept: `canon decide` makes one"
+
+
+class FieldChange(msgspec.Struct, frozen=True):
+    """What a field says, and would say or did say; no texts: it is not there."""
+
+    field: str
+    old: tuple[str, ...]
+    new: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What is to be written into one file; `album` is what the release group is called."""
+
+    path: Path
+    decision: KeptDecision
+    chosen: Chosen
+    album: str
+    bundle: EvidenceBundle
+    policy: Policy
+    changes: tuple[FieldChange, ...]
+
+    def change(self, tags: TagSet) -> TagSet:
+        """Return the tags with what is to be written; raise `AudioError`."""
+        return with_fields(tags, self.fields(tags))
+
+    def fields(self, tags: TagSet) -> Fields:
+        """Return what the fields are to say."""
+        return wanted_fields(self.chosen, self.bundle, self.policy, texts_now(tags))
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """Why nothing may be written into a file."""
+
+    path: Path
+    why: str
+    decision: KeptDecision | None = None
+
+
+Planned: TypeAlias = Plan | Refusal
+
+
+@dataclass(frozen=True, slots=True)
+class Planner:
+    """Plans by what is kept in the store."""
+
+    store: "Store"
+    acceptance: AcceptanceConfig
+    overrides: Mapping[str, KeptOverride]
+    policy: Policy = Policy.IDS
+
+    def plan(self, path: Path) -> Planned:
+        """Plan for one file. Raises `AudioError` where it cannot be read, and `StoreError`."""
+        kept = standing_decision(self.store, *names_of(path))
+        if kept is None:
+            return Refusal(path, NOT_DECIDED)
+        chosen = chosen_by(kept_decision(kept), ruled_on(self.store, kept), self.acceptance)
+        if isinstance(chosen, str):
+            return Refusal(path, chosen, kept)
+        bundle = kept_bundle(self.store, kept)
+        if bundle is None:
+            return Refusal(path, "what it was decided by is not in the store: decide again", kept)
+        ruled = override_for(bundle, self.overrides)
+        if ruled and bare_id(ruled.crg_mbid) != chosen.release_group:
+            return Refusal(path, "a person ruled otherwise since: decide again", kept)
+        tags = read_tag_set(path)
+        if why := self._another(path, kept, tags):
+            return Refusal(path, why, kept)
+        fields = wanted_fields(chosen, bundle, self.policy, texts_now(tags))
+        changes = changes_of(tags, with_fields(tags, fields))
+        return Plan(path, kept, chosen, _album(bundle, chosen), bundle, self.policy, changes)
+
+    def _another(self, path: Path, kept: KeptDecision, tags: TagSet) -> str | None:
+        """Return why the file may be another than the one that was decided."""
+        status = path.stat()
+        if (status.st_size, status.st_mtime_ns) == (kept.file_size, kept.file_mtime_ns):
+            return None
+        if self._is_ours(path, tags):
+            return None
+        now = read_tags(path)
+        if now.recording_mbid and now.recording_mbid == kept.recording_mbid:
+            return None
+        then = msgspec.json.decode(kept.artifact, type=Artifact) if kept.artifact else Artifact()
+        if _identity(now) == _identity_then(then):
+            return None
+        return "its tags changed since it was decided, and may mean another recording: decide again"
+
+    def _is_ours(self, path: Path, tags: TagSet) -> bool:
+        """Say whether the tags are those that were last written here."""
+        writes = self.store.journal.of_path(journal_path(path))
+        done = next((write for write in writes if write.state is WriteState.DONE), None)
+        return done is not None and done.tags_after_hash == tags.hash
+
+
+def names_of(path: Path) -> tuple[bytes, ...]:
+    """Return a file's names in the store: as it was named, then the file a link leads to."""
+    return kept_path(path), journal_path(path)
+
+
+def journal_path(path: Path) -> bytes:
+    """Return a file's name in the journal: a link is another name of the same tags."""
+    return kept_path(path.resolve())
+
+
+def texts_now(tags: TagSet) -> dict[str, tuple[str, ...]]:
+    """Return what every field says."""
+    said = ((field.name, field_texts(tags, field.name)) for field in FIELDS)
+    return {name: texts for name, texts in said if texts}
+
+
+def changes_of(old: TagSet, new: TagSet) -> tuple[FieldChange, ...]:
+    """Return which fields differ, in the order of the table."""
+    was, will = texts_now(old), texts_now(new)
+    return tuple(
+        FieldChange(field.name, was.get(field.name, ()), will.get(field.name, ()))
+        for field in FIELDS
+        if was.get(field.name) != will.get(field.name)
+    )
+
+
+def _album(bundle: EvidenceBundle, chosen: Chosen) -> str:
+    groups = (group for one in bundle.recording_candidates for group in one.groups)
+    found = next((group for group in groups if group.mb_rg_id == chosen.release_group), None)
+    return (found and found.title) or chosen.release_group
+
+
+def _identity(tags: TrackTags) -> tuple[str | None, ...]:
+    return tags.recording_mbid, "; ".join(tags.isrcs) or None, tags.artist, tags.title
+
+
+def _identity_then(said: Artifact) -> tuple[str | None, ...]:
+    tags = said.tags or {}
+    return tuple(tags.get(name) for name in ("recording_mbid", "isrc", "artist", "title"))
