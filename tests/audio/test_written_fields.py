@@ -87,20 +87,23 @@ def test_mediafile_reads_every_field_of_every_container(
 
 FFPROBE = shutil.which("ffprobe")
 
-# What ffprobe does not understand at all, or of which it shows no such fields.
-NOT_BY_FFPROBE = {
-    "dsf": "shows no tags of it",
-    "ape": "the file is of silence it cannot find",
-    "mpc-7": "the file holds noise",
-    "mpc-8": "the file holds noise",
-}
+# It shows no tags of DSF; the others were written by hand and hold nothing that it could decode.
+NOT_BY_FFPROBE = {"dsf", "ape", "mpc-7", "mpc-8"}
+
+
+QUICK = {"mp3-2.3", "flac", "ogg", "aac-fast", "wma"}
 
 
 @pytest.mark.skipif(FFPROBE is None, reason="ffprobe is not installed")
-@pytest.mark.parametrize("container", CONTAINERS, ids=named)
+@pytest.mark.parametrize(
+    "container",
+    [
+        pytest.param(each, marks=() if each.name in QUICK else pytest.mark.slow, id=each.name)
+        for each in CONTAINERS
+        if each.name not in NOT_BY_FFPROBE
+    ],
+)
 def test_ffprobe_reads_them_and_the_same_sound(tmp_path: Path, container: Container) -> None:
-    if container.name in NOT_BY_FFPROBE:
-        pytest.skip(f"ffprobe: {NOT_BY_FFPROBE[container.name]}")
     path = container.fully_tagged(tmp_path)
     before = decoded(path)
     safely_saved(path, lambda tags: with_fields(tags, WANTED))

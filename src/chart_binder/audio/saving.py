@@ -14,7 +14,7 @@ from pathlib import Path
 from chart_binder.audio.containers.recognised import layout_of
 from chart_binder.audio.files import shown
 from chart_binder.audio.opened import opened
-from chart_binder.audio.packets import hash_of
+from chart_binder.audio.packets import hash_if_same
 from chart_binder.audio.pieces import Source
 from chart_binder.audio.reading import kind_of
 from chart_binder.audio.standing import Standing, hand_down
@@ -157,23 +157,24 @@ def _failed(target: Path, error: OSError) -> SaveError:
 def _proven(source: Source, temporary: Path, before: TagSet, after: TagSet, kind: str) -> str:
     """Return the hash of the audio, which is the same in both; raise `SaveError` otherwise.
 
-    The source is read again: what was copied is what is still there.
+    The copy is opened anew, by its name; the source is read once more.
     """
     left = f"{shown(source.path)} is left as it is"
     try:
+        copied_kind = kind_of(temporary)
         with opened(temporary) as descriptor:
             copy = Source.of(temporary, descriptor)
-            tags, copied = layout_of(copy).tags, hash_of(copy)
-        copied_kind = kind_of(temporary)
+            tags = layout_of(copy).tags
+            found = hash_if_same(source, copy)
     except AudioError as error:
         raise SaveError(f"{left}: with the new tags it could not be read back ({error})") from error
     if tags != after:
         raise SaveError(f"{left}: the tags read back from the copy are not those that were meant")
     if copied_kind != kind:
         raise SaveError(f"{left}: with the new tags it would be taken for {copied_kind}")
-    if layout_of(source).tags != before or hash_of(source) != copied:
+    if found is None or layout_of(source).tags != before:
         raise SaveError(f"{left}: its audio is not the same in the copy")
-    return copied
+    return found
 
 
 def _require_same(target: Path, status: os.stat_result) -> None:
