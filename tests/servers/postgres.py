@@ -33,21 +33,21 @@ class Postgres:
 
     def __init__(self) -> None:
         self._bin = _binaries()
-        self._folder = Path(tempfile.mkdtemp(prefix="pg-", dir="/tmp"))  # sockets want short paths
+        self.folder = Path(tempfile.mkdtemp(prefix="pg-", dir="/tmp"))  # sockets want short paths
         self._as: dict[str, object] = {}
         if os.geteuid() == 0:
-            os.chown(self._folder, _NOBODY, _NOBODY)
+            os.chown(self.folder, _NOBODY, _NOBODY)
             self._as = {"user": _NOBODY, "group": _NOBODY, "extra_groups": []}
 
     def __enter__(self) -> Self:
         try:
-            data = str(self._folder / "data")
+            data = str(self.folder / "data")
             self._run("initdb", "-D", data, "-U", "canon", "-A", "trust", "-E", "UTF8", "-N")
-            with (self._folder / "data" / "postgresql.conf").open("a") as settings:
-                settings.write("\n".join((*_SETTINGS, f"unix_socket_directories='{self._folder}'")))
+            with (self.folder / "data" / "postgresql.conf").open("a") as settings:
+                settings.write("\n".join((*_SETTINGS, f"unix_socket_directories='{self.folder}'")))
             self.start()
         except BaseException:
-            shutil.rmtree(self._folder, ignore_errors=True)
+            shutil.rmtree(self.folder, ignore_errors=True)
             raise
         return self
 
@@ -58,11 +58,11 @@ class Postgres:
         trace: TracebackType | None,
     ) -> None:
         self.stop()
-        shutil.rmtree(self._folder, ignore_errors=True)
+        shutil.rmtree(self.folder, ignore_errors=True)
 
     def start(self) -> None:
         """Start the server and wait until it answers."""
-        self._control("start", "-w", "-l", str(self._folder / "log"))
+        self._control("start", "-w", "-l", str(self.folder / "log"))
 
     def stop(self) -> None:
         """Stop the server at once, whoever is connected."""
@@ -76,31 +76,31 @@ class Postgres:
 
     def url(self, name: str, user: str = "canon") -> str:
         """Return the URL of a store in the database `name`."""
-        host = quote(str(self._folder), safe="")
+        host = quote(str(self.folder), safe="")
         return f"postgresql+psycopg://{user}:a%20secret@/{name}?host={host}"
 
     def query(self, database: str, statement: str) -> list[tuple[object, ...]]:
         """Run one statement as the server's owner, without the program under test."""
         import psycopg  # noqa: PLC0415 - an extra
 
-        place = f"host={self._folder} dbname={database} user=canon"
+        place = f"host={self.folder} dbname={database} user=canon"
         with psycopg.connect(place, autocommit=True) as connection:
             cursor = connection.execute(statement)
             return cursor.fetchall() if cursor.description else []
 
     def _control(self, *arguments: str) -> None:
-        self._run("pg_ctl", "-D", str(self._folder / "data"), *arguments)
+        self._run("pg_ctl", "-D", str(self.folder / "data"), *arguments)
 
     def _run(self, program: str, *arguments: str) -> None:
         # Files, no pipes: the server inherits them, and a pipe would be read until it stops.
-        with (self._folder / f"{program}.out").open("wb") as output:
+        with (self.folder / f"{program}.out").open("wb") as output:
             try:
                 done = subprocess.run(
                     [str(self._bin / program), *arguments],
                     stdin=subprocess.DEVNULL,
                     stdout=output,
                     stderr=subprocess.STDOUT,
-                    cwd=self._folder,
+                    cwd=self.folder,
                     timeout=60,
                     check=False,
                     env={"PATH": os.environ["PATH"], "LC_ALL": "C"},
@@ -109,7 +109,7 @@ class Postgres:
             except PermissionError as error:
                 raise NoServerError(f"{self._bin} is not open to the user nobody") from error
         if done.returncode:
-            said = (self._folder / f"{program}.out").read_text(errors="replace")
+            said = (self.folder / f"{program}.out").read_text(errors="replace")
             raise RuntimeError(f"{program} ended with {done.returncode}: {said[-300:]}")
 
 

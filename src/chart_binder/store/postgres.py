@@ -37,7 +37,7 @@ def postgres(url: URL) -> Backend:
             "a store on PostgreSQL needs a driver that is not installed"
             f" ({first_line(error)}): pip install 'chart-binder[postgres]'"
         ) from error
-    readers = engine.execution_options(isolation_level="REPEATABLE READ", postgresql_readonly=True)
+    readers = engine.execution_options(isolation_level="REPEATABLE READ")
     return Backend(_name(url), "database", readers, engine, meaning, _LOCK)
 
 

@@ -12,7 +12,7 @@ from chart_binder.store.transactions import Transactions
 
 V = TypeVar("V")
 S = TypeVar("S", bound=msgspec.Struct)
-_PAGE = 500
+_PAGE = 100
 
 
 def read_row(name: str, kind: type[S], row: Row[Any] | Mapping[str, object]) -> S:
