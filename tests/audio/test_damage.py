@@ -1,4 +1,4 @@
-"""No damage to an audio file makes reading raise anything but `AudioError`."""
+"""No damage to an audio file makes reading it raise anything but `AudioError`."""
 
 from pathlib import Path
 
@@ -7,7 +7,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from audio.tagging import CONTAINERS, Container
+from chart_binder.audio.packets import audio_hash, read_tag_set
 from chart_binder.audio.reading import read_tags
+from chart_binder.audio.tag_writing import with_fields
+from chart_binder.audio.tagset import TagSet
 from chart_binder.errors import AudioError
 
 # Tags stand before the sound or behind it: damage in the middle of the sound says nothing.
@@ -44,6 +47,17 @@ def must_be_read_or_refused(path: Path) -> None:
     assert "\n" not in refusal
 
 
+def must_be_hashed_or_refused(path: Path) -> None:
+    """Hold the raw tags, too, to come as they are and go back as they are, or not at all."""
+    try:
+        tags = read_tag_set(path)
+        assert TagSet.from_json(tags.json) == tags
+        assert with_fields(tags, {"album": ["x"]}) != tags
+        assert len(audio_hash(path)) == 64
+    except AudioError as error:
+        assert str(error).startswith(f"'{path}' ")  # noqa: PT017  # most files are read
+
+
 @pytest.mark.parametrize("container", CONTAINERS, ids=lambda container: container.name)
 def test_flipped_bytes_are_read_or_an_audio_error(
     tmp_path_factory: pytest.TempPathFactory, container: Container
@@ -56,6 +70,7 @@ def test_flipped_bytes_are_read_or_an_audio_error(
     def holds(flips: list[tuple[int, int]]) -> None:
         path.write_bytes(damaged(whole, flips))
         must_be_read_or_refused(path)
+        must_be_hashed_or_refused(path)
 
     holds()
 
@@ -68,6 +83,7 @@ def test_truncations_are_read_or_an_audio_error(tmp_path: Path, container: Conta
     for size in range(0, len(whole), step):
         path.write_bytes(whole[:size])
         must_be_read_or_refused(path)
+        must_be_hashed_or_refused(path)
 
 
 @pytest.mark.slow
