@@ -100,13 +100,13 @@ class MP4:
     def _shifted(self, body: bytes, places: Iterator[Places], shift: int) -> bytes:
         try:
             return shifted(body, places, self.moov.end, shift)
-        except (ValueError, struct.error) as error:
+        except (ValueError, IndexError, struct.error) as error:
             raise self.source.damaged(str(error)) from error
 
     def _tables(self) -> list[tuple[Box, Places | None]]:
         try:
             return list(tables_in(self.movie))
-        except (ValueError, struct.error) as error:
+        except (ValueError, IndexError, struct.error) as error:
             raise self.source.damaged(str(error)) from error
 
     def _fragment(self, each: Box) -> bytes:
@@ -135,8 +135,8 @@ def _pointing(place: int, media: list[Box]) -> bytes:
     """Return which media box a place lies in, and where in it."""
     at = bisect_right([each.content for each in media], place) - 1
     inside = at >= 0 and place <= media[at].end
-    return struct.pack(">iq", at if inside else -1, place - media[at].content if inside else place)
+    return repr((at, place - media[at].content) if inside else place).encode()
 
 
 def _relative(place: int, fragment: Box) -> bytes:
-    return struct.pack(">q", place - fragment.start)
+    return repr(place - fragment.start).encode()
