@@ -31,6 +31,7 @@ COMMANDS = {
     "write": Row("write", "Show what decisions change in tags, or write it."),
     "undo": Row("undo", "Put tags back as they were before they were written."),
     "verify": Row("verify", "Hold tags and audio against what was written."),
+    "drift": Row("drift", "Say which decisions would now be others, and why."),
     "eval": Row("eval", "Decide every bundle of a golden file, and score the decisions."),
     "calibrate": Row("calibrate", "Fit what the model's confidence is worth."),
     "demo": Row("demo", "See the whole pipeline, with no network and no model."),

@@ -96,7 +96,7 @@ def settled(store: "Store", intent: KeptWrite, problem: str) -> WriteState | Non
     `problem` is why, where the file was left as it was. `None`: the file cannot be looked at, so
     the intent stays open. Raises `StoreError`.
     """
-    path = intent_path(intent)
+    path = path_of(intent.path)
     try:
         found = read_tag_set(path).hash
     except AudioError as error:
@@ -113,6 +113,6 @@ def settled(store: "Store", intent: KeptWrite, problem: str) -> WriteState | Non
     return WriteState.FAILED
 
 
-def intent_path(write: KeptWrite) -> Path:
-    """Return the file of an entry of the journal."""
-    return Path(os.fsdecode(write.path))
+def path_of(kept: bytes) -> Path:
+    """Return a path as it is kept in the store."""
+    return Path(os.fsdecode(kept))

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from chart_binder.audio.temporaries import sweep
 from chart_binder.domain.kept import KeptWrite, WriteState
-from chart_binder.jobs.journalled import intent_path, settled
+from chart_binder.jobs.journalled import path_of, settled
 
 if TYPE_CHECKING:
     from chart_binder.store.store import Store
@@ -21,7 +21,7 @@ def repaired(store: "Store") -> Iterator[str]:
     What a living process is about to write is passed over. Raises `StoreError`.
     """
     intents = store.journal.open_intents()
-    yield from swept(dict.fromkeys(intent_path(intent).parent for intent in intents))
+    yield from swept(dict.fromkeys(path_of(intent.path).parent for intent in intents))
     for intent in intents:
         if not os.path.lexists(intent.temporary):  # else somebody is at it
             yield from _settled(store, intent)
@@ -38,7 +38,7 @@ def swept(folders: Iterable[Path]) -> Iterator[str]:
 
 
 def _settled(store: "Store", intent: KeptWrite) -> Iterator[str]:
-    path = intent_path(intent)
+    path = path_of(intent.path)
     match settled(store, intent, _KILLED):
         case WriteState.DONE:
             yield f"{path}: a run was cut short after it wrote the tags; the journal has them now"

@@ -10,7 +10,7 @@ from chart_binder.audio.saving import Prepared
 from chart_binder.audio.tagset import TagSet
 from chart_binder.domain.kept import KeptRun, KeptWrite, WriteState, now_utc
 from chart_binder.errors import CanonError, SaveError, StoreError
-from chart_binder.jobs.journalled import WritingRun, intent_path
+from chart_binder.jobs.journalled import WritingRun, path_of
 from chart_binder.jobs.raw_changes import raw_changes
 from chart_binder.jobs.tag_plan import FieldChange, changes_of, journal_path
 from chart_binder.jobs.write import Fate, Told
@@ -58,7 +58,7 @@ def undone(writes: Sequence[KeptWrite], run: WritingRun) -> Iterator[Told]:
 
 
 def _undone(write: KeptWrite, run: WritingRun) -> Told:
-    path = intent_path(write)
+    path = path_of(write.path)
     try:
         changes = TagChanges.from_json(write.changes)
         now = read_tag_set(path)
@@ -92,7 +92,7 @@ def _put_back(write: KeptWrite, changes: TagChanges, tags: TagSet) -> TagSet:
         )
     before = changed(tags, changes.reversed)
     if before.hash != write.tags_before_hash:
-        raise SaveError(f"{intent_path(write)}: the journal does not lead back to the tags before")
+        raise SaveError(f"{path_of(write.path)}: the journal does not lead back to the tags before")
     return before
 
 

@@ -1,0 +1,246 @@
+"""`canon drift`: which decisions would now come out otherwise, and what to do about each."""
+
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import click
+
+from chart_binder.audio.walking import Found, audio_files
+from chart_binder.cli.options import Session, common_options, pass_session
+from chart_binder.cli.results import readable
+from chart_binder.cli.tag_lines import change_lines, json_line, shown_path, told_line
+from chart_binder.cli.write import say
+from chart_binder.domain.kept import KeptDecision, KeptRun, new_id, now_utc
+from chart_binder.errors import CanonError
+from chart_binder.jobs.decide import Decider
+from chart_binder.jobs.drift import Drift, Drifting, Stand, kept_all_the_same, taken
+from chart_binder.jobs.keeping import kept_decision
+from chart_binder.jobs.standing import standing_decision
+from chart_binder.jobs.tag_plan import FieldChange, names_of
+from chart_binder.store import open_store
+from chart_binder.wiring import overrides, store_and_evidence, store_url
+
+_STATUS = {Stand.DIFFERS: 3, Stand.FAILED: 1}
+_WORST_FIRST = (1, 3, 0)
+_HELD = (Stand.STANDS, Stand.PINNED, Stand.KEPT)
+
+
+class _ListUnlessNamed(click.Group):
+    """Lists where no command of its own is named: `canon drift ~/Music`."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        named = args[:1] and (args[0] in self.commands or args[0] in ctx.help_option_names)
+        optioned = args[:1] and args[0].startswith("-") and set(args) & set(self.commands)
+        return super().parse_args(ctx, args if named or optioned else ["list", *args])
+
+
+@click.group("drift", cls=_ListUnlessNamed)
+@common_options
+def command() -> None:
+    """Say which decisions would now be others, and why: evidence, rules, or a person's ruling.
+
+    `canon drift [PATH...]` is short for `canon drift list [PATH...]`. No model is asked.
+    """
+
+
+_PATHS = click.argument("names", metavar="[PATH]...", nargs=-1, type=click.Path(path_type=str))
+_NAMED = click.argument(
+    "names", metavar="PATH_OR_DECISION...", nargs=-1, required=True, type=click.Path(path_type=str)
+)
+_REFRESH = click.option("--refresh", is_flag=True, help="Fetch the evidence anew.")
+
+
+@command.command("list")
+@_PATHS
+@_REFRESH
+@common_options
+@pass_session
+def list_drift(session: Session, names: tuple[str, ...], refresh: bool) -> int:
+    """Decide again what was decided, all or what is named, and print what would differ."""
+    results = _Results(session)
+    with _drifting(session, refresh=refresh) as drifting:
+        for kept in _kept(drifting, names):
+            results.show(drifting.drift(kept))
+    return results.end()
+
+
+@command.command("accept")
+@_NAMED
+@_REFRESH
+@common_options
+@pass_session
+def accept(session: Session, names: tuple[str, ...], refresh: bool) -> int:
+    """Take today's decision where it differs; `canon write` then goes by it."""
+    run = KeptRun(id=new_id(), command="drift accept", arguments=names, started_at_utc=now_utc())
+    results = _Results(session, "accepted")
+    with _drifting(session, refresh=refresh) as drifting:
+        drifting.store.runs.begin(run)
+        for kept in _kept(drifting, names):
+            drift = drifting.drift(kept)
+            if drift.stand is Stand.DIFFERS:
+                taken(drifting, drift, run)
+            results.show(drift)
+        drifting.store.runs.end(run.id, now_utc(), results.status, results.counts)
+    return results.end()
+
+
+@command.command("keep")
+@_NAMED
+@_REFRESH
+@common_options
+@pass_session
+def keep(session: Session, names: tuple[str, ...], refresh: bool) -> int:
+    """Leave decisions as they are: not listed again until yet another would come out."""
+    results = _Results(session, "kept")
+    with _drifting(session, refresh=refresh) as drifting:
+        for kept in _kept(drifting, names):
+            drift = drifting.drift(kept)
+            if drift.stand is Stand.DIFFERS:
+                kept_all_the_same(drifting.store, drift)
+            results.show(drift)
+    return results.end()
+
+
+@command.command("pin")
+@_NAMED
+@common_options
+@pass_session
+def pin(session: Session, names: tuple[str, ...]) -> None:
+    """Let decisions stand, whatever rules, evidence or a later decision say."""
+    _pin(session, names, pinned=True)
+
+
+@command.command("unpin")
+@_NAMED
+@common_options
+@pass_session
+def unpin(session: Session, names: tuple[str, ...]) -> None:
+    """Let the last decision count again."""
+    _pin(session, names, pinned=False)
+
+
+def _pin(session: Session, names: tuple[str, ...], *, pinned: bool) -> None:
+    with _drifting(session, refresh=False) as drifting:
+        for kept in _kept(drifting, names):
+            drifting.store.decisions.pin(kept.id, pinned=pinned)
+            path = Drift(kept, Stand.PINNED).path
+            if session.as_json:
+                more = {"decision_id": kept.id, "pinned": pinned, "crg_mbid": kept.crg_mbid}
+                click.echo(json_line(str(path), more, ()))
+            else:
+                click.echo(f"{shown_path(path)}: {'pinned' if pinned else 'no longer pinned'}")
+
+
+@contextmanager
+def _drifting(session: Session, *, refresh: bool) -> Iterator[Drifting]:
+    if refresh:
+        session.flags["musicbrainz.cache_ttl_s"] = 0.0
+    config = session.config
+    decider = Decider(config.rules, overrides=overrides(config))
+    if refresh:
+        with store_and_evidence(config) as (store, gather):
+            yield Drifting(store, decider, gather)
+    else:
+        with open_store(store_url(config)) as store:
+            yield Drifting(store, decider)
+
+
+def _kept(drifting: Drifting, names: tuple[str, ...]) -> Iterator[KeptDecision]:
+    """Yield the decisions that hold, of all files or of those named. Raises `CanonError`."""
+    decisions = drifting.store.decisions
+    if not names:
+        for latest in decisions.iterate():
+            yield standing_decision(drifting.store, latest.path) or latest
+    for name in names:
+        found = None if Path(name).exists() else decisions.by_id(name)
+        if found:
+            yield found
+            continue
+        nothing = True
+        for item in audio_files([Path(name)]):
+            holds = isinstance(item, Found) and standing_decision(
+                drifting.store, *names_of(item.path)
+            )
+            if holds:
+                nothing = False
+                yield holds
+        if nothing:
+            raise CanonError(f"{readable(name)}: no decision is kept by that id or for that path")
+
+
+@dataclass
+class _Results:
+    """Prints what differs, and adds it up."""
+
+    session: Session
+    done: str | None = None
+
+    def __post_init__(self) -> None:
+        self.status = 0
+        self.counts: Counter[str] = Counter()
+
+    def show(self, drift: Drift) -> None:
+        self.counts[drift.stand] += 1
+        # What a person just settled is no longer open.
+        settled = drift.stand is Stand.DIFFERS and self.done is not None
+        status = 0 if settled else _STATUS.get(drift.stand, 0)
+        self.status = min(self.status, status, key=_WORST_FIRST.index)
+        if drift.stand in _HELD:
+            return
+        if self.session.as_json:
+            click.echo(json_line(str(drift.path), _facts(drift, self.done), _changes(drift)))
+            return
+        click.echo(shown_path(drift.path))
+        for line in _lines(drift, self.done):
+            click.echo(line)
+
+    def end(self) -> int:
+        said = ", ".join(f"{count} {stand}" for stand, count in self.counts.items())
+        say([said or "no decision is kept"])
+        return self.status
+
+
+def _lines(drift: Drift, done: str | None) -> Iterator[str]:
+    if drift.why:
+        yield from told_line("failed", drift.why)
+    if drift.now:
+        causes = " and ".join(drift.causes)
+        yield from told_line(done or "would differ", f"by {causes}")
+        yield from change_lines(_changes(drift))
+        yield from told_line("because", drift.now.decision.rationale or "no reason was given")
+        yield from told_line("decision", drift.kept.id)
+
+
+def _changes(drift: Drift) -> tuple[FieldChange, ...]:
+    if drift.now is None:
+        return ()
+    was, now = kept_decision(drift.kept), drift.now.decision
+    pairs = (
+        ("state", was.state.value, now.state.value),
+        ("release group", was.crg_mbid, now.crg_mbid),
+        ("release", was.rr_mbid, now.rr_mbid),
+        ("rule", was.crg_rule, now.crg_rule),
+    )
+    return tuple(
+        FieldChange(name, tuple(filter(None, (old,))), tuple(filter(None, (new,))))
+        for name, old, new in pairs
+        if old != new
+    )
+
+
+def _facts(drift: Drift, done: str | None) -> dict[str, object]:
+    return {
+        "decision_id": drift.kept.id,
+        "state": drift.stand,
+        "done": done if drift.stand is Stand.DIFFERS else None,
+        "causes": drift.causes,
+        "why": drift.why,
+        "decided_at_utc": drift.kept.decided_at_utc,
+        "rules_version": drift.kept.rules_version,
+        "evidence_hash": drift.kept.evidence_hash,
+        "old": kept_decision(drift.kept),
+        "new": drift.now.decision if drift.now else None,
+    }
