@@ -1,10 +1,14 @@
 """`canon decide` as a process, from audio file to decision, by rules and by the adjudicator."""
 
 import json
+import sqlite3
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 
+from chart_binder.jobs.keeping import kept_bundle, kept_path
+from chart_binder.store import open_store
 from golden.bundles import CASES, golden, year_only_single
 from integration.conftest import Canon
 from integration.services import ALBUM, LP, RHAPSODY, SINGLE, adjudicating, asking, file_of, flac
@@ -355,3 +359,39 @@ def test_logs_on_standard_error_are_json_lines_with_run_and_file(canon: Canon, h
     assert logged
     assert all(line["file"] == str(file) and line["run"] == logged[0]["run"] for line in logged)
     assert any("/ws/2/recording/" in str(line.get("path")) for line in logged)
+
+
+def test_what_is_decided_for_files_is_kept_with_its_history(canon: Canon, home: Path) -> None:
+    bundle = golden("lead-bohemian")
+    file = file_of(bundle, home)
+    with MusicBrainzStandIn([bundle]) as mb:
+        for _ in range(2):
+            ran = canon("decide", file, home / "absent.flac", "--output=json", **asking(mb))
+        canon("explain", file, "--offline", **asking(mb))
+    with open_store(f"sqlite:///{home / 'data' / 'canon' / 'canon.db'}") as store:
+        kept = store.decisions.history(kept_path(file))
+        assert len(kept) == 2
+        assert json.loads(kept[0].document) == {
+            key: value for key, value in ran.lines[0].items() if key != "path"
+        }
+        assert kept_bundle(store, kept[0]) is not None
+        runs = list(store.runs.iterate())
+    assert [(run.command, run.status, run.counts) for run in runs] == [
+        ("decide", 1, {"decided": 1, "error": 1})
+    ] * 2
+    assert runs[0].arguments == (str(file), str(home / "absent.flac"))
+
+
+def test_a_decision_that_cannot_be_kept_is_shown_and_an_error(canon: Canon, home: Path) -> None:
+    bundle = golden("lead-bohemian")
+    file = file_of(bundle, home)
+    place = home / "canon.db"
+    url = {"CANON_STORE__URL": f"sqlite:///{place}?timeout=0.1"}
+    with MusicBrainzStandIn([bundle]) as mb:
+        canon("decide", file, **asking(mb), **url)
+        with closing(sqlite3.connect(place, isolation_level=None)) as other:
+            other.execute("BEGIN IMMEDIATE")
+            ran = canon("decide", file, **asking(mb), **url)
+    assert ran.status == 1
+    assert "locked by another program" in " ".join(ran.out.split())
+    assert ALBUM in ran.out

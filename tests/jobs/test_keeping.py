@@ -109,9 +109,13 @@ def test_an_interrupted_run_says_so(store: Store, song: Path) -> None:
     def interrupted() -> Case:
         raise KeyboardInterrupt
 
-    with pytest.raises(KeyboardInterrupt), keeping(store, "decide", (), KNOBS) as keeper:
-        keeper.kept(song, attempt())
-        keeper.kept(song, interrupted)
+    def run_of_two() -> None:
+        with keeping(store, "decide", (), KNOBS) as keeper:
+            keeper.kept(song, attempt())
+            keeper.kept(song, interrupted)
+
+    with pytest.raises(KeyboardInterrupt):
+        run_of_two()
     run = store.runs.latest()
     assert run is not None
     assert run.status == 130

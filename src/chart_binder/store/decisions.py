@@ -5,7 +5,7 @@ from functools import partial
 from typing import Any
 
 import msgspec
-from sqlalchemy import ColumnElement, Select, func, select, update
+from sqlalchemy import ColumnElement, Select, bindparam, func, select, update
 
 from chart_binder.domain.kept import KeptDecision, KeptEvidence, KeptTranscript
 from chart_binder.store.documents import put_evidence, put_transcript
@@ -41,15 +41,15 @@ class Decisions:
 
     def latest(self, path: bytes, states: Collection[str] = ()) -> KeptDecision | None:
         """Return the last decision on a file, or the last that is in one of `states`."""
-        wanted = _in_states(_of_path(path), states).order_by(decisions.c.seq.desc()).limit(1)
+        wanted = _in_states(_LATEST, states) if states else _LATEST
         with self._database.reading() as connection:
-            row = connection.execute(wanted).one_or_none()
+            row = connection.execute(wanted, _named(path)).one_or_none()
         return None if row is None else self._read(row)
 
     def history(self, path: bytes) -> tuple[KeptDecision, ...]:
         """Return every decision on a file, the newest first."""
         with self._database.reading() as connection:
-            rows = connection.execute(_of_path(path).order_by(decisions.c.seq.desc())).all()
+            rows = connection.execute(_OF_PATH, _named(path)).all()
         return tuple(map(self._read, rows))
 
     def by_id(self, decision: str) -> KeptDecision | None:
@@ -84,8 +84,17 @@ class Decisions:
             connection.execute(changed)
 
 
-def _of_path(path: bytes) -> Select[Any]:
-    return select(decisions).where(decisions.c.path_key == path_key(path), decisions.c.path == path)
+_OF_PATH = (
+    select(decisions)
+    .where(decisions.c.path_key == bindparam("of_key"), decisions.c.path == bindparam("of_path"))
+    .order_by(decisions.c.seq.desc())
+)
+_LATEST = _OF_PATH.limit(1)
+"""Made once: SQLAlchemy takes longer to build a statement than SQLite to answer it."""
+
+
+def _named(path: bytes) -> dict[str, bytes]:
+    return {"of_key": path_key(path), "of_path": path}
 
 
 def _in_states(wanted: Select[Any], states: Collection[str]) -> Select[Any]:
