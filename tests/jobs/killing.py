@@ -1,0 +1,91 @@
+"""Kills a writing process at random moments, mends what it left, and says what was found.
+
+Run as a program, so that it may fork: `python killing.py FOLDER ROUNDS SEED`. Prints a JSON object.
+"""
+
+import json
+import os
+import random
+import signal
+import sys
+import time
+from collections import Counter
+from functools import partial
+from pathlib import Path
+
+from chart_binder.audio.packets import audio_hash, read_tag_set
+from chart_binder.audio.tag_writing import with_fields
+from chart_binder.domain.kept import WriteState
+from chart_binder.jobs.journalled import WritingRun
+from chart_binder.jobs.repair import repaired, swept
+from chart_binder.jobs.tag_plan import journal_path
+from chart_binder.jobs.undo import to_undo, undone
+from chart_binder.jobs.verify import verified
+from chart_binder.store import open_store
+
+LONGEST_S = 0.4
+
+
+def main(folder: Path, rounds: int, seed: int) -> None:
+    """Print what was found after each of the kills, counted."""
+    chance = random.Random(seed)
+    url = f"sqlite:///{folder / 'store.db'}"
+    files = sorted(folder.glob("audio/*"))
+    sounds = {file: audio_hash(file) for file in files}
+    with open_store(url) as store:
+        store.journal.open_intents()
+    found: Counter[str] = Counter()
+    for number in range(rounds):
+        reader, writer = os.pipe()
+        child = os.fork()
+        if not child:
+            _write_for_ever(url, files, number, writer)
+        os.read(reader, 1)  # it has opened the store, and loaded what it needs
+        for end in (reader, writer):
+            os.close(end)
+        time.sleep(chance.random() * LONGEST_S)
+        os.kill(child, signal.SIGKILL)
+        os.waitpid(child, 0)
+        found.update(_mended(url, folder, sounds))
+    sys.stdout.write(json.dumps(found))
+
+
+def _write_for_ever(url: str, files: list[Path], number: int, writer: int) -> None:
+    with open_store(url) as store:
+        audio_hash(files[0])
+        os.write(writer, b".")
+        for turn in range(1_000_000):
+            run = WritingRun.of(store, "write", (), keep_mtime=False)
+            said = f"{number}.{turn} " * (1 + turn % 40)  # in the padding, and beyond it
+            for file in files:
+                run.save(file, partial(with_fields, fields={"album": (said,)}), None)
+            if turn % 2:
+                for file in files:
+                    last = to_undo(store.journal.of_path(journal_path(file)))[:1]
+                    for _ in undone(last, run):
+                        pass
+
+
+def _mended(url: str, folder: Path, sounds: dict[Path, str]) -> list[str]:
+    found = ["kills"]
+    with open_store(url) as store:
+        found += [f"open intents: {len(store.journal.open_intents())}"]
+        for line in (*repaired(store), *swept([folder / "audio"])):
+            found.append("said: " + line.split(": ", 1)[1])
+        if store.journal.open_intents():
+            found.append("BAD: an intent is still open")
+        if len(list((folder / "audio").iterdir())) != len(sounds):
+            found.append("BAD: a temporary file is left")
+        for file, sound in sounds.items():
+            if audio_hash(file) != sound:
+                found.append("BAD: audio")
+            read_tag_set(file)
+            found.append(f"a file is {verified(store, file).finding}")
+            states = [write.state for write in store.journal.of_path(journal_path(file))]
+            if WriteState.INTENDED in states:
+                found.append("BAD: journal")
+    return found
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]), int(sys.argv[2]), int(sys.argv[3]))
