@@ -13,6 +13,7 @@ import time
 from collections.abc import Sequence
 from ipaddress import ip_address
 from itertools import count
+from pathlib import Path
 from typing import Literal
 
 import msgspec
@@ -41,13 +42,23 @@ class Fetching(msgspec.Struct, frozen=True):
 
 
 class Outcome(msgspec.Struct, frozen=True):
-    """What came of it; `grown_mb` is by how much the process was larger at its largest."""
+    """What came of it; `grown_mb` is by how much the process was larger at its largest.
+
+    `seconds` are those of the clock; for `queued_seconds` of them the process was ready to run and
+    the machine was busy with others, which is no doing of the page's.
+    """
 
     came_of: Literal["read", "failed", "refused"]
     said: str
     seconds: float
     cpu_seconds: float
+    queued_seconds: float
     grown_mb: float
+
+    @property
+    def own_seconds(self) -> float:
+        """The seconds it would have taken on a machine that has nothing else to do."""
+        return self.seconds - self.queued_seconds
 
 
 def main() -> None:
@@ -87,7 +98,7 @@ def measured(wanted: Fetching) -> Outcome:
     fetcher = PageFetcher(config.fetch, resolve=_Names(wanted.names), trust=trust)
     tool = web_fetch(config, fetcher)
     before_kb = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    started, started_cpu = time.monotonic(), time.process_time()
+    started, started_cpu, queued = time.monotonic(), time.process_time(), _queued_seconds()
     came_of: Literal["read", "failed", "refused"] = "read"
     try:
         told = tool.function(wanted.url)
@@ -96,8 +107,17 @@ def measured(wanted: Fetching) -> Outcome:
         said = str(error)
         came_of = "refused" if isinstance(error.__cause__, RefusedError) else "failed"
     seconds, cpu_seconds = time.monotonic() - started, time.process_time() - started_cpu
+    queued = _queued_seconds() - queued
     grown_kb = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before_kb
-    return Outcome(came_of, said, seconds, cpu_seconds, grown_kb / 1024)
+    return Outcome(came_of, said, seconds, cpu_seconds, queued, grown_kb / 1024)
+
+
+def _queued_seconds() -> float:
+    """Return how long this thread has waited for a processor, 0 where the system does not tell."""
+    try:
+        return int(Path("/proc/thread-self/schedstat").read_text("ascii").split()[1]) / 1e9
+    except (OSError, IndexError, ValueError):
+        return 0.0
 
 
 class _Names:
