@@ -1,7 +1,7 @@
 """A reissue never stands for a release group when there is an original release of it."""
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Container, Sequence
 from datetime import date
 from functools import lru_cache
 
@@ -25,10 +25,10 @@ def originals(
     out `reissue_long_gap_years` later than the first; or if its medium was not there yet when the
     first, or it itself, is said to have come out: many a download bears the date of the record.
     """
-    possible = [one for one in official if _was_there(one)] or official
+    marked = {one.mb_release_id for one in official if is_marked(one, group, knobs)}
+    possible = _possible(official, marked, knobs.reissue_long_gap_years)
     first = min([one.date.last for one in possible])
     gap, year = _later(first, knobs.reissue_long_gap_years), date.fromordinal(first).year
-    marked = {one.mb_release_id for one in possible if is_marked(one, group, knobs)}
     kept = [
         one
         for one in possible
@@ -43,6 +43,18 @@ def originals(
     if plain is not None:
         kept = [one for one in kept if one.mb_release_id not in marked or one.date.first <= plain]
     return [one for one in kept if one.date.first > FIRST_DAY] or kept
+
+
+def _possible(
+    official: Sequence[Release], marked: Container[str], gap_years: int
+) -> Sequence[Release]:
+    """Leave out what is dated before its medium, if an original remains: no later one is that."""
+    possible = [one for one in official if _was_there(one)]
+    soon = _later(min([one.date.last for one in official]), gap_years)
+    is_any_original = any(
+        one.date.first < soon and one.mb_release_id not in marked for one in possible
+    )
+    return possible if is_any_original else official
 
 
 def _was_there(release: Release) -> bool:

@@ -10,6 +10,7 @@ from chart_binder.config import RulesConfig
 from chart_binder.domain.dates import FIRST_DAY
 from chart_binder.domain.evidence import EvidenceBundle, Release, ReleaseGroup
 from chart_binder.domain.ids import ReleaseId
+from chart_binder.domain.words import said
 from chart_binder.rules.candidates import candidates_of
 from chart_binder.rules.earliest import label_rank
 from chart_binder.rules.media import rank
@@ -64,14 +65,14 @@ def choose(
     if len(official) > 1:
         fresh, _ = _first(originals(official, group, knobs), home, order)
         if fresh.mb_release_id != chosen.mb_release_id:
-            said = f"{_named(chosen)} is a reissue; {_named(fresh)} is the earliest that is not"
-            return Representative(fresh, REISSUE_FILTER_APPLIED, said)
+            told = f"{_named(chosen)} is a reissue; {_named(fresh)} is the earliest that is not"
+            return Representative(fresh, REISSUE_FILTER_APPLIED, told)
     if is_home:
-        said = f"{_named(chosen)} is the earliest in the artist's country"
-        return Representative(chosen, ORIGIN_COUNTRY_EARLIEST, said)
+        told = f"{_named(chosen)} is the earliest in the artist's country"
+        return Representative(chosen, ORIGIN_COUNTRY_EARLIEST, told)
     where = f"none is from {country}; " if country else ""
-    said = f"{where}{_named(chosen)} is the earliest anywhere"
-    return Representative(chosen, WORLD_EARLIEST, said)
+    told = f"{where}{_named(chosen)} is the earliest anywhere"
+    return Representative(chosen, WORLD_EARLIEST, told)
 
 
 def _first(pool: Sequence[Release], home: frozenset[str], order: "_Order") -> tuple[Release, bool]:
@@ -132,5 +133,5 @@ class _Order:
 
 
 def _named(release: Release) -> str:
-    parts = (release.format or "release", release.place, release.label, release.catno)
+    parts = (said(release.format) or "release", release.place, release.label, release.catno)
     return f"the {' '.join(filter(None, parts))} of {release.date.text or 'unknown date'}"
