@@ -43,6 +43,8 @@ _LABEL = re.compile(
     r"([\s*_`#\"]{0,8}):",
     re.IGNORECASE,
 )
+# Alpaca, Vicuna: words of every day, and a turn's beginning only as a heading.
+_HEADED = re.compile(r"(#{2,4}\s{0,4}(?:instructions?|input|response))\s{0,4}:", re.IGNORECASE)
 _PAUSE = re.compile(r"^([\s*_`.-]{0,8})PAUSE([\s*_`.-]{0,8})$")
 
 
@@ -90,7 +92,7 @@ def _defused(text: str) -> str:
     text = _FENCE.sub("'''", text)
     text = _SPACED_END.sub(r"\1›", _ANGLED_END.sub("›", _ANGLED.sub("‹", text)))
     text = _PAUSE.sub(r"\1(PAUSE)\2", _BRACKETED.sub(r"(\1)", text))
-    return _LABEL.sub(_unlabelled, text)
+    return _LABEL.sub(_unlabelled, _HEADED.sub(r"\1 –", text))
 
 
 def _unlabelled(label: re.Match[str]) -> str:
