@@ -83,14 +83,18 @@ def _decide_files(
             for item in audio_files([Path(named)]):
                 shown = named if item.path == Path(named) else str(item.path)
                 about_file(readable(shown))
-                if isinstance(item, Unreadable):
-                    case = Case(Decision(State.ERROR, error=str(item.problem)))
-                else:
-                    attempt = partial(pipeline.attempt, partial(gather, item.path))
-                    case = keeper.kept(item.path, attempt) if keeper else attempt()
-                results.show(shown, case)
+                attempt = (
+                    partial(_failed, item)
+                    if isinstance(item, Unreadable)
+                    else partial(pipeline.attempt, partial(gather, item.path))
+                )
+                results.show(shown, keeper.kept(item.path, attempt) if keeper else attempt())
         if keeper:
             keeper.end(results.status)
+
+
+def _failed(item: Unreadable) -> Case:
+    return Case(Decision(State.ERROR, error=str(item.problem)))
 
 
 def named_paths(paths: Iterable[str]) -> Iterator[str]:
