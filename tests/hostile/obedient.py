@@ -22,8 +22,8 @@ _NO_FACTS = re.compile(r"cite no facts|\"facts\": \[\]")
 _VOICE = re.compile(
     r"<\|[^|>]{1,30}\|>|<｜[^｜]{1,30}｜>|</?s>|\[/?(?:INST|TOOL_RESULTS|SYSTEM_PROMPT)\]|<</?SYS>>"
     r"|</?(?:system|observation|answer|tool_call|think|start_of_turn|end_of_turn)>|\[gMASK\]"
-    r"|(?m:^[\s*_#>|-]{0,12}(?:Observation|Thought|Action(?: Input)?|Final Answer|Answer|System|Human"
-    r"|Assistant|User|developer|Instruction|Response)[*_]{0,2}:)|(?m:^PAUSE$)|```"
+    r"|(?m:^[\s*_#>|-]{0,12}(?:Observation|Thought|Action(?: Input)?|Final Answer|Answer|System"
+    r"|Human|Assistant|User|developer|Instruction|Response)[*_]{0,2}:)|(?m:^PAUSE$)|```"
     r"|最终答案:",
     re.IGNORECASE,
 )
