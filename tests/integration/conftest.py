@@ -4,12 +4,14 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pytest
+
+from integration.forked import Forking, forking
 
 REPOSITORY = Path(__file__).parents[2]
 
@@ -74,3 +76,28 @@ def canon(home: Path, environment: dict[str, str]) -> Canon:
 
 def _argument(value: object) -> str:
     return os.fspath(value) if isinstance(value, Path) else str(value)
+
+
+@pytest.fixture(scope="session")
+def forked() -> Iterator[Forking]:
+    """A process that has loaded the program, to fork others from."""
+    with forking() as process:
+        yield process
+
+
+@pytest.fixture
+def quick_canon(home: Path, environment: dict[str, str], forked: Forking) -> Canon:
+    """Run `canon` as a process of its own that need not load the program: for tests of many."""
+
+    def run(*arguments: object, stdin: bytes = b"", **variables: str) -> Ran:
+        streams = tuple(home / f".stream-{number}" for number in range(3))
+        for stream, content in zip(streams, (stdin, b"", b""), strict=True):
+            stream.write_bytes(content)
+        status = forked.run(
+            list(map(_argument, arguments)), streams, home / "work", environment | variables
+        )
+        _, out, err = (stream.read_bytes().decode() for stream in streams)
+        assert "Traceback" not in err, err
+        return Ran(status, out, err)
+
+    return run

@@ -26,10 +26,10 @@ RECORDING = BUNDLE["recording_candidates"][0]["mb_recording_id"]
 
 
 @pytest.fixture
-def song(canon: Canon, home: Path) -> Path:
+def song(quick_canon: Canon, home: Path) -> Path:
     """A file that was decided."""
     file = file_of(BUNDLE, home)
-    decide(canon, file)
+    decide(quick_canon, file)
     return file
 
 
@@ -52,23 +52,23 @@ def journal(home: Path) -> list[tuple[str, str]]:
         ).fetchall()
 
 
-def test_a_diff_is_shown_and_nothing_is_written(canon: Canon, song: Path, home: Path) -> None:
+def test_a_diff_is_shown_and_nothing_is_written(quick_canon: Canon, song: Path, home: Path) -> None:
     before, standing = song.read_bytes(), song.stat().st_mtime_ns
-    ran = canon("write", song)
+    ran = quick_canon("write", song)
     assert ran.status == 0, ran.err
     assert "A Night at the Opera" in ran.out
     assert f"+ {ALBUM}" in ran.out
     assert "1 would change; --apply writes it" in ran.err
-    (line,) = canon("write", song, "--output=json").lines
+    (line,) = quick_canon("write", song, "--output=json").lines
     assert (line["state"], line["policy"], line["crg_mbid"]) == ("planned", "ids", ALBUM)
     assert {"field": "release_mbid", "old": [], "new": [LP]} in line["changes"]
     assert (song.read_bytes(), song.stat().st_mtime_ns) == (before, standing)
     assert journal(home) == []
 
 
-def test_ids_alone_are_written_unless_full_is_asked_for(canon: Canon, song: Path) -> None:
+def test_ids_alone_are_written_unless_full_is_asked_for(quick_canon: Canon, song: Path) -> None:
     sound = audio_hash(song)
-    ran = canon("write", song, "--apply")
+    ran = quick_canon("write", song, "--apply")
     assert ran.status == 0, ran.err
     tags = tags_of(song)
     assert tags["musicbrainz_releasegroupid"] == [ALBUM]
@@ -76,7 +76,7 @@ def test_ids_alone_are_written_unless_full_is_asked_for(canon: Canon, song: Path
     assert tags["musicbrainz_trackid"] == [RECORDING]
     assert tags["canon_trace"][0].startswith("evh=")
     assert "album" not in tags
-    (line,) = canon("write", song, "--policy=full", "--apply", "--output=json").lines
+    (line,) = quick_canon("write", song, "--policy=full", "--apply", "--output=json").lines
     assert line["state"] == "written"
     read = MediaFile(song)
     assert read.album == "A Night at the Opera"
@@ -86,56 +86,60 @@ def test_ids_alone_are_written_unless_full_is_asked_for(canon: Canon, song: Path
     assert audio_hash(song) == sound
 
 
-def test_a_second_apply_leaves_the_file_untouched(canon: Canon, song: Path, home: Path) -> None:
-    canon("write", song, "--apply")
+def test_a_second_apply_leaves_the_file_untouched(
+    quick_canon: Canon, song: Path, home: Path
+) -> None:
+    quick_canon("write", song, "--apply")
     before = (song.stat().st_mtime_ns, song.stat().st_ino)
-    (line,) = canon("write", song, "--apply", "--output=json").lines
+    (line,) = quick_canon("write", song, "--apply", "--output=json").lines
     assert (line["state"], line["changes"], line["run_id"]) == ("unchanged", [], None)
     assert (song.stat().st_mtime_ns, song.stat().st_ino) == before
     assert journal(home) == [("write", "done")]
 
 
-def test_the_time_of_a_file_can_be_kept(canon: Canon, song: Path) -> None:
+def test_the_time_of_a_file_can_be_kept(quick_canon: Canon, song: Path) -> None:
     os.utime(song, ns=(10**18, 10**18))
-    assert canon("write", song, "--apply", "--keep-mtime").status == 0
+    assert quick_canon("write", song, "--apply", "--keep-mtime").status == 0
     assert song.stat().st_mtime_ns == 10**18
 
 
-def test_what_was_not_decided_is_listed_and_exits_3(canon: Canon, home: Path) -> None:
+def test_what_was_not_decided_is_listed_and_exits_3(quick_canon: Canon, home: Path) -> None:
     file = file_of(BUNDLE, home)
-    ran = canon("write", file, "--apply")
+    ran = quick_canon("write", file, "--apply")
     assert ran.status == 3
     assert "canon decide" in ran.out
     year_only = year_only_single()
-    decide(canon, file, bundle=year_only)
-    (line,) = canon("write", file, "--apply", "--output=json").lines
+    decide(quick_canon, file, bundle=year_only)
+    (line,) = quick_canon("write", file, "--apply", "--output=json").lines
     assert line["state"] == "refused"
     assert line["why"].startswith("it was left open")
-    assert canon("write", home / "nothing.flac").status == 1
-    assert canon("write").status == 2
+    assert quick_canon("write", home / "nothing.flac").status == 1
+    assert quick_canon("write").status == 2
 
 
-def test_a_file_that_means_another_recording_since_is_refused(canon: Canon, song: Path) -> None:
+def test_a_file_that_means_another_recording_since_is_refused(
+    quick_canon: Canon, song: Path
+) -> None:
     audio = FLAC(song)
     audio["comment"] = ["mine"]
     audio.save()
-    (line,) = canon("write", song, "--output=json").lines
+    (line,) = quick_canon("write", song, "--output=json").lines
     assert line["state"] == "planned"
     audio["musicbrainz_trackid"] = ["11111111-1111-4111-8111-111111111111"]
     audio.save()
-    ran = canon("write", song, "--apply", "--output=json")
+    ran = quick_canon("write", song, "--apply", "--output=json")
     assert ran.status == 3
     assert "changed since it was decided" in ran.lines[0]["why"]
 
 
-def test_a_ruling_since_asks_for_a_new_decision(canon: Canon, song: Path) -> None:
+def test_a_ruling_since_asks_for_a_new_decision(quick_canon: Canon, song: Path) -> None:
     ruled = "12345678-1234-4234-8234-123456789abc"
-    canon("override", "set", RECORDING, "--crg", ruled, "--reason=x")
-    ran = canon("write", song, "--output=json")
+    quick_canon("override", "set", RECORDING, "--crg", ruled, "--reason=x")
+    ran = quick_canon("write", song, "--output=json")
     assert (ran.status, ran.lines[0]["why"]) == (3, "a person ruled otherwise since: decide again")
 
 
-def test_ids_of_another_release_go_with_it(canon: Canon, home: Path) -> None:
+def test_ids_of_another_release_go_with_it(quick_canon: Canon, home: Path) -> None:
     file = file_of(BUNDLE, home)
     audio = FLAC(file)
     other = "11111111-1111-4111-8111-111111111111"
@@ -143,13 +147,13 @@ def test_ids_of_another_release_go_with_it(canon: Canon, home: Path) -> None:
         audio[f"musicbrainz_{key}"] = [other]
     audio["catalognumber"] = ["ANOTHER 1"]
     audio.save()
-    decide(canon, file)
-    assert canon("write", file, "--apply", "--policy=full").status == 0
+    decide(quick_canon, file)
+    assert quick_canon("write", file, "--apply", "--policy=full").status == 0
     assert other not in str(tags_of(file))
     assert tags_of(file).get("catalognumber") != ["ANOTHER 1"]
 
 
-def test_undo_gives_every_container_its_identical_tags_back(canon: Canon, home: Path) -> None:
+def test_undo_gives_every_container_its_identical_tags_back(quick_canon: Canon, home: Path) -> None:
     field = next(field for field in FIELDS if field.attribute == "recording_mbid")
     album = home / "album"
     files = []
@@ -158,8 +162,8 @@ def test_undo_gives_every_container_its_identical_tags_back(canon: Canon, home: 
         folder.mkdir(parents=True)
         files.append(container.tagged(folder, [(container.key(field), (RECORDING,))]))
     before = [(read_tag_set(file), audio_hash(file)) for file in files]
-    decide(canon, album)
-    ran = canon("write", album, "--apply", "--policy=full", "--output=json")
+    decide(quick_canon, album)
+    ran = quick_canon("write", album, "--apply", "--policy=full", "--output=json")
     assert {line["state"] for line in ran.lines} == {"written"}, ran.out
     written = [(read_tag_set(file), audio_hash(file)) for file in files]
     for (old, sound), (new, same), file in zip(before, written, files, strict=True):
@@ -167,76 +171,76 @@ def test_undo_gives_every_container_its_identical_tags_back(canon: Canon, home: 
         assert MediaFile(file).mb_releasegroupid == ALBUM
         assert MediaFile(file).mb_trackid == RECORDING
         assert MediaFile(file).album == "A Night at the Opera"
-    assert canon("verify", album).status == 0
-    again = canon("write", album, "--apply", "--policy=full", "--output=json")
+    assert quick_canon("verify", album).status == 0
+    again = quick_canon("write", album, "--apply", "--policy=full", "--output=json")
     assert {line["state"] for line in again.lines} == {"unchanged"}, again.out
-    undone = canon("undo", "--output=json")
+    undone = quick_canon("undo", "--output=json")
     assert {line["state"] for line in undone.lines} == {"undone"}, undone.out
     assert undone.status == 0
     assert [(read_tag_set(file), audio_hash(file)) for file in files] == before
-    assert canon("verify", album).status == 0
+    assert quick_canon("verify", album).status == 0
 
-    redone = canon("undo", undone.lines[0]["run_id"])
+    redone = quick_canon("undo", undone.lines[0]["run_id"])
     assert redone.status == 0, redone.err
     assert [(read_tag_set(file), audio_hash(file)) for file in files] == written
 
 
-def test_undo_goes_back_run_by_run(canon: Canon, song: Path, home: Path) -> None:
+def test_undo_goes_back_run_by_run(quick_canon: Canon, song: Path, home: Path) -> None:
     first = read_tag_set(song)
-    canon("write", song, "--apply")
+    quick_canon("write", song, "--apply")
     second = read_tag_set(song)
-    canon("write", song, "--apply", "--policy=full")
-    assert canon("undo").status == 0
+    quick_canon("write", song, "--apply", "--policy=full")
+    assert quick_canon("undo").status == 0
     assert read_tag_set(song) == second
-    assert canon("undo", song).status == 0
+    assert quick_canon("undo", song).status == 0
     assert read_tag_set(song) == first
-    ran = canon("undo")
+    ran = quick_canon("undo")
     assert ran.status == 1
     assert "nothing to undo" in ran.err
-    assert canon("undo", song).status == 1
-    assert canon("undo", "no-such-run").status == 1
+    assert quick_canon("undo", song).status == 1
+    assert quick_canon("undo", "no-such-run").status == 1
     assert sorted(journal(home)) == [
         ("undo", "done"), ("undo", "done"), ("write", "undone"), ("write", "undone"),
     ]  # fmt: skip
 
 
-def test_undo_leaves_a_file_alone_that_changed_since(canon: Canon, song: Path) -> None:
-    canon("write", song, "--apply")
+def test_undo_leaves_a_file_alone_that_changed_since(quick_canon: Canon, song: Path) -> None:
+    quick_canon("write", song, "--apply")
     audio = FLAC(song)
     audio["musicbrainz_albumid"] = ["mine"]
     audio.save()
     before = song.read_bytes()
-    ran = canon("undo")
+    ran = quick_canon("undo")
     assert ran.status == 3
     assert "changed since they were written" in ran.out
     assert f"- {LP}" in ran.out
     assert "+ mine" in ran.out
     assert song.read_bytes() == before
-    checked = canon("verify", song, "--output=json")
+    checked = quick_canon("verify", song, "--output=json")
     assert (checked.status, checked.lines[0]["state"]) == (3, "tags differ")
     assert checked.lines[0]["changes"] == [
         {"field": "MUSICBRAINZ_ALBUMID", "old": [LP], "new": ["mine"]}
     ]
 
 
-def test_verify_tells_other_audio_from_other_tags(canon: Canon, song: Path) -> None:
-    assert canon("verify", song).status == 3  # nothing was written yet
-    assert canon("verify", song.parent).status == 0
-    canon("write", song, "--apply")
+def test_verify_tells_other_audio_from_other_tags(quick_canon: Canon, song: Path) -> None:
+    assert quick_canon("verify", song).status == 3  # nothing was written yet
+    assert quick_canon("verify", song.parent).status == 0
+    quick_canon("write", song, "--apply")
     content = bytearray(song.read_bytes())
     content[-20] ^= 1
     song.write_bytes(content)
-    (line,) = (ran := canon("verify", song, "--output=json")).lines
+    (line,) = (ran := quick_canon("verify", song, "--output=json")).lines
     assert (ran.status, line["state"]) == (1, "audio differs")
-    assert canon("undo").status == 3
+    assert quick_canon("undo").status == 3
     song.unlink()
-    assert canon("verify", song).status == 1
+    assert quick_canon("verify", song).status == 1
 
 
-def test_a_killed_write_is_repaired_by_the_next(canon: Canon, song: Path, home: Path) -> None:
+def test_a_killed_write_is_repaired_by_the_next(quick_canon: Canon, song: Path, home: Path) -> None:
     """An intent without an outcome, with the left-over copy of a process that is dead."""
     before = song.read_bytes()
-    canon("write", song, "--apply")
+    quick_canon("write", song, "--apply")
     after = song.read_bytes()
     with sqlite3.connect(home / "data" / "canon" / "canon.db") as database:
         database.execute("UPDATE writes SET state = 'intended', done_at_utc = NULL")
@@ -244,8 +248,8 @@ def test_a_killed_write_is_repaired_by_the_next(canon: Canon, song: Path, home: 
     left = Path(os.fsdecode(temporary))
     shutil.copy(song, left)
     song.write_bytes(before)
-    assert canon("verify", song, "--output=json").lines[0]["state"] == "open"
-    ran = canon("write", song, "--apply", "--output=json")
+    assert quick_canon("verify", song, "--output=json").lines[0]["state"] == "open"
+    ran = quick_canon("write", song, "--apply", "--output=json")
     assert (ran.status, ran.lines[0]["state"]) == (0, "written")
     assert f"{left}: left over by a save that was cut short, removed" in ran.err
     assert f"{song}: a run was cut short before it wrote the tags" in ran.err
@@ -255,17 +259,17 @@ def test_a_killed_write_is_repaired_by_the_next(canon: Canon, song: Path, home: 
 
     with sqlite3.connect(home / "data" / "canon" / "canon.db") as database:
         database.execute("UPDATE writes SET state = 'intended' WHERE state = 'done'")
-    ran = canon("undo", "--output=json")
+    ran = quick_canon("undo", "--output=json")
     assert "cut short after it wrote the tags" in ran.err
     assert ran.lines[0]["state"] == "undone"
     assert song.read_bytes() == before or read_tag_set(song).hash
 
 
 def test_ctrl_c_finishes_the_file_in_hand(
-    canon: Canon, home: Path, environment: dict[str, str]
+    quick_canon: Canon, home: Path, environment: dict[str, str]
 ) -> None:
     files = [file_of(BUNDLE, home, f"{number:03}.flac") for number in range(60)]
-    decide(canon, *files)
+    decide(quick_canon, *files)
     process = subprocess.Popen(
         [sys.executable, "-m", "chart_binder", "write", str(home), "--apply", "--output=json"],
         stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd=home / "work", env=environment,
@@ -280,17 +284,17 @@ def test_ctrl_c_finishes_the_file_in_hand(
     assert b"stops when the file in hand is done" in told
     assert journal(home) == [("write", "done")] * len(lines)
     assert not list(home.glob(".canon-save-*"))
-    ran = canon("write", home, "--apply", "--output=json")
+    ran = quick_canon("write", home, "--apply", "--output=json")
     states = [json.loads(line)["state"] for line in ran.out.splitlines()]
     assert sorted(states) == sorted(
         ["unchanged"] * len(lines) + ["written"] * (len(files) - len(lines))
     )
 
 
-def test_what_an_album_has_in_common_is_said_once(canon: Canon, home: Path) -> None:
+def test_what_an_album_has_in_common_is_said_once(quick_canon: Canon, home: Path) -> None:
     files = [file_of(BUNDLE, home, f"{number}.flac") for number in range(3)]
-    decide(canon, *files)
-    ran = canon("write", *files, COLUMNS="40")
+    decide(quick_canon, *files)
+    ran = quick_canon("write", *files, COLUMNS="40")
     assert ran.out.count(ALBUM) == 2  # its address, its field
     assert "all 3 files" in ran.out
     assert ran.out.startswith("A Night at the Opera\n")

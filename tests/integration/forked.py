@@ -1,0 +1,104 @@
+"""Runs the command line in processes that are forked from one that has loaded it all.
+
+As a program it reads a request a line (arguments in JSON, with a folder, an environment, and files
+for the three streams), and answers with the exit status. A process so made is one of its own, yet
+starts in hundredths of a second: what starting costs is measured elsewhere.
+"""
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO
+
+_LOADED = (
+    "chart_binder.cli.decide", "chart_binder.cli.drift", "chart_binder.cli.override",
+    "chart_binder.cli.undo", "chart_binder.cli.verify", "chart_binder.store.store",
+    "chart_binder.musicbrainz.source", "chart_binder.settings",
+)  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Forking:
+    """A process that waits for requests."""
+
+    process: subprocess.Popen[str]
+
+    def run(
+        self, arguments: list[str], streams: tuple[Path, ...], cwd: Path,
+        environment: Mapping[str, str],
+    ) -> int:  # fmt: skip
+        """Run the command line, its streams being files, and return its exit status."""
+        request = [arguments, list(map(str, streams)), str(cwd), dict(environment)]
+        to, back = self._pipes
+        to.write(json.dumps(request) + "\n")
+        to.flush()
+        return int(back.readline())
+
+    @property
+    def _pipes(self) -> tuple[IO[str], IO[str]]:
+        assert self.process.stdin
+        assert self.process.stdout
+        return self.process.stdin, self.process.stdout
+
+
+@contextmanager
+def forking() -> Iterator[Forking]:
+    """Start the process, and let it end."""
+    command = [sys.executable, "-W", "error", __file__]
+    environment = os.environ | {"PYTHONUTF8": "1"}
+    with subprocess.Popen(
+        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=environment
+    ) as process:
+        yield Forking(process)
+        assert process.stdin
+        process.stdin.close()
+
+
+def _serve() -> None:
+    from importlib import import_module  # noqa: PLC0415
+
+    for module in _LOADED:
+        import_module(module)
+    for line in sys.stdin:
+        arguments, streams, cwd, environment = json.loads(line)
+        child = os.fork()
+        if not child:
+            _become(arguments, streams, cwd, environment)
+        _, status = os.waitpid(child, 0)
+        sys.stdout.write(f"{os.waitstatus_to_exitcode(status)}\n")
+        sys.stdout.flush()
+
+
+def _become(
+    arguments: list[str], streams: list[str], cwd: str, environment: dict[str, str]
+) -> None:
+    for number, (name, flags) in enumerate(
+        zip(streams, (os.O_RDONLY, os.O_WRONLY, os.O_WRONLY), strict=True)
+    ):
+        os.dup2(os.open(name, flags), number)
+    os.chdir(cwd)
+    os.environ.clear()
+    os.environ.update(environment)
+    from chart_binder.cli.main import run  # noqa: PLC0415
+
+    status = 70
+    try:
+        status = run(arguments)
+        sys.stdout.flush()
+        sys.stderr.flush()
+    finally:
+        if status == 70:  # a fault of the program: to be seen by who runs the tests
+            import traceback  # noqa: PLC0415
+
+            traceback.print_exc()
+            sys.stderr.flush()
+        os._exit(status)
+
+
+if __name__ == "__main__":
+    _serve()
