@@ -92,22 +92,27 @@ def every_release(document: Json) -> Iterator[tuple[Json, Json]]:
 def made_exact(draw: st.DrawFn, document: Json) -> Json:
     """The same evidence with the true day behind every partial date.
 
-    A recording's own first date is the date of its first release, so where they are the same text
-    they are the same day.
+    A recording's own first date is taken from its releases, so where it may be the date of some it
+    is the day of the earliest of them.
     """
     exact = copy.deepcopy(document)
     for one in exact["recording_candidates"]:
-        days: dict[str, list[str]] = {}
+        hint = one["first_release_date"]
+        days: list[str] = []
         for group in one["rg_candidates"]:
             dated = [(release, "date") for release in group["releases"]]
             for place, key in dated or [(group, "first_release_date")]:
                 text = place[key]
                 place[key] = draw(true_days(text))
-                if text:
-                    days.setdefault(text, []).append(place[key])
-        hint = one["first_release_date"]
-        one["first_release_date"] = min(days[hint]) if hint in days else draw(true_days(hint))
+                if text and hint and _may_be_one(text, hint):
+                    days.append(place[key])
+        one["first_release_date"] = min(days) if days else draw(true_days(hint))
     return exact
+
+
+def _may_be_one(text: str, other: str) -> bool:
+    one, two = PartialDate.parse(text), PartialDate.parse(other)
+    return one.first <= two.last and two.first <= one.last
 
 
 @st.composite
