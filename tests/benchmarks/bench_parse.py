@@ -206,7 +206,7 @@ def measure(name: str, most_ms: float) -> int:
     print(f"\n{name:26}" + "".join(f"{size // 1000:7} kB" for size in SIZES) + "   slope")
     bad = 0
     for shape in worst:
-        taken = [milliseconds(parse, SHAPES[shape](size)) for size in SIZES]
+        taken = [milliseconds(parse, SHAPES[shape](size), 9) for size in SIZES]
         steep = slope(SIZES, taken)
         is_bad = steep > MOST_SLOPE or min(at_small[shape], taken[1]) > most_ms
         bad += is_bad
