@@ -300,3 +300,23 @@ def test_what_an_album_has_in_common_is_said_once(quick_canon: Canon, home: Path
     assert ran.out.startswith("A Night at the Opera\n")
     words = [line for line in ran.out.splitlines() if len(line) > 40]
     assert all(" " not in line.strip().removeprefix("+ ") for line in words), words
+
+
+def test_names_of_any_bytes_are_written_and_put_back(quick_canon: Canon, home: Path) -> None:
+    folder = home / os.fsdecode(b"caf\xe9\n")
+    folder.mkdir()
+    song = file_of(BUNDLE, home).rename(folder / os.fsdecode(b"\xff \x1b[31m.flac"))
+    link = home / "link.flac"
+    link.symlink_to(song)
+    decide(quick_canon, link)
+    before = read_tag_set(song)
+    (line,) = quick_canon("write", link, "--apply", "--output=json").lines
+    assert line["state"] == "written"
+    assert link.is_symlink()
+    ran = quick_canon("verify", folder)
+    assert (ran.status, ran.err) == (0, "1 same\n")
+    (line,) = quick_canon("undo", "--output=json").lines
+    assert (line["state"], "path_b64" in line) == ("undone", True)
+    assert read_tag_set(song) == before
+    shown = quick_canon("write", link, "--policy=full")
+    assert "\x1b" not in shown.out
