@@ -1,56 +1,98 @@
-"""A text ends before the first stop string in it, however it comes in pieces."""
+"""A text ends before a line after which nothing counts, however it comes in pieces."""
 
+import time
+from dataclasses import dataclass, field
 from itertools import pairwise
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from chart_binder.chat.cut import Cut
+from chart_binder.chat.cut import LONGEST_LINE, AtStop, Cut
+from chart_binder.react.conversation import Enough
 
 
-def through(stop: tuple[str, ...], *pieces: str) -> tuple[list[str], bool]:
-    cut = Cut(stop)
-    return [*(cut.let_through(piece) for piece in pieces), cut.rest()], cut.made
+@dataclass
+class AtX:
+    """Enough is where a line begins with x; remembers what it was asked."""
+
+    looked_at: list[str] = field(default_factory=list)
+    read: int = 0
+
+    def suspects(self, line: str) -> bool:
+        self.looked_at.append(line)
+        return line.startswith("x")
+
+    def settled(self, text: str, line: str) -> bool:
+        self.read += len(text)
+        return "a" in text
+
+
+def cut_text(enough: Enough, *pieces: str) -> str | None:
+    cut = Cut(enough)
+    for piece in pieces:
+        if not cut.made:
+            cut.take(piece)
+    return cut.text if cut.made else None
 
 
 @pytest.mark.parametrize(
-    ("stop", "pieces", "heard", "made"),
+    ("pieces", "left"),
     [
-        (("\nObs:",), ("Act: x\nObs: y",), ["Act: x", ""], True),
-        (("\nObs:",), ("Act", ": x\n", "O", "bs", ": y", "z"), ["Act", ": x", *[""] * 5], True),
-        (("\nObs:",), ("x\n", "Other"), ["x", "\nOther", ""], False),
-        (("\nObs:",), ("x\nOb",), ["x", "\nOb"], False),
-        (("aab",), ("aaab",), ["a", ""], True),
-        (("aab",), ("a", "a", "a", "b"), ["", "", "a", "", ""], True),
-        (("abcd", "bc"), ("abcd",), ["a", ""], True),
-        (("abc", "bc"), ("xabc",), ["x", ""], True),
-        (("", "x"), ("ax",), ["a", ""], True),
-        ((), ("any", "thing"), ["any", "thing", ""], False),
+        (("a\nx\nb",), "a"),
+        (("a", "\n", "x", "y", "\n", "b"), "a"),
+        (("a\nx",), None),  # the line may go on as something else
+        (("a\n" + "x" * LONGEST_LINE,), "a"),
+        (("a\n", *"x" * LONGEST_LINE), "a"),
+        (("a\nbx\n",), None),
+        (("x\na\nx\n",), "x\na"),
+        (("a\n\n\nx\n",), "a\n\n"),
+        (("",), None),
     ],
 )
-def test_nothing_of_a_stop_string_comes_through(
-    stop: tuple[str, ...], pieces: tuple[str, ...], heard: list[str], made: bool
+def test_a_line_is_looked_at_when_it_is_whole_or_long(
+    pieces: tuple[str, ...], left: str | None
 ) -> None:
-    assert through(stop, *pieces) == (heard, made)
+    assert cut_text(AtX(), *pieces) == left
 
 
-LETTERS = "ab\n"
-
-
-@given(
-    st.lists(st.text(LETTERS, min_size=1, max_size=4), max_size=3),
-    st.text(LETTERS, max_size=30),
-    st.sets(st.integers(0, 30)),
-)
-def test_the_cut_is_the_same_however_the_text_is_split(
-    stop: list[str], text: str, at: set[int]
-) -> None:
+@given(st.text("ax\n", max_size=30), st.sets(st.integers(0, 30)))
+def test_the_cut_is_the_same_however_the_text_is_split(text: str, at: set[int]) -> None:
     bounds = sorted({0, len(text), *(each for each in at if each < len(text))})
     pieces = [text[start:end] for start, end in pairwise(bounds)]
-    whole, made = through(tuple(stop), text)
-    split, split_made = through(tuple(stop), *pieces)
-    assert ("".join(split), split_made) == ("".join(whole), made)
-    assert text.startswith("".join(whole))
-    assert not any(each in "".join(whole) for each in stop)
-    assert made == any(each in text for each in stop)
+    assert cut_text(AtX(), *pieces) == cut_text(AtX(), text)
+
+
+def test_each_line_is_looked_at_once_and_never_in_full_length() -> None:
+    enough = AtX()
+    cut_text(enough, *["b" * 7] * 100, "\n", "c", "\n", "d")
+    assert enough.looked_at == [("b" * 7 * 100)[:LONGEST_LINE], "c"]
+
+
+@pytest.mark.parametrize("line", ["x", "x" * 200, "b", ""])
+def test_the_time_is_linear_in_the_length(line: str) -> None:
+    enough = AtX()
+    text = f"{line}\n" * (400_000 // (len(line) + 1))
+    began = time.process_time()
+    cut_text(enough, *(text[at : at + 3] for at in range(0, len(text), 3)))
+    assert enough.read <= 4 * len(text) + 50_000
+    assert time.process_time() - began < 4
+
+
+@pytest.mark.parametrize(
+    ("text", "left"),
+    [
+        ("Action: a\nObs: b\n", "Action: a"),
+        ("Obs: b\n", None),
+        ("\n\nObs: b\n", None),
+        ("<think>\nObs: b\n", None),
+        ("<think>\nObs: b\n</think>\nAction: a\nObs: c\n", "<think>\nObs: b\n</think>\nAction: a"),
+        ("[THINK]\nObs: b\n", None),
+        ("Action: a Obs: b\n", None),
+    ],
+)
+def test_a_stop_string_at_the_start_of_a_line_ends_what_is_said_aloud(
+    text: str, left: str | None
+) -> None:
+    assert cut_text(AtStop(("\nObs:", "")), text) == left
+    assert cut_text(AtStop(()), text) is None

@@ -112,10 +112,10 @@ class TestStopStrings:
     MANY = ("one:", "two:", "three:", "four:", "five:", "six:")
 
     def test_four_are_sent_and_all_are_kept_to(self) -> None:
-        with OpenAIStandIn(["Action: x\nfive: invented"]) as server:
+        with OpenAIStandIn(["Action: x\nfive: invented\nand so on"]) as server:
             reply = model(server).reply(ASKED, Terms(self.MANY))
         assert server.chats[0]["stop"] == ["one:", "two:", "three:", "four:"]
-        assert (reply.content, reply.done_reason) == ("Action: x\n", "stop")
+        assert (reply.content, reply.done_reason) == ("Action: x", "stop")
 
     def test_none_are_sent_where_there_are_none(self) -> None:
         with OpenAIStandIn(["well"]) as server:

@@ -1,6 +1,7 @@
 """What holds for a model behind any kind of server.
 
-It ends a reply at a stop string whatever the server does, and does not leave the server writing.
+It ends a reply where nothing counts any more, whatever the server does, and does not leave the
+server writing.
 """
 
 import subprocess
@@ -11,10 +12,15 @@ from time import monotonic
 import pytest
 
 from chart_binder.react.conversation import ChatError, Message, Terms
+from chart_binder.react.dialects.classic import Classic
+from chart_binder.react.early import Early
 from servers.kinds import KINDS, Kind
 from servers.talk import Said
 
 STOP = ("\nObservation:", "\n観察:")
+CALL = 'Thought: hm\nAction: web_search\nAction Input: {"query": "K"}'
+ANSWER = "Final Answer: C1"
+THINKING = "<think>\nI must write\nObservation: x\n</think>"
 ASKED = (Message("system", "You decide."), Message("user", "Which album?"))
 WAYS = pytest.mark.parametrize("prompting", ["chat", "raw"])
 SERVERS = pytest.mark.parametrize("kind", KINDS.values(), ids=KINDS)
@@ -33,22 +39,72 @@ def test_a_server_that_ignores_stop_is_hung_up_on(kind: Kind, prompting: str) ->
 
 @SERVERS
 @WAYS
-@pytest.mark.parametrize("streamed", [True, False])
-def test_a_stop_string_is_kept_to_streamed_or_not(
-    kind: Kind, prompting: str, streamed: bool
+@pytest.mark.parametrize(
+    "label",
+    ["**Observation:**", "观察：", "Observation 1:", "OBSERVATION:", " Observation:", "Obs："],
+)
+def test_an_observation_in_any_spelling_is_hung_up_on(
+    kind: Kind, prompting: str, label: str
 ) -> None:
-    with kind.serve(["Action: web_search\n観察: C1"], obeys_stop=False) as server:
-        chat = kind.model(server, prompting=prompting, stream=streamed)
-        assert chat.reply(ASKED, Terms(STOP)).content == "Action: web_search"
-        assert bool(server.chats[0]["stream"]) is streamed
+    invented = Said(f"{CALL}\n{label} it is C1", goes_on="\nand so on ")
+    with kind.serve([invented]) as server:
+        terms = Terms(STOP, enough=Early(Classic()))
+        reply = kind.model(server, prompting=prompting).reply(ASKED, terms)
+        assert server.hung_up.wait(5)
+    assert (reply.content, reply.done_reason) == (CALL, "stop")
+
+
+@SERVERS
+@WAYS
+@pytest.mark.parametrize("content", [f"{CALL}\nObservation: C1\nmore", f"{THINKING}\n{ANSWER}\n"])
+def test_a_reply_that_comes_whole_is_left_as_it_is(
+    kind: Kind, prompting: str, content: str
+) -> None:
+    with kind.serve([content], obeys_stop=False) as server:
+        chat = kind.model(server, prompting=prompting, stream=False)
+        terms = Terms(STOP, enough=Early(Classic()))
+        assert chat.reply(ASKED, terms).content == content
+        assert len(server.chats) == 1
+
+
+@SERVERS
+@WAYS
+def test_thinking_about_the_format_ends_no_reply(kind: Kind, prompting: str) -> None:
+    text = f"{THINKING}\n{CALL}"
+    with kind.serve([Said(f"{text}\nObservation: C1", goes_on="\nx")], obeys_stop=False) as server:
+        chat = kind.model(server, prompting=prompting)
+        assert chat.reply(ASKED, Terms(STOP, enough=Early(Classic()))).content == text
+        assert server.hung_up.wait(5)
+
+
+@SERVERS
+@pytest.mark.parametrize("streamed", [True, False])
+def test_thinking_that_a_stop_string_ended_is_asked_for_again_without(
+    kind: Kind, streamed: bool
+) -> None:
+    text = f"{THINKING}\n{ANSWER}"
+    with kind.serve([text, text, Said("", thinking="hm"), text]) as server:
+        chat = kind.model(server, stream=streamed)
+        terms = Terms(STOP, enough=Early(Classic()))
+        assert [chat.reply(ASKED, terms).content for _ in range(2)] == [text, text]
+        sent = [str(each) for each in server.chats]
+    assert [STOP[1].strip() in each for each in sent] == [True, False, True, False]
+
+
+@SERVERS
+def test_half_a_thought_is_better_than_none(kind: Kind) -> None:
+    with kind.serve([THINKING]) as server:
+        reply = kind.model(server).reply(ASKED, Terms(STOP))
+        assert len(server.chats) == 2
+    assert reply.content == THINKING.partition(STOP[0])[0]
 
 
 @SERVERS
 @WAYS
 def test_a_listener_hears_the_reply_piece_by_piece(kind: Kind, prompting: str) -> None:
     heard: list[str] = []
-    said = Said("Thought: hm\nAction: x\nObserve this\nObservation: 1", thinking="secretly")
-    with kind.serve([said], obeys_stop=False) as server:
+    said = Said("Thought: hm\nAction: x\nObserve this", thinking="secretly")
+    with kind.serve([said]) as server:
         chat = kind.model(server, prompting=prompting)
         reply = chat.reply(ASKED, Terms(STOP, listen=heard.append))
     assert "".join(heard) == reply.content == "Thought: hm\nAction: x\nObserve this"
@@ -150,7 +206,8 @@ def test_a_reply_that_ran_out_of_tokens_says_so(kind: Kind) -> None:
 
 @SERVERS
 def test_a_model_that_only_thinks_needs_more_tokens(kind: Kind) -> None:
-    with kind.serve([Said("", thinking="hm"), Said("", thinking="hm " * 500)]) as server:
+    silent = Said("", thinking="hm")
+    with kind.serve([silent, silent, Said("", thinking="hm " * 500)]) as server:
         chat = kind.model(server, max_tokens=64)
         with pytest.raises(ChatError, match="answered with nothing, though it was thinking"):
             chat.reply(ASKED, Terms(STOP))

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from chart_binder.chat.cut import Cut
+from chart_binder.chat.cut import AtStop, Cut
 from chart_binder.react.conversation import Reply, Terms
 
 BYTES_A_TOKEN = 16  # of content and thinking: the average of any text stays far below
@@ -26,14 +26,17 @@ class Part:
 
 
 class Draft:
-    """A reply that is being written, on `terms`; the listener hears its content as it comes."""
+    """A reply that is being written, on `terms`; the listener hears its content as it comes.
+
+    What comes whole, or has come to its end, is left as it is.
+    """
 
     def __init__(self, terms: Terms, max_tokens: int) -> None:
         self.most_bytes = max(FEWEST_BYTES, BYTES_A_TOKEN * max_tokens)
         self.begun = False
         self._bytes = 0
         self._listen = terms.listen or _nobody
-        self._cut = Cut(terms.stop)
+        self._cut = Cut(terms.enough or AtStop(terms.stop))
         self._contents: list[str] = []
         self._thoughts: list[str] = []
         self._is_last = False
@@ -42,7 +45,7 @@ class Draft:
         self._completion_tokens: int | None = None
 
     def add(self, part: Part) -> None:
-        """Take the next part; a stop string the server let through ends the reply as well."""
+        """Take the next part; a reply that goes on where nothing counts any more ends there."""
         self.begun = True
         self._bytes += _size(part.content) + _size(part.thinking)
         if part.thinking:
@@ -51,9 +54,11 @@ class Draft:
         self._prompt_tokens = part.prompt_tokens or self._prompt_tokens
         self._completion_tokens = part.completion_tokens or self._completion_tokens
         self._is_last = part.is_last
-        self._say(self._cut.let_through(part.content))
-        if self.is_whole:
-            self._say(self._cut.rest())
+        if part.content:
+            self._contents.append(part.content)
+            self._listen(part.content)
+            if not self.is_whole:
+                self._cut.take(part.content)
 
     @property
     def overflows(self) -> bool:
@@ -77,8 +82,8 @@ class Draft:
 
     @property
     def content(self) -> str:
-        """The text before the first stop string."""
-        return "".join(self._contents)
+        """The text, as far as it counts."""
+        return self._cut.text if self._cut.made else "".join(self._contents)
 
     @property
     def thinking(self) -> str | None:
@@ -94,11 +99,6 @@ class Draft:
             prompt_tokens=self._prompt_tokens,
             completion_tokens=self._completion_tokens,
         )
-
-    def _say(self, piece: str) -> None:
-        if piece:
-            self._contents.append(piece)
-            self._listen(piece)
 
 
 def _nobody(piece: str) -> None:

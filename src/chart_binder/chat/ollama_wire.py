@@ -53,7 +53,7 @@ def _answers(
             "num_predict": config.max_tokens,
             "temperature": config.temperature,
             "seed": config.seed,
-            "stop": list(question.terms.stop),
+            "stop": list(question.stop),
         },
         **optional,
     }

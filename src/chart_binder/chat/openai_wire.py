@@ -1,6 +1,7 @@
 """One request to an OpenAI-compatible server, and the parts of its answer."""
 
 from collections.abc import Generator, Iterable, Iterator
+from dataclasses import replace
 
 import httpx
 
@@ -52,31 +53,31 @@ def _parts(question: Question, optional: Fields, asked: Asked) -> Generator[Part
             after_s = retry_after_s(answer.headers.get("retry-after", ""))
             said = refusal(answer.read(), answer.status_code, after_s)
             raise _explained(said, question, asked)
-        for text in _texts(answer):
+        for text, is_whole in _texts(answer):
             if text.strip() == _DONE:
                 yield Part(is_last=True)
                 return
             said = document(text)
             if wrong := complaint(said):
                 raise _explained(wrong, question, asked)
-            yield part(said)
+            yield replace(part(said), is_last=is_whole)
 
 
-def _texts(answer: httpx.Response) -> Iterator[bytes]:
-    """Yield the documents of an answer, streamed or whole, whatever was asked for."""
+def _texts(answer: httpx.Response) -> Iterator[tuple[bytes, bool]]:
+    """Yield the documents of an answer, streamed or the one whole, whatever was asked for."""
     if "event-stream" in answer.headers.get("content-type", ""):
-        yield from events(answer.iter_bytes())
+        yield from ((text, False) for text in events(answer.iter_bytes()))
         return
     body = answer.read()
     if body.lstrip().startswith(_STREAM):
-        yield from events([body])
+        yield from ((text, False) for text in events([body]))
     else:
-        yield from (body, _DONE)
+        yield body, True
 
 
 def _request(question: Question, optional: Fields) -> tuple[str, Fields]:
     """Return where to ask, and what."""
-    config, stop = question.config, question.terms.stop[:MOST_STOPS]
+    config, stop = question.config, question.stop[:MOST_STOPS]
     fields: dict[str, object] = {
         "model": config.model_id,
         "stream": config.stream,

@@ -6,11 +6,12 @@ from functools import partial
 from time import monotonic
 from typing import Protocol
 
+from chart_binder.chat.aloud import aloud
 from chart_binder.chat.concessions import Concessions, Fields, Optional
 from chart_binder.chat.deadline import Deadline
 from chart_binder.chat.endpoint import Endpoint
 from chart_binder.chat.patience import patiently
-from chart_binder.chat.spoken import spoken
+from chart_binder.chat.spoken import speakable
 from chart_binder.chat.window import SMALLEST_WINDOW, Gauge, most_tokens, refuse_overflow
 from chart_binder.config import LLMConfig
 from chart_binder.react.conversation import ChatError, Message, Reply, Terms
@@ -18,13 +19,17 @@ from chart_binder.react.conversation import ChatError, Message, Reply, Terms
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """What a server is asked, over and over until it answers or the deadline is over."""
+    """What a server is asked, over and over until it answers or the deadline is over.
+
+    `stop` are the stop strings it is sent.
+    """
 
     endpoint: Endpoint
     config: LLMConfig
     messages: tuple[Message, ...]
     terms: Terms
     deadline: Deadline
+    stop: tuple[str, ...] = ()
 
 
 class Kind(Protocol):
@@ -81,24 +86,28 @@ class Served:
     def reply(self, messages: Sequence[Message], terms: Terms) -> Reply:
         """Return the next reply, or raise `ChatError`.
 
-        It ends before the first stop string, whatever the server does. A reply that ran into
-        `max_tokens` has the `done_reason` `length`. The listener hears the content and no thinking.
+        One that is streamed ends where nothing counts any more, whatever the server does. A reply
+        that ran into `max_tokens` has the `done_reason` `length`. The listener hears the content,
+        also of a line that is then cut off, and no thinking that stands apart from it.
         """
-        said = spoken(messages)
+        said = speakable(messages)
         refuse_overflow(said, self._config)
         began = monotonic()
         most_s = self._config.timeout_s
         allowed_s = most_s if terms.seconds is None else min(most_s, terms.seconds)
         with Deadline(allowed_s) as deadline:
             question = Question(self._endpoint, self._config, said, terms, deadline)
-            reply = self._concessions.ask(
-                self._kind.optional(question),
-                lambda fields: patiently(partial(self._kind.ask, question, fields), deadline),
-            )
+            reply = aloud(lambda stop: self._ask(replace(question, stop=stop)), terms.stop)
             counted = reply.prompt_tokens
             if counted is not None and self._gauge.doubts(said, counted):
                 self._refuse_cut(question, counted)
         return replace(reply, seconds=monotonic() - began)
+
+    def _ask(self, question: Question) -> Reply:
+        return self._concessions.ask(
+            self._kind.optional(question),
+            lambda fields: patiently(partial(self._kind.ask, question, fields), question.deadline),
+        )
 
     def _refuse_cut(self, question: Question, counted: int) -> None:
         """Raise `ChatError` where the server dropped a part of the prompt, which it never says.

@@ -6,7 +6,7 @@ from dataclasses import replace
 from chart_binder.react.conversation import Message
 
 
-def spoken(messages: Sequence[Message]) -> tuple[Message, ...]:
+def speakable(messages: Sequence[Message]) -> tuple[Message, ...]:
     """Return the messages that say something, in text that UTF-8 can hold.
 
     Lone surrogates, as file names and broken pages hold them, are replaced. A message without

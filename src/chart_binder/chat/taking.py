@@ -3,6 +3,7 @@
 from collections.abc import Generator
 from contextlib import closing
 
+from chart_binder.chat.aloud import UnsaidError
 from chart_binder.chat.deadline import Deadline
 from chart_binder.chat.draft import Draft, Part
 from chart_binder.chat.faults import LATE, Asked, Fault
@@ -57,6 +58,8 @@ def take(parts: Generator[Part, None, None], draft: Draft, asked: Asked, wait: D
         raise (LATE if wait.passed else UNFINISHED).error(asked)
     if not draft.content.strip():
         fault = _WORDLESS.get(draft.done_reason or "", SILENT)
+        if draft.thinking and draft.done_reason == "stop":
+            raise UnsaidError(str(fault.error(asked, ", though it was thinking")))
         raise fault.error(asked, ", though it was thinking" if draft.thinking else "")
     return draft.reply()
 

@@ -31,18 +31,32 @@ class Reply:
     seconds: float = 0.0
 
 
+class Enough(Protocol):
+    """Knows while a reply is being written whether the rest of it can count."""
+
+    def suspects(self, line: str) -> bool:
+        """Tell, at little cost, whether nothing may count from a line on, by its beginning."""
+        ...
+
+    def settled(self, text: str, line: str) -> bool:
+        """Tell whether nothing counts from a suspected line on, with the text before it."""
+        ...
+
+
 @dataclass(frozen=True, slots=True)
 class Terms:
     """How a reply is wanted. A model that cannot keep to one of them leaves it aside.
 
     The reply ends before any of `stop`; it has the form of the JSON schema `schema`; `listen` hears
-    the text piece by piece, as it comes; it is whole within `seconds`.
+    the text piece by piece, as it comes; it is whole within `seconds`. `enough` tells where one
+    that is still being written may end, for want of it a line that begins with one of `stop`.
     """
 
     stop: tuple[str, ...] = ()
     schema: Mapping[str, object] | None = None
     listen: Callable[[str], None] | None = None
     seconds: float | None = None
+    enough: Enough | None = None
 
 
 class ChatError(Exception):

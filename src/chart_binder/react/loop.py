@@ -11,6 +11,7 @@ from chart_binder.react.calls import Calls, Done, Perform, advice, call_live
 from chart_binder.react.context import Context, Heard, Round
 from chart_binder.react.conversation import ChatError, ChatModel, Message, Reply, Role, Terms
 from chart_binder.react.dialect import Dialect
+from chart_binder.react.early import Early
 from chart_binder.react.inert import bounded
 from chart_binder.react.steps import Act, Finish, Malformed, Step
 from chart_binder.react.tools import Toolbox
@@ -99,6 +100,7 @@ def converse(
         limits,
         last_word,
         listen,
+        Early(dialect),
         turns=limits.iterations,
     ).run()
 
@@ -117,6 +119,7 @@ class _Conversation(Generic[T]):
     limits: Limits
     last_word: LastWord | None
     listen: Callable[[str], None] | None
+    early: Early
     turns: int
     turn: int = 0
     idle: int = 0
@@ -152,7 +155,7 @@ class _Conversation(Generic[T]):
         messages, estimate = self.context.messages(), self.context.tokens
         left = self.budget.seconds_left
         seconds = left if math.isfinite(left) else None
-        terms = Terms(self.dialect.stop, schema, self.listen, seconds)
+        terms = Terms(self.dialect.stop, schema, self.listen, seconds, self.early)
         try:
             reply = _legible(self.chat.reply(messages, terms))
         except ChatError as error:

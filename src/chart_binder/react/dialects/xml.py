@@ -36,7 +36,7 @@ class Xml:
     """
 
     name = "xml"
-    stop = ("<observation", "<tool_response")
+    stop = ("\n<observation", "\n<tool_response")
 
     def tools(self, tools: Sequence[Tool]) -> str:
         """List the tools as JSON, as these models have seen them in training."""
