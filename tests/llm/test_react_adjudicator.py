@@ -3,6 +3,7 @@
 import json
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -70,6 +71,32 @@ def test_an_answer_on_the_evidence_alone_needs_no_source() -> None:
     assert (result.outcome, result.crg_mbid, result.rr_mbid) == (Outcome.ACCEPTED, ALBUM, LP)
     assert (result.confidence, result.rationale, result.problem) == (0.9, "so", None)
     assert (result.iterations, result.dialect, result.prompt_version) == (1, "classic", "react-2")
+
+
+@pytest.mark.parametrize("gives", [None, Reply(None), KeyError("k"), ConnectionError("c")])  # type: ignore[arg-type]
+def test_a_defect_of_a_chat_model_is_an_error_and_the_run_is_kept(
+    gives: Any, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    class Broken:
+        model_id = "broken"
+        asked = 0
+
+        def reply(self, messages: Sequence[Message], terms: Terms) -> Reply:
+            self.asked += 1
+            if self.asked == 1:
+                return Reply(LOOK)
+            if isinstance(gives, Exception):
+                raise gives
+            reply: Reply = gives
+            return reply
+
+    adjudicator = ReActAdjudicator(CONFIG, chat=Broken(), tools=TOOLS, record=tmp_path)
+    result = adjudicator.adjudicate(year_only_single())
+    assert (result.outcome, result.iterations) == (Outcome.ERROR, 1)
+    assert "the chat model 'broken'" in (result.problem or "")
+    assert bool(caplog.records) == isinstance(gives, Exception)
+    (path,) = tmp_path.iterdir()
+    assert isinstance(_events(path)[-1], Result)
 
 
 def test_a_fact_that_was_read_is_verified_and_the_rules_confirm() -> None:

@@ -1,7 +1,9 @@
 """The loop, with a scripted model and toy tools: no music, no network."""
 
+import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import msgspec
 import pytest
@@ -242,6 +244,101 @@ def test_a_long_observation_is_cut_once_and_says_so() -> None:
 def test_a_reply_cut_at_the_token_limit_is_told_to_be_brief() -> None:
     _, events, _ = play(Reply("well, let me think about", done_reason="length"), DONE)
     assert "too long" in observed(events)[0].content
+
+
+@pytest.mark.parametrize(
+    "cut",
+    [
+        "Action: add\nAction Input: 1, ",
+        "Action: ad",
+        'Action: add\nAction Input: {"a": 1, "b": 2',
+        '{"action": "add", "action_input": {"a": 1, "b": 2}',
+        "Final Answer: 2",
+        'Final Answer: {"sum": 2',
+    ],
+)
+def test_a_step_that_the_token_limit_cut_is_not_taken(cut: str) -> None:
+    ending, events, _ = play(Reply(cut, done_reason="length"), DONE)
+    assert "Your reply was cut off" in observed(events)[0].content
+    assert ending.iterations == 2
+
+
+@pytest.mark.parametrize(
+    "whole",
+    [
+        'Action: add\nAction Input: {"a": 1, "b": 2}',
+        'Action: add\nAction Input: {"a": 1, "b": 2}\n\nAnd then I wou',
+        "Action: add(1, 2)",
+        'Action: add\nAction Input: ```json\n{"a": 1, "b": 2}\n``',
+    ],
+)
+def test_a_step_that_was_whole_before_the_token_limit_is_taken(whole: str) -> None:
+    _, events, _ = play(Reply(whole, done_reason="length"), DONE)
+    assert observed(events)[0].content == "3"
+
+
+@pytest.mark.parametrize("answer", ['{"sum": 3}', '```json\n{"sum": 3}\n``'])
+def test_an_answer_that_was_whole_before_the_token_limit_is_taken(answer: str) -> None:
+    ending, _, _ = play(Reply(f"Final Answer: {answer}", done_reason="length"))
+    assert ending.iterations == 1
+
+
+@pytest.mark.parametrize("failure", [KeyError("secret"), ConnectionError("x"), AttributeError()])
+def test_a_defect_of_a_chat_model_is_a_chat_error_without_internals(failure: Exception) -> None:
+    class Broken:
+        model_id = "broken"
+
+        def reply(self, messages: Sequence[Message], terms: Terms) -> Reply:
+            raise failure
+
+    with pytest.raises(ChatError, match=r"^the chat model 'broken' failed, .* look") as told:
+        converse(Broken(), Classic(), TOOLS, OPENING, judge=judge, watch=lambda event: None)
+    assert told.value.__cause__ is failure
+    assert "secret" not in str(told.value)
+
+
+@pytest.mark.parametrize("given", [None, Reply(None), "text", Reply(b"x")])  # type: ignore[arg-type]
+def test_what_is_no_reply_is_a_chat_error(given: Any) -> None:
+    class Odd:
+        model_id = "odd"
+
+        def reply(self, messages: Sequence[Message], terms: Terms) -> Reply:
+            reply: Reply = given
+            return reply
+
+    with pytest.raises(ChatError, match="'odd' gave no reply: its plug-in must return a Reply"):
+        converse(Odd(), Classic(), TOOLS, OPENING, judge=judge, watch=lambda event: None)
+
+
+def test_a_listener_that_fails_is_no_fault_of_the_model() -> None:
+    def listen(piece: str) -> None:
+        raise BrokenPipeError(piece)
+
+    class Loud:
+        model_id = "loud"
+
+        def reply(self, messages: Sequence[Message], terms: Terms) -> Reply:
+            assert terms.listen
+            terms.listen("x")
+            return Reply("x")
+
+    with pytest.raises(BrokenPipeError, match=r"^x$"):
+        converse(
+            Loud(), Classic(), TOOLS, OPENING,
+            judge=judge, watch=lambda event: None, listen=listen,
+        )  # fmt: skip
+
+
+def test_counts_that_make_no_sense_are_left_out() -> None:
+    odd: Any = {"thinking": 7, "done_reason": 7, "seconds": math.nan}
+    counts: Any = (math.nan, -5, 10**30, "9")
+    for count in counts:
+        reply = Reply(DONE, **odd, prompt_tokens=count, completion_tokens=count)
+        _, events, _ = play(reply)
+        assert msgspec.json.decode(msgspec.json.encode(events[0])) == {
+            "type": "reply", "content": DONE, "iteration": 1, "thinking": None,
+            "done_reason": None, "prompt_tokens": None, "completion_tokens": None, "seconds": 0.0,
+        }  # fmt: skip
 
 
 def test_half_a_letter_in_a_reply_is_replaced() -> None:

@@ -3,13 +3,15 @@
 import math
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Generic, TypeVar
 
+from chart_binder.react.asking import ask
 from chart_binder.react.budget import Budget, Clock
 from chart_binder.react.calls import Calls, Done, Perform, advice, call_live
 from chart_binder.react.context import Context, Heard, Round
 from chart_binder.react.conversation import ChatError, ChatModel, Message, Reply, Role, Terms
+from chart_binder.react.cut_off import whole_step
 from chart_binder.react.dialect import Dialect
 from chart_binder.react.early import Early
 from chart_binder.react.inert import bounded
@@ -157,7 +159,7 @@ class _Conversation(Generic[T]):
         seconds = left if math.isfinite(left) else None
         terms = Terms(self.dialect.stop, schema, self.listen, seconds, self.early)
         try:
-            reply = _legible(self.chat.reply(messages, terms))
+            reply = ask(self.chat, messages, terms)
         except ChatError as error:
             if late := self.budget.out_of_time():
                 raise ChatError(late) from error
@@ -171,7 +173,7 @@ class _Conversation(Generic[T]):
 
     def take_turn(self) -> Ending[T] | None:
         reply = self.ask()
-        step = _completed(self.dialect.parse(reply.content), reply)
+        step = whole_step(self.dialect.parse(reply.content), reply, self.dialect)
         if isinstance(step, Act):
             self.remember(step, reply, tuple(self.calls.carry_out(step, self.turn)))
             return None
@@ -227,15 +229,6 @@ class _Conversation(Generic[T]):
         return Ending(self.turn, problem=f"{spent}, and a last word was refused: {refusal}")
 
 
-def _completed(step: Step, reply: Reply) -> Step:
-    """Name the token limit where it is why a reply makes no sense."""
-    if isinstance(step, Malformed) and reply.done_reason == "length":
-        return replace(
-            step, advice=f"Your reply was cut off because it was too long: be brief. {step.advice}"
-        )
-    return step
-
-
 def _kept(step: Step, reply: Reply, dialect: Dialect) -> str:
     """Return what of a reply stays in the conversation: an action without what followed it."""
     if isinstance(step, Act) and step.notes:
@@ -251,15 +244,3 @@ def _bare_object(text: str) -> str | None:
 
 def _brief(text: str) -> str:
     return " ".join(text.split())[:200]
-
-
-def _legible(reply: Reply) -> Reply:
-    """Replace lone surrogates: a server that streams tokens may send half a letter."""
-    if reply.content.isascii() and not reply.thinking:
-        return reply
-    thinking = reply.thinking and _whole(reply.thinking)
-    return replace(reply, content=_whole(reply.content), thinking=thinking)
-
-
-def _whole(text: str) -> str:
-    return text.encode("utf-8", "replace").decode()

@@ -4,11 +4,13 @@ import json
 from collections.abc import Iterable, Iterator
 from difflib import unified_diff
 
+from chart_binder.react.asking import PlayedWrongError
+
 _HOW_TO_MEND = "If the change is meant, record the run anew: docs/testing.md says how."
 _MOST_COMPARED, _MOST_LINES, _MOST_CHARACTERS = 1_000, 40, 500
 
 
-class Departure(AssertionError):  # noqa: N818 (it is what happened, and pytest shows its name)
+class Departure(PlayedWrongError):  # noqa: N818 (it is what happened, and pytest shows its name)
     """The conversation is not the recorded one: what was played, what was expected, what came."""
 
 
