@@ -22,6 +22,8 @@ SENTENCES = {
     "404 page": "what answers at {url} is no Ollama server (HTTP 404): set llm.base_url",
     "500": "failed (HTTP 500: model requires more system memory (9.2 GiB) than is available)",
     "502 page": "failed (HTTP 502): look into the server's log",
+    "429": "has had enough requests for now (HTTP 429: too many requests): ask later",
+    "429 for an hour": "has had enough requests for now (HTTP 429: too many requests): ask later",
     "503": "is busy (HTTP 503: server busy, please try again. maximum pending",
     "500 list": NOT_OLLAMA,
     "garbage": NOT_OLLAMA,
@@ -51,7 +53,7 @@ SENTENCES = {
     "drips": LATE,
     "drips headers": LATE,
 }
-TRIED_AGAIN = {"503": 3, "hangs up": 3}
+TRIED_AGAIN = {"429": 3, "503": 3, "hangs up": 3}
 
 
 def ask(url: str, **changes: object) -> Reply:

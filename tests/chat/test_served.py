@@ -14,6 +14,7 @@ import pytest
 from chart_binder.react.conversation import ChatError, Message, Terms
 from chart_binder.react.dialects.classic import Classic
 from chart_binder.react.early import Early
+from servers.http import Response
 from servers.kinds import KINDS, Kind
 from servers.talk import Said
 
@@ -168,12 +169,26 @@ def test_no_fault_is_anything_but_a_chat_error(
 
 
 @SERVERS
-@pytest.mark.parametrize(("fault", "times"), [("503", 1), ("503", 2), ("hangs up", 2)])
+@pytest.mark.parametrize(("fault", "times"), [("503", 1), ("503", 2), ("429", 2), ("hangs up", 2)])
 def test_a_passing_fault_is_met_by_asking_again(kind: Kind, fault: str, times: int) -> None:
     with kind.serve(["well"], fault=fault, times=times) as server:
         assert kind.model(server).reply(ASKED, Terms(STOP)).content == "well"
     assert len(server.chats) == times + 1
     assert all(each == server.chats[0] for each in server.chats)
+
+
+@SERVERS
+@pytest.mark.parametrize("status", [429, 503])
+@pytest.mark.parametrize("streamed", [True, False])
+def test_a_server_is_left_alone_for_as_long_as_it_asks(
+    kind: Kind, status: int, streamed: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    busy = Response("{}", status, "application/json", headers=(("Retry-After", "1"),))
+    monkeypatch.setitem(kind.rows, "busy", lambda *_: busy)
+    began = monotonic()
+    with kind.serve(["well"], fault="busy", times=1) as server:
+        assert kind.model(server, stream=streamed).reply(ASKED, Terms(STOP)).content == "well"
+    assert monotonic() - began >= 1.0
 
 
 @SERVERS

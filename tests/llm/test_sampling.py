@@ -1,6 +1,7 @@
 """Self-consistency and fall-backs: several runs, one answer."""
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -97,13 +98,56 @@ def test_a_failed_run_counts_against_the_others() -> None:
     assert check(result, "agreement").detail.endswith("; failed: 1")
 
 
+class Failing:
+    """A model that cannot be asked at some times, counted from 1, and answers at the others."""
+
+    model_id = "failing"
+
+    def __init__(self, *at: int) -> None:
+        self.at = at
+        self.asked = 0
+
+    def reply(self, messages: Sequence[Message], terms: Terms) -> Reply:
+        self.asked += 1
+        if self.asked in self.at:
+            raise ChatError("it timed out")
+        return Reply(final())
+
+
+@pytest.mark.parametrize("at", [(1,), (2,), (5,), (1, 3), (2, 4)])
+def test_a_run_that_could_not_be_asked_does_not_end_the_vote(at: tuple[int, ...]) -> None:
+    chat = Failing(*at)
+    config = LLMConfig(enabled=True, samples=5)
+    result = ReActAdjudicator(config, chat=chat, tools=[]).adjudicate(year_only_single())
+    assert (result.crg_mbid, chat.asked) == (ALBUM, 5)
+    assert check(result, "agreement").detail.endswith(f": {5 - len(at)}; failed: {len(at)}")
+
+
+@pytest.mark.parametrize(
+    ("at", "asked", "told"),
+    [
+        ((1, 2), 2, "2 of 2 runs failed, and 3 more runs not made: it timed out"),
+        ((2, 3), 3, "2 of 3 runs failed, and 2 more runs not made: it timed out"),
+        ((1, 3, 5), 5, "3 of 5 runs failed: it timed out"),
+        ((3, 4), 4, "2 of 4 runs failed, and 1 more run not made: it timed out"),
+    ],
+)
+def test_a_vote_without_a_majority_says_how_many_runs_were_made(
+    at: tuple[int, ...], asked: int, told: str
+) -> None:
+    chat = Failing(*at)
+    config = LLMConfig(enabled=True, samples=5)
+    result = ReActAdjudicator(config, chat=chat, tools=[]).adjudicate(year_only_single())
+    assert (result.outcome, result.problem, chat.asked) == (Outcome.ERROR, told, asked)
+
+
 def test_where_failures_kept_a_majority_away_it_is_an_error() -> None:
     result, _ = adjudicated(final(), *GIBBERISH, *GIBBERISH, samples=3)
     assert (result.outcome, result.crg_mbid) == (Outcome.ERROR, None)
     assert (result.problem or "").startswith("2 of 3 runs failed: 3 turns in a row led nowhere")
 
 
-def test_a_server_that_is_down_is_asked_once() -> None:
+def test_a_server_that_is_down_is_asked_twice() -> None:
     asked: list[int] = []
 
     class Down:
@@ -115,7 +159,7 @@ def test_a_server_that_is_down_is_asked_once() -> None:
 
     config = LLMConfig(enabled=True, samples=5, method="react_then_direct")
     result = ReActAdjudicator(config, chat=Down(), tools=[]).adjudicate(year_only_single())  # type: ignore[arg-type]
-    assert (result.outcome, len(asked)) == (Outcome.ERROR, 1)
+    assert (result.outcome, len(asked)) == (Outcome.ERROR, 2)
     assert "there is nobody" in (result.problem or "")
 
 

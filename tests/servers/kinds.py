@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from chart_binder.chat import ollama, openai
 from chart_binder.config import LLMConfig
@@ -17,12 +17,17 @@ AnyStandIn: TypeAlias = OllamaStandIn | OpenAIStandIn
 
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """One kind: `serve` makes a stand-in, `faults` are what it can do wrong."""
+    """One kind: `serve` makes a stand-in, `rows` are what it can do wrong."""
 
     provider: str
     serve: Callable[..., AnyStandIn]
     connect: Callable[..., ChatModel]
-    faults: tuple[str, ...]
+    rows: Any
+
+    @property
+    def faults(self) -> tuple[str, ...]:
+        """Return the names of what it can do wrong."""
+        return tuple(self.rows)
 
     def model(self, server: AnyStandIn, **changes: object) -> ChatModel:
         """Return the model behind a stand-in, the configuration changed."""
@@ -31,6 +36,6 @@ class Kind:
 
 
 KINDS: Mapping[str, Kind] = {
-    "ollama": Kind("ollama", OllamaStandIn, ollama.connect, tuple(OLLAMA_FAULTS)),
-    "openai": Kind("openai", OpenAIStandIn, openai.connect, tuple(OPENAI_FAULTS)),
+    "ollama": Kind("ollama", OllamaStandIn, ollama.connect, OLLAMA_FAULTS),
+    "openai": Kind("openai", OpenAIStandIn, openai.connect, OPENAI_FAULTS),
 }

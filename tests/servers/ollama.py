@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from servers.http import Repeated, Request, Response, StandIn
 from servers.talk import (
@@ -273,6 +273,10 @@ FAULTS: Mapping[str, Callable[[OllamaStandIn, Request], Response]] = {
     "404 page": _always(Response(HTML, 404)),
     "500": _always(_error(500, "model requires more system memory (9.2 GiB) than is available")),
     "502 page": _always(Response("<html>Bad Gateway</html>", 502)),
+    "429": _always(_error(429, "too many requests")),
+    "429 for an hour": _always(
+        replace(_error(429, "too many requests"), headers=(("Retry-After", "3600"),))
+    ),
     "503": _always(_error(503, "server busy, please try again. maximum pending requests exceeded")),
     "500 list": _always(_json(["no"], 500)),
     "garbage": _always(Response(b"\x00\xff\xfe\x8b garbage \n\n", 200, "application/x-ndjson")),

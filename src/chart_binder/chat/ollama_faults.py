@@ -47,6 +47,14 @@ OLLAMA = Faults(
             ),
         ),
         (
+            (429,),
+            Fault(
+                "Ollama at {address} has had enough requests for now ({detail}): ask later, or for "
+                "less at a time",
+                passing=True,
+            ),
+        ),
+        (
             (503,),
             Fault(
                 "Ollama at {address} is busy ({detail}): ask for less at a time, or raise its "

@@ -13,6 +13,7 @@ from chart_binder.chat.growing import growing_text
 from chart_binder.chat.ollama_faults import NAME, OLLAMA
 from chart_binder.chat.served import Question
 from chart_binder.chat.taking import take
+from chart_binder.net.retry_after import retry_after_s
 from chart_binder.react.conversation import Reply
 
 
@@ -27,6 +28,10 @@ def ask(question: Question, optional: Fields) -> Reply:
 def _parts(question: Question, optional: Fields, asked: Asked) -> Generator[Part, None, None]:
     """Yield what the server sends, and translate what goes wrong on the way."""
     http = question.endpoint.http(question.deadline, question.config.max_tokens)
+    waits: list[str] = []  # the library keeps no headers of a refusal
+    http["event_hooks"]["response"].append(
+        lambda response: waits.append(response.headers.get("retry-after", ""))
+    )
     with (
         translated(OLLAMA, asked, question.deadline),
         Client(question.endpoint.address, **http) as client,
@@ -36,7 +41,8 @@ def _parts(question: Question, optional: Fields, asked: Asked) -> Generator[Part
                 for answer in answers:
                     yield _part(answer)
         except ResponseError as error:
-            answered = Answered(max(error.status_code, 0), str(error.error))
+            after_s = retry_after_s("".join(waits))
+            answered = Answered(max(error.status_code, 0), str(error.error), after_s)
             raise OLLAMA.explain_answer(answered, asked) from error
 
 

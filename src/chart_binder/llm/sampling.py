@@ -28,12 +28,16 @@ def sampled(
 ) -> AdjudicationResult:
     """Ask `config.samples` times, told the number of the sample, and take the answers together.
 
-    A model that did not reply at all in one sample is not asked for the next.
+    A model that did not reply at all in two samples one after the other is not asked for the next.
     """
-    results = [ask(0)]
-    while len(results) < config.samples and results[-1].iterations:
+    results: list[AdjudicationResult] = []
+    while len(results) < config.samples and not _is_out_of_reach(results):
         results.append(ask(len(results)))
     return results[0] if config.samples == 1 else agreed(results, config, name_of, calibrated)
+
+
+def _is_out_of_reach(results: Sequence[AdjudicationResult]) -> bool:
+    return len(results) > 1 and not any(result.iterations for result in results[-2:])
 
 
 def agreed(
@@ -46,26 +50,28 @@ def agreed(
 
     What was stated is taken as the mean of those that agree, times their share: the outcome follows
     from it as calibrated, and the checks of the run that is taken may lower both. No majority is a
-    rejection; where failed runs kept it from one, an error. `name_of` says what to call a release
-    group.
+    rejection; where failed runs, or those not made, kept it from one, an error. `name_of` says what
+    to call a release group.
     """
     usage = total(*(result.usage for result in results))
     failures = [result for result in results if result.outcome is Outcome.ERROR]
     votes = Counter(_vote(result) for result in results if result not in failures)
-    failed = config.samples - votes.total()
+    lost = config.samples - votes.total()
+    not_made = config.samples - len(results)
     winner, count = next(iter(votes.most_common(1)), (_CANNOT_TELL, 0))
     named = [f"{name_of(vote) or 'cannot tell'}: {n}" for vote, n in votes.most_common()]
-    told = "; ".join([*named, f"failed: {failed}"] if failed else named)
+    named += [f"failed: {len(failures)}"] if failures else []
+    told = "; ".join([*named, f"not made: {not_made}"] if not_made else named)
     has_majority = 2 * count > config.samples
     check = Check("agreement", has_majority, f"of {counted(config.samples, 'run')}, {told}")
     if has_majority:
         agreeing = [r for r in results if r not in failures and _vote(r) == winner]
         return _taken(agreeing, check, count / config.samples, config, calibrated, usage)
-    is_failure = 2 * (count + failed) > config.samples
+    is_failure = 2 * (count + lost) > config.samples
     return replace(
         failures[0] if is_failure else results[0],
         outcome=Outcome.ERROR if is_failure else Outcome.REJECTED,
-        problem=f"{failed} of {config.samples} runs failed: {failures[0].problem}"
+        problem=_failed(failures, len(results), not_made)
         if is_failure
         else f"no majority: {check.detail}",
         crg_mbid=None,
@@ -79,6 +85,11 @@ def agreed(
         checks=(check,),
         usage=usage,
     )
+
+
+def _failed(failures: Sequence[AdjudicationResult], made: int, not_made: int) -> str:
+    after = f", and {counted(not_made, 'more run')} not made" if not_made else ""
+    return f"{len(failures)} of {counted(made, 'run')} failed{after}: {failures[0].problem}"
 
 
 def _taken(
