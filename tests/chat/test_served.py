@@ -4,6 +4,7 @@ It ends a reply where nothing counts any more, whatever the server does, and doe
 server writing.
 """
 
+import json
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
@@ -175,6 +176,21 @@ def test_a_passing_fault_is_met_by_asking_again(kind: Kind, fault: str, times: i
         assert kind.model(server).reply(ASKED, Terms(STOP)).content == "well"
     assert len(server.chats) == times + 1
     assert all(each == server.chats[0] for each in server.chats)
+
+
+@SERVERS
+@pytest.mark.parametrize("status", [200, 400, 404, 500, 503])
+@pytest.mark.parametrize("streamed", [True, False])
+def test_words_of_a_server_do_nothing_to_a_terminal(
+    kind: Kind, status: int, streamed: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    words = "boom \x1b[31m\x9b2J \u202emodel\u2066 \x07\n\u2028 out of memory"
+    said = Response(json.dumps({"error": words}), status, "application/json")
+    monkeypatch.setitem(kind.rows, "speaks", lambda *_: said)
+    with kind.serve(fault="speaks") as server, pytest.raises(ChatError) as refused:
+        kind.model(server, stream=streamed).reply(ASKED, Terms(STOP))
+    assert str(refused.value).isprintable()
+    assert status == 200 or "boom [31m 2J model out of memory" in str(refused.value)
 
 
 @SERVERS

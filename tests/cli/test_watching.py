@@ -21,6 +21,19 @@ def shown(capsys: pytest.CaptureFixture[str], *happened: object) -> str:
     return err
 
 
+@pytest.mark.parametrize(
+    "letter",
+    ["\x1b", "\x07", "\x9b", *map(chr, range(0x202A, 0x202F)), *map(chr, range(0x2066, 0x206A))],
+)
+def test_a_terminal_only_shows_what_a_model_writes(
+    letter: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    text = shown(capsys, f"a{letter}b", Observed(f"c{letter}d", 1))
+    assert letter not in text
+    assert "a\ufffdb" in text
+    assert "c\ufffdd" in text
+
+
 def test_a_piece_is_shown_at_once(capsys: pytest.CaptureFixture[str]) -> None:
     assert shown(capsys, "Thought: h") == "--- turn 1: reply\nThought: h"
 

@@ -310,6 +310,12 @@ def test_what_is_no_reply_is_a_chat_error(given: Any) -> None:
         converse(Odd(), Classic(), TOOLS, OPENING, judge=judge, watch=lambda event: None)
 
 
+def test_a_problem_is_one_line_that_does_nothing_to_a_terminal() -> None:
+    assert str(ChatError("no\x1b[1m \u202eserver\n\tat\u2066 all")) == "no [1m server at all"
+    assert len(str(ChatError("x" * 100_000))) == 1_003
+    assert str(ChatError()) == ""
+
+
 def test_a_listener_that_fails_is_no_fault_of_the_model() -> None:
     def listen(piece: str) -> None:
         raise BrokenPipeError(piece)

@@ -9,7 +9,7 @@ import httpx
 from chart_binder.chat.concessions import DeclinedError
 from chart_binder.chat.deadline import Deadline
 from chart_binder.chat.patience import PassingError
-from chart_binder.react.conversation import ChatError
+from chart_binder.react.conversation import ChatError, plain_line
 
 LONGEST_DETAIL = 200  # characters of the server's own words
 DECLINING = frozenset({400, 422, 500, 501})
@@ -68,7 +68,9 @@ class Fault:
             address=asked.address,
             model=asked.model_id,
             seconds=f"{asked.seconds:g}",
-            detail=_brief(detail.replace(asked.key, "***") if asked.key else detail),
+            detail=plain_line(
+                detail.replace(asked.key, "***") if asked.key else detail, LONGEST_DETAIL
+            ),
         )
         return PassingError(sentence, after_s) if self.passing else ChatError(sentence)
 
@@ -151,8 +153,3 @@ def translated(faults: Faults, asked: Asked, deadline: Deadline) -> Iterator[Non
     except FOREIGN_ERRORS as error:
         late = deadline.passed
         raise (LATE.error(asked) if late else faults.explain(error, asked)) from error
-
-
-def _brief(text: str) -> str:
-    line = " ".join(text.split())
-    return line if len(line) <= LONGEST_DETAIL else f"{line[:LONGEST_DETAIL]}..."

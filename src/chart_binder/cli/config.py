@@ -6,8 +6,8 @@ from typing import Any
 import click
 import msgspec
 
+from chart_binder.cli.harmless import harmless
 from chart_binder.cli.options import Session, common_options, pass_session
-from chart_binder.cli.results import harmless
 from chart_binder.jobs.prompt import effective_prompt
 from chart_binder.masking import masked
 from chart_binder.settings import config_candidates

@@ -7,9 +7,10 @@ from functools import partial
 import click
 
 from chart_binder.cli.explanation import explanation_lines
+from chart_binder.cli.harmless import harmless
 from chart_binder.cli.logs import about_file, set_up_logging
 from chart_binder.cli.options import Session, common_options, pass_session
-from chart_binder.cli.results import Form, Results, harmless
+from chart_binder.cli.results import Form, Results
 from chart_binder.cli.text import decision_lines
 from chart_binder.cli.watching import event_lines
 from chart_binder.config import LogConfig

@@ -7,8 +7,9 @@ from pathlib import Path
 import click
 import msgspec
 
+from chart_binder.cli.harmless import harmless
 from chart_binder.cli.options import Session, common_options, pass_session
-from chart_binder.cli.results import harmless, readable
+from chart_binder.cli.results import readable
 from chart_binder.cli.text import row
 from chart_binder.cli.watching import Watching
 from chart_binder.errors import CanonError, UsageError

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 import click
 
 from chart_binder import __version__
+from chart_binder.cli.harmless import harmless
 from chart_binder.cli.options import common_options
 from chart_binder.errors import CanonError, ConfigError, PluginError, UsageError
 
@@ -139,4 +140,4 @@ def _say(error: BaseException) -> None:
                 with contextlib.suppress(OSError):  # standard error may be on the same full disk
                     click.echo(f"canon: cannot go on: {error.strerror or error}", err=True)
         case _:
-            click.echo(f"canon: {error}", err=True)
+            click.echo(f"canon: {harmless(str(error))}", err=True)

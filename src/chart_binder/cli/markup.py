@@ -4,7 +4,7 @@ import html
 from typing import TypeAlias
 from urllib.parse import urlsplit
 
-from chart_binder.cli.results import harmless
+from chart_binder.cli.harmless import harmless
 
 
 class Markup(str):

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import click
 import msgspec
 
+from chart_binder.cli.harmless import harmless
 from chart_binder.cli.text import decision_lines
 from chart_binder.jobs.decide import Case
 from chart_binder.jobs.decision import State
@@ -56,14 +57,6 @@ class Results:
             for text in self.form.lines(name, case):
                 click.echo(harmless(text))
         self.printed += 1
-
-
-def harmless(text: str) -> str:
-    """Return text that a terminal only shows: escape sequences of a tag or a page do nothing."""
-    return text.translate(_CONTROLS)
-
-
-_CONTROLS = dict.fromkeys((*range(9), *range(11, 32), *range(127, 160)), "\ufffd")
 
 
 def readable(path: str) -> str:

@@ -9,7 +9,8 @@ from typing import Any
 import msgspec
 
 from chart_binder.cli.columns import terminal_width, wrapped
-from chart_binder.cli.results import harmless, readable
+from chart_binder.cli.harmless import harmless
+from chart_binder.cli.results import readable
 from chart_binder.jobs.tag_plan import FieldChange
 
 _STEP = 2

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 import click
 
 from chart_binder.cli.columns import terminal_width, wrapped
-from chart_binder.cli.results import harmless
+from chart_binder.cli.harmless import harmless
 from chart_binder.cli.tag_lines import change_lines, json_line, shown_path, told_line
 from chart_binder.cli.text import SITE
 from chart_binder.jobs.tag_plan import FieldChange

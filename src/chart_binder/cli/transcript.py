@@ -8,9 +8,10 @@ import click
 import msgspec
 
 from chart_binder.cli.difference import comparison_lines, comparison_object
+from chart_binder.cli.harmless import harmless
 from chart_binder.cli.options import Session, common_options, pass_session
 from chart_binder.cli.outcome import outcome_lines
-from chart_binder.cli.results import harmless, readable
+from chart_binder.cli.results import readable
 from chart_binder.cli.run_page import run_page
 from chart_binder.cli.watching import event_lines, show_event
 from chart_binder.errors import CanonError, UsageError

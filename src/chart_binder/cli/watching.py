@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import click
 
-from chart_binder.cli.results import harmless
+from chart_binder.cli.harmless import harmless
 from chart_binder.react.transcript import AnyEvent, Observed, Replied, Result, Run, Said, Stepped
 
 

@@ -7,10 +7,11 @@ import click
 
 from chart_binder.audio.walking import Unreadable, audio_files
 from chart_binder.cli.decide import named_paths
+from chart_binder.cli.harmless import harmless
 from chart_binder.cli.in_hand import Wish, finishing_in_hand
 from chart_binder.cli.logs import about_file
 from chart_binder.cli.options import Session, common_options, pass_session
-from chart_binder.cli.results import harmless, readable
+from chart_binder.cli.results import readable
 from chart_binder.cli.tag_results import TagResults
 from chart_binder.domain.tagging import Policy
 from chart_binder.errors import UsageError

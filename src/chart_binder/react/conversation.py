@@ -4,6 +4,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, Protocol
 
+MOST_OF_A_PROBLEM = 1_000
+
 Role = Literal["system", "user", "assistant", "tool"]
 
 
@@ -60,7 +62,21 @@ class Terms:
 
 
 class ChatError(Exception):
-    """A model could not be asked; the text is one sentence for the operator, with what to do."""
+    """A model could not be asked; the text is one sentence for the operator, with what to do.
+
+    It may hold words of a server: it is one line of at most `MOST_OF_A_PROBLEM` characters, and
+    without any that do something to a terminal.
+    """
+
+    def __init__(self, problem: object = "") -> None:
+        super().__init__(plain_line(str(problem), MOST_OF_A_PROBLEM))
+
+
+def plain_line(text: str, most: int) -> str:
+    """Return at most `most` characters of a text on one line, those left out that are unseen."""
+    seen = "".join(letter if letter.isprintable() else " " for letter in text[: 8 * most])
+    line = " ".join(seen.split())
+    return line if len(line) <= most else f"{line[:most]}..."
 
 
 class ChatModel(Protocol):
