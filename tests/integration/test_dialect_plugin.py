@@ -13,7 +13,7 @@ PAGE = (REPOSITORY / "docs" / "react.md").read_text("utf-8")
 
 
 def block(language: str, holding: str) -> str:
-    found = re.findall(rf"^```{language}\n(.*?)^```", PAGE, re.MULTILINE | re.DOTALL)
+    found: list[str] = re.findall(rf"^```{language}\n(.*?)^```", PAGE, re.MULTILINE | re.DOTALL)
     return next(text for text in found if holding in text)
 
 
