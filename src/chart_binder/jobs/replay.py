@@ -10,6 +10,7 @@ from chart_binder.config import LLMConfig, RulesConfig
 from chart_binder.errors import ConfigError, TranscriptError
 from chart_binder.jobs.recorded import read_recorded
 from chart_binder.llm.confidence_map import ConfidenceMap
+from chart_binder.llm.installed_tools import with_tools_here
 from chart_binder.llm.prompt import Prompt
 from chart_binder.llm.react_adjudicator import ReActAdjudicator
 from chart_binder.llm.result import AdjudicationResult
@@ -29,8 +30,9 @@ def replay(path: Path, watch: Watch | None = None) -> AdjudicationResult:
             f"{path}: has no run line with evidence: a canned transcript is played with"
             " llm.provider = replay and llm.model_id = its file"
         )
+    config = with_tools_here(_options(LLMConfig, run, "llm", path))
     adjudicator = ReActAdjudicator(
-        _options(LLMConfig, run, "llm", path).model_copy(update={"enabled": True}),
+        config.model_copy(update={"enabled": True}),
         chat=Replay(recorded.events),
         watch=watch,
         knobs=_options(RulesConfig, run, "rules", path),

@@ -43,6 +43,13 @@ def without_network(config: LLMConfig) -> LLMConfig:
     return config.model_copy(update={"tools": off})
 
 
+def with_tools_here(config: LLMConfig) -> LLMConfig:
+    """Return the configuration without a word on tools that are not installed here."""
+    installed = plugins.names(_GROUP)
+    kept = {name: on for name, on in config.tools.model_dump().items() if name in installed}
+    return config.model_copy(update={"tools": ToolsConfig.model_validate(kept)})
+
+
 def _turned_on(installed: Sequence[str], config: LLMConfig) -> Iterator[str]:
     """Yield the tools that are on, the built-in ones first, in the order of their keys."""
     if unknown := sorted({*(config.tools.model_extra or {})} - {*installed}):

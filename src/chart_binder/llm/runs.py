@@ -78,7 +78,7 @@ class Asking:
     def about(self, case: Case) -> AdjudicationResult:
         """Run, and return what came of it, of whatever outcome."""
         run = self._run(case)
-        opening = (Message("system", self.system_prompt), Message("user", case.markdown))
+        opening = self._opening(case)
         with recorded(run, self.record, self.watch) as record:
             record(run)
             for message in opening:
@@ -96,6 +96,12 @@ class Asking:
             result = self._result(ending, examination, run, record)
             record(Result(result.to_dict() | {"transcript": None}))
         return result
+
+    def _opening(self, case: Case) -> tuple[Message, ...]:
+        """Return how the conversation opens; one that is played again, as it was recorded."""
+        as_recorded = self.chat.opening(case.evidence_hash) if isinstance(self.chat, Replay) else ()
+        written = (Message("system", self.system_prompt), Message("user", case.markdown))
+        return as_recorded or written
 
     def _run(self, case: Case) -> Run:
         return Run(
@@ -130,6 +136,7 @@ class Asking:
     def _converse(
         self, opening: tuple[Message, ...], examination: Examination, record: Record
     ) -> Ending[FinalAnswer]:
+        replay = self.chat if isinstance(self.chat, Replay) else None
         is_forced = self.config.final_turn == "force"
         try:
             return converse(
@@ -140,7 +147,8 @@ class Asking:
                 judge=examination.read,
                 watch=record,
                 limits=limits(self.config),
-                perform=self.chat.perform if isinstance(self.chat, Replay) else call_live,
+                perform=replay.perform if replay else call_live,
+                recall=replay.recall if replay else None,
                 last_word=last_word(examination.labels) if is_forced else None,
                 listen=self.listen,
             )

@@ -25,6 +25,20 @@ It is told the turn, from 1, and the place in it, from 0.
 """
 
 
+@dataclass(frozen=True, slots=True)
+class Recorded:
+    """A call as it was carried out once: what was called, what was shown, whether that led on."""
+
+    tool: str
+    arguments: Mapping[str, object] | str
+    shown: Observation
+    led_on: bool
+
+
+Recall = Callable[[int, int], Recorded | None]
+"""Returns what was recorded of a call, in place of resolving and making it; told as `Perform`."""
+
+
 def call_live(call: Call, turn: int, place: int) -> Observation:
     """Call the tool itself, its time taken; whatever a plug-in raises is a `ToolError`."""
     del turn, place
@@ -51,7 +65,8 @@ class Done:
 class Calls:
     """Carries calls out, tells each as it happens, and remembers what came of it.
 
-    An observation has at most `most_chars` characters; no call begins when the time is over.
+    An observation has at most `most_chars` characters; no call begins when the time is over. What
+    `recall` knows is taken as it was, whatever tools there are now.
     """
 
     def __init__(
@@ -61,12 +76,14 @@ class Calls:
         watch: Watch,
         most_chars: int,
         budget: Budget,
+        recall: Recall | None = None,
     ) -> None:
         self._toolbox = toolbox
         self._perform = perform
         self._watch = watch
         self._most_chars = most_chars
         self._budget = budget
+        self._recall = recall
         self._answers: dict[str, Observation] = {}
 
     def carry_out(self, act: Act, turn: int) -> Iterator[Done]:
@@ -87,13 +104,20 @@ class Calls:
         return shown
 
     def _one(self, act: Act, turn: int, place: int) -> Done:
+        known = self._recall(turn, place) if self._recall else None
+        if known:
+            self._watch(_stepped(act, known.tool, known.arguments, turn))
+            return Done(act, self.show(known.shown, turn), known.led_on)
+        return self._made(act, turn, place)
+
+    def _made(self, act: Act, turn: int, place: int) -> Done:
         try:
             call = self._toolbox.resolve(act)
         except ToolError as error:
             self._watch(_stepped(act, act.tool, act.arguments, turn))
             return Done(act, self.show(advice(str(error)), turn), led_on=False)
         self._watch(_stepped(act, call.tool.name, call.arguments, turn))
-        key = f"{call.tool.name} {json.dumps(call.arguments, sort_keys=True, default=str)}"
+        key = identity(call.tool.name, call.arguments)
         if key in self._answers:
             known = self._answers[key]
             reminder = "You made this very call before; nothing new was looked up. It said:\n"
@@ -109,6 +133,11 @@ class Calls:
         shown = self.show(answer, turn)
         self._answers[key] = shown
         return Done(act, shown, led_on=True)
+
+
+def identity(tool: str, arguments: object) -> str:
+    """Return what two calls have in common that are the same."""
+    return f"{tool} {json.dumps(arguments, sort_keys=True, default=str)}"
 
 
 def advice(text: str) -> Observation:

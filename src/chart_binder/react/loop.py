@@ -8,7 +8,7 @@ from typing import Generic, TypeVar
 
 from chart_binder.react.asking import ask
 from chart_binder.react.budget import Budget, Clock
-from chart_binder.react.calls import Calls, Done, Perform, advice, call_live
+from chart_binder.react.calls import Calls, Done, Perform, Recall, advice, call_live
 from chart_binder.react.context import Context, Heard, Round
 from chart_binder.react.conversation import ChatError, ChatModel, Message, Reply, Role, Terms
 from chart_binder.react.cut_off import whole_step
@@ -78,19 +78,20 @@ def converse(
     watch: Watch,
     limits: Limits = Limits(),
     perform: Perform = call_live,
+    recall: Recall | None = None,
     last_word: LastWord | None = None,
     listen: Callable[[str], None] | None = None,
     clock: Clock = time.monotonic,
 ) -> Ending[T]:
     """Converse until there is an answer or a limit is reached; raises `ChatError`.
 
-    `last_word` allows one more turn where the turns are used up, or lead nowhere; `listen` hears
-    each reply as it is written.
+    `perform` makes a call, unless `recall` knows it from a record. `last_word` allows one more turn
+    where the turns are used up, or lead nowhere; `listen` hears each reply as it is written.
     """
     budget = Budget(limits.max_run_s, limits.max_run_tokens, clock)
     window = max(0, limits.num_ctx - limits.max_tokens)
     context = Context(opening, dialect, limits.observation_role, window)
-    calls = Calls(toolbox, perform, watch, limits.observation_chars, budget)
+    calls = Calls(toolbox, perform, watch, limits.observation_chars, budget, recall)
     return _Conversation(
         chat,
         dialect,

@@ -1,12 +1,14 @@
 """A recorded run answers again, without a model and without a network."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
+from chart_binder.react.calls import OVER, Recorded, identity
 from chart_binder.react.conversation import ChatError, Message, Reply, Terms
 from chart_binder.react.inert import inert
-from chart_binder.react.tools import Call, Observation
-from chart_binder.react.transcript import AnyEvent, Observed, Replied, Result, Run, Stepped
+from chart_binder.react.tools import Call, Observation, is_refusal
+from chart_binder.react.transcript import AnyEvent, Observed, Replied, Result, Run, Said, Stepped
+from chart_binder.react.turns import Exchange, turns
 
 
 class Replay:
@@ -19,11 +21,17 @@ class Replay:
         for event in recorded:
             if isinstance(event, Observed):
                 self._observed.setdefault(event.iteration, []).append(event.observation)
+        self._calls = {turn.number: tuple(turn.exchanges) for turn in turns(recorded)}
+        self._led_on = dict(_leading_on(self._calls))
+        self._opening = tuple(
+            Message(event.role, event.content) for event in recorded if isinstance(event, Said)
+        )
         ends = (event.result.get("problem") for event in recorded if isinstance(event, Result))
         self._problem = next((text for text in ends if isinstance(text, str)), None)
         self._is_canned = not any(isinstance(event, Run | Stepped) for event in recorded)
-        names = (event.model_id for event in recorded if isinstance(event, Run))
-        self._model_id = next(filter(None, names), model_id)
+        run = next((event for event in recorded if isinstance(event, Run)), Run())
+        self._model_id = run.model_id or model_id
+        self._evidence_hash = run.evidence_hash
 
     @property
     def model_id(self) -> str:
@@ -42,6 +50,22 @@ class Replay:
             )
         return self._replies[turn]
 
+    def opening(self, evidence_hash: str) -> tuple[Message, ...]:
+        """Return the messages that opened the conversation, if they were about this evidence."""
+        return self._opening if self._evidence_hash == evidence_hash else ()
+
+    def recall(self, turn: int, place: int) -> Recorded | None:
+        """Return what was recorded of a call, if its step and its observation were."""
+        calls = self._calls.get(turn, ())
+        if place >= len(calls) or (turn, place) not in self._led_on:
+            return None
+        step, seen = calls[place].step, calls[place].observation
+        if step is None or seen is None:
+            return None
+        arguments = {} if step.arguments is None else step.arguments
+        led_on = self._led_on[turn, place]
+        return Recorded(step.tool or "", arguments, seen.observation, led_on)
+
     def perform(self, call: Call, turn: int, place: int) -> Observation:
         """Return what was observed at this place of this turn, in place of calling the tool.
 
@@ -53,3 +77,23 @@ class Replay:
         if self._is_canned:
             return replace(seen[place], content=inert(seen[place].content))
         return seen[place]
+
+
+def _leading_on(
+    calls: dict[int, tuple[Exchange, ...]],
+) -> Iterator[tuple[tuple[int, int], bool]]:
+    """Yield the turn and the place of each recorded call, with whether it led on.
+
+    One did not that could not be made, or was not for want of time, or was made before.
+    """
+    known = set[str]()
+    for turn, exchanges in calls.items():
+        for place, exchange in enumerate(exchanges):
+            step, seen = exchange.step, exchange.observation
+            if step is None or step.kind != "act" or seen is None:
+                continue
+            key = identity(step.tool or "", step.arguments)
+            is_made = seen.error is None or not (is_refusal(seen.error) or seen.error == OVER)
+            yield (turn, place), is_made and key not in known
+            if is_made:
+                known.add(key)

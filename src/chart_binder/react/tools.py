@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
+from typing import Final
 
 import msgspec
 
@@ -13,6 +14,9 @@ from chart_binder.react.forms import Form, InvalidError
 from chart_binder.react.signatures import filled_in, signature
 from chart_binder.react.steps import Act
 from chart_binder.react.tool_names import meant
+
+_UNKNOWN: Final = "There is no tool"
+_WRONGLY: Final = " with wrong arguments:"
 
 
 class ToolError(Exception):
@@ -98,8 +102,7 @@ class Tool:
             return Call(self, self.form.plain(value), self.form.keywords(value))
         except (UnfitError, InvalidError, UnicodeEncodeError) as error:
             raise ToolError(
-                f"You called {self.name} with wrong arguments: {error}."
-                f" It takes {filled_in(self.form.schema)}"
+                f"You called {self.name}{_WRONGLY} {error}. It takes {filled_in(self.form.schema)}"
             ) from error
 
     def read(self, arguments: Mapping[str, object] | str) -> dict[str, object]:
@@ -154,6 +157,11 @@ def _plain(value: object) -> object:
     return dump(mode="json") if callable(dump) else str(value)
 
 
+def is_refusal(error: str) -> bool:
+    """Tell whether an error is what a call is told that could not be made."""
+    return error.startswith(_UNKNOWN) or _WRONGLY in error.partition("\n")[0]
+
+
 class Toolbox:
     """The tools of one conversation, found by the names models write for them.
 
@@ -173,5 +181,5 @@ class Toolbox:
         name = meant(act.tool, self._by_name)
         if name is None:
             known = ", ".join(tool.signature for tool in self.tools) or "none; answer without tools"
-            raise ToolError(f"There is no tool {act.tool[:80]!r}. Tools: {known}")
+            raise ToolError(f"{_UNKNOWN} {act.tool[:80]!r}. Tools: {known}")
         return self._by_name[name].call(act.arguments)
