@@ -7,7 +7,7 @@ import pytest
 
 from chart_binder import plugins
 from chart_binder.react.dialect import Dialect
-from chart_binder.react.json.lenient import LenientJSONError, read_json
+from chart_binder.react.reading.answer_object import LenientJSONError, read_answer_object
 from chart_binder.react.steps import Act, Finish, Malformed
 from chart_binder.react.tools import Tool, Toolbox, ToolError
 
@@ -91,7 +91,7 @@ def understood(name: str, text: str) -> Expected:
         return Expected("malformed", problem=step.advice, notes=notes)
     if isinstance(step, Finish):
         try:
-            answer = read_json(step.answer)[0]
+            answer = read_answer_object(step.answer)[0]
         except LenientJSONError as error:
             return Expected("malformed", problem=str(error), notes=notes)
         return Expected("finish", answer=answer, thought=step.thought, notes=notes)

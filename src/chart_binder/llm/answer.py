@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from chart_binder.domain.ids import MBID
-from chart_binder.react.json.lenient import LenientJSONError, read_json
 from chart_binder.react.loop import RefusedError
+from chart_binder.react.reading.answer_object import LenientJSONError, read_answer_object
 
 CONFIDENCE_WORDS = {"high": 0.9, "medium": 0.7, "low": 0.4}
 """What confidence in words counts as: accepted, for review, rejected by the default thresholds."""
@@ -46,7 +46,7 @@ class FinalAnswer:
 def read_answer(text: str) -> FinalAnswer:
     """Read a final answer, or raise `RefusedError` that names the defect and the right form."""
     try:
-        found, notes = read_json(text)
+        found, notes = read_answer_object(text)
     except LenientJSONError as error:
         raise RefusedError(
             f"Your final answer cannot be read: {error}. Write it as {FORM}"

@@ -58,6 +58,10 @@ _SENTENCES: Final = {
     ),
     "thought": "Your {action} or {answer} stands inside your thought. Write it after the thought.",
     "inline": "Your {problem} stands in the middle of a line. It must begin a line of its own.",
+    "among words": (
+        "A JSON object stands among your other words, as if you quoted it. If it is your turn, "
+        "write nothing after it, or use the form below."
+    ),
     "turn": "Your reply looks like JSON, but cannot be read: {problem}.",
     "given": (
         "Your {given} cannot be read: {problem}. Write the whole call again, with one JSON object "

@@ -18,6 +18,11 @@ class Around:
         """Tell whether a place stands in a closed fence or in a quotation over lines."""
         return within(self._closed, at) or within(self._passages, at)
 
+    def fence(self, at: int) -> tuple[int, int] | None:
+        """Return from where to where the closed fence goes that a place is in."""
+        place = bisect_right(self._closed, at, key=lambda span: span[0]) - 1
+        return self._closed[place] if within(self._closed, at) else None
+
     def is_fenced(self, at: int) -> bool:
         """Tell whether a place stands in a fence that nothing closes."""
         return at >= self._open_at

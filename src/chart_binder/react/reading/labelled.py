@@ -9,6 +9,7 @@ from chart_binder.react.reading.answers import read_answer
 from chart_binder.react.reading.calls import Span, Taken, noted, opens_turn, read_action
 from chart_binder.react.reading.labels import Kind, Label
 from chart_binder.react.reading.live import Script
+from chart_binder.react.reading.own_words import is_own_turn
 from chart_binder.react.reading.turn_object import read_turn
 from chart_binder.react.steps import Act, Finish
 
@@ -32,7 +33,7 @@ def first_labelled(live: Script) -> Taken | None:
         elif label.kind == "action":
             taken = _action(live, place, label)
         elif label.kind == "object" and label.start >= seen:
-            taken, seen = _object(live, label)
+            taken, seen = _object(live, place)
         if taken is not None:
             return replace(taken, start=label.start)
     return None
@@ -82,20 +83,27 @@ def _before_pause(words: str) -> str | None:
     return before.rstrip(_AROUND_PAUSE)
 
 
-def _object(live: Script, label: Label) -> tuple[Taken | None, int]:
+def _object(live: Script, place: int) -> tuple[Taken | None, int]:
     """Read an object at a line start that is a whole turn, or say up to where there is none.
 
-    What follows an object that cannot be read may be a part of it.
+    What follows an object that cannot be read may be a part of it. One that stands among other
+    words is quoted.
     """
-    if not opens_turn(live.text, label.value, len(live.text)):
+    at = live.labels[place].value
+    if not opens_turn(live.text, at, len(live.text)):
         return None, 0
     try:
-        found = scan(live.text, label.value)
+        found = scan(live.text, at)
     except LenientJSONError:
         return None, len(live.text)
     step = read_turn(found.value) if isinstance(found.value, dict) else None
-    taken = Taken(noted(step, *found.notes), found.end, 0, "object") if step else None
-    return taken, found.end
+    if step is None:
+        return None, found.end
+    if isinstance(step, Act | Finish) and not is_own_turn(
+        live.said_before(at), live.text[found.end : live.next_label(found.end)]
+    ):
+        return None, found.end
+    return Taken(noted(step, *found.notes), found.end, 0, "object"), found.end
 
 
 def _next(live: Script, place: int, kinds: frozenset[Kind]) -> int | None:

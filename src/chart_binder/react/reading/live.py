@@ -8,6 +8,8 @@ from typing import Final
 
 from chart_binder.react.reading.around import Around
 from chart_binder.react.reading.labels import Kind, Label, labels
+from chart_binder.react.reading.observed import Sight, sights
+from chart_binder.react.reading.shown import invented_exchange
 
 _MAX_OBJECTS: Final = 8
 _OBJECT = re.compile(r"\n(?:<\|\w{4,24}+\|>|functools)?+[ \t]*+(?:\[[ \t]{0,4}+)?+(?=\{)")
@@ -21,7 +23,7 @@ class Script:
     """What a model said up to the first observation it invented, with the live labels in it.
 
     A label of kind `object` stands for a line that begins with an object; `hidden` are the kinds of
-    labels that are not live.
+    labels that are not live. `thoughts` are those in tags, which the text has blank lines for.
     """
 
     text: str
@@ -29,27 +31,58 @@ class Script:
     notes: tuple[str, ...] = ()
     hidden: frozenset[Kind] = frozenset()
     ended_by: Kind | None = None
+    thoughts: str = ""
+
+    def said_before(self, at: int) -> str:
+        """Return what was said before a place, whole thoughts first."""
+        return f"{self.thoughts}\n{self.text[:at]}"
+
+    def next_label(self, at: int) -> int:
+        """Return where the first label after a place begins, or the end."""
+        return next((label.start for label in self.labels if label.start >= at), len(self.text))
 
 
 def script(text: str, around: Around) -> Script:
     """Find the live labels of a text: outside fences, quotations, block quotes or JSON strings.
 
-    `around` is what surrounds things in it, or in a longer text that it is the beginning of.
+    `around` is what surrounds things in it, or in a longer text that it is the beginning of. An
+    exchange with a tool that is shown in a fence or a quotation was made up, too: the text ends
+    inside it.
     """
     found = [*labels(text), *islice(_objects(text), _MAX_OBJECTS)]
+    seen = [*sights(text)]
+    found += _observing(seen, found)
     live = sorted(_live(found, around), key=lambda label: label.start)
     hidden = {label.kind for label in found} - {label.kind for label in live if not label.fenced}
-    for place, label in enumerate(live):
-        if label.kind in ("observation", "pause"):
-            notes = _after_end(text, live[place:])
-            return Script(
-                text[: label.start], tuple(live[:place]), notes, frozenset(hidden), label.kind
-            )
-    cut = _stop_word(text)
-    if cut < len(text):
-        kept = tuple(label for label in live if label.start < cut)
-        return Script(text[:cut], kept, ("cut stop word discarded",), frozenset(hidden))
-    return Script(text, tuple(live), (), frozenset(hidden))
+    cut = min(_stop_word(text), _first_cut(seen, around, len(text)))
+    shown = invented_exchange(text, seen, around)
+    ending = ((at, one) for at, one in enumerate(live) if one.kind in ("observation", "pause"))
+    place, label = next(ending, (0, None))
+    end = min(cut, shown, label.start if label else len(text))
+    kept = tuple(label for label in live if label.start < end)
+    if end == len(text):
+        return Script(text, kept, (), frozenset(hidden))
+    if label and end == label.start:
+        notes = _after_end(text, live[place:])
+        return Script(text[:end], kept, notes, frozenset(hidden), label.kind)
+    follows = end == shown or "\n" in text[end:].strip()
+    notes = ("invented observation discarded" if follows else "cut stop word discarded",)
+    return Script(text[:end], kept, notes, frozenset(hidden))
+
+
+def _observing(seen: Sequence[Sight], found: Sequence[Label]) -> Iterator[Label]:
+    """Yield what begins an observation in a form that the labels do not know."""
+    acted = min((label.start for label in found if label.kind == "action"), default=None)
+    for sight in seen:
+        is_sure = sight.sure or (acted is not None and sight.start > acted)
+        if is_sure and not sight.quoted and not sight.cut:
+            yield Label(sight.kind, sight.start, sight.start)
+
+
+def _first_cut(seen: Sequence[Sight], around: Around, otherwise: int) -> int:
+    """Return where a stop word stands that was cut, though the model went on."""
+    cuts = (sight.start for sight in seen if sight.cut and not sight.quoted)
+    return next((at for at in cuts if not around.hides(at)), otherwise)
 
 
 def _after_end(text: str, labels_left: Sequence[Label]) -> tuple[str, ...]:

@@ -14,6 +14,8 @@ from chart_binder.react.reading.labelled import first_labelled
 from chart_binder.react.reading.labels import labels
 from chart_binder.react.reading.live import Script, script
 from chart_binder.react.reading.manner import Manner, foreign
+from chart_binder.react.reading.own_words import is_own_turn
+from chart_binder.react.reading.shown import imagined_exchange
 from chart_binder.react.reading.tagged import first_tagged, identified
 from chart_binder.react.reading.tags import Tag, tags, thoughts
 from chart_binder.react.reading.thinking import Spoken, spoken
@@ -28,6 +30,11 @@ _LEFT_OVER: Final = " \t\n`~*_})]>;."
 _CLOSERS = re.compile(r"(?:\s{0,80}+</[\w ]{1,24}>)*+")
 _NAME_AT_MOST: Final = 80
 _NO_NAME = re.compile(r"[\n{}()\[\]:：\"]")
+_OBSERVED_KEY = re.compile(
+    r"[\"'“](?:observations?|obs|观察(?:结果)?|觀察|観察|tool_?(?:result|response|output)s?)[\"'”]"
+    r"\s{0,8}+[:：]\s{0,8}+(?!null|None|\"\"|''|\[\]|\{\})",
+    re.IGNORECASE,
+)
 _INVENTED: Final = "invented observation discarded"
 
 
@@ -57,6 +64,8 @@ def read_reply(reply: str, manner: Manner) -> Step:
     turn = _read(said.text)
     if turn.taken is None:
         turn = _read_bare(turn)
+    if turn.taken and _OBSERVED_KEY.search(turn.live.text, 0, turn.taken.start):
+        turn = replace(turn, taken=replace(turn.taken, step=Defect("observation")))
     if turn.taken is None:
         defect = _defect(reply, said, turn)
         return worded(replace(defect, notes=(*said.notes, *turn.live.notes)), manner.wording)
@@ -72,12 +81,15 @@ def _read(text: str) -> Turn:
         said = _blank(text, spans)
         around = Around(said)
         live_tags = tags(said, around)
-    end = next((tag.start for tag in live_tags if _ends(tag)), -1)
-    live = script(said if end < 0 else said[:end], around)
-    if end >= 0 and not live.notes:
+    ends = [next((tag.start for tag in live_tags if _ends(tag)), -1)]
+    ends.append(imagined_exchange(text, spans))
+    end = min((end for end in ends if end >= 0), default=len(text))
+    live = script(said[:end], around)
+    if end < len(text) and not live.notes:
         live = replace(live, notes=(_INVENTED,))
     here = [tag for tag in live_tags if tag.start < len(live.text)]
-    live = _without_tag_labels(live, here)
+    said_inside = "\n".join(_words(text, found, start, end) for start, end in spans)
+    live = replace(_without_tag_labels(live, here), thoughts=said_inside)
     taken = first_labelled(live)
     if here:
         asking = [label.start for label in live.labels if label.kind in ("action", "answer")]
@@ -133,11 +145,10 @@ def _read_bare(turn: Turn) -> Turn:
     if taken is not None:
         return replace(turn, taken=taken)
     inside = without_outer_fence(turn.live.text)
-    fenced = _read(inside) if inside else None
+    fenced = _read(inside) if inside and is_own_turn(turn.live.thoughts, "") else None
     if fenced is None or fenced.taken is None:
         return turn
-    thought = "\n".join(_words(turn, start, end) for start, end in turn.thoughts)
-    return replace(fenced, before=thought)
+    return replace(fenced, before=turn.live.thoughts)
 
 
 def _finished(taken: Taken, said: Spoken, turn: Turn, manner: Manner) -> Step:
@@ -157,7 +168,7 @@ def _finished(taken: Taken, said: Spoken, turn: Turn, manner: Manner) -> Step:
         calls = identified(step.calls) if manner.several else [replace(step, id="")]
         notes += ("further calls discarded",) if len(calls) < len(step.calls) else ()
         step = replace(calls[0], also=tuple(calls[1:]))
-    said_before = f"{turn.before}\n{_words(turn, 0, taken.start)}".strip()
+    said_before = f"{turn.before}\n{_words(turn.text, turn.tags, 0, taken.start)}".strip()
     return replace(
         step,
         thought=step.thought or _thought(said_before),
@@ -165,16 +176,16 @@ def _finished(taken: Taken, said: Spoken, turn: Turn, manner: Manner) -> Step:
     )
 
 
-def _words(turn: Turn, start: int, end: int) -> str:
+def _words(text: str, found: Sequence[Tag], start: int, end: int) -> str:
     """Return the words between two places, without the tags of thoughts around them."""
     words: list[str] = []
-    for tag in turn.tags[bisect_left(turn.tags, start, key=lambda tag: tag.start) :]:
+    for tag in found[bisect_left(found, start, key=lambda tag: tag.start) :]:
         if tag.start >= end:
             break
         if tag.kind in ("thought", "calls"):
-            words.append(turn.text[start : tag.start])
+            words.append(text[start : tag.start])
             start = min(tag.end, end)
-    return "".join([*words, turn.text[start:end]])
+    return "".join([*words, text[start:end]])
 
 
 def _thought(before: str) -> str:

@@ -82,7 +82,7 @@ def _steps(value: object, notes: tuple[str, ...], tag: Tag) -> Iterator[Act | Fi
             yield Defect("no tool in object", notes=notes)
 
 
-def _repeats(step: Act | Finish | None, tag: Tag) -> bool:
+def _repeats(step: Act | Finish | Defect | None, tag: Tag) -> bool:
     return isinstance(step, Act) and folded(step.tool) == folded(clean_name(tag.tool))
 
 

@@ -4,11 +4,12 @@ import json
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from itertools import takewhile
+from itertools import islice, takewhile
 from typing import Final
 
 from chart_binder.react.json.lenient import read_json
 from chart_binder.react.json.strict import LenientJSONError
+from chart_binder.react.reading.advice import Defect
 from chart_binder.react.steps import Act, Finish
 from chart_binder.react.tool_names import clean_name, folded
 
@@ -16,7 +17,17 @@ _ROLES: Final = {
     role: part
     for part, roles in {
         "thought": ("thought", "thoughts", "thinking", "reasoning", "思考"),
-        "tool": ("action", "actionname", "tool", "toolname", "function", "functionname", "行动"),
+        "tool": (
+            "action",
+            "actionname",
+            "tool",
+            "toolname",
+            "toolcall",
+            "function",
+            "functionname",
+            "functioncall",
+            "行动",
+        ),
         "name": ("name",),
         "input": (
             "actioninput",
@@ -32,7 +43,26 @@ _ROLES: Final = {
             "行动输入",
         ),
         "answer": ("finalanswer", "answer", "finalresponse", "最终答案"),
-        "aside": ("observation", "observations", "type", "id", "callid", "calltype", "观察"),
+        "aside": ("type", "id", "callid", "calltype"),
+        "observation": (
+            "observation",
+            "observations",
+            "obs",
+            "observed",
+            "observationresult",
+            "toolresult",
+            "toolresults",
+            "toolresponse",
+            "toolresponses",
+            "tooloutput",
+            "functionresponse",
+            "functionresult",
+            "searchresults",
+            "观察",
+            "观察结果",
+            "觀察",
+            "観察",
+        ),
     }.items()
     for role in roles
 }
@@ -56,6 +86,7 @@ _FINISHERS: Final = frozenset(
 )
 _IDS: Final = ("id", "call_id", "tool_call_id", "tool_use_id", "callId")
 _CALLS_AT_MOST: Final = 16
+_HISTORY_DEPTH: Final = 4
 _REMARK_AT_MOST: Final = 80
 _NO_TOOL: Final = re.compile(
     r"(?:n/?a|null|nil|nothing|no|无|無|-+|no (?:further |more )?(?:action|tool)s?)"
@@ -74,13 +105,51 @@ def is_no_tool(name: str) -> bool:
     return not name or (len(name) <= _REMARK_AT_MOST and _NO_TOOL.fullmatch(name) is not None)
 
 
-def read_turn(turn: Mapping[str, object]) -> Act | Finish | None:
+def read_turn(turn: Mapping[str, object]) -> Act | Finish | Defect | None:
     """Return the step an object stands for, or None where it is no turn.
 
     Read are `{"action", "action_input"}`, `{"tool", "arguments"}`, `{"name", "arguments"}`, these
     inside `{"action": {...}}`, `{"function": {...}}`, several in `{"tool_calls": [...]}`, or else
     `{"final_answer"}`. An object with other keys beside an answer in words is itself an answer.
+
+    No answer counts beside an observation, which the model made up; a call does.
     """
+    if holds_observation(turn):
+        return _first_call(turn) or Defect("observation")
+    return _read(turn)
+
+
+def holds_observation(value: object, depth: int = _HISTORY_DEPTH) -> bool:
+    """Tell whether an object, or a list of earlier steps in it, has an observation of its own."""
+    if isinstance(value, list) and depth:
+        return any(holds_observation(item, depth - 1) for item in value[:_CALLS_AT_MOST])
+    if not isinstance(value, Mapping):
+        return False
+    return any(
+        _ROLES.get(folded(key)) == "observation" and inner not in (None, "", [], {})
+        for key, inner in value.items()
+    ) or any(
+        holds_observation(inner, depth - 1)
+        for key, inner in value.items()
+        if depth and isinstance(inner, list) and folded(key) not in _ROLES
+    )
+
+
+def _first_call(turn: Mapping[str, object]) -> Act | None:
+    """Return the first call with an input in an object, or in a list of earlier steps in it."""
+    asking = {key: value for key, value in turn.items() if _ROLES.get(folded(key)) != "answer"}
+    step = _read(asking)
+    if isinstance(step, Act) and step.arguments:
+        return step
+    earlier = [value for key, value in turn.items() if folded(key) not in _ROLES]
+    steps = (item for value in earlier if isinstance(value, list) for item in value)
+    read = (
+        _first_call(item) for item in islice(steps, _CALLS_AT_MOST) if isinstance(item, Mapping)
+    )
+    return next((act for act in read if act is not None), None)
+
+
+def _read(turn: Mapping[str, object]) -> Act | Finish | Defect | None:
     calls = turn.get("tool_calls")
     if isinstance(calls, list) and calls:
         return _several(calls, turn.get("thought"))
@@ -96,10 +165,12 @@ def read_turn(turn: Mapping[str, object]) -> Act | Finish | None:
     step = _step(parts, others)
     if isinstance(step, Act):
         step = replace(step, id=step.id or _id(turn))
-    return replace(step, thought=thought) if step and isinstance(thought, str) else step
+    if isinstance(step, Act | Finish) and isinstance(thought, str):
+        return replace(step, thought=thought)
+    return step
 
 
-def _several(calls: Sequence[object], thought: object) -> Act | Finish | None:
+def _several(calls: Sequence[object], thought: object) -> Act | Finish | Defect | None:
     """Read a list of calls: the first is the step, those after it that are calls go with it."""
     steps = [read_turn(call) for call in calls[:_CALLS_AT_MOST] if isinstance(call, Mapping)]
     found = [step for step in steps if step is not None]
@@ -109,7 +180,9 @@ def _several(calls: Sequence[object], thought: object) -> Act | Finish | None:
     if isinstance(first, Act):
         after = takewhile(lambda step: isinstance(step, Act), found[1:])
         first = replace(first, also=tuple(step for step in after if isinstance(step, Act)))
-    return replace(first, thought=thought) if isinstance(thought, str) else first
+    if isinstance(first, Defect) or not isinstance(thought, str):
+        return first
+    return replace(first, thought=thought)
 
 
 def _id(turn: Mapping[str, object]) -> str:
@@ -118,7 +191,7 @@ def _id(turn: Mapping[str, object]) -> str:
     return next((str(value) for value in ids if isinstance(value, str | int)), "")
 
 
-def read_call(call: Mapping[str, object]) -> Act | Finish | None:
+def read_call(call: Mapping[str, object]) -> Act | Finish | Defect | None:
     """Return the step an object after an action's label means: also `{"web_search": {...}}`."""
     step = read_turn(call)
     if step is None and len(call) == 1:
@@ -127,7 +200,7 @@ def read_call(call: Mapping[str, object]) -> Act | Finish | None:
     return step
 
 
-def read_tagged_call(call: Mapping[str, object]) -> Act | Finish | None:
+def read_tagged_call(call: Mapping[str, object]) -> Act | Finish | Defect | None:
     """Return the step an object in the tags of a call means: also `{"name": ..., "query": ...}`."""
     step = read_call(call)
     name = call.get("name")
@@ -138,7 +211,9 @@ def read_tagged_call(call: Mapping[str, object]) -> Act | Finish | None:
     return step
 
 
-def _step(parts: Mapping[str, object], others: Mapping[str, object]) -> Act | Finish | None:
+def _step(
+    parts: Mapping[str, object], others: Mapping[str, object]
+) -> Act | Finish | Defect | None:
     for part in [part for part in parts if part in ("tool", "name", "answer")]:
         value = parts[part]
         if part == "answer":
@@ -159,7 +234,7 @@ def _names_tool(value: object) -> bool:
 
 def is_aside(turn: Mapping[str, object]) -> bool:
     """Tell whether an object holds thoughts or the like, but neither a call nor an answer."""
-    return all(_ROLES.get(folded(key)) in ("thought", "aside") for key in turn)
+    return all(_ROLES.get(folded(key)) in ("thought", "aside", "observation") for key in turn)
 
 
 def named(name: str, given: object) -> Act | Finish:

@@ -14,6 +14,7 @@ from chart_binder.react.reading.calls import Taken, noted
 from chart_binder.react.reading.fences import fences
 from chart_binder.react.reading.given import read_in_brackets
 from chart_binder.react.reading.live import Script
+from chart_binder.react.reading.own_words import is_own_answer, is_own_turn
 from chart_binder.react.reading.turn_object import is_aside, read_turn
 from chart_binder.react.steps import Act, Finish
 
@@ -22,7 +23,6 @@ _CALL = re.compile(
     r"(?=\((?:[\"'“{]|[A-Za-z]\w{0,63}+ ?=))"
 )
 _MAX_CALLS: Final = 8
-_SURROUNDINGS = " \t\n`~*."
 
 
 def read_unlabelled(said: Script) -> Taken | None:
@@ -50,6 +50,7 @@ def without_outer_fence(text: str) -> str | None:
 
 
 def _object(said: Script) -> Taken | None:
+    quoted: Taken | None = None
     for at in sorted(_objects(said)):
         if not opens_object(said.text, at):
             continue
@@ -58,13 +59,39 @@ def _object(said: Script) -> Taken | None:
             found = scan(said.text, at, fence if fence >= 0 else len(said.text))
         except LenientJSONError as error:
             return Taken(Defect("turn", str(error)), len(said.text), at, "object")
-        step = read_turn(found.value) if isinstance(found.value, dict) else None
-        if step is not None:
-            return Taken(noted(step, *found.notes), found.end, at, "object")
-        if _is_answer(said, found):
-            answer = Finish(said.text[at : found.end], notes=("answer without its label",))
-            return Taken(answer, found.end, at, "object")
-    return None
+        taken = _turn(said, found) or _answer(said, found)
+        if taken is not None and not isinstance(taken.step, Defect):
+            return taken
+        quoted = quoted or taken
+    return quoted
+
+
+def _turn(said: Script, found: Scanned) -> Taken | None:
+    step = read_turn(found.value) if isinstance(found.value, dict) else None
+    if step is None:
+        return None
+    if not isinstance(step, Defect) and not is_own_turn(*_around(said, found)):
+        step = Defect("among words")
+    return Taken(noted(step, *found.notes), found.end, found.start, "object")
+
+
+def _answer(said: Script, found: Scanned) -> Taken | None:
+    """Read any other object as an answer whose label was forgotten."""
+    if not isinstance(found.value, dict) or is_aside(found.value):
+        return None
+    if any(label.kind in ("action", "input") for label in said.labels):
+        return None
+    if not is_own_answer(*_around(said, found)):
+        return None
+    words = said.text[found.start : found.end]
+    answer = Finish(words, notes=("answer without its label",))
+    return Taken(answer, found.end, found.start, "object")
+
+
+def _around(said: Script, found: Scanned) -> tuple[str, str]:
+    """Return the words before an object, with those between it and the next label."""
+    after = said.text[found.end : said.next_label(found.end)]
+    return said.said_before(found.start), after
 
 
 def _objects(said: Script) -> Iterator[int]:
@@ -77,15 +104,6 @@ def _objects(said: Script) -> Iterator[int]:
             yield inside
 
 
-def _is_answer(said: Script, found: Scanned) -> bool:
-    if not isinstance(found.value, dict) or is_aside(found.value):
-        return False
-    if any(label.kind in ("action", "input") for label in said.labels):
-        return False
-    before = said.text[: found.start].strip(_SURROUNDINGS + "[").casefold()
-    return before in ("", "json") or not said.text[found.end :].strip(_SURROUNDINGS + "]")
-
-
 def _call(said: Script) -> Taken | None:
     if "(" not in said.text:
         return None
@@ -95,9 +113,11 @@ def _call(said: Script) -> Taken | None:
             given = read_in_brackets(text, call.end(), len(text))
         except LenientJSONError:
             continue
-        line_end = text.find("\n", given.end)
-        rest = text[given.end : line_end if line_end >= 0 else len(text)]
-        if not rest.strip("` \t;."):
+        end = given.end - 1  # the line break that was put before the text moves every place
+        line_end = said.text.find("\n", end)
+        rest = said.text[end : line_end if line_end >= 0 else len(said.text)]
+        after = said.text[end : said.next_label(end)]
+        if not rest.strip("` \t;.") and is_own_turn(said.said_before(call.start()), after):
             act = Act(call["name"], given.arguments, notes=given.notes)
-            return Taken(act, given.end - 1, call.start(), "object")
+            return Taken(act, end, call.start(), "object")
     return None

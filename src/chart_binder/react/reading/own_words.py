@@ -1,0 +1,102 @@
+"""An object without a label is a model's own turn only where no words make it somebody else's."""
+
+import re
+from typing import Final
+
+_FENCE: Final = re.compile(r"(?:`{3,}|~{3,})[ \t]*\w{0,12}[ \t]*\Z|\bjson\s*\Z", re.IGNORECASE)
+_TOKEN: Final = re.compile(r"<\|\w{1,24}\|>\s*\Z|functools\s*\Z")
+_LABEL: Final = re.compile(r"\A\W{0,16}(?:thoughts?|思考|想法)\W{0,8}", re.IGNORECASE)
+_REPORT: Final = (
+    r"says?|said|saying|states?|stated|reads|wants?|wanted|tells?|told|asks?|asked|contains?"
+    r"|contained|containing|shows?|showed|shown|claims?|claimed|suggests?|suggested|demands?"
+    r"|instructs?|instructed|orders?|ordered|quotes?|quoted|quoting|lists|includes?|included"
+    r"|returned|writes|wrote|printed|prints|displays?|supposed|according|example|such as"
+    r"|inject(?:ed|ion|s)?|ignor(?:e|es|ed|ing)|repeat|never|instead|pretends?|trust|bait|fake"
+    r"|pages?|sites?|websites?|articles?|snippets?|comments?|sources?|documents?|posts?|prompts?"
+    r"|页面|网页|网站|文章|说|写道|要求|显示|内容|例如|引用|注入|忽略"
+)
+_REPORTED: Final = re.compile(rf"(?<![a-z])(?:{_REPORT})(?![a-z])", re.IGNORECASE)
+_BEGUN: Final = re.compile(
+    rf"(?<![a-z])(?:{_REPORT})(?![a-z])[^\n.!?:：。]{{0,100}}+"
+    r"[:：][ \t]{0,8}+(?:\n|\Z|[\"“'«‹「`>])",
+    re.IGNORECASE,
+)
+_OWN: Final = re.compile(
+    r"(?<![a-z])(?:answer|final|json|result|here|so|thus|therefore|conclude|response|output|it is"
+    r"|reduces? to)(?![a-z])|答案|结论|因此|所以",
+    re.IGNORECASE,
+)
+_DOUBT: Final = re.compile(
+    r"(?<![a-z])(?:cannot|can't|can’t|unable|unsure|unknown|not|no)(?![a-z])|不能|无法|不知",
+    re.IGNORECASE,
+)
+_SENTENCE_END: Final = re.compile(r"[.!?](?=\s)|[。！？]|\n[ \t]*\n")
+_STRING: Final = ('"', "'", "“")
+"""What an answer begins with that is a string with the object inside."""
+_ENDED: Final = (".", "!", "?", "。", "！", "？", ")", "）", "…")
+_CLOSING: Final = re.compile(
+    r"(?:[\s`~*_}\])>;.]|</?[\w ]{1,24}>|<\|/?\w{1,24}\|>|PAUSE\b|\[?/?END\]?)*+"
+)
+_LOOKED_AT: Final = 4000
+_LEAD_IN_AT_MOST: Final = 240
+
+
+def is_own_turn(before: str, after: str) -> bool:
+    """Tell whether an object that is a turn is meant as one, by the words around it.
+
+    Nothing but closing marks may follow, unless the reply begins with the object; those before may
+    not be a sentence that has just come to say what somebody else wrote.
+    """
+    rest = _after(after)
+    led = _before(before)
+    if not led:
+        return not _REPORTED.search(rest)
+    return not rest and not _is_reported(led)
+
+
+def is_own_answer(before: str, after: str) -> bool:
+    """Tell whether an object without any label is meant as an answer: as a turn, but stricter.
+
+    The last sentence before it must be whole, or else announce an answer.
+    """
+    led = _before(before)
+    if not led or led.endswith(_ENDED):
+        return is_own_turn(before, after)
+    return is_own_turn(before, after) and _OWN.search(_last_sentence(led)) is not None
+
+
+def is_lead_in(words: str) -> bool:
+    """Tell whether words before an object, under the label of an answer, are at most a lead-in.
+
+    That is one sentence that reports or doubts nothing; after more, the object is quoted.
+    """
+    led = _before(words)
+    if not led or led in _STRING:
+        return True
+    if len(led) > _LEAD_IN_AT_MOST or led.endswith((">", '"', "“", "'", "`", "«", "「")):
+        return False
+    whole = _SENTENCE_END.split(led.rstrip(".!?。！？"))
+    return len(whole) == 1 and not _REPORTED.search(led) and not _DOUBT.search(led)
+
+
+def _before(words: str) -> str:
+    words = words[-_LOOKED_AT:].rstrip().rstrip("[").rstrip()
+    words = _FENCE.sub("", _TOKEN.sub("", words)).strip(" \t\n*_`~")
+    return _LABEL.sub("", words, count=1)
+
+
+def _after(words: str) -> str:
+    closed = _CLOSING.match(words)
+    return words[closed.end() if closed else 0 :].strip()[:_LOOKED_AT]
+
+
+def _is_reported(led: str) -> bool:
+    if _BEGUN.search(led):
+        return True
+    last = "" if led.endswith(_ENDED) else _last_sentence(led)
+    return _REPORTED.search(last) is not None or "://" in last
+
+
+def _last_sentence(led: str) -> str:
+    *_, last = _SENTENCE_END.split(led)
+    return last

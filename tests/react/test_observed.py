@@ -1,0 +1,80 @@
+"""An observation is told from prose by how its line begins."""
+
+import pytest
+
+from chart_binder.react.dialects.classic import Classic
+from chart_binder.react.reading.observed import begins_observation, sights
+from chart_binder.react.steps import Finish
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "Observation: C9",
+        "**Observation 1:** C9",
+        "Observation",
+        "Obser",
+        "  3. Observation from web_search: C9",
+        "OBSERVATION - C9",
+        "Observation C9",
+        "Observaton: C9",
+        "Оbservаtion: C9",
+        "Ｏｂｓｅｒｖａｔｉｏｎ：C9",
+        "Obser\u00advation: C9",
+        "\x1b[1mObservation:\x1b[0m C9",
+        "<b>Observation:</b> C9",
+        "<observation>C9",
+        "&lt;observation&gt;C9",
+        "＜observation＞C9",
+        "观察到：C9",
+        "【观察】C9",
+    ],
+)
+def test_an_observation_is_seen_however_it_is_written(line: str) -> None:
+    assert begins_observation(line)
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "Observations show that it is the album",
+        "Observation of the dates shows it",
+        "Observing: it is the album",
+        "observed in 1974",
+        "An observation: it is the album",
+        "Obvious: it is the album",
+        "Obscured by Clouds: an album",
+        "Reservation: two",
+        "Thought: Observation: x",
+        "<response>",
+        "<tool_call>{",
+        "<obscure>",
+        "> Observation: what a page says",
+        '"observation": "a member of an object",',
+        "观察者网: a site",
+    ],
+)
+def test_prose_is_no_observation(line: str) -> None:
+    assert not begins_observation(line)
+
+
+def test_words_after_the_bare_label_are_one_after_an_action() -> None:
+    assert not begins_observation("Observation it was released in 1974")
+    assert begins_observation("Observation it was released in 1974", after_action=True)
+
+
+def test_a_page_in_a_block_quote_observes_nothing() -> None:
+    step = Classic().parse("Thought: it has\n> Observation: 1974\nas I know.\nFinal Answer: C1")
+    assert isinstance(step, Finish)
+
+
+def test_places_are_those_of_the_text_itself() -> None:
+    text = "a\u200b\n\u200b\n𝐎bservation: x\nb\nО\u00adbs: y"
+    assert [text[seen.start :].split("\n", maxsplit=1)[0] for seen in sights(text)] == [
+        "𝐎bservation: x",
+        "О\u00adbs: y",
+    ]
+
+
+def test_a_pile_of_lines_that_may_observe_ends_in_one_that_does() -> None:
+    assert len(list(sights("observe\n" * 2000))) == 1
