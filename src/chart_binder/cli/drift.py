@@ -17,6 +17,7 @@ from chart_binder.domain.kept import KeptDecision, KeptRun, new_id, now_utc
 from chart_binder.errors import CanonError
 from chart_binder.jobs.decide import Decider
 from chart_binder.jobs.drift import Drift, Drifting, Stand, kept_all_the_same, taken
+from chart_binder.jobs.journalled import path_of
 from chart_binder.jobs.keeping import kept_decision
 from chart_binder.jobs.standing import standing_decision
 from chart_binder.jobs.tag_plan import FieldChange, names_of
@@ -125,8 +126,11 @@ def unpin(session: Session, names: tuple[str, ...]) -> None:
 def _pin(session: Session, names: tuple[str, ...], *, pinned: bool) -> None:
     with _drifting(session, refresh=False) as drifting:
         for kept in _kept(drifting, names):
+            if pinned and kept.crg_mbid is None:
+                where = shown_path(path_of(kept.path))
+                raise CanonError(f"{where}: nothing is decided yet that could be pinned")
             drifting.store.decisions.pin(kept.id, pinned=pinned)
-            path = Drift(kept, Stand.PINNED).path
+            path = path_of(kept.path)
             if session.as_json:
                 more = {"decision_id": kept.id, "pinned": pinned, "crg_mbid": kept.crg_mbid}
                 click.echo(json_line(str(path), more, ()))
@@ -183,9 +187,9 @@ class _Results:
         self.counts: Counter[str] = Counter()
 
     def show(self, drift: Drift) -> None:
-        self.counts[drift.stand] += 1
         # What a person just settled is no longer open.
         settled = drift.stand is Stand.DIFFERS and self.done is not None
+        self.counts[(settled and self.done) or drift.stand] += 1
         status = 0 if settled else _STATUS.get(drift.stand, 0)
         self.status = min(self.status, status, key=_WORST_FIRST.index)
         if drift.stand in _HELD:

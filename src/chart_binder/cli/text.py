@@ -45,7 +45,7 @@ def _answer(case: Case, decision: Decision, crg: str) -> Iterator[str]:
     yield from row(_HEADLINES[decision.state], f"{named}  [{decision.crg_rule}]")
     yield from row("", f"{SITE}/release-group/{crg}")
     if decision.rr_mbid:
-        shown = release_name(release) if release else "a release the evidence has not in it"
+        shown = release_name(release) if release else "none that the evidence has of that group"
         yield from row("release", f"{shown}  [{decision.rr_rule}]")
         yield from row("", f"{SITE}/release/{decision.rr_mbid}")
     else:

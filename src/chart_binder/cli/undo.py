@@ -17,7 +17,7 @@ from chart_binder.domain.kept import KeptWrite
 from chart_binder.errors import CanonError
 from chart_binder.jobs.journalled import WritingRun
 from chart_binder.jobs.repair import repaired
-from chart_binder.jobs.undo import UNDO, last_write, last_writing_run, to_undo, undone
+from chart_binder.jobs.undo import UNDO, last_write, to_undo, undone, writing_runs
 from chart_binder.store import open_store
 from chart_binder.wiring import store_url
 
@@ -35,6 +35,8 @@ def command(session: Session, name: str | None, keep_mtime: bool) -> int:
 
     Without an argument, the last run that wrote is taken back. A file that was changed since is
     left alone, and the difference shown. The run of an undo can be undone by its name.
+
+    Exit status: 0 all is put back, 3 something was changed since and left, 1 something failed.
     """
     results = TagResults(session.as_json)
     with open_store(store_url(session.config)) as store, finishing_in_hand() as wish:
@@ -46,12 +48,23 @@ def command(session: Session, name: str | None, keep_mtime: bool) -> int:
             results.show(told)
             if wish.to_stop:
                 break
-        return ended(results, run, wish)
+        status = ended(results, run, wish)
+        if name is None and status and (before := _run_before(store)):
+            say([f"what was written before that is taken back by `canon undo {before}`"])
+        return status
+
+
+def _run_before(store: "Store") -> str | None:
+    """Return the writing run before the last, where the last cannot be taken back."""
+    runs = writing_runs(store)
+    next(runs, None)
+    before = next(runs, None)
+    return before.id if before else None
 
 
 def _meant(store: "Store", name: str | None) -> tuple[KeptWrite, ...]:
     if name is None:
-        run = last_writing_run(store)
+        run = next(writing_runs(store), None)
         if run is None:
             raise CanonError("there is nothing to undo: no tags were written, or all are put back")
         return to_undo(store.journal.of_run(run.id))

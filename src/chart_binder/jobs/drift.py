@@ -92,9 +92,10 @@ class Drifting:
             raise
         except CanonError as error:
             return Drift(kept, Stand.FAILED, why=str(error))
-        if now is None:  # nothing was found then, and nothing was looked for now
-            return Drift(kept, Stand.STANDS)
         was = kept_decision(kept)
+        if now is None:  # nothing was found then, and nothing was looked for now
+            why = f"nothing was decided then ({was.error}): decide it again"
+            return Drift(kept, Stand.FAILED, why=why)
         if _outcome(was, now) == _outcome(was):
             return Drift(kept, Stand.STANDS, now=now)
         causes = self._causes(kept, was, before, now)

@@ -27,10 +27,10 @@ class _ChangedSinceError(SaveError):
         self.changes = changes
 
 
-def last_writing_run(store: "Store") -> KeptRun | None:
-    """Return the last run that wrote tags which are not taken back, and that took none back."""
+def writing_runs(store: "Store") -> Iterator[KeptRun]:
+    """Yield the runs, newest first, with tags that are not taken back, and that took none back."""
     runs = (run for run in store.runs.iterate() if run.command != UNDO)
-    return next((run for run in runs if to_undo(store.journal.of_run(run.id))), None)
+    return (run for run in runs if to_undo(store.journal.of_run(run.id)))
 
 
 def last_write(store: "Store", path: Path) -> KeptWrite | None:
