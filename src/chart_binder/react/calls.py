@@ -50,7 +50,8 @@ def call_live(call: Call, turn: int, place: int) -> Observation:
     except Exception as error:  # a tool is somebody else's code, and the run must go on
         _log.warning("tool %r failed", call.tool.name, exc_info=True)
         raise ToolError(f"{call.tool.name} failed; try something else") from error
-    return replace(answer, content=inert(answer.content), seconds=time.monotonic() - started)
+    seconds = time.monotonic() - started
+    return Observation(inert(answer.content), answer.sources, answer.error, seconds)
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +100,8 @@ class Calls:
 
     def show(self, seen: Observation, turn: int) -> Observation:
         """Tell what the model is shown, in full length at most."""
-        shown = replace(seen, content=bounded(seen.content, self._most_chars))
+        content = bounded(seen.content, self._most_chars)
+        shown = seen if content is seen.content else replace(seen, content=content)
         self._watch(Observed(shown.content, turn, shown.sources, shown.error, shown.seconds))
         return shown
 

@@ -82,8 +82,10 @@ class Context:
                 if self._fits():
                     return tuple(self._messages)
                 self._put(place, shorten(self._rounds[place], self._dialect))
+        if self._fits():
+            return tuple(self._messages)
         fewest = self.gauge.fewest(self._messages)
-        if self._window and fewest > self._window:
+        if fewest > self._window:
             raise ChatError(
                 f"the prompt takes about {fewest} tokens where num_ctx less max_tokens leaves"
                 f" {self._window}: raise num_ctx by {fewest - self._window} at least"

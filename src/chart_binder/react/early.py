@@ -2,9 +2,7 @@
 
 from chart_binder.react.dialect import Dialect
 from chart_binder.react.dialects.writing import same
-from chart_binder.react.reading.around import Around
-from chart_binder.react.reading.labels import labels
-from chart_binder.react.reading.tags import tags
+from chart_binder.react.reading.observed import begins_observation
 from chart_binder.react.steps import Malformed
 
 
@@ -20,17 +18,11 @@ class Early:
         self._marks = tuple(filter(None, (each.strip() for each in dialect.stop)))
 
     def suspects(self, line: str) -> bool:
-        """Tell whether a line begins like an observation, in any dialect's form."""
-        return line.lstrip().startswith(self._marks) or is_observation(line)
+        """Tell whether a line begins an observation, in the dialect's form or any."""
+        is_marked = line.lstrip().startswith(self._marks)
+        return is_marked or begins_observation(line, after_action=True)
 
     def settled(self, text: str, line: str) -> bool:
         """Tell whether a text holds a step that the line after it does not change."""
         step = self._dialect.parse(text)
         return not isinstance(step, Malformed) and same(self._dialect.parse(text + line), step)
-
-
-def is_observation(line: str) -> bool:
-    """Tell whether a line begins with a label or a tag of an observation."""
-    if any(label.kind == "observation" for label in labels(line)):
-        return True
-    return any(tag.kind == "observation" and tag.leads for tag in tags(line, Around(line)))
