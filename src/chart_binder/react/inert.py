@@ -28,10 +28,12 @@ _ANGLED = re.compile(
 )
 _SPACED_END = re.compile(rf"(‹\s{{0,4}}/?\s{{0,4}}(?:{_OWN_TAGS})\s{{1,4}})>", re.IGNORECASE)
 _ANGLED_END = re.compile(r"(?<=[A-Za-z0-9|/>_\"'])>")
-# Llama 2, Mistral, GLM, BERT; by name, for [PIAS] is a record label.
+# Llama 2, Mistral, GLM, BERT, InternLM2, LM Studio; by name, for [PIAS] is a record label. Names
+# between bars are EXAONE's: [|user|].
 _BRACKETED = re.compile(
-    r"\[(/?\s?(?:INST|SYS|TOOL_CALLS|TOOL_RESULTS|AVAILABLE_TOOLS|SYSTEM_PROMPT|TOOL_CONTENT"
-    r"|IMG|IMG_BREAK|IMG_END|PREFIX|SUFFIX|MIDDLE|CLS|SEP|PAD|BOS|EOS|g?MASK))\]",
+    r"\[(/?\s?(?:INST|SYS|(?:END_)?TOOL_[A-Z]{1,16}|AVAILABLE_TOOLS|SYSTEM_PROMPT|MODEL_SETTINGS"
+    r"|THINK|ARGS|CALL_ID|UNUSED_TOKEN_\d{1,6}|IMG|IMG_BREAK|IMG_END|PREFIX|SUFFIX|MIDDLE"
+    r"|CLS|SEP|PAD|BOS|EOS|g?MASK|\|\s?/?\w{1,32}\s?\|))\]",
     re.IGNORECASE,
 )
 _FENCE = re.compile(r"`{3,}|~{3,}")
