@@ -78,6 +78,10 @@ def _search(config: Config) -> str:
     address = masked(searxng.url)
     outcome = SearxngClient(searxng).check()
     match outcome:
+        case Degraded(failing=()):
+            raise LookupFailedError(
+                f"{address} answers, but no result has an address that can be read: see its log"
+            )
         case Degraded(failing=failing):
             names = ", ".join(f"{engine.engine} ({engine.reason})" for engine in failing)
             raise LookupFailedError(

@@ -10,7 +10,7 @@ import pytest
 
 from chart_binder.config import SearxngConfig
 from chart_binder.web.errors import SearchError, UnknownHostError
-from chart_binder.web.outcomes import Degraded, Hits, NothingFound, SearchOutcome
+from chart_binder.web.outcomes import Degraded, EngineFailure, Hits, NothingFound, SearchOutcome
 from chart_binder.web.searxng import SearxngClient
 from servers.http import Response, StandIn
 from servers.searxng import Mode, Searxng, hit
@@ -185,6 +185,53 @@ def test_odd_values_spoil_only_themselves() -> None:
     assert [(found.title, found.snippet, found.date) for found in outcome.hits] == [
         ("1984", "", "")
     ]
+
+
+@pytest.mark.parametrize("url", ["https://a.example/" + "a" * 600, "magnet:?xt=1", None])
+def test_results_whose_address_cannot_be_read_are_not_nothing_found(url: str) -> None:
+    with Searxng({"q": [hit(url, "A")]}) as server:
+        outcome = client(server.url).search("q")
+    assert outcome == Degraded("q", (), unreadable=1)
+
+
+SOUND = b'{"url": "https://a.example/", "title": "A", "content": "1997"}'
+ODD = {
+    "null answers": b'{"results": [%b], "answers": null, "suggestions": null}',
+    "null infoboxes": b'{"results": [%b], "infoboxes": null, "corrections": 3}',
+    "null failures": b'{"results": [%b], "unresponsive_engines": null}',
+    "endless number": b'{"results": [%b, {"url": "https://b.example/", "title": 1e999}]}',
+    "long number": b'{"results": [%b], "number": ' + b"9" * 5_000 + b"}",
+    "half a character": b'{"results": [%b, {"url": "x", "title": "\\ud800"}]}',
+    "half a character in an address": b'{"results": [%b, {"url": "http://b.example/\\ud800"}]}',
+    "no UTF-8": b'{"results": [%b, {"url": "x", "title": "\xff"}]}',
+    "a mark": b'\xef\xbb\xbf{"results": [%b]}',
+}
+
+
+@pytest.mark.parametrize("body", ODD.values(), ids=ODD)
+def test_an_odd_value_leaves_the_other_results(body: bytes) -> None:
+    answer = Response(body.replace(b"%b", SOUND), content_type="application/json")
+    with StandIn(lambda _: answer) as server:
+        outcome = client(server.url).search("q")
+    assert isinstance(outcome, Hits)
+    assert (outcome.hits[0].title, outcome.hits[0].snippet) == ("A", "1997")
+    assert all("inf" not in found.title for found in outcome.hits)
+
+
+def test_failing_engines_may_come_as_an_object() -> None:
+    body = b'{"results": [], "unresponsive_engines": {"google": "CAPTCHA"}}'
+    with StandIn(lambda _: Response(body, content_type="application/json")) as server:
+        outcome = client(server.url).search("q")
+    assert outcome == Degraded("q", (EngineFailure("google", "CAPTCHA"),))
+
+
+@pytest.mark.parametrize("encoding", ["br", "gzip"])
+def test_a_body_that_cannot_be_unpacked_is_no_usable_answer(encoding: str) -> None:
+    packed = Response(b"not packed", headers=(("Content-Encoding", encoding),))
+    with StandIn(lambda _: packed) as server, pytest.raises(SearchError) as raised:
+        client(server.url).search("q")
+    assert raised.value.brief == "gave no usable answer"
+    assert "cannot be unpacked" in str(raised.value)
 
 
 @pytest.mark.parametrize("query", ["sum 41", "!music x", ":de x", "<3 x", "!!g x", "a !g"])

@@ -166,6 +166,13 @@ def test_nothing_found_is_an_answer() -> None:
     assert seen.error is None
 
 
+def test_results_without_a_readable_address_are_told_and_never_as_absence() -> None:
+    with Searxng({"q": [hit("https://a.example/" + "a" * 600, "A")]}) as server:
+        settings = config(server)
+        with pytest.raises(ToolError, match=r"results came, but none .* not evidence"):
+            search(settings, "q")
+
+
 @pytest.mark.parametrize(
     ("mode", "words"),
     [

@@ -64,10 +64,14 @@ class NothingFound:
 
 @dataclass(frozen=True, slots=True)
 class Degraded:
-    """Nothing came back, but engines failed: this says nothing about what exists."""
+    """Nothing usable came back, but not for want of anything: this says nothing of what exists.
+
+    Engines failed, or so many results came `unreadable`: without an address that can be shown.
+    """
 
     query: str
     failing: tuple[EngineFailure, ...]
+    unreadable: int = 0
 
 
 SearchOutcome: TypeAlias = Hits | NothingFound | Degraded

@@ -4,7 +4,6 @@ from collections.abc import Sequence
 from importlib.metadata import version
 
 import httpx
-import msgspec
 
 from chart_binder.config import SearxngConfig
 from chart_binder.masking import masked
@@ -21,12 +20,13 @@ from chart_binder.web.transport import (
     resolve_by_system,
     trusted_authorities,
 )
-from chart_binder.web.wire import SearchBody, outcome
+from chart_binder.web.wire import SearchBody, document, outcome, read
 
 _MOST_BYTES = 2_000_000
 _CHECK_URL = "check that it runs there and that llm.searxng.url is right"
 _ENABLE_JSON = "add json to search.formats in its settings.yml (formats: [html, json])"
 _SEE_LOG = "see its log"
+_UNUSABLE = "gave no usable answer"
 # What a status means, what to do, and what a model may know ("the search service ...").
 _STATUSES = {
     400: ("refused the search (400)", "check llm.searxng.language", "refused the search"),
@@ -90,6 +90,9 @@ class SearxngClient:
             raise self._error(problem, advice, "did not answer in time") from error
         except httpx.InvalidURL as error:  # its text may quote a part of a password
             raise self._error("has no possible address", _CHECK_URL, "is not set up") from error
+        except httpx.DecodingError as error:
+            problem = f"sent a body that cannot be unpacked: {one_line(str(error))}"
+            raise self._error(problem, _SEE_LOG, _UNUSABLE) from error
         except (httpx.HTTPError, UnknownHostError) as error:
             problem = f"cannot be asked: {one_line(str(error))}"
             raise self._error(problem, _CHECK_URL, "cannot be reached") from error
@@ -104,13 +107,13 @@ class SearxngClient:
                 "is not set up",
             )
         if status != httpx.codes.OK:
-            unlisted = (f"answered {status}", _SEE_LOG, "gave no usable answer")
+            unlisted = (f"answered {status}", _SEE_LOG, _UNUSABLE)
             problem, advice, brief = _STATUSES.get(status, unlisted)
             reason = _reason(body)
             raise self._error(problem + reason, advice, brief + reason)
         try:
-            return msgspec.json.decode(body.data, type=SearchBody)
-        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+            return read(body.data)
+        except (ValueError, RecursionError) as error:
             raise self._error(*_unreadable(body)) from error
 
     def _error(self, problem: str, advice: str, brief: str) -> SearchError:
@@ -134,16 +137,18 @@ def _headers() -> dict[str, str]:
 def _reason(body: Body) -> str:
     """Return `: reason` where an error answer gives one in JSON."""
     try:
-        error = msgspec.json.decode(body.data, type=dict[str, object]).get("error")
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        answer = document(body.data)
+    except (ValueError, RecursionError):
         return ""
+    error = answer.get("error") if isinstance(answer, dict) else None
     return f": {one_line(error)[:120]}" if isinstance(error, str) else ""
 
 
 def _unreadable(body: Body) -> tuple[str, str, str]:
-    brief = "gave no usable answer"
+    if body.cut and len(body.data) < _MOST_BYTES:
+        return "broke off in its answer", _SEE_LOG, _UNUSABLE
     if body.cut:
-        return f"sent more than {_MOST_BYTES} bytes", _CHECK_URL, brief
+        return f"sent more than {_MOST_BYTES} bytes", _CHECK_URL, _UNUSABLE
     if body.data.lstrip()[:1] == b"<":
-        return "answered with HTML instead of JSON", f"{_CHECK_URL}, and {_ENABLE_JSON}", brief
-    return "answered with something that is not its JSON", _CHECK_URL, brief
+        return "answered with HTML instead of JSON", f"{_CHECK_URL}, and {_ENABLE_JSON}", _UNUSABLE
+    return "answered with something that is not its JSON", _CHECK_URL, _UNUSABLE

@@ -90,6 +90,11 @@ def _search(client: "SearxngClient", query: str, config: "LLMConfig") -> Observa
             return results.shown(outcome, config.searxng.max_results, config.fetch.max_chars)
         case NothingFound():
             return results.nothing(outcome)
+        case Degraded() if outcome.unreadable:
+            raise ToolError(
+                "Search results came, but none with an address that can be read. "
+                "This is not evidence that nothing exists."
+            )
         case Degraded():
             raise ToolError(
                 "The search engines are failing at the moment. "

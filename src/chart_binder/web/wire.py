@@ -4,7 +4,10 @@ The format is that of `GET /search?format=json` (searx/webapp.py and searx/resul
 searx 1.1 as well as today's; engines put numbers where titles belong, and null anywhere.
 """
 
+import json
+import math
 import re
+from codecs import BOM_UTF8
 from collections.abc import Iterator, Mapping
 from typing import TypeAlias
 
@@ -24,6 +27,7 @@ from chart_binder.web.outcomes import (
 )
 
 _LONGEST_URL = 500
+_LONGEST_NUMBER = 40
 _LONGEST_TEXT = 2_000  # before it is folded: some letters unfold to eighteen others
 _DATE = re.compile(r"\d{4}-\d\d-\d\d")
 # What tells who sent a visitor, and the names of one site for other screens.
@@ -37,11 +41,32 @@ class SearchBody(msgspec.Struct, frozen=True):
     """An answer as it arrives; `results` alone must be there, or it is no search answer."""
 
     results: list[object]
-    answers: list[object] = []
-    infoboxes: list[object] = []
-    suggestions: list[object] = []
-    corrections: list[object] = []
-    unresponsive_engines: list[object] = []
+    answers: object = None
+    infoboxes: object = None
+    suggestions: object = None
+    corrections: object = None
+    unresponsive_engines: object = None
+
+
+def read(data: bytes) -> SearchBody:
+    """Read an answer, or raise `ValueError` or `RecursionError` where it is none."""
+    return msgspec.convert(document(data), SearchBody)
+
+
+def document(data: bytes) -> object:
+    """Read JSON with what strict readers refuse in a value: 1e999, half a character, a lost byte.
+
+    Raises `ValueError` or `RecursionError`.
+    """
+    try:
+        return msgspec.json.decode(data)
+    except (msgspec.DecodeError, UnicodeDecodeError):
+        text = data.removeprefix(BOM_UTF8).decode("utf-8", "replace")
+        return json.loads(text, strict=False, parse_int=_whole)
+
+
+def _whole(digits: str) -> int | str:
+    return int(digits) if len(digits) <= _LONGEST_NUMBER else digits
 
 
 def outcome(body: SearchBody, query: str) -> SearchOutcome:
@@ -52,11 +77,11 @@ def outcome(body: SearchBody, query: str) -> SearchOutcome:
     failing = tuple(_failing(body))
     if hits or infoboxes or answers:
         return Hits(query, hits, infoboxes, answers, failing)
-    if failing:
-        return Degraded(query, failing)
+    if failing or body.results:
+        return Degraded(query, failing, len(body.results))
     if computed := tuple(_answers(body, computed=True)):
         return Hits(query, (), answers=computed)
-    suggestions = (_text(text) for text in [*body.corrections, *body.suggestions])
+    suggestions = map(_text, [*_list(body.corrections), *_list(body.suggestions)])
     return NothingFound(query, tuple(dict.fromkeys(text for text in suggestions if text)))
 
 
@@ -102,7 +127,7 @@ def _answers(body: SearchBody, *, computed: bool) -> Iterator[Answer]:
 
     It computes what looks like a sum and tells the time to who asks for a song called Time.
     """
-    for answer in body.answers:
+    for answer in _list(body.answers):
         given = answer if isinstance(answer, dict) else {"answer": answer}
         text = _text(given.get("answer"))
         if text and computed == _text(given.get("engine")).startswith(("answerer", "plugin")):
@@ -110,17 +135,24 @@ def _answers(body: SearchBody, *, computed: bool) -> Iterator[Answer]:
 
 
 def _failing(body: SearchBody) -> Iterator[EngineFailure]:
-    for entry in body.unresponsive_engines:
+    given = body.unresponsive_engines
+    entries = [list(pair) for pair in given.items()] if isinstance(given, dict) else _list(given)
+    for entry in entries:
         engine, reason, *_ = [*entry, "", ""] if isinstance(entry, list) else [entry, ""]
         yield EngineFailure(_text(engine), _text(reason))
 
 
+def _list(value: object) -> list[object]:
+    return value if isinstance(value, list) else []
+
+
 def _objects(value: object) -> _Objects:
-    items = value if isinstance(value, list) else []
-    return [item for item in items if isinstance(item, dict)]
+    return [item for item in _list(value) if isinstance(item, dict)]
 
 
 def _text(value: object) -> str:
+    if isinstance(value, float) and not math.isfinite(value):
+        return ""
     return one_line(str(value)[:_LONGEST_TEXT]) if isinstance(value, str | int | float) else ""
 
 
