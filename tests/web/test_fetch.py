@@ -114,6 +114,7 @@ def test_who_asks_is_said_politely() -> None:
             "r.date: 1974-11-08\nr.t: a & b",
         ),
         ("", b"<p>no type", "no type"),
+        ("text/html, Text/HTML; charset=utf-8", b"<p>twice", "twice"),
         ("", b"no type", "no type"),
     ],
 )
@@ -134,6 +135,11 @@ def test_what_text_there_is_is_read_in_its_characters(
         (Response("x", 304), "answered 304"),
         (Response(b"%PDF", content_type="application/pdf"), "sent application/pdf"),
         (Response(b"\xff\xfb", content_type="audio/mpeg"), "sent audio/mpeg"),
+        (Response(b"x", content_type="binary"), "sent binary"),
+        (Response(b"x", content_type="image"), "sent image"),
+        (Response(b"x", content_type=";"), "sent ;"),
+        (Response(b"x", content_type="text/html/x"), "sent text/html/x"),
+        (Response(b"x", content_type="image/png, text/html"), "sent image/png, text/html"),
         (Response(b"\x89PNG\r\n\0\0\0", content_type="text/html"), "not text"),
         (Response(b"\0\1\2", content_type=""), "not text"),
         (Response(b"x", headers=(("Content-Encoding", "br"),)), "cannot be unpacked"),
@@ -229,6 +235,14 @@ def test_a_packed_page_is_unpacked(encoding: str, body: bytes) -> None:
     answer = Response(body, headers=(("Content-Encoding", encoding),))
     with Pages({"/": answer}) as server:
         assert fetcher(server).fetch(server.url).text == "hello"
+
+
+@pytest.mark.parametrize("short", [0, 1, 30])
+def test_a_packed_page_that_breaks_off_is_cut(short: int) -> None:
+    packed = gzip.compress("".join(f"<p>{n * 7919}" for n in range(500)).encode())
+    answer = Response(packed[: len(packed) - short], headers=(("Content-Encoding", "gzip"),))
+    with Pages({"/": answer}) as server:
+        assert fetcher(server).fetch(server.url).cut == bool(short)
 
 
 def test_what_arrives_is_bounded_even_where_it_unpacks_to_little() -> None:

@@ -125,6 +125,17 @@ def test_a_redirect_on_the_same_host_is_followed_within_one_turn() -> None:
             reading.fetch(name)
 
 
+def test_a_final_dot_makes_no_other_host() -> None:
+    with Pages({"*": "<p>there"}) as server:
+        config = FetchConfig(
+            ports=(server.port,), allow_private_hosts=("127.0.0.0/8",), host_pause_s=60
+        )
+        reading = PageFetcher(config, resolve=to_loopback, turns=Turns())
+        reading.fetch(f"http://a.example:{server.port}/")
+        with pytest.raises(FetchError, match="too much"):
+            reading.fetch(f"http://a.example.:{server.port}/b")
+
+
 def test_the_operators_own_hosts_need_no_pause() -> None:
     with Pages({"*": "<p>wiki"}) as server:
         reading = fetcher(server, host_pause_s=60)

@@ -1,7 +1,7 @@
 """A response's body, bounded both in what arrives and in what it unpacks to."""
 
 import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import httpx
@@ -26,29 +26,36 @@ def read_body(response: httpx.Response, max_bytes: int) -> Body:
     Raises `httpx.DecodingError` for an encoding nobody asked for or that cannot be unpacked,
     and whatever httpx raises for a connection that fails.
     """
-    unpack = _unpacker(response)
+    packing = _packing(response)
     data = bytearray()
     arrived = 0
     for chunk in response.iter_raw():
         arrived += len(chunk)
-        for piece in unpack(chunk):
+        for piece in packing.pieces(chunk):
             data += piece
             if len(data) > max_bytes:
                 return Body(bytes(data[:max_bytes]), cut=True)
         if arrived > max_bytes:
             return Body(bytes(data), cut=True)
-    return Body(bytes(data), cut=False)
+    return Body(bytes(data), cut=packing.is_unfinished)
 
 
-def _unpacker(response: httpx.Response) -> Callable[[bytes], Iterator[bytes]]:
+def _packing(response: httpx.Response) -> "_Plain | _Inflater":
     encoding = response.headers.get("content-encoding", "").strip().lower()
     if encoding in {"", "identity"}:
-        return lambda chunk: iter((chunk,))
+        return _Plain()
     if encoding in {"gzip", "x-gzip"}:
-        return _Inflater(_GZIP).pieces
+        return _Inflater(_GZIP)
     if encoding == "deflate":
-        return _Inflater(_ZLIB, _RAW).pieces
+        return _Inflater(_ZLIB, _RAW)
     raise httpx.DecodingError(f"content encoding {encoding[:40]!r}", request=response.request)
+
+
+class _Plain:
+    is_unfinished = False
+
+    def pieces(self, chunk: bytes) -> Iterator[bytes]:
+        yield chunk
 
 
 class _Inflater:
@@ -64,6 +71,12 @@ class _Inflater:
         self._other = other
         self._stream = zlib.decompressobj(frame)
         self._members = 0
+        self._is_within = False  # a member that has not ended
+
+    @property
+    def is_unfinished(self) -> bool:
+        """Whether what is packed should have gone on."""
+        return self._is_within
 
     def pieces(self, chunk: bytes) -> Iterator[bytes]:
         while True:
@@ -76,6 +89,7 @@ class _Inflater:
                 chunk = self._stream.unused_data
                 self._stream = zlib.decompressobj(self._frame)
                 self._members += 1
+                self._is_within = False
                 if not chunk:
                     return
             elif not chunk and len(piece) < self._PIECE:
@@ -93,6 +107,8 @@ class _Inflater:
             self._frame, self._other = self._other, None
             self._stream = zlib.decompressobj(self._frame)
             return self._unpacked(chunk)
+        # Behind a member there may be padding; only what unpacks to something is another one.
+        self._is_within = self._is_within or bool(piece) or not self._members
         if piece:
             self._other = None
         return piece

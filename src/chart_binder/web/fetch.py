@@ -10,6 +10,7 @@ import httpx
 
 from chart_binder.config import FetchConfig
 from chart_binder.net.deadline import Deadline
+from chart_binder.react.inert import one_line
 from chart_binder.web.charset import decoded
 from chart_binder.web.errors import FetchError
 from chart_binder.web.extract import (
@@ -148,7 +149,7 @@ def _check(head: Head) -> None:
         raise FetchError(str(head))
     if head.content_type and head.content_type not in READERS:
         raise FetchError(
-            f"{head.host} sent {head.content_type[:60]}: only web pages and text are read"
+            f"{head.host} sent {one_line(head.content_type, 60)}: only web pages and text are read"
         )
 
 

@@ -15,14 +15,18 @@ _LONGEST_NAME = 253  # RFC 1035
 _LONGEST_SHOWN = 80
 _DEFAULT_PORTS = {"http": 80, "https": 443}
 _HAS_SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:(?!\d+(?:/|$))")
+_ESCAPED = re.compile(r"%([0-9A-Fa-f]{2})")
+_UNRESERVED = re.compile(r"[A-Za-z0-9._~-]", re.ASCII)
 _LABEL = re.compile(r"(?!-)[a-z0-9_-]{1,63}(?<!-)")
 # 127.1, 0x7f000001, 2130706433, 0177.0.0.1: a resolver reads them as addresses.
 _NUMERIC_LABEL = re.compile(r"\d+|0x[0-9a-f]*")
 _INTERNAL_SUFFIXES = (
     "arpa",
+    "cluster",
     "corp",
     "home",
     "internal",
+    "intra",
     "intranet",
     "invalid",
     "lan",
@@ -31,6 +35,8 @@ _INTERNAL_SUFFIXES = (
     "localhost",
     "onion",
     "private",
+    "svc",
+    "test",
 )
 
 
@@ -103,11 +109,28 @@ def _read(written: str, base: httpx.URL | None) -> httpx.URL:
         raise FetchError(f"the address is longer than {_LONGEST_URL} characters")
     try:
         if base is not None:
-            return base.join(text).copy_with(fragment=None)
+            return _normal(base.join(text))
         full = text if _HAS_SCHEME.match(text) else f"https://{text.lstrip('/')}"
-        return httpx.URL(full).copy_with(fragment=None)
+        return _normal(httpx.URL(full))
     except (httpx.InvalidURL, ValueError) as error:
         raise FetchError(f"{_shown(text)} is not a well-formed address") from error
+
+
+def _normal(url: httpx.URL) -> httpx.URL:
+    """Return the one spelling of an address: no final dot in its host, nothing escaped in vain.
+
+    RFC 3986, 6.2.2; httpx sees to the rest.
+    """
+    plain = url.copy_with(fragment=None)
+    path = plain.raw_path.decode("ascii")
+    if (bare := _ESCAPED.sub(_needed, path)) != path:
+        plain = plain.copy_with(raw_path=bare.encode("ascii"))
+    return plain.copy_with(host=plain.host[:-1]) if plain.host.endswith(".") else plain
+
+
+def _needed(escape: re.Match[str]) -> str:
+    character = chr(int(escape[1], 16))
+    return character if _UNRESERVED.fullmatch(character) else escape[0].upper()
 
 
 def _plain(host: str) -> str:

@@ -40,7 +40,7 @@ def shown(page: "Page", max_chars: int, about: str = "", find: str = "") -> Obse
             f"(passages about dates and releases: {chosen.shown:,} of {chosen.total:,} characters)"
         )
     if page.cut:
-        lines.append("(the page is too long: its end was not read)")
+        lines.append("(the page goes on: its end was not read)")
     return Observation("\n".join(lines)[:max_chars], page.sources)
 
 

@@ -1,5 +1,6 @@
 """Requests to the open web that one deadline holds for, each failure one sentence."""
 
+import re
 import ssl
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -17,6 +18,7 @@ from chart_binder.web.guard import Guard
 
 MOST_REDIRECTS = 5
 _REDIRECTS = frozenset({301, 302, 303, 307, 308})
+_TYPE = re.compile(r"[\w.+-]+/[\w.+-]+", re.ASCII)
 # From the most telling class to the least; the first that fits names the failure.
 _FAILURES: tuple[tuple[type[httpx.HTTPError], str], ...] = (
     (httpx.TimeoutException, "did not answer completely in {seconds:g} s"),
@@ -29,7 +31,10 @@ _FAILURES: tuple[tuple[type[httpx.HTTPError], str], ...] = (
 
 @dataclass(frozen=True, slots=True)
 class Head:
-    """What an answer says of itself before its body; no type where it names none."""
+    """What an answer says of itself before its body; no type where it names none.
+
+    What names no one type, such as `image` or `;`, stands there as it came.
+    """
 
     host: str
     status: int
@@ -111,9 +116,16 @@ def _head(host: str, response: httpx.Response) -> Head:
         host,
         response.status_code,
         response.reason_phrase[:60],
-        header.get_content_type() if named else "",
+        _type(named),
         header.get_content_charset(),
     )
+
+
+def _type(named: str) -> str:
+    """Return the type a header names, or the header where it names none, or several."""
+    given = {each.strip().lower() for each in named.partition(";")[0].split(",")}
+    only = next(iter(given))
+    return only if len(given) == 1 and _TYPE.fullmatch(only) else named
 
 
 def _failure(error: httpx.HTTPError, deadline: Deadline) -> str:
