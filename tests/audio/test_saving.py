@@ -415,3 +415,10 @@ def test_importing_the_saver_warns_of_nothing() -> None:
         [sys.executable, "-W", "error", "-c", command], capture_output=True, check=False
     )
     assert (run.returncode, run.stdout, run.stderr) == (0, b"", b"")
+
+
+def test_a_file_with_nothing_to_change_may_be_read_only_or_have_several_names(song: Path) -> None:
+    safely_saved(song, changed)
+    song.with_name("other.flac").hardlink_to(song)
+    song.chmod(0o444)
+    assert not safely_saved(song, changed).changed

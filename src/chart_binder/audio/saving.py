@@ -31,6 +31,10 @@ _REFUSALS = {
 _NO_FOLDER_SYNC = frozenset({errno.EINVAL, errno.ENOTSUP, errno.EBADF})
 
 
+class UnconfirmedError(SaveError):
+    """The file was replaced, but the disk did not say that this will last."""
+
+
 @dataclass(frozen=True, slots=True)
 class Prepared:
     """A copy that is on the disk, whole and proven, and about to take the place of `path`.
@@ -81,12 +85,12 @@ def safely_saved(
 
     Raises `AudioError` for a file that cannot be read or has no room for the tags, `SaveError` if
     it must not or cannot be replaced: it is as it was then. A file with more names (hard links) is
-    refused unless `break_links`, which leaves the other names with the old tags.
+    refused unless `break_links`, which leaves the other names with the old tags. Only with
+    `UnconfirmedError` is the new file there.
     """
     target = _target(path)
     with opened(target) as descriptor:
         status = os.fstat(descriptor)
-        require_writable(path, target, status, break_links=break_links)
         source = Source.of(target, descriptor)
         kind = kind_of(target)
         layout = layout_of(source)
@@ -94,6 +98,7 @@ def safely_saved(
         after = change(before)
         if after == before:
             return Saved(target, changed=False, before=before, after=before)
+        require_writable(path, target, status, break_links=break_links)
         pieces = layout.with_blocks(after.blocks)
         with _copy(target, source.chunks(pieces)) as (temporary, copy):
             lost = hand_down(target, descriptor, status, copy, keep_mtime=keep_mtime)
@@ -195,7 +200,7 @@ def _sync_folder(folder: Path) -> None:
             os.close(descriptor)
     except OSError as error:
         if error.errno not in _NO_FOLDER_SYNC:
-            raise SaveError(
+            raise UnconfirmedError(
                 f"a file in {shown(folder)} has its new tags, but the disk did not confirm it"
                 f" ({error.strerror}): a power cut may bring the old ones back"
             ) from error

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from chart_binder.audio.changes import changes_between
 from chart_binder.audio.packets import read_tag_set
-from chart_binder.audio.saving import Prepared, Saved, nothing, safely_saved
+from chart_binder.audio.saving import Prepared, Saved, UnconfirmedError, nothing, safely_saved
 from chart_binder.audio.tagset import TagSet
 from chart_binder.domain.kept import KeptRun, KeptWrite, WriteState, new_id, now_utc
 from chart_binder.errors import AudioError, CanonError
@@ -63,8 +63,9 @@ class WritingRun:
         try:
             saved = safely_saved(path, change, keep_mtime=self.keep_mtime, before_replace=intend)
         except CanonError as error:
+            replaced = isinstance(error, UnconfirmedError)
             for intent in intents:
-                settled(self.store, intent, str(error))
+                settled(self.store, intent, str(error), replaced=replaced)
             raise
         for intent in intents:
             self.store.journal.done(intent.id, now_utc())
@@ -90,12 +91,18 @@ class WritingRun:
         )
 
 
-def settled(store: "Store", intent: KeptWrite, problem: str) -> WriteState | None:
+def settled(
+    store: "Store", intent: KeptWrite, problem: str, *, replaced: bool | None = None
+) -> WriteState | None:
     """Hold an intent against its file, and say in the journal what became of it.
 
-    `problem` is why, where the file was left as it was. `None`: the file cannot be looked at, so
-    the intent stays open. Raises `StoreError`.
+    `problem` is why, where the file was left as it was. `replaced` says whether the copy took the
+    file's place, where that is known: another run may have written the same tags. `None` is
+    returned where the file cannot be looked at, so the intent stays open. Raises `StoreError`.
     """
+    if replaced:
+        store.journal.done(intent.id, now_utc())
+        return WriteState.DONE
     path = path_of(intent.path)
     try:
         found = read_tag_set(path).hash
@@ -103,11 +110,15 @@ def settled(store: "Store", intent: KeptWrite, problem: str) -> WriteState | Non
         if path.parent.is_dir() and not path.exists():
             store.journal.failed(intent.id, now_utc(), f"{problem}; the file is gone: {error}")
             return WriteState.FAILED
-        return None
-    if found == intent.tags_after_hash:
+        if replaced is None:
+            return None
+        found = intent.tags_before_hash
+    if found == intent.tags_after_hash and replaced is None:
         store.journal.done(intent.id, now_utc())
         return WriteState.DONE
-    if found != intent.tags_before_hash:
+    if found == intent.tags_after_hash:
+        problem += "; the file has the tags that were meant: another run wrote them"
+    elif found != intent.tags_before_hash:
         problem += "; the file has other tags than before or after: another program wrote them"
     store.journal.failed(intent.id, now_utc(), problem)
     return WriteState.FAILED

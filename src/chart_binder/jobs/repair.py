@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from chart_binder.audio.temporaries import sweep
+from chart_binder.audio.temporaries import Swept, sweep
 from chart_binder.domain.kept import KeptWrite, WriteState
 from chart_binder.jobs.journalled import path_of, settled
 
@@ -21,28 +21,38 @@ def repaired(store: "Store") -> Iterator[str]:
     What a living process is about to write is passed over. Raises `StoreError`.
     """
     intents = store.journal.open_intents()
-    yield from swept(dict.fromkeys(path_of(intent.path).parent for intent in intents))
+    removed = set()
+    for folder in dict.fromkeys(path_of(intent.path).parent for intent in intents):
+        for found in sweep(folder):
+            if not found.kept:
+                removed.add(os.fsencode(found.path))
+            yield _said(found)
     for intent in intents:
         if not os.path.lexists(intent.temporary):  # else somebody is at it
-            yield from _settled(store, intent)
+            # A copy that was left over did not take the file's place.
+            replaced = False if intent.temporary in removed else None
+            yield from _settled(store, intent, replaced=replaced)
 
 
 def swept(folders: Iterable[Path]) -> Iterator[str]:
     """Remove the copies that killed saves left in folders, and say so in sentences."""
     for folder in folders:
         for found in sweep(folder):
-            if found.kept:
-                yield f"{found.path}: left over by a save, and still there: {found.kept}"
-            else:
-                yield f"{found.path}: left over by a save that was cut short, removed"
+            yield _said(found)
 
 
-def _settled(store: "Store", intent: KeptWrite) -> Iterator[str]:
+def _said(found: Swept) -> str:
+    if found.kept:
+        return f"{found.path}: left over by a save, and still there: {found.kept}"
+    return f"{found.path}: left over by a save that was cut short, removed"
+
+
+def _settled(store: "Store", intent: KeptWrite, *, replaced: bool | None) -> Iterator[str]:
     path = path_of(intent.path)
-    match settled(store, intent, _KILLED):
+    match settled(store, intent, _KILLED, replaced=replaced):
         case WriteState.DONE:
             yield f"{path}: a run was cut short after it wrote the tags; the journal has them now"
         case WriteState.FAILED:
-            yield f"{path}: a run was cut short before it wrote the tags: they are as they were"
+            yield f"{path}: a run was cut short before it wrote the tags, and did not change them"
         case None:
             yield f"{path}: whether a run that was cut short wrote its tags cannot be told yet"

@@ -1,0 +1,35 @@
+"""What the journal says of a write is what became of that write."""
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+from audio.tagging import FILES
+from chart_binder.audio.saving import Prepared, safely_saved
+from chart_binder.audio.tag_writing import with_fields
+from chart_binder.audio.tagset import TagSet
+from chart_binder.domain.kept import WriteState
+from chart_binder.errors import SaveError
+from chart_binder.jobs.journalled import WritingRun
+from chart_binder.jobs.tag_plan import journal_path
+from chart_binder.store import open_store
+
+
+def _changed(tags: TagSet) -> TagSet:
+    return with_fields(tags, {"album": ["Lateralus"]})
+
+
+def test_the_same_tags_by_another_run_are_not_taken_for_its_own(tmp_path: Path) -> None:
+    song = Path(shutil.copy(FILES / "bare.flac", tmp_path / "song.flac"))
+
+    def overtaken(_: Prepared) -> None:
+        safely_saved(song, _changed)
+
+    with open_store(f"sqlite:///{tmp_path / 'canon.db'}") as store:
+        run = WritingRun.of(store, "write", (), keep_mtime=False)
+        with pytest.raises(SaveError, match="another program changed it meanwhile"):
+            run.save(song, _changed, None, overtaken)
+        (write,) = store.journal.of_path(journal_path(song))
+    assert write.state is WriteState.FAILED
+    assert "another run wrote them" in (write.problem or "")
