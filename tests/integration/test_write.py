@@ -320,3 +320,60 @@ def test_names_of_any_bytes_are_written_and_put_back(quick_canon: Canon, home: P
     assert read_tag_set(song) == before
     shown = quick_canon("write", link, "--policy=full")
     assert "\x1b" not in shown.out
+
+
+def test_a_ruling_on_the_release_alone_asks_for_a_new_decision(
+    quick_canon: Canon, song: Path
+) -> None:
+    release = "12345678-1234-4234-8234-123456789abc"
+    quick_canon("override", "set", RECORDING, "--crg", ALBUM, "--reason=x")
+    assert quick_canon("write", song).status == 0
+    quick_canon("override", "set", RECORDING, "--crg", ALBUM, "--rr", release, "--reason=x")
+    ran = quick_canon("write", song, "--output=json")
+    assert (ran.status, ran.lines[0]["why"]) == (3, "a person ruled otherwise since: decide again")
+
+
+def test_what_an_undo_of_an_undo_wrote_is_taken_back_like_a_write(
+    quick_canon: Canon, song: Path
+) -> None:
+    first = read_tag_set(song)
+    quick_canon("write", song, "--apply")
+    second = read_tag_set(song)
+    for names in ((), (song,)):
+        taken = quick_canon("undo", "--output=json").lines[0]["run_id"]
+        assert read_tag_set(song) == first
+        assert quick_canon("undo", taken).status == 0
+        assert read_tag_set(song) == second
+        again = quick_canon("undo", *names, "--output=json")
+        assert again.status == 0, again.err
+        assert read_tag_set(song) == first
+        assert quick_canon("undo", song).status == 1
+        assert quick_canon("undo").status == 1
+        assert quick_canon("undo", again.lines[0]["run_id"]).status == 0
+
+
+def test_an_undo_that_is_refused_for_other_tags_announces_no_list(
+    quick_canon: Canon, song: Path
+) -> None:
+    quick_canon("write", song, "--apply")
+    audio = FLAC(song)
+    audio["mood"] = ["calm"]
+    audio.save()
+    ran = quick_canon("undo", "--output=json")
+    assert ran.status == 3
+    assert ran.lines[0]["changes"] == []
+    assert "here is" not in ran.lines[0]["why"]
+    assert "other tags than those that were written changed" in ran.lines[0]["why"]
+
+
+def test_a_copy_that_was_left_over_did_not_write_what_another_run_did(
+    quick_canon: Canon, song: Path, home: Path
+) -> None:
+    quick_canon("write", song, "--apply")
+    with sqlite3.connect(home / "data" / "canon" / "canon.db") as database:
+        database.execute("UPDATE writes SET state = 'intended', done_at_utc = NULL")
+        (temporary,) = database.execute("SELECT temporary FROM writes").fetchone()
+    shutil.copy(song, os.fsdecode(temporary))
+    ran = quick_canon("write", song, "--apply", "--output=json")
+    assert ran.lines[0]["state"] == "unchanged"
+    assert journal(home) == [("write", "failed")]

@@ -17,7 +17,7 @@ from chart_binder.domain.kept import KeptWrite
 from chart_binder.errors import CanonError
 from chart_binder.jobs.journalled import WritingRun
 from chart_binder.jobs.repair import repaired
-from chart_binder.jobs.undo import UNDO, last_write, to_undo, undone, writing_runs
+from chart_binder.jobs.undo import UNDO, last_write, standing_writes, to_undo, undone, writing_runs
 from chart_binder.store import open_store
 from chart_binder.wiring import store_url
 
@@ -67,7 +67,7 @@ def _meant(store: "Store", name: str | None) -> tuple[KeptWrite, ...]:
         run = next(writing_runs(store), None)
         if run is None:
             raise CanonError("there is nothing to undo: no tags were written, or all are put back")
-        return to_undo(store.journal.of_run(run.id))
+        return standing_writes(store, run)
     if os.path.lexists(name):
         found = (item for item in audio_files([Path(name)]) if isinstance(item, Found))
         last = (last_write(store, item.path) for item in found)

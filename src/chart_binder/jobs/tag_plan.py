@@ -91,7 +91,7 @@ class Planner:
         if bundle is None:
             return Refusal(path, "what it was decided by is not in the store: decide again", kept)
         ruled = override_for(bundle, self.overrides)
-        if ruled and bare_id(ruled.crg_mbid) != chosen.release_group:
+        if ruled and _contradicts(ruled, chosen):
             return Refusal(path, "a person ruled otherwise since: decide again", kept)
         tags = read_tag_set(path)
         if why := self._another(path, kept, tags):
@@ -146,6 +146,14 @@ def changes_of(old: TagSet, new: TagSet) -> tuple[FieldChange, ...]:
         for field in FIELDS
         if was.get(field.name) != will.get(field.name)
     )
+
+
+def _contradicts(ruled: KeptOverride, chosen: Chosen) -> bool:
+    """Say whether a person names another release group, or another release of it."""
+    if bare_id(ruled.crg_mbid) != bare_id(chosen.release_group):
+        return True
+    release = bare_id(chosen.release) if chosen.release else None
+    return ruled.rr_mbid is not None and bare_id(ruled.rr_mbid) != release
 
 
 def _album(bundle: EvidenceBundle, chosen: Chosen) -> str:

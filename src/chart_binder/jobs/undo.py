@@ -20,6 +20,11 @@ if TYPE_CHECKING:
 
 UNDO = "undo"
 
+_DIFFERS = (
+    "its tags changed since they were written; here is what was written, and what it says now"
+)
+_OTHERS_DIFFER = "other tags than those that were written changed since they were written"
+
 
 class _ChangedSinceError(SaveError):
     def __init__(self, why: str, changes: tuple[FieldChange, ...] = ()) -> None:
@@ -29,17 +34,45 @@ class _ChangedSinceError(SaveError):
 
 def writing_runs(store: "Store") -> Iterator[KeptRun]:
     """Yield the runs, newest first, with tags that are not taken back, and that took none back."""
-    runs = (run for run in store.runs.iterate() if run.command != UNDO)
-    return (run for run in runs if to_undo(store.journal.of_run(run.id)))
+    return (run for run in store.runs.iterate() if standing_writes(store, run))
+
+
+def standing_writes(store: "Store", run: KeptRun) -> tuple[KeptWrite, ...]:
+    """Return what a run wrote and nobody took back, without its own taking back of writes."""
+    writes = to_undo(store.journal.of_run(run.id))
+    if run.command != UNDO:
+        return writes
+    return tuple(write for write in writes if not _takes_back(store, write))
 
 
 def last_write(store: "Store", path: Path) -> KeptWrite | None:
     """Return the last write of a file that is not taken back, and that took none back."""
     for write in to_undo(store.journal.of_path(journal_path(path))):
-        run = store.runs.get(write.run_id)
-        if run is None or run.command != UNDO:
+        if not _takes_back(store, write):
             return write
     return None
+
+
+def _takes_back(store: "Store", write: KeptWrite) -> bool:
+    """Say whether a write took another back; one that took such a write back wrote anew."""
+    if not _is_by_undo(store, write):
+        return False
+    history = store.journal.of_path(write.path)
+    older = history[[one.id for one in history].index(write.id) + 1 :]
+    taken = next((one for one in older if _is_reverse(one, write)), None)
+    return taken is None or not _takes_back(store, taken)
+
+
+def _is_by_undo(store: "Store", write: KeptWrite) -> bool:
+    run = store.runs.get(write.run_id)
+    return run is not None and run.command == UNDO
+
+
+def _is_reverse(one: KeptWrite, other: KeptWrite) -> bool:
+    """Say whether a write was undone, and the other leads back from its tags."""
+    return one.state is WriteState.UNDONE and (one.tags_before_hash, one.tags_after_hash) == (
+        other.tags_after_hash, other.tags_before_hash,
+    )  # fmt: skip
 
 
 def to_undo(writes: Sequence[KeptWrite]) -> tuple[KeptWrite, ...]:
@@ -85,11 +118,8 @@ def _undone(write: KeptWrite, run: WritingRun) -> Told:
 
 def _put_back(write: KeptWrite, changes: TagChanges, tags: TagSet) -> TagSet:
     if tags.hash != write.tags_after_hash:
-        raise _ChangedSinceError(
-            "its tags changed since they were written; here is what was written, and what it says"
-            " now",
-            raw_changes(changes, tags),
-        )
+        found = raw_changes(changes, tags)
+        raise _ChangedSinceError(_DIFFERS if found else _OTHERS_DIFFER, found)
     before = changed(tags, changes.reversed)
     if before.hash != write.tags_before_hash:
         raise SaveError(f"{path_of(write.path)}: the journal does not lead back to the tags before")
