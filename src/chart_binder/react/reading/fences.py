@@ -14,6 +14,9 @@ _RUN = re.compile(r"(?:```(?<!````)`*+[^`\n]*+|~~~(?<!~~~~)~*+[^\n]*+)$", re.MUL
 _OPENER = re.compile(r"\s*+(?:`{3,}+|~{3,}+)(?:[ \t]*+\w{0,12}+(?=[ \t]*+[\n{\[]))?+\s*+")
 
 
+_BULLET = re.compile(r"(?:[-*+•]|\d{1,3}[.)])\Z")
+
+
 @dataclass(frozen=True, slots=True)
 class Fence:
     """What stands between the lines of a fence; `end` is None where nothing closes it."""
@@ -25,9 +28,8 @@ class Fence:
 def fences(text: str) -> list[Fence]:
     """Return the fences of a text, in order.
 
-    A fence may open after a label or a tag on the same line, and close before a closing tag.
-
-    After more than `MAX_FENCES` of their lines the rest of the text counts as fenced.
+    A fence may open after a bullet, a label or a tag on the same line, and close before a closing
+    tag. After more than `MAX_FENCES` of their lines the rest of the text counts as fenced.
     """
     if "```" not in text and "~~~" not in text:
         return []
@@ -55,7 +57,7 @@ def skip_opener(text: str, start: int) -> int:
 
 def _may_open(run: re.Match[str], text: str) -> bool:
     line = text.rfind("\n", 0, run.start()) + 1
-    before = text[line : run.start()].strip()
+    before = _BULLET.sub("", text[line : run.start()].strip())
     is_tag = before.startswith("<") and before.endswith(">")
     return not before or is_tag or is_label(text, line, run.start())
 

@@ -157,12 +157,13 @@ def _folded(name: str) -> str:
 _KINDS: Final[dict[str, Kind]] = {
     _folded(name): kind for kind, names in _NAMES.items() for name in names
 }
+_ASKING: Final = frozenset({"action", "input", "answer"})
 _NEEDS_FLOWERS = frozenset({"result", "return"})
 
 # One look at each line, for a bounded distance; possessive quantifiers try nothing twice.
 _LINE = re.compile(
     r"\n(?=[^\n])"
-    r"[^\w\n\"'“”‘’„«「『>{(|/\\<\[【✿*`]{0,16}+"  # spaces, bullets, emoji
+    r"[^\w\n\"'“”‘’„«「『>＞{(|/\\<\[【✿*`]{0,16}+"  # spaces, bullets, emoji
     r"(?:\*[ \t]{1,8}+)?+(?:\d{1,3}+[.)、][ \t]{0,8}+)?+"  # a bullet, a number
     r"(?:[Ss]tep[ ]\d{1,3}+[ ]?[:.–-][ ]?)?+"
     r"(?P<mark>[*_`]{0,4}+)(?:\d{1,3}+[.)、][ ]?)?+(?:(?P<angle><)|[\[【✿])?+[ ]?"
@@ -217,6 +218,8 @@ def _label(found: re.Match[str], name: str) -> Label | None:
         return None
     if kind is None or not _is_set_off(found, name):
         return None
+    if kind in _ASKING and "~~" in found.string[found.start() : found.start("name")]:
+        return None  # struck out
     mark, value = found["mark"], found.end()
     if mark and found["close"]:
         mark = ""

@@ -5,6 +5,8 @@ from collections.abc import Iterable, Iterator
 from itertools import islice
 from typing import Final
 
+from chart_binder.react.reading.markup import marked_passages
+
 _NEAR: Final = 8
 _MAX_MARKS: Final = 1024
 _MARK = re.compile(r"[\"']")
@@ -12,7 +14,20 @@ _INCHES = re.compile(r'\d"')
 _BEFORE = "{[,:(=：，"
 _AFTER = "}],:)：，>"
 _AFTER_QUOTATION = "}],:).;!?"
-_CLOSERS = {"“": "”", "„": "“", "«": "»", "「": "」", "『": "』"}
+_CLOSERS = {
+    "“": "”",
+    "„": "“",
+    "«": "»",
+    "»": "«",
+    "‹": "›",
+    "›": "‹",
+    "「": "」",
+    "『": "』",
+}
+_ALONE = re.compile(
+    r"(?<![\w'])(?P<opens>')(?=\w)(?![^'\n]{0,400}+(?:(?<=\w)'(?=\w)[^'\n]{0,400}+){0,8}+')"
+    r"|(?<=[\w.!?,])(?P<closes>')(?=[.,;:]?[ \t]{0,4}(?:\n|\Z))"
+)
 _DIRECTED = re.compile("[" + "".join({*_CLOSERS, *_CLOSERS.values()}) + "]")
 
 
@@ -40,7 +55,8 @@ def quoted_passages(text: str) -> list[tuple[int, int]]:
     one; a mark for inches (`12"`) opens nothing. After `_MAX_MARKS` lines with marks all is quoted.
     """
     merged: list[tuple[int, int]] = []
-    for start, end in sorted((*_straight(text), *_directed(text))):
+    found = (*_straight(text), *_single(text), *_directed(text), *marked_passages(text))
+    for start, end in sorted(found):
         if merged and start <= merged[-1][1]:
             merged[-1] = (merged[-1][0], max(end, merged[-1][1]))
         else:
@@ -122,6 +138,23 @@ def _unclosed(text: str, start: int, end: int) -> int:
 def _may_open(text: str, mark: int, start: int, end: int) -> bool:
     before, after = text[max(start, mark - 1) : mark], text[mark + 1 : min(end, mark + 2)]
     return (not before or before.isspace() or before in "([{:=,") and not after.isspace()
+
+
+def _single(text: str) -> Iterator[tuple[int, int]]:
+    """Yield passages in straight single marks, which apostrophes look like.
+
+    Such a mark opens before a word on a line that has none to close it; it closes at the end of a
+    line that has none to open it.
+    """
+    opened = -1
+    if "'" not in text:
+        return
+    for mark in islice(_ALONE.finditer(text), _MAX_MARKS):
+        if mark["opens"] and opened < 0:
+            opened = _line_end(text, mark.end()) + 1
+        elif mark["closes"] and 0 <= opened <= mark.start():
+            yield opened, _line_end(text, mark.end())
+            opened = -1
 
 
 def _directed(text: str) -> Iterator[tuple[int, int]]:

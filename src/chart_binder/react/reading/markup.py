@@ -1,0 +1,77 @@
+"""What stands in markup that quotes, such as `<blockquote>`, is shown rather than said."""
+
+import re
+from collections.abc import Iterator
+from typing import Final
+
+_MAX_MARKS: Final = 1024
+
+_SHOWING: Final = "blockquote|pre|quote|quotation|page|webpage|document|xmp|textarea|untrusted"
+_MENTIONING: Final = "code|q|cite|samp|excerpt|snippet|article|html|body|content|source|example"
+# Every way to begin has a character to search for; what must stand before it is looked up after.
+_OPENING: Final = re.compile(
+    r"<(?:(?P<comment>!--)|(?P<data>!\[cdata\[)"
+    rf"|(?P<element>{_SHOWING}|{_MENTIONING})\b[^<>\n]{{0,80}}+>"
+    r"|[a-z][\w-]{0,40}+[ \t][^<>\n\"'=]{0,80}+=[ ]?(?P<attribute>[\"'])(?=\n))"
+    r"|\[(?:(?P<bracketed>quote|code|page|snippet)(?:=[^\[\]\n]{0,80}+)?+\]"
+    r"|(?<![^\n]\[)(?P<square>)[ \t]{0,8}+(?=\n)(?!\n\s{0,8}[\[{\"']))"
+    r"|\((?<![^\n]\()(?P<round>)[ \t]{0,8}+(?=\n)"
+    r"|\"(?P<double_marks>\"\")|'(?P<single_marks>'')"
+    r"|`(?:(?<![`\w]`)(?P<double>`)(?!`)|(?<![^\n]`)(?P<single>)(?=\n))"
+)
+_CLOSERS: Final[dict[str, tuple[str, ...]]] = {
+    "comment": ("-->",),
+    "data": ("]]>",),
+    "element": ("</{element}",),
+    "bracketed": ("[/{bracketed}",),
+    "attribute": ("{attribute}>", "{attribute}/>"),
+    "double_marks": ('"""',),
+    "single_marks": ("'''",),
+    "double": ("``", "''"),
+    "single": ("\n`",),
+    "round": ("\n)",),
+    "square": ("\n]",),
+}
+_TO_THE_END: Final = frozenset({"comment", "data", "attribute"})
+_SHOWN: Final = frozenset(_SHOWING.split("|"))
+
+
+def marked_passages(text: str) -> Iterator[tuple[int, int]]:
+    """Yield from where to where markup shows something that goes over lines.
+
+    What nothing closes goes to the end where it begins with a comment, an attribute or an element
+    that begins its line; other marks without a partner open nothing. After `_MAX_MARKS` marks all
+    the rest is shown.
+    """
+    lowered = text.replace("İ", "I").lower()  # the one letter that would move places
+    ahead: dict[str, int] = {}
+    at = 0
+    for _ in range(_MAX_MARKS):
+        opening = _OPENING.search(lowered, at)
+        if opening is None:
+            return
+        at = opening.end()
+        closers = _CLOSERS[opening.lastgroup or ""]
+        ends = [_find(lowered, each.format(**opening.groupdict()), at, ahead) for each in closers]
+        end = min((end for end in ends if end >= 0), default=-1)
+        if end < 0 and _goes_on(opening):
+            end = len(text)
+        if end > lowered.find("\n", at) >= 0:
+            yield opening.start(), end
+        at = max(at, end)
+    yield at, len(text)
+
+
+def _goes_on(opening: re.Match[str]) -> bool:
+    """Tell whether what begins here ends with the text where nothing closes it."""
+    if opening["element"] not in _SHOWN:
+        return opening.lastgroup in _TO_THE_END
+    line = opening.string.rfind("\n", 0, opening.start()) + 1
+    return not opening.string[line : opening.start()].strip()
+
+
+def _find(text: str, closer: str, at: int, ahead: dict[str, int]) -> int:
+    """Return where a closer follows, or -1; what was seen ahead is not looked for again."""
+    if closer not in ahead or 0 <= ahead[closer] < at:
+        ahead[closer] = text.find(closer, at)
+    return ahead[closer]
