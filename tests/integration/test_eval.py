@@ -132,4 +132,11 @@ def test_a_calibration_that_does_not_help_is_not_stored(canon: Canon, home: Path
     assert "nothing is stored" in ran.err
     assert canon("calibrate", "-", stdin=b"{").status == 1
     assert canon("calibrate", home / "absent").status == 1
+    known = home / "known.jsonl"
+    known.write_text('{"confidence": 0.9, "right": false}\n' * 40)
+    (home / "link").symlink_to(known)
+    for out in (known, home / "link"):
+        refused = canon("calibrate", known, "-o", out)
+        assert (refused.status, "are read from" in refused.err) == (2, True)
+    assert known.read_text().count("right") == 40
     assert canon("eval", "--answers", home / "x", "-", stdin=lines(RHAPSODY)).status == 2

@@ -94,3 +94,10 @@ def test_what_is_learned_of_a_result_is_the_models_own_figure() -> None:
     assert (
         Known.of(AdjudicationResult(Outcome.REVIEW, confidence=0.3), right=False).confidence == 0.3
     )
+
+
+def test_confidence_that_differs_in_the_last_bits_is_one() -> None:
+    bits = [(0.1, False, 30), (0.10000000000000002, True, 30), (0.10000000000000003, True, 40)]
+    answers = [Known(stated, right) for stated, right, count in bits for _ in range(count)]
+    assert [point.stated for point in fit(answers).points] == [0.1]
+    assert fitted(answers).map.answers == 100

@@ -112,6 +112,55 @@ def test_a_text_that_says_more_or_may_mean_two_days_is_no_date(text: str) -> Non
     assert only_date(text) is None
 
 
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        ("1975-10-31", "28 September - 31 October 1975"),
+        ("1975-10-31", "28 September-31 October 1975"), ("1931-09-28", "28 September-31 May 1975"),
+        ("1975-11-03", "October 28 – November 3, 1975"), ("1974-11", "Oct/Nov 1974"),
+        ("1974-11", "October or November 1974"), ("1974-11", "October-November 1974"),
+        ("1973", "between 1973 and 1974"), ("1974", "between 1973 and 1974"),
+        ("1974", "zwischen 1973 und 1974"), ("1970", "from 1970 to 1974"),
+        ("1974", "from 1970 to 1974"), ("1970", "1970 until late 1974"),
+        ("1974", "1974 or 1975"), ("1975", "1974 or 1975"), ("1975", "either 1974 or in 1975"),
+    ],
+)  # fmt: skip
+def test_an_end_of_a_span_or_one_of_two_is_no_date(value: str, text: str) -> None:
+    assert not stands_in(PartialDate.parse(value), f"It is of {text}.")
+
+
+@pytest.mark.parametrize(
+    "before",
+    [
+        "was not released on", "was never issued in the UK, and not on", "did not come out on",
+        "wasn't released", "cancelled; planned for", "scheduled for Friday,", "cancelled",
+        "circa late", "circa:", "before the end of", "no later than", "by", "~", "possibly",
+        "probably on", "est.", "war nicht",
+    ],
+)  # fmt: skip
+def test_what_did_not_happen_or_is_not_known_is_no_date(before: str) -> None:
+    for text in (f"{before} 1974", f"{before} 11 October 1974", f"{before} October 11, 1974"):
+        assert not stands_in(PartialDate.parse("1974"), f"The single {text}.")
+
+
+@pytest.mark.parametrize("after", ["?", " ?", " (?)", " (cancelled)", " (not released)"])
+def test_a_date_with_a_doubt_behind_it_is_no_date(after: str) -> None:
+    assert not stands_in(PartialDate.parse("1974"), f"11 October 1974{after}, 1974{after}")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "It was not a hit when it was released on 11 October 1974",
+        "Was it ever a single? Yes: 11 October 1974", "11 October 1974, not the 12th",
+        "issued 11 October 1974 to great acclaim", "EMI - 11 October 1974 - 3 tracks",
+        "the single from 11 October 1974 or its remix",
+    ],
+)  # fmt: skip
+def test_what_is_said_of_something_else_does_not_cast_a_doubt(text: str) -> None:
+    assert stands_in(PartialDate.parse("1974-10-11"), text)
+
+
 DAYS = st.dates(date(1880, 1, 1), date(2030, 12, 31))
 WRITTEN = [
     "{:%Y-%m-%d}", "{:%d %B %Y}", "{:%B %d, %Y}", "{:%b. %d %Y}", "{:%d.%m.%Y}", "{:%Y/%m/%d}",

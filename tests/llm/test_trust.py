@@ -73,6 +73,25 @@ def failed(result: AdjudicationResult) -> list[str]:
         ("https://web.archive.org/web/2001id_/http://www.queen.co.uk/x", "queen.co.uk"),
         ("https://web.archive.org/web/2001/https:/en.wikipedia.org/wiki/X", "wikipedia.org"),
         ("https://web.archive.org/web/2001/queen.example/x", "queen.example"),
+        ("https://web.archive.org/web/https://queen.example/x", "queen.example"),
+        ("https://web.archive.org/http://queen.example/x", "queen.example"),
+        ("https://wayback.archive.org/web/2001*/http://queen.example/x", "queen.example"),
+        (
+            "https://web.archive.org/web/2001/https://r.jina.ai/https://queen.example/x",
+            "queen.example",
+        ),
+        (
+            "https://web.archive.org/web/2001/queen.example/https://en.wikipedia.org/",
+            "queen.example",
+        ),
+        ("https://archive.is/2024/https://queen.example/x", "queen.example"),
+        ("https://archive.today/newest/http://queen.example/", "queen.example"),
+        ("https://archive.ph/Ab1", ""),
+        ("https://r.jina.ai/https://queen.example/x", "queen.example"),
+        ("https://r.jina.ai/https%3A%2F%2Fqueen.example%2Fx", "queen.example"),
+        ("https://www.google.com/amp/s/queen.example/x", "queen.example"),
+        ("https://www.google.co.uk/amp/queen.example/x", "queen.example"),
+        ("https://queen-example.cdn.ampproject.org/c/s/queen.example/x", "queen.example"),
         ("https://en-wikipedia-org.translate.goog/wiki/X", "wikipedia.org"),
         ("https://a--b-example-com.translate.goog/", "example.com"),
         ("https://www.amazon.co.jp/x", "amazon.com"),
@@ -194,6 +213,25 @@ def test_a_second_site_that_says_something_else_does_not_vouch_for_a_date() -> N
     run = (look(PAGE), look(OTHER), final(facts=[DAY, label]))
     result = adjudicated(*run, acceptance=AcceptanceConfig(min_sources=2))
     assert (failed(result), result.independent_sources) == (["sources"], 1)
+
+
+@pytest.mark.parametrize(
+    "told", [{"field": "title", "value": "Bohemian Rhapsody"}, {"value": "1975"}]
+)
+def test_what_tells_nothing_new_is_no_source_for_what_rests_on_something_else(
+    told: dict[str, str],
+) -> None:
+    facts = [DAY | told, DAY | told | {"source": OTHER}]
+    run = (look(PAGE), look(OTHER), final(crg_mbid="C1", rr_mbid="C1.R1", facts=facts))
+    strict = adjudicated(*run, acceptance=AcceptanceConfig(min_sources=2))
+    assert (failed(strict), strict.independent_sources) == (["sources"], 0)
+    plain = adjudicated(*run)
+    assert (failed(plain), plain.independent_sources) == ([], 0)
+    assert why_not_written(plain, AcceptanceConfig())
+
+
+def test_a_page_whose_site_is_not_told_is_no_second_source() -> None:
+    assert independent(["https://archive.ph/Ab1", PAGE]) == {"discography.example"}
 
 
 def test_what_may_go_into_a_file_unseen_rests_on_enough_sources() -> None:

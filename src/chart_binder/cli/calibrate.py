@@ -38,6 +38,8 @@ def command(session: Session, file: str, out: Path | None) -> int:
     Exit status: 0 confidence is nearer to the truth with the calibration, 3 it is not, and nothing
     is stored; 1 there are too few answers, or a line cannot be read.
     """
+    if out and _is_same(file, out):
+        raise click.UsageError(f"-o {out} names the file that the answers are read from")
     found = fitted(list(read_answers(lines_named(file), readable(file))))
     if session.as_json:
         click.echo(msgspec.json.encode(found))
@@ -53,6 +55,14 @@ def command(session: Session, file: str, out: Path | None) -> int:
             f"stored; to use it: llm.acceptance.calibration = {str(out.resolve())!r}", err=True
         )
     return 0
+
+
+def _is_same(file: str, out: Path) -> bool:
+    """Whether the calibration would take the place of the answers, by whatever names."""
+    try:
+        return file != "-" and out.samefile(file)
+    except OSError:
+        return False  # one of them is not there yet, or cannot be looked at
 
 
 def _store(found: ConfidenceMap, out: Path) -> None:

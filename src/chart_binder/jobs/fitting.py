@@ -20,6 +20,8 @@ from chart_binder.llm.confidence_map import ConfidenceMap, Point
 FEWEST = 30
 """Below this many answers a fit says more about chance than about the model."""
 _FOLDS = 5
+_DIGITS = 6
+"""Confidence that differs further behind the point is one: means of such would run together."""
 
 
 class Fitted(msgspec.Struct, frozen=True):
@@ -59,8 +61,8 @@ def fitted(answers: Sequence[Known]) -> Fitted:
 
 def fit(answers: Sequence[Known]) -> ConfidenceMap:
     """Return the shares right that rise with confidence and come nearest to the answers."""
-    given = Counter(known.confidence for known in answers)
-    right = Counter(known.confidence for known in answers if known.right)
+    given = Counter(round(known.confidence, _DIGITS) for known in answers)
+    right = Counter(round(known.confidence, _DIGITS) for known in answers if known.right)
     pools: list[_Pool] = []
     for stated in sorted(given):
         pool = _Pool(stated * given[stated], given[stated], right[stated])

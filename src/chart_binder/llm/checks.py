@@ -9,6 +9,7 @@ from chart_binder.llm.grounding import borne_out_by
 from chart_binder.llm.labels import Labels
 from chart_binder.llm.result import Check, Fact, Standing, counted
 from chart_binder.llm.subject import another_subject
+from chart_binder.llm.support import tells_more
 from chart_binder.react.transcript import Observed
 
 
@@ -80,12 +81,13 @@ def subject(claim: Claim) -> Iterator[Check]:
 def sources(claim: Claim) -> Iterator[Check]:
     """Count the independent sources behind each of the cited facts.
 
-    An answer that cites none rests on the evidence alone and needs none. Where several are
-    required that holds only as long as nothing of strangers was read: a page may tell a model to
-    answer and to cite nothing.
+    An answer that cites none, or only what tells nothing new, rests on the evidence alone and needs
+    none. Where several are required that holds only as long as nothing of strangers was read: a
+    page may tell a model to answer and to cite nothing.
     """
+    counts = any(not fact.verified or tells_more(fact, claim.bundle) for fact in claim.facts)
     was_told = any(observed.sources and not observed.error for observed in claim.seen)
-    if claim.facts or (claim.min_sources > 1 and was_told):
+    if counts or (claim.min_sources > 1 and was_told):
         shown = counted(claim.sources, "independent host")
         detail = f"{shown} for the cited facts, {claim.min_sources} needed"
         yield Check("sources", claim.sources >= claim.min_sources, detail)

@@ -29,7 +29,8 @@ _MONTH = rf"(?P<month>{_NUMBER})"
 _RANGE = rf"(?P<range>{_NUMBER})"
 _YEAR = r"(?P<year>[12][0-9]{3})"
 _SHORT = r"(?P<short>[0-9]{2})"
-_NO_OTHER_YEAR = r"(?!,?[ ]?[12][0-9]{3})"
+# 28 September-31 October 1975 is of no year 31
+_NO_OTHER_YEAR = rf"(?!,?[ ]?[12][0-9]{{3}})(?![ ](?:{'|'.join(MONTHS)})(?![^\W\d_]))"
 
 _CJK = "0-9〇零一二三四五六七八九十"
 _OF_ERA = rf"(?P<era>{'|'.join(ERAS)})(?P<of_era>[{_CJK}]{{1,3}}|元)"

@@ -5,6 +5,7 @@ from collections.abc import Iterable, Iterator
 from itertools import product
 
 from chart_binder.domain.dates import PartialDate
+from chart_binder.llm.date_doubts import NEAR, is_doubted
 from chart_binder.llm.date_forms import ERAS, FORMS, without_asides
 from chart_binder.llm.month_names import ENGLISH, MONTHS, folded
 
@@ -13,11 +14,6 @@ _OLDEST_OF_SHORT_YEARS = 50
 """`'74` is 1974; `'24` may be 1924 or 2024."""
 _CONSUMED = "|"
 
-_HEDGED = re.compile(
-    r"\b(?:circa|ca\.?|c\.|around|about|approximately|before|until|after|not|never|prior to|"
-    r"vor|nach|um|vers|avant|apres|около|до|после)[ ]?(?:the[ ])?$"
-)
-_FARTHEST_HEDGE = 20
 _NOTHING_ELSE = re.compile(r"[ .(]*\|+(?:t[0-9:.]+z?)?[ .)]*")
 _SIGNS = str.maketrans({"\u2019": "'", "\u2010": "-", "\u2011": "-"})
 _BLANKS = re.compile(r"[^\S\n]+")
@@ -50,8 +46,9 @@ def dates_in(text: str) -> Iterator[tuple[tuple[PartialDate, ...], str]]:
     found: list[tuple[PartialDate, ...]] = []
 
     def take(match: re.Match[str]) -> str:
-        before = plain[max(0, match.start() - _FARTHEST_HEDGE) : match.start()]
-        if not _HEDGED.search(before) and (dates := tuple(_readings(match, before))):
+        before = plain[max(0, match.start() - NEAR) : match.start()]
+        after = plain[match.end() : match.end() + NEAR]
+        if not is_doubted(before, after) and (dates := tuple(_readings(match, before))):
             found.append(dates)
         return _CONSUMED * (match.end() - match.start())
 

@@ -2,21 +2,39 @@
 
 import re
 from collections.abc import Container, Iterable, Iterator, Sequence
-from urllib.parse import urlsplit
+from typing import TypeAlias
+from urllib.parse import quote, unquote, urlsplit
 
 from chart_binder.domain.dates import PartialDate
 from chart_binder.llm.answer import CitedFact
 from chart_binder.llm.dates_in_text import only_date, stands_in
+from chart_binder.llm.independence import independent
 from chart_binder.llm.labels import Labels
 from chart_binder.llm.month_names import folded
 from chart_binder.llm.result import Fact
 from chart_binder.react.transcript import Observed
 
+Address: TypeAlias = tuple[str, str, str]
+"""Host with port, path, query."""
+
 _ADDRESS = re.compile(r"https?://\S+|^Address:.*$", re.IGNORECASE | re.MULTILINE)
-_ENTRIES = re.compile(r"^(?=\d+\. |Answer\b|Infobox\b)", re.MULTILINE)
+_RESULT = re.compile(r"^[0-9]+\. .*\n[ ]*(https?://\S+)[ ]*$", re.IGNORECASE | re.MULTILINE)
+"""An entry of a search: its number, its title, and below it the address that it is of."""
+_DIRECT = re.compile(r"^(?:Answer|Infobox)\b.*", re.MULTILINE)
+_LAST = re.compile(r"\((https?://\S+)\)[ ]*$", re.IGNORECASE)
 _SHORTEST = 3
-_NUMBERED = re.compile(r"cat|barcode|matrix|number|track|length|duration|isrc", re.IGNORECASE)
-"""What a field is called whose value may look like a year, and is none."""
+_WORDS = re.compile(r"[a-z]+|[A-Z]+(?![a-z])|[A-Z][a-z]*")
+_NUMBERED = frozenset(
+    {"cat", "catno", "catalog", "catalogue", "catalognumber", "barcode", "matrix", "number"}
+    | {"numbers", "track", "tracks", "length", "duration", "isrc"}
+)
+"""Words in what a field is called whose value may look like a year, and is none."""
+_DATED = frozenset({"date", "dates", "dated", "day", "year"})
+"""Words that make it a date for all that."""
+_ESCAPE = re.compile("%[0-9a-fA-F]{2}")
+_PLAIN = "".join(map(chr, range(0x21, 0x7F)))
+_PARTING = "/?#%&=+;"
+"""Signs that part an address where they stand as themselves (RFC 3986, 2.2)."""
 
 
 def verify(
@@ -37,7 +55,8 @@ def verify(
 
 def read_date(fact: CitedFact | Fact) -> PartialDate | None:
     """Return the date that a fact states, if it states one, in whatever way it is written."""
-    if _NUMBERED.search(fact.field):
+    words = {word.casefold() for word in _WORDS.findall(fact.field)}
+    if words & _NUMBERED and not words & _DATED:
         return None
     try:
         date = PartialDate.parse(fact.value)
@@ -76,18 +95,58 @@ def _has(said: str, value: str) -> bool:
 
 
 def _passage(observed: Observed, source: str) -> str:
-    """Return what an observation of several sources says of this one."""
-    if len({_address(each) for each in observed.sources}) == 1:
+    """Return what an observation of several sources says of this one.
+
+    An entry is of the address on its own address line alone, whatever else it names. What stands
+    before the entries is of the sources that none of them is of, where those are one site: a page
+    may be cited as it was asked for, or by where it was read in the end.
+    """
+    wanted, known = _address(source), {_address(each) for each in observed.sources}
+    if len(known) == 1:
         return observed.content
-    entries = _ENTRIES.split(observed.content)
-    return "\n".join(entry for entry in entries if source.strip("<> ") in entry)
+    head, owned = _entries(observed.content)
+    named = {owner for owner, _ in owned}
+    if wanted in named:
+        return "\n".join(entry for owner, entry in owned if owner == wanted)
+    others = [each for each in observed.sources if _address(each) not in named]
+    return head if len(independent(others)) == 1 else ""
 
 
-def _address(url: str) -> tuple[str, str, str]:
+def _entries(content: str) -> tuple[str, list[tuple[Address, str]]]:
+    """Return what stands before the entries of a search, and each entry with whose it is.
+
+    Answers and infoboxes are one line each, before the numbered entries: further down such a line
+    is what a stranger wrote.
+    """
+    starts = list(_RESULT.finditer(content))
+    ends = [each.start() for each in starts[1:]] + [len(content)]
+    head = content[: starts[0].start()] if starts else content
+    owned = [
+        (_address(last[1]), line) for line in _DIRECT.findall(head) if (last := _LAST.search(line))
+    ]
+    owned += [
+        (_address(start[1]), content[start.start() : end])
+        for start, end in zip(starts, ends, strict=False)
+    ]
+    return _DIRECT.sub("", head), owned
+
+
+def _address(url: str) -> Address:
     """Return what makes two ways of writing an address the same: host, path and query."""
     try:
         parts = urlsplit(url.strip().strip("<>"))
-        host = (parts.hostname or "").rstrip(".")
+        host, port = (parts.hostname or "").rstrip("."), parts.port
     except ValueError:
         return url, "", ""
-    return host.removeprefix("www."), parts.path.rstrip("/"), parts.query
+    place = host.removeprefix("www.") + (f":{port}" if port not in {None, 80, 443} else "")
+    return place, _spelled(parts.path).rstrip("/"), _spelled(parts.query)
+
+
+def _spelled(part: str) -> str:
+    """Return a part of an address with nothing escaped but what has to be."""
+    return _ESCAPE.sub(_unescaped, quote(part, safe=_PLAIN))
+
+
+def _unescaped(escape: re.Match[str]) -> str:
+    sign = unquote(escape[0], "latin-1")
+    return sign if sign in _PLAIN and sign not in _PARTING else escape[0].upper()

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterable
 from ipaddress import ip_address
-from urllib.parse import urlsplit
+from urllib.parse import unquote, urlsplit
 
 # Where a country's registry sells names one level down: bbc.co.uk, not co.uk.
 _SECOND_LEVELS = frozenset(
@@ -30,36 +30,65 @@ SAME_SOURCE = {
 """Sites that repeat what another says: mirrors, derived data, one shop in many countries."""
 
 _ORIGINAL = {copy: original for original, copies in SAME_SOURCE.items() for copy in copies}
-_ARCHIVED = re.compile(r"/web/[0-9a-z_*]+/((?:https?:/{1,2})?[^/].*)", re.IGNORECASE)
-_ARCHIVE, _TRANSLATED = "web.archive.org", ".translate.goog"
+_TIME = r"(?:[0-9*][0-9a-z_*]*/)?"
+_WRAPPED = tuple(
+    (re.compile(host), re.compile(rf"{path}(?P<inner>.*)", re.IGNORECASE))
+    for host, path in (
+        (r"(?:web|wayback)\.archive\.org", rf"/+(?:web/+)?{_TIME}"),
+        (
+            r"(?:www\.)?archive\.(?:fo|is|li|md|ph|today|vn)",
+            rf"/+(?:(?:newest|oldest|o/\w+)/)?{_TIME}",
+        ),
+        (r"r\.jina\.ai", "/+"),
+        (r"(?:www\.)?google\.[a-z]{2,3}(?:\.[a-z]{2})?", "/+amp/(?:s/)?"),
+        (r"(?:[^.]+\.)?cdn\.ampproject\.org", "/+(?:[a-z]{1,3}/)?(?:s/)?"),
+    )
+)
+"""Who shows pages of others, and what stands before the address of such a page in its own."""
+_SCHEME = re.compile(r"https?:/+", re.IGNORECASE)
+_TRANSLATED = ".translate.goog"
 _HYPHEN = "\0"
 
 
 def independent(sources: Iterable[str]) -> frozenset[str]:
-    """Return who stands behind some addresses, each once."""
-    return frozenset(origin(source) for source in sources)
+    """Return who stands behind some addresses, each once; those that do not tell are left out."""
+    return frozenset(origin(source) for source in sources) - {""}
 
 
 def origin(source: str) -> str:
     """Return who stands behind an address: the name that somebody registered.
 
-    Two hosts below one such name are no independent sources. An archived or translated page is that
-    of its site; a site that repeats another (`SAME_SOURCE`) is that other one. What is no address
-    is taken as it is.
+    Two hosts below one such name are no independent sources. An archived, translated or relayed
+    page is that of its site, and of nobody where the address does not tell which; a site that
+    repeats another (`SAME_SOURCE`) is that other one. What is no address is taken as it is.
     """
-    try:
-        parts = urlsplit(source.strip().strip("<>"))
-        host = (parts.hostname or "").rstrip(".")
-    except ValueError:
-        return source
-    if host == _ARCHIVE and (archived := _ARCHIVED.match(parts.path)):
-        inner = re.sub(r"^(https?):/+", r"\1://", archived[1])
-        return origin(inner if "://" in inner else f"http://{inner}")
+    address = source.strip().strip("<>")
+    while True:
+        try:
+            parts = urlsplit(address)
+            host = (parts.hostname or "").rstrip(".")
+        except ValueError:
+            return source
+        inner = _inner(host, parts.path)
+        if inner is None:
+            break
+        address = inner
     if host.endswith(_TRANSLATED):
         host = host.removesuffix(_TRANSLATED).replace("--", _HYPHEN).replace("-", ".")
         host = host.replace(_HYPHEN, "-")
     site = _registered(host)
     return _ORIGINAL.get(site, site)
+
+
+def _inner(host: str, path: str) -> str | None:
+    """Return the address of the page that is shown there; an empty one where it is not told."""
+    for hosts, before in _WRAPPED:
+        if hosts.fullmatch(host) and (found := before.match(unquote(path))):
+            inner = found["inner"]
+            if scheme := _SCHEME.match(inner):
+                inner = inner[scheme.end() :]
+            return f"http://{inner}" if "." in inner.split("/")[0] else ""
+    return None
 
 
 def _registered(host: str) -> str:

@@ -14,15 +14,20 @@ from chart_binder.llm.settling import with_facts
 def support(facts: Sequence[Fact], bundle: EvidenceBundle, home: Mapping[str, str]) -> int:
     """Return how many independent sources say the statement that the fewest say.
 
-    Where some statements tell more than the evidence does, only those are looked at: a true label
-    on a second site must not vouch for a date that one site alone gives. A fact that nothing bears
-    out has no source. `home` is the release group of each release: a date of both is one statement.
+    Only statements that tell more than the evidence does are looked at, and without one there is
+    no source: a label, or a date that was known, must not vouch for what is decided on other
+    grounds. `home` is the release group of each release: a date of both is one statement.
     """
-    telling = [fact for fact in facts if with_facts(bundle, (fact,)) != bundle]
     sources: dict[tuple[str, str], list[str]] = defaultdict(list)
-    for fact in telling or facts:
-        sources[_statement(fact, home)] += [fact.source] if fact.verified else []
+    for fact in facts:
+        if tells_more(fact, bundle):
+            sources[_statement(fact, home)].append(fact.source)
     return min((len(independent(named)) for named in sources.values()), default=0)
+
+
+def tells_more(fact: Fact, bundle: EvidenceBundle) -> bool:
+    """Whether a fact is borne out, and changes what the rules go by."""
+    return with_facts(bundle, (fact,)) != bundle
 
 
 def why_not_written(result: AdjudicationResult, acceptance: AcceptanceConfig) -> str | None:
