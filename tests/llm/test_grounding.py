@@ -6,6 +6,7 @@ from chart_binder.llm.answer import CitedFact
 from chart_binder.llm.grounding import borne_out_by, read_date
 from chart_binder.react.inert import inert
 from chart_binder.react.transcript import Observed
+from chart_binder.web.outcomes import Hits
 from chart_binder.web.results import shown
 from chart_binder.web.wire import SearchBody, outcome
 
@@ -21,8 +22,12 @@ def says(seen: Observed, source: str) -> bool:
 
 def searched(*results: tuple[str, str]) -> Observed:
     """Return what a search for such addresses and snippets is shown as, and seen by the model."""
-    hits = [{"url": url, "title": "Bohemian Rhapsody", "content": text} for url, text in results]
-    found = shown(outcome(SearchBody(hits), "queen"), 8, 4000)
+    hits: list[object] = [
+        {"url": url, "title": "Bohemian Rhapsody", "content": text} for url, text in results
+    ]
+    told = outcome(SearchBody(hits), "queen")
+    assert isinstance(told, Hits)
+    found = shown(told, 8, 4000)
     return Observed(inert(found.content), sources=found.sources)
 
 
