@@ -90,6 +90,28 @@ def test_terms_stay_with_what_they_mean_and_lines_stay_lines() -> None:
         'class="note sr-only"',
         'title=">" hidden',
         "style=&quot;&quot; hidden",
+        'style="display:/**/none"',
+        'style="display/* x */:none"',
+        'style="d\\69splay:none"',
+        'style="display:n\\6f ne !important"',
+        'style="background:white;color:white"',
+        'style="color:#FFF;background-color:rgb(255, 255, 255)"',
+        'style="color:#fff"',
+        "color=white",
+        'style="color:transparent"',
+        'style="color:rgba(0, 0, 0, 0)"',
+        'style="color:rgb(0 0 0 / 0%)"',
+        'style="clip-path:inset(100%)"',
+        'style="clip-path: inset(50%)"',
+        'style="clip:rect(1px, 1px, 1px, 1px)"',
+        'style="transform:scale(0)"',
+        'style="transform:translate(2px) scale(1, 0)"',
+        'style="width:0;overflow:hidden"',
+        'style="overflow:hidden;height:0px"',
+        'style="max-height:0;overflow-y:hidden"',
+        'style="filter:opacity(0)"',
+        'style="font:0/0 a"',
+        'style="visibility:collapse"',
     ],
 )
 def test_what_readers_do_not_see_is_gone(hiding: str) -> None:
@@ -97,9 +119,75 @@ def test_what_readers_do_not_see_is_gone(hiding: str) -> None:
     assert from_html(page).blocks == ("before", "after")
 
 
-@pytest.mark.parametrize("shown", ['class="hidden md:block"', 'style="opacity:0.9"', 'id="hidden"'])
+@pytest.mark.parametrize(
+    "shown",
+    [
+        'class="hidden md:block"',
+        'style="opacity:0.9"',
+        'id="hidden"',
+        'style="color:white;background:#036"',
+        'style="color:rgb(255,255,0)"',
+        'style="color:#000000"',
+        'style="color:transparent;-webkit-background-clip:text;background:red"',
+        'style="transform:scale(0.5)"',
+        'style="transform:scale(1.05)"',
+        'style="height:0"',
+        'style="width:50%;overflow:hidden"',
+        'style="clip-path:inset(0 0 0 10%)"',
+        'style="filter:opacity(0.5)"',
+        'style="font:12px/1 serif"',
+        'style="font-size:0.9em"',
+    ],
+)
 def test_what_readers_do_see_stays(shown: str) -> None:
     assert from_html(f"<p {shown}>seen").blocks == ("seen",)
+
+
+@pytest.mark.parametrize("ground", ["<body bgcolor=black>", "<link rel=stylesheet href=a.css>"])
+def test_white_text_is_read_where_the_ground_may_be_another(ground: str) -> None:
+    assert from_html(f'{ground}<p style="color:white">seen').blocks == ("seen",)
+
+
+@pytest.mark.parametrize(
+    "sheet",
+    [
+        ".x{display:none}",
+        "a, p.x , .y { color:red; DISPLAY : none !important }",
+        "#i{visibility:hidden}",
+        "/* } */ .\\78 {display:n\\6fne}",
+        "@media screen { .x{display:none} }",
+        ".x{display:block} .x{display:none}",
+    ],
+)
+def test_what_the_page_s_own_sheet_hides_is_gone(sheet: str) -> None:
+    page = f"<style>{sheet}</style><p>a<p class='k x' id=i>secret</p><p>b"
+    assert from_html(page).blocks == ("a", "b")
+    late = f"<p>a<p class='k x' id=i>secret</p><p>b<style>{sheet}</style>"
+    assert from_html(late).blocks == ("a", "b")
+
+
+@pytest.mark.parametrize(
+    "sheets",
+    [
+        "<style>.x{color:red}.y{display:none}</style>",
+        "<style>@media print{.x{display:none}}</style>",
+        "<style media=print>.x{display:none}</style>",
+        "<style>.x{display:none}.x.on{display:block}</style>",
+        "<style>.x{display:none}@media (min-width:9em){.x{display:flex}}</style>",
+        "<style>.x{display:none}.x{display:block}</style>",
+        "<style>.k .x{display:none}</style>",
+        "<noscript><style>.x{display:none}</style></noscript>",
+        "<!-- <style>.x{display:none}</style> -->",
+        "<style>}{{.x{display</style>",
+    ],
+)
+def test_what_a_sheet_shows_at_times_is_read(sheets: str) -> None:
+    assert from_html(f"{sheets}<p class='x'>seen").blocks == ("seen",)
+
+
+def test_details_a_reader_may_open_are_read() -> None:
+    page = "<details><summary>Releases</summary><p>1974</details>"
+    assert from_html(page).blocks == ("Releases", "1974")
 
 
 def test_a_page_that_hides_itself_until_its_script_ran_is_read() -> None:
@@ -267,6 +355,13 @@ MONSTERS = {
     "wide spans": "<tr>" + "<td rowspan=99>x" * 50,
     "times": "<time datetime=1974>x",
     "colons": "<p>x:",
+    "styled": "<p style='color:white;transform:scale(1,scale(1,'>x",
+    "spaced": "<p style='font:a " + "a " * 400 + "'>x",
+    "sheets": "<style>.x{display:none}",
+    "rules": "<style>" + ".x{display:none}" * 100_000,
+    "braces": "<style>" + "{" * 100_000,
+    "css comments": "<style>" + "/*" * 100_000,
+    "grounds": "background ",
 }
 
 

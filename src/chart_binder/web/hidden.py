@@ -2,19 +2,12 @@
 
 import re
 
+from chart_binder.web.style import declarations, hides
+from chart_binder.web.stylesheet import PageStyle
 from chart_binder.web.tokens import Token, attributes_of
 
-_MAY_HIDE = re.compile(
-    r"hidden|display|opacity|font-size|indent|left|d-none|sr-only|reader|editsection|navbox"
-    r"|noprint|reference",
-    re.IGNORECASE,
-)
-_HIDING_STYLE = re.compile(
-    r"display\s*:\s*none|visibility\s*:\s*(hidden|collapse)|opacity\s*:\s*0*\.?0*\s*(;|!|$)"
-    r"|font-size\s*:\s*0*\.?0*\s*(px|em|rem|pt|%)?\s*(;|!|$)"
-    r"|(left|top|text-indent)\s*:\s*-\s*\d{3}",
-    re.IGNORECASE,
-)
+_MAY_HIDE = re.compile(r"hidden|style|class|color|\bid\b", re.IGNORECASE)
+_COLOURS = ("color", "bgcolor")  # attributes of old
 _HIDING_CLASSES = frozenset(
     (
         "d-none",
@@ -37,16 +30,20 @@ _SHOWN_ELSEWHERE = re.compile(
 _NEVER_HIDDEN = frozenset(("html", "body", "main", "article"))
 
 
-def is_hidden(tag: Token) -> bool:
-    """Tell whether a start tag hides its element: by attribute, by style, by a well-known class."""
+def is_hidden(tag: Token, page: PageStyle) -> bool:
+    """Tell whether a start tag hides its element: by attribute, style, class, the page's sheets."""
     if tag.name in _NEVER_HIDDEN or not _MAY_HIDE.search(tag.text):
         return False
     attributes = attributes_of(tag)
+    classes = attributes.get("class", "")
+    old = [(name, attributes[name].strip().lower()) for name in _COLOURS if name in attributes]
+    style = attributes.get("style", "")
     return (
         "hidden" in attributes
         or attributes.get("aria-hidden", "").strip().lower() == "true"
-        or _HIDING_STYLE.search(attributes.get("style", "")) is not None
-        or _hides(attributes.get("class", "").lower())
+        or hides([*old, *declarations(style)], on_white=page.on_white)
+        or _hides(classes.lower())
+        or page.hides(tag.name, classes, attributes.get("id", ""))
     )
 
 

@@ -11,6 +11,7 @@ import re
 from dataclasses import dataclass
 
 from chart_binder.web.hidden import is_hidden
+from chart_binder.web.stylesheet import PageStyle
 from chart_binder.web.tokens import Token, attributes_of, tokens, unescaped
 
 
@@ -73,7 +74,7 @@ class Markup:
 
 def reduced(markup: str) -> Markup:
     """Reduce a page of any size and shape."""
-    return _Reduction().of(markup)
+    return _Reduction(PageStyle.of(markup)).of(markup)
 
 
 def _spans(cell: Token) -> str:
@@ -92,7 +93,8 @@ def _date_of(time: Token) -> str:
 
 
 class _Reduction:
-    def __init__(self) -> None:
+    def __init__(self, style: PageStyle) -> None:
+        self._style = style
         self._out: list[str] = []
         self._chars = 0
         self._tags = 0
@@ -144,7 +146,7 @@ class _Reduction:
         name = token.name
         if name == "meta":
             self._meta(token)
-        elif name in _UNREAD or (name not in _VOID and is_hidden(token)):
+        elif name in _UNREAD or (name not in _VOID and is_hidden(token, self._style)):
             if not token.holds_nothing:
                 self._unread, self._unread_depth = name, 1
         elif name not in _KEPT:
