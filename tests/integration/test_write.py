@@ -26,10 +26,10 @@ RECORDING = BUNDLE["recording_candidates"][0]["mb_recording_id"]
 
 
 @pytest.fixture
-def song(quick_canon: Canon, home: Path) -> Path:
+def song(canon: Canon, home: Path) -> Path:
     """A file that was decided."""
     file = file_of(BUNDLE, home)
-    decide(quick_canon, file)
+    decide(canon, file)
     return file
 
 
@@ -52,23 +52,23 @@ def journal(home: Path) -> list[tuple[str, str]]:
         ).fetchall()
 
 
-def test_a_diff_is_shown_and_nothing_is_written(quick_canon: Canon, song: Path, home: Path) -> None:
+def test_a_diff_is_shown_and_nothing_is_written(canon: Canon, song: Path, home: Path) -> None:
     before, standing = song.read_bytes(), song.stat().st_mtime_ns
-    ran = quick_canon("write", song)
+    ran = canon("write", song)
     assert ran.status == 0, ran.err
     assert "A Night at the Opera" in ran.out
     assert f"+ {ALBUM}" in ran.out
     assert "1 would change; --apply writes it" in ran.err
-    (line,) = quick_canon("write", song, "--output=json").lines
+    (line,) = canon("write", song, "--output=json").lines
     assert (line["state"], line["policy"], line["crg_mbid"]) == ("planned", "ids", ALBUM)
     assert {"field": "release_mbid", "old": [], "new": [LP]} in line["changes"]
     assert (song.read_bytes(), song.stat().st_mtime_ns) == (before, standing)
     assert journal(home) == []
 
 
-def test_ids_alone_are_written_unless_full_is_asked_for(quick_canon: Canon, song: Path) -> None:
+def test_ids_alone_are_written_unless_full_is_asked_for(canon: Canon, song: Path) -> None:
     sound = audio_hash(song)
-    ran = quick_canon("write", song, "--apply")
+    ran = canon("write", song, "--apply")
     assert ran.status == 0, ran.err
     tags = tags_of(song)
     assert tags["musicbrainz_releasegroupid"] == [ALBUM]
@@ -76,7 +76,7 @@ def test_ids_alone_are_written_unless_full_is_asked_for(quick_canon: Canon, song
     assert tags["musicbrainz_trackid"] == [RECORDING]
     assert tags["canon_trace"][0].startswith("evh=")
     assert "album" not in tags
-    (line,) = quick_canon("write", song, "--policy=full", "--apply", "--output=json").lines
+    (line,) = canon("write", song, "--policy=full", "--apply", "--output=json").lines
     assert line["state"] == "written"
     read = MediaFile(song)
     assert read.album == "A Night at the Opera"
@@ -86,60 +86,56 @@ def test_ids_alone_are_written_unless_full_is_asked_for(quick_canon: Canon, song
     assert audio_hash(song) == sound
 
 
-def test_a_second_apply_leaves_the_file_untouched(
-    quick_canon: Canon, song: Path, home: Path
-) -> None:
-    quick_canon("write", song, "--apply")
+def test_a_second_apply_leaves_the_file_untouched(canon: Canon, song: Path, home: Path) -> None:
+    canon("write", song, "--apply")
     before = (song.stat().st_mtime_ns, song.stat().st_ino)
-    (line,) = quick_canon("write", song, "--apply", "--output=json").lines
+    (line,) = canon("write", song, "--apply", "--output=json").lines
     assert (line["state"], line["changes"], line["run_id"]) == ("unchanged", [], None)
     assert (song.stat().st_mtime_ns, song.stat().st_ino) == before
     assert journal(home) == [("write", "done")]
 
 
-def test_the_time_of_a_file_can_be_kept(quick_canon: Canon, song: Path) -> None:
+def test_the_time_of_a_file_can_be_kept(canon: Canon, song: Path) -> None:
     os.utime(song, ns=(10**18, 10**18))
-    assert quick_canon("write", song, "--apply", "--keep-mtime").status == 0
+    assert canon("write", song, "--apply", "--keep-mtime").status == 0
     assert song.stat().st_mtime_ns == 10**18
 
 
-def test_what_was_not_decided_is_listed_and_exits_3(quick_canon: Canon, home: Path) -> None:
+def test_what_was_not_decided_is_listed_and_exits_3(canon: Canon, home: Path) -> None:
     file = file_of(BUNDLE, home)
-    ran = quick_canon("write", file, "--apply")
+    ran = canon("write", file, "--apply")
     assert ran.status == 3
     assert "canon decide" in ran.out
     year_only = year_only_single()
-    decide(quick_canon, file, bundle=year_only)
-    (line,) = quick_canon("write", file, "--apply", "--output=json").lines
+    decide(canon, file, bundle=year_only)
+    (line,) = canon("write", file, "--apply", "--output=json").lines
     assert line["state"] == "refused"
     assert line["why"].startswith("it was left open")
-    assert quick_canon("write", home / "nothing.flac").status == 1
-    assert quick_canon("write").status == 2
+    assert canon("write", home / "nothing.flac").status == 1
+    assert canon("write").status == 2
 
 
-def test_a_file_that_means_another_recording_since_is_refused(
-    quick_canon: Canon, song: Path
-) -> None:
+def test_a_file_that_means_another_recording_since_is_refused(canon: Canon, song: Path) -> None:
     audio = FLAC(song)
     audio["comment"] = ["mine"]
     audio.save()
-    (line,) = quick_canon("write", song, "--output=json").lines
+    (line,) = canon("write", song, "--output=json").lines
     assert line["state"] == "planned"
     audio["musicbrainz_trackid"] = ["11111111-1111-4111-8111-111111111111"]
     audio.save()
-    ran = quick_canon("write", song, "--apply", "--output=json")
+    ran = canon("write", song, "--apply", "--output=json")
     assert ran.status == 3
     assert "changed since it was decided" in ran.lines[0]["why"]
 
 
-def test_a_ruling_since_asks_for_a_new_decision(quick_canon: Canon, song: Path) -> None:
+def test_a_ruling_since_asks_for_a_new_decision(canon: Canon, song: Path) -> None:
     ruled = "12345678-1234-4234-8234-123456789abc"
-    quick_canon("override", "set", RECORDING, "--crg", ruled, "--reason=x")
-    ran = quick_canon("write", song, "--output=json")
+    canon("override", "set", RECORDING, "--crg", ruled, "--reason=x")
+    ran = canon("write", song, "--output=json")
     assert (ran.status, ran.lines[0]["why"]) == (3, "a person ruled otherwise since: decide again")
 
 
-def test_ids_of_another_release_go_with_it(quick_canon: Canon, home: Path) -> None:
+def test_ids_of_another_release_go_with_it(canon: Canon, home: Path) -> None:
     file = file_of(BUNDLE, home)
     audio = FLAC(file)
     other = "11111111-1111-4111-8111-111111111111"
@@ -147,13 +143,13 @@ def test_ids_of_another_release_go_with_it(quick_canon: Canon, home: Path) -> No
         audio[f"musicbrainz_{key}"] = [other]
     audio["catalognumber"] = ["ANOTHER 1"]
     audio.save()
-    decide(quick_canon, file)
-    assert quick_canon("write", file, "--apply", "--policy=full").status == 0
+    decide(canon, file)
+    assert canon("write", file, "--apply", "--policy=full").status == 0
     assert other not in str(tags_of(file))
     assert tags_of(file).get("catalognumber") != ["ANOTHER 1"]
 
 
-def test_undo_gives_every_container_its_identical_tags_back(quick_canon: Canon, home: Path) -> None:
+def test_undo_gives_every_container_its_identical_tags_back(canon: Canon, home: Path) -> None:
     field = next(field for field in FIELDS if field.attribute == "recording_mbid")
     album = home / "album"
     files = []
@@ -162,8 +158,8 @@ def test_undo_gives_every_container_its_identical_tags_back(quick_canon: Canon, 
         folder.mkdir(parents=True)
         files.append(container.tagged(folder, [(container.key(field), (RECORDING,))]))
     before = [(read_tag_set(file), audio_hash(file)) for file in files]
-    decide(quick_canon, album)
-    ran = quick_canon("write", album, "--apply", "--policy=full", "--output=json")
+    decide(canon, album)
+    ran = canon("write", album, "--apply", "--policy=full", "--output=json")
     assert {line["state"] for line in ran.lines} == {"written"}, ran.out
     written = [(read_tag_set(file), audio_hash(file)) for file in files]
     for (old, sound), (new, same), file in zip(before, written, files, strict=True):
@@ -171,76 +167,76 @@ def test_undo_gives_every_container_its_identical_tags_back(quick_canon: Canon, 
         assert MediaFile(file).mb_releasegroupid == ALBUM
         assert MediaFile(file).mb_trackid == RECORDING
         assert MediaFile(file).album == "A Night at the Opera"
-    assert quick_canon("verify", album).status == 0
-    again = quick_canon("write", album, "--apply", "--policy=full", "--output=json")
+    assert canon("verify", album).status == 0
+    again = canon("write", album, "--apply", "--policy=full", "--output=json")
     assert {line["state"] for line in again.lines} == {"unchanged"}, again.out
-    undone = quick_canon("undo", "--output=json")
+    undone = canon("undo", "--output=json")
     assert {line["state"] for line in undone.lines} == {"undone"}, undone.out
     assert undone.status == 0
     assert [(read_tag_set(file), audio_hash(file)) for file in files] == before
-    assert quick_canon("verify", album).status == 0
+    assert canon("verify", album).status == 0
 
-    redone = quick_canon("undo", undone.lines[0]["run_id"])
+    redone = canon("undo", undone.lines[0]["run_id"])
     assert redone.status == 0, redone.err
     assert [(read_tag_set(file), audio_hash(file)) for file in files] == written
 
 
-def test_undo_goes_back_run_by_run(quick_canon: Canon, song: Path, home: Path) -> None:
+def test_undo_goes_back_run_by_run(canon: Canon, song: Path, home: Path) -> None:
     first = read_tag_set(song)
-    quick_canon("write", song, "--apply")
+    canon("write", song, "--apply")
     second = read_tag_set(song)
-    quick_canon("write", song, "--apply", "--policy=full")
-    assert quick_canon("undo").status == 0
+    canon("write", song, "--apply", "--policy=full")
+    assert canon("undo").status == 0
     assert read_tag_set(song) == second
-    assert quick_canon("undo", song).status == 0
+    assert canon("undo", song).status == 0
     assert read_tag_set(song) == first
-    ran = quick_canon("undo")
+    ran = canon("undo")
     assert ran.status == 1
     assert "nothing to undo" in ran.err
-    assert quick_canon("undo", song).status == 1
-    assert quick_canon("undo", "no-such-run").status == 1
+    assert canon("undo", song).status == 1
+    assert canon("undo", "no-such-run").status == 1
     assert sorted(journal(home)) == [
         ("undo", "done"), ("undo", "done"), ("write", "undone"), ("write", "undone"),
     ]  # fmt: skip
 
 
-def test_undo_leaves_a_file_alone_that_changed_since(quick_canon: Canon, song: Path) -> None:
-    quick_canon("write", song, "--apply")
+def test_undo_leaves_a_file_alone_that_changed_since(canon: Canon, song: Path) -> None:
+    canon("write", song, "--apply")
     audio = FLAC(song)
     audio["musicbrainz_albumid"] = ["mine"]
     audio.save()
     before = song.read_bytes()
-    ran = quick_canon("undo")
+    ran = canon("undo")
     assert ran.status == 3
     assert "changed since they were written" in ran.out
     assert f"- {LP}" in ran.out
     assert "+ mine" in ran.out
     assert song.read_bytes() == before
-    checked = quick_canon("verify", song, "--output=json")
+    checked = canon("verify", song, "--output=json")
     assert (checked.status, checked.lines[0]["state"]) == (3, "tags differ")
     assert checked.lines[0]["changes"] == [
         {"field": "MUSICBRAINZ_ALBUMID", "old": [LP], "new": ["mine"]}
     ]
 
 
-def test_verify_tells_other_audio_from_other_tags(quick_canon: Canon, song: Path) -> None:
-    assert quick_canon("verify", song).status == 3  # nothing was written yet
-    assert quick_canon("verify", song.parent).status == 0
-    quick_canon("write", song, "--apply")
+def test_verify_tells_other_audio_from_other_tags(canon: Canon, song: Path) -> None:
+    assert canon("verify", song).status == 3  # nothing was written yet
+    assert canon("verify", song.parent).status == 0
+    canon("write", song, "--apply")
     content = bytearray(song.read_bytes())
     content[-20] ^= 1
     song.write_bytes(content)
-    (line,) = (ran := quick_canon("verify", song, "--output=json")).lines
+    (line,) = (ran := canon("verify", song, "--output=json")).lines
     assert (ran.status, line["state"]) == (1, "audio differs")
-    assert quick_canon("undo").status == 3
+    assert canon("undo").status == 3
     song.unlink()
-    assert quick_canon("verify", song).status == 1
+    assert canon("verify", song).status == 1
 
 
-def test_a_killed_write_is_repaired_by_the_next(quick_canon: Canon, song: Path, home: Path) -> None:
+def test_a_killed_write_is_repaired_by_the_next(canon: Canon, song: Path, home: Path) -> None:
     """An intent without an outcome, with the left-over copy of a process that is dead."""
     before = song.read_bytes()
-    quick_canon("write", song, "--apply")
+    canon("write", song, "--apply")
     after = song.read_bytes()
     with sqlite3.connect(home / "data" / "canon" / "canon.db") as database:
         database.execute("UPDATE writes SET state = 'intended', done_at_utc = NULL")
@@ -248,8 +244,8 @@ def test_a_killed_write_is_repaired_by_the_next(quick_canon: Canon, song: Path, 
     left = Path(os.fsdecode(temporary))
     shutil.copy(song, left)
     song.write_bytes(before)
-    assert quick_canon("verify", song, "--output=json").lines[0]["state"] == "open"
-    ran = quick_canon("write", song, "--apply", "--output=json")
+    assert canon("verify", song, "--output=json").lines[0]["state"] == "open"
+    ran = canon("write", song, "--apply", "--output=json")
     assert (ran.status, ran.lines[0]["state"]) == (0, "written")
     assert f"{left}: left over by a save that was cut short, removed" in ran.err
     assert f"{song}: a run was cut short before it wrote the tags" in ran.err
@@ -259,17 +255,17 @@ def test_a_killed_write_is_repaired_by_the_next(quick_canon: Canon, song: Path, 
 
     with sqlite3.connect(home / "data" / "canon" / "canon.db") as database:
         database.execute("UPDATE writes SET state = 'intended' WHERE state = 'done'")
-    ran = quick_canon("undo", "--output=json")
+    ran = canon("undo", "--output=json")
     assert "cut short after it wrote the tags" in ran.err
     assert ran.lines[0]["state"] == "undone"
     assert song.read_bytes() == before or read_tag_set(song).hash
 
 
 def test_ctrl_c_finishes_the_file_in_hand(
-    quick_canon: Canon, home: Path, environment: dict[str, str]
+    canon: Canon, home: Path, environment: dict[str, str]
 ) -> None:
     files = [file_of(BUNDLE, home, f"{number:03}.flac") for number in range(60)]
-    decide(quick_canon, *files)
+    decide(canon, *files)
     process = subprocess.Popen(
         [sys.executable, "-m", "chart_binder", "write", str(home), "--apply", "--output=json"],
         stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd=home / "work", env=environment,
@@ -284,17 +280,17 @@ def test_ctrl_c_finishes_the_file_in_hand(
     assert b"stops when the file in hand is done" in told
     assert journal(home) == [("write", "done")] * len(lines)
     assert not list(home.glob(".canon-save-*"))
-    ran = quick_canon("write", home, "--apply", "--output=json")
+    ran = canon("write", home, "--apply", "--output=json")
     states = [json.loads(line)["state"] for line in ran.out.splitlines()]
     assert sorted(states) == sorted(
         ["unchanged"] * len(lines) + ["written"] * (len(files) - len(lines))
     )
 
 
-def test_what_an_album_has_in_common_is_said_once(quick_canon: Canon, home: Path) -> None:
+def test_what_an_album_has_in_common_is_said_once(canon: Canon, home: Path) -> None:
     files = [file_of(BUNDLE, home, f"{number}.flac") for number in range(3)]
-    decide(quick_canon, *files)
-    ran = quick_canon("write", *files, COLUMNS="40")
+    decide(canon, *files)
+    ran = canon("write", *files, COLUMNS="40")
     assert ran.out.count(ALBUM) == 2  # its address, its field
     assert "all 3 files" in ran.out
     assert ran.out.startswith("A Night at the Opera\n")
@@ -302,64 +298,58 @@ def test_what_an_album_has_in_common_is_said_once(quick_canon: Canon, home: Path
     assert all(" " not in line.strip().removeprefix("+ ") for line in words), words
 
 
-def test_names_of_any_bytes_are_written_and_put_back(quick_canon: Canon, home: Path) -> None:
+def test_names_of_any_bytes_are_written_and_put_back(canon: Canon, home: Path) -> None:
     folder = home / os.fsdecode(b"caf\xe9\n")
     folder.mkdir()
     song = file_of(BUNDLE, home).rename(folder / os.fsdecode(b"\xff \x1b[31m.flac"))
     link = home / "link.flac"
     link.symlink_to(song)
-    decide(quick_canon, link)
+    decide(canon, link)
     before = read_tag_set(song)
-    (line,) = quick_canon("write", link, "--apply", "--output=json").lines
+    (line,) = canon("write", link, "--apply", "--output=json").lines
     assert line["state"] == "written"
     assert link.is_symlink()
-    ran = quick_canon("verify", folder)
+    ran = canon("verify", folder)
     assert (ran.status, ran.err) == (0, "1 same\n")
-    (line,) = quick_canon("undo", "--output=json").lines
+    (line,) = canon("undo", "--output=json").lines
     assert (line["state"], "path_b64" in line) == ("undone", True)
     assert read_tag_set(song) == before
-    shown = quick_canon("write", link, "--policy=full")
+    shown = canon("write", link, "--policy=full")
     assert "\x1b" not in shown.out
 
 
-def test_a_ruling_on_the_release_alone_asks_for_a_new_decision(
-    quick_canon: Canon, song: Path
-) -> None:
+def test_a_ruling_on_the_release_alone_asks_for_a_new_decision(canon: Canon, song: Path) -> None:
     release = "12345678-1234-4234-8234-123456789abc"
-    quick_canon("override", "set", RECORDING, "--crg", ALBUM, "--reason=x")
-    assert quick_canon("write", song).status == 0
-    quick_canon("override", "set", RECORDING, "--crg", ALBUM, "--rr", release, "--reason=x")
-    ran = quick_canon("write", song, "--output=json")
+    canon("override", "set", RECORDING, "--crg", ALBUM, "--reason=x")
+    assert canon("write", song).status == 0
+    canon("override", "set", RECORDING, "--crg", ALBUM, "--rr", release, "--reason=x")
+    ran = canon("write", song, "--output=json")
     assert (ran.status, ran.lines[0]["why"]) == (3, "a person ruled otherwise since: decide again")
 
 
-def test_what_an_undo_of_an_undo_wrote_is_taken_back_like_a_write(
-    quick_canon: Canon, song: Path
-) -> None:
+def test_what_an_undo_of_an_undo_wrote_is_taken_back_like_a_write(canon: Canon, song: Path) -> None:
     first = read_tag_set(song)
-    quick_canon("write", song, "--apply")
+    canon("write", song, "--apply")
     second = read_tag_set(song)
     for names in ((), (song,)):
-        taken = quick_canon("undo", "--output=json").lines[0]["run_id"]
+        taken = canon("undo", "--output=json").lines[0]["run_id"]
         assert read_tag_set(song) == first
-        assert quick_canon("undo", taken).status == 0
+        assert canon("undo", taken).status == 0
         assert read_tag_set(song) == second
-        again = quick_canon("undo", *names, "--output=json")
+        again = canon("undo", *names, "--output=json")
         assert again.status == 0, again.err
         assert read_tag_set(song) == first
-        assert quick_canon("undo", song).status == 1
-        assert quick_canon("undo").status == 1
-        assert quick_canon("undo", again.lines[0]["run_id"]).status == 0
+        assert canon("undo", song).status == 1
+        assert canon("undo").status == 1
+        assert canon("undo", again.lines[0]["run_id"]).status == 0
 
 
-def test_an_undo_that_is_refused_for_other_tags_announces_no_list(
-    quick_canon: Canon, song: Path
-) -> None:
-    quick_canon("write", song, "--apply")
+def test_an_undo_that_is_refused_for_other_tags_announces_no_list(canon: Canon, song: Path) -> None:
+    canon("write", song, "--apply")
     audio = FLAC(song)
     audio["mood"] = ["calm"]
     audio.save()
-    ran = quick_canon("undo", "--output=json")
+    ran = canon("undo", "--output=json")
     assert ran.status == 3
     assert ran.lines[0]["changes"] == []
     assert "here is" not in ran.lines[0]["why"]
@@ -367,13 +357,41 @@ def test_an_undo_that_is_refused_for_other_tags_announces_no_list(
 
 
 def test_a_copy_that_was_left_over_did_not_write_what_another_run_did(
-    quick_canon: Canon, song: Path, home: Path
+    canon: Canon, song: Path, home: Path
 ) -> None:
-    quick_canon("write", song, "--apply")
+    canon("write", song, "--apply")
     with sqlite3.connect(home / "data" / "canon" / "canon.db") as database:
         database.execute("UPDATE writes SET state = 'intended', done_at_utc = NULL")
         (temporary,) = database.execute("SELECT temporary FROM writes").fetchone()
     shutil.copy(song, os.fsdecode(temporary))
-    ran = quick_canon("write", song, "--apply", "--output=json")
+    ran = canon("write", song, "--apply", "--output=json")
     assert ran.lines[0]["state"] == "unchanged"
     assert journal(home) == [("write", "failed")]
+
+
+def test_keys_that_are_set_along_are_shown_before_they_are_written(
+    canon: Canon, song: Path
+) -> None:
+    audio = FLAC(song)
+    audio["date"], audio["year"] = ["1975-11-21"], ["1999"]
+    audio["albumartist"], audio["album artist"] = ["Queen"], ["Quen"]
+    audio.save()
+    assert canon("write", song, "--apply").status == 0
+    planned = canon("write", song, "--policy=full", "--output=json").lines[0]
+    assert {"field": "ALBUM ARTIST", "old": ["Quen"], "new": ["Queen"]} in planned["changes"]
+    assert {"field": "YEAR", "old": ["1999"], "new": ["1975-11-21"]} in planned["changes"]
+    written = canon("write", song, "--policy=full", "--apply", "--output=json").lines[0]
+    assert written["changes"] == planned["changes"]
+
+
+def test_names_of_another_case_or_order_are_no_change(canon: Canon, song: Path) -> None:
+    first = tags_of(song)
+    canon("write", song, "--apply")
+    audio = FLAC(song)
+    comments: Any = audio.tags
+    comments[:] = [(name.lower(), text) for name, text in reversed(comments)]
+    audio.save()
+    assert canon("verify", song).status == 0
+    ran = canon("undo", "--output=json")
+    assert (ran.status, ran.lines[0]["state"]) == (0, "undone"), ran.out
+    assert tags_of(song) == first

@@ -30,11 +30,16 @@ class Shell(msgspec.Struct, frozen=True):
 
 
 class TagChanges(msgspec.Struct, frozen=True):
-    """All changes from one tag set to another, in the order of the file."""
+    """All changes from one tag set to another, in the order of the file.
+
+    `old_alike` and `new_alike` are the `alike_hash` of both, or empty where nobody kept it.
+    """
 
     old_blocks: tuple[Shell, ...]
     new_blocks: tuple[Shell, ...]
     changes: tuple[Change, ...]
+    old_alike: str = ""
+    new_alike: str = ""
 
     @property
     def json(self) -> bytes:
@@ -56,6 +61,8 @@ class TagChanges(msgspec.Struct, frozen=True):
             self.new_blocks,
             self.old_blocks,
             tuple(Change(each.form, each.key, each.new, each.old) for each in self.changes),
+            self.new_alike,
+            self.old_alike,
         )
 
 

@@ -53,6 +53,12 @@ def has_key(block: Block, key: str) -> bool:
     return any(map(_same_key(block.form, key), (item.key for item in block.items)))
 
 
+def is_same_key(form: str, one: str, other: str) -> bool:
+    """Say whether two names are of one key: most forms do not tell them apart by case."""
+    known = _FORMS.get(form)
+    return one == other or bool(known and not known.exact and one.casefold() == other.casefold())
+
+
 def with_texts(block: Block, key: str, texts: Iterable[str]) -> Block:
     """Return the block with these texts under a key; without any, the key is gone.
 

@@ -11,7 +11,7 @@ import msgspec
 from chart_binder.cli.columns import terminal_width, wrapped
 from chart_binder.cli.harmless import harmless
 from chart_binder.cli.results import readable
-from chart_binder.jobs.tag_plan import FieldChange
+from chart_binder.jobs.tag_changes import FieldChange
 
 _STEP = 2
 _LABEL = 20

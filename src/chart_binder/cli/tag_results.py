@@ -10,7 +10,7 @@ from chart_binder.cli.columns import terminal_width, wrapped
 from chart_binder.cli.harmless import harmless
 from chart_binder.cli.tag_lines import change_lines, json_line, shown_path, told_line
 from chart_binder.cli.text import SITE
-from chart_binder.jobs.tag_plan import FieldChange
+from chart_binder.jobs.tag_changes import FieldChange
 from chart_binder.jobs.write import Fate, Told
 
 _STATUS = {Fate.REFUSED: 3, Fate.FAILED: 1}

@@ -7,7 +7,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from chart_binder.audio.changes import changes_between
+import msgspec
+
+from chart_binder.audio.alike import alike_hash
+from chart_binder.audio.changes import TagChanges, changes_between
 from chart_binder.audio.packets import read_tag_set
 from chart_binder.audio.saving import Prepared, Saved, UnconfirmedError, nothing, safely_saved
 from chart_binder.audio.tagset import TagSet
@@ -85,10 +88,18 @@ class WritingRun:
             audio_hash=prepared.audio_hash,
             tags_before_hash=prepared.before.hash,
             tags_after_hash=prepared.after.hash,
-            changes=changes_between(prepared.before, prepared.after).json,
+            changes=_changes(prepared).json,
             at_utc=now_utc(),
             temporary=journal_path(prepared.temporary),
         )
+
+
+def _changes(prepared: Prepared) -> TagChanges:
+    return msgspec.structs.replace(
+        changes_between(prepared.before, prepared.after),
+        old_alike=alike_hash(prepared.before),
+        new_alike=alike_hash(prepared.after),
+    )
 
 
 def settled(

@@ -2,8 +2,7 @@
 
 from chart_binder.audio.changes import Placed, TagChanges
 from chart_binder.audio.tagset import Block, TagSet
-from chart_binder.audio.texts import item_texts
-from chart_binder.jobs.tag_plan import FieldChange
+from chart_binder.jobs.tag_changes import FieldChange, placed_texts
 
 
 def raw_changes(written: TagChanges, now: TagSet) -> tuple[FieldChange, ...]:
@@ -14,17 +13,9 @@ def raw_changes(written: TagChanges, now: TagSet) -> tuple[FieldChange, ...]:
         items = tuple(item for item in block.items if _same(item.key, change.key))
         if items != tuple(placed.item for placed in change.new):
             here = tuple(Placed(0, item) for item in items)
-            old, new = _texts(change.form, change.new), _texts(change.form, here)
+            old, new = placed_texts(change.form, change.new), placed_texts(change.form, here)
             found.append(FieldChange(change.key, old, new))
     return tuple(found)
-
-
-def _texts(form: str, placed: tuple[Placed, ...]) -> tuple[str, ...]:
-    return tuple(
-        text
-        for each in placed
-        for text in item_texts(form, each.item) or (f"({len(each.item.data)} bytes)",)
-    )
 
 
 def _same(one: str, other: str) -> bool:

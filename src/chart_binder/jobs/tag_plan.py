@@ -9,8 +9,7 @@ import msgspec
 
 from chart_binder.audio.packets import read_tag_set
 from chart_binder.audio.reading import read_tags
-from chart_binder.audio.tag_fields import FIELDS
-from chart_binder.audio.tag_writing import field_texts, with_fields
+from chart_binder.audio.tag_writing import with_fields
 from chart_binder.audio.tagset import TagSet
 from chart_binder.config import AcceptanceConfig
 from chart_binder.domain.evidence import Artifact, EvidenceBundle
@@ -22,6 +21,7 @@ from chart_binder.domain.track import TrackTags
 from chart_binder.jobs.keeping import kept_bundle, kept_decision, kept_path
 from chart_binder.jobs.overrides import override_for
 from chart_binder.jobs.standing import chosen_by, ruled_on, standing_decision
+from chart_binder.jobs.tag_changes import FieldChange, changes_of, texts_now
 
 if TYPE_CHECKING:
     from chart_binder.store.store import Store
@@ -29,17 +29,12 @@ if TYPE_CHECKING:
 NOT_DECIDED = "no decision on it is kept: `canon decide` makes one"
 
 
-class FieldChange(msgspec.Struct, frozen=True):
-    """What a field says, and would say or did say; no texts: it is not there."""
-
-    field: str
-    old: tuple[str, ...]
-    new: tuple[str, ...]
-
-
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What is to be written into one file; `album` is what the release group is called."""
+    """What is to be written into one file; `album` is what the release group is called.
+
+    `is_changed` says whether any record of its tags would be another.
+    """
 
     path: Path
     decision: KeptDecision
@@ -48,6 +43,7 @@ class Plan:
     bundle: EvidenceBundle
     policy: Policy
     changes: tuple[FieldChange, ...]
+    is_changed: bool
 
     def change(self, tags: TagSet) -> TagSet:
         """Return the tags with what is to be written; raise `AudioError`."""
@@ -97,8 +93,11 @@ class Planner:
         if why := self._another(path, kept, tags):
             return Refusal(path, why, kept)
         fields = wanted_fields(chosen, bundle, self.policy, texts_now(tags))
-        changes = changes_of(tags, with_fields(tags, fields))
-        return Plan(path, kept, chosen, _album(bundle, chosen), bundle, self.policy, changes)
+        new = with_fields(tags, fields)
+        return Plan(
+            path, kept, chosen, _album(bundle, chosen), bundle, self.policy,
+            changes_of(tags, new), is_changed=new != tags,
+        )  # fmt: skip
 
     def _another(self, path: Path, kept: KeptDecision, tags: TagSet) -> str | None:
         """Return why the file may be another than the one that was decided."""
@@ -130,22 +129,6 @@ def names_of(path: Path) -> tuple[bytes, ...]:
 def journal_path(path: Path) -> bytes:
     """Return a file's name in the journal: a link is another name of the same tags."""
     return kept_path(path.resolve())
-
-
-def texts_now(tags: TagSet) -> dict[str, tuple[str, ...]]:
-    """Return what every field says."""
-    said = ((field.name, field_texts(tags, field.name)) for field in FIELDS)
-    return {name: texts for name, texts in said if texts}
-
-
-def changes_of(old: TagSet, new: TagSet) -> tuple[FieldChange, ...]:
-    """Return which fields differ, in the order of the table."""
-    was, will = texts_now(old), texts_now(new)
-    return tuple(
-        FieldChange(field.name, was.get(field.name, ()), will.get(field.name, ()))
-        for field in FIELDS
-        if was.get(field.name) != will.get(field.name)
-    )
 
 
 def _contradicts(ruled: KeptOverride, chosen: Chosen) -> bool:

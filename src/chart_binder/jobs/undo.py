@@ -4,6 +4,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from chart_binder.audio.alike import alike_hash, as_recorded
 from chart_binder.audio.changes import TagChanges, changed
 from chart_binder.audio.packets import read_tag_set
 from chart_binder.audio.saving import Prepared
@@ -12,7 +13,8 @@ from chart_binder.domain.kept import KeptRun, KeptWrite, WriteState, now_utc
 from chart_binder.errors import CanonError, SaveError, StoreError
 from chart_binder.jobs.journalled import WritingRun, path_of
 from chart_binder.jobs.raw_changes import raw_changes
-from chart_binder.jobs.tag_plan import FieldChange, changes_of, journal_path
+from chart_binder.jobs.tag_changes import FieldChange, changes_of
+from chart_binder.jobs.tag_plan import journal_path
 from chart_binder.jobs.write import Fate, Told
 
 if TYPE_CHECKING:
@@ -117,11 +119,14 @@ def _undone(write: KeptWrite, run: WritingRun) -> Told:
 
 
 def _put_back(write: KeptWrite, changes: TagChanges, tags: TagSet) -> TagSet:
-    if tags.hash != write.tags_after_hash:
+    is_exact = tags.hash == write.tags_after_hash
+    if not is_exact and alike_hash(tags) != changes.new_alike:
         found = raw_changes(changes, tags)
         raise _ChangedSinceError(_DIFFERS if found else _OTHERS_DIFFER, found)
-    before = changed(tags, changes.reversed)
-    if before.hash != write.tags_before_hash:
+    now = tags if is_exact else as_recorded(tags, changes)
+    before = changed(now, changes.reversed)
+    is_back = before.hash == write.tags_before_hash
+    if not is_back and (is_exact or alike_hash(before) != changes.old_alike):
         raise SaveError(f"{path_of(write.path)}: the journal does not lead back to the tags before")
     return before
 

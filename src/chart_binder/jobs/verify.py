@@ -5,12 +5,14 @@ from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from chart_binder.audio.alike import alike_hash
 from chart_binder.audio.changes import TagChanges
 from chart_binder.audio.packets import audio_hash, read_tag_set
 from chart_binder.domain.kept import KeptWrite, WriteState
 from chart_binder.errors import AudioError
 from chart_binder.jobs.raw_changes import raw_changes
-from chart_binder.jobs.tag_plan import FieldChange, journal_path
+from chart_binder.jobs.tag_changes import FieldChange
+from chart_binder.jobs.tag_plan import journal_path
 
 if TYPE_CHECKING:
     from chart_binder.store.store import Store
@@ -59,9 +61,10 @@ def _compared(path: Path, write: KeptWrite) -> Verified:
         why = "its audio is not that which the tags were written for: damaged, or another file"
         return Verified(path, Finding.AUDIO_DIFFERS, why, write=write)
     tags = read_tag_set(path)
-    if tags.hash == write.tags_after_hash:
+    changes = TagChanges.from_json(write.changes)
+    if tags.hash == write.tags_after_hash or alike_hash(tags) == changes.new_alike:
         return Verified(path, Finding.SAME, write=write)
-    found = raw_changes(TagChanges.from_json(write.changes), tags)
+    found = raw_changes(changes, tags)
     why = (
         "its tags say something else than was written"
         if found

@@ -7,7 +7,8 @@ from pathlib import Path
 from chart_binder.audio.saving import Saved
 from chart_binder.errors import AudioError, CanonError, StoreError
 from chart_binder.jobs.journalled import WritingRun
-from chart_binder.jobs.tag_plan import FieldChange, Plan, Planned, Planner, Refusal, changes_of
+from chart_binder.jobs.tag_changes import FieldChange, changes_of
+from chart_binder.jobs.tag_plan import Plan, Planned, Planner, Refusal
 
 
 class Fate(StrEnum):
@@ -54,7 +55,7 @@ def _told(planned: Planned) -> Told:
     if isinstance(planned, Refusal):
         known = planned.decision.id if planned.decision else None
         return Told(planned.path, Fate.REFUSED, why=planned.why, decision_id=known)
-    fate = Fate.PLANNED if planned.changes else Fate.UNCHANGED
+    fate = Fate.PLANNED if planned.is_changed else Fate.UNCHANGED
     return Told(planned.path, fate, planned.changes, plan=planned, decision_id=planned.decision.id)
 
 

@@ -1,0 +1,22 @@
+"""A difference tells every key that is changed, once."""
+
+from chart_binder.audio.forms.id3_text import text_frame
+from chart_binder.audio.forms.vorbis import text_items
+from chart_binder.audio.tag_writing import with_fields
+from chart_binder.audio.tagset import Block, TagSet
+from chart_binder.jobs.tag_changes import FieldChange, changes_of
+
+
+def test_a_frame_that_is_taken_out_is_told() -> None:
+    frames = {"TYER": "1975", "TDAT": "2111", "TIME": "1200"}
+    items = tuple(text_frame("id3v2.3", key, (text,)) for key, text in frames.items())
+    old = TagSet("mp3", (Block("id3v2.3", items, b"\3\0"),))
+    new = with_fields(old, {"date": ("1975-11-21",)})
+    assert new != old
+    assert changes_of(old, new) == (FieldChange("TIME", ("1200",), ()),)
+
+
+def test_a_field_under_a_name_of_another_case_is_told_once() -> None:
+    old = TagSet("flac", (Block("vorbis", text_items("album", ("Aenima",)), b""),))
+    new = with_fields(old, {"album": ("Lateralus",)})
+    assert changes_of(old, new) == (FieldChange("album", ("Aenima",), ("Lateralus",)),)
