@@ -55,8 +55,8 @@ def environment(home: Path) -> dict[str, str]:
 
 
 @pytest.fixture
-def canon(home: Path, environment: dict[str, str]) -> Canon:
-    """Run `canon` with arguments, standard input, and more environment."""
+def cold_canon(home: Path, environment: dict[str, str]) -> Canon:
+    """Run `canon` as a user does, from the start of Python on: for what depends on that."""
 
     def run(*arguments: object, stdin: bytes = b"", **variables: str) -> Ran:
         done = subprocess.run(
@@ -86,8 +86,12 @@ def forked() -> Iterator[Forking]:
 
 
 @pytest.fixture
-def quick_canon(home: Path, environment: dict[str, str], forked: Forking) -> Canon:
-    """Run `canon` as a process of its own that need not load the program: for tests of many."""
+def canon(home: Path, environment: dict[str, str], forked: Forking) -> Canon:
+    """Run `canon` with arguments, standard input, and more environment.
+
+    Each run is a process of its own, forked from one that has loaded the program: starting Python
+    for each would cost more than everything that is tested.
+    """
 
     def run(*arguments: object, stdin: bytes = b"", **variables: str) -> Ran:
         streams = tuple(home / f".stream-{number}" for number in range(3))

@@ -298,13 +298,15 @@ def test_paths_come_from_standard_input_by_line_or_by_nul(canon: Canon, home: Pa
     assert [line["state"] for line in by_nul.lines] == ["decided", "decided"]
 
 
-def test_a_name_that_is_not_utf_8_is_shown_and_kept_in_base64(canon: Canon, home: Path) -> None:
+def test_a_name_that_is_not_utf_8_is_shown_and_kept_in_base64(
+    cold_canon: Canon, home: Path
+) -> None:
     bundle = golden("lead-bohemian")
     file = file_of(bundle, home)
     odd = bytes(home) + b"/caf\xe9.flac"
     file.rename(odd.decode("utf-8", "surrogateescape"))
     with MusicBrainzStandIn([bundle]) as mb:
-        ran = canon("decide", "-", "--output=json", stdin=odd + b"\n", **asking(mb))
+        ran = cold_canon("decide", "-", "--output=json", stdin=odd + b"\n", **asking(mb))
     (line,) = ran.lines
     assert line["path"].endswith("caf\ufffd.flac")
     assert line["path_b64"]

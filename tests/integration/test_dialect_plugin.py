@@ -31,23 +31,23 @@ def installed(tmp_path: Path) -> dict[str, str]:
     return {"PYTHONPATH": str(site)}
 
 
-def test_a_reply_is_read_in_it(canon: Canon, installed: dict[str, str]) -> None:
+def test_a_reply_is_read_in_it(cold_canon: Canon, installed: dict[str, str]) -> None:
     reply = b'I need the day.\nCALL web_search {"query": "Killer Queen"}'
-    ran = canon("transcript", "parse", "--dialect", "terse", stdin=reply, **installed)
+    ran = cold_canon("transcript", "parse", "--dialect", "terse", stdin=reply, **installed)
     assert ran.status == 0
     (line,) = ran.lines
     assert (line["kind"], line["tool"]) == ("act", "web_search")
     assert line["arguments"] == {"query": "Killer Queen"}
 
 
-def test_an_adjudicator_speaks_it(canon: Canon, installed: dict[str, str], home: Path) -> None:
+def test_an_adjudicator_speaks_it(cold_canon: Canon, installed: dict[str, str], home: Path) -> None:
     bundle = home / "bundle.json"
     bundle.write_text(json.dumps(year_only_single()), "utf-8")
     answer = {"crg_mbid": "C1", "confidence": 0.9, "rationale": "It is the album."}
     canned = home / "canned.jsonl"
     reply = {"type": "reply", "content": f"So.\nSAY {json.dumps(answer)}"}
     canned.write_text(json.dumps(reply) + "\n", "utf-8")
-    ran = canon(
+    ran = cold_canon(
         "decide",
         "--evidence",
         bundle,
@@ -63,8 +63,8 @@ def test_an_adjudicator_speaks_it(canon: Canon, installed: dict[str, str], home:
     assert line["adjudication"]["rationale"] == "It is the album."
 
 
-def test_without_it_the_dialects_there_are_are_named(canon: Canon) -> None:
-    ran = canon("transcript", "parse", "--dialect", "terse", stdin=b"SAY it")
+def test_without_it_the_dialects_there_are_are_named(cold_canon: Canon) -> None:
+    ran = cold_canon("transcript", "parse", "--dialect", "terse", stdin=b"SAY it")
     assert ran.status == 2
     assert "'terse'" in ran.err
     assert "classic, pause, xml" in ran.err

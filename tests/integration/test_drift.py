@@ -16,30 +16,30 @@ NO_LEAD = {"CANON_RULES__LEAD_WINDOW_DAYS": "1"}
 
 
 @pytest.fixture
-def song(quick_canon: Canon, home: Path) -> Path:
+def song(canon: Canon, home: Path) -> Path:
     """A file that was decided."""
     file = file_of(BUNDLE, home)
     with MusicBrainzStandIn([BUNDLE]) as mb:
-        assert quick_canon("decide", file, **asking(mb)).status == 0
+        assert canon("decide", file, **asking(mb)).status == 0
     return file
 
 
-def test_other_rules_make_other_decisions(quick_canon: Canon, song: Path) -> None:
-    still = quick_canon("drift")
+def test_other_rules_make_other_decisions(canon: Canon, song: Path) -> None:
+    still = canon("drift")
     assert (still.status, still.out) == (0, ""), still.err
     assert "1 stands" in still.err
-    ran = quick_canon("drift", song, COLUMNS="60", **NO_LEAD)
+    ran = canon("drift", song, COLUMNS="60", **NO_LEAD)
     assert ran.status == 3
     assert "would differ: by rules" in ran.out
     assert f"- {ALBUM}" in ran.out
     assert f"+ {SINGLE}" in ran.out
-    (line,) = quick_canon("--output=json", "drift", **NO_LEAD).lines
+    (line,) = canon("--output=json", "drift", **NO_LEAD).lines
     assert (line["state"], line["causes"]) == ("differs", ["rules"])
     assert (line["old"]["crg_mbid"], line["new"]["crg_mbid"]) == (ALBUM, SINGLE)
-    assert quick_canon("drift", song.with_name("nothing.flac")).status == 1
+    assert canon("drift", song.with_name("nothing.flac")).status == 1
 
 
-def test_other_evidence_makes_other_decisions(quick_canon: Canon, song: Path) -> None:
+def test_other_evidence_makes_other_decisions(canon: Canon, song: Path) -> None:
     moved = golden("lead-bohemian")
     single = moved["recording_candidates"][0]["rg_candidates"][0]
     assert single["mb_rg_id"] == SINGLE
@@ -47,56 +47,52 @@ def test_other_evidence_makes_other_decisions(quick_canon: Canon, song: Path) ->
         key = "date" if "date" in one else "first_release_date"
         one[key] = "1974-01-01"
     with MusicBrainzStandIn([moved]) as mb:
-        kept = quick_canon("drift", "--output=json", **asking(mb))
-        fresh = quick_canon("drift", "--refresh", "--output=json", **asking(mb))
-        both = quick_canon("drift", "list", "--refresh", "--output=json", **asking(mb), **NO_LEAD)
+        kept = canon("drift", "--output=json", **asking(mb))
+        fresh = canon("drift", "--refresh", "--output=json", **asking(mb))
+        both = canon("drift", "list", "--refresh", "--output=json", **asking(mb), **NO_LEAD)
     assert (kept.status, kept.lines) == (0, [])
     assert (fresh.status, fresh.lines[0]["causes"]) == (3, ["evidence"])
     assert fresh.lines[0]["new"]["crg_mbid"] == SINGLE
     assert "rules" in both.lines[0]["causes"]
     song.unlink()
-    gone = quick_canon("drift", "--refresh", "--output=json", **asking(mb))
+    gone = canon("drift", "--refresh", "--output=json", **asking(mb))
     assert (gone.status, gone.lines[0]["state"]) == (1, "failed")
 
 
-def test_a_ruling_is_a_cause_of_its_own(quick_canon: Canon, song: Path) -> None:
-    quick_canon("override", "set", RECORDING, "--crg", SINGLE, "--reason", "mine")
-    (line,) = quick_canon("drift", "--output=json").lines
+def test_a_ruling_is_a_cause_of_its_own(canon: Canon, song: Path) -> None:
+    canon("override", "set", RECORDING, "--crg", SINGLE, "--reason", "mine")
+    (line,) = canon("drift", "--output=json").lines
     assert (line["causes"], line["new"]["decided_by"]) == (["ruling"], "override")
 
 
-def test_what_is_accepted_is_what_is_written(quick_canon: Canon, song: Path) -> None:
-    ran = quick_canon("drift", "accept", song, "--output=json", **NO_LEAD)
+def test_what_is_accepted_is_what_is_written(canon: Canon, song: Path) -> None:
+    ran = canon("drift", "accept", song, "--output=json", **NO_LEAD)
     assert (ran.status, ran.lines[0]["done"]) == (0, "accepted")
-    assert quick_canon("drift", song, **NO_LEAD).status == 0
-    (line,) = quick_canon("write", song, "--output=json").lines
+    assert canon("drift", song, **NO_LEAD).status == 0
+    (line,) = canon("write", song, "--output=json").lines
     assert (line["state"], line["crg_mbid"]) == ("planned", SINGLE)
-    assert quick_canon("drift", song).status == 3  # the other way round
+    assert canon("drift", song).status == 3  # the other way round
 
 
-def test_what_is_kept_is_not_listed_until_yet_another_comes_out(
-    quick_canon: Canon, song: Path
-) -> None:
-    assert quick_canon("drift", "keep", song, **NO_LEAD).status == 0
-    again = quick_canon("drift", **NO_LEAD)
+def test_what_is_kept_is_not_listed_until_yet_another_comes_out(canon: Canon, song: Path) -> None:
+    assert canon("drift", "keep", song, **NO_LEAD).status == 0
+    again = canon("drift", **NO_LEAD)
     assert (again.status, again.out) == (0, "")
     assert "1 kept" in again.err
-    (line,) = quick_canon("write", song, "--output=json").lines
+    (line,) = canon("write", song, "--output=json").lines
     assert line["crg_mbid"] == ALBUM
-    quick_canon(
-        "override", "set", RECORDING, "--crg", SINGLE, "--rr", RECORDING, "--reason", "mine"
-    )
-    assert quick_canon("drift").status == 3
+    canon("override", "set", RECORDING, "--crg", SINGLE, "--rr", RECORDING, "--reason", "mine")
+    assert canon("drift").status == 3
 
 
-def test_a_pinned_decision_holds_against_later_ones(quick_canon: Canon, song: Path) -> None:
-    (line,) = quick_canon("drift", "pin", song, "--output=json").lines
+def test_a_pinned_decision_holds_against_later_ones(canon: Canon, song: Path) -> None:
+    (line,) = canon("drift", "pin", song, "--output=json").lines
     assert line["pinned"] is True
-    assert quick_canon("drift", **NO_LEAD).status == 0
+    assert canon("drift", **NO_LEAD).status == 0
     with MusicBrainzStandIn([BUNDLE]) as mb:
-        quick_canon("decide", song, **asking(mb), **NO_LEAD)
-    (line,) = quick_canon("write", song, "--output=json").lines
+        canon("decide", song, **asking(mb), **NO_LEAD)
+    (line,) = canon("write", song, "--output=json").lines
     assert line["crg_mbid"] == ALBUM
-    quick_canon("drift", "unpin", song)
-    (line,) = quick_canon("write", song, "--output=json").lines
+    canon("drift", "unpin", song)
+    (line,) = canon("write", song, "--output=json").lines
     assert line["crg_mbid"] == SINGLE

@@ -35,7 +35,7 @@ def originals(
         if one.date.last <= first
         or not (
             one.date.first >= gap
-            or first_year(one.format or "") > year
+            or (one.date.is_known and first_year(one.format or "") > year)
             or one.mb_release_id in marked
         )
     ]
