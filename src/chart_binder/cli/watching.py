@@ -25,14 +25,14 @@ class Watching:
     def see(self, event: AnyEvent) -> None:
         """Write an event; of a reply that was heard, what is known at its end."""
         heard, self._heard = "".join(self._heard), []
-        was_heard = isinstance(event, Replied) and bool(heard) and event.content.startswith(heard)
-        if heard:  # what ended a reply early was held back
-            rest = event.content[len(heard) :] if isinstance(event, Replied) and was_heard else ""
-            click.echo(harmless(rest), err=True)
+        if heard:
+            click.echo(err=True)
         if isinstance(event, Run):
             self._turn = 0
         if isinstance(event, Replied):
             self._turn = event.iteration
+        # A reply is cut before what ended it, of which a part may have been heard.
+        was_heard = isinstance(event, Replied) and heard.startswith(event.content or "?")
         show_event(event, was_heard=was_heard)
 
 
