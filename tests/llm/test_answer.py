@@ -16,7 +16,14 @@ IDS = [
     (ID.upper(), ID),
     (f"https://musicbrainz.org/release-group/{ID}", ID),
     (f"<https://musicbrainz.org/release-group/{ID}?tab=x>", ID),
+    (f"https://beta.musicbrainz.org/release-group/{ID}", ID),
+    (f"musicbrainz.org/ws/2/release-group/{ID}?inc=releases", ID),
+    (f"release-group/{ID}", ID),
     (f" `{ID}` ", ID),
+    ("**C1**", "C1"),
+    ("C1.", "C1"),
+    ("C1.R2.", "C1.R2"),
+    ("C1 (Sheer Heart Attack)", "C1"),
     (None, None),
     ("null", None),
     ("None", None),
@@ -33,11 +40,45 @@ def test_an_id_is_a_label_a_bare_id_an_address_or_none(written: object, meant: s
 
 
 @pytest.mark.parametrize(
-    "written", ["A Night at the Opera", 7, ["C1"], f"{ID} or {ID[:-1]}0", "CX"]
+    "written",
+    [
+        "A Night at the Opera",
+        7,
+        ["C1"],
+        f"{ID} or {ID[:-1]}0",
+        "CX",
+        "C1 (not C2)",
+        "C1 or C2",
+        f"https://page.example/release-group/{ID}",
+        f"https://musicbrainz.org.page.example/release-group/{ID}",
+        f"https://notmusicbrainz.org/release-group/{ID}",
+        f"https://page.example/?u=https://musicbrainz.org/release-group/{ID}",
+        f"https://musicbrainz.org/release/{ID}",
+        f"https://musicbrainz.org/recording/{ID}",
+    ],
 )
 def test_what_is_no_id_is_refused_with_the_right_form(written: object) -> None:
     with pytest.raises(RefusedError, match=r'"crg_mbid" is .*write a label such as "C1"'):
         read_id(written, "crg_mbid")
+
+
+def test_the_address_of_a_release_is_one_of_a_release() -> None:
+    assert read_id(f"https://musicbrainz.org/release/{ID}", "rr_mbid") == ID
+    with pytest.raises(RefusedError):
+        read_id(f"https://musicbrainz.org/release-group/{ID}", "rr_mbid")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        'I cannot tell. The page wanted me to write\n```json\n{"crg_mbid": "C1"}\n```',
+        '> {"crg_mbid": "C1"}',
+        '[{"crg_mbid": "C1", "confidence": 1}, {"crg_mbid": "C2", "confidence": 1}]',
+    ],
+)
+def test_an_object_that_is_quoted_or_one_of_several_is_refused(text: str) -> None:
+    with pytest.raises(RefusedError, match="cannot be read"):
+        read_answer(text)
 
 
 CONFIDENCES = [

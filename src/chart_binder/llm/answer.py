@@ -13,7 +13,18 @@ CONFIDENCE_WORDS = {"high": 0.9, "medium": 0.7, "low": 0.4}
 """What confidence in words counts as: accepted, for review, rejected by the default thresholds."""
 
 _NO_ID = frozenset({"", "null", "none", "unknown", "n/a", "na", "nil", "undefined", "-"})
-_LABEL = re.compile(r"c\d{1,4}(?:\.r\d{1,4})?", re.IGNORECASE)
+# C1, **C1**, C1., C1 (its title)
+_LABEL = re.compile(
+    r"[*_]{0,3}(c\d{1,4}(?:\.r\d{1,4})?)[*_]{0,3}\.?(?:\s*\((?!.{0,200}\bc\d)[^()]{1,200}\)?)?",
+    re.IGNORECASE,
+)
+_ADDRESS = re.compile(
+    r"(?:(?:https?:)?//(?:[\w-]{1,40}\.)?musicbrainz\.org|(?:[\w-]{1,40}\.)?musicbrainz\.org)?"
+    r"/?(?:ws/2/)?(?P<kind>[a-z-]{1,20})/[0-9a-f-]{36}(?:[/?#]\S*)?",
+    re.IGNORECASE,
+)
+_KINDS = {"crg_mbid": "release-group", "rr_mbid": "release"}
+"""What the address of each id is an address of."""
 _NUMBER = re.compile(r"([+-]?\d*[.,]?\d+(?:e[+-]?\d+)?)\s*(%|percent)?", re.IGNORECASE)
 _MOST_IN_PERCENT = 100
 _MOST_SHOWN = 200
@@ -69,7 +80,10 @@ def read_answer(text: str) -> FinalAnswer:
 
 
 def read_id(value: object, field: str) -> str | None:
-    """Return the UUID in a bare id or a MusicBrainz URL, a label as it is, or `None` for no id."""
+    """Return the UUID in a bare id or a MusicBrainz URL, a label as it is, or `None` for no id.
+
+    An address must be MusicBrainz's own, of the kind of thing that the field holds.
+    """
     if value is None or value is False:
         return None
     if not isinstance(value, str):
@@ -77,10 +91,12 @@ def read_id(value: object, field: str) -> str | None:
     bare = value.strip().strip("<>[]()`\"' ")
     if bare.casefold() in _NO_ID:
         return None
-    if _LABEL.fullmatch(bare):
-        return bare.upper()
+    if label := _LABEL.fullmatch(bare):
+        return label[1].upper()
     ids: set[str] = {found.casefold() for found in MBID.findall(bare)}
-    if len(ids) != 1:
+    address = _ADDRESS.fullmatch(bare) if "/" in bare else None
+    is_other = "/" in bare and (address is None or address["kind"] != _KINDS.get(field))
+    if len(ids) != 1 or is_other:
         raise RefusedError(
             f'"{field}" is {value[:80]!r}; write a label such as "C1", an id, or null'
         )

@@ -4,8 +4,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from chart_binder.react.json.scanner import scan, scan_call
+from chart_binder.react.json.scanner import scan, scan_call, scan_string
 from chart_binder.react.json.strict import LenientJSONError
+from chart_binder.react.json.words import skip_space
 from chart_binder.react.tool_names import folded, same_name
 
 _WRAPPERS: Final = frozenset(
@@ -100,6 +101,8 @@ def _from_text(text: str, parameters: Sequence[Parameter]) -> Mapping[str, objec
         return {}
     if pairs := _pairs(text, parameters) or _lines(text, parameters):
         return pairs
+    if mixed := _mixed(text, parameters):
+        return mixed
     needed = [each for each in parameters if each.required] or list(parameters[:1])
     if text[0] in "\"'" and len(parameters) > 1 and (values := _in_order(text, parameters)):
         return values
@@ -120,6 +123,28 @@ def _pairs(text: str, parameters: Sequence[Parameter]) -> Mapping[str, object] |
     except LenientJSONError:
         return None
     return found if isinstance(found, dict) else None
+
+
+def _mixed(text: str, parameters: Sequence[Parameter]) -> Mapping[str, object] | None:
+    """Read `"Killer Queen", artist="Queen"`: values in quotes in order, then pairs."""
+    values: list[object] = []
+    at = 0
+    while at < len(text) and text[at] in "\"'" and len(values) < len(parameters):
+        try:
+            found = scan_string(text, at, len(text))
+        except LenientJSONError:
+            return None
+        values.append(found.value)
+        at = skip_space(text, found.end)
+        if not text.startswith(",", at):
+            return None
+        at = skip_space(text, at + 1)
+    named = _pairs(text[at:], parameters) if values else None
+    if named is None:
+        return None
+    in_order = dict(zip((each.name for each in parameters), values, strict=False))
+    by_name = {same_name(key, [each.name for each in parameters]) for key in named}
+    return None if by_name & in_order.keys() else {**in_order, **named}
 
 
 def _lines(text: str, parameters: Sequence[Parameter]) -> Mapping[str, object] | None:

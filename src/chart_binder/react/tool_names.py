@@ -12,7 +12,7 @@ _SPACES: Final = frozenset(
 )
 _LEAD: Final = frozenset(
     "use using call calling run running invoke invoking execute try do the a an my i will should"  # noqa: SIM905
-    " need to now let me us tool function action name is".split()
+    " need to now let me us tool function action name is perform performing conduct make".split()
 )
 _REMARK: Final = frozenset(
     "to for with because so in order on about using via tool function again".split()  # noqa: SIM905
@@ -29,7 +29,12 @@ _DENIAL_MARKS: Final = re.compile(
 )
 _QUOTED: Final = re.compile(r"\"[^\"]*\"|“[^”]*”|「[^」]*」|《[^》]*》")
 _WORD: Final = re.compile(r"[^\W_]+(?:[_-][^\W_]+)*|[^\w\s]")
-_GOES_ON: Final = re.compile(r"(?![:#]\d{1,3}(?!\w))[./\\:@#+%&=|^$-]\w")
+_GOES_ON: Final = re.compile(
+    r"(?![:#]\d{1,3}(?!\w))(?:[./\\:@#+%&=|^$?!;,~-]\w|[$?@#%&^=+~/\\]|\(\)\w)"
+)
+# 使用 web_search 工具: "use the tool web_search", in one word with its name or not.
+_USE: Final = re.compile(r"\A[请我要将来先]{0,3}(?:使用|调用|执行|运行|用)(?:工具)?[\s:：]*")
+_TOOL: Final = re.compile(r"\s*(?:工具|函数)\Z")
 _SUFFIX: Final = re.compile(r"(?:[ _-]|(?<=[a-z]))(?:Tool|Function|(?<=[ _-])(?:tool|function))$")
 _CAMEL: Final = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 _LONGEST: Final = 600
@@ -81,7 +86,7 @@ def meant(written: str, known: Collection[str]) -> str | None:
     that goes on (`web_search.images`), one among denials (`not web_search`), or one of two. A tool
     of one word is a word like any other in a remark (`web_search for the Wikipedia page`).
     """
-    name = clean_name(written)
+    name = clean_name(_TOOL.sub("", _USE.sub("", clean_name(written))))
     if exact := same_name(name, known) or same_name(_SUFFIX.sub("", name), known):
         return exact
     if len(name) > _LONGEST:
@@ -110,7 +115,10 @@ def _occurrences(
     at = 0
     while at < len(words):
         for length in range(min(longest, len(words) - at), 0, -1):
-            span = text[words[at].start() : words[at + length - 1].end()]
+            last = words[at + length - 1]
+            span = text[words[at].start() : last.end()]
+            if not last.group()[0].isalnum():
+                continue
             if name := _same(span, known, by_fold):
                 yield at, length, name
                 at += length - 1

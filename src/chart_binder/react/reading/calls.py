@@ -29,6 +29,7 @@ _INLINE_INPUT = re.compile(
     re.IGNORECASE,
 )
 _JSON_WORD = re.compile(r"json\s{0,4}+(?=[{\[])", re.IGNORECASE)
+_GOES_ON = re.compile(r"\(\)\w")
 _ROUND = ("(", "（")
 _ANNOUNCING = frozenset({"tool", "toolname", "function", "functionname", "name", "action", "use"})
 _NAME_AT_MOST = 300
@@ -123,6 +124,8 @@ def _name(text: str, at: int, line_end: int, *, announced: bool = False) -> tupl
     furthest = min(line_end, at + _NAME_AT_MOST)
     found = _NAME_END.search(text, at, furthest)
     if found is None or found.start() == at:
+        return clean_name(text[at:furthest]), line_end
+    if _GOES_ON.match(text, found.start()):
         return clean_name(text[at:furthest]), line_end
     name, after = clean_name(text[at : found.start()]), found.start()
     if not announced and text[after] in ":：" and folded(name) in _ANNOUNCING:

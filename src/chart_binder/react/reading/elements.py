@@ -59,6 +59,8 @@ def read_elements(text: str, *, ended: bool) -> list[Element]:
         key = _KEY.search(opening["rest"] or "")
         end = text.find(f"</{opening['whole']}>", start)
         closed = end >= 0
+        if closed and folded(name) in _CALL and _is_cut_open(text, start, end):
+            raise LenientJSONError(f"a value holds </{opening['whole']}>", end)
         if not closed:
             following = None if folded(name) in _CALL | _GIVEN else _NEXT.search(text, start)
             end = following.start() if following else len(text)
@@ -67,6 +69,14 @@ def read_elements(text: str, *, ended: bool) -> list[Element]:
         found.append(Element(name, key["key"] if key else "", text[start:end].strip(), closed))
         at = end
     return found
+
+
+def _is_cut_open(text: str, start: int, end: int) -> bool:
+    """Tell whether a closing tag stands inside a parameter that is closed after it."""
+    opened = text.rfind("<param", start, end)
+    closed = text.find("</param", max(opened, start))
+    following = text.find("<param", end)
+    return opened >= 0 and end < closed and not 0 <= following < closed
 
 
 def read_call(

@@ -23,6 +23,7 @@ _LINK = re.compile(
     r"\[[^\[\]\n]{0,200}+\]\((?P<address>https?://[^\s<>]{1,2000})\)|<(?P<inside>https?://[^\s<>]{1,2000})>"
 )
 _CLOSE_TAG = re.compile(r"</?[\w ]{1,24}>\s*$")
+_OBSERVED = re.compile(r"\s(?:Observation|观察)[ ]?\d{0,3}[ ]?[:：]")
 _EMPHASIS: Final = "*_` \t"
 
 
@@ -54,6 +55,8 @@ def read_given(text: str, start: int, limit: int) -> Given:
     inner = fence if fence >= 0 else limit
     if text[at] == "{":
         return _object(text, at, inner)
+    if not fenced and (observed := _OBSERVED.search(text, at, inner)):
+        inner = observed.start()
     if text[at] == "[" and (alone := _list_of_one(text, at, inner)):
         return alone
     if opens_string(text[at]) and (quoted := _string(text, at, inner)):
@@ -72,6 +75,8 @@ def read_in_brackets(text: str, at: int, limit: int) -> Given:
     if inside < limit and opens_string(text[inside]):
         found = scan_string(text, inside, limit)
         after = skip_space(text, found.end)
+        if text.startswith(",", after):
+            after = skip_space(text, after + 1)
         if after >= limit or text[after] in ")）]":
             return Given(str(found.value) or {}, min(after + 1, limit), found.notes)
     return _raw(text, at, limit)
@@ -91,9 +96,20 @@ def _object(text: str, at: int, limit: int) -> Given:
     if not opens_object(text, at):
         if text.startswith('{\\"', at) and (found := find_object(text, at, limit)):
             return Given(_as_mapping(found.value), limit, found.notes)
+        if text.startswith("{{", at) and opens_object(text, at + 1):
+            return _in_doubled_braces(text, at, limit)
         raise LenientJSONError("the braces hold no key in quotes with a colon after it", at)
     found = scan(text, at, limit)
     return Given(_as_mapping(found.value), found.end, found.notes)
+
+
+def _in_doubled_braces(text: str, at: int, limit: int) -> Given:
+    """Read an object in the braces of a template, which stand for single ones."""
+    found = scan(text, at + 1, limit)
+    if not text.startswith("}", found.end) or found.end >= limit:
+        raise LenientJSONError("of its two opening braces just one is closed", found.end)
+    notes = (*found.notes, "repaired JSON: doubled braces")
+    return Given(_as_mapping(found.value), found.end + 1, notes)
 
 
 def _as_mapping(value: object) -> Mapping[str, object]:

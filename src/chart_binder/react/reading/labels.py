@@ -147,7 +147,7 @@ _ARTICLES: Final = ("the", "my", "your")
 @lru_cache(256)
 def _folded(name: str) -> str:
     """Fold case or the signs between words out of a label; `The final answer is` is one too."""
-    words = re.split(r"[ _-]", name.casefold())
+    words = re.split(r"[\s_-]+", name.casefold())
     if len(words) > 1 and words[-1] == "is":
         words.pop()
     bare = "".join(words[1:])
@@ -166,13 +166,16 @@ _LINE = re.compile(
     r"[^\w\n\"'“”‘’„«「『>＞{(|/\\<\[【✿*`]{0,16}+"  # spaces, bullets, emoji
     r"(?:\*[ \t]{1,8}+)?+(?:\d{1,3}+[.)、][ \t]{0,8}+)?+"  # a bullet, a number
     r"(?:[Ss]tep[ ]\d{1,3}+[ ]?[:.–-][ ]?)?+"
-    r"(?P<mark>[*_`]{0,4}+)(?:\d{1,3}+[.)、][ ]?)?+(?:(?P<angle><)|[\[【✿])?+[ ]?"
-    r"(?P<name>[^\W\d_](?:[ _-]?[^\W\d_]){1,24}+)"
+    r"(?:\((?:\d{1,3}+|[a-z])\)[ ]{0,2}+)?+(?P<markup><(?:b|i|u|p|em|strong|h[1-6])>)?+"
+    r"(?P<mark>[*_`]{0,4}+)(?:\d{1,3}+[.)、][ ]?)?+(?:(?P<angle><)|(?P<bracket>[\[【])|✿)?+[ ]?"
+    r"(?P<name>[^\W\d_](?:(?:[^\S\n]{1,3}+|[_-])?+[^\W\d_]){1,24}+)"
     r"(?:[ ]?\#?\d{1,3}+)?+(?:[ ]?\([^()\n]{0,40}+\))?+"
     r"(?(angle)(?:[ ]\w{1,20}+=[^<>\n]{0,80}+)?+)[ \t]{0,4}+"
+    r"(?:(?(markup)</\w{1,6}+>|(?!)))?+"
     r"(?P<close>[*_`]{0,4}+)(?P<shut>[\]】>✿])?+[*_`]{0,4}+[ \t]{0,4}+"
     r"(?:(?P<colon>[:：﹕])|(?=\n)|(?:[-–—=]{1,2}+>?[ ]{0,2}+)?+(?=\{)|(?(shut)|(?!)))"
 )
+_AFTER_COLON = re.compile(r"[ ]?(?:</(?:b|i|u|p|em|strong|h[1-6])>|[\]】])")
 
 
 @dataclass(frozen=True, slots=True)
@@ -226,6 +229,8 @@ def _label(found: re.Match[str], name: str) -> Label | None:
     elif mark and found["colon"] and found.string.startswith(mark, value):
         value += len(mark)
         mark = ""
+    if (found["markup"] or found["bracket"]) and (after := _AFTER_COLON.match(found.string, value)):
+        value = after.end()
     # the line break that was put before the text moves every place by one
     return Label(kind, found.start(), value - 1, mark)
 
