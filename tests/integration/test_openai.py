@@ -37,7 +37,7 @@ def test_a_run_is_shown_while_it_is_written_and_once(canon: Canon, home: Path) -
     assert ran.err.count(SEARCH) == ran.err.count(FINAL) == 1
     assert "--- turn 1: reply\nThought: I need the day." in ran.err
     assert "--- turn 1: said (" in ran.err
-    assert "it is C1" not in ran.err
+    assert "\x1b" not in ran.err  # what the model wrote before it was stopped can do nothing
 
 
 def test_one_growing_text_is_asked_for_by_configuration(canon: Canon, home: Path) -> None:
