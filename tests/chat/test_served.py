@@ -105,11 +105,11 @@ def test_half_a_thought_is_better_than_none(kind: Kind) -> None:
 @WAYS
 def test_a_listener_hears_the_reply_piece_by_piece(kind: Kind, prompting: str) -> None:
     heard: list[str] = []
-    said = Said("Thought: hm\nAction: x\nObserve this", thinking="secretly")
+    said = Said(f"Thought: hm\n{'look ' * 20}\nObserve this", thinking="secretly")
     with kind.serve([said]) as server:
         chat = kind.model(server, prompting=prompting)
         reply = chat.reply(ASKED, Terms(STOP, listen=heard.append))
-    assert "".join(heard) == reply.content == "Thought: hm\nAction: x\nObserve this"
+    assert "".join(heard) == reply.content == said.content
     assert len(heard) > 8
     assert all(heard)
 
@@ -127,7 +127,7 @@ def test_a_listener_that_fails_is_no_fault_of_the_server(kind: Kind) -> None:
     def listen(piece: str) -> None:
         raise BrokenPipeError(piece)
 
-    with kind.serve([Said("x", goes_on="y")]) as server:
+    with kind.serve([Said("x", goes_on="\ny")]) as server:
         with pytest.raises(BrokenPipeError, match=r"^x$"):
             kind.model(server).reply(ASKED, Terms(STOP, listen=listen))
         assert server.hung_up.wait(5)

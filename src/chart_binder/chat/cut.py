@@ -5,61 +5,81 @@ from collections.abc import Iterable
 from chart_binder.react.conversation import Enough
 from chart_binder.react.reading.thinking import spoken
 
-LONGEST_LINE = 160
-"""Characters of a line that are looked at: a label is far shorter."""
+LOOK = 40
+"""Characters of a line that are looked at: no label is longer."""
 _EFFORT = 4  # characters read again for each that came, whatever the text
 _FREE = 50_000  # and so many more
 
 
 class Cut:
-    """Follows a text line by line, and is `made` where `enough` says that it may end.
+    """Lets a text through piece by piece, up to a line where `enough` says that it may end.
 
-    A line is looked at once, as soon as it is whole or `LONGEST_LINE` long. The time this takes is
+    The beginning of each line is held back until it is whole or `LOOK` long, and looked at then:
+    once, so that the result is the same for every way to split the text. The time it takes is
     linear in the length of the text.
     """
 
     def __init__(self, enough: Enough) -> None:
         self.made = False
-        self.text = ""
         self._enough = enough
-        self._pieces: list[str] = []
+        self._through: list[str] = []
         self._length = 0
-        self._line = ""
-        self._begins = 0
-        self._is_seen = False
+        self._line: str | None = ""
+        self._break = ""
         self._read = 0
 
-    def take(self, piece: str) -> None:
-        """Go on with the next piece of the text; where the cut is made, `text` is what stays."""
-        self._pieces.append(piece)
+    def let_through(self, piece: str) -> str:
+        """Return what is certain to stay, now that `piece` has come; nothing after the cut."""
+        begun = len(self._through)
         first, *others = piece.split("\n")
         self._go_on(first)
         for other in others:
-            self._look()
+            self._decide()
             if self.made:
-                return
-            self._length += 1
-            self._line, self._begins, self._is_seen = "", self._length, False
+                break
+            self._line, self._break = "", "\n"
             self._go_on(other)
-        if len(self._line) == LONGEST_LINE:
-            self._look()
+        return "".join(self._through[begun:])
+
+    def rest(self) -> str:
+        """Return what was held back: the text is whole, so nothing is cut off."""
+        begun = len(self._through)
+        self._pass()
+        return "".join(self._through[begun:])
 
     def _go_on(self, words: str) -> None:
-        self._line += words[: LONGEST_LINE - len(self._line)]
-        self._length += len(words)
-
-    def _look(self) -> None:
-        if self._is_seen:
+        if self.made:
             return
-        self._is_seen = True
-        if self._enough.suspects(self._line) and self._is_affordable():
-            before = "".join(self._pieces)[: self._begins]
-            if self._enough.settled(before, self._line):
-                self.made, self.text = True, before.removesuffix("\n")
+        if self._line is None:
+            self._let(words)
+            return
+        self._line += words
+        if len(self._line) >= LOOK:
+            self._decide()
+
+    def _decide(self) -> None:
+        """Let a line through that was held back, or end the text before it."""
+        if self._line is None:
+            return
+        if self._enough.suspects(self._line[:LOOK]) and self._is_affordable():
+            before = "".join(self._through) + self._break
+            self.made = self._enough.settled(before, self._line[:LOOK])
+        if not self.made:
+            self._pass()
+
+    def _pass(self) -> None:
+        if not self.made and self._line is not None:
+            self._let(self._break + self._line)
+            self._line = None
+
+    def _let(self, text: str) -> None:
+        if text:
+            self._through.append(text)
+            self._length += len(text)
 
     def _is_affordable(self) -> bool:
-        takes = self._begins + LONGEST_LINE
-        if self._read + takes > _EFFORT * self._begins + _FREE:
+        takes = self._length + LOOK
+        if self._read + takes > _EFFORT * self._length + _FREE:
             return False
         self._read += takes
         return True

@@ -54,11 +54,10 @@ class Draft:
         self._prompt_tokens = part.prompt_tokens or self._prompt_tokens
         self._completion_tokens = part.completion_tokens or self._completion_tokens
         self._is_last = part.is_last
-        if part.content:
-            self._contents.append(part.content)
-            self._listen(part.content)
-            if not self.is_whole:
-                self._cut.take(part.content)
+        if self.is_whole:
+            self._say(self._cut.rest() + part.content)
+        else:
+            self._say(self._cut.let_through(part.content))
 
     @property
     def overflows(self) -> bool:
@@ -83,7 +82,7 @@ class Draft:
     @property
     def content(self) -> str:
         """The text, as far as it counts."""
-        return self._cut.text if self._cut.made else "".join(self._contents)
+        return "".join(self._contents)
 
     @property
     def thinking(self) -> str | None:
@@ -99,6 +98,11 @@ class Draft:
             prompt_tokens=self._prompt_tokens,
             completion_tokens=self._completion_tokens,
         )
+
+    def _say(self, piece: str) -> None:
+        if piece:
+            self._contents.append(piece)
+            self._listen(piece)
 
 
 def _nobody(piece: str) -> None:

@@ -87,8 +87,8 @@ class Served:
         """Return the next reply, or raise `ChatError`.
 
         One that is streamed ends where nothing counts any more, whatever the server does. A reply
-        that ran into `max_tokens` has the `done_reason` `length`. The listener hears the content,
-        also of a line that is then cut off, and no thinking that stands apart from it.
+        that ran into `max_tokens` has the `done_reason` `length`. The listener hears the content
+        and no thinking that stands apart from it.
         """
         said = speakable(messages)
         refuse_overflow(said, self._config)
