@@ -65,7 +65,7 @@ def test_flipped_bytes_are_read_or_an_audio_error(
     path = container.fully_tagged(tmp_path_factory.mktemp("flipped"))
     whole = path.read_bytes()
 
-    @settings(max_examples=100, deadline=None, database=None)
+    @settings(max_examples=30, deadline=None, database=None)
     @given(FLIPS)
     def holds(flips: list[tuple[int, int]]) -> None:
         path.write_bytes(damaged(whole, flips))

@@ -14,7 +14,7 @@ from rules.making import Json
 from rules.strategies import documents
 
 KNOBS = RulesConfig()
-LAW = settings(deadline=None, max_examples=60, suppress_health_check=list(HealthCheck))
+LAW = settings(deadline=None, max_examples=25, suppress_health_check=list(HealthCheck))
 TEXTS = (
     "title", "artist_credit", "country", "status", "label", "catno", "format", "disambiguation",
     "primary_type", "date", "first_release_date",

@@ -162,7 +162,7 @@ SEVERAL = st.builds(
 )
 
 
-unhurried = settings(deadline=None, max_examples=60, suppress_health_check=[HealthCheck.too_slow])
+unhurried = settings(deadline=None, max_examples=30, suppress_health_check=[HealthCheck.too_slow])
 
 
 def look_up(query: str, limit: int = 5) -> str:
