@@ -35,6 +35,8 @@ def contradictions_among(
     candidates: Sequence[Candidate], recordings: Sequence[RecordingCandidate]
 ) -> Sequence[Contradiction]:
     """Return what the evidence says in several ways of records, and of their releases."""
+    if _is_each_said_once(recordings):
+        return ()
     copies: dict[str, list[ReleaseGroup]] = {}
     for recording in recordings:
         for group in recording.groups:
@@ -48,6 +50,14 @@ def contradictions_among(
         if len({release.mb_release_id for release in editions}) < len(editions):
             found += _of_releases(one)
     return found
+
+
+def _is_each_said_once(recordings: Sequence[RecordingCandidate]) -> bool:
+    """Whether no record and no release is there twice: a look at all at once, for most bundles."""
+    groups = [group for recording in recordings for group in recording.rg_candidates or ()]
+    homes = {group.mb_rg_id for group in groups}
+    releases = [one.mb_release_id for group in groups for one in group.releases or ()]
+    return len(homes) == len(groups) and len(set(releases)) == len(releases)
 
 
 def unsettled(
