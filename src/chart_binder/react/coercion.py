@@ -77,10 +77,17 @@ def alternatives_of(schema: Schema) -> Sequence[Schema]:
 
 
 def _one_of(value: object, alternatives: Sequence[Schema], definitions: Schema) -> object:
-    """Take the alternative that a value has already, else the one that it can be bent to."""
-    for schema in alternatives:
-        if _conforms(value, schema, definitions):
-            return bent(value, schema, definitions)
+    """Take the alternative that a value has already, else the one that it can be bent to.
+
+    Of several that it has, one goes first in which nothing needs to be bent.
+    """
+    own = [
+        bent(value, schema, definitions)
+        for schema in alternatives
+        if _conforms(value, schema, definitions)
+    ]
+    if own:
+        return next((new for new in own if repr(new) == repr(value)), own[0])
     fitted = [
         new
         for schema in alternatives
