@@ -48,6 +48,9 @@ def test_an_observation_is_seen_however_it_is_written(line: str) -> None:
         "Thought: Observation: x",
         "<response>",
         "<tool_call>{",
+        "<tool_call",
+        "</function>",
+        "<tool>",
         "<obscure>",
         "> Observation: what a page says",
         '"observation": "a member of an object",',
@@ -56,6 +59,12 @@ def test_an_observation_is_seen_however_it_is_written(line: str) -> None:
 )
 def test_prose_is_no_observation(line: str) -> None:
     assert not begins_observation(line)
+
+
+@pytest.mark.parametrize("prose", ["Observations show that it is", "Observation of it shows"])
+def test_an_answer_after_such_prose_counts(prose: str) -> None:
+    step = Classic().parse(f"Thought: I know.\n{prose} the album.\nFinal Answer: C1")
+    assert isinstance(step, Finish)
 
 
 def test_words_after_the_bare_label_are_one_after_an_action() -> None:

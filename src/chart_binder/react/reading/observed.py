@@ -19,6 +19,7 @@ _TAG_NAMES: Final = frozenset(
     " tooloutputs functionresponse functionresult functionresults functionoutput ipython"
     " 观察".split()
 )
+_CALLS: Final = ("toolcall", "functioncall")
 _FEWEST: Final = 3
 """Letters of a stop word that was cut, where it stands alone on its line."""
 _CLOSE_TO: Final = 9
@@ -52,8 +53,7 @@ _SPACED: Final = " ".join(_OBSERVATION)
 # Whatever one letter is wrong, either half of the word is right.
 _SIGNS: Final = (
     *("obs", "vation", "o b s", "beob", "osserv", "набл", "观察", "观测", "觀察", "観察", "관찰"),
-    *(f"{of}{sign}{what}" for of in ("tool", "function") for sign in "_-" for what in ("re", "ou")),
-    *("toolre", "toolou", "functionre", "functionou", "ipyth", "pau"),
+    *("tool", "function", "ipyth", "pau"),
 )
 _NEAR: Final = 96
 _MAX_LINES: Final = 512
@@ -184,6 +184,7 @@ def _tag(written: str, after: str) -> _Seen | None:
     if name in _TAG_NAMES or _is_misspelt(name):
         return _OBSERVED
     cut = len(name) > _FEWEST and any(known.startswith(name) for known in _TAG_NAMES)
+    cut = cut and not any(call.startswith(name) for call in _CALLS)
     return _CUT if cut and after[:1] in ("", ">") else None
 
 
