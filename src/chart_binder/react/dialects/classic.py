@@ -29,7 +29,8 @@ class Classic:
     """Steps as labelled lines, the form most models know.
 
     `Finish.answer` is the text after the label, a fence around it kept. Of several steps in a turn
-    the first counts. An object that a turn begins or ends with is an answer that lacks its label.
+    the first counts. An object that a turn begins or ends with is an
+    answer that lacks its label, unless words around it tell that it is quoted.
     """
 
     name = "classic"

@@ -10,7 +10,7 @@ _SHOWING: Final = "blockquote|pre|quote|quotation|page|webpage|document|xmp|text
 _MENTIONING: Final = "code|q|cite|samp|excerpt|snippet|article|html|body|content|source|example"
 # Every way to begin has a character to search for; what must stand before it is looked up after.
 _OPENING: Final = re.compile(
-    r"<(?:(?P<comment>!--)|(?P<data>!\[cdata\[)"
+    r"<(?=[!a-z])(?:(?P<comment>!--)|(?P<data>!\[cdata\[)"
     rf"|(?P<element>{_SHOWING}|{_MENTIONING})\b[^<>\n]{{0,80}}+>"
     r"|[a-z][\w-]{0,40}+[ \t][^<>\n\"'=]{0,80}+=[ ]?(?P<attribute>[\"'])(?=\n))"
     r"|\[(?:(?P<bracketed>quote|code|page|snippet)(?:=[^\[\]\n]{0,80}+)?+\]"

@@ -25,8 +25,8 @@ _CLOSERS = {
     "『": "』",
 }
 _ALONE = re.compile(
-    r"(?<![\w'])(?P<opens>')(?=\w)(?![^'\n]{0,400}+(?:(?<=\w)'(?=\w)[^'\n]{0,400}+){0,8}+')"
-    r"|(?<=[\w.!?,])(?P<closes>')(?=[.,;:]?[ \t]{0,4}(?:\n|\Z))"
+    r"'(?:(?=\w)(?<![\w']')(?P<opens>)(?![^'\n]{0,400}+(?:(?<=\w)'(?=\w)[^'\n]{0,400}+){0,8}+')"
+    r"|(?<=[\w.!?,]')(?P<closes>)(?=[.,;:]?[ \t]{0,4}(?:\n|\Z)))"
 )
 _DIRECTED = re.compile("[" + "".join({*_CLOSERS, *_CLOSERS.values()}) + "]")
 
@@ -150,9 +150,9 @@ def _single(text: str) -> Iterator[tuple[int, int]]:
     if "'" not in text:
         return
     for mark in islice(_ALONE.finditer(text), _MAX_MARKS):
-        if mark["opens"] and opened < 0:
+        if mark["opens"] is not None and opened < 0:
             opened = _line_end(text, mark.end()) + 1
-        elif mark["closes"] and 0 <= opened <= mark.start():
+        elif mark["closes"] is not None and 0 <= opened <= mark.start():
             yield opened, _line_end(text, mark.end())
             opened = -1
 
