@@ -87,13 +87,6 @@ TABLE: list[tuple[str, list[Json], int, str]] = [
      1, REISSUE),
     ("a special edition loses to an original of its year",
      [gb("1997"), gb("1997-11-03", disambiguation="special edition")], 1, REISSUE),
-    ("a download that bears the date of the record loses to the record",
-     [gb("1973-03-01", format="Digital Media"), gb("1973-03-24", format='12" Vinyl')], 2, REISSUE),
-    ("a CD that bears the date of the record goes before later reissues",
-     [gb("1973", format="CD"), gb("2011", disambiguation="2011 remaster", format="CD"),
-      gb("2012", format="CD")], 1, HOME),
-    ("a CD that bears the date of the record loses to it, from elsewhere",
-     [gb("1973-03-24", format="CD"), us("1973-03-24", format='12" Vinyl')], 2, REISSUE),
     *(
         (f"a {name} loses to an earlier one", [gb("2012", disambiguation=name), us("2011")],
          2, REISSUE)

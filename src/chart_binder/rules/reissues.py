@@ -1,7 +1,7 @@
 """A reissue never stands for a release group when there is an original release of it."""
 
 import re
-from collections.abc import Callable, Container, Sequence
+from collections.abc import Callable, Sequence
 from datetime import date
 from functools import lru_cache
 
@@ -23,15 +23,14 @@ def originals(
     A release is a reissue if it is marked as one (a remaster, a deluxe or anniversary edition, by
     flag, title or comment) and an unmarked one may be earlier, or any is for certain; if it came
     out `reissue_long_gap_years` later than the first; or if its medium was not there yet when the
-    first, or it itself, is said to have come out: many a download bears the date of the record.
+    first came out.
     """
     marked = {one.mb_release_id for one in official if is_marked(one, group, knobs)}
-    possible = _possible(official, marked, knobs.reissue_long_gap_years)
-    first = min([one.date.last for one in possible])
+    first = min([one.date.last for one in official])
     gap, year = _later(first, knobs.reissue_long_gap_years), date.fromordinal(first).year
     kept = [
         one
-        for one in possible
+        for one in official
         if one.date.last <= first
         or not (
             one.date.first >= gap
@@ -43,26 +42,6 @@ def originals(
     if plain is not None:
         kept = [one for one in kept if one.mb_release_id not in marked or one.date.first <= plain]
     return [one for one in kept if one.date.first > FIRST_DAY] or kept
-
-
-def _possible(
-    official: Sequence[Release], marked: Container[str], gap_years: int
-) -> Sequence[Release]:
-    """Leave out what is dated before its medium, if an original remains: no later one is that."""
-    possible = [one for one in official if _was_there(one)]
-    soon = _later(min([one.date.last for one in official]), gap_years)
-    is_any_original = any(
-        one.date.first < soon and one.mb_release_id not in marked for one in possible
-    )
-    return possible if is_any_original else official
-
-
-def _was_there(release: Release) -> bool:
-    """Whether its medium was made by the year it is dated."""
-    return (
-        not release.date.is_known
-        or first_year(release.format or "") <= date.fromordinal(release.date.last).year
-    )
 
 
 def _later(day: int, years: int) -> int:
