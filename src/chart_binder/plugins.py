@@ -4,6 +4,7 @@ from importlib.metadata import entry_points
 from typing import Any
 
 from chart_binder.errors import PluginError
+from chart_binder.react.foreign import foreign
 
 
 def load(group: str, name: str) -> Any:
@@ -11,10 +12,10 @@ def load(group: str, name: str) -> Any:
     known = {point.name: point for point in entry_points(group=group)}
     if name not in known:
         raise PluginError(f"no plug-in {name!r} in {group!r}; installed: {_listed(known)}")
-    try:
+    with foreign(
+        lambda error: PluginError(f"plug-in {name!r} of {group!r} cannot be loaded: {error}")
+    ):
         return known[name].load()
-    except Exception as error:  # a plug-in is somebody else's code: whatever it raises on import
-        raise PluginError(f"plug-in {name!r} of {group!r} cannot be loaded: {error}") from error
 
 
 def names(group: str) -> tuple[str, ...]:

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from chart_binder.chat.concessions import Fields, Optional
 from chart_binder.chat.endpoint import Endpoint
 from chart_binder.chat.served import Question, Served
+from chart_binder.chat.server_names import OLLAMA_NAME
 from chart_binder.config import LLMConfig
 from chart_binder.react.conversation import ChatModel, Reply
 
@@ -24,7 +25,7 @@ def connect(config: LLMConfig, environ: Mapping[str, str] = os.environ) -> ChatM
 class Ollama:
     """The `Kind` of server that speaks Ollama's own format."""
 
-    name = "Ollama"
+    name = OLLAMA_NAME
     more_context = "raise llm.num_ctx, or choose a model with more context"
     may_decline = (_SCHEMA,)
 

@@ -2,7 +2,6 @@
 
 from chart_binder.chat.faults import FAILED, Answered, Asked, Fault, Faults
 
-NAME = "Ollama"
 NOT_FOUND = 404
 _STRANGER = Fault(
     "what answers at {address} does not speak Ollama's format: set llm.base_url to an Ollama server"

@@ -7,8 +7,8 @@ from dataclasses import replace
 from chart_binder.chat.deadline import Deadline
 from chart_binder.chat.endpoint import Endpoint
 from chart_binder.chat.health import PATIENCE_S, Health
-from chart_binder.chat.ollama_faults import NAME
 from chart_binder.chat.ollama_says import Card, Server, spellings
+from chart_binder.chat.server_names import OLLAMA_NAME
 from chart_binder.config import LLMConfig
 from chart_binder.errors import ConfigError
 from chart_binder.masking import masked
@@ -28,7 +28,7 @@ def check(config: LLMConfig, environ: Mapping[str, str] = os.environ) -> Health:
 def _examine(server: Server, config: LLMConfig) -> Health:
     health = Health(server.endpoint.address, config.model_id)
     try:
-        health = replace(health, server=f"{NAME} {server.version()}")
+        health = replace(health, server=f"{OLLAMA_NAME} {server.version()}")
         health = replace(health, models=server.models())
         card = server.card()
     except ChatError as error:

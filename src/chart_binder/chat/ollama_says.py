@@ -10,7 +10,8 @@ import msgspec
 from chart_binder.chat.deadline import Deadline
 from chart_binder.chat.endpoint import Endpoint
 from chart_binder.chat.faults import Answered, Asked, translated
-from chart_binder.chat.ollama_faults import NAME, OLLAMA
+from chart_binder.chat.ollama_faults import OLLAMA
+from chart_binder.chat.server_names import OLLAMA_NAME
 
 T = TypeVar("T")
 
@@ -77,7 +78,7 @@ class Server:
     def _get(
         self, method: str, path: str, kind: type[T], question: dict[str, str] | None = None
     ) -> T:
-        asked = Asked(self.endpoint.address, self.model_id, self.deadline.seconds, NAME)
+        asked = Asked(self.endpoint.address, self.model_id, self.deadline.seconds, OLLAMA_NAME)
         with translated(OLLAMA, asked, self.deadline):
             with httpx.Client(**self.endpoint.http(self.deadline)) as client:
                 answer = client.request(method, self.endpoint.address + path, json=question)

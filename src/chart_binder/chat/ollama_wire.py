@@ -10,8 +10,9 @@ from chart_binder.chat.concessions import Fields
 from chart_binder.chat.draft import Draft, Part
 from chart_binder.chat.faults import Answered, Asked, translated
 from chart_binder.chat.growing import growing_text
-from chart_binder.chat.ollama_faults import NAME, OLLAMA
+from chart_binder.chat.ollama_faults import OLLAMA
 from chart_binder.chat.served import Question
+from chart_binder.chat.server_names import OLLAMA_NAME
 from chart_binder.chat.taking import take
 from chart_binder.net.retry_after import retry_after_s
 from chart_binder.react.conversation import Reply
@@ -20,7 +21,7 @@ from chart_binder.react.conversation import Reply
 def ask(question: Question, optional: Fields) -> Reply:
     """Ask once, with these optional fields; raise `ChatError`."""
     config, deadline = question.config, question.deadline
-    asked = Asked(question.endpoint.address, config.model_id, deadline.seconds, NAME)
+    asked = Asked(question.endpoint.address, config.model_id, deadline.seconds, OLLAMA_NAME)
     parts = _parts(question, optional, asked)
     return take(parts, Draft(question.terms, config.max_tokens), asked, deadline)
 

@@ -9,10 +9,10 @@ from urllib.parse import urlsplit
 from chart_binder.chat.concessions import Fields, Optional
 from chart_binder.chat.endpoint import Endpoint
 from chart_binder.chat.served import Question, Served
+from chart_binder.chat.server_names import OPENAI_NAME
 from chart_binder.config import LLMConfig
 from chart_binder.react.conversation import ChatModel, Reply
 
-NAME = "the server"
 _COUNTS = Optional("stream_options", marks=("stream_options", "include_usage"), statuses={400, 422})
 _SCHEMA = Optional(
     "response_format",
@@ -46,7 +46,7 @@ class OpenAI:
     them.
     """
 
-    name = NAME
+    name = OPENAI_NAME
     more_context = "start the server with more context for it, or set llm.num_ctx to what it has"
     may_decline = (_COUNTS, _SCHEMA, _SEED)
 

@@ -11,9 +11,9 @@ from chart_binder.chat.deadline import Deadline
 from chart_binder.chat.endpoint import Endpoint
 from chart_binder.chat.faults import Asked, translated
 from chart_binder.chat.ollama_says import spellings
-from chart_binder.chat.openai import NAME
 from chart_binder.chat.openai_faults import OPENAI
 from chart_binder.chat.openai_format import complaint, document, refusal
+from chart_binder.chat.server_names import OPENAI_NAME
 from chart_binder.react.conversation import ChatError
 
 T = TypeVar("T")
@@ -92,7 +92,7 @@ class Server:
 
     def _get(self, address: str, kind: type[T]) -> T:
         seconds = self.deadline.seconds
-        asked = Asked(self.endpoint.address, self.model_id, seconds, NAME, self.endpoint.key)
+        asked = Asked(self.endpoint.address, self.model_id, seconds, OPENAI_NAME, self.endpoint.key)
         with translated(OPENAI, asked, self.deadline):
             with httpx.Client(**self.endpoint.http(self.deadline)) as client:
                 answer = client.get(address)

@@ -9,7 +9,6 @@ from chart_binder.chat.concessions import Fields
 from chart_binder.chat.draft import Draft, Part
 from chart_binder.chat.faults import DECLINING, Answered, Asked, translated
 from chart_binder.chat.growing import growing_text
-from chart_binder.chat.openai import NAME
 from chart_binder.chat.openai_faults import (
     ABSENT,
     NO_COMPLETIONS,
@@ -22,6 +21,7 @@ from chart_binder.chat.openai_faults import (
 from chart_binder.chat.openai_format import complaint, document, part, refusal
 from chart_binder.chat.openai_says import Server, advice
 from chart_binder.chat.served import Question
+from chart_binder.chat.server_names import OPENAI_NAME
 from chart_binder.chat.sse import events
 from chart_binder.chat.taking import take
 from chart_binder.net.retry_after import retry_after_s
@@ -35,7 +35,7 @@ _STREAM = (b"data:", b"event:", b":")
 def ask(question: Question, optional: Fields) -> Reply:
     """Ask once, with these optional fields; raise `ChatError`."""
     config, endpoint, deadline = question.config, question.endpoint, question.deadline
-    asked = Asked(endpoint.address, config.model_id, deadline.seconds, NAME, endpoint.key)
+    asked = Asked(endpoint.address, config.model_id, deadline.seconds, OPENAI_NAME, endpoint.key)
     parts = _parts(question, optional, asked)
     return take(parts, Draft(question.terms, config.max_tokens), asked, deadline)
 

@@ -9,6 +9,7 @@ from chart_binder import plugins
 from chart_binder.config import LLMConfig, ToolsConfig
 from chart_binder.errors import CanonError, ConfigError, PluginError
 from chart_binder.react.definition import ToolDefectError
+from chart_binder.react.foreign import foreign
 from chart_binder.react.tools import Tool
 
 _GROUP: Final = "chart_binder.tools"
@@ -69,15 +70,14 @@ def as_tool(found: Any, name: str, config: LLMConfig, client: object | None = No
     first parameter is annotated `LLMConfig`, or called `config` without an annotation. Everything
     else is the function that the tool calls. Raises `PluginError` that says what is missing.
     """
-    try:
+
+    def defect(error: Exception) -> PluginError:
+        told = str(error) if isinstance(error, ToolDefectError) else f"makes no tool: {error}"
+        return PluginError(f"plug-in {name!r} of {_GROUP!r}: {told}")
+
+    with foreign(defect, CanonError):
         made: Any = _made(found, config, client) if _makes_one(found) else found
         return made if isinstance(made, Tool) else Tool.of(made)
-    except CanonError:
-        raise
-    except ToolDefectError as error:
-        raise PluginError(f"plug-in {name!r} of {_GROUP!r}: {error}") from error
-    except Exception as error:  # a plug-in is somebody else's code
-        raise PluginError(f"plug-in {name!r} of {_GROUP!r} makes no tool: {error}") from error
 
 
 def _made(found: Any, config: LLMConfig, client: object | None) -> object:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from chart_binder.react.conversation import ChatError, ChatModel, Message, Reply, Terms
+from chart_binder.react.foreign import foreign
 
 _log = logging.getLogger(__name__)
 _MOST_TOKENS: Final = 2**53  # far more than there are, few enough for any reader of JSON
@@ -23,18 +24,18 @@ def ask(chat: ChatModel, messages: Sequence[Message], terms: Terms) -> Reply:
     raises is the caller's own, and passes through.
     """
     listener = _Listener(terms)
-    try:
-        reply = chat.reply(messages, listener.terms)
-    except (ChatError, PlayedWrongError):
-        raise
-    except Exception as error:  # a plug-in's own defect must not cost the runs beside this one
-        if listener.has_failed:
-            raise
-        _log.warning("the chat model %r failed", chat.model_id, exc_info=True)
-        raise ChatError(
+
+    def defect(error: Exception) -> Exception:
+        if listener.is_hearing:
+            return error
+        _log.warning("the chat model %r failed", chat.model_id, exc_info=error)
+        return ChatError(
             f"the chat model {chat.model_id!r} failed, by a defect of its plug-in: look into the"
             " log"
-        ) from error
+        )
+
+    with foreign(defect, ChatError, PlayedWrongError):
+        reply = chat.reply(messages, listener.terms)
     if not (isinstance(reply, Reply) and isinstance(reply.content, str)):
         raise ChatError(
             f"the chat model {chat.model_id!r} gave no reply: its plug-in must return a Reply with"
@@ -45,10 +46,10 @@ def ask(chat: ChatModel, messages: Sequence[Message], terms: Terms) -> Reply:
 
 @dataclass(slots=True)
 class _Listener:
-    """Hears for the one in the terms, and remembers whether that one failed."""
+    """Hears for the one in the terms, and knows whether that one was hearing when it failed."""
 
     wanted: Terms
-    has_failed: bool = False
+    is_hearing: bool = False
 
     @property
     def terms(self) -> Terms:
@@ -56,11 +57,9 @@ class _Listener:
 
     def hear(self, piece: str) -> None:
         assert self.wanted.listen is not None
-        try:
-            self.wanted.listen(piece)
-        except BaseException:
-            self.has_failed = True
-            raise
+        self.is_hearing = True
+        self.wanted.listen(piece)
+        self.is_hearing = False
 
 
 def _legible(reply: Reply) -> Reply:

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from chart_binder.react.budget import Budget
+from chart_binder.react.foreign import foreign
 from chart_binder.react.inert import bounded, inert
 from chart_binder.react.steps import Act
 from chart_binder.react.tools import Call, Observation, Toolbox, ToolError
@@ -42,14 +43,14 @@ Recall = Callable[[int, int], Recorded | None]
 def call_live(call: Call, turn: int, place: int) -> Observation:
     """Call the tool itself, its time taken; whatever a plug-in raises is a `ToolError`."""
     del turn, place
+
+    def defect(error: Exception) -> ToolError:
+        _log.warning("tool %r failed", call.tool.name, exc_info=error)
+        return ToolError(f"{call.tool.name} failed; try something else")
+
     started = time.monotonic()
-    try:
+    with foreign(defect, ToolError):
         answer = call.run()
-    except ToolError:
-        raise
-    except Exception as error:  # a tool is somebody else's code, and the run must go on
-        _log.warning("tool %r failed", call.tool.name, exc_info=True)
-        raise ToolError(f"{call.tool.name} failed; try something else") from error
     seconds = time.monotonic() - started
     return Observation(inert(answer.content), answer.sources, answer.error, seconds)
 

@@ -63,14 +63,22 @@ def pytest_runtest_call(item: pytest.Item) -> Generator[None, None, None]:
             run.finish()
     except Departure as error:
         told = str(error)
-    except Exception as error:
-        for run in played:
-            if run.departure:  # swallowed by what was tested, and perhaps why the test failed
-                error.add_note(str(run.departure))
-        raise
     else:
         return
     pytest.fail(told, pytrace=False)  # the way it came through the loop explains nothing
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(
+    item: pytest.Item, call: pytest.CallInfo[None]
+) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """Name, beside another failure, the departures that what was tested swallowed."""
+    report = yield
+    if report.failed and call.when == "call":
+        for run in item.stash.get(_PLAYED, []):
+            if run.departure and str(run.departure) not in report.longreprtext:
+                report.sections.append(("Departure from a transcript", str(run.departure)))
+    return report
 
 
 def _usual_tools() -> Sequence[Tool]:
