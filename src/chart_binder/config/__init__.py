@@ -1,0 +1,35 @@
+"""What can be configured, with the meaning, the default and the limits of every key."""
+
+from pydantic import Field
+
+from chart_binder.config.llm import AcceptanceConfig, LLMConfig, PromptConfig
+from chart_binder.config.lookups import FetchConfig, SearxngConfig, ToolsConfig, WikipediaConfig
+from chart_binder.config.services import LogConfig, MusicBrainzConfig, RulesConfig, StoreConfig
+from chart_binder.config.values import Section
+
+__all__ = [
+    "AcceptanceConfig",
+    "Config",
+    "FetchConfig",
+    "LLMConfig",
+    "LogConfig",
+    "MusicBrainzConfig",
+    "PromptConfig",
+    "RulesConfig",
+    "SearxngConfig",
+    "StoreConfig",
+    "ToolsConfig",
+    "WikipediaConfig",
+]
+
+
+class Config(Section):
+    """Everything that can be configured."""
+
+    llm: LLMConfig = Field(default=LLMConfig(), description="the adjudicator and its model")
+    musicbrainz: MusicBrainzConfig = Field(
+        default=MusicBrainzConfig(), description="where evidence comes from"
+    )
+    rules: RulesConfig = Field(default=RulesConfig(), description="knobs of the rule table")
+    store: StoreConfig = Field(default=StoreConfig(), description="what is kept between runs")
+    log: LogConfig = Field(default=LogConfig(), description="what is said on standard error")

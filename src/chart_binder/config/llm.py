@@ -1,0 +1,145 @@
+"""`[llm]`: the adjudicator, its model, its prompt and what its answers must rest on."""
+
+from typing import Annotated, Literal, Self
+
+from pydantic import Field, model_validator
+
+from chart_binder.config.lookups import FetchConfig, SearxngConfig, ToolsConfig, WikipediaConfig
+from chart_binder.config.values import HttpUrl, Seconds, Section, Share
+
+
+class AcceptanceConfig(Section):
+    """`[llm.acceptance]`: what an answer must rest on, and what its confidence is worth."""
+
+    min_sources: int = Field(
+        default=1, ge=0, le=10, description="verified hosts for an accepted decision"
+    )
+    write_min_sources: int = Field(
+        default=2, ge=0, le=10, description="verified hosts before tags are written unseen"
+    )
+    calibration: str = Field(
+        default="", description="file of `canon calibrate` that confidence is read by; empty: none"
+    )
+
+
+class PromptConfig(Section):
+    """`[llm.prompt]`: the sections of the prompt; an empty one is the prompt's own."""
+
+    version: str = Field(
+        default="react-2",
+        min_length=1,
+        description="which of the shipped prompts: react-1, react-2",
+    )
+    role: str = Field(default="", description="who the model is, instead of the prompt's own words")
+    tools: str = Field(default="", description="which tools there are; {tools} is their list")
+    format: str = Field(
+        default="", description="how a step is written; {format} is what the dialect says"
+    )
+    answer: str = Field(default="", description="what a final answer holds")
+    rules: str = Field(
+        default="", description="the rules of evidence; {rules} is the prompt's own, to add to"
+    )
+    task: str = Field(default="", description="what is asked below the evidence")
+    exemplars: bool = Field(default=True, description="show examples of a run")
+
+
+class LLMConfig(Section):
+    """`[llm]`: the adjudicator and the model behind it."""
+
+    enabled: bool = Field(
+        default=False, description="ask the model about cases the rules leave open"
+    )
+    provider: str = Field(
+        default="ollama",
+        min_length=1,
+        description="ollama, openai or replay (any name in chart_binder.chat_models)",
+    )
+    model_id: str = Field(
+        default="llama3.2",
+        min_length=1,
+        description="the model's name on its server; for replay: a transcript file",
+    )
+    base_url: HttpUrl = Field(
+        default="http://127.0.0.1:11434", description="address of the model server"
+    )
+    temperature: Annotated[float, Field(ge=0, le=2, allow_inf_nan=False)] = Field(
+        default=0.0, description="0 is the most repeatable"
+    )
+    seed: int = Field(default=0, ge=0, description="random seed sent to the model server")
+    num_ctx: int = Field(
+        default=8_192,
+        ge=1_024,
+        le=1_048_576,
+        description="context window in tokens, asked for at every call",
+    )
+    max_tokens: int = Field(default=1_024, ge=64, le=65_536, description="most tokens of one reply")
+    timeout_s: Seconds = Field(default=120.0, description="seconds for one whole reply")
+    max_iterations: int = Field(
+        default=5, ge=1, le=20, description="turns the model has, the final answer included"
+    )
+    max_run_s: Seconds = Field(
+        default=600.0, description="seconds for one whole run, model and tools together"
+    )
+    max_run_tokens: int = Field(
+        default=0, ge=0, description="tokens for one whole run, prompts and replies; 0: no limit"
+    )
+    final_turn: Literal["none", "force"] = Field(
+        default="none",
+        description="force: one more turn, for the answer alone, when the turns are used up",
+    )
+    dialect: str = Field(
+        default="classic",
+        min_length=1,
+        description="how the model writes its steps: classic, pause, xml (chart_binder.dialects)",
+    )
+    prompting: Literal["chat", "raw"] = Field(
+        default="chat",
+        description="chat: messages; raw: one growing text that the model continues",
+    )
+    observation_role: Literal["user", "tool"] = Field(
+        default="user", description="whose message an observation is, in a chat"
+    )
+    stream: bool = Field(
+        default=True, description="take replies as they are written, so as to stop them early"
+    )
+    samples: int = Field(
+        default=1, ge=1, le=20, description="runs a case; over 1, the majority is the answer"
+    )
+    sample_temperature: Annotated[float, Field(gt=0, le=2, allow_inf_nan=False)] = Field(
+        default=0.7, description="temperature of the runs where there are several"
+    )
+    method: Literal["react", "direct", "react_then_direct", "direct_then_react"] = Field(
+        default="react",
+        description="react: with tools; direct: without; the second where the first gives nothing",
+    )
+    auto_accept_threshold: Share = Field(
+        default=0.85, description="confidence from which an answer is accepted"
+    )
+    review_threshold: Share = Field(
+        default=0.60,
+        description="confidence from which an answer goes to a person; below: rejected",
+    )
+    api_key_env: str = Field(
+        default="", description="environment variable that holds the server's API key; empty: none"
+    )
+    prompt: PromptConfig = Field(default=PromptConfig(), description="the system prompt")
+    tools: ToolsConfig = Field(default=ToolsConfig(), description="which tools there are")
+    searxng: SearxngConfig = Field(default=SearxngConfig(), description="the search service")
+    fetch: FetchConfig = Field(default=FetchConfig(), description="fetching pages")
+    wikipedia: WikipediaConfig = Field(default=WikipediaConfig(), description="reading Wikipedia")
+    acceptance: AcceptanceConfig = Field(
+        default=AcceptanceConfig(), description="what an answer must rest on"
+    )
+
+    @model_validator(mode="after")
+    def _limits_agree(self) -> Self:
+        if self.review_threshold > self.auto_accept_threshold:
+            raise ValueError(
+                f"review_threshold {self.review_threshold} must be at most"
+                f" auto_accept_threshold {self.auto_accept_threshold}"
+            )
+        if self.max_tokens >= self.num_ctx:
+            raise ValueError(
+                f"max_tokens {self.max_tokens} must be less than num_ctx {self.num_ctx}"
+            )
+        return self

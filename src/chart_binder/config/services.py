@@ -1,0 +1,97 @@
+"""Where evidence comes from, how it is decided, kept and told."""
+
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from chart_binder.config.values import Host, Names, Seconds, Section
+
+
+class MusicBrainzConfig(Section):
+    """`[musicbrainz]`: the MusicBrainz web service or a mirror of it."""
+
+    hostname: Host = Field(
+        default="musicbrainz.org",
+        description="server by name or IPv4 address, with :port for a mirror",
+    )
+    https: bool = Field(default=True, description="speak https; mirrors often need false")
+    rate_limit_per_s: Annotated[float, Field(ge=0, le=1_000, allow_inf_nan=False)] = Field(
+        default=1.0, description="requests a second, over all processes here; 0: none (a mirror)"
+    )
+    timeout_s: Seconds = Field(default=20.0, description="seconds for one whole answer")
+    contact: str = Field(
+        default="", description="e-mail or address in the User-Agent, as MusicBrainz asks"
+    )
+    cache_ttl_s: Annotated[float, Field(ge=0, allow_inf_nan=False)] = Field(
+        default=604_800.0, description="seconds an answer stays fresh (a week); 0: always ask again"
+    )
+    offline: bool = Field(
+        default=False, description="open no socket: cached answers only, however old"
+    )
+
+
+class RulesConfig(Section):
+    """`[rules]`: the knobs of the rule table."""
+
+    lead_window_days: int = Field(
+        default=90,
+        ge=1,
+        le=3_650,
+        description="a single this many days before its album leads to the album",
+    )
+    reissue_long_gap_years: int = Field(
+        default=10,
+        ge=1,
+        le=200,
+        description="a release this much later than an official one is a reissue",
+    )
+    reissue_terms: Names = Field(
+        default=(
+            "remaster",
+            "deluxe",
+            "anniversary",
+            "expanded",
+            "reissue",
+            "re-release",
+            "reprint",
+            "repress",
+            "legacy edition",
+            "special edition",
+            "limited edition",
+            "collector",
+            "bonus",
+            "リマスター",
+            "デラックス",
+            "再発",
+            "復刻",
+        ),
+        description="words in a title or comment that mark a reissue",
+    )
+    label_authority_order: Names = Field(
+        default=(), description="labels that win a tie, best first"
+    )
+    compilation_premiere: bool = Field(
+        default=True, description="a lone compilation may be where a recording came out"
+    )
+
+
+class StoreConfig(Section):
+    """`[store]`: where decisions, evidence and the journal of tags are kept."""
+
+    url: str = Field(
+        default="",
+        pattern=r"^$|^sqlite:///|^postgresql(\+psycopg)?://",
+        description="sqlite:////absolute/path.db or postgresql+psycopg://user@host/database;"
+        " empty: the platform's data folder",
+    )
+
+
+class LogConfig(Section):
+    """`[log]`: what is said on standard error."""
+
+    format: Literal["auto", "console", "json"] = Field(
+        default="auto", description="auto: console on a terminal, json otherwise"
+    )
+    level: Literal["debug", "info", "warning", "error"] = Field(
+        default="warning", description="least severe level shown"
+    )
