@@ -1,88 +1,22 @@
 """The pause dialect: `Action: name: input`, then PAUSE; `Answer:` at the end."""
 
-from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from typing import Final
 
-from chart_binder.react.dialects.writing import as_json, written_surely
-from chart_binder.react.listing import listed
-from chart_binder.react.reading.advice import Wording
-from chart_binder.react.reading.manner import Manner
-from chart_binder.react.reading.reply import read_reply
-from chart_binder.react.steps import Act, Finish, Step
-from chart_binder.react.tools import Tool
+from chart_binder.react.dialects.labelled import Labelled, Labels
 
-_MANNER: Final = Manner(
-    "pause",
-    Wording(
-        action="Action",
-        answer="Answer",
-        observation="Observation",
-        given="Action's input",
-        call='Action: {tool}: {"argument": "value"}\nPAUSE',
-        finish="Answer: your answer",
-    ),
+_LABELS: Final = Labels(
+    answer="Answer",
+    given="Action's input",
+    call="Action: {tool}: {given}\nPAUSE",
 )
 
 
-class Pause:
-    """Steps as labelled lines, the call on one: the shortest form there is.
+class Pause(Labelled):
+    """The call on one line: the shortest form there is.
 
     A server is not asked to stop at PAUSE, which would take the word out of what the model sees of
     its own turns, so that it would soon leave it out.
     """
 
-    name = "pause"
-    stop = ("\nObservation:",)
-
-    def tools(self, tools: Sequence[Tool]) -> str:
-        """List the tools, each by its call."""
-        return listed(tools)
-
-    def form(self, tools: Sequence[Tool]) -> str:
-        """Say how to write a step."""
-        return "\n".join(_form(tools))
-
-    def parse(self, reply: str) -> Step:
-        """Read one reply."""
-        return read_reply(reply, _MANNER)
-
-    def render(self, step: Act | Finish) -> str:
-        """Write a step as labelled lines; of several calls the first, for a turn has one."""
-        if isinstance(step, Act):
-            step = replace(step, also=(), id="")
-        return written_surely(self, "\n".join(_lines(step)), step)
-
-    def observation(self, content: str, of: Act | None = None) -> str:
-        """Write what came of a call behind the label."""
-        del of  # a turn has one call
-        return f"Observation: {content}"
-
-
-def _lines(step: Act | Finish) -> Iterator[str]:
-    if step.thought:
-        yield f"Thought: {step.thought}"
-    if isinstance(step, Finish):
-        yield f"Answer: {step.answer}"
-    else:
-        yield f"Action: {step.tool}: {as_json(step.arguments)}"
-        yield "PAUSE"
-
-
-def _form(tools: Sequence[Tool]) -> Iterator[str]:
-    if tools:
-        yield "To use one, write exactly these three lines, then stop:"
-        yield ""
-        yield "Thought: what you know, what is missing"
-        yield "Action: the name of one tool: its arguments as one JSON object on one line"
-        yield "PAUSE"
-        yield ""
-        yield "The next message brings the tool's answer as an Observation. Never write one."
-        yield "When you know enough, write instead:"
-    else:
-        yield "Write your turn in exactly this form:"
-    yield ""
-    yield "Thought: what your answer rests on"
-    yield "Answer: your answer"
-    yield ""
-    yield "Each label begins a line. One turn has one Action or one Answer, never both."
+    def __init__(self) -> None:
+        super().__init__("pause", _LABELS)
