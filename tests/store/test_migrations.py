@@ -7,6 +7,7 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
+from msgspec import structs
 from sqlalchemy import create_engine, inspect
 
 from chart_binder.errors import StoreError
@@ -174,7 +175,7 @@ def test_a_store_of_a_newer_canon_is_left_as_it_is(tmp_path: Path, postgres: Pos
             with closing(sqlite3.connect(tmp_path / "store.db")) as connection:
                 connection.execute("UPDATE schema_version SET version = 99")
                 connection.commit()
-        with pytest.raises(StoreError, match=r"newer canon \(schema 99, this one knows 2\)"):
+        with pytest.raises(StoreError, match=r"newer canon \(schema 99, this one knows 3\)"):
             open_store(url)
 
 
@@ -186,3 +187,25 @@ def test_a_missing_table_is_damage_and_not_made_again(tmp_path: Path) -> None:
         connection.commit()
     with pytest.raises(StoreError, match="is damaged: its table 'writes' is missing"):
         open_store(f"sqlite:///{path}")
+
+
+def test_what_models_answered_is_found_in_a_store_of_version_2(tmp_path: Path) -> None:
+    path = tmp_path / "store.db"
+    url = f"sqlite:///{path}"
+    open_store(url).close()
+    rows = [
+        structs.replace(decision(1), decided_by="llm"),
+        structs.replace(decision(2, state="indeterminate"), transcript_id="t", decided_by=None),
+        structs.replace(decision(3, state="error"), transcript_id="t", decided_by=None),
+        decision(4),
+    ]
+    with open_store(url) as store:
+        store.decisions.put_all([(row, None, None) for row in rows])
+    with closing(sqlite3.connect(path)) as connection:
+        connection.execute("DROP INDEX decisions_by_evidence")
+        connection.execute("ALTER TABLE decisions DROP COLUMN adjudicator")
+        connection.execute("UPDATE schema_version SET version = 2")
+        connection.commit()
+    with open_store(url) as store:
+        kept = {one.id: one.adjudicator for one in store.decisions.history(rows[0].path)}
+    assert kept == {"decision1": "", "decision2": "", "decision3": None, "decision4": None}

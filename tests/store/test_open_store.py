@@ -172,7 +172,7 @@ def torn(folder: Path) -> Path:
         (a_folder, "is a folder"),
         (no_database, "no SQLite database"),
         (another_program, "a database of another program"),
-        (a_newer_canon, "newer canon (schema 99, this one knows 2)"),
+        (a_newer_canon, "newer canon (schema 99, this one knows 3)"),
         (of_no_version, "is damaged: its schema version is 'abc'"),
         (torn, "is damaged"),
     ],

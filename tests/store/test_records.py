@@ -5,7 +5,13 @@ from collections.abc import Iterator
 import msgspec
 import pytest
 
-from chart_binder.domain.kept import KeptEvidence, KeptTranscript, KeptVerdict, VerdictKind
+from chart_binder.domain.kept import (
+    KeptDecision,
+    KeptEvidence,
+    KeptTranscript,
+    KeptVerdict,
+    VerdictKind,
+)
 from chart_binder.errors import StoreError
 from chart_binder.store import open_store
 from chart_binder.store.store import Store
@@ -181,3 +187,38 @@ def test_a_very_long_key_is_kept_like_any_other(store: Store) -> None:
     store.answers.forget(longest)
     assert store.answers.get(longest) is None
     assert store.answers.get(f"{longest}!") is not None
+
+
+def answered(number: int, adjudicator: str | None, known: str = "hash") -> KeptDecision:
+    return msgspec.structs.replace(
+        decision(number, b"/song/%d" % number), adjudicator=adjudicator, evidence_hash=known
+    )
+
+
+def test_what_a_model_answered_is_found_by_its_evidence_and_how_it_was_asked(store: Store) -> None:
+    one, other = answered(1, "llama"), answered(2, "qwen")
+    store.decisions.put_all(
+        [(kept, None, None) for kept in (one, other, answered(3, None), answered(4, "qwen", "x"))]
+    )
+    assert store.decisions.by_evidence("hash") == other
+    assert store.decisions.by_evidence("hash", "llama") == one
+    assert store.decisions.by_evidence("hash", "another") is None
+    assert store.decisions.by_evidence("absent") is None
+
+
+def test_of_decisions_that_are_put_together_all_are_kept_or_none(store: Store) -> None:
+    bad = msgspec.structs.replace(decision(2), trace="a lone surrogate: \udcff")
+    both = [(decision(1), KeptEvidence("hash", b"{}"), None), (bad, None, None)]
+    with pytest.raises(StoreError, match="cannot keep this"):
+        store.decisions.put_all(both)
+    assert store.decisions.by_id("decision1") is None
+    assert store.evidence.get("hash") is None
+    store.decisions.put_all(both[:1])
+    assert store.decisions.by_id("decision1") == decision(1)
+
+
+def test_the_newest_runs_are_listed(store: Store) -> None:
+    for number in range(3):
+        store.runs.begin(run(number, "write" if number == 1 else "decide"))
+    assert store.runs.newest(2) == (run(2), run(1, "write"))
+    assert store.runs.newest(9, "decide") == (run(2), run(0))

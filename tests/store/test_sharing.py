@@ -3,11 +3,13 @@
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 
 import pytest
 
 from chart_binder.store import open_store
 from chart_binder.store.slots import QUEUE_LENGTH
+from store.records import decision
 
 NOW = 1_000_000.0
 RESERVE = f"""
@@ -67,3 +69,13 @@ def test_threads_write_and_read_at_once_without_a_failure(url: str) -> None:
 
     with open_store(url) as store, ThreadPoolExecutor(20) as pool:
         assert all(pool.map(turn, range(300)))
+
+
+def test_of_many_threads_that_write_none_waits_longer_than_it_may(tmp_path: Path) -> None:
+    def turn(number: int) -> None:
+        store.decisions.put(decision(number, b"/song/%d" % number))
+
+    with open_store(f"sqlite:///{tmp_path / 's.db'}?timeout=0.02") as store:
+        with ThreadPoolExecutor(16) as pool:
+            list(pool.map(turn, range(160)))
+        assert len(list(store.decisions.iterate())) == 160

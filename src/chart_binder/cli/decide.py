@@ -3,9 +3,10 @@
 import os
 import sys
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import nullcontext
+from contextlib import AbstractContextManager, nullcontext
 from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
@@ -18,10 +19,14 @@ from chart_binder.domain.evidence import EvidenceBundle
 from chart_binder.domain.evidence_json import read_bundle
 from chart_binder.errors import UsageError
 from chart_binder.files import read_named
+from chart_binder.jobs.adjudicator_version import adjudicator_version
 from chart_binder.jobs.decide import Case, Decider
 from chart_binder.jobs.decision import Decision, State
-from chart_binder.jobs.keeping import keeping
+from chart_binder.jobs.keeping import Keeper, keeping
 from chart_binder.wiring import decider, overrides, store_and_evidence, transcripts_folder
+
+if TYPE_CHECKING:
+    from chart_binder.store.store import Store
 
 
 @click.command("decide")
@@ -77,7 +82,7 @@ def _decide_files(
     config = session.config
     with (
         store_and_evidence(config) as (store, gather),
-        keeping(store, "decide", paths, config.rules) if keeps else nullcontext() as keeper,
+        _keeping(session, store, paths) if keeps else nullcontext() as keeper,
     ):
         for named in named_paths(paths):
             for item in audio_files([Path(named)]):
@@ -91,6 +96,14 @@ def _decide_files(
                 results.show(shown, keeper.kept(item.path, attempt) if keeper else attempt())
         if keeper:
             keeper.end(results.status)
+
+
+def _keeping(
+    session: Session, store: "Store", paths: Sequence[str]
+) -> AbstractContextManager[Keeper]:
+    config = session.config
+    asked = adjudicator_version(config.llm, config.rules) if config.llm.enabled else ""
+    return keeping(store, "decide", paths, config.rules, asked)
 
 
 def _failed(item: Unreadable) -> Case:

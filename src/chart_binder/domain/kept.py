@@ -38,7 +38,9 @@ class KeptDecision(msgspec.Struct, frozen=True, kw_only=True):
     `document` is the `Decision` as JSON; the other fields repeat what is searched for. `file_size`
     is in bytes, `rules_version` a hash of the rule table's version and its knobs. `artifact` is
     what the file said of itself, as JSON: rules ask it, while evidence is kept without it, for
-    many files share one. A pinned decision stands, whatever rules or evidence say later.
+    many files share one. `adjudicator` is a hash of all that a model's answer depends on beside the
+    evidence; it is empty where nobody kept that, and absent where no model answered, or it failed.
+    A pinned decision stands, whatever rules or evidence say later.
     """
 
     id: str
@@ -59,6 +61,7 @@ class KeptDecision(msgspec.Struct, frozen=True, kw_only=True):
     transcript_id: str | None = None
     artifact: bytes | None = None
     pinned: bool = False
+    adjudicator: str | None = None
 
 
 class KeptEvidence(msgspec.Struct, frozen=True):

@@ -146,6 +146,7 @@ def taken(drifting: Drifting, drift: Drift, run: KeptRun) -> KeptDecision | None
         rules_version=rules_version(drifting.decider.knobs), trace=decision.trace,
         document=msgspec.json.encode(decision), decided_at_utc=now_utc(), transcript_id=None,
         artifact=msgspec.json.encode(bundle.artifact) if bundle.artifact else None,
+        adjudicator=None,
     )  # fmt: skip
     if drifting.gather:  # the file was read again
         status = drift.path.stat()

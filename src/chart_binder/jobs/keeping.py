@@ -28,6 +28,7 @@ from chart_binder.errors import CanonError, StoreError
 from chart_binder.files import read_named
 from chart_binder.jobs.decide import Case
 from chart_binder.jobs.decision import Decision, State
+from chart_binder.llm.result import Outcome
 from chart_binder.react.transcript import record_in
 from chart_binder.rules.table import TABLE_VERSION
 
@@ -45,6 +46,7 @@ class Keeper:
     store: "Store"
     run: KeptRun
     rules: str
+    adjudicator: str = ""
     counts: Counter[str] = field(default_factory=Counter)
     has_begun: bool = False
 
@@ -90,6 +92,7 @@ class Keeper:
             decided_at_utc=now_utc(),
             transcript_id=transcript.id if transcript else None,
             artifact=msgspec.json.encode(artifact) if artifact else None,
+            adjudicator=self.adjudicator if _is_answered(decision) else None,
         )
         try:
             if not self.has_begun:
@@ -103,13 +106,20 @@ class Keeper:
 
 @contextmanager
 def keeping(
-    store: "Store", command: str, arguments: Sequence[str], knobs: RulesConfig
+    store: "Store",
+    command: str,
+    arguments: Sequence[str],
+    knobs: RulesConfig,
+    adjudicator: str = "",
 ) -> Iterator[Keeper]:
-    """Yield what keeps the decisions of one run, which says how it ended where it ends itself."""
+    """Yield what keeps the decisions of one run, which says how it ended where it ends itself.
+
+    `adjudicator` is the `adjudicator_version` that a model's answers are kept under.
+    """
     run = KeptRun(
         id=new_id(), command=command, arguments=tuple(arguments), started_at_utc=now_utc()
     )
-    keeper = Keeper(store, run, rules_version(knobs))
+    keeper = Keeper(store, run, rules_version(knobs), adjudicator)
     try:
         yield keeper
     except KeyboardInterrupt:
@@ -153,6 +163,11 @@ def rules_version(knobs: RulesConfig) -> str:
     """Return a hash of the rule table's version and its knobs: what decided besides evidence."""
     said = msgspec.json.encode([TABLE_VERSION, knobs.model_dump(mode="json")], order="sorted")
     return hashlib.sha256(said).hexdigest()[:_DIGITS]
+
+
+def _is_answered(decision: Decision) -> bool:
+    found = decision.adjudication
+    return found is not None and found.outcome is not Outcome.ERROR
 
 
 def _standing(path: Path) -> os.stat_result | None:

@@ -1,7 +1,8 @@
 """A kind of database that a store may be in."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass, field
 
 from sqlalchemy import Engine
 
@@ -13,6 +14,7 @@ class Backend:
     `name` is what a message calls it and has no secrets; `noun` is the kind of thing that it is.
     `writers` begin transactions that wait for one another where the database has one writer alone.
     `lock` is what a transaction says before it changes the schema, where beginning does not say it.
+    `turn` is held by the thread that writes, where the database has one writer alone.
     """
 
     name: str
@@ -21,3 +23,4 @@ class Backend:
     writers: Engine
     meaning: Callable[[BaseException | None], str]
     lock: str = ""
+    turn: AbstractContextManager[object] = field(default_factory=nullcontext)

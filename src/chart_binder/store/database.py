@@ -37,7 +37,11 @@ class Database:
     def writing(self) -> Iterator[Connection]:
         """Begin a transaction that is kept if the block ends well, else undone."""
         backend = self._backend
-        with translated(self.name, backend.meaning), backend.writers.begin() as connection:
+        with (
+            backend.turn,
+            translated(self.name, backend.meaning),
+            backend.writers.begin() as connection,
+        ):
             yield connection
 
     def settle(self) -> None:

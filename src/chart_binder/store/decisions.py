@@ -1,11 +1,11 @@
 """Decisions are added, with what they rest on, and never changed: the latest of a file counts."""
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from functools import partial
-from typing import Any
+from typing import Any, TypeAlias
 
 import msgspec
-from sqlalchemy import ColumnElement, Select, bindparam, func, select, update
+from sqlalchemy import ColumnElement, Connection, Select, bindparam, func, select, update
 
 from chart_binder.domain.kept import KeptDecision, KeptEvidence, KeptTranscript
 from chart_binder.store.documents import put_evidence, put_transcript
@@ -14,6 +14,9 @@ from chart_binder.store.keys import path_key
 from chart_binder.store.rows import pages, read_row
 from chart_binder.store.schema import decisions
 from chart_binder.store.transactions import Transactions
+
+Kept: TypeAlias = tuple[KeptDecision, KeptEvidence | None, KeptTranscript | None]
+"""A decision with what it rests on."""
 
 
 class Decisions:
@@ -30,14 +33,20 @@ class Decisions:
         transcript: KeptTranscript | None = None,
     ) -> None:
         """Keep a decision with what it rests on, all or nothing; one that is kept already stays."""
-        row = msgspec.structs.asdict(decision) | {"path_key": path_key(decision.path)}
+        self.put_all([(decision, evidence, transcript)])
+
+    def put_all(self, kept: Iterable[Kept]) -> None:
+        """Keep several decisions in one transaction, all or nothing: the disk is waited for once.
+
+        `kept` is gone through while the store is being written, so it should be at hand.
+        """
         with self._database.writing() as connection:
-            if evidence:
-                put_evidence(connection, evidence)
-            if transcript:
-                put_transcript(connection, transcript)
-            new = insert_into(connection, decisions)
-            connection.execute(new.on_conflict_do_nothing(index_elements=["id"]), row)
+            for decision, evidence, transcript in kept:
+                if evidence:
+                    put_evidence(connection, evidence)
+                if transcript:
+                    put_transcript(connection, transcript)
+                _put(connection, decision)
 
     def latest(self, path: bytes, states: Collection[str] = ()) -> KeptDecision | None:
         """Return the last decision on a file, or the last that is in one of `states`."""
@@ -58,6 +67,20 @@ class Decisions:
             row = connection.execute(
                 select(decisions).where(decisions.c.id == decision)
             ).one_or_none()
+        return None if row is None else self._read(row)
+
+    def by_evidence(
+        self, evidence_hash: str, adjudicator: str | None = None
+    ) -> KeptDecision | None:
+        """Return the last decision on this evidence, of whatever file, that a model answered for.
+
+        It is the answer of `adjudicator`, where that is given. Where the model failed is left out.
+        """
+        wanted = _BY_EVIDENCE.where(decisions.c.evidence_hash == evidence_hash)
+        if adjudicator is not None:
+            wanted = wanted.where(decisions.c.adjudicator == adjudicator)
+        with self._database.reading() as connection:
+            row = connection.execute(wanted).one_or_none()
         return None if row is None else self._read(row)
 
     def iterate(
@@ -91,6 +114,19 @@ _OF_PATH = (
 )
 _LATEST = _OF_PATH.limit(1)
 """Made once: SQLAlchemy takes longer to build a statement than SQLite to answer it."""
+
+_BY_EVIDENCE = (
+    select(decisions)
+    .where(decisions.c.adjudicator.is_not(None))
+    .order_by(decisions.c.seq.desc())
+    .limit(1)
+)
+
+
+def _put(connection: Connection, decision: KeptDecision) -> None:
+    row = msgspec.structs.asdict(decision) | {"path_key": path_key(decision.path)}
+    new = insert_into(connection, decisions)
+    connection.execute(new.on_conflict_do_nothing(index_elements=["id"]), row)
 
 
 def _named(path: bytes) -> dict[str, bytes]:

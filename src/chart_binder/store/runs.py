@@ -49,12 +49,15 @@ class Runs:
 
     def latest(self, command: str | None = None) -> KeptRun | None:
         """Return the run that began last, or the last of a command."""
-        wanted = select(runs).order_by(runs.c.seq.desc()).limit(1)
+        return next(iter(self.newest(1, command)), None)
+
+    def newest(self, count: int, command: str | None = None) -> tuple[KeptRun, ...]:
+        """Return the last `count` runs, or the last of a command, the newest first."""
+        wanted = select(runs).order_by(runs.c.seq.desc()).limit(count)
         if command is not None:
             wanted = wanted.where(runs.c.command == command)
         with self._database.reading() as connection:
-            row = connection.execute(wanted).one_or_none()
-        return None if row is None else self._read(row)
+            return tuple(map(self._read, connection.execute(wanted).all()))
 
     def iterate(self) -> Iterator[KeptRun]:
         """Yield every run, the newest first, read by the page."""

@@ -14,7 +14,7 @@ from sqlalchemy import (
     Text,
 )
 
-VERSION = 2
+VERSION = 3
 """What `schema_version` holds once every table below stands as it does here."""
 
 METADATA = MetaData()
@@ -103,10 +103,12 @@ decisions = Table(
     Column("transcript_id", Text, nullable=True),
     Column("artifact", Bytes, nullable=True, comment="JSON"),
     Column("pinned", Boolean, nullable=False),
+    Column("adjudicator", Text, nullable=True),
     Index("decisions_by_id", "id", unique=True),
     Index("decisions_by_path", "path_key", "seq"),
     Index("decisions_by_state", "state", "seq"),
     Index("decisions_by_run", "run_id", "seq"),
+    Index("decisions_by_evidence", "evidence_hash", "seq"),  # of those with an adjudicator alone
 )
 
 evidence = Table(

@@ -1,6 +1,7 @@
 """A store in an SQLite file, which several processes may have open."""
 
 from pathlib import Path
+from threading import Lock
 from typing import Any
 
 from sqlalchemy import Connection, create_engine, event
@@ -42,7 +43,8 @@ def sqlite_file(url: URL, allowed: str) -> Backend:
     event.listen(engine, "connect", _make_ready)
     event.listen(engine, "begin", _begin)
     writers = engine.execution_options(canon_begin="BEGIN IMMEDIATE")
-    return Backend(url.database, "file", engine, writers, meaning)
+    # SQLite lets who waits look again now and then: of many threads some would starve.
+    return Backend(url.database, "file", engine, writers, meaning, turn=Lock())
 
 
 def _make_ready(connection: Any, _: object) -> None:
