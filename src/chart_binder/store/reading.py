@@ -10,6 +10,7 @@ from urllib.parse import unquote
 from chart_binder.domain.overriding import KeptOverride
 from chart_binder.errors import StoreError
 from chart_binder.store.meanings import meaning
+from chart_binder.store.read_only import is_read_only, reading_uri
 
 _FILE = re.compile(r"sqlite(?:\+\w+)?:///([^?]+)(?:\?.*)?")
 _ALL = "SELECT recording_mbid, crg_mbid, rr_mbid, reason, set_at_utc FROM overrides"
@@ -26,7 +27,7 @@ def kept_overrides(url: str) -> Mapping[str, KeptOverride]:
     path = _file_at(url)
     if path is None:
         return {}
-    place = f"{path.absolute().as_uri()}?mode=ro"
+    place = reading_uri(path) if is_read_only(path) else f"{path.absolute().as_uri()}?mode=ro"
     try:
         with closing(sqlite3.connect(place, uri=True, timeout=_PATIENCE_S)) as connection:
             tables = {name for (name,) in connection.execute("SELECT name FROM sqlite_schema")}

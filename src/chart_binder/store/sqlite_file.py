@@ -1,10 +1,12 @@
 """A store in an SQLite file, which several processes may have open."""
 
+import sqlite3
+from functools import partial
 from pathlib import Path
 from threading import Lock
 from typing import Any
 
-from sqlalchemy import Connection, create_engine, event
+from sqlalchemy import Connection, Engine, QueuePool, create_engine, event
 from sqlalchemy.engine import URL
 
 from chart_binder.errors import StoreError
@@ -12,6 +14,7 @@ from chart_binder.masking import masked
 from chart_binder.store.backend import Backend
 from chart_binder.store.meanings import meaning
 from chart_binder.store.patience import MOST_PATIENCE_S, patience_s
+from chart_binder.store.read_only import is_read_only, reading_uri
 
 _PRAGMAS = ("journal_mode=WAL", "synchronous=FULL", "foreign_keys=ON")
 
@@ -39,12 +42,23 @@ def sqlite_file(url: URL, allowed: str) -> Backend:
             f"store.url {said!r} has more than a file: only ?timeout=SECONDS may follow it, up to"
             f" {MOST_PATIENCE_S:.0f}"
         )
-    engine = create_engine(url.set(query={}), connect_args={"timeout": patience}, max_overflow=-1)
+    engine = (
+        _read_only(path, patience)
+        if is_read_only(path)
+        else create_engine(url.set(query={}), connect_args={"timeout": patience}, max_overflow=-1)
+    )
     event.listen(engine, "connect", _make_ready)
     event.listen(engine, "begin", _begin)
     writers = engine.execution_options(canon_begin="BEGIN IMMEDIATE")
     # SQLite lets who waits look again now and then: of many threads some would starve.
     return Backend(url.database, "file", engine, writers, meaning, turn=Lock())
+
+
+def _read_only(path: Path, patience: float) -> Engine:
+    connect = partial(
+        sqlite3.connect, reading_uri(path), uri=True, timeout=patience, check_same_thread=False
+    )
+    return create_engine("sqlite://", creator=connect, poolclass=QueuePool, max_overflow=-1)
 
 
 def _make_ready(connection: Any, _: object) -> None:
