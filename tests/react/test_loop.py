@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from chart_binder.react.calls import call_live
+from chart_binder.react.calls import Recorded, call_live
 from chart_binder.react.conversation import ChatError, Message, Reply, Terms
 from chart_binder.react.dialect import Dialect
 from chart_binder.react.dialects.classic import Classic
@@ -223,6 +223,39 @@ def test_a_repeated_call_is_answered_from_memory() -> None:
     _, events, _ = play(ADD, ADD, DONE)
     assert "You made this very call before" in observed(events)[1].content
     assert "5" in observed(events)[1].content
+
+
+def recalled(events: Iterable[AnyEvent], turns: int) -> list[Recorded]:
+    replay = Replay(events)
+    known = [replay.recall(turn, 0) for turn in range(1, turns + 1)]
+    return [each for each in known if each]
+
+
+def test_a_call_that_failed_is_made_again() -> None:
+    answers = iter(["", "found", "never asked for"])
+
+    def search(text: str) -> str:
+        """Fail at first."""
+        if answer := next(answers):
+            return answer
+        raise ToolError(f"{text}: the engines are failing")
+
+    again = "Action: search\nAction Input: queen"
+    tools = Toolbox([Tool.of(search)])
+    ending, events, _ = play(again, again, again, DONE, tools=tools)
+    assert ending.answer == "5"
+    first, second, third = observed(events)
+    assert "failing" in first.content
+    assert second.content == "found"
+    assert third.content.endswith("very call before; nothing new was looked up. It said:\nfound")
+    assert [known.led_on for known in recalled(events, 3)] == [True, True, False]
+
+
+def test_a_call_that_fails_again_and_again_leads_nowhere() -> None:
+    ending, events, _ = play(*["Action: fail\nAction Input: that"] * 5, DONE)
+    assert ending.iterations == 4
+    assert "3 turns in a row led nowhere" in (ending.problem or "")
+    assert [known.led_on for known in recalled(events, 4)] == [True, False, False, False]
 
 
 def test_turns_in_a_row_that_lead_nowhere_end_the_run() -> None:

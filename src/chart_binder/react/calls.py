@@ -1,4 +1,4 @@
-"""The calls of a turn are carried out in order, each call once in a run."""
+"""The calls of a turn are carried out in order, each once in a run unless it failed."""
 
 import json
 import logging
@@ -121,8 +121,8 @@ class Calls:
             return Done(act, self.show(advice(str(error)), turn), led_on=False)
         self._watch(_stepped(act, call.tool.name, call.arguments, turn))
         key = identity(call.tool.name, call.arguments)
-        if key in self._answers:
-            known = self._answers[key]
+        known = self._answers.get(key)
+        if known and known.error is None:
             reminder = "You made this very call before; nothing new was looked up. It said:\n"
             again = replace(known, content=reminder + known.content, seconds=0.0)
             return Done(act, self.show(again, turn), led_on=False)
@@ -135,7 +135,8 @@ class Calls:
         # As it was shown, so that a replay, which knows no more, remembers the same.
         shown = self.show(answer, turn)
         self._answers[key] = shown
-        return Done(act, shown, led_on=True)
+        # What failed before is tried again, and leads on where it now succeeds.
+        return Done(act, shown, led_on=known is None or shown.error is None)
 
 
 def identity(tool: str, arguments: object) -> str:

@@ -84,9 +84,10 @@ def _leading_on(
 ) -> Iterator[tuple[tuple[int, int], bool]]:
     """Yield the turn and the place of each recorded call, with whether it led on.
 
-    One did not that could not be made, or was not for want of time, or was made before.
+    One did not that could not be made, or was not for want of time, or was made before; unless it
+    had failed, and now did not.
     """
-    known = set[str]()
+    failed: dict[str, bool] = {}
     for turn, exchanges in calls.items():
         for place, exchange in enumerate(exchanges):
             step, seen = exchange.step, exchange.observation
@@ -94,6 +95,7 @@ def _leading_on(
                 continue
             key = identity(step.tool or "", step.arguments)
             is_made = seen.error is None or not (is_refusal(seen.error) or seen.error == OVER)
-            yield (turn, place), is_made and key not in known
+            succeeds_now = failed.get(key, True) and seen.error is None
+            yield (turn, place), is_made and (key not in failed or succeeds_now)
             if is_made:
-                known.add(key)
+                failed[key] = seen.error is not None
