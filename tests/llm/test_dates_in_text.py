@@ -1,5 +1,6 @@
 """Dates are found in prose, and not found where they do not stand."""
 
+import re
 import time
 from datetime import date
 
@@ -89,7 +90,8 @@ def test_a_part_a_span_or_a_number_is_no_date(value: str, text: str) -> None:
         ("1974-10", "11 October 1974"), ("1974-10", "October 11–12, 1974"), ("1974-10", "10/1974"),
         ("1974-10", "Oct '74"), ("1974-10", "1974/10"), ("1974", "(1974)"), ("1974", "℗ 1974 EMI"),
         ("1974", "mid-1974"), ("1974", "10/11/1974"), ("1974", "昭和49年"), ("1974", "1974년"),
-        ("1974-10", "11. October 1974 in music"),
+        ("1974-10", "11. October 1974 in music"), ("1974-10", "вышел в октябре 1974 года"),
+        ("1974-10", "w październiku 1974"),
     ],
 )  # fmt: skip
 def test_a_month_or_a_year_is_found_too(value: str, text: str) -> None:
@@ -161,6 +163,86 @@ def test_what_is_said_of_something_else_does_not_cast_a_doubt(text: str) -> None
     assert stands_in(PartialDate.parse("1974-10-11"), text)
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        # Who says it is not sure.
+        "reportedly released on 11 October 1974",
+        "was possibly issued in the UK on 11 October 1974",
+        "may have been released on 11 October 1974", "believed to have come out on 11 October 1974",
+        "date unknown, 11 October 1974", "would have been released on Friday, October 11, 1974",
+        "erschien vermutlich am 11. Oktober 1974",
+        "soll am Freitag, dem 11. Oktober 1974 erschienen",
+        "wurde wahrscheinlich erst am 11. Oktober 1974 veröffentlicht", "etwa Mitte Oktober 1974",
+        "probablement sorti le 11 octobre 1974", "serait sorti le vendredi 11 octobre 1974",
+        "peut-être paru en octobre 1974", "posiblemente lanzado el 11 de octubre de 1974",
+        "tal vez salió el 11 de octubre de 1974", "se cree que fue publicado en octubre de 1974",
+        "forse uscito l'11 ottobre 1974", "sarebbe stato pubblicato nell'ottobre 1974",
+        "provavelmente lançado em 11 de outubro de 1974", "por volta de 11 de outubro de 1974",
+        "waarschijnlijk uitgebracht op 11 oktober 1974", "omstreeks 11 oktober 1974",
+        "troligen utgiven den 11 oktober 1974", "muligvis udgivet i oktober 1974",
+        "sannsynligvis utgitt den 11. oktober 1974", "kanskje i oktober 1974",
+        "prawdopodobnie wydany 11 października 1974", "około 11 października 1974",
+        "возможно, вышел 11 октября 1974", "предположительно выпущен в октябре 1974 года",
+        "1974年10月頃", "1974年10月11日ごろ", "おそらく1974年10月11日", "大约1974年10月11日",
+        "약 1974년 10월 11일",
+        "1974년 10월 11일경", "1974年10月11日左右", "11 ottobre 1974 circa",
+        "October 11, 1974 or so",
+        "11 October 1974 (probably)", "11. Oktober 1974 (vermutlich)",
+        "11 octobre 1974 (date incertaine)",
+        # It did not come about, or was only going to.
+        "geplant für den 11. Oktober 1974", "sollte am 11. Oktober 1974 erscheinen",
+        "erschien nicht am 11. Oktober 1974", "prévu pour le 11 octobre 1974",
+        "n'est pas sorti le 11 octobre 1974", "annulé le 11 octobre 1974",
+        "no fue publicado el 11 de octubre de 1974", "previsto para el 11 de octubre de 1974",
+        "non è uscito l'11 ottobre 1974", "rinviato all'11 ottobre 1974",
+        "não foi lançado em 11 de outubro de 1974", "adiado para 11 de outubro de 1974",
+        "niet uitgebracht op 11 oktober 1974", "gepland voor 11 oktober 1974",
+        "släpptes inte den 11 oktober 1974", "planlagt til 11. oktober 1974",
+        "nie ukazał się 11 października 1974", "planowany na 11 października 1974",
+        "не вышел 11 октября 1974", "запланирован на 11 октября 1974",
+        "выход отложен до 11 октября 1974",
+        "1974年10月11日発売予定", "1974年10月11日に発売中止", "1974年10月11日には発売されなかった",
+        "発売予定日:1974年10月11日", "原定1974年10月11日发行", "1974년 10월 11일 발매 예정",
+        # Before, after, or somewhere between.
+        "vor dem 11. Oktober 1974", "avant le 11 octobre 1974", "antes del 11 de octubre de 1974",
+        "prima dell'11 ottobre 1974", "antes de 11 de outubro de 1974", "voor 11 oktober 1974",
+        "före den 11 oktober 1974", "przed 11 października 1974", "до 11 октября 1974",
+        "1974年10月11日以前", "1974年10月11日〜1975年", "1974年10月11日から1975年まで",
+        "1970年または1974年10月11日",
+    ],
+)  # fmt: skip
+def test_a_doubt_is_known_in_every_language_whose_dates_are(text: str) -> None:
+    told = f"Queen: {text}."
+    assert not stands_in(PartialDate.parse("1974-10-11"), told)
+    assert not stands_in(PartialDate.parse("1974-10"), told)
+    assert not stands_in(PartialDate.parse("1974"), told)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Das Album erschien am 11. Oktober 1974 bei EMI und nicht bei Elektra",
+        "wurde am Freitag, dem 11. Oktober 1974, veröffentlicht", "est sorti le 11 octobre 1974",
+        "L'album, publié le 11 octobre 1974 par EMI", "fue lanzado el 11 de octubre de 1974",
+        "No era un éxito cuando se publicó el 11 de octubre de 1974",
+        "è stato pubblicato l'11 ottobre 1974", "uscì l'11 ottobre 1974",
+        "foi lançado no dia 11 de outubro de 1974", "lançado na sexta-feira, 11 de outubro de 1974",
+        "werd op 11 oktober 1974 uitgebracht", "släpptes den 11 oktober 1974 i Sverige",
+        "udkom den 11. oktober 1974", "ble utgitt 11. oktober 1974",
+        "ukazał się 11 października 1974 r.",
+        "вышел 11 октября 1974 года", "был выпущен 11 октября 1974", "1974年10月11日に発売された",
+        "1974年10月11日発売", "1974年10月11日から発売", "1974年10月11日发行",
+        "1974년 10월 11일 발매",
+        "Not their first. Released 11 October 1974", "released 11 October 1974 (by EMI)",
+        "issued on 11 October 1974 a 12-inch single", "It would have sold more; 11 October 1974",
+        "Perhaps their best single, released by EMI on 11 October 1974",
+    ],
+)  # fmt: skip
+def test_a_plain_statement_is_believed_in_every_language(text: str) -> None:
+    assert stands_in(PartialDate.parse("1974-10-11"), f"Queen: {text}.")
+
+
 DAYS = st.dates(date(1880, 1, 1), date(2030, 12, 31))
 WRITTEN = [
     "{:%Y-%m-%d}", "{:%d %B %Y}", "{:%B %d, %Y}", "{:%b. %d %Y}", "{:%d.%m.%Y}", "{:%Y/%m/%d}",
@@ -177,7 +259,7 @@ def test_the_day_that_was_written_is_the_only_one_found(
     text = f"{before} ({form.format(day)}) {after}"
     found = {known.text for dates, _ in dates_in(text) for known in dates}
     assert found <= {day.isoformat()}
-    if "\n" not in before and not before.rstrip(" (").endswith(("c.", "ca.")):
+    if "\n" not in before and not re.search(r"\b(?:c\.|ca\.?|by)[ ,.()]*$", before):
         assert found == {day.isoformat()}
 
 

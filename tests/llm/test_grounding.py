@@ -53,6 +53,25 @@ def test_an_answer_or_an_infobox_is_of_the_address_at_its_end() -> None:
         assert (says(seen, STRANGER), says(seen, WIKI)) == (True, False)
 
 
+@pytest.mark.parametrize("kind", ["answers", "infoboxes"])
+def test_an_answer_without_an_address_speaks_for_none_that_it_names(kind: str) -> None:
+    direct: list[object] = [
+        {"answer": f"{TOLD} ({WIKI})"} if kind == "answers" else {"content": f"{TOLD} ({WIKI})"}
+    ]
+    found = outcome(
+        SearchBody(
+            [{"url": WIKI, "title": "Queen", "content": "a song"}],
+            answers=direct if kind == "answers" else None,
+            infoboxes=direct if kind == "infoboxes" else None,
+        ),
+        "queen",
+    )
+    assert isinstance(found, Hits)
+    told = shown(found, 8, 4000)
+    assert TOLD in told.content
+    assert not says(Observed(inert(told.content), sources=told.sources), WIKI)
+
+
 def test_a_page_may_be_cited_as_it_was_asked_for_or_by_where_it_was_read() -> None:
     asked, read = "https://site.example/1", "https://www.site.example/1-queen"
     page = f"Title: Queen\nAddress: {read}\n> {TOLD}"

@@ -1,56 +1,49 @@
 """Words around a date may say that it is not known, is no date of its own, or did not happen."""
 
 import re
+from collections.abc import Iterable
 
-from chart_binder.llm.month_names import MONTHS
+from chart_binder.llm import doubt_words as said
+from chart_binder.llm.month_names import MONTHS, folded
 
 NEAR = 60
 """How many characters on either side of a date are looked at."""
 
-_MONTH = rf"(?:{'|'.join(sorted(MONTHS, key=len, reverse=True))})(?![^\W\d_])"
-_FILLER = (
-    r"(?:(?:the|in|on|for|of|it|be|in the|sometime|about|around|early|mid|late|beginning|start|"
-    r"middle|end|summer|spring|autumn|fall|winter|(?:mon|tues|wednes|thurs|fri|satur|sun)day),?"
-    r"[- ]+){0,5}"
-)
-_VAGUE = (
-    r"(?:circa|ca\.?|c\.|around|about|approximately|approx\.?|roughly|before|until|till|after|by|"
-    r"(?:prior|previous|subsequent) to|(?:later|earlier) than|estimated|est\.|"
-    r"possibly|probably|perhaps|maybe|presumably|supposedly|allegedly|reportedly|likely|"
-    r"vor|nach|um|vers|avant|apres|около|до|после)"
-)
-_DENIED = (
-    r"(?:(?:not|never|cannot|\w+n't|nicht|nie|kein|jamais|nunca)"
-    r"(?: (?:been|be|yet|officially|actually|commercially|appear|come|out|released|issued|"
-    r"published|put|available|sold|until|veroffentlicht)){0,4})"
-)
-_PLANNED = (
-    r"(?:(?:planned|scheduled|intended|slated|due|expected|announced|set)"
-    r"(?: (?:to be )?(?:release|released|issued|published|come out))? (?:for|on|in|by)|"
-    r"(?:planned|scheduled|intended|expected)|"
-    r"(?:cancell?ed|postponed|delayed|shelved|withdrawn|unreleased)(?: (?:from|to|until|till))?)"
-)
-_BETWEEN = r"(?:between|zwischen|entre|tra|fra|между)"
-_TO = r"(?:to|until|till|til|thru|through|bis|or|oder|ou)"
+_MOST_BETWEEN = 8
+_LONGEST_PHRASE = 3
+_WORD = re.compile(r"[^\W_]+(?:['-][^\W_]+)*\.?|[;!?|\n.]")
+
+
+def _any(words: Iterable[str]) -> str:
+    return "|".join(re.escape(folded(word)) for word in sorted(words, key=len, reverse=True))
+
+
+_MONTH = rf"(?:{_any(MONTHS)})(?![^\W\d_])"
+_AND, _BETWEEN, _TO = _any(said.AND), _any(said.BETWEEN), _any(said.TO)
+_TIMES = rf"(?:(?:{_any(said.TIMES.whole)}),?[- ]+){{0,5}}"
 _DAY = r"[0-9]{1,2}(?:st|nd|rd|th|er)?\.?"
+_YEARS = rf"[ ](?:{_any(said.TO_YEARS)})[ ]"
 
 _BEFORE = re.compile(
     "(?:"
-    rf"\b(?:{_VAGUE}|{_DENIED}|{_PLANNED}|{_BETWEEN}):?[ ]+{_FILLER}|"
     # circa1974, c.1974
     r"\b(?:circa|ca?\.)|[~≈±][ ]?|"
-    rf"\b{_BETWEEN} [^.;\n]{{1,40}}[ ](?:and|und|et|y|e|и|&)[ ]{_FILLER}|"
+    rf"\b(?:{_BETWEEN}) (?:[^.;\n]{{1,40}}[ ](?:{_AND})[ ])?{_TIMES}|"
     # 1970 to, 28 September -, October or
-    rf"(?:[0-9|]|{_MONTH})[ ]{_TO}[ ]{_FILLER}|"
+    rf"(?:[0-9|]|{_MONTH})[ ](?:{_TO})[ ]{_TIMES}|"
+    rf"(?:\||\b[12][0-9]{{3}}){_YEARS}|"
     rf"\b(?:{_DAY} ?{_MONTH}|{_MONTH}\.? ?{_DAY}),?[ ]?[-–—/][ ]?|"
-    rf"\b{_MONTH}\.?[-–—/]"
+    rf"\b{_MONTH}\.?[-–—/]|"
+    rf"(?:{_any(said.CJK_BEFORE)}):?[ ]?|[0-9年月日년월일|][ ]?(?:{_any(said.CJK_TO)})[ ]?"
     ")$"
 )
 _AFTER = re.compile(
-    rf"[ ]?\(?\?|[ ]{_TO}[ ]{_FILLER}(?:[0-9|]|'[0-9]|{_MONTH})|"
-    r"[ ]?[(\[](?:cancell?ed|planned|scheduled|postponed|unreleased|unconfirmed|estimated|approx|"
-    r"circa|ca\.|not|never)\b"
+    rf"[ ]?\(?\?|[ ](?:{_TO})[ ]{_TIMES}(?:[0-9|]|'[0-9]|{_MONTH})|"
+    rf"{_YEARS}(?:\||[12][0-9]{{3}}\b)|,?[ ](?:{_any(said.AFTER)})(?!\w)|"
+    rf"[ ]?(?:{_any(said.CJK_OUT)}){{0,4}}[ ]?(?:{_any(said.CJK_AFTER)})|"
+    rf"[ ]?(?:{_any(said.CJK_TO)})[ ]?[0-9|]"
 )
+_ASIDE = re.compile(r"[ ]?[(\[]([^)\]]+)")
 
 
 def is_doubted(before: str, after: str) -> bool:
@@ -59,4 +52,38 @@ def is_doubted(before: str, after: str) -> bool:
     Signs and words of vagueness (circa, before, possibly, 1974?), of what did not come about (not
     released on, planned for), and either end of a span (from 1970 to 1974, 1974 or 1975).
     """
-    return bool(_BEFORE.search(before[-NEAR:]) or _AFTER.match(after[:NEAR]))
+    near = before[-NEAR:]
+    return bool(_leads_from_doubt(near) or _BEFORE.search(near) or _is_doubtful(after[:NEAR]))
+
+
+def _leads_from_doubt(before: str) -> bool:
+    """Walk back from a date over what names its time, and what came out, to a doubt."""
+    words = _WORD.findall(before)
+    only_times = True
+    for end in range(len(words), max(0, len(words) - _MOST_BETWEEN), -1):
+        starts = range(max(0, end - _LONGEST_PHRASE), end)
+        phrases = (" ".join(words[start:end]) for start in starts)
+        if any(_is_doubt(phrase, only_times=only_times) for phrase in phrases):
+            return True
+        word = words[end - 1]
+        if end == len(words) and word in said.ABOUT_NEXT:
+            return True
+        if word not in said.TIMES:
+            if word not in said.CAME_OUT:
+                return False
+            only_times = False
+    return False
+
+
+def _is_doubt(phrase: str, *, only_times: bool) -> bool:
+    if only_times and phrase in said.ABOUT:
+        return True
+    return phrase in said.HEDGES or phrase in said.DENIED or phrase.endswith("n't")
+
+
+def _is_doubtful(after: str) -> bool:
+    if _AFTER.match(after):
+        return True
+    aside = _ASIDE.match(after)
+    words = _WORD.findall(aside[1])[:_LONGEST_PHRASE] if aside else []
+    return any(_is_doubt(word, only_times=False) or word in said.AFTER for word in words)

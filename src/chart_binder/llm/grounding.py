@@ -99,11 +99,10 @@ def _passage(observed: Observed, source: str) -> str:
 
     An entry is of the address on its own address line alone, whatever else it names. What stands
     before the entries is of the sources that none of them is of, where those are one site: a page
-    may be cited as it was asked for, or by where it was read in the end.
+    may be cited as it was asked for, or by where it was read in the end. An answer that is of no
+    address is nobody's.
     """
-    wanted, known = _address(source), {_address(each) for each in observed.sources}
-    if len(known) == 1:
-        return observed.content
+    wanted = _address(source)
     head, owned = _entries(observed.content)
     named = {owner for owner, _ in owned}
     if wanted in named:

@@ -4,22 +4,25 @@ import unicodedata
 
 _NAMES = """\
 january jan januar jänner janvier janv enero gennaio gen janeiro januari styczeń stycznia \
-январь января янв
+styczniu январь января январе янв
 february feb februar février févr fév febrero febbraio fevereiro fev februari luty lutego \
-февраль февраля фев
-march mar märz mars marzo março maart mrt marts marzec marca март марта мар
-april apr avril avr abril abr aprile kwiecień kwietnia апрель апреля апр
-may mai mayo maggio mag maio mei maj maja май мая
-june jun juni juin junio giugno giu junho czerwiec czerwca июнь июня июн
-july jul juli juillet juil julio luglio lug julho lipiec lipca июль июля июл
-august aug août agosto ago augustus augusti sierpień sierpnia август августа авг
+lutym февраль февраля феврале фев
+march mar märz mars marzo março maart mrt marts marzec marca \
+marcu март марта марте мар
+april apr avril avr abril abr aprile kwiecień kwietnia kwietniu апрель апреля апреле апр
+may mai mayo maggio mag maio mei maj maja maju май мая мае
+june jun juni juin junio giugno giu junho czerwiec czerwca czerwcu июнь июня июне июн
+july jul juli juillet juil julio luglio lug julho lipiec lipca lipcu июль июля июле июл
+august aug août agosto ago augustus augusti sierpień sierpnia sierpniu август августа \
+августе авг
 september sept sep septembre septiembre setiembre settembre set setembro wrzesień \
-września сентябрь сентября сен сент
+września wrześniu сентябрь сентября сентябре сен сент
 october oct oktober okt octobre octubre ottobre ott outubro out październik października \
-октябрь октября окт
-november nov novembre noviembre novembro listopad listopada ноябрь ноября ноя нояб
+październiku октябрь октября октябре окт
+november nov novembre noviembre novembro listopad listopada listopadzie \
+ноябрь ноября ноябре ноя нояб
 december dec dezember dez décembre déc diciembre dic dicembre dezembro desember des \
-grudzień grudnia декабрь декабря дек
+grudzień grudnia grudniu декабрь декабря декабре дек
 """
 """English, German, French, Spanish, Italian, Portuguese, Dutch, Scandinavian, Polish, Russian."""
 

@@ -59,8 +59,8 @@ def _direct(found: Hits) -> Iterator[tuple[str, str]]:
 
 
 def _entry(label: str, text: str, url: str) -> str:
-    source = f" ({url})" if url else ""
-    return f"{label}: {text}{source}"
+    """End in whose it is, also where nobody's: the text may end in the address of another."""
+    return f"{label}: {text} ({url or 'no address given'})"
 
 
 def _results(hits: tuple[Hit, ...], query: str) -> Iterator[tuple[str, str]]:
