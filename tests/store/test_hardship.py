@@ -16,6 +16,7 @@ import pytest
 from chart_binder.domain.kept import KeptEvidence
 from chart_binder.errors import StoreError
 from chart_binder.store import open_store
+from chart_binder.store.reading import kept_overrides
 from chart_binder.store.store import Store
 from store.records import decision, run, write
 
@@ -218,18 +219,33 @@ def test_a_locked_store_is_waited_for_as_long_as_it_says(tmp_path: Path) -> None
         assert store.journal.open_intents() == ()
 
 
-def test_a_file_on_a_read_only_file_system_is_named(tiny_disk: Path) -> None:
+def left_open(path: Path) -> None:
+    """Leave the store with a log, as a killed process does."""
+    killed = (
+        "import os, sqlite3, sys; c = sqlite3.connect(sys.argv[1]);"
+        "c.execute('DELETE FROM decisions WHERE seq = 30'); c.commit(); os._exit(0)"
+    )
+    subprocess.run([sys.executable, "-c", killed, str(path)], check=True)
+
+
+@pytest.mark.parametrize(("leave", "count"), [(lambda _: None, 30), (left_open, 29)])
+def test_a_file_on_a_read_only_file_system_is_read_and_named_when_written(
+    tiny_disk: Path, leave: Callable[[Path], None], count: int
+) -> None:
     path = tiny_disk / "store.db"
     filled(path)
+    leave(path)
     subprocess.run(["mount", "-o", "remount,ro", str(tiny_disk)], check=True)
     try:
         with (
-            pytest.raises(StoreError, match="writable") as caught,
+            pytest.raises(StoreError, match="is read-only: make the file and its folder") as caught,
             open_store(f"sqlite:///{path}") as store,
         ):
+            assert len(list(store.decisions.iterate())) == count
+            assert kept_overrides(f"sqlite:///{path}") == {}
             store.decisions.put(decision(1_000))
     finally:
         subprocess.run(["mount", "-o", "remount,rw", str(tiny_disk)], check=True)
     assert str(path) in str(caught.value)
     with open_store(f"sqlite:///{path}") as store:
-        assert len(list(store.decisions.iterate())) == 30
+        assert len(list(store.decisions.iterate())) == count

@@ -19,7 +19,6 @@ from chart_binder.domain.evidence import EvidenceBundle
 from chart_binder.domain.evidence_json import read_bundle
 from chart_binder.errors import UsageError
 from chart_binder.files import read_named
-from chart_binder.jobs.adjudicator_version import adjudicator_version
 from chart_binder.jobs.decide import Case, Decider
 from chart_binder.jobs.decision import Decision, State
 from chart_binder.jobs.keeping import Keeper, keeping
@@ -102,7 +101,13 @@ def _keeping(
     session: Session, store: "Store", paths: Sequence[str]
 ) -> AbstractContextManager[Keeper]:
     config = session.config
-    asked = adjudicator_version(config.llm, config.rules) if config.llm.enabled else ""
+    asked = ""
+    if config.llm.enabled:
+        from chart_binder.jobs.adjudicator_version import (  # noqa: PLC0415 - loads the prompts
+            adjudicator_version,
+        )
+
+        asked = adjudicator_version(config.llm, config.rules)
     return keeping(store, "decide", paths, config.rules, asked)
 
 
