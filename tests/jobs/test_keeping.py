@@ -21,9 +21,8 @@ from chart_binder.jobs.keeping import (
     keeping,
     kept_bundle,
     kept_decision,
-    kept_path,
-    rules_version,
 )
+from chart_binder.jobs.kept_case import kept_path, rules_version
 from chart_binder.llm.result import AdjudicationResult, Outcome
 from chart_binder.react.transcript import Said
 from chart_binder.store import open_store

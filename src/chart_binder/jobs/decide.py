@@ -89,18 +89,37 @@ class Decider:
 
         Raises `StoreError` if it cannot be told what people ruled.
         """
+        case = self.by_rules(bundle)
+        return self.looked_into(case) if self.is_for_adjudicator(case) else case
+
+    def by_rules(self, bundle: EvidenceBundle) -> Case:
+        """Decide by a person's verdict, else by rules, or leave it open. Raises `StoreError`."""
         ruled = override_for(bundle, self.overrides())
         verdict = decide(bundle, self.knobs, ruled.ruling if ruled else None)
         if ruled and isinstance(verdict, Decided):
             verdict = msgspec.structs.replace(verdict, recording=ruled.recording_mbid)
         if isinstance(verdict, Decided):
             decision = self._by_rules(bundle, verdict, "override" if ruled else "rules")
-        elif self.adjudicator is None:
-            decision = self._still_open(bundle, verdict)
         else:
-            result = self.adjudicator.adjudicate(bundle, verdict)
-            decision = self._by_adjudicator(bundle, verdict, result)
+            decision = self._still_open(bundle, verdict)
         return Case(decision, bundle, verdict)
+
+    def is_for_adjudicator(self, case: Case) -> bool:
+        """Say whether a case is open that somebody is there to look into."""
+        return self.adjudicator is not None and isinstance(case.verdict, Open)
+
+    def looked_into(self, case: Case) -> Case:
+        """Let the adjudicator look into a case that is open."""
+        assert self.adjudicator is not None
+        assert case.bundle is not None
+        return self.answered(case, self.adjudicator.adjudicate(case.bundle, case.verdict))
+
+    def answered(self, case: Case, result: AdjudicationResult) -> Case:
+        """Decide an open case by what an adjudicator said of the same evidence."""
+        assert case.bundle is not None
+        assert isinstance(case.verdict, Open)
+        decision = self._by_adjudicator(case.bundle, case.verdict, result)
+        return Case(decision, case.bundle, case.verdict)
 
     def _by_rules(self, bundle: EvidenceBundle, verdict: Decided, decided_by: str) -> Decision:
         known = evidence_hash(bundle)

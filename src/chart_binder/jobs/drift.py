@@ -23,7 +23,8 @@ from chart_binder.errors import CanonError, StoreError
 from chart_binder.jobs.decide import Case, Decider
 from chart_binder.jobs.decision import Decision, State
 from chart_binder.jobs.journalled import path_of
-from chart_binder.jobs.keeping import kept_bundle, kept_decision, rules_version
+from chart_binder.jobs.keeping import kept_bundle, kept_decision
+from chart_binder.jobs.kept_case import rules_version
 from chart_binder.jobs.standing import ruled_on
 
 if TYPE_CHECKING:

@@ -18,7 +18,8 @@ from chart_binder.domain.kept import KeptDecision, WriteState
 from chart_binder.domain.overriding import KeptOverride
 from chart_binder.domain.tagging import Chosen, Fields, Policy, wanted_fields
 from chart_binder.domain.track import TrackTags
-from chart_binder.jobs.keeping import kept_bundle, kept_decision, kept_path
+from chart_binder.jobs.keeping import kept_bundle, kept_decision
+from chart_binder.jobs.kept_case import kept_path
 from chart_binder.jobs.overrides import override_for
 from chart_binder.jobs.standing import chosen_by, ruled_on, standing_decision
 from chart_binder.jobs.tag_changes import FieldChange, changes_of, texts_now
