@@ -1,6 +1,7 @@
 """What sites ask of programs is heeded where the operator says so."""
 
 import re
+from ipaddress import IPv4Address
 
 import pytest
 from hypothesis import given
@@ -10,6 +11,7 @@ from chart_binder.config import FetchConfig
 from chart_binder.web.errors import FetchError, RefusedError
 from chart_binder.web.fetch import PageFetcher
 from chart_binder.web.robots_txt import Rules, fits
+from chart_binder.web.turns import Turns
 from servers.http import Response, StandIn
 from servers.pages import Pages, dripping_body, redirect
 
@@ -76,6 +78,27 @@ def test_odd_files_are_read_as_far_as_they_make_sense(text: str, allowed: bool) 
     assert Rules.of(text, "canon").allow("/page") is allowed
 
 
+@pytest.mark.parametrize(
+    ("text", "delay_s"),
+    [
+        ("User-agent: *\nCrawl-delay: 5", 5),
+        ("User-agent: *\nDisallow: /x\ncrawl-delay:0.5 # half a second", 0.5),
+        ("Crawl-delay: 5\nUser-agent: *\nDisallow: /x", 0),  # belongs to nobody
+        ("User-agent: canon\nCrawl-delay: 3\nUser-agent: *\nCrawl-delay: 9\nDisallow: /", 3),
+        ("User-agent: *\nCrawl-delay: 9\nUser-agent: canon\nDisallow: /x", 0),
+        ("User-agent: *\nCrawl-delay: 86400", 60),
+        *(
+            (f"User-agent: *\nCrawl-delay: {odd}", 0)
+            for odd in ("-5", "nan", "1e9", "", "inf", "٣")
+        ),
+        ("User-agent: *\nCrawl-delay: " + "9" * 50, 0),
+    ],
+)
+def test_a_site_may_ask_to_be_left_alone_for_a_while(text: str, delay_s: float) -> None:
+    assert Rules.of(text, "canon/1.0").delay_s == delay_s
+    assert Rules.of(text, "canon/1.0").allow("/page")
+
+
 @given(st.text("ab*$/", max_size=12), st.text("ab/$", max_size=12))
 def test_a_pattern_fits_as_its_meaning_says(pattern: str, path: str) -> None:
     ends = pattern.endswith("$")
@@ -113,6 +136,24 @@ def test_a_forbidden_page_is_not_asked_for() -> None:
             reading.fetch(f"{server.url}/only-canon")
         assert reading.fetch(f"{server.url}/private/x").text == "page"
     assert asked(server) == ["/robots.txt", "/private/x"]
+
+
+def test_a_page_that_comes_too_soon_for_its_site_is_not_asked_for() -> None:
+    delay = rules("User-agent: *\nCrawl-delay: 40")
+    with Pages({"/robots.txt": delay, "*": "<p>page"}) as server:
+        config = FetchConfig(
+            ports=(server.port,),
+            allow_private_hosts=("127.0.0.0/8",),
+            robots="obey",
+            timeout_s=1,
+            host_pause_s=0,
+        )
+        reading = PageFetcher(config, resolve=lambda *_: [IPv4Address("127.0.0.1")], turns=Turns())
+        site = f"http://a.example:{server.port}"
+        assert reading.fetch(f"{site}/1").text == "page"
+        with pytest.raises(FetchError, match="asked too much"):
+            reading.fetch(f"{site}/2")
+    assert asked(server) == ["/robots.txt", "/1"]
 
 
 def test_a_redirect_to_a_forbidden_page_is_not_followed() -> None:

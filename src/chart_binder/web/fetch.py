@@ -134,10 +134,15 @@ class PageFetcher:
         target = trail[-1]
         if len(trail) == 1 or trail[-2].host != target.host:
             turn.close()
-            pause_s = 0.0 if self._guard.is_private(target.host) else self._config.host_pause_s
-            turn.enter_context(self._turns.at(target.host, pause_s, visit.deadline))
+            turn.enter_context(self._turns.at(target.host, self._pause_s(target), visit.deadline))
         if self._config.robots == "obey":
             self._robots.check(visit, target)
+
+    def _pause_s(self, target: httpx.URL) -> float:
+        """Return how long a host is left alone between pages; an operator's own needs no pause."""
+        if self._guard.is_private(target.host):
+            return 0.0
+        return max(self._config.host_pause_s, self._robots.delay_s(target))
 
 
 def _site(url: str) -> str:

@@ -28,7 +28,7 @@ class Robots:
         `FetchError` where the site could not be asked: without an answer nothing is allowed
         (RFC 9309, 2.3.1.4).
         """
-        site = str(target.copy_with(raw_path=b"/robots.txt"))
+        site = _site(target)
         until, rules = self._kept.get(site, (0.0, NOTHING_FORBIDDEN))
         if until < time.monotonic():
             rules = self._asked(visit, httpx.URL(site))
@@ -39,6 +39,11 @@ class Robots:
             raise RefusedError(
                 f"{target.host} does not want programs to read that page (its robots.txt says so)"
             )
+
+    def delay_s(self, target: httpx.URL) -> float:
+        """Return how long a site that was asked wants to be left alone between two requests."""
+        until, rules = self._kept.get(_site(target), (0.0, NOTHING_FORBIDDEN))
+        return rules.delay_s if until >= time.monotonic() else 0.0
 
     def _asked(self, visit: Visit, target: httpx.URL) -> Rules:
         host = target.host
@@ -54,6 +59,10 @@ class Robots:
                 return NOTHING_FORBIDDEN
             target = answer
         return NOTHING_FORBIDDEN
+
+
+def _site(target: httpx.URL) -> str:
+    return str(target.copy_with(raw_path=b"/robots.txt"))
 
 
 class _NoneError(FetchError):

@@ -1,4 +1,7 @@
-"""What a site asks of programs, as RFC 9309 has it: groups of rules, the longest that fits wins."""
+"""What a site asks of programs, as RFC 9309 has it: groups of rules, the longest that fits wins.
+
+`Crawl-delay` is no part of that standard, but of many sites' rules: seconds between two requests.
+"""
 
 import re
 from collections.abc import Iterator
@@ -6,28 +9,42 @@ from dataclasses import dataclass
 from urllib.parse import quote
 
 _MOST_RULES = 5_000
+_LONGEST_DELAY_S = 60.0
+_DELAY = "crawl-delay"
 _ASCII = "".join(map(chr, range(0x21, 0x7F)))
 _LINE = re.compile(
-    r"^[ \t\ufeff]*(user-agent|allow|disallow)[ \t]*:[ \t]*([^#\r\n]*)",
+    r"^[ \t\ufeff]*(user-agent|allow|disallow|crawl-delay)[ \t]*:[ \t]*([^#\r\n]*)",
     re.IGNORECASE | re.MULTILINE,
 )
+_SECONDS = re.compile(r"[0-9]{1,9}(?:\.[0-9]{1,9})?")
 _PRODUCT = re.compile(r"[A-Za-z_-]+|\*")
 
 
 @dataclass(frozen=True, slots=True)
 class Rules:
-    """The rules for one program: patterns of paths, each allowed or not."""
+    """The rules for one program: patterns of paths, each allowed or not.
+
+    `delay_s` is how long it should leave the site alone between two requests, at most a minute.
+    """
 
     rules: tuple[tuple[str, bool], ...] = ()
+    delay_s: float = 0.0
 
     @classmethod
     def of(cls, text: str, agent: str) -> "Rules":
         """Read a robots.txt for the program that calls itself `agent`, such as `canon/1.0`."""
         name = _product(agent)
-        groups: dict[str, list[tuple[str, bool]]] = {}
-        for called, pattern, allowed in _rules(text):
-            groups.setdefault(called, []).append((pattern, allowed))
-        return cls(tuple(groups[name] if name in groups else groups.get("*", ())))
+        groups: dict[str, list[tuple[str, str]]] = {}
+        for called, key, value in _lines(text):
+            groups.setdefault(called, []).append((key, value))
+        own = groups[name] if name in groups else groups.get("*", [])
+        delays = (_delay(value) for key, value in own if key == _DELAY)
+        rules = (
+            (quote(value, safe=_ASCII), key == "allow" or not value)
+            for key, value in own
+            if key != _DELAY
+        )
+        return cls(tuple(rules), max(delays, default=0.0))
 
     def allow(self, path: str) -> bool:
         """Tell whether a path, with its query as it is sent, may be asked for."""
@@ -55,8 +72,8 @@ def fits(pattern: str, path: str) -> bool:
     return path.endswith(rest[-1], at) if rest else at == len(path)
 
 
-def _rules(text: str) -> Iterator[tuple[str, str, bool]]:
-    """Yield agent, pattern and whether it is allowed; a group may be for several agents."""
+def _lines(text: str) -> Iterator[tuple[str, str, str]]:
+    """Yield agent, key and value of every rule; a group may be for several agents."""
     agents: list[str] = []
     takes_agents = True
     for count, line in enumerate(_LINE.finditer(text)):
@@ -69,7 +86,12 @@ def _rules(text: str) -> Iterator[tuple[str, str, bool]]:
             continue
         takes_agents = False
         for agent in agents:
-            yield agent, quote(value, safe=_ASCII), key == "allow" or not value
+            yield agent, key, value
+
+
+def _delay(value: str) -> float:
+    """Return the seconds a site asks for; what is no such number asks for none."""
+    return min(float(value), _LONGEST_DELAY_S) if _SECONDS.fullmatch(value) else 0.0
 
 
 def _product(agent: str) -> str:
