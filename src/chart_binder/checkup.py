@@ -3,6 +3,7 @@
 from collections.abc import Iterable
 
 from chart_binder.chat import ollama_health, openai_health
+from chart_binder.chat.health import Health
 from chart_binder.config import Config
 from chart_binder.errors import ConfigError, LookupFailedError
 from chart_binder.jobs.doctor import Check
@@ -19,7 +20,8 @@ _OFFLINE = "not asked: offline (musicbrainz.offline is set)"
 _MODEL_SERVERS = {"ollama": ollama_health.check, "openai": openai_health.check}
 """The providers that are asked whether they are well."""
 _UNTOLD = {
-    "ollama": "; how many replies it writes at a time it does not tell: OLLAMA_NUM_PARALLEL there"
+    "ollama": "; how many replies it writes at a time it does not tell: for several, set"
+    " OLLAMA_NUM_PARALLEL there, each takes memory for llm.num_ctx tokens"
 }
 """What a kind of server keeps to itself though it matters, and where it is set."""
 _MORE_ENGINES = "turn others on, or these off, under engines in its settings.yml"
@@ -65,8 +67,21 @@ def _model(config: Config) -> str:
     server = f", {health.server}" if health.server else ""
     window = f", made for {health.context_length} tokens" if health.context_length else ""
     asked = f" (llm.num_ctx = {llm.num_ctx})" if window else ""
-    more = _UNTOLD.get(llm.provider, "")
+    more = _loaded(health, llm.num_ctx) + _UNTOLD.get(llm.provider, "")
     return f"{health.model_id} at {health.address}{server}{window}{asked}{more}{advice}"
+
+
+def _loaded(health: Health, num_ctx: int) -> str:
+    """Say what context the model really has, where it is loaded and the server tells."""
+    tokens = health.loaded_length
+    if tokens is None:
+        return ""
+    if tokens >= num_ctx:
+        return f"; loaded with {tokens} tokens"
+    return (
+        f"; loaded with {tokens} tokens only, until canon asks for more; where it has no more after"
+        f" a run, lower llm.num_ctx to {tokens}, or give the server more memory"
+    )
 
 
 def _search(config: Config) -> str:

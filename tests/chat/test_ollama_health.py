@@ -1,5 +1,6 @@
 """Whether an Ollama server can do what the configuration asks of it."""
 
+import httpx
 import pytest
 
 from chart_binder.chat.health import Health
@@ -7,7 +8,7 @@ from chart_binder.chat.ollama_health import check
 from chart_binder.config import LLMConfig
 from servers.ollama import FAULTS, OllamaStandIn
 
-QUESTIONS = ("/api/version", "/api/tags", "/api/show")
+QUESTIONS = ("/api/version", "/api/tags", "/api/show", "/api/ps")
 
 
 def examine(server: OllamaStandIn, **changes: object) -> Health:
@@ -21,6 +22,21 @@ def test_a_server_with_the_model_is_well() -> None:
     assert health == Health(server.url, "llama3.2", "Ollama 0.33.1", ("llama3.2:latest",), 131_072)
     assert health.is_well
     assert tuple(each.path for each in server.requests) == QUESTIONS
+
+
+def test_the_context_that_a_loaded_model_really_has_is_told() -> None:
+    with OllamaStandIn(["yes"], allotted=2_048) as server:
+        assert examine(server).loaded_length is None
+        chat = {"model": "llama3.2", "messages": [{"role": "user", "content": "?"}]}
+        httpx.post(f"{server.url}/api/chat", json=chat)
+        health = examine(server)
+    assert (health.loaded_length, health.is_well) == (2_048, True)
+
+
+@pytest.mark.parametrize("fault", ["500", "html", "hangs up"])
+def test_a_server_that_does_not_tell_what_is_loaded_is_well(fault: str) -> None:
+    with OllamaStandIn(fault=fault, on=("/api/ps",)) as server:
+        assert examine(server).is_well
 
 
 def test_an_absent_model_is_named_with_those_that_are_there() -> None:

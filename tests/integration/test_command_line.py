@@ -10,6 +10,7 @@ import time
 import tomllib
 from pathlib import Path
 
+import httpx
 import pytest
 
 from integration.conftest import REPOSITORY, Canon
@@ -162,8 +163,16 @@ def test_doctor_names_the_fix_for_what_is_not(canon: Canon) -> None:
 
 
 def test_doctor_says_what_it_found_and_what_a_server_does_not_tell(canon: Canon) -> None:
-    with MusicBrainzStandIn([]) as mb, Searxng({}) as search, OllamaStandIn() as model:
+    with (
+        MusicBrainzStandIn([]) as mb,
+        Searxng({}) as search,
+        OllamaStandIn(["yes"], allotted=2_048) as model,
+    ):
+        chat = {"model": "llama3.2", "messages": [{"role": "user", "content": "?"}]}
+        httpx.post(f"{model.url}/api/chat", json=chat)
         ran = canon("doctor", **asking(mb) | adjudicating(model, search))
+    assert "loaded with 2048 tokens only" in ran.out
+    assert "lower llm.num_ctx to 2048" in ran.out
     assert "can be written to (schema " in ran.out
     assert "made for 131072 tokens (llm.num_ctx = " in ran.out
     assert "OLLAMA_NUM_PARALLEL" in ran.out

@@ -8,7 +8,7 @@ class Health:
     """What was found; each problem is a sentence that ends in what to do about it.
 
     `server` is what the server calls itself, `context_length` the context in tokens that the model
-    can have there, if its server tells.
+    can have there, if its server tells; `loaded_length` the one that it has at the moment, loaded.
     """
 
     address: str
@@ -17,6 +17,7 @@ class Health:
     models: tuple[str, ...] = ()
     context_length: int | None = None
     problems: tuple[str, ...] = ()
+    loaded_length: int | None = None
 
     @property
     def is_well(self) -> bool:

@@ -33,8 +33,20 @@ def _examine(server: Server, config: LLMConfig) -> Health:
         card = server.card()
     except ChatError as error:
         return replace(health, problems=(_with_choice(str(error), health),))
-    problems = tuple(_misfits(card, config))
-    return replace(health, context_length=card.context_length, problems=problems)
+    return replace(
+        health,
+        context_length=card.context_length,
+        problems=tuple(_misfits(card, config)),
+        loaded_length=_allotted(server),
+    )
+
+
+def _allotted(server: Server) -> int | None:
+    """Return the context that the model has at the moment; older servers do not tell."""
+    try:
+        return server.allotted()
+    except ChatError:
+        return None
 
 
 def _with_choice(problem: str, health: Health) -> str:
