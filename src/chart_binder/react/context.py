@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 
 from chart_binder.react.conversation import ChatError, Message, Role
 from chart_binder.react.dialect import Dialect
-from chart_binder.react.gauge import Gauge
+from chart_binder.react.gauge import Gauge, size
 from chart_binder.react.inert import bounded, one_line
 from chart_binder.react.steps import Act
 
@@ -52,6 +52,7 @@ class Context:
         self.gauge = Gauge()
         self._opening = len(opening)
         self._messages = list(opening)
+        self._size = size(opening)
         self._rounds: list[Round] = []
         self._dialect = dialect
         self._role = role
@@ -60,12 +61,14 @@ class Context:
     @property
     def tokens(self) -> int:
         """About how many tokens the conversation takes now."""
-        return self.gauge.tokens(self._messages)
+        return self.gauge.tokens_of(self._size)
 
     def add(self, turn: Round) -> None:
         """Append a turn."""
         self._rounds.append(turn)
-        self._messages += self._written(turn)
+        written = self._written(turn)
+        self._messages += written
+        self._size += size(written)
 
     def close(self, closing: str) -> None:
         """Put a last word below what was heard in the last turn."""
@@ -99,7 +102,9 @@ class Context:
         if turn != self._rounds[place]:
             self._rounds[place] = turn
             at = self._opening + 2 * place
-            self._messages[at : at + 2] = self._written(turn)
+            written = self._written(turn)
+            self._size += size(written) - size(self._messages[at : at + 2])
+            self._messages[at : at + 2] = written
 
     def _written(self, turn: Round) -> tuple[Message, Message]:
         seen = (self._dialect.observation(heard.content, heard.call) for heard in turn.heard)

@@ -38,7 +38,10 @@ class Gauge:
 
     def tokens(self, messages: Sequence[Message]) -> int:
         """Return about how many tokens the messages take, rather too many."""
-        total = size(messages)
+        return self.tokens_of(size(messages))
+
+    def tokens_of(self, total: int) -> int:
+        """Return the same for messages of so many bytes, as `size` counts them."""
         known = min(total, self._counted)
         return round(known * self._rate + (total - known) * max(self._rate, _DENSE))
 
@@ -49,7 +52,7 @@ class Gauge:
 
 def size(messages: Sequence[Message]) -> int:
     """Return the bytes of the messages, with those of the template around them."""
-    return sum(_bytes(message.content) + _TEMPLATE_BYTES for message in messages)
+    return sum([_bytes(message.content) + _TEMPLATE_BYTES for message in messages])
 
 
 def _bytes(text: str) -> int:

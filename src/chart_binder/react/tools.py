@@ -1,8 +1,8 @@
 """Tools a model may call, made from typed Python functions."""
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from typing import Final
 
 import msgspec
@@ -49,6 +49,11 @@ class Tool:
     function: Callable[..., object]
     form: Form
     per_run: Callable[[str], Callable[..., object]] | None = None
+    _parameters: tuple[Parameter, ...] = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        """Look once for what the schema takes."""
+        object.__setattr__(self, "_parameters", tuple(_parameters(self.form.schema)))
 
     @classmethod
     def of(
@@ -110,16 +115,16 @@ class Tool:
         return self.call(arguments).keywords
 
     def _fitted(self, arguments: Mapping[str, object] | str) -> dict[str, object]:
-        schema = self.form.schema
-        definitions: Schema = schema.get("$defs", {})
-        members: Mapping[str, Schema] = schema.get("properties", {})
-        required = schema.get("required", ())
-        parameters = [
-            Parameter(name, name in required, takes_null(each, definitions))
-            for name, each in members.items()
-        ]
-        fitted = fit(arguments, parameters, self.form.into)
+        definitions: Schema = self.form.schema.get("$defs", {})
+        members: Mapping[str, Schema] = self.form.schema.get("properties", {})
+        fitted = fit(arguments, self._parameters, self.form.into)
         return {name: bent(value, members[name], definitions) for name, value in fitted.items()}
+
+
+def _parameters(schema: Schema) -> Iterator[Parameter]:
+    definitions, required = schema.get("$defs", {}), schema.get("required", ())
+    for name, member in schema.get("properties", {}).items():
+        yield Parameter(name, name in required, takes_null(member, definitions))
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,6 +9,7 @@ from chart_binder.react.listing import listed
 from chart_binder.react.reading.advice import Wording
 from chart_binder.react.reading.manner import Manner
 from chart_binder.react.reading.reply import read_reply
+from chart_binder.react.reading.to_the_letter import Letter
 from chart_binder.react.steps import Act, Finish, Step
 from chart_binder.react.tools import Tool
 
@@ -58,6 +59,7 @@ class Labelled:
         self.name = name
         self._labels = labels
         self._manner = Manner(name, labels.wording)
+        self._letter = Letter(labels.call, labels.answer)
 
     def tools(self, tools: Sequence[Tool]) -> str:
         """List the tools, each by its call."""
@@ -69,7 +71,7 @@ class Labelled:
 
     def parse(self, reply: str) -> Step:
         """Read one reply."""
-        return read_reply(reply, self._manner)
+        return self._letter.read(reply) or read_reply(reply, self._manner)
 
     def render(self, step: Act | Finish) -> str:
         """Write a step as labelled lines; of several calls the first, for a turn has one."""

@@ -65,7 +65,9 @@ def read_action(text: str, own: Span, given: Span | None) -> Taken | None:
     if opens_turn(text, at, own.end):
         return _with_input(text, read_object(text, at, own.end), given)
     line_end = _line_end(text, at, own.end)
-    inline = _INLINE_INPUT.search(text, at, min(line_end, at + _NAME_AT_MOST))
+    brace = text.find("{", at, line_end)  # behind it is a value, whatever its strings say
+    before = line_end if brace < 0 else brace
+    inline = _INLINE_INPUT.search(text, at, min(before, at + _NAME_AT_MOST))
     if inline:
         given, line_end = given or Span(inline.end(), own.end), inline.start()
     name, after = _name(text, at, line_end)
@@ -128,9 +130,14 @@ def _name(text: str, at: int, line_end: int, *, announced: bool = False) -> tupl
     if _GOES_ON.match(text, found.start()):
         return clean_name(text[at:furthest]), line_end
     name, after = clean_name(text[at : found.start()]), found.start()
-    if not announced and text[after] in ":：" and folded(name) in _ANNOUNCING:
+    if not announced and text[after] in ":：" and announces(name):
         return _name(text, skip_space(text, after + 1), line_end, announced=True)
     return name, after
+
+
+def announces(name: str) -> bool:
+    """Tell whether a word in a tool's place says that its name comes next (`function: add`)."""
+    return folded(name) in _ANNOUNCING
 
 
 def _act(text: str, name: str, rest: Span, given: Span | None) -> Taken:
