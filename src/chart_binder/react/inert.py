@@ -36,13 +36,17 @@ _BRACKETED = re.compile(
     r"|CLS|SEP|PAD|BOS|EOS|g?MASK|\|\s?/?\w{1,32}\s?\|))\]",
     re.IGNORECASE,
 )
+_MINIMAX = re.compile(r"\]~!?b[\[\]]|\[e~\[")
+_KIMI = str.maketrans("◁▷", "‹›")
 _FENCE = re.compile(r"`{3,}|~{3,}")
 _LABEL = re.compile(
     r"(?<![A-Za-z])(final[\s_-]*(?:answer|response|decision)|observations?|thoughts?"
     r"|actions?(?:[\s_-]*input)?|answer|pause|tool[\s_-]+(?:call|result|output|response|input)s?"
+    r"|tool|function"
     r"|system|user|assistant|human|developer"
     r"|最[终終]答案|最[终終]回答|答案|回答|[观觀観]察(?:[结結]果)?|[行动動作]{2}(?:[输輸]入)?|思考)"
-    r"([\s*_`#\"]{0,8}):",
+    # Readers take numbered ones, too: Action 1, Observation[2], (Final Answer), Final answer is
+    r"([\s*_`#\"\])]{0,8}(?:[\[(]?\d{1,3}[\])]?|is)?[\s*_`#\"]{0,8}):",
     re.IGNORECASE,
 )
 # Alpaca, Vicuna: words of every day, and a turn's beginning only as a heading.
@@ -91,10 +95,14 @@ def _seen(text: str) -> str:
 
 
 def _defused(text: str) -> str:
-    text = _FENCE.sub("'''", text)
+    text = _MINIMAX.sub(_in_brackets, _FENCE.sub("'''", text).translate(_KIMI))
     text = _SPACED_END.sub(r"\1›", _ANGLED_END.sub("›", _ANGLED.sub("‹", text)))
     text = _PAUSE.sub(r"\1(PAUSE)\2", _BRACKETED.sub(r"(\1)", text))
     return _LABEL.sub(_unlabelled, _HEADED.sub(r"\1 –", text))
+
+
+def _in_brackets(token: re.Match[str]) -> str:
+    return f"({token[0].strip('[]')})"
 
 
 def _unlabelled(label: re.Match[str]) -> str:
