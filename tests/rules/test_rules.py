@@ -8,7 +8,17 @@ from chart_binder.config import RulesConfig
 from chart_binder.domain.evidence_json import read_bundle
 from chart_binder.domain.verdict import Decided, Open
 from chart_binder.rules.decide import decide
-from rules.making import Json, album, bundle, document, recording, records, release, single
+from rules.making import (
+    Json,
+    album,
+    bundle,
+    compilation,
+    document,
+    recording,
+    records,
+    release,
+    single,
+)
 
 KNOBS = RulesConfig()
 
@@ -467,6 +477,9 @@ def test_a_record_that_stands_twice_counts_once() -> None:
 
 X, Y = album("X", "1975-11-21"), single("X", "1975-11-21")
 B = single("B", "1975-10-31")
+ONE_ID = "00000000-0000-4000-8000-000000000001"
+ONE_RELEASE = release("1975-10-31", mb_release_id=ONE_ID)
+OWN_ID = ONE_RELEASE | {"mb_release_id": "1"}
 AT_HOME = release("1975-11-21", mb_release_id="q")
 CONTRADICTORY: tuple[tuple[str, list[Json], str, tuple[str, ...]], ...] = (
     # claim, records, what comes of them, what is asked
@@ -497,6 +510,15 @@ CONTRADICTORY: tuple[tuple[str, list[Json], str, tuple[str, ...]], ...] = (
     ("a release of two statuses",
      [album("X", AT_HOME, AT_HOME | {"status": "Bootleg"}), single("S", "1979")], "open",
      ("the evidence calls the release q of 'X' both Bootleg and Official: which is right?",)),
+    ("a release of two records",
+     [album("X", ONE_RELEASE), single("S", ONE_RELEASE)], "open",
+     ((f"the evidence lists the release {ONE_ID} on both the album 'X' and the single 'S':"
+      " on which is it?"),)),
+    ("a release of two records, where it does not matter",
+     [album("X", "1975-10-01", ONE_RELEASE), compilation("C", ONE_RELEASE)],
+     "X EARLIEST_OFFICIAL", ()),
+    ("releases that a producer numbers in each record",
+     [album("X", OWN_ID), single("S", OWN_ID)], "X ALBUM_SAME_DATE", ()),
 )  # fmt: skip
 
 

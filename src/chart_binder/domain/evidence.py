@@ -4,6 +4,7 @@ Fields are as a producer wrote them; the properties read them in MusicBrainz' wo
 that reading a bundle costs no Python call for each release.
 """
 
+from functools import cached_property
 from typing import Annotated
 
 import msgspec
@@ -198,7 +199,7 @@ class Provenance(Value, frozen=True):
     cache_age_s: float | None = None
 
 
-class EvidenceBundle(Value, frozen=True):
+class EvidenceBundle(Value, frozen=True, gc=True, dict=True):
     """Everything known about one recording, version 1."""
 
     recording_candidates: tuple[RecordingCandidate, ...]
@@ -217,3 +218,19 @@ class EvidenceBundle(Value, frozen=True):
     def name(self) -> str:
         """What to call this recording in a message."""
         return " - ".join(filter(None, (self.performer.name, self.recording_title)))
+
+    @cached_property
+    def ids(self) -> tuple[list[str], list[str], list[str]]:
+        """The ids of recordings, of release groups and of releases, as often as each is listed."""
+        recordings = self.recording_candidates
+        groups = [group for one in recordings for group in one.rg_candidates or ()]
+        return (
+            [one.mb_recording_id for one in recordings],
+            [group.mb_rg_id for group in groups],
+            [one.mb_release_id for group in groups for one in group.releases or ()],
+        )
+
+    @cached_property
+    def is_each_listed_once(self) -> bool:
+        """Whether nothing is there twice, so that no two descriptions can contradict each other."""
+        return all(len(set(ids)) == len(ids) for ids in self.ids)

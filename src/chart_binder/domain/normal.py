@@ -5,6 +5,7 @@ alike is listed once.
 """
 
 from collections.abc import Callable, Sequence
+from itertools import chain
 from operator import attrgetter
 from typing import TypeVar
 
@@ -41,6 +42,8 @@ _LISTS: dict[type[Value], tuple[str, ...]] = {
     RecordingCandidate: ("isrcs",),
     ReleaseGroup: ("secondary_types", "labels", "countries"),
 }
+_PLAIN = bytes(code for code in range(33, 127) if not chr(code).isupper())
+"""Printable ASCII but for capitals: an id of these is in normal form already."""
 _texts = {kind: attrgetter(*names) for kind, names in _TEXTS.items()}
 
 
@@ -65,32 +68,39 @@ def entirely_normal(bundle: EvidenceBundle) -> EvidenceBundle:
 
 
 def _is_plain_above_releases(bundle: EvidenceBundle) -> bool:
-    """Whether ids and texts are in normal form, by a few looks at all of them at once.
-
-    An id that is no UUID may have capitals; rewriting then leaves it as it is.
-    """
-    recordings = bundle.recording_candidates
-    ids: list[str] = [recording.mb_recording_id for recording in recordings]
-    texts: set[str | None] = {bundle.recording_title}
-    if bundle.version is None or (len(ids) > 1 and len(set(ids)) < len(ids)):
+    """Whether ids and texts are in normal form, by a few looks at all of them at once."""
+    if bundle.version is None or not (bundle.is_each_listed_once or _is_nothing_twice(bundle)):
         return False
+    texts: set[str | None] = {bundle.recording_title}
+    artist_id = "-"
     if bundle.artist:
         texts.update(_texts[Artist](bundle.artist))
-        ids.append(bundle.artist.mb_artist_id or "-")
-    for recording in recordings:
+        artist_id = bundle.artist.mb_artist_id or "-"
+    for recording in bundle.recording_candidates:
         groups = recording.rg_candidates or ()
-        texts.update(_texts[RecordingCandidate](recording), *map(_texts[ReleaseGroup], groups))
-        homes: list[str] = [group.mb_rg_id for group in groups]
-        releases: list[str] = [
-            release.mb_release_id for group in groups for release in group.releases or ()
-        ]
-        if len(set(homes)) < len(homes) or len(set(releases)) < len(releases):
-            return False
-        ids += homes
-        ids += releases
+        texts.update(_texts[RecordingCandidate](recording))
+        texts.update([group.title for group in groups])
+        texts.update([group.artist_credit for group in groups])
+        texts.update([group.primary_type for group in groups])
+    return _are_plain([artist_id, *chain(*bundle.ids)]) and not _any_blank(texts)
+
+
+def _is_nothing_twice(bundle: EvidenceBundle) -> bool:
+    """Whether no list has an id twice; several recordings may well be on one release."""
+    recordings = bundle.recording_candidates
+    lists: list[list[str]] = [[one.mb_recording_id for one in recordings]]
+    for recording in recordings:
+        lists.append([group.mb_rg_id for group in recording.groups])
+        lists.append([one.mb_release_id for group in recording.groups for one in group.editions])
+    return all(len(set(ids)) == len(ids) for ids in lists)
+
+
+def _are_plain(ids: list[str]) -> bool:
+    """Whether all are in normal form; most are of small letters, digits and signs only."""
     together = "".join(ids)
-    is_plain = together == together.lower() and together.split(None, 1) == [together]
-    return is_plain and all(ids) and not _any_blank(texts)
+    if together.isascii() and not together.encode().translate(None, _PLAIN):
+        return "" not in ids
+    return all(one and bare_id(one) == one for one in ids)
 
 
 def _any_blank(texts: set[str | None]) -> bool:

@@ -22,7 +22,7 @@ class Considered(msgspec.Struct, frozen=True):
     said: str
 
 
-class Rival(msgspec.Struct, frozen=True):
+class Rival(msgspec.Struct, frozen=True, gc=False):
     """A candidate that was not chosen, and why, in one line."""
 
     release_group: ReleaseGroupId

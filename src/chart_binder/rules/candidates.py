@@ -15,7 +15,6 @@ from chart_binder.domain.evidence import RecordingCandidate, Release, ReleaseGro
 from chart_binder.rules.credits import is_various
 from chart_binder.rules.roles import Role, part_of
 
-_FIRST = attrgetter("first")
 _SPAN = attrgetter("first", "last")
 _ORDER = attrgetter("first", "last", "group.mb_rg_id")
 _NONE: tuple[Release, ...] = ()
@@ -118,30 +117,44 @@ def _candidates(recordings: Sequence[RecordingCandidate]) -> list[Candidate]:
 def _candidate(group: ReleaseGroup, carriers: tuple[RecordingCandidate, ...]) -> Candidate:
     releases = group.releases or ()
     official, aside = releases, _NONE
-    dates = [release.date for release in releases if release.status == "Official"]
-    if len(dates) != len(releases):
+    if day := _plain_day(releases):
+        since = by = day
+    else:
         official = tuple([release for release in releases if release.is_official])
         aside = tuple([release for release in releases if not release.is_official])
-        dates = [release.date for release in official]
-    if dates:
-        since, by = _appearance(dates)
-    else:
-        since = by = UNKNOWN if releases else group.first_release_date
+        if official:
+            since, by = _appearance([release.date for release in official])
+        else:
+            since = by = UNKNOWN if releases else group.first_release_date
     role, kind = part_of(group.primary_type, group.secondary_types or ())
     if role is Role.ALBUM and is_various(group, official):
         role, kind = Role.OTHER, "various-artists album"
     return Candidate(group, role, kind, since.first, by.last, since, by, official, aside, carriers)
 
 
+def _plain_day(releases: Sequence[Release]) -> PartialDate | None:
+    """Return the earliest date, if it is a day and all releases say that they are official.
+
+    It is so of most groups, of which some have hundreds of releases: one look at each is enough.
+    """
+    earliest, first = None, LAST_DAY
+    for release in releases:
+        if release.status != "Official":
+            return None
+        date = release.date
+        if date.first < first:
+            earliest, first = date, date.first
+    return earliest if earliest and first == earliest.last else None
+
+
 def _appearance(dates: list[PartialDate]) -> tuple[PartialDate, PartialDate]:
     """Return the dates that bound the earliest release: from the one on, by the other."""
-    since = min(dates, key=_FIRST)
+    since = min(dates, key=_SPAN)
     if since.first == since.last:
         return since, since
     if since.first == FIRST_DAY:  # an undated release tells nothing beside a dated one
         known = [date for date in dates if date.first > FIRST_DAY]
         return _appearance(known) if known else (UNKNOWN, UNKNOWN)
-    since = min(dates, key=_SPAN)
     by = min(dates, key=lambda date: (date.last, -date.first))
     return (by if by.first == since.first else since), by
 

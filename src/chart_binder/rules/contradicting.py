@@ -9,6 +9,7 @@ from msgspec.structs import replace
 
 from chart_binder.domain.dates import PartialDate, same_day
 from chart_binder.domain.evidence import EvidenceBundle, RecordingCandidate, Release, ReleaseGroup
+from chart_binder.domain.ids import MBID
 from chart_binder.domain.verdict import Decided, Verdict
 from chart_binder.domain.words import said
 from chart_binder.rules.candidates import Candidate
@@ -18,25 +19,24 @@ _MOST_READINGS = 32
 """Of more readings of the evidence than these none is tried: the case is open."""
 _MOST_QUESTIONS = 5
 
-_Reading = Callable[[ReleaseGroup], ReleaseGroup]
+_Reading = Callable[[ReleaseGroup], ReleaseGroup | None]
+"""The group as it were, or nothing where it would not carry the recording at all."""
 
 
 class Contradiction(msgspec.Struct, frozen=True, eq=False):
     """What the evidence says in several ways."""
 
     question: str
-    home: str
-    """The id of the release group."""
+    homes: Sequence[str]
+    """The ids of the release groups of which it is said."""
     readings: Sequence[_Reading]
-    """The group, were one of the ways right."""
+    """Each of these groups, were one of the ways right."""
 
 
 def contradictions_among(
     candidates: Sequence[Candidate], recordings: Sequence[RecordingCandidate]
 ) -> Sequence[Contradiction]:
     """Return what the evidence says in several ways of records, and of their releases."""
-    if _is_each_said_once(recordings):
-        return ()
     copies: dict[str, list[ReleaseGroup]] = {}
     for recording in recordings:
         for group in recording.groups:
@@ -49,15 +49,7 @@ def contradictions_among(
         editions = one.group.editions
         if len({release.mb_release_id for release in editions}) < len(editions):
             found += _of_releases(one)
-    return found
-
-
-def _is_each_said_once(recordings: Sequence[RecordingCandidate]) -> bool:
-    """Whether no record and no release is there twice: a look at all at once, for most bundles."""
-    groups = [group for recording in recordings for group in recording.rg_candidates or ()]
-    homes = {group.mb_rg_id for group in groups}
-    releases = [one.mb_release_id for group in groups for one in group.releases or ()]
-    return len(homes) == len(groups) and len(set(releases)) == len(releases)
+    return [*found, *_of_homes(candidates)]
 
 
 def unsettled(
@@ -75,7 +67,7 @@ def unsettled(
         return questions[:_MOST_QUESTIONS]
     homes: dict[tuple[int, ...], str | None] = {}
     for numbers in product(*(range(len(one.readings)) for one in contradictions)):
-        chosen = [(c.home, c.readings[n]) for c, n in zip(contradictions, numbers, strict=True)]
+        chosen = [(c.homes, c.readings[n]) for c, n in zip(contradictions, numbers, strict=True)]
         verdict = ruled(_as_read(chosen, bundle))
         homes[numbers] = verdict.crg if isinstance(verdict, Decided) else None
     if set(homes.values()) == {decided.crg}:
@@ -92,15 +84,17 @@ def _turns(place: int, homes: dict[tuple[int, ...], str | None]) -> bool:
     return any(len(each) > 1 for each in answers.values())
 
 
-def _as_read(chosen: Sequence[tuple[str, _Reading]], bundle: EvidenceBundle) -> EvidenceBundle:
-    def group(one: ReleaseGroup) -> ReleaseGroup:
-        for home, read in chosen:
-            if home == one.mb_rg_id:
+def _as_read(
+    chosen: Sequence[tuple[Sequence[str], _Reading]], bundle: EvidenceBundle
+) -> EvidenceBundle:
+    def group(one: ReleaseGroup | None) -> ReleaseGroup | None:
+        for homes, read in chosen:
+            if one and one.mb_rg_id in homes:
                 one = read(one)
         return one
 
     def recording(one: RecordingCandidate) -> RecordingCandidate:
-        return replace(one, rg_candidates=tuple(map(group, one.groups)))
+        return replace(one, rg_candidates=tuple(filter(None, map(group, one.groups))))
 
     return replace(bundle, recording_candidates=tuple(map(recording, bundle.recording_candidates)))
 
@@ -110,22 +104,22 @@ def _of_a_record(one: Candidate, copies: Sequence[ReleaseGroup]) -> Iterator[Con
 
     What a description does not tell contradicts nothing; `secondary_types: []` tells of none.
     """
-    home, title = one.group.mb_rg_id, one.title
+    homes, title = (one.group.mb_rg_id,), one.title
     types = sorted({copy.types for copy in copies if copy.primary_type or copy.kinds}, key=str)
     if len(types) > 1:
         kinds = " and ".join(_a(part_of(primary, kinds)[1]) for primary, kinds in types)
         question = f"the evidence calls '{title}' both {kinds}: which is it?"
-        yield Contradiction(question, home, [_typed(*each) for each in types])
+        yield Contradiction(question, homes, [_typed(*each) for each in types])
     names = sorted({credit for copy in copies if (credit := said(copy.artist_credit))})
     if len({name.casefold() for name in names}) > 1:
         question = f"the evidence credits '{title}' both to {' and '.join(names)}: which is right?"
-        yield Contradiction(question, home, [_credited(name) for name in names])
+        yield Contradiction(question, homes, [_credited(name) for name in names])
     dates = sorted({copy.first_release_date for copy in copies}, key=str)
     if any(same_day(*pair) is False for pair in combinations(dates, 2)):
         known = [date for date in dates if date.is_known]
         told = " and ".join(map(str, known))
         question = f"the evidence dates '{title}' both {told}: which is right?"
-        yield Contradiction(question, home, [_dated(date) for date in known])
+        yield Contradiction(question, homes, [_dated(date) for date in known])
 
 
 def _of_releases(one: Candidate) -> Iterator[Contradiction]:
@@ -144,7 +138,39 @@ def _of_releases(one: Candidate) -> Iterator[Contradiction]:
         else:
             continue
         readings = [_only(way) for way in sorted(ways, key=str)]
-        yield Contradiction(f"the evidence {told}: which is right?", one.group.mb_rg_id, readings)
+        yield Contradiction(
+            f"the evidence {told}: which is right?", (one.group.mb_rg_id,), readings
+        )
+
+
+def _of_homes(candidates: Sequence[Candidate]) -> Iterator[Contradiction]:
+    """Yield the releases listed in several groups, for a release belongs to one.
+
+    An id that is no MusicBrainz id is a producer's own, unique perhaps in its group only.
+    """
+    listed: dict[str, dict[str, str]] = {}
+    for one in candidates:
+        for release in one.group.editions:
+            listed.setdefault(release.mb_release_id, {})[one.group.mb_rg_id] = one.name
+    for release_id, names in sorted(listed.items()):
+        if len(names) > 1 and MBID.fullmatch(release_id):
+            homes, told = sorted(names), " and ".join(sorted(names.values()))
+            question = (
+                f"the evidence lists the release {release_id} on both {told}: on which is it?"
+            )
+            yield Contradiction(question, homes, [_at_home(release_id, home) for home in homes])
+
+
+def _at_home(release_id: str, home: str) -> _Reading:
+    """Return another group than `home` without a release, or nothing if it has no other."""
+
+    def read(group: ReleaseGroup) -> ReleaseGroup | None:
+        if group.mb_rg_id == home:
+            return group
+        kept = tuple(one for one in group.editions if one.mb_release_id != release_id)
+        return replace(group, releases=kept) if kept or not group.releases else None
+
+    return read
 
 
 def _typed(primary: str | None, kinds: tuple[str, ...]) -> _Reading:

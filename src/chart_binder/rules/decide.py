@@ -47,9 +47,10 @@ def _turning_on(
     def ruled(tried: EvidenceBundle) -> Verdict:
         return _undoubted(tried, field.knobs)
 
-    said_twice = contradictions_among(field.candidates, field.recordings)
-    if said_twice and (facts := unsettled(verdict, said_twice, bundle, ruled)):
-        return "which of two descriptions is right", facts
+    if not bundle.is_each_listed_once:
+        said_twice = contradictions_among(field.candidates, field.recordings)
+        if said_twice and (facts := unsettled(verdict, said_twice, bundle, ruled)):
+            return "which of two descriptions is right", facts
     unsure, untyped = unsure_among(field.candidates), untyped_among(field.candidates)
     if not (unsure or untyped):
         return "", ()

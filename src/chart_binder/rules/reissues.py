@@ -65,8 +65,13 @@ def is_marked(release: Release, group: ReleaseGroup, knobs: RulesConfig) -> bool
     title, comment = release.title or "", release.disambiguation or ""
     if not comment and title == group.title:
         return False
-    own = _title(group.title or "").sub("", title, count=1)
-    return bool(_marks(knobs.reissue_terms)(f"{own} / {_DENIED.sub('', comment)}"))
+    return _says_so(title, comment, group.title or "", knobs.reissue_terms)
+
+
+@lru_cache(maxsize=4_096)
+def _says_so(title: str, comment: str, group_title: str, terms: tuple[str, ...]) -> bool:
+    own = _title(group_title).sub("", title, count=1)
+    return bool(_marks(terms)(f"{own} / {_DENIED.sub('', comment)}"))
 
 
 @lru_cache(maxsize=1_024)

@@ -17,8 +17,11 @@ def rivals(
     left_out: Sequence[tuple[RecordingCandidate, str]] = (),
 ) -> tuple[Rival, ...]:
     """Return the candidates that were not chosen, the earliest first."""
+    crg, winner = (chosen.group.mb_rg_id, chosen.name) if chosen else (None, "")
     losers = [
-        Rival(one.group.mb_rg_id, one.title, why) for one, why in _whys(contest.candidates, chosen)
+        Rival(name, one.title, _why_not(one, chosen, winner))
+        for one in contest.candidates
+        if (name := one.group.mb_rg_id) != crg
     ]
     return (*losers, *_unheard(contest, left_out))
 
@@ -39,17 +42,12 @@ def _unheard(
             yield Rival(one.group.mb_rg_id, one.title, reasons[one.group.mb_rg_id])
 
 
-def _whys(
-    candidates: Sequence[Candidate], chosen: Candidate | None
-) -> Iterator[tuple[Candidate, str]]:
-    crg, winner = (chosen.group.mb_rg_id, chosen.name) if chosen else (None, "")
-    for one in candidates:
-        if not (one.official or one.is_weak):
-            yield one, f"{one.kind}: nothing official, only {copies(one.aside)}"
-        elif chosen is None:
-            yield one, f"{one.kind} ({one.when})"
-        elif one.group.mb_rg_id != crg:
-            yield one, f"{one.kind} ({one.when}): {_lost(one, chosen, winner)}"
+def _why_not(one: Candidate, chosen: Candidate | None, winner: str) -> str:
+    if not (one.official or one.is_weak):
+        return f"{one.kind}: nothing official, only {copies(one.aside)}"
+    if chosen is None:
+        return f"{one.kind} ({one.when})"
+    return f"{one.kind} ({one.when}): {_lost(one, chosen, winner)}"
 
 
 def _lost(one: Candidate, chosen: Candidate, winner: str) -> str:

@@ -66,4 +66,9 @@ def _noun(record: str | None, kinds: tuple[str, ...]) -> str:
 
 def is_soundtrack(group: ReleaseGroup) -> bool:
     """Whether it is a soundtrack, be it one of songs that were out before."""
-    return "Soundtrack" in group.kinds
+    return _sounds(group.primary_type, group.secondary_types or ())
+
+
+@lru_cache(maxsize=1_024)
+def _sounds(primary: str | None, secondary: tuple[str, ...]) -> bool:
+    return "Soundtrack" in type_names(primary, secondary)[1]
