@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 from mediafile import MediaFile
-from mutagen.flac import FLAC
+from mutagen.flac import FLAC, Picture
 
 from audio.tagging import CONTAINERS, FIELDS
 from chart_binder.audio.packets import audio_hash, read_tag_set
@@ -344,13 +344,31 @@ def test_what_an_undo_of_an_undo_wrote_is_taken_back_like_a_write(canon: Canon, 
         assert canon("undo", again.lines[0]["run_id"]).status == 0
 
 
-def test_an_undo_that_is_refused_for_other_tags_announces_no_list(canon: Canon, song: Path) -> None:
+def test_an_undo_that_is_refused_shows_every_key_that_changed(
+    canon: Canon, song: Path, home: Path
+) -> None:
     canon("write", song, "--apply")
     audio = FLAC(song)
     audio["mood"] = ["calm"]
+    del audio["title"]
+    picture = Picture()
+    picture.data = bytes(5_000)
+    audio.add_picture(picture)
     audio.save()
+    shown = [
+        {"field": "TITLE", "old": [BUNDLE["recording_title"]], "new": []},
+        {"field": "MOOD", "old": [], "new": ["calm"]},
+        {"field": "PICTURE:1", "old": [], "new": ["(5032 bytes, 6618cd5f)"]},
+    ]
+    for command in ("undo", "verify"):
+        ran = canon(command, *([song] if command == "verify" else []), "--output=json")
+        assert ran.status == 3
+        assert ran.lines[0]["changes"] == shown
+
+    # A journal from before what was left was kept announces no list.
+    with sqlite3.connect(home / "data" / "canon" / "canon.db") as database:
+        database.execute("UPDATE writes SET tags_left = NULL")
     ran = canon("undo", "--output=json")
-    assert ran.status == 3
     assert ran.lines[0]["changes"] == []
     assert "here is" not in ran.lines[0]["why"]
     assert "other tags than those that were written changed" in ran.lines[0]["why"]
@@ -395,3 +413,24 @@ def test_names_of_another_case_or_order_are_no_change(canon: Canon, song: Path) 
     ran = canon("undo", "--output=json")
     assert (ran.status, ran.lines[0]["state"]) == (0, "undone"), ran.out
     assert tags_of(song) == first
+
+
+def test_a_file_that_was_moved_since_is_known_again_by_its_audio(
+    canon: Canon, song: Path, home: Path
+) -> None:
+    first = read_tag_set(song)
+    canon("write", song, "--apply")
+    copy = Path(shutil.copy(song, home / "copy.flac"))
+    assert canon("undo", copy).status == 1, "nothing was written into a copy"
+    copy.unlink()
+    moved = song.rename(home / "moved.flac")
+    assert canon("verify", moved).status == 0
+    lost = canon("undo", "--output=json")
+    assert lost.status == 1
+    assert "knows it again by its audio" in lost.lines[0]["why"]
+    (line,) = canon("undo", home, "--output=json").lines
+    assert (line["state"], line["path"]) == ("undone", str(moved))
+    assert f"it was '{song}'" in line["why"]
+    assert read_tag_set(moved) == first
+    assert canon("undo", moved).status == 1
+    assert journal(home) == [("write", "undone"), ("undo", "done")]

@@ -204,6 +204,8 @@ def test_what_models_answered_is_found_in_a_store_of_version_2(tmp_path: Path) -
     with closing(sqlite3.connect(path)) as connection:
         connection.execute("DROP INDEX decisions_by_evidence")
         connection.execute("ALTER TABLE decisions DROP COLUMN adjudicator")
+        connection.execute("DROP INDEX writes_by_audio")
+        connection.execute("ALTER TABLE writes DROP COLUMN tags_left")
         connection.execute("UPDATE schema_version SET version = 2")
         connection.commit()
     with open_store(url) as store:

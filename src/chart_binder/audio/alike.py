@@ -11,14 +11,21 @@ FORM = "vorbis"
 def alike_hash(tags: TagSet) -> str:
     """Return what is the same for tag sets that differ in names' case or fields' order alone.
 
-    The order of several values of one field counts. Names have no case, and fields no order:
-    https://xiph.org/vorbis/doc/v-comment.html
+    The order of several values of one field counts.
+    """
+    return alike(tags).hash
+
+
+def alike(tags: TagSet) -> TagSet:
+    """Return the tags with the names of Vorbis comments in capitals, the fields in their order.
+
+    Names have no case, and fields no order: https://xiph.org/vorbis/doc/v-comment.html
     """
     block = tags.block(FORM)
     if block is None:
-        return tags.hash
+        return tags
     items = sorted(map(_folded, block.items), key=lambda item: item.key)
-    return tags.with_block(Block(FORM, tuple(items), block.head)).hash
+    return tags.with_block(Block(FORM, tuple(items), block.head))
 
 
 def as_recorded(tags: TagSet, changes: TagChanges) -> TagSet:

@@ -1,6 +1,7 @@
 """`canon undo`: tags are put back as they were."""
 
 import os
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -14,10 +15,18 @@ from chart_binder.cli.results import readable
 from chart_binder.cli.tag_results import TagResults
 from chart_binder.cli.write import ended, say
 from chart_binder.domain.kept import KeptWrite
-from chart_binder.errors import CanonError
+from chart_binder.errors import AudioError, CanonError
 from chart_binder.jobs.journalled import WritingRun
 from chart_binder.jobs.repair import repaired
-from chart_binder.jobs.undo import UNDO, last_write, standing_writes, to_undo, undone, writing_runs
+from chart_binder.jobs.undo import (
+    UNDO,
+    last_write,
+    standing_writes,
+    to_undo,
+    undone,
+    write_of_moved,
+    writing_runs,
+)
 from chart_binder.store import open_store
 from chart_binder.wiring import store_url
 
@@ -43,7 +52,8 @@ def command(session: Session, name: str | None, keep_mtime: bool) -> int:
         say(repaired(store))
         arguments = (name,) if name else ()
         run = WritingRun.of(store, UNDO, arguments, keep_mtime=keep_mtime)
-        for told in undone(_meant(store, name), run):
+        moved: dict[str, Path] = {}
+        for told in undone(_meant(store, name, moved), run, moved):
             about_file(readable(str(told.path)))
             results.show(told)
             if wish.to_stop:
@@ -54,6 +64,16 @@ def command(session: Session, name: str | None, keep_mtime: bool) -> int:
         return status
 
 
+def _last_write(store: "Store", path: Path, moved: dict[str, Path]) -> KeptWrite | None:
+    if own := last_write(store, path):
+        return own
+    with suppress(AudioError):  # a damaged file in a folder: nothing was written into it
+        if write := write_of_moved(store, path):
+            moved[write.id] = path
+            return write
+    return None
+
+
 def _run_before(store: "Store") -> str | None:
     """Return the writing run before the last, where the last cannot be taken back."""
     runs = writing_runs(store)
@@ -62,15 +82,16 @@ def _run_before(store: "Store") -> str | None:
     return before.id if before else None
 
 
-def _meant(store: "Store", name: str | None) -> tuple[KeptWrite, ...]:
+def _meant(store: "Store", name: str | None, moved: dict[str, Path]) -> tuple[KeptWrite, ...]:
+    """Return the writes to take back; of those of a file by another name, say where it is."""
     if name is None:
         run = next(writing_runs(store), None)
         if run is None:
             raise CanonError("there is nothing to undo: no tags were written, or all are put back")
         return standing_writes(store, run)
     if os.path.lexists(name):
-        found = (item for item in audio_files([Path(name)]) if isinstance(item, Found))
-        last = (last_write(store, item.path) for item in found)
+        found = (item.path for item in audio_files([Path(name)]) if isinstance(item, Found))
+        last = (_last_write(store, path, moved) for path in found)
         if writes := tuple(write for write in last if write):
             return writes
         raise CanonError(f"{readable(name)}: no tags were written there, or all are put back")

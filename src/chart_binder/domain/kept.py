@@ -113,7 +113,8 @@ class KeptWrite(msgspec.Struct, frozen=True, kw_only=True):
     """A change of one file's tags, committed as an intent before the file is touched.
 
     `changes` is JSON: per raw key the old and the new raw values. `temporary` is the name of the
-    copy that takes the file's place (`os.fsencode`). `problem` says why a write failed.
+    copy that takes the file's place (`os.fsencode`). `tags_left` is what every key said afterwards,
+    to show what changed since. `problem` says why a write failed.
     """
 
     id: str
@@ -129,6 +130,7 @@ class KeptWrite(msgspec.Struct, frozen=True, kw_only=True):
     done_at_utc: str | None = None
     temporary: bytes = b""
     problem: str | None = None
+    tags_left: bytes | None = None
 
 
 def new_id() -> str:

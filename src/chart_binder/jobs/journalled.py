@@ -16,7 +16,8 @@ from chart_binder.audio.saving import Prepared, Saved, UnconfirmedError, nothing
 from chart_binder.audio.tagset import TagSet
 from chart_binder.domain.kept import KeptRun, KeptWrite, WriteState, new_id, now_utc
 from chart_binder.errors import AudioError, CanonError
-from chart_binder.jobs.tag_plan import journal_path
+from chart_binder.jobs.file_names import journal_path
+from chart_binder.jobs.left_tags import left_by
 
 if TYPE_CHECKING:
     from chart_binder.store.store import Store
@@ -89,6 +90,7 @@ class WritingRun:
             tags_before_hash=prepared.before.hash,
             tags_after_hash=prepared.after.hash,
             changes=_changes(prepared).json,
+            tags_left=left_by(prepared.after),
             at_utc=now_utc(),
             temporary=journal_path(prepared.temporary),
         )

@@ -1,20 +1,24 @@
 """Tags are put back exactly as they were, where nobody has changed the file since."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from chart_binder.audio.alike import alike_hash, as_recorded
 from chart_binder.audio.changes import TagChanges, changed
+from chart_binder.audio.files import shown
 from chart_binder.audio.packets import read_tag_set
 from chart_binder.audio.saving import Prepared
 from chart_binder.audio.tagset import TagSet
 from chart_binder.domain.kept import KeptRun, KeptWrite, WriteState, now_utc
 from chart_binder.errors import CanonError, SaveError, StoreError
+from chart_binder.jobs.file_names import journal_path
 from chart_binder.jobs.journalled import WritingRun, path_of
-from chart_binder.jobs.raw_changes import raw_changes
+from chart_binder.jobs.left_tags import changed_since
+from chart_binder.jobs.moved import moved_write
 from chart_binder.jobs.tag_changes import FieldChange, changes_of
-from chart_binder.jobs.tag_plan import journal_path
 from chart_binder.jobs.write import Fate, Told
 
 if TYPE_CHECKING:
@@ -26,6 +30,8 @@ _DIFFERS = (
     "its tags changed since they were written; here is what was written, and what it says now"
 )
 _OTHERS_DIFFER = "other tags than those that were written changed since they were written"
+_GONE = "; if it was moved, `canon undo` with its path of today knows it again by its audio"
+_NOT_MOVED: Mapping[str, Path] = MappingProxyType({})
 
 
 class _ChangedSinceError(SaveError):
@@ -55,6 +61,14 @@ def last_write(store: "Store", path: Path) -> KeptWrite | None:
     return None
 
 
+def write_of_moved(store: "Store", path: Path) -> KeptWrite | None:
+    """Return the last write, as of `last_write`, of a file that had another name then.
+
+    Raises `AudioError` where the file cannot be read, and `StoreError`.
+    """
+    return moved_write(store, path, last_write)
+
+
 def _takes_back(store: "Store", write: KeptWrite) -> bool:
     """Say whether a write took another back; one that took such a write back wrote anew."""
     if not _is_by_undo(store, write):
@@ -82,18 +96,26 @@ def to_undo(writes: Sequence[KeptWrite]) -> tuple[KeptWrite, ...]:
     return tuple(write for write in writes if write.state is WriteState.DONE)
 
 
-def undone(writes: Sequence[KeptWrite], run: WritingRun) -> Iterator[Told]:
+def undone(
+    writes: Sequence[KeptWrite], run: WritingRun, moved: Mapping[str, Path] = _NOT_MOVED
+) -> Iterator[Told]:
     """Take writes back, the newest first, and yield what became of each.
 
-    Taking back is a write of its own in the journal, so it can be taken back by its run. Raises
-    `StoreError`.
+    Taking back is a write of its own in the journal, so it can be taken back by its run. `moved`
+    says where files are now, by the identifier of the write. Raises `StoreError`.
     """
     for write in writes:
-        yield _undone(write, run)
+        was = path_of(write.path)
+        told = _undone(write, moved.get(write.id, was), run)
+        if write.id in moved:
+            why = f"it was {shown(was)} when its tags were written"
+            told = replace(told, why=f"{why}; {told.why}" if told.why else why)
+        elif told.fate is Fate.FAILED and not was.exists():
+            told = replace(told, why=f"{told.why}{_GONE}")
+        yield told
 
 
-def _undone(write: KeptWrite, run: WritingRun) -> Told:
-    path = path_of(write.path)
+def _undone(write: KeptWrite, path: Path, run: WritingRun) -> Told:
     try:
         changes = TagChanges.from_json(write.changes)
         now = read_tag_set(path)
@@ -121,7 +143,7 @@ def _undone(write: KeptWrite, run: WritingRun) -> Told:
 def _put_back(write: KeptWrite, changes: TagChanges, tags: TagSet) -> TagSet:
     is_exact = tags.hash == write.tags_after_hash
     if not is_exact and alike_hash(tags) != changes.new_alike:
-        found = raw_changes(changes, tags)
+        found = changed_since(write, changes, tags)
         raise _ChangedSinceError(_DIFFERS if found else _OTHERS_DIFFER, found)
     now = tags if is_exact else as_recorded(tags, changes)
     before = changed(now, changes.reversed)

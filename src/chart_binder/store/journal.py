@@ -63,6 +63,10 @@ class Journal:
         """Return every write of a file, the newest first."""
         return self._found(writes.c.path_key == path_key(path), writes.c.path == path)
 
+    def of_audio(self, audio_hash: str) -> tuple[KeptWrite, ...]:
+        """Return every write of a file with this audio, whatever its name, the newest first."""
+        return self._found(writes.c.audio_hash == audio_hash)
+
     def _move(self, write: str, state: WriteState, changes: dict[str, str]) -> None:
         moved = (
             update(writes)

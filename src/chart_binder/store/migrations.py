@@ -72,18 +72,20 @@ _DECISIONS_AND_JOURNAL: Statements = (
     "CREATE INDEX writes_by_state ON writes (state, seq)",
 )
 
-_ADJUDICATORS: Statements = (
+_ADJUDICATORS_AND_WHAT_WAS_LEFT: Statements = (
     "ALTER TABLE decisions ADD COLUMN adjudicator TEXT",
     """UPDATE decisions SET adjudicator = ''
         WHERE state <> 'error' AND (decided_by = 'llm' OR transcript_id IS NOT NULL)""",
     """CREATE INDEX decisions_by_evidence ON decisions (evidence_hash, seq)
         WHERE adjudicator IS NOT NULL""",
+    "ALTER TABLE writes ADD COLUMN tags_left {bytes}",
+    "CREATE INDEX writes_by_audio ON writes (audio_hash, seq)",
 )
 
 MIGRATIONS: tuple[Statements, ...] = (
     _ANSWERS_SLOTS_OVERRIDES,
     _DECISIONS_AND_JOURNAL,
-    _ADJUDICATORS,
+    _ADJUDICATORS_AND_WHAT_WAS_LEFT,
 )
 """The n-th leads to version n. One that was released is never changed: another is added."""
 

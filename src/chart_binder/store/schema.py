@@ -156,8 +156,10 @@ writes = Table(
     Column("done_at_utc", Text, nullable=True),
     Column("temporary", Bytes, nullable=False),
     Column("problem", Text, nullable=True),
+    Column("tags_left", Bytes, nullable=True, comment="JSON, by zlib"),
     Index("writes_by_id", "id", unique=True),
     Index("writes_by_path", "path_key", "seq"),
     Index("writes_by_run", "run_id", "seq"),
+    Index("writes_by_audio", "audio_hash", "seq"),
     Index("writes_by_state", "state", "seq"),
 )
