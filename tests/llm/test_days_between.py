@@ -38,7 +38,9 @@ def test_the_days_between_two_dates_are_told(first: str, second: str, said: str)
 @pytest.mark.parametrize(
     "written",
     ["1974/10/11", "1974.10.11", "11 October 1974", "October 11, 1974", "Oct. 11th 1974",
-     "11th of October 1974", " 1974-10-11. ", "`1974-10-11`", "11 oct 1974"],
+     "11th of October 1974", " 1974-10-11. ", "`1974-10-11`", "11 oct 1974", "11.10.1974",
+     "1974年10月11日", "1974 10 11",
+     "11. Oktober 1974", "11 de octubre de 1974", "昭和49年10月11日"],
 )  # fmt: skip
 def test_a_date_is_read_as_models_write_it(written: str) -> None:
     assert days_between(written, "1974-10-12") == "1974-10-11 is 1 day before 1974-10-12."
@@ -50,6 +52,8 @@ def test_a_date_is_read_as_models_write_it(written: str) -> None:
         ("10/11/1974", "'10/11/1974' is no date: YYYY, YYYY-MM or YYYY-MM-DD is allowed."),
         ("1974-02-30", "is no day of the calendar"),
         ("mayhem 1974", "is no date"),
+        ("circa 1974", "is no date"),
+        ("11 October 24", "is no date"),
         ("????-05", "A date without a year"),
         ("", "A date without a year"),
         ("__import__('os')", "is no date"),
