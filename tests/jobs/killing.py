@@ -16,9 +16,9 @@ from pathlib import Path
 from chart_binder.audio.packets import audio_hash, read_tag_set
 from chart_binder.audio.tag_writing import with_fields
 from chart_binder.domain.kept import WriteState
+from chart_binder.jobs.file_names import journal_path
 from chart_binder.jobs.journalled import WritingRun
 from chart_binder.jobs.repair import repaired, swept
-from chart_binder.jobs.tag_plan import journal_path
 from chart_binder.jobs.undo import to_undo, undone
 from chart_binder.jobs.verify import verified
 from chart_binder.store import open_store

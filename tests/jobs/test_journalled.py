@@ -11,8 +11,8 @@ from chart_binder.audio.tag_writing import with_fields
 from chart_binder.audio.tagset import TagSet
 from chart_binder.domain.kept import WriteState
 from chart_binder.errors import SaveError
+from chart_binder.jobs.file_names import journal_path
 from chart_binder.jobs.journalled import WritingRun
-from chart_binder.jobs.tag_plan import journal_path
 from chart_binder.store import open_store
 
 

@@ -20,7 +20,7 @@ from chart_binder.domain.evidence_json import read_bundle
 from chart_binder.errors import UsageError
 from chart_binder.files import read_named
 from chart_binder.jobs.decide import Case, Decider
-from chart_binder.jobs.decision import Decision, State
+from chart_binder.jobs.decision import Cause, Decision, State
 from chart_binder.jobs.keeping import Keeper, keeping
 from chart_binder.wiring import decider, overrides, store_and_evidence, transcripts_folder
 
@@ -112,7 +112,7 @@ def _keeping(
 
 
 def _failed(item: Unreadable) -> Case:
-    return Case(Decision(State.ERROR, error=str(item.problem)))
+    return Case(Decision(State.ERROR, error=str(item.problem), cause=Cause.FILE))
 
 
 def named_paths(paths: Iterable[str]) -> Iterator[str]:

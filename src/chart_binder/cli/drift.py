@@ -17,11 +17,11 @@ from chart_binder.domain.kept import KeptDecision, KeptRun, new_id, now_utc
 from chart_binder.errors import CanonError
 from chart_binder.jobs.decide import Decider
 from chart_binder.jobs.drift import Drift, Drifting, Stand, kept_all_the_same, taken
+from chart_binder.jobs.file_names import names_of
 from chart_binder.jobs.journalled import path_of
 from chart_binder.jobs.keeping import kept_decision
 from chart_binder.jobs.standing import standing_decision
 from chart_binder.jobs.tag_changes import FieldChange
-from chart_binder.jobs.tag_plan import names_of
 from chart_binder.store import open_store
 from chart_binder.wiring import overrides, store_and_evidence, store_url
 

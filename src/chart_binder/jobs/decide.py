@@ -7,14 +7,23 @@ from dataclasses import dataclass
 from typing import Protocol
 
 import msgspec
+from msgspec import UNSET
 
 from chart_binder.config import RulesConfig
 from chart_binder.domain.evidence import EvidenceBundle
 from chart_binder.domain.evidence_json import evidence_hash
 from chart_binder.domain.track import TrackTags
 from chart_binder.domain.verdict import Decided, Open, Verdict
-from chart_binder.errors import CanonError
-from chart_binder.jobs.decision import INDETERMINATE, LLM_ADJUDICATION, Decision, State
+from chart_binder.errors import (
+    AudioError,
+    CanonError,
+    EvidenceError,
+    LookupFailedError,
+    NothingFoundError,
+    StoreError,
+    UnidentifiedError,
+)
+from chart_binder.jobs.decision import INDETERMINATE, LLM_ADJUDICATION, Cause, Decision, State
 from chart_binder.jobs.overrides import Overrides, no_overrides, override_for
 from chart_binder.llm.result import AdjudicationResult, Outcome
 from chart_binder.rules.decide import decide
@@ -27,6 +36,14 @@ _STATES = {
     Outcome.REVIEW: State.REVIEW,
     Outcome.REJECTED: State.INDETERMINATE,
     Outcome.ERROR: State.ERROR,
+}
+_CAUSES: dict[type[CanonError], Cause] = {
+    AudioError: Cause.FILE,
+    UnidentifiedError: Cause.UNIDENTIFIED,
+    LookupFailedError: Cause.LOOKUP_FAILED,
+    NothingFoundError: Cause.NOTHING_FOUND,
+    EvidenceError: Cause.EVIDENCE,
+    StoreError: Cause.STORE,
 }
 
 
@@ -57,6 +74,23 @@ class Case:
     verdict: Verdict | None = None
 
 
+def guarded(make: Callable[[], Case]) -> Case:
+    """Return the case that is made; whatever keeps it from being made makes an error case.
+
+    So does a fault of the program itself or of a plug-in: it is logged with its traceback, and the
+    run goes on with the next file.
+    """
+    try:
+        return make()
+    except CanonError as error:
+        cause = next((cause for kind, cause in _CAUSES.items() if isinstance(error, kind)), UNSET)
+        return Case(Decision(State.ERROR, error=str(error), cause=cause))
+    except Exception as error:  # noqa: BLE001 (one item of many: the next must not suffer)
+        _log.exception("a fault of canon, or of a plug-in")
+        told = f"a fault of canon, or of a plug-in: {type(error).__name__}: {error}"
+        return Case(Decision(State.ERROR, error=told, cause=Cause.FAULT))
+
+
 @dataclass(frozen=True, slots=True)
 class Decider:
     """The pipeline from evidence to a decision.
@@ -70,19 +104,8 @@ class Decider:
     overrides: Overrides = no_overrides
 
     def attempt(self, gather: Callable[[], EvidenceBundle]) -> Case:
-        """Decide what `gather` finds; whatever keeps it from finding makes an error case.
-
-        So does a fault of the program itself or of a plug-in: it is logged with its traceback, and
-        the run goes on with the next file.
-        """
-        try:
-            return self.decide(gather())
-        except CanonError as error:
-            return Case(Decision(State.ERROR, error=str(error)))
-        except Exception as error:  # noqa: BLE001 (one item of many: the next must not suffer)
-            _log.exception("a fault of canon, or of a plug-in")
-            told = f"a fault of canon, or of a plug-in: {type(error).__name__}: {error}"
-            return Case(Decision(State.ERROR, error=told))
+        """Decide what `gather` finds; whatever keeps it from finding makes an error case."""
+        return guarded(lambda: self.decide(gather()))
 
     def decide(self, bundle: EvidenceBundle) -> Case:
         """Decide by a person's verdict, else by rules, else by the adjudicator, or leave it open.
@@ -179,6 +202,7 @@ class Decider:
             trace=self._trace(bundle, result.evidence_hash, crg_rule, rr_rule),
             adjudication=result,
             error=result.problem if state is State.ERROR else None,
+            cause=Cause.MODEL if state is State.ERROR else UNSET,
         )
 
     def _trace(self, bundle: EvidenceBundle, known: str, crg_rule: str, rr_rule: str) -> str:

@@ -19,8 +19,24 @@ class State(StrEnum):
     ERROR = "error"
 
 
+class Cause(StrEnum):
+    """Why no decision was come to: what to look at, and whether another try may help."""
+
+    FILE = "file"
+    UNIDENTIFIED = "unidentified"
+    LOOKUP_FAILED = "lookup_failed"
+    NOTHING_FOUND = "nothing_found"
+    EVIDENCE = "evidence"
+    MODEL = "model"
+    STORE = "store"
+    FAULT = "fault"
+
+
 class Decision(msgspec.Struct, frozen=True):
-    """One decision, by rules, the adjudicator, a person or nobody yet (CONTRACTS, section 5)."""
+    """One decision, by rules, the adjudicator, a person or nobody yet.
+
+    `cause` is there for an error alone, and says in one word what `error` says in a sentence.
+    """
 
     state: State
     decided_by: str | None = None
@@ -36,3 +52,4 @@ class Decision(msgspec.Struct, frozen=True):
     trace: str | None = None
     adjudication: AdjudicationResult | None = None
     error: str | None = None
+    cause: Cause | msgspec.UnsetType = msgspec.UNSET

@@ -21,7 +21,7 @@ from chart_binder.domain.kept import (
 )
 from chart_binder.errors import CanonError, StoreError
 from chart_binder.jobs.decide import Case
-from chart_binder.jobs.decision import Decision, State
+from chart_binder.jobs.decision import Cause, Decision, State
 from chart_binder.jobs.kept_case import Under, file_status, rules_version, to_keep
 
 if TYPE_CHECKING:
@@ -124,5 +124,8 @@ def _not_kept(case: Case, error: StoreError) -> Case:
     failed = case.decision.error
     told = f"{failed}; nor can that be kept: {error}" if failed else f"decided, not kept: {error}"
     return replace(
-        case, decision=msgspec.structs.replace(case.decision, state=State.ERROR, error=told)
+        case,
+        decision=msgspec.structs.replace(
+            case.decision, state=State.ERROR, error=told, cause=Cause.STORE
+        ),
     )

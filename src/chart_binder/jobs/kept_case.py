@@ -19,6 +19,7 @@ from chart_binder.errors import CanonError
 from chart_binder.files import read_named
 from chart_binder.jobs.decide import Case
 from chart_binder.jobs.decision import Decision
+from chart_binder.jobs.file_names import kept_path
 from chart_binder.llm.result import Outcome
 from chart_binder.react.transcript import record_in
 from chart_binder.rules.table import TABLE_VERSION
@@ -69,11 +70,6 @@ def to_keep(case: Case, path: Path, before: os.stat_result, under: Under) -> Kep
         adjudicator=under.adjudicator if _is_answered(decision) else None,
     )
     return kept, evidence, transcript
-
-
-def kept_path(path: str | Path) -> bytes:
-    """Return a path as the store has it: absolute, with links left in it, as bytes."""
-    return os.fsencode(os.path.abspath(path))  # noqa: PTH100 - a link is a name of its own
 
 
 def file_status(path: Path) -> os.stat_result | None:

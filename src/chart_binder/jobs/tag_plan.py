@@ -5,22 +5,19 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
-import msgspec
-
 from chart_binder.audio.packets import read_tag_set
-from chart_binder.audio.reading import read_tags
 from chart_binder.audio.tag_writing import with_fields
 from chart_binder.audio.tagset import TagSet
 from chart_binder.config import AcceptanceConfig
-from chart_binder.domain.evidence import Artifact, EvidenceBundle
+from chart_binder.domain.evidence import EvidenceBundle
 from chart_binder.domain.ids import bare_id
-from chart_binder.domain.kept import KeptDecision, WriteState
+from chart_binder.domain.kept import KeptDecision
 from chart_binder.domain.overriding import KeptOverride
 from chart_binder.domain.tagging import Chosen, Fields, Policy, wanted_fields
-from chart_binder.domain.track import TrackTags
+from chart_binder.jobs.file_names import names_of
 from chart_binder.jobs.keeping import kept_bundle, kept_decision
-from chart_binder.jobs.kept_case import kept_path
 from chart_binder.jobs.overrides import override_for
+from chart_binder.jobs.same_file import why_another
 from chart_binder.jobs.standing import chosen_by, ruled_on, standing_decision
 from chart_binder.jobs.tag_changes import FieldChange, changes_of, texts_now
 
@@ -91,7 +88,7 @@ class Planner:
         if ruled and _contradicts(ruled, chosen):
             return Refusal(path, "a person ruled otherwise since: decide again", kept)
         tags = read_tag_set(path)
-        if why := self._another(path, kept, tags):
+        if why := why_another(self.store, path, kept, tags):
             return Refusal(path, why, kept)
         fields = wanted_fields(chosen, bundle, self.policy, texts_now(tags))
         new = with_fields(tags, fields)
@@ -99,37 +96,6 @@ class Planner:
             path, kept, chosen, _album(bundle, chosen), bundle, self.policy,
             changes_of(tags, new), is_changed=new != tags,
         )  # fmt: skip
-
-    def _another(self, path: Path, kept: KeptDecision, tags: TagSet) -> str | None:
-        """Return why the file may be another than the one that was decided."""
-        status = path.stat()
-        if (status.st_size, status.st_mtime_ns) == (kept.file_size, kept.file_mtime_ns):
-            return None
-        if self._is_ours(path, tags):
-            return None
-        now = read_tags(path)
-        if now.recording_mbid and now.recording_mbid == kept.recording_mbid:
-            return None
-        then = msgspec.json.decode(kept.artifact, type=Artifact) if kept.artifact else Artifact()
-        if _identity(now) == _identity_then(then):
-            return None
-        return "its tags changed since it was decided, and may mean another recording: decide again"
-
-    def _is_ours(self, path: Path, tags: TagSet) -> bool:
-        """Say whether the tags are those that were last written here."""
-        writes = self.store.journal.of_path(journal_path(path))
-        done = next((write for write in writes if write.state is WriteState.DONE), None)
-        return done is not None and done.tags_after_hash == tags.hash
-
-
-def names_of(path: Path) -> tuple[bytes, ...]:
-    """Return a file's names in the store: as it was named, then the file a link leads to."""
-    return kept_path(path), journal_path(path)
-
-
-def journal_path(path: Path) -> bytes:
-    """Return a file's name in the journal: a link is another name of the same tags."""
-    return kept_path(path.resolve())
 
 
 def _contradicts(ruled: KeptOverride, chosen: Chosen) -> bool:
@@ -144,12 +110,3 @@ def _album(bundle: EvidenceBundle, chosen: Chosen) -> str:
     groups = (group for one in bundle.recording_candidates for group in one.groups)
     found = next((group for group in groups if group.mb_rg_id == chosen.release_group), None)
     return (found and found.title) or chosen.release_group
-
-
-def _identity(tags: TrackTags) -> tuple[str | None, ...]:
-    return tags.recording_mbid, "; ".join(tags.isrcs) or None, tags.artist, tags.title
-
-
-def _identity_then(said: Artifact) -> tuple[str | None, ...]:
-    tags = said.tags or {}
-    return tuple(tags.get(name) for name in ("recording_mbid", "isrc", "artist", "title"))

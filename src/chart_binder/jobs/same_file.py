@@ -1,0 +1,54 @@
+"""Whether a file still is what it was when it was decided."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from chart_binder.audio.packets import read_tag_set
+from chart_binder.audio.reading import read_tags
+from chart_binder.audio.tagset import TagSet
+from chart_binder.domain.evidence import Artifact
+from chart_binder.domain.kept import KeptDecision, WriteState
+from chart_binder.domain.track import TrackTags
+from chart_binder.jobs.file_names import journal_path
+
+if TYPE_CHECKING:
+    from chart_binder.store.store import Store
+
+
+def why_another(
+    store: "Store", path: Path, kept: KeptDecision, tags: TagSet | None = None
+) -> str | None:
+    """Return why a file may be another than the one that was decided; `tags` are those it has.
+
+    Raises `AudioError`, `OSError` and `StoreError`.
+    """
+    status = path.stat()
+    if (status.st_size, status.st_mtime_ns) == (kept.file_size, kept.file_mtime_ns):
+        return None
+    if _is_ours(store, path, tags or read_tag_set(path)):
+        return None
+    now = read_tags(path)
+    if now.recording_mbid and now.recording_mbid == kept.recording_mbid:
+        return None
+    then = msgspec.json.decode(kept.artifact, type=Artifact) if kept.artifact else Artifact()
+    if _identity(now) == _identity_then(then):
+        return None
+    return "its tags changed since it was decided, and may mean another recording: decide again"
+
+
+def _is_ours(store: "Store", path: Path, tags: TagSet) -> bool:
+    """Say whether the tags are those that were last written here."""
+    writes = store.journal.of_path(journal_path(path))
+    done = next((write for write in writes if write.state is WriteState.DONE), None)
+    return done is not None and done.tags_after_hash == tags.hash
+
+
+def _identity(tags: TrackTags) -> tuple[str | None, ...]:
+    return tags.recording_mbid, "; ".join(tags.isrcs) or None, tags.artist, tags.title
+
+
+def _identity_then(said: Artifact) -> tuple[str | None, ...]:
+    tags = said.tags or {}
+    return tuple(tags.get(name) for name in ("recording_mbid", "isrc", "artist", "title"))
