@@ -12,6 +12,7 @@ from chart_binder.store.overrides import Overrides
 from chart_binder.store.runs import Runs
 from chart_binder.store.slots import RateSlots
 from chart_binder.store.verdicts import Verdicts
+from chart_binder.store.waiting import Waiting
 
 
 class Store:
@@ -28,6 +29,7 @@ class Store:
         self.evidence = KeptEvidences(database)
         self.transcripts = KeptTranscripts(database)
         self.verdicts = Verdicts(database)
+        self.waiting = Waiting(database)
         self.journal = Journal(database)
 
     @classmethod

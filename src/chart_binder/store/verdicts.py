@@ -1,13 +1,33 @@
 """People's verdicts on decisions are added, and the newest counts."""
 
-import msgspec
-from sqlalchemy import select
+from collections.abc import Collection, Iterator
+from functools import partial
 
-from chart_binder.domain.kept import KeptVerdict
+import msgspec
+from sqlalchemy import ColumnElement, Connection, Executable, and_, delete, func, or_, select
+
+from chart_binder.domain.kept import KeptDecision, KeptVerdict, VerdictKind
+from chart_binder.domain.overriding import KeptOverride
 from chart_binder.store.inserting import insert_into
-from chart_binder.store.rows import read_row
-from chart_binder.store.schema import verdicts
+from chart_binder.store.keys import path_key
+from chart_binder.store.overrides import put_override, remove_override
+from chart_binder.store.rows import pages, read_row
+from chart_binder.store.schema import decisions, overrides, verdicts
 from chart_binder.store.transactions import Transactions
+
+_SPOKEN = (VerdictKind.ACCEPT.value, VerdictKind.REJECT.value)
+
+
+class Ruling(msgspec.Struct, frozen=True):
+    """What a person ruled at once: verdicts, perhaps with an override.
+
+    `before` is the override whose place it took, `with_it` the verdicts that went with that.
+    """
+
+    verdicts: tuple[KeptVerdict, ...]
+    override: KeptOverride | None = None
+    before: KeptOverride | None = None
+    with_it: tuple[KeptVerdict, ...] = ()
 
 
 class Verdicts:
@@ -15,11 +35,35 @@ class Verdicts:
 
     def __init__(self, database: Transactions) -> None:
         self._database = database
+        self._read = partial(read_row, database.name, KeptVerdict)
 
     def put(self, verdict: KeptVerdict) -> None:
         """Keep a verdict, beside the earlier ones."""
         with self._database.writing() as connection:
-            connection.execute(insert_into(connection, verdicts), msgspec.structs.asdict(verdict))
+            _put(connection, (verdict,))
+
+    def rule(self, given: Collection[KeptVerdict], override: KeptOverride | None = None) -> Ruling:
+        """Keep verdicts with the override they came with, all or nothing.
+
+        A verdict that names the override's release group, of the same time, goes when that goes.
+        """
+        with self._database.writing() as connection:
+            before, with_it = self._standing(connection, override)
+            if override:
+                put_override(connection, override)
+            _put(connection, given)
+        return Ruling(tuple(given), override, before, with_it)
+
+    def take_back(self, ruling: Ruling) -> None:
+        """Put everything back as it was before a ruling, all or nothing."""
+        with self._database.writing() as connection:
+            for verdict in ruling.verdicts:
+                connection.execute(delete(verdicts).where(_is(verdict)))
+            if ruling.override:
+                remove_override(connection, ruling.override.recording_mbid)
+            if ruling.before:
+                put_override(connection, ruling.before)
+                _put(connection, ruling.with_it)
 
     def latest(self, decision: str) -> KeptVerdict | None:
         """Return the newest verdict on a decision."""
@@ -29,8 +73,84 @@ class Verdicts:
         """Return every verdict on a decision, the newest first."""
         return self._found(decision)
 
+    def on_the_same(self, decision: KeptDecision) -> KeptVerdict | None:
+        """Return the newest verdict on a decision, or on the same one made of the file before.
+
+        The same has the release group, the evidence and the rules in common.
+        """
+        with self._database.reading() as connection:
+            row = connection.execute(_on_the_same(decision)).first()
+        return None if row is None else self._read(row)
+
+    def spoken(self) -> Iterator[KeptVerdict]:
+        """Yield the newest yes or no to every decision that has one, the oldest first."""
+        newer = verdicts.alias("newer")
+        is_said_again = (
+            select(newer.c.seq)
+            .where(
+                newer.c.decision_id == verdicts.c.decision_id,
+                newer.c.seq > verdicts.c.seq,
+                newer.c.verdict.in_(_SPOKEN),
+            )
+            .exists()
+        )
+        wanted = select(verdicts).where(verdicts.c.verdict.in_(_SPOKEN), ~is_said_again)
+        with self._database.reading() as connection:
+            last = connection.execute(select(func.max(verdicts.c.seq))).scalar_one() or 0
+        return pages(self._database, verdicts, wanted, self._read, last=last)
+
     def _found(self, decision: str, limit: int | None = None) -> tuple[KeptVerdict, ...]:
         wanted = select(verdicts).where(verdicts.c.decision_id == decision)
         with self._database.reading() as connection:
             rows = connection.execute(wanted.order_by(verdicts.c.seq.desc()).limit(limit)).all()
-        return tuple(read_row(self._database.name, KeptVerdict, row) for row in rows)
+        return tuple(map(self._read, rows))
+
+    def _standing(
+        self, connection: Connection, override: KeptOverride | None
+    ) -> tuple[KeptOverride | None, tuple[KeptVerdict, ...]]:
+        """Return the override in whose place another is put, and the verdicts it came with."""
+        if override is None:
+            return None, ()
+        wanted = select(overrides).where(overrides.c.recording_mbid == override.recording_mbid)
+        row = connection.execute(wanted).first()
+        if row is None:
+            return None, ()
+        before = read_row(self._database.name, KeptOverride, row)
+        came_with = and_(
+            verdicts.c.at_utc == before.set_at_utc, verdicts.c.crg_mbid == before.crg_mbid
+        )
+        rows = connection.execute(select(verdicts).where(came_with).order_by(verdicts.c.seq))
+        return before, tuple(map(self._read, rows))
+
+
+def _put(connection: Connection, given: Collection[KeptVerdict]) -> None:
+    if given:
+        rows = [msgspec.structs.asdict(verdict) for verdict in given]
+        connection.execute(insert_into(connection, verdicts), rows)
+
+
+def _is(verdict: KeptVerdict) -> ColumnElement[bool]:
+    return and_(
+        verdicts.c.decision_id == verdict.decision_id,
+        verdicts.c.at_utc == verdict.at_utc,
+        verdicts.c.verdict == verdict.verdict.value,
+    )
+
+
+def _on_the_same(decision: KeptDecision) -> Executable:
+    same = and_(
+        decisions.c.evidence_hash == decision.evidence_hash,
+        decisions.c.rules_version == decision.rules_version,
+        decisions.c.crg_mbid.is_not_distinct_from(decision.crg_mbid),
+    )
+    return (
+        select(verdicts)
+        .join(decisions, decisions.c.id == verdicts.c.decision_id)
+        .where(
+            decisions.c.path_key == path_key(decision.path),
+            decisions.c.path == decision.path,
+            or_(decisions.c.id == decision.id, same),
+        )
+        .order_by(verdicts.c.seq.desc())
+        .limit(1)
+    )
