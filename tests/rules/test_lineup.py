@@ -116,6 +116,16 @@ TABLE: tuple[tuple[str, list[Json], Json, str], ...] = (
      [take("a", S, disambiguation="live, 1979-01-26: Lyon", length_ms=300_000),
       take("b", A, disambiguation="live, 1986-07-12: Wembley", length_ms=302_000)],
      {"recording_title": "Song (live)"}, "open"),
+    ("a mono and a stereo mix are not joined",
+     [take("a", S, title="Song (mono)", length_ms=180_000),
+      take("b", A, disambiguation="stereo", length_ms=180_000)], {}, "open"),
+    ("a mono mix that only a flag tells is not joined with a stereo mix",
+     [take("a", S, flags={"is_mono": True}), take("b", A, disambiguation="stereo")], {}, "open"),
+    ("the title tells a mono mix from a stereo mix",
+     [take("a", S, title="Song (mono)"), take("b", A, title="Song (stereo)")],
+     {"recording_title": "Song (mono)"}, "S a"),
+    ("a mix of which nothing is said may be the mono mix",
+     [take("a", S, title="Song (mono)"), take("b", A)], {}, "S a"),
     ("remasters are joined",
      [take("a", S, disambiguation="2011 remaster", length_ms=300_000),
       take("b", A, disambiguation="remastered 2009", length_ms=302_000)], {}, "S a"),
@@ -163,6 +173,22 @@ def test_an_open_choice_of_recordings_asks_which_it_is() -> None:
     assert verdict.missing_facts == (
         "which recording is it: 3:30 on the single 'S', or 5:55 on the album 'A'?",
     )
+
+
+def test_an_open_choice_names_all_recordings_and_what_is_said_of_them() -> None:
+    mono = take("a", S, disambiguation="mono", length_ms=180_000)
+    early = take("c", compilation("C", "1970"), length_ms=300_000)
+    for takes, asked in (
+        ((mono, take("b", A, title="Song (stereo)", length_ms=180_000)),
+         "3:00 (mono) on the single 'S', or 3:00 (stereo) on the album 'A'"),
+        ((take("a", S, flags={"is_mono": True}), take("b", A, disambiguation="stereo")),
+         "'mono' on the single 'S', or 'stereo' on the album 'A'"),
+        ((take("b", A, length_ms=180_000), early),
+         "3:00 on the album 'A', or 5:00 on the compilation 'C'"),
+    ):  # fmt: skip
+        verdict = ruled(*takes)
+        assert isinstance(verdict, Open)
+        assert verdict.missing_facts == (f"which recording is it: {asked}?",)
 
 
 def test_a_recording_is_called_what_it_is() -> None:

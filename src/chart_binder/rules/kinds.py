@@ -42,7 +42,8 @@ def kind_meant(bundle: EvidenceBundle) -> str:
 
 def remark_of(recording: RecordingCandidate) -> frozenset[str]:
     """Return the words by which its title and comment tell a recording from others of the song."""
-    return remark_in(f"{set_off(recording.title or '')} {recording.disambiguation or ''}")
+    said = remark_in(f"{set_off(recording.title or '')} {recording.disambiguation or ''}")
+    return said | {"mono"} if recording.intent.is_mono else said
 
 
 def remark_in(said: str) -> frozenset[str]:

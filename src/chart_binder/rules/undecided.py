@@ -1,6 +1,9 @@
 """An open case says why it is open, and which facts would settle it."""
 
-from chart_binder.domain.evidence import EvidenceBundle
+from collections.abc import Sequence
+
+from chart_binder.domain.evidence import EvidenceBundle, RecordingCandidate
+from chart_binder.domain.intent import set_off
 from chart_binder.domain.verdict import Considered, Open
 from chart_binder.rules.candidates import Candidate
 from chart_binder.rules.contest import Contest, contest
@@ -12,6 +15,8 @@ from chart_binder.rules.settling import either, missing_dates, undated_tie
 from chart_binder.rules.statuses import copies
 from chart_binder.rules.unsure import questions, unsure_among
 from chart_binder.rules.weighing import Weighed, weigh
+
+_LONGEST_REMARK = 80
 
 
 def left_open(field: Contest, weighed: Weighed, lineup: Lineup, bundle: EvidenceBundle) -> Open:
@@ -66,18 +71,29 @@ def objection_to(
     """
     if len(lineup.versions) == 1:
         return None
-    homes: dict[str, str] = {chosen.group.mb_rg_id: ""}
+    homes: dict[str, str] = {}
     for version in lineup.versions:
         own = contest(version, field.artist, field.knobs)
-        length = minutes(next((one.length_ms for one in version if one.length_ms), None))
         for one in weigh(own).possible:
-            if not _gathers(one):
-                homes[one.group.mb_rg_id] = f"{length} on {one.name}"
+            if not _gathers(one) or one.group.mb_rg_id == chosen.group.mb_rg_id:
+                homes[one.group.mb_rg_id] = f"{_told(version)} on {one.name}"
+    homes.setdefault(chosen.group.mb_rg_id, f"{_told(chosen.carriers)} on {chosen.name}")
     if len(homes) == 1:
         return None
-    fact = f"which recording is it: {', or '.join(sorted(filter(None, homes.values())))}?"
+    fact = f"which recording is it: {', or '.join(sorted(homes.values()))}?"
     because = "the recordings found came out on different records"
     return Open(because, (fact,), _path(weighed), rivals(field, None, lineup.left_out))
+
+
+def _told(version: Sequence[RecordingCandidate]) -> str:
+    """Return what to call a recording: `3:00 (mono)`; its length, and what is said of it."""
+    length_ms = next((one.length_ms for one in version if one.length_ms), None)
+    remarks = [one.disambiguation or set_off(one.title or "") for one in version]
+    remarks += ["mono" for one in version if one.intent.is_mono]
+    remark = next(filter(None, remarks), "")[:_LONGEST_REMARK]
+    if not remark:
+        return minutes(length_ms)
+    return f"{minutes(length_ms)} ({remark})" if length_ms else f"'{remark}'"
 
 
 def _gathers(one: Candidate) -> bool:
