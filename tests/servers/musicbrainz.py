@@ -11,7 +11,10 @@ from chart_binder.domain.evidence import Artist, EvidenceBundle, Release, Releas
 from chart_binder.domain.evidence_json import read_bundle
 from chart_binder.domain.ids import VARIOUS_ARTISTS
 from servers.http import Request, Response, StandIn
+from servers.musicbrainz_catalogue import issues_by, issues_page
 from servers.musicbrainz_xml import (
+    DEFAULT_PAGE,
+    MOST_PAGE,
     XML,
     Known,
     artist_element,
@@ -28,12 +31,11 @@ from servers.musicbrainz_xml import (
 Behave = Callable[[int, Request, Response], Response]
 """From the number of a request (from 0), the request and the honest answer to what is sent."""
 
-DEFAULT_PAGE, MOST_PAGE = 25, 100
 MBID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 INCLUDES = {
     "recording": {"artist-credits", "artists", "isrcs", "releases"},
     "isrc": {"artist-credits", "artists", "isrcs", "releases"},
-    "release": {"artist-credits", "labels", "media", "release-groups", "recordings"},
+    "release": {"artist-credits", "isrcs", "labels", "media", "release-groups", "recordings"},
     "release-group": {"artist-credits", "artists"},
     "artist": {"aliases"},
 }
@@ -74,12 +76,14 @@ class MusicBrainzStandIn(StandIn):
     A bundle is an `EvidenceBundle` or the JSON of one. `merged` names ids that were merged into
     others; the server redirects to them, or, with `redirects=False`, answers with the other id at
     once. `behave` spoils answers. `requests` and `arrivals` (monotonic seconds) tell what came.
+    With tracks, a page of releases has at most `most_tracks`, but at least one release.
     `hostname` is what to configure, with `https = false`.
     """
 
     behave: Behave | None = None
     merged: Mapping[str, str] = field(default_factory=dict)
     redirects: bool = True
+    most_tracks: int = 500
     arrivals: list[float] = field(default_factory=list)
 
     def __init__(
@@ -94,6 +98,7 @@ class MusicBrainzStandIn(StandIn):
         self.behave = behave
         self.merged = merged or {}
         self.redirects = redirects
+        self.most_tracks = 500
         self.arrivals = []
         self._recordings: dict[str, Known] = {}
         self._artists: dict[str, Artist] = {
@@ -178,10 +183,16 @@ class MusicBrainzStandIn(StandIn):
         found = [row for row in self._on_releases(None) if row[2] and row[2].mb_release_id == name]
         if not found:
             return None
-        (known, group, release), tracks = found[0], [row[0].recording for row in found]
+        (known, group, release), tracks = found[0], [row[0] for row in found]
         return release_element(release, group, known.artist, asked, tracks) if release else None
 
     def _releases(self, query: Mapping[str, str], asked: set[str]) -> ET.Element | None:
+        if "artist" in query or "track_artist" in query:
+            name = query.get("artist") or query["track_artist"]
+            name = self.merged.get(name, name)
+            issues = issues_by(name, self._on_releases(None), whole="artist" in query)
+            is_known = name in self._artists
+            return issues_page(issues, query, asked, self.most_tracks) if is_known else None
         group_id = query.get("release-group")
         name = query.get("recording", "")
         known = self._recordings.get(self.merged.get(name, name))

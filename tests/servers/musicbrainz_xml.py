@@ -5,8 +5,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from chart_binder.domain.evidence import Artist, RecordingCandidate, Release, ReleaseGroup
+from chart_binder.domain.ids import VARIOUS_ARTISTS
 from servers.http import Response
 
+DEFAULT_PAGE, MOST_PAGE = 25, 100
+VARIOUS_NAME = "Various Artists"
 XML = "application/xml; charset=UTF-8"
 
 
@@ -16,6 +19,12 @@ class Known:
 
     artist: Artist
     recording: RecordingCandidate
+
+
+def release_artist(release: Release, artist: Artist) -> Artist:
+    """Who a release is credited to, which is the artist of its bundle if not various artists."""
+    various = Artist(VARIOUS_NAME, VARIOUS_ARTISTS)
+    return various if release.artist_credit == VARIOUS_NAME else artist
 
 
 def error(status: int, text: str, *headers: tuple[str, str]) -> Response:
@@ -110,7 +119,7 @@ def release_element(
     group: ReleaseGroup,
     artist: Artist,
     asked: set[str],
-    tracks: Sequence[RecordingCandidate] = (),
+    tracks: Sequence[Known] = (),
 ) -> ET.Element:
     date = release.when.text
     made = element(
@@ -121,7 +130,8 @@ def release_element(
         disambiguation=release.disambiguation,
     )
     if "artist-credits" in asked:
-        made.append(credit_element(artist, release.artist_credit or artist.name))
+        by = release_artist(release, artist)
+        made.append(credit_element(by, release.artist_credit or artist.name))
     if "release-groups" in asked:
         made.append(group_element(group, artist, asked))
     if date or release.country:
@@ -138,15 +148,18 @@ def release_element(
     if "media" in asked:
         media = [element("medium", format=name) for name in media_of(release.format)]
         if "recordings" in asked and media:
-            listed = [track_element(number, one) for number, one in enumerate(tracks, start=1)]
+            listed = [
+                track_element(number, one, asked) for number, one in enumerate(tracks, start=1)
+            ]
             media[0].append(list_element("track-list", listed, len(listed), 0))
         made.append(list_element("medium-list", media, len(media), 0))
     return made
 
 
-def track_element(number: int, recording: RecordingCandidate) -> ET.Element:
-    played = element("recording", mbid=recording.mb_recording_id, title=recording.title)
-    return element("track", played, mbid=recording.mb_recording_id, position=number, number=number)
+def track_element(number: int, known: Known, asked: set[str]) -> ET.Element:
+    mbid = known.recording.mb_recording_id
+    played = recording_element(known, asked)
+    return element("track", played, mbid=mbid, position=number, number=number)
 
 
 def group_element(group: ReleaseGroup, artist: Artist, asked: set[str]) -> ET.Element:

@@ -3,6 +3,7 @@
 import re
 import xml.etree.ElementTree as ET
 from collections.abc import Iterator
+from itertools import chain
 from typing import Any
 
 import msgspec
@@ -84,49 +85,6 @@ class LabelInfo(_Element, frozen=True):
     label: Label | None = None
 
 
-class TrackRecording(_Element, frozen=True):
-    """The recording that a track is of."""
-
-    title: str | None = None
-
-
-class Track(_Element, frozen=True):
-    """A track; its own title is there where the recording's is another."""
-
-    title: str | None = None
-    recording: TrackRecording | None = None
-
-
-class Medium(_Element, frozen=True):
-    """One disc of a release; tracks come with the release itself alone."""
-
-    format: str | None = None
-    track_list: tuple[Track, ...] = ()
-
-
-class ReleaseEvent(_Element, frozen=True):
-    """A day on which a release came out somewhere."""
-
-    date: str | None = None
-    area: Area | None = None
-
-
-class Release(_Element, frozen=True):
-    """A release; its own date and country are those of its first event."""
-
-    id: ReleaseId
-    release_group: ReleaseGroup
-    title: str | None = None
-    status: str | None = None
-    disambiguation: str | None = None
-    date: str | None = None
-    country: str | None = None
-    artist_credit_phrase: str | None = None
-    label_info_list: tuple[LabelInfo, ...] = ()
-    medium_list: tuple[Medium, ...] = ()
-    release_event_list: tuple[ReleaseEvent, ...] = ()
-
-
 class ReleaseInSearch(_Element, frozen=True):
     """A release that a found recording is on."""
 
@@ -162,6 +120,55 @@ class Recording(_Element, frozen=True):
     def credits(self) -> tuple[Credit, ...]:
         """Who is credited, without the phrases that join the names."""
         return tuple(credit for credit in self.artist_credit if isinstance(credit, Credit))
+
+
+class Track(_Element, frozen=True):
+    """A track; its own title is there where the recording's is another."""
+
+    title: str | None = None
+    recording: Recording | None = None
+
+
+class Medium(_Element, frozen=True):
+    """One disc of a release; tracks come only where recordings are asked for.
+
+    `pregap` is hidden before the first track, data tracks are such as a computer plays.
+    """
+
+    format: str | None = None
+    track_list: tuple[Track, ...] = ()
+    track_count: int | None = None
+    pregap: Track | None = None
+    data_track_list: tuple[Track, ...] = ()
+
+    @property
+    def tracks(self) -> tuple[Track, ...]:
+        """All tracks, hidden ones among them."""
+        hidden = () if self.pregap is None else (self.pregap,)
+        return *hidden, *self.track_list, *self.data_track_list
+
+
+class ReleaseEvent(_Element, frozen=True):
+    """A day on which a release came out somewhere."""
+
+    date: str | None = None
+    area: Area | None = None
+
+
+class Release(_Element, frozen=True):
+    """A release; its own date and country are those of its first event."""
+
+    id: ReleaseId
+    release_group: ReleaseGroup
+    title: str | None = None
+    status: str | None = None
+    disambiguation: str | None = None
+    date: str | None = None
+    country: str | None = None
+    artist_credit_phrase: str | None = None
+    label_info_list: tuple[LabelInfo, ...] = ()
+    medium_list: tuple[Medium, ...] = ()
+    release_event_list: tuple[ReleaseEvent, ...] = ()
 
 
 class Isrc(_Element, frozen=True):
@@ -228,3 +235,8 @@ def _recordings(tree: dict[str, Any]) -> Iterator[dict[str, Any]]:
         yield tree["recording"]
     yield from tree.get("recording-list", ())
     yield from tree.get("isrc", {}).get("recording-list", ())
+    for release in [tree.get("release", {}), *tree.get("release-list", ())]:
+        for medium in release.get("medium-list", ()):
+            hidden = [medium["pregap"]] if "pregap" in medium else []
+            tracks = chain(hidden, medium.get("track-list", ()), medium.get("data-track-list", ()))
+            yield from (track["recording"] for track in tracks if "recording" in track)

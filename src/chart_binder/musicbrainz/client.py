@@ -95,6 +95,10 @@ class Client:
 
     def _asked(self, question: Question) -> Metadata:
         answer = self._service.ask(question)
-        if self.oldest_at is None or answer.fetched_at < self.oldest_at:
-            self.oldest_at = answer.fetched_at
+        self._uses(answer.fetched_at)
         return answer.metadata or Metadata()
+
+    def _uses(self, fetched_at: float) -> None:
+        """Remember that an answer of this age is used."""
+        if self.oldest_at is None or fetched_at < self.oldest_at:
+            self.oldest_at = fetched_at

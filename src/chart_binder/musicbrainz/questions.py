@@ -5,6 +5,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from types import ModuleType
+from typing import Literal
 from urllib.parse import urlencode
 
 from chart_binder.domain.ids import ArtistId, RecordingId, ReleaseGroupId, ReleaseId
@@ -90,6 +91,24 @@ def releases_of(recording_id: RecordingId, offset: int) -> Question:
     return _wanting("release_list", question)
 
 
+def releases_by(
+    credit: Literal["artist", "track_artist"], artist_id: ArtistId, offset: int
+) -> Question:
+    """Ask for one page of an artist's releases with their tracks.
+
+    `artist`: those that are credited to the artist; `track_artist`: those of which only a track is.
+    With tracks a page has as many releases as come to 500 tracks, though at least one
+    (musicbrainz.org/doc/MusicBrainz_API#Paging).
+    """
+    question = _ngs.browse_releases(
+        **{credit: artist_id},
+        includes=["artist-credits", "isrcs", "labels", "media", "recordings", "release-groups"],
+        limit=PAGE,
+        offset=offset,
+    )
+    return _wanting("release_list", question)
+
+
 def artist(artist_id: ArtistId) -> Question:
     """Ask for one artist; country and areas come without an include."""
     return _wanting("artist", _ngs.get_artist_by_id(artist_id))
@@ -115,7 +134,7 @@ def release(release_id: ReleaseId) -> Question:
     """Ask for one release with its tracks."""
     question = _ngs.get_release_by_id(
         release_id,
-        includes=["artist-credits", "labels", "media", "recordings", "release-groups"],
+        includes=["artist-credits", "isrcs", "labels", "media", "recordings", "release-groups"],
     )
     return _wanting("release", question)
 

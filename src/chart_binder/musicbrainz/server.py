@@ -8,6 +8,7 @@ from urllib.parse import urlsplit
 from chart_binder.musicbrainz.answers import Metadata, UnreadableError, error_text, read
 from chart_binder.musicbrainz.pace import Pace
 from chart_binder.musicbrainz.questions import Question
+from chart_binder.musicbrainz.tally import Tally
 from chart_binder.musicbrainz.transport import FailureError, Reply, Transport
 from chart_binder.net.retry_after import retry_after_s
 
@@ -21,12 +22,13 @@ _log = logging.getLogger(__name__)
 
 
 class Server:
-    """MusicBrainz at one host, asked at a pace."""
+    """MusicBrainz at one host, asked at a pace; `sent` counts requests, failed ones among them."""
 
     def __init__(self, host: str, transport: Transport, pace: Pace) -> None:
         self.host = host
         self._transport = transport
         self._pace = pace
+        self.sent = Tally()
 
     def ask(self, question: Question) -> tuple[bytes, Metadata | None]:
         """Return an answer's body with what it says, or raise `FailureError`.
@@ -45,6 +47,7 @@ class Server:
 
     def _get(self, target: str) -> Reply:
         self._pace.take_turn(f"musicbrainz {self.host}")
+        self.sent.add_one()
         started = time.monotonic()
         reply = self._transport.get(target)
         seconds = round(time.monotonic() - started, 3)

@@ -1,6 +1,7 @@
 """Questions are answered from the cache, or else by the server in a few tries."""
 
 import logging
+import math
 from dataclasses import dataclass
 
 from chart_binder.errors import LookupFailedError
@@ -9,6 +10,7 @@ from chart_binder.musicbrainz.pace import Pace
 from chart_binder.musicbrainz.ports import AnswerCache
 from chart_binder.musicbrainz.questions import Question
 from chart_binder.musicbrainz.server import Server
+from chart_binder.musicbrainz.tally import Tally
 from chart_binder.musicbrainz.transport import FailureError
 
 LONGEST_WAIT_S = 30.0
@@ -43,6 +45,12 @@ class Service:
         self._cache = cache
         self._pace = pace
         self._ttl_s = ttl_s
+        self.kept_used = Tally()
+
+    @property
+    def requests(self) -> int:
+        """How many requests were sent, those that failed among them."""
+        return self._server.sent.count if self._server else 0
 
     def ask(self, question: Question) -> Answer:
         """Return the answer, kept or new, or raise `LookupFailedError`.
@@ -52,7 +60,8 @@ class Service:
         """
         key = self.host + question.target
         kept = self._kept(key, question)
-        if kept is not None and (self._server is None or self._is_fresh(kept)):
+        if kept is not None and self.is_fresh(kept.fetched_at):
+            self.kept_used.add_one()
             _log.debug(
                 "musicbrainz", extra={"path": question.target, "cached": True, "seconds": 0.0}
             )
@@ -66,15 +75,34 @@ class Service:
             _log.warning(
                 "an old musicbrainz answer is used", extra={"why": str(error), "age_s": age_s}
             )
+            self.kept_used.add_one()
             return kept
+
+    def cost(self, question: Question) -> float:
+        """Return how many requests an answer will take: none if it is kept, else one.
+
+        Offline no number of requests brings what is not kept.
+        """
+        kept = self._cache.get(self.host + question.target)
+        if kept is not None and self.is_fresh(kept.fetched_at):
+            return 0
+        return 1 if self._server else math.inf
+
+    def is_fresh(self, fetched_at: float) -> bool:
+        """Whether an answer of that time is used without asking again; offline any is."""
+        return self._server is None or 0 <= self.now() - fetched_at < self._ttl_s
 
     def forget(self, question: Question) -> None:
         """Keep no answer to a question any more, as it proved to be wrong."""
         self._cache.forget(self.host + question.target)
 
+    def now(self) -> float:
+        """Return the time that answers are dated by, in seconds since the epoch."""
+        return self._pace.clock()
+
     def age_s(self, fetched_at: float) -> float:
         """Return how many seconds ago something was fetched."""
-        return max(0.0, self._pace.clock() - fetched_at)
+        return max(0.0, self.now() - fetched_at)
 
     def failed(self, problem: str) -> LookupFailedError:
         """Return the error that says that the look-up failed, where and why."""
@@ -122,6 +150,3 @@ class Service:
             )
             return None
         return Answer(metadata, kept.fetched_at)
-
-    def _is_fresh(self, kept: Answer) -> bool:
-        return 0 <= self._pace.clock() - kept.fetched_at < self._ttl_s

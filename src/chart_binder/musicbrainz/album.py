@@ -1,0 +1,48 @@
+"""What was looked up for an album as a whole serves each of its files."""
+
+from dataclasses import dataclass, field
+
+from chart_binder.domain.ids import RecordingId
+from chart_binder.musicbrainz.answers import Recording, Release
+from chart_binder.musicbrainz.catalogue import Catalogue
+from chart_binder.musicbrainz.client import Client
+from chart_binder.musicbrainz.service import Service
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """What was looked up: catalogues of artists, tracks of releases with their time of arrival."""
+
+    catalogues: list[Catalogue] = field(default_factory=list)
+    tracks: dict[RecordingId, tuple[Recording, float]] = field(default_factory=dict)
+
+    def catalogue_with(self, recording_id: RecordingId) -> Catalogue | None:
+        """Return the catalogue that knows all releases of a recording."""
+        holding = (one for one in self.catalogues if recording_id in one.recordings)
+        return next(holding, None)
+
+
+class AlbumClient(Client):
+    """MusicBrainz for one piece of evidence, where much is known of the album already."""
+
+    def __init__(self, service: Service, known: Known) -> None:
+        super().__init__(service)
+        self._known = known
+
+    def recording(self, recording_id: RecordingId) -> Recording | None:
+        """Return a recording; its id is another one where the asked one was merged into it."""
+        if catalogue := self._known.catalogue_with(recording_id):
+            self._uses(catalogue.fetched_at)
+            return catalogue.recordings[recording_id]
+        if track := self._known.tracks.get(recording_id):
+            recording, fetched_at = track
+            self._uses(fetched_at)
+            return recording
+        return super().recording(recording_id)
+
+    def releases_of(self, recording_id: RecordingId) -> tuple[Release, ...]:
+        """Return all releases that contain a recording, never a part of them."""
+        if catalogue := self._known.catalogue_with(recording_id):
+            self._uses(catalogue.fetched_at)
+            return catalogue.releases_of(recording_id)
+        return super().releases_of(recording_id)
