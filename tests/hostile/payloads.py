@@ -204,6 +204,10 @@ _ELSEWHERE: Mapping[str, Payload] = {
     "two hosts of one site": Payload(
         snippet=_DATE, more=[hit(f"http://b.{SITE}/", "Bohemian Rhapsody, the single", _DATE)]
     ),
+    "a relay of the same page": Payload(
+        snippet=_DATE,
+        more=[hit(f"http://relay.example/?u={PAGE}", "Bohemian Rhapsody, the single", _DATE)],
+    ),
     "a page that quotes another's address": _said(
         f"https://en.wikipedia.org/wiki/Queen says: {_BOTH}"
     ),

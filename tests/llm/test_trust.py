@@ -107,6 +107,52 @@ def test_who_stands_behind_an_address(source: str, who: str) -> None:
     assert origin(source) == who
 
 
+RELAYED = "http://stranger.example/x"
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        f"https://relay.example/raw?url={RELAYED}",
+        "https://relay.example/raw?url=http%3A%2F%2Fstranger.example%2Fx",
+        "https://relay.example/raw?url=http%253A%252F%252Fstranger.example%252Fx&a=b",
+        f"https://relay.example/?a=https://other.example/&u={RELAYED}",
+        f"https://relay.example/{RELAYED}", "https://relay.example/http:/www.stranger.example/x",
+        "https://relay.example/stranger.example/x", "https://relay.example/?stranger.example",
+        "https://relay.example/read?page=stranger.example/x",
+        f"https://web.archive.org/web/2001/https://relay.example/raw?url={RELAYED}",
+        "https://relay.example/fetch/HTTPS://STRANGER.example:443/x",
+    ],
+)  # fmt: skip
+def test_a_page_that_somebody_else_shows_is_no_second_source(other: str) -> None:
+    assert len(independent([RELAYED, other])) == 1
+    assert len(independent([other, RELAYED, "https://honest.example/index.html"])) == 2
+    assert len(independent([other, "https://second.example/?u=https://stranger.example/y"])) == 1
+
+
+def test_no_address_makes_several_sources_of_one_by_naming_others() -> None:
+    told = [f"https://stranger.example/{n}?u=https://honest{n}.example/" for n in range(3)]
+    assert independent(told) == {"stranger.example"}
+    assert len(independent([*told, "https://honest0.example/", "https://honest5.example/"])) == 2
+
+
+@pytest.mark.parametrize(
+    "pair",
+    [
+        ("https://a.example/index.html", "https://b.example/index.html"),
+        ("https://a.example/wiki/will.i.am", "https://b.example/artist/will.i.am"),
+        ("https://a.example/?x=https://archive.ph/A", "https://b.example/?x=https://archive.ph/B"),
+        ("https://a.example/?q=Queen&page=2", "https://b.example/?q=Queen&page=2"),
+        (
+            "https://web.archive.org/web/2001/http://a.example/",
+            "https://web.archive.org/web/2001/http://b.example/",
+        ),
+    ],
+)  # fmt: skip
+def test_addresses_that_are_alike_are_still_two_sources(pair: tuple[str, str]) -> None:
+    assert len(independent(pair)) == 2
+
+
 def test_every_copy_is_of_one_original_which_copies_nobody() -> None:
     copies = [copy for each in SAME_SOURCE.values() for copy in each]
     assert len(copies) == len(set(copies))

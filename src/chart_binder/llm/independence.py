@@ -1,9 +1,9 @@
 """Sources count once for all who only repeat them: one site, its mirrors, its archived pages."""
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from ipaddress import ip_address
-from urllib.parse import unquote, urlsplit
+from urllib.parse import SplitResult, unquote, urlsplit
 
 # Where a country's registry sells names one level down: bbc.co.uk, not co.uk.
 _SECOND_LEVELS = frozenset(
@@ -50,9 +50,33 @@ _TRANSLATED = ".translate.goog"
 _HYPHEN = "\0"
 
 
+_NAMED = re.compile(
+    r"https?:/{1,3}(?=([^\s&]+))|(?:^/*|[=?])((?:[a-z0-9-]+\.)+[a-z]{2,})(?=[/:?&]|$)",
+    re.IGNORECASE,
+)
+"""A site in an address of another: any whole address; a bare name first in a path or a value."""
+_FILES = frozenset(
+    {"asp", "aspx", "cgi", "css", "csv", "do", "gif", "htm", "html", "jpg", "js", "json", "jsp"}
+    | {"md", "pdf", "php", "png", "rss", "shtml", "svg", "txt", "xhtml", "xml"}
+)
+_MOST_ESCAPED = 3  # times
+
+
 def independent(sources: Iterable[str]) -> frozenset[str]:
-    """Return who stands behind some addresses, each once; those that do not tell are left out."""
-    return frozenset(origin(source) for source in sources) - {""}
+    """Return who stands behind some addresses, each once; those that do not tell are left out.
+
+    An address that names another site may be that site's page, shown by somebody else: the two
+    count once, and so do two that name the same one.
+    """
+    standing: list[tuple[str, frozenset[str]]] = []
+    for source in sources:
+        if owner := origin(source):
+            known = frozenset({owner, *_named_in(source)}) - {""}
+            shared = [each for each in standing if each[1] & known]
+            standing = [each for each in standing if each not in shared]
+            named = shared[0][0] if shared else owner
+            standing.append((named, known.union(*(others for _, others in shared))))
+    return frozenset(named for named, _ in standing)
 
 
 def origin(source: str) -> str:
@@ -62,22 +86,45 @@ def origin(source: str) -> str:
     page is that of its site, and of nobody where the address does not tell which; a site that
     repeats another (`SAME_SOURCE`) is that other one. What is no address is taken as it is.
     """
-    address = source.strip().strip("<>")
-    while True:
-        try:
-            parts = urlsplit(address)
-            host = (parts.hostname or "").rstrip(".")
-        except ValueError:
-            return source
-        inner = _inner(host, parts.path)
-        if inner is None:
-            break
-        address = inner
+    parts = _unwrapped(source)
+    if parts is None:
+        return source
+    host = _host(parts)
     if host.endswith(_TRANSLATED):
         host = host.removesuffix(_TRANSLATED).replace("--", _HYPHEN).replace("-", ".")
         host = host.replace(_HYPHEN, "-")
     site = _registered(host)
     return _ORIGINAL.get(site, site)
+
+
+def _named_in(source: str) -> Iterator[str]:
+    """Yield the sites that the path and the query of an address name."""
+    parts = _unwrapped(source)
+    for text in (parts.path, f"?{parts.query}") if parts else ():
+        plain = text
+        for _ in range(_MOST_ESCAPED):
+            plain = unquote(plain)
+        for whole, bare in _NAMED.findall(plain):
+            if whole or bare.rpartition(".")[2].lower() not in _FILES:
+                yield origin(f"http://{whole or bare}")
+
+
+def _unwrapped(source: str) -> SplitResult | None:
+    """Return the parts of an address, of the innermost where one shows another; None for none."""
+    address = source.strip().strip("<>")
+    while True:
+        try:
+            parts = urlsplit(address)
+            inner = _inner(_host(parts), parts.path)
+        except ValueError:
+            return None
+        if inner is None:
+            return parts
+        address = inner if not parts.query else f"{inner}?{parts.query}"
+
+
+def _host(parts: SplitResult) -> str:
+    return (parts.hostname or "").rstrip(".")
 
 
 def _inner(host: str, path: str) -> str | None:
