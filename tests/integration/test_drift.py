@@ -96,3 +96,20 @@ def test_a_pinned_decision_holds_against_later_ones(canon: Canon, song: Path) ->
     canon("drift", "unpin", song)
     (line,) = canon("write", song, "--output=json").lines
     assert line["crg_mbid"] == SINGLE
+
+
+def test_a_pin_is_not_written_into_another_recording(canon: Canon, song: Path, home: Path) -> None:
+    (old,) = canon("drift", "pin", song, "--output=json").lines
+    other = golden("album-kylie")
+    file_of(other, home, "other.flac").replace(song)
+    with MusicBrainzStandIn([other]) as mb:
+        assert canon("decide", song, **asking(mb)).status == 0
+    (line,) = canon("write", song, "--output=json").lines
+    assert (line["state"], line["decision_id"]) == ("refused", old["decision_id"])
+    assert "unpin" in line["why"]
+
+    canon("drift", "unpin", song)
+    assert canon("write", song, "--apply").status == 0
+    canon("drift", "pin", old["decision_id"])
+    ran = canon("write", song, "--output=json")
+    assert (ran.status, ran.lines[0]["state"]) == (3, "refused")

@@ -18,7 +18,7 @@ from audio.tagging import CONTAINERS, FIELDS
 from chart_binder.audio.packets import audio_hash, read_tag_set
 from golden.bundles import golden, year_only_single
 from integration.conftest import Canon
-from integration.services import ALBUM, LP, asking, file_of
+from integration.services import ALBUM, LP, SINGLE, asking, file_of
 from servers.musicbrainz import MusicBrainzStandIn
 
 BUNDLE = golden("lead-bohemian")
@@ -434,3 +434,32 @@ def test_a_file_that_was_moved_since_is_known_again_by_its_audio(
     assert read_tag_set(moved) == first
     assert canon("undo", moved).status == 1
     assert journal(home) == [("write", "undone"), ("undo", "done")]
+
+
+def test_a_ruling_that_was_removed_is_not_written(canon: Canon, song: Path) -> None:
+    canon("override", "set", RECORDING, "--crg", SINGLE, "--reason=x")
+    decide(canon, song)
+    assert canon("write", song).status == 0
+    canon("override", "remove", RECORDING)
+    ran = canon("write", song, "--output=json")
+    assert (ran.status, ran.lines[0]["state"]) == (3, "refused")
+    assert "was removed since: decide again" in ran.lines[0]["why"]
+
+
+def test_what_was_decided_through_a_link_is_the_file_s_own(
+    canon: Canon, home: Path, song: Path
+) -> None:
+    other = song.rename(home / "other.flac")
+    folder = home / "folder"
+    folder.symlink_to(home)
+    decide(canon, folder / "other.flac")
+    (line,) = canon("write", other, "--output=json").lines
+    assert (line["state"], line["crg_mbid"]) == ("planned", ALBUM)
+
+
+def test_an_old_failure_is_told_with_its_time(canon: Canon, home: Path) -> None:
+    song = file_of(BUNDLE, home)
+    assert canon("decide", song, "--offline").status == 1
+    (line,) = canon("write", song, "--output=json").lines
+    assert line["why"].startswith("when it was last decided, 20")
+    assert line["why"].endswith("`canon decide` tries again")

@@ -16,7 +16,7 @@ from pathlib import Path
 from chart_binder.audio.packets import audio_hash, read_tag_set
 from chart_binder.audio.tag_writing import with_fields
 from chart_binder.domain.kept import WriteState
-from chart_binder.jobs.file_names import journal_path
+from chart_binder.jobs.file_names import kept_path
 from chart_binder.jobs.journalled import WritingRun
 from chart_binder.jobs.repair import repaired, swept
 from chart_binder.jobs.undo import to_undo, undone
@@ -61,7 +61,7 @@ def _write_for_ever(url: str, files: list[Path], number: int, writer: int) -> No
                 run.save(file, partial(with_fields, fields={"album": (said,)}), None)
             if turn % 2:
                 for file in files:
-                    last = to_undo(store.journal.of_path(journal_path(file)))[:1]
+                    last = to_undo(store.journal.of_path(kept_path(file)))[:1]
                     for _ in undone(last, run):
                         pass
 
@@ -81,7 +81,7 @@ def _mended(url: str, folder: Path, sounds: dict[Path, str]) -> list[str]:
                 found.append("BAD: audio")
             read_tag_set(file)
             found.append(f"a file is {verified(store, file).finding}")
-            states = [write.state for write in store.journal.of_path(journal_path(file))]
+            states = [write.state for write in store.journal.of_path(kept_path(file))]
             if WriteState.INTENDED in states:
                 found.append("BAD: journal")
     return found

@@ -11,7 +11,7 @@ from chart_binder.audio.tag_writing import with_fields
 from chart_binder.audio.tagset import TagSet
 from chart_binder.domain.kept import WriteState
 from chart_binder.errors import SaveError
-from chart_binder.jobs.file_names import journal_path
+from chart_binder.jobs.file_names import kept_path
 from chart_binder.jobs.journalled import WritingRun
 from chart_binder.store import open_store
 
@@ -30,6 +30,6 @@ def test_the_same_tags_by_another_run_are_not_taken_for_its_own(tmp_path: Path) 
         run = WritingRun.of(store, "write", (), keep_mtime=False)
         with pytest.raises(SaveError, match="another program changed it meanwhile"):
             run.save(song, _changed, None, overtaken)
-        (write,) = store.journal.of_path(journal_path(song))
+        (write,) = store.journal.of_path(kept_path(song))
     assert write.state is WriteState.FAILED
     assert "another run wrote them" in (write.problem or "")

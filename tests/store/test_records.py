@@ -222,3 +222,13 @@ def test_the_newest_runs_are_listed(store: Store) -> None:
         store.runs.begin(run(number, "write" if number == 1 else "decide"))
     assert store.runs.newest(2) == (run(2), run(1, "write"))
     assert store.runs.newest(9, "decide") == (run(2), run(0))
+
+
+def test_of_the_decisions_on_a_file_one_is_pinned(store: Store) -> None:
+    other = decision(3, b"/song/other")
+    store.decisions.put_all([(kept, None, None) for kept in (decision(1), decision(2), other)])
+    for name in ("decision3", "decision2", "decision1"):
+        store.decisions.pin(name)
+    store.decisions.pin("absent")
+    pinned = {one.id for one in store.decisions.iterate(all_of_them=True) if one.pinned}
+    assert pinned == {"decision1", "decision3"}

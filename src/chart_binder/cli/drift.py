@@ -45,6 +45,8 @@ def command() -> None:
     """Say which decisions would now be others, and why: evidence, rules, or a person's ruling.
 
     `canon drift [PATH...]` is short for `canon drift list [PATH...]`. No model is asked.
+
+    Exit status: 0 every decision stands, 3 some would differ, 1 some could not be made again.
     """
 
 
@@ -80,12 +82,17 @@ def accept(session: Session, names: tuple[str, ...], refresh: bool) -> int:
     results = _Results(session, "accepted")
     with _drifting(session, refresh=refresh) as drifting:
         drifting.store.runs.begin(run)
-        for kept in _kept(drifting, names):
-            drift = drifting.drift(kept)
-            if drift.stand is Stand.DIFFERS:
-                taken(drifting, drift, run)
-            results.show(drift)
-        drifting.store.runs.end(run.id, now_utc(), results.status, results.counts)
+        try:
+            for kept in _kept(drifting, names):
+                drift = drifting.drift(kept)
+                if drift.stand is Stand.DIFFERS:
+                    taken(drifting, drift, run)
+                results.show(drift)
+        except (OSError, CanonError):  # as where nobody reads the results any more
+            results.status = 1
+            raise
+        finally:
+            drifting.store.runs.end(run.id, now_utc(), results.status, results.counts)
     return results.end()
 
 

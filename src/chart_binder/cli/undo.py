@@ -13,7 +13,7 @@ from chart_binder.cli.logs import about_file
 from chart_binder.cli.options import Session, common_options, pass_session
 from chart_binder.cli.results import readable
 from chart_binder.cli.tag_results import TagResults
-from chart_binder.cli.write import ended, say
+from chart_binder.cli.write import ended, ending, say
 from chart_binder.domain.kept import KeptWrite
 from chart_binder.errors import AudioError, CanonError
 from chart_binder.jobs.journalled import WritingRun
@@ -53,12 +53,13 @@ def command(session: Session, name: str | None, keep_mtime: bool) -> int:
         arguments = (name,) if name else ()
         run = WritingRun.of(store, UNDO, arguments, keep_mtime=keep_mtime)
         moved: dict[str, Path] = {}
-        for told in undone(_meant(store, name, moved), run, moved):
-            about_file(readable(str(told.path)))
-            results.show(told)
-            if wish.to_stop:
-                break
-        status = ended(results, run, wish)
+        with ending(results, run):
+            for told in undone(_meant(store, name, moved), run, moved):
+                about_file(readable(str(told.path)))
+                results.show(told)
+                if wish.to_stop:
+                    break
+            status = ended(results, run, wish)
         if name is None and status and (before := _run_before(store)):
             say([f"what was written before that is taken back by `canon undo {before}`"])
         return status

@@ -1,6 +1,7 @@
 """`canon write`: what decisions change in tags, shown or written."""
 
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import click
@@ -14,7 +15,7 @@ from chart_binder.cli.options import Session, common_options, pass_session
 from chart_binder.cli.results import readable
 from chart_binder.cli.tag_results import TagResults
 from chart_binder.domain.tagging import Policy
-from chart_binder.errors import UsageError
+from chart_binder.errors import CanonError, StoreError, UsageError
 from chart_binder.jobs.journalled import WritingRun
 from chart_binder.jobs.repair import repaired, swept
 from chart_binder.jobs.tag_plan import Planner
@@ -23,6 +24,7 @@ from chart_binder.store import open_store
 from chart_binder.wiring import overrides, store_url
 
 INTERRUPTED = 130
+FAILED = 1
 
 
 @click.command("write")
@@ -43,6 +45,9 @@ def command(
     """Show what the decisions on files change in their tags; --apply writes it, safely.
 
     `canon undo` takes back what was written.
+
+    Exit status: 0 written, or nothing to change, 3 something may not be written, 1 a file could not
+    be read or saved.
     """
     if not paths:
         raise UsageError("name files or folders, or - for paths on standard input")
@@ -53,15 +58,34 @@ def command(
         run = WritingRun.of(store, "write", paths, keep_mtime=keep_mtime) if applies else None
         if run:
             say(repaired(store))
-        for item in _items(paths, say if run else None):
-            if isinstance(item, Told):
-                results.show(item)
-            else:
-                about_file(readable(str(item)))
-                results.show(told_of(planner, item, run))
-            if wish.to_stop:
-                break
-        return ended(results, run, wish)
+        with ending(results, run):
+            for item in _items(paths, say if run else None):
+                if isinstance(item, Told):
+                    results.show(item)
+                else:
+                    about_file(readable(str(item)))
+                    results.show(told_of(planner, item, run))
+                if wish.to_stop:
+                    break
+            return ended(results, run, wish)
+
+
+@contextmanager
+def ending(results: TagResults, run: WritingRun | None) -> Iterator[None]:
+    """Keep how a run ended that is cut short, by Ctrl-C or because nobody reads its results."""
+    try:
+        yield
+    except (KeyboardInterrupt, OSError, CanonError) as error:
+        if run:
+            status = INTERRUPTED if isinstance(error, KeyboardInterrupt) else FAILED
+            with suppress(StoreError):  # the first error is what is told
+                _end(results, run, status)
+        raise
+
+
+def _end(results: TagResults, run: WritingRun, status: int) -> None:
+    run.counts.update({fate.value: count for fate, count in results.counts.items()})
+    run.end(status)
 
 
 def ended(results: TagResults, run: WritingRun | None, wish: Wish) -> int:
@@ -70,8 +94,7 @@ def ended(results: TagResults, run: WritingRun | None, wish: Wish) -> int:
     status = INTERRUPTED if wish.to_stop else results.status
     hint = ""
     if run:
-        run.counts.update({fate.value: count for fate, count in results.counts.items()})
-        run.end(status)
+        _end(results, run, status)
         if run.has_begun:
             hint = f"; `canon undo {run.run.id}` takes it back"
     elif results.counts[Fate.PLANNED]:

@@ -5,15 +5,13 @@ from pathlib import Path
 
 
 def names_of(path: Path) -> tuple[bytes, ...]:
-    """Return a file's names in the store: as it was named, then the file a link leads to."""
-    return kept_path(path), journal_path(path)
+    """Return a file's names in the store: its own, then as a link that leads to it was named.
 
-
-def journal_path(path: Path) -> bytes:
-    """Return a file's name in the journal: a link is another name of the same tags."""
-    return kept_path(path.resolve())
+    Stores from before version 3 of the schema have decisions by the names of links.
+    """
+    return kept_path(path), os.fsencode(os.path.abspath(path))  # noqa: PTH100 - the link itself
 
 
 def kept_path(path: str | Path) -> bytes:
-    """Return a path as the store has it: absolute, with links left in it, as bytes."""
-    return os.fsencode(os.path.abspath(path))  # noqa: PTH100 - a link is a name of its own
+    """Return a path as the store has it: absolute, as bytes, the file's own where a link leads."""
+    return os.fsencode(os.path.realpath(path))  # pathlib raises for links that lead in a circle

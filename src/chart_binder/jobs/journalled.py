@@ -16,7 +16,7 @@ from chart_binder.audio.saving import Prepared, Saved, UnconfirmedError, nothing
 from chart_binder.audio.tagset import TagSet
 from chart_binder.domain.kept import KeptRun, KeptWrite, WriteState, new_id, now_utc
 from chart_binder.errors import AudioError, CanonError
-from chart_binder.jobs.file_names import journal_path
+from chart_binder.jobs.file_names import kept_path
 from chart_binder.jobs.left_tags import left_by
 
 if TYPE_CHECKING:
@@ -84,7 +84,7 @@ class WritingRun:
         return KeptWrite(
             id=new_id(),
             run_id=self.run.id,
-            path=journal_path(prepared.path),
+            path=kept_path(prepared.path),
             decision_id=decision_id,
             audio_hash=prepared.audio_hash,
             tags_before_hash=prepared.before.hash,
@@ -92,7 +92,7 @@ class WritingRun:
             changes=_changes(prepared).json,
             tags_left=left_by(prepared.after),
             at_utc=now_utc(),
-            temporary=journal_path(prepared.temporary),
+            temporary=kept_path(prepared.temporary),
         )
 
 

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from chart_binder.store.store import Store
 
 _INTERRUPTED = 130
+_FAILED = 1
 
 
 @dataclass(slots=True)
@@ -91,6 +92,10 @@ def keeping(
     except KeyboardInterrupt:
         with suppress(StoreError):  # whoever interrupts is told that alone
             keeper.end(_INTERRUPTED)
+        raise
+    except (OSError, CanonError):  # nobody reads the results any more, or they cannot be written
+        with suppress(StoreError):
+            keeper.end(_FAILED)
         raise
 
 

@@ -8,7 +8,7 @@ from chart_binder.audio.packets import audio_hash, read_tag_set
 from chart_binder.audio.tag_writing import field_texts
 from chart_binder.domain.kept import KeptWrite
 from chart_binder.errors import AudioError
-from chart_binder.jobs.file_names import journal_path
+from chart_binder.jobs.file_names import kept_path
 from chart_binder.jobs.journalled import path_of
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ def moved_write(
     if not field_texts(read_tag_set(path), "decision_trace"):
         return None
     sound = audio_hash(path)
-    own = journal_path(path)
+    own = kept_path(path)
     names = dict.fromkeys(write.path for write in store.journal.of_audio(sound))
     for name in names:
         if name != own and not _has(path_of(name), sound) and (found := last(store, path_of(name))):

@@ -11,7 +11,7 @@ from chart_binder.audio.tagset import TagSet
 from chart_binder.domain.evidence import Artifact
 from chart_binder.domain.kept import KeptDecision, WriteState
 from chart_binder.domain.track import TrackTags
-from chart_binder.jobs.file_names import journal_path
+from chart_binder.jobs.file_names import kept_path
 
 if TYPE_CHECKING:
     from chart_binder.store.store import Store
@@ -27,7 +27,7 @@ def why_another(
     status = path.stat()
     if (status.st_size, status.st_mtime_ns) == (kept.file_size, kept.file_mtime_ns):
         return None
-    if _is_ours(store, path, tags or read_tag_set(path)):
+    if _is_ours(store, path, kept, tags or read_tag_set(path)):
         return None
     now = read_tags(path)
     if now.recording_mbid and now.recording_mbid == kept.recording_mbid:
@@ -38,11 +38,21 @@ def why_another(
     return "its tags changed since it was decided, and may mean another recording: decide again"
 
 
-def _is_ours(store: "Store", path: Path, tags: TagSet) -> bool:
-    """Say whether the tags are those that were last written here."""
-    writes = store.journal.of_path(journal_path(path))
+def _is_ours(store: "Store", path: Path, kept: KeptDecision, tags: TagSet) -> bool:
+    """Say whether the tags are those that were last written here, for the file as it was decided.
+
+    Another file may have stood here since, and have been written by a decision of its own.
+    """
+    writes = store.journal.of_path(kept_path(path))
     done = next((write for write in writes if write.state is WriteState.DONE), None)
-    return done is not None and done.tags_after_hash == tags.hash
+    if done is None or done.tags_after_hash != tags.hash or done.decision_id is None:
+        return False
+    by = store.decisions.by_id(done.decision_id)
+    return by is not None and _as_decided(by) == _as_decided(kept)
+
+
+def _as_decided(kept: KeptDecision) -> tuple[object, ...]:
+    return kept.file_size, kept.file_mtime_ns, kept.artifact
 
 
 def _identity(tags: TrackTags) -> tuple[str | None, ...]:

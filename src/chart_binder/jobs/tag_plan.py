@@ -14,6 +14,7 @@ from chart_binder.domain.ids import bare_id
 from chart_binder.domain.kept import KeptDecision
 from chart_binder.domain.overriding import KeptOverride
 from chart_binder.domain.tagging import Chosen, Fields, Policy, wanted_fields
+from chart_binder.jobs.decision import State
 from chart_binder.jobs.file_names import names_of
 from chart_binder.jobs.keeping import kept_bundle, kept_decision
 from chart_binder.jobs.overrides import override_for
@@ -24,6 +25,8 @@ from chart_binder.jobs.tag_changes import FieldChange, changes_of, texts_now
 if TYPE_CHECKING:
     from chart_binder.store.store import Store
 
+NO_TITLE = "(a release group that evidence has no title of)"
+_TO_THE_MINUTE = len("2026-11-21T15:45")
 NOT_DECIDED = "no decision on it is kept: `canon decide` makes one"
 
 
@@ -80,22 +83,41 @@ class Planner:
             return Refusal(path, NOT_DECIDED)
         chosen = chosen_by(kept_decision(kept), ruled_on(self.store, kept), self.acceptance)
         if isinstance(chosen, str):
-            return Refusal(path, chosen, kept)
+            return Refusal(path, _then(kept, chosen), kept)
         bundle = kept_bundle(self.store, kept)
         if bundle is None:
             return Refusal(path, "what it was decided by is not in the store: decide again", kept)
-        ruled = override_for(bundle, self.overrides)
-        if ruled and _contradicts(ruled, chosen):
-            return Refusal(path, "a person ruled otherwise since: decide again", kept)
+        if why := self._overruled(kept, bundle, chosen):
+            return Refusal(path, why, kept)
         tags = read_tag_set(path)
         if why := why_another(self.store, path, kept, tags):
-            return Refusal(path, why, kept)
+            how = ", and unpin what was decided before" if kept.pinned else ""
+            return Refusal(path, f"{why}{how}", kept)
         fields = wanted_fields(chosen, bundle, self.policy, texts_now(tags))
         new = with_fields(tags, fields)
         return Plan(
             path, kept, chosen, _album(bundle, chosen), bundle, self.policy,
             changes_of(tags, new), is_changed=new != tags,
         )  # fmt: skip
+
+    def _overruled(self, kept: KeptDecision, bundle: EvidenceBundle, chosen: Chosen) -> str | None:
+        """Return how what people rule today speaks against a decision."""
+        ruled = override_for(bundle, self.overrides)
+        if ruled and _contradicts(ruled, chosen):
+            how = "unpin it, then " if kept.pinned else ""
+            return f"a person ruled otherwise since: {how}decide again"
+        was_ruled = kept.decided_by == "override" and not kept.pinned
+        if was_ruled and not ruled and not ruled_on(self.store, kept):
+            return "the ruling of a person that decided it was removed since: decide again"
+        return None
+
+
+def _then(kept: KeptDecision, why: str) -> str:
+    """Return why nothing was decided, with when that was: the cause may be gone by now."""
+    if kept.state != State.ERROR:
+        return why
+    when = kept.decided_at_utc[:_TO_THE_MINUTE].replace("T", " ")
+    return f"when it was last decided, {when} UTC, {why}; `canon decide` tries again"
 
 
 def _contradicts(ruled: KeptOverride, chosen: Chosen) -> bool:
@@ -109,4 +131,6 @@ def _contradicts(ruled: KeptOverride, chosen: Chosen) -> bool:
 def _album(bundle: EvidenceBundle, chosen: Chosen) -> str:
     groups = (group for one in bundle.recording_candidates for group in one.groups)
     found = next((group for group in groups if group.mb_rg_id == chosen.release_group), None)
-    return (found and found.title) or chosen.release_group
+    if found is None:
+        return NO_TITLE
+    return found.title or next((one.title for one in found.editions if one.title), NO_TITLE)

@@ -14,7 +14,7 @@ from chart_binder.audio.saving import Prepared
 from chart_binder.audio.tagset import TagSet
 from chart_binder.domain.kept import KeptRun, KeptWrite, WriteState, now_utc
 from chart_binder.errors import CanonError, SaveError, StoreError
-from chart_binder.jobs.file_names import journal_path
+from chart_binder.jobs.file_names import kept_path
 from chart_binder.jobs.journalled import WritingRun, path_of
 from chart_binder.jobs.left_tags import changed_since
 from chart_binder.jobs.moved import moved_write
@@ -55,7 +55,7 @@ def standing_writes(store: "Store", run: KeptRun) -> tuple[KeptWrite, ...]:
 
 def last_write(store: "Store", path: Path) -> KeptWrite | None:
     """Return the last write of a file that is not taken back, and that took none back."""
-    for write in to_undo(store.journal.of_path(journal_path(path))):
+    for write in to_undo(store.journal.of_path(kept_path(path))):
         if not _takes_back(store, write):
             return write
     return None

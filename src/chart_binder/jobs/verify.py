@@ -12,7 +12,7 @@ from chart_binder.audio.files import shown
 from chart_binder.audio.packets import audio_hash, read_tag_set
 from chart_binder.domain.kept import KeptWrite, WriteState
 from chart_binder.errors import AudioError
-from chart_binder.jobs.file_names import journal_path
+from chart_binder.jobs.file_names import kept_path
 from chart_binder.jobs.journalled import path_of
 from chart_binder.jobs.left_tags import changed_since
 from chart_binder.jobs.moved import moved_write
@@ -46,7 +46,7 @@ class Verified:
 
 def verified(store: "Store", path: Path) -> Verified:
     """Read a file's tags and audio again, and compare. Raises `StoreError`; changes nothing."""
-    writes = store.journal.of_path(journal_path(path))
+    writes = store.journal.of_path(kept_path(path))
     write = _done(writes)
     begun = next((write for write in writes if write.state is WriteState.INTENDED), None)
     try:
@@ -68,7 +68,7 @@ def _done(writes: Sequence[KeptWrite]) -> KeptWrite | None:
 
 
 def _last_done(store: "Store", path: Path) -> KeptWrite | None:
-    return _done(store.journal.of_path(journal_path(path)))
+    return _done(store.journal.of_path(kept_path(path)))
 
 
 def _known_again(found: Verified) -> Verified:

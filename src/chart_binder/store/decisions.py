@@ -101,16 +101,27 @@ class Decisions:
         return pages(self._database, decisions, wanted, self._read, last=last)
 
     def pin(self, decision: str, *, pinned: bool = True) -> None:
-        """Say that a decision stands, whatever rules or evidence say later, or no longer."""
-        changed = update(decisions).where(decisions.c.id == decision).values(pinned=pinned)
+        """Say that a decision stands, whatever rules or evidence say later, or no longer.
+
+        Of a file's decisions one can stand: another that was pinned is pinned no longer.
+        """
+        named = decisions.c.id == decision
         with self._database.writing() as connection:
-            connection.execute(changed)
+            file = select(decisions.c.path).where(named)
+            found = connection.execute(file).one_or_none()
+            if found and pinned:
+                of_file = _OF_FILE.where(decisions.c.pinned)
+                connection.execute(of_file.values(pinned=False), _named(found.path))
+            connection.execute(update(decisions).where(named).values(pinned=pinned))
 
 
 _OF_PATH = (
     select(decisions)
     .where(decisions.c.path_key == bindparam("of_key"), decisions.c.path == bindparam("of_path"))
     .order_by(decisions.c.seq.desc())
+)
+_OF_FILE = update(decisions).where(
+    decisions.c.path_key == bindparam("of_key"), decisions.c.path == bindparam("of_path")
 )
 _LATEST = _OF_PATH.limit(1)
 """Made once: SQLAlchemy takes longer to build a statement than SQLite to answer it."""
