@@ -1,5 +1,6 @@
 """Configuration is turned into objects, and plug-ins are looked up by name, here alone."""
 
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import cache, partial
@@ -22,6 +23,7 @@ from chart_binder.store import open_store
 from chart_binder.store.reading import kept_overrides
 
 if TYPE_CHECKING:
+    from chart_binder.jobs.batch.evidence import AlbumSource
     from chart_binder.musicbrainz.client import Client
     from chart_binder.store.store import Store
 
@@ -124,6 +126,19 @@ def store_and_evidence(
             return source.gather(tags)
 
         yield store, gather
+
+
+def album_source(config: Config, store: "Store", *, is_anew: bool) -> "AlbumSource":
+    """Return what looks up the files of an album together.
+
+    `is_anew`: what was answered before this moment is asked again. Raises `PluginError`.
+    """
+    from chart_binder.store.since import AnswersSince  # noqa: PLC0415 - with SQLAlchemy
+
+    connect = plugins.load("chart_binder.evidence_sources", "musicbrainz")
+    answers = AnswersSince(store.answers, time.time()) if is_anew else store.answers
+    source: AlbumSource = connect(config.musicbrainz, answers, store.slots)
+    return source
 
 
 def kept_evidence(config: Config, recording: RecordingId) -> EvidenceBundle | None:

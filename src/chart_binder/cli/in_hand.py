@@ -17,8 +17,11 @@ class Wish:
 
 
 @contextmanager
-def finishing_in_hand() -> Iterator[Wish]:
-    """Yield what says that Ctrl-C was pressed; pressed again, it interrupts at once."""
+def finishing_in_hand(what: str = "the file in hand is") -> Iterator[Wish]:
+    """Yield what says that Ctrl-C was pressed; pressed again, it interrupts at once.
+
+    `what` is done before the run stops.
+    """
     wish = Wish()
 
     def heard(number: int, frame: FrameType | None) -> None:
@@ -26,7 +29,7 @@ def finishing_in_hand() -> Iterator[Wish]:
         if wish.to_stop:
             raise KeyboardInterrupt
         wish.to_stop = True
-        click.echo("canon: stops when the file in hand is done; again: at once", err=True)
+        click.echo(f"canon: stops when {what} done; again: at once", err=True)
 
     before = signal.signal(signal.SIGINT, heard)
     try:

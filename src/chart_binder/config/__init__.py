@@ -4,11 +4,18 @@ from pydantic import Field
 
 from chart_binder.config.llm import AcceptanceConfig, LLMConfig, PromptConfig
 from chart_binder.config.lookups import FetchConfig, SearxngConfig, ToolsConfig, WikipediaConfig
-from chart_binder.config.services import LogConfig, MusicBrainzConfig, RulesConfig, StoreConfig
+from chart_binder.config.services import (
+    BatchConfig,
+    LogConfig,
+    MusicBrainzConfig,
+    RulesConfig,
+    StoreConfig,
+)
 from chart_binder.config.values import Section
 
 __all__ = [
     "AcceptanceConfig",
+    "BatchConfig",
     "Config",
     "FetchConfig",
     "LLMConfig",
@@ -32,4 +39,5 @@ class Config(Section):
     )
     rules: RulesConfig = Field(default=RulesConfig(), description="knobs of the rule table")
     store: StoreConfig = Field(default=StoreConfig(), description="what is kept between runs")
+    batch: BatchConfig = Field(default=BatchConfig(), description="how much is in hand at once")
     log: LogConfig = Field(default=LogConfig(), description="what is said on standard error")

@@ -86,6 +86,20 @@ class StoreConfig(Section):
     )
 
 
+class BatchConfig(Section):
+    """`[batch]`: how much of a library is in hand at once."""
+
+    jobs: Annotated[int, Field(ge=1, le=256)] = Field(
+        default=4, description="albums looked up at once; MusicBrainz is asked at its own rate"
+    )
+    model_jobs: Annotated[int, Field(ge=1, le=256)] = Field(
+        default=2, description="open cases the model looks into at once, as many as its server can"
+    )
+    write_jobs: Annotated[int, Field(ge=1, le=64)] = Field(
+        default=1, description="files written at once"
+    )
+
+
 class LogConfig(Section):
     """`[log]`: what is said on standard error."""
 

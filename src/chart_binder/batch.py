@@ -1,0 +1,227 @@
+"""The batch job, wired: a whole library decided in one call, from Python as from the terminal."""
+
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from chart_binder.config import Config
+from chart_binder.domain.kept import KeptRun, new_id, now_utc
+from chart_binder.domain.measures import Measures
+from chart_binder.domain.tagging import Policy
+from chart_binder.errors import UsageError
+from chart_binder.jobs.adjudicator_version import adjudicator_version
+from chart_binder.jobs.batch.albums import albums
+from chart_binder.jobs.batch.answered import Answered
+from chart_binder.jobs.batch.evidence import AsKept, LookedUp
+from chart_binder.jobs.batch.hands import Hands, Threads
+from chart_binder.jobs.batch.keeping import Keeping
+from chart_binder.jobs.batch.resuming import Choice, Resuming, Which
+from chart_binder.jobs.batch.running import Batch, Items
+from chart_binder.jobs.batch.tagging import Tagging
+from chart_binder.jobs.batch.tally import Tally
+from chart_binder.jobs.batch.work import Settled
+from chart_binder.jobs.batch.worker import EvidenceOfAlbums, Worker
+from chart_binder.jobs.decision import State
+from chart_binder.jobs.journalled import WritingRun
+from chart_binder.jobs.kept_case import Under, rules_version
+from chart_binder.jobs.repair import repaired
+from chart_binder.jobs.tag_plan import Planner
+from chart_binder.jobs.write import Fate, Told, told_of
+from chart_binder.settings import load_settings
+from chart_binder.store import open_store
+from chart_binder.wiring import album_source, decider, overrides, store_url, transcripts_folder
+
+if TYPE_CHECKING:
+    from chart_binder.store.store import Store
+
+INTERRUPTED = 130
+
+
+class Executor(StrEnum):
+    """Who does the work: threads of this process, or the workers of a Dask cluster."""
+
+    THREADS = "threads"
+    DASK = "dask"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BatchOptions:
+    """How a library is decided.
+
+    `jobs` is how many albums are looked up at once, in place of `batch.jobs`. `write` writes tags
+    where that is allowed, as `policy` says. `dry_run` decides, and keeps and writes nothing.
+    `only` chooses files by how their last decision stands; `refresh` decides all of them anew on
+    new evidence; `frozen` asks for no evidence, and goes by what is kept. `scheduler` is the
+    address of a Dask scheduler; without one, a cluster is started on this machine.
+    """
+
+    jobs: int | None = None
+    write: bool = False
+    policy: Policy = Policy.IDS
+    keep_mtime: bool = False
+    dry_run: bool = False
+    only: frozenset[Which] = frozenset()
+    refresh: bool = False
+    frozen: bool = False
+    executor: Executor = Executor.THREADS
+    scheduler: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class BatchResult:
+    """What a run came to: its `status` is what `canon batch` exits with.
+
+    `stopped` says why it ended before its time; the same call goes on from there.
+    """
+
+    run_id: str
+    measures: Measures
+    status: int
+    stopped: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class FileResult:
+    """One file when nothing more happens with it: what was decided, and what became of its tags."""
+
+    settled: Settled
+    tags: Told | None
+    so_far: Tally
+
+
+def run_batch(
+    paths: Iterable[str | Path],
+    config: Config | None = None,
+    options: BatchOptions | None = None,
+    *,
+    on_file: Callable[[FileResult], None] = lambda _: None,
+    to_stop: Callable[[], bool] = lambda: False,
+    said: Callable[[str], None] = lambda _: None,
+) -> BatchResult:
+    """Decide every audio file that files and folders stand for.
+
+    `config` is by default what `canon config show` shows. `on_file` is told of each file in the
+    caller's thread, in the order in which they are finished. As soon as `to_stop` says so nothing
+    new is begun. `said` is told what a person should know. Starting again goes on.
+
+    Raises `ConfigError`, `PluginError`, `UsageError`, and `StoreError` where the store fails.
+    """
+    return run_items(
+        albums(Path(path) for path in paths),
+        config or load_settings(None, {}, {}).config,
+        options or BatchOptions(),
+        arguments=tuple(map(str, paths)) if isinstance(paths, list | tuple) else (),
+        on_file=on_file,
+        to_stop=to_stop,
+        said=said,
+    )
+
+
+def run_items(
+    items: Items,
+    config: Config,
+    options: BatchOptions,
+    *,
+    arguments: tuple[str, ...],
+    on_file: Callable[[FileResult], None],
+    to_stop: Callable[[], bool],
+    said: Callable[[str], None],
+) -> BatchResult:
+    """Do what `run_batch` does, for albums and bundles as they come."""
+    _check(options)
+    run = KeptRun(id=new_id(), command="batch", arguments=arguments, started_at_utc=now_utc())
+    with open_store(store_url(config)) as store:
+        under = _under(config, run.id)
+        worker = _worker(config, store, options, under)
+        writing = None
+        if options.write and not options.dry_run:
+            for line in repaired(store):
+                said(line)
+            writing = WritingRun(store, run, options.keep_mtime)
+        keeping = Keeping(None if options.dry_run else store, run)
+        tally = Tally()
+        with _hands(config, options, worker) as hands:
+            batch = Batch(
+                hands=hands,
+                worker=worker,
+                resuming=Resuming(
+                    store, Choice(options.only, options.refresh), under, worker.decider.overrides
+                ),
+                answered=Answered(None if options.refresh else store, under.adjudicator),
+                keeping=keeping,
+                tagging=_tagging(config, store, options, writing),
+                tally=tally,
+                finished=lambda settled, told: on_file(FileResult(settled, told, tally)),
+                to_stop=to_stop,
+            )
+            batch.go(items)
+        result = _result(run.id, batch, is_stopped=to_stop())
+        if keeping.has_begun or (writing and writing.has_begun):
+            store.runs.end(run.id, now_utc(), result.status, tally.states)
+        return result
+
+
+def _check(options: BatchOptions) -> None:
+    if options.refresh and options.frozen:
+        raise UsageError("refresh asks for new evidence, frozen for none: choose one of them")
+    if options.scheduler and options.executor is not Executor.DASK:
+        raise UsageError("a scheduler is Dask's: choose the executor dask with it")
+
+
+def _under(config: Config, run_id: str) -> Under:
+    asks = decider(config, record=None).adjudicator is not None
+    asked = adjudicator_version(config.llm, config.rules) if asks else ""
+    return Under(run_id, rules_version(config.rules), asked)
+
+
+def _worker(config: Config, store: "Store", options: BatchOptions, under: Under) -> Worker:
+    evidence: EvidenceOfAlbums = (
+        AsKept(store)
+        if options.frozen
+        else LookedUp(album_source(config, store, is_anew=options.refresh))
+    )
+    pipeline = decider(config, record=transcripts_folder(), overruled=overrides(config))
+    return Worker(evidence, pipeline, under)
+
+
+@contextmanager
+def _hands(config: Config, options: BatchOptions, worker: Worker) -> Iterator[Hands]:
+    yield Threads(worker, options.jobs or config.batch.jobs, config.batch.model_jobs)
+
+
+def _tagging(
+    config: Config, store: "Store", options: BatchOptions, writing: WritingRun | None
+) -> Tagging:
+    if not options.write:
+        return Tagging(None)
+    planner = Planner(store, config.llm.acceptance, overrides(config)(), options.policy)
+
+    def write(settled: Settled) -> Told:
+        return told_of(planner, settled.path, writing)
+
+    return Tagging(write, config.batch.write_jobs)
+
+
+def _result(run_id: str, batch: Batch, *, is_stopped: bool) -> BatchResult:
+    measures = batch.tally.measures()
+    stopped = None
+    if batch.lookups.is_over:
+        stopped = f"MusicBrainz failed {batch.lookups.in_a_row} times in a row: {batch.lookups.why}"
+    elif batch.is_cut_short:
+        stopped = "interrupted"
+    return BatchResult(run_id, measures, _status(batch, is_stopped=is_stopped), stopped)
+
+
+def _status(batch: Batch, *, is_stopped: bool) -> int:
+    """Return what stands worst: interrupted, failed, left to a person, all decided."""
+    states, tags = batch.tally.states, batch.tally.tags
+    if is_stopped and batch.is_cut_short:
+        return INTERRUPTED
+    if states[State.ERROR] or tags[Fate.FAILED] or batch.is_cut_short:
+        return 1
+    if states[State.REVIEW] or states[State.INDETERMINATE] or tags[Fate.REFUSED]:
+        return 3
+    return 0

@@ -1,0 +1,142 @@
+"""`canon batch`: a whole library, resumable, with a report at the end."""
+
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager, nullcontext
+from dataclasses import replace
+from pathlib import Path
+from typing import IO, TYPE_CHECKING
+
+import click
+
+from chart_binder.cli.batch_progress import progress
+from chart_binder.cli.batch_report import file_line, summary_lines
+from chart_binder.cli.decide import named_paths
+from chart_binder.cli.harmless import harmless
+from chart_binder.cli.in_hand import finishing_in_hand
+from chart_binder.cli.logs import about_file
+from chart_binder.cli.options import Session, common_options, pass_session
+from chart_binder.cli.results import readable
+from chart_binder.cli.write import say
+from chart_binder.domain.tagging import Policy
+from chart_binder.errors import UsageError
+
+if TYPE_CHECKING:
+    from chart_binder.batch import BatchOptions, BatchResult, FileResult
+
+_ONLY = ("open", "failed", "review")
+
+
+@click.command("batch")
+@click.argument("paths", nargs=-1, type=click.Path(path_type=str))
+@click.option("--jobs", type=click.IntRange(1, 256), help="Albums looked up at once (batch.jobs).")
+@click.option("--write", is_flag=True, help="Write tags where that is allowed.")
+@click.option(
+    "--policy",
+    type=click.Choice([policy.value for policy in Policy]),
+    default=Policy.IDS.value,
+    help="What is written: ids (the default), or full.",
+)
+@click.option("--keep-mtime", is_flag=True, help="Leave the files' modification times.")
+@click.option("--dry-run", is_flag=True, help="Decide all the same; keep and write nothing.")
+@click.option("--report", metavar="FILE", help="Write a line of JSON for every file of the run.")
+@click.option("--refresh", is_flag=True, help="Decide all files anew, on evidence asked for anew.")
+@click.option("--frozen", is_flag=True, help="Ask for no evidence: go by what is kept.")
+@click.option(
+    "--only",
+    metavar="WHICH",
+    help=f"Files whose last decision stands so: {', '.join(_ONLY)}; several with commas.",
+)
+@click.option("--offline", is_flag=True, help="Open no socket: cached evidence only.")
+@click.option(
+    "--executor", type=click.Choice(["threads", "dask"]), default="threads", help="Who works."
+)
+@click.option("--scheduler", metavar="ADDRESS", help="Dask's; else a cluster is started here.")
+@click.option("--stdin", "from_stdin", is_flag=True, help="JSON lines in, JSON lines out.")
+@common_options
+@pass_session
+def command(
+    session: Session,
+    /,
+    paths: tuple[str, ...],
+    report: str | None,
+    offline: bool,
+    from_stdin: bool,
+    **flags: object,
+) -> int:
+    """Decide every audio file of a library; the same call goes on where one ended.
+
+    Ctrl-C finishes what is in hand. Exit status: 0 every file decided, 3 some left open, for review
+    or not written, 1 some failed, 2 bad usage, 130 interrupted.
+    """
+    if bool(paths) == from_stdin:
+        raise UsageError("name files or folders, or - for paths on standard input, or --stdin")
+    session.flags |= {"musicbrainz.offline": True} if offline else {}
+    options = _options(flags)
+    if from_stdin:
+        from chart_binder.cli.batch_stdin import serve  # noqa: PLC0415 - its own way of working
+
+        return serve(session, options)
+    return _over_files(session, paths, options, report)
+
+
+def _over_files(
+    session: Session, paths: tuple[str, ...], options: "BatchOptions", report: str | None
+) -> int:
+    from chart_binder.batch import run_batch  # noqa: PLC0415 - heavy, and --help needs none of it
+
+    named = [Path(path) for path in named_paths(paths)]
+    with ExitStack() as stack:
+        written = stack.enter_context(_opened(report) if report else nullcontext())
+        bar = stack.enter_context(progress(named))
+        wish = stack.enter_context(finishing_in_hand("what is in hand is"))
+
+        def finished(file: "FileResult") -> None:
+            about_file(readable(str(file.settled.path)))
+            line = file_line(file)
+            if written:
+                written.write(line + b"\n")
+            if session.as_json:
+                click.echo(line)
+            bar(file.so_far)
+
+        result = run_batch(
+            named,
+            session.config,
+            options,
+            on_file=finished,
+            to_stop=lambda: wish.to_stop,
+            said=lambda line: say([line]),
+        )
+    _sum_up(session, result)
+    return result.status
+
+
+def _options(flags: dict[str, object]) -> "BatchOptions":
+    from chart_binder.batch import BatchOptions, Executor  # noqa: PLC0415 - heavy
+    from chart_binder.jobs.batch.resuming import Which  # noqa: PLC0415 - heavy
+
+    named = [one.strip() for one in str(flags.pop("only") or "").split(",") if one.strip()]
+    if odd := next((one for one in named if one not in _ONLY), None):
+        raise UsageError(f"--only: found {odd!r}; {', '.join(_ONLY)} are allowed")
+    options = BatchOptions(
+        only=frozenset(map(Which, named)),
+        policy=Policy(str(flags.pop("policy"))),
+        executor=Executor(str(flags.pop("executor"))),
+    )
+    return replace(options, **flags)  # type: ignore[arg-type]  # named as the fields are
+
+
+@contextmanager
+def _opened(report: str) -> Iterator[IO[bytes]]:
+    try:
+        file = open(report, "wb")  # noqa: SIM115, PTH123 - a path of any bytes
+    except OSError as error:
+        raise UsageError(f"--report {readable(report)}: {error.strerror}") from error
+    with file:
+        yield file
+
+
+def _sum_up(session: Session, result: "BatchResult") -> None:
+    to_stderr = session.as_json
+    for line in summary_lines(result):
+        click.echo(harmless(line), err=to_stderr)

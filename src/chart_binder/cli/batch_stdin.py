@@ -1,0 +1,52 @@
+"""`canon batch --stdin`: JSON lines in, JSON lines out, for a pipeline."""
+
+import sys
+from typing import TYPE_CHECKING
+
+import click
+import msgspec
+
+from chart_binder.batch import run_items
+from chart_binder.cli.batch_report import result_of, summary_lines
+from chart_binder.cli.harmless import harmless
+from chart_binder.cli.in_hand import finishing_in_hand
+from chart_binder.cli.write import say
+from chart_binder.jobs.batch.given import Begun, Lines
+
+if TYPE_CHECKING:
+    from chart_binder.batch import BatchOptions, FileResult
+    from chart_binder.cli.options import Session
+
+
+def serve(session: "Session", options: "BatchOptions") -> int:
+    """Answer every line with one, as soon as it is decided, and return the exit status.
+
+    An answer has the `line` it is for, from 1, and the `id` that was in it.
+    """
+    begun = Begun()
+    lines = Lines(sys.stdin.buffer)
+
+    def finished(file: "FileResult") -> None:
+        line = begun.of(file.settled.path)
+        head = {"line": line.number, "id": line.known_as}
+        is_file = isinstance(line.asked, Path)
+        said = (
+            result_of(file)
+            if is_file
+            else {"path": None} | msgspec.to_builtins(file.settled.decision)
+        )
+        click.echo(msgspec.json.encode(head | said))
+
+    with finishing_in_hand("what is in hand is") as wish:
+        result = run_items(
+            lines.items(begun),
+            session.config,
+            options,
+            arguments=("--stdin",),
+            on_file=finished,
+            to_stop=lambda: wish.to_stop,
+            said=lambda line: say([line]),
+        )
+    for text in summary_lines(result):
+        click.echo(harmless(text), err=True)
+    return result.status

@@ -1,0 +1,41 @@
+"""What a run over a library cost, and how its files ended."""
+
+from collections.abc import Mapping
+
+import msgspec
+
+
+class StageCost(msgspec.Struct, frozen=True):
+    """How many files went through a stage of the job, and the seconds that all of them took."""
+
+    files: int = 0
+    seconds: float = 0.0
+
+
+class SlowFile(msgspec.Struct, frozen=True):
+    """A file that took long, in seconds over all stages."""
+
+    path: str
+    seconds: float
+
+
+class Measures(msgspec.Struct, frozen=True, kw_only=True):
+    """Counts and costs of one run.
+
+    `seconds` is by the clock, `rules` counts rule codes, `errors` the sentences of failed files
+    with what differs from file to file left out. `spent` counts what was asked of others:
+    `musicbrainz_requests`, `model_runs`, `model_replies`, `prompt_tokens`, `completion_tokens`,
+    `tool_calls`.
+    """
+
+    files: int = 0
+    resumed: int = 0
+    seconds: float = 0.0
+    states: Mapping[str, int] = {}
+    decided_by: Mapping[str, int] = {}
+    rules: Mapping[str, int] = {}
+    tags: Mapping[str, int] = {}
+    errors: Mapping[str, int] = {}
+    stages: Mapping[str, StageCost] = {}
+    spent: Mapping[str, int] = {}
+    slowest: tuple[SlowFile, ...] = ()

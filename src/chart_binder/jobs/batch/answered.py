@@ -1,0 +1,42 @@
+"""What a model said of some evidence is not asked of it again."""
+
+from collections import OrderedDict
+from typing import TYPE_CHECKING
+
+from chart_binder.jobs.keeping import kept_decision
+from chart_binder.llm.result import AdjudicationResult, Outcome
+
+if TYPE_CHECKING:
+    from chart_binder.store.store import Store
+
+_MOST_REMEMBERED = 500
+
+
+class Answered:
+    """Answers of this run, and of earlier ones in the store, by evidence hash.
+
+    `adjudicator` is the `adjudicator_version` that an answer must have been given under. Without a
+    store, those of this run alone.
+    """
+
+    def __init__(self, store: "Store | None", adjudicator: str) -> None:
+        self._store = store
+        self._adjudicator = adjudicator
+        self._remembered: OrderedDict[str, AdjudicationResult] = OrderedDict()
+
+    def known(self, evidence: str) -> AdjudicationResult | None:
+        """Return what was answered of this evidence. Raises `StoreError`."""
+        if evidence in self._remembered:
+            return self._remembered[evidence]
+        if self._store is None:
+            return None
+        kept = self._store.decisions.by_evidence(evidence, self._adjudicator)
+        return kept_decision(kept).adjudication if kept else None
+
+    def learn(self, evidence: str, result: AdjudicationResult | None) -> None:
+        """Remember an answer; a run that failed is none."""
+        if result is None or result.outcome is Outcome.ERROR:
+            return
+        self._remembered[evidence] = result
+        if len(self._remembered) > _MOST_REMEMBERED:
+            self._remembered.popitem(last=False)

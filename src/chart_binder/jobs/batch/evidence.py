@@ -1,0 +1,107 @@
+"""Evidence for the files of an album: looked up together, or as it was kept."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Protocol
+
+from chart_binder.audio.files import shown
+from chart_binder.audio.identity import require_identity
+from chart_binder.audio.reading import read_tags
+from chart_binder.domain.evidence import EvidenceBundle
+from chart_binder.domain.track import TrackTags
+from chart_binder.errors import AudioError, CanonError, StoreError
+from chart_binder.jobs.batch.worker import Facts
+from chart_binder.jobs.file_names import names_of
+from chart_binder.jobs.keeping import kept_bundle
+from chart_binder.jobs.standing import standing_decision
+from chart_binder.react.foreign import foreign
+
+if TYPE_CHECKING:
+    from chart_binder.store.store import Store
+
+
+class AlbumSource(Protocol):
+    """A source of evidence that looks up the files of one album together."""
+
+    @property
+    def requests(self) -> int:
+        """Requests sent since the process began."""
+        ...
+
+    def together(self, tags: Sequence[TrackTags]) -> Callable[[TrackTags], EvidenceBundle]:
+        """Return what gathers the evidence for each of these files."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class LookedUp:
+    """Evidence from a source, by what the tags of the files say."""
+
+    source: AlbumSource
+
+    @property
+    def requests(self) -> int:
+        """Requests sent since the process began."""
+        return self.source.requests
+
+    def of(self, paths: Sequence[Path]) -> Facts:
+        """Read the tags of all files, and return what looks each of them up."""
+        said = {path: _tags(path) for path in paths}
+        found = [tags for tags in said.values() if isinstance(tags, TrackTags)]
+        shared = _Shared(self.source, found)
+
+        def facts(path: Path) -> EvidenceBundle:
+            tags = said[path]
+            if isinstance(tags, CanonError):
+                raise tags
+            return shared.gather(tags)
+
+        return facts
+
+
+@dataclass(slots=True)
+class _Shared:
+    """Look-ups that begin when the first file asks for them."""
+
+    source: AlbumSource
+    tags: Sequence[TrackTags]
+    begun: list[Callable[[TrackTags], EvidenceBundle]] = field(default_factory=list)
+
+    def gather(self, tags: TrackTags) -> EvidenceBundle:
+        if not self.begun:
+            self.begun.append(self.source.together(self.tags))
+        return self.begun[0](tags)
+
+
+@dataclass(frozen=True, slots=True)
+class AsKept:
+    """The evidence that the standing decision of each file was made from; nothing is asked."""
+
+    store: "Store"
+    requests: int = 0
+
+    def of(self, paths: Sequence[Path]) -> Facts:
+        """Return what finds the kept evidence of a file."""
+        del paths
+        return self._kept
+
+    def _kept(self, path: Path) -> EvidenceBundle:
+        kept = standing_decision(self.store, *names_of(path))
+        bundle = kept_bundle(self.store, kept) if kept else None
+        if bundle is None:
+            raise StoreError("no evidence is kept for it: look it up without --frozen first")
+        return bundle
+
+
+def _tags(path: Path) -> TrackTags | CanonError:
+    def defect(error: Exception) -> AudioError:
+        return AudioError(f"{shown(path)} cannot be read: {type(error).__name__}: {error}")
+
+    try:
+        with foreign(defect, CanonError):  # what reads tags is other people's code
+            tags = read_tags(path)
+        require_identity(tags, path)
+    except CanonError as error:
+        return error
+    return tags

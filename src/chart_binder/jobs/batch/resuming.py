@@ -1,0 +1,123 @@
+"""Which files of a library have work left: what an earlier run settled is not done again."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from chart_binder.domain.kept import KeptDecision
+from chart_binder.domain.overriding import KeptOverride
+from chart_binder.errors import AudioError
+from chart_binder.jobs.batch.work import Settled
+from chart_binder.jobs.decision import Cause, State
+from chart_binder.jobs.file_names import names_of
+from chart_binder.jobs.keeping import kept_decision
+from chart_binder.jobs.kept_case import Under, file_status
+from chart_binder.jobs.same_file import why_another
+from chart_binder.jobs.standing import standing_decision
+
+if TYPE_CHECKING:
+    from chart_binder.store.store import Store
+
+
+class Which(StrEnum):
+    """Files that `--only` chooses, by how their last decision stands."""
+
+    OPEN = "open"
+    FAILED = "failed"
+    REVIEW = "review"
+
+
+_WHICH = {
+    State.INDETERMINATE: Which.OPEN,
+    State.ERROR: Which.FAILED,
+    State.REVIEW: Which.REVIEW,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """Which files are decided: by default those whose decision is not there, or not today's.
+
+    `only` are those whose last decision stands so; without any, all. `anew` decides also what is
+    decided already.
+    """
+
+    only: frozenset[Which] = frozenset()
+    anew: bool = False
+
+
+class Fate(StrEnum):
+    """What is to happen with a file."""
+
+    DECIDE = "decide"
+    RESUME = "resume"
+    LEAVE = "leave"
+
+
+@dataclass(frozen=True, slots=True)
+class Resuming:
+    """Holds files against what the store has of them; every method may raise `StoreError`."""
+
+    store: "Store"
+    choice: Choice
+    under: Under
+    overrides: Callable[[], Mapping[str, KeptOverride]]
+
+    def fate(self, path: Path) -> tuple[Fate, Settled | None]:
+        """Return what is to happen with a file, and what it was settled as where that stands."""
+        kept = standing_decision(self.store, *names_of(path))
+        if self.choice.only:
+            which = _WHICH.get(State(kept.state)) if kept else None
+            is_chosen = which in self.choice.only and not (kept and kept.pinned)
+            return (Fate.DECIDE if is_chosen else Fate.LEAVE), None
+        if kept is None or not (kept.pinned or self._stands(kept, path)):
+            return Fate.DECIDE, None
+        return Fate.RESUME, Settled(path, kept_decision(kept), is_resumed=True)
+
+    def _stands(self, kept: KeptDecision, path: Path) -> bool:
+        """Say whether a decision would be made again just so, as far as can be told at once."""
+        return (
+            not self.choice.anew
+            and _is_result(kept)
+            and kept.rules_version == self.under.rules
+            and self._is_asked(kept)
+            and self._is_ruled(kept)
+            and _is_same_file(self.store, path, kept)
+        )
+
+    def _is_asked(self, kept: KeptDecision) -> bool:
+        """Say whether whoever would be asked now was asked, where the rules left it open."""
+        if kept.decided_by in ("rules", "override"):
+            return True
+        return (kept.adjudicator or "") == self.under.adjudicator
+
+    def _is_ruled(self, kept: KeptDecision) -> bool:
+        """Say whether a person's verdict on the recording, or that there is none, is in it."""
+        ruled = self.overrides().get(kept.recording_mbid or "")
+        if ruled is None:
+            return kept.decided_by != "override"
+        return kept.decided_by == "override" and kept.crg_mbid == ruled.crg_mbid
+
+
+def _is_result(kept: KeptDecision) -> bool:
+    """Say whether something came of it: a look-up that failed is made again."""
+    return kept.state != State.ERROR or _cause(kept) is Cause.NOTHING_FOUND
+
+
+def _cause(kept: KeptDecision) -> Cause | None:
+    cause = kept_decision(kept).cause
+    return cause if isinstance(cause, Cause) else None
+
+
+def _is_same_file(store: "Store", path: Path, kept: KeptDecision) -> bool:
+    status = file_status(path)
+    if status is None:
+        return False
+    if (status.st_size, status.st_mtime_ns) == (kept.file_size, kept.file_mtime_ns):
+        return True
+    try:
+        return why_another(store, path, kept) is None
+    except (AudioError, OSError):  # reading it anew says what is wrong
+        return False

@@ -1,0 +1,229 @@
+"""Albums go in, files come out settled: one loop hands the work out and takes what came of it."""
+
+import logging
+import time
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, wait
+from dataclasses import dataclass, field, replace
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import msgspec
+from msgspec import UNSET
+
+from chart_binder.audio.walking import Unreadable
+from chart_binder.jobs.batch.albums import Album
+from chart_binder.jobs.batch.answered import Answered
+from chart_binder.jobs.batch.given import Given, NotYet
+from chart_binder.jobs.batch.hands import Hands
+from chart_binder.jobs.batch.keeping import Keeping
+from chart_binder.jobs.batch.resuming import Fate, Resuming
+from chart_binder.jobs.batch.tagging import Tagging
+from chart_binder.jobs.batch.tally import Tally
+from chart_binder.jobs.batch.trouble import Trouble
+from chart_binder.jobs.batch.work import Gathered, Settled, Waiting
+from chart_binder.jobs.batch.worker import Worker
+from chart_binder.jobs.decide import guarded
+from chart_binder.jobs.decision import Cause, Decision, State
+from chart_binder.jobs.write import Told
+
+_TICK_S = 0.2
+"""How long a wish to stop, or a pause that is over, may go unnoticed."""
+_IDLE_TICK_S = 0.02
+"""How long what comes next may go unnoticed, where nothing had come."""
+_WAITING_PER_ASKER = 25
+"""Open cases that may wait for each that a model looks into: then no more albums are begun."""
+
+_log = logging.getLogger(__name__)
+
+Items = Iterator[Album | Unreadable | Given | NotYet]
+"""What a batch is made of, as it comes."""
+
+Finished = Callable[[Settled, Told | None], None]
+"""Is told of each file when nothing more happens with it."""
+
+
+@dataclass(slots=True)
+class Batch:
+    """One run over a library; `go` works until all is done, or `to_stop` says otherwise.
+
+    Each service is asked as much at once as `hands` says, and what waits between stages is
+    bounded, so that a library of any size takes the same room.
+    """
+
+    hands: Hands
+    worker: Worker
+    resuming: Resuming
+    answered: Answered
+    keeping: Keeping
+    tagging: Tagging
+    tally: Tally
+    finished: Finished
+    to_stop: Callable[[], bool]
+    lookups: Trouble = field(default_factory=Trouble)
+    model: Trouble = field(default_factory=Trouble)
+    is_cut_short: bool = False
+    _futures: dict["Future[Any]", Callable[[Any], None]] = field(default_factory=dict)
+    _waiting: deque[Waiting] = field(default_factory=deque)
+    _asked: dict[str, list[Waiting]] = field(default_factory=dict)
+    _gathering: int = 0
+    _has_more: bool = True
+    _is_idle: bool = False
+
+    def go(self, items: Items) -> None:
+        """Settle every file of a library.
+
+        Raises `StoreError` where the store fails: what it has stands, and the same call goes on.
+        """
+        try:
+            while self._hand_out(items) or self._futures or self._waiting:
+                self._take_in()
+                if self.keeping.is_due or self._is_idle:
+                    self._keep()
+            self._keep()
+            while self._futures:  # tags that are being written
+                self._take_in()
+        finally:
+            self.hands.close()
+            self.tagging.close()
+
+    def _hand_out(self, items: Items) -> bool:
+        """Give out what there is room for, and say whether there may be more albums."""
+        if self.to_stop():
+            self.is_cut_short |= self._has_more or bool(self._waiting)
+            self._waiting.clear()  # they are as open as before, and the next run finds them so
+            return False
+        self._ask()
+        self._is_idle = False
+        while self._has_more and self._has_room:
+            if self.lookups.is_over:
+                self.is_cut_short, self._has_more = True, False
+            elif (item := next(items, None)) is None:
+                self._has_more = False
+            elif isinstance(item, Unreadable):
+                error = Decision(State.ERROR, error=str(item.problem), cause=Cause.FILE)
+                self.keeping.hold(Settled(item.path, error))
+            elif isinstance(item, Given):
+                self._decide(item)
+            elif isinstance(item, NotYet):
+                self._is_idle = True
+                break
+            else:
+                self._begin(item)
+            if self.keeping.is_due or self.to_stop():
+                break
+        return self._has_more
+
+    @property
+    def _has_room(self) -> bool:
+        waiting = len(self._waiting) + sum(map(len, self._asked.values()))
+        return (
+            self._gathering < self.hands.albums
+            and waiting < _WAITING_PER_ASKER * self.hands.cases
+            and self.tagging.has_room
+            and (self.lookups.may_go or self.lookups.is_over)
+        )
+
+    def _begin(self, album: Album) -> None:
+        """Hand out the files of an album that have work left."""
+        to_do: list[Path] = []
+        for path in album.paths:
+            fate, settled = self.resuming.fate(path)
+            if fate is Fate.DECIDE:
+                to_do.append(path)
+            elif settled:
+                self.keeping.hold(settled)
+        if to_do:
+            self._gathering += 1
+            self._futures[self.hands.gather(Album(tuple(to_do)))] = self._gathered
+
+    def _decide(self, given: Given) -> None:
+        """Decide a bundle by rules, here and now; it is no file, and not kept."""
+        case = guarded(lambda: self.worker.decider.by_rules(given.bundle()))
+        one = Waiting(Path(given.name), None, case)
+        if self.worker.decider.is_for_adjudicator(case):
+            self._waiting.append(one)
+        else:
+            self.keeping.hold(self.worker.settled(one))
+
+    def _ask(self) -> None:
+        """Hand out open cases; of the same evidence one is looked into, and the others wait."""
+        while self._waiting and len(self._asked) < self.hands.cases and self.model.may_go:
+            one = self._waiting.popleft()
+            if self.model.is_over:
+                self.keeping.hold(self._not_asked(one))
+            elif known := self.answered.known(one.known_as):
+                self.keeping.hold(self.worker.answered(one, known))
+            elif one.known_as in self._asked:
+                self._asked[one.known_as].append(one)
+            else:
+                self._asked[one.known_as] = []
+                self._futures[self.hands.look_into(one)] = self._looked_into
+
+    def _take_in(self) -> None:
+        """Wait a moment for what was handed out, and take what is done."""
+        if not self._futures:
+            if not self.keeping.is_due:
+                is_at_rest = self._waiting or not self.lookups.may_go
+                time.sleep(_IDLE_TICK_S if self._is_idle else _TICK_S if is_at_rest else 0)
+            return
+        tick_s = _IDLE_TICK_S if self._is_idle else _TICK_S
+        done, _ = wait(self._futures, tick_s, FIRST_COMPLETED)
+        for future in done:
+            self._futures.pop(future)(future.result())
+
+    def _gathered(self, album: Gathered) -> None:
+        self._gathering -= 1
+        self.tally.gathered(album)
+        self._waiting.extend(album.waiting)
+        for settled in album.settled:
+            self.keeping.hold(settled)
+        decisions = [one.decision for one in album.settled]
+        decisions += [one.case.decision for one in album.waiting]
+        self._hear(self.lookups, decisions, Cause.LOOKUP_FAILED)
+
+    def _looked_into(self, settled: Settled) -> None:
+        known_as = settled.decision.evidence_hash or ""
+        self._hear(self.model, [settled.decision], Cause.MODEL)
+        self.answered.learn(known_as, settled.decision.adjudication)
+        self._waiting.extendleft(self._asked.pop(known_as, ()))
+        self.keeping.hold(settled)
+
+    def _hear(self, service: Trouble, decisions: Sequence[Decision], cause: Cause) -> None:
+        """Take note of whether a service failed; what failed before it came to it says nothing."""
+        failed = next((one for one in decisions if one.cause is cause), None)
+        if failed:
+            service.met(failed.error or "no reason given")
+        elif any(one.cause in (UNSET, Cause.NOTHING_FOUND) for one in decisions):
+            service.met(None)
+        if failed and service.is_over:
+            told = {"after": service.in_a_row, "why": service.why}
+            _log.error("a service is given up for this run", extra=told)
+
+    def _not_asked(self, one: Waiting) -> Settled:
+        why = (
+            f"the model was not asked, for it failed {self.model.in_a_row} times: {self.model.why}"
+        )
+        decision = msgspec.structs.replace(
+            one.case.decision, state=State.ERROR, error=why, cause=Cause.MODEL
+        )
+        return self.worker.settled(replace(one, case=replace(one.case, decision=decision)))
+
+    def _keep(self) -> None:
+        """Keep what is settled; then tags may be written, for what was decided cannot be lost."""
+        for settled in self.keeping.keep():
+            writing = self.tagging.begin(settled)
+            if writing is None:
+                self._finish(settled, None, 0.0)
+            else:
+                self._futures[writing] = partial(self._tagged, settled)
+
+    def _tagged(self, settled: Settled, done: tuple[Told, float]) -> None:
+        self.tagging.is_done()
+        self._finish(settled, *done)
+
+    def _finish(self, settled: Settled, told: Told | None, write_s: float) -> None:
+        self.tally.finished(settled, told, write_s)
+        self.finished(settled, told)
