@@ -16,7 +16,8 @@ SAME_DAY = [
     "1974-10-11T00:00:00Z", "Fri, 11 Oct 1974 00:00:00 GMT", "released:1974-10-11",
     "11 October 1974", "October 11, 1974", "Oct. 11 1974", "October 11th, 1974",
     "the 11th of October, 1974", "October the 11th, 1974", "OCTOBER 11TH 1974", "1974 Oct 11",
-    "11-Oct-1974", "11/Oct/1974", "11OCT1974", "Fri 11 Oct 74", "Oct 11 '74", "Oct 11 ’74",
+    "11.X.1974", "11. X. 1974", "11/X/1974", "11-Oct-1974", "11/Oct/1974", "11OCT1974",
+    "Fri 11 Oct 74", "Oct 11 '74", "Oct 11 ’74",
     "Friday, October 11, 1974 (UK)", "released 11 oct 1974.", "1974 October 11",
     "11. Oktober 1974", "11. Okt. 1974", "le 11 octobre 1974", "11 oct. 1974",
     "11 de octubre de 1974", "11 ottobre 1974", "11 de outubro de 1974", "11 out. 1974",
@@ -71,6 +72,7 @@ def test_another_day_or_what_only_looks_like_it_is_not_taken_for_it(text: str) -
     [
         ("1974-10-01", "21 October 1974"), ("1974-10-01", "11 October 1974"),
         ("1974-01-01", "11.1.1974"), ("1974-10", "1974"), ("1974-01", "1974-011"),
+        ("1974-01-11", "nr 11 i 1974"), ("1974-10-11", "Vol. 11 X 1974"),
         ("1974-10", "it came out 1974"), ("1974-08", "11 years ago 1974"),
         ("1974-12", "Decca 1974"),
         ("1974", "19741"), ("1974", "catalogue number 51974"), ("1974", "EMC-1974"),
@@ -241,6 +243,44 @@ def test_a_doubt_is_known_in_every_language_whose_dates_are(text: str) -> None:
 )  # fmt: skip
 def test_a_plain_statement_is_believed_in_every_language(text: str) -> None:
     assert stands_in(PartialDate.parse("1974-10-11"), f"Queen: {text}.")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "recorded on 11 October 1974", "Recorded: October 11, 1974", "Recorded | 11 October 1974",
+        "Retrieved 11 October 1974", "last updated 11 October 1974",
+        "entered the chart on 11 October 1974",
+        "(born 11 October 1974)", "aufgenommen am 11. Oktober 1974",
+        "Abgerufen am 11. Oktober 1974",
+        "enregistré le 11 octobre 1974", "consulté le 11 octobre 1974", "né le 11 octobre 1974",
+        "grabado el 11 de octubre de 1974", "registrato l'11 ottobre 1974",
+        "URL consultato l'11 ottobre 1974",
+        "gravado em 11 de outubro de 1974", "opgenomen op 11 oktober 1974",
+        "inspelad den 11 oktober 1974", "nagrany 11 października 1974", "записан 11 октября 1974",
+        "дата обращения: 11 октября 1974", "1974年10月11日録音", "1974年10月11日閲覧",
+        "1974年10月11日に生まれ",
+    ],
+)  # fmt: skip
+def test_the_date_of_something_else_is_the_date_of_no_release(text: str) -> None:
+    day = PartialDate.parse("1974-10-11")
+    assert stands_in(day, f"Queen: {text}.")
+    assert not stands_in(day, f"Queen: {text}.", of_release=True)
+    assert stands_in(day, f"{text}, and released on 11 October 1974.", of_release=True)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "recorded in May and released on 11 October 1974", "Recorded | May 1974 | 11 October 1974",
+        "Released | 11 October 1974", "Recorded May 1974\n11 October 1974 | UK | EMI",
+        "The recording came out on 11 October 1974",
+        "the single, recorded at Trident, 11 October 1974",
+        "1974年10月11日発売、1974年5月録音", "Released 11 October 1974, recorded in May",
+    ],
+)  # fmt: skip
+def test_a_release_that_is_told_beside_something_else_is_believed(text: str) -> None:
+    assert stands_in(PartialDate.parse("1974-10-11"), f"Queen: {text}.", of_release=True)
 
 
 DAYS = st.dates(date(1880, 1, 1), date(2030, 12, 31))

@@ -105,6 +105,13 @@ def test_an_address_that_is_another_is_not_taken_for_it(cited: str) -> None:
     assert not says(Observed(TOLD, sources=("https://site.example/a%2Fb",)), cited)
 
 
+def test_a_date_is_borne_out_as_that_of_what_happened_then() -> None:
+    seen = Observed("> It was recorded on 31 October 1975.", sources=(WIKI,))
+    for field, is_so in (("first_release_date", False), ("recording date", True)):
+        fact = CitedFact(about="C1", field=field, value="1975-10-31", source=WIKI)
+        assert any(borne_out_by(fact, [seen])) is is_so
+
+
 @pytest.mark.parametrize(
     ("field", "is_date"),
     [

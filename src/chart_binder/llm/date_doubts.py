@@ -1,7 +1,7 @@
 """Words around a date may say that it is not known, is no date of its own, or did not happen."""
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Sequence
 
 from chart_binder.llm import doubt_words as said
 from chart_binder.llm.month_names import MONTHS, folded
@@ -11,6 +11,7 @@ NEAR = 60
 
 _MOST_BETWEEN = 8
 _LONGEST_PHRASE = 3
+_CELL = "|"
 _WORD = re.compile(r"[^\W_]+(?:['-][^\W_]+)*\.?|[;!?|\n.]")
 
 
@@ -43,6 +44,7 @@ _AFTER = re.compile(
     rf"[ ]?(?:{_any(said.CJK_OUT)}){{0,4}}[ ]?(?:{_any(said.CJK_AFTER)})|"
     rf"[ ]?(?:{_any(said.CJK_TO)})[ ]?[0-9|]"
 )
+_OF_ELSE = re.compile(rf"[ ]?(?:{_any(said.CJK_OUT)}){{0,2}}[ ]?(?:{_any(said.CJK_OTHERWISE)})")
 _ASIDE = re.compile(r"[ ]?[(\[]([^)\]]+)")
 
 
@@ -56,23 +58,47 @@ def is_doubted(before: str, after: str) -> bool:
     return bool(_leads_from_doubt(near) or _BEFORE.search(near) or _is_doubtful(after[:NEAR]))
 
 
+def is_of_else(before: str, after: str) -> bool:
+    """Whether what stands next to a date says that of something else than a release it is.
+
+    Of a recording, a concert, a birth, a visit to a page: `recorded on`, `Retrieved`, `録音`.
+    """
+    if _OF_ELSE.match(after[:NEAR]):
+        return True
+    words = _WORD.findall(before[-NEAR:])
+    if words[-1:] == [_CELL]:
+        words.pop()  # Recorded | 24 August 1975
+    return any(
+        any(phrase in said.OTHERWISE for phrase in phrases)
+        for only_times, phrases in _steps_back(words)
+        if only_times
+    )
+
+
 def _leads_from_doubt(before: str) -> bool:
     """Walk back from a date over what names its time, and what came out, to a doubt."""
     words = _WORD.findall(before)
+    if words and words[-1] in said.ABOUT_NEXT:
+        return True
+    return any(
+        any(_is_doubt(phrase, only_times=only_times) for phrase in phrases)
+        for only_times, phrases in _steps_back(words)
+    )
+
+
+def _steps_back(words: Sequence[str]) -> Iterator[tuple[bool, Iterator[str]]]:
+    """Yield the phrases that end in each word before a date, back to the first that says else.
+
+    With them stands whether all between them and the date names its time.
+    """
     only_times = True
     for end in range(len(words), max(0, len(words) - _MOST_BETWEEN), -1):
         starts = range(max(0, end - _LONGEST_PHRASE), end)
-        phrases = (" ".join(words[start:end]) for start in starts)
-        if any(_is_doubt(phrase, only_times=only_times) for phrase in phrases):
-            return True
-        word = words[end - 1]
-        if end == len(words) and word in said.ABOUT_NEXT:
-            return True
-        if word not in said.TIMES:
-            if word not in said.CAME_OUT:
-                return False
+        yield only_times, (" ".join(words[start:end]) for start in starts)
+        if words[end - 1] not in said.TIMES:
+            if words[end - 1] not in said.CAME_OUT:
+                return
             only_times = False
-    return False
 
 
 def _is_doubt(phrase: str, *, only_times: bool) -> bool:

@@ -32,6 +32,8 @@ _SHORT = r"(?P<short>[0-9]{2})"
 # 28 September-31 October 1975 is of no year 31
 _NO_OTHER_YEAR = rf"(?!,?[ ]?[12][0-9]{{3}})(?![ ](?:{'|'.join(MONTHS)})(?![^\W\d_]))"
 
+ROMAN = ("i", "ii", "iii", "iv", "v", "vi", "vii", "viii", "ix", "x", "xi", "xii")
+_ROMAN = rf"(?:{'|'.join(sorted(ROMAN, key=len, reverse=True))})"
 _CJK = "0-9〇零一二三四五六七八九十"
 _OF_ERA = rf"(?P<era>{'|'.join(ERAS)})(?P<of_era>[{_CJK}]{{1,3}}|元)"
 _CJK_YEAR = rf"(?<![{_CJK}])(?:{_OF_ERA}|(?P<cjk>[{_CJK}]{{4}}))[ ]?[年년]"
@@ -59,6 +61,11 @@ _DAYS = (
     ),
     # 11.10.1974
     rf"{_LEFT}(?P<day>{_NUMBER})\.[ ]?{_MONTH}\.[ ]?{_YEAR}{_RIGHT}",
+    # 11.X.1974; with blanks around it `i` is a word, and a letter is a letter
+    (
+        rf"{_LEFT}(?P<day>{_NUMBER})(?:(?P<joint>\.[ ]?|[-/])(?P<roman>{_ROMAN})\.?(?P=joint)"
+        rf"|\.? (?P<roman_too>(?![ivx] ){_ROMAN})\.? ){_YEAR}{_RIGHT}"
+    ),
     # 10/11/1974: one day in London and another in New York
     (
         rf"{_LEFT}(?P<one>{_NUMBER})(?P<joint>[-/.])(?P<other>{_NUMBER})(?P=joint)"

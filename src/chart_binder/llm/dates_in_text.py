@@ -5,8 +5,8 @@ from collections.abc import Iterable, Iterator
 from itertools import product
 
 from chart_binder.domain.dates import PartialDate
-from chart_binder.llm.date_doubts import NEAR, is_doubted
-from chart_binder.llm.date_forms import ERAS, FORMS, without_asides
+from chart_binder.llm.date_doubts import NEAR, is_doubted, is_of_else
+from chart_binder.llm.date_forms import ERAS, FORMS, ROMAN, without_asides
 from chart_binder.llm.month_names import ENGLISH, MONTHS, folded
 
 _DIGITS = {digit: number for number, digit in enumerate("〇一二三四五六七八九")} | {"零": 0}
@@ -19,15 +19,17 @@ _SIGNS = str.maketrans({"\u2019": "'", "\u2010": "-", "\u2011": "-"})
 _BLANKS = re.compile(r"[^\S\n]+")
 
 
-def stands_in(value: PartialDate, text: str) -> bool:
+def stands_in(value: PartialDate, text: str, *, of_release: bool = False) -> bool:
     """Whether the text names this very date, to the same precision or a finer one.
+
+    With `of_release` the date of a recording, a concert, a visit to a page does not count.
 
     What can be read in two ways (`10/11/1974`) counts only where both are the date. Every form is
     taken out before a shorter one is looked for: `21 October 1974` is no `1 October 1974`.
     """
     return any(
         all(value.first <= date.first and date.last <= value.last for date in dates)
-        for dates, _ in dates_in(text)
+        for dates, _ in dates_in(text, of_release=of_release)
     )
 
 
@@ -39,7 +41,9 @@ def only_date(text: str) -> PartialDate | None:
     return told[0][0][0]
 
 
-def dates_in(text: str) -> Iterator[tuple[tuple[PartialDate, ...], str]]:
+def dates_in(
+    text: str, *, of_release: bool = False
+) -> Iterator[tuple[tuple[PartialDate, ...], str]]:
     """Yield every mention of a date: what it may mean, and the text without all mentions."""
     plain = folded(text).translate(_SIGNS)
     plain = without_asides(_BLANKS.sub(" ", plain))
@@ -48,7 +52,8 @@ def dates_in(text: str) -> Iterator[tuple[tuple[PartialDate, ...], str]]:
     def take(match: re.Match[str]) -> str:
         before = plain[max(0, match.start() - NEAR) : match.start()]
         after = plain[match.end() : match.end() + NEAR]
-        if not is_doubted(before, after) and (dates := tuple(_readings(match, before))):
+        counts = not (is_doubted(before, after) or (of_release and is_of_else(before, after)))
+        if counts and (dates := tuple(_readings(match, before))):
             found.append(dates)
         return _CONSUMED * (match.end() - match.start())
 
@@ -117,6 +122,8 @@ def _days(parts: dict[str, str], before: str) -> Iterable[tuple[int | None, int 
 def _month(parts: dict[str, str]) -> int | None:
     if name := parts.get("name"):
         return MONTHS[name]
+    if roman := parts.get("roman") or parts.get("roman_too"):
+        return ROMAN.index(roman) + 1
     written = parts.get("month") or parts.get("cjk_month")
     return _counted(written) if written else None
 

@@ -164,6 +164,30 @@ CAME_OUT = Words.of(
 )
 """What came out: it may stand between a hedge or a denial and its date."""
 
+OTHERWISE = Words.of(
+    """
+    recorded, recording, taped, filmed, written, composed, mixed, mastered, performed, aired,
+    broadcast, charted, chart, charts, peaked, certified, born, died, founded, formed, disbanded,
+    retrieved, accessed, archived, updated, modified, edited, posted, uploaded, added, viewed,
+    aufgenommen, aufnahme, aufnahmen, komponiert, aufgeführt, abgerufen, aktualisiert, stand,
+    geboren, gestorben, gegründet,
+    enregistré*, enregistrement, composé*, consulté*, mis à jour, né, née, mort, morte, fondé*,
+    grabado, grabada, grabación, compuest*, consultado, consultada, actualizado, actualizada,
+    nacido, nacida, nació, fallecido, fallecida, falleció, murió, fundado, fundada,
+    registrato, registrata, registrazione, composto, composta, consultato, consultata, aggiornat*,
+    nato, nata, morto, morta, fondato, fondata,
+    gravado, gravada, gravação, acesso, acessado, acessada, atualizado, atualizada, nascido,
+    nascida, nasceu, falecido, morreu,
+    opgenomen, opname, opnamen, geschreven, geraadpleegd, bijgewerkt, overleden, opgericht,
+    inspelad, inspelat, inspelning, indspillet, innspilt, hämtad, hämtat, hentet, läst, besökt,
+    uppdaterad, opdateret, oppdatert, född, født, död, død,
+    nagrany, nagrana, nagrane, nagrano, nagranie, dostęp, zaktualizowan*, urodzon*, zmarł, zmarła,
+    записан, записана, записано, запись, обращения, проверено, обновлен*, родился, родилась, умер,
+    умерла, основан*
+    """
+)
+"""What else may have happened on a day: its date is that of no release."""
+
 BETWEEN = _listed(
     """
     between, zwischen, entre, tra, fra, tussen, mellan, mellem, mellom, pomiedzy, miedzy, между
@@ -198,6 +222,12 @@ CJK_OUT = _listed(
     """
     には, に, の, が, は, を, される, する, 発売, リリース, 発表, 發行, 发行, 에, 발매, 출시,
     공개, 된, 할, 될
+    """
+)
+CJK_OTHERWISE = _listed(
+    """
+    録音, 収録, 撮影, 閲覧, 更新, 放送, 生まれ, 誕生, 死去, 逝去, 結成, 录制, 錄製, 录音, 錄音,
+    出生, 查阅, 查閱, 访问, 녹음, 녹화, 방송, 방영, 태어, 출생, 사망, 열람, 확인
     """
 )
 CJK_TO = _listed("から, または, あるいは, 至, 到, 或, ~, 〜, 부터, 에서, 또는")

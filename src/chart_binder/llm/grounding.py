@@ -8,6 +8,7 @@ from urllib.parse import quote, unquote, urlsplit
 from chart_binder.domain.dates import PartialDate
 from chart_binder.llm.answer import CitedFact
 from chart_binder.llm.dates_in_text import only_date, stands_in
+from chart_binder.llm.fields import is_numbered, is_of_release
 from chart_binder.llm.independence import independent
 from chart_binder.llm.labels import Labels
 from chart_binder.llm.month_names import folded
@@ -23,14 +24,6 @@ _RESULT = re.compile(r"^[0-9]+\. .*\n[ ]*(https?://\S+)[ ]*$", re.IGNORECASE | r
 _DIRECT = re.compile(r"^(?:Answer|Infobox)\b.*", re.MULTILINE)
 _LAST = re.compile(r"\((https?://\S+)\)[ ]*$", re.IGNORECASE)
 _SHORTEST = 3
-_WORDS = re.compile(r"[a-z]+|[A-Z]+(?![a-z])|[A-Z][a-z]*")
-_NUMBERED = frozenset(
-    {"cat", "catno", "catalog", "catalogue", "catalognumber", "barcode", "matrix", "number"}
-    | {"numbers", "track", "tracks", "length", "duration", "isrc"}
-)
-"""Words in what a field is called whose value may look like a year, and is none."""
-_DATED = frozenset({"date", "dates", "dated", "day", "year"})
-"""Words that make it a date for all that."""
 _ESCAPE = re.compile("%[0-9a-fA-F]{2}")
 _PLAIN = "".join(map(chr, range(0x21, 0x7F)))
 _PARTING = "/?#%&=+;"
@@ -55,8 +48,7 @@ def verify(
 
 def read_date(fact: CitedFact | Fact) -> PartialDate | None:
     """Return the date that a fact states, if it states one, in whatever way it is written."""
-    words = {word.casefold() for word in _WORDS.findall(fact.field)}
-    if words & _NUMBERED and not words & _DATED:
+    if is_numbered(fact.field):
         return None
     try:
         date = PartialDate.parse(fact.value)
@@ -80,7 +72,8 @@ def _says(observed: Observed, fact: CitedFact | Fact) -> str | None:
     passage = _passage(observed, fact.source)
     said = _ADDRESS.sub(" ", passage)
     if date := read_date(fact):
-        is_said = stands_in(date, said) and not stands_in(date, fact.source)
+        is_said = stands_in(date, said, of_release=is_of_release(fact.field))
+        is_said = is_said and not stands_in(date, fact.source)
     else:
         is_said = _has(said, fact.value)
     return passage if is_said else None

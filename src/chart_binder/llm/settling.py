@@ -1,6 +1,5 @@
 """Verified facts are put into a copy of the evidence, so that the rules can be asked again."""
 
-import re
 from collections.abc import Iterable
 from functools import reduce
 
@@ -8,16 +7,9 @@ from msgspec.structs import replace
 
 from chart_binder.domain.dates import PartialDate
 from chart_binder.domain.evidence import EvidenceBundle, Release, ReleaseGroup
+from chart_binder.llm.fields import is_of_release
 from chart_binder.llm.grounding import read_date
 from chart_binder.llm.result import Fact
-
-_RELEASED = re.compile(r"date|releas|publish|issued|year", re.IGNORECASE)
-"""What a field is called that says when something came out, however a model names it."""
-_ELSE = re.compile(
-    r"recorded|recording|session|perform|birth|death|copyright|chart|peak|re-?issue|re-?release",
-    re.IGNORECASE,
-)
-"""What it is called if its date is one of something else."""
 
 
 def with_facts(bundle: EvidenceBundle, facts: Iterable[Fact]) -> EvidenceBundle:
@@ -29,7 +21,7 @@ def with_facts(bundle: EvidenceBundle, facts: Iterable[Fact]) -> EvidenceBundle:
     dates = [
         (fact.about, date)
         for fact in facts
-        if fact.verified and _is_of_release(fact.field) and (date := read_date(fact))
+        if fact.verified and is_of_release(fact.field) and (date := read_date(fact))
     ]
     recordings = tuple(
         replace(
@@ -39,10 +31,6 @@ def with_facts(bundle: EvidenceBundle, facts: Iterable[Fact]) -> EvidenceBundle:
         for recording in bundle.recording_candidates
     )
     return replace(bundle, recording_candidates=recordings)
-
-
-def _is_of_release(field: str) -> bool:
-    return bool(_RELEASED.search(field)) and not _ELSE.search(field)
 
 
 def _dated(group: ReleaseGroup, known: tuple[str, PartialDate]) -> ReleaseGroup:
