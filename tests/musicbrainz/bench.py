@@ -1,16 +1,26 @@
 """What a test of this room works on."""
 
+from dataclasses import dataclass, field
 from typing import Any
 
 from chart_binder.config import MusicBrainzConfig
+from chart_binder.musicbrainz.memory import Memory
 from chart_binder.musicbrainz.source import MusicBrainzSource, connect
 from chart_binder.store.store import Store
+
+
+@dataclass(frozen=True, slots=True)
+class Remembered:
+    """In place of a store the memory of this process, for tests with many requests."""
+
+    answers: Memory = field(default_factory=Memory)
+    slots: Memory = field(default_factory=Memory)
 
 
 class Bench:
     """A store, a clock that tests set and a list of the waits that were asked for."""
 
-    def __init__(self, store: Store) -> None:
+    def __init__(self, store: Store | Remembered) -> None:
         self.store = store
         self.now = 1_800_000_000.0
         self.waits: list[float] = []

@@ -1,11 +1,13 @@
 """The catalogues of the last few artists, for the albums that come after another."""
 
 import logging
+import math
 import threading
 from collections import OrderedDict
 
 from chart_binder.domain.ids import VARIOUS_ARTISTS, ArtistId
 from chart_binder.errors import LookupFailedError
+from chart_binder.musicbrainz import questions
 from chart_binder.musicbrainz.catalogue import Catalogue
 from chart_binder.musicbrainz.catalogue_pages import read_catalogue
 from chart_binder.musicbrainz.client import Client
@@ -63,6 +65,8 @@ class Catalogues:
             return held
 
     def _read(self, artist_id: ArtistId, worth: float) -> Catalogue | None:
+        if self._service.cost(questions.artist(artist_id)) == math.inf:
+            return None
         artist = Client(self._service).artist(artist_id)
         if artist is None:
             return None

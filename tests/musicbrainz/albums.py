@@ -1,0 +1,128 @@
+"""Invented discographies, from which a stand-in serves albums."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from uuid import NAMESPACE_URL, uuid5
+
+from chart_binder.domain.dates import PartialDate
+from chart_binder.domain.evidence import (
+    Artist,
+    EvidenceBundle,
+    RecordingCandidate,
+    Release,
+    ReleaseGroup,
+)
+from chart_binder.domain.ids import ArtistId, RecordingId, ReleaseGroupId, ReleaseId
+from chart_binder.domain.track import TrackTags
+
+VARIOUS = "Various Artists"
+
+
+@dataclass(frozen=True, slots=True)
+class Song:
+    """A recording by the artist of a name."""
+
+    by: str
+    title: str
+
+    @property
+    def id(self) -> RecordingId:
+        """Its recording id."""
+        return RecordingId(mbid("recording", self.by, self.title))
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """A release group whose releases all have the same songs; `credit` as a release has it."""
+
+    title: str
+    credit: str
+    songs: tuple[Song, ...]
+    editions: int = 1
+    kind: str = "Album"
+    year: int = 1990
+
+    def group(self) -> ReleaseGroup:
+        """Return it with its releases."""
+        releases = tuple(self._release(number) for number in range(self.editions))
+        return ReleaseGroup(
+            ReleaseGroupId(mbid("group", self.credit, self.title)),
+            title=self.title,
+            artist_credit=self.credit,
+            primary_type=self.kind,
+            first_release_date=PartialDate.parse(str(self.year)),
+            releases=releases,
+        )
+
+    def release_id(self, number: int = 0) -> ReleaseId:
+        """Return the id of one of its releases."""
+        return ReleaseId(mbid("release", self.credit, self.title, str(number)))
+
+    def _release(self, number: int) -> Release:
+        return Release(
+            self.release_id(number),
+            title=self.title,
+            date=PartialDate.parse(f"{self.year + number % 30}-03-{number % 28 + 1:02}"),
+            country=("GB", "US", "DE", "JP")[number % 4],
+            status="Official",
+            label=f"Label {number % 7}",
+            catno=f"CAT-{number}",
+            format=("CD", '12" Vinyl', "Digital Media")[number % 3],
+            artist_credit=self.credit,
+        )
+
+
+def mbid(*names: str) -> str:
+    """Return an id that is always the same for the same names."""
+    return str(uuid5(NAMESPACE_URL, "/".join(names)))
+
+
+def artist_of(name: str) -> Artist:
+    """Return the artist of a name."""
+    return Artist(name, ArtistId(mbid("artist", name)), "GB")
+
+
+def songs_of(name: str, album: str, count: int) -> tuple[Song, ...]:
+    """Return songs of an album."""
+    return tuple(Song(name, f"{album}, part {number}") for number in range(1, count + 1))
+
+
+def bundles_of(records: Iterable[Record]) -> list[EvidenceBundle]:
+    """Return the evidence about every song of some records, which lists all that it is on."""
+    groups: dict[Song, list[ReleaseGroup]] = {}
+    for record in records:
+        group = record.group()
+        for song in record.songs:
+            groups.setdefault(song, []).append(group)
+    return [
+        EvidenceBundle(
+            (
+                RecordingCandidate(
+                    song.id,
+                    title=song.title,
+                    length_ms=180_000 + number % 50 * 1_000,
+                    isrcs=(f"GBAAA{number % 10_000_000:07}",),
+                    first_release_date=PartialDate.parse("1990"),
+                    rg_candidates=tuple(on),
+                ),
+            ),
+            artist_of(song.by),
+            song.title,
+        )
+        for number, (song, on) in enumerate(groups.items())
+    ]
+
+
+def files_of(record: Record, songs: Sequence[Song] = ()) -> list[TrackTags]:
+    """Return the tags that Picard would write into the files of a record."""
+    return [
+        TrackTags(
+            title=song.title,
+            artist=song.by,
+            album=record.title,
+            recording_mbid=song.id,
+            release_mbid=record.release_id(),
+            artist_mbid=artist_of(song.by).mb_artist_id,
+        )
+        for song in songs or record.songs
+    ]
