@@ -329,5 +329,5 @@ def test_whatever_stands_there_is_read_without_complaint(text: str) -> None:
 )
 def test_long_texts_take_no_long_time(junk: str) -> None:
     began = time.process_time()
-    stands_in(PartialDate.parse("1974-10-11"), junk * (60_000 // len(junk)))
-    assert time.process_time() - began < 3
+    stands_in(PartialDate.parse("1974-10-11"), junk * (20_000 // len(junk)))
+    assert time.process_time() - began < 2
