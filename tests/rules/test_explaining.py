@@ -10,9 +10,10 @@ from chart_binder.config import RulesConfig
 from chart_binder.domain.evidence_json import read_bundle
 from chart_binder.domain.ids import ReleaseGroupId, ReleaseId
 from chart_binder.domain.verdict import Decided, Open, Override
+from chart_binder.jobs.appearances import appearances
 from chart_binder.rules.decide import decide
 from chart_binder.rules.table import RULES
-from rules.making import album, bundle, document, records, single, various
+from rules.making import album, bundle, document, records, release, single, various
 
 KNOBS = RulesConfig()
 
@@ -173,3 +174,13 @@ def test_an_override_stands_without_any_evidence() -> None:
     verdict = decide(read_bundle(document()), KNOBS, ruled)
     assert isinstance(verdict, Decided)
     assert verdict.recording == ""
+
+
+def test_two_descriptions_of_a_release_are_told_alike_in_any_order() -> None:
+    ways = [
+        release("1975", mb_release_id="r", label=label, format=form)
+        for label, form in (("EMI", "CD"), ("Parlophone", '12" Vinyl'), (None, "CD"))
+    ]
+    one, other = (bundle(album("A", *made)) for made in (ways, ways[::-1]))
+    assert decide(one, KNOBS) == decide(other, KNOBS)
+    assert appearances(one) == appearances(other)

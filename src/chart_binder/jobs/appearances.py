@@ -12,6 +12,7 @@ from chart_binder.domain.ids import ReleaseGroupId, ReleaseId
 from chart_binder.rules.candidates import Candidate, candidates_of
 from chart_binder.rules.contest import contest
 from chart_binder.rules.lineup import line_up
+from chart_binder.rules.representative import first_by_id
 
 
 class Source(msgspec.Struct, frozen=True):
@@ -123,7 +124,7 @@ def _aside(one: Candidate) -> Iterator[Source]:
 
 
 def _source(when: PartialDate, releases: Sequence[Release]) -> Source:
-    shown = min(releases, key=lambda release: release.mb_release_id)
+    shown = first_by_id(releases)
     parts = (shown.country, shown.label, shown.catno, shown.format, shown.disambiguation)
     return Source(
         date=when.text,

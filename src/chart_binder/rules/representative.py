@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Sequence
-from operator import attrgetter
 
 import msgspec
 
@@ -24,7 +23,6 @@ INDETERMINATE = "RR:INDETERMINATE"
 
 _NUMBERS = re.compile(r"(\d+)")
 _MODERN = 9_999
-_ID = attrgetter("mb_release_id")
 
 
 class Representative(msgspec.Struct, frozen=True):
@@ -110,7 +108,7 @@ class _Order:
                 keys = [key(release) for release in tied]
                 least = min(keys)
                 tied = [each for each, its in zip(tied, keys, strict=True) if its == least]
-        return min(tied, key=_ID)
+        return first_by_id(tied)
 
     def _day(self, release: Release) -> tuple[int]:
         return (-release.date.first,)
@@ -130,6 +128,12 @@ class _Order:
         parts = _NUMBERS.split(catno)
         numbered = [part.zfill(12) if part.isdigit() else part.casefold() for part in parts]
         return not catno, numbered
+
+
+def first_by_id(releases: Sequence[Release]) -> Release:
+    """Return the release of the least id; of several descriptions of it always the same one."""
+    least = min([release.mb_release_id for release in releases])
+    return min([release for release in releases if release.mb_release_id == least], key=str)
 
 
 def _named(release: Release) -> str:
