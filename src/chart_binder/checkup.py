@@ -10,8 +10,8 @@ from chart_binder.jobs.doctor import Check
 from chart_binder.masking import masked
 from chart_binder.musicbrainz.source import connect
 from chart_binder.plugins import load
-from chart_binder.store.schema import VERSION
 from chart_binder.store.store import Store
+from chart_binder.store.version import VERSION
 from chart_binder.web.outcomes import Degraded, Hits, NothingFound
 from chart_binder.web.searxng import SearxngClient
 from chart_binder.wiring import store_url

@@ -1,7 +1,9 @@
 """A person's overrides are kept, replaced and removed, and are read without making a store."""
 
+import sqlite3
 import subprocess
 import sys
+from contextlib import closing
 from pathlib import Path
 
 import msgspec
@@ -70,3 +72,25 @@ def test_a_file_that_is_no_store_is_named(tmp_path: Path) -> None:
 def test_reading_does_not_load_sqlalchemy() -> None:
     program = "import sys, chart_binder.store.reading; assert 'sqlalchemy' not in sys.modules"
     subprocess.run([sys.executable, "-c", program], check=True)
+
+
+def test_a_store_of_a_newer_canon_or_with_a_name_that_is_no_text_is_not_read(
+    tmp_path: Path,
+) -> None:
+    path = tmp_path / "store.db"
+    url = f"sqlite:///{path}"
+    open_store(url).close()
+    with closing(sqlite3.connect(path)) as connection:
+        connection.execute("UPDATE schema_version SET version = 99")
+        connection.commit()
+    with pytest.raises(StoreError, match="newer canon"):
+        kept_overrides(url)
+    content = path.read_bytes()
+    path.write_bytes(
+        content.replace(b"CREATE TABLE runs", b"CREXTE TABLE runs").replace(
+            b"runsruns", b"ru\xff\xfe" * 2
+        )
+    )
+    for read in (kept_overrides, lambda url: open_store(url).close()):
+        with pytest.raises(StoreError, match="is damaged"):
+            read(url)

@@ -12,8 +12,9 @@ from chart_binder.masking import masked
 from chart_binder.store.backend import Backend
 from chart_binder.store.failures import translated
 from chart_binder.store.migrations import migrate
-from chart_binder.store.schema import METADATA, VERSION, schema_version
+from chart_binder.store.schema import METADATA, schema_version
 from chart_binder.store.sqlite_file import sqlite_file
+from chart_binder.store.version import VERSION, from_the_future
 
 _ALLOWED = "sqlite:////absolute/path.db or postgresql+psycopg://user@host/database is allowed"
 _POSTGRES = ("postgresql", "postgresql+psycopg")
@@ -85,10 +86,7 @@ class Database:
                 f"the store {self.name!r} is damaged: its schema version is {found:.100}"
             )
         if version > VERSION:
-            raise StoreError(
-                f"the store {self.name!r} was written by a newer canon (schema {version}, this one"
-                f" knows {VERSION}): update canon, or name another file in store.url"
-            )
+            raise StoreError(from_the_future(self.name, version))
         missing = sorted(set(METADATA.tables) - tables)
         if version == VERSION and missing:
             raise StoreError(

@@ -23,5 +23,7 @@ def translated(name: str, meaning: Meaning) -> Iterator[None]:
         raise StoreError(f"the store {name!r} {meaning(error)}") from error
     except SQLAlchemyError as error:
         raise StoreError(f"the store {name!r} cannot be used: {first_line(error)}") from error
+    except UnicodeDecodeError as error:  # an SQLite error that quotes a damaged page says so, too
+        raise StoreError(f"the store {name!r} is damaged: {first_line(error)}") from error
     except (UnicodeError, OverflowError) as error:  # what no database has a form for
         raise StoreError(f"the store {name!r} cannot keep this: {first_line(error)}") from error

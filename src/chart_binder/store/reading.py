@@ -11,9 +11,11 @@ from chart_binder.domain.overriding import KeptOverride
 from chart_binder.errors import StoreError
 from chart_binder.store.meanings import meaning
 from chart_binder.store.read_only import is_read_only, reading_uri
+from chart_binder.store.version import VERSION, from_the_future
 
 _FILE = re.compile(r"sqlite(?:\+\w+)?:///([^?]+)(?:\?.*)?")
 _ALL = "SELECT recording_mbid, crg_mbid, rr_mbid, reason, set_at_utc FROM overrides"
+_VERSION = "SELECT version FROM schema_version"
 _PATIENCE_S = 10.0
 
 
@@ -33,9 +35,14 @@ def kept_overrides(url: str) -> Mapping[str, KeptOverride]:
             tables = {name for (name,) in connection.execute("SELECT name FROM sqlite_schema")}
             if "overrides" not in tables:  # a store from before there were any
                 return {}
+            (version,) = connection.execute(_VERSION).fetchone() or (0,)
+            if isinstance(version, int) and version > VERSION:
+                raise StoreError(from_the_future(str(path), version))
             rows = connection.execute(_ALL).fetchall()
     except sqlite3.Error as error:
         raise StoreError(f"the store {str(path)!r} {meaning(error)}") from error
+    except UnicodeDecodeError as error:
+        raise StoreError(f"the store {str(path)!r} is damaged: {error}") from error
     return {row[0]: KeptOverride(*row) for row in rows}
 
 

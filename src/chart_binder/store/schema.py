@@ -14,9 +14,6 @@ from sqlalchemy import (
     Text,
 )
 
-VERSION = 3
-"""What `schema_version` holds once every table below stands as it does here."""
-
 METADATA = MetaData()
 
 

@@ -119,7 +119,9 @@ def _newer() -> ColumnElement[bool]:
 def _pinned() -> ColumnElement[bool]:
     pinned = decisions.alias("pinned")
     same = (pinned.c.path_key == decisions.c.path_key, pinned.c.path == decisions.c.path)
-    return select(pinned.c.seq).where(*same, pinned.c.pinned, pinned.c.state == _DECIDED).exists()
+    # SQLite would take the index of states else, and go through all that is decided for each.
+    is_decided = func.coalesce(pinned.c.state, "") == _DECIDED
+    return select(pinned.c.seq).where(*same, pinned.c.pinned, is_decided).exists()
 
 
 def _ruled_on() -> ColumnElement[bool]:
