@@ -4,10 +4,12 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from chart_binder.config import Config
+from chart_binder.domain.evidence_json import read_bundle
 from chart_binder.domain.kept import KeptRun, new_id, now_utc
 from chart_binder.domain.measures import Measures
 from chart_binder.domain.tagging import Policy
@@ -28,7 +30,7 @@ from chart_binder.jobs.decision import State
 from chart_binder.jobs.journalled import WritingRun
 from chart_binder.jobs.kept_case import Under, rules_version
 from chart_binder.jobs.repair import repaired
-from chart_binder.jobs.tag_plan import Planner
+from chart_binder.jobs.tag_plan import Planned, Planner
 from chart_binder.jobs.write import Fate, Told, told_of
 from chart_binder.settings import load_settings
 from chart_binder.store import open_store
@@ -200,9 +202,19 @@ def _tagging(
     planner = Planner(store, config.llm.acceptance, overrides(config)(), options.policy)
 
     def write(settled: Settled) -> Told:
-        return told_of(planner, settled.path, writing)
+        unkept = partial(_plan_unkept, planner, settled) if options.dry_run else None
+        return told_of(planner, settled.path, writing, unkept if settled.kept else None)
 
     return Tagging(write, config.batch.write_jobs)
+
+
+def _plan_unkept(planner: Planner, settled: Settled) -> Planned:
+    """Plan by a decision that is not in the store, for this is a dry run."""
+    assert settled.kept
+    kept, evidence, _ = settled.kept
+    return planner.plan_by(
+        settled.path, kept, lambda: read_bundle(evidence.document) if evidence else None
+    )
 
 
 def _result(run_id: str, batch: Batch, *, is_stopped: bool) -> BatchResult:

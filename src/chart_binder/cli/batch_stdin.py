@@ -11,7 +11,7 @@ from chart_binder.cli.batch_report import result_of, summary_lines
 from chart_binder.cli.harmless import harmless
 from chart_binder.cli.in_hand import finishing_in_hand
 from chart_binder.cli.write import say
-from chart_binder.jobs.batch.given import Begun, Lines
+from chart_binder.jobs.batch.given import Begun, Given, Lines
 
 if TYPE_CHECKING:
     from chart_binder.batch import BatchOptions, FileResult
@@ -29,12 +29,7 @@ def serve(session: "Session", options: "BatchOptions") -> int:
     def finished(file: "FileResult") -> None:
         line = begun.of(file.settled.path)
         head = {"line": line.number, "id": line.known_as}
-        is_file = isinstance(line.asked, Path)
-        said = (
-            result_of(file)
-            if is_file
-            else {"path": None} | msgspec.to_builtins(file.settled.decision)
-        )
+        said = result_of(file) | ({"path": None} if isinstance(line.asked, Given) else {})
         click.echo(msgspec.json.encode(head | said))
 
     with finishing_in_hand("what is in hand is") as wish:

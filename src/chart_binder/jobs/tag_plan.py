@@ -1,7 +1,8 @@
 """What the decision on a file would change in its tags, or why it may change nothing."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -81,10 +82,16 @@ class Planner:
         kept = standing_decision(self.store, *names_of(path))
         if kept is None:
             return Refusal(path, NOT_DECIDED)
+        return self.plan_by(path, kept, partial(kept_bundle, self.store, kept))
+
+    def plan_by(
+        self, path: Path, kept: KeptDecision, evidence: Callable[[], EvidenceBundle | None]
+    ) -> Planned:
+        """Plan for one file by a decision that need not be in the store; raise as `plan` does."""
         chosen = chosen_by(kept_decision(kept), ruled_on(self.store, kept), self.acceptance)
         if isinstance(chosen, str):
             return Refusal(path, _then(kept, chosen), kept)
-        bundle = kept_bundle(self.store, kept)
+        bundle = evidence()
         if bundle is None:
             return Refusal(path, "what it was decided by is not in the store: decide again", kept)
         if why := self._overruled(kept, bundle, chosen):

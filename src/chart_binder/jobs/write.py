@@ -1,5 +1,6 @@
 """What is planned for files is written into them, or why it is not."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
@@ -37,13 +38,20 @@ class Told:
     lost: tuple[str, ...] = ()
 
 
-def told_of(planner: Planner, path: Path, run: WritingRun | None) -> Told:
+def told_of(
+    planner: Planner,
+    path: Path,
+    run: WritingRun | None,
+    plan: Callable[[], Planned] | None = None,
+) -> Told:
     """Plan for one file, and write it where there is a run to write in.
+
+    `plan` plans for it otherwise than by what is kept.
 
     Raises `StoreError`: without a store nothing can be planned, nor journalled.
     """
     try:
-        planned = planner.plan(path)
+        planned = plan() if plan else planner.plan(path)
         return _told(planned) if run is None else _applied(planned, run)
     except StoreError:
         raise

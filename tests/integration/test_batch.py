@@ -1,0 +1,302 @@
+"""`canon batch` as a process: a library that is decided, resumed, written, interrupted."""
+
+import json
+import os
+import signal
+import sqlite3
+import subprocess
+import sys
+import time
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pytest
+from mutagen.flac import FLAC
+
+from golden.bundles import Bundle, golden, year_only_single
+from integration.conftest import Canon, Ran
+from integration.services import ALBUM, adjudicating, asking, file_of, flac
+from servers.musicbrainz import BUSY, MusicBrainzStandIn, always
+from servers.ollama import OllamaStandIn
+from servers.searxng import Searxng
+
+NAMES = ("lead-bohemian", "lead-hanae", "s90-aiko", "s90-bump")
+BUNDLES = [golden(name) for name in NAMES]
+UNSURE = '```json\n{"crg_mbid": null, "rr_mbid": null, "confidence": 0.1, "rationale": "no"}\n```'
+
+
+@pytest.fixture
+def library(home: Path) -> Path:
+    """A folder with a folder for each of four recordings."""
+    for name, bundle in zip(NAMES, BUNDLES, strict=True):
+        (home / "music" / name).mkdir(parents=True)
+        file_of(bundle, home / "music" / name)
+    return home / "music"
+
+
+def rows(home: Path, query: str) -> list[Any]:
+    with sqlite3.connect(home / "data" / "canon" / "canon.db") as database:
+        return database.execute(query).fetchall()
+
+
+def decided(home: Path) -> int:
+    """How many decisions are kept, of all files and runs."""
+    return int(rows(home, "SELECT count(*) FROM decisions")[0][0])
+
+
+def batch(canon: Canon, *arguments: object, bundles: list[Bundle] = BUNDLES) -> tuple[Ran, int]:
+    """Run a batch, and return it with the number of requests that MusicBrainz got."""
+    with MusicBrainzStandIn(bundles) as mb:
+        ran = canon("batch", *arguments, **asking(mb))
+        return ran, len(mb.requests)
+
+
+def test_a_library_is_decided_and_summed_up(canon: Canon, library: Path, home: Path) -> None:
+    (library / "cover.jpg").write_bytes(b"no audio")
+    (library / ".hidden").mkdir()
+    report = home / "report.jsonl"
+    ran, _ = batch(canon, library, "--report", report)
+    assert ran.status == 0, ran.err
+    assert "files        4 in" in ran.out
+    assert "decided      4 (4 rules)" in ran.out
+    assert "musicbrainz requests" in ran.out
+    lines = [json.loads(line) for line in report.read_text().splitlines()]
+    assert {Path(line["path"]).parent.name for line in lines} == set(NAMES)
+    assert {line["state"] for line in lines} == {"decided"}
+    assert not any("resumed" in line for line in lines)
+    assert decided(home) == 4
+
+
+def test_the_same_call_goes_on_and_asks_for_nothing_twice(
+    canon: Canon, library: Path, home: Path
+) -> None:
+    batch(canon, library)
+    file_of(golden("s90-deen"), library / "s90-bump", "new.flac")
+    report = home / "report.jsonl"
+    bundles = [*BUNDLES, golden("s90-deen")]
+    ran, requests = batch(canon, library, f"--report={report}", "--output=json", bundles=bundles)
+    assert ran.status == 0, ran.err
+    assert Counter(line.get("resumed", False) for line in ran.lines) == {True: 4, False: 1}
+    assert report.read_text() == ran.out
+    assert 0 < requests <= 4
+    assert decided(home) == 5
+    ran, requests = batch(canon, library, bundles=bundles)
+    assert (ran.status, requests, decided(home)) == (0, 0, 5)
+
+
+def test_a_look_up_that_failed_is_made_again_and_nothing_found_is_not(
+    canon: Canon, home: Path
+) -> None:
+    file = file_of(BUNDLES[0], home)
+    unknown = flac(home, "unknown.flac", recording="00000000-0000-4000-8000-000000000000")
+    with MusicBrainzStandIn(BUNDLES, behave=always(BUSY)) as mb:
+        ran = canon("batch", file, unknown, "--output=json", **asking(mb))
+    assert ran.status == 1
+    assert {line["cause"] for line in ran.lines} == {"lookup_failed"}
+    ran, _ = batch(canon, file, unknown, "--output=json")
+    assert ran.status == 1
+    states = {Path(line["path"]).name: line.get("cause", line["state"]) for line in ran.lines}
+    assert states == {"song.flac": "decided", "unknown.flac": "nothing_found"}
+    ran, requests = batch(canon, file, unknown, "--output=json")
+    assert [line["resumed"] for line in ran.lines] == [True, True]
+    assert requests == 0
+
+
+def test_identical_evidence_is_adjudicated_once(canon: Canon, home: Path) -> None:
+    bundle = year_only_single()
+    (home / "a").mkdir()
+    (home / "b").mkdir()
+    files = [file_of(bundle, home / folder, f"{n}.flac") for folder in "ab" for n in range(3)]
+    with (
+        MusicBrainzStandIn([bundle]) as mb,
+        Searxng() as search,
+        OllamaStandIn([UNSURE]) as model,
+    ):
+        settings = asking(mb) | adjudicating(model, search)
+        ran = canon("batch", *files[:4], "--output=json", **settings)
+        assert ran.status == 3, ran.err
+        assert [line["state"] for line in ran.lines] == ["indeterminate"] * 4
+        assert len(model.chats) == 1
+        ran = canon("batch", *files, "--output=json", **settings)
+        assert [line.get("resumed", False) for line in ran.lines].count(True) == 4
+        assert len(model.chats) == 1
+
+
+def test_a_model_that_fails_is_given_up_and_the_rest_decided(canon: Canon, home: Path) -> None:
+    bundles = []
+    for number in range(12):
+        bundle = year_only_single()
+        recording = bundle["recording_candidates"][0]
+        recording["mb_recording_id"] = f"00000000-0000-4000-8000-0000000000{number:02}"
+        recording["length_ms"] = 300_000 + number
+        bundles.append(bundle)
+        file_of(bundle, home, f"{number:02}.flac")
+    file_of(BUNDLES[1], home, "zz.flac")
+    with MusicBrainzStandIn([*bundles, BUNDLES[1]]) as mb, Searxng() as search:
+        settings = asking(mb) | {
+            "CANON_LLM__ENABLED": "true",
+            "CANON_LLM__BASE_URL": "http://127.0.0.1:1",
+            "CANON_BATCH__MODEL_JOBS": "12",
+        }
+        ran = canon("batch", home, "--output=json", **settings)
+    del search
+    assert ran.status == 1
+    assert Counter(line["state"] for line in ran.lines) == {"error": 12, "decided": 1}
+    assert {line["cause"] for line in ran.lines if line["state"] == "error"} == {"model"}
+
+
+def test_tags_are_written_and_what_was_written_is_settled(
+    canon: Canon, library: Path, home: Path
+) -> None:
+    ran, _ = batch(canon, library, "--write", "--output=json")
+    assert ran.status == 0, ran.err
+    assert {line["tags"]["fate"] for line in ran.lines} == {"written"}
+    song = FLAC(library / "lead-bohemian" / "song.flac")
+    assert song["musicbrainz_releasegroupid"] == [ALBUM]
+    ran, requests = batch(canon, library, "--write", "--output=json")
+    assert ran.status == 0, ran.err
+    assert {(line["resumed"], line["tags"]["fate"]) for line in ran.lines} == {(True, "unchanged")}
+    assert (requests, decided(home)) == (0, 4)
+    assert canon("undo").status == 0
+    assert "musicbrainz_releasegroupid" not in FLAC(library / "lead-bohemian" / "song.flac")
+
+
+def test_a_dry_run_decides_and_leaves_no_trace(canon: Canon, library: Path, home: Path) -> None:
+    before = {path: path.read_bytes() for path in library.rglob("*.flac")}
+    ran, _ = batch(canon, library, "--dry-run", "--write", "--output=json")
+    assert ran.status == 0, ran.err
+    assert {(line["state"], line["tags"]["fate"]) for line in ran.lines} == {("decided", "planned")}
+    assert {path: path.read_bytes() for path in library.rglob("*.flac")} == before
+    assert decided(home) == 0
+    assert rows(home, "SELECT * FROM runs") == []
+
+
+def test_only_those_are_decided_that_were_chosen(canon: Canon, library: Path, home: Path) -> None:
+    with MusicBrainzStandIn(BUNDLES[1:]) as mb:
+        canon("batch", library, **asking(mb))
+    ran, requests = batch(canon, library, "--only", "open,failed", "--output=json", "--refresh")
+    assert ran.status == 0, ran.err
+    assert [Path(line["path"]).parent.name for line in ran.lines] == ["lead-bohemian"]
+    assert 0 < requests <= 4
+    ran = canon("batch", library, "--only", "bad")
+    assert ran.status == 2
+    assert "found 'bad'; open, failed, review are allowed" in ran.err
+
+
+def test_frozen_asks_for_nothing_and_decides_by_what_is_kept(
+    canon: Canon, library: Path, home: Path
+) -> None:
+    batch(canon, library)
+    file_of(golden("s90-deen"), library / "s90-bump", "new.flac")
+    narrow = {"CANON_RULES__LEAD_WINDOW_DAYS": "10"}
+    ran = canon("batch", library, "--frozen", "--output=json", **narrow)
+    rules = {Path(line["path"]).parent.name: line["crg_rule"] for line in ran.lines}
+    assert ran.status == 1
+    assert rules["lead-bohemian"] == "CRG:SINGLE_TRUE_PREMIERE"
+    (failed,) = (line for line in ran.lines if line["state"] == "error")
+    assert "without --frozen" in failed["error"]
+    ran = canon("batch", library, "--frozen", "--refresh")
+    assert ran.status == 2
+    assert "choose one" in ran.err
+
+
+def test_a_new_ruling_of_a_person_is_taken_up(canon: Canon, library: Path, home: Path) -> None:
+    batch(canon, library)
+    song = library / "lead-bohemian" / "song.flac"
+    group = BUNDLES[0]["recording_candidates"][0]["rg_candidates"][0]["mb_rg_id"]
+    ruled = canon("override", "set", song, "--crg", group, "--reason=mine", "--offline")
+    assert ruled.status == 0, ruled.err
+    ran, _ = batch(canon, library, "--output=json")
+    by = {Path(line["path"]).parent.name: line["decided_by"] for line in ran.lines}
+    assert by == dict.fromkeys(NAMES, "rules") | {"lead-bohemian": "override"}
+    assert decided(home) == 5
+
+
+def test_ctrl_c_finishes_what_is_in_hand_and_the_next_run_goes_on(
+    canon: Canon, home: Path, environment: dict[str, str]
+) -> None:
+    for number in range(40):
+        (home / "music" / str(number)).mkdir(parents=True)
+        file_of(BUNDLES[0], home / "music" / str(number))
+    with MusicBrainzStandIn(BUNDLES) as mb:
+        settings = asking(mb) | {"CANON_MUSICBRAINZ__RATE_LIMIT_PER_S": "10"}
+        arguments = [sys.executable, "-m", "chart_binder", "batch", str(home / "music")]
+        arguments += ["--jobs=1", "--output=json", "--refresh"]
+        process = subprocess.Popen(
+            arguments, env=environment | settings, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+            bufsize=0,
+        )  # fmt: skip
+        assert process.stdout
+        first = process.stdout.readline()
+        process.send_signal(signal.SIGINT)
+        out, err = process.communicate(timeout=20)
+    assert process.returncode == 130, err
+    assert b"stops when what is in hand is done" in err
+    assert b"the same command goes on" in err
+    lines = (first + out).splitlines()
+    assert len(lines) == decided(home)
+    assert 0 < len(lines) < 40
+    ran, _ = batch(canon, home / "music", "--output=json")
+    assert ran.status == 0
+    assert (len(ran.lines), decided(home)) == (40, 40)
+
+
+def test_json_lines_are_answered_one_by_one(canon: Canon, library: Path) -> None:
+    song = library / "lead-bohemian" / "song.flac"
+    asked = [
+        {"id": "one", "path": str(song)},
+        {"id": 2, "bundle": BUNDLES[1]},
+        BUNDLES[2],
+        {"what": "is this"},
+        "text",
+        {"path": str(song), "id": "again"},
+    ]
+    lines = [*(json.dumps(each) for each in asked), "{", ""]
+    with MusicBrainzStandIn(BUNDLES) as mb:
+        ran = canon("batch", "--stdin", stdin="\n".join(lines).encode(), **asking(mb))
+    assert ran.status == 1
+    told = {line["line"]: line for line in ran.lines}
+    assert sorted(told) == [1, 2, 3, 4, 5, 6, 7]
+    assert [told[number]["state"] for number in (1, 2, 3, 6)] == ["decided"] * 4
+    assert (told[1]["id"], told[2]["id"], told[6]["id"]) == ("one", 2, "again")
+    assert (told[1]["path"], told[2]["path"]) == (str(song), None)
+    assert "line 4: found what; allowed is" in told[4]["error"]
+    assert told[5]["cause"] == told[7]["cause"] == "evidence"
+
+
+def test_a_program_that_waits_for_each_answer_gets_it(
+    environment: dict[str, str], home: Path
+) -> None:
+    process = subprocess.Popen(
+        [sys.executable, "-m", "chart_binder", "batch", "--stdin"],
+        env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+        cwd=home,
+    )  # fmt: skip
+    assert process.stdin
+    assert process.stdout
+    taken = []
+    for number in range(3):
+        process.stdin.write(json.dumps({"id": number, "bundle": BUNDLES[1]}).encode() + b"\n")
+        process.stdin.flush()
+        started = time.monotonic()
+        assert json.loads(process.stdout.readline())["id"] == number
+        taken.append(time.monotonic() - started)
+    process.communicate(timeout=20)
+    assert process.returncode == 0
+    assert min(taken) < 0.3
+
+
+def test_nothing_to_work_on_is_bad_usage(canon: Canon, home: Path) -> None:
+    for arguments in ((), ("--stdin", home), (home, "--report", home / "no" / "report")):
+        ran = canon("batch", *arguments)
+        assert ran.status == 2, arguments
+        assert ran.err.startswith("canon: ")
+
+
+def test_a_name_of_any_bytes_is_reported(canon: Canon, home: Path) -> None:
+    odd = os.fsdecode(b"\xff.flac")
+    file_of(BUNDLES[0], home, odd)
+    ran, _ = batch(canon, home, "--output=json")
+    (line,) = ran.lines
+    assert (line["state"], line["path_b64"] is not None) == ("decided", True)
