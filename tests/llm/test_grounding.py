@@ -6,6 +6,9 @@ from chart_binder.llm.answer import CitedFact
 from chart_binder.llm.grounding import borne_out_by, read_date
 from chart_binder.react.inert import inert
 from chart_binder.react.transcript import Observed
+from chart_binder.web import readings
+from chart_binder.web.extract import from_html
+from chart_binder.web.fetch import Page
 from chart_binder.web.outcomes import Hits
 from chart_binder.web.results import shown
 from chart_binder.web.wire import SearchBody, outcome
@@ -103,6 +106,23 @@ def test_an_address_is_the_same_however_it_is_spelled(cited: str) -> None:
 )  # fmt: skip
 def test_an_address_that_is_another_is_not_taken_for_it(cited: str) -> None:
     assert not says(Observed(TOLD, sources=("https://site.example/a%2Fb",)), cited)
+
+
+def test_the_day_a_page_is_of_is_no_word_of_it_on_a_record() -> None:
+    day = "1975-10-31"
+    found = outcome(SearchBody([{"url": WIKI, "title": "Queen", "publishedDate": day}]), "queen")
+    assert isinstance(found, Hits)
+    told = shown(found, 8, 4000)
+    assert day in told.content
+    assert not says(Observed(inert(told.content), sources=told.sources), WIKI)
+    meta = f"<meta property=article:published_time content={day}T09:00:00Z>"
+    extract = from_html(f"<title>Q</title>{meta}")
+    page = readings.shown(Page(WIKI, WIKI, "text/html", extract, cut=False), 900)
+    assert day in page.content
+    assert not says(Observed(inert(page.content), sources=page.sources), WIKI)
+    extract = from_html(f"<title>Q</title><p>Published: {day}<p>a")
+    page = readings.shown(Page(WIKI, WIKI, "text/html", extract, cut=False), 900)
+    assert says(Observed(inert(page.content), sources=page.sources), WIKI)
 
 
 def test_a_date_is_borne_out_as_that_of_what_happened_then() -> None:

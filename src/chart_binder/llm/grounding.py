@@ -19,6 +19,10 @@ Address: TypeAlias = tuple[str, str, str]
 """Host with port, path, query."""
 
 _ADDRESS = re.compile(r"https?://\S+|^Address:.*$", re.IGNORECASE | re.MULTILINE)
+_OF_PAGE = re.compile(
+    r"^(Title: .*\n(?:Address: .*\n)?)Published: .*$|^([0-9]+\. .*), [0-9-]{10}\)$", re.MULTILINE
+)
+"""Where a tool says of what day a page itself is, which is no word of the page on a record."""
 _RESULT = re.compile(r"^[0-9]+\. .*\n[ ]*(https?://\S+)[ ]*$", re.IGNORECASE | re.MULTILINE)
 """An entry of a search: its number, its title, and below it the address that it is of."""
 _DIRECT = re.compile(r"^(?:Answer|Infobox)\b.*", re.MULTILINE)
@@ -70,7 +74,7 @@ def _says(observed: Observed, fact: CitedFact | Fact) -> str | None:
     if observed.error or _address(fact.source) not in map(_address, observed.sources):
         return None
     passage = _passage(observed, fact.source)
-    said = _ADDRESS.sub(" ", passage)
+    said = _ADDRESS.sub(" ", _OF_PAGE.sub(r"\1\2", passage))
     if date := read_date(fact):
         is_said = stands_in(date, said, of_release=is_of_release(fact.field))
         is_said = is_said and not stands_in(date, fact.source)
