@@ -36,8 +36,8 @@ def override(crg: str = "group", at: str = LATER) -> KeptOverride:
     return KeptOverride(RecordingId("recording"), ReleaseGroupId(crg), None, "mine", at)
 
 
-def queue(store: Store, *under: bytes, at_once: int = 2) -> list[tuple[str, int, int]]:
-    cases = store.waiting.cases(OPEN, under, at_once)
+def queue(store: Store, *under: bytes) -> list[tuple[str, int, int]]:
+    cases = store.waiting.cases(OPEN, under)
     return [(each.decision.id.removeprefix("decision"), each.files, each.left) for each in cases]
 
 

@@ -1,9 +1,9 @@
 """What waits for a person: the latest decision of each file, if open and not ruled on."""
 
-from collections.abc import Collection, Iterator, Sequence
+from array import array
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
 
 from sqlalchemy import ColumnElement, Executable, and_, func, or_, select
 
@@ -13,8 +13,7 @@ from chart_binder.store.schema import Bytes, decisions, overrides, verdicts
 from chart_binder.store.transactions import Transactions
 
 _DECIDED = "decided"
-_PAGE = 2_000
-_ROWS = 100
+_PAGE = 100
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,21 +41,21 @@ class Waiting:
         self._database = database
         self._read = partial(read_row, database.name, KeptDecision)
 
-    def cases(
-        self, states: Collection[str], under: Collection[bytes] = (), at_once: int = _PAGE
-    ) -> Iterator[Waits]:
+    def cases(self, states: Collection[str], under: Collection[bytes] = ()) -> Iterator[Waits]:
         """Yield a case for each evidence that waits, in the order in which they were last decided.
 
-        `under` are files or folders; without any, all are meant. `at_once` are looked up together.
+        `under` are files or folders; without any, all are meant. What comes to wait while this goes
+        on is not yielded, and what was ruled on meanwhile is.
         """
-        last = 0
-        while True:
-            page = self._page(states, under, last, at_once)
-            for start in range(0, len(page), _ROWS):
-                yield from self._waits(page[start : start + _ROWS], start)
-            if len(page) < at_once:
-                return
-            last = page[-1].last
+        last, files = self._numbers(states, under)
+        for start in range(0, len(last), _PAGE):
+            numbers = last[start : start + _PAGE]
+            wanted = select(decisions).where(decisions.c.seq.in_(numbers))
+            with self._database.reading() as connection:
+                rows = {row.seq: row for row in connection.execute(wanted)}
+            for place, number in enumerate(numbers, start):
+                if number in rows:
+                    yield Waits(self._read(rows[number]), files[place], len(last) - place)
 
     def of_evidence(self, evidence_hash: str, states: Collection[str]) -> tuple[KeptDecision, ...]:
         """Return every decision on this evidence that waits, in the order they were made."""
@@ -71,33 +70,24 @@ class Waiting:
         with self._database.reading() as connection:
             return connection.execute(wanted).first() is not None
 
-    def _page(
-        self, states: Collection[str], under: Collection[bytes], after: int, at_once: int
-    ) -> Sequence[Any]:
-        wanted = _grouped(states, under, after, at_once)
+    def _numbers(
+        self, states: Collection[str], under: Collection[bytes]
+    ) -> tuple["array[int]", "array[int]"]:
+        """Return the number of each case's last decision, and of its files: 16 bytes a case."""
+        last, files = array("q"), array("q")
         with self._database.reading() as connection:
-            return connection.execute(wanted).all()
-
-    def _waits(self, page: Sequence[Any], before: int) -> Iterator[Waits]:
-        wanted = select(decisions).where(decisions.c.seq.in_([group.last for group in page]))
-        with self._database.reading() as connection:
-            rows = {row.seq: row for row in connection.execute(wanted)}
-        for passed, group in enumerate(page, start=before):
-            if group.last in rows:
-                yield Waits(self._read(rows[group.last]), group.files, group.remaining - passed)
+            for number, count in connection.execute(_grouped(states, under)):
+                last.append(number)
+                files.append(count)
+        return last, files
 
 
-def _grouped(
-    states: Collection[str], under: Collection[bytes], after: int, at_once: int
-) -> Executable:
+def _grouped(states: Collection[str], under: Collection[bytes]) -> Executable:
     last = func.max(decisions.c.seq)
-    remaining = func.count().over().label("remaining")
-    wanted = select(last.label("last"), func.count().label("files"), remaining)
-    wanted = wanted.where(_waits(states))
-    if under:
-        wanted = wanted.where(or_(*map(_is_under, under)))
+    named = [or_(*map(_is_under, under))] if under else []
+    wanted = select(last, func.count()).where(_waits(states), *named)
     groups = wanted.group_by(func.coalesce(decisions.c.evidence_hash, decisions.c.id))
-    return groups.having(last > after).order_by(last).limit(at_once)
+    return groups.order_by(last)
 
 
 def _waits(states: Collection[str]) -> ColumnElement[bool]:
