@@ -1,7 +1,7 @@
 """The batch job, wired: a whole library decided in one call, from Python as from the terminal."""
 
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import partial
@@ -13,7 +13,7 @@ from chart_binder.domain.evidence_json import read_bundle
 from chart_binder.domain.kept import KeptRun, new_id, now_utc
 from chart_binder.domain.measures import Measures
 from chart_binder.domain.tagging import Policy
-from chart_binder.errors import UsageError
+from chart_binder.errors import StoreError, UsageError
 from chart_binder.jobs.adjudicator_version import adjudicator_version
 from chart_binder.jobs.batch.albums import albums
 from chart_binder.jobs.batch.answered import Answered
@@ -159,11 +159,24 @@ def run_items(
                 finished=lambda settled, told: on_file(FileResult(settled, told, tally)),
                 to_stop=to_stop,
             )
-            batch.go(items)
+            with _recorded(keeping, tally):
+                batch.go(items)
         result = _result(run.id, batch, is_stopped=to_stop())
-        if keeping.has_begun or (writing and writing.has_begun):
-            store.runs.end(run.id, now_utc(), result.status, tally.states)
+        keeping.end(result.status, result.measures)
         return result
+
+
+@contextmanager
+def _recorded(keeping: Keeping, tally: Tally) -> Iterator[None]:
+    """Keep that a run began, and how it ended where it ends before its end."""
+    keeping.begin()
+    try:
+        yield
+    except BaseException as error:
+        status = INTERRUPTED if isinstance(error, KeyboardInterrupt) else 1
+        with suppress(StoreError):  # why it ends is more than that it cannot be kept
+            keeping.end(status, tally.measures())
+        raise
 
 
 def _check(options: BatchOptions) -> None:

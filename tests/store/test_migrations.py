@@ -207,6 +207,7 @@ def test_what_models_answered_is_found_in_a_store_of_version_2(tmp_path: Path) -
         connection.execute("ALTER TABLE decisions DROP COLUMN adjudicator")
         connection.execute("DROP INDEX writes_by_audio")
         connection.execute("ALTER TABLE writes DROP COLUMN tags_left")
+        connection.execute("ALTER TABLE runs DROP COLUMN measures")
         connection.execute("UPDATE schema_version SET version = 2")
         connection.commit()
     with open_store(url) as store:

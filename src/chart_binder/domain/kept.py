@@ -20,6 +20,8 @@ _HALF = 10
 class KeptRun(msgspec.Struct, frozen=True, kw_only=True):
     """One call of a command; `status` is its exit status, `counts` of files by how they ended.
 
+    `measures` is JSON of what it cost (`domain.measures`), where that was taken.
+
     A run that has not ended, or was killed, has neither an end nor a status.
     """
 
@@ -30,6 +32,7 @@ class KeptRun(msgspec.Struct, frozen=True, kw_only=True):
     ended_at_utc: str | None = None
     status: int | None = None
     counts: Mapping[str, int] = {}
+    measures: bytes | None = None
 
 
 class KeptDecision(msgspec.Struct, frozen=True, kw_only=True):

@@ -72,7 +72,7 @@ _DECISIONS_AND_JOURNAL: Statements = (
     "CREATE INDEX writes_by_state ON writes (state, seq)",
 )
 
-_ADJUDICATORS_AND_WHAT_WAS_LEFT: Statements = (
+_ADJUDICATORS_TAGS_LEFT_MEASURES: Statements = (
     "ALTER TABLE decisions ADD COLUMN adjudicator TEXT",
     """UPDATE decisions SET adjudicator = ''
         WHERE state <> 'error' AND (decided_by = 'llm' OR transcript_id IS NOT NULL)""",
@@ -80,12 +80,13 @@ _ADJUDICATORS_AND_WHAT_WAS_LEFT: Statements = (
         WHERE adjudicator IS NOT NULL""",
     "ALTER TABLE writes ADD COLUMN tags_left {bytes}",
     "CREATE INDEX writes_by_audio ON writes (audio_hash, seq)",
+    "ALTER TABLE runs ADD COLUMN measures {bytes}",
 )
 
 MIGRATIONS: tuple[Statements, ...] = (
     _ANSWERS_SLOTS_OVERRIDES,
     _DECISIONS_AND_JOURNAL,
-    _ADJUDICATORS_AND_WHAT_WAS_LEFT,
+    _ADJUDICATORS_TAGS_LEFT_MEASURES,
 )
 """The n-th leads to version n. One that was released is never changed: another is added."""
 

@@ -27,7 +27,7 @@ class Runs:
         row = msgspec.structs.asdict(run) | {
             # Escaped, so that an argument of any bytes is text for any database.
             "arguments": json.dumps(run.arguments),
-            "counts": json.dumps(dict(run.counts)),
+            "counts": _json(run.counts),
         }
         with self._database.writing() as connection:
             new = insert_into(connection, runs)
@@ -35,11 +35,12 @@ class Runs:
 
     def end(self, run: str, ended_at_utc: str, status: int, counts: Mapping[str, int]) -> None:
         """Say how a run ended."""
-        ended = {
-            "ended_at_utc": ended_at_utc, "status": status, "counts": json.dumps(dict(counts)),
-        }  # fmt: skip
-        with self._database.writing() as connection:
-            connection.execute(update(runs).where(runs.c.id == run).values(ended))
+        ended = {"ended_at_utc": ended_at_utc, "status": status, "counts": _json(counts)}
+        self._change(run, ended)
+
+    def measure(self, run: str, counts: Mapping[str, int], measures: bytes) -> None:
+        """Say how far a run has come, and what it cost so far."""
+        self._change(run, {"counts": _json(counts), "measures": measures})
 
     def get(self, run: str) -> KeptRun | None:
         """Return the run of that identifier."""
@@ -72,6 +73,10 @@ class Runs:
                 return
             before = found[-1].seq
 
+    def _change(self, run: str, columns: Mapping[str, object]) -> None:
+        with self._database.writing() as connection:
+            connection.execute(update(runs).where(runs.c.id == run).values(columns))
+
     def _read(self, row: Row[Any]) -> KeptRun:
         columns = dict(row._mapping)  # noqa: SLF001 - its public name
         try:
@@ -79,3 +84,7 @@ class Runs:
         except (ValueError, TypeError) as error:
             raise damaged(self._database.name, KeptRun, str(error)) from error
         return read_row(self._database.name, KeptRun, columns)
+
+
+def _json(counts: Mapping[str, int]) -> str:
+    return json.dumps(dict(counts))

@@ -74,6 +74,7 @@ runs = Table(
     Column("ended_at_utc", Text, nullable=True),
     Column("status", Integer, nullable=True),
     Column("counts", Text, nullable=False, comment="JSON"),
+    Column("measures", Bytes, nullable=True, comment="JSON"),
     Index("runs_by_id", "id", unique=True),
 )
 

@@ -1,11 +1,14 @@
 """What is settled is kept many at a time, so that the disk is waited for once."""
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
-from chart_binder.domain.kept import KeptRun
+import msgspec
+
+from chart_binder.domain.kept import KeptRun, now_utc
+from chart_binder.domain.measures import Measures
 from chart_binder.jobs.batch.work import Settled, Stage
 
 if TYPE_CHECKING:
@@ -17,14 +20,10 @@ _LONGEST_HELD_S = 0.5
 
 @dataclass(slots=True)
 class Keeping:
-    """Holds what is settled for a moment, then keeps it; without a store nothing is kept.
-
-    The run is kept with its first decision.
-    """
+    """Holds what is settled for a moment, then keeps it; without a store nothing is kept."""
 
     store: "Store | None"
     run: KeptRun
-    has_begun: bool = False
     _held: list[Settled] = field(default_factory=list)
     _since: float = 0.0
 
@@ -47,18 +46,26 @@ class Keeping:
         to_keep = [settled.kept for settled in held if settled.kept]
         started = time.monotonic()
         if self.store and to_keep:
-            if not self.has_begun:
-                self.store.runs.begin(self.run)
-                self.has_begun = True
             self.store.decisions.put_all(to_keep)
         self._held = []
         share_s = (time.monotonic() - started) / max(1, len(to_keep))
         return [_timed(settled, share_s) if settled.kept else settled for settled in held]
 
-    def end(self, ended_at_utc: str, status: int, counts: Mapping[str, int]) -> None:
-        """Keep how the run ended, if anything was kept. Raises `StoreError`."""
-        if self.store and self.has_begun:
-            self.store.runs.end(self.run.id, ended_at_utc, status, counts)
+    def begin(self) -> None:
+        """Keep that the run began. Raises `StoreError`."""
+        if self.store:
+            self.store.runs.begin(self.run)
+
+    def measure(self, found: Measures) -> None:
+        """Keep what the run has come to so far. Raises `StoreError`."""
+        if self.store:
+            self.store.runs.measure(self.run.id, found.states, msgspec.json.encode(found))
+
+    def end(self, status: int, found: Measures) -> None:
+        """Keep how the run ended. Raises `StoreError`."""
+        if self.store:
+            self.measure(found)
+            self.store.runs.end(self.run.id, now_utc(), status, found.states)
 
 
 def _timed(settled: Settled, seconds: float) -> Settled:

@@ -31,6 +31,7 @@ from chart_binder.jobs.write import Told
 
 _TICK_S = 0.2
 """How long a wish to stop, or a pause that is over, may go unnoticed."""
+_MEASURED_EVERY_S = 5.0
 _IDLE_TICK_S = 0.02
 """How long what comes next may go unnoticed, where nothing had come."""
 _WAITING_PER_ASKER = 25
@@ -71,6 +72,7 @@ class Batch:
     _gathering: int = 0
     _has_more: bool = True
     _is_idle: bool = False
+    _measured_at: float = field(default_factory=time.monotonic)
 
     def go(self, items: Items) -> None:
         """Settle every file of a library.
@@ -82,6 +84,7 @@ class Batch:
                 self._take_in()
                 if self.keeping.is_due or self._is_idle:
                     self._keep()
+                    self._measure()
             self._keep()
             while self._futures:  # tags that are being written
                 self._take_in()
@@ -219,6 +222,12 @@ class Batch:
                 self._finish(settled, None, 0.0)
             else:
                 self._futures[writing] = partial(self._tagged, settled)
+
+    def _measure(self) -> None:
+        """Keep now and then what the run has come to: a killed one has that left to show."""
+        if time.monotonic() - self._measured_at >= _MEASURED_EVERY_S:
+            self._measured_at = time.monotonic()
+            self.keeping.measure(self.tally.measures())
 
     def _tagged(self, settled: Settled, done: tuple[Told, float]) -> None:
         self.tagging.is_done()
