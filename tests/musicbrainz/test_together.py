@@ -199,6 +199,22 @@ def test_a_catalogue_that_takes_more_than_it_saves_is_left(
         assert as_one_by_one(bench, server, files) == 1 + 1 + 1 + 4, "artist, look, release, each"
 
 
+def test_what_an_album_took_without_the_catalogue_counts_for_the_next(
+    bench: Bench, band: list[EvidenceBundle]
+) -> None:
+    with MusicBrainzStandIn(band) as server:
+        server.most_tracks = 1
+        source = bench.source(server.hostname)
+        for files, requests in (
+            (files_of(FIRST, FIRST.songs[:4]), 1 + 1 + 1 + 4),
+            (files_of(SECOND, SECOND.songs[:5]), 6 + 1),
+            (files_of(FIRST), 0),
+        ):
+            before = source.requests
+            assert all(map(source.together(files), files))
+            assert source.requests - before == requests
+
+
 def test_two_files_by_an_artist_are_looked_up_by_themselves(
     bench: Bench, band: list[EvidenceBundle]
 ) -> None:
