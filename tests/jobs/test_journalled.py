@@ -1,6 +1,8 @@
 """What the journal says of a write is what became of that write."""
 
 import shutil
+import sqlite3
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -10,9 +12,10 @@ from chart_binder.audio.saving import Prepared, safely_saved
 from chart_binder.audio.tag_writing import with_fields
 from chart_binder.audio.tagset import TagSet
 from chart_binder.domain.kept import WriteState
-from chart_binder.errors import SaveError
+from chart_binder.errors import SaveError, StoreError
 from chart_binder.jobs.file_names import kept_path
 from chart_binder.jobs.journalled import WritingRun
+from chart_binder.jobs.repair import repaired
 from chart_binder.store import open_store
 
 
@@ -33,3 +36,21 @@ def test_the_same_tags_by_another_run_are_not_taken_for_its_own(tmp_path: Path) 
         (write,) = store.journal.of_path(kept_path(song))
     assert write.state is WriteState.FAILED
     assert "another run wrote them" in (write.problem or "")
+
+
+def test_a_store_that_fails_after_the_file_was_written_says_that_it_was(tmp_path: Path) -> None:
+    song = Path(shutil.copy(FILES / "bare.flac", tmp_path / "song.flac"))
+    with (
+        open_store(f"sqlite:///{tmp_path / 'canon.db'}") as store,
+        closing(sqlite3.connect(tmp_path / "canon.db")) as other,
+    ):
+        other.execute(
+            "CREATE TRIGGER worn_out BEFORE UPDATE ON writes BEGIN SELECT RAISE(ABORT, 'no'); END"
+        )
+        run = WritingRun.of(store, "write", (), keep_mtime=False)
+        with pytest.raises(StoreError, match="has its new tags"):
+            run.save(song, _changed, None)
+        other.execute("DROP TRIGGER worn_out")
+        assert list(repaired(store)) == [
+            f"{song}: a run was cut short after it wrote the tags; the journal has them now"
+        ]

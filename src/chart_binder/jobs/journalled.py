@@ -11,11 +11,12 @@ import msgspec
 
 from chart_binder.audio.alike import alike_hash
 from chart_binder.audio.changes import TagChanges, changes_between
+from chart_binder.audio.files import shown
 from chart_binder.audio.packets import read_tag_set
 from chart_binder.audio.saving import Prepared, Saved, UnconfirmedError, nothing, safely_saved
 from chart_binder.audio.tagset import TagSet
 from chart_binder.domain.kept import KeptRun, KeptWrite, WriteState, new_id, now_utc
-from chart_binder.errors import AudioError, CanonError
+from chart_binder.errors import AudioError, CanonError, StoreError
 from chart_binder.jobs.file_names import kept_path
 from chart_binder.jobs.left_tags import left_by
 
@@ -72,8 +73,17 @@ class WritingRun:
                 settled(self.store, intent, str(error), replaced=replaced)
             raise
         for intent in intents:
-            self.store.journal.done(intent.id, now_utc())
+            self._told(saved.path, intent)
         return saved, next(iter(intents), None)
+
+    def _told(self, path: Path, intent: KeptWrite) -> None:
+        try:
+            self.store.journal.done(intent.id, now_utc())
+        except StoreError as error:
+            raise StoreError(
+                f"{shown(path)} has its new tags, which the next run that writes tells the journal,"
+                f" for now {error}"
+            ) from error
 
     def end(self, status: int) -> None:
         """Keep how the run ended, if it changed anything. Raises `StoreError`."""
