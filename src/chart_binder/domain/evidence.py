@@ -5,7 +5,7 @@ that reading a bundle costs no Python call for each release.
 """
 
 from functools import cached_property
-from typing import Annotated
+from typing import Annotated, NamedTuple
 
 import msgspec
 from msgspec import Meta
@@ -220,17 +220,23 @@ class EvidenceBundle(Value, frozen=True, gc=True, dict=True):
         return " - ".join(filter(None, (self.performer.name, self.recording_title)))
 
     @cached_property
-    def ids(self) -> tuple[list[str], list[str], list[str]]:
-        """The ids of recordings, of release groups and of releases, as often as each is listed."""
+    def listed(self) -> "Listed":
+        """The ids of recordings, release groups and releases, as often as each is listed."""
         recordings = self.recording_candidates
         groups = [group for one in recordings for group in one.rg_candidates or ()]
-        return (
-            [one.mb_recording_id for one in recordings],
-            [group.mb_rg_id for group in groups],
-            [one.mb_release_id for group in groups for one in group.releases or ()],
-        )
+        homes: list[str] = [group.mb_rg_id for group in groups]
+        releases: list[str] = [
+            one.mb_release_id for group in groups for one in group.releases or ()
+        ]
+        is_once = len(set(homes)) == len(homes) and len(set(releases)) == len(releases)
+        ids: list[str] = [one.mb_recording_id for one in recordings]
+        is_once = is_once and (len(ids) == 1 or len(set(ids)) == len(ids))
+        return Listed(ids + homes + releases, is_once)
 
-    @cached_property
-    def is_each_listed_once(self) -> bool:
-        """Whether nothing is there twice, so that no two descriptions can contradict each other."""
-        return all(len(set(ids)) == len(ids) for ids in self.ids)
+
+class Listed(NamedTuple):
+    """What is listed in a bundle, by one look over it."""
+
+    ids: list[str]
+    is_each_once: bool
+    """Whether nothing is there twice, so that no two descriptions can contradict each other."""

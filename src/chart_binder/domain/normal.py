@@ -5,7 +5,6 @@ alike is listed once.
 """
 
 from collections.abc import Callable, Sequence
-from itertools import chain
 from operator import attrgetter
 from typing import TypeVar
 
@@ -69,7 +68,7 @@ def entirely_normal(bundle: EvidenceBundle) -> EvidenceBundle:
 
 def _is_plain_above_releases(bundle: EvidenceBundle) -> bool:
     """Whether ids and texts are in normal form, by a few looks at all of them at once."""
-    if bundle.version is None or not (bundle.is_each_listed_once or _is_nothing_twice(bundle)):
+    if bundle.version is None or not (bundle.listed.is_each_once or _is_nothing_twice(bundle)):
         return False
     texts: set[str | None] = {bundle.recording_title}
     artist_id = "-"
@@ -82,7 +81,7 @@ def _is_plain_above_releases(bundle: EvidenceBundle) -> bool:
         texts.update([group.title for group in groups])
         texts.update([group.artist_credit for group in groups])
         texts.update([group.primary_type for group in groups])
-    return _are_plain([artist_id, *chain(*bundle.ids)]) and not _any_blank(texts)
+    return _are_plain([artist_id, *bundle.listed.ids]) and not _any_blank(texts)
 
 
 def _is_nothing_twice(bundle: EvidenceBundle) -> bool:
@@ -99,7 +98,7 @@ def _are_plain(ids: list[str]) -> bool:
     """Whether all are in normal form; most are of small letters, digits and signs only."""
     together = "".join(ids)
     if together.isascii() and not together.encode().translate(None, _PLAIN):
-        return "" not in ids
+        return all(ids)
     return all(one and bare_id(one) == one for one in ids)
 
 

@@ -16,6 +16,11 @@ from chart_binder.rules.roles import Role, is_soundtrack
 _HOLDING = (Role.SINGLE, Role.SOUNDTRACK)
 """An undated record of these may be the premiere, so it holds a decision up."""
 
+_INTENTS = (
+    ("is_live", "live"), ("is_remix", "remix"), ("is_demo", "demo"),
+    ("is_radio_edit", "radio edit"),
+)  # fmt: skip
+
 
 class Contest(msgspec.Struct, frozen=True, eq=False):
     """The candidates for one recording, sorted by what they can decide."""
@@ -105,11 +110,7 @@ def intent_of(recordings: Sequence[RecordingCandidate]) -> str:
 
 def _intent(recording: RecordingCandidate) -> str:
     flags = recording.intent
-    named = (
-        (flags.is_live, "live"), (flags.is_remix, "remix"), (flags.is_demo, "demo"),
-        (flags.is_radio_edit, "radio edit"),
-    )  # fmt: skip
-    return next((name for is_set, name in named if is_set), "")
+    return next((name for flag, name in _INTENTS if getattr(flags, flag)), "")
 
 
 def _running_soundtracks(compilations: Sequence[Candidate]) -> list[Candidate]:

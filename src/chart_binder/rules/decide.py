@@ -47,7 +47,7 @@ def _turning_on(
     def ruled(tried: EvidenceBundle) -> Verdict:
         return _undoubted(tried, field.knobs)
 
-    if not bundle.is_each_listed_once:
+    if not bundle.listed.is_each_once:
         said_twice = contradictions_among(field.candidates, field.recordings)
         if said_twice and (facts := unsettled(verdict, said_twice, bundle, ruled)):
             return "which of two descriptions is right", facts

@@ -60,21 +60,20 @@ def forerunners(
     One of them is the premiere if every other compilation is more than the window later too. If
     another may be nearer, nobody knows which was first; that one is much earlier rules it out.
     """
-    if not field.compilations:
+    work_last = min([one.last for one in works], default=_NEVER)
+    early = [one for one in field.compilations if one.first + window < work_last]
+    if not early:
         return ()
     others = (*field.compilations, *field.soundtracks)
     soonest, first = _two_least(one.last for one in others), _two_least(one.first for one in others)
-    work_last = min([one.last for one in works], default=_NEVER)
     work_first = min([one.first for one in works], default=_NEVER)
     sound_last = min([one.last for one in field.soundtracks], default=_NEVER)
     sound_first = min([one.first for one in field.soundtracks], default=_NEVER)
     names: set[str] | None = None
     found = []
-    for one in field.compilations:
+    for one in early:
         other_last = soonest[one.last == soonest[0]]
-        if one.first + window >= work_last or one.first >= sound_last:
-            continue
-        if one.first > other_last + window:
+        if one.first >= sound_last or one.first > other_last + window:
             continue
         names = names or _names(artist, works)
         is_own = is_by(names, one.group, one.official)

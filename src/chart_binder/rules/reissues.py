@@ -27,7 +27,7 @@ def originals(
     """
     marked = {one.mb_release_id for one in official if is_marked(one, group, knobs)}
     first = min([one.date.last for one in official])
-    gap, year = _later(first, knobs.reissue_long_gap_years), date.fromordinal(first).year
+    gap, year = _gap(first, knobs.reissue_long_gap_years)
     kept = [
         one
         for one in official
@@ -44,15 +44,24 @@ def originals(
     return [one for one in kept if one.date.first > FIRST_DAY] or kept
 
 
-def _later(day: int, years: int) -> int:
-    """Return the same day so many years later."""
+def is_surely_original(
+    one: Release, official: Sequence[Release], group: ReleaseGroup, knobs: RulesConfig
+) -> bool:
+    """Whether a release was out as soon as any and nothing marks it: it is among the originals."""
+    soonest = min([release.date.last for release in official])
+    return one.date.last <= soonest and not is_marked(one, group, knobs)
+
+
+@lru_cache(maxsize=4_096)
+def _gap(day: int, years: int) -> tuple[int, int]:
+    """Return the same day so many years later, with the year of the first."""
     when = date.fromordinal(day)
     if when.year + years > date.max.year:
-        return LAST_DAY
+        return LAST_DAY, when.year
     try:
-        return when.replace(year=when.year + years).toordinal()
+        return when.replace(year=when.year + years).toordinal(), when.year
     except ValueError:  # 29 February
-        return date(when.year + years, 3, 1).toordinal()
+        return date(when.year + years, 3, 1).toordinal(), when.year
 
 
 def is_marked(release: Release, group: ReleaseGroup, knobs: RulesConfig) -> bool:

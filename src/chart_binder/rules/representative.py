@@ -14,7 +14,7 @@ from chart_binder.rules.candidates import candidates_of
 from chart_binder.rules.earliest import label_rank
 from chart_binder.rules.media import rank
 from chart_binder.rules.places import home_countries
-from chart_binder.rules.reissues import is_marked, originals
+from chart_binder.rules.reissues import is_marked, is_surely_original, originals
 
 ORIGIN_COUNTRY_EARLIEST = "RR:ORIGIN_COUNTRY_EARLIEST"
 WORLD_EARLIEST = "RR:WORLD_EARLIEST"
@@ -60,7 +60,7 @@ def choose(
     pool = [release for release in official if release.date.first > FIRST_DAY] or official
     order, home = _Order(group, knobs), home_countries(country)
     chosen, is_home = _first(pool, home, order)
-    if len(official) > 1:
+    if len(official) > 1 and not is_surely_original(chosen, official, group, knobs):
         fresh, _ = _first(originals(official, group, knobs), home, order)
         if fresh.mb_release_id != chosen.mb_release_id:
             told = f"{_named(chosen)} is a reissue; {_named(fresh)} is the earliest that is not"
