@@ -3,6 +3,8 @@
 import codecs
 import re
 
+from chart_binder.web.guessing import guessed
+
 _BYTE_ORDER_MARKS = (
     (codecs.BOM_UTF8, "utf-8"),
     (codecs.BOM_UTF16_LE, "utf-16-le"),
@@ -18,8 +20,20 @@ _READ_AS = {
     "shift_jis": "cp932",
     "euc_kr": "cp949",
     "tis-620": "cp874",
+    "iso8859-11": "cp874",
+    "big5": "big5hkscs",
     "utf-16": "utf-16-le",
 }
+# And names of theirs that Python does not know.
+_ALSO_CALLED = {
+    "x-sjis": "cp932", "windows-31j": "cp932", "x-euc-jp": "euc_jp",
+    "cseucpkdfmtjapanese": "euc_jp", "x-gbk": "gb18030", "gb_2312-80": "gb18030",
+    "csgb2312": "gb18030", "cn-big5": "big5", "x-x-big5": "big5", "windows-949": "cp949",
+    "csksc56011987": "cp949", "windows-874": "cp874", "dos-874": "cp874", "x-cp1251": "cp1251",
+    "x-cp1252": "cp1252", "koi": "koi8-r", "koi8-ru": "koi8-u", "mac": "mac-roman",
+    "x-mac-roman": "mac-roman", "x-mac-cyrillic": "mac-cyrillic", "iso-8859-8-i": "iso8859-8",
+    "iso-8859-6-i": "iso8859-6", "unicode-1-1-utf-8": "utf-8", "sun_eu_greek": "iso8859-7",
+}  # fmt: skip
 # Python knows codecs that are no character sets of pages, some of them with quadratic cost.
 _FIT_FOR_PAGES = re.compile(
     r"utf-8|utf-16(-[lb]e)?|ascii|iso8859-\d+|iso2022_jp|cp\d+|koi8-[ru]|mac-\w+"
@@ -35,19 +49,20 @@ def decoded(data: bytes, declared: str | None) -> str:
     """Return the text of a page; bytes that fit nothing become U+FFFD.
 
     The order is a browser's: byte order mark, the server's word (`declared`), the page's own
-    word, then UTF-8 where it fits and Windows-1252 where it does not.
+    word, then UTF-8 where it fits; else what its letters look like, Windows-1252 if like nothing.
     """
     for mark, name in _BYTE_ORDER_MARKS:
         if data.startswith(mark):
             return data[len(mark) :].decode(name, "replace")
     known = _codec(declared) or _codec(_declared_in(data))
-    guessed = known or ("utf-8" if _fits_utf8(data) else "cp1252")
-    return data.decode(guessed, "replace")
+    named = known or ("utf-8" if _fits_utf8(data) else guessed(data) or "cp1252")
+    return data.decode(named, "replace")
 
 
 def _codec(label: str | None) -> str | None:
     try:
-        name = codecs.lookup(label.strip()).name if label else ""
+        label = label.strip().lower() if label else ""
+        name = codecs.lookup(_ALSO_CALLED.get(label, label)).name
     except (LookupError, ValueError):
         return None
     name = _READ_AS.get(name, name)
