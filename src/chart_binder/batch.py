@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from enum import StrEnum
-from functools import partial
+from functools import lru_cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -29,7 +29,7 @@ from chart_binder.jobs.batch.worker import EvidenceOfAlbums, Worker
 from chart_binder.jobs.decision import State
 from chart_binder.jobs.journalled import WritingRun
 from chart_binder.jobs.kept_case import Under, rules_version
-from chart_binder.jobs.repair import repaired
+from chart_binder.jobs.repair import repaired, swept
 from chart_binder.jobs.tag_plan import Planned, Planner
 from chart_binder.jobs.write import Fate, Told, told_of
 from chart_binder.settings import load_settings
@@ -40,6 +40,8 @@ if TYPE_CHECKING:
     from chart_binder.store.store import Store
 
 INTERRUPTED = 130
+_FOLDERS_IN_MIND = 256
+"""Folders that are not looked through again for what killed saves left there."""
 
 
 class Executor(StrEnum):
@@ -154,7 +156,7 @@ def run_items(
                 ),
                 answered=Answered(None if options.refresh else store, under.adjudicator),
                 keeping=keeping,
-                tagging=_tagging(config, store, options, writing),
+                tagging=_tagging(config, store, options, writing, said),
                 tally=tally,
                 finished=lambda settled, told: on_file(FileResult(settled, told, tally)),
                 to_stop=to_stop,
@@ -208,13 +210,24 @@ def _hands(config: Config, options: BatchOptions, worker: Worker) -> Iterator[Ha
 
 
 def _tagging(
-    config: Config, store: "Store", options: BatchOptions, writing: WritingRun | None
+    config: Config,
+    store: "Store",
+    options: BatchOptions,
+    writing: WritingRun | None,
+    said: Callable[[str], None],
 ) -> Tagging:
     if not options.write:
         return Tagging(None)
     planner = Planner(store, config.llm.acceptance, overrides(config)(), options.policy)
 
+    @lru_cache(_FOLDERS_IN_MIND)
+    def tidy(folder: Path) -> None:
+        for line in swept([folder]):
+            said(line)
+
     def write(settled: Settled) -> Told:
+        if writing:
+            tidy(settled.path.resolve().parent)
         unkept = partial(_plan_unkept, planner, settled) if options.dry_run else None
         return told_of(planner, settled.path, writing, unkept if settled.kept else None)
 
