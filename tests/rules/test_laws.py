@@ -73,11 +73,11 @@ def test_a_case_is_open_only_if_its_days_can_fall_in_two_ways(data: st.DataObjec
     """Between two dated albums or singles: undecided means that both can be the answer."""
     kinds = st.sampled_from(("Album", "Single", "EP"))
     made = [data.draw(groups(f"g{n}")) for n in range(2)]
-    for group in made:
+    for group, country in zip(made, ("GB", None), strict=True):  # so that no tie is left open
         group |= {"primary_type": data.draw(kinds), "secondary_types": [], "artist_credit": "Queen"}
+        group["countries"] = [country] if country else []
         for one in group["releases"]:
-            one |= {"country": None, "status": one["status"] or "Official"}
-    made[0]["countries"] = ["GB"]  # so that no tie is left open
+            one |= {"country": country, "status": one["status"] or "Official"}
     evidence = document(recording(*made, first_release_date=None))
     verdict = ruled(evidence)
     dated = all(
@@ -111,7 +111,8 @@ def _on_those_days(evidence: Json, days: dict[str, int]) -> Json:
     exact = copy.deepcopy(evidence)
     for group in exact["recording_candidates"][0]["rg_candidates"]:
         day = day_after(days[group["mb_rg_id"]], 0)
-        group["releases"] = [{"mb_release_id": "r", "status": "Official", "date": day}]
+        (country,) = group["countries"] or [None]
+        group["releases"] = [release(day, country, mb_release_id="r")]
     return exact
 
 

@@ -468,6 +468,17 @@ def test_a_label_of_authority_settles_a_tie() -> None:
     assert in_short(decide(bundle(one, other), knobs)) == "B EARLIEST_OFFICIAL"
 
 
+def test_countries_and_labels_of_later_releases_settle_no_tie() -> None:
+    knobs = RulesConfig(label_authority_order=("EMI",))
+    of_all = {"countries": ["US", "GB"], "labels": ["EMI", "Elektra"]}
+    american = release("1975-06-01", "US", label="Elektra")
+    one = album("A", american, release("1980", "GB", label="EMI"), **of_all)
+    assert in_short(decide(bundle(one, album("B", american)), knobs)) == "open"
+    unlisted = {"releases": None, "first_release_date": "1975-06-01"}
+    verdict = decide(bundle(album("A", **of_all, **unlisted), album("B", american)), knobs)
+    assert in_short(verdict) == "A EARLIEST_OFFICIAL"
+
+
 def test_a_record_that_stands_twice_counts_once() -> None:
     one = album("A", "1975-06-01")
     verdict = decide(read_bundle(document(recording(one, one))), KNOBS)

@@ -19,7 +19,8 @@ class Ties:
     then the rest. Then a release of that day in the artist's country, then label authority.
 
     Which releases are of that day may not be known: `best` counts all that may be, `worst` only
-    those that must be, if the record came out on it. A later release never counts.
+    those that must be, if the record came out on it. A later release never counts, so the countries
+    and labels of a group, which are those of all its releases, do only where none is listed.
     """
 
     __slots__ = ("country", "intent", "labels")
@@ -49,15 +50,13 @@ class Ties:
         return 1 if one.role is Role.ALBUM else 2
 
     def _is_at_home(self, one: Candidate, editions: Sequence[Release]) -> bool:
-        countries = {
-            *map(country_code, one.group.countries or ()),
-            *(release.place for release in editions),
-        }
+        listed = map(country_code, (one.is_weak and one.group.countries) or ())
+        countries = {*listed, *(release.place for release in editions)}
         return not home_countries(self.country).isdisjoint(countries - {None})
 
     def _label_rank(self, one: Candidate, editions: Sequence[Release]) -> int:
-        names = [*(one.group.labels or ()), *(release.label for release in editions)]
-        return label_rank(self.labels, names)
+        listed = (one.is_weak and one.group.labels) or ()
+        return label_rank(self.labels, [*listed, *(release.label for release in editions)])
 
 
 def label_rank(order: Sequence[str], names: Sequence[str | None]) -> int:
