@@ -1,6 +1,7 @@
 """Arguments are laid on a tool's parameters where they can fit in one way only."""
 
-from collections.abc import Iterable, Mapping, Sequence
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -12,6 +13,7 @@ from chart_binder.react.tool_names import folded, same_name
 _WRAPPERS: Final = frozenset(
     {"arguments", "args", "parameters", "params", "actioninput", "toolinput", "input", "kwargs"}
 )
+_MEMBER: Final = re.compile(r",[ ]{1,4}(?=\w{1,64}[ ]?[:：=])")
 
 
 class UnfitError(ValueError):
@@ -151,13 +153,21 @@ def _lines(text: str, parameters: Sequence[Parameter]) -> Mapping[str, object] |
     """Read one `name: value` or `name = value` a line."""
     known = [each.name for each in parameters]
     members: dict[str, object] = {}
-    for line in text.splitlines():
+    for line in _members(text, known):
         sign = min((at for at in map(line.find, ":：=") if at >= 0), default=-1)
         name = same_name(line[:sign].strip(" \"'-*`"), known) if sign >= 0 else None
         if name is None:
             return None
         members[name] = line[sign + 1 :].strip().strip("\"'").rstrip(",")
     return members
+
+
+def _members(text: str, known: Sequence[str]) -> Iterator[str]:
+    """Yield the lines of a text, those apart that stand on one with commas between them."""
+    for line in text.splitlines():
+        parts = _MEMBER.split(line)
+        are_known = all(same_name(re.split("[:：=]", part)[0].strip(), known) for part in parts)
+        yield from parts if are_known else (line,)
 
 
 def _in_order(text: str, parameters: Sequence[Parameter]) -> Mapping[str, object] | None:

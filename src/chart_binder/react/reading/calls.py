@@ -25,7 +25,8 @@ from chart_binder.react.tool_names import clean_name, folded
 # All look at one line, for a bounded distance.
 _NAME_END = re.compile(r"[(（\[{:：\"“「]|</|\s(?:'|(?=\w{1,32}+ ?=|https?://))")
 _INLINE_INPUT = re.compile(
-    r"[\s,;|*]{1,4}+(?:action[ _-]?input|行动输入|动作输入)[*]{0,2}+\s{0,2}+[:：][*]{0,2}+",
+    r"[\s,;|*]{1,4}+(?:action[ _-]?input|行动输入|动作输入)[*]{0,2}+\s{0,2}+[:：][*]{0,2}+"
+    r"|(?:\[call_id\]\w{1,64}+)?+\[args\]",  # Mistral's
     re.IGNORECASE,
 )
 _JSON_WORD = re.compile(r"json\s{0,4}+(?=[{\[])", re.IGNORECASE)

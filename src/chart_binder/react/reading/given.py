@@ -14,7 +14,9 @@ from chart_binder.react.reading.fences import skip_opener
 _ROUND: Final = {"(": ")", "（": "）"}
 _NOTHING: Final = frozenset({"", "none", "null", "nil", "n/a", "na", "-", "无", "無", "空"})
 _LEAD = re.compile(
-    r"(?:[*_`]{1,3}+\s{0,8}+)?+(?:json(?=[\s:：]*+[\[{\n])[\s:：]{0,8}+)?+", re.IGNORECASE
+    r"(?:action[ _]?input[ ]?[:：]\s{0,8}+)?+(?:[*_`]{1,3}+\s{0,8}+)?+"
+    r"(?:json(?=[\s:：]*+[\[{\n])[\s:：]{0,8}+)?+",
+    re.IGNORECASE,
 )
 _NAMED_LINES = re.compile(
     r"(?:[ \t]*+[-*]?[ \t]*+[\w-]{1,64}+(?:[:：][ \t]|[ \t]?=)[^\n]++(?:\n|\Z))++"
@@ -22,6 +24,7 @@ _NAMED_LINES = re.compile(
 _LINK = re.compile(
     r"\[[^\[\]\n]{0,200}+\]\((?P<address>https?://[^\s<>]{1,2000})\)|<(?P<inside>https?://[^\s<>]{1,2000})>"
 )
+_ELEMENT = re.compile(r"<(?P<name>\w{1,24})>(?P<inside>[^<>\n]{1,2000})</(?P=name)>")
 _CLOSE_TAG = re.compile(r"</?[\w ]{1,24}>\s*$")
 _OBSERVED = re.compile(r"\s(?:Observation|观察)[ ]?\d{0,3}[ ]?[:：]")
 _EMPHASIS: Final = "*_` \t"
@@ -158,7 +161,9 @@ def _bare(text: str, at: int, limit: int, *, fenced: bool) -> Given:
     brace = text.find("{", at, end)
     if brace >= 0 and text[at:brace].rstrip().endswith((":", "：")) and opens_object(text, brace):
         return _object(text, brace, limit)
-    words = _CLOSE_TAG.sub("", text[at:end].strip()).strip()
+    words = text[at:end].strip()
+    element = _ELEMENT.fullmatch(words)
+    words = (element["inside"] if element else _CLOSE_TAG.sub("", words)).strip()
     if not fenced and words.endswith(("`", "**")):
         words = words.rstrip(_EMPHASIS)
     link = _LINK.fullmatch(words)

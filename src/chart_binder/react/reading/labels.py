@@ -224,6 +224,8 @@ def _label(found: re.Match[str], name: str) -> Label | None:
     if kind in _ASKING and "~~" in found.string[found.start() : found.start("name")]:
         return None  # struck out
     mark, value = found["mark"], found.end()
+    if mark.endswith("```") and mark in found.string[value : _line_end(found.string, value)]:
+        return None  # a fence on one line
     if mark and found["close"]:
         mark = ""
     elif mark and found["colon"] and found.string.startswith(mark, value):
@@ -233,6 +235,11 @@ def _label(found: re.Match[str], name: str) -> Label | None:
         value = after.end()
     # the line break that was put before the text moves every place by one
     return Label(kind, found.start(), value - 1, mark)
+
+
+def _line_end(text: str, at: int) -> int:
+    end = text.find("\n", at)
+    return len(text) if end < 0 else end
 
 
 def _is_set_off(found: re.Match[str], name: str) -> bool:

@@ -12,7 +12,7 @@ from chart_binder.react.reading.observed import Sight, sights
 from chart_binder.react.reading.shown import invented_exchange
 
 _MAX_OBJECTS: Final = 8
-_OBJECT = re.compile(r"\n(?:<\|\w{4,24}+\|>|functools)?+[ \t]*+(?:\[[ \t]{0,4}+)?+(?=\{)")
+_OBJECT = re.compile(r"\n(?:(?:<\|\w{4,24}+\|>){1,3}+|functools)?+[ \t]*+(?:\[[ \t]{0,4}+)?+(?=\{)")
 _STOP_WORDS: Final = ("observation:", "<observation", "<tool_response")
 _DECORATION: Final = " \t*_#`-"
 _LONGEST_LINE: Final = 64

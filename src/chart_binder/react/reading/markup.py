@@ -6,7 +6,9 @@ from typing import Final
 
 _MAX_MARKS: Final = 1024
 
-_SHOWING: Final = "blockquote|pre|quote|quotation|page|webpage|document|xmp|textarea|untrusted"
+_SHOWING: Final = (
+    "blockquote|pre|quote|quotation|page|webpage|document|details|tools|xmp|textarea|untrusted"
+)
 _MENTIONING: Final = "code|q|cite|samp|excerpt|snippet|article|html|body|content|source|example"
 # Every way to begin has a character to search for; what must stand before it is looked up after.
 _OPENING: Final = re.compile(
@@ -14,24 +16,25 @@ _OPENING: Final = re.compile(
     rf"|(?P<element>{_SHOWING}|{_MENTIONING})\b[^<>\n]{{0,80}}+>"
     r"|[a-z][\w-]{0,40}+[ \t][^<>\n\"'=]{0,80}+=[ ]?(?P<attribute>[\"'])(?=\n))"
     r"|\[(?:(?P<bracketed>quote|code|page|snippet)(?:=[^\[\]\n]{0,80}+)?+\]"
-    r"|(?<![^\n]\[)(?P<square>)[ \t]{0,8}+(?=\n)(?!\n\s{0,8}[\[{\"']))"
-    r"|\((?<![^\n]\()(?P<round>)[ \t]{0,8}+(?=\n)"
+    r"|(?<!\S\[)(?P<square>)[ \t]{0,8}+(?=\n)(?!\n\s{0,8}[\[{\"']))"
+    r"|\((?<!\S\()(?P<round>)[ \t]{0,8}+(?=\n)"
     r"|\"(?P<double_marks>\"\")|'(?P<single_marks>'')"
-    r"|`(?:(?<![`\w]`)(?P<double>`)(?!`)|(?<![^\n]`)(?P<single>)(?=\n))"
+    r"|`(?:(?<![`\w]`)(?P<double>`)(?!`)|(?<!\S`)(?P<single>)(?=\n))"
 )
 _CLOSERS: Final[dict[str, tuple[str, ...]]] = {
     "comment": ("-->",),
-    "data": ("]]>",),
+    "data": (r"\]\]>",),
     "element": ("</{element}",),
-    "bracketed": ("[/{bracketed}",),
+    "bracketed": (r"\[/{bracketed}",),
     "attribute": ("{attribute}>", "{attribute}/>"),
     "double_marks": ('"""',),
     "single_marks": ("'''",),
     "double": ("``", "''"),
-    "single": ("\n`",),
-    "round": ("\n)",),
-    "square": ("\n]",),
+    "single": (r"\n[ \t]*+`",),
+    "round": (r"\n[ \t]*+\)",),
+    "square": (r"\n[ \t]*+\]",),
 }
+"""What ends each of them, as patterns."""
 _TO_THE_END: Final = frozenset({"comment", "data", "attribute"})
 _SHOWN: Final = frozenset(_SHOWING.split("|"))
 
@@ -73,5 +76,6 @@ def _goes_on(opening: re.Match[str]) -> bool:
 def _find(text: str, closer: str, at: int, ahead: dict[str, int]) -> int:
     """Return where a closer follows, or -1; what was seen ahead is not looked for again."""
     if closer not in ahead or 0 <= ahead[closer] < at:
-        ahead[closer] = text.find(closer, at)
+        found = re.compile(closer).search(text, at)
+        ahead[closer] = found.start() if found else -1
     return ahead[closer]

@@ -4,7 +4,7 @@ import re
 from typing import Final
 
 _FENCE: Final = re.compile(r"(?:`{3,}|~{3,})[ \t]*\w{0,12}[ \t]*\Z|\bjson\s*\Z", re.IGNORECASE)
-_TOKEN: Final = re.compile(r"<\|\w{1,24}\|>\s*\Z|functools\s*\Z")
+_TOKEN: Final = re.compile(r"(?:<\|\w{1,24}\|>\s{0,4}){1,3}\Z|functools\s*\Z")
 _LABEL: Final = re.compile(r"\A\W{0,16}(?:thoughts?|思考|想法)\W{0,8}", re.IGNORECASE)
 _REPORT: Final = (
     r"says?|said|saying|states?|stated|reads|wants?|wanted|tells?|told|asks?|asked|contains?"

@@ -26,7 +26,8 @@ _CLOSERS = {
 }
 _ALONE = re.compile(
     r"'(?:(?=\w)(?<![\w']')(?P<opens>)(?![^'\n]{0,400}+(?:(?<=\w)'(?=\w)[^'\n]{0,400}+){0,8}+')"
-    r"|(?<=[\w.!?,]')(?P<closes>)(?=[.,;:]?[ \t]{0,4}(?:\n|\Z)))"
+    r"|(?<=[\w.!?,]')(?P<closes>)(?=[.,;:]?[ \t]{0,4}(?:\n|\Z))"
+    r"|(?<![^\s:]')(?P<alone>)(?=[.,;:]?[ \t]{0,4}(?:\n|\Z)))"
 )
 _DIRECTED = re.compile("[" + "".join({*_CLOSERS, *_CLOSERS.values()}) + "]")
 
@@ -144,15 +145,15 @@ def _single(text: str) -> Iterator[tuple[int, int]]:
     """Yield passages in straight single marks, which apostrophes look like.
 
     Such a mark opens before a word on a line that has none to close it; it closes at the end of a
-    line that has none to open it.
+    line that has none to open it. One with a space before it and nothing after does either.
     """
     opened = -1
     if "'" not in text:
         return
     for mark in islice(_ALONE.finditer(text), _MAX_MARKS):
-        if mark["opens"] is not None and opened < 0:
+        if mark["closes"] is None and opened < 0:
             opened = _line_end(text, mark.end()) + 1
-        elif mark["closes"] is not None and 0 <= opened <= mark.start():
+        elif mark["opens"] is None and 0 <= opened <= mark.start():
             yield opened, _line_end(text, mark.end())
             opened = -1
 

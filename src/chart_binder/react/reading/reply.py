@@ -212,7 +212,8 @@ def _defect(reply: str, said: Spoken, turn: Turn) -> Defect:
     defects = (
         ("empty", not reply.strip()),
         ("unclosed thinking", said.unclosed),
-        ("only thinking", not said.text.strip() and bool(said.notes)),
+        ("only thinking", not said.text.strip() and said.thought),
+        ("empty", not said.text.strip()),
         ("observation", _INVENTED in live.notes),
         ("pause", live.ended_by == "pause"),
         ("empty answer", "answer" in kinds | open_tags),

@@ -11,19 +11,24 @@ from chart_binder.react.reading.quoted import outside_strings
 _MAX_TAGS: Final = 1024
 # Each pattern looks a bounded distance ahead, whatever the text.
 _TAG = re.compile(
-    r"<[ ]{0,2}+(?P<close>/?)[ ]{0,2}+(?:antml:|seed:)?"
-    r"(?P<name>think(?:ing)?+|thoughts?+|reasoning|reflection|analysis|scratchpad|cot)"
-    r"(?:[ ][^<>\n]{0,60}+)?+[ ]{0,2}+>"
+    r"<\|?[ ]{0,2}+(?P<close>/?)[ ]{0,2}+(?:antml:|seed:)?(?P<name>think(?:ing)?+|thoughts?+"
+    r"|reasoning|reflection|analysis|scratchpad|cot|inner_?(?:monologue|thoughts?+))"
+    r"(?:[ ][^<>\n]{0,60}+)?+[ ]{0,2}+\|?>"
     r"|[\[◁](?P<close2>/?)think[\]▷]"
     r"|<\|(?:begin_of_thought|start_thinking|channel\|>analysis<\|message)\|>"
     r"|(?P<closed><\|(?:end_of_thought|end_thinking|channel\|>final<\|message)\|>)",
     re.IGNORECASE,
 )
-_SIGNS = ("think", "thought", "reasoning", "reflection", "analysis", "scratchpad", "cot")
+_SIGNS = (
+    *("think", "thought", "reasoning", "reflection", "analysis", "scratchpad", "cot"),
+    *("monologue", "<|channel|>"),
+)
 _TURN_END = re.compile(
     r"[<\[](?:\|(?:im_end|eot_id|eom_id|end|endoftext|end_of_text|return|call|start|im_start"
     r"|start_header_id)\|>|/s>|eos>|(?:end|start)_of_turn>|/?INST\]|｜end▁of▁sentence｜>)"
 )
+_ANOTHER = re.compile(r"\s{0,8}+(?:user|human|system|tool|ipython|function|environment)\s{0,2}\n")
+_THOUGHT: Final = "thinking discarded"
 _PUT_IN_PLACE = " … "
 
 
@@ -37,6 +42,11 @@ class Spoken:
     text: str
     notes: tuple[str, ...] = ()
     unclosed: bool = False
+
+    @property
+    def thought(self) -> bool:
+        """Whether there was any thinking."""
+        return _THOUGHT in self.notes
 
 
 def spoken(reply: str, aloud: frozenset[str] = frozenset()) -> Spoken:
@@ -52,10 +62,10 @@ def spoken(reply: str, aloud: frozenset[str] = frozenset()) -> Spoken:
     """
     tags = _tags(reply, aloud)
     if len(tags) > _MAX_TAGS:
-        return Spoken("", ("thinking discarded",), unclosed=True)
+        return Spoken("", (_THOUGHT,), unclosed=True)
     blocks, unclosed = _blocks(reply, tags)
     text = _without(reply, blocks)
-    notes = ("thinking discarded",) if blocks else ()
+    notes = (_THOUGHT,) if blocks else ()
     own = _own_turn(text)
     if len(own) < len(text):
         return Spoken(own, (*notes, "text after the end of the turn discarded"), unclosed)
@@ -116,11 +126,16 @@ def _without(reply: str, blocks: Sequence[tuple[int, int]]) -> str:
 
 
 def _own_turn(text: str) -> str:
-    """Cut where a control token ends the turn, leaving out those before the first word."""
+    """Cut where a control token ends the turn, leaving out those before the first word.
+
+    A turn that one begins for somebody else is not the model's own.
+    """
     start = 0
     for token in outside_strings(_TURN_END.finditer(text), text):
         if text[start : token.start()].strip() in ("", "assistant", "model"):
             start = token.end()
         else:
             return text[start : token.start()].removeprefix("assistant\n")
+    if start and _ANOTHER.match(text, start):
+        return ""
     return text[start:].removeprefix("assistant\n") if start else text

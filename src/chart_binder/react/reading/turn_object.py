@@ -223,9 +223,18 @@ def _step(
             if part == "tool":
                 return read_call(value)
         elif _names_tool(value) and (part == "tool" or "input" in parts):
+            if _is_schema(parts.get("input")):
+                return Defect("no tool in object")
             given = parts.get("input", others)
             return named(str(value), given or parts.get("answer", given))
     return None
+
+
+def _is_schema(given: object) -> bool:
+    """Tell what a tool takes, as a prompt describes it, from what one gives it."""
+    return isinstance(given, Mapping) and (
+        isinstance(given.get("properties"), Mapping) or given == {"type": "object"}
+    )
 
 
 def _names_tool(value: object) -> bool:

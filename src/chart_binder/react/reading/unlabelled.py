@@ -19,9 +19,11 @@ from chart_binder.react.reading.turn_object import is_aside, read_turn
 from chart_binder.react.steps import Act, Finish
 
 _CALL = re.compile(
-    r"\n[ \t`]{0,4}+(?:functions\.)?+(?P<name>[A-Za-z]\w{1,63}+)"
+    r"\n(?:<\|\w{4,24}+\|>)?+[ \t`]{0,4}+(?P<listed>\[[ ]?)?+(?:functions\.)?+"
+    r"(?P<name>[A-Za-z]\w{1,63}+)"
     r"(?=\((?:[\"'“{]|[A-Za-z]\w{0,63}+ ?=))"
 )
+_CLOSERS = re.compile(r"(?:[` \t;.]|<\|/?\w{4,24}+\|>)*+")
 _MAX_CALLS: Final = 8
 
 
@@ -81,7 +83,8 @@ def _answer(said: Script, found: Scanned) -> Taken | None:
         return None
     if any(label.kind in ("action", "input") for label in said.labels):
         return None
-    if not is_own_answer(*_around(said, found)):
+    is_own = is_own_answer if said.text[: found.start].strip() else is_own_turn
+    if not is_own(*_around(said, found)):
         return None
     words = said.text[found.start : found.end]
     answer = Finish(words, notes=("answer without its label",))
@@ -115,9 +118,12 @@ def _call(said: Script) -> Taken | None:
             continue
         end = given.end - 1  # the line break that was put before the text moves every place
         line_end = said.text.find("\n", end)
-        rest = said.text[end : line_end if line_end >= 0 else len(said.text)]
+        line_end = line_end if line_end >= 0 else len(said.text)
+        if call["listed"]:
+            end = said.text.rfind("]", end, line_end) + 1 or end
+        rest = said.text[end:line_end]
         after = said.text[end : said.next_label(end)]
-        if not rest.strip("` \t;.") and is_own_turn(said.said_before(call.start()), after):
+        if _CLOSERS.fullmatch(rest) and is_own_turn(said.said_before(call.start()), after):
             act = Act(call["name"], given.arguments, notes=given.notes)
             return Taken(act, end, call.start(), "object")
     return None
