@@ -269,6 +269,8 @@ def test_countries_are_read_as_codes() -> None:
     assert Release(ReleaseId("r"), country="").place is None
     wiki = read(artist={"name": "Queen", "begin_area_country": None, "wikidata_country": "JP"})
     assert wiki.performer.country == "JP"
+    europe = read(artist={"name": "Queen", "begin_area_country": "XE", "wikidata_country": "JP"})
+    assert europe.performer.country == "JP"
 
 
 SAME: list[tuple[str, Json, Json, bool]] = [

@@ -94,6 +94,8 @@ def test_a_group_has_the_labels_and_countries_of_all_its_releases() -> None:
         (Area((), ()), Area(("FR",)), None, "FR"),
         (Area((), (None,)), Area((None,), ("CA-QC",)), "US", "CA"),
         (None, None, "DE", "DE"),
+        (Area(("XE",)), Area(("DE",)), "DE", "DE"),
+        (None, Area(("XW",)), "XW", None),
         (None, None, "", None),
         (None, None, None, None),
     ],

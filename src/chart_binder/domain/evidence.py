@@ -13,7 +13,7 @@ from msgspec import Meta
 from chart_binder.domain.dates import UNKNOWN, PartialDate
 from chart_binder.domain.ids import ArtistId, RecordingId, ReleaseGroupId, ReleaseId
 from chart_binder.domain.intent import intents_in
-from chart_binder.domain.words import country_code, said, status_name, type_names
+from chart_binder.domain.words import NO_COUNTRIES, country_code, said, status_name, type_names
 
 Text = Annotated[str, Meta(max_length=10_000)]
 """A name, a remark or a word; what is longer is none, and would take long to look through."""
@@ -43,7 +43,8 @@ class Artist(Value, frozen=True):
     @property
     def country(self) -> str | None:
         """Where the artist is from, by MusicBrainz or else by Wikidata."""
-        return country_code(self.begin_area_country) or country_code(self.wikidata_country)
+        codes = map(country_code, (self.begin_area_country, self.wikidata_country))
+        return next((code for code in codes if code and code not in NO_COUNTRIES), None)
 
 
 class ReleaseFlags(Value, frozen=True):

@@ -39,6 +39,10 @@ def type_names(
     return (_PRIMARY.get(first, "Other") if first else None), tuple(sorted(kinds))
 
 
+NO_COUNTRIES = frozenset({"XW", "XE"})
+"""MusicBrainz' codes for worldwide and Europe, which are nobody's country."""
+
+
 @lru_cache(maxsize=512)
 def country_code(written: str | None) -> str | None:
     """Return an ISO 3166-1 code as MusicBrainz writes it; `UK` is read as `GB`, `GB-LND` too."""

@@ -2,15 +2,17 @@
 
 from collections.abc import Iterator
 
+from chart_binder.domain.words import NO_COUNTRIES
 from chart_binder.musicbrainz.answers import Area, Artist
 
 
 def country_of(artist: Artist) -> str | None:
     """Return the country an artist began in, or else belongs to; historical ones as they were.
 
-    A city has at most an ISO 3166-2 code, such as `GB-LND`, whose prefix is the country.
+    A city has at most an ISO 3166-2 code, such as `GB-LND`, whose prefix is the country. Worldwide
+    and Europe (`XW`, `XE`) are none.
     """
-    return next(_codes(artist), None)
+    return next((code for code in _codes(artist) if code not in NO_COUNTRIES), None)
 
 
 def _codes(artist: Artist) -> Iterator[str]:

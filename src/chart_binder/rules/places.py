@@ -2,6 +2,8 @@
 
 from functools import lru_cache
 
+from chart_binder.domain.words import NO_COUNTRIES
+
 _FORMER = {
     "SU": (
         "AM", "AZ", "BY", "EE", "GE", "KG", "KZ", "LT", "LV", "MD", "RU", "TJ", "TM", "UA", "UZ",
@@ -20,7 +22,7 @@ def home_countries(country: str | None) -> frozenset[str]:
 
     A worldwide (`XW`) or European (`XE`) release is nobody's.
     """
-    if not country or country in ("XW", "XE"):
+    if not country or country in NO_COUNTRIES:
         return frozenset()
     former = {old for old, new in _FORMER.items() if country in new}
     return frozenset({country, *former, *_FORMER.get(country, ())})
