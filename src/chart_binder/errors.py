@@ -68,5 +68,9 @@ class StoreError(CanonError):
     """The store cannot be opened, read or written."""
 
 
+class DamagedRecordError(StoreError):
+    """One record in the store is not what was put there; others may be whole."""
+
+
 class TranscriptError(CanonError):
     """A recorded transcript cannot be read: names the file, the line and the defect."""

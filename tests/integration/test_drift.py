@@ -1,5 +1,6 @@
 """`canon drift` as a process: what would now be decided otherwise, and what people make of it."""
 
+import sqlite3
 from pathlib import Path
 
 import pytest
@@ -33,6 +34,7 @@ def test_other_rules_make_other_decisions(canon: Canon, song: Path) -> None:
     assert "would differ: by rules" in ran.out
     assert f"- {ALBUM}" in ran.out
     assert f"+ {SINGLE}" in ran.out
+    assert "Bohemian Rhapsody (Single)" in " ".join(ran.out.split())
     (line,) = canon("--output=json", "drift", **NO_LEAD).lines
     assert (line["state"], line["causes"]) == ("differs", ["rules"])
     assert (line["old"]["crg_mbid"], line["new"]["crg_mbid"]) == (ALBUM, SINGLE)
@@ -113,3 +115,18 @@ def test_a_pin_is_not_written_into_another_recording(canon: Canon, song: Path, h
     canon("drift", "pin", old["decision_id"])
     ran = canon("write", song, "--output=json")
     assert (ran.status, ran.lines[0]["state"]) == (3, "refused")
+
+
+def test_a_damaged_record_fails_its_file_and_no_other(canon: Canon, song: Path, home: Path) -> None:
+    other = file_of(BUNDLE, home, "other.flac")
+    with MusicBrainzStandIn([BUNDLE]) as mb:
+        assert canon("decide", other, **asking(mb)).status == 0
+    with sqlite3.connect(home / "data" / "canon" / "canon.db") as database:
+        database.execute("UPDATE decisions SET document = x'7b' WHERE seq = 1")
+    for command in (("drift",), ("write", song, other)):
+        ran = canon(*command, "--output=json")
+        assert ran.status == 1
+        (line, *more) = ran.lines
+        assert (line["path"], line["state"]) == (str(song), "failed")
+        assert "is damaged" in line["why"]
+        assert [one["state"] for one in more] == (["planned"] if more else [])

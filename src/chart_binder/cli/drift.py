@@ -9,9 +9,10 @@ from pathlib import Path
 import click
 
 from chart_binder.audio.walking import Found, audio_files
+from chart_binder.cli.drift_lines import drift_facts, drift_lines, drifted
 from chart_binder.cli.options import Session, common_options, pass_session
 from chart_binder.cli.results import readable
-from chart_binder.cli.tag_lines import change_lines, json_line, shown_path, told_line
+from chart_binder.cli.tag_lines import json_line, shown_path
 from chart_binder.cli.write import say
 from chart_binder.domain.kept import KeptDecision, KeptRun, new_id, now_utc
 from chart_binder.errors import CanonError
@@ -19,9 +20,7 @@ from chart_binder.jobs.decide import Decider
 from chart_binder.jobs.drift import Drift, Drifting, Stand, kept_all_the_same, taken
 from chart_binder.jobs.file_names import names_of
 from chart_binder.jobs.journalled import path_of
-from chart_binder.jobs.keeping import kept_decision
 from chart_binder.jobs.standing import standing_decision
-from chart_binder.jobs.tag_changes import FieldChange
 from chart_binder.store import open_store
 from chart_binder.wiring import overrides, store_and_evidence, store_url
 
@@ -203,56 +202,13 @@ class _Results:
         if drift.stand in _HELD:
             return
         if self.session.as_json:
-            click.echo(json_line(str(drift.path), _facts(drift, self.done), _changes(drift)))
+            click.echo(json_line(str(drift.path), drift_facts(drift, self.done), drifted(drift)))
             return
         click.echo(shown_path(drift.path))
-        for line in _lines(drift, self.done):
+        for line in drift_lines(drift, self.done):
             click.echo(line)
 
     def end(self) -> int:
         said = ", ".join(f"{count} {stand}" for stand, count in self.counts.items())
         say([said or "no decision is kept"])
         return self.status
-
-
-def _lines(drift: Drift, done: str | None) -> Iterator[str]:
-    if drift.why:
-        yield from told_line("failed", drift.why)
-    if drift.now:
-        causes = " and ".join(drift.causes)
-        yield from told_line(done or "would differ", f"by {causes}")
-        yield from change_lines(_changes(drift))
-        yield from told_line("because", drift.now.decision.rationale or "no reason was given")
-        yield from told_line("decision", drift.kept.id)
-
-
-def _changes(drift: Drift) -> tuple[FieldChange, ...]:
-    if drift.now is None:
-        return ()
-    was, now = kept_decision(drift.kept), drift.now.decision
-    pairs = (
-        ("state", was.state.value, now.state.value),
-        ("release group", was.crg_mbid, now.crg_mbid),
-        ("release", was.rr_mbid, now.rr_mbid),
-        ("rule", was.crg_rule, now.crg_rule),
-    )
-    return tuple(
-        FieldChange(name, tuple(filter(None, (old,))), tuple(filter(None, (new,))))
-        for name, old, new in pairs
-        if old != new
-    )
-
-
-def _facts(drift: Drift, done: str | None) -> dict[str, object]:
-    return {
-        "decision_id": drift.kept.id,
-        "state": drift.stand,
-        "done": done if drift.stand is Stand.DIFFERS else None,
-        "causes": drift.causes,
-        "why": drift.why,
-        "decided_at_utc": drift.kept.decided_at_utc,
-        "rules_version": drift.kept.rules_version,
-        "evidence_hash": drift.kept.evidence_hash,
-        "old": kept_decision(drift.kept),
-        "new": drift.now.decision if drift.now else None,
-    }

@@ -19,7 +19,7 @@ from chart_binder.domain.kept import (
     new_id,
     now_utc,
 )
-from chart_binder.errors import CanonError, StoreError
+from chart_binder.errors import CanonError, DamagedRecordError, StoreError
 from chart_binder.jobs.decide import Case, Decider
 from chart_binder.jobs.decision import Decision, State
 from chart_binder.jobs.journalled import path_of
@@ -53,13 +53,14 @@ class Stand(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Drift:
-    """How one kept decision stands; `now` is today's, where it could be made."""
+    """How one kept decision stands: what it `was` and would be `now`, where either can be told."""
 
     kept: KeptDecision
     stand: Stand
     causes: tuple[Cause, ...] = ()
     now: Case | None = None
     why: str | None = None
+    was: Decision | None = None
 
     @property
     def path(self) -> Path:
@@ -85,23 +86,29 @@ class Drifting:
         ruled = ruled_on(self.store, kept)
         if ruled and ruled.verdict is VerdictKind.ACCEPT:
             return Drift(kept, Stand.KEPT, why="a person accepted it")
+        was = None
         try:
-            bundle = kept_bundle(self.store, kept)
-            before = self.decider.decide(bundle) if bundle else None
-            now = self.decider.decide(self.gather(path_of(kept.path))) if self.gather else before
+            was = kept_decision(kept)
+            return self._beside(kept, was)
+        except DamagedRecordError as error:
+            return Drift(kept, Stand.FAILED, why=str(error), was=was)
         except StoreError:
             raise
         except CanonError as error:
-            return Drift(kept, Stand.FAILED, why=str(error))
-        was = kept_decision(kept)
+            return Drift(kept, Stand.FAILED, why=str(error), was=was)
+
+    def _beside(self, kept: KeptDecision, was: Decision) -> Drift:
+        bundle = kept_bundle(self.store, kept)
+        before = self.decider.decide(bundle) if bundle else None
+        now = self.decider.decide(self.gather(path_of(kept.path))) if self.gather else before
         if now is None:  # nothing was found then, and nothing was looked for now
             why = f"nothing was decided then ({was.error}): decide it again"
-            return Drift(kept, Stand.FAILED, why=why)
+            return Drift(kept, Stand.FAILED, why=why, was=was)
         if _outcome(was, now) == _outcome(was):
-            return Drift(kept, Stand.STANDS, now=now)
+            return Drift(kept, Stand.STANDS, now=now, was=was)
         causes = self._causes(kept, was, before, now)
         stand = Stand.KEPT if self._is_left(kept, now) else Stand.DIFFERS
-        return Drift(kept, stand, causes, now)
+        return Drift(kept, stand, causes, now, was=was)
 
     def _causes(
         self, kept: KeptDecision, was: Decision, before: Case | None, now: Case

@@ -19,7 +19,7 @@ from chart_binder.domain.kept import (
     new_id,
     now_utc,
 )
-from chart_binder.errors import CanonError, StoreError
+from chart_binder.errors import CanonError, DamagedRecordError, StoreError
 from chart_binder.jobs.decide import Case
 from chart_binder.jobs.decision import Cause, Decision, State
 from chart_binder.jobs.kept_case import Under, file_status, rules_version, to_keep
@@ -100,11 +100,13 @@ def keeping(
 
 
 def kept_decision(kept: KeptDecision) -> Decision:
-    """Return the decision that was kept. Raises `StoreError` for a damaged one."""
+    """Return the decision that was kept. Raises `DamagedRecordError`."""
     try:
         return msgspec.json.decode(kept.document, type=Decision)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-        raise StoreError(f"the decision {kept.id} in the store is damaged: {error}") from error
+        raise DamagedRecordError(
+            f"the decision {kept.id} in the store is damaged: {error}"
+        ) from error
 
 
 def kept_bundle(store: "Store", kept: KeptDecision) -> EvidenceBundle | None:
@@ -121,7 +123,9 @@ def kept_bundle(store: "Store", kept: KeptDecision) -> EvidenceBundle | None:
         bundle = read_bundle(evidence.document)
         said = msgspec.json.decode(kept.artifact, type=Artifact) if kept.artifact else None
     except (CanonError, msgspec.DecodeError, UnicodeDecodeError) as error:
-        raise StoreError(f"the evidence of {kept.id} in the store is damaged: {error}") from error
+        raise DamagedRecordError(
+            f"the evidence of {kept.id} in the store is damaged: {error}"
+        ) from error
     return msgspec.structs.replace(bundle, artifact=said)
 
 

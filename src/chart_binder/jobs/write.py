@@ -6,7 +6,7 @@ from enum import StrEnum
 from pathlib import Path
 
 from chart_binder.audio.saving import Saved
-from chart_binder.errors import AudioError, CanonError, StoreError
+from chart_binder.errors import AudioError, CanonError, DamagedRecordError, StoreError
 from chart_binder.jobs.journalled import WritingRun
 from chart_binder.jobs.tag_changes import FieldChange, changes_of
 from chart_binder.jobs.tag_plan import Plan, Planned, Planner, Refusal
@@ -53,6 +53,8 @@ def told_of(
     try:
         planned = plan() if plan else planner.plan(path)
         return _told(planned) if run is None else _applied(planned, run)
+    except DamagedRecordError as error:
+        return Told(path, Fate.FAILED, why=str(error))
     except StoreError:
         raise
     except (CanonError, OSError) as error:

@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 import msgspec
 from sqlalchemy import Row, Select, Table
 
-from chart_binder.errors import StoreError
+from chart_binder.errors import DamagedRecordError
 from chart_binder.store.transactions import Transactions
 
 V = TypeVar("V")
@@ -18,7 +18,8 @@ _PAGE = 100
 def read_row(name: str, kind: type[S], row: Row[Any] | Mapping[str, object]) -> S:
     """Return what a row of the store `name` stands for; columns of no field are left aside.
 
-    SQLite keeps any type in any column, whatever another program put there. Raises `StoreError`.
+    SQLite keeps any type in any column, whatever another program put there. Raises
+    `DamagedRecordError`.
     """
     columns = row._asdict() if isinstance(row, Row) else row
     fields = {field: columns[field] for field in kind.__struct_fields__}
@@ -34,7 +35,7 @@ def packed(document: bytes) -> bytes:
 
 
 def unpacked(name: str, kind: type, kept: object) -> bytes:
-    """Return a document that was kept. Raises `StoreError`."""
+    """Return a document that was kept. Raises `DamagedRecordError`."""
     try:
         return zlib.decompress(kept)  # type: ignore[arg-type]  # whatever another program put there
     except (zlib.error, TypeError) as error:
@@ -61,6 +62,8 @@ def pages(
         seen = found[-1].seq
 
 
-def damaged(name: str, kind: type, problem: str) -> StoreError:
+def damaged(name: str, kind: type, problem: str) -> DamagedRecordError:
     """Return what is raised about a record that nobody can have put."""
-    return StoreError(f"the store {name!r} is damaged: a {kind.__name__} in it: {problem[:200]}")
+    return DamagedRecordError(
+        f"the store {name!r} is damaged: a {kind.__name__} in it: {problem[:200]}"
+    )
