@@ -230,6 +230,14 @@ def test_a_date_of_something_else_is_not_put_into_the_evidence(field: str) -> No
         ("BOHEMIAN RHAPSODY: 31 October 1975.", True),
         ("Bohemian Rhapsody is on A Night at the Opera. It came out on 31 October 1975.", True),
         ("It came out on 31 October 1975.", True),
+        ("Bohemian Rhapsody\n> A Night at the Opera | UK | 31 October 1975", False),
+        ("A Night at the Opera\n> Released | 31 October 1975", False),
+        ("Bohemian Rhapsody\n> Released | 31 October 1975 | A Day at the Races", True),
+        ("A Night at the Opera | 1976\n> Bohemian Rhapsody | UK | 31 October 1975", True),
+        (
+            "Bohemian Rhapsody: 31 October 1975\n> A Night at the Opera | 31 October 1975",
+            True,
+        ),
     ],
 )
 def test_a_page_that_names_another_candidate_only_bears_nothing_out(
