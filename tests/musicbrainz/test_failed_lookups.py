@@ -216,6 +216,22 @@ def test_a_page_that_comes_again_is_no_other_page(bench: Bench, queen: EvidenceB
     assert f"{honest_count} of {2 * honest_count} releases" in failure(bench, queen, behave)
 
 
+def test_pages_of_different_days_are_no_whole(bench: Bench, queen: EvidenceBundle) -> None:
+    """The count may fit the page that is kept from before, and a release be missing."""
+    honest_count = sum(len(g.editions) for g in queen.recording_candidates[0].groups)
+
+    def behave(_: int, request: Request, honest: Response) -> Response:
+        if request.path != "/ws/2/release" or request.query.get("offset"):
+            return honest
+        assert isinstance(honest.body, (bytes, str))
+        text = honest.body if isinstance(honest.body, str) else honest.body.decode()
+        grown = f'release-list count="{honest_count + 1}"'
+        return replace(honest, body=re.sub(r'release-list count="\d+"', grown, text))
+
+    message = failure(bench, queen, behave)
+    assert f"{honest_count} releases, and {honest_count + 1} a page before" in message
+
+
 def test_a_redirect_in_circles_ends(bench: Bench, queen: EvidenceBundle) -> None:
     def behave(number: int, _: Request, honest: Response) -> Response:
         return Response("", 301, headers=(("Location", f"/ws/2/recording/{number}"),))

@@ -15,85 +15,38 @@ from chart_binder.domain.evidence import EvidenceBundle
 from chart_binder.domain.evidence_json import evidence_hash
 from chart_binder.domain.ids import RecordingId
 from chart_binder.domain.track import TrackTags
-from chart_binder.errors import LookupFailedError, NothingFoundError, UnidentifiedError
+from chart_binder.musicbrainz import album_plan
 from chart_binder.store import open_store
 from musicbrainz.albums import (
-    VARIOUS,
     Record,
     Song,
-    artist_of,
     bundles_of,
     files_of,
     mbid,
     songs_of,
 )
+from musicbrainz.band import (
+    ARTIST,
+    BAND,
+    FIRST,
+    HITS,
+    SAMPLER,
+    SECOND,
+    as_one_by_one,
+    lists_asked,
+    with_body,
+)
 from musicbrainz.bench import Bench, Remembered
 from musicbrainz.test_round_trip import as_the_wire_has_it
 from servers.http import Request, Response
 from servers.musicbrainz import (
-    BUSY,
-    GARBAGE,
-    NOT_FOUND,
-    Behave,
     MusicBrainzStandIn,
-    always,
 )
-from servers.musicbrainz_xml import error
-
-FIRST = Record("First", "The Band", songs_of("The Band", "First", 6), editions=3)
-SECOND = Record("Second", "The Band", songs_of("The Band", "Second", 6), editions=2)
-SAMPLER = Record(
-    "Sampler", VARIOUS, (FIRST.songs[0], *songs_of("Others", "Some", 3), SECOND.songs[0])
-)
-HITS = Record("Hits", "The Band", (*FIRST.songs[:2], *SECOND.songs[:2]), editions=2)
-RECORDS = (FIRST, SECOND, SAMPLER, HITS)
-ARTIST = str(artist_of("The Band").mb_artist_id)
 
 
 @pytest.fixture
 def bench() -> Bench:
     return Bench(Remembered())
-
-
-@pytest.fixture(scope="module")
-def band() -> list[EvidenceBundle]:
-    return bundles_of(RECORDS)
-
-
-def same(one: EvidenceBundle, other: EvidenceBundle) -> bool:
-    """Whether two files' evidence is the same, by its hash and by all but when it was fetched."""
-    assert evidence_hash(one) == evidence_hash(other)
-    return (one.artist, one.recording_title, one.artifact) == (
-        other.artist,
-        other.recording_title,
-        other.artifact,
-    )
-
-
-def as_one_by_one(bench: Bench, server: MusicBrainzStandIn, files: Iterable[TrackTags]) -> int:
-    """Hold files looked up together against each on its own; return the requests together."""
-    files = list(files)
-    source = bench.source(server.hostname)
-    gathered = [*map(source.together(files), files)]
-    requests = source.requests
-    assert requests == len(server.requests)
-    for tags, bundle in zip(files, gathered, strict=True):
-        alone = bench.source(server.hostname, cache_ttl_s=0.0).gather(tags)
-        assert same(bundle, alone), tags
-    return requests
-
-
-def browses_refused(answer: Response) -> Behave:
-    """Spoil the lists of an artist's releases alone."""
-
-    def behave(_: int, request: Request, honest: Response) -> Response:
-        return answer if {"artist", "track_artist"} & set(request.query) else honest
-
-    return behave
-
-
-def lists_asked(server: MusicBrainzStandIn) -> int:
-    return sum("artist=" in target for target in server.targets)
 
 
 def told_alike(bundles: Iterable[EvidenceBundle]) -> list[list[EvidenceBundle]]:
@@ -151,10 +104,8 @@ def test_every_golden_bundle_is_the_same_together(
             assert len(server.requests) == 3 * len(albums)
 
 
-def test_an_album_takes_three_requests_and_the_next_by_its_artist_none(
-    bench: Bench, band: list[EvidenceBundle]
-) -> None:
-    with MusicBrainzStandIn(band) as server:
+def test_an_album_takes_three_requests_and_the_next_by_its_artist_none(bench: Bench) -> None:
+    with MusicBrainzStandIn(BAND) as server:
         source = bench.source(server.hostname)
         for record in (FIRST, SECOND):
             gather = source.together(files_of(record))
@@ -162,11 +113,9 @@ def test_an_album_takes_three_requests_and_the_next_by_its_artist_none(
             assert source.requests == len(server.requests) == 3
 
 
-def test_another_run_finds_the_catalogue_in_the_store(
-    tmp_path: Path, band: list[EvidenceBundle]
-) -> None:
+def test_another_run_finds_the_catalogue_in_the_store(tmp_path: Path) -> None:
     url = f"sqlite:///{tmp_path / 'store.db'}"
-    with MusicBrainzStandIn(band) as server:
+    with MusicBrainzStandIn(BAND) as server:
         for requests in (3, 0):
             with open_store(url) as store:
                 source = Bench(store).source(server.hostname)
@@ -177,32 +126,26 @@ def test_another_run_finds_the_catalogue_in_the_store(
 
 
 @pytest.mark.parametrize("record", [FIRST, SECOND, HITS, SAMPLER])
-def test_the_evidence_is_the_same_together(
-    bench: Bench, band: list[EvidenceBundle], record: Record
-) -> None:
-    with MusicBrainzStandIn(band) as server:
+def test_the_evidence_is_the_same_together(bench: Bench, record: Record) -> None:
+    with MusicBrainzStandIn(BAND) as server:
         as_one_by_one(bench, server, files_of(record))
 
 
-def test_a_catalogue_is_read_to_its_last_page(bench: Bench, band: list[EvidenceBundle]) -> None:
-    with MusicBrainzStandIn(band) as server:
+def test_a_catalogue_is_read_to_its_last_page(bench: Bench) -> None:
+    with MusicBrainzStandIn(BAND) as server:
         server.most_tracks = 10
         assert as_one_by_one(bench, server, [*files_of(FIRST), *files_of(SECOND)]) == 1 + 5 + 1
 
 
-def test_a_catalogue_that_takes_more_than_it_saves_is_left(
-    bench: Bench, band: list[EvidenceBundle]
-) -> None:
-    with MusicBrainzStandIn(band) as server:
+def test_a_catalogue_that_takes_more_than_it_saves_is_left(bench: Bench) -> None:
+    with MusicBrainzStandIn(BAND) as server:
         server.most_tracks = 1
         files = files_of(FIRST, FIRST.songs[:4])
         assert as_one_by_one(bench, server, files) == 1 + 1 + 1 + 4, "artist, look, release, each"
 
 
-def test_what_an_album_took_without_the_catalogue_counts_for_the_next(
-    bench: Bench, band: list[EvidenceBundle]
-) -> None:
-    with MusicBrainzStandIn(band) as server:
+def test_what_an_album_took_without_the_catalogue_counts_for_the_next(bench: Bench) -> None:
+    with MusicBrainzStandIn(BAND) as server:
         server.most_tracks = 1
         source = bench.source(server.hostname)
         for files, requests in (
@@ -215,18 +158,14 @@ def test_what_an_album_took_without_the_catalogue_counts_for_the_next(
             assert source.requests - before == requests
 
 
-def test_two_files_by_an_artist_are_looked_up_by_themselves(
-    bench: Bench, band: list[EvidenceBundle]
-) -> None:
-    with MusicBrainzStandIn(band) as server:
+def test_two_files_by_an_artist_are_looked_up_by_themselves(bench: Bench) -> None:
+    with MusicBrainzStandIn(BAND) as server:
         assert as_one_by_one(bench, server, files_of(FIRST, FIRST.songs[:2])) == 1 + 2 + 1
         assert lists_asked(server) == 0
 
 
-def test_what_is_kept_already_is_no_reason_for_a_catalogue(
-    bench: Bench, band: list[EvidenceBundle]
-) -> None:
-    with MusicBrainzStandIn(band) as server:
+def test_what_is_kept_already_is_no_reason_for_a_catalogue(bench: Bench) -> None:
+    with MusicBrainzStandIn(BAND) as server:
         source = bench.source(server.hostname)
         for tags in files_of(FIRST):
             source.gather(tags)
@@ -236,8 +175,8 @@ def test_what_is_kept_already_is_no_reason_for_a_catalogue(
         assert len(server.requests) == asked
 
 
-def test_past_its_time_a_catalogue_is_read_again(bench: Bench, band: list[EvidenceBundle]) -> None:
-    with MusicBrainzStandIn(band) as server:
+def test_past_its_time_a_catalogue_is_read_again(bench: Bench) -> None:
+    with MusicBrainzStandIn(BAND) as server:
         source = bench.source(server.hostname, cache_ttl_s=100.0)
         source.together(files_of(FIRST))
         bench.now += 60
@@ -251,37 +190,33 @@ def test_past_its_time_a_catalogue_is_read_again(bench: Bench, band: list[Eviden
     assert (aged.provenance.cache_age_s, fresh.provenance.cache_age_s) == (60, 0)
 
 
-def test_files_that_name_no_artist_are_by_that_of_the_first(
-    bench: Bench, band: list[EvidenceBundle]
-) -> None:
+def test_files_that_name_no_artist_are_by_that_of_the_first(bench: Bench) -> None:
     files = [replace(tags, artist_mbid=None) for tags in files_of(FIRST)]
-    with MusicBrainzStandIn(band) as server:
+    with MusicBrainzStandIn(BAND) as server:
         assert as_one_by_one(bench, server, files) == 1 + 3
 
 
 def test_files_that_name_no_recording_are_searched_but_their_releases_not_asked(
-    bench: Bench, band: list[EvidenceBundle]
+    bench: Bench,
 ) -> None:
     files = [TrackTags(title=song.title, artist="The Band") for song in FIRST.songs]
-    with MusicBrainzStandIn(band) as server:
+    with MusicBrainzStandIn(BAND) as server:
         assert as_one_by_one(bench, server, files) == len(files) + 3
 
 
 @pytest.mark.parametrize("redirects", [True, False])
-def test_a_recording_that_was_merged_is_looked_up(
-    bench: Bench, band: list[EvidenceBundle], redirects: bool
-) -> None:
+def test_a_recording_that_was_merged_is_looked_up(bench: Bench, redirects: bool) -> None:
     old = mbid("an id of old")
     files = [replace(files_of(FIRST)[0], recording_mbid=old), *files_of(FIRST)[1:]]
     merged = {old: FIRST.songs[0].id}
-    with MusicBrainzStandIn(band, merged=merged, redirects=redirects) as server:
+    with MusicBrainzStandIn(BAND, merged=merged, redirects=redirects) as server:
         assert as_one_by_one(bench, server, files) == 3 + (2 if redirects else 1)
 
 
-def test_an_artist_that_was_merged_is_found(bench: Bench, band: list[EvidenceBundle]) -> None:
+def test_an_artist_that_was_merged_is_found(bench: Bench) -> None:
     old = mbid("an artist's id of old")
     files = [replace(tags, artist_mbid=old.upper()) for tags in files_of(FIRST)]
-    with MusicBrainzStandIn(band, merged={old: ARTIST}) as server:
+    with MusicBrainzStandIn(BAND, merged={old: ARTIST}) as server:
         assert as_one_by_one(bench, server, files) == 2 + 1 + 2, "redirect, by its new id, lists"
 
 
@@ -297,116 +232,18 @@ def test_a_song_by_somebody_else_is_not_answered_from_the_artist_s_catalogue(
     assert len(gathered.recording_candidates[0].groups) == 2
 
 
-def test_hidden_tracks_count(bench: Bench, band: list[EvidenceBundle]) -> None:
+def test_hidden_tracks_count(bench: Bench) -> None:
     def hide(_: int, __: Request, honest: Response) -> Response:
         assert isinstance(honest.body, bytes)
         first = rb'<track-list count="\d+"><track (.*?)</track>(.*?)</track-list>'
         hidden = rb"<pregap \1</pregap><data-track-list>\2</data-track-list>"
         return with_body(honest, re.sub(first, hidden, honest.body, flags=re.DOTALL))
 
-    with MusicBrainzStandIn(band, behave=hide) as server:
+    with MusicBrainzStandIn(BAND, behave=hide) as server:
         assert as_one_by_one(bench, server, files_of(FIRST)) == 3
 
 
-def with_body(response: Response, body: bytes) -> Response:
-    return replace(response, body=body)
-
-
-@pytest.mark.parametrize(
-    ("told", "instead"),
-    [
-        (rb'<track-list count="6"', rb'<track-list count="7"'),
-        (rb'<release-list count="7"', rb'<release-list count="8"'),
-    ],
-)
-def test_a_list_with_a_part_missing_is_not_used(
-    bench: Bench,
-    band: list[EvidenceBundle],
-    caplog: pytest.LogCaptureFixture,
-    told: bytes,
-    instead: bytes,
-) -> None:
-    def lie(_: int, request: Request, honest: Response) -> Response:
-        assert isinstance(honest.body, bytes)
-        return with_body(honest, honest.body.replace(told, instead))
-
-    with MusicBrainzStandIn(band, behave=lie) as server:
-        source = bench.source(server.hostname)
-        files = files_of(FIRST)
-        gathered = [*map(source.together(files), files)]
-        server.behave = None
-        alone = [*map(bench.source(server.hostname, cache_ttl_s=0.0).gather, files)]
-        assert all(map(same, gathered, alone))
-        assert bench.store.answers.get(server.hostname + server.targets[1]) is None
-    warned = [line for line in caplog.records if line.levelname == "WARNING"]
-    assert [line.message for line in warned] == ["musicbrainz' list of an artist is incomplete"]
-
-
-@pytest.mark.parametrize(
-    "answer",
-    [error(400, "track_artist is not a valid parameter"), NOT_FOUND, BUSY, GARBAGE],
-    ids=["bad request", "not found", "busy", "garbage"],
-)
-def test_where_lists_of_releases_fail_files_are_looked_up_one_by_one(
-    bench: Bench, band: list[EvidenceBundle], caplog: pytest.LogCaptureFixture, answer: Response
-) -> None:
-    with MusicBrainzStandIn(band, behave=browses_refused(answer)) as server:
-        source = bench.source(server.hostname)
-        for record in (FIRST, SECOND):
-            assert all(map(source.together(files_of(record)), files_of(record)))
-        failed = 3 if answer is BUSY else 1
-        assert lists_asked(server) == failed, "another album does not try that again at once"
-        warned = [line for line in caplog.records if line.levelname == "WARNING"]
-        assert len(warned) == 1
-        assert "one by one" in warned[0].message
-        server.behave = None
-        bench.now += 10**9  # so that nothing kept will do
-        source.together(files_of(FIRST))
-        assert lists_asked(server) == failed + 2, "it is tried again some time"
-
-
-def test_each_file_fails_for_itself(bench: Bench, band: list[EvidenceBundle]) -> None:
-    unknown = replace(files_of(FIRST)[0], recording_mbid=mbid("nothing"), title=None)
-    files = [*files_of(FIRST), unknown, TrackTags()]
-    with MusicBrainzStandIn(band) as server:
-        gather = bench.source(server.hostname).together(files)
-        assert all(gather(tags).recording_candidates for tags in files_of(FIRST))
-        with pytest.raises(NothingFoundError):
-            gather(unknown)
-        with pytest.raises(UnidentifiedError):
-            gather(TrackTags())
-        assert bench.source(server.hostname).together([])(files[0]).recording_candidates
-
-
-def test_where_nothing_answers_each_file_says_so(bench: Bench, band: list[EvidenceBundle]) -> None:
-    with MusicBrainzStandIn(band, behave=always(BUSY)) as server:
-        gather = bench.source(server.hostname).together(files_of(FIRST))
-        for tags in files_of(FIRST)[:2]:
-            with pytest.raises(LookupFailedError):
-                gather(tags)
-
-
-def test_offline_what_is_kept_of_a_catalogue_is_used(
-    bench: Bench, band: list[EvidenceBundle], caplog: pytest.LogCaptureFixture
-) -> None:
-    with MusicBrainzStandIn(band) as server:
-        first, *_ = files_of(FIRST)
-        asked = bench.source(server.hostname).together(files_of(FIRST))(first)
-        offline = bench.source(server.hostname, offline=True, cache_ttl_s=1.0)
-        bench.now += 10**9
-        gather = offline.together(files_of(SECOND))
-        assert all(gather(tags).recording_candidates for tags in files_of(SECOND))
-        assert same(gather(first), asked)
-        assert (offline.requests, len(server.requests)) == (0, 3)
-    nowhere = bench.source("musicbrainz.invalid", offline=True)
-    with pytest.raises(LookupFailedError, match="canon is offline"):
-        nowhere.together(files_of(FIRST))(files_of(FIRST)[0])
-    assert not caplog.records
-
-
-def test_threads_wait_for_a_catalogue_that_another_reads(
-    bench: Bench, band: list[EvidenceBundle]
-) -> None:
+def test_threads_wait_for_a_catalogue_that_another_reads(bench: Bench) -> None:
     start = threading.Barrier(4)
 
     def look_up(record: Record) -> list[str]:
@@ -414,9 +251,20 @@ def test_threads_wait_for_a_catalogue_that_another_reads(
         gather = source.together(files_of(record))
         return [evidence_hash(gather(tags)) for tags in files_of(record)]
 
-    with MusicBrainzStandIn(band) as server, ThreadPoolExecutor(4) as pool:
+    with MusicBrainzStandIn(BAND) as server, ThreadPoolExecutor(4) as pool:
         source = bench.source(server.hostname)
         hashes = list(pool.map(look_up, [FIRST, SECOND, FIRST, SECOND]))
         assert source.requests == len(server.requests) == 3
     assert hashes[0] == hashes[2]
     assert hashes[1] == hashes[3]
+
+
+def test_of_a_folder_by_many_artists_only_its_own_recordings_are_held(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(album_plan, "LARGEST_HELD", 20)
+    names = [f"Band {number}" for number in range(8)]
+    records = [Record("One", name, songs_of(name, "One", 6), editions=2) for name in names]
+    files = [tags for record in records for tags in files_of(record, record.songs[:4])]
+    with MusicBrainzStandIn(bundles_of(records)) as server:
+        assert as_one_by_one(bench, server, files) == 3 * len(names)

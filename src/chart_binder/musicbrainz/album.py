@@ -11,15 +11,13 @@ from chart_binder.musicbrainz.service import Service
 
 @dataclass(frozen=True, slots=True)
 class Known:
-    """What was looked up: catalogues of artists, tracks of releases with their time of arrival."""
+    """What was looked up, by recording.
 
-    catalogues: list[Catalogue] = field(default_factory=list)
+    `catalogues` know all releases of it; `tracks` are of a release, with their time of arrival.
+    """
+
+    catalogues: dict[RecordingId, Catalogue] = field(default_factory=dict)
     tracks: dict[RecordingId, tuple[Recording, float]] = field(default_factory=dict)
-
-    def catalogue_with(self, recording_id: RecordingId) -> Catalogue | None:
-        """Return the catalogue that knows all releases of a recording."""
-        holding = (one for one in self.catalogues if recording_id in one.recordings)
-        return next(holding, None)
 
 
 class AlbumClient(Client):
@@ -31,7 +29,7 @@ class AlbumClient(Client):
 
     def recording(self, recording_id: RecordingId) -> Recording | None:
         """Return a recording; its id is another one where the asked one was merged into it."""
-        if catalogue := self._known.catalogue_with(recording_id):
+        if catalogue := self._known.catalogues.get(recording_id):
             self._uses(catalogue.fetched_at)
             return catalogue.recordings[recording_id]
         if track := self._known.tracks.get(recording_id):
@@ -42,7 +40,7 @@ class AlbumClient(Client):
 
     def releases_of(self, recording_id: RecordingId) -> tuple[Release, ...]:
         """Return all releases that contain a recording, never a part of them."""
-        if catalogue := self._known.catalogue_with(recording_id):
+        if catalogue := self._known.catalogues.get(recording_id):
             self._uses(catalogue.fetched_at)
             return catalogue.releases_of(recording_id)
         return super().releases_of(recording_id)

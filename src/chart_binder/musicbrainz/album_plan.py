@@ -10,7 +10,7 @@ from chart_binder.errors import LookupFailedError
 from chart_binder.musicbrainz import questions
 from chart_binder.musicbrainz.album import Known
 from chart_binder.musicbrainz.catalogue import recordings_on
-from chart_binder.musicbrainz.catalogues import Catalogues
+from chart_binder.musicbrainz.catalogues import LARGEST_HELD, Catalogues
 from chart_binder.musicbrainz.client import Client
 from chart_binder.musicbrainz.matching import principal
 from chart_binder.musicbrainz.service import Service
@@ -25,11 +25,21 @@ _log = logging.getLogger(__name__)
 def looked_up_together(
     service: Service, catalogues: Catalogues, album: Sequence[TrackTags]
 ) -> Known:
-    """Look up what files of an album share, as far as that takes fewer requests."""
+    """Look up what files of an album share, as far as that takes fewer requests.
+
+    Of catalogues past `LARGEST_HELD` only what is about the recordings of the files is held, so a
+    folder with files by hundreds of artists takes no more memory than its files do.
+    """
     known = Known()
+    held = 0
     for artist_id, files in _by_artist(service, album).items():
-        if catalogue := catalogues.of(artist_id, _cost_one_by_one(service, files)):
-            known.catalogues.append(catalogue)
+        catalogue = catalogues.of(artist_id, _cost_one_by_one(service, files))
+        if catalogue is None:
+            continue
+        held += catalogue.size
+        if held > LARGEST_HELD:
+            catalogue = catalogue.only(set[RecordingId]().union(*_by_release(files).values()))
+        known.catalogues.update(dict.fromkeys(catalogue.recordings, catalogue))
     _take_tracks(service, known, album)
     return known
 
@@ -80,7 +90,7 @@ def _take_tracks(service: Service, known: Known, album: Iterable[TrackTags]) -> 
     for release_id, recordings in _by_release(album).items():
         if release_id is None:
             continue
-        asked = [one for one in recordings if known.catalogue_with(one) is None]
+        asked = [one for one in recordings if one not in known.catalogues]
         question = questions.release(release_id)
         if service.cost(question) >= _cost_of_recordings(service, None, asked):
             continue

@@ -39,6 +39,16 @@ class Catalogue:
         """Return the releases that contain one of the recordings."""
         return tuple(self._releases[recording_id].values())
 
+    def only(self, recordings: Iterable[RecordingId]) -> "Catalogue":
+        """Return what it says about some recordings."""
+        known = [one for one in recordings if one in self.recordings]
+        return Catalogue(
+            self.artist,
+            self.fetched_at,
+            {one: self.recordings[one] for one in known},
+            {one: self._releases[one] for one in known},
+        )
+
     @property
     def size(self) -> int:
         """How many places on releases it holds, by which its memory goes."""

@@ -72,11 +72,13 @@ class _Pages:
             self.forget()
             raise self._service.failed("it does not list the releases of an artist")
         page = answer.metadata.release_list or ()
-        self._count = answer.metadata.release_count or 0
+        before, self._count = self._count, answer.metadata.release_count or 0
         self._offset += len(page)
         self._seen |= {release.id for release in page}
         self._catalogue.add(page, answer.fetched_at)
         is_torn = self._offset < self._count and not page
+        if before not in {None, self._count}:
+            return f"there are {self._count} releases, and were {before} a page before"
         if is_torn or (self.is_whole and len(self._seen) < self._count):
             return f"{len(self._seen)} of {self._count} releases were told"
         short = (release.id for release in page if tracks_missing(release))

@@ -45,13 +45,16 @@ class Client:
         releases: dict[str, Release] = {}
         asked: list[Question] = []
         offset = 0
+        count: int | None = None
         for _ in range(_MOST_PAGES):
             asked.append(questions.releases_of(recording_id, offset))
             metadata = self._asked(asked[-1])
             page = metadata.release_list or ()
             releases |= {release.id: release for release in page}
             offset += len(page)
-            count = metadata.release_count or 0
+            before, count = count, metadata.release_count or 0
+            if before not in {None, count}:
+                raise self._incomplete(asked, f"{count} releases, and {before} a page before")
             if offset >= count and len(releases) >= count:
                 return tuple(releases.values())
             if not page or offset >= count:
