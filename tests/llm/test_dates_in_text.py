@@ -239,6 +239,11 @@ def test_a_doubt_is_known_in_every_language_whose_dates_are(text: str) -> None:
         "Not their first. Released 11 October 1974", "released 11 October 1974 (by EMI)",
         "issued on 11 October 1974 a 12-inch single", "It would have sold more; 11 October 1974",
         "Perhaps their best single, released by EMI on 11 October 1974",
+        "a previously unreleased album, issued on 11 October 1974",
+        "pulled from the album, released on 11 October 1974",
+        "Although scheduled for 1 March, the single came out on 11 October 1974",
+        "expected in 1973 but released on 11 October 1974", "not in 1973 but on 11 October 1974",
+        "first released in the US, then, after a delay, in the UK on 11 October 1974",
     ],
 )  # fmt: skip
 def test_a_plain_statement_is_believed_in_every_language(text: str) -> None:

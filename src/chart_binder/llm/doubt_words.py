@@ -35,12 +35,13 @@ ABOUT = Words.of(
     """
     circa, ca, ca., c., around, about, approximately, approx, approx., roughly, before, until, till,
     after, by, prior to, previous to, subsequent to, later than, earlier than, est., estimated,
+    unreleased, unveröffentlicht*,
     etwa, ungefähr, rund, gegen, um, vor, nach, bis, spätestens, frühestens, zirka,
-    vers, environ, avant, après, aux alentours, autour, jusqu'en, jusqu'au, jusqu'à,
+    inédit*, vers, environ, avant, après, aux alentours, autour, jusqu'en, jusqu'au, jusqu'à,
     hacia, alrededor, aproximadamente, antes, después, hasta, cerca,
     verso, intorno, prima, dopo, fino, entro, attorno,
     cerca, por volta, antes, depois, após, até, em torno, aproximadamente,
-    rond, omstreeks, ongeveer, voor, tot, vanaf, uiterlijk,
+    rond, omstreeks, ongeveer, voor, tot, uiterlijk,
     omkring, cirka, runt, rundt, före, før, efter, etter, inden, innan, ungefär, omtrent,
     około, ok., przed, okolicach, najpóźniej, mniej więcej,
     около, ок., примерно, приблизительно, до, после, не позднее, не ранее, ориентировочно
@@ -85,15 +86,15 @@ HEDGES = Words.of(
 
 DENIED = Words.of(
     """
-    not, never, cannot, nor, unreleased, withdrawn, cancelled, canceled, postponed, delayed,
-    shelved, pulled, scrapped, planned, scheduled, intended, expected, anticipated, slated, aborted,
+    not, never, cannot, nor, withdrawn, cancelled, canceled, postponed, delayed,
+    shelved, scrapped, planned, scheduled, intended, expected, anticipated, slated, aborted,
     due to, due for, due on, due in, due by, due, set for, set to, announced for, announced on,
     announced in, announced by, slated for,
     nicht, nie, niemals, kein, keine, keinesfalls, geplant*, angekündigt*, vorgesehen*, abgesagt*,
-    verschoben*, zurückgezogen*, gestrichen*, unveröffentlicht*, voraussichtlich, erwartet*,
-    pas, jamais, aucun, aucune, prévu*, annoncé*, annulé*, reporté*, repoussé*, programmé*, inédit*,
+    verschoben*, zurückgezogen*, gestrichen*, voraussichtlich, erwartet*,
+    pas, jamais, aucun, aucune, prévu*, annoncé*, annulé*, reporté*, repoussé*, programmé*,
     nunca, jamás, no salió, no fue, no se, no apareció, no ha, no había, no llegó, previst*,
-    planead*, programad*, anunciad*, cancelad*, pospuest*, aplazad*, inédit*,
+    planead*, programad*, anunciad*, cancelad*, pospuest*, aplazad*,
     non, mai, previst*, annunciat*, programmat*, annullat*, rimandat*, rinviat*, cancellat*,
     não, nunca, jamais, planejad*, planead*, adiad*, agendad*, marcad*, prevê*,
     niet, nooit, geen, gepland*, aangekondigd*, verwacht*, uitgesteld*, geannuleerd*, afgelast*,
