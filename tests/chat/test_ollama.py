@@ -77,7 +77,7 @@ def test_a_schema_is_asked_for_as_the_format() -> None:
     assert [each.get("format") for each in server.chats] == [SCHEMA, None]
 
 
-@pytest.mark.parametrize("status", [400, 500])
+@pytest.mark.parametrize("status", [400, 501])
 def test_a_server_that_knows_no_schemas_is_asked_without_one(status: int) -> None:
     with OllamaStandIn(["one", "two"], declines_schema=status) as server:
         chat = model(server)

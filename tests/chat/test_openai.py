@@ -171,6 +171,15 @@ class TestWhatAServerDeclines:
             assert model(server).reply(ASKED, Terms(STOP, SCHEMA)).content == "one"
         assert [("response_format" in each) for each in server.chats] == [True, False]
 
+    @pytest.mark.parametrize(("status", "again"), [(400, False), (500, True)])
+    def test_a_schema_it_broke_on_is_asked_for_again(self, status: int, again: bool) -> None:
+        with OpenAIStandIn(["one", "two"], refuses={"response_format": status}) as server:
+            chat = model(server)
+            assert chat.reply(ASKED, Terms(STOP, SCHEMA)).content == "one"
+            assert chat.reply(ASKED, Terms(STOP, SCHEMA)).content == "two"
+        schemas = [("response_format" in each) for each in server.chats]
+        assert schemas == [True, False, *([True] if again else []), False]
+
     def test_what_did_not_help_is_not_remembered(self) -> None:
         with OpenAIStandIn(["one"], fault="400", times=2) as server:
             chat = model(server)

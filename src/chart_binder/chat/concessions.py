@@ -8,6 +8,10 @@ from chart_binder.react.conversation import ChatError, Reply
 
 _log = logging.getLogger(__name__)
 
+_BROKEN = 500
+"""What a server also says that takes a field and broke once, as llama.cpp does where a reply
+by schema was cut."""
+
 Fields = Mapping[str, object]
 """A part of a request, by the names on the wire."""
 
@@ -37,6 +41,7 @@ class Optional:
 class Concessions:
     """Remembers what a server declined, once a request without it was taken.
 
+    What it may only have broken on is asked for again in the next request.
     Threads may share it: at worst one more request is declined.
     """
 
@@ -47,6 +52,7 @@ class Concessions:
     def ask(self, optional: Fields, ask: Callable[[Fields], Reply]) -> Reply:
         """Return what `ask` returns for as many of the optional fields as the server takes."""
         kept = {name: value for name, value in optional.items() if name not in self._declined}
+        declined = set[str]()
         while True:
             try:
                 reply = ask(kept)
@@ -56,8 +62,9 @@ class Concessions:
                     raise
                 _log.info("asking again without %s: %s", ", ".join(sorted(blamed)), refusal)
                 kept = {name: value for name, value in kept.items() if name not in blamed}
+                declined |= blamed if refusal.status != _BROKEN else set()
             else:
-                self._declined |= optional.keys() - kept.keys()
+                self._declined |= declined
                 return reply
 
     def _blamed(self, kept: Fields, refusal: DeclinedError) -> frozenset[str]:

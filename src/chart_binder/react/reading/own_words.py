@@ -31,6 +31,7 @@ _DOUBT: Final = re.compile(
     re.IGNORECASE,
 )
 _SENTENCE_END: Final = re.compile(r"[.!?](?=\s)|[。！？]|\n[ \t]*\n")
+_WRAPPER: Final = re.compile(r"<(?:json|answer|output|response|final_?answer)>", re.IGNORECASE)
 _STRING: Final = ('"', "'", "“")
 """What an answer begins with that is a string with the object inside."""
 _ENDED: Final = (".", "!", "?", "。", "！", "？", ")", "）", "…")
@@ -71,7 +72,7 @@ def is_lead_in(words: str) -> bool:
     That is one sentence that reports or doubts nothing; after more, the object is quoted.
     """
     led = _before(words)
-    if not led or led in _STRING:
+    if not led or led in _STRING or _WRAPPER.fullmatch(led):
         return True
     if len(led) > _LEAD_IN_AT_MOST or led.endswith((">", '"', "“", "'", "`", "«", "「")):
         return False
