@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from enum import StrEnum
 from functools import lru_cache, partial
 from pathlib import Path
@@ -26,7 +26,7 @@ from chart_binder.jobs.batch.tagging import Tagging
 from chart_binder.jobs.batch.tally import Tally
 from chart_binder.jobs.batch.work import Settled
 from chart_binder.jobs.batch.worker import EvidenceOfAlbums, Worker
-from chart_binder.jobs.decision import State
+from chart_binder.jobs.decision import Decision, State
 from chart_binder.jobs.journalled import WritingRun
 from chart_binder.jobs.kept_case import Under, rules_version
 from chart_binder.jobs.repair import repaired, swept
@@ -73,6 +73,21 @@ class BatchOptions:
     executor: Executor = Executor.THREADS
     scheduler: str | None = None
 
+    @property
+    def flags(self) -> tuple[str, ...]:
+        """What of it is not as by default, as `canon batch` takes it."""
+        chosen = {
+            field.name: getattr(self, field.name)
+            for field in fields(self)
+            if getattr(self, field.name) != field.default
+        }
+        return tuple(_flag(name, value) for name, value in chosen.items())
+
+
+def _flag(name: str, value: object) -> str:
+    written = ",".join(sorted(value)) if isinstance(value, frozenset) else str(value)
+    return f"--{name.replace('_', '-')}" + ("" if value is True else f"={written}")
+
 
 @dataclass(frozen=True, slots=True)
 class BatchResult:
@@ -89,11 +104,31 @@ class BatchResult:
 
 @dataclass(frozen=True, slots=True)
 class FileResult:
-    """One file when nothing more happens with it: what was decided, and what became of its tags."""
+    """One file when nothing more happens with it: what was decided, and what became of its tags.
+
+    `tags` is there where tags may be written. `so_far` is what the run `run_id` has come to; it
+    goes on counting: `files`, `resumed`, `states`, `seconds`, and `rate` (files a second).
+    """
 
     settled: Settled
     tags: Told | None
     so_far: Tally
+    run_id: str
+
+    @property
+    def path(self) -> Path:
+        """The file, under the name by which it was found."""
+        return self.settled.path
+
+    @property
+    def decision(self) -> Decision:
+        """What was decided, or why nothing was."""
+        return self.settled.decision
+
+    @property
+    def resumed(self) -> bool:
+        """Whether an earlier run settled it."""
+        return self.settled.is_resumed
 
 
 def run_batch(
@@ -136,6 +171,7 @@ def run_items(
 ) -> BatchResult:
     """Do what `run_batch` does, for albums and bundles as they come."""
     _check(options)
+    arguments = (*options.flags, *arguments)
     run = KeptRun(id=new_id(), command="batch", arguments=arguments, started_at_utc=now_utc())
     with open_store(store_url(config)) as store:
         under = _under(config, run.id)
@@ -158,7 +194,7 @@ def run_items(
                 keeping=keeping,
                 tagging=_tagging(config, store, options, writing, said),
                 tally=tally,
-                finished=lambda settled, told: on_file(FileResult(settled, told, tally)),
+                finished=lambda settled, told: on_file(FileResult(settled, told, tally, run.id)),
                 to_stop=to_stop,
             )
             with _recorded(keeping, tally):

@@ -22,10 +22,10 @@ class SlowFile(msgspec.Struct, frozen=True):
 class Measures(msgspec.Struct, frozen=True, kw_only=True):
     """Counts and costs of one run.
 
-    `seconds` is by the clock, `rules` counts rule codes, `errors` the sentences of failed files
-    with what differs from file to file left out. `spent` counts what was asked of others:
-    `musicbrainz_requests`, `model_runs`, `model_replies`, `prompt_tokens`, `completion_tokens`,
-    `tool_calls`.
+    `seconds` is by the clock, `rules` counts rule codes, `causes` why files failed in one word,
+    `errors` their sentences with what differs from file to file left out. `spent` counts what was
+    asked of others: `musicbrainz_requests`, `model_runs`, `model_replies`, `prompt_tokens`,
+    `completion_tokens`.
     """
 
     files: int = 0
@@ -35,6 +35,7 @@ class Measures(msgspec.Struct, frozen=True, kw_only=True):
     decided_by: Mapping[str, int] = {}
     rules: Mapping[str, int] = {}
     tags: Mapping[str, int] = {}
+    causes: Mapping[str, int] = {}
     errors: Mapping[str, int] = {}
     stages: Mapping[str, StageCost] = {}
     spent: Mapping[str, int] = {}

@@ -3,7 +3,7 @@
 from functools import partial
 
 import msgspec
-from sqlalchemy import ColumnElement, select, update
+from sqlalchemy import ColumnElement, func, select, update
 
 from chart_binder.domain.kept import KeptWrite, WriteState
 from chart_binder.errors import StoreError
@@ -14,7 +14,8 @@ from chart_binder.store.schema import writes
 from chart_binder.store.transactions import Transactions
 
 _BEFORE = {
-    WriteState.DONE: (WriteState.INTENDED, WriteState.DONE),
+    # Who wrote knows better than who found the intent open, on another machine say.
+    WriteState.DONE: (WriteState.INTENDED, WriteState.FAILED, WriteState.DONE),
     WriteState.FAILED: (WriteState.INTENDED, WriteState.FAILED),
     WriteState.UNDONE: (WriteState.DONE, WriteState.UNDONE),
 }
@@ -58,6 +59,13 @@ class Journal:
     def of_run(self, run: str) -> tuple[KeptWrite, ...]:
         """Return every write of a run, the newest first."""
         return self._found(writes.c.run_id == run)
+
+    def counts(self, run: str) -> dict[WriteState, int]:
+        """Return how many writes of a run stand how."""
+        wanted = select(writes.c.state, func.count()).where(writes.c.run_id == run)
+        with self._database.reading() as connection:
+            found = connection.execute(wanted.group_by(writes.c.state)).all()
+        return {WriteState(state): count for state, count in found}
 
     def of_path(self, path: bytes) -> tuple[KeptWrite, ...]:
         """Return every write of a file, the newest first."""

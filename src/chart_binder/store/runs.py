@@ -48,6 +48,13 @@ class Runs:
             row = connection.execute(select(runs).where(runs.c.id == run)).one_or_none()
         return None if row is None else self._read(row)
 
+    def beginning_with(self, letters: str) -> tuple[KeptRun, ...]:
+        """Return runs whose identifiers begin so, the newest first: two of several."""
+        is_so = runs.c.id.startswith(letters, autoescape=True)
+        wanted = select(runs).where(is_so).order_by(runs.c.seq.desc()).limit(2)
+        with self._database.reading() as connection:
+            return tuple(map(self._read, connection.execute(wanted).all()))
+
     def latest(self, command: str | None = None) -> KeptRun | None:
         """Return the run that began last, or the last of a command."""
         return next(iter(self.newest(1, command)), None)

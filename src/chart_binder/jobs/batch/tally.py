@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 
 from chart_binder.domain.measures import Measures, SlowFile, StageCost
 from chart_binder.jobs.batch.work import Gathered, Settled, Stage
-from chart_binder.jobs.decision import State
+from chart_binder.jobs.decision import Decision, State
 from chart_binder.jobs.write import Told
 from chart_binder.llm.result import AdjudicationResult
 
@@ -22,7 +22,10 @@ _PARTICULAR = re.compile(r"'[^']*'|\"[^\"]*\"|/\S+|\b[0-9a-f]{8}-[0-9a-f-]{27}\b
 
 @dataclass(slots=True)
 class Tally:
-    """Counts files as they are finished; it takes no more room for more of them."""
+    """Counts files as they are finished; it takes no more room for more of them.
+
+    `states` are of all files, `resumed` how many of them an earlier run settled.
+    """
 
     started: float = field(default_factory=time.monotonic)
     files: int = 0
@@ -31,6 +34,7 @@ class Tally:
     decided_by: Counter[str] = field(default_factory=Counter)
     rules: Counter[str] = field(default_factory=Counter)
     tags: Counter[str] = field(default_factory=Counter)
+    causes: Counter[str] = field(default_factory=Counter)
     errors: Counter[str] = field(default_factory=Counter)
     spent: Counter[str] = field(default_factory=Counter)
     _times: Counter[Stage] = field(default_factory=Counter)
@@ -55,7 +59,7 @@ class Tally:
         if decision.crg_rule:
             self.rules[decision.crg_rule] += 1
         if decision.state is State.ERROR:
-            self._fail(decision.error or "no reason given")
+            self._fail(decision)
         if told:
             self.tags[told.fate] += 1
         if settled.is_resumed:
@@ -69,16 +73,27 @@ class Tally:
             self._seconds[stage] = self._seconds.get(stage, 0.0) + taken
         self._rank(sum(seconds.values()), str(settled.path))
 
+    @property
+    def seconds(self) -> float:
+        """How long the run has been going on."""
+        return time.monotonic() - self.started
+
+    @property
+    def rate(self) -> float:
+        """How many files a second were worked on; what was settled before is no work."""
+        return (self.files - self.resumed) / max(self.seconds, 0.001)
+
     def measures(self) -> Measures:
         """Return all of it as it stands."""
         return Measures(
             files=self.files,
             resumed=self.resumed,
-            seconds=round(time.monotonic() - self.started, 3),
+            seconds=round(self.seconds, 3),
             states=_by_count(self.states),
             decided_by=_by_count(self.decided_by),
             rules=_by_count(self.rules),
             tags=_by_count(self.tags),
+            causes=_by_count(self.causes),
             errors=_by_count(self.errors),
             stages={
                 stage.value: StageCost(self._times[stage], round(self._seconds[stage], 3))
@@ -92,8 +107,10 @@ class Tally:
             ),
         )
 
-    def _fail(self, why: str) -> None:
-        kind = _PARTICULAR.sub("…", why)
+    def _fail(self, decision: Decision) -> None:
+        if decision.cause:
+            self.causes[decision.cause] += 1
+        kind = _PARTICULAR.sub("…", decision.error or "no reason given")
         has_room = kind in self.errors or len(self.errors) < _MOST_KINDS
         self.errors[kind if has_room else _OTHER] += 1
 
