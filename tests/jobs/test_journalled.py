@@ -1,17 +1,20 @@
 """What the journal says of a write is what became of that write."""
 
+import os
 import shutil
 import sqlite3
 from contextlib import closing
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
 
 from audio.tagging import FILES
+from chart_binder.audio.packets import read_tag_set
 from chart_binder.audio.saving import Prepared, safely_saved
 from chart_binder.audio.tag_writing import with_fields
 from chart_binder.audio.tagset import TagSet
-from chart_binder.domain.kept import WriteState
+from chart_binder.domain.kept import KeptWrite, WriteState, now_utc
 from chart_binder.errors import SaveError, StoreError
 from chart_binder.jobs.file_names import kept_path
 from chart_binder.jobs.journalled import WritingRun
@@ -54,3 +57,23 @@ def test_a_store_that_fails_after_the_file_was_written_says_that_it_was(tmp_path
         assert list(repaired(store)) == [
             f"{song}: a run was cut short after it wrote the tags; the journal has them now"
         ]
+
+
+def test_what_another_machine_may_be_writing_is_passed_over_for_an_hour(tmp_path: Path) -> None:
+    song = Path(shutil.copy(FILES / "bare.flac", tmp_path / "song.flac"))
+    temporary = tmp_path / f".canon-save-{'0' * 8}-1-1-{'0' * 16}.part"
+    hours_ago = datetime.now(UTC) - timedelta(hours=2)
+    young, old = (
+        KeptWrite(
+            id=name, run_id="run", path=kept_path(song), decision_id=None, audio_hash="audio",
+            tags_before_hash=read_tag_set(song).hash, tags_after_hash="after", changes=b"{}",
+            at_utc=at, temporary=os.fsencode(temporary),
+        )
+        for name, at in (("young", now_utc()), ("old", hours_ago.isoformat()))
+    )  # fmt: skip
+    with open_store(f"sqlite:///{tmp_path / 'canon.db'}") as store:
+        store.journal.intend(young)
+        store.journal.intend(old)
+        assert len(list(repaired(store))) == 1
+        assert store.journal.open_intents() == (young,)
+        store.journal.done("old", now_utc())  # by the machine that was at it after all

@@ -38,6 +38,12 @@ def is_temporary(name: str) -> bool:
     return _NAME.fullmatch(name) is not None
 
 
+def is_elsewhere(name: str) -> bool:
+    """Say whether a file of this name was written by a save on another machine."""
+    match = _NAME.fullmatch(name)
+    return match is not None and match[1] != _host()
+
+
 def sweep(folder: Path) -> Iterator[Swept]:
     """Remove what saves that were killed have left in one folder, and yield each of them.
 

@@ -2,23 +2,26 @@
 
 import os
 from collections.abc import Iterable, Iterator
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from chart_binder.audio.temporaries import Swept, sweep
+from chart_binder.audio.temporaries import Swept, is_elsewhere, sweep
 from chart_binder.domain.kept import KeptWrite, WriteState
 from chart_binder.jobs.journalled import path_of, settled
 
 if TYPE_CHECKING:
     from chart_binder.store.store import Store
 
+_LONGEST_SAVE = timedelta(hours=1)
 _KILLED = "the run was cut short before the file was replaced"
 
 
 def repaired(store: "Store") -> Iterator[str]:
     """Settle every intent that is open, after its left-over copy is removed; say so in sentences.
 
-    What a living process is about to write is passed over. Raises `StoreError`.
+    What a living process is about to write is passed over; on another machine, where that cannot be
+    told, what was begun within the hour. Raises `StoreError`.
     """
     intents = store.journal.open_intents()
     removed = set()
@@ -28,10 +31,16 @@ def repaired(store: "Store") -> Iterator[str]:
                 removed.add(os.fsencode(found.path))
             yield _said(found)
     for intent in intents:
-        if not os.path.lexists(intent.temporary):  # else somebody is at it
+        if not os.path.lexists(intent.temporary) and not _may_go_on_elsewhere(intent):
             # A copy that was left over did not take the file's place.
             replaced = False if intent.temporary in removed else None
             yield from _settled(store, intent, replaced=replaced)
+
+
+def _may_go_on_elsewhere(intent: KeptWrite) -> bool:
+    """Say whether another machine may be at it, with files of its own or a slow disk between."""
+    an_hour_ago = (datetime.now(UTC) - _LONGEST_SAVE).isoformat(timespec="microseconds")
+    return is_elsewhere(path_of(intent.temporary).name) and intent.at_utc > an_hour_ago
 
 
 def swept(folders: Iterable[Path]) -> Iterator[str]:
