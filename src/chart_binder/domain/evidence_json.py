@@ -3,6 +3,7 @@
 import re
 from codecs import BOM_UTF8
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from functools import lru_cache
 from typing import Any
 
@@ -18,6 +19,10 @@ from chart_binder.errors import EvidenceError
 __all__ = ["VERSION", "defect", "evidence_hash", "read_bundle", "write_bundle"]
 
 _BOM = "\ufeff"
+_ANY_TAG = "artifact.tags[...]"
+_MOST_SHOWN = 100
+_READ_TWO_WAYS = (LookupError, TypeError, AttributeError, msgspec.DecodeError, RecursionError)
+"""What comes of a document that is read again up to another place: it may have a key twice."""
 _UNHASHABLE = re.compile(r"unhashable type: '(\w+)'")
 
 
@@ -37,7 +42,7 @@ def read_bundle(document: bytes | str | Mapping[str, Any] | EvidenceBundle) -> E
             bundle = msgspec.convert(document, EvidenceBundle, dec_hook=_known_date)
             _ENCODER.encode(bundle)  # a mapping may hold text that no JSON can
     except msgspec.ValidationError as error:
-        raise _evidence_error(error) from error
+        raise _evidence_error(error, document) from error
     except (msgspec.DecodeError, UnicodeError) as error:
         raise EvidenceError(f"not a JSON document ({error})") from error
     except RecursionError as error:
@@ -66,18 +71,30 @@ def _read_date(_kind: type, value: object) -> PartialDate:
     raise ValueError(f"found {value!r:.40}; a date as text is allowed")
 
 
-def _evidence_error(error: msgspec.ValidationError) -> EvidenceError:
+def _evidence_error(
+    error: msgspec.ValidationError, document: bytes | str | Mapping[str, Any]
+) -> EvidenceError:
     where, problem = defect(error)
     if odd := _UNHASHABLE.fullmatch(problem):  # where a cached function wants a text
         problem = f"found a {odd[1]}; a date as text is allowed"
+    if where == _ANY_TAG:
+        with suppress(*_READ_TWO_WAYS):
+            where = f"artifact.tags.{_odd_tag(document)}"
     return EvidenceError(problem, where)
+
+
+def _odd_tag(document: bytes | str | Mapping[str, Any]) -> str:
+    """Return the name of the tag that is no text, which msgspec does not tell."""
+    plain = document if isinstance(document, Mapping) else msgspec.json.decode(document)
+    tags = plain["artifact"]["tags"].items()
+    return [str(name) for name, text in tags if not isinstance(text, str | None)][0][:_MOST_SHOWN]
 
 
 def defect(error: msgspec.ValidationError) -> tuple[str, str]:
     """Return where in a document a value is not as it must be, and how."""
     problem, _, where = str(error).partition(" - at `")
-    path = where.removesuffix("`").removeprefix("$").removeprefix(".")
-    return path, problem.replace("`", "")
+    path = where.removesuffix("`").replace("` in `", " in ").replace("$.", "").replace("$", "")
+    return path.removesuffix(" in "), problem.replace("`", "")
 
 
 _known_date: Callable[[type, Any], PartialDate] = lru_cache(maxsize=65_536)(_read_date)
