@@ -87,7 +87,8 @@ def _odd_tag(document: bytes | str | Mapping[str, Any]) -> str:
     """Return the name of the tag that is no text, which msgspec does not tell."""
     plain = document if isinstance(document, Mapping) else msgspec.json.decode(document)
     tags = plain["artifact"]["tags"].items()
-    return [str(name) for name, text in tags if not isinstance(text, str | None)][0][:_MOST_SHOWN]
+    odd = (str(name) for name, text in tags if not isinstance(text, str | None))
+    return next(odd, "?")[:_MOST_SHOWN]
 
 
 def defect(error: msgspec.ValidationError) -> tuple[str, str]:
