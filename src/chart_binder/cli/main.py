@@ -31,6 +31,7 @@ COMMANDS = {
     "explain": Row("explain", "Decide one file, and show why every other candidate lost."),
     "override": Row("override", "Say where a recording belongs, against the rules."),
     "write": Row("write", "Show what decisions change in tags, or write it."),
+    "review": Row("review", "Look at what is open or for review, and rule on it."),
     "undo": Row("undo", "Put tags back as they were before they were written."),
     "verify": Row("verify", "Hold tags and audio against what was written."),
     "drift": Row("drift", "Say which decisions would now be others, and why."),

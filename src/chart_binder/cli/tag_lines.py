@@ -42,10 +42,15 @@ def told_line(label: str, text: str, indent: int = _STEP) -> Iterator[str]:
 
 def json_line(path: str, more: dict[str, Any], changes: tuple[FieldChange, ...]) -> bytes:
     """Return one file as a line of JSON; a name that is no UTF-8 is there as bytes too."""
+    return file_line(path, more | {"changes": changes})
+
+
+def file_line(path: str, more: dict[str, Any]) -> bytes:
+    """Return what is said of one file as a line of JSON."""
     line: dict[str, Any] = {"path": readable(path)}
     if line["path"] != path:
         line["path_b64"] = base64.b64encode(os.fsencode(path)).decode()
-    return msgspec.json.encode(line | more | {"changes": changes})
+    return msgspec.json.encode(line | more)
 
 
 def shown_path(path: Path) -> str:

@@ -1,0 +1,210 @@
+"""A person's ruling on a case is kept for every file that waits on the same evidence."""
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from chart_binder.domain.evidence import RecordingCandidate
+from chart_binder.domain.ids import MBID, RecordingId, ReleaseGroupId, ReleaseId, bare_id
+from chart_binder.domain.kept import KeptDecision, KeptVerdict, VerdictKind, now_utc
+from chart_binder.domain.overriding import KeptOverride
+from chart_binder.errors import CanonError
+from chart_binder.jobs.decision import State
+from chart_binder.jobs.keeping import kept_bundle
+from chart_binder.jobs.overrides import doubts, override_for
+from chart_binder.jobs.review_case import ReviewCase, same_evidence
+from chart_binder.rules.lineup import line_up, minutes
+
+if TYPE_CHECKING:
+    from chart_binder.store.store import Store
+    from chart_binder.store.verdicts import Ruling
+
+ACCEPTED = "the model's answer, accepted in review"
+
+
+class Ruled(msgspec.Struct, frozen=True):
+    """What a ruling came to: `files` are ruled on, `notes` is what the person should know."""
+
+    ruling: "Ruling"
+    files: int
+    notes: tuple[str, ...] = ()
+
+
+def accept(
+    store: "Store", case: ReviewCase, reason: str = "", recording: str | None = None
+) -> Ruled:
+    """Take the proposal: an override for the recording, so that all that decides keeps to it.
+
+    Raises `CanonError` where there is no proposal that can be taken, or several recordings may be
+    meant and `recording` names none; and `StoreError`.
+    """
+    proposal = case.proposal
+    if proposal is None:
+        _require_open(case)
+        raise CanonError(
+            f"{_called(case)}: nothing is proposed, so nothing can be accepted; name what is right:"
+            f" canon review reject {case.kept.id} --crg C1 --reason ..."
+        )
+    if proposal.label is None:
+        raise CanonError(
+            f"{_called(case)}: the proposed release group {proposal.crg_mbid} is not in the"
+            " evidence; if it is right all the same: canon override set ... --crg"
+        )
+    known = bare_id(proposal.rr_mbid) if proposal.rr_mbid else None
+    home = known and case.labels.home.get(proposal.rr_mbid or "")
+    notes: tuple[str, ...] = ()
+    if known and home != proposal.crg_mbid:
+        notes = (f"the proposed release {known} is not of that release group: the rules name one",)
+        known = None
+    kind = VerdictKind.ACCEPT
+    ruled = _rule(store, case, kind, proposal.crg_mbid, known, reason or ACCEPTED, recording)
+    return msgspec.structs.replace(ruled, notes=(*notes, *ruled.notes))
+
+
+def reject(
+    store: "Store",
+    case: ReviewCase,
+    reason: str,
+    crg: str | None = None,
+    rr: str | None = None,
+    recording: str | None = None,
+) -> Ruled:
+    """Say that the proposal is wrong; what is right, where it is named, becomes an override.
+
+    Raises `CanonError` for what is proposed itself, or where several recordings may be meant; and
+    `StoreError`.
+    """
+    if crg is None:
+        return _leave(store, case, VerdictKind.REJECT, reason)
+    if case.proposal and bare_id(case.proposal.crg_mbid) == bare_id(crg) and not rr:
+        raise CanonError(
+            f"{_called(case)}: that is what is proposed: canon review accept {case.kept.id}"
+        )
+    return _rule(store, case, VerdictKind.REJECT, crg, rr, reason, recording)
+
+
+def keep(store: "Store", case: ReviewCase, reason: str = "") -> Ruled:
+    """Leave a case as it is: it waits no more until it is decided otherwise. Raises `StoreError`.
+
+    Raises `CanonError` where there is nothing to leave.
+    """
+    return _leave(store, case, VerdictKind.KEEP, reason)
+
+
+def chosen(
+    store: "Store", case: ReviewCase, group: str, reason: str, recording: str | None = None
+) -> Ruled:
+    """Take a candidate: the proposal, or another in its place. Raises as those do."""
+    if case.proposal and bare_id(case.proposal.crg_mbid) == bare_id(group):
+        return accept(store, case, recording=recording)
+    return reject(store, case, reason, group, recording=recording)
+
+
+def meant(case: ReviewCase, group: str) -> list[RecordingCandidate]:
+    """Return the recordings that may be meant where a release group is right."""
+    kept = line_up(case.bundle).kept if case.bundle else ()
+    wanted = bare_id(group)
+    carrying = [one for one in kept if any(bare_id(each.mb_rg_id) == wanted for each in one.groups)]
+    return carrying or list(kept)
+
+
+def _leave(store: "Store", case: ReviewCase, kind: VerdictKind, reason: str) -> Ruled:
+    _require_open(case)
+    at = now_utc()
+    given = [
+        KeptVerdict(decision_id=each.id, verdict=kind, reason=reason, at_utc=at)
+        for each in same_evidence(store, case.kept)
+    ]
+    return Ruled(store.verdicts.rule(given), len(given))
+
+
+def _rule(
+    store: "Store",
+    case: ReviewCase,
+    kind: VerdictKind,
+    crg: str,
+    rr: str | None,
+    reason: str,
+    recording: str | None,
+) -> Ruled:
+    _require_open(case)
+    override = KeptOverride(
+        _recording(case, crg, recording),
+        ReleaseGroupId(bare_id(crg)),
+        ReleaseId(bare_id(rr)) if rr else None,
+        reason,
+        now_utc(),
+    )
+    for named in filter(None, (override.crg_mbid, override.rr_mbid)):
+        if not MBID.fullmatch(named):
+            raise CanonError(f"{_called(case)}: {named!r} is no MusicBrainz id (a UUID)")
+    files = list(_reached(store, case, override))
+    given = [
+        KeptVerdict(
+            decision_id=each.id, verdict=kind, crg_mbid=override.crg_mbid,
+            rr_mbid=override.rr_mbid, reason=reason, at_utc=override.set_at_utc,
+        )
+        for each in files
+    ]  # fmt: skip
+    notes = tuple(doubts(case.bundle, override)) if case.bundle else ()
+    return Ruled(store.verdicts.rule(given, override), len(given), notes)
+
+
+def _reached(store: "Store", case: ReviewCase, override: KeptOverride) -> Iterator[KeptDecision]:
+    """Yield the decisions that the override settles: a file of another length may mean another."""
+    ruled: dict[str, KeptOverride] = {override.recording_mbid: override}
+    for each in same_evidence(store, case.kept):
+        bundle = kept_bundle(store, each)
+        if each.id == case.kept.id or (bundle and override_for(bundle, ruled)):
+            yield each
+
+
+def _recording(case: ReviewCase, crg: str, named: str | None) -> RecordingId:
+    """Return the recording to rule on. Raises `CanonError` that lists them where it is open."""
+    found = meant(case, crg)
+    ids = [bare_id(one.mb_recording_id) for one in found]
+    if named is not None:
+        kept = line_up(case.bundle).kept if case.bundle else ()
+        everyone = [bare_id(one.mb_recording_id) for one in kept]
+        if bare_id(named) not in everyone:
+            allowed = ", ".join(everyone) or "none: the evidence has no recording"
+            raise CanonError(
+                f"{_called(case)}: recording {named} cannot be the file's; allowed: {allowed}"
+            )
+        ids = [bare_id(named)]
+    if not ids:
+        raise CanonError(f"{_called(case)}: the evidence has no recording: canon override set"
+                         " rules on one by its id")  # fmt: skip
+    if len(ids) > 1:
+        listed = "; ".join(map(_described, found))
+        raise CanonError(
+            f"{_called(case)}: several recordings may be meant: name one with --recording: {listed}"
+        )
+    if not MBID.fullmatch(ids[0]):
+        raise CanonError(
+            f"{_called(case)}: the recording's id is {ids[0]!r}; a MusicBrainz id (a UUID) is"
+            " required"
+        )
+    return RecordingId(ids[0])
+
+
+def _require_open(case: ReviewCase) -> None:
+    """Raise `CanonError` for what nobody has to rule on: rules, or a person, decided it."""
+    decision = case.decision
+    if decision.state is State.ERROR:
+        raise CanonError(f"{_called(case)}: no decision was come to: {decision.error}")
+    if decision.state is State.DECIDED and decision.adjudication is None:
+        by = "a person's override" if decision.decided_by == "override" else "the rules"
+        raise CanonError(
+            f"{_called(case)}: decided by {by}; to rule against it: canon override set"
+        )
+
+
+def _called(case: ReviewCase) -> str:
+    return str(case.path)
+
+
+def _described(one: RecordingCandidate) -> str:
+    more = filter(None, (one.title, one.disambiguation, minutes(one.length_ms)))
+    return f"{one.mb_recording_id} ({', '.join(more)})"
