@@ -23,7 +23,7 @@ _SAID = {
     Fate.WRITTEN: "written",
     Fate.UNDONE: "put back",
     Fate.UNCHANGED: "nothing to change",
-    Fate.REFUSED: "not written",
+    Fate.REFUSED: "left alone",
     Fate.FAILED: "failed",
 }
 
