@@ -232,6 +232,44 @@ def test_a_song_by_somebody_else_is_not_answered_from_the_artist_s_catalogue(
     assert len(gathered.recording_candidates[0].groups) == 2
 
 
+def test_a_recording_whose_tracks_are_credited_to_others_is_looked_up(bench: Bench) -> None:
+    """Of such a recording there may be releases that neither list has."""
+    first = FIRST.songs[0].id
+    composer = (
+        f'<track id="{first}"><artist-credit><name-credit><artist id="{mbid("Bach")}">'
+        "<name>Bach</name></artist></name-credit></artist-credit>"
+    )
+
+    def credit(_: int, request: Request, honest: Response) -> Response:
+        assert isinstance(honest.body, bytes)
+        track = f'<track id="{first}">'.encode()
+        return with_body(honest, honest.body.replace(track, composer.encode(), 2))
+
+    with MusicBrainzStandIn(BAND, behave=credit) as server:
+        assert as_one_by_one(bench, server, files_of(FIRST)) == 3 + 2
+        asked = [target for target in server.targets[:5] if first in target]
+    assert len(asked) == 2, "the recording, its releases"
+
+
+def test_a_composer_s_releases_are_not_read_on(bench: Bench) -> None:
+    player = mbid("a player")
+
+    def play(_: int, __: Request, honest: Response) -> Response:
+        if not isinstance(honest.body, bytes):
+            return honest
+        body = re.sub(
+            rb"<recording .*?</recording>",
+            lambda found: found[0].replace(ARTIST.encode(), player.encode()),
+            honest.body,
+            flags=re.DOTALL,
+        )
+        return with_body(honest, body)
+
+    with MusicBrainzStandIn(BAND, behave=play) as server:
+        assert as_one_by_one(bench, server, files_of(FIRST)) == 1 + 1 + 1 + 6 + 1
+        assert lists_asked(server) == 1
+
+
 def test_hidden_tracks_count(bench: Bench) -> None:
     def hide(_: int, __: Request, honest: Response) -> Response:
         assert isinstance(honest.body, bytes)

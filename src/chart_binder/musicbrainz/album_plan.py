@@ -9,7 +9,7 @@ from chart_binder.domain.track import TrackTags
 from chart_binder.errors import LookupFailedError
 from chart_binder.musicbrainz import questions
 from chart_binder.musicbrainz.album import Known
-from chart_binder.musicbrainz.catalogue import recordings_on
+from chart_binder.musicbrainz.catalogue import tracks_on
 from chart_binder.musicbrainz.catalogues import LARGEST_HELD, Catalogues
 from chart_binder.musicbrainz.client import Client
 from chart_binder.musicbrainz.matching import principal
@@ -100,8 +100,9 @@ def _take_tracks(service: Service, known: Known, album: Iterable[TrackTags]) -> 
             _log.warning("a musicbrainz release is not looked up", extra={"why": str(error)})
             continue
         if answer.metadata and answer.metadata.release:
-            for recording in recordings_on(answer.metadata.release):
-                known.tracks[recording.id] = recording, answer.fetched_at
+            for track in tracks_on(answer.metadata.release):
+                if track.recording:
+                    known.tracks[track.recording.id] = track.recording, answer.fetched_at
 
 
 def _by_release(files: Iterable[TrackTags]) -> dict[ReleaseId | None, set[RecordingId]]:

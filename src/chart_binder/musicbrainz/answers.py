@@ -123,10 +123,19 @@ class Recording(_Element, frozen=True):
 
 
 class Track(_Element, frozen=True):
-    """A track; its own title is there where the recording's is another."""
+    """A track; its own title is there where the recording's is another.
+
+    Where its own credit is absent, musicbrainzngs puts the recording's.
+    """
 
     title: str | None = None
+    artist_credit: tuple[Credit | str, ...] = ()
     recording: Recording | None = None
+
+    def is_by(self, artist_id: ArtistId) -> bool:
+        """Whether an artist is among those it is credited to."""
+        named = (credit.artist.id for credit in self.artist_credit if isinstance(credit, Credit))
+        return artist_id in named
 
 
 class Medium(_Element, frozen=True):

@@ -17,8 +17,9 @@ def read_catalogue(service: Service, catalogue: Catalogue, worth: float) -> bool
     """Read an artist's releases into a catalogue; return whether all of them are in it.
 
     It is given up as soon as what is left will take as many requests as `worth`; what has been
-    read by then is kept, so that it costs nothing another time. It is given up with a warning
-    where a part is missing from the answers. Raises `LookupFailedError`.
+    read by then is kept, so that it costs nothing another time. So it is where a page of releases
+    has no recording of the artist's, who may be a composer. It is given up with a warning where a
+    part is missing from the answers. Raises `LookupFailedError`.
     """
     lists = [
         _Pages(service, catalogue, "artist"),
@@ -32,6 +33,8 @@ def read_catalogue(service: Service, catalogue: Catalogue, worth: float) -> bool
         if (problem := cheapest.read_on()) is not None:
             _log.warning("musicbrainz' list of an artist is incomplete", extra={"why": problem})
             cheapest.forget()
+            return False
+        if cheapest.has_any and not catalogue.recordings:
             return False
     return True
 
@@ -49,6 +52,11 @@ class _Pages:
         self._seen = set[ReleaseId]()
         self._offset = 0
         self._count: int | None = None
+
+    @property
+    def has_any(self) -> bool:
+        """Whether releases were told."""
+        return bool(self._seen)
 
     @property
     def is_whole(self) -> bool:
