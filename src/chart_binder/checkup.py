@@ -98,12 +98,12 @@ def _search(config: Config) -> str:
                 f"{address} answers, but no result has an address that can be read: see its log"
             )
         case Degraded(failing=failing):
-            names = ", ".join(f"{engine.engine} ({engine.reason})" for engine in failing)
+            names = ", ".join(map(str, failing))
             raise LookupFailedError(
                 f"{address} answers, but its engines fail: {names}: wait, or {_MORE_ENGINES}"
             )
         case Hits(failing=failing) if failing:
-            names = ", ".join(f"{engine.engine} ({engine.reason})" for engine in failing)
+            names = ", ".join(map(str, failing))
             return f"{address} answers in JSON; failing engines: {names}: {_MORE_ENGINES}"
         case NothingFound():
             return f"{address} answers in JSON, but finds nothing: is any engine on?"

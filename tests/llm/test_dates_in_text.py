@@ -102,7 +102,8 @@ def test_a_month_or_a_year_is_found_too(value: str, text: str) -> None:
 
 @pytest.mark.parametrize(
     ("text", "value"),
-    [("11 October 1974", "1974-10-11"), ("October 1974.", "1974-10"), ("(1974)", "1974"),
+    [("11 October 1974", "1974-10-11"), ("October 1974.", "1974-10"),
+     ("8. November 1974", "1974-11-08"), ("(1974)", "1974"),
      ("1974-10-11T00:00:00Z", "1974-10-11")],
 )  # fmt: skip
 def test_a_text_that_is_nothing_but_a_date_is_that_date(text: str, value: str) -> None:

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from chart_binder.config import FetchConfig, LLMConfig, SearxngConfig
+from chart_binder.errors import CanonError
 from chart_binder.react.steps import Act
 from chart_binder.react.tools import Observation, Toolbox, ToolError
 from chart_binder.web.tools import web_fetch, web_search
@@ -187,6 +188,14 @@ def test_a_failing_search_is_an_error_and_never_an_absence(mode: Mode, words: st
         search(config(server), "killer queen")
     assert words in str(raised.value)
     assert "127.0.0.1" not in str(raised.value)
+
+
+def test_which_engines_fail_is_told_to_the_operator_alone() -> None:
+    with Searxng(mode="degraded") as server, pytest.raises(ToolError) as raised:
+        search(config(server), "killer queen")
+    assert "CAPTCHA" not in str(raised.value)
+    assert isinstance(raised.value.__cause__, CanonError)
+    assert "fail: google (Suspended: CAPTCHA), bing (timeout)" in str(raised.value.__cause__)
 
 
 def test_a_page_is_shown_as_quoted_text_with_its_address() -> None:

@@ -34,11 +34,16 @@ def stands_in(value: PartialDate, text: str, *, of_release: bool = False) -> boo
 
 
 def only_date(text: str) -> PartialDate | None:
-    """Return the date that is all that a text says, if it can be read in one way only."""
+    """Return the date that is all that a text says, if it can be read in one way only.
+
+    `8. November 1974` is a day here: where nothing else stands there is no list to be numbered.
+    """
     told = list(dates_in(text))
-    if len(told) != 1 or len(told[0][0]) != 1 or not _NOTHING_ELSE.fullmatch(told[0][1]):
+    if len(told) != 1 or not _NOTHING_ELSE.fullmatch(told[0][1]):
         return None
-    return told[0][0][0]
+    first, *others = told[0][0]
+    is_within_all = all(each.first <= first.first and first.last <= each.last for each in others)
+    return first if is_within_all else None
 
 
 def dates_in(

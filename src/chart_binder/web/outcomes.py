@@ -42,6 +42,9 @@ class EngineFailure:
     engine: str
     reason: str
 
+    def __str__(self) -> str:
+        return f"{self.engine} ({self.reason})" if self.reason else self.engine
+
 
 @dataclass(frozen=True, slots=True)
 class Hits:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from msgspec import UNSET, UnsetType
 
+from chart_binder.errors import LookupFailedError
 from chart_binder.react.tools import Observation, Tool, ToolError
 from chart_binder.web import readings, results
 from chart_binder.web.errors import FetchError, SearchError
@@ -99,7 +100,16 @@ def _search(client: "SearxngClient", query: str, config: "LLMConfig") -> Observa
             raise ToolError(
                 "The search engines are failing at the moment. "
                 "This is not evidence that nothing exists."
-            )
+            ) from _failing(outcome)
+
+
+def _failing(found: "Degraded") -> LookupFailedError:
+    """Say to the operator what a model need not know: which engines fail, and why."""
+    named = ", ".join(map(str, found.failing))
+    return LookupFailedError(
+        f"SearXNG answers, but its engines fail: {named}; wait, or turn others on, under engines in"
+        " its settings.yml"
+    )
 
 
 def _fetch(pages: "RunPages", url: str, max_chars: int, about: str, find: str) -> Observation:
