@@ -1,12 +1,16 @@
 """What MusicBrainz knows comes back as the evidence it was."""
 
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
 from itertools import groupby
 
 from msgspec.structs import replace
 
 from chart_binder.domain.evidence import EvidenceBundle, Release, ReleaseGroup
 from chart_binder.domain.evidence_json import evidence_hash, read_bundle, write_bundle
+from chart_binder.domain.ids import RecordingId
 from chart_binder.domain.track import TrackTags
+from musicbrainz.albums import mbid
 from musicbrainz.bench import Bench, Remembered
 from servers.musicbrainz import MusicBrainzStandIn
 
@@ -55,6 +59,61 @@ def test_every_golden_bundle_comes_back(golden: dict[str, EvidenceBundle]) -> No
             assert gathered.artist == expected.artist, name
             assert evidence_hash(gathered) == evidence_hash(expected), name
             assert read_bundle(write_bundle(gathered)) == gathered, name
+
+
+def told_alike(bundles: Iterable[EvidenceBundle]) -> list[list[EvidenceBundle]]:
+    """Part bundles so that none tells of a release other than another of its part does."""
+    parts: list[tuple[list[EvidenceBundle], dict[str, object]]] = []
+    for bundle in bundles:
+        told: dict[str, object] = {
+            release.mb_release_id: (release, replace(group, releases=()), bundle.artist)
+            for recording in bundle.recording_candidates
+            for group in recording.groups
+            for release in group.editions
+        }
+        for part, known in parts:
+            if all(known.get(release, what) == what for release, what in told.items()):
+                part.append(bundle)
+                known.update(told)
+                break
+        else:
+            parts.append(([bundle], told))
+    return [part for part, _ in parts]
+
+
+def with_siblings(bundle: EvidenceBundle) -> Iterator[EvidenceBundle]:
+    """Yield a bundle, then two more recordings that stand on the same releases."""
+    (recording,) = bundle.recording_candidates
+    yield bundle
+    for number in (1, 2):
+        another = RecordingId(mbid(recording.mb_recording_id, str(number)))
+        changed = replace(recording, mb_recording_id=another, length_ms=number)
+        yield replace(bundle, recording_candidates=(changed,))
+
+
+def test_every_golden_bundle_is_the_same_together(
+    golden: dict[str, EvidenceBundle],
+) -> None:
+    parts = told_alike(golden.values())
+    assert len(parts) < 5
+    for part in parts:
+        albums: defaultdict[str | None, list[TrackTags]] = defaultdict(list)
+        served = [copy for bundle in part for copy in with_siblings(bundle)]
+        for bundle in served:
+            artist = bundle.performer.mb_artist_id
+            recording_id = bundle.recording_candidates[0].mb_recording_id
+            albums[artist].append(TrackTags(recording_mbid=recording_id, artist_mbid=artist))
+        with MusicBrainzStandIn(served) as server:
+            source = Bench(Remembered()).source(server.hostname)
+            gathers = {artist: source.together(files) for artist, files in albums.items()}
+            for bundle in served:
+                artist = bundle.performer.mb_artist_id
+                recording_id = bundle.recording_candidates[0].mb_recording_id
+                tags = TrackTags(recording_mbid=recording_id, artist_mbid=artist)
+                gathered, expected = gathers[artist](tags), as_the_wire_has_it(bundle)
+                assert evidence_hash(gathered) == evidence_hash(expected)
+                assert gathered.artist == expected.artist
+            assert len(server.requests) == 3 * len(albums)
 
 
 def test_the_file_itself_is_told_apart_from_the_evidence(

@@ -2,18 +2,13 @@
 
 import re
 import threading
-from collections import defaultdict
-from collections.abc import Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from msgspec import structs
 
-from chart_binder.domain.evidence import EvidenceBundle
 from chart_binder.domain.evidence_json import evidence_hash
-from chart_binder.domain.ids import RecordingId
 from chart_binder.domain.track import TrackTags
 from chart_binder.musicbrainz import album_plan
 from chart_binder.store import open_store
@@ -37,7 +32,6 @@ from musicbrainz.band import (
     with_body,
 )
 from musicbrainz.bench import Bench, Remembered
-from musicbrainz.test_round_trip import as_the_wire_has_it
 from servers.http import Request, Response
 from servers.musicbrainz import (
     MusicBrainzStandIn,
@@ -47,61 +41,6 @@ from servers.musicbrainz import (
 @pytest.fixture
 def bench() -> Bench:
     return Bench(Remembered())
-
-
-def told_alike(bundles: Iterable[EvidenceBundle]) -> list[list[EvidenceBundle]]:
-    """Part bundles so that none tells of a release other than another of its part does."""
-    parts: list[tuple[list[EvidenceBundle], dict[str, object]]] = []
-    for bundle in bundles:
-        told: dict[str, object] = {
-            release.mb_release_id: (release, structs.replace(group, releases=()), bundle.artist)
-            for recording in bundle.recording_candidates
-            for group in recording.groups
-            for release in group.editions
-        }
-        for part, known in parts:
-            if all(known.get(release, what) == what for release, what in told.items()):
-                part.append(bundle)
-                known.update(told)
-                break
-        else:
-            parts.append(([bundle], told))
-    return [part for part, _ in parts]
-
-
-def with_siblings(bundle: EvidenceBundle) -> Iterator[EvidenceBundle]:
-    """Yield a bundle, then two more recordings that stand on the same releases."""
-    (recording,) = bundle.recording_candidates
-    yield bundle
-    for number in (1, 2):
-        another = RecordingId(mbid(recording.mb_recording_id, str(number)))
-        changed = structs.replace(recording, mb_recording_id=another, length_ms=number)
-        yield structs.replace(bundle, recording_candidates=(changed,))
-
-
-def test_every_golden_bundle_is_the_same_together(
-    bench: Bench, golden: dict[str, EvidenceBundle]
-) -> None:
-    parts = told_alike(golden.values())
-    assert len(parts) < 5
-    for part in parts:
-        albums: defaultdict[str | None, list[TrackTags]] = defaultdict(list)
-        served = [copy for bundle in part for copy in with_siblings(bundle)]
-        for bundle in served:
-            artist = bundle.performer.mb_artist_id
-            recording_id = bundle.recording_candidates[0].mb_recording_id
-            albums[artist].append(TrackTags(recording_mbid=recording_id, artist_mbid=artist))
-        with MusicBrainzStandIn(served) as server:
-            source = bench.source(server.hostname)
-            gathers = {artist: source.together(files) for artist, files in albums.items()}
-            for bundle in served:
-                artist = bundle.performer.mb_artist_id
-                recording_id = bundle.recording_candidates[0].mb_recording_id
-                tags = TrackTags(recording_mbid=recording_id, artist_mbid=artist)
-                gathered, expected = gathers[artist](tags), as_the_wire_has_it(bundle)
-                assert evidence_hash(gathered) == evidence_hash(expected)
-                assert gathered.artist == expected.artist
-            assert len(server.requests) == 3 * len(albums)
 
 
 def test_an_album_takes_three_requests_and_the_next_by_its_artist_none(bench: Bench) -> None:
