@@ -1,5 +1,6 @@
 """Final answers as models write them, read into one normal form."""
 
+import json
 import math
 
 import pytest
@@ -148,3 +149,14 @@ def test_keys_in_another_case_are_understood() -> None:
 def test_an_answer_that_cannot_be_read_is_refused_with_the_defect(text: str, word: str) -> None:
     with pytest.raises(RefusedError, match=word):
         read_answer(text)
+
+
+NO_FACT = {"about": None, "field": "", "value": "null", "source": None}
+
+
+@pytest.mark.parametrize(
+    "facts", [None, [], {}, "", "none", "N/A", [None], ["none"], [{}], [[]], [NO_FACT], NO_FACT]
+)
+def test_an_answer_may_say_in_many_ways_that_it_cites_no_facts(facts: object) -> None:
+    text = json.dumps({"crg_mbid": "C1", "confidence": 0.9, "facts": facts})
+    assert read_answer(text).facts == ()

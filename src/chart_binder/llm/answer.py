@@ -135,9 +135,20 @@ def _shown(value: object) -> str:
 
 
 def _facts(value: object) -> tuple[CitedFact, ...]:
-    """Read what is cited; an entry that is no fact stays in as one that nothing bears out."""
-    entries = value if isinstance(value, list | tuple) else [value] if value else []
-    return tuple(map(_fact, entries))
+    """Read what is cited; an entry that is no fact stays in as one that nothing bears out.
+
+    An entry that says there is none is none.
+    """
+    entries = value if isinstance(value, list | tuple) else [value]
+    return tuple(_fact(entry) for entry in entries if not _is_none(entry))
+
+
+def _is_none(value: object) -> bool:
+    if isinstance(value, Mapping):
+        return all(map(_is_none, value.values()))
+    if isinstance(value, str):
+        return value.strip().casefold() in _NO_ID
+    return not value
 
 
 def _fact(entry: object) -> CitedFact:
