@@ -319,3 +319,49 @@ def test_whatever_a_model_writes_is_a_call_or_advice(written: dict[str, object] 
         except ToolError:
             continue
         assert Tool.of(function).call(made.arguments).arguments == made.arguments
+
+
+class Length(pydantic.BaseModel):
+    """How long."""
+
+    minutes: float
+    most: float = float("inf")
+
+
+@dataclasses.dataclass
+class Span:
+    """From where to where."""
+
+    most: float
+
+
+def of_a_length(length: Length) -> str:
+    """Find songs."""
+    return repr(length)
+
+
+def in_a_span(span: Span) -> str:
+    """Find songs."""
+    return repr(span)
+
+
+def of_minutes(minutes: list[float]) -> str:
+    """Find songs."""
+    return repr(minutes)
+
+
+@pytest.mark.parametrize(
+    ("function", "arguments"),
+    [
+        (of_a_length, {"minutes": "Infinity"}),
+        (of_a_length, {"minutes": 10**400}),
+        (in_a_span, {"most": float("inf")}),
+        (of_minutes, {"minutes": [1, float("nan")]}),
+    ],
+)
+def test_a_number_without_end_is_refused(
+    function: Callable[..., str], arguments: dict[str, object]
+) -> None:
+    with pytest.raises(ToolError, match="a number must be finite"):
+        Tool.of(function).call(arguments)
+    assert "inf" in str(Tool.of(of_a_length).call({"minutes": 3}).run().content)

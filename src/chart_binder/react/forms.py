@@ -2,6 +2,7 @@
 
 import dataclasses
 import inspect
+import json
 import typing
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
@@ -39,6 +40,14 @@ class Form:
     def keywords(self, value: Any) -> dict[str, object]:
         """Return the arguments that the function is called with."""
         return {self.into: value} if self.into else msgspec.structs.asdict(value)
+
+
+def refuse_endless(*values: object) -> None:
+    """Raise `InvalidError` for a number without end, which JSON has none for."""
+    try:
+        json.dumps(values, allow_nan=False, default=str)
+    except ValueError as error:
+        raise InvalidError("a number must be finite") from error
 
 
 def is_model(kind: object) -> bool:

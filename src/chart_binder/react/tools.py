@@ -10,7 +10,7 @@ import msgspec
 from chart_binder.react.arguments import Parameter, UnfitError, fit
 from chart_binder.react.coercion import Schema, bent, takes_null
 from chart_binder.react.definition import ToolDefectError, define
-from chart_binder.react.forms import Form, InvalidError
+from chart_binder.react.forms import Form, InvalidError, refuse_endless
 from chart_binder.react.signatures import filled_in, signature
 from chart_binder.react.steps import Act
 from chart_binder.react.tool_names import meant
@@ -103,8 +103,11 @@ class Tool:
     def call(self, arguments: Mapping[str, object] | str) -> "Call":
         """Return a call with arguments as a model wrote them, or raise `ToolError` with advice."""
         try:
-            value = self.form.build(self._fitted(arguments))
-            return Call(self, self.form.plain(value), self.form.keywords(value))
+            fitted = self._fitted(arguments)
+            value = self.form.build(fitted)
+            plain = self.form.plain(value)
+            refuse_endless(fitted, {name: plain.get(name) for name in fitted})
+            return Call(self, plain, self.form.keywords(value))
         except (UnfitError, InvalidError, UnicodeEncodeError) as error:
             raise ToolError(
                 f"You called {self.name}{_WRONGLY} {error}. It takes {filled_in(self.form.schema)}"

@@ -6,6 +6,7 @@ from typing import IO, TypeAlias
 import msgspec
 
 from chart_binder.react.conversation import Reply, Role
+from chart_binder.react.json.strict import MAX_DEPTH, is_deep
 from chart_binder.react.tools import Observation
 
 VERSION = 1
@@ -135,7 +136,7 @@ def read_transcript(lines: Iterable[bytes]) -> Iterator[AnyEvent]:
         if not line.strip():
             continue
         try:
-            event = _DECODER.decode(line)
+            event = _decoded(line)
         except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
             unread = TranscriptDefectError(f"line {number}: {error}")
             if line.endswith(b"\n"):
@@ -143,6 +144,23 @@ def read_transcript(lines: Iterable[bytes]) -> Iterator[AnyEvent]:
             continue
         turn += isinstance(event, Replied)
         yield _numbered(event, turn)
+
+
+def _decoded(line: bytes) -> AnyEvent:
+    """Return the event of a line; none that is recorded is nested deeper than what is read."""
+    event: AnyEvent = _DECODER.decode(line)
+    match event:
+        case Stepped():
+            free: tuple[object, ...] = (event.arguments,)
+        case Run():
+            free = (event.options, event.evidence)
+        case Result():
+            free = (event.result,)
+        case _:
+            free = ()
+    if any(map(is_deep, free)):
+        raise msgspec.ValidationError(f"it is nested more than {MAX_DEPTH} deep")
+    return event
 
 
 def _numbered(event: AnyEvent, turn: int) -> AnyEvent:
