@@ -15,6 +15,7 @@ from chart_binder.domain.evidence import Artifact, EvidenceBundle
 from chart_binder.domain.evidence_json import read_bundle
 from chart_binder.domain.kept import (
     KeptDecision,
+    KeptEvidence,
     KeptRun,
     new_id,
     now_utc,
@@ -114,11 +115,12 @@ def kept_bundle(store: "Store", kept: KeptDecision) -> EvidenceBundle | None:
 
     `None` where there was no evidence. Raises `StoreError`.
     """
-    if kept.evidence_hash is None:
-        return None
-    evidence = store.evidence.get(kept.evidence_hash)
-    if evidence is None:
-        return None
+    evidence = store.evidence.get(kept.evidence_hash) if kept.evidence_hash else None
+    return bundle_of(kept, evidence) if evidence else None
+
+
+def bundle_of(kept: KeptDecision, evidence: KeptEvidence) -> EvidenceBundle:
+    """Return the evidence with the file's own words. Raises `StoreError` for a damaged one."""
     try:
         bundle = read_bundle(evidence.document)
         said = msgspec.json.decode(kept.artifact, type=Artifact) if kept.artifact else None

@@ -1,5 +1,6 @@
 """Which decision on a file holds, and whether it may go into the file unseen."""
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from chart_binder.config import AcceptanceConfig
@@ -18,11 +19,19 @@ def standing_decision(store: "Store", *paths: bytes) -> KeptDecision | None:
 
     `paths` are the names of the file; the first that has decisions counts. Raises `StoreError`.
     """
-    for path in dict.fromkeys(paths):
-        history = store.decisions.history(path)
-        if history:
-            return next((kept for kept in history if kept.pinned), history[0])
-    return None
+    return standing_decisions(store, [paths])[0]
+
+
+def standing_decisions(
+    store: "Store", files: Sequence[tuple[bytes, ...]]
+) -> Sequence[KeptDecision | None]:
+    """Return the decision that holds on each of several files, each given by its names."""
+    known = store.decisions.histories({path for names in files for path in names})
+    found = (next((known[path] for path in names if path in known), ()) for names in files)
+    return [
+        next((kept for kept in history if kept.pinned), next(iter(history), None))
+        for history in found
+    ]
 
 
 def ruled_on(store: "Store", decision: KeptDecision) -> KeptVerdict | None:

@@ -1,14 +1,14 @@
 """Decisions are added, with what they rest on, and never changed: the latest of a file counts."""
 
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any, TypeAlias
 
 import msgspec
-from sqlalchemy import ColumnElement, Connection, Select, bindparam, func, select, update
+from sqlalchemy import ColumnElement, Select, bindparam, func, select, update
 
 from chart_binder.domain.kept import KeptDecision, KeptEvidence, KeptTranscript
-from chart_binder.store.documents import put_evidence, put_transcript
+from chart_binder.store.documents import put_evidence, put_transcripts
 from chart_binder.store.inserting import insert_into
 from chart_binder.store.keys import path_key
 from chart_binder.store.rows import pages, read_row
@@ -36,17 +36,19 @@ class Decisions:
         self.put_all([(decision, evidence, transcript)])
 
     def put_all(self, kept: Iterable[Kept]) -> None:
-        """Keep several decisions in one transaction, all or nothing: the disk is waited for once.
+        """Keep several decisions in one transaction, so that the disk is waited for once.
 
-        `kept` is gone through while the store is being written, so it should be at hand.
+        All or nothing is kept.
         """
+        whole = list(kept)
+        made, evidence, transcripts = zip(*whole, strict=True) if whole else ((), (), ())
         with self._database.writing() as connection:
-            for decision, evidence, transcript in kept:
-                if evidence:
-                    put_evidence(connection, evidence)
-                if transcript:
-                    put_transcript(connection, transcript)
-                _put(connection, decision)
+            put_evidence(connection, filter(None, evidence))
+            put_transcripts(connection, filter(None, transcripts))
+            if made:
+                new = insert_into(connection, decisions)
+                unless_there = new.on_conflict_do_nothing(index_elements=["id"])
+                connection.execute(unless_there, list(map(_row, made)))
 
     def latest(self, path: bytes, states: Collection[str] = ()) -> KeptDecision | None:
         """Return the last decision on a file, or the last that is in one of `states`."""
@@ -60,6 +62,19 @@ class Decisions:
         with self._database.reading() as connection:
             rows = connection.execute(_OF_PATH, _named(path)).all()
         return tuple(map(self._read, rows))
+
+    def histories(self, paths: Collection[bytes]) -> Mapping[bytes, Sequence[KeptDecision]]:
+        """Return every decision on each of several files, the newest first; of none, no entry."""
+        found: dict[bytes, list[KeptDecision]] = {}
+        wanted = set(paths)
+        if not wanted:
+            return found
+        with self._database.reading() as connection:
+            rows = connection.execute(_OF_PATHS, {"of_keys": [*map(path_key, wanted)]}).all()
+        for row in rows:
+            if row.path in wanted:
+                found.setdefault(row.path, []).append(self._read(row))
+        return found
 
     def by_id(self, decision: str) -> KeptDecision | None:
         """Return the decision of that identifier."""
@@ -123,6 +138,11 @@ _OF_PATH = (
 _OF_FILE = update(decisions).where(
     decisions.c.path_key == bindparam("of_key"), decisions.c.path == bindparam("of_path")
 )
+_OF_PATHS = (
+    select(decisions)
+    .where(decisions.c.path_key.in_(bindparam("of_keys", expanding=True)))
+    .order_by(decisions.c.seq.desc())
+)
 _LATEST = _OF_PATH.limit(1)
 """Made once: SQLAlchemy takes longer to build a statement than SQLite to answer it."""
 
@@ -134,10 +154,8 @@ _BY_EVIDENCE = (
 )
 
 
-def _put(connection: Connection, decision: KeptDecision) -> None:
-    row = msgspec.structs.asdict(decision) | {"path_key": path_key(decision.path)}
-    new = insert_into(connection, decisions)
-    connection.execute(new.on_conflict_do_nothing(index_elements=["id"]), row)
+def _row(decision: KeptDecision) -> dict[str, object]:
+    return msgspec.structs.asdict(decision) | {"path_key": path_key(decision.path)}
 
 
 def _named(path: bytes) -> dict[str, bytes]:

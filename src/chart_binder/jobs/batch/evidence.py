@@ -1,7 +1,8 @@
 """Evidence for the files of an album: looked up together, or as it was kept."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
@@ -9,12 +10,13 @@ from chart_binder.audio.files import shown
 from chart_binder.audio.identity import require_identity
 from chart_binder.audio.reading import read_tags
 from chart_binder.domain.evidence import EvidenceBundle
+from chart_binder.domain.kept import KeptDecision, KeptEvidence
 from chart_binder.domain.track import TrackTags
 from chart_binder.errors import AudioError, CanonError, StoreError
 from chart_binder.jobs.batch.worker import Facts
 from chart_binder.jobs.file_names import names_of
-from chart_binder.jobs.keeping import kept_bundle
-from chart_binder.jobs.standing import standing_decision
+from chart_binder.jobs.keeping import bundle_of
+from chart_binder.jobs.standing import standing_decisions
 from chart_binder.react.foreign import foreign
 
 if TYPE_CHECKING:
@@ -82,16 +84,21 @@ class AsKept:
     requests: int = 0
 
     def of(self, paths: Sequence[Path]) -> Facts:
-        """Return what finds the kept evidence of a file."""
-        del paths
-        return self._kept
+        """Return what finds the kept evidence of a file, all of it read at once."""
+        standing = standing_decisions(self.store, [*map(names_of, paths)])
+        kept = {path: one for path, one in zip(paths, standing, strict=True) if one}
+        hashes = {one.evidence_hash for one in kept.values() if one.evidence_hash}
+        return partial(_kept_of, kept, self.store.evidence.of(hashes))
 
-    def _kept(self, path: Path) -> EvidenceBundle:
-        kept = standing_decision(self.store, *names_of(path))
-        bundle = kept_bundle(self.store, kept) if kept else None
-        if bundle is None:
-            raise StoreError("no evidence is kept for it: look it up without --frozen first")
-        return bundle
+
+def _kept_of(
+    kept: Mapping[Path, KeptDecision], evidence: Mapping[str, KeptEvidence], path: Path
+) -> EvidenceBundle:
+    one = kept.get(path)
+    found = evidence.get(one.evidence_hash or "") if one else None
+    if one is None or found is None:
+        raise StoreError("no evidence is kept for it: look it up without --frozen first")
+    return bundle_of(one, found)
 
 
 def _tags(path: Path) -> TrackTags | CanonError:

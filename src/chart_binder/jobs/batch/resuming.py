@@ -1,6 +1,6 @@
 """Which files of a library have work left: what an earlier run settled is not done again."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
@@ -15,7 +15,7 @@ from chart_binder.jobs.file_names import names_of
 from chart_binder.jobs.keeping import kept_decision
 from chart_binder.jobs.kept_case import Under, file_status
 from chart_binder.jobs.same_file import why_another
-from chart_binder.jobs.standing import standing_decision
+from chart_binder.jobs.standing import standing_decisions
 
 if TYPE_CHECKING:
     from chart_binder.store.store import Store
@@ -65,9 +65,13 @@ class Resuming:
     under: Under
     overrides: Callable[[], Mapping[str, KeptOverride]]
 
-    def fate(self, path: Path) -> tuple[Fate, Settled | None]:
-        """Return what is to happen with a file, and what it was settled as where that stands."""
-        kept = standing_decision(self.store, *names_of(path))
+    def fates(self, paths: Sequence[Path]) -> Iterator[tuple[Path, Fate, Settled | None]]:
+        """Yield what is to happen with files, and what they were settled as where that stands."""
+        standing = standing_decisions(self.store, [*map(names_of, paths)])
+        for path, kept in zip(paths, standing, strict=True):
+            yield path, *self._fate(path, kept)
+
+    def _fate(self, path: Path, kept: KeptDecision | None) -> tuple[Fate, Settled | None]:
         if self.choice.only:
             which = _WHICH.get(State(kept.state)) if kept else None
             is_chosen = which in self.choice.only and not (kept and kept.pinned)

@@ -132,8 +132,7 @@ class Batch:
     def _begin(self, album: Album) -> None:
         """Hand out the files of an album that have work left."""
         to_do: list[Path] = []
-        for path in album.paths:
-            fate, settled = self.resuming.fate(path)
+        for path, fate, settled in self.resuming.fates(album.paths):
             if fate is Fate.DECIDE:
                 to_do.append(path)
             elif settled:
