@@ -63,6 +63,9 @@ REASONS = (
     ("A album 1974-11-08 undated; B album 1981",
      ("the album 'A' (1974-11-08; another release has no date) is the earliest official work"
       " that carries it")),
+    ("S single group:1974-10-11; A album 1974-11-08",
+     ("the single 'S' (1974-10-11, the group's own date) led to the album 'A' (1974-11-08)"
+      " 28 days later, within the window of 90 days")),
     ("A album 0001", "the album 'A' (0001) carries it, and nothing else does officially"),
     ("C compilation 1971; D compilation undated; A album 1974",
      ("the compilation 'C' (1971) is the artist's own, more than 90 days before the rest that has a"

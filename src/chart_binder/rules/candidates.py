@@ -81,9 +81,13 @@ class Candidate(msgspec.Struct, frozen=True, eq=False, gc=False):
 
     @property
     def dated_name(self) -> str:
-        """`the single 'Killer Queen' (1974-10-11)`; it tells if other releases have no date."""
-        undated = "; another release has no date" if self.is_partly_dated else ""
-        return f"the {self.kind} '{self.title}' ({self.when}{undated})"
+        """`the single 'Killer Queen' (1974-10-11)`, with what makes the date a weaker one."""
+        remark = ""
+        if self.is_weak and self.is_dated:
+            remark = ", the group's own date"
+        elif self.is_partly_dated:
+            remark = "; another release has no date"
+        return f"the {self.kind} '{self.title}' ({self.when}{remark})"
 
 
 def candidates_of(recordings: Sequence[RecordingCandidate]) -> list[Candidate]:
