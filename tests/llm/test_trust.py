@@ -250,6 +250,27 @@ def test_a_page_that_names_another_candidate_only_bears_nothing_out(
         assert "names C2 'A Night at the Opera', not C1 " in (result.problem or "")
 
 
+@pytest.mark.parametrize(
+    ("fact", "is_right"),
+    [
+        ({"about": "C2", "value": "1975-11-21"}, True),
+        ({"about": "C2", "value": "21 November 1975"}, True),
+        ({"about": "C1", "value": "1975"}, True),
+        ({"about": "C1", "value": "1975-10-31"}, False),
+        ({"about": "C1", "value": "1976"}, False),
+        ({"about": "C1", "field": "primary_type", "value": "single"}, True),
+        ({"about": "C1", "field": "primary_type", "value": "Album"}, False),
+        ({"about": "C2", "value": "1975-11-21", "source": "https://evidence.example/"}, False),
+    ],
+)  # fmt: skip
+def test_the_evidence_may_be_cited_for_what_it_says_and_is_no_source(
+    fact: dict[str, str], is_right: bool
+) -> None:
+    result = adjudicated(final(facts=[DAY | {"source": "evidence"} | fact]))
+    assert result.outcome is (Outcome.ACCEPTED if is_right else Outcome.REVIEW), result
+    assert result.independent_sources == 0
+
+
 def test_sources_that_repeat_one_another_are_one() -> None:
     wiki, copy = "https://en.wikipedia.org/wiki/X", "https://www.wikiwand.com/en/X"
     facts = [DAY | {"source": wiki}, DAY | {"source": copy}]

@@ -3,6 +3,8 @@
 from collections.abc import Callable, Container, Iterator, Sequence
 from dataclasses import dataclass, replace
 
+from msgspec import structs
+
 from chart_binder.config import LLMConfig, RulesConfig
 from chart_binder.domain.evidence import EvidenceBundle
 from chart_binder.llm.answer import FinalAnswer, read_answer
@@ -10,6 +12,7 @@ from chart_binder.llm.checks import CHECKS, Claim, stands
 from chart_binder.llm.confidence import lowered
 from chart_binder.llm.confidence_map import AS_STATED, ConfidenceMap
 from chart_binder.llm.grounding import verify
+from chart_binder.llm.in_evidence import evidence_says
 from chart_binder.llm.labels import Labels
 from chart_binder.llm.result import Check, Fact, Outcome, Standing
 from chart_binder.llm.settling import with_facts
@@ -70,7 +73,10 @@ class Examination:
             problem = "the model cannot tell"
             return Judgement(Outcome.REJECTED, problem=problem, confidence=answer.confidence)
         known = {*self.labels.ids.values(), answer.crg, answer.rr or answer.crg}
-        facts = verify(answer.facts, self.observed(), self.labels, known)
+        facts = tuple(
+            structs.replace(fact, verified=fact.verified or evidence_says(fact, self.bundle))
+            for fact in verify(answer.facts, self.observed(), self.labels, known)
+        )
         claim = self._claim(answer, facts)
         checks = tuple(check for look in CHECKS for check in look(claim))
         confidence = self.calibrated(answer.confidence)

@@ -35,7 +35,7 @@ class Value(msgspec.Struct, frozen=True):
 
 
 class Fact(Value, frozen=True):
-    """A fact the answer cites; `verified` when the source was read in this run and says so."""
+    """A fact the answer cites; `verified` when its source was given in this run and says so."""
 
     about: str
     field: str
