@@ -58,8 +58,8 @@ def test_a_library_is_decided_and_summed_up(canon: Canon, library: Path, home: P
     report = home / "report.jsonl"
     ran, _ = batch(canon, library, "--report", report)
     assert ran.status == 0, ran.err
-    assert "files        4 in" in ran.out
-    assert "decided      4 (4 rules)" in ran.out
+    assert "files          4 in" in ran.out
+    assert "decided        4 (4 rules)" in ran.out
     assert "musicbrainz requests" in ran.out
     lines = [json.loads(line) for line in report.read_text().splitlines()]
     assert {Path(line["path"]).parent.name for line in lines} == set(NAMES)

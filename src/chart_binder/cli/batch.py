@@ -1,5 +1,6 @@
 """`canon batch`: a whole library, resumable, with a report at the end."""
 
+import sys
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, nullcontext
 from dataclasses import replace
@@ -8,6 +9,7 @@ from typing import IO, TYPE_CHECKING
 
 import click
 
+from chart_binder.cli.batch_metrics import metrics_file
 from chart_binder.cli.batch_progress import progress
 from chart_binder.cli.batch_report import file_line, summary_lines
 from chart_binder.cli.decide import named_paths
@@ -22,6 +24,7 @@ from chart_binder.errors import UsageError
 
 if TYPE_CHECKING:
     from chart_binder.batch import BatchOptions, BatchResult, FileResult
+    from chart_binder.cli.batch_metrics import MetricsFile
 
 _ONLY = ("open", "failed", "review")
 
@@ -39,6 +42,11 @@ _ONLY = ("open", "failed", "review")
 @click.option("--keep-mtime", is_flag=True, help="Leave the files' modification times.")
 @click.option("--dry-run", is_flag=True, help="Decide all the same; keep and write nothing.")
 @click.option("--report", metavar="FILE", help="Write a line of JSON for every file of the run.")
+@click.option(
+    "--metrics",
+    metavar="FILE",
+    help="Write Prometheus text every few seconds; JSON where it is named *.json.",
+)
 @click.option("--refresh", is_flag=True, help="Decide all files anew, on evidence asked for anew.")
 @click.option("--frozen", is_flag=True, help="Ask for no evidence: go by what is kept.")
 @click.option(
@@ -48,10 +56,18 @@ _ONLY = ("open", "failed", "review")
 )
 @click.option("--offline", is_flag=True, help="Open no socket: cached evidence only.")
 @click.option(
-    "--executor", type=click.Choice(["threads", "dask"]), default="threads", help="Who works."
+    "--executor",
+    type=click.Choice(["threads", "dask"]),
+    default="threads",
+    help="Who works: threads here, or a Dask cluster.",
 )
-@click.option("--scheduler", metavar="ADDRESS", help="Dask's; else a cluster is started here.")
-@click.option("--stdin", "from_stdin", is_flag=True, help="JSON lines in, JSON lines out.")
+@click.option("--scheduler", metavar="ADDRESS", help="Of Dask; else a cluster is started here.")
+@click.option(
+    "--stdin",
+    "from_stdin",
+    is_flag=True,
+    help="Take what to decide as JSON lines, and answer each with one.",
+)
 @common_options
 @pass_session
 def command(
@@ -59,6 +75,7 @@ def command(
     /,
     paths: tuple[str, ...],
     report: str | None,
+    metrics: str | None,
     offline: bool,
     from_stdin: bool,
     **flags: object,
@@ -75,38 +92,56 @@ def command(
     if from_stdin:
         from chart_binder.cli.batch_stdin import serve  # noqa: PLC0415 - its own way of working
 
-        return serve(session, options)
-    return _over_files(session, paths, options, report)
+        with metrics_file(metrics) as measured:
+            return serve(session, options, measured)
+    with metrics_file(metrics) as measured:
+        return _over_files(session, paths, options, report, measured)
 
 
 def _over_files(
-    session: Session, paths: tuple[str, ...], options: "BatchOptions", report: str | None
+    session: Session,
+    paths: tuple[str, ...],
+    options: "BatchOptions",
+    report: str | None,
+    measured: "MetricsFile | None",
 ) -> int:
     from chart_binder.batch import run_batch  # noqa: PLC0415 - heavy, and --help needs none of it
 
     named = [Path(path) for path in named_paths(paths)]
     with ExitStack() as stack:
         written = stack.enter_context(_opened(report) if report else nullcontext())
-        bar = stack.enter_context(progress(named))
+        is_drawn = not (session.as_json and sys.stdout.isatty())
+        bar = stack.enter_context(progress(named, is_all=not options.only, is_drawn=is_drawn))
         wish = stack.enter_context(finishing_in_hand("what is in hand is"))
 
         def finished(file: "FileResult") -> None:
-            about_file(readable(str(file.settled.path)))
+            about_file(readable(str(file.path)))
             line = file_line(file)
             if written:
                 written.write(line + b"\n")
             if session.as_json:
                 click.echo(line)
-            bar(file.so_far)
+            told(file)
+
+        def told(file: "FileResult | None" = None) -> None:
+            bar.show(file.so_far if file else None)
+            if measured:
+                measured.tick(file)
+
+        def is_to_stop() -> bool:  # asked again and again, also while no file is finished
+            told()
+            return wish.to_stop
 
         result = run_batch(
             named,
             session.config,
             options,
             on_file=finished,
-            to_stop=lambda: wish.to_stop,
+            to_stop=is_to_stop,
             said=lambda line: say([line]),
         )
+    if measured:
+        measured.end(result)
     _sum_up(session, result)
     return result.status
 

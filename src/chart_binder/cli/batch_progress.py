@@ -1,103 +1,163 @@
 """How far a batch has come: a bar on a terminal, plain lines elsewhere."""
 
+import os
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, redirect_stderr
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Protocol, TextIO, cast
 
 import click
 
 from chart_binder.audio.walking import Found, audio_files
 from chart_binder.cli.batch_report import span
+from chart_binder.cli.columns import fitted
+from chart_binder.jobs.batch.albums import outermost
 
 if TYPE_CHECKING:
     from chart_binder.jobs.batch.tally import Tally
 
 _BETWEEN_LINES_S = 10.0
+_BETWEEN_DRAWINGS_S = 0.1
+_LONGEST_BAR, _SHORTEST_BAR = 30, 8
+
+
+class Progress(Protocol):
+    """Is told how far the run is; `show` is also called, without news, while nothing is done."""
+
+    def show(self, tally: "Tally | None" = None) -> None:
+        """Show how far the run is, where that is due."""
+        ...
 
 
 @contextmanager
-def progress(named: Sequence[Path]) -> "Iterator[Callable[[Tally], None]]":
+def progress(named: Sequence[Path], *, is_all: bool, is_drawn: bool) -> Iterator[Progress]:
     """Yield what is told how far the run is, on standard error.
 
-    The files are counted beside the work, so that how long it takes is known soon.
+    The files are counted beside the work, so that how long it takes is known soon; unless not all
+    of them `is_all` are worked on. `is_drawn` draws a bar where there is a terminal.
     """
-    count = _Count(named)
-    if sys.stderr.isatty():
-        told = _Words()
-        with click.progressbar(
-            range(1), file=sys.stderr, item_show_func=lambda _: told.now, show_pos=True
-        ) as bar:
-            yield _OnTerminal(bar, count, told).show
-    else:
-        yield _InLines(count).show
+    count = _Count(named if is_all else ())
+    if not (is_drawn and sys.stderr.isatty()):
+        yield _InLines(count)
+        return
+    bar = _OnTerminal(sys.stderr, count)
+    with redirect_stderr(cast("TextIO", _Above(bar))):
+        try:
+            yield bar
+        finally:
+            bar.is_over = True
+            bar.clear()
 
 
 class _Count:
-    """Counts the files of a library in a thread of its own; `total` is absent until it is done."""
+    """Counts the files of a library in a thread of its own; `total` is 0 until it is done."""
 
     def __init__(self, named: Sequence[Path]) -> None:
-        self.total: int | None = None
+        self.total = 0
         threading.Thread(target=self._count, args=(named,), daemon=True).start()
 
     def _count(self, named: Sequence[Path]) -> None:
-        self.total = sum(isinstance(item, Found) for item in audio_files(named))
-
-
-@dataclass(slots=True)
-class _Words:
-    """What stands beside the bar."""
-
-    now: str = ""
+        self.total = sum(isinstance(item, Found) for item in audio_files(outermost(named)))
 
 
 @dataclass(slots=True)
 class _OnTerminal:
-    bar: "click._termui_impl.ProgressBar[int]"
+    stream: TextIO
     count: _Count
-    words: _Words
+    tally: "Tally | None" = None
+    began: float = field(default_factory=time.monotonic)
+    drawn_at: float = 0.0
+    drawn: int = 0
+    is_over: bool = False
 
-    def show(self, tally: "Tally") -> None:
-        self.bar.length = self.count.total
-        self.words.now = ", ".join(_told(tally))
-        self.bar.update(tally.files - self.bar.pos)
+    def show(self, tally: "Tally | None" = None) -> None:
+        """Draw the bar anew; the time that is gone shows that it goes on."""
+        self.tally = tally or self.tally
+        if self.is_over or time.monotonic() - self.drawn_at < _BETWEEN_DRAWINGS_S:
+            return
+        self.drawn_at = time.monotonic()
+        width = _width(self.stream)
+        line = bar_line(self.tally, self.count.total, self.drawn_at - self.began, width)
+        self.stream.write("\r" + fitted(line, width))
+        self.stream.flush()
+        self.drawn = width
+
+    def clear(self) -> None:
+        """Take the bar away, for what is said now stands in its place."""
+        if self.drawn:
+            self.stream.write("\r" + " " * min(self.drawn, _width(self.stream)) + "\r")
+            self.stream.flush()
+        self.drawn = 0
+
+
+class _Above:
+    """Standard error while there is a bar: what is written stands above it."""
+
+    def __init__(self, bar: _OnTerminal) -> None:
+        self._bar = bar
+
+    def write(self, text: str) -> int:
+        self._bar.clear()
+        return self._bar.stream.write(text)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._bar.stream, name)
 
 
 @dataclass(slots=True)
 class _InLines:
     count: _Count
     last: float = field(default_factory=time.monotonic)
+    tally: "Tally | None" = None
 
-    def show(self, tally: "Tally") -> None:
+    def show(self, tally: "Tally | None" = None) -> None:
+        """Print a line now and then."""
+        self.tally = tally or self.tally
         now = time.monotonic()
-        if now - self.last < _BETWEEN_LINES_S:
+        if self.tally is None or now - self.last < _BETWEEN_LINES_S:
             return
         self.last = now
-        total = self.count.total
-        done = f"{tally.files:,} of {total:,} files" if total else f"{tally.files:,} files"
-        left = _left(tally, total)
-        told = ", ".join(part for part in (*_told(tally), left) if part)
-        click.echo(f"canon: {done}, {told}", err=True)
+        click.echo(f"canon: {', '.join(_told(self.tally, self.count.total))}", err=True)
 
 
-def _told(tally: "Tally") -> Iterator[str]:
-    """Yield the rate, and what is worth knowing while it goes on."""
-    taken_s = time.monotonic() - tally.started
+def bar_line(tally: "Tally | None", total: int, gone_s: float, width: int) -> str:
+    """Return a line of `width` columns at most: a bar, then as much as there is room for."""
+    files = tally.files if tally else 0
+    told = list(_told(tally, total)) if tally else [f"{_files(0, total)}, {gone_s:.0f} s"]
+    while len(told) > 1 and len(", ".join(told)) > width:
+        told.pop()
+    words = ", ".join(told)
+    room = min(_LONGEST_BAR, width - len(words) - len("[] "))
+    if not total or room < _SHORTEST_BAR:
+        return words
+    filled = min(room, room * files // total)
+    return f"[{'#' * filled}{'-' * (room - filled)}] {words}"
+
+
+def _told(tally: "Tally", total: int) -> Iterator[str]:
+    """Yield what is worth knowing while it goes on, the most needed first."""
+    yield _files(tally.files, total)
     worked = tally.files - tally.resumed
-    if worked and taken_s:
-        yield f"{worked / taken_s:,.1f}/s"
-    for state, word in (("indeterminate", "open"), ("review", "for review"), ("error", "failed")):
+    if worked and total > tally.files:
+        yield f"about {span((total - tally.files) / tally.rate)} left"
+    if worked:
+        yield f"{tally.rate:,.1f}/s"
+    for state, word in (("error", "failed"), ("review", "for review"), ("indeterminate", "open")):
         if tally.states[state]:
             yield f"{tally.states[state]:,} {word}"
 
 
-def _left(tally: "Tally", total: int | None) -> str:
-    worked = tally.files - tally.resumed
-    if not total or not worked or total <= tally.files:
-        return ""
-    taken_s = time.monotonic() - tally.started
-    return f"about {span((total - tally.files) * taken_s / worked)} left"
+def _files(done: int, total: int) -> str:
+    return f"{done:,} of {total:,} files" if total else f"{done:,} files"
+
+
+def _width(stream: TextIO) -> int:
+    """Return how wide a line may be; in the last column the cursor would go to the next."""
+    try:
+        return max(1, os.get_terminal_size(stream.fileno()).columns - 1)
+    except (OSError, ValueError):
+        return 79

@@ -7,13 +7,20 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from chart_binder.cli.columns import terminal_width, wrapped
 from chart_binder.cli.results import readable
 from chart_binder.domain.measures import Measures
 
 if TYPE_CHECKING:
     from chart_binder.batch import BatchResult, FileResult
 
-_WIDTH = 11
+_WIDTH = 13
+_STATES = {
+    "decided": "",
+    "review": " for a person: `canon review list`",
+    "indeterminate": " left open: `canon review list`",
+    "error": " failed",
+}
 _BRIEFLY_S = 10
 _MOST_ERRORS = 10
 _TIME = ((3600, "h"), (60, "min"), (1, "s"))
@@ -30,12 +37,12 @@ def result_of(file: "FileResult") -> dict[str, object]:
     `resumed` is there and true for a file that an earlier run settled, `tags` where they were
     looked at: what became of them, and why nothing was written.
     """
-    path = str(file.settled.path)
+    path = str(file.path)
     name = readable(path)
-    line: dict[str, object] = {"path": name} | msgspec.to_builtins(file.settled.decision)
+    line: dict[str, object] = {"path": name} | msgspec.to_builtins(file.decision)
     if name != path:
         line["path_b64"] = base64.b64encode(os.fsencode(path)).decode()
-    if file.settled.is_resumed:
+    if file.resumed:
         line["resumed"] = True
     if file.tags:
         line["tags"] = {"fate": file.tags.fate.value, "why": file.tags.why}
@@ -44,36 +51,45 @@ def result_of(file: "FileResult") -> dict[str, object]:
 
 def summary_lines(result: "BatchResult") -> Iterator[str]:
     """Yield the summary of a run."""
-    found = result.measures
     if result.stopped:
         yield f"stopped: {result.stopped}; the same command goes on"
-    yield from measures_lines(found)
-    yield _row("run", f"{result.run_id} (`canon runs show` has it all)")
+    yield from measures_lines(result.measures)
+    yield from label_row("run", f"{result.run_id} (`canon runs show` has it all)")
 
 
 def measures_lines(found: Measures) -> Iterator[str]:
     """Yield what a run came to and cost, a line a fact."""
-    rate = f", {found.files / found.seconds:,.0f}/s" if found.seconds > 1 else ""
+    rate = f", {found.files / found.seconds:,.1f}/s" if found.seconds > 1 else ""
     before = f", {found.resumed:,} of them settled before" if found.resumed else ""
-    yield _row("files", f"{found.files:,} in {span(found.seconds)}{rate}{before}")
+    yield from label_row("files", f"{found.files:,} in {span(found.seconds)}{rate}{before}")
     states = found.states
-    for state, word in (("decided", ""), ("review", "for a person: `canon review list`"),
-                        ("indeterminate", "left open"), ("error", "failed")):  # fmt: skip
+    for state, words in _STATES.items():
         if states.get(state):
-            by = f" ({_counts(found.decided_by)})" if state == "decided" else ""
-            yield _row(state, f"{states[state]:,}{by}{f' {word}' if word else ''}")
+            by = f" ({counts_text(found.decided_by)})" if state == "decided" else ""
+            yield from label_row(state, f"{states[state]:,}{by}{words}")
     if found.rules:
-        yield _row("rules", _counts(found.rules))
+        yield from label_row("rules", counts_text(found.rules))
     if found.tags:
-        yield _row("tags", _counts(found.tags))
+        yield from label_row("tags", counts_text(found.tags))
     if found.spent:
         spent = {name.replace("_", " "): count for name, count in found.spent.items()}
-        yield _row("spent", _counts(spent))
+        yield from label_row("spent", counts_text(spent))
+    yield from _failures(found)
+
+
+def _failures(found: Measures) -> Iterator[str]:
+    """Yield why files failed: in a word each, then in the sentences that were most frequent."""
+    label = "failures"
+    if found.causes:
+        causes = {name.replace("_", " "): count for name, count in found.causes.items()}
+        yield from label_row(label, counts_text(causes))
+        label = ""
     errors = list(found.errors.items())
-    for number, (why, count) in enumerate(errors[:_MOST_ERRORS]):
-        yield _row("failures" if number == 0 else "", f"{count:,} x {why}")
+    for why, count in errors[:_MOST_ERRORS]:
+        yield from label_row(label, f"{count:,} x {why}")
+        label = ""
     if len(errors) > _MOST_ERRORS:
-        yield _row("", f"and {len(errors) - _MOST_ERRORS} other kinds")
+        yield from label_row("", f"and {len(errors) - _MOST_ERRORS} other kinds")
 
 
 def span(seconds: float) -> str:
@@ -89,9 +105,15 @@ def span(seconds: float) -> str:
     return " ".join(parts[:2])
 
 
-def _row(label: str, text: str) -> str:
-    return f"{label:<{_WIDTH}}  {text}"
+def label_row(label: str, text: str, *, is_wrapped: bool = True) -> Iterator[str]:
+    """Yield a label and its text, wrapped below itself unless it is to be copied whole."""
+    head = f"{label:<{_WIDTH}}  "
+    if is_wrapped:
+        yield from wrapped(text, terminal_width(), head, len(head))
+    else:
+        yield head + text
 
 
-def _counts(counts: Mapping[str, int]) -> str:
+def counts_text(counts: Mapping[str, int]) -> str:
+    """Return counts with what they are of: `4 decided, 1 review`."""
     return ", ".join(f"{count:,} {name.removeprefix('CRG:')}" for name, count in counts.items())

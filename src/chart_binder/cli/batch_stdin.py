@@ -15,10 +15,11 @@ from chart_binder.jobs.batch.given import Begun, Given, Lines
 
 if TYPE_CHECKING:
     from chart_binder.batch import BatchOptions, FileResult
+    from chart_binder.cli.batch_metrics import MetricsFile
     from chart_binder.cli.options import Session
 
 
-def serve(session: "Session", options: "BatchOptions") -> int:
+def serve(session: "Session", options: "BatchOptions", measured: "MetricsFile | None") -> int:
     """Answer every line with one, as soon as it is decided, and return the exit status.
 
     An answer has the `line` it is for, from 1, and the `id` that was in it.
@@ -27,10 +28,12 @@ def serve(session: "Session", options: "BatchOptions") -> int:
     lines = Lines(sys.stdin.buffer)
 
     def finished(file: "FileResult") -> None:
-        line = begun.of(file.settled.path)
+        line = begun.of(file.path)
         head = {"line": line.number, "id": line.known_as}
         said = result_of(file) | ({"path": None} if isinstance(line.asked, Given) else {})
         click.echo(msgspec.json.encode(head | said))
+        if measured:
+            measured.tick(file)
 
     with finishing_in_hand("what is in hand is") as wish:
         result = run_items(
@@ -42,6 +45,8 @@ def serve(session: "Session", options: "BatchOptions") -> int:
             to_stop=lambda: wish.to_stop,
             said=lambda line: say([line]),
         )
+    if measured:
+        measured.end(result)
     for text in summary_lines(result):
         click.echo(harmless(text), err=True)
     return result.status

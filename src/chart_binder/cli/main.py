@@ -28,6 +28,7 @@ class Row:
 COMMANDS = {
     "decide": Row("decide", "Decide files, folders, or an evidence bundle."),
     "batch": Row("batch", "Decide a whole library; the same call goes on where one ended."),
+    "runs": Row("runs", "Look at what earlier calls did, cost and left undone."),
     "explain": Row("explain", "Decide one file, and show why every other candidate lost."),
     "override": Row("override", "Say where a recording belongs, against the rules."),
     "write": Row("write", "Show what decisions change in tags, or write it."),

@@ -1,11 +1,13 @@
 """What a batch has come to so far: counts, costs, and what took longest."""
 
 import heapq
+import os
 import re
 import time
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 
 from chart_binder.domain.measures import Measures, SlowFile, StageCost
 from chart_binder.jobs.batch.work import Gathered, Settled, Stage
@@ -71,7 +73,7 @@ class Tally:
         for stage, taken in seconds.items():
             self._times[stage] += 1
             self._seconds[stage] = self._seconds.get(stage, 0.0) + taken
-        self._rank(sum(seconds.values()), str(settled.path))
+        self._rank(sum(seconds.values()), _readable(settled.path))
 
     @property
     def seconds(self) -> float:
@@ -132,3 +134,8 @@ class Tally:
 def _by_count(counter: Mapping[str, int]) -> dict[str, int]:
     """Return counts under plain names, the most frequent first."""
     return {str(name): count for name, count in Counter(counter).most_common()}
+
+
+def _readable(path: Path) -> str:
+    """Return a path as text that JSON can hold."""
+    return os.fsencode(path).decode("utf-8", errors="replace")

@@ -1,0 +1,133 @@
+"""A run as lines for a person: one of a list, or all that is known of it."""
+
+import shlex
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+
+from chart_binder.cli.batch_report import counts_text, label_row, measures_lines, span
+from chart_binder.cli.columns import fitted, terminal_width
+from chart_binder.cli.results import readable
+from chart_binder.domain.kept import KeptRun, WriteState
+from chart_binder.domain.measures import Measures
+
+_NO_END = "no end"
+_ENDED = {
+    0: "complete",
+    1: "some failed",
+    2: "bad usage",
+    3: "some left",
+    130: "interrupted",
+}
+_WIDTHS = (20, 19, 11, 11)
+_GAP = "  "
+_CLOCK = len("2026-11-21T18:12:03")
+_CUT_SHORT = (None, 1, 130)
+_BEGINS_ANEW = "--refresh"
+_WORDS = {
+    WriteState.DONE: "written",
+    WriteState.UNDONE: "taken back",
+    WriteState.FAILED: "not written",
+    WriteState.INTENDED: "cut short: the next run that writes looks into it",
+}
+
+
+def header() -> str:
+    """Return the names of the columns of a list."""
+    return _in_columns(("RUN", "STARTED (UTC)", "TOOK", "ENDED"), "FILES")
+
+
+@dataclass(frozen=True, slots=True)
+class RunShown:
+    """A run, how it ended in words, and its seconds by the clock as far as they are known."""
+
+    run: KeptRun
+    measures: Measures | None
+    ended: str
+    seconds: float | None
+
+    @property
+    def call(self) -> str:
+        """The command with its arguments, as a shell takes it."""
+        words = ["canon", *self.run.command.split(), *map(readable, self.run.arguments)]
+        return shlex.join(words)
+
+
+def shown_run(run: KeptRun, measures: Measures | None) -> RunShown:
+    """Return a run with what is to be said of it."""
+    if run.ended_at_utc is None or run.status is None:
+        return RunShown(run, measures, _NO_END, measures.seconds if measures else None)
+    begun, ended = map(datetime.fromisoformat, (run.started_at_utc, run.ended_at_utc))
+    words = _ENDED.get(run.status, f"status {run.status}")
+    return RunShown(run, measures, words, (ended - begun).total_seconds())
+
+
+def list_lines(shown: RunShown) -> Iterator[str]:
+    """Yield a run of a list: a row of columns, then its command, cut at the terminal's edge."""
+    run = shown.run
+    took = "" if shown.seconds is None else span(shown.seconds)
+    cells = (run.id, _clock(run.started_at_utc), took, shown.ended)
+    yield _in_columns(cells, counts_text(run.counts))
+    yield fitted(f"{_GAP}{shown.call}", terminal_width()).rstrip()
+
+
+def _in_columns(cells: tuple[str, ...], last: str) -> str:
+    row = [fitted(cell, width) for cell, width in zip(cells, _WIDTHS, strict=True)]
+    return fitted(_GAP.join((*row, last)), terminal_width()).rstrip()
+
+
+def run_lines(shown: RunShown, written: Mapping[WriteState, int]) -> Iterator[str]:
+    """Yield all that is known of a run; `written` is how its writes stand in the journal."""
+    run = shown.run
+    yield from label_row("run", run.id)
+    yield from label_row("command", shown.call, is_wrapped=False)
+    yield from label_row("started", f"{_clock(run.started_at_utc)} UTC")
+    yield from label_row("ended", _end(shown))
+    if shown.measures:
+        yield from measures_lines(shown.measures)
+        yield from _costs(shown.measures)
+    elif run.counts:
+        yield from label_row("files", counts_text(run.counts))
+    if written:
+        told = (f"{count:,} {_WORDS[state]}" for state, count in written.items())
+        yield from label_row("journal", ", ".join(told))
+    if written.get(WriteState.DONE):
+        yield from label_row("undo", f"canon undo {run.id}")
+    if how := _how_to_go_on(run):
+        yield from label_row(how, shown.call, is_wrapped=False)
+
+
+def _end(shown: RunShown) -> str:
+    run = shown.run
+    if run.ended_at_utc is None:
+        heard = shown.seconds
+        last = f"; it was heard of last {span(heard)} after its start" if heard else ""
+        return f"it still goes on, or was killed{last}"
+    taken = f", after {span(shown.seconds)}" if shown.seconds is not None else ""
+    return f"{_clock(run.ended_at_utc)} UTC{taken}: {shown.ended} (exit status {run.status})"
+
+
+def _costs(found: Measures) -> Iterator[str]:
+    label = "stages"
+    for name, cost in found.stages.items():
+        mean = f"{cost.seconds / cost.files * 1000:,.1f} ms each" if cost.files else ""
+        text = f"{name:<10}  {cost.files:>9,} files  {cost.seconds:>10,.1f} s  {mean:>16}"
+        yield from label_row(label, text.rstrip(), is_wrapped=False)
+        label = ""
+    label = "slowest"
+    for file in found.slowest:
+        text = f"{file.seconds:>7,.1f} s  {readable(file.path)}"
+        yield from label_row(label, text, is_wrapped=False)
+        label = ""
+
+
+def _how_to_go_on(run: KeptRun) -> str:
+    """Return whether the same call of a batch goes on, or begins anew, where files are left."""
+    has_paths = any(not argument.startswith("-") for argument in run.arguments)
+    if run.status not in _CUT_SHORT or run.command != "batch" or not has_paths:
+        return ""
+    return "begin anew" if _BEGINS_ANEW in run.arguments else "go on"
+
+
+def _clock(moment: str) -> str:
+    return moment[:_CLOCK].replace("T", " ")

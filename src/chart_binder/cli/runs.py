@@ -1,0 +1,141 @@
+"""`canon runs`: what earlier calls did, cost and left undone."""
+
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING
+
+import click
+import msgspec
+
+from chart_binder.cli.harmless import harmless
+from chart_binder.cli.options import Session, common_options, pass_session
+from chart_binder.cli.results import readable
+from chart_binder.cli.run_lines import RunShown, header, list_lines, run_lines, shown_run
+from chart_binder.domain.kept import KeptRun, WriteState
+from chart_binder.domain.measures import Measures
+from chart_binder.errors import CanonError
+from chart_binder.jobs.metrics import metrics_json, prometheus_text
+from chart_binder.store import open_store
+from chart_binder.wiring import store_url
+
+if TYPE_CHECKING:
+    from chart_binder.store.store import Store
+
+_SHORT_LIST = 20
+
+
+@click.group("runs")
+@common_options
+def command() -> None:
+    """Look at what earlier calls did: how they ended, what they cost, how to go on."""
+
+
+@command.command("list")
+@click.option("--command", "named", metavar="NAME", help="Only runs of this command: batch, write.")
+@click.option("--limit", type=click.IntRange(1), default=_SHORT_LIST, help="How many (20).")
+@common_options
+@pass_session
+def list_runs(session: Session, named: str | None, limit: int) -> None:
+    """List the runs, the newest first; times are in UTC.
+
+    A run without an end still goes on, or was killed.
+    """
+    with open_store(store_url(session.config)) as store:
+        found = store.runs.newest(limit, named)
+    if session.as_json:
+        for run in found:
+            click.echo(msgspec.json.encode(_as_json(shown_run(run, _measures(run)))))
+        return
+    if not found:
+        of = f" of `canon {harmless(readable(named))}`" if named else ""
+        click.echo(f"no runs{of} are kept: `canon decide`, `batch`, `write` and `undo` make some")
+        return
+    click.echo(header())
+    for run in found:
+        for line in list_lines(shown_run(run, _measures(run))):
+            click.echo(harmless(line))
+
+
+@command.command("show")
+@click.argument("run", required=False)
+@click.option(
+    "--metrics",
+    type=click.Choice(["prometheus", "json"]),
+    help="Print the metrics of a batch instead.",
+)
+@common_options
+@pass_session
+def show(session: Session, run: str | None, metrics: str | None) -> None:
+    """Show one run, by its id or how that begins; the last one without RUN."""
+    with open_store(store_url(session.config)) as store:
+        found = _meant(store, run)
+        written = store.journal.counts(found.id)
+    measures = _measures(found)
+    if metrics:
+        if measures is None:
+            raise CanonError(f"the run {found.id} has no metrics: only `canon batch` takes them")
+        click.echo(_METRICS[metrics](found, measures), nl=False)
+        return
+    shown = shown_run(found, measures)
+    if session.as_json:
+        whole = _as_json(shown) | {"measures": measures, "writes": _by_name(written)}
+        click.echo(msgspec.json.encode(whole))
+        return
+    for line in run_lines(shown, written):
+        click.echo(harmless(line))
+
+
+def _meant(store: "Store", name: str | None) -> KeptRun:
+    if name is None:
+        last = store.runs.latest()
+        if last is None:
+            raise CanonError("no runs are kept so far")
+        return last
+    found = store.runs.get(name) or _only(store.runs.beginning_with(name.lower()), name)
+    if found is None:
+        raise CanonError(f"no run {readable(name)!r} is kept; see `canon runs list`")
+    return found
+
+
+def _only(found: tuple[KeptRun, ...], name: str) -> KeptRun | None:
+    if len(found) > 1:
+        ids = ", ".join(run.id for run in found)
+        raise CanonError(f"several runs begin with {readable(name)!r}: {ids} are the last of them")
+    return found[0] if found else None
+
+
+def _measures(run: KeptRun) -> Measures | None:
+    if run.measures is None:
+        return None
+    try:
+        return msgspec.json.decode(run.measures, type=Measures)
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        raise CanonError(f"what the run {run.id} cost cannot be read: {error}") from error
+
+
+def _as_json(shown: RunShown) -> dict[str, object]:
+    run = shown.run
+    return {
+        "id": run.id,
+        "command": run.command,
+        "arguments": list(map(readable, run.arguments)),
+        "started_at_utc": run.started_at_utc,
+        "ended_at_utc": run.ended_at_utc,
+        "status": run.status,
+        "ended": shown.ended,
+        "seconds": shown.seconds,
+        "counts": run.counts,
+    }
+
+
+def _by_name(written: Mapping[WriteState, int]) -> dict[str, int]:
+    return {state.value: written[state] for state in WriteState if state in written}
+
+
+def _json_line(run: KeptRun, found: Measures) -> bytes:
+    return metrics_json(run, found) + b"\n"
+
+
+_METRICS: dict[str, Callable[[KeptRun, Measures], str | bytes]] = {
+    "prometheus": prometheus_text,
+    "json": _json_line,
+}
