@@ -271,6 +271,29 @@ def test_the_evidence_may_be_cited_for_what_it_says_and_is_no_source(
     assert result.independent_sources == 0
 
 
+C1 = "361a28b7-4588-44a6-8c96-86c1efb8258f"
+
+
+@pytest.mark.parametrize(
+    ("about", "is_right"),
+    [
+        *((about, True) for about in (
+            "C1", "c1", "C1 (Bohemian Rhapsody)", "[C1]", f"C1 {C1}", C1, C1.upper(),
+            f"https://musicbrainz.org/release-group/{C1}", "bohemian rhapsody",
+            '"Bohemian Rhapsody"',
+            "C1.R1", "release C1.R1",
+        )),
+        *((about, False) for about in (
+            "", "C9", "C1 and C2", f"C2 {C1}", "Bohemian", "the single",
+            "deadbeef-0000-4000-8000-0000",
+        )),
+    ],
+)  # fmt: skip
+def test_what_a_fact_is_about_may_be_named_in_many_ways(about: str, is_right: bool) -> None:
+    result = adjudicated(look(PAGE), final(facts=[DAY | {"about": about}]))
+    assert failed(result) == ([] if is_right else ["fact", "sources"])
+
+
 def test_sources_that_repeat_one_another_are_one() -> None:
     wiki, copy = "https://en.wikipedia.org/wiki/X", "https://www.wikiwand.com/en/X"
     facts = [DAY | {"source": wiki}, DAY | {"source": copy}]

@@ -61,7 +61,7 @@ def facts(claim: Claim) -> Iterator[Check]:
     """Look whether each cited source was read in this run, or is the evidence, and says so."""
     for fact in claim.facts:
         says = "says so" if fact.verified else "was not read in this run, or does not say so"
-        about = claim.labels.name_of(fact.about)
+        about = claim.labels.name_of(fact.about) or "nothing that is named"
         source = fact.source or ("the evidence" if fact.verified else "a source that is not named")
         detail = f"{fact.field} {fact.value} of {about}: {source} {says}"
         yield Check("fact", fact.verified, detail)

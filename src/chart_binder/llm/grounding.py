@@ -44,7 +44,7 @@ def verify(
     """
     facts = []
     for fact in cited:
-        about = labels.ids.get(fact.about.upper(), fact.about.casefold())
+        about = labels.meant_by(fact.about)
         verified = about in known and any(borne_out_by(fact, seen))
         facts.append(Fact(about, fact.field, fact.value, fact.source, verified))
     return tuple(facts)

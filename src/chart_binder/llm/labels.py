@@ -1,10 +1,16 @@
 """Candidates have short labels, so that a model need not copy identifiers."""
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from chart_binder.domain.evidence import EvidenceBundle, Release
+from chart_binder.domain.ids import MBID
+from chart_binder.llm.month_names import folded
 from chart_binder.rules.candidates import Candidate, candidates_of
+
+_LABEL = re.compile(r"(?<![\w.-])C[0-9]{1,4}(?:\.R[0-9]{1,4})?(?![\w-])")
+_QUOTES = " .,'\"`*_"
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +46,19 @@ class Labels:
             return self.ids.get(written or "")
         folded = written.casefold()
         return next((known for known in self.ids.values() if known.casefold() == folded), written)
+
+    def meant_by(self, words: str) -> str:
+        """Return the id of the one thing that words name: by label, by id, or by a group's title.
+
+        What names nothing, or several things, is returned as it is.
+        """
+        named = {self.ids[label] for label in _LABEL.findall(words.upper()) if label in self.ids}
+        named |= {self.id_of(found) or found for found in MBID.findall(words.casefold())}
+        if not named:
+            title = folded(words).strip(_QUOTES)
+            named = {known for known, each in self.titles.items() if folded(each) == title}
+        only, *others = named or {self.id_of(words) or words}
+        return words if others else only
 
     def name_of(self, identifier: str) -> str:
         """Return what to call the thing with an id: its label, its title, else the id itself."""
