@@ -9,18 +9,31 @@ import msgspec
 from chart_binder.cli.harmless import harmless
 from chart_binder.cli.options import Session, common_options, pass_session
 from chart_binder.cli.results import readable
-from chart_binder.errors import CanonError
+from chart_binder.errors import CanonError, UsageError
 from chart_binder.files import lines_named
-from chart_binder.jobs.answers import read_answers
+from chart_binder.jobs.answers import Known, read_answers
 from chart_binder.jobs.calibration import Calibration
 from chart_binder.jobs.fitting import Fitted, fitted
+from chart_binder.jobs.review_answers import reviewed_answers
 from chart_binder.llm.confidence_map import ConfidenceMap
+from chart_binder.store import open_store
+from chart_binder.wiring import store_url
 
 _ROW = "{:<12} {:>12} {:>28}"
 
 
 @click.command("calibrate")
-@click.argument("file", type=click.Path(path_type=str))
+@click.argument("file", required=False, type=click.Path(path_type=str))
+@click.option(
+    "--from-reviews",
+    is_flag=True,
+    help="Fit from what people accepted and rejected of the configured model's answers.",
+)
+@click.option(
+    "--answers-out",
+    type=click.Path(path_type=Path, dir_okay=False),
+    help="Write the answers that were reviewed to this file.",
+)
 @click.option(
     "-o",
     "--out",
@@ -29,18 +42,30 @@ _ROW = "{:<12} {:>12} {:>28}"
 )
 @common_options
 @pass_session
-def command(session: Session, file: str, out: Path | None) -> int:
-    """Fit what confidence is worth from FILE (JSON lines, - for standard input).
+def command(
+    session: Session,
+    file: str | None,
+    from_reviews: bool,
+    answers_out: Path | None,
+    out: Path | None,
+) -> int:
+    """Fit what confidence is worth from FILE (JSON lines, - for standard input), or from reviews.
 
     A line is {"confidence": 0.9, "right": true}: what the model stated, and whether it was right.
-    `canon eval --adjudicate --answers FILE` writes such lines.
+    `canon eval --adjudicate --answers FILE` writes such lines. With --from-reviews, right is what a
+    person accepted in `canon review`, wrong what they rejected.
 
     Exit status: 0 confidence is nearer to the truth with the calibration, 3 it is not, and nothing
     is stored; 1 there are too few answers, or a line cannot be read.
     """
-    if out and _is_same(file, out):
-        raise click.UsageError(f"-o {out} names the file that the answers are read from")
-    found = fitted(list(read_answers(lines_named(file), readable(file))))
+    if from_reviews == (file is not None):
+        raise UsageError("name one: FILE with answers, or --from-reviews")
+    if answers_out and not from_reviews:
+        raise UsageError("--answers-out: only with --from-reviews; FILE has the answers already")
+    source = answers_out or file
+    if out and source and _is_same(source, out):
+        raise click.UsageError(f"-o {out} names the file that the answers are in")
+    found = fitted(_reviewed(session, answers_out) if file is None else _in_file(file))
     if session.as_json:
         click.echo(msgspec.json.encode(found))
     else:
@@ -57,19 +82,35 @@ def command(session: Session, file: str, out: Path | None) -> int:
     return 0
 
 
-def _is_same(file: str, out: Path) -> bool:
+def _in_file(file: str) -> list[Known]:
+    return list(read_answers(lines_named(file), readable(file)))
+
+
+def _reviewed(session: Session, answers_out: Path | None) -> list[Known]:
+    with open_store(store_url(session.config)) as store:
+        answers = reviewed_answers(store, session.config.llm.model_id)
+    if answers_out:
+        _write(answers_out, b"".join(each.line() for each in answers))
+    return answers
+
+
+def _is_same(file: str | Path, out: Path) -> bool:
     """Whether the calibration would take the place of the answers, by whatever names."""
     try:
-        return file != "-" and out.samefile(file)
+        return file != "-" and (out == Path(file) or out.samefile(file))
     except OSError:
         return False  # one of them is not there yet, or cannot be looked at
 
 
 def _store(found: ConfidenceMap, out: Path) -> None:
+    _write(out, msgspec.json.format(msgspec.json.encode(found)) + b"\n")
+
+
+def _write(file: Path, content: bytes) -> None:
     try:
-        out.write_bytes(msgspec.json.format(msgspec.json.encode(found)) + b"\n")
+        file.write_bytes(content)
     except OSError as error:
-        raise CanonError(f"{out}: cannot be written ({error.strerror or error})") from error
+        raise CanonError(f"{file}: cannot be written ({error.strerror or error})") from error
 
 
 def _lines(found: Fitted) -> Iterator[str]:

@@ -131,6 +131,8 @@ def list_queue(session: Session, paths: tuple[str, ...], states: str, limit: int
 def show(session: Session, name: str, transcript: bool) -> int:
     """Show one case: the candidates side by side, the open question, what is proposed, and why.
 
+    With -v every release of each candidate is listed.
+
     Exit status: 0 nobody has to look at it, 3 somebody has, 1 an error (there is no decision, or no
     transcript), 2 bad usage or configuration.
     """
@@ -146,7 +148,7 @@ def show(session: Session, name: str, transcript: bool) -> int:
         more = {"waits": waits, "verdict": verdict, "transcript": events if transcript else None}
         click.echo(file_line(str(case.path), case_object(case, rules) | more))
     else:
-        _print(case_lines(case, rules, verdict, waits=waits))
+        _print(case_lines(case, rules, verdict, waits=waits, whole=session.verbosity > 0))
         for event in events:
             _print(event_lines(event))
     return 3 if waits else 0

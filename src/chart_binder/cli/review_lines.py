@@ -19,7 +19,10 @@ from chart_binder.llm.result import counted
 _GAP = 2
 _HEAD = ("", "", "appeared", "country", "releases", "type", "title")
 _MOST_PLACES = 4
-_LEAST_TITLE = 12
+_LEAST_TITLE = 8
+_FEW = 3
+_OUTCOME = 15
+"""Columns of the labels of `outcome_lines`."""
 _STATES = {State.REVIEW: "for review", State.INDETERMINATE: "left open"}
 
 
@@ -53,9 +56,14 @@ def queued_object(case: ReviewCase) -> dict[str, Any]:
 
 
 def case_lines(
-    case: ReviewCase, rules: Verdict | None, verdict: KeptVerdict | None, *, waits: bool
+    case: ReviewCase,
+    rules: Verdict | None,
+    verdict: KeptVerdict | None = None,
+    *,
+    waits: bool = True,
+    whole: bool = False,
 ) -> Iterator[str]:
-    """Yield everything that a person needs to rule on a case."""
+    """Yield everything that a person needs to rule on a case; `whole`: every release, too."""
     yield from _heading(case)
     yield from row(_state(case), _proposed(case))
     yield from row("decision", f"{case.kept.id}, {case.kept.decided_at_utc}")
@@ -65,7 +73,7 @@ def case_lines(
     yield ""
     yield from _table(case.rows)
     for one in case.rows:
-        yield f"  {one.label:<4} {SITE}/release-group/{one.release_group}"
+        yield from _records(one, None if whole else _FEW)
     yield from _proposal(case)
 
 
@@ -163,13 +171,22 @@ def _table(rows: Sequence[Row]) -> Iterator[str]:
         yield gap.join(parts).rstrip()
 
 
+def _records(one: Row, most: int | None) -> Iterator[str]:
+    """Yield a candidate's address, and its releases with their labels."""
+    yield from row(one.label, f"{SITE}/release-group/{one.release_group}")
+    for each in one.releases[:most]:
+        yield from row(f"  {each.label}", each.said)
+    if (more := len(one.releases[most or len(one.releases) :])) > 0:
+        yield from row("", f"and {more} more; -v shows all")
+
+
 def _cells(one: Row) -> tuple[str, ...]:
     places = " ".join(one.countries[:_MOST_PLACES])
     more = " .." if len(one.countries) > _MOST_PLACES else ""
     mark = ">" if one.is_proposed else ""
+    releases = str(len(one.releases))
     title = "".join(letter if letter.isprintable() else " " for letter in one.title)
-    kind, releases = one.kind, str(one.releases)
-    return mark, one.label, one.appeared, f"{places}{more}" or "-", releases, kind, title
+    return mark, one.label, one.appeared, f"{places}{more}" or "-", releases, one.kind, title
 
 
 def _proposal(case: ReviewCase) -> Iterator[str]:
@@ -179,6 +196,7 @@ def _proposal(case: ReviewCase) -> Iterator[str]:
     yield ""
     yield from row("model", f"{result.model_id or 'of no name'}: {result.rationale or 'no reason'}")
     for line in outcome_lines(result, case.bundle):
-        yield from wrapped(line[15:], terminal_width(), f"  {line[:12]:<12} ", 15)
+        label = line[:_OUTCOME].strip().removeprefix("release ")
+        yield from row(label, line[_OUTCOME:])
     if case.kept.transcript_id:
         yield from row("transcript", f"canon review show {case.kept.id} --transcript")

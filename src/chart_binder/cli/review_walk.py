@@ -167,7 +167,7 @@ class _Walk:
         return _Next.ON
 
     def _show(self, case: ReviewCase) -> None:
-        self._print(case_lines(case, case.question(self.config.rules), None, waits=True))
+        self._print(case_lines(case, case.question(self.config.rules)))
 
     def _print(self, lines: Iterable[str]) -> None:
         for line in lines:

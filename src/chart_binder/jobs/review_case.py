@@ -10,7 +10,7 @@ import msgspec
 
 from chart_binder.config import RulesConfig
 from chart_binder.domain.evidence import EvidenceBundle, Release
-from chart_binder.domain.ids import ReleaseGroupId, bare_id
+from chart_binder.domain.ids import ReleaseGroupId, ReleaseId, bare_id
 from chart_binder.domain.kept import KeptDecision
 from chart_binder.domain.overriding import KeptOverride
 from chart_binder.domain.verdict import Verdict
@@ -21,7 +21,7 @@ from chart_binder.jobs.journalled import path_of
 from chart_binder.jobs.keeping import kept_bundle, kept_decision
 from chart_binder.jobs.overrides import override_for
 from chart_binder.jobs.tag_plan import NOT_DECIDED
-from chart_binder.llm.labels import Labels, labelled
+from chart_binder.llm.labels import Labels, labelled, labelled_releases
 from chart_binder.llm.result import AdjudicationResult
 from chart_binder.react.transcript import AnyEvent, TranscriptDefectError, read_transcript
 from chart_binder.rules.candidates import Candidate
@@ -34,6 +34,14 @@ OPEN_STATES = (State.REVIEW.value, State.INDETERMINATE.value)
 """What a person has to look at."""
 
 
+class Edition(msgspec.Struct, frozen=True):
+    """A release with its label, and what tells it from the others."""
+
+    label: str
+    release: ReleaseId
+    said: str
+
+
 class Row(msgspec.Struct, frozen=True):
     """A candidate: its label, and when and where the recording came out on it."""
 
@@ -43,8 +51,8 @@ class Row(msgspec.Struct, frozen=True):
     kind: str
     appeared: str
     countries: tuple[str, ...]
-    releases: int
-    """How many have the recording."""
+    releases: tuple[Edition, ...]
+    """Those that have the recording, by date; the official ones first."""
     is_proposed: bool
 
 
@@ -160,7 +168,10 @@ def _row(label: str, one: Candidate, proposed: str | None) -> Row:
         one.kind,
         one.when if one.counts else "nothing official",
         tuple(dict.fromkeys(_places(releases))),
-        len(releases),
+        tuple(
+            Edition(name, each.mb_release_id, _said(each))
+            for name, each in labelled_releases(label, one)
+        ),
         is_proposed=proposed is not None and bare_id(one.group.mb_rg_id) == bare_id(proposed),
     )
 
@@ -168,3 +179,9 @@ def _row(label: str, one: Candidate, proposed: str | None) -> Row:
 def _places(releases: tuple[Release, ...]) -> Iterator[str]:
     ordered = sorted(releases, key=lambda each: (each.when.last, each.mb_release_id))
     return (each.place for each in ordered if each.place)
+
+
+def _said(one: Release) -> str:
+    status = None if one.is_official else (one.standing or "of unknown status")
+    parts = (one.when.text, one.place, one.label, one.catno, one.format, one.disambiguation, status)
+    return " ".join(filter(None, parts))

@@ -1,0 +1,380 @@
+"""`canon review` as a process: what waits for a person, what they say, and what comes of it."""
+
+import json
+import os
+import pty
+import select
+import subprocess
+import sys
+import termios
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+
+from chart_binder.domain.kept import KeptVerdict, VerdictKind, now_utc
+from chart_binder.jobs.decision import Decision, State
+from chart_binder.llm.result import AdjudicationResult, Outcome
+from chart_binder.store import open_store
+from golden.bundles import Bundle, year_only_single
+from integration.conftest import Canon
+from integration.services import ALBUM, LP, SINGLE, adjudicating, asking, file_of
+from servers.musicbrainz import MusicBrainzStandIn
+from servers.ollama import OllamaStandIn
+from servers.searxng import Searxng
+from store.records import decision
+
+BUNDLE = year_only_single()
+RECORDING = BUNDLE["recording_candidates"][0]["mb_recording_id"]
+ANSWER = {"crg_mbid": "C2", "rr_mbid": "C2.R1", "confidence": 0.7, "rationale": "It leads to it."}
+
+
+def final(**changes: object) -> str:
+    return f"Thought: I know.\nFinal Answer:\n```json\n{json.dumps(ANSWER | changes)}\n```"
+
+
+def adjudicated(canon: Canon, *files: Path, answer: str, bundle: Bundle = BUNDLE) -> None:
+    """Decide files with a model that answers the same to each."""
+    with (
+        MusicBrainzStandIn([bundle]) as mb,
+        Searxng() as search,
+        OllamaStandIn([answer] * len(files)) as model,
+    ):
+        ran = canon("decide", *files, **asking(mb) | adjudicating(model, search))
+    assert ran.status == 3, ran.err
+
+
+def decided(canon: Canon, file: Path, bundle: Bundle = BUNDLE) -> dict[str, Any]:
+    with MusicBrainzStandIn([bundle]) as mb:
+        (line,) = canon("decide", file, "--output=json", **asking(mb)).lines
+    return line
+
+
+@pytest.fixture
+def open_song(canon: Canon, home: Path) -> Path:
+    """A file that the rules left open, and no model was asked."""
+    file = file_of(BUNDLE, home)
+    assert decided(canon, file)["state"] == "indeterminate"
+    return file
+
+
+@pytest.fixture
+def proposed(canon: Canon, home: Path) -> Path:
+    """A file for which a model proposes the album, to be reviewed."""
+    file = file_of(BUNDLE, home, "proposed.flac")
+    adjudicated(canon, file, answer=final())
+    return file
+
+
+def waiting(canon: Canon, *paths: Path) -> list[str]:
+    ran = canon("review", "list", *paths, "--output=json")
+    assert ran.status == (3 if ran.lines else 0)
+    return [Path(line["path"]).name for line in ran.lines]
+
+
+def test_what_is_open_is_listed_with_its_question(canon: Canon, open_song: Path) -> None:
+    ran = canon("review", "list")
+    assert ran.status == 3
+    assert str(open_song) in ran.out
+    assert "Queen - Bohemian Rhapsody" in ran.out
+    assert "no model was asked" in ran.out
+    assert "only dated 1975" in ran.out
+    assert "1 to look at" in ran.err
+    (line,) = canon("review", "list", "--output=json").lines
+    assert (line["state"], line["files"], line["proposal"]) == ("indeterminate", 1, None)
+    assert canon("review", "list", "--state=review").out == ""
+    assert canon("review", "list", open_song.parent).status == 3
+    gone = canon("review", "list", open_song.with_name("gone"))
+    assert gone.status == 1
+    assert "no such file" in gone.err
+    odd = canon("review", "list", "--state=decided")
+    assert odd.status == 2
+    assert "'decided' is none; review, indeterminate allowed" in odd.err
+
+
+def test_a_case_is_shown_with_candidates_question_proposal_and_transcript(
+    canon: Canon, proposed: Path
+) -> None:
+    ran = canon("review", "show", proposed)
+    assert ran.status == 3
+    lines = ran.out.splitlines()
+    head = next(n for n, line in enumerate(lines) if line.split()[:2] == ["appeared", "country"])
+    assert lines[head + 1].split() == [
+        "C1", "1975", "NL", "1", "single", "Bohemian", "Rhapsody",
+    ]  # fmt: skip
+    assert lines[head + 2].startswith(">  C2")
+    assert "before or after 1975-08-23?" in ran.out
+    assert "C2 'A Night at the Opera' is proposed, confidence 0.70" in ran.out
+    assert "It leads to it." in ran.out
+    assert "--transcript" in ran.out
+    assert f"/release-group/{SINGLE}" in ran.out
+    narrow = canon("review", "show", proposed, COLUMNS="60").out.splitlines()[1:]
+    assert [line for line in narrow if len(line) > 60 and "https:" not in line] == []
+    assert 'C2.R1      1975-11-21 GB 12" Vinyl' in ran.out
+    whole = canon("review", "show", proposed, "--transcript")
+    assert "Final Answer:" in whole.out
+    (line,) = canon("review", "show", proposed, "--output=json").lines
+    assert [row["label"] for row in line["candidates"]][:2] == ["C1", "C2"]
+    assert (line["proposal"]["crg_mbid"], line["waits"]) == (ALBUM, True)
+    assert canon("review", "show", line["decision_id"]).out == ran.out
+    absent = canon("review", "show", "nothing.flac")
+    assert absent.status == 1
+    assert "canon decide" in absent.err
+
+
+def test_what_is_accepted_is_written_and_decided_so(canon: Canon, proposed: Path) -> None:
+    assert canon("write", proposed).status == 3
+    ran = canon("review", "accept", proposed, "--reason", "I was there")
+    assert ran.status == 0, ran.err
+    assert "C2 'A Night at the Opera'" in ran.out
+    assert waiting(canon) == []
+    (line,) = canon("write", proposed, "--apply", "--output=json").lines
+    assert (line["state"], line["crg_mbid"]) == ("written", ALBUM)
+    now = decided(canon, proposed)
+    assert (now["decided_by"], now["crg_mbid"], now["rr_mbid"]) == ("override", ALBUM, LP)
+    assert "I was there" in now["rationale"]
+    again = canon("review", "accept", proposed)
+    assert again.status == 1
+    assert "decided by a person's override" in again.err
+
+
+def test_an_override_that_is_removed_brings_the_case_back(canon: Canon, proposed: Path) -> None:
+    canon("review", "accept", proposed)
+    assert canon("write", proposed).status == 0
+    assert canon("review", "show", proposed).status == 0
+    assert canon("override", "remove", RECORDING).status == 0
+    assert waiting(canon) == ["proposed.flac"]
+    refused = canon("write", proposed)
+    assert refused.status == 3
+    assert "a person has to look at it" in refused.out
+
+
+def test_what_is_right_can_be_named_in_every_form(canon: Canon, open_song: Path) -> None:
+    nothing = canon("review", "accept", open_song)
+    assert nothing.status == 1
+    assert "canon review reject" in nothing.err
+    for crg, rr, status, said in (
+        ("C9", None, 2, "one of C1, C2"),
+        ("C2.R1", None, 2, "'C2.R1' is no release group id"),
+        ("C2", "C2", 2, "'C2' is no release id"),
+        (f"https://musicbrainz.org/release/{LP}", None, 2, "the address of a release"),
+        (None, "C2.R1", 2, "give both"),
+    ):
+        named = [f"--crg={crg}"] * bool(crg) + [f"--rr={rr}"] * bool(rr)
+        ran = canon("review", "reject", open_song, "--reason=x", *named)
+        assert (ran.status, said in ran.err) == (status, True), ran.err
+    assert canon("review", "reject", open_song, "--reason= ").status == 2
+    address = f"https://musicbrainz.org/release-group/{ALBUM}"
+    ran = canon("review", "reject", open_song, f"--crg={address}", "--rr=c2.r1", "--reason=I know")
+    assert ran.status == 0, ran.err
+    assert waiting(canon) == []
+    now = decided(canon, open_song)
+    assert (now["decided_by"], now["crg_mbid"], now["rr_mbid"]) == ("override", ALBUM, LP)
+
+
+def test_what_is_rejected_leaves_the_queue_and_is_not_written(canon: Canon, proposed: Path) -> None:
+    same = canon("review", "reject", proposed, "--crg=C2", "--reason=x")
+    assert same.status == 1
+    assert "canon review accept" in same.err
+    assert canon("review", "reject", proposed, "--reason", "a cover").status == 0
+    assert waiting(canon) == []
+    shown = canon("review", "show", proposed)
+    assert "a person said reject: a cover" in " ".join(shown.out.split())
+    assert "a person rejected it: a cover" in canon("write", proposed).out
+    adjudicated(canon, proposed, answer=final())
+    assert waiting(canon) == [], "the same answer was rejected"
+    adjudicated(canon, proposed, answer=final(crg_mbid="C1", rr_mbid=None))
+    assert waiting(canon) == ["proposed.flac"]
+
+
+def test_what_is_left_waits_again_when_evidence_or_rules_are_others(
+    canon: Canon, open_song: Path
+) -> None:
+    assert canon("review", "keep", open_song).status == 0
+    decided(canon, open_song)
+    assert waiting(canon) == []
+    other = year_only_single()
+    other["recording_candidates"][0]["rg_candidates"][1]["title"] = "Another Night"
+    with MusicBrainzStandIn([other]) as mb:
+        ran = canon("decide", open_song, **asking(mb), CANON_MUSICBRAINZ__CACHE_TTL_S="0")
+    assert ran.status == 3
+    assert waiting(canon) == ["song.flac"]
+
+
+def test_files_of_one_evidence_are_one_entry_with_one_verdict(canon: Canon, home: Path) -> None:
+    files = [file_of(BUNDLE, home, f"{name}.flac") for name in "abc"]
+    adjudicated(canon, *files, answer=final())
+    (line,) = canon("review", "list", "--output=json").lines
+    assert (line["files"], Path(line["path"]).name) == (3, "c.flac")
+    ran = canon("review", "accept", files[0])
+    assert "accepted, with 2 more files" in ran.out
+    assert waiting(canon) == []
+    assert canon("write", *files).status == 0
+
+
+def test_an_override_set_by_hand_takes_an_open_case_out(canon: Canon, open_song: Path) -> None:
+    canon("override", "set", RECORDING, "--crg", ALBUM, "--reason", "mine")
+    assert waiting(canon) == []
+    canon("override", "remove", RECORDING)
+    assert waiting(canon) == ["song.flac"]
+
+
+class Terminal:
+    """A process on a terminal of its own, typed to when it waits."""
+
+    def __init__(self, leader: int, process: "subprocess.Popen[bytes]") -> None:
+        self._leader, self._process = leader, process
+        self._unseen = ""
+
+    def until(self, text: str) -> str:
+        """Read until the text is shown, and return what came since the last that was waited for."""
+        deadline = time.monotonic() + 30
+        while text not in self._unseen:
+            assert select.select([self._leader], [], [], max(0.0, deadline - time.monotonic()))[0]
+            try:
+                piece = os.read(self._leader, 65536)
+            except OSError:  # how a terminal ends on Linux
+                piece = b""
+            assert piece, f"ended before {text!r}: {self._unseen}"
+            self._unseen += piece.decode("utf-8", "replace").replace("\r\n", "\n")
+        seen, found, self._unseen = self._unseen.partition(text)
+        return seen + found
+
+    def press(self, key: str) -> None:
+        """Press a key once the program waits for one: what is typed before is thrown away."""
+        deadline = time.monotonic() + 30
+        while termios.tcgetattr(self._leader)[3] & termios.ICANON:
+            assert time.monotonic() < deadline
+            time.sleep(0.005)
+        os.write(self._leader, key.encode())
+
+    def line(self, text: str) -> None:
+        os.write(self._leader, text.encode() + b"\r")
+
+    def ended(self) -> int:
+        return self._process.wait(30)
+
+
+@contextmanager
+def walking(home: Path, environment: dict[str, str], *arguments: str) -> Iterator[Terminal]:
+    leader, follower = pty.openpty()
+    with subprocess.Popen(
+        [sys.executable, "-m", "chart_binder", "review", *arguments],
+        stdin=follower, stdout=follower, stderr=follower, cwd=home / "work",
+        env=environment | {"TERM": "xterm"}, start_new_session=True,
+    ) as process:  # fmt: skip
+        os.close(follower)
+        try:
+            yield Terminal(leader, process)
+        finally:
+            process.kill()
+            os.close(leader)
+
+
+@pytest.fixture
+def four(canon: Canon, home: Path) -> list[Path]:
+    """Four files with evidence of their own; for the last a model proposes the album."""
+    files = []
+    for number in range(4):
+        bundle = year_only_single()
+        recording = bundle["recording_candidates"][0]
+        recording["mb_recording_id"] = f"{number}1111111-1111-4111-8111-111111111111"
+        file = file_of(bundle, home, f"{number}.flac")
+        if number == 3:
+            adjudicated(canon, file, answer=final(), bundle=bundle)
+        else:
+            assert decided(canon, file, bundle)["state"] == "indeterminate"
+        files.append(file)
+    return files
+
+
+def test_the_queue_is_walked_with_single_keys_left_and_resumed(
+    canon: Canon, home: Path, environment: dict[str, str], four: list[Path]
+) -> None:
+    with walking(home, environment, "--interactive") as terminal:
+        first = terminal.until("/release-group/")
+        assert "4 to look at" in first
+        terminal.press("x")
+        terminal.until("no such key")
+        terminal.press("a")
+        terminal.until("nothing can be accepted")
+        terminal.press("t")
+        terminal.until("no transcript is kept")
+        terminal.press("u")
+        terminal.until("nothing was ruled on")
+        terminal.press("9")
+        terminal.until("no such candidate")
+        terminal.press("2")
+        terminal.until("3 to look at")
+        assert "0.flac" not in waiting(canon), "kept at once"
+        terminal.press("u")
+        terminal.until("taken back")
+        terminal.until("0.flac")
+        assert "0.flac" in waiting(canon)
+        terminal.press("2")
+        terminal.until("1.flac")
+        terminal.until("/release-group/")
+        terminal.press("s")
+        terminal.until("2 to look at")
+        terminal.press("r")
+        terminal.until("what is wrong")
+        terminal.line("no idea")
+        terminal.until("which candidate")
+        terminal.line("")
+        terminal.until("the last")
+        terminal.press("q")
+        terminal.until("2 ruled on; the same command goes on")
+        assert terminal.ended() == 3
+    assert waiting(canon) == ["1.flac", "3.flac"]
+    with walking(home, environment, "walk") as terminal:
+        terminal.until("2 to look at")
+        terminal.press("k")
+        terminal.until("the last")
+        terminal.press("o")
+        terminal.until(f"\nC1   https://musicbrainz.org/release-group/{SINGLE}")
+        terminal.press("a")
+        terminal.until("the end of the queue: 2 ruled on")
+        assert terminal.ended() == 0
+    assert waiting(canon) == []
+    assert canon("write", four[3]).status == 0
+
+
+def test_without_a_terminal_the_walk_is_a_misuse(canon: Canon) -> None:
+    for arguments in (("--interactive",), ("walk",), ("list", "--interactive")):
+        ran = canon("review", *arguments)
+        assert ran.status == 2
+        assert "needs a terminal" in ran.err
+    assert canon("review", "accept", "x", "--interactive").status == 2
+
+
+def test_a_calibration_is_fitted_from_reviews(canon: Canon, home: Path) -> None:
+    few = canon("calibrate", "--from-reviews")
+    assert few.status == 1
+    assert "needs 30 answers that were reviewed, and there are 0 of the model" in few.err
+    for arguments in ((), ("answers.jsonl", "--from-reviews"), ("x", "--answers-out=y")):
+        assert canon("calibrate", *arguments).status == 2
+    with open_store(f"sqlite:///{home / 'data' / 'canon' / 'canon.db'}") as store:
+        for number in range(40):
+            result = AdjudicationResult(
+                Outcome.REVIEW,
+                ALBUM,
+                stated_confidence=0.9,
+                model_id="m",
+                evidence_hash=str(number),
+            )
+            document = msgspec.json.encode(Decision(State.REVIEW, adjudication=result))
+            kept = decision(number, b"/music/%d.flac" % number, "review")
+            store.decisions.put(msgspec.structs.replace(kept, document=document))
+            kind = VerdictKind.ACCEPT if number % 2 else VerdictKind.REJECT
+            store.verdicts.put(KeptVerdict(decision_id=kept.id, verdict=kind, at_utc=now_utc()))
+    named = ("calibrate", "--from-reviews", "--answers-out=answers.jsonl", "-o", "map.json")
+    ran = canon(*named, CANON_LLM__MODEL_ID="m")
+    assert ran.status == 0, ran.err
+    assert "0.90         0.50" in ran.out
+    again = canon("calibrate", "answers.jsonl")
+    assert again.out == ran.out
+    assert canon(*named[:3], "-o", "answers.jsonl", CANON_LLM__MODEL_ID="m").status == 2

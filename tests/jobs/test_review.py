@@ -1,0 +1,229 @@
+"""What a person rules on a case, for every file of its evidence, and what is learned from it."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from chart_binder.config import RulesConfig
+from chart_binder.domain.evidence import Artifact, EvidenceBundle, RecordingCandidate
+from chart_binder.domain.evidence_json import evidence_hash, read_bundle
+from chart_binder.errors import CanonError
+from chart_binder.jobs.decide import Case, Decider
+from chart_binder.jobs.decision import Decision, State
+from chart_binder.jobs.keeping import Keeper, keeping
+from chart_binder.jobs.review_answers import reviewed_answers
+from chart_binder.jobs.review_case import ReviewCase, case_named, transcript_of
+from chart_binder.jobs.review_queue import is_empty, review_queue
+from chart_binder.jobs.review_ruling import accept, chosen, keep, reject
+from chart_binder.llm.result import AdjudicationResult, Outcome
+from chart_binder.store import open_store
+from chart_binder.store.store import Store
+from golden.bundles import year_only_single
+
+KNOBS = RulesConfig()
+OPEN = ("review", "indeterminate")
+BUNDLE = read_bundle(year_only_single())
+(RECORDING,) = BUNDLE.recording_candidates
+SINGLE, ALBUM = (group.mb_rg_id for group in RECORDING.groups[:2])
+OTHER = "11111111-1111-4111-8111-111111111111"
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[Store]:
+    with open_store(f"sqlite:///{tmp_path / 'store.db'}") as opened:
+        yield opened
+
+
+@pytest.fixture
+def keeper(store: Store) -> Iterator[Keeper]:
+    with keeping(store, "decide", (), KNOBS) as made:
+        yield made
+
+
+def with_recordings(*recordings: RecordingCandidate) -> EvidenceBundle:
+    return msgspec.structs.replace(BUNDLE, recording_candidates=recordings)
+
+
+def proposing(
+    bundle: EvidenceBundle = BUNDLE, crg: str = ALBUM, rr: str | None = None, *,
+    confidence: float = 0.7, model: str = "m", state: State = State.REVIEW,
+) -> Case:  # fmt: skip
+    known = evidence_hash(bundle)
+    result = AdjudicationResult(
+        Outcome.REVIEW, crg, rr, 0.5, confidence, model_id=model, evidence_hash=known
+    )
+    shown = crg if state is State.REVIEW else None
+    decision = Decision(state, "llm", shown, evidence_hash=known, adjudication=result)
+    return Case(decision, bundle)
+
+
+def left_open(bundle: EvidenceBundle = BUNDLE) -> Case:
+    return Decider(KNOBS).decide(bundle)
+
+
+def put(keeper: Keeper, path: Path, case: Case) -> ReviewCase:
+    path.write_bytes(b"audio")
+    keeper.kept(path, lambda: case)
+    return case_named(keeper.store, str(path))
+
+
+def queue(store: Store) -> list[str]:
+    return [queued.case.path.name for queued in review_queue(store, store.overrides.all(), OPEN)]
+
+
+def test_a_case_has_its_candidates_side_by_side(keeper: Keeper, tmp_path: Path) -> None:
+    case = put(keeper, tmp_path / "a", proposing())
+    first, second = case.rows[:2]
+    assert (first.label, first.appeared, first.kind, first.is_proposed) == (
+        "C1", "1975", "single", False,
+    )  # fmt: skip
+    assert (second.release_group, second.is_proposed) == (ALBUM, True)
+    assert [each.label for each in second.releases] == ["C2.R1"]
+    assert second.countries == ("GB",)
+
+
+def test_a_proposal_too_unsure_to_decide_can_be_accepted(
+    store: Store, keeper: Keeper, tmp_path: Path
+) -> None:
+    case = put(keeper, tmp_path / "a", proposing(state=State.INDETERMINATE))
+    ruled = accept(store, case)
+    assert ruled.ruling.override is not None
+    assert ruled.ruling.override.crg_mbid == ALBUM
+    assert queue(store) == []
+    assert is_empty(store, store.overrides.all(), OPEN)
+
+
+@pytest.mark.parametrize(
+    ("case", "problem"),
+    [
+        (left_open(), "nothing is proposed"),
+        (proposing(crg=OTHER), "is not in the evidence"),
+        (Case(Decision(State.ERROR, error="asleep")), "no decision was come to: asleep"),
+        (Case(Decision(State.DECIDED, "rules", ALBUM)), "decided by the rules"),
+        (Case(Decision(State.DECIDED, "override", ALBUM)), "decided by a person's override"),
+    ],
+)
+def test_what_cannot_be_accepted_is_named(
+    store: Store, keeper: Keeper, tmp_path: Path, case: Case, problem: str
+) -> None:
+    made = put(keeper, tmp_path / "a", case)
+    with pytest.raises(CanonError, match=problem):
+        accept(store, made)
+    assert store.overrides.all() == {}
+    assert store.verdicts.latest(made.kept.id) is None
+
+
+def test_a_proposed_release_of_another_group_is_left_to_the_rules(
+    store: Store, keeper: Keeper, tmp_path: Path
+) -> None:
+    of_the_single = RECORDING.groups[0].editions[0].mb_release_id
+    ruled = accept(store, put(keeper, tmp_path / "a", proposing(rr=of_the_single)))
+    assert ruled.ruling.override is not None
+    assert ruled.ruling.override.rr_mbid is None
+    assert "the rules name one" in ruled.notes[0]
+
+
+def test_of_several_recordings_the_one_on_the_record_is_meant(
+    store: Store, keeper: Keeper, tmp_path: Path
+) -> None:
+    single, album, *_ = RECORDING.groups
+    one = msgspec.structs.replace(RECORDING, rg_candidates=(single,), length_ms=None)
+    other = msgspec.structs.replace(
+        RECORDING, mb_recording_id=OTHER, rg_candidates=(album,), length_ms=None
+    )
+    ruled = accept(store, put(keeper, tmp_path / "a", proposing(with_recordings(one, other))))
+    assert ruled.ruling.override is not None
+    assert ruled.ruling.override.recording_mbid == OTHER
+
+
+def test_of_several_recordings_on_the_record_one_must_be_named(
+    store: Store, keeper: Keeper, tmp_path: Path
+) -> None:
+    other = msgspec.structs.replace(RECORDING, mb_recording_id=OTHER)
+    case = put(keeper, tmp_path / "a", proposing(with_recordings(RECORDING, other)))
+    with pytest.raises(CanonError, match="several recordings may be meant: name one with --rec"):
+        accept(store, case)
+    with pytest.raises(CanonError, match=r"cannot be the file's; allowed: .*, "):
+        accept(store, case, recording=SINGLE)
+    assert accept(store, case, recording=OTHER).files == 1
+    assert queue(store) == []
+
+
+def test_a_file_whose_length_means_another_recording_is_ruled_on_by_itself(
+    store: Store, keeper: Keeper, tmp_path: Path
+) -> None:
+    short = msgspec.structs.replace(RECORDING, mb_recording_id=OTHER, length_ms=100_000)
+    long = msgspec.structs.replace(RECORDING, length_ms=355_000)
+    bundle = with_recordings(long, short)
+    for name, length in (("a", 355_000), ("b", 100_000), ("c", 355_000)):
+        heard = msgspec.structs.replace(bundle, artifact=Artifact(length))
+        put(keeper, tmp_path / name, proposing(heard))
+    ruled = accept(store, case_named(store, str(tmp_path / "a")))
+    assert ruled.files == 2
+    assert queue(store) == ["b"]
+
+
+def test_what_is_chosen_is_accepted_or_taken_in_its_place(
+    store: Store, keeper: Keeper, tmp_path: Path
+) -> None:
+    case = put(keeper, tmp_path / "a", proposing())
+    for group, kind in ((ALBUM, "accept"), (SINGLE, "reject")):
+        ruled = chosen(store, case, group, "heard it")
+        assert ruled.ruling.verdicts[0].verdict == kind
+        assert [each.crg_mbid for each in store.overrides.all().values()] == [group]
+        store.verdicts.take_back(ruled.ruling)
+        assert queue(store) == ["a"]
+        assert store.overrides.all() == {}
+
+
+def test_a_case_is_found_by_path_and_id_until_it_is_decided_again(
+    store: Store, keeper: Keeper, tmp_path: Path
+) -> None:
+    first = put(keeper, tmp_path / "a", proposing())
+    assert case_named(store, first.kept.id).kept == first.kept
+    put(keeper, tmp_path / "a", left_open())
+    with pytest.raises(CanonError, match="was decided again since"):
+        case_named(store, first.kept.id)
+    with pytest.raises(CanonError, match="no file with a decision"):
+        case_named(store, "01absent")
+    (tmp_path / "a").unlink()
+    latest = case_named(store, str(tmp_path / "a"))
+    with pytest.raises(CanonError, match="no transcript is kept"):
+        transcript_of(store, latest)
+
+
+def known(store: Store, model: str = "m") -> list[tuple[float, bool]]:
+    return sorted((each.confidence, each.right) for each in reviewed_answers(store, model))
+
+
+def test_reviews_are_answers_known_to_be_right_or_wrong(
+    store: Store, keeper: Keeper, tmp_path: Path
+) -> None:
+    for number in range(33):
+        recording = f"{number:08}-1111-4111-8111-111111111111"
+        bundle = with_recordings(msgspec.structs.replace(RECORDING, mb_recording_id=recording))
+        case = put(keeper, tmp_path / str(number), proposing(bundle, confidence=number / 100))
+        if number == 30:
+            keep(store, case)
+        elif number == 31:
+            reject(store, case, "no", SINGLE)
+        elif number % 3:
+            accept(store, case)
+        else:
+            reject(store, case, "no")
+    assert known(store) == [
+        (number / 100, number % 3 > 0 and number != 31) for number in range(33) if number != 30
+    ]
+
+
+def test_files_of_one_evidence_teach_once(store: Store, keeper: Keeper, tmp_path: Path) -> None:
+    for number in range(40):
+        case = put(keeper, tmp_path / str(number), proposing())
+    accept(store, case)
+    put(keeper, tmp_path / "other", proposing(model="other"))
+    with pytest.raises(CanonError, match=r"needs 30 .* there are 1 of the model 'm'$"):
+        reviewed_answers(store, "m")
+    with pytest.raises(CanonError, match=r"0 of the model 'x' \(40 of 'm': llm.model_id says"):
+        reviewed_answers(store, "x")
