@@ -2,6 +2,7 @@
 
 import re
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import islice
 from typing import Final
 
@@ -25,28 +26,30 @@ class Fence:
     end: int | None
 
 
-def fences(text: str) -> list[Fence]:
+@lru_cache(4)  # a reply is asked about more than once
+def fences(text: str) -> tuple[Fence, ...]:
     """Return the fences of a text, in order.
 
     A fence may open after a bullet, a label or a tag on the same line, and close before a closing
     tag. After more than `MAX_FENCES` of their lines the rest of the text counts as fenced.
     """
     if "```" not in text and "~~~" not in text:
-        return []
+        return ()
     found: list[Fence] = []
-    opened: re.Match[str] | None = None
+    opened, marks = -1, ""
     runs = list(islice(_RUN.finditer(text), MAX_FENCES + 1))
     for run in runs[:MAX_FENCES]:
-        if opened is None:
-            opened = run if _may_open(run, text) else None
-        elif _closes(run, opened):
-            found.append(Fence(opened.end(), run.start()))
-            opened = None
-    if opened is not None:
-        found.append(Fence(opened.end(), None))
+        if opened < 0:
+            if _may_open(run, text):
+                opened, marks = run.end(), _parts(run)[0]
+        elif _closes(run, marks):
+            found.append(Fence(opened, run.start()))
+            opened = -1
+    if opened >= 0:
+        found.append(Fence(opened, None))
     elif len(runs) > MAX_FENCES:
         found.append(Fence(runs[-1].end(), None))
-    return found
+    return tuple(found)
 
 
 def skip_opener(text: str, start: int) -> int:
@@ -62,10 +65,10 @@ def _may_open(run: re.Match[str], text: str) -> bool:
     return not before or is_tag or is_label(text, line, run.start())
 
 
-def _closes(run: re.Match[str], opened: re.Match[str]) -> bool:
+def _closes(run: re.Match[str], opened: str) -> bool:
     marks, words = _parts(run)
     is_last = not words.strip() or words.lstrip().startswith("</")
-    return is_last and marks.startswith(_parts(opened)[0])
+    return is_last and marks.startswith(opened)
 
 
 def _parts(run: re.Match[str]) -> tuple[str, str]:

@@ -23,7 +23,7 @@ from chart_binder.react.reading.unlabelled import read_unlabelled, without_outer
 from chart_binder.react.steps import Act, Finish, Step
 
 _INLINE = re.compile(
-    r"(?P<label>Final Answer|Action) ?[:：]|(?P<tag><(?:tool_call|response|final_answer|answer)\b)"
+    r"Final Answer ?[:：]|Action ?[:：]|<(?:tool_call|response|final_answer|answer)\b"
 )
 _FENCE_LEFT = re.compile(r"(?:^|\s)(?:`{3}+\w{0,12}+|json|xml)$")
 _LEFT_OVER: Final = " \t\n`~*_})]>;."
@@ -224,4 +224,8 @@ def _defect(reply: str, said: Spoken, turn: Turn) -> Defect:
         ("inline", inline is not None),
     )
     kind = next((name for name, is_so in defects if is_so), "neither")
-    return Defect(kind, (inline["label"] or f"{inline['tag']}>") if inline else "")
+    return Defect(kind, _shown(inline.group()) if inline else "")
+
+
+def _shown(inline: str) -> str:
+    return f"{inline}>" if inline.startswith("<") else inline.rstrip(" :：")
