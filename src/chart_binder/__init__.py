@@ -1,3 +1,53 @@
-"""Decide which release group a recording belongs to, and show why."""
+"""Decide which release group a recording belongs to, and show why.
+
+What is named here is for other programs; it is loaded when it is first asked for.
+"""
+
+TYPE_CHECKING = False  # as in `typing`, which takes longer to import than all else here
+
+if TYPE_CHECKING:
+    from chart_binder.batch import BatchOptions as BatchOptions
+    from chart_binder.batch import BatchResult as BatchResult
+    from chart_binder.batch import Executor as Executor
+    from chart_binder.batch import FileResult as FileResult
+    from chart_binder.batch import run_batch as run_batch
+    from chart_binder.config import Config as Config
+    from chart_binder.config import LLMConfig as LLMConfig
+    from chart_binder.domain.measures import Measures as Measures
+    from chart_binder.domain.tagging import Policy as Policy
+    from chart_binder.errors import CanonError as CanonError
+    from chart_binder.jobs.batch.resuming import Which as Which
+    from chart_binder.jobs.decision import Decision as Decision
+    from chart_binder.jobs.decision import State as State
+    from chart_binder.llm.react_adjudicator import ReActAdjudicator as ReActAdjudicator
 
 __version__ = "0.1.0"
+
+_HOMES = {
+    "BatchOptions": "batch",
+    "BatchResult": "batch",
+    "CanonError": "errors",
+    "Config": "config",
+    "Decision": "jobs.decision",
+    "Executor": "batch",
+    "FileResult": "batch",
+    "LLMConfig": "config",
+    "Measures": "domain.measures",
+    "Policy": "domain.tagging",
+    "ReActAdjudicator": "llm.react_adjudicator",
+    "State": "jobs.decision",
+    "Which": "jobs.batch.resuming",
+    "run_batch": "batch",
+}
+
+
+def __getattr__(name: str) -> object:
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    import importlib  # noqa: PLC0415 - only where something is asked for
+
+    return getattr(importlib.import_module(f"{__name__}.{_HOMES[name]}"), name)
+
+
+def __dir__() -> list[str]:
+    return sorted((*globals(), *_HOMES))

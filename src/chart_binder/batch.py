@@ -132,7 +132,7 @@ class FileResult:
 
 
 def run_batch(
-    paths: Iterable[str | Path],
+    paths: str | Path | Iterable[str | Path],
     config: Config | None = None,
     options: BatchOptions | None = None,
     *,
@@ -143,11 +143,14 @@ def run_batch(
     """Decide every audio file that files and folders stand for.
 
     `config` is by default what `canon config show` shows. `on_file` is told of each file in the
-    caller's thread, in the order in which they are finished. As soon as `to_stop` says so nothing
-    new is begun. `said` is told what a person should know. Starting again goes on.
+    caller's thread, in the order in which they are finished. `to_stop` is asked several times a
+    second; as soon as it says so nothing new is begun. `said` is told what a person should know.
+    Starting again goes on.
 
     Raises `ConfigError`, `PluginError`, `UsageError`, and `StoreError` where the store fails.
     """
+    if isinstance(paths, str | Path):  # not the letters of a name: one of them is often `/`
+        paths = [paths]
     return run_items(
         albums(Path(path) for path in paths),
         config or load_settings(None, {}, {}).config,
