@@ -11,6 +11,7 @@ import sys
 import time
 from collections import Counter
 from functools import partial
+from itertools import islice
 from pathlib import Path
 
 from chart_binder.audio.packets import audio_hash, read_tag_set
@@ -61,7 +62,7 @@ def _write_for_ever(url: str, files: list[Path], number: int, writer: int) -> No
                 run.save(file, partial(with_fields, fields={"album": (said,)}), None)
             if turn % 2:
                 for file in files:
-                    last = to_undo(store.journal.of_path(kept_path(file)))[:1]
+                    last = islice(to_undo(store.journal.of_path(kept_path(file))), 1)
                     for _ in undone(last, run):
                         pass
 

@@ -160,7 +160,11 @@ def test_an_intent_stays_open_until_it_is_done_or_failed(store: Store) -> None:
     failed = store.journal.get("write1")
     assert failed is not None
     assert (failed.state, failed.problem) == ("failed", "the disk is full")
-    assert [one.id for one in store.journal.of_run("run")] == ["write2", "write1", "write0"]
+    for number in range(3, 205):
+        store.journal.intend(write(number))
+    assert [one.id for one in store.journal.of_run("run")] == [
+        f"write{number}" for number in reversed(range(205))
+    ]
 
 
 def test_only_what_is_done_can_be_undone(store: Store) -> None:

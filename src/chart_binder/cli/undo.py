@@ -1,7 +1,9 @@
 """`canon undo`: tags are put back as they were."""
 
 import os
+from collections.abc import Iterator
 from contextlib import suppress
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -65,6 +67,12 @@ def command(session: Session, name: str | None, keep_mtime: bool) -> int:
         return status
 
 
+def _any(writes: Iterator[KeptWrite]) -> Iterator[KeptWrite] | None:
+    """Return the writes if there is one: they are not held together, for there may be very many."""
+    first = next(writes, None)
+    return None if first is None else chain([first], writes)
+
+
 def _last_write(store: "Store", path: Path, moved: dict[str, Path]) -> KeptWrite | None:
     if own := last_write(store, path):
         return own
@@ -83,7 +91,7 @@ def _run_before(store: "Store") -> str | None:
     return before.id if before else None
 
 
-def _meant(store: "Store", name: str | None, moved: dict[str, Path]) -> tuple[KeptWrite, ...]:
+def _meant(store: "Store", name: str | None, moved: dict[str, Path]) -> Iterator[KeptWrite]:
     """Return the writes to take back; of those of a file by another name, say where it is."""
     if name is None:
         run = next(writing_runs(store), None)
@@ -93,11 +101,11 @@ def _meant(store: "Store", name: str | None, moved: dict[str, Path]) -> tuple[Ke
     if os.path.lexists(name):
         found = (item.path for item in audio_files([Path(name)]) if isinstance(item, Found))
         last = (_last_write(store, path, moved) for path in found)
-        if writes := tuple(write for write in last if write):
+        if writes := _any(write for write in last if write):
             return writes
         raise CanonError(f"{readable(name)}: no tags were written there, or all are put back")
     if store.runs.get(name) is None:
         raise CanonError(f"{readable(name)!r} is neither a file or folder nor a run that is kept")
-    if writes := to_undo(store.journal.of_run(name)):
+    if writes := _any(to_undo(store.journal.of_run(name))):
         return writes
     raise CanonError(f"the run {name} wrote no tags, or all are put back")

@@ -1,6 +1,6 @@
 """Tags are put back exactly as they were, where nobody has changed the file since."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 from types import MappingProxyType
@@ -42,15 +42,15 @@ class _ChangedSinceError(SaveError):
 
 def writing_runs(store: "Store") -> Iterator[KeptRun]:
     """Yield the runs, newest first, with tags that are not taken back, and that took none back."""
-    return (run for run in store.runs.iterate() if standing_writes(store, run))
+    return (run for run in store.runs.iterate() if any(standing_writes(store, run)))
 
 
-def standing_writes(store: "Store", run: KeptRun) -> tuple[KeptWrite, ...]:
-    """Return what a run wrote and nobody took back, without its own taking back of writes."""
+def standing_writes(store: "Store", run: KeptRun) -> Iterator[KeptWrite]:
+    """Yield what a run wrote and nobody took back, without its own taking back of writes."""
     writes = to_undo(store.journal.of_run(run.id))
     if run.command != UNDO:
         return writes
-    return tuple(write for write in writes if not _takes_back(store, write))
+    return (write for write in writes if not _takes_back(store, write))
 
 
 def last_write(store: "Store", path: Path) -> KeptWrite | None:
@@ -91,13 +91,13 @@ def _is_reverse(one: KeptWrite, other: KeptWrite) -> bool:
     )  # fmt: skip
 
 
-def to_undo(writes: Sequence[KeptWrite]) -> tuple[KeptWrite, ...]:
-    """Return the writes that can be taken back, the newest first."""
-    return tuple(write for write in writes if write.state is WriteState.DONE)
+def to_undo(writes: Iterable[KeptWrite]) -> Iterator[KeptWrite]:
+    """Yield the writes that can be taken back, in the same order."""
+    return (write for write in writes if write.state is WriteState.DONE)
 
 
 def undone(
-    writes: Sequence[KeptWrite], run: WritingRun, moved: Mapping[str, Path] = _NOT_MOVED
+    writes: Iterable[KeptWrite], run: WritingRun, moved: Mapping[str, Path] = _NOT_MOVED
 ) -> Iterator[Told]:
     """Take writes back, the newest first, and yield what became of each.
 

@@ -1,5 +1,6 @@
 """The journal of tags: an intent before a file is touched, and what became of it."""
 
+from collections.abc import Iterator
 from functools import partial
 
 import msgspec
@@ -13,6 +14,7 @@ from chart_binder.store.rows import read_row
 from chart_binder.store.schema import writes
 from chart_binder.store.transactions import Transactions
 
+_PAGE = 100
 _BEFORE = {
     # Who wrote knows better than who found the intent open, on another machine say.
     WriteState.DONE: (WriteState.INTENDED, WriteState.FAILED, WriteState.DONE),
@@ -56,9 +58,17 @@ class Journal:
         """Return what was begun and neither done nor failed, the oldest first."""
         return self._found(writes.c.state == WriteState.INTENDED)[::-1]
 
-    def of_run(self, run: str) -> tuple[KeptWrite, ...]:
-        """Return every write of a run, the newest first."""
-        return self._found(writes.c.run_id == run)
+    def of_run(self, run: str) -> Iterator[KeptWrite]:
+        """Yield every write of a run, the newest first, read by the page: it may have very many."""
+        wanted = select(writes).where(writes.c.run_id == run).order_by(writes.c.seq.desc())
+        page = wanted.limit(_PAGE)
+        while True:
+            with self._database.reading() as connection:
+                found = connection.execute(page).all()
+            yield from map(self._read, found)
+            if len(found) < _PAGE:
+                return
+            page = wanted.where(writes.c.seq < found[-1].seq).limit(_PAGE)
 
     def counts(self, run: str) -> dict[WriteState, int]:
         """Return how many writes of a run stand how."""
