@@ -32,8 +32,10 @@ class Gauge:
 
         Some servers leave out what their cache held.
         """
+        if not tokens:
+            return
         counted = size(messages)
-        if tokens and _THIN <= tokens / counted <= _DENSEST:
+        if _THIN <= tokens / counted <= _DENSEST:
             self._rate, self._counted = tokens / counted, counted
 
     def tokens(self, messages: Sequence[Message]) -> int:

@@ -55,6 +55,8 @@ def clean_name(written: str) -> str:
 
 def folded(name: str) -> str:
     """Fold case, width, spaces, hyphens, underscores out of a name."""
+    if name.isascii() and name.isidentifier():
+        return name.replace("_", "").lower()
     return re.sub(r"[\s_-]", "", unicodedata.normalize("NFKC", name)).casefold()
 
 
