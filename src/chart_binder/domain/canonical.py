@@ -16,7 +16,7 @@ from chart_binder.domain.evidence import (
     ReleaseGroup,
 )
 from chart_binder.domain.normal import entirely_normal
-from chart_binder.domain.words import country_code, isrc, said
+from chart_binder.domain.words import country_code, isrc, said, status_name
 
 
 def evidence_hash(bundle: EvidenceBundle) -> str:
@@ -56,22 +56,20 @@ def _recording(recording: RecordingCandidate) -> bytes:
 
 
 def _group(group: ReleaseGroup) -> bytes:
-    primary, kinds = group.types
-    codes = map(country_code, group.countries or ())
-    facts = asdict(group) | {
-        "primary_type": primary,
-        "secondary_types": kinds,
-        "labels": _ordered(group.labels or ()),
-        "countries": _ordered(code for code in codes if code),
-        "releases": _in_order(map(_release, group.editions)),
-    }
+    facts = asdict(group)
+    facts["primary_type"], facts["secondary_types"] = group.types
+    facts["labels"] = _ordered(group.labels) if group.labels else []
+    codes = map(country_code, group.countries) if group.countries else ()
+    facts["countries"] = _ordered(code for code in codes if code)
+    facts["releases"] = _in_order(map(_release, group.editions))
     return _ENCODER.encode(facts)
 
 
 def _release(release: Release) -> bytes:
     """Return the release in MusicBrainz' words, with only those flags that no status says."""
-    is_plain = (release.standing, release.place) == (release.status, release.country)
-    if is_plain and release.flags is None:
+    status, country = release.status, release.country
+    is_plain = status is None or status_name(status) == status
+    if release.flags is None and is_plain and country_code(country) == country:
         return _ENCODER.encode(release)
     hints = release.flags if release.flags and release.flags.marks_reissue else None
     facts = asdict(release) | {
@@ -85,8 +83,9 @@ def _release(release: Release) -> bytes:
     return _ENCODER.encode(facts)
 
 
-def _in_order(values: Iterable[bytes]) -> list[msgspec.Raw]:
-    return [msgspec.Raw(value) for value in sorted(set(values))]
+def _in_order(values: Iterable[bytes]) -> msgspec.Raw:
+    """Return a list in JSON of values that are in JSON, each once."""
+    return msgspec.Raw(b"[%b]" % b",".join(sorted(set(values))))
 
 
 def _ordered(words: Iterable[str]) -> list[str]:
