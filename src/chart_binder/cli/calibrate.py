@@ -64,7 +64,8 @@ def command(
         raise UsageError("--answers-out: only with --from-reviews; FILE has the answers already")
     source = answers_out or file
     if out and source and _is_same(source, out):
-        raise click.UsageError(f"-o {out} names the file that the answers are in")
+        done = "written to" if answers_out else "read from"
+        raise click.UsageError(f"-o {out} names the file that the answers are {done}")
     found = fitted(_reviewed(session, answers_out) if file is None else _in_file(file))
     if session.as_json:
         click.echo(msgspec.json.encode(found))

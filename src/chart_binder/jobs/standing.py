@@ -35,10 +35,17 @@ def standing_decisions(
 
 
 def ruled_on(store: "Store", decision: KeptDecision) -> KeptVerdict | None:
-    """Return a person's newest yes or no to a decision; that they left it is neither."""
+    """Return a person's newest yes or no to a decision; that they left it is neither.
+
+    A no holds as well where the same was decided again, by the same evidence and rules.
+    """
     spoken = (VerdictKind.ACCEPT, VerdictKind.REJECT)
     history = store.verdicts.history(decision.id)
-    return next((verdict for verdict in history if verdict.verdict in spoken), None)
+    found = next((verdict for verdict in history if verdict.verdict in spoken), None)
+    if found or history or decision.adjudicator is None:
+        return found
+    before = store.verdicts.on_the_same(decision)
+    return before if before and before.verdict is VerdictKind.REJECT else None
 
 
 def chosen_by(
