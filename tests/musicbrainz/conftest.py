@@ -1,4 +1,4 @@
-"""A real store, the golden bundles, sources that ask a stand-in."""
+"""The golden bundles, sources that ask a stand-in, with a real store or without."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -9,7 +9,7 @@ import pytest
 from chart_binder.domain.evidence import EvidenceBundle
 from chart_binder.domain.evidence_json import read_bundle
 from chart_binder.store import open_store
-from musicbrainz.bench import Bench
+from musicbrainz.bench import Bench, Remembered
 
 GOLDEN = Path(__file__).parents[1] / "golden" / "decisions.jsonl"
 
@@ -22,7 +22,13 @@ def _no_proxies(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture
-def bench(tmp_path: Path) -> Iterator[Bench]:
+def bench() -> Bench:
+    """A bench without a store, whose files would take most of a test's time."""
+    return Bench(Remembered())
+
+
+@pytest.fixture
+def bench_with_store(tmp_path: Path) -> Iterator[Bench]:
     with open_store(f"sqlite:///{tmp_path / 'store.db'}") as store:
         yield Bench(store)
 

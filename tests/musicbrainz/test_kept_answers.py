@@ -16,6 +16,11 @@ UNKNOWN = "00000000-0000-4000-8000-000000000000"
 
 
 @pytest.fixture
+def bench(bench_with_store: Bench) -> Bench:
+    return bench_with_store
+
+
+@pytest.fixture
 def tags(queen: EvidenceBundle) -> TrackTags:
     return TrackTags(recording_mbid=queen.recording_candidates[0].mb_recording_id)
 

@@ -5,6 +5,8 @@ from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
 from pathlib import Path
 
+import pytest
+
 from chart_binder.config import MusicBrainzConfig
 from chart_binder.domain.evidence import EvidenceBundle
 from chart_binder.domain.track import TrackTags
@@ -15,6 +17,11 @@ from chart_binder.store.store import Store
 from musicbrainz.bench import Bench
 from servers.http import Request, Response
 from servers.musicbrainz import MusicBrainzStandIn
+
+
+@pytest.fixture
+def bench(bench_with_store: Bench) -> Bench:
+    return bench_with_store
 
 
 def ask_for(source: MusicBrainzSource, number: int) -> None:

@@ -11,7 +11,7 @@ from chart_binder.domain.evidence_json import evidence_hash, read_bundle, write_
 from chart_binder.domain.ids import RecordingId
 from chart_binder.domain.track import TrackTags
 from musicbrainz.albums import mbid
-from musicbrainz.bench import Bench, Remembered
+from musicbrainz.bench import Bench
 from servers.musicbrainz import MusicBrainzStandIn
 
 
@@ -48,9 +48,9 @@ def as_the_wire_has_it(bundle: EvidenceBundle) -> EvidenceBundle:
     )
 
 
-def test_every_golden_bundle_comes_back(golden: dict[str, EvidenceBundle]) -> None:
+def test_every_golden_bundle_comes_back(bench: Bench, golden: dict[str, EvidenceBundle]) -> None:
     with MusicBrainzStandIn(golden.values()) as server:
-        source = Bench(Remembered()).source(server.hostname)
+        source = bench.source(server.hostname)
         for name, bundle in golden.items():
             (recording,) = bundle.recording_candidates
             tags = TrackTags(recording_mbid=recording.mb_recording_id, duration_ms=1000)
@@ -92,7 +92,7 @@ def with_siblings(bundle: EvidenceBundle) -> Iterator[EvidenceBundle]:
 
 
 def test_every_golden_bundle_is_the_same_together(
-    golden: dict[str, EvidenceBundle],
+    bench: Bench, golden: dict[str, EvidenceBundle]
 ) -> None:
     parts = told_alike(golden.values())
     assert len(parts) < 5
@@ -104,7 +104,7 @@ def test_every_golden_bundle_is_the_same_together(
             recording_id = bundle.recording_candidates[0].mb_recording_id
             albums[artist].append(TrackTags(recording_mbid=recording_id, artist_mbid=artist))
         with MusicBrainzStandIn(served) as server:
-            source = Bench(Remembered()).source(server.hostname)
+            source = bench.source(server.hostname)
             gathers = {artist: source.together(files) for artist, files in albums.items()}
             for bundle in served:
                 artist = bundle.performer.mb_artist_id

@@ -31,16 +31,11 @@ from musicbrainz.band import (
     lists_asked,
     with_body,
 )
-from musicbrainz.bench import Bench, Remembered
+from musicbrainz.bench import Bench
 from servers.http import Request, Response
 from servers.musicbrainz import (
     MusicBrainzStandIn,
 )
-
-
-@pytest.fixture
-def bench() -> Bench:
-    return Bench(Remembered())
 
 
 def test_an_album_takes_three_requests_and_the_next_by_its_artist_none(bench: Bench) -> None:

@@ -9,15 +9,10 @@ from chart_binder.domain.track import TrackTags
 from chart_binder.errors import LookupFailedError, NothingFoundError, UnidentifiedError
 from musicbrainz.albums import files_of, mbid
 from musicbrainz.band import BAND, FIRST, SECOND, lists_asked, same, with_body
-from musicbrainz.bench import Bench, Remembered
+from musicbrainz.bench import Bench
 from servers.http import Request, Response
 from servers.musicbrainz import BUSY, GARBAGE, NOT_FOUND, Behave, MusicBrainzStandIn, always
 from servers.musicbrainz_xml import error
-
-
-@pytest.fixture
-def bench() -> Bench:
-    return Bench(Remembered())
 
 
 def browses_refused(answer: Response) -> Behave:
