@@ -90,7 +90,7 @@ def _is_nothing_twice(bundle: EvidenceBundle) -> bool:
     lists: list[list[str]] = [[one.mb_recording_id for one in recordings]]
     for recording in recordings:
         lists.append([group.mb_rg_id for group in recording.groups])
-        lists.append([one.mb_release_id for group in recording.groups for one in group.editions])
+        lists += [[one.mb_release_id for one in group.editions] for group in recording.groups]
     return all(len(set(ids)) == len(ids) for ids in lists)
 
 
@@ -99,7 +99,7 @@ def _are_plain(ids: list[str]) -> bool:
     together = "".join(ids)
     if together.isascii() and not together.encode().translate(None, _PLAIN):
         return all(ids)
-    return all(one and bare_id(one) == one for one in ids)
+    return all(one and (one == one.lower() == one.strip() or bare_id(one) == one) for one in ids)
 
 
 def _any_blank(texts: set[str | None]) -> bool:
