@@ -2,7 +2,6 @@
 
 import os
 from collections.abc import Iterator
-from contextlib import suppress
 from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -17,7 +16,7 @@ from chart_binder.cli.results import readable
 from chart_binder.cli.tag_results import TagResults
 from chart_binder.cli.write import ended, ending, say
 from chart_binder.domain.kept import KeptWrite
-from chart_binder.errors import AudioError, CanonError
+from chart_binder.errors import CanonError
 from chart_binder.jobs.journalled import WritingRun
 from chart_binder.jobs.repair import repaired
 from chart_binder.jobs.undo import (
@@ -76,11 +75,10 @@ def _any(writes: Iterator[KeptWrite]) -> Iterator[KeptWrite] | None:
 def _last_write(store: "Store", path: Path, moved: dict[str, Path]) -> KeptWrite | None:
     if own := last_write(store, path):
         return own
-    with suppress(AudioError):  # a damaged file in a folder: nothing was written into it
-        if write := write_of_moved(store, path):
-            moved[write.id] = path
-            return write
-    return None
+    write = write_of_moved(store, path)
+    if write:
+        moved[write.id] = path
+    return write
 
 
 def _run_before(store: "Store") -> str | None:

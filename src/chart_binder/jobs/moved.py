@@ -22,11 +22,14 @@ def moved_write(
 
     Where the other name still has that audio, the file is a copy of it, and nothing was written
     into it. A file without the trace of a decision is not looked for: its audio need not be read.
-    Raises `AudioError` where the file cannot be read, and `StoreError`.
+    Nor is one that cannot be read, or is of no kind that is written. Raises `StoreError`.
     """
-    if not field_texts(read_tag_set(path), "decision_trace"):
+    try:
+        if not field_texts(read_tag_set(path), "decision_trace"):
+            return None
+        sound = audio_hash(path)
+    except AudioError:
         return None
-    sound = audio_hash(path)
     own = kept_path(path)
     names = dict.fromkeys(write.path for write in store.journal.of_audio(sound))
     for name in names:

@@ -62,10 +62,7 @@ def last_write(store: "Store", path: Path) -> KeptWrite | None:
 
 
 def write_of_moved(store: "Store", path: Path) -> KeptWrite | None:
-    """Return the last write, as of `last_write`, of a file that had another name then.
-
-    Raises `AudioError` where the file cannot be read, and `StoreError`.
-    """
+    """Return the last write, as of `last_write`, of a file that had another name then."""
     return moved_write(store, path, last_write)
 
 
