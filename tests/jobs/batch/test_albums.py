@@ -1,0 +1,48 @@
+"""Files come album by album, and each once."""
+
+from pathlib import Path
+
+from chart_binder.audio.walking import Unreadable
+from chart_binder.jobs.batch.albums import MOST_TOGETHER, Album, albums
+
+
+def tree(top: Path, *names: str) -> None:
+    for name in names:
+        (top / name).parent.mkdir(parents=True, exist_ok=True)
+        (top / name).write_bytes(b"")
+
+
+def folders(*named: Path) -> list[list[str]]:
+    found = list(albums(named))
+    return [[path.name for path in item.paths] for item in found if isinstance(item, Album)]
+
+
+def test_files_of_one_folder_are_an_album(tmp_path: Path) -> None:
+    tree(tmp_path, "a/1.flac", "a/2.flac", "b/1.flac", "b/cover.jpg", "b/cd2/1.flac", ".git/x.mp3")
+    assert folders(tmp_path) == [["1.flac", "2.flac"], ["1.flac"], ["1.flac"]]
+
+
+def test_named_files_of_one_folder_are_an_album_and_what_is_missing_is_told(tmp_path: Path) -> None:
+    tree(tmp_path, "1.flac", "2.flac")
+    one, other = tmp_path / "1.flac", tmp_path / "2.flac"
+    found = list(albums([one, other, tmp_path / "no.flac", tmp_path / "empty"]))
+    assert found[0] == Album((one, other))
+    # What is named counts, and is read: whether it is there is told then.
+    assert any(isinstance(item, Unreadable) for item in found[1:])
+
+
+def test_a_large_folder_is_several_albums(tmp_path: Path) -> None:
+    tree(tmp_path, *(f"{number:03}.mp3" for number in range(2 * MOST_TOGETHER + 1)))
+    assert [len(names) for names in folders(tmp_path)] == [MOST_TOGETHER, MOST_TOGETHER, 1]
+
+
+def test_what_lies_inside_another_folder_that_was_named_comes_once(tmp_path: Path) -> None:
+    tree(tmp_path, "a/1.flac", "a/b/2.flac", "ab/3.flac")
+    named = [tmp_path / "a" / "b", tmp_path / "a", tmp_path / "a", tmp_path / "a" / "1.flac"]
+    assert folders(*named, tmp_path / "ab") == [["1.flac"], ["2.flac"], ["3.flac"]]
+
+
+def test_a_loop_of_links_ends(tmp_path: Path) -> None:
+    tree(tmp_path, "a/1.flac")
+    (tmp_path / "a" / "loop").symlink_to(tmp_path)
+    assert folders(tmp_path) == [["1.flac"]]

@@ -1,0 +1,57 @@
+"""Every line of another program asks for something, or is told what may stand in it."""
+
+import base64
+import json
+import time
+from pathlib import Path
+
+import pytest
+
+from chart_binder.errors import EvidenceError
+from chart_binder.jobs.batch.albums import Album
+from chart_binder.jobs.batch.given import Begun, Given, Lines, NotYet, read_line
+
+
+@pytest.mark.parametrize(
+    ("line", "path"),
+    [
+        (b'{"path": "a/b.flac"}', Path("a/b.flac")),
+        (json.dumps({"path_b64": base64.b64encode(b"a\xff").decode()}).encode(), Path("a\udcff")),
+    ],
+)
+def test_a_line_names_a_file(line: bytes, path: Path) -> None:
+    assert read_line(line, 1).asked == path
+
+
+@pytest.mark.parametrize(
+    ("line", "told"),
+    [
+        (b"{", "line 7: "),
+        (b"[" * 5_000, "line 7: "),
+        (b"\xff", "line 7: "),
+        (b"[1]", "line 7: found list '\\[1\\]'; allowed is"),
+        (b"{}", "line 7: found no keys; allowed is"),
+        (b'{"path": 3}', "line 7: found path; allowed is"),
+        (b'{"path_b64": "%"}', "line 7: path_b64: "),
+        (b'{"bundle": 3}', "evidence bundle: "),
+        (b'{"recording_candidates": 3}', "recording_candidates"),
+    ],
+)
+def test_a_line_that_asks_for_nothing_is_told_what_may_stand_there(line: bytes, told: str) -> None:
+    asked = read_line(line, 7).asked
+    assert isinstance(asked, Given)
+    with pytest.raises(EvidenceError, match=told):
+        asked.bundle()
+
+
+def test_files_of_a_folder_that_came_together_are_an_album() -> None:
+    paths = ["a/1", "a/2", "b/1"]
+    lines = [json.dumps({"path": path, "id": path}).encode() for path in paths]
+    begun = Begun()
+    waiting = Lines([*lines, b" ", b"{}"])
+    time.sleep(0.05)  # until they have come
+    found = [item for item in waiting.items(begun) if not isinstance(item, NotYet)]
+    albums = [item.paths for item in found if isinstance(item, Album)]
+    assert albums == [(Path("a/1"), Path("a/2")), (Path("b/1"),)]
+    assert [begun.of(Path(path)).known_as for path in paths] == paths
+    assert begun.of(Path("line 5")).number == 5

@@ -1,0 +1,58 @@
+"""What a batch comes to is counted in the same room for any number of files."""
+
+import sys
+from pathlib import Path
+
+import pytest
+
+from chart_binder.jobs.batch.tally import Tally
+from chart_binder.jobs.batch.work import Gathered, Settled, Stage
+from chart_binder.jobs.decision import Cause, Decision, State
+
+
+def failed(why: str) -> Settled:
+    return Settled(Path("a.flac"), Decision(State.ERROR, error=why, cause=Cause.FILE))
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("'/music/a.flac' is empty", "'/music/b.flac' is empty"),
+        ("/music/a.flac cannot be read", "/music/b c.flac cannot be read"),
+        ("failed after 20.3 s", "failed after 7 s"),
+        ("knows no recording with the id 6b47c9a0-b9e1-3df9-a5e8-50a6ce0dbdbd",
+         "knows no recording with the id 361a28b7-4588-44a6-8c96-86c1efb8258f"),
+    ],
+)  # fmt: skip
+def test_errors_are_told_by_what_they_have_in_common(one: str, other: str) -> None:
+    tally = Tally()
+    for _ in range(2):
+        tally.finished(failed(one), None)
+    first = next(iter(tally.measures().errors))
+    assert "…" in first
+    tally = Tally()
+    for why in (one, other.replace("b c", "b")):
+        tally.finished(failed(why), None)
+    assert list(tally.measures().errors.values()) == [2]
+
+
+def test_any_number_of_files_and_kinds_of_errors_takes_the_same_room() -> None:
+    tally = Tally()
+    for number in range(5_000):
+        seconds = {Stage.READ: number / 1000}
+        why = f"kind {'x' * (number % 700)}"
+        decision = Decision(State.ERROR, error=why)
+        tally.finished(Settled(Path(f"{number}.flac"), decision, seconds=seconds), None)
+    found = tally.measures()
+    assert found.files == sum(found.errors.values()) == 5_000
+    assert len(found.errors) <= 201
+    assert [one.path for one in found.slowest][:2] == ["4999.flac", "4998.flac"]
+    assert found.stages["read"].files == 5_000
+    assert sys.getsizeof(tally.errors) < 50_000
+
+
+def test_requests_of_each_process_are_counted_once() -> None:
+    tally = Tally()
+    for worker, requests in (("a:1", 3), ("a:1", 5), ("b:1", 2), ("a:1", 4)):
+        tally.gathered(Gathered(worker=worker, requests=requests))
+    assert tally.measures().spent == {"musicbrainz_requests": 7}

@@ -1,0 +1,20 @@
+"""A service that fails is asked less and less, and then no more."""
+
+from chart_binder.jobs.batch.trouble import MOST_IN_A_ROW, Trouble
+
+
+def test_the_pause_doubles_and_a_success_ends_it() -> None:
+    now = [0.0]
+    trouble = Trouble(clock=lambda: now[0])
+    pauses, may_go = [], [trouble.may_go]
+    for _ in range(MOST_IN_A_ROW):
+        trouble.met("no answer")
+        pauses.append(trouble.ready_at - now[0])
+        may_go.append(trouble.may_go)
+        now[0] = trouble.ready_at
+        may_go.append(trouble.may_go)
+    assert may_go == [True, *[False, True] * MOST_IN_A_ROW]
+    assert pauses == [0.5, 1, 2, 4, 8, 16, 32, 60]
+    over = [trouble.is_over]
+    trouble.met(None)
+    assert [*over, trouble.is_over, trouble.may_go] == [True, False, True]
