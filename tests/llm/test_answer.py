@@ -160,3 +160,22 @@ NO_FACT = {"about": None, "field": "", "value": "null", "source": None}
 def test_an_answer_may_say_in_many_ways_that_it_cites_no_facts(facts: object) -> None:
     text = json.dumps({"crg_mbid": "C1", "confidence": 0.9, "facts": facts})
     assert read_answer(text).facts == ()
+
+
+A, B = "https://a.example/x_(song)?q=1", "http://b.example/y"
+
+
+@pytest.mark.parametrize(
+    ("source", "sources"),
+    [
+        (A, [A]), (f"<{A}>", [A]), (f"Wikipedia: {A}.", [A]), (f"[b]({B})", [B]), (f"({B})", [B]),
+        ([A, B], [A, B]), (f"{A}, {B}", [A, B]), (f"{A} and {A}", [A]), (f"'{B}'", [B]),
+        ("a.example/x", ["https://a.example/x"]), ("evidence", ["evidence"]), (None, [""]),
+        (f"https://web.archive.org/web/2001/{B}", [f"https://web.archive.org/web/2001/{B}"]),
+        ("https://a.example/Don't_(x)", ["https://a.example/Don't_(x)"]), ("Vol. 4", ["Vol. 4"]), ({"url": B}, [B]), ([], [""]),
+    ],
+)  # fmt: skip
+def test_a_source_is_the_address_in_whatever_names_it(source: object, sources: list[str]) -> None:
+    fact = {"about": "C1", "field": "date", "value": "1974", "source": source}
+    answer = read_answer(json.dumps({"crg_mbid": "C1", "confidence": 0.9, "facts": [fact]}))
+    assert [each.source for each in answer.facts] == sources

@@ -2,7 +2,7 @@
 
 import math
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from chart_binder.domain.ids import MBID
@@ -28,6 +28,10 @@ _KINDS = {"crg_mbid": "release-group", "rr_mbid": "release"}
 _NUMBER = re.compile(r"([+-]?\d*[.,]?\d+(?:e[+-]?\d+)?)\s*(%|percent)?", re.IGNORECASE)
 _MOST_IN_PERCENT = 100
 _MOST_SHOWN = 200
+_SOURCE_KEYS = ("source", "sources", "url")
+_URL = re.compile(r"https?://[^\s<>\[\]\"`|]+", re.IGNORECASE)
+_BEHIND = ".,;:'"
+_NO_SCHEME = re.compile(r"(?:[a-z0-9-]+\.)+[a-z]{2,}(?::\d+)?/\S*", re.IGNORECASE)
 FORM = '{"crg_mbid": "C1", "rr_mbid": "C1.R1", "confidence": 0.9, "rationale": "one line"}'
 """The form of an answer, as advice shows it."""
 
@@ -140,7 +144,7 @@ def _facts(value: object) -> tuple[CitedFact, ...]:
     An entry that says there is none is none.
     """
     entries = value if isinstance(value, list | tuple) else [value]
-    return tuple(_fact(entry) for entry in entries if not _is_none(entry))
+    return tuple(fact for entry in entries if not _is_none(entry) for fact in _cited(entry))
 
 
 def _is_none(value: object) -> bool:
@@ -151,9 +155,29 @@ def _is_none(value: object) -> bool:
     return not value
 
 
-def _fact(entry: object) -> CitedFact:
+def _cited(entry: object) -> Iterator[CitedFact]:
+    """Yield a fact, once for each source that it names."""
     if isinstance(entry, Mapping):
-        parts = {key: str(entry.get(key) or "").strip() for key in CitedFact.__slots__}
-        if parts["field"] and parts["value"]:
-            return CitedFact(**parts)
-    return CitedFact(about="", field="unreadable", value=repr(entry)[:_MOST_SHOWN], source="")
+        about, field, value = (
+            str(entry.get(key) or "").strip() for key in ("about", "field", "value")
+        )
+        if field and value:
+            named = next(filter(None, map(entry.get, _SOURCE_KEYS)), "")
+            yield from (CitedFact(about, field, value, source) for source in _sources(named))
+            return
+    yield CitedFact(about="", field="unreadable", value=repr(entry)[:_MOST_SHOWN], source="")
+
+
+def _sources(named: object) -> Iterable[str]:
+    """Return the addresses in what a model names as sources, or what it says if there is none."""
+    texts = [str(text).strip() for text in (named if isinstance(named, list) else [named])]
+    found = [_unbracketed(url) for text in texts for url in _URL.findall(text)]
+    if found:
+        return dict.fromkeys(found)
+    return [f"https://{text}" if _NO_SCHEME.fullmatch(text) else text for text in texts]
+
+
+def _unbracketed(url: str) -> str:
+    """Return an address without what closes around it: [its name](https://...)."""
+    url = url.rstrip(_BEHIND)
+    return url[:-1].rstrip(_BEHIND) if url.endswith(")") and "(" not in url else url
