@@ -172,7 +172,8 @@ A, B = "https://a.example/x_(song)?q=1", "http://b.example/y"
         ([A, B], [A, B]), (f"{A}, {B}", [A, B]), (f"{A} and {A}", [A]), (f"'{B}'", [B]),
         ("a.example/x", ["https://a.example/x"]), ("evidence", ["evidence"]), (None, [""]),
         (f"https://web.archive.org/web/2001/{B}", [f"https://web.archive.org/web/2001/{B}"]),
-        ("https://a.example/Don't_(x)", ["https://a.example/Don't_(x)"]), ("Vol. 4", ["Vol. 4"]), ({"url": B}, [B]), ([], [""]),
+        ("https://a.example/Don't_(x)", ["https://a.example/Don't_(x)"]),
+        ("Vol. 4", ["Vol. 4"]), ({"url": B}, [B]), ([], [""]),
     ],
 )  # fmt: skip
 def test_a_source_is_the_address_in_whatever_names_it(source: object, sources: list[str]) -> None:

@@ -30,7 +30,7 @@ _MOST_IN_PERCENT = 100
 _MOST_SHOWN = 200
 _SOURCE_KEYS = ("source", "sources", "url")
 _URL = re.compile(r"https?://[^\s<>\[\]\"`|]+", re.IGNORECASE)
-_BEHIND = ".,;:'"
+_BEHIND = ".,;:'}"
 _NO_SCHEME = re.compile(r"(?:[a-z0-9-]+\.)+[a-z]{2,}(?::\d+)?/\S*", re.IGNORECASE)
 FORM = '{"crg_mbid": "C1", "rr_mbid": "C1.R1", "confidence": 0.9, "rationale": "one line"}'
 """The form of an answer, as advice shows it."""
