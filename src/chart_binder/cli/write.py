@@ -91,7 +91,8 @@ def _end(results: TagResults, run: WritingRun, status: int) -> None:
 def ended(results: TagResults, run: WritingRun | None, wish: Wish) -> int:
     """Print what is left, keep how the run ended, and return the exit status."""
     results.flush()
-    status = INTERRUPTED if wish.to_stop else results.status
+    is_cut = wish.to_stop  # Ctrl-C may come once more while this is said
+    status = INTERRUPTED if is_cut else results.status
     hint = ""
     if run:
         _end(results, run, status)
@@ -99,7 +100,7 @@ def ended(results: TagResults, run: WritingRun | None, wish: Wish) -> int:
             hint = f"; `canon undo {run.run.id}` takes it back"
     elif results.counts[Fate.PLANNED]:
         hint = "; --apply writes it"
-    if wish.to_stop:
+    if is_cut:
         hint += "; interrupted: the same command goes on"
     say([f"{results.summary or 'no file'}{hint}"])
     return status
