@@ -131,6 +131,10 @@ def test_the_last_run_is_found_by_command(store: Store) -> None:
     assert store.runs.latest("write") == run(7, "write")
     assert store.runs.latest("undo") is None
     assert [one.id for one in store.runs.iterate()] == [f"run{n}" for n in reversed(range(102))]
+    assert [one.id for one in store.runs.beginning_with("run1")] == ["run101", "run100"]
+    assert [one.id for one in store.runs.beginning_with("run7")] == ["run79", "run78"]
+    for odd in ("_un7", "%", "absent"):
+        assert store.runs.beginning_with(odd) == ()
 
 
 def test_the_newest_verdict_counts(store: Store) -> None:
@@ -155,6 +159,8 @@ def test_an_intent_stays_open_until_it_is_done_or_failed(store: Store) -> None:
     store.journal.done("write0", NOW)
     store.journal.failed("write1", NOW, "the disk is full")
     assert store.journal.open_intents() == (write(2),)
+    assert store.journal.counts("run") == {"done": 1, "failed": 1, "intended": 1}
+    assert store.journal.counts("absent") == {}
     done = msgspec.structs.replace(write(0), state="done", done_at_utc=NOW)
     assert store.journal.of_path(SONG) == (write(2), done)
     failed = store.journal.get("write1")

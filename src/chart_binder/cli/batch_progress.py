@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TextIO, cast
 import click
 
 from chart_binder.audio.walking import Found, audio_files
-from chart_binder.cli.batch_report import span
+from chart_binder.cli.batch_report import pace, span
 from chart_binder.cli.columns import fitted
 from chart_binder.jobs.batch.albums import outermost
 
@@ -141,11 +141,10 @@ def bar_line(tally: "Tally | None", total: int, gone_s: float, width: int) -> st
 def _told(tally: "Tally", total: int) -> Iterator[str]:
     """Yield what is worth knowing while it goes on, the most needed first."""
     yield _files(tally.files, total)
-    worked = tally.files - tally.resumed
-    if worked and total > tally.files:
+    if tally.worked and total > tally.files:
         yield f"about {span((total - tally.files) / tally.rate)} left"
-    if worked:
-        yield f"{tally.rate:,.1f}/s"
+    if tally.worked:
+        yield pace(tally.rate)
     for state, word in (("error", "failed"), ("review", "for review"), ("indeterminate", "open")):
         if tally.states[state]:
             yield f"{tally.states[state]:,} {word}"

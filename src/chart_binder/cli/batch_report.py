@@ -23,6 +23,7 @@ _STATES = {
 }
 _BRIEFLY_S = 10
 _MOST_ERRORS = 10
+_PACES = ((1, "s"), (60, "min"), (3600, "h"))
 _TIME = ((3600, "h"), (60, "min"), (1, "s"))
 
 
@@ -59,7 +60,7 @@ def summary_lines(result: "BatchResult") -> Iterator[str]:
 
 def measures_lines(found: Measures) -> Iterator[str]:
     """Yield what a run came to and cost, a line a fact."""
-    rate = f", {found.files / found.seconds:,.1f}/s" if found.seconds > 1 else ""
+    rate = f", {pace(found.files / found.seconds)}" if found.seconds > 1 and found.files else ""
     before = f", {found.resumed:,} of them settled before" if found.resumed else ""
     yield from label_row("files", f"{found.files:,} in {span(found.seconds)}{rate}{before}")
     states = found.states
@@ -103,6 +104,14 @@ def span(seconds: float) -> str:
         if count:
             parts.append(f"{count} {unit}")
     return " ".join(parts[:2])
+
+
+def pace(per_second: float) -> str:
+    """Return a rate in a unit that leaves something before the point: `1.5/s`, `12/min`, `3/h`."""
+    for size, unit in _PACES:
+        if per_second * size >= 1:
+            break
+    return f"{per_second * size:,.{1 if unit == 's' else 0}f}/{unit}"
 
 
 def label_row(label: str, text: str, *, is_wrapped: bool = True) -> Iterator[str]:

@@ -26,12 +26,14 @@ _PARTICULAR = re.compile(r"'[^']*'|\"[^\"]*\"|/\S+|\b[0-9a-f]{8}-[0-9a-f-]{27}\b
 class Tally:
     """Counts files as they are finished; it takes no more room for more of them.
 
-    `states` are of all files, `resumed` how many of them an earlier run settled.
+    `states` are of all files, `resumed` how many of them an earlier run settled, `worked` how many
+    there was something to do for: a resumed one is none of them, unless its tags are looked at.
     """
 
     started: float = field(default_factory=time.monotonic)
     files: int = 0
     resumed: int = 0
+    worked: int = 0
     states: Counter[str] = field(default_factory=Counter)
     decided_by: Counter[str] = field(default_factory=Counter)
     rules: Counter[str] = field(default_factory=Counter)
@@ -64,16 +66,19 @@ class Tally:
             self._fail(decision)
         if told:
             self.tags[told.fate] += 1
+        seconds = {**settled.seconds, **({Stage.WRITE: write_s} if told else {})}
         if settled.is_resumed:
             self.resumed += 1
-            return
-        if decision.adjudication and not settled.is_answered_before:
+            if not told:
+                return
+        self.worked += 1
+        if decision.adjudication and not (settled.is_resumed or settled.is_answered_before):
             self._spend(decision.adjudication)
-        seconds = {**settled.seconds, **({Stage.WRITE: write_s} if told else {})}
         for stage, taken in seconds.items():
             self._times[stage] += 1
             self._seconds[stage] = self._seconds.get(stage, 0.0) + taken
-        self._rank(sum(seconds.values()), _readable(settled.path))
+        if seconds:
+            self._rank(sum(seconds.values()), _readable(settled.path))
 
     @property
     def seconds(self) -> float:
@@ -82,8 +87,8 @@ class Tally:
 
     @property
     def rate(self) -> float:
-        """How many files a second were worked on; what was settled before is no work."""
-        return (self.files - self.resumed) / max(self.seconds, 0.001)
+        """How many files a second were worked on."""
+        return self.worked / max(self.seconds, 0.001)
 
     def measures(self) -> Measures:
         """Return all of it as it stands."""
