@@ -1,4 +1,4 @@
-"""Ctrl-C lets the file in hand be finished before a run ends."""
+"""Ctrl-C, or a supervisor that ends the program, lets the file in hand be finished first."""
 
 import signal
 from collections.abc import Iterator
@@ -18,7 +18,7 @@ class Wish:
 
 @contextmanager
 def finishing_in_hand(what: str = "the file in hand is") -> Iterator[Wish]:
-    """Yield what says that Ctrl-C was pressed; pressed again, it interrupts at once.
+    """Yield what says that somebody wants the run to end; asked again, it ends at once.
 
     `what` is done before the run stops.
     """
@@ -31,8 +31,9 @@ def finishing_in_hand(what: str = "the file in hand is") -> Iterator[Wish]:
         wish.to_stop = True
         click.echo(f"canon: stops when {what} done; again: at once", err=True)
 
-    before = signal.signal(signal.SIGINT, heard)
+    before = {each: signal.signal(each, heard) for each in (signal.SIGINT, signal.SIGTERM)}
     try:
         yield wish
     finally:
-        signal.signal(signal.SIGINT, before)
+        for each, handler in before.items():
+            signal.signal(each, handler)
