@@ -35,8 +35,8 @@ def test_a_wide_terminal_shows_all_of_it() -> None:
     state.started -= 36_000
     line = bar_line(state, 100, 36_000.0, 99)
     assert line == (
-        "[#############-------------] 50 of 100 files, about 10 h left, 5/h, 3 failed, 2 for review,"
-        " 1 open"
+        "[#############--------------] 50 of 100 files, about 10 h left, 5/h, 3 failed,"
+        " 2 for review, 1 open"
     )
     assert bar_line(None, 100, 7.2, 40) == "[------------------] 0 of 100 files, 7 s"
     assert bar_line(None, 0, 7.2, 40) == "0 files, 7 s"

@@ -108,9 +108,8 @@ def span(seconds: float) -> str:
 
 def pace(per_second: float) -> str:
     """Return a rate in a unit that leaves something before the point: `1.5/s`, `12/min`, `3/h`."""
-    for size, unit in _PACES:
-        if per_second * size >= 1:
-            break
+    shown = ((size, unit) for size, unit in _PACES if per_second * size >= 1)
+    size, unit = next(shown, _PACES[-1])
     return f"{per_second * size:,.{1 if unit == 's' else 0}f}/{unit}"
 
 

@@ -1,0 +1,144 @@
+"""`canon runs` as a process: what earlier calls did, and the metrics of a batch."""
+
+import json
+import os
+import sqlite3
+import stat
+import time
+from pathlib import Path
+
+import pytest
+
+from integration.conftest import Canon
+from integration.services import asking, file_of
+from integration.test_batch import BUNDLES, NAMES
+from servers.musicbrainz import MusicBrainzStandIn
+from servers.prometheus import read_text
+
+
+@pytest.fixture
+def library(home: Path) -> Path:
+    """Two albums of two files, one of which MusicBrainz does not know."""
+    for name, bundle in zip(NAMES[:3], BUNDLES[:3], strict=True):
+        (home / "music" / name[:4]).mkdir(parents=True, exist_ok=True)
+        file_of(bundle, home / "music" / name[:4], f"{name} ♪.flac")
+    return home / "music"
+
+
+def ran(canon: Canon, *arguments: object) -> list[str]:
+    """Run a batch over what MusicBrainz has two recordings of, and return its summary."""
+    with MusicBrainzStandIn(BUNDLES[:2]) as mb:
+        return canon("batch", *arguments, **asking(mb)).out.splitlines()
+
+
+def test_a_batch_is_shown_with_what_it_did_and_cost(
+    canon: Canon, library: Path, home: Path
+) -> None:
+    summary = ran(canon, library, "--write", "--jobs=3")
+    shown = canon("runs", "show")
+    assert shown.status == 0, shown.err
+    assert set(summary[:-1]) <= set(shown.out.splitlines())  # all but how to see more of it
+    label = {line[:13].strip(): line[15:] for line in shown.out.splitlines()}
+    call = f"canon batch --jobs=3 --write {library}"
+    assert label["command"] == label["go on"] == call
+    assert "some failed (exit status 1)" in label["ended"]
+    assert label["failures"] == "1 nothing found"
+    assert label["journal"] == "2 written"
+    for stage in ("read", "evidence", "rules", "store", "write"):
+        assert f"  {stage} " in shown.out
+    assert "lead-hanae ♪.flac" in shown.out
+    assert canon(*label["undo"].split()[1:]).status == 0
+    before = canon("runs", "show", label["run"][:19]).out
+    assert "journal        2 taken back" in before
+    assert "undo " not in before
+    assert "2 undone" in canon("runs", "show").out
+
+
+def test_runs_are_listed_the_newest_first(canon: Canon, library: Path) -> None:
+    ran(canon, library, "--write")
+    canon("undo")
+    ran(canon, library, "--only", "failed")
+    listed = canon("runs", "list", COLUMNS="80")
+    assert listed.status == 0, listed.err
+    head, *rows = listed.out.splitlines()
+    assert head.split() == ["RUN", "STARTED", "(UTC)", "TOOK", "ENDED", "FILES"]
+    calls = [row.split()[:2] for row in rows[1::2]]
+    assert calls == [["canon", "batch"], ["canon", "undo"], ["canon", "batch"]]
+    assert [row.split()[-2:] for row in rows[::2]][1:2] == [["2", "undone"]]
+    assert all(len(line) <= 80 for line in listed.out.splitlines())
+    lines = canon("runs", "list", "--command=batch", "--output=json").lines
+    assert [line["ended"] for line in lines] == ["some failed"] * 2
+    assert lines[0]["arguments"] == ["--only=failed", str(library)]
+    assert lines[1]["counts"] == {"decided": 2, "error": 1}
+    (line,) = canon("runs", "list", "--limit=1", "--output=json").lines
+    assert line == lines[0]
+    (whole,) = canon("runs", "show", "--output=json").lines
+    assert whole["measures"]["causes"] == {"nothing_found": 1}
+    assert whole["writes"] == {}
+
+
+def test_a_killed_run_has_no_end_and_shows_what_it_had_done(
+    canon: Canon, library: Path, home: Path
+) -> None:
+    ran(canon, library)
+    with sqlite3.connect(home / "data" / "canon" / "canon.db") as database:
+        database.execute("UPDATE runs SET ended_at_utc = NULL, status = NULL")
+    assert " no end " in canon("runs", "list").out
+    shown = canon("runs", "show").out
+    assert "ended          it still goes on, or was killed; it was heard of last " in shown
+    assert "decided        2 (2 rules)" in shown
+    assert f"go on          canon batch {library}" in shown
+
+
+def test_what_is_no_run_is_told(canon: Canon, library: Path) -> None:
+    none = canon("runs", "show")
+    assert (none.status, none.err) == (1, "canon: no runs are kept so far\n")
+    assert "no runs are kept" in canon("runs", "list").out
+    ran(canon, library)
+    canon("decide", library, "--offline")
+    several, absent = canon("runs", "show", "0"), canon("runs", "show", "%")
+    assert (several.status, absent.status) == (1, 1)
+    assert "several runs begin with '0'" in several.err
+    assert absent.err == "canon: no run '%' is kept; see `canon runs list`\n"
+    assert canon("runs", "show").status == 0
+    bare = canon("runs", "show", "--metrics=json")
+    assert (bare.status, "only `canon batch` takes them" in bare.err) == (1, True)
+
+
+def test_a_collector_finds_metrics_whole_and_readable(
+    canon: Canon, library: Path, home: Path
+) -> None:
+    file = home / "metrics" / "canon.prom"
+    file.parent.mkdir()
+    ran(canon, library, "--metrics", file)
+    families = read_text(file.read_text())
+    assert families["canon_batch_files_total"].samples[(("state", "decided"),)] == 2
+    assert families["canon_batch_errors_total"].samples[(("cause", "nothing_found"),)] == 1
+    assert families["canon_batch_exit_status"].samples == {(): 1}
+    assert time.time() - 60 < families["canon_batch_end_time_seconds"].samples[()] < time.time()
+    assert stat.S_IMODE(file.stat().st_mode) == 0o666 & ~_umask()
+    assert list(file.parent.iterdir()) == [file]
+    again = canon("runs", "show", "--metrics=prometheus").out
+    differing = {
+        name
+        for name, family in read_text(again).items()
+        if family.samples != families[name].samples
+    }
+    assert differing <= {"canon_batch_start_time_seconds", "canon_batch_end_time_seconds"}
+    ran(canon, library, "--metrics", file.with_suffix(".json"), "--dry-run")
+    assert json.loads(file.with_suffix(".json").read_text())["states"] == {
+        "decided": 2, "error": 1,
+    }  # fmt: skip
+
+
+def test_metrics_that_cannot_be_written_are_bad_usage(canon: Canon, library: Path) -> None:
+    refused = canon("batch", library, "--metrics", library / "absent" / "canon.prom")
+    assert refused.status == 2
+    assert "--metrics" in refused.err
+    assert "No such file or directory" in refused.err
+
+
+def _umask() -> int:
+    standing = os.umask(0o022)
+    os.umask(standing)
+    return standing
