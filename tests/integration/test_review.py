@@ -176,6 +176,17 @@ def test_what_is_right_can_be_named_in_every_form(canon: Canon, open_song: Path)
     assert (now["decided_by"], now["crg_mbid"], now["rr_mbid"]) == ("override", ALBUM, LP)
 
 
+def test_a_batch_keeps_to_what_was_ruled(
+    canon: Canon, home: Path, open_song: Path, proposed: Path
+) -> None:
+    assert canon("review", "reject", open_song, "--crg=C2", "--reason=I know").status == 0
+    with MusicBrainzStandIn([BUNDLE]) as mb:
+        ran = canon("batch", home, "--report=report.jsonl", **asking(mb))
+    assert ran.status == 0, ran.err
+    lines = map(json.loads, (home / "work" / "report.jsonl").read_text().splitlines())
+    assert {(line["decided_by"], line["crg_mbid"]) for line in lines} == {("override", ALBUM)}
+
+
 def test_what_is_rejected_leaves_the_queue_and_is_not_written(canon: Canon, proposed: Path) -> None:
     same = canon("review", "reject", proposed, "--crg=C2", "--reason=x")
     assert same.status == 1

@@ -12,8 +12,9 @@ from chart_binder.errors import AudioError
 from chart_binder.jobs.batch.work import Settled
 from chart_binder.jobs.decision import Cause, State
 from chart_binder.jobs.file_names import names_of
-from chart_binder.jobs.keeping import kept_decision
+from chart_binder.jobs.keeping import kept_bundle, kept_decision
 from chart_binder.jobs.kept_case import Under, file_status
+from chart_binder.jobs.overrides import override_for
 from chart_binder.jobs.same_file import why_another
 from chart_binder.jobs.standing import standing_decisions
 
@@ -99,7 +100,12 @@ class Resuming:
 
     def _is_ruled(self, kept: KeptDecision) -> bool:
         """Say whether a person's verdict on the recording, or that there is none, is in it."""
-        ruled = self.overrides().get(kept.recording_mbid or "")
+        overrides = self.overrides()
+        ruled = overrides.get(kept.recording_mbid or "")
+        if ruled is None and overrides and kept.decided_by not in ("rules", "override"):
+            # What was left open names no recording, and a model's answer perhaps another of them.
+            bundle = kept_bundle(self.store, kept)
+            ruled = override_for(bundle, overrides) if bundle else None
         if ruled is None:
             return kept.decided_by != "override"
         return kept.decided_by == "override" and kept.crg_mbid == ruled.crg_mbid
