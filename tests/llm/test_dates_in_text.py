@@ -242,6 +242,7 @@ def test_a_doubt_is_known_in_every_language_whose_dates_are(text: str) -> None:
         "Perhaps their best single, released by EMI on 11 October 1974",
         "a previously unreleased album, issued on 11 October 1974",
         "pulled from the album, released on 11 October 1974",
+        "die geplante Tour, am 11. Oktober 1974", "previsto il tour e, 11 ottobre 1974",
         "Although scheduled for 1 March, the single came out on 11 October 1974",
         "expected in 1973 but released on 11 October 1974", "not in 1973 but on 11 October 1974",
         "first released in the US, then, after a delay, in the UK on 11 October 1974",

@@ -11,7 +11,7 @@ from chart_binder.llm.month_names import folded
 
 @dataclass(frozen=True, slots=True)
 class Words:
-    """Words and phrases of up to three words, whole or by how they begin."""
+    """Whole words and phrases of up to three words, and words by how they begin."""
 
     whole: frozenset[str]
     begun: tuple[str, ...]
@@ -24,7 +24,7 @@ class Words:
         return cls(frozenset(words - begun), tuple(sorted(word[:-1] for word in begun)))
 
     def __contains__(self, phrase: str) -> bool:
-        return phrase in self.whole or phrase.startswith(self.begun)
+        return phrase in self.whole or (" " not in phrase and phrase.startswith(self.begun))
 
 
 def _listed(words: str) -> tuple[str, ...]:
