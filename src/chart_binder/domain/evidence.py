@@ -59,12 +59,11 @@ class ReleaseFlags(Value, frozen=True):
     @property
     def status(self) -> str | None:
         """The release status that the flags imply."""
-        flagged = (
-            ("Bootleg", self.is_bootleg),
-            ("Promotion", self.is_promo),
-            ("Official", self.is_official),
-        )
-        return next((status for status, is_set in flagged if is_set), None)
+        if self.is_bootleg:
+            return "Bootleg"
+        if self.is_promo:
+            return "Promotion"
+        return "Official" if self.is_official else None
 
     @property
     def marks_reissue(self) -> bool:

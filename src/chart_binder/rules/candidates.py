@@ -5,7 +5,8 @@ date stands in only where no release is listed at all.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
-from operator import attrgetter
+from itertools import compress
+from operator import attrgetter, not_
 
 import msgspec
 from msgspec.structs import replace
@@ -124,8 +125,9 @@ def _candidate(group: ReleaseGroup, carriers: tuple[RecordingCandidate, ...]) ->
     if day := _plain_day(releases):
         since = by = day
     else:
-        official = tuple([release for release in releases if release.is_official])
-        aside = tuple([release for release in releases if not release.is_official])
+        counts = [release.is_official for release in releases]
+        official = tuple(compress(releases, counts))
+        aside = tuple(compress(releases, map(not_, counts)))
         if official:
             since, by = _appearance([release.date for release in official])
         else:

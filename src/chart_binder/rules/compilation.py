@@ -145,13 +145,13 @@ def _by_copies(compilation: Candidate, contest: Contest) -> Iterator[str]:
         if other is compilation or other.group.mb_rg_id == compilation.group.mb_rg_id:
             continue
         for release in other.aside:
-            if release.standing in NEVER_OUT or not release.date.is_known:
-                continue
             earlier = before(release.date, compilation)
+            if earlier is False or not release.date.is_known or release.standing in NEVER_OUT:
+                continue
             what = f"{copy_of(release.standing)} of {other.name} is dated {release.date}"
             if earlier:
                 yield f"{what}, before {compilation.dated_name}: what is it a copy of?"
-            elif earlier is None:
+            else:
                 yield f"{what}: before {compilation.dated_name}?"
 
 
