@@ -1,13 +1,16 @@
 """The batch job, wired: a whole library decided in one call, from Python as from the terminal."""
 
+import time
+import os
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, fields
-from enum import StrEnum
 from functools import lru_cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from chart_binder.batch_hands import Executor, hands_for
+from chart_binder.batch_worker import WorkerSetup
 from chart_binder.config import Config
 from chart_binder.domain.evidence_json import read_bundle
 from chart_binder.domain.kept import KeptRun, new_id, now_utc
@@ -17,15 +20,12 @@ from chart_binder.errors import StoreError, UsageError
 from chart_binder.jobs.adjudicator_version import adjudicator_version
 from chart_binder.jobs.batch.albums import albums
 from chart_binder.jobs.batch.answered import Answered
-from chart_binder.jobs.batch.evidence import AsKept, LookedUp
-from chart_binder.jobs.batch.hands import Hands, Threads
 from chart_binder.jobs.batch.keeping import Keeping
 from chart_binder.jobs.batch.resuming import Choice, Resuming, Which
 from chart_binder.jobs.batch.running import Batch, Items
 from chart_binder.jobs.batch.tagging import Tagging
 from chart_binder.jobs.batch.tally import Tally
 from chart_binder.jobs.batch.work import Settled
-from chart_binder.jobs.batch.worker import EvidenceOfAlbums, Worker
 from chart_binder.jobs.decision import Decision, State
 from chart_binder.jobs.journalled import WritingRun
 from chart_binder.jobs.kept_case import Under, rules_version
@@ -34,7 +34,7 @@ from chart_binder.jobs.tag_plan import Planned, Planner
 from chart_binder.jobs.write import Fate, Told, told_of
 from chart_binder.settings import load_settings
 from chart_binder.store import open_store
-from chart_binder.wiring import album_source, decider, overrides, store_url, transcripts_folder
+from chart_binder.wiring import decider, overrides, store_url
 
 if TYPE_CHECKING:
     from chart_binder.store.store import Store
@@ -42,13 +42,6 @@ if TYPE_CHECKING:
 INTERRUPTED = 130
 _FOLDERS_IN_MIND = 256
 """Folders that are not looked through again for what killed saves left there."""
-
-
-class Executor(StrEnum):
-    """Who does the work: threads of this process, or the workers of a Dask cluster."""
-
-    THREADS = "threads"
-    DASK = "dask"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -147,13 +140,14 @@ def run_batch(
     second; as soon as it says so nothing new is begun. `said` is told what a person should know.
     Starting again goes on.
 
-    Raises `ConfigError`, `PluginError`, `UsageError`, and `StoreError` where the store fails.
+    Raises `ConfigError`, `PluginError`, `UsageError`, `StoreError` where the store fails, and
+    `ClusterError` where the workers of a Dask cluster do.
     """
     if isinstance(paths, str | Path):  # not the letters of a name: one of them is often `/`
         paths = [paths]
     return run_items(
         albums(Path(path) for path in paths),
-        config or load_settings(None, {}, {}).config,
+        config or load_settings(None, os.environ, {}).config,
         options or BatchOptions(),
         arguments=tuple(map(str, paths)) if isinstance(paths, list | tuple) else (),
         on_file=on_file,
@@ -178,7 +172,9 @@ def run_items(
     run = KeptRun(id=new_id(), command="batch", arguments=arguments, started_at_utc=now_utc())
     with open_store(store_url(config)) as store:
         under = _under(config, run.id)
-        worker = _worker(config, store, options, under)
+        since = time.time() if options.refresh else 0.0
+        setup = WorkerSetup(config, under, since, options.frozen)
+        worker = setup.worker(store)
         writing = None
         if options.write and not options.dry_run:
             for line in repaired(store):
@@ -186,7 +182,8 @@ def run_items(
             writing = WritingRun(store, run, options.keep_mtime)
         keeping = Keeping(None if options.dry_run else store, run)
         tally = Tally()
-        with _hands(config, options, worker) as hands:
+        jobs = options.jobs or config.batch.jobs
+        with hands_for(setup, worker, options.executor, jobs, options.scheduler) as hands:
             batch = Batch(
                 hands=hands,
                 worker=worker,
@@ -231,21 +228,6 @@ def _under(config: Config, run_id: str) -> Under:
     asks = decider(config, record=None).adjudicator is not None
     asked = adjudicator_version(config.llm, config.rules) if asks else ""
     return Under(run_id, rules_version(config.rules), asked)
-
-
-def _worker(config: Config, store: "Store", options: BatchOptions, under: Under) -> Worker:
-    evidence: EvidenceOfAlbums = (
-        AsKept(store)
-        if options.frozen
-        else LookedUp(album_source(config, store, is_anew=options.refresh))
-    )
-    pipeline = decider(config, record=transcripts_folder(), overruled=overrides(config))
-    return Worker(evidence, pipeline, under)
-
-
-@contextmanager
-def _hands(config: Config, options: BatchOptions, worker: Worker) -> Iterator[Hands]:
-    yield Threads(worker, options.jobs or config.batch.jobs, config.batch.model_jobs)
 
 
 def _tagging(

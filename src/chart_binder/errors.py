@@ -11,6 +11,7 @@ CanonError                     one clear sentence for the person at the terminal
 ├── LookupFailedError          a service that could not be asked; says nothing about the music
 ├── NothingFoundError          a service that answered: it knows no such recording
 ├── StoreError                 the store cannot be opened, read or written
+├── ClusterError               a Dask cluster that cannot be reached, or cannot work
 └── TranscriptError            a transcript that cannot be read
 """
 
@@ -70,6 +71,10 @@ class StoreError(CanonError):
 
 class DamagedRecordError(StoreError):
     """One record in the store is not what was put there; others may be whole."""
+
+
+class ClusterError(CanonError):
+    """A Dask cluster cannot be reached or started, or a worker of it cannot work: says which."""
 
 
 class TranscriptError(CanonError):

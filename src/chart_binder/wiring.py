@@ -1,6 +1,5 @@
 """Configuration is turned into objects, and plug-ins are looked up by name, here alone."""
 
-import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import cache, partial
@@ -128,15 +127,16 @@ def store_and_evidence(
         yield store, gather
 
 
-def album_source(config: Config, store: "Store", *, is_anew: bool) -> "AlbumSource":
+def album_source(config: Config, store: "Store", *, since: float = 0.0) -> "AlbumSource":
     """Return what looks up the files of an album together.
 
-    `is_anew`: what was answered before this moment is asked again. Raises `PluginError`.
+    What was answered before the moment `since`, in seconds since the epoch, is asked again.
+    Raises `PluginError`.
     """
     from chart_binder.store.since import AnswersSince  # noqa: PLC0415 - with SQLAlchemy
 
     connect = plugins.load("chart_binder.evidence_sources", "musicbrainz")
-    answers = AnswersSince(store.answers, time.time()) if is_anew else store.answers
+    answers = AnswersSince(store.answers, since) if since else store.answers
     source: AlbumSource = connect(config.musicbrainz, answers, store.slots)
     return source
 

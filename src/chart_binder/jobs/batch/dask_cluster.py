@@ -1,0 +1,172 @@
+"""A Dask cluster to work on: one that is there, or two processes of this machine."""
+
+import logging
+import math
+import time
+import warnings
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from importlib.metadata import version
+from typing import TYPE_CHECKING, Any
+
+from chart_binder.errors import CanonError, ClusterError, PluginError
+from chart_binder.jobs.batch.dask_tasks import Setup, let_go, readied
+
+if TYPE_CHECKING:
+    from distributed import Client
+
+MUSICBRAINZ = "musicbrainz"
+MODEL = "model"
+"""Resources that a cluster's workers may declare, with how much each has of them."""
+
+_CONNECTS_WITHIN_S = 10.0
+_LOOKS_EVERY_S = 5.0
+_PROCESSES = 2
+_PRELOAD = "chart_binder.jobs.batch.dask_tasks"
+
+
+@dataclass(slots=True)
+class Cluster:
+    """A cluster that this process is connected to, at `address`."""
+
+    client: "Client"
+    address: str
+    _looked_at: float = -math.inf
+    _workers: Sequence[dict[str, Any]] = ()
+
+    def has(self, resource: str) -> int:
+        """Return how much of a resource the workers declare all in all; 0: none does."""
+        return int(sum(each["resources"].get(resource, 0) for each in self.workers))
+
+    @property
+    def threads(self) -> int:
+        """Tasks that the cluster works on at once."""
+        return int(sum(each["nthreads"] for each in self.workers))
+
+    @property
+    def workers(self) -> Sequence[dict[str, Any]]:
+        """The workers as they were a few seconds ago: they may come and go."""
+        now = time.monotonic()
+        if now - self._looked_at > _LOOKS_EVERY_S:
+            self._looked_at = now
+            self._workers = list(self.client.scheduler_info(n_workers=-1)["workers"].values())
+        return self._workers
+
+
+@contextmanager
+def connected(address: str, timeout_s: float = _CONNECTS_WITHIN_S) -> Iterator[Cluster]:
+    """Connect to the scheduler of a cluster. Raises `PluginError` and `ClusterError`."""
+    dask = _dask()
+    with _client(dask, address, timeout_s) as client:
+        try:
+            client.wait_for_workers(1, timeout=timeout_s)
+        except TimeoutError as error:
+            raise ClusterError(
+                f"no worker is connected to the Dask scheduler at {address}:"
+                f" start some with `dask worker {address}`"
+            ) from error
+        yield Cluster(client, address)
+
+
+@contextmanager
+def local(albums: int, cases: int) -> Iterator[Cluster]:
+    """Start a cluster of two processes on this machine, and end it.
+
+    Between them they look up `albums` and look into `cases` at once, rounded up to even numbers.
+    Raises `PluginError` and `ClusterError`.
+    """
+    dask = _dask()
+    share = {MUSICBRAINZ: -(-albums // _PROCESSES), MODEL: -(-cases // _PROCESSES)}
+    try:
+        cluster = dask.LocalCluster(
+            n_workers=_PROCESSES,
+            threads_per_worker=sum(share.values()),
+            resources=share,
+            processes=True,
+            dashboard_address=None,
+            silence_logs=logging.CRITICAL,
+            memory_limit=0,  # what is in hand is bounded; a worker ended for its size ends again
+            preload=[_PRELOAD],
+        )
+    except (OSError, RuntimeError) as error:
+        raise ClusterError(f"no Dask cluster can be started on this machine: {error}") from error
+    with cluster, _client(dask, cluster.scheduler_address, _CONNECTS_WITHIN_S) as client:
+        yield Cluster(client, cluster.scheduler_address)
+
+
+@contextmanager
+def ready(cluster: Cluster, setup: Setup) -> Iterator[None]:
+    """Have all workers open what a run needs, and close it at the end.
+
+    Raises `ClusterError` that names a worker which cannot work, and says why.
+    """
+    _check_versions(cluster)
+    answers = cluster.client.run(readied, setup, on_error="return")
+    for worker, answer in answers.items():
+        if problem := _problem(answer):
+            raise ClusterError(f"the Dask worker {worker} cannot work: {problem}")
+    cluster.client.forward_logging("chart_binder")
+    try:
+        yield
+    finally:
+        with suppress(OSError, RuntimeError, ValueError):  # a cluster that is gone has let go
+            cluster.client.unforward_logging("chart_binder")
+            cluster.client.run(let_go, setup.run_id, on_error="ignore")
+
+
+def _problem(answer: object) -> str | None:
+    ours = version("chart-binder")
+    if isinstance(answer, CanonError):
+        return str(answer)
+    if isinstance(answer, ImportError):
+        return f"{answer}; install chart-binder {ours} in its environment"
+    if isinstance(answer, BaseException):
+        return f"{type(answer).__name__}: {answer}"
+    return None if answer == ours else f"it has chart-binder {answer}, and this machine {ours}"
+
+
+def _check_versions(cluster: Cluster) -> None:
+    """Hold all versions of Dask against ours: it promises nothing between different ones."""
+    found = cluster.client.get_versions()
+    ours = _distributed(found["client"])
+    others = {"scheduler": found["scheduler"]} | {
+        f"worker {address}": each for address, each in found["workers"].items()
+    }
+    for who, each in others.items():
+        if (theirs := _distributed(each)) != ours:
+            raise ClusterError(
+                f"the Dask {who} has distributed {theirs}, and this machine {ours}:"
+                " install the same version on all"
+            )
+
+
+def _distributed(versions: Any) -> str:
+    return str(versions["packages"]["distributed"]) if versions else "of an unknown version"
+
+
+@contextmanager
+def _client(dask: Any, address: str, timeout_s: float) -> Iterator["Client"]:
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # versions that differ are told of in our words
+            client = dask.Client(address, timeout=timeout_s, set_as_default=False)
+    except (OSError, ValueError, ImportError) as error:  # refused, no address, other versions
+        raise ClusterError(
+            f"no Dask scheduler can be reached at {address!r} ({error});"
+            " HOST:PORT, tcp://HOST:PORT or tls://HOST:PORT is allowed"
+        ) from error
+    with client:
+        yield client
+
+
+def _dask() -> Any:
+    """Return `distributed`, its logs quiet: what matters of them is told in our words."""
+    try:
+        import distributed  # noqa: PLC0415 - an extra, half a second to load
+    except ImportError as error:
+        raise PluginError(
+            f"Dask is not installed ({error}): pip install 'chart-binder[dask]' brings it"
+        ) from error
+    logging.getLogger("distributed").setLevel(logging.CRITICAL)
+    return distributed

@@ -1,0 +1,179 @@
+"""The workers of a Dask cluster do the work of a batch; what comes of it is kept here alone."""
+
+import logging
+import time
+from collections.abc import Callable
+from concurrent.futures import Future
+from dataclasses import dataclass, field, replace
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from chart_binder.errors import CanonError, ClusterError
+from chart_binder.jobs.batch.albums import Album
+from chart_binder.jobs.batch.dask_cluster import MODEL, MUSICBRAINZ, Cluster
+from chart_binder.jobs.batch.dask_tasks import Setup, UnseenError, gather_album, look_into
+from chart_binder.jobs.batch.work import Gathered, Settled, Waiting
+from chart_binder.jobs.batch.worker import Worker
+from chart_binder.jobs.decide import Case
+from chart_binder.jobs.decision import Cause, Decision, State
+from chart_binder.jobs.kept_case import file_status
+
+if TYPE_CHECKING:
+    from distributed import Future as DaskFuture
+
+_TOLD_EVERY_S = 30.0
+
+_log = logging.getLogger(__name__)
+
+Task = Callable[[Setup, Any], Any]
+Failed = Callable[[Exception], Any]
+"""Returns what is made of a task that cannot be done, or raises `CanonError` to end the run."""
+
+
+@dataclass(slots=True)
+class DaskHands:
+    """Hands out tasks, no more than the cluster can soon begin.
+
+    A task whose worker died is done again by another: its result comes once. `albums_at_once` and
+    `cases_at_once` hold where the workers declare no resources; `is_ours` is a cluster that was
+    started for just as many.
+    """
+
+    cluster: Cluster
+    setup: Setup
+    worker: Worker
+    albums_at_once: int
+    cases_at_once: int
+    is_ours: bool = False
+    _in_hand: set["DaskFuture[Any]"] = field(default_factory=set)
+    _is_closed: bool = False
+    _told_at: float = 0.0
+
+    @property
+    def albums(self) -> int:
+        """Albums that are handed out: what is worked on, and one more for each worker."""
+        self._tell_of_nobody()
+        slots = self.cluster.has(MUSICBRAINZ) or self.cluster.threads
+        return max(self.albums_at_once, slots + len(self.cluster.workers))
+
+    @property
+    def cases(self) -> int:
+        """Open cases that a model looks into at once."""
+        declared = 0 if self.is_ours else self.cluster.has(MODEL)
+        return declared or self.cases_at_once
+
+    def gather(self, album: Album) -> "Future[Gathered]":
+        """Look up an album and decide by rules."""
+        given = {str(path.absolute()): path for path in album.paths}
+
+        def found(gathered: Gathered) -> Gathered:
+            return replace(
+                gathered,
+                settled=tuple(replace(it, path=given[str(it.path)]) for it in gathered.settled),
+                waiting=tuple(replace(it, path=given[str(it.path)]) for it in gathered.waiting),
+            )
+
+        return self._submit(
+            gather_album, tuple(given), MUSICBRAINZ, found, partial(self._not_gathered, album)
+        )
+
+    def look_into(self, waiting: Waiting) -> "Future[Settled]":
+        """Let the adjudicator look into an open case."""
+        return self._submit(
+            look_into,
+            replace(waiting, path=waiting.path.absolute()),
+            MODEL,
+            lambda settled: replace(settled, path=waiting.path),
+            lambda error: self.worker.settled(replace(waiting, case=_lost(error, waiting.case))),
+        )
+
+    def close(self) -> None:
+        """Let go of all tasks; the cluster forgets those that are not begun."""
+        self._is_closed = True
+        for future in list(self._in_hand):
+            future.release()
+
+    def _submit(
+        self, task: Task, argument: object, resource: str, found: Callable[[Any], Any], lost: Failed
+    ) -> "Future[Any]":
+        told: Future[Any] = Future()
+        told.set_running_or_notify_cancel()
+        asked = {resource: 1} if self.cluster.has(resource) else None
+        try:
+            future = self.cluster.client.submit(
+                task, self.setup, argument, pure=False, resources=asked
+            )
+        except RuntimeError as error:  # the connection is lost
+            raise self._gone() from error
+        self._in_hand.add(future)
+        future.add_done_callback(partial(self._done, told, found, lost))
+        return told
+
+    def _done(
+        self,
+        told: "Future[Any]",
+        found: Callable[[Any], Any],
+        lost: Failed,
+        future: "DaskFuture[Any]",
+    ) -> None:
+        """Pass on what came of a task; this is called in a thread of Dask's."""
+        self._in_hand.discard(future)
+        if self._is_closed:
+            return
+        try:
+            told.set_result(found(self._result(future, lost)))
+        except Exception as error:  # noqa: BLE001 (raised where the result is asked for)
+            told.set_exception(error)
+
+    def _result(self, future: "DaskFuture[Any]", lost: Failed) -> Any:
+        if future.status == "cancelled":
+            raise self._gone()
+        error = future.exception()
+        return future.result() if error is None else lost(error)
+
+    def _gone(self) -> ClusterError:
+        return ClusterError(
+            f"the Dask scheduler at {self.cluster.address} is gone: what was decided is kept,"
+            " and the same command goes on from there"
+        )
+
+    def _not_gathered(self, album: Album, error: Exception) -> Gathered:
+        if isinstance(error, UnseenError):
+            seen = next((path for path in album.paths if path.exists()), None)
+            if seen:
+                raise ClusterError(
+                    f"{seen} is not there on the machine {str(error)!r} of a Dask worker:"
+                    " all machines must see the library under the same path"
+                )
+            return self.worker.gather(album)  # gone everywhere, as each file's error says
+        case = _lost(error, Case(Decision(State.ERROR)))
+        return Gathered(
+            tuple(
+                self.worker.settled(Waiting(path, file_status(path), case)) for path in album.paths
+            )
+        )
+
+    def _tell_of_nobody(self) -> None:
+        """Say now and then that nobody is there to work: the run waits for workers to come."""
+        now = time.monotonic()
+        if not self.cluster.workers and now - self._told_at > _TOLD_EVERY_S:
+            self._told_at = now
+            told = {"scheduler": self.cluster.address}
+            _log.warning("no Dask worker is there; the run waits for one", extra=told)
+
+
+def _lost(error: Exception, case: Case) -> Case:
+    """Return the case of a task that killed its workers; raise what is no fault of the files."""
+    from distributed import KilledWorker  # noqa: PLC0415 - loaded, where there are hands
+
+    if isinstance(error, CanonError):
+        raise error
+    if isinstance(error, ImportError):
+        raise ClusterError(f"a Dask worker lacks what the work needs: {error}") from error
+    if not isinstance(error, KilledWorker):
+        raise error
+    why = f"the Dask worker died each of {error.allowed_failures + 1} times that it was begun"
+    decision = Decision(
+        State.ERROR, error=why, cause=Cause.FAULT, evidence_hash=case.decision.evidence_hash
+    )
+    return replace(case, decision=decision)
