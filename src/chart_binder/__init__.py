@@ -8,9 +8,9 @@ TYPE_CHECKING = False  # as in `typing`, which takes longer to import than all e
 if TYPE_CHECKING:
     from chart_binder.batch import BatchOptions as BatchOptions
     from chart_binder.batch import BatchResult as BatchResult
-    from chart_binder.batch import Executor as Executor
     from chart_binder.batch import FileResult as FileResult
     from chart_binder.batch import run_batch as run_batch
+    from chart_binder.batch_hands import Executor as Executor
     from chart_binder.config import Config as Config
     from chart_binder.config import LLMConfig as LLMConfig
     from chart_binder.domain.measures import Measures as Measures
@@ -29,7 +29,7 @@ _HOMES = {
     "CanonError": "errors",
     "Config": "config",
     "Decision": "jobs.decision",
-    "Executor": "batch",
+    "Executor": "batch_hands",
     "FileResult": "batch",
     "LLMConfig": "config",
     "Measures": "domain.measures",

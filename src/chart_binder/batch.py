@@ -1,7 +1,7 @@
 """The batch job, wired: a whole library decided in one call, from Python as from the terminal."""
 
-import time
 import os
+import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, fields

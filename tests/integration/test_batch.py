@@ -288,7 +288,12 @@ def test_a_program_that_waits_for_each_answer_gets_it(
 
 
 def test_nothing_to_work_on_is_bad_usage(canon: Canon, home: Path) -> None:
-    for arguments in ((), ("--stdin", home), (home, "--report", home / "no" / "report")):
+    for arguments in (
+        (),
+        ("--stdin", home),
+        ("--stdin", "--report=r"),
+        (home, "--report", home / "no" / "report"),
+    ):
         ran = canon("batch", *arguments)
         assert ran.status == 2, arguments
         assert ran.err.startswith("canon: ")

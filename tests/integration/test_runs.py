@@ -12,7 +12,7 @@ import pytest
 from integration.conftest import Canon
 from integration.services import asking, file_of
 from integration.test_batch import BUNDLES, NAMES
-from servers.musicbrainz import MusicBrainzStandIn
+from servers.musicbrainz import BUSY, MusicBrainzStandIn, always
 from servers.prometheus import read_text
 
 
@@ -40,7 +40,8 @@ def test_a_batch_is_shown_with_what_it_did_and_cost(
     assert set(summary[:-1]) <= set(shown.out.splitlines())  # all but how to see more of it
     label = {line[:13].strip(): line[15:] for line in shown.out.splitlines()}
     call = f"canon batch --jobs=3 --write {library}"
-    assert label["command"] == label["go on"] == call
+    assert label["command"] == call
+    assert "go on" not in label  # that nothing was found is a result
     assert "some failed (exit status 1)" in label["ended"]
     assert label["failures"] == "1 nothing found"
     assert label["journal"] == "2 written"
@@ -88,6 +89,17 @@ def test_a_killed_run_has_no_end_and_shows_what_it_had_done(
     assert "ended          it still goes on, or was killed; it was heard of last " in shown
     assert "decided        2 (2 rules)" in shown
     assert f"go on          canon batch {library}" in shown
+
+
+def test_what_a_service_failed_at_is_gone_on_with(canon: Canon, library: Path) -> None:
+    with MusicBrainzStandIn(BUNDLES[:2], behave=always(BUSY)) as mb:
+        canon("batch", library, "--frozen", **asking(mb))
+        canon("batch", library / "s90-", "--refresh", **asking(mb))
+    runs = canon("runs", "list", "--output=json").lines
+    anew, frozen = (canon("runs", "show", run["id"]).out for run in runs)
+    assert f"\ngo on          canon batch --frozen {library}\n" in frozen
+    assert f"\nbegin anew     canon batch --refresh {library}/s90-\n" in anew
+    assert "\nfailures       1 lookup failed\n" in anew
 
 
 def test_what_is_no_run_is_told(canon: Canon, library: Path) -> None:

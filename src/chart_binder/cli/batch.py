@@ -87,6 +87,8 @@ def command(
     """
     if bool(paths) == from_stdin:
         raise UsageError("name files or folders, or - for paths on standard input, or --stdin")
+    if from_stdin and report:
+        raise UsageError("--report: with --stdin the same lines are on standard output")
     session.flags |= {"musicbrainz.offline": True} if offline else {}
     options = _options(flags)
     if from_stdin:
@@ -147,7 +149,8 @@ def _over_files(
 
 
 def _options(flags: dict[str, object]) -> "BatchOptions":
-    from chart_binder.batch import BatchOptions, Executor  # noqa: PLC0415 - heavy
+    from chart_binder.batch import BatchOptions  # noqa: PLC0415 - heavy
+    from chart_binder.batch_hands import Executor  # noqa: PLC0415 - heavy
     from chart_binder.jobs.batch.resuming import Which  # noqa: PLC0415 - heavy
 
     named = [one.strip() for one in str(flags.pop("only") or "").split(",") if one.strip()]

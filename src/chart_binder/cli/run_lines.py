@@ -22,7 +22,8 @@ _ENDED = {
 _WIDTHS = (20, 19, 11, 11)
 _GAP = "  "
 _CLOCK = len("2026-11-21T18:12:03")
-_CUT_SHORT = (None, 1, 130)
+_CUT_SHORT = (None, 130)
+_A_RESULT = "nothing_found"
 _BEGINS_ANEW = "--refresh"
 _WORDS = {
     WriteState.DONE: "written",
@@ -93,7 +94,7 @@ def run_lines(shown: RunShown, written: Mapping[WriteState, int]) -> Iterator[st
         yield from label_row("journal", ", ".join(told))
     if written.get(WriteState.DONE):
         yield from label_row("undo", f"canon undo {run.id}")
-    if how := _how_to_go_on(run):
+    if how := _how_to_go_on(shown):
         yield from label_row(how, shown.call, is_wrapped=False)
 
 
@@ -121,12 +122,20 @@ def _costs(found: Measures) -> Iterator[str]:
         label = ""
 
 
-def _how_to_go_on(run: KeptRun) -> str:
+def _how_to_go_on(shown: RunShown) -> str:
     """Return whether the same call of a batch goes on, or begins anew, where files are left."""
+    run = shown.run
     has_paths = any(not argument.startswith("-") for argument in run.arguments)
-    if run.status not in _CUT_SHORT or run.command != "batch" or not has_paths:
+    if run.command != "batch" or not has_paths or not _is_cut_short(shown):
         return ""
     return "begin anew" if _BEGINS_ANEW in run.arguments else "go on"
+
+
+def _is_cut_short(shown: RunShown) -> bool:
+    """Say whether files are left that another run tries again; nothing found is a result."""
+    causes = shown.measures.causes if shown.measures else {}
+    has_failed = any(cause != _A_RESULT for cause in causes)
+    return shown.run.status in _CUT_SHORT or has_failed
 
 
 def _clock(moment: str) -> str:
