@@ -5,7 +5,7 @@ were decided by), and prints files a second and the peak memory of the process, 
 for N (100,000), each in a process of its own. `bound` has MusicBrainz answer R requests a second
 and a model that takes S seconds a reply, C at once, with a tenth of the files open, and prints how
 near the whole comes to the longer of the two alone: the figures of the issue (1/s, 5 s, 4 at once)
-at a fiftieth of their time.
+at a tenth of their time.
 """
 
 import argparse
@@ -148,9 +148,9 @@ def main() -> None:
     elif given.what == "size":
         size(given.files)
     elif given.what == "bound":
-        bound(given.files, 50.0, 0.1, 4)
+        bound(given.files, 10.0, 0.5, 4)
     else:
-        for arguments in (["size", "1000"], ["size", "100000"], ["bound", "600"]):
+        for arguments in (["size", "1000"], ["size", "100000"], ["bound", "480"]):
             subprocess.run([sys.executable, __file__, *arguments], check=True)
 
 
