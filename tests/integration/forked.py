@@ -18,6 +18,7 @@ from typing import IO
 _LOADED = (
     "chart_binder.batch", "chart_binder.cli.batch", "chart_binder.cli.runs",
     "chart_binder.cli.decide", "chart_binder.cli.drift", "chart_binder.cli.override",
+    "chart_binder.cli.review",
     "chart_binder.cli.undo", "chart_binder.cli.verify", "chart_binder.store.store",
     "chart_binder.musicbrainz.source", "chart_binder.settings",
 )  # fmt: skip

@@ -178,6 +178,25 @@ def test_what_is_chosen_is_accepted_or_taken_in_its_place(
         assert store.overrides.all() == {}
 
 
+def test_a_second_verdict_takes_the_place_of_the_first(
+    store: Store, keeper: Keeper, tmp_path: Path
+) -> None:
+    for name in "ab":
+        case = put(keeper, tmp_path / name, proposing())
+    first = accept(store, case)
+    assert first.files == 2
+    assert reject(store, case, "no").files == 2
+    assert store.overrides.all() == {}
+    assert queue(store) == []
+    other = reject(store, case, "the single", SINGLE)
+    assert [each.crg_mbid for each in store.overrides.all().values()] == [SINGLE]
+    third = keep(store, case)
+    assert "is removed" in third.notes[0]
+    store.verdicts.take_back(third.ruling)
+    assert [each.crg_mbid for each in store.overrides.all().values()] == [SINGLE]
+    assert store.verdicts.latest(case.kept.id) == other.ruling.verdicts[0]
+
+
 def test_a_case_is_found_by_path_and_id_until_it_is_decided_again(
     store: Store, keeper: Keeper, tmp_path: Path
 ) -> None:

@@ -142,7 +142,7 @@ def test_a_ruling_is_taken_back_exactly(store: Store) -> None:
     for number in (1, 2):
         store.decisions.put(waits(number))
     first = store.verdicts.rule([said(1, VerdictKind.ACCEPT, "group")], override())
-    assert (first.before, first.with_it) == (None, ())
+    assert (first.before, first.with_it) == ((), ())
     then = "2026-11-23T00:00:00.000000Z"
     second = store.verdicts.rule(
         [said(2, VerdictKind.REJECT, "another", at=then)], override("another", then)

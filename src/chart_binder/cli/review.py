@@ -110,7 +110,7 @@ def list_queue(session: Session, paths: tuple[str, ...], states: str, limit: int
     shown, left = 0, 0
     with open_store(store_url(session.config)) as store:
         queue = review_queue(
-            store, overrides(session.config)(), _states(states), list(map(Path, paths))
+            store, overrides(session.config)(), _states(states), _not_empty(*paths)
         )
         for queued in islice(queue, limit or None):
             if session.as_json:
@@ -136,8 +136,7 @@ def show(session: Session, name: str, transcript: bool) -> int:
     Exit status: 0 nobody has to look at it, 3 somebody has, 1 an error (there is no decision, or no
     transcript), 2 bad usage or configuration.
     """
-    with open_store(store_url(session.config)) as store:
-        case = case_named(store, name)
+    with _named(session, name) as (store, case):
         rules = case.question(session.config.rules)
         events = transcript_of(store, case) if transcript else ()
         waits = store.waiting.has(case.kept.id, OPEN_STATES) and not is_overridden(
@@ -225,13 +224,20 @@ def walk_queue(session: Session, paths: tuple[str, ...], states: str) -> int:
     if session.as_json:
         raise UsageError("walking the queue is for a terminal: take --output text")
     with open_store(store_url(session.config)) as store:
-        return walk(store, session.config, _states(states), list(map(Path, paths)))
+        return walk(store, session.config, _states(states), _not_empty(*paths))
 
 
 @contextmanager
 def _named(session: Session, name: str) -> Iterator[tuple["Store", ReviewCase]]:
+    _not_empty(name)
     with open_store(store_url(session.config)) as store:
         yield store, case_named(store, name)
+
+
+def _not_empty(*names: str) -> list[Path]:
+    if not all(names):
+        raise UsageError("a path is empty: is a variable of the shell not set?")
+    return list(map(Path, names))
 
 
 def _tell(session: Session, case: ReviewCase, done: str, ruled: Ruled) -> None:

@@ -200,4 +200,4 @@ def _asked(question: str) -> str | None:
         said: str = click.prompt(question, default="", show_default=False)
     except click.Abort:
         return None
-    return " ".join(said.split())
+    return " ".join(readable(said).split())

@@ -1,6 +1,6 @@
 """A person's ruling on a case is kept for every file that waits on the same evidence."""
 
-from collections.abc import Iterator
+from collections.abc import Collection, Mapping
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from chart_binder.store.store import Store
     from chart_binder.store.verdicts import Ruling
 
+DECIDE_AGAIN = "to be decided again so: canon decide, or canon batch"
 ACCEPTED = "the model's answer, accepted in review"
 
 
@@ -81,7 +82,8 @@ def reject(
         raise CanonError(
             f"{_called(case)}: that is what is proposed: canon review accept {case.kept.id}"
         )
-    return _rule(store, case, VerdictKind.REJECT, crg, rr, reason, recording)
+    ruled = _rule(store, case, VerdictKind.REJECT, crg, rr, reason, recording)
+    return msgspec.structs.replace(ruled, notes=(*ruled.notes, DECIDE_AGAIN))
 
 
 def keep(store: "Store", case: ReviewCase, reason: str = "") -> Ruled:
@@ -111,12 +113,17 @@ def meant(case: ReviewCase, group: str) -> list[RecordingCandidate]:
 
 def _leave(store: "Store", case: ReviewCase, kind: VerdictKind, reason: str) -> Ruled:
     _require_open(case)
+    before = _said_before(store, case)
     at = now_utc()
     given = [
-        KeptVerdict(decision_id=each.id, verdict=kind, reason=reason, at_utc=at)
-        for each in same_evidence(store, case.kept)
+        KeptVerdict(decision_id=each, verdict=kind, reason=reason, at_utc=at)
+        for each in _with_those(store, case, before)
     ]
-    return Ruled(store.verdicts.rule(given), len(given))
+    notes = tuple(
+        f"the override for recording {each.recording_mbid}, of an earlier verdict, is removed"
+        for each in before
+    )
+    return Ruled(store.verdicts.rule(given, without=before), len(given), notes)
 
 
 def _rule(
@@ -139,25 +146,53 @@ def _rule(
     for named in filter(None, (override.crg_mbid, override.rr_mbid)):
         if not MBID.fullmatch(named):
             raise CanonError(f"{_called(case)}: {named!r} is no MusicBrainz id (a UUID)")
-    files = list(_reached(store, case, override))
+    before = _said_before(store, case)
     given = [
         KeptVerdict(
-            decision_id=each.id, verdict=kind, crg_mbid=override.crg_mbid,
+            decision_id=each, verdict=kind, crg_mbid=override.crg_mbid,
             rr_mbid=override.rr_mbid, reason=reason, at_utc=override.set_at_utc,
         )
-        for each in files
+        for each in _with_those(store, case, before, override)
     ]  # fmt: skip
     notes = tuple(doubts(case.bundle, override)) if case.bundle else ()
-    return Ruled(store.verdicts.rule(given, override), len(given), notes)
+    return Ruled(store.verdicts.rule(given, override, before), len(given), notes)
 
 
-def _reached(store: "Store", case: ReviewCase, override: KeptOverride) -> Iterator[KeptDecision]:
-    """Yield the decisions that the override settles: a file of another length may mean another."""
-    ruled: dict[str, KeptOverride] = {override.recording_mbid: override}
-    for each in same_evidence(store, case.kept):
-        bundle = kept_bundle(store, each)
-        if each.id == case.kept.id or (bundle and override_for(bundle, ruled)):
-            yield each
+def _said_before(store: "Store", case: ReviewCase) -> tuple[KeptOverride, ...]:
+    """Return the overrides that came with earlier verdicts on the decision: this takes their place.
+
+    One that was set since, by itself, stays.
+    """
+    given = {(each.at_utc, each.crg_mbid) for each in store.verdicts.history(case.kept.id)}
+    everything = store.overrides.all().values() if given else ()
+    return tuple(each for each in everything if (each.set_at_utc, each.crg_mbid) in given)
+
+
+def _with_those(
+    store: "Store",
+    case: ReviewCase,
+    before: Collection[KeptOverride],
+    override: KeptOverride | None = None,
+) -> tuple[str, ...]:
+    """Return the decisions to rule on: on the same evidence, that wait or were ruled on with it.
+
+    An override settles those alone whose file may hold its recording: a length may mean another.
+    """
+    ruled: dict[str, KeptOverride] = {override.recording_mbid: override} if override else {}
+    together = [each for one in before for each in store.verdicts.given_with(one)]
+    again = [store.decisions.by_id(each.decision_id) for each in together]
+    same = [each for each in again if each and each.evidence_hash == case.kept.evidence_hash]
+    reached = [
+        each.id
+        for each in (*same_evidence(store, case.kept), *same)
+        if override is None or each.id == case.kept.id or _is_settled(store, each, ruled)
+    ]
+    return tuple(dict.fromkeys(reached))
+
+
+def _is_settled(store: "Store", kept: KeptDecision, ruled: Mapping[str, KeptOverride]) -> bool:
+    bundle = kept_bundle(store, kept)
+    return bool(bundle and override_for(bundle, ruled))
 
 
 def _recording(case: ReviewCase, crg: str, named: str | None) -> RecordingId:

@@ -21,12 +21,12 @@ _SPOKEN = (VerdictKind.ACCEPT.value, VerdictKind.REJECT.value)
 class Ruling(msgspec.Struct, frozen=True):
     """What a person ruled at once: verdicts, perhaps with an override.
 
-    `before` is the override whose place it took, `with_it` the verdicts that went with that.
+    `before` are the overrides that went for it, `with_it` the verdicts that went with those.
     """
 
     verdicts: tuple[KeptVerdict, ...]
     override: KeptOverride | None = None
-    before: KeptOverride | None = None
+    before: tuple[KeptOverride, ...] = ()
     with_it: tuple[KeptVerdict, ...] = ()
 
 
@@ -42,13 +42,22 @@ class Verdicts:
         with self._database.writing() as connection:
             _put(connection, (verdict,))
 
-    def rule(self, given: Collection[KeptVerdict], override: KeptOverride | None = None) -> Ruling:
+    def rule(
+        self,
+        given: Collection[KeptVerdict],
+        override: KeptOverride | None = None,
+        without: Collection[KeptOverride] = (),
+    ) -> Ruling:
         """Keep verdicts with the override they came with, all or nothing.
 
-        A verdict that names the override's release group, of the same time, goes when that goes.
+        It takes the place of an earlier one for its recording, and of those in `without`. A verdict
+        that names the override's release group, of the same time, goes when that goes.
         """
+        recordings = {each.recording_mbid for each in (*without, *filter(None, (override,)))}
         with self._database.writing() as connection:
-            before, with_it = self._standing(connection, override)
+            before, with_it = self._standing(connection, recordings)
+            for recording in recordings:
+                remove_override(connection, recording)
             if override:
                 put_override(connection, override)
             _put(connection, given)
@@ -61,9 +70,14 @@ class Verdicts:
                 connection.execute(delete(verdicts).where(_is(verdict)))
             if ruling.override:
                 remove_override(connection, ruling.override.recording_mbid)
-            if ruling.before:
-                put_override(connection, ruling.before)
-                _put(connection, ruling.with_it)
+            for override in ruling.before:
+                put_override(connection, override)
+            _put(connection, ruling.with_it)
+
+    def given_with(self, override: KeptOverride) -> tuple[KeptVerdict, ...]:
+        """Return the verdicts that an override came with, which go when it goes."""
+        with self._database.reading() as connection:
+            return self._given_with(connection, override)
 
     def latest(self, decision: str) -> KeptVerdict | None:
         """Return the newest verdict on a decision."""
@@ -106,21 +120,25 @@ class Verdicts:
         return tuple(map(self._read, rows))
 
     def _standing(
-        self, connection: Connection, override: KeptOverride | None
-    ) -> tuple[KeptOverride | None, tuple[KeptVerdict, ...]]:
-        """Return the override in whose place another is put, and the verdicts it came with."""
-        if override is None:
-            return None, ()
-        wanted = select(overrides).where(overrides.c.recording_mbid == override.recording_mbid)
-        row = connection.execute(wanted).first()
-        if row is None:
-            return None, ()
-        before = read_row(self._database.name, KeptOverride, row)
+        self, connection: Connection, recordings: Collection[str]
+    ) -> tuple[tuple[KeptOverride, ...], tuple[KeptVerdict, ...]]:
+        """Return the overrides for recordings, and the verdicts they came with."""
+        wanted = select(overrides).where(overrides.c.recording_mbid.in_(recordings))
+        found = [
+            read_row(self._database.name, KeptOverride, row)
+            for row in connection.execute(wanted).all()
+        ]
+        given = [each for one in found for each in self._given_with(connection, one)]
+        return tuple(found), tuple(given)
+
+    def _given_with(
+        self, connection: Connection, override: KeptOverride
+    ) -> tuple[KeptVerdict, ...]:
         came_with = and_(
-            verdicts.c.at_utc == before.set_at_utc, verdicts.c.crg_mbid == before.crg_mbid
+            verdicts.c.at_utc == override.set_at_utc, verdicts.c.crg_mbid == override.crg_mbid
         )
         rows = connection.execute(select(verdicts).where(came_with).order_by(verdicts.c.seq))
-        return before, tuple(map(self._read, rows))
+        return tuple(map(self._read, rows))
 
 
 def _put(connection: Connection, given: Collection[KeptVerdict]) -> None:
