@@ -1,5 +1,7 @@
 """Of a long page those passages are shown that bear on the question."""
 
+from functools import cache
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -92,6 +94,7 @@ READERS = {
 }
 
 
+@cache
 def lost(shape: Shape, about: str) -> int:
     """Return how many dated facts of a page are not in what is shown of it."""
     extract = READERS[shape.content_type.partition(";")[0]](shape.body)
