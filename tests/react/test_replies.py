@@ -1,5 +1,6 @@
 """What models write is understood, dialect by dialect, and nothing they did not say."""
 
+from functools import cache
 from pathlib import Path
 
 import msgspec
@@ -77,6 +78,7 @@ def corpus() -> list[tuple[str, Row]]:
     ]
 
 
+@cache
 def dialect(name: str) -> Dialect:
     """Return an installed dialect."""
     made: Dialect = plugins.load("chart_binder.dialects", name)()

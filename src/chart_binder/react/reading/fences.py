@@ -1,6 +1,7 @@
 """Code fences, as models open them or forget to close them."""
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import islice
@@ -13,8 +14,7 @@ MAX_FENCES: Final = 1024
 # A run is looked at once, from its first mark on; both sides begin with a letter to search for.
 _RUN = re.compile(r"(?:```(?<!````)`*+[^`\n]*+|~~~(?<!~~~~)~*+[^\n]*+)$", re.MULTILINE)
 _OPENER = re.compile(r"\s*+(?:`{3,}+|~{3,}+)(?:[ \t]*+\w{0,12}+(?=[ \t]*+[\n{\[]))?+\s*+")
-
-
+_LANGUAGE = re.compile(r"[ \t]{0,4}[A-Za-z][\w+-]{0,11}[ \t]{0,4}")
 _BULLET = re.compile(r"(?:[-*+•]|\d{1,3}[.)])\Z")
 
 
@@ -31,25 +31,37 @@ def fences(text: str) -> tuple[Fence, ...]:
     """Return the fences of a text, in order.
 
     A fence may open after a bullet, a label or a tag on the same line, and close before a closing
-    tag. After more than `MAX_FENCES` of their lines the rest of the text counts as fenced.
+    tag. One inside another, with a language, after a bullet or further in, is a part of it if both
+    are closed.
+    After more than `MAX_FENCES` of their lines the rest of the text counts as fenced.
     """
     if "```" not in text and "~~~" not in text:
         return ()
-    found: list[Fence] = []
-    opened, marks = -1, ""
     runs = list(islice(_RUN.finditer(text), MAX_FENCES + 1))
-    for run in runs[:MAX_FENCES]:
-        if opened < 0:
-            if _may_open(run, text):
-                opened, marks = run.end(), _parts(run)[0]
-        elif _closes(run, marks):
-            found.append(Fence(opened, run.start()))
-            opened = -1
-    if opened >= 0:
-        found.append(Fence(opened, None))
-    elif len(runs) > MAX_FENCES:
+    found = _paired(runs[:MAX_FENCES], text, nested=True)
+    if found and found[-1].end is None:
+        found = _paired(runs[:MAX_FENCES], text, nested=False)
+    if len(runs) > MAX_FENCES and not (found and found[-1].end is None):
         found.append(Fence(runs[-1].end(), None))
     return tuple(found)
+
+
+def _paired(runs: Sequence[re.Match[str]], text: str, *, nested: bool) -> list[Fence]:
+    found: list[Fence] = []
+    opened: re.Match[str] | None = None
+    inside, marks = 0, ""
+    for run in runs:
+        if opened is None:
+            if _may_open(run, text):
+                opened, marks = run, _parts(run)[0]
+        elif nested and _opens_inside(run, opened, text, begun=inside > 0):
+            inside += 1
+        elif _closes(run, marks):
+            if not inside:
+                found.append(Fence(opened.end(), run.start()))
+                opened = None
+            inside = max(0, inside - 1)
+    return [*found, Fence(opened.end(), None)] if opened else found
 
 
 def skip_opener(text: str, start: int) -> int:
@@ -59,10 +71,27 @@ def skip_opener(text: str, start: int) -> int:
 
 
 def _may_open(run: re.Match[str], text: str) -> bool:
-    line = text.rfind("\n", 0, run.start()) + 1
-    before = _BULLET.sub("", text[line : run.start()].strip())
+    before = _BULLET.sub("", _before(run, text).strip())
     is_tag = before.startswith("<") and before.endswith(">")
+    line = text.rfind("\n", 0, run.start()) + 1
     return not before or is_tag or is_label(text, line, run.start())
+
+
+def _opens_inside(run: re.Match[str], opened: re.Match[str], text: str, *, begun: bool) -> bool:
+    marks, words = _parts(run)
+    if not marks.startswith(_parts(opened)[0]):
+        return False
+    before = _before(run, text)
+    if _BULLET.fullmatch(before.strip()):
+        return True
+    if before.strip(" \t>"):
+        return False
+    is_further_in = not begun and not words.strip() and len(before) > len(_before(opened, text))
+    return is_further_in or _LANGUAGE.fullmatch(words) is not None
+
+
+def _before(run: re.Match[str], text: str) -> str:
+    return text[text.rfind("\n", 0, run.start()) + 1 : run.start()]
 
 
 def _closes(run: re.Match[str], opened: str) -> bool:

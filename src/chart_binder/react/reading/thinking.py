@@ -21,12 +21,13 @@ _TAG = re.compile(
 )
 _SIGNS = (
     *("think", "thought", "reasoning", "reflection", "analysis", "scratchpad", "cot"),
-    *("monologue", "<|channel|>"),
+    *("monologue", "<|channel|>", "_of_thought|>"),
 )
 _TURN_END = re.compile(
     r"[<\[](?:\|(?:im_end|eot_id|eom_id|end|endoftext|end_of_text|return|call|start|im_start"
     r"|start_header_id)\|>|/s>|eos>|(?:end|start)_of_turn>|/?INST\]|｜end▁of▁sentence｜>)"
 )
+_BEGUN = re.compile(r"\A\s{0,80}+(?:<s>|<bos>|<\|begin_of_text\|>)")
 _ANOTHER = re.compile(r"\s{0,8}+(?:user|human|system|tool|ipython|function|environment)\s{0,2}\n")
 _THOUGHT: Final = "thinking discarded"
 _PUT_IN_PLACE = " … "
@@ -60,6 +61,7 @@ def spoken(reply: str, aloud: frozenset[str] = frozenset()) -> Spoken:
     taken out of the middle of a line something stays in its place, so that nothing new comes
     together there.
     """
+    reply = _BEGUN.sub("", reply)
     tags = _tags(reply, aloud)
     if len(tags) > _MAX_TAGS:
         return Spoken("", (_THOUGHT,), unclosed=True)

@@ -10,11 +10,13 @@ from chart_binder.react.json.scanner import scan
 from chart_binder.react.json.strict import LenientJSONError, Scanned
 from chart_binder.react.json.words import skip_space
 from chart_binder.react.reading.advice import Defect
+from chart_binder.react.reading.around import within
 from chart_binder.react.reading.calls import Taken, noted
 from chart_binder.react.reading.fences import fences
 from chart_binder.react.reading.given import read_in_brackets
 from chart_binder.react.reading.live import Script
 from chart_binder.react.reading.own_words import is_own_answer, is_own_turn
+from chart_binder.react.reading.quoted import quoted_passages
 from chart_binder.react.reading.turn_object import is_aside, read_turn
 from chart_binder.react.steps import Act, Finish
 
@@ -53,8 +55,9 @@ def without_outer_fence(text: str) -> str | None:
 
 def _object(said: Script) -> Taken | None:
     quoted: Taken | None = None
+    passages = quoted_passages(said.text)
     for at in sorted(_objects(said)):
-        if not opens_object(said.text, at):
+        if within(passages, at) or not opens_object(said.text, at):
             continue
         fence = said.text.find("```", at)
         try:
@@ -111,6 +114,7 @@ def _call(said: Script) -> Taken | None:
     if "(" not in said.text:
         return None
     text = f"\n{said.text}"
+    passages = quoted_passages(said.text)
     for call in islice(_CALL.finditer(text), _MAX_CALLS):
         try:
             given = read_in_brackets(text, call.end(), len(text))
@@ -123,7 +127,9 @@ def _call(said: Script) -> Taken | None:
             end = said.text.rfind("]", end, line_end) + 1 or end
         rest = said.text[end:line_end]
         after = said.text[end : said.next_label(end)]
-        if _CLOSERS.fullmatch(rest) and is_own_turn(said.said_before(call.start()), after):
+        if within(passages, call.start()) or not _CLOSERS.fullmatch(rest):
+            continue
+        if is_own_turn(said.said_before(call.start()), after):
             act = Act(call["name"], given.arguments, notes=given.notes)
             return Taken(act, end, call.start(), "object")
     return None
