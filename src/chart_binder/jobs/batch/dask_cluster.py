@@ -85,6 +85,7 @@ def local(albums: int, cases: int) -> Iterator[Cluster]:
             resources=share,
             processes=True,
             dashboard_address=None,
+            scheduler_kwargs={"dashboard_address": "127.0.0.1:0"},  # its web server: any free port
             silence_logs=logging.CRITICAL,
             memory_limit=0,  # what is in hand is bounded; a worker ended for its size ends again
             preload=[_PRELOAD],

@@ -1,0 +1,222 @@
+"""`canon batch --executor dask`: the same library by the workers of a real Dask cluster."""
+
+import importlib.util
+import json
+import os
+import signal
+import sqlite3
+import subprocess
+import sys
+import threading
+import time
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from chart_binder.batch_worker import WorkerSetup
+from chart_binder.config import Config, StoreConfig
+from chart_binder.errors import ClusterError, PluginError, StoreError
+from chart_binder.jobs.batch.dask_cluster import connected, local
+from chart_binder.jobs.kept_case import Under
+from chart_binder.store import open_store
+from golden.bundles import Bundle, golden, year_only_single
+from integration.conftest import Canon
+from integration.services import adjudicating, asking, file_of, flac
+from servers.cluster import RESOURCES, DaskCluster
+from servers.musicbrainz import MusicBrainzStandIn
+from servers.ollama import OllamaStandIn
+from servers.postgres import NoServerError, Postgres
+from servers.searxng import Searxng
+
+NAMES = ("lead-bohemian", "lead-hanae", "s90-aiko", "s90-bump")
+BUNDLES = [golden(name) for name in NAMES]
+UNSURE = '```json\n{"crg_mbid": null, "rr_mbid": null, "confidence": 0.1, "rationale": "no"}\n```'
+
+needs_dask = pytest.mark.skipif(
+    importlib.util.find_spec("distributed") is None,
+    reason="distributed is not installed: pip install 'chart-binder[dask]'",
+)
+
+
+@pytest.fixture(scope="module")
+def cluster() -> Iterator[DaskCluster]:
+    """A cluster for all tests of this module."""
+    with DaskCluster() as running:
+        yield running
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+def url(request: pytest.FixtureRequest, home: Path) -> Iterator[str]:
+    """The URL of an empty store: in a file, and on a server."""
+    if request.param == "sqlite":
+        yield f"sqlite:///{home / 'store.db'}"
+        return
+    try:
+        with Postgres() as server:
+            yield server.database()
+    except NoServerError as error:
+        pytest.skip(str(error))
+
+
+def many_open(folder: Path, count: int) -> list[Bundle]:
+    """Make files in folders of their own, on which the rules leave the case open."""
+    bundles = []
+    for number in range(count):
+        bundle = year_only_single()
+        recording = bundle["recording_candidates"][0]
+        recording["mb_recording_id"] = f"00000000-0000-4000-8000-0000000000{number:02}"
+        recording["length_ms"] = 300_000 + number
+        bundles.append(bundle)
+        (folder / str(number)).mkdir(parents=True)
+        file_of(bundle, folder / str(number))
+    return bundles
+
+
+def many_decided(folder: Path, count: int) -> None:
+    """Make files of one recording, in folders of their own."""
+    for number in range(count):
+        (folder / str(number)).mkdir(parents=True)
+        file_of(BUNDLES[0], folder / str(number))
+
+
+@needs_dask
+def test_a_cluster_decides_what_threads_decide(
+    canon: Canon, home: Path, cluster: DaskCluster
+) -> None:
+    for name, bundle in zip(NAMES, BUNDLES, strict=True):
+        (home / "music" / name).mkdir(parents=True)
+        file_of(bundle, home / "music" / name)
+    flac(home / "music", "unknown.flac", recording="00000000-0000-4000-8000-000000000000")
+    with MusicBrainzStandIn(BUNDLES) as mb:
+        call = ("batch", "../music", "--output=json", "--refresh")
+        ours = canon(*call, **asking(mb))
+        requests = len(mb.requests)
+        theirs = canon(*call, "--executor=dask", "--scheduler", cluster.address, **asking(mb))
+        assert len(mb.requests) == 2 * requests
+    assert theirs.status == ours.status == 1, theirs.err
+    assert sorted(theirs.out.splitlines()) == sorted(ours.out.splitlines())
+    assert f" {requests} musicbrainz requests" in theirs.err
+
+
+@needs_dask
+def test_no_more_cases_are_looked_into_than_the_workers_declare(
+    canon: Canon, home: Path, cluster: DaskCluster
+) -> None:
+    bundles = many_open(home / "music", 6)
+    lock, now, at_once = threading.Lock(), [0], [0]
+
+    def talk(_: object) -> str:
+        with lock:
+            now[0] += 1
+            at_once[0] = max(at_once[0], now[0])
+        time.sleep(0.1)
+        with lock:
+            now[0] -= 1
+        return UNSURE
+
+    with MusicBrainzStandIn(bundles) as mb, Searxng() as search, OllamaStandIn(talk) as model:
+        settings = asking(mb) | adjudicating(model, search) | {"CANON_BATCH__MODEL_JOBS": "12"}
+        call = ("batch", home / "music", "--executor=dask", "--scheduler", cluster.address)
+        ran = canon(*call, "--output=json", **settings)
+        assert len(model.chats) == 6
+    assert ran.status == 3, ran.err
+    assert Counter(line["state"] for line in ran.lines) == {"indeterminate": 6}
+    assert at_once[0] == 2 * RESOURCES["model"]
+    with sqlite3.connect(home / "data" / "canon" / "canon.db") as database:
+        assert database.execute("SELECT count(*) FROM transcripts").fetchone() == (6,)
+
+
+@needs_dask
+def test_a_run_that_loses_a_worker_ends_complete(
+    home: Path, environment: dict[str, str], cluster: DaskCluster, url: str
+) -> None:
+    many_decided(home / "music", 24)
+    with MusicBrainzStandIn(BUNDLES) as mb:
+        settings = asking(mb) | {
+            "CANON_MUSICBRAINZ__RATE_LIMIT_PER_S": "40",
+            "CANON_STORE__URL": url,
+            "CANON_MUSICBRAINZ__CACHE_TTL_S": "0",
+        }
+        arguments = [sys.executable, "-m", "chart_binder", "batch", str(home / "music")]
+        arguments += ["--executor=dask", "--scheduler", cluster.address, "--output=json"]
+        process = subprocess.Popen(
+            arguments, env=environment | settings, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+            bufsize=0,
+        )  # fmt: skip
+        assert process.stdout
+        first = process.stdout.readline()
+        os.kill(cluster.workers.pop(), signal.SIGKILL)
+        out, err = process.communicate(timeout=50)
+    assert process.returncode == 0, err
+    lines = [json.loads(line) for line in (first + out).splitlines()]
+    assert Counter(line["state"] for line in lines) == {"decided": 24}
+    files = sorted(str(path) for path in (home / "music").rglob("*.flac"))
+    assert sorted(line["path"] for line in lines) == files
+    with open_store(url) as store:
+        for file in files:
+            assert len(store.decisions.history(os.fsencode(file))) == 1
+
+
+@needs_dask
+def test_ctrl_c_at_a_terminal_reaches_the_run_and_not_its_workers(
+    home: Path, environment: dict[str, str]
+) -> None:
+    many_decided(home / "music", 30)
+    with MusicBrainzStandIn(BUNDLES) as mb:
+        settings = asking(mb) | {
+            "CANON_MUSICBRAINZ__RATE_LIMIT_PER_S": "20",
+            "CANON_MUSICBRAINZ__CACHE_TTL_S": "0",
+        }
+        arguments = [sys.executable, "-m", "chart_binder", "batch", str(home / "music")]
+        arguments += ["--executor=dask", "--jobs=2", "--output=json"]
+        process = subprocess.Popen(
+            arguments, env=environment | settings, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+            bufsize=0, start_new_session=True,
+        )  # fmt: skip
+        assert process.stdout
+        first = process.stdout.readline()
+        os.killpg(process.pid, signal.SIGINT)
+        out, err = process.communicate(timeout=50)
+    assert process.returncode == 130, err
+    lines = [json.loads(line) for line in (first + out).splitlines()]
+    assert 0 < len(lines) < 30
+    assert {line["state"] for line in lines} == {"decided"}
+    said = err.decode().splitlines()
+    assert said[0] == "canon: stops when what is in hand is done; again: at once"
+    assert said[1].startswith("files "), err
+    with pytest.raises(ProcessLookupError):
+        os.killpg(process.pid, 0)
+
+
+@needs_dask
+def test_an_address_where_nobody_is_is_told(canon: Canon, home: Path) -> None:
+    with pytest.raises(ClusterError, match="no Dask scheduler can be reached at '127.0.0.1:1'"):
+        connected("127.0.0.1:1", timeout_s=0.2).__enter__()
+    ran = canon("batch", home, "--executor=dask", "--scheduler", "carrier://pigeon")
+    assert ran.status == 1
+    assert ran.err.startswith("canon: no Dask scheduler can be reached at 'carrier://pigeon'")
+    ran = canon("batch", home, "--scheduler", "127.0.0.1:1")
+    assert ran.status == 2
+
+
+def test_without_dask_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "distributed", None)
+    with pytest.raises(PluginError, match=r"pip install 'chart-binder\[dask\]'"):
+        local(1, 1).__enter__()
+
+
+def test_a_worker_that_sees_another_file_as_the_store_does_not_work(tmp_path: Path) -> None:
+    config = Config(store=StoreConfig(url=f"sqlite:///{tmp_path / 'store.db'}"))
+    with open_store(config.store.url):
+        setup = WorkerSetup(config, Under("run", "rules")).elsewhere()
+        with setup.open() as worker:
+            assert worker.under.run_id == "run"
+    with pytest.raises(StoreError, match="put it on PostgreSQL"):
+        replace(setup, file=(0, 0)).open().__enter__()
+    (tmp_path / "store.db").unlink()
+    with pytest.raises(StoreError, match="put it on PostgreSQL"):
+        setup.open().__enter__()
+    assert not (tmp_path / "store.db").exists()
