@@ -239,19 +239,18 @@ class Terminal:
     """A process on a terminal of its own, typed to when it waits."""
 
     def __init__(self, leader: int, process: "subprocess.Popen[bytes]") -> None:
-        self._leader, self._process = leader, process
+        self.leader, self._process = leader, process
         self._unseen = ""
 
     def until(self, text: str) -> str:
         """Read until the text is shown, and return what came since the last that was waited for."""
         deadline = time.monotonic() + 30
         while text not in self._unseen:
-            assert select.select([self._leader], [], [], max(0.0, deadline - time.monotonic()))[0]
-            try:
-                piece = os.read(self._leader, 65536)
-            except OSError:  # how a terminal ends on Linux
-                piece = b""
-            assert piece, f"ended before {text!r}: {self._unseen}"
+            ready, _, _ = select.select(
+                [self.leader], [], [], max(0.0, deadline - time.monotonic())
+            )
+            assert ready, f"no {text!r} in: {self._unseen}"
+            piece = os.read(self.leader, 65536)
             self._unseen += piece.decode("utf-8", "replace").replace("\r\n", "\n")
         seen, found, self._unseen = self._unseen.partition(text)
         return seen + found
@@ -259,13 +258,13 @@ class Terminal:
     def press(self, key: str) -> None:
         """Press a key once the program waits for one: what is typed before is thrown away."""
         deadline = time.monotonic() + 30
-        while termios.tcgetattr(self._leader)[3] & termios.ICANON:
+        while termios.tcgetattr(self.leader)[3] & termios.ICANON:
             assert time.monotonic() < deadline
             time.sleep(0.005)
-        os.write(self._leader, key.encode())
+        os.write(self.leader, key.encode())
 
     def line(self, text: str) -> None:
-        os.write(self._leader, text.encode() + b"\r")
+        os.write(self.leader, text.encode() + b"\r")
 
     def ended(self) -> int:
         return self._process.wait(30)
@@ -274,17 +273,18 @@ class Terminal:
 @contextmanager
 def walking(home: Path, environment: dict[str, str], *arguments: str) -> Iterator[Terminal]:
     leader, follower = pty.openpty()
+    # The first terminal that a session opens is the one whose Ctrl-C it is told of.
+    opening = ["sh", "-c", 'exec "$@" <"$0" >"$0" 2>&1', os.ttyname(follower)]
     with subprocess.Popen(
-        [sys.executable, "-m", "chart_binder", "review", *arguments],
-        stdin=follower, stdout=follower, stderr=follower, cwd=home / "work",
-        env=environment | {"TERM": "xterm"}, start_new_session=True,
+        [*opening, sys.executable, "-m", "chart_binder", "review", *arguments],
+        cwd=home / "work", env=environment | {"TERM": "xterm"}, start_new_session=True,
     ) as process:  # fmt: skip
-        os.close(follower)
         try:
             yield Terminal(leader, process)
         finally:
             process.kill()
             os.close(leader)
+            os.close(follower)
 
 
 @pytest.fixture
@@ -344,12 +344,23 @@ def test_the_queue_is_walked_with_single_keys_left_and_resumed(
     assert waiting(canon) == ["1.flac", "3.flac"]
     with walking(home, environment, "walk") as terminal:
         terminal.until("2 to look at")
+        terminal.press("r")
+        terminal.until("what is wrong")
+        terminal.line("a slip")
+        terminal.until("which candidate")
+        os.write(terminal.leader, b"\x03")
+        terminal.until("not rejected")
         terminal.press("k")
+        terminal.until("the last")
+        terminal.press("\x03")
+        terminal.until("canon: interrupted")
+        assert terminal.ended() == 130
+    with walking(home, environment, "walk", "--state=review") as terminal:
         terminal.until("the last")
         terminal.press("o")
         terminal.until(f"\nC1   https://musicbrainz.org/release-group/{SINGLE}")
         terminal.press("a")
-        terminal.until("the end of the queue: 2 ruled on")
+        terminal.until("the end of the queue: 1 ruled on")
         assert terminal.ended() == 0
     assert waiting(canon) == []
     assert canon("write", four[3]).status == 0
