@@ -181,9 +181,9 @@ def run_items(
                 said(line)
             writing = WritingRun(store, run, options.keep_mtime)
         keeping = Keeping(None if options.dry_run else store, run)
-        tally = Tally()
         jobs = options.jobs or config.batch.jobs
         with hands_for(setup, worker, options.executor, jobs, options.scheduler) as hands:
+            tally = Tally()  # a cluster has come up: what starting took is no file's
             batch = Batch(
                 hands=hands,
                 worker=worker,

@@ -82,6 +82,17 @@ def many_decided(folder: Path, count: int) -> None:
         file_of(BUNDLES[0], folder / str(number))
 
 
+def is_gone(group: int) -> bool:
+    """Say whether no process of a group is left, or soon will be."""
+    for _ in range(40):
+        try:
+            os.killpg(group, 0)
+        except ProcessLookupError:
+            return True
+        time.sleep(0.05)
+    return False
+
+
 @needs_dask
 def test_a_cluster_decides_what_threads_decide(
     canon: Canon, home: Path, cluster: DaskCluster
@@ -186,14 +197,14 @@ def test_ctrl_c_at_a_terminal_reaches_the_run_and_not_its_workers(
     assert {line["state"] for line in lines} == {"decided"}
     said = err.decode().splitlines()
     assert said[0] == "canon: stops when what is in hand is done; again: at once"
-    assert said[1].startswith("files "), err
-    with pytest.raises(ProcessLookupError):
-        os.killpg(process.pid, 0)
+    assert any(line.startswith("files ") for line in said)
+    assert not any(word in line for line in said for word in ("distributed", "Traceback", "rror"))
+    assert is_gone(process.pid)
 
 
 @needs_dask
 def test_an_address_where_nobody_is_is_told(canon: Canon, home: Path) -> None:
-    with pytest.raises(ClusterError, match="no Dask scheduler can be reached at '127.0.0.1:1'"):
+    with pytest.raises(ClusterError, match="no Dask scheduler can be reached"):
         connected("127.0.0.1:1", timeout_s=0.2).__enter__()
     ran = canon("batch", home, "--executor=dask", "--scheduler", "carrier://pigeon")
     assert ran.status == 1

@@ -1,6 +1,7 @@
-"""A real Dask cluster on loopback, of a scheduler and two worker processes, in a process of its own.
+"""A real Dask cluster on loopback: a scheduler and two worker processes.
 
-As a program it starts the cluster, prints what `DaskCluster` reads, and ends with standard input.
+As a program, for a process of its own, it starts the cluster, prints what `DaskCluster` reads,
+and ends with standard input.
 """
 
 import json

@@ -77,6 +77,7 @@ def local(albums: int, cases: int) -> Iterator[Cluster]:
     Raises `PluginError` and `ClusterError`.
     """
     dask = _dask()
+    security = dask.Security.temporary()  # else whoever is on this machine could give it work
     share = {MUSICBRAINZ: -(-albums // _PROCESSES), MODEL: -(-cases // _PROCESSES)}
     try:
         cluster = dask.LocalCluster(
@@ -87,13 +88,15 @@ def local(albums: int, cases: int) -> Iterator[Cluster]:
             dashboard_address=None,
             scheduler_kwargs={"dashboard_address": "127.0.0.1:0"},  # its web server: any free port
             silence_logs=logging.CRITICAL,
+            security=security,
             memory_limit=0,  # what is in hand is bounded; a worker ended for its size ends again
             preload=[_PRELOAD],
         )
     except (OSError, RuntimeError) as error:
         raise ClusterError(f"no Dask cluster can be started on this machine: {error}") from error
-    with cluster, _client(dask, cluster.scheduler_address, _CONNECTS_WITHIN_S) as client:
-        yield Cluster(client, cluster.scheduler_address)
+    address = cluster.scheduler_address
+    with cluster, _client(dask, address, _CONNECTS_WITHIN_S, security) as client:
+        yield Cluster(client, address)
 
 
 @contextmanager
@@ -147,11 +150,15 @@ def _distributed(versions: Any) -> str:
 
 
 @contextmanager
-def _client(dask: Any, address: str, timeout_s: float) -> Iterator["Client"]:
+def _client(
+    dask: Any, address: str, timeout_s: float, security: object = None
+) -> Iterator["Client"]:
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # versions that differ are told of in our words
-            client = dask.Client(address, timeout=timeout_s, set_as_default=False)
+            client = dask.Client(
+                address, timeout=timeout_s, security=security, set_as_default=False
+            )
     except (OSError, ValueError, ImportError) as error:  # refused, no address, other versions
         raise ClusterError(
             f"no Dask scheduler can be reached at {address!r} ({error});"
@@ -164,6 +171,7 @@ def _client(dask: Any, address: str, timeout_s: float) -> Iterator["Client"]:
 def _dask() -> Any:
     """Return `distributed`, its logs quiet: what matters of them is told in our words."""
     try:
+        import cryptography  # noqa: F401, PLC0415 - what keeps a cluster to ourselves
         import distributed  # noqa: PLC0415 - an extra, half a second to load
     except ImportError as error:
         raise PluginError(
