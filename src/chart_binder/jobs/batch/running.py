@@ -152,17 +152,17 @@ class Batch:
 
     def _ask(self) -> None:
         """Hand out open cases; of the same evidence one is looked into, and the others wait."""
+        while self._waiting and self.model.is_over:
+            self.keeping.hold(self._not_asked(self._waiting.popleft()))
         while self._waiting and len(self._asked) < self.hands.cases and self.model.may_go:
             one = self._waiting.popleft()
-            if self.model.is_over:
-                self.keeping.hold(self._not_asked(one))
-            elif known := self.answered.known(one.known_as):
+            if known := self.answered.known(one.known_as):
                 self.keeping.hold(self.worker.answered(one, known))
             elif one.known_as in self._asked:
                 self._asked[one.known_as].append(one)
             else:
                 self._asked[one.known_as] = []
-                self._futures[self.hands.look_into(one)] = self._looked_into
+                self._futures[self.hands.look_into(one)] = partial(self._looked_into, one.known_as)
 
     def _take_in(self) -> None:
         """Wait a moment for what was handed out, and take what is done."""
@@ -186,8 +186,7 @@ class Batch:
         decisions += [one.case.decision for one in album.waiting]
         self._hear(self.lookups, decisions, Cause.LOOKUP_FAILED)
 
-    def _looked_into(self, settled: Settled) -> None:
-        known_as = settled.decision.evidence_hash or ""
+    def _looked_into(self, known_as: str, settled: Settled) -> None:
         self._hear(self.model, [settled.decision], Cause.MODEL)
         self.answered.learn(known_as, settled.decision.adjudication)
         self._waiting.extendleft(self._asked.pop(known_as, ()))

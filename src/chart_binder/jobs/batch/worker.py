@@ -8,11 +8,14 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Protocol
 
+import msgspec
+
 from chart_binder.domain.evidence import EvidenceBundle
 from chart_binder.errors import LookupFailedError
 from chart_binder.jobs.batch.albums import Album
 from chart_binder.jobs.batch.work import Gathered, Settled, Stage, Waiting
 from chart_binder.jobs.decide import Case, Decider, guarded
+from chart_binder.jobs.decision import State
 from chart_binder.jobs.kept_case import Under, file_status, to_keep
 from chart_binder.llm.result import AdjudicationResult
 
@@ -65,6 +68,12 @@ class Worker:
         """Let the adjudicator look into an open case."""
         started = time.monotonic()
         case = guarded(lambda: self.decider.looked_into(waiting.case))
+        if case.bundle is None:  # a fault: what was found is kept all the same
+            found = waiting.case.decision
+            failed = msgspec.structs.replace(
+                found, state=State.ERROR, error=case.decision.error, cause=case.decision.cause
+            )
+            case = replace(waiting.case, decision=failed)
         seconds = {**waiting.seconds, Stage.ADJUDICATE: time.monotonic() - started}
         return self.settled(replace(waiting, case=case, seconds=seconds))
 

@@ -1,0 +1,189 @@
+"""The loop of a batch, over evidence at hand: its bounds, and what a fault leaves."""
+
+import threading
+import time
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from itertools import count
+from pathlib import Path
+
+import pytest
+
+from chart_binder.config import RulesConfig
+from chart_binder.domain.evidence import EvidenceBundle
+from chart_binder.domain.evidence_json import evidence_hash, read_bundle
+from chart_binder.domain.kept import KeptRun, new_id, now_utc
+from chart_binder.domain.verdict import Verdict
+from chart_binder.errors import LookupFailedError
+from chart_binder.jobs.batch.albums import Album
+from chart_binder.jobs.batch.answered import Answered
+from chart_binder.jobs.batch.hands import Threads
+from chart_binder.jobs.batch.keeping import Keeping
+from chart_binder.jobs.batch.resuming import Choice, Resuming
+from chart_binder.jobs.batch.running import Batch
+from chart_binder.jobs.batch.tagging import Tagging
+from chart_binder.jobs.batch.tally import Tally
+from chart_binder.jobs.batch.trouble import Trouble
+from chart_binder.jobs.batch.work import Settled
+from chart_binder.jobs.batch.worker import Facts, Worker
+from chart_binder.jobs.decide import Decider
+from chart_binder.jobs.decision import Cause, State
+from chart_binder.jobs.keeping import kept_bundle
+from chart_binder.jobs.kept_case import Under, rules_version
+from chart_binder.jobs.overrides import no_overrides
+from chart_binder.llm.result import AdjudicationResult, Outcome
+from chart_binder.store import open_store
+from chart_binder.store.store import Store
+from golden.bundles import year_only_single
+
+KNOBS = RulesConfig()
+
+
+class Counting:
+    """How many are at it at once, and how many were at most."""
+
+    def __init__(self) -> None:
+        self.now = self.most = self.all = 0
+        self._lock = threading.Lock()
+
+    def __enter__(self) -> None:
+        with self._lock:
+            self.now += 1
+            self.all += 1
+            self.most = max(self.most, self.now)
+
+    def __exit__(self, *_: object) -> None:
+        with self._lock:
+            self.now -= 1
+
+
+class Open:
+    """Evidence that leaves every file open, no two alike, after a moment."""
+
+    requests = 0
+
+    def __init__(self) -> None:
+        self.counting = Counting()
+
+    def of(self, paths: Sequence[Path]) -> Facts:
+        with self.counting:
+            time.sleep(0.001 * len(paths))
+        return self._facts
+
+    def _facts(self, path: Path) -> EvidenceBundle:
+        bundle = year_only_single()
+        bundle["recording_candidates"][0]["length_ms"] = 300_000 + int(path.stem)
+        return read_bundle(bundle)
+
+
+class Down(Open):
+    """A service that is down."""
+
+    def _facts(self, path: Path) -> EvidenceBundle:
+        raise LookupFailedError(f"no answer about {path}")
+
+
+class Slow:
+    """An adjudicator that cannot tell, or fails for some files, after a moment."""
+
+    def __init__(self, faulty: int = 0) -> None:
+        self.counting = Counting()
+        self._faulty = faulty
+
+    def adjudicate(
+        self, evidence_bundle: EvidenceBundle, decision_trace: Verdict | None = None
+    ) -> AdjudicationResult:
+        del decision_trace
+        with self.counting:
+            time.sleep(0.002)
+            if self.counting.all <= self._faulty:
+                raise RuntimeError("a defect of a plug-in")
+        return AdjudicationResult(
+            Outcome.REJECTED, confidence=0.1, evidence_hash=known(evidence_bundle)
+        )
+
+
+def known(bundle: EvidenceBundle) -> str:
+
+    return evidence_hash(bundle)
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[Store]:
+    with open_store(f"sqlite:///{tmp_path / 'store.db'}") as store:
+        yield store
+
+
+def library(folder: Path, albums: int, each: int) -> Iterator[Album]:
+    """Make albums as they are asked for."""
+    for number in range(albums):
+        paths = [folder / f"{number * each + place}.flac" for place in range(each)]
+        for path in paths:
+            path.write_bytes(b"tiny")
+        yield Album(tuple(paths))
+
+
+def batch_of(
+    store: Store, evidence: Open, adjudicator: Slow, albums: int = 2, cases: int = 3
+) -> tuple[Batch, list[Settled]]:
+    under = Under(new_id(), rules_version(KNOBS), "adjudicator")
+    worker = Worker(evidence, Decider(KNOBS, adjudicator), under)
+    run = KeptRun(id=under.run_id, command="batch", started_at_utc=now_utc())
+    settled: list[Settled] = []
+    batch = Batch(
+        hands=Threads(worker, albums, cases),
+        worker=worker,
+        resuming=Resuming(store, Choice(), under, no_overrides),
+        answered=Answered(store, under.adjudicator),
+        keeping=Keeping(store, run),
+        tagging=Tagging(None),
+        tally=Tally(),
+        finished=lambda one, _: settled.append(one),
+        to_stop=lambda: False,
+    )
+    return batch, settled
+
+
+def test_each_service_is_asked_as_much_at_once_as_was_said(store: Store, tmp_path: Path) -> None:
+    evidence, adjudicator = Open(), Slow()
+    batch, settled = batch_of(store, evidence, adjudicator)
+    begun = []
+
+    def albums() -> Iterator[Album]:
+        for album in library(tmp_path, 40, 5):
+            begun.append(album)
+            # What is begun, and not yet settled, is bounded whatever comes after it.
+            assert len(begun) * 5 - len(settled) <= 2 * 5 + 25 * 3 + 100 + 5
+            yield album
+
+    batch.go(albums())
+    assert (len(settled), evidence.counting.most, adjudicator.counting.most) == (200, 2, 3)
+    assert len(list(store.decisions.iterate())) == 200
+
+
+def test_a_fault_of_an_adjudicator_fails_its_file_and_keeps_what_was_found(
+    store: Store, tmp_path: Path
+) -> None:
+    batch, settled = batch_of(store, Open(), Slow(faulty=2), cases=1)
+    batch.go(library(tmp_path, 2, 3))
+    assert Counter(one.decision.state for one in settled) == {
+        State.ERROR: 2,
+        State.INDETERMINATE: 4,
+    }
+    failed = [one for one in settled if one.decision.state is State.ERROR]
+    assert {one.decision.cause for one in failed} == {Cause.FAULT}
+    assert all(one.kept and kept_bundle(store, one.kept[0]) for one in failed)
+
+
+def test_a_service_that_is_down_ends_the_run_before_the_library(
+    store: Store, tmp_path: Path
+) -> None:
+    batch, settled = batch_of(store, Down(), Slow(), albums=1)
+    moments = count(step=100)
+    batch.lookups = Trouble(clock=lambda: float(next(moments)))  # in which every pause goes by
+    batch.go(library(tmp_path, 60, 5))
+    assert batch.is_cut_short
+    assert len(settled) < 60 * 5
+    told = Counter((one.decision.error or "").split(" ")[0] for one in settled)
+    assert told == {"no": 3 * len(settled) // 5, "not": 2 * len(settled) // 5}
+    assert {one.decision.cause for one in settled} == {Cause.LOOKUP_FAILED}
