@@ -182,6 +182,7 @@ def test_only_those_are_decided_that_were_chosen(canon: Canon, library: Path, ho
     ran = canon("batch", library, "--only", "bad")
     assert ran.status == 2
     assert "found 'bad'; open, failed, review are allowed" in ran.err
+    assert canon("batch", library, "--only", ",").status == 2
 
 
 def test_frozen_asks_for_nothing_and_decides_by_what_is_kept(
@@ -251,18 +252,20 @@ def test_json_lines_are_answered_one_by_one(canon: Canon, library: Path) -> None
         {"what": "is this"},
         "text",
         {"path": str(song), "id": "again"},
+        {"path": 8},
     ]
     lines = [*(json.dumps(each) for each in asked), "{", ""]
     with MusicBrainzStandIn(BUNDLES) as mb:
         ran = canon("batch", "--stdin", stdin="\n".join(lines).encode(), **asking(mb))
     assert ran.status == 1
     told = {line["line"]: line for line in ran.lines}
-    assert sorted(told) == [1, 2, 3, 4, 5, 6, 7]
+    assert sorted(told) == [1, 2, 3, 4, 5, 6, 7, 8]
     assert [told[number]["state"] for number in (1, 2, 3, 6)] == ["decided"] * 4
     assert (told[1]["id"], told[2]["id"], told[6]["id"]) == ("one", 2, "again")
     assert (told[1]["path"], told[2]["path"]) == (str(song), None)
     assert "line 4: found what; allowed is" in told[4]["error"]
-    assert told[5]["cause"] == told[7]["cause"] == "evidence"
+    assert told[5]["cause"] == told[8]["cause"] == "evidence"
+    assert "line 7: found int '8' as path; the name of a file is allowed" in told[7]["error"]
 
 
 def test_a_program_that_waits_for_each_answer_gets_it(

@@ -153,9 +153,11 @@ def _options(flags: dict[str, object]) -> "BatchOptions":
     from chart_binder.batch_hands import Executor  # noqa: PLC0415 - heavy
     from chart_binder.jobs.batch.resuming import Which  # noqa: PLC0415 - heavy
 
-    named = [one.strip() for one in str(flags.pop("only") or "").split(",") if one.strip()]
-    if odd := next((one for one in named if one not in _ONLY), None):
-        raise UsageError(f"--only: found {odd!r}; {', '.join(_ONLY)} are allowed")
+    only = flags.pop("only")
+    named = [] if only is None else [one.strip() for one in str(only).split(",")]
+    odd = [one for one in named if one not in _ONLY]
+    if odd:
+        raise UsageError(f"--only: found {odd[0]!r}; {', '.join(_ONLY)} are allowed")
     options = BatchOptions(
         only=frozenset(map(Which, named)),
         policy=Policy(str(flags.pop("policy"))),

@@ -72,8 +72,7 @@ def measures_lines(found: Measures) -> Iterator[str]:
         yield from label_row("rules", counts_text(found.rules))
     if found.tags:
         yield from label_row("tags", counts_text(found.tags))
-    if found.spent:
-        spent = {name.replace("_", " "): count for name, count in found.spent.items()}
+    if spent := {name.replace("_", " "): count for name, count in found.spent.items() if count}:
         yield from label_row("spent", counts_text(spent))
     yield from _failures(found)
 

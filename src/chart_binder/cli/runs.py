@@ -65,7 +65,7 @@ def list_runs(session: Session, named: str | None, limit: int) -> None:
 @common_options
 @pass_session
 def show(session: Session, run: str | None, metrics: str | None) -> None:
-    """Show one run, by its id or how that begins; the last one without RUN."""
+    """Show the last run, or one by its id or how that begins."""
     with open_store(store_url(session.config)) as store:
         found = _meant(store, run)
         written = store.journal.counts(found.id)

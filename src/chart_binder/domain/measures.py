@@ -23,9 +23,9 @@ class Measures(msgspec.Struct, frozen=True, kw_only=True):
     """Counts and costs of one run.
 
     `seconds` is by the clock, `rules` counts rule codes, `causes` why files failed in one word,
-    `errors` their sentences with what differs from file to file left out. `spent` counts what was
-    asked of others: `musicbrainz_requests`, `model_runs`, `model_replies`, `prompt_tokens`,
-    `completion_tokens`.
+    `errors` their sentences, with what differs left out where several say the same. `spent` counts
+    what was asked of others: `musicbrainz_requests`, `model_runs`, `model_replies`,
+    `prompt_tokens`, `completion_tokens`.
     """
 
     files: int = 0

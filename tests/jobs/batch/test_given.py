@@ -31,7 +31,7 @@ def test_a_line_names_a_file(line: bytes, path: Path) -> None:
         (b"\xff", "line 7: "),
         (b"[1]", "line 7: found list '\\[1\\]'; allowed is"),
         (b"{}", "line 7: found no keys; allowed is"),
-        (b'{"path": 3}', "line 7: found path; allowed is"),
+        (b'{"path": 3}', "line 7: found int '3' as path; the name of a file is"),
         (b'{"path_b64": "%"}', "line 7: path_b64: "),
         (b'{"bundle": 3}', "evidence bundle: "),
         (b'{"recording_candidates": 3}', "recording_candidates"),

@@ -1,13 +1,17 @@
 """What a batch comes to is counted in the same room for any number of files."""
 
+import os
 import sys
 from pathlib import Path
 
+import msgspec
 import pytest
 
+from chart_binder.domain.measures import StageCost
 from chart_binder.jobs.batch.tally import Tally
 from chart_binder.jobs.batch.work import Gathered, Settled, Stage
 from chart_binder.jobs.decision import Cause, Decision, State
+from chart_binder.jobs.write import Fate, Told
 
 
 def failed(why: str) -> Settled:
@@ -30,10 +34,34 @@ def test_errors_are_told_by_what_they_have_in_common(one: str, other: str) -> No
         tally.finished(failed(one), None)
     first = next(iter(tally.measures().errors))
     assert "…" in first
+    assert tally.measures().causes == {"file": 2}
     tally = Tally()
     for why in (one, other.replace("b c", "b")):
         tally.finished(failed(why), None)
     assert list(tally.measures().errors.values()) == [2]
+
+
+def test_the_only_one_of_its_kind_is_told_whole() -> None:
+    tally = Tally()
+    tally.finished(failed("'/music/a.flac' does not exist"), None)
+    assert tally.measures().errors == {"'/music/a.flac' does not exist": 1}
+
+
+def test_what_was_settled_before_is_no_work_unless_its_tags_are_looked_at() -> None:
+    tally = Tally()
+    settled = Settled(Path("a.flac"), Decision(State.DECIDED), is_resumed=True)
+    tally.finished(settled, None)
+    assert (tally.files, tally.resumed, tally.worked, tally.rate) == (1, 1, 0, 0)
+    tally.finished(settled, Told(settled.path, Fate.WRITTEN), 0.5)
+    assert (tally.files, tally.resumed, tally.worked) == (2, 2, 1)
+    assert tally.measures().stages == {"write": StageCost(1, 0.5)}
+
+
+def test_a_name_that_is_no_text_can_be_kept() -> None:
+    tally = Tally()
+    path = Path(os.fsdecode(b"\xff.flac"))
+    tally.finished(Settled(path, Decision(State.DECIDED), seconds={Stage.READ: 1.0}), None)
+    assert b"\xef\xbf\xbd.flac" in msgspec.json.encode(tally.measures())
 
 
 def test_any_number_of_files_and_kinds_of_errors_takes_the_same_room() -> None:

@@ -81,8 +81,10 @@ def _asked(found: Mapping[str, Any], name: str) -> Asked:
         return Given(name, EvidenceError(f"{name}: path_b64: {error}"))
     if isinstance(path, str) and path:
         return Path(path)
-    keys = ", ".join(sorted(map(str, found))) or "no keys"
-    return Given(name, EvidenceError(f"{name}: found {keys}; allowed is {_ALLOWED}"))
+    what = f"{', '.join(sorted(map(str, found))) or 'no keys'}; allowed is {_ALLOWED}"
+    if "path" in found:
+        what = f"{_brief(path)} as path; the name of a file is allowed"
+    return Given(name, EvidenceError(f"{name}: found {what}"))
 
 
 class Lines:

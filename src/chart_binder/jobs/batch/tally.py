@@ -41,6 +41,7 @@ class Tally:
     causes: Counter[str] = field(default_factory=Counter)
     errors: Counter[str] = field(default_factory=Counter)
     spent: Counter[str] = field(default_factory=Counter)
+    _only_of_kind: dict[str, str] = field(default_factory=dict)
     _times: Counter[Stage] = field(default_factory=Counter)
     _seconds: dict[Stage, float] = field(default_factory=dict)
     _requests: dict[str, int] = field(default_factory=dict)
@@ -101,7 +102,10 @@ class Tally:
             rules=_by_count(self.rules),
             tags=_by_count(self.tags),
             causes=_by_count(self.causes),
-            errors=_by_count(self.errors),
+            errors={
+                self._only_of_kind[kind] if count == 1 else kind: count
+                for kind, count in self.errors.most_common()
+            },
             stages={
                 stage.value: StageCost(self._times[stage], round(self._seconds[stage], 3))
                 for stage in Stage
@@ -117,9 +121,12 @@ class Tally:
     def _fail(self, decision: Decision) -> None:
         if decision.cause:
             self.causes[decision.cause] += 1
-        kind = _PARTICULAR.sub("…", decision.error or "no reason given")
-        has_room = kind in self.errors or len(self.errors) < _MOST_KINDS
-        self.errors[kind if has_room else _OTHER] += 1
+        why = decision.error or "no reason given"
+        kind = _PARTICULAR.sub("…", why)
+        if kind not in self.errors and len(self.errors) >= _MOST_KINDS:
+            kind = why = _OTHER
+        self.errors[kind] += 1
+        self._only_of_kind.setdefault(kind, why)
 
     def _spend(self, result: AdjudicationResult) -> None:
         self.spent["model_runs"] += 1
