@@ -16,7 +16,11 @@ class Around:
 
     def hides(self, at: int) -> bool:
         """Tell whether a place stands in a closed fence or in a quotation over lines."""
-        return within(self._closed, at) or within(self._passages, at)
+        return within(self._closed, at) or self.quotes(at)
+
+    def quotes(self, at: int) -> bool:
+        """Tell whether a place stands in a quotation over lines."""
+        return within(self._passages, at)
 
     def fence(self, at: int) -> tuple[int, int] | None:
         """Return from where to where the closed fence goes that a place is in."""

@@ -3,9 +3,8 @@
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 from itertools import islice
-from typing import Final
+from typing import Final, NamedTuple
 
 from chart_binder.react.reading.labels import is_label
 
@@ -14,7 +13,7 @@ MAX_FENCES: Final = 1024
 # A run is looked at once, from its first mark on; both sides begin with a letter to search for.
 _RUN = re.compile(r"(?:```(?<!````)`*+[^`\n]*+|~~~(?<!~~~~)~*+[^\n]*+)$", re.MULTILINE)
 _OPENER = re.compile(r"\s*+(?:`{3,}+|~{3,}+)(?:[ \t]*+\w{0,12}+(?=[ \t]*+[\n{\[]))?+\s*+")
-_LANGUAGE = re.compile(r"[ \t]{0,4}[A-Za-z][\w+-]{0,11}[ \t]{0,4}")
+_LANGUAGE = re.compile(r"[A-Za-z][\w+-]{0,11}")
 _BULLET = re.compile(r"(?:[-*+•]|\d{1,3}[.)])\Z")
 
 
@@ -26,7 +25,17 @@ class Fence:
     end: int | None
 
 
-@lru_cache(4)  # a reply is asked about more than once
+class _Run(NamedTuple):
+    """The marks of a fence that end a line, with the words after them and what is before."""
+
+    line: int
+    start: int
+    end: int
+    marks: str
+    words: str
+    before: str
+
+
 def fences(text: str) -> tuple[Fence, ...]:
     """Return the fences of a text, in order.
 
@@ -37,31 +46,41 @@ def fences(text: str) -> tuple[Fence, ...]:
     """
     if "```" not in text and "~~~" not in text:
         return ()
-    runs = list(islice(_RUN.finditer(text), MAX_FENCES + 1))
-    found = _paired(runs[:MAX_FENCES], text, nested=True)
-    if found and found[-1].end is None:
-        found = _paired(runs[:MAX_FENCES], text, nested=False)
+    runs = [_run(found, text) for found in islice(_RUN.finditer(text), MAX_FENCES + 1)]
+    found, is_nested = _paired(runs[:MAX_FENCES], text, nested=True)
+    if is_nested and found[-1].end is None:
+        found, _ = _paired(runs[:MAX_FENCES], text, nested=False)
     if len(runs) > MAX_FENCES and not (found and found[-1].end is None):
-        found.append(Fence(runs[-1].end(), None))
+        found.append(Fence(runs[-1].end, None))
     return tuple(found)
 
 
-def _paired(runs: Sequence[re.Match[str]], text: str, *, nested: bool) -> list[Fence]:
+def _run(found: re.Match[str], text: str) -> _Run:
+    line = text.rfind("\n", 0, found.start()) + 1
+    written = found.group()
+    words = written.lstrip(written[0])
+    marks = written[: len(written) - len(words)]
+    return _Run(line, found.start(), found.end(), marks, words.strip(), text[line : found.start()])
+
+
+def _paired(runs: Sequence[_Run], text: str, *, nested: bool) -> tuple[list[Fence], bool]:
+    """Return the fences, and whether one may have been inside another."""
     found: list[Fence] = []
-    opened: re.Match[str] | None = None
-    inside, marks = 0, ""
+    opened: _Run | None = None
+    inside, is_nested = 0, False
     for run in runs:
         if opened is None:
-            if _may_open(run, text):
-                opened, marks = run, _parts(run)[0]
-        elif nested and _opens_inside(run, opened, text, begun=inside > 0):
-            inside += 1
-        elif _closes(run, marks):
+            opened = run if _may_open(run, text) else None
+        elif not run.marks.startswith(opened.marks):
+            continue
+        elif nested and _opens_inside(run, opened, begun=inside > 0):
+            inside, is_nested = inside + 1, True
+        elif not run.words or run.words.startswith("</"):
             if not inside:
-                found.append(Fence(opened.end(), run.start()))
+                found.append(Fence(opened.end, run.start))
                 opened = None
             inside = max(0, inside - 1)
-    return [*found, Fence(opened.end(), None)] if opened else found
+    return ([*found, Fence(opened.end, None)] if opened else found), is_nested
 
 
 def skip_opener(text: str, start: int) -> int:
@@ -70,38 +89,16 @@ def skip_opener(text: str, start: int) -> int:
     return opener.end() if opener else start
 
 
-def _may_open(run: re.Match[str], text: str) -> bool:
-    before = _BULLET.sub("", _before(run, text).strip())
+def _may_open(run: _Run, text: str) -> bool:
+    before = _BULLET.sub("", run.before.strip())
     is_tag = before.startswith("<") and before.endswith(">")
-    line = text.rfind("\n", 0, run.start()) + 1
-    return not before or is_tag or is_label(text, line, run.start())
+    return not before or is_tag or is_label(text, run.line, run.start)
 
 
-def _opens_inside(run: re.Match[str], opened: re.Match[str], text: str, *, begun: bool) -> bool:
-    marks, words = _parts(run)
-    if not marks.startswith(_parts(opened)[0]):
-        return False
-    before = _before(run, text)
-    if _BULLET.fullmatch(before.strip()):
-        return True
-    if before.strip(" \t>"):
-        return False
-    is_further_in = not begun and not words.strip() and len(before) > len(_before(opened, text))
-    return is_further_in or _LANGUAGE.fullmatch(words) is not None
-
-
-def _before(run: re.Match[str], text: str) -> str:
-    return text[text.rfind("\n", 0, run.start()) + 1 : run.start()]
-
-
-def _closes(run: re.Match[str], opened: str) -> bool:
-    marks, words = _parts(run)
-    is_last = not words.strip() or words.lstrip().startswith("</")
-    return is_last and marks.startswith(opened)
-
-
-def _parts(run: re.Match[str]) -> tuple[str, str]:
-    """Return the marks of a run, with the words after them."""
-    text = run.group()
-    words = text.lstrip(text[0])
-    return text[: len(text) - len(words)], words
+def _opens_inside(run: _Run, opened: _Run, *, begun: bool) -> bool:
+    before = run.before.strip(" \t>")
+    if before:
+        return _BULLET.fullmatch(before) is not None
+    if run.words:
+        return _LANGUAGE.fullmatch(run.words) is not None
+    return not begun and len(run.before) > len(opened.before)

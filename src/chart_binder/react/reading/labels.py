@@ -162,7 +162,7 @@ _NEEDS_FLOWERS = frozenset({"result", "return"})
 
 # One look at each line, for a bounded distance; possessive quantifiers try nothing twice.
 _LINE = re.compile(
-    r"\n(?=[^\n])"
+    r"\n(?=[^\n]{0,80}?[^\W\d_]{2})"  # there is a word at all
     r"[^\w\n\"'“”‘’„«「『>＞{(|/\\<\[【✿*`]{0,16}+"  # spaces, bullets, emoji
     r"(?:\*[ \t]{1,8}+)?+(?:\d{1,3}+[.)、][ \t]{0,8}+)?+"  # a bullet, a number
     r"(?:[Ss]tep[ ]\d{1,3}+[ ]?[:.–-][ ]?)?+"

@@ -10,13 +10,12 @@ from chart_binder.react.json.scanner import scan
 from chart_binder.react.json.strict import LenientJSONError, Scanned
 from chart_binder.react.json.words import skip_space
 from chart_binder.react.reading.advice import Defect
-from chart_binder.react.reading.around import within
+from chart_binder.react.reading.around import Around
 from chart_binder.react.reading.calls import Taken, noted
 from chart_binder.react.reading.fences import fences
 from chart_binder.react.reading.given import read_in_brackets
 from chart_binder.react.reading.live import Script
 from chart_binder.react.reading.own_words import is_own_answer, is_own_turn
-from chart_binder.react.reading.quoted import quoted_passages
 from chart_binder.react.reading.turn_object import is_aside, read_turn
 from chart_binder.react.steps import Act, Finish
 
@@ -36,7 +35,8 @@ def read_unlabelled(said: Script) -> Taken | None:
     an answer whose label was forgotten, unless there are labels of an action. A call counts on
     a line of its own.
     """
-    return _object(said) or _call(said)
+    around = Around(said.text)
+    return _object(said, around) or _call(said, around)
 
 
 def without_outer_fence(text: str) -> str | None:
@@ -53,11 +53,10 @@ def without_outer_fence(text: str) -> str | None:
     return text[first.start : text.rfind("\n") + 1]
 
 
-def _object(said: Script) -> Taken | None:
+def _object(said: Script, around: Around) -> Taken | None:
     quoted: Taken | None = None
-    passages = quoted_passages(said.text)
     for at in sorted(_objects(said)):
-        if within(passages, at) or not opens_object(said.text, at):
+        if not opens_object(said.text, at) or around.quotes(at):
             continue
         fence = said.text.find("```", at)
         try:
@@ -110,11 +109,10 @@ def _objects(said: Script) -> Iterator[int]:
             yield inside
 
 
-def _call(said: Script) -> Taken | None:
+def _call(said: Script, around: Around) -> Taken | None:
     if "(" not in said.text:
         return None
     text = f"\n{said.text}"
-    passages = quoted_passages(said.text)
     for call in islice(_CALL.finditer(text), _MAX_CALLS):
         try:
             given = read_in_brackets(text, call.end(), len(text))
@@ -127,7 +125,7 @@ def _call(said: Script) -> Taken | None:
             end = said.text.rfind("]", end, line_end) + 1 or end
         rest = said.text[end:line_end]
         after = said.text[end : said.next_label(end)]
-        if within(passages, call.start()) or not _CLOSERS.fullmatch(rest):
+        if not _CLOSERS.fullmatch(rest) or around.quotes(call.start()):
             continue
         if is_own_turn(said.said_before(call.start()), after):
             act = Act(call["name"], given.arguments, notes=given.notes)
