@@ -128,6 +128,12 @@ def main() -> int:
             began = time.perf_counter()
             found = sum(1 for _ in store.decisions.iterate({"review"}))
             through = time.perf_counter() - began
+            began = time.perf_counter()
+            waits = store.waiting.cases({"review"})
+            first = next(waits, None)
+            first_s = time.perf_counter() - began
+            cases = sum(1 for _ in waits) + (first is not None)
+            cases_s = time.perf_counter() - began
     over = 0
     for name, times in spent.items():
         ratio = statistics.median(ours / theirs for ours, theirs in times)
@@ -139,6 +145,7 @@ def main() -> int:
         )
     print(f"put with evidence that is there: {1 / whole:.0f} /s")
     print(f"going through {found} for review: {found / through:.0f} /s")
+    print(f"review queue of {cases}: the first after {first_s:.2f} s, all after {cases_s:.2f} s")
     return int(over and not arguments.url)
 
 

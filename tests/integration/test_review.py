@@ -199,8 +199,6 @@ def test_what_is_rejected_leaves_the_queue_and_is_not_written(canon: Canon, prop
     adjudicated(canon, proposed, answer=final())
     assert waiting(canon) == [], "the same answer was rejected"
     assert "a person rejected it: a cover" in canon("write", proposed).out
-    adjudicated(canon, proposed, answer=final(crg_mbid="C1", rr_mbid=None))
-    assert waiting(canon) == ["proposed.flac"]
 
 
 def test_what_is_left_waits_again_when_evidence_or_rules_are_others(
@@ -289,51 +287,40 @@ def walking(home: Path, environment: dict[str, str], *arguments: str) -> Iterato
 
 @pytest.fixture
 def four(canon: Canon, home: Path) -> list[Path]:
-    """Four files with evidence of their own; for the last a model proposes the album."""
-    files = []
+    """Four files with evidence of their own, all left open."""
+    bundles, files = [], []
     for number in range(4):
         bundle = year_only_single()
-        recording = bundle["recording_candidates"][0]
-        recording["mb_recording_id"] = f"{number}1111111-1111-4111-8111-111111111111"
-        file = file_of(bundle, home, f"{number}.flac")
-        if number == 3:
-            adjudicated(canon, file, answer=final(), bundle=bundle)
-        else:
-            assert decided(canon, file, bundle)["state"] == "indeterminate"
-        files.append(file)
+        bundle["recording_candidates"][0]["mb_recording_id"] = f"{number}{RECORDING[1:]}"
+        bundles.append(bundle)
+        files.append(file_of(bundle, home, f"{number}.flac"))
+    with MusicBrainzStandIn(bundles) as mb:
+        assert canon("decide", *files, **asking(mb)).status == 3
     return files
 
 
-def test_the_queue_is_walked_with_single_keys_left_and_resumed(
+def test_the_queue_is_walked_with_single_keys(
     canon: Canon, home: Path, environment: dict[str, str], four: list[Path]
 ) -> None:
     with walking(home, environment, "--interactive") as terminal:
-        first = terminal.until("/release-group/")
-        assert "4 to look at" in first
-        terminal.press("x")
-        terminal.until("no such key")
-        terminal.press("a")
-        terminal.until("nothing can be accepted")
-        terminal.press("t")
-        terminal.until("no transcript is kept")
-        terminal.press("u")
-        terminal.until("nothing was ruled on")
-        terminal.press("9")
-        terminal.until("no such candidate")
-        terminal.press("2")
-        terminal.until("3 to look at")
+        assert "4 to look at" in terminal.until("/release-group/")
+        for key, said in (
+            ("x", "no such key"),
+            ("a", "nothing can be accepted"),
+            ("t", "no transcript is kept"),
+            ("u", "nothing was ruled on"),
+            ("9", "no such candidate"),
+            ("2", "3 to look at"),
+        ):
+            terminal.press(key)
+            terminal.until(said)
         assert "0.flac" not in waiting(canon), "kept at once"
         terminal.press("u")
         terminal.until("taken back")
-        terminal.until("0.flac")
         assert "0.flac" in waiting(canon)
-        terminal.press("2")
-        terminal.until("1.flac")
-        terminal.until("/release-group/")
-        terminal.press("s")
-        terminal.until("2 to look at")
-        terminal.press("r")
-        terminal.until("what is wrong")
+        for key, said in (("2", "1.flac"), ("s", "2 to look at"), ("r", "what is wrong")):
+            terminal.press(key)
+            terminal.until(said)
         terminal.line("no idea")
         terminal.until("which candidate")
         terminal.line("")
@@ -342,6 +329,13 @@ def test_the_queue_is_walked_with_single_keys_left_and_resumed(
         terminal.until("2 ruled on; the same command goes on")
         assert terminal.ended() == 3
     assert waiting(canon) == ["1.flac", "3.flac"]
+
+
+def test_a_walk_that_was_cut_off_goes_on(
+    canon: Canon, home: Path, environment: dict[str, str], proposed: Path, four: list[Path]
+) -> None:
+    for file in four[1:]:
+        canon("review", "keep", file)
     with walking(home, environment, "walk") as terminal:
         terminal.until("2 to look at")
         terminal.press("r")
@@ -350,12 +344,18 @@ def test_the_queue_is_walked_with_single_keys_left_and_resumed(
         terminal.until("which candidate")
         os.write(terminal.leader, b"\x03")
         terminal.until("not rejected")
+        terminal.press("s")
+        terminal.until("the last")
         terminal.press("k")
+        terminal.until("the end of the queue: 1 ruled on")
+        assert terminal.ended() == 3
+    assert len(waiting(canon)) == 1
+    with walking(home, environment, "walk", str(home)) as terminal:
         terminal.until("the last")
         terminal.press("\x03")
         terminal.until("canon: interrupted")
         assert terminal.ended() == 130
-    with walking(home, environment, "walk", "--state=review") as terminal:
+    with walking(home, environment, "walk") as terminal:
         terminal.until("the last")
         terminal.press("o")
         terminal.until(f"\nC1   https://musicbrainz.org/release-group/{SINGLE}")
@@ -363,7 +363,7 @@ def test_the_queue_is_walked_with_single_keys_left_and_resumed(
         terminal.until("the end of the queue: 1 ruled on")
         assert terminal.ended() == 0
     assert waiting(canon) == []
-    assert canon("write", four[3]).status == 0
+    assert canon("write", proposed).status == 0
 
 
 def test_without_a_terminal_the_walk_is_a_misuse(canon: Canon) -> None:

@@ -68,8 +68,10 @@ def test_files_of_one_evidence_are_one_case(store: Store) -> None:
     for number in range(1, 8):
         store.decisions.put(waits(number, evidence_hash=f"hash{number % 3}"))
     assert queue(store) == [("5", 2, 3), ("6", 2, 2), ("7", 3, 1)]
+    store.decisions.put(waits(8, evidence_hash="hash1", state="indeterminate"))
+    assert queue(store) == [("5", 2, 3), ("6", 2, 2), ("7", 4, 1)], "that with an answer is shown"
     same = store.waiting.of_evidence("hash1", OPEN)
-    assert [each.id for each in same] == ["decision1", "decision4", "decision7"]
+    assert [each.id for each in same] == [f"decision{n}" for n in (1, 4, 7, 8)]
 
 
 def test_files_and_folders_are_looked_for_by_name(store: Store) -> None:

@@ -5,20 +5,22 @@ from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from functools import partial
 
-from sqlalchemy import ColumnElement, Executable, and_, func, or_, select
+from sqlalchemy import ColumnElement, Executable, and_, case, func, or_, select
 
 from chart_binder.domain.kept import KeptDecision
 from chart_binder.store.rows import read_row
 from chart_binder.store.schema import Bytes, decisions, overrides, verdicts
 from chart_binder.store.transactions import Transactions
 
-_DECIDED = "decided"
+_DECIDED, _REVIEW = "decided", "review"
 _PAGE = 100
 
 
 @dataclass(frozen=True, slots=True)
 class Waits:
-    """Files that share evidence: the last decision on one of them, and how many wait.
+    """Files that share evidence: a decision on one of them, and how many wait.
+
+    It is the last that is for review, for that has an answer; where none is, the last.
 
     `left` is how many cases there are from this one on, itself among them.
     """
@@ -84,8 +86,10 @@ class Waiting:
 
 def _grouped(states: Collection[str], under: Collection[bytes]) -> Executable:
     last = func.max(decisions.c.seq)
+    with_answer = func.max(case((decisions.c.state == _REVIEW, decisions.c.seq)))
     named = [or_(*map(_is_under, under))] if under else []
-    wanted = select(last, func.count()).where(_waits(states), *named)
+    shown = func.coalesce(with_answer, last)
+    wanted = select(shown, func.count()).where(_waits(states), *named)
     groups = wanted.group_by(func.coalesce(decisions.c.evidence_hash, decisions.c.id))
     return groups.order_by(last)
 
