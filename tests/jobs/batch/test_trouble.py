@@ -18,3 +18,18 @@ def test_the_pause_doubles_and_a_success_ends_it() -> None:
     over = [trouble.is_over]
     trouble.met(None)
     assert [*over, trouble.is_over, trouble.may_go] == [True, False, True]
+
+
+def test_what_was_asked_before_a_pause_counts_once() -> None:
+    now = [0.0]
+    trouble = Trouble(clock=lambda: now[0])
+    for _ in range(2 * MOST_IN_A_ROW):
+        trouble.met("no answer")
+    trouble.met("no answer at all")
+    assert (trouble.in_a_row, trouble.why, trouble.ready_at) == (1, "no answer at all", 0.5)
+    outage_s = 0.0
+    while not trouble.is_over:
+        outage_s = now[0] = trouble.ready_at
+        trouble.met("no answer")
+        trouble.met("no answer")
+    assert outage_s == 63.5

@@ -34,6 +34,8 @@ _TICK_S = 0.2
 _MEASURED_EVERY_S = 5.0
 _IDLE_TICK_S = 0.02
 """How long what comes next may go unnoticed, where nothing had come."""
+_A_BLIP = 2
+"""Failures in a row that nobody needs to be told of."""
 _WAITING_PER_ASKER = 25
 """Open cases that may wait for each that a model looks into: then no more albums are begun."""
 
@@ -154,7 +156,11 @@ class Batch:
         """Hand out open cases; of the same evidence one is looked into, and the others wait."""
         while self._waiting and self.model.is_over:
             self.keeping.hold(self._not_asked(self._waiting.popleft()))
-        while self._waiting and len(self._asked) < self.hands.cases and self.model.may_go:
+        while (
+            self._waiting
+            and len(self._asked) < self.hands.cases
+            and (self.model.may_go or self.model.is_over)
+        ):
             one = self._waiting.popleft()
             if known := self.answered.known(one.known_as):
                 self.keeping.hold(self.worker.answered(one, known))
@@ -195,13 +201,15 @@ class Batch:
     def _hear(self, service: Trouble, decisions: Sequence[Decision], cause: Cause) -> None:
         """Take note of whether a service failed; what failed before it came to it says nothing."""
         failed = next((one for one in decisions if one.cause is cause), None)
+        before = service.in_a_row
         if failed:
             service.met(failed.error or "no reason given")
         elif any(one.cause in (UNSET, Cause.NOTHING_FOUND) for one in decisions):
             service.met(None)
-        if failed and service.is_over:
-            told = {"after": service.in_a_row, "why": service.why}
-            _log.error("a service is given up for this run", extra=told)
+        if service.in_a_row > max(before, _A_BLIP):
+            told = {"times": service.in_a_row, "why": service.why}
+            words = "is given up for this run" if service.is_over else "fails, and is asked less"
+            _log.warning("a service %s", words, extra=told)
 
     def _not_asked(self, one: Waiting) -> Settled:
         why = (

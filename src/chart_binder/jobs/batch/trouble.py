@@ -11,7 +11,7 @@ _FIRST_PAUSE_S, _LONGEST_PAUSE_S = 0.5, 60.0
 
 @dataclass(slots=True)
 class Trouble:
-    """What a service has failed at, in a row; the pause doubles with each failure.
+    """How often a service has failed in a row; the pause doubles each time.
 
     `why` is the last failure, in a sentence.
     """
@@ -22,12 +22,18 @@ class Trouble:
     ready_at: float = 0.0
 
     def met(self, failure: str | None) -> None:
-        """Take note of how it went: `failure` is why not, `None` that it went well."""
+        """Take note of how it went: `failure` is why not, `None` that it went well.
+
+        What fails within a pause was asked before it, beside what failed already: it says nothing
+        more, so that a service is not given up for one outage, however much was asked at once.
+        """
         if failure is None:
             self.in_a_row = 0
             return
-        self.in_a_row += 1
         self.why = failure
+        if not self.may_go:
+            return
+        self.in_a_row += 1
         pause_s = min(_FIRST_PAUSE_S * 2 ** (self.in_a_row - 1), _LONGEST_PAUSE_S)
         self.ready_at = self.clock() + pause_s
 
