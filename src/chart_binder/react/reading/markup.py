@@ -36,15 +36,16 @@ _CLOSERS: Final[dict[str, tuple[str, ...]]] = {
 }
 """What ends each of them, as patterns."""
 _TO_THE_END: Final = frozenset({"comment", "data", "attribute"})
+_ALONE: Final = frozenset({"element", "bracketed", "double_marks", "single_marks"})
 _SHOWN: Final = frozenset(_SHOWING.split("|"))
 
 
 def marked_passages(text: str) -> Iterator[tuple[int, int]]:
     """Yield from where to where markup shows something that goes over lines.
 
-    What nothing closes goes to the end where it begins with a comment, an attribute or an element
-    that begins its line; other marks without a partner open nothing. After `_MAX_MARKS` marks all
-    the rest is shown.
+    What nothing closes goes to the end where it begins with a comment, an attribute, an element
+    that begins its line, or a mark that is alone on its line; other marks without a partner open
+    nothing. After `_MAX_MARKS` marks all the rest is shown.
     """
     lowered = text.replace("İ", "I").lower()  # the one letter that would move places
     ahead: dict[str, int] = {}
@@ -67,10 +68,15 @@ def marked_passages(text: str) -> Iterator[tuple[int, int]]:
 
 def _goes_on(opening: re.Match[str]) -> bool:
     """Tell whether what begins here ends with the text where nothing closes it."""
-    if opening["element"] not in _SHOWN:
-        return opening.lastgroup in _TO_THE_END
-    line = opening.string.rfind("\n", 0, opening.start()) + 1
-    return not opening.string[line : opening.start()].strip()
+    if opening.lastgroup in _TO_THE_END:
+        return True
+    text = opening.string
+    if text[text.rfind("\n", 0, opening.start()) + 1 : opening.start()].strip():
+        return False
+    if opening["element"] in _SHOWN:
+        return True
+    line_end = text.find("\n", opening.end())
+    return opening.lastgroup in _ALONE and not text[opening.end() : line_end].strip()
 
 
 def _find(text: str, closer: str, at: int, ahead: dict[str, int]) -> int:
