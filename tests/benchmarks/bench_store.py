@@ -14,7 +14,7 @@ import statistics
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
@@ -69,11 +69,11 @@ def each_s(calls: list[Callable[[], object]]) -> float:
     return (time.perf_counter() - began) / len(calls)
 
 
-def queue_s(store: Store) -> Iterator[float]:
-    """Yield when each case of the review queue is there, in seconds."""
+def queue_line(store: Store) -> str:
+    """Return when the first case of the review queue is there, and when the last."""
     began = time.perf_counter()
-    for _ in store.waiting.cases({"review"}):
-        yield time.perf_counter() - began
+    waiting = [time.perf_counter() - began for _ in store.waiting.cases({"review"})]
+    return f"review queue of {len(waiting)}: first {waiting[0]:.2f} s, all {waiting[-1]:.2f} s"
 
 
 def main() -> int:
@@ -136,7 +136,7 @@ def main() -> int:
             began = time.perf_counter()
             found = sum(1 for _ in store.decisions.iterate({"review"}))
             through = time.perf_counter() - began
-            waiting = list(queue_s(store))
+            queue = queue_line(store)
     over = 0
     for name, times in spent.items():
         ratio = statistics.median(ours / theirs for ours, theirs in times)
@@ -147,8 +147,7 @@ def main() -> int:
             f"  {ratio:5.1f} x (limit {LIMITS[name]:g})"
         )
     print(f"put with evidence that is there: {1 / whole:.0f} /s")
-    print(f"going through {found} for review: {found / through:.0f} /s")
-    print(f"review queue of {len(waiting)}: first {waiting[0]:.2f} s, all {waiting[-1]:.2f} s")
+    print(f"going through {found} for review: {found / through:.0f} /s\n{queue}")
     return int(over and not arguments.url)
 
 
