@@ -180,12 +180,17 @@ def _pause(word: str, after: str) -> _Seen | None:
 
 
 def _tag(written: str, after: str) -> _Seen | None:
+    seen = _tag_name(written)
+    return None if seen is _CUT and after[:1] not in ("", ">") else seen
+
+
+@lru_cache(256)
+def _tag_name(written: str) -> _Seen | None:
     name = written.replace("_", "").replace("-", "").casefold()
     if name in _TAG_NAMES or _is_misspelt(name):
         return _OBSERVED
     cut = len(name) > _FEWEST and any(known.startswith(name) for known in _TAG_NAMES)
-    cut = cut and not any(call.startswith(name) for call in _CALLS)
-    return _CUT if cut and after[:1] in ("", ">") else None
+    return _CUT if cut and not any(call.startswith(name) for call in _CALLS) else None
 
 
 def _label(found: re.Match[str], word: str) -> _Seen | None:

@@ -1,6 +1,7 @@
 """A turn in tags, read as the first step it takes: all its calls, or its answer."""
 
 import re
+from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import count
@@ -22,16 +23,15 @@ _WELL_FORMED_ID = re.compile(r"[\w.:-]{1,64}")
 def first_tagged(said: Script, found: Sequence[Tag], ends: Sequence[int]) -> Taken | None:
     """Return the step of the first live tag that asks for something, or None.
 
-    Calls go together up to the first tag or label (the places in `ends`) that asks for something
-    else. Of those after the first, one that cannot be read ends them, too.
+    Calls go together up to the first tag or label (the places in `ends`, in order) that asks for
+    something else. Of those after the first, one that cannot be read ends them, too.
     """
     calls: list[Act] = []
     notes: tuple[str, ...] = ()
     start = end = 0
     for taken in _directives(said.text, found):
-        if calls and (
-            any(end <= at < taken.start for at in ends) or not isinstance(taken.step, Act)
-        ):
+        is_apart = bisect_left(ends, end) < bisect_left(ends, taken.start)
+        if calls and (is_apart or not isinstance(taken.step, Act)):
             break
         if not isinstance(taken.step, Act):
             return taken
