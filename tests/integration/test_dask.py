@@ -19,13 +19,18 @@ import pytest
 from chart_binder.batch_worker import WorkerSetup
 from chart_binder.config import Config, StoreConfig
 from chart_binder.errors import ClusterError, PluginError, StoreError
+from chart_binder.jobs.batch.albums import Album
 from chart_binder.jobs.batch.dask_cluster import connected, local
+from chart_binder.jobs.batch.dask_hands import DaskHands
+from chart_binder.jobs.batch.work import Waiting
+from chart_binder.jobs.decide import Case
+from chart_binder.jobs.decision import Cause, Decision, State
 from chart_binder.jobs.kept_case import Under
 from chart_binder.store import open_store
 from golden.bundles import Bundle, golden, year_only_single
 from integration.conftest import Canon
 from integration.services import adjudicating, asking, file_of, flac
-from servers.cluster import RESOURCES, DaskCluster
+from servers.cluster import RESOURCES, DaskCluster, Poison
 from servers.musicbrainz import MusicBrainzStandIn
 from servers.ollama import OllamaStandIn
 from servers.postgres import NoServerError, Postgres
@@ -144,7 +149,7 @@ def test_no_more_cases_are_looked_into_than_the_workers_declare(
 def test_a_run_that_loses_a_worker_ends_complete(
     home: Path, environment: dict[str, str], cluster: DaskCluster, url: str
 ) -> None:
-    many_decided(home / "music", 24)
+    many_decided(home / "music", 16)
     with MusicBrainzStandIn(BUNDLES) as mb:
         settings = asking(mb) | {
             "CANON_MUSICBRAINZ__RATE_LIMIT_PER_S": "40",
@@ -163,12 +168,34 @@ def test_a_run_that_loses_a_worker_ends_complete(
         out, err = process.communicate(timeout=50)
     assert process.returncode == 0, err
     lines = [json.loads(line) for line in (first + out).splitlines()]
-    assert Counter(line["state"] for line in lines) == {"decided": 24}
+    assert Counter(line["state"] for line in lines) == {"decided": 16}
     files = sorted(str(path) for path in (home / "music").rglob("*.flac"))
     assert sorted(line["path"] for line in lines) == files
     with open_store(url) as store:
         for file in files:
             assert len(store.decisions.history(os.fsencode(file))) == 1
+
+
+@needs_dask
+def test_what_kills_its_workers_fails_alone(home: Path, cluster: DaskCluster) -> None:
+    many_decided(home, 1)
+    album = Album((home / "0" / "song.flac",))
+    case = Case(Decision(State.INDETERMINATE, evidence_hash="known"))
+    with open_store(f"sqlite:///{home / 'store.db'}") as store:
+        here = WorkerSetup(Config(), Under("poison", "rules")).worker(store)
+        with connected(cluster.address) as connection:
+            hands = DaskHands(connection, Poison(), here, 1, 1)
+            gathered = hands.gather(album)
+            looked_into = hands.look_into(Waiting(album.paths[0], None, case))
+            (file,), answer = gathered.result(60).settled, looked_into.result(60)
+            hands.close()
+    told = "the Dask worker died each of 2 times that it was begun"
+    for settled in (file, answer):
+        decision = settled.decision
+        assert (decision.state, decision.cause, decision.error) == ("error", Cause.FAULT, told)
+        assert settled.path == album.paths[0]
+    assert file.kept
+    assert answer.decision.evidence_hash == "known"
 
 
 @needs_dask

@@ -9,12 +9,29 @@ import logging
 import os
 import subprocess
 import sys
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
 from typing import Self
 
+from chart_binder.jobs.batch.worker import Worker
+
 RESOURCES = {"musicbrainz": 2, "model": 1}
 """Of each worker."""
+ALLOWED_FAILURES = 1
+"""How often a task may be at hand when a worker dies, and be begun again."""
+
+
+@dataclass(frozen=True)
+class Poison:
+    """What kills each worker that opens it."""
+
+    run_id: str = "poison"
+
+    def open(self) -> AbstractContextManager[Worker]:
+        """End the process."""
+        os._exit(1)
 
 
 class DaskCluster:
@@ -28,7 +45,11 @@ class DaskCluster:
             [sys.executable, "-m", "servers.cluster"],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
-            env=os.environ | {"PYTHONPATH": str(Path(__file__).parents[1])},
+            env=os.environ
+            | {
+                "PYTHONPATH": str(Path(__file__).parents[1]),
+                "DASK_DISTRIBUTED__SCHEDULER__ALLOWED_FAILURES": str(ALLOWED_FAILURES),
+            },
         )
         assert self._process.stdout
         said = json.loads(self._process.stdout.readline())

@@ -2,10 +2,11 @@
 
 import logging
 import math
+import threading
 import time
 import warnings
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
@@ -16,13 +17,17 @@ from chart_binder.jobs.batch.dask_tasks import Setup, let_go, readied
 if TYPE_CHECKING:
     from distributed import Client
 
+_log = logging.getLogger(__name__)
+
 MUSICBRAINZ = "musicbrainz"
 MODEL = "model"
 """Resources that a cluster's workers may declare, with how much each has of them."""
 
 _CONNECTS_WITHIN_S = 10.0
 _LOOKS_EVERY_S = 5.0
+_TOLD_EVERY_S = 30.0
 _PROCESSES = 2
+_SILENT = logging.CRITICAL + 1
 _PRELOAD = "chart_binder.jobs.batch.dask_tasks"
 
 
@@ -58,7 +63,7 @@ class Cluster:
 def connected(address: str, timeout_s: float = _CONNECTS_WITHIN_S) -> Iterator[Cluster]:
     """Connect to the scheduler of a cluster. Raises `PluginError` and `ClusterError`."""
     dask = _dask()
-    with _client(dask, address, timeout_s) as client:
+    with _quiet(), _client(dask, address, timeout_s) as client:
         try:
             client.wait_for_workers(1, timeout=timeout_s)
         except TimeoutError as error:
@@ -79,8 +84,18 @@ def local(albums: int, cases: int) -> Iterator[Cluster]:
     dask = _dask()
     security = dask.Security.temporary()  # else whoever is on this machine could give it work
     share = {MUSICBRAINZ: -(-albums // _PROCESSES), MODEL: -(-cases // _PROCESSES)}
+    with _quiet(), ExitStack() as stack:
+        cluster = _two_processes(dask, share, security)
+        stack.callback(cluster.close)
+        client = stack.enter_context(
+            _client(dask, cluster.scheduler_address, _CONNECTS_WITHIN_S, security)
+        )
+        yield Cluster(client, cluster.scheduler_address)
+
+
+def _two_processes(dask: Any, share: Mapping[str, int], security: object) -> Any:
     try:
-        cluster = dask.LocalCluster(
+        return dask.LocalCluster(
             n_workers=_PROCESSES,
             threads_per_worker=sum(share.values()),
             resources=share,
@@ -94,9 +109,6 @@ def local(albums: int, cases: int) -> Iterator[Cluster]:
         )
     except (OSError, RuntimeError) as error:
         raise ClusterError(f"no Dask cluster can be started on this machine: {error}") from error
-    address = cluster.scheduler_address
-    with cluster, _client(dask, address, _CONNECTS_WITHIN_S, security) as client:
-        yield Cluster(client, address)
 
 
 @contextmanager
@@ -111,19 +123,33 @@ def ready(cluster: Cluster, setup: Setup) -> Iterator[None]:
         if problem := _problem(answer):
             raise ClusterError(f"the Dask worker {worker} cannot work: {problem}")
     cluster.client.forward_logging("chart_binder")
+    is_over = threading.Event()
+    watching = threading.Thread(target=_watch, args=(cluster, is_over), daemon=True)
+    watching.start()
     try:
         yield
     finally:
+        is_over.set()
+        watching.join()
         with suppress(OSError, RuntimeError, ValueError):  # a cluster that is gone has let go
             cluster.client.unforward_logging("chart_binder")
             cluster.client.run(let_go, setup.run_id, on_error="ignore")
+
+
+def _watch(cluster: Cluster, is_over: threading.Event) -> None:
+    """Say now and then that nobody is there to work: the run waits for workers to come."""
+    while not is_over.wait(_LOOKS_EVERY_S):
+        if not cluster.workers and cluster.client.status == "running":
+            told = {"scheduler": cluster.address}
+            _log.warning("no Dask worker is there; the run waits for one", extra=told)
+            is_over.wait(_TOLD_EVERY_S)
 
 
 def _problem(answer: object) -> str | None:
     ours = version("chart-binder")
     if isinstance(answer, CanonError):
         return str(answer)
-    if isinstance(answer, ImportError):
+    if isinstance(answer, BaseException) and "No module named" in str(answer):
         return f"{answer}; install chart-binder {ours} in its environment"
     if isinstance(answer, BaseException):
         return f"{type(answer).__name__}: {answer}"
@@ -169,7 +195,7 @@ def _client(
 
 
 def _dask() -> Any:
-    """Return `distributed`, its logs quiet: what matters of them is told in our words."""
+    """Return `distributed`. Raises `PluginError` where it is not installed."""
     try:
         import cryptography  # noqa: F401, PLC0415 - what keeps a cluster to ourselves
         import distributed  # noqa: PLC0415 - an extra, half a second to load
@@ -177,5 +203,23 @@ def _dask() -> Any:
         raise PluginError(
             f"Dask is not installed ({error}): pip install 'chart-binder[dask]' brings it"
         ) from error
-    logging.getLogger("distributed").setLevel(logging.CRITICAL)
     return distributed
+
+
+@contextmanager
+def _quiet() -> Iterator[None]:
+    """Keep Dask's logs still in this process: what matters of them is told in our words."""
+    logging.getLogger("distributed")  # what is made later inherits from it
+    loggers = [
+        logging.getLogger(name)
+        for name in list(logging.root.manager.loggerDict)
+        if name.partition(".")[0] == "distributed"
+    ]
+    before = [logger.level for logger in loggers]
+    for logger in loggers:
+        logger.setLevel(_SILENT)
+    try:
+        yield
+    finally:
+        for logger, level in zip(loggers, before, strict=True):
+            logger.setLevel(level)

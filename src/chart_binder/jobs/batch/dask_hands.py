@@ -1,7 +1,5 @@
 """The workers of a Dask cluster do the work of a batch; what comes of it is kept here alone."""
 
-import logging
-import time
 from collections.abc import Callable
 from concurrent.futures import Future
 from dataclasses import dataclass, field, replace
@@ -20,10 +18,6 @@ from chart_binder.jobs.kept_case import file_status
 
 if TYPE_CHECKING:
     from distributed import Future as DaskFuture
-
-_TOLD_EVERY_S = 30.0
-
-_log = logging.getLogger(__name__)
 
 Task = Callable[[Setup, Any], Any]
 Failed = Callable[[Exception], Any]
@@ -47,12 +41,10 @@ class DaskHands:
     is_ours: bool = False
     _in_hand: set["DaskFuture[Any]"] = field(default_factory=set)
     _is_closed: bool = False
-    _told_at: float = 0.0
 
     @property
     def albums(self) -> int:
         """Albums that are handed out: what is worked on, and one more for each worker."""
-        self._tell_of_nobody()
         slots = self.cluster.has(MUSICBRAINZ) or self.cluster.threads
         return max(self.albums_at_once, slots + len(self.cluster.workers))
 
@@ -121,15 +113,15 @@ class DaskHands:
         if self._is_closed:
             return
         try:
-            told.set_result(found(self._result(future, lost)))
+            told.set_result(self._result(future, found, lost))
         except Exception as error:  # noqa: BLE001 (raised where the result is asked for)
             told.set_exception(error)
 
-    def _result(self, future: "DaskFuture[Any]", lost: Failed) -> Any:
+    def _result(self, future: "DaskFuture[Any]", found: Callable[[Any], Any], lost: Failed) -> Any:
         if future.status == "cancelled":
             raise self._gone()
         error = future.exception()
-        return future.result() if error is None else lost(error)
+        return found(future.result()) if error is None else lost(error)
 
     def _gone(self) -> ClusterError:
         return ClusterError(
@@ -152,14 +144,6 @@ class DaskHands:
                 self.worker.settled(Waiting(path, file_status(path), case)) for path in album.paths
             )
         )
-
-    def _tell_of_nobody(self) -> None:
-        """Say now and then that nobody is there to work: the run waits for workers to come."""
-        now = time.monotonic()
-        if not self.cluster.workers and now - self._told_at > _TOLD_EVERY_S:
-            self._told_at = now
-            told = {"scheduler": self.cluster.address}
-            _log.warning("no Dask worker is there; the run waits for one", extra=told)
 
 
 def _lost(error: Exception, case: Case) -> Case:
