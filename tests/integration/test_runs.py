@@ -84,11 +84,21 @@ def test_a_killed_run_has_no_end_and_shows_what_it_had_done(
     ran(canon, library)
     with sqlite3.connect(home / "data" / "canon" / "canon.db") as database:
         database.execute("UPDATE runs SET ended_at_utc = NULL, status = NULL")
+        measures = database.execute("SELECT measures FROM runs").fetchone()
     assert " no end " in canon("runs", "list").out
     shown = canon("runs", "show").out
     assert "ended          it still goes on, or was killed; it was heard of last " in shown
     assert "decided        2 (2 rules)" in shown
     assert f"go on          canon batch {library}" in shown
+    with sqlite3.connect(home / "data" / "canon" / "canon.db") as database:
+        database.execute("UPDATE runs SET measures = NULL, counts = '{}'")
+    at_once = canon("runs", "show").out
+    assert "it still goes on, or was killed\n" in at_once
+    assert "kept           3 decisions\n" in at_once
+    with sqlite3.connect(home / "data" / "canon" / "canon.db") as database:
+        database.execute("UPDATE runs SET measures = ?", (measures[0][:-1],))
+    damaged = canon("runs", "show")
+    assert (damaged.status, "cost cannot be read" in damaged.err) == (1, True)
 
 
 def test_what_a_service_failed_at_is_gone_on_with(canon: Canon, library: Path) -> None:

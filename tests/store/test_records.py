@@ -67,6 +67,8 @@ def test_decisions_are_gone_through_by_state_run_and_path(store: Store) -> None:
     assert every == [f"decision{n}" for n in (*range(203), 5_000)]
     assert latest == every[3:], "three files were decided twice"
     assert list(store.decisions.iterate(run_id="later")) == [other]
+    counts = [store.decisions.count_of_run(run_id) for run_id in ("run", "later", "absent")]
+    assert counts == [203, 1, 0]
     review = [one.id for one in store.decisions.iterate({"review"})]
     assert review == [f"decision{n}" for n in range(3, 203, 3)]
 

@@ -15,7 +15,6 @@ from chart_binder.cli.batch_report import file_line, summary_lines
 from chart_binder.cli.decide import named_paths
 from chart_binder.cli.harmless import harmless
 from chart_binder.cli.in_hand import finishing_in_hand
-from chart_binder.cli.logs import about_file
 from chart_binder.cli.options import Session, common_options, pass_session
 from chart_binder.cli.results import readable
 from chart_binder.cli.write import say
@@ -117,7 +116,6 @@ def _over_files(
         wish = stack.enter_context(finishing_in_hand("what is in hand is"))
 
         def finished(file: "FileResult") -> None:
-            about_file(readable(str(file.path)))
             line = file_line(file)
             if written:
                 written.write(line + b"\n")

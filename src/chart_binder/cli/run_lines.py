@@ -10,6 +10,7 @@ from chart_binder.cli.columns import fitted, terminal_width
 from chart_binder.cli.results import readable
 from chart_binder.domain.kept import KeptRun, WriteState
 from chart_binder.domain.measures import Measures
+from chart_binder.llm.result import counted
 
 _NO_END = "no end"
 _ENDED = {
@@ -77,8 +78,11 @@ def _in_columns(cells: tuple[str, ...], last: str) -> str:
     return fitted(_GAP.join((*row, last)), terminal_width()).rstrip()
 
 
-def run_lines(shown: RunShown, written: Mapping[WriteState, int]) -> Iterator[str]:
-    """Yield all that is known of a run; `written` is how its writes stand in the journal."""
+def run_lines(shown: RunShown, decisions: int, written: Mapping[WriteState, int]) -> Iterator[str]:
+    """Yield all that is known of a run.
+
+    `decisions` is how many it kept, `written` how its writes stand in the journal.
+    """
     run = shown.run
     yield from label_row("run", run.id)
     yield from label_row("command", shown.call, is_wrapped=False)
@@ -89,6 +93,8 @@ def run_lines(shown: RunShown, written: Mapping[WriteState, int]) -> Iterator[st
         yield from _costs(shown.measures)
     elif run.counts:
         yield from label_row("files", counts_text(run.counts))
+    if decisions:
+        yield from label_row("kept", counted(decisions, "decision"))
     if written:
         told = (f"{count:,} {_WORDS[state]}" for state, count in written.items())
         yield from label_row("journal", ", ".join(told))

@@ -41,17 +41,19 @@ def list_runs(session: Session, named: str | None, limit: int) -> None:
     """
     with open_store(store_url(session.config)) as store:
         found = store.runs.newest(limit, named)
+    # How long a run took that has an end is known without what it cost.
+    shown = [shown_run(run, None if run.ended_at_utc else _measures(run)) for run in found]
     if session.as_json:
-        for run in found:
-            click.echo(msgspec.json.encode(_as_json(shown_run(run, _measures(run)))))
+        for each in shown:
+            click.echo(msgspec.json.encode(_as_json(each)))
         return
     if not found:
         of = f" of `canon {harmless(readable(named))}`" if named else ""
         click.echo(f"no runs{of} are kept: `canon decide`, `batch`, `write` and `undo` make some")
         return
     click.echo(header())
-    for run in found:
-        for line in list_lines(shown_run(run, _measures(run))):
+    for each in shown:
+        for line in list_lines(each):
             click.echo(harmless(line))
 
 
@@ -69,6 +71,7 @@ def show(session: Session, run: str | None, metrics: str | None) -> None:
     with open_store(store_url(session.config)) as store:
         found = _meant(store, run)
         written = store.journal.counts(found.id)
+        decisions = store.decisions.count_of_run(found.id)
     measures = _measures(found)
     if metrics:
         if measures is None:
@@ -77,10 +80,10 @@ def show(session: Session, run: str | None, metrics: str | None) -> None:
         return
     shown = shown_run(found, measures)
     if session.as_json:
-        whole = _as_json(shown) | {"measures": measures, "writes": _by_name(written)}
-        click.echo(msgspec.json.encode(whole))
+        kept = {"decisions": decisions, "writes": _by_name(written)}
+        click.echo(msgspec.json.encode(_as_json(shown) | {"measures": measures} | kept))
         return
-    for line in run_lines(shown, written):
+    for line in run_lines(shown, decisions, written):
         click.echo(harmless(line))
 
 

@@ -98,6 +98,12 @@ class Decisions:
             row = connection.execute(wanted).one_or_none()
         return None if row is None else self._read(row)
 
+    def count_of_run(self, run: str) -> int:
+        """Return how many decisions a run kept."""
+        wanted = select(func.count()).where(decisions.c.run_id == run)
+        with self._database.reading() as connection:
+            return int(connection.execute(wanted).scalar_one())
+
     def iterate(
         self, states: Collection[str] = (), run_id: str | None = None, *, all_of_them: bool = False
     ) -> Iterator[KeptDecision]:

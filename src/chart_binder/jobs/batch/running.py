@@ -156,11 +156,7 @@ class Batch:
         """Hand out open cases; of the same evidence one is looked into, and the others wait."""
         while self._waiting and self.model.is_over:
             self.keeping.hold(self._not_asked(self._waiting.popleft()))
-        while (
-            self._waiting
-            and len(self._asked) < self.hands.cases
-            and (self.model.may_go or self.model.is_over)
-        ):
+        while self._waiting and len(self._asked) < self.hands.cases and self.model.may_go:
             one = self._waiting.popleft()
             if known := self.answered.known(one.known_as):
                 self.keeping.hold(self.worker.answered(one, known))
