@@ -1,7 +1,10 @@
 """A bar is as wide as its terminal, and what is said meanwhile stands above it."""
 
 import io
+import os
+import pty
 import sys
+import termios
 from collections import Counter
 from pathlib import Path
 
@@ -68,6 +71,24 @@ def test_a_message_stands_above_the_bar(monkeypatch: pytest.MonkeyPatch, tmp_pat
     assert lines[0].endswith("\rcanon: something")
     assert lines[1:] == ["canon: more", "and more", ""]
     assert "5 files" in lines[0]
+
+
+@pytest.mark.parametrize("width", [20, 60, 120])
+def test_a_real_terminal_keeps_it_on_one_line(
+    width: int, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    seen, terminal = pty.openpty()
+    termios.tcsetwinsize(terminal, (24, width))
+    with os.fdopen(terminal, "w") as stream:
+        monkeypatch.setattr(sys, "stderr", stream)
+        with progress([tmp_path], is_all=True, is_drawn=True) as bar:
+            bar.show(tally(1_234_567, error=3, review=12, indeterminate=4))
+        drawn = os.read(seen, 10_000).decode()
+    os.close(seen)
+    first, _, rest = drawn.removeprefix("\r").partition("\r")
+    assert len(first) == width - 1
+    assert ("failed" in first) == (width >= 60)
+    assert rest == " " * (width - 1) + "\r", "nothing of it is left"
 
 
 def test_without_a_terminal_nothing_is_drawn(

@@ -147,6 +147,11 @@ def test_a_collector_finds_metrics_whole_and_readable(
         if family.samples != families[name].samples
     }
     assert differing <= {"canon_batch_start_time_seconds", "canon_batch_end_time_seconds"}
+    line = b'{"path": "absent.flac"}\n'
+    piped = canon("batch", "--stdin", "--metrics", file, "--offline", stdin=line)
+    assert (piped.status, len(piped.lines)) == (1, 1)
+    families = read_text(file.read_text())
+    assert families["canon_batch_errors_total"].samples[(("cause", "file"),)] == 1
     ran(canon, library, "--metrics", file.with_suffix(".json"), "--dry-run")
     assert json.loads(file.with_suffix(".json").read_text())["states"] == {
         "decided": 2, "error": 1,
