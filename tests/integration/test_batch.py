@@ -234,7 +234,7 @@ def test_ctrl_c_finishes_what_is_in_hand_and_the_next_run_goes_on(
         out, err = process.communicate(timeout=20)
     assert process.returncode == 130, err
     assert b"stops when what is in hand is done" in err
-    assert b"the same command goes on" in err
+    assert b"stopped: interrupted; the same command begins anew" in err
     lines = (first + out).splitlines()
     assert len(lines) == decided(home)
     assert 0 < len(lines) < 40

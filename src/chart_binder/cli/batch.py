@@ -142,7 +142,7 @@ def _over_files(
         )
     if measured:
         measured.end(result)
-    _sum_up(session, result)
+    _sum_up(session, options, result)
     return result.status
 
 
@@ -174,7 +174,8 @@ def _opened(report: str) -> Iterator[IO[bytes]]:
         yield file
 
 
-def _sum_up(session: Session, result: "BatchResult") -> None:
+def _sum_up(session: Session, options: "BatchOptions", result: "BatchResult") -> None:
     to_stderr = session.as_json
-    for line in summary_lines(result):
+    goes_on = "begins anew" if options.refresh or options.dry_run else "goes on"
+    for line in summary_lines(result, f"the same command {goes_on}"):
         click.echo(harmless(line), err=to_stderr)

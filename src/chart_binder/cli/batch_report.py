@@ -50,10 +50,10 @@ def result_of(file: "FileResult") -> dict[str, object]:
     return line
 
 
-def summary_lines(result: "BatchResult") -> Iterator[str]:
-    """Yield the summary of a run."""
+def summary_lines(result: "BatchResult", what_next: str) -> Iterator[str]:
+    """Yield the summary of a run; `what_next` says what to do where it ended before its time."""
     if result.stopped:
-        yield f"stopped: {result.stopped}; the same command goes on"
+        yield f"stopped: {result.stopped}; {what_next}"
     yield from measures_lines(result.measures)
     yield from label_row("run", f"{result.run_id} (`canon runs show` has it all)")
 

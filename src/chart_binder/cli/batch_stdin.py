@@ -47,6 +47,6 @@ def serve(session: "Session", options: "BatchOptions", measured: "MetricsFile | 
         )
     if measured:
         measured.end(result)
-    for text in summary_lines(result):
+    for text in summary_lines(result, "lines without an answer are left"):
         click.echo(harmless(text), err=True)
     return result.status
