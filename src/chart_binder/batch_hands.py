@@ -7,6 +7,7 @@ from enum import StrEnum
 from chart_binder.batch_worker import WorkerSetup
 from chart_binder.jobs.batch.dask_cluster import connected, local, ready
 from chart_binder.jobs.batch.dask_hands import DaskHands
+from chart_binder.jobs.batch.dask_tasks import Packed
 from chart_binder.jobs.batch.hands import Hands, Threads
 from chart_binder.jobs.batch.worker import Worker
 
@@ -30,7 +31,7 @@ def hands_for(
     if executor is Executor.THREADS:
         yield Threads(worker, jobs, cases)
         return
-    shared = setup.elsewhere()
+    shared = Packed.of(setup.elsewhere())
     there = connected(scheduler) if scheduler else local(jobs, cases)
     with there as cluster, ready(cluster, shared):
         yield DaskHands(cluster, shared, worker, jobs, cases, is_ours=not scheduler)

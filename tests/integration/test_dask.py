@@ -22,6 +22,7 @@ from chart_binder.errors import ClusterError, PluginError, StoreError
 from chart_binder.jobs.batch.albums import Album
 from chart_binder.jobs.batch.dask_cluster import connected, local
 from chart_binder.jobs.batch.dask_hands import DaskHands
+from chart_binder.jobs.batch.dask_tasks import Packed
 from chart_binder.jobs.batch.work import Waiting
 from chart_binder.jobs.decide import Case
 from chart_binder.jobs.decision import Cause, Decision, State
@@ -184,7 +185,7 @@ def test_what_kills_its_workers_fails_alone(home: Path, cluster: DaskCluster) ->
     with open_store(f"sqlite:///{home / 'store.db'}") as store:
         here = WorkerSetup(Config(), Under("poison", "rules")).worker(store)
         with connected(cluster.address) as connection:
-            hands = DaskHands(connection, Poison(), here, 1, 1)
+            hands = DaskHands(connection, Packed.of(Poison()), here, 1, 1)
             gathered = hands.gather(album)
             looked_into = hands.look_into(Waiting(album.paths[0], None, case))
             (file,), answer = gathered.result(60).settled, looked_into.result(60)

@@ -12,7 +12,7 @@ from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
 from chart_binder.errors import CanonError, ClusterError, PluginError
-from chart_binder.jobs.batch.dask_tasks import Setup, let_go, readied
+from chart_binder.jobs.batch.dask_tasks import Packed, let_go, readied
 
 if TYPE_CHECKING:
     from distributed import Client
@@ -112,7 +112,7 @@ def _two_processes(dask: Any, share: Mapping[str, int], security: object) -> Any
 
 
 @contextmanager
-def ready(cluster: Cluster, setup: Setup) -> Iterator[None]:
+def ready(cluster: Cluster, setup: Packed) -> Iterator[None]:
     """Have all workers open what a run needs, and close it at the end.
 
     Raises `ClusterError` that names a worker which cannot work, and says why.

@@ -4,22 +4,19 @@ from collections.abc import Callable
 from concurrent.futures import Future
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from chart_binder.errors import CanonError, ClusterError
 from chart_binder.jobs.batch.albums import Album
 from chart_binder.jobs.batch.dask_cluster import MODEL, MUSICBRAINZ, Cluster
-from chart_binder.jobs.batch.dask_tasks import Setup, UnseenError, gather_album, look_into
+from chart_binder.jobs.batch.dask_tasks import Packed, UnseenError, gather_album, look_into
 from chart_binder.jobs.batch.work import Gathered, Settled, Waiting
 from chart_binder.jobs.batch.worker import Worker
 from chart_binder.jobs.decide import Case
 from chart_binder.jobs.decision import Cause, Decision, State
 from chart_binder.jobs.kept_case import file_status
 
-if TYPE_CHECKING:
-    from distributed import Future as DaskFuture
-
-Task = Callable[[Setup, Any], Any]
+Task = Callable[[Packed, Any], Any]
 Failed = Callable[[Exception], Any]
 """Returns what is made of a task that cannot be done, or raises `CanonError` to end the run."""
 
@@ -34,12 +31,12 @@ class DaskHands:
     """
 
     cluster: Cluster
-    setup: Setup
+    setup: Packed
     worker: Worker
     albums_at_once: int
     cases_at_once: int
     is_ours: bool = False
-    _in_hand: set["DaskFuture[Any]"] = field(default_factory=set)
+    _in_hand: set["Future[Any]"] = field(default_factory=set)
     _is_closed: bool = False
 
     @property
@@ -83,20 +80,19 @@ class DaskHands:
         """Let go of all tasks; the cluster forgets those that are not begun."""
         self._is_closed = True
         for future in list(self._in_hand):
-            future.release()
+            future.cancel()
 
     def _submit(
         self, task: Task, argument: object, resource: str, found: Callable[[Any], Any], lost: Failed
     ) -> "Future[Any]":
-        told: Future[Any] = Future()
-        told.set_running_or_notify_cancel()
-        asked = {resource: 1} if self.cluster.has(resource) else None
+        asked = {"resources": {resource: 1}} if self.cluster.has(resource) else {}
+        executor = self.cluster.client.get_executor(pure=False, **asked)
         try:
-            future = self.cluster.client.submit(
-                task, self.setup, argument, pure=False, resources=asked
-            )
+            future = executor.submit(task, self.setup, argument)
         except RuntimeError as error:  # the connection is lost
             raise self._gone() from error
+        told: Future[Any] = Future()
+        told.set_running_or_notify_cancel()
         self._in_hand.add(future)
         future.add_done_callback(partial(self._done, told, found, lost))
         return told
@@ -106,9 +102,9 @@ class DaskHands:
         told: "Future[Any]",
         found: Callable[[Any], Any],
         lost: Failed,
-        future: "DaskFuture[Any]",
+        future: "Future[Any]",
     ) -> None:
-        """Pass on what came of a task; this is called in a thread of Dask's."""
+        """Pass on what came of a task; this is called in Dask's thread."""
         self._in_hand.discard(future)
         if self._is_closed:
             return
@@ -117,11 +113,13 @@ class DaskHands:
         except Exception as error:  # noqa: BLE001 (raised where the result is asked for)
             told.set_exception(error)
 
-    def _result(self, future: "DaskFuture[Any]", found: Callable[[Any], Any], lost: Failed) -> Any:
-        if future.status == "cancelled":
+    def _result(self, future: "Future[Any]", found: Callable[[Any], Any], lost: Failed) -> Any:
+        if future.cancelled():
             raise self._gone()
         error = future.exception()
-        return found(future.result()) if error is None else lost(error)
+        if isinstance(error, Exception):
+            return lost(error)
+        return found(future.result())
 
     def _gone(self) -> ClusterError:
         return ClusterError(

@@ -1,13 +1,15 @@
 """What a process of a Dask cluster does of a batch; Dask finds these functions by their names."""
 
+import pickle
 import signal
 import socket
 import threading
 from collections.abc import Sequence
 from contextlib import AbstractContextManager, ExitStack
+from dataclasses import dataclass, field
 from importlib.metadata import version
 from pathlib import Path
-from typing import Protocol
+from typing import Protocol, Self
 
 from chart_binder.jobs.batch.albums import Album
 from chart_binder.jobs.batch.work import Gathered, Settled, Waiting
@@ -30,6 +32,24 @@ class Setup(Protocol):
         ...
 
 
+@dataclass(frozen=True, slots=True)
+class Packed:
+    """A run's setup as it goes with every task: Dask need not read it, and its logs show none."""
+
+    run_id: str
+    setup: bytes = field(repr=False)
+
+    @classmethod
+    def of(cls, setup: Setup) -> Self:
+        """Pack what a run gives to each process."""
+        return cls(setup.run_id, pickle.dumps(setup))
+
+    def open(self) -> AbstractContextManager[Worker]:
+        """Open what the work needs, or raise `CanonError`."""
+        setup: Setup = pickle.loads(self.setup)  # noqa: S301 - from who may run any code here
+        return setup.open()
+
+
 class UnseenError(Exception):
     """None of the files is there for this process; the text is the name of its machine."""
 
@@ -41,7 +61,7 @@ class _Opened:
         self._lock = threading.Lock()
         self._open: dict[str, _InUse] = {}
 
-    def __call__(self, setup: Setup) -> "_InUse":
+    def __call__(self, setup: Packed) -> "_InUse":
         with self._lock:
             if setup.run_id not in self._open:
                 self._open[setup.run_id] = _InUse(setup)
@@ -57,7 +77,7 @@ class _Opened:
 class _InUse:
     """An open worker, closed when nobody holds it any more."""
 
-    def __init__(self, setup: Setup) -> None:
+    def __init__(self, setup: Packed) -> None:
         self._stack = ExitStack()
         self.worker = self._stack.enter_context(setup.open())
 
@@ -69,7 +89,7 @@ class _InUse:
 _opened = _Opened()
 
 
-def gather_album(setup: Setup, paths: Sequence[str]) -> Gathered:
+def gather_album(setup: Packed, paths: Sequence[str]) -> Gathered:
     """Look up the files of an album, and decide by rules what they decide.
 
     Raises `UnseenError`, and `CanonError` where this process cannot work.
@@ -81,7 +101,7 @@ def gather_album(setup: Setup, paths: Sequence[str]) -> Gathered:
     return in_use.worker.gather(album)
 
 
-def look_into(setup: Setup, waiting: Waiting) -> Settled:
+def look_into(setup: Packed, waiting: Waiting) -> Settled:
     """Let the adjudicator look into an open case.
 
     Raises `CanonError` where this process cannot work.
@@ -90,7 +110,7 @@ def look_into(setup: Setup, waiting: Waiting) -> Settled:
     return in_use.worker.look_into(waiting)
 
 
-def readied(setup: Setup) -> str:
+def readied(setup: Packed) -> str:
     """Open what the work needs, and return the version of the program. Raises `CanonError`."""
     _opened(setup)
     return version("chart-binder")
