@@ -26,7 +26,7 @@ from typing import TypeAlias
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from chart_binder.react.dialects.classic import Classic
-from chart_binder.react.json.lenient import LenientJSONError, read_json
+from chart_binder.react.reading.answer_object import LenientJSONError, read_answer_object
 from chart_binder.react.steps import Act, Finish, Malformed
 from chart_binder.react.tools import ToolError
 from react.test_replies import TOOLS, Expected, corpus
@@ -77,7 +77,7 @@ def answered(read: Read) -> dict[str, object] | None:
     if not isinstance(read, Finish):
         return None
     try:
-        return read_json(read.answer)[0]
+        return read_answer_object(read.answer)[0]
     except LenientJSONError:
         return None
 
