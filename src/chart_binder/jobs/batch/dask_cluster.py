@@ -12,7 +12,8 @@ from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
 from chart_binder.errors import CanonError, ClusterError, PluginError
-from chart_binder.jobs.batch.dask_tasks import Packed, let_go, readied
+from chart_binder.jobs.batch.dask_tasks import Packed, installed, let_go, readied
+from chart_binder.react.foreign import foreign
 
 if TYPE_CHECKING:
     from distributed import Client
@@ -115,13 +116,16 @@ def _two_processes(dask: Any, share: Mapping[str, int], security: object) -> Any
 def ready(cluster: Cluster, setup: Packed) -> Iterator[None]:
     """Have all workers open what a run needs, and close it at the end.
 
-    Raises `ClusterError` that names a worker which cannot work, and says why.
+    Raises `ClusterError` that names which of them cannot work, and says why.
     """
     _check_versions(cluster)
+    with foreign(lambda error: _unable("scheduler", _problem(error)), CanonError):
+        if problem := _problem(cluster.client.run_on_scheduler(installed)):
+            raise _unable("scheduler", problem)
     answers = cluster.client.run(readied, setup, on_error="return")
     for worker, answer in answers.items():
         if problem := _problem(answer):
-            raise ClusterError(f"the Dask worker {worker} cannot work: {problem}")
+            raise _unable(f"worker {worker}", problem)
     cluster.client.forward_logging("chart_binder")
     is_over = threading.Event()
     watching = threading.Thread(target=_watch, args=(cluster, is_over), daemon=True)
@@ -143,6 +147,10 @@ def _watch(cluster: Cluster, is_over: threading.Event) -> None:
             told = {"scheduler": cluster.address}
             _log.warning("no Dask worker is there; the run waits for one", extra=told)
             is_over.wait(_TOLD_EVERY_S)
+
+
+def _unable(who: str, problem: str | None) -> ClusterError:
+    return ClusterError(f"the Dask {who} cannot work: {problem}")
 
 
 def _problem(answer: object) -> str | None:

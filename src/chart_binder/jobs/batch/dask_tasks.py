@@ -113,6 +113,11 @@ def look_into(setup: Packed, waiting: Waiting) -> Settled:
 def readied(setup: Packed) -> str:
     """Open what the work needs, and return the version of the program. Raises `CanonError`."""
     _opened(setup)
+    return installed()
+
+
+def installed() -> str:
+    """Return the version of the program: a scheduler has it too, for Dask reads tasks there."""
     return version("chart-binder")
 
 
