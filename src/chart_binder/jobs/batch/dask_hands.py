@@ -41,9 +41,9 @@ class DaskHands:
 
     @property
     def albums(self) -> int:
-        """Albums that are handed out: what is worked on, and one more for each worker."""
+        """Albums that are handed out: what is worked on, and as much that can begin at once."""
         slots = self.cluster.has(MUSICBRAINZ) or self.cluster.threads
-        return max(self.albums_at_once, slots + len(self.cluster.workers))
+        return max(self.albums_at_once, 2 * slots)
 
     @property
     def cases(self) -> int:
