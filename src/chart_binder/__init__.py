@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from chart_binder.batch import BatchResult as BatchResult
     from chart_binder.batch import FileResult as FileResult
     from chart_binder.batch import run_batch as run_batch
-    from chart_binder.batch_hands import Executor as Executor
+    from chart_binder.batch.hands import Executor as Executor
     from chart_binder.config import Config as Config
     from chart_binder.config import LLMConfig as LLMConfig
     from chart_binder.domain.measures import Measures as Measures
@@ -29,7 +29,7 @@ _HOMES = {
     "CanonError": "errors",
     "Config": "config",
     "Decision": "jobs.decision",
-    "Executor": "batch_hands",
+    "Executor": "batch.hands",
     "FileResult": "batch",
     "LLMConfig": "config",
     "Measures": "domain.measures",

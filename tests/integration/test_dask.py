@@ -16,7 +16,7 @@ from pathlib import Path
 
 import pytest
 
-from chart_binder.batch_worker import WorkerSetup
+from chart_binder.batch.worker import WorkerSetup
 from chart_binder.config import Config, StoreConfig
 from chart_binder.errors import ClusterError, PluginError, StoreError
 from chart_binder.jobs.batch.albums import Album

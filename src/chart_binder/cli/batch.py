@@ -148,7 +148,7 @@ def _over_files(
 
 def _options(flags: dict[str, object]) -> "BatchOptions":
     from chart_binder.batch import BatchOptions  # noqa: PLC0415 - heavy
-    from chart_binder.batch_hands import Executor  # noqa: PLC0415 - heavy
+    from chart_binder.batch.hands import Executor  # noqa: PLC0415 - heavy
     from chart_binder.jobs.batch.resuming import Which  # noqa: PLC0415 - heavy
 
     only = flags.pop("only")

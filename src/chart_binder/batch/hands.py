@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from enum import StrEnum
 
-from chart_binder.batch_worker import WorkerSetup
+from chart_binder.batch.worker import WorkerSetup
 from chart_binder.jobs.batch.dask_cluster import connected, local, ready
 from chart_binder.jobs.batch.dask_hands import DaskHands
 from chart_binder.jobs.batch.dask_tasks import Packed

@@ -9,8 +9,8 @@ from functools import lru_cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from chart_binder.batch_hands import Executor, hands_for
-from chart_binder.batch_worker import WorkerSetup
+from chart_binder.batch.hands import Executor, hands_for
+from chart_binder.batch.worker import WorkerSetup
 from chart_binder.config import Config
 from chart_binder.domain.evidence_json import read_bundle
 from chart_binder.domain.kept import KeptRun, new_id, now_utc
