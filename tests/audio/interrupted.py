@@ -100,6 +100,9 @@ def save(folder: Path, path: Path) -> None:
     os.commit(folder, "done")  # type: ignore[attr-defined]
 
 
+_MOST_TRIES = 6
+
+
 def in_child(run: Callable[[], None]) -> int:
     """Run in a fork; return its exit status, or minus the signal that ended it."""
     pid = os.fork()
@@ -221,7 +224,7 @@ _counts: dict[tuple[str, ...], int] = {}
 
 
 def random_moments(trial: Trial, moments: int) -> None:
-    """Kill by a clock, anywhere between the start of a save and a little after its end."""
+    """Kill by a clock, anywhere in a save; one that ends before its kill is tried again."""
     lasts = min(undisturbed(trial) for _ in range(5))
     chance = random.Random(6)
 
@@ -234,8 +237,10 @@ def random_moments(trial: Trial, moments: int) -> None:
         os.kill(pid, signal.SIGKILL)
         return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
 
-    for _ in range(moments):
+    tried = 0
+    while trial.counts["killed"] < moments and tried < _MOST_TRIES * moments:
         trial.once(run)
+        tried += 1
 
 
 def undisturbed(trial: Trial) -> float:
