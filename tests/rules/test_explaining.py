@@ -13,7 +13,7 @@ from chart_binder.domain.verdict import Decided, Open, Override
 from chart_binder.jobs.appearances import appearances
 from chart_binder.rules.decide import decide
 from chart_binder.rules.table import RULES
-from rules.making import album, bundle, document, records, release, single, various
+from rules.making import album, bundle, document, recording, records, release, single, various
 
 KNOBS = RulesConfig()
 
@@ -157,6 +157,48 @@ def test_a_person_overrules_every_rule() -> None:
     assert (verdict.rr, verdict.rr_rule) == ("S.1", "RR:ORIGIN_COUNTRY_EARLIEST")
     assert verdict.because == "the single mix is another mix"
     assert [one.release_group for one in verdict.rivals] == ["A"]
+
+
+OVERRULED = (
+    # records, the group a person ruled for, why not "A"
+    ("S single 1975; A album 1975-11-21", "S",
+     "album (1975-11-21): a person ruled for the single 'S'; by the rules alone the case is open"),
+    ("S single 1974-10-11; A album 1974-11-08", "S",
+     ("album (1974-11-08): a person ruled for the single 'S'; by the rules alone it would be this"
+      " one")),
+    ("B album 1970; A album 1974-11-08", "B",
+     ("album (1974-11-08): a person ruled for the album 'B'; by the rules alone it would be that,"
+      " too")),
+    ("B album 1970; C album 1971; A album 1974-11-08", "C",
+     ("album (1974-11-08): a person ruled for the album 'C'; by the rules alone it would be the"
+      " album 'B'")),
+    ("S single 1974-10-11; A album 1974-11-08/bootleg", "elsewhere",
+     ("album (nothing official, only a bootleg of 1974-11-08): a person ruled for another record;"
+      " by the rules alone it would be the single 'S'")),
+)  # fmt: skip
+
+
+@pytest.mark.parametrize(("text", "ruled", "why_not"), OVERRULED)
+def test_under_a_persons_ruling_no_rule_is_why_another_lost(
+    text: str, ruled: str, why_not: str
+) -> None:
+    verdict = decide(bundle(*records(text)), KNOBS, Override(ReleaseGroupId(ruled)))
+    found = {str(one.release_group): one.why_not for one in verdict.rivals}
+    assert found["A"] == why_not
+    assert ruled not in found
+
+
+def test_a_ruling_goes_before_why_a_recording_was_left_out() -> None:
+    takes = (recording(album("A", "1974"), mb_recording_id="a"),
+             recording(single("L", "1975"), mb_recording_id="b", title="Song (live)"))  # fmt: skip
+    for ruled, other, why_not in (
+        ("A", "L", "a person ruled for the album 'A'; by the rules alone it does not count: "),
+        ("L", "A", "album (1974): a person ruled for another record; by the rules alone it would"),
+    ):
+        verdict = decide(read_bundle(document(*takes)), KNOBS, Override(ReleaseGroupId(ruled)))
+        (rival,) = verdict.rivals
+        assert rival.release_group == other
+        assert rival.why_not.startswith(why_not)
 
 
 def test_a_person_may_name_what_the_evidence_lacks() -> None:

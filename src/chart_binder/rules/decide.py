@@ -29,7 +29,7 @@ def decide(bundle: EvidenceBundle, knobs: RulesConfig, override: Override | None
     lineup = line_up(bundle)
     field = contest(lineup.kept, bundle.performer, knobs)
     if override:
-        return overruled(override, field, lineup, bundle)
+        return overruled(override, field, lineup, bundle, decide(bundle, knobs))
     verdict = _ruled(field, lineup, bundle)
     if isinstance(verdict, Decided):
         what, facts = _turning_on(verdict, field, bundle)

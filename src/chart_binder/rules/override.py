@@ -2,19 +2,22 @@
 
 from chart_binder.domain.evidence import EvidenceBundle
 from chart_binder.domain.ids import RecordingId, ReleaseGroupId, ReleaseId, bare_id
-from chart_binder.domain.verdict import Considered, Decided, Override
+from chart_binder.domain.verdict import Considered, Decided, Override, Verdict
 from chart_binder.rules.contest import Contest
 from chart_binder.rules.lineup import Lineup, standing_on
 from chart_binder.rules.representative import INDETERMINATE, choose
-from chart_binder.rules.rivals import rivals
+from chart_binder.rules.rivals import overruled_rivals
 
 MANUAL_OVERRIDE = "MANUAL_OVERRIDE"
 
 
 def overruled(
-    override: Override, field: Contest, lineup: Lineup, bundle: EvidenceBundle
+    override: Override, field: Contest, lineup: Lineup, bundle: EvidenceBundle, alone: Verdict
 ) -> Decided:
-    """Return what a person ruled; the release and the recording by the rules, where not given."""
+    """Return what a person ruled; the release and the recording by the rules, where not given.
+
+    `alone` is what the rules say without the person.
+    """
     crg = bare_id(override.crg)
     same = (one for one in field.candidates if bare_id(one.group.mb_rg_id) == crg)
     chosen = next(same, None)
@@ -38,5 +41,5 @@ def overruled(
         rr_rule=rule,
         because=said,
         path=tuple(path),
-        rivals=rivals(field, chosen, lineup.left_out),
+        rivals=overruled_rivals(field, crg, lineup.left_out, alone),
     )

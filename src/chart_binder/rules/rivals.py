@@ -1,10 +1,13 @@
 """For every candidate that was not chosen, one line why not."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from operator import itemgetter
 
+import msgspec
+
 from chart_binder.domain.evidence import RecordingCandidate
-from chart_binder.domain.verdict import Rival
+from chart_binder.domain.ids import bare_id
+from chart_binder.domain.verdict import Open, Rival, Verdict
 from chart_binder.rules.candidates import Candidate, candidates_of
 from chart_binder.rules.contest import Contest
 from chart_binder.rules.roles import Role
@@ -26,6 +29,46 @@ def rivals(
     return (*losers, *_unheard(contest, left_out))
 
 
+def overruled_rivals(
+    contest: Contest,
+    crg: str,
+    left_out: Sequence[tuple[RecordingCandidate, str]],
+    alone: Verdict,
+) -> tuple[Rival, ...]:
+    """Return the candidates that a person did not rule for: that, and no rule, is why they lost.
+
+    `crg` is the group they ruled for, which evidence may lack; `alone` is what the rules say.
+    """
+    names = {bare_id(one.group.mb_rg_id): one.name for one in contest.candidates}
+    ruled = f"a person ruled for {names.get(crg, 'another record')}; by the rules alone"
+    losers = (
+        Rival(name, one.title, f"{_shown(one)}: {ruled} {_alone(name, crg, alone, names)}")
+        for one in contest.candidates
+        if bare_id(name := one.group.mb_rg_id) != crg
+    )
+    unheard = (
+        msgspec.structs.replace(one, why_not=f"{ruled} it does not count: {one.why_not}")
+        for one in _unheard(contest, left_out)
+        if bare_id(one.release_group) != crg
+    )
+    return (*losers, *unheard)
+
+
+def _alone(group: str, crg: str, alone: Verdict, names: Mapping[str, str]) -> str:
+    """Return what the rules say without the person, as told of one that was not chosen."""
+    if isinstance(alone, Open):
+        return "the case is open"
+    if alone.crg == group:
+        return "it would be this one"
+    same = bare_id(alone.crg) == crg
+    return "it would be that, too" if same else f"it would be {names[bare_id(alone.crg)]}"
+
+
+def _shown(one: Candidate) -> str:
+    known = one.when if one.counts else f"nothing official, only {copies(one.aside)}"
+    return f"{one.kind} ({known})"
+
+
 def _unheard(
     contest: Contest, left_out: Sequence[tuple[RecordingCandidate, str]]
 ) -> Iterator[Rival]:
@@ -43,7 +86,7 @@ def _unheard(
 
 
 def _why_not(one: Candidate, chosen: Candidate | None, winner: str) -> str:
-    if not (one.official or one.is_weak):
+    if not one.counts:
         return f"{one.kind}: nothing official, only {copies(one.aside)}"
     if chosen is None:
         return f"{one.kind} ({one.when})"
