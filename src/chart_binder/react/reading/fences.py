@@ -8,7 +8,7 @@ from typing import Final, NamedTuple
 
 from chart_binder.react.reading.labels import is_label
 
-MAX_FENCES: Final = 1024
+MAX_FENCES: Final = 512
 
 # A run is looked at once, from its first mark on; both sides begin with a letter to search for.
 _RUN = re.compile(r"(?:```(?<!````)`*+[^`\n]*+|~~~(?<!~~~~)~*+[^\n]*+)$", re.MULTILINE)

@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
-_MAX_MARKS: Final = 1024
+_MAX_MARKS: Final = 512
 
 _SHOWING: Final = (
     "blockquote|pre|quote|quotation|page|webpage|document|details|tools|xmp|textarea|untrusted"

@@ -8,7 +8,7 @@ from typing import Final
 from chart_binder.react.reading.markup import marked_passages
 
 _NEAR: Final = 8
-_MAX_MARKS: Final = 1024
+_MAX_MARKS: Final = 512
 _MARK = re.compile(r"[\"']")
 _INCHES = re.compile(r'\d"')
 _BEFORE = "{[,:(=：，"

@@ -8,7 +8,7 @@ from typing import Final
 
 from chart_binder.react.reading.quoted import outside_strings
 
-_MAX_TAGS: Final = 1024
+_MAX_TAGS: Final = 512
 # Each pattern looks a bounded distance ahead, whatever the text.
 _TAG = re.compile(
     r"<\|?[ ]{0,2}+(?P<close>/?)[ ]{0,2}+(?:antml:|seed:)?(?P<name>think(?:ing)?+|thoughts?+"
