@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import cache, partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from chart_binder import plugins
 from chart_binder.config import Config
@@ -109,15 +109,19 @@ def evidence_for_files(config: Config) -> Iterator[Callable[[Path], EvidenceBund
 
 @contextmanager
 def store_and_evidence(
-    config: Config,
+    config: Config, *, since: float = 0.0
 ) -> Iterator[tuple["Store", Callable[[Path], EvidenceBundle]]]:
-    """Open the store and yield it beside what gathers the evidence for an audio file."""
+    """Open the store and yield it beside what gathers the evidence for an audio file.
+
+    What was answered before the moment `since`, in seconds since the epoch, is asked again, and
+    does not stand in where that fails.
+    """
     # Heavy rooms, which a decision on an evidence bundle does without.
     from chart_binder.audio.identity import require_identity  # noqa: PLC0415
     from chart_binder.audio.reading import read_tags  # noqa: PLC0415
 
     with open_store(store_url(config)) as store:
-        source = _evidence_source(config, store)
+        source = _evidence_source(config, store, since=since)
 
         def gather(path: Path) -> EvidenceBundle:
             tags = read_tags(path)
@@ -133,11 +137,7 @@ def album_source(config: Config, store: "Store", *, since: float = 0.0) -> "Albu
     What was answered before the moment `since`, in seconds since the epoch, is asked again.
     Raises `PluginError`.
     """
-    from chart_binder.store.since import AnswersSince  # noqa: PLC0415 - with SQLAlchemy
-
-    connect = plugins.load("chart_binder.evidence_sources", "musicbrainz")
-    answers = AnswersSince(store.answers, since) if since else store.answers
-    source: AlbumSource = connect(config.musicbrainz, answers, store.slots)
+    source: AlbumSource = _connected(config, store, since)
     return source
 
 
@@ -163,7 +163,14 @@ def tagged_recording(path: Path) -> RecordingId | None:
     return RecordingId(named) if named else None
 
 
-def _evidence_source(config: Config, store: "Store") -> EvidenceSource:
-    connect = plugins.load("chart_binder.evidence_sources", "musicbrainz")
-    source: EvidenceSource = connect(config.musicbrainz, store.answers, store.slots)
+def _evidence_source(config: Config, store: "Store", *, since: float = 0.0) -> EvidenceSource:
+    source: EvidenceSource = _connected(config, store, since)
     return source
+
+
+def _connected(config: Config, store: "Store", since: float) -> Any:
+    from chart_binder.store.since import AnswersSince  # noqa: PLC0415 - with SQLAlchemy
+
+    connect = plugins.load("chart_binder.evidence_sources", "musicbrainz")
+    answers = AnswersSince(store.answers, since) if since else store.answers
+    return connect(config.musicbrainz, answers, store.slots)

@@ -8,7 +8,8 @@ import pytest
 from golden.bundles import golden
 from integration.conftest import Canon
 from integration.services import ALBUM, SINGLE, asking, file_of
-from servers.musicbrainz import MusicBrainzStandIn
+from servers.http import Response
+from servers.musicbrainz import MusicBrainzStandIn, always
 
 BUNDLE = golden("lead-bohemian")
 RECORDING = BUNDLE["recording_candidates"][0]["mb_recording_id"]
@@ -59,6 +60,24 @@ def test_other_evidence_makes_other_decisions(canon: Canon, song: Path) -> None:
     song.unlink()
     gone = canon("drift", "--refresh", "--output=json", **asking(mb))
     assert (gone.status, gone.lines[0]["state"]) == (1, "failed")
+
+
+def test_where_evidence_cannot_be_fetched_anew_no_old_answer_stands_in(
+    canon: Canon, song: Path, home: Path
+) -> None:
+    with MusicBrainzStandIn([BUNDLE]) as mb:
+        others = [file_of(BUNDLE, home, f"{number}.flac") for number in range(4)]
+        assert canon("decide", *others, **asking(mb)).status == 0
+        answered = len(mb.requests)
+        mb.behave = always(Response("no", status=403))
+        ran = canon("drift", "--refresh", **asking(mb))
+        assert len(mb.requests) - answered == 3
+        (*_, last) = canon("drift", "--refresh", "--output=json", **asking(mb)).lines
+    assert ran.status == 1
+    assert ran.out.count("\n  failed: ") == 3
+    assert "3 failed, 2 not asked\n2 not asked: 3 look-ups in a row had failed" in ran.err
+    assert "old musicbrainz answer" not in ran.err
+    assert (last["state"], last["new"]) == ("not asked", None)
 
 
 def test_a_ruling_is_a_cause_of_its_own(canon: Canon, song: Path) -> None:

@@ -1,5 +1,6 @@
 """`canon drift`: which decisions would now come out otherwise, and what to do about each."""
 
+import time
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -20,11 +21,12 @@ from chart_binder.jobs.decide import Decider
 from chart_binder.jobs.drift import Drift, Drifting, Stand, kept_all_the_same, taken
 from chart_binder.jobs.file_names import names_of
 from chart_binder.jobs.journalled import path_of
+from chart_binder.jobs.refreshing import Refreshing
 from chart_binder.jobs.standing import standing_decision
 from chart_binder.store import open_store
 from chart_binder.wiring import overrides, store_and_evidence, store_url
 
-_STATUS = {Stand.DIFFERS: 3, Stand.FAILED: 1}
+_STATUS = {Stand.DIFFERS: 3, Stand.FAILED: 1, Stand.NOT_ASKED: 1}
 _WORST_FIRST = (1, 3, 0)
 _HELD = (Stand.STANDS, Stand.PINNED, Stand.KEPT)
 
@@ -147,13 +149,11 @@ def _pin(session: Session, names: tuple[str, ...], *, pinned: bool) -> None:
 
 @contextmanager
 def _drifting(session: Session, *, refresh: bool) -> Iterator[Drifting]:
-    if refresh:
-        session.flags["musicbrainz.cache_ttl_s"] = 0.0
     config = session.config
     decider = Decider(config.rules, overrides=overrides(config))
     if refresh:
-        with store_and_evidence(config) as (store, gather):
-            yield Drifting(store, decider, gather)
+        with store_and_evidence(config, since=time.time()) as (store, gather):
+            yield Drifting(store, decider, Refreshing(gather))
     else:
         with open_store(store_url(config)) as store:
             yield Drifting(store, decider)
@@ -192,6 +192,7 @@ class _Results:
     def __post_init__(self) -> None:
         self.status = 0
         self.counts: Counter[str] = Counter()
+        self.given_up = ""
 
     def show(self, drift: Drift) -> None:
         # What a person just settled is no longer open.
@@ -204,6 +205,9 @@ class _Results:
         if self.session.as_json:
             click.echo(json_line(str(drift.path), drift_facts(drift, self.done), drifted(drift)))
             return
+        if drift.stand is Stand.NOT_ASKED:  # all alike, and told once at the end
+            self.given_up = drift.why or ""
+            return
         click.echo(shown_path(drift.path))
         for line in drift_lines(drift, self.done):
             click.echo(line)
@@ -211,4 +215,6 @@ class _Results:
     def end(self) -> int:
         said = ", ".join(f"{count} {stand}" for stand, count in self.counts.items())
         say([said or "no decision is kept"])
+        if self.given_up:
+            say([f"{self.counts[Stand.NOT_ASKED]} not asked: {self.given_up}"])
         return self.status

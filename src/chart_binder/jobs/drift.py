@@ -25,6 +25,7 @@ from chart_binder.jobs.decision import Decision, State
 from chart_binder.jobs.journalled import path_of
 from chart_binder.jobs.keeping import kept_bundle, kept_decision
 from chart_binder.jobs.kept_case import rules_version
+from chart_binder.jobs.refreshing import NotAskedError
 from chart_binder.jobs.standing import ruled_on
 
 if TYPE_CHECKING:
@@ -49,6 +50,8 @@ class Stand(StrEnum):
     KEPT = "kept"
     PINNED = "pinned"
     FAILED = "failed"
+    NOT_ASKED = "not asked"
+    """Its evidence was not asked for any more, for it could not be fetched for others."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,6 +97,8 @@ class Drifting:
             return Drift(kept, Stand.FAILED, why=str(error), was=was)
         except StoreError:
             raise
+        except NotAskedError as error:
+            return Drift(kept, Stand.NOT_ASKED, why=str(error), was=was)
         except CanonError as error:
             return Drift(kept, Stand.FAILED, why=str(error), was=was)
 
