@@ -4,6 +4,7 @@ import msgspec
 
 from chart_binder.audio.tagset import NEVER_EMPTY, Block, Item, TagSet
 from chart_binder.errors import AudioError
+from chart_binder.typed import decoded
 
 
 class Placed(msgspec.Struct, frozen=True):
@@ -50,7 +51,7 @@ class TagChanges(msgspec.Struct, frozen=True):
     def from_json(cls, document: bytes) -> "TagChanges":
         """Return what `json` was made of; raise `AudioError` for anything else."""
         try:
-            return msgspec.json.decode(document, type=cls)
+            return decoded(document, cls)
         except msgspec.MsgspecError as error:
             raise AudioError(f"these are no recorded changes of tags: {error}") from error
 

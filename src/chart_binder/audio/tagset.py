@@ -9,6 +9,7 @@ import hashlib
 import msgspec
 
 from chart_binder.errors import AudioError
+from chart_binder.typed import decoded
 
 NEVER_EMPTY = frozenset({"mp4", "asf"})
 """Forms of which it cannot be seen whether they are there, if they hold nothing."""
@@ -63,7 +64,7 @@ class TagSet(msgspec.Struct, frozen=True):
     def from_json(cls, document: bytes) -> "TagSet":
         """Return what `json` was made of; raise `AudioError` for anything else."""
         try:
-            return msgspec.json.decode(document, type=cls)
+            return decoded(document, cls)
         except msgspec.MsgspecError as error:
             raise AudioError(f"this is no recorded tag set: {error}") from error
 

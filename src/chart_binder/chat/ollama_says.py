@@ -12,6 +12,7 @@ from chart_binder.chat.endpoint import Endpoint
 from chart_binder.chat.faults import Answered, Asked, translated
 from chart_binder.chat.ollama_faults import OLLAMA
 from chart_binder.chat.server_names import OLLAMA_NAME
+from chart_binder.typed import decoded
 
 T = TypeVar("T")
 
@@ -84,7 +85,7 @@ class Server:
                 answer = client.request(method, self.endpoint.address + path, json=question)
             if not answer.is_success:
                 raise OLLAMA.explain_answer(Answered(answer.status_code, _words(answer)), asked)
-            return msgspec.json.decode(answer.content, type=kind)
+            return decoded(answer.content, kind)
 
 
 def spellings(model_id: str) -> set[str]:
@@ -94,6 +95,6 @@ def spellings(model_id: str) -> set[str]:
 
 def _words(answer: httpx.Response) -> str:
     try:
-        return msgspec.json.decode(answer.content, type=_Error).error
+        return decoded(answer.content, _Error).error
     except msgspec.MsgspecError:
         return answer.text

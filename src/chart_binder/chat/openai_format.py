@@ -7,6 +7,7 @@ import msgspec
 
 from chart_binder.chat.draft import Part
 from chart_binder.chat.faults import Answered
+from chart_binder.typed import converted
 
 _ERRORS = range(400, 600)
 
@@ -44,7 +45,7 @@ def document(text: bytes) -> Any:
 
 def part(said: Any) -> Part:
     """Return the part of a reply that a document holds; raise `ValueError` for another format."""
-    answer = msgspec.convert(said, _Answer)
+    answer = converted(said, _Answer)
     choice = answer.choices[0] if answer.choices else _Choice()
     message = choice.delta or choice.message or _Message(choice.text)
     usage = answer.usage or _Usage()

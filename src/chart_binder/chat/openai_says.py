@@ -15,6 +15,7 @@ from chart_binder.chat.openai_faults import OPENAI
 from chart_binder.chat.openai_format import complaint, document, refusal
 from chart_binder.chat.server_names import OPENAI_NAME
 from chart_binder.react.conversation import ChatError
+from chart_binder.typed import converted
 
 T = TypeVar("T")
 _MOST_NAMES = 8
@@ -102,7 +103,7 @@ class Server:
             said = document(answer.content)
             if unexpected := complaint(said):
                 raise OPENAI.explain_answer(unexpected, asked)
-            return msgspec.convert(said, kind)
+            return converted(said, kind)
 
 
 def advice(models: tuple[str, ...]) -> str:

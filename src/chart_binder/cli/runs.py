@@ -15,6 +15,7 @@ from chart_binder.domain.measures import Measures
 from chart_binder.errors import CanonError
 from chart_binder.jobs.metrics import metrics_json, prometheus_text
 from chart_binder.store import open_store
+from chart_binder.typed import decoded
 from chart_binder.wiring import store_url
 
 if TYPE_CHECKING:
@@ -110,7 +111,7 @@ def _measures(run: KeptRun) -> Measures | None:
     if run.measures is None:
         return None
     try:
-        return msgspec.json.decode(run.measures, type=Measures)
+        return decoded(run.measures, Measures)
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
         raise CanonError(f"what the run {run.id} cost cannot be read: {error}") from error
 

@@ -24,6 +24,7 @@ from chart_binder.errors import CanonError, DamagedRecordError, StoreError
 from chart_binder.jobs.decide import Case
 from chart_binder.jobs.decision import Cause, Decision, State
 from chart_binder.jobs.kept_case import Under, file_status, rules_version, to_keep
+from chart_binder.typed import decoded
 
 if TYPE_CHECKING:
     from chart_binder.store.store import Store
@@ -103,7 +104,7 @@ def keeping(
 def kept_decision(kept: KeptDecision) -> Decision:
     """Return the decision that was kept. Raises `DamagedRecordError`."""
     try:
-        return msgspec.json.decode(kept.document, type=Decision)
+        return decoded(kept.document, Decision)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise DamagedRecordError(
             f"the decision {kept.id} in the store is damaged: {error}"
@@ -123,7 +124,7 @@ def bundle_of(kept: KeptDecision, evidence: KeptEvidence) -> EvidenceBundle:
     """Return the evidence with the file's own words. Raises `StoreError` for a damaged one."""
     try:
         bundle = read_bundle(evidence.document)
-        said = msgspec.json.decode(kept.artifact, type=Artifact) if kept.artifact else None
+        said = decoded(kept.artifact, Artifact) if kept.artifact else None
     except (CanonError, msgspec.DecodeError, UnicodeDecodeError) as error:
         raise DamagedRecordError(
             f"the evidence of {kept.id} in the store is damaged: {error}"

@@ -13,6 +13,7 @@ from chart_binder.domain.kept import KeptWrite
 from chart_binder.errors import AudioError
 from chart_binder.jobs.raw_changes import raw_changes
 from chart_binder.jobs.tag_changes import FieldChange, Texts, placed_texts
+from chart_binder.typed import decoded
 
 _MOST_TEXT = 2_000
 _DIGITS = 8
@@ -78,6 +79,6 @@ def _change(old: KeyLeft | None, new: KeyLeft | None) -> FieldChange:
 
 def _read(kept: bytes) -> tuple[KeyLeft, ...]:
     try:
-        return msgspec.json.decode(zlib.decompress(kept), type=tuple[KeyLeft, ...])
+        return decoded(zlib.decompress(kept), tuple[KeyLeft, ...])
     except (zlib.error, msgspec.MsgspecError) as error:
         raise AudioError(f"the journal does not say what the tags were: {error}") from error

@@ -15,6 +15,7 @@ from chart_binder.react.dialect import Dialect
 from chart_binder.react.loop import RefusedError
 from chart_binder.react.steps import Act, Finish, Malformed
 from chart_binder.react.tools import Toolbox, ToolError
+from chart_binder.typed import decoded
 
 
 class Written(msgspec.Struct, frozen=True):
@@ -38,7 +39,7 @@ class Understood(msgspec.Struct, frozen=True):
 def read_written(line: bytes | str, number: int) -> Written:
     """Read one JSON line, or raise `UsageError` that names it."""
     try:
-        return msgspec.json.decode(line, type=Written)
+        return decoded(line, Written)
     except (msgspec.MsgspecError, UnicodeDecodeError) as error:
         raise UsageError(f"line {number}: {error}") from error
 

@@ -24,6 +24,7 @@ from chart_binder.react.transcript import (
     read_transcript,
 )
 from chart_binder.react.turns import Turn, turns
+from chart_binder.typed import converted
 
 
 @dataclass(frozen=True)
@@ -58,7 +59,7 @@ class Recorded:
     def outcome(self) -> AdjudicationResult | None:
         """The result as the value it was, if it can still be read as one."""
         try:
-            return msgspec.convert(self.result, AdjudicationResult) if self.result else None
+            return converted(self.result, AdjudicationResult) if self.result else None
         except msgspec.ValidationError:
             return None
 

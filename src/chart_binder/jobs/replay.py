@@ -16,6 +16,7 @@ from chart_binder.llm.react_adjudicator import ReActAdjudicator
 from chart_binder.llm.result import AdjudicationResult
 from chart_binder.react.replay import Replay
 from chart_binder.react.transcript import Run, Watch
+from chart_binder.typed import converted
 
 Options = TypeVar("Options", bound=BaseModel)
 Part = TypeVar("Part")
@@ -47,7 +48,7 @@ def _handed_over(kind: type[Part], run: Run, key: str, path: Path) -> Part | Non
     if (recorded := run.options.get(key)) is None:
         return None
     try:
-        return msgspec.convert(recorded, kind)
+        return converted(recorded, kind)
     except (msgspec.ValidationError, ConfigError) as error:
         raise TranscriptError(f"{path}: its {key} is not understood: {error}") from error
 

@@ -3,8 +3,6 @@
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import msgspec
-
 from chart_binder.audio.packets import read_tag_set
 from chart_binder.audio.reading import read_tags
 from chart_binder.audio.tagset import TagSet
@@ -12,6 +10,7 @@ from chart_binder.domain.evidence import Artifact
 from chart_binder.domain.kept import KeptDecision, WriteState
 from chart_binder.domain.track import TrackTags
 from chart_binder.jobs.file_names import kept_path
+from chart_binder.typed import decoded
 
 if TYPE_CHECKING:
     from chart_binder.store.store import Store
@@ -32,7 +31,7 @@ def why_another(
     now = read_tags(path)
     if now.recording_mbid and now.recording_mbid == kept.recording_mbid:
         return None
-    then = msgspec.json.decode(kept.artifact, type=Artifact) if kept.artifact else Artifact()
+    then = decoded(kept.artifact, Artifact) if kept.artifact else Artifact()
     if _identity(now) == _identity_then(then):
         return None
     return "its tags changed since it was decided, and may mean another recording: decide again"

@@ -7,6 +7,7 @@ from typing import Literal
 import msgspec
 
 from chart_binder.errors import ConfigError
+from chart_binder.typed import decoded
 
 _MOST_BYTES = 1_000_000
 
@@ -62,7 +63,7 @@ def read_map(path: Path) -> ConfidenceMap:
     """Read what `canon calibrate -o` wrote. Raises `ConfigError`."""
     try:
         with path.open("rb") as stream:
-            return msgspec.json.decode(stream.read(_MOST_BYTES), type=ConfidenceMap)
+            return decoded(stream.read(_MOST_BYTES), ConfidenceMap)
     except (OSError, msgspec.MsgspecError, UnicodeDecodeError) as error:
         why = getattr(error, "strerror", None) or error
         raise ConfigError(

@@ -16,6 +16,7 @@ from chart_binder.llm.placeholders import NUMBERS, check, filled, with_own
 from chart_binder.react.dialect import Dialect
 from chart_binder.react.steps import Act, Finish
 from chart_binder.react.tools import Tool
+from chart_binder.typed import converted
 
 PROMPT_VERSION: Final = PromptConfig().version
 """The prompt in use unless another is asked for: the name of its file under `prompts/`."""
@@ -160,7 +161,7 @@ def load_prompt(version: str = PROMPT_VERSION) -> Prompt:
     text = files("chart_binder.llm").joinpath("prompts", f"{version}.toml").read_text("utf-8")
     sections = tomli.loads(text)
     texts = {section: sections[section].strip() for section in TEXTS}
-    return msgspec.convert({**sections, **texts, "version": version}, Prompt)
+    return converted({**sections, **texts, "version": version}, Prompt)
 
 
 def configured(config: PromptConfig) -> Prompt:

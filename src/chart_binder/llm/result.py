@@ -6,6 +6,7 @@ from typing import Any
 import msgspec
 
 from chart_binder.react.transcript import AnyEvent
+from chart_binder.typed import decoded
 
 
 class Outcome(StrEnum):
@@ -97,7 +98,7 @@ class AdjudicationResult(Value, frozen=True):
     @classmethod
     def from_json(cls, document: bytes | str) -> "AdjudicationResult":
         """Read back what `to_json` wrote. Raises `msgspec.ValidationError`."""
-        return msgspec.json.decode(document, type=cls)
+        return decoded(document, cls)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the result as plain values, as they stand in JSON."""

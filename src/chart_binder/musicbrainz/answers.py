@@ -10,6 +10,7 @@ import msgspec
 from musicbrainzngs import mbxml
 
 from chart_binder.domain.ids import ArtistId, RecordingId, ReleaseGroupId, ReleaseId
+from chart_binder.typed import converted
 
 _NUMBER = re.compile(r"\d{1,9}", re.ASCII)
 _ODD = (ValueError, LookupError, TypeError, AttributeError, RecursionError)
@@ -210,7 +211,7 @@ def read(body: bytes, wanted: str) -> Metadata:
         dates = _first_release_dates(root)
         for recording in _recordings(tree):
             recording["first-release-date"] = dates.get(recording.get("id"))
-        metadata = msgspec.convert(tree, Metadata)
+        metadata = converted(tree, Metadata)
     except ET.ParseError as error:
         raise UnreadableError(f"the answer is no XML ({error})") from error
     except _ODD as error:

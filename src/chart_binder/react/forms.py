@@ -106,6 +106,8 @@ def _default(parameter: inspect.Parameter) -> tuple[object, ...]:
 
 
 def _schema(kind: Any) -> dict[str, Any]:
+    # msgspec builds a type when it is first read: two threads that do may end the process.
+    msgspec.json.Decoder(kind)
     (reference,), components = msgspec.json.schema_components([kind])
     schema = components.pop(reference["$ref"].rpartition("/")[2])
     return {**schema, "$defs": components} if components else schema

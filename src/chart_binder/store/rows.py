@@ -9,6 +9,7 @@ from sqlalchemy import Row, Select, Table
 
 from chart_binder.errors import DamagedRecordError
 from chart_binder.store.transactions import Transactions
+from chart_binder.typed import converted
 
 V = TypeVar("V")
 S = TypeVar("S", bound=msgspec.Struct)
@@ -24,7 +25,7 @@ def read_row(name: str, kind: type[S], row: Row[Any] | Mapping[str, object]) -> 
     columns = row._asdict() if isinstance(row, Row) else row
     fields = {field: columns[field] for field in kind.__struct_fields__}
     try:
-        return msgspec.convert(fields, kind, builtin_types=(bytes,))
+        return converted(fields, kind, builtin_types=(bytes,))
     except (msgspec.ValidationError, UnicodeError) as error:
         raise damaged(name, kind, str(error)) from error
 

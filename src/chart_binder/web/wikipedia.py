@@ -18,6 +18,7 @@ import msgspec
 from chart_binder.config import FetchConfig, WikipediaConfig
 from chart_binder.net.deadline import Deadline
 from chart_binder.react.inert import one_line
+from chart_binder.typed import decoded
 from chart_binder.web.body import ACCEPTED_ENCODINGS, Body, read_body
 from chart_binder.web.errors import FetchError, UnknownHostError
 from chart_binder.web.extract import from_html
@@ -200,7 +201,7 @@ class Wikipedia:
         if body.cut:
             raise _LongError
         try:
-            answer = msgspec.json.decode(body.data, type=_Answer)
+            answer = decoded(body.data, _Answer)
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
             raise self._odd() from error
         if answer.error is None:

@@ -15,6 +15,7 @@ import httpx
 import msgspec
 
 from chart_binder.react.inert import one_line
+from chart_binder.typed import converted
 from chart_binder.web.outcomes import (
     Answer,
     Degraded,
@@ -50,7 +51,7 @@ class SearchBody(msgspec.Struct, frozen=True):
 
 def read(data: bytes) -> SearchBody:
     """Read an answer, or raise `ValueError` or `RecursionError` where it is none."""
-    return msgspec.convert(document(data), SearchBody)
+    return converted(document(data), SearchBody)
 
 
 def document(data: bytes) -> object:
