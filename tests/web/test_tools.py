@@ -133,7 +133,7 @@ def test_what_the_server_computes_is_no_answer_beside_results() -> None:
 
 def test_what_the_server_computes_does_not_hide_that_the_engines_fail() -> None:
     clock = {"answer": "Nov 21, 2026, 9:49:24 AM", "engine": "plugin: time_zone", "url": None}
-    with pytest.raises(ToolError, match="not evidence that nothing exists"):
+    with pytest.raises(ToolError, match="says nothing about what exists"):
         told({"answers": [clock], "unresponsive_engines": [["bing", "timeout"]]})
 
 
@@ -170,14 +170,14 @@ def test_nothing_found_is_an_answer() -> None:
 def test_results_without_a_readable_address_are_told_and_never_as_absence() -> None:
     with Searxng({"q": [hit("https://a.example/" + "a" * 600, "A")]}) as server:
         settings = config(server)
-        with pytest.raises(ToolError, match=r"results came, but none .* not evidence"):
+        with pytest.raises(ToolError, match=r"results came, but none .* says nothing about what exists"):
             search(settings, "q")
 
 
 @pytest.mark.parametrize(
     ("mode", "words"),
     [
-        ("degraded", "This is not evidence that nothing exists."),
+        ("degraded", "This says nothing about what exists."),
         ("json_off", "The search service is not set up for programs."),
         ("too_many", "refuses more searches for now"),
         ("hangs_up", "The search service cannot be reached."),

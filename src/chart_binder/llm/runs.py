@@ -22,6 +22,7 @@ from chart_binder.llm.markdown import Trace, evidence_markdown
 from chart_binder.llm.prompt import Prompt, configured
 from chart_binder.llm.recording import Record, recorded
 from chart_binder.llm.result import AdjudicationResult, Outcome, Usage
+from chart_binder.llm.unanswered import unanswered
 from chart_binder.react.calls import call_live
 from chart_binder.react.conversation import ChatError, ChatModel, Message
 from chart_binder.react.dialect import Dialect
@@ -183,7 +184,7 @@ class Asking:
             stated_confidence=answer.confidence,
             rationale=answer.rationale,
             facts=judgement.facts,
-            checks=judgement.checks,
+            checks=(*judgement.checks, *unanswered(record.events)),
             rules=judgement.rules,
             independent_sources=judgement.independent_sources,
             problem=judgement.problem,

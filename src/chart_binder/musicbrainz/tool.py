@@ -5,7 +5,7 @@ from contextlib import AbstractContextManager, contextmanager
 from typing import TYPE_CHECKING, TypeAlias
 
 from chart_binder.errors import CanonError
-from chart_binder.react.tools import Observation, Tool, ToolError
+from chart_binder.react.tools import SAYS_NOTHING, Observation, Tool, ToolError
 
 if TYPE_CHECKING:
     from chart_binder.config import LLMConfig
@@ -30,9 +30,7 @@ def musicbrainz(config: "LLMConfig", open_client: Open | None = None) -> Tool:
             with opened() as client:
                 return look_up(client, query, artist, config.fetch.max_chars)
         except CanonError as error:
-            raise ToolError(
-                "The look-up at MusicBrainz failed. This says nothing about what exists."
-            ) from error
+            raise ToolError(f"The look-up at MusicBrainz failed. {SAYS_NOTHING}") from error
 
     return Tool.of(musicbrainz)
 

@@ -19,6 +19,10 @@ _UNKNOWN: Final = "There is no tool"
 _WRONGLY: Final = " with wrong arguments:"
 
 
+SAYS_NOTHING: Final = "This says nothing about what exists."
+"""How an error ends where a service failed, and not what was asked: for models, and for code."""
+
+
 class ToolError(Exception):
     """A tool could not do its work; the text is one sentence for the model, without internals."""
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from msgspec import UNSET, UnsetType
 
 from chart_binder.errors import LookupFailedError
-from chart_binder.react.tools import Observation, Tool, ToolError
+from chart_binder.react.tools import SAYS_NOTHING, Observation, Tool, ToolError
 from chart_binder.web import readings, results
 from chart_binder.web.errors import FetchError, SearchError
 from chart_binder.web.outcomes import Degraded, Hits, NothingFound
@@ -84,7 +84,7 @@ def _search(client: "SearxngClient", query: str, config: "LLMConfig") -> Observa
         outcome = client.search(query)
     except SearchError as error:
         raise ToolError(
-            f"The search service {error.brief}. This says nothing about what exists."
+            f"The search service {error.brief}. {SAYS_NOTHING}"
         ) from error
     match outcome:
         case Hits():
@@ -93,13 +93,11 @@ def _search(client: "SearxngClient", query: str, config: "LLMConfig") -> Observa
             return results.nothing(outcome)
         case Degraded() if outcome.unreadable:
             raise ToolError(
-                "Search results came, but none with an address that can be read. "
-                "This is not evidence that nothing exists."
+                f"Search results came, but none with an address that can be read. {SAYS_NOTHING}"
             )
         case Degraded():
             raise ToolError(
-                "The search engines are failing at the moment. "
-                "This is not evidence that nothing exists."
+                f"The search engines are failing at the moment. {SAYS_NOTHING}"
             ) from _failing(outcome)
 
 

@@ -5,7 +5,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from chart_binder.react.inert import one_line
-from chart_binder.react.tools import Observation, Tool, ToolError
+from chart_binder.react.tools import SAYS_NOTHING, Observation, Tool, ToolError
 from chart_binder.web import readings
 from chart_binder.web.errors import FetchError
 
@@ -53,7 +53,7 @@ def _looked_up(config: "LLMConfig", query: str, language: str) -> "Article | NoA
         return Wikipedia(config.wikipedia, config.fetch, asked).look_up(query)
     except FetchError as error:
         raise ToolError(
-            f"The look-up at Wikipedia failed: {error}. This says nothing about what exists."
+            f"The look-up at Wikipedia failed: {error}. {SAYS_NOTHING}"
         ) from error
 
 
