@@ -83,6 +83,15 @@ class Down(Open):
         raise LookupFailedError(f"no answer about {path}")
 
 
+class Spotty(Open):
+    """A service that has no answer about the first file of each album of five."""
+
+    def _facts(self, path: Path) -> EvidenceBundle:
+        if int(path.stem) % 5 == 0:
+            raise LookupFailedError(f"garbage about {path}")
+        return super()._facts(path)
+
+
 class Slow:
     """An adjudicator that cannot tell, or fails for some files, after a moment."""
 
@@ -187,3 +196,13 @@ def test_a_service_that_is_down_ends_the_run_before_the_library(
     told = Counter((one.decision.error or "").split(" ")[0] for one in settled)
     assert told == {"no": 3 * len(settled) // 5, "not": 2 * len(settled) // 5}
     assert {one.decision.cause for one in settled} == {Cause.LOOKUP_FAILED}
+
+
+def test_a_service_that_has_no_answer_about_some_files_is_no_service_that_is_down(
+    store: Store, tmp_path: Path
+) -> None:
+    batch, settled = batch_of(store, Spotty(), Slow(), albums=1)
+    batch.go(library(tmp_path, 20, 5))
+    assert not batch.is_cut_short
+    causes = Counter(one.decision.cause for one in settled)
+    assert (len(settled), causes[Cause.LOOKUP_FAILED]) == (100, 20)

@@ -195,13 +195,16 @@ class Batch:
         self.keeping.hold(settled)
 
     def _hear(self, service: Trouble, decisions: Sequence[Decision], cause: Cause) -> None:
-        """Take note of whether a service failed; what failed before it came to it says nothing."""
+        """Take note of how a service did: whoever answered once of several times is there.
+
+        What failed before it came to the service says nothing of it.
+        """
         failed = next((one for one in decisions if one.cause is cause), None)
         before = service.in_a_row
-        if failed:
-            service.met(failed.error or "no reason given")
-        elif any(one.cause in (UNSET, Cause.NOTHING_FOUND) for one in decisions):
+        if any(one.cause in (UNSET, Cause.NOTHING_FOUND) for one in decisions):
             service.met(None)
+        elif failed:
+            service.met(failed.error or "no reason given")
         if service.in_a_row > max(before, _A_BLIP):
             told = {"times": service.in_a_row, "why": service.why}
             words = "is given up for this run" if service.is_over else "fails, and is asked less"
