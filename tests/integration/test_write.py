@@ -18,7 +18,7 @@ from audio.tagging import CONTAINERS, FIELDS
 from chart_binder.audio.packets import audio_hash, read_tag_set
 from golden.bundles import golden, year_only_single
 from integration.conftest import Canon
-from integration.services import ALBUM, LP, SINGLE, asking, file_of
+from integration.services import ALBUM, LP, SINGLE, asking, file_of, flac
 from servers.musicbrainz import MusicBrainzStandIn
 
 BUNDLE = golden("lead-bohemian")
@@ -111,6 +111,9 @@ def test_what_was_not_decided_is_listed_and_exits_3(canon: Canon, home: Path) ->
     (line,) = canon("write", file, "--apply", "--output=json").lines
     assert line["state"] == "refused"
     assert line["why"].startswith("it was left open")
+    canon("override", "set", RECORDING, "--crg", SINGLE, "--reason=x")
+    (line,) = canon("write", file, "--apply", "--output=json").lines
+    assert line["why"] == "a person ruled on it since: decide again"
     assert canon("write", home / "nothing.flac").status == 1
     assert canon("write").status == 2
 
@@ -465,4 +468,15 @@ def test_an_old_failure_is_told_with_its_time(canon: Canon, home: Path) -> None:
     assert canon("decide", song, "--offline").status == 1
     (line,) = canon("write", song, "--output=json").lines
     assert line["why"].startswith("when it was last decided, 20")
-    assert line["why"].endswith("`canon decide` tries again")
+    assert "`canon decide` tries again" in line["why"]
+
+
+def test_what_another_try_does_not_help_is_not_told_to_be_tried_again(
+    canon: Canon, home: Path
+) -> None:
+    damaged, untagged = home / "damaged.flac", flac(home, "untagged.flac")
+    damaged.write_bytes(b"no audio at all")
+    assert canon("decide", damaged, untagged, "--offline").status == 1
+    first, second = canon("write", damaged, untagged, "--output=json").lines
+    assert "; mend or replace the file, then" in first["why"]
+    assert "; give it tags (artist and title, or a recording id)" in second["why"]

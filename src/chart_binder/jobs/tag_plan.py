@@ -15,7 +15,8 @@ from chart_binder.domain.ids import bare_id
 from chart_binder.domain.kept import KeptDecision
 from chart_binder.domain.overriding import KeptOverride
 from chart_binder.domain.tagging import Chosen, Fields, Policy, wanted_fields
-from chart_binder.jobs.decision import State
+from chart_binder.jobs.advice import what_to_do
+from chart_binder.jobs.decision import Decision, State
 from chart_binder.jobs.file_names import names_of
 from chart_binder.jobs.keeping import kept_bundle, kept_decision
 from chart_binder.jobs.overrides import override_for
@@ -88,9 +89,11 @@ class Planner:
         self, path: Path, kept: KeptDecision, evidence: Callable[[], EvidenceBundle | None]
     ) -> Planned:
         """Plan for one file by a decision that need not be in the store; raise as `plan` does."""
-        chosen = chosen_by(kept_decision(kept), ruled_on(self.store, kept), self.acceptance)
+        decision = kept_decision(kept)
+        chosen = chosen_by(decision, ruled_on(self.store, kept), self.acceptance)
         if isinstance(chosen, str):
-            return Refusal(path, _then(kept, chosen), kept)
+            ruled = self._ruled_since(kept, evidence)
+            return Refusal(path, ruled or _then(kept, decision, chosen), kept)
         bundle = evidence()
         if bundle is None:
             return Refusal(path, "what it was decided by is not in the store: decide again", kept)
@@ -107,24 +110,36 @@ class Planner:
             changes_of(tags, new), is_changed=new != tags,
         )  # fmt: skip
 
+    def _ruled_since(
+        self, kept: KeptDecision, evidence: Callable[[], EvidenceBundle | None]
+    ) -> str | None:
+        """Return that a person ruled where a decision alone may not be written."""
+        bundle = evidence() if self.overrides and kept.state != State.ERROR else None
+        if bundle is None or not override_for(bundle, self.overrides):
+            return None
+        return f"a person ruled on it since: {_unpinning(kept)}decide again"
+
     def _overruled(self, kept: KeptDecision, bundle: EvidenceBundle, chosen: Chosen) -> str | None:
         """Return how what people rule today speaks against a decision."""
         ruled = override_for(bundle, self.overrides)
         if ruled and _contradicts(ruled, chosen):
-            how = "unpin it, then " if kept.pinned else ""
-            return f"a person ruled otherwise since: {how}decide again"
+            return f"a person ruled otherwise since: {_unpinning(kept)}decide again"
         was_ruled = kept.decided_by == "override" and not kept.pinned
         if was_ruled and not ruled and not ruled_on(self.store, kept):
             return "the ruling of a person that decided it was removed since: decide again"
         return None
 
 
-def _then(kept: KeptDecision, why: str) -> str:
+def _then(kept: KeptDecision, decision: Decision, why: str) -> str:
     """Return why nothing was decided, with when that was: the cause may be gone by now."""
-    if kept.state != State.ERROR:
+    if decision.state is not State.ERROR:
         return why
     when = kept.decided_at_utc[:_TO_THE_MINUTE].replace("T", " ")
-    return f"when it was last decided, {when} UTC, {why}; `canon decide` tries again"
+    return f"when it was last decided, {when} UTC, {why}; {what_to_do(decision.cause)}"
+
+
+def _unpinning(kept: KeptDecision) -> str:
+    return "unpin it, then " if kept.pinned else ""
 
 
 def _contradicts(ruled: KeptOverride, chosen: Chosen) -> bool:
