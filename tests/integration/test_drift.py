@@ -112,6 +112,10 @@ def test_a_pinned_decision_holds_against_later_ones(canon: Canon, song: Path) ->
     assert canon("drift", **NO_LEAD).status == 0
     with MusicBrainzStandIn([BUNDLE]) as mb:
         canon("decide", song, **asking(mb), **NO_LEAD)
+        (told,) = canon("decide", song, "--output=json", **asking(mb), **NO_LEAD).lines
+        shown = canon("explain", song, **asking(mb), **NO_LEAD).out
+    assert (told["crg_mbid"], told["pinned"]["decision_id"]) == (SINGLE, line["decision_id"])
+    assert "  pinned       A Night at the Opera (Album) stands, as decided on 20" in shown
     (line,) = canon("write", song, "--output=json").lines
     assert line["crg_mbid"] == ALBUM
     canon("drift", "unpin", song)

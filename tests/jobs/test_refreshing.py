@@ -41,7 +41,7 @@ def _tried(ask: Callable[[], EvidenceBundle]) -> None:
 def test_after_three_failures_in_a_row_nothing_is_asked() -> None:
     refreshing, paths = asked(DOWN, DOWN, DOWN, None)
     assert len(paths) == MOST_IN_A_ROW
-    with pytest.raises(NotAskedError, match="3 look-ups in a row .*: down"):
+    with pytest.raises(NotAskedError, match=r"3 look-ups in a row .*: down"):
         refreshing(SONG)
 
 

@@ -3,7 +3,7 @@
 import os
 import sys
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import AbstractContextManager, nullcontext, suppress
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -17,11 +17,14 @@ from chart_binder.cli.results import BRIEF, Form, Results, readable
 from chart_binder.cli.watching import Watching
 from chart_binder.domain.evidence import EvidenceBundle
 from chart_binder.domain.evidence_json import read_bundle
-from chart_binder.errors import UsageError
+from chart_binder.domain.kept import KeptDecision
+from chart_binder.errors import StoreError, UsageError
 from chart_binder.files import read_named
 from chart_binder.jobs.decide import Case, Decider
 from chart_binder.jobs.decision import Cause, Decision, State
+from chart_binder.jobs.file_names import names_of
 from chart_binder.jobs.keeping import Keeper, keeping
+from chart_binder.jobs.standing import standing_decision
 from chart_binder.wiring import decider, overrides, store_and_evidence, transcripts_folder
 
 if TYPE_CHECKING:
@@ -37,7 +40,10 @@ if TYPE_CHECKING:
 @common_options
 @pass_session
 def command(session: Session, paths: tuple[str, ...], evidence: str | None, offline: bool) -> int:
-    """Decide files, folders or `-` (paths on standard input, one a line or NUL between)."""
+    """Decide files, folders or `-` (paths on standard input, one a line or NUL between).
+
+    Exit status: 0 every file decided, 3 some left open or for review, 1 some failed.
+    """
     return decide_all(session, paths, evidence, offline=offline, keeps=True)
 
 
@@ -92,9 +98,18 @@ def _decide_files(
                     if isinstance(item, Unreadable)
                     else partial(pipeline.attempt, partial(gather, item.path))
                 )
-                results.show(shown, keeper.kept(item.path, attempt) if keeper else attempt())
+                case = keeper.kept(item.path, attempt) if keeper else attempt()
+                results.show(shown, case, _pinned(store, item.path))
         if keeper:
             keeper.end(results.status)
+
+
+def _pinned(store: "Store", path: Path) -> KeptDecision | None:
+    """Return the decision that stands whatever is decided now, if one does."""
+    with suppress(StoreError):  # which is told where the new decision cannot be kept
+        kept = standing_decision(store, *names_of(path))
+        return kept if kept and kept.pinned else None
+    return None
 
 
 def _keeping(

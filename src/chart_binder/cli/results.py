@@ -9,7 +9,8 @@ import click
 import msgspec
 
 from chart_binder.cli.harmless import harmless
-from chart_binder.cli.text import decision_lines
+from chart_binder.cli.text import decision_lines, found, group_name, row
+from chart_binder.domain.kept import KeptDecision
 from chart_binder.jobs.decide import Case
 from chart_binder.jobs.decision import State
 
@@ -42,21 +43,44 @@ class Results:
     printed: int = 0
     status: int = 0
 
-    def show(self, path: str, case: Case) -> None:
-        """Print one case; `path` is as given."""
+    def show(self, path: str, case: Case, pinned: KeptDecision | None = None) -> None:
+        """Print one case; `path` is as given, `pinned` the decision that stands in its place."""
         self.status = min(self.status, _STATUS[case.decision.state], key=_WORST_FIRST.index)
         name = readable(path)
         if self.as_json:
             line = {"path": name} | msgspec.to_builtins(case.decision) | self.form.more(case)
             if name != path:
                 line["path_b64"] = base64.b64encode(os.fsencode(path)).decode()
+            if pinned:
+                line["pinned"] = _named(pinned)
             click.echo(msgspec.json.encode(line))
         else:
             if self.printed:
                 click.echo()
             for text in self.form.lines(name, case):
                 click.echo(harmless(text))
+            for text in _stands(pinned, case) if pinned else ():
+                click.echo(harmless(text))
         self.printed += 1
+
+
+def _named(pinned: KeptDecision) -> dict[str, str | None]:
+    return {
+        "decision_id": pinned.id,
+        "crg_mbid": pinned.crg_mbid,
+        "rr_mbid": pinned.rr_mbid,
+        "decided_at_utc": pinned.decided_at_utc,
+    }
+
+
+def _stands(pinned: KeptDecision, case: Case) -> Iterator[str]:
+    """Yield that an earlier decision stands, by the name that the evidence has for its record."""
+    group, _ = found(case.bundle, pinned.crg_mbid, None)
+    name = group_name(group) if group else pinned.crg_mbid
+    day = pinned.decided_at_utc[: len("2026-11-21")]
+    yield from row(
+        "pinned", f"{name} stands, as decided on {day}: `canon drift unpin` lets this one count"
+    )
 
 
 def readable(path: str) -> str:
