@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from chart_binder.cli.columns import columns, fitted, terminal_width, wrapped
 from chart_binder.cli.explanation import explanation_lines
+from chart_binder.cli.text import page
 from chart_binder.config import RulesConfig
 from chart_binder.jobs.decide import Decider
 from cli.drawing import DRAWN
@@ -45,6 +46,24 @@ def test_an_explanation_is_as_wide_as_the_terminal(
     for line in lines:
         assert columns(line) <= int(columns_wide) or len(line.split()) == 1, line
     assert " ".join(lines).split() == " ".join(wide).split()
+
+
+def test_only_a_trace_ends_a_line_within_a_word() -> None:
+    trace = "evh=9b1f2c3d;crg=ALBUM_LEAD_WINDOW;rr=ORIGIN_COUNTRY_EARLIEST;src=mb;cfg=lw90"
+    lines = list(wrapped(f"+ {trace}", 60, "decision trace ", 17))
+    assert lines == [
+        "decision trace + evh=9b1f2c3d;crg=ALBUM_LEAD_WINDOW;",
+        "                 rr=ORIGIN_COUNTRY_EARLIEST;src=mb;cfg=lw90",
+    ]
+    assert list(wrapped(trace, 100, "", 0)) == [trace]
+    address = "https://musicbrainz.org/release-group/6b47c9a0-b9e1-3df9-a5e8-50a6ce0dbdbd"
+    assert list(wrapped(address, 30, "", 0)) == [address]
+
+
+def test_only_a_uuid_has_a_page() -> None:
+    assert page("release", "sheer-heart-attack") == "sheer-heart-attack"
+    known = "6b47c9a0-b9e1-3df9-a5e8-50a6ce0dbdbd"
+    assert page("release", known) == f"https://musicbrainz.org/release/{known}"
 
 
 def test_a_rival_hangs_below_its_title(monkeypatch: pytest.MonkeyPatch) -> None:

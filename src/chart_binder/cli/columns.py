@@ -8,6 +8,7 @@ from collections.abc import Iterator
 WIDEST = 100
 """Lines longer than this are hard to read, however wide a terminal is."""
 
+_STRUNG = re.compile(r"[^;]*;|[^;]+")
 # A space that is no ASCII, such as U+00A0 and U+3000, is part of a name.
 _WORD = re.compile(r"([ \t\n\r\f\v]*)([^ \t\n\r\f\v]+)")
 
@@ -35,10 +36,11 @@ def fitted(text: str, width: int) -> str:
 def wrapped(text: str, width: int, head: str, indent: int) -> Iterator[str]:
     """Yield lines of a text, the first with `head` in front, the others indented.
 
-    Words stay whole, also one that is longer than a line: an id or an address can be copied.
+    Words stay whole, also one that is longer than a line: an id or an address can be copied. Only
+    what is strung together by semicolons, as the trace of a decision, may end a line with one.
     """
     line, taken, is_begun = head, columns(head), False
-    for gap, word in _WORD.findall(text):
+    for gap, word in _pieces(text, width - indent):
         length = columns(word)
         if is_begun and taken + len(gap) + length > width:
             yield line
@@ -49,6 +51,13 @@ def wrapped(text: str, width: int, head: str, indent: int) -> Iterator[str]:
         is_begun = True
     if is_begun:
         yield line
+
+
+def _pieces(text: str, room: int) -> Iterator[tuple[str, str]]:
+    """Yield the words, each with the gap before it; what has no room is parted at semicolons."""
+    for gap, word in _WORD.findall(text):
+        parts = _STRUNG.findall(word) if columns(word) > room else [word]
+        yield from zip([gap, *[""] * (len(parts) - 1)], parts, strict=True)
 
 
 def _beginning(text: str, width: int) -> tuple[str, int]:

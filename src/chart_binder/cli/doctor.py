@@ -4,6 +4,7 @@ import click
 import msgspec
 
 from chart_binder.checkup import checks
+from chart_binder.cli.columns import terminal_width, wrapped
 from chart_binder.cli.harmless import harmless
 from chart_binder.cli.options import Session, common_options, pass_session
 from chart_binder.jobs.doctor import Finding, examine, status
@@ -37,4 +38,6 @@ def _show(session: Session, finding: Finding) -> None:
         click.echo(msgspec.json.encode(finding))
     else:
         mark = _MARKS[finding.is_well, finding.is_needed]
-        click.echo(f"{mark:<8} {finding.name:<12} {harmless(finding.said)}")
+        head = f"{mark:<8} {finding.name:<12} "
+        for line in wrapped(finding.said, terminal_width(), head, len(head)):
+            click.echo(harmless(line))

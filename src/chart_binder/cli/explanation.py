@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 import msgspec
 
 from chart_binder.cli.columns import terminal_width, wrapped
-from chart_binder.cli.text import SITE, decision_lines, row
+from chart_binder.cli.text import decision_lines, page, row
 from chart_binder.config import RulesConfig
 from chart_binder.domain.evidence import EvidenceBundle
 from chart_binder.domain.verdict import Decided, Verdict
@@ -50,7 +50,7 @@ def _recording(verdict: Decided, bundle: EvidenceBundle) -> Iterator[str]:
     if known:
         parts = (known.title, known.disambiguation, minutes(known.length_ms))
         yield from row("recording", ", ".join(filter(None, parts)))
-        yield from row("", f"{SITE}/recording/{verdict.recording}")
+        yield from row("", page("recording", verdict.recording))
 
 
 def _dates(candidates: Sequence[Appearance]) -> Iterator[str]:
@@ -71,7 +71,7 @@ def _dated(one: Appearance) -> Iterator[str]:
         said = f"{name}: {_said(source)}" if not number else f"at the latest: {_said(source)}"
         yield from row(f"  {source.date}", said)
         if source.release:
-            yield from row("", f"{SITE}/release/{source.release}")
+            yield from row("", page("release", source.release))
     for source in one.aside:
         yield from row(
             f"  {source.date or '-'}", f"does not count: {_said(source)}, {_status(source)}"
@@ -95,7 +95,7 @@ def _rivals(verdict: Verdict) -> Iterator[str]:
         yield from ("", f"  {others}")
     for rival in verdict.rivals:
         yield from _item(f"{rival.title}: {rival.why_not}")
-        yield f"      {SITE}/release-group/{rival.release_group}"
+        yield f"      {page('release-group', rival.release_group)}"
 
 
 def _heading(text: str) -> Iterator[str]:

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 from chart_binder.cli.columns import terminal_width, wrapped
 from chart_binder.domain.evidence import EvidenceBundle, Release, ReleaseGroup
+from chart_binder.domain.ids import MBID
 from chart_binder.jobs.decide import Case
 from chart_binder.jobs.decision import Decision, State
 from chart_binder.llm.result import AdjudicationResult, counted
@@ -43,13 +44,20 @@ def _answer(case: Case, decision: Decision, crg: str) -> Iterator[str]:
     group, release = found(case.bundle, crg, decision.rr_mbid)
     named = group_name(group) if group else "a release group the evidence lacks"
     yield from row(_HEADLINES[decision.state], f"{named}  [{decision.crg_rule}]")
-    yield from row("", f"{SITE}/release-group/{crg}")
+    yield from row("", page("release-group", crg))
     if decision.rr_mbid:
         shown = release_name(release) if release else "none that the evidence has of that group"
         yield from row("release", f"{shown}  [{decision.rr_rule}]")
-        yield from row("", f"{SITE}/release/{decision.rr_mbid}")
+        yield from row("", page("release", decision.rr_mbid))
     else:
         yield from row("release", f"none can be named  [{decision.rr_rule}]")
+
+
+def page(entity: str, known_as: str) -> str:
+    """Return the address of a MusicBrainz page; what is no UUID has none, and is shown itself."""
+    if not MBID.fullmatch(known_as):
+        return known_as  # a bundle's producer may have ids of its own
+    return f"{SITE}/{entity}/{known_as}"
 
 
 def found(
