@@ -15,17 +15,21 @@ from chart_binder.jobs.decide import Case
 
 
 @click.command("explain")
-@click.argument("path", required=False, type=click.Path(path_type=str))
-@click.option("--evidence", type=str, help="Explain this evidence bundle; - for standard input.")
+@click.argument("paths", nargs=-1, type=click.Path(path_type=str))
+@click.option(
+    "--evidence", metavar="FILE", help="Explain this evidence bundle; - for standard input."
+)
 @click.option("--offline", is_flag=True, help="Open no socket: cached evidence only.")
 @common_options
 @pass_session
-def command(session: Session, path: str | None, evidence: str | None, offline: bool) -> int:
-    """Decide one file, and show the rule path and why every other candidate lost.
+def command(session: Session, paths: tuple[str, ...], evidence: str | None, offline: bool) -> int:
+    """Decide files or folders, and show the rule path and why every other candidate lost.
 
-    With -v a timeline is drawn of when the recording appeared on what.
+    With -v a timeline is drawn of when the recording appeared on what. Nothing is kept: `canon
+    decide` does that.
+
+    Exit status: 0 every file decided, 3 some left open or for review, 1 some failed.
     """
-    paths = (path,) if path else ()
 
     def lines(shown: str, case: Case) -> Iterator[str]:
         yield from explanation_lines(shown, case)

@@ -6,6 +6,7 @@ import io
 import os
 import sys
 from dataclasses import dataclass
+from difflib import get_close_matches
 
 import click
 
@@ -29,7 +30,7 @@ COMMANDS = {
     "decide": Row("decide", "Decide files, folders, or an evidence bundle."),
     "batch": Row("batch", "Decide a whole library; the same call goes on where one ended."),
     "runs": Row("runs", "Look at what earlier calls did, cost and left undone."),
-    "explain": Row("explain", "Decide one file, and show why every other candidate lost."),
+    "explain": Row("explain", "Decide files, and show why every other candidate lost."),
     "override": Row("override", "Say where a recording belongs, against the rules."),
     "write": Row("write", "Show what decisions change in tags, or write it."),
     "review": Row("review", "Look at what is open or for review, and rule on it."),
@@ -63,6 +64,17 @@ class Commands(click.Group):
         module = importlib.import_module(f"chart_binder.cli.{row.module}")
         command: click.Command = module.command
         return command
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Find the command that is called, or say which one may be meant."""
+        name = args[0]
+        if name not in COMMANDS and not name.startswith("-"):
+            close = get_close_matches(name.casefold(), COMMANDS, n=1)
+            meant = f"did you mean {close[0]!r}?" if close else f"there are {', '.join(COMMANDS)}."
+            ctx.fail(f"No such command {name!r}: {meant}")
+        return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the table, without importing what it names."""
