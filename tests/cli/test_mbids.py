@@ -47,5 +47,5 @@ def test_a_file_that_exists_is_a_path_whatever_it_is_called(tmp_path: Path) -> N
     file.touch()
     assert read_path_or_mbid(str(file)) == file
     assert read_path_or_mbid(ID) == ID
-    with pytest.raises(UsageError, match="a file that exists, a UUID or"):
+    with pytest.raises(UsageError, match="a file that exists, a decision's id, a UUID or"):
         read_path_or_mbid(str(tmp_path / "absent.flac"))

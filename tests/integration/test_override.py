@@ -161,7 +161,10 @@ def test_whatever_is_listed_can_be_removed_by_its_name(canon: Canon, home: Path)
 @pytest.mark.parametrize(
     ("arguments", "word"),
     [
-        (["no-such-file.mp3", "--crg", ALBUM, "--reason", "x"], "a file that exists, a UUID or"),
+        (
+            ["no-such-file.mp3", "--crg", ALBUM, "--reason", "x"],
+            "a file that exists, a decision's id, a UUID",
+        ),
         ([RECORDING, "--crg", "C1", "--reason", "x"], "'C1' is no release group id"),
         ([RECORDING, "--crg", ALBUM], "--reason"),
     ],

@@ -88,6 +88,8 @@ def test_what_is_open_is_listed_with_its_question(canon: Canon, open_song: Path)
     assert (line["state"], line["files"], line["proposal"]) == ("indeterminate", 1, None)
     assert canon("review", "list", "--state=review").out == ""
     assert canon("review", "list", open_song.parent).status == 3
+    open_song.rename(open_song.with_name("moved.flac"))
+    assert "song.flac (not there any more)" in canon("review", "list").out
     gone = canon("review", "list", open_song.with_name("gone"))
     assert gone.status == 1
     assert "no such file" in gone.err
@@ -146,11 +148,42 @@ def test_an_override_that_is_removed_brings_the_case_back(canon: Canon, proposed
     canon("review", "accept", proposed)
     assert canon("write", proposed).status == 0
     assert canon("review", "show", proposed).status == 0
-    assert canon("override", "remove", RECORDING).status == 0
+    (line,) = canon("review", "show", proposed, "--output=json").lines
+    assert canon("override", "remove", line["decision_id"]).status == 0
     assert waiting(canon) == ["proposed.flac"]
     refused = canon("write", proposed)
     assert refused.status == 3
     assert "a person has to look at it" in refused.out
+
+
+def test_what_a_removed_override_decided_is_to_be_decided_again(
+    canon: Canon, open_song: Path
+) -> None:
+    canon("review", "reject", open_song, "--crg=C2", "--reason=I know")
+    (line,) = [decided(canon, open_song)]
+    assert line["decided_by"] == "override"
+    removed = canon("override", "remove", RECORDING)
+    told = " ".join(removed.out.split())
+    assert f"to be decided again: canon decide, or canon batch: {open_song}" in told
+    shown = canon("review", "show", open_song)
+    assert shown.status == 3
+    assert "the ruling that decided it is no more" in shown.out
+    assert decided(canon, open_song)["state"] == "indeterminate"
+    assert waiting(canon) == ["song.flac"]
+
+
+def test_a_file_that_failed_is_shown_with_its_error_and_what_helps(
+    canon: Canon, home: Path
+) -> None:
+    broken = home / "broken.flac"
+    broken.write_bytes(b"fLaC")
+    assert canon("decide", broken).status == 1
+    ran = canon("review", "show", broken)
+    assert ran.status == 1
+    assert "failed" in ran.out
+    assert "mend or replace the file" in ran.out
+    assert "appeared" not in ran.out
+    assert "nobody" not in ran.out
 
 
 def test_what_is_right_can_be_named_in_every_form(canon: Canon, open_song: Path) -> None:
@@ -227,7 +260,10 @@ def test_files_of_one_evidence_are_one_entry_with_one_verdict(canon: Canon, home
 
 
 def test_an_override_set_by_hand_takes_an_open_case_out(canon: Canon, open_song: Path) -> None:
-    canon("override", "set", RECORDING, "--crg", ALBUM, "--reason", "mine")
+    (line,) = canon("review", "list", "--output=json").lines
+    ran = canon("override", "set", line["decision_id"], "--crg", ALBUM, "--reason", "mine")
+    assert ran.status == 0, ran.err
+    assert f"/recording/{RECORDING}" in ran.out
     assert waiting(canon) == []
     canon("override", "remove", RECORDING)
     assert waiting(canon) == ["song.flac"]
@@ -304,9 +340,11 @@ def test_the_queue_is_walked_with_single_keys(
 ) -> None:
     with walking(home, environment, "--interactive") as terminal:
         assert "4 to look at" in terminal.until("/release-group/")
+        assert "a accept" not in terminal.until("? keys")
         for key, said in (
             ("x", "no such key"),
-            ("a", "nothing can be accepted"),
+            ("a", "nothing is proposed"),
+            ("?", "1-3 choose that candidate, r reject, k keep, s skip, o addresses, q quit"),
             ("t", "no transcript is kept"),
             ("u", "nothing was ruled on"),
             ("9", "no such candidate"),
@@ -346,8 +384,15 @@ def test_a_walk_that_was_cut_off_goes_on(
         terminal.until("not rejected")
         terminal.press("s")
         terminal.until("the last")
-        terminal.press("k")
-        terminal.until("the end of the queue: 1 ruled on")
+        for key, said in (
+            ("k", "the end of the queue: 1 ruled on"),
+            ("u", "taken back"),
+            ("k", "the end of the queue: 1 ruled on"),
+            ("x", "no such key; u undo the last, q quit"),
+        ):
+            terminal.press(key)
+            terminal.until(said)
+        terminal.press("q")
         assert terminal.ended() == 3
     assert len(waiting(canon)) == 1
     with walking(home, environment, "walk", str(home)) as terminal:
@@ -361,6 +406,7 @@ def test_a_walk_that_was_cut_off_goes_on(
         terminal.until(f"\nC1   https://musicbrainz.org/release-group/{SINGLE}")
         terminal.press("a")
         terminal.until("the end of the queue: 1 ruled on")
+        terminal.press("\x04")
         assert terminal.ended() == 0
     assert waiting(canon) == []
     assert canon("write", proposed).status == 0

@@ -1,5 +1,6 @@
 """What a person rules on a case, for every file of its evidence, and what is learned from it."""
 
+import sqlite3
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -191,10 +192,59 @@ def test_a_second_verdict_takes_the_place_of_the_first(
     other = reject(store, case, "the single", SINGLE)
     assert [each.crg_mbid for each in store.overrides.all().values()] == [SINGLE]
     third = keep(store, case)
-    assert "is removed" in third.notes[0]
+    assert "is removed: C1 'Bohemian Rhapsody', said 2" in third.notes[0]
     store.verdicts.take_back(third.ruling)
     assert [each.crg_mbid for each in store.overrides.all().values()] == [SINGLE]
     assert store.verdicts.latest(case.kept.id) == other.ruling.verdicts[0]
+
+
+def test_what_a_person_said_of_the_recording_elsewhere_is_not_replaced_unasked(
+    store: Store, keeper: Keeper, tmp_path: Path
+) -> None:
+    accept(store, put(keeper, tmp_path / "copy", proposing()), "heard it")
+    renamed = msgspec.structs.replace(RECORDING, title="Bohemian Rhapsody (2011 mix)")
+    other = put(keeper, tmp_path / "other", proposing(with_recordings(renamed), SINGLE))
+    (first,) = store.overrides.all().values()
+    said = rf"ruled otherwise .* C2 .*, said {first.set_at_utc} \(heard it\), .*copy too; --repl"
+    with pytest.raises(CanonError, match=said):
+        accept(store, other)
+    with pytest.raises(CanonError, match="--replace"):
+        reject(store, other, "no", RECORDING.groups[2].mb_rg_id)
+    assert list(store.overrides.all().values()) == [first]
+    ruled = accept(store, other, replaces=True)
+    assert [each.crg_mbid for each in store.overrides.all().values()] == [SINGLE]
+    assert "in place of C2" in ruled.notes[0]
+    assert f"holds for {tmp_path / 'copy'} too" in ruled.notes[0]
+
+
+def test_a_release_is_not_taken_for_one_of_another_group_than_its_own(
+    store: Store, keeper: Keeper, tmp_path: Path
+) -> None:
+    case = put(keeper, tmp_path / "a", proposing(crg=SINGLE))
+    of_the_single = RECORDING.groups[0].editions[0].mb_release_id
+    with pytest.raises(CanonError, match=r"C1.R1 is of C1 .*, not of C2 .* allowed: C2.R1, "):
+        reject(store, case, "no", ALBUM, of_the_single)
+    assert store.overrides.all() == {}
+    ruled = reject(store, case, "no", ALBUM, OTHER)
+    assert any(OTHER in note for note in ruled.notes)
+
+
+def test_a_case_whose_evidence_is_damaged_is_listed_with_the_others(
+    store: Store, keeper: Keeper, tmp_path: Path
+) -> None:
+    put(keeper, tmp_path / "a", left_open())
+    renamed = msgspec.structs.replace(RECORDING, mb_recording_id=OTHER)
+    put(keeper, tmp_path / "b", left_open(with_recordings(renamed)))
+    with sqlite3.connect(tmp_path / "store.db") as connection:
+        connection.execute(
+            "UPDATE evidence SET document = x'00' WHERE hash = ?", (evidence_hash(BUNDLE),)
+        )
+    connection.close()
+    damaged, sound = (queued.case for queued in review_queue(store, {}, OPEN))
+    assert "damaged" in (damaged.damage or "")
+    assert sound.damage is None
+    keep(store, damaged)
+    assert queue(store) == ["b"]
 
 
 def test_a_case_is_found_by_path_and_id_until_it_is_decided_again(

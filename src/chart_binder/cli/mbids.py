@@ -39,4 +39,4 @@ def read_path_or_mbid(text: str) -> str | Path:
     path = Path(text)
     if path.exists():
         return path
-    return read_mbid(text, "recording", or_else="a file that exists, ")
+    return read_mbid(text, "recording", or_else="a file that exists, a decision's id, ")

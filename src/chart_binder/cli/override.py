@@ -9,15 +9,19 @@ import click
 import msgspec
 
 from chart_binder.cli.decide import bundle_at
+from chart_binder.cli.harmless import harmless
 from chart_binder.cli.mbids import read_mbid, read_path_or_mbid
 from chart_binder.cli.options import Session, common_options, pass_session
 from chart_binder.cli.results import readable
 from chart_binder.cli.text import SITE, row
 from chart_binder.domain.evidence import EvidenceBundle
-from chart_binder.domain.ids import RecordingId, ReleaseGroupId, ReleaseId, bare_id
+from chart_binder.domain.ids import MBID, RecordingId, ReleaseGroupId, ReleaseId, bare_id
+from chart_binder.domain.kept import KeptDecision, is_new_id
 from chart_binder.domain.overriding import KeptOverride
 from chart_binder.errors import CanonError, LookupFailedError, UsageError
+from chart_binder.jobs.keeping import kept_bundle
 from chart_binder.jobs.overrides import doubts, override_for, recording_meant
+from chart_binder.jobs.review_standing import DECIDE_AGAIN, file_names, resting_on
 from chart_binder.store import open_store
 from chart_binder.wiring import (
     evidence_for_files,
@@ -27,7 +31,7 @@ from chart_binder.wiring import (
     tagged_recording,
 )
 
-_NAMED = click.argument("name", metavar="PATH_OR_RECORDING_ID", type=click.Path(path_type=str))
+_NAMED = click.argument("name", metavar="PATH_OR_ID", type=click.Path(path_type=str))
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,9 +60,10 @@ def command() -> None:
 def set_override(
     session: Session, name: str, crg: str, rr: str | None, reason: str, offline: bool
 ) -> None:
-    """Rule on a recording: by its id, or by a file whose tags or evidence lead to it.
+    """Rule on a recording: by its id, a file that leads to it, or a decision on such a file.
 
-    PATH is an audio file, or an evidence bundle (.json). Ids may be bare or MusicBrainz addresses.
+    PATH is an audio file, or an evidence bundle (.json). Ids of MusicBrainz may be bare or the
+    addresses of pages; that of a decision is shown by `review`, `write` and `drift`.
     """
     session.flags |= {"musicbrainz.offline": True} if offline else {}
     words = " ".join(readable(reason).split())
@@ -66,10 +71,10 @@ def set_override(
         raise UsageError("--reason is blank: say in a few words why the rules are wrong")
     group = ReleaseGroupId(read_mbid(crg, "release-group"))
     release = ReleaseId(read_mbid(rr, "release")) if rr is not None else None
-    named = read_path_or_mbid(name)
-    meant = _look_up(session, named)
+    named = _decision(session, name) or read_path_or_mbid(name)
+    meant = named if isinstance(named, _Meant) else _look_up(session, named)
     ruled = KeptOverride(
-        meant.recording or _only(meant, named),
+        meant.recording or _only(meant, name),
         group,
         release,
         words,
@@ -77,14 +82,20 @@ def set_override(
     )
     before = overrides(session.config)().get(ruled.recording_mbid)
     with open_store(store_url(session.config)) as store:
+        reached = [each for each in store.verdicts.reached_by(ruled) if not each.pinned]
         store.overrides.put(ruled)
-    notes = (*meant.notes, *(doubts(meant.bundle, ruled) if meant.bundle else ()))
+    others = file_names(each for each in reached if each.crg_mbid != ruled.crg_mbid)
+    notes = (
+        *meant.notes,
+        *(doubts(meant.bundle, ruled) if meant.bundle else ()),
+        *([f"{DECIDE_AGAIN}: {others}"] if others else ()),
+    )
     if session.as_json:
         line = msgspec.to_builtins(ruled) | {"in_place_of": before, "notes": notes}
         click.echo(msgspec.json.encode(line))
         return
     for text in (*_lines(ruled), *_changes(before, notes)):
-        click.echo(text)
+        click.echo(harmless(text))
 
 
 @command.command("list")
@@ -108,27 +119,47 @@ def list_overrides(session: Session) -> None:
 @common_options
 @pass_session
 def remove(session: Session, name: str, offline: bool) -> None:
-    """Take an override back: the rules decide again."""
+    """Take an override back: the rules decide again, by `canon decide` or `canon batch`."""
     session.flags |= {"musicbrainz.offline": True} if offline else {}
     kept = overrides(session.config)()
     ruled = kept.get(bare_id(name))  # whatever is listed can be removed by its name
-    named = ruled.recording_mbid if ruled else read_path_or_mbid(name)
+    named = ruled.recording_mbid if ruled else _decision(session, name) or read_path_or_mbid(name)
     if isinstance(named, str):
         ruled = kept.get(named)
     elif kept:
-        meant = _look_up(session, named)
+        meant = named if isinstance(named, _Meant) else _look_up(session, named)
         ruled = (meant.bundle and override_for(meant.bundle, kept)) or kept.get(
             meant.recording or ""
         )
     if ruled is None:
         raise CanonError(f"no override is kept for {readable(name)}; see `canon override list`")
     with open_store(store_url(session.config)) as store:
+        resting = resting_on(store, ruled)
         store.overrides.remove(ruled.recording_mbid)
     if session.as_json:
-        click.echo(msgspec.json.encode(ruled))
+        files = [each.path.decode("utf-8", "replace") for each in resting]
+        click.echo(msgspec.json.encode(msgspec.to_builtins(ruled) | {"to_decide_again": files}))
         return
-    click.echo("removed, the rules decide again:")
-    click.echo("\n".join(_lines(ruled)))
+    click.echo("removed:")
+    for text in _lines(ruled):
+        click.echo(text)
+    for text in row("note", f"decided by it, so {DECIDE_AGAIN}: {file_names(resting)}"):
+        if resting:
+            click.echo(harmless(text))
+
+
+def _decision(session: Session, name: str) -> _Meant | None:
+    """Return what a kept decision was made on, if one has that name and no file has."""
+    if not is_new_id(name) or Path(name).exists():
+        return None
+    with open_store(store_url(session.config)) as store:
+        kept = store.decisions.by_id(name)
+        return _meant_by(kept, kept_bundle(store, kept)) if kept else None
+
+
+def _meant_by(kept: KeptDecision, bundle: EvidenceBundle | None) -> _Meant:
+    known = bare_id(kept.recording_mbid or "")
+    return _Meant(RecordingId(known) if MBID.fullmatch(known) else None, bundle)
 
 
 def _look_up(session: Session, named: str | Path) -> _Meant:
@@ -147,13 +178,13 @@ def _look_up(session: Session, named: str | Path) -> _Meant:
             return _Meant(tagged, None, (f"the ids could not be held against evidence: {error}",))
 
 
-def _only(meant: _Meant, named: str | Path) -> RecordingId:
+def _only(meant: _Meant, named: str) -> RecordingId:
     if meant.bundle is None:
-        raise CanonError(f"{readable(str(named))} leads to no recording")
+        raise CanonError(f"{readable(named)} leads to no recording")
     try:
         return recording_meant(meant.bundle)
     except CanonError as error:
-        raise CanonError(f"{readable(str(named))}: {error}") from error
+        raise CanonError(f"{readable(named)}: {error}") from error
 
 
 def _lines(ruled: KeptOverride) -> Iterator[str]:

@@ -25,10 +25,12 @@ from chart_binder.cli.tag_lines import file_line
 from chart_binder.cli.watching import event_lines
 from chart_binder.cli.write import say
 from chart_binder.errors import UsageError
+from chart_binder.jobs.decision import State
 from chart_binder.jobs.review_case import (
     OPEN_STATES,
     ReviewCase,
     case_named,
+    has_lapsed,
     is_overridden,
     transcript_of,
 )
@@ -43,6 +45,12 @@ if TYPE_CHECKING:
 _FEW, _SOME = 50, 6
 _FLAG = "--interactive"
 _WALKED = ("list", "walk")
+_REPLACES = click.option(
+    "--replace",
+    "replaces",
+    is_flag=True,
+    help="Also where a person ruled otherwise on the recording, by another file or by its id.",
+)
 _STATUS = (
     "\n\nExit status: 0 the verdict is kept, 1 it cannot be, as the message says, 2 bad usage or"
     " configuration."
@@ -133,36 +141,43 @@ def show(session: Session, name: str, transcript: bool) -> int:
 
     With -v every release of each candidate is listed.
 
-    Exit status: 0 nobody has to look at it, 3 somebody has, 1 an error (there is no decision, or no
-    transcript), 2 bad usage or configuration.
+    Exit status: 0 nobody has to look at it, 3 somebody has, or it is to decide again, 1 an error
+    (it could not be decided, or there is no decision or transcript), 2 bad usage or configuration.
     """
     with _named(session, name) as (store, case):
         rules = case.question(session.config.rules)
         events = transcript_of(store, case) if transcript else ()
-        waits = store.waiting.has(case.kept.id, OPEN_STATES) and not is_overridden(
-            case, overrides(session.config)()
-        )
+        ruled = overrides(session.config)()
+        waits = store.waiting.has(case.kept.id, OPEN_STATES) and not is_overridden(case, ruled)
+        lapsed = has_lapsed(case, ruled)
         verdict = None if waits else store.verdicts.on_the_same(case.kept)
     if session.as_json:
-        more = {"waits": waits, "verdict": verdict, "transcript": events if transcript else None}
-        click.echo(file_line(str(case.path), case_object(case, rules) | more))
+        more = {"waits": waits, "has_lapsed": lapsed, "verdict": verdict}
+        said = {"transcript": events if transcript else None}
+        click.echo(file_line(str(case.path), case_object(case, rules) | more | said))
     else:
-        _print(case_lines(case, rules, verdict, waits=waits, whole=session.verbosity > 0))
+        whole = session.verbosity > 0
+        _print(case_lines(case, rules, verdict, waits=waits, lapsed=lapsed, whole=whole))
         for event in events:
             _print(event_lines(event))
-    return 3 if waits else 0
+    failed = case.decision.state is State.ERROR
+    return 1 if failed else 3 if waits or lapsed else 0
 
 
 @command.command("accept", epilog=_STATUS.strip())
 @_NAMED
 @click.option("--reason", default="", help="Why, in your words: shown with the decision.")
 @_RECORDING
+@_REPLACES
 @common_options
 @pass_session
-def accept_proposal(session: Session, name: str, reason: str, recording: str | None) -> None:
+def accept_proposal(
+    session: Session, name: str, reason: str, recording: str | None, *, replaces: bool
+) -> None:
     """Take what is proposed: kept as an override, which `decide`, `batch` and `write` go by."""
     with _named(session, name) as (store, case):
-        _tell(session, case, "accepted", accept(store, case, _words(reason), _id(recording)))
+        ruled = accept(store, case, _words(reason), _id(recording), replaces=replaces)
+        _tell(session, case, "accepted", ruled)
 
 
 @command.command("reject", epilog=_STATUS.strip())
@@ -171,6 +186,7 @@ def accept_proposal(session: Session, name: str, reason: str, recording: str | N
 @click.option("--crg", help="What is right: a label of `show` (C2), an id or an address.")
 @click.option("--rr", help="The release: a label (C2.R1), an id or an address.")
 @_RECORDING
+@_REPLACES
 @common_options
 @pass_session
 def reject_proposal(
@@ -180,6 +196,8 @@ def reject_proposal(
     crg: str | None,
     rr: str | None,
     recording: str | None,
+    *,
+    replaces: bool,
 ) -> None:
     """Say that what is proposed is wrong; with --crg what is right becomes an override.
 
@@ -193,7 +211,7 @@ def reject_proposal(
     with _named(session, name) as (store, case):
         group = crg and _labelled(case, crg, "release-group")
         release = rr and _labelled(case, rr, "release")
-        ruled = reject(store, case, words, group, release, _id(recording))
+        ruled = reject(store, case, words, group, release, _id(recording), replaces=replaces)
         _tell(session, case, "rejected", ruled)
 
 

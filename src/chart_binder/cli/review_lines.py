@@ -11,6 +11,7 @@ from chart_binder.cli.results import readable
 from chart_binder.cli.text import SITE, row
 from chart_binder.domain.kept import KeptVerdict
 from chart_binder.domain.verdict import Decided, Verdict
+from chart_binder.jobs.advice import what_to_do
 from chart_binder.jobs.decision import State
 from chart_binder.jobs.review_case import ReviewCase, Row
 from chart_binder.jobs.review_ruling import Ruled
@@ -23,6 +24,7 @@ _LEAST_TITLE = 8
 _FEW = 3
 _OUTCOME = 15
 """Columns of the labels of `outcome_lines`."""
+_LAPSED = "the ruling that decided it is no more: canon decide, or canon batch, decides it again"
 _STATES = {State.REVIEW: "for review", State.INDETERMINATE: "left open"}
 
 
@@ -30,6 +32,7 @@ def queued_lines(case: ReviewCase) -> Iterator[str]:
     """Yield a case as a short block of the list."""
     yield from _heading(case)
     yield from row(_state(case), _proposed(case))
+    yield from _damage(case)
     problem = case.result.problem if case.result else None
     if problem:
         yield from row("", problem)
@@ -44,6 +47,8 @@ def queued_object(case: ReviewCase) -> dict[str, Any]:
     return {
         "decision_id": case.kept.id,
         "files": case.files,
+        "is_there": not case.is_gone,
+        "damage": case.damage,
         "state": decision.state,
         "name": case.bundle.name if case.bundle else None,
         "evidence_hash": case.kept.evidence_hash,
@@ -61,17 +66,28 @@ def case_lines(
     verdict: KeptVerdict | None = None,
     *,
     waits: bool = True,
+    lapsed: bool = False,
     whole: bool = False,
 ) -> Iterator[str]:
-    """Yield everything that a person needs to rule on a case; `whole`: every release, too."""
+    """Yield everything that a person needs to rule on a case; `whole`: every release, too.
+
+    `lapsed`: a person's ruling decided it, and is no more.
+    """
     yield from _heading(case)
-    yield from row(_state(case), _proposed(case))
+    if case.decision.state is State.ERROR:
+        yield from _failed(case)
+    else:
+        yield from row(_state(case), _came_to(case))
     yield from row("decision", f"{case.kept.id}, {case.kept.decided_at_utc}")
-    if not waits:
+    yield from _damage(case)
+    if lapsed:
+        yield from row("to do", _LAPSED)
+    elif not waits and case.decision.state is not State.ERROR:
         yield from row("settled", _settled(verdict))
     yield from _question(rules)
-    yield ""
-    yield from _table(case.rows)
+    if case.rows:
+        yield ""
+        yield from _table(case.rows)
     for one in case.rows:
         yield from _records(one, None if whole else _FEW)
     yield from _proposal(case)
@@ -85,6 +101,7 @@ def case_object(case: ReviewCase, rules: Verdict | None) -> dict[str, Any]:
         "decided_by_rules_now": rules.crg if isinstance(rules, Decided) else None,
         "candidates": case.rows,
         "adjudication": msgspec.to_builtins(case.result),
+        "error": case.decision.error,
         "transcript_id": case.kept.transcript_id,
     }
 
@@ -123,9 +140,20 @@ def ruled_object(case: ReviewCase, done: str, ruled: Ruled) -> dict[str, Any]:
 
 def _heading(case: ReviewCase) -> Iterator[str]:
     more = f" (and {counted(case.files - 1, 'more file')})" if case.files > 1 else ""
-    yield f"{readable(str(case.path))}{more}"
+    gone = " (not there any more)" if case.is_gone else ""
+    yield f"{readable(str(case.path))}{gone}{more}"
     if case.bundle:
         yield from wrapped(case.bundle.name, terminal_width(), "  ", 2)
+
+
+def _failed(case: ReviewCase) -> Iterator[str]:
+    yield from row("failed", case.decision.error or "no reason was given")
+    yield from row("to do", what_to_do(case.decision.cause))
+
+
+def _damage(case: ReviewCase) -> Iterator[str]:
+    if case.damage:
+        yield from row("damaged", f"{case.damage}; decide it again: canon decide")
 
 
 def _state(case: ReviewCase) -> str:
@@ -139,6 +167,15 @@ def _proposed(case: ReviewCase) -> str:
     title = case.labels.titles.get(proposal.crg_mbid)
     named = f"{proposal.label} '{title}'" if title else "a release group the evidence lacks"
     return f"{named} is proposed, confidence {proposal.confidence:.2f}"
+
+
+def _came_to(case: ReviewCase) -> str:
+    """Return what was decided, or what is proposed where nothing was."""
+    decision = case.decision
+    if decision.state is not State.DECIDED or decision.adjudication or not decision.crg_mbid:
+        return _proposed(case)
+    group = case.labels.id_of(decision.crg_mbid) or decision.crg_mbid
+    return f"{case.labels.name_of(group)}, by {decision.decided_by}"
 
 
 def _settled(verdict: KeptVerdict | None) -> str:

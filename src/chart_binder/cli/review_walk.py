@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 import click
 
+from chart_binder.cli.columns import terminal_width, wrapped
 from chart_binder.cli.harmless import harmless
 from chart_binder.cli.results import readable
 from chart_binder.cli.review_lines import case_lines, ruled_lines
@@ -25,12 +26,10 @@ if TYPE_CHECKING:
     from chart_binder.store.store import Store
     from chart_binder.store.verdicts import Ruling
 
-_KEYS = (
-    "a accept, 1-9 choose that candidate, r reject, k keep, s skip, t transcript, o addresses,"
-    " u undo, q quit"
-)
 _CHOSEN = "chosen in review"
 _DIGITS = frozenset("123456789")
+_END = "\x04"
+_LEAVING = frozenset({"q", _END})
 
 
 def walk(store: "Store", config: Config, states: Collection[str], paths: Collection[Path]) -> int:
@@ -63,18 +62,42 @@ class _Walk:
         """Show every case until the end or until the person leaves."""
         for queued in review_queue(self.store, self.store.overrides.all(), self.states, paths):
             left = f"{queued.left} to look at" if queued.left > 1 else "the last"
-            self._say(f"\n--- {left}; {_KEYS}")
-            pending = [queued.case]
-            while pending:
-                case = pending.pop()
-                match self._look_at(case):
-                    case _Next.LEAVE:
-                        self._say(f"{len(self.done)} ruled on; the same command goes on")
-                        return 3
-                    case _Next.BACK:
-                        pending += [case, self.taken_back.pop()]
-        self._say(f"the end of the queue: {len(self.done)} ruled on")
+            self._print(["", f"--- {left}"])
+            if self._go_through(queued.case) is _Next.LEAVE:
+                return self._left()
+        while self._at_the_end() is _Next.BACK:
+            if self._go_through(self.taken_back.pop()) is _Next.LEAVE:
+                return self._left()
         return 0 if is_empty(self.store, self.store.overrides.all(), self.states, paths) else 3
+
+    def _go_through(self, case: ReviewCase) -> _Next:
+        """Show a case until it is done with, and those before it that are taken back meanwhile."""
+        pending = [case]
+        while pending:
+            now = pending.pop()
+            leads = self._look_at(now)
+            if leads is _Next.LEAVE:
+                return leads
+            if leads is _Next.BACK:
+                pending += [now, self.taken_back.pop()]
+        return _Next.ON
+
+    def _at_the_end(self) -> _Next:
+        """Ask, where anything was ruled on, whether the last of it is to be taken back."""
+        ruled = f"the end of the queue: {len(self.done)} ruled on"
+        if not self.done:
+            self._say(ruled)
+            return _Next.LEAVE
+        self._say(f"{ruled}; u undo the last, q quit")
+        while (key := _key()) not in _LEAVING:
+            if key == "u":
+                return self._undo()
+            self._say("no such key; u undo the last, q quit")
+        return _Next.LEAVE
+
+    def _left(self) -> int:
+        self._say(f"{len(self.done)} ruled on; the same command goes on")
+        return 3
 
     def _look_at(self, case: ReviewCase) -> _Next:
         """Show one case until it is ruled on or skipped; return where that leads."""
@@ -82,12 +105,11 @@ class _Walk:
         if not waits or is_overridden(case, self.store.overrides.all()):
             self._say(f"{readable(str(case.path))}: ruled on meanwhile")
             return _Next.ON
-        self._show(case)
+        self._print(case_lines(case, case.question(self.config.rules)))
+        self._legend(case)
         while True:
             try:
-                leads = self._did(click.getchar().casefold(), case)
-            except EOFError:
-                return _Next.LEAVE
+                leads = self._did(_key(), case)
             except StoreError:
                 raise
             except CanonError as error:
@@ -102,11 +124,32 @@ class _Walk:
             return self._choose(case, key, _CHOSEN)
         action = _ACTIONS.get(key)
         if action is None:
-            self._say(f"no such key; {_KEYS}")
-            return _Next.STAY
+            self._say("no such key")
+            return self._legend(case)
         return action(self, case)
 
+    def _legend(self, case: ReviewCase) -> _Next:
+        """Show the keys that do something for a case."""
+        many = min(len(case.rows), len(_DIGITS))
+        keys = {
+            "a accept": case.proposal and case.proposal.label,
+            "1 choose that candidate": many == 1,
+            f"1-{many} choose that candidate": many > 1,
+            "r reject": True,
+            "k keep": True,
+            "s skip": True,
+            "t transcript": case.kept.transcript_id,
+            "o addresses": case.rows,
+            "u undo": self.done,
+            "q quit": True,
+            "? keys": True,
+        }
+        self._say(", ".join(key for key, does in keys.items() if does))
+        return _Next.STAY
+
     def _accept(self, case: ReviewCase) -> _Next:
+        if case.proposal is None:
+            raise CanonError("nothing is proposed: press the number of the candidate that is right")
         return self._ruled(case, "accepted", accept(self.store, case))
 
     def _keep(self, case: ReviewCase) -> _Next:
@@ -127,7 +170,8 @@ class _Walk:
         label = f"C{number.upper().removeprefix('C')}"
         group = case.labels.ids.get(label) if "." not in label else None
         if group is None:
-            raise CanonError(f"{label}: no such candidate; C1 to C{len(case.rows)} are there")
+            there = f"C1 to C{len(case.rows)} are there" if case.rows else "there is none"
+            raise CanonError(f"{label}: no such candidate; {there}")
         return self._ruled(case, f"{label} is right", chosen(self.store, case, group, reason))
 
     def _skip(self, case: ReviewCase) -> _Next:
@@ -137,23 +181,23 @@ class _Walk:
     def _transcript(self, case: ReviewCase) -> _Next:
         for event in transcript_of(self.store, case):
             self._print(event_lines(event))
-        return _Next.STAY
+        return self._legend(case)
 
     def _addresses(self, case: ReviewCase) -> _Next:
         for each in case.rows:
-            self._say(f"{each.label:<4} {SITE}/release-group/{each.release_group}")
+            self._print([f"{each.label:<4} {SITE}/release-group/{each.release_group}"])
         for source in dict.fromkeys(fact.source for fact in _facts(case)):
-            self._say(f"fact {source}")
-        return _Next.STAY
+            self._print([f"fact {source}"])
+        return self._legend(case)
 
-    def _undo(self, case: ReviewCase) -> _Next:
+    def _undo(self, case: ReviewCase | None = None) -> _Next:
         del case
         if not self.done:
             self._say("nothing was ruled on since you began")
             return _Next.STAY
         before, ruling = self.done.pop()
         self.store.verdicts.take_back(ruling)
-        self._say(f"{readable(str(before.path))}: taken back, to look at again")
+        self._say(f"taken back, to look at again: {readable(str(before.path))}")
         self.taken_back.append(before)
         return _Next.BACK
 
@@ -166,15 +210,12 @@ class _Walk:
         self._print(ruled_lines(case, done, ruled))
         return _Next.ON
 
-    def _show(self, case: ReviewCase) -> None:
-        self._print(case_lines(case, case.question(self.config.rules)))
-
     def _print(self, lines: Iterable[str]) -> None:
         for line in lines:
             click.echo(harmless(line))
 
     def _say(self, text: str) -> None:
-        click.echo(harmless(text))
+        self._print(wrapped(text, terminal_width(), "", 0))
 
 
 _Action: TypeAlias = Callable[[_Walk, ReviewCase], _Next]
@@ -187,7 +228,17 @@ _ACTIONS: dict[str, _Action] = {
     "o": _Walk._addresses,  # noqa: SLF001
     "u": _Walk._undo,  # noqa: SLF001
     "q": _Walk._leave,  # noqa: SLF001
+    _END: _Walk._leave,  # noqa: SLF001
+    "?": _Walk._legend,  # noqa: SLF001
 }
+
+
+def _key() -> str:
+    """Wait for a key; Ctrl-D, or a terminal that is gone, is the end."""
+    try:
+        return click.getchar().casefold()
+    except EOFError:
+        return _END
 
 
 def _facts(case: ReviewCase) -> tuple[Fact, ...]:

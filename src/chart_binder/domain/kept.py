@@ -146,6 +146,11 @@ def new_id() -> str:
     return _in_letters(moment) + _in_letters(chance)
 
 
+def is_new_id(text: str) -> bool:
+    """Say whether a text has the form of what `new_id` makes."""
+    return len(text) == 2 * _HALF and set(text) <= set(_LETTERS)
+
+
 def now_utc() -> str:
     """Return this moment as it is kept: `2026-11-21T15:45:00.123456Z`."""
     return datetime.now(UTC).isoformat(timespec="microseconds").replace("+00:00", "Z")

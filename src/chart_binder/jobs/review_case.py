@@ -14,7 +14,7 @@ from chart_binder.domain.ids import ReleaseGroupId, ReleaseId, bare_id
 from chart_binder.domain.kept import KeptDecision
 from chart_binder.domain.overriding import KeptOverride
 from chart_binder.domain.verdict import Verdict
-from chart_binder.errors import CanonError, StoreError
+from chart_binder.errors import CanonError, DamagedRecordError, StoreError
 from chart_binder.jobs.decision import Decision, State
 from chart_binder.jobs.file_names import names_of
 from chart_binder.jobs.journalled import path_of
@@ -74,11 +74,24 @@ class ReviewCase:
     decision: Decision
     bundle: EvidenceBundle | None
     files: int = 1
+    damage: str | None = None
+    """What cannot be read of it in the store."""
 
     @property
     def path(self) -> Path:
         """The file that was decided."""
         return path_of(self.kept.path)
+
+    @property
+    def is_gone(self) -> bool:
+        """Whether nothing has the file's name any more; what may not be looked at is no such."""
+        try:
+            self.path.lstat()
+        except (FileNotFoundError, NotADirectoryError):
+            return True
+        except (OSError, ValueError):
+            return False
+        return False
 
     @cached_property
     def labels(self) -> Labels:
@@ -114,8 +127,19 @@ class ReviewCase:
 
 
 def review_case(store: "Store", kept: KeptDecision, files: int = 1) -> ReviewCase:
-    """Return a decision as a case. Raises `StoreError`."""
-    return ReviewCase(kept, kept_decision(kept), kept_bundle(store, kept), files)
+    """Return a decision as a case, also where what is kept of it is damaged.
+
+    Raises `StoreError`.
+    """
+    try:
+        decision = kept_decision(kept)
+    except DamagedRecordError as error:
+        unread = Decision(State(kept.state), kept.decided_by, error=str(error))
+        return ReviewCase(kept, unread, None, files, str(error))
+    try:
+        return ReviewCase(kept, decision, kept_bundle(store, kept), files)
+    except DamagedRecordError as error:
+        return ReviewCase(kept, decision, None, files, str(error))
 
 
 def case_named(store: "Store", name: str) -> ReviewCase:
@@ -144,6 +168,12 @@ def same_evidence(store: "Store", kept: KeptDecision) -> tuple[KeptDecision, ...
 def is_overridden(case: ReviewCase, overrides: Mapping[str, KeptOverride]) -> bool:
     """Tell whether a person ruled on the recording since, so that deciding again settles it."""
     return bool(case.bundle and override_for(case.bundle, overrides))
+
+
+def has_lapsed(case: ReviewCase, overrides: Mapping[str, KeptOverride]) -> bool:
+    """Tell whether a person's ruling decided it that is no more, so that it is to decide again."""
+    was_ruled = case.kept.decided_by == "override" and not case.kept.pinned
+    return bool(was_ruled and case.bundle and not override_for(case.bundle, overrides))
 
 
 def transcript_of(store: "Store", case: ReviewCase) -> tuple[AnyEvent, ...]:

@@ -30,6 +30,8 @@ def review_queue(
 ) -> Iterator[Queued]:
     """Return the queue, or what of it is in files and folders, by when it was last decided.
 
+    A case of which the store's record is damaged is one, too, and says so.
+
     Raises `StoreError`, and `CanonError` for a path that is not there and of which nothing waits.
     """
     under = {path: names_of(path) for path in paths}

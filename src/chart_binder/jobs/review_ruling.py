@@ -1,12 +1,11 @@
 """A person's ruling on a case is kept for every file that waits on the same evidence."""
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from typing import TYPE_CHECKING
 
 import msgspec
 
-from chart_binder.domain.evidence import RecordingCandidate
-from chart_binder.domain.ids import MBID, RecordingId, ReleaseGroupId, ReleaseId, bare_id
+from chart_binder.domain.ids import MBID, ReleaseGroupId, ReleaseId, bare_id
 from chart_binder.domain.kept import KeptDecision, KeptVerdict, VerdictKind, now_utc
 from chart_binder.domain.overriding import KeptOverride
 from chart_binder.errors import CanonError
@@ -14,13 +13,20 @@ from chart_binder.jobs.decision import State
 from chart_binder.jobs.keeping import kept_bundle
 from chart_binder.jobs.overrides import doubts, override_for
 from chart_binder.jobs.review_case import ReviewCase, same_evidence
-from chart_binder.rules.lineup import line_up, minutes
+from chart_binder.jobs.review_recording import recording_of, require_home
+from chart_binder.jobs.review_standing import (
+    DECIDE_AGAIN,
+    described,
+    file_names,
+    replaced_by,
+    resting_on,
+    said_before,
+)
 
 if TYPE_CHECKING:
     from chart_binder.store.store import Store
     from chart_binder.store.verdicts import Ruling
 
-DECIDE_AGAIN = "to be decided again so: canon decide, or canon batch"
 ACCEPTED = "the model's answer, accepted in review"
 
 
@@ -33,12 +39,18 @@ class Ruled(msgspec.Struct, frozen=True):
 
 
 def accept(
-    store: "Store", case: ReviewCase, reason: str = "", recording: str | None = None
+    store: "Store",
+    case: ReviewCase,
+    reason: str = "",
+    recording: str | None = None,
+    *,
+    replaces: bool = False,
 ) -> Ruled:
     """Take the proposal: an override for the recording, so that all that decides keeps to it.
 
-    Raises `CanonError` where there is no proposal that can be taken, or several recordings may be
-    meant and `recording` names none; and `StoreError`.
+    Raises `CanonError` where there is no proposal that can be taken, several recordings may be
+    meant and `recording` names none, or a person said another of it elsewhere, unless this
+    `replaces` that; and `StoreError`.
     """
     proposal = case.proposal
     if proposal is None:
@@ -59,7 +71,8 @@ def accept(
         notes = (f"the proposed release {known} is not of that release group: the rules name one",)
         known = None
     kind = VerdictKind.ACCEPT
-    ruled = _rule(store, case, kind, proposal.crg_mbid, known, reason or ACCEPTED, recording)
+    words = reason or ACCEPTED
+    ruled = _rule(store, case, kind, proposal.crg_mbid, known, words, recording, replaces)
     return msgspec.structs.replace(ruled, notes=(*notes, *ruled.notes))
 
 
@@ -70,11 +83,13 @@ def reject(
     crg: str | None = None,
     rr: str | None = None,
     recording: str | None = None,
+    *,
+    replaces: bool = False,
 ) -> Ruled:
     """Say that the proposal is wrong; what is right, where it is named, becomes an override.
 
-    Raises `CanonError` for what is proposed itself, or where several recordings may be meant; and
-    `StoreError`.
+    Raises `CanonError` for what is proposed itself, for a release that the evidence has in another
+    group, and as `accept` does for several recordings or another ruling; and `StoreError`.
     """
     if crg is None:
         return _leave(store, case, VerdictKind.REJECT, reason)
@@ -82,7 +97,9 @@ def reject(
         raise CanonError(
             f"{_called(case)}: that is what is proposed: canon review accept {case.kept.id}"
         )
-    ruled = _rule(store, case, VerdictKind.REJECT, crg, rr, reason, recording)
+    if rr:
+        require_home(case, crg, rr)
+    ruled = _rule(store, case, VerdictKind.REJECT, crg, rr, reason, recording, replaces)
     return msgspec.structs.replace(ruled, notes=(*ruled.notes, DECIDE_AGAIN))
 
 
@@ -103,27 +120,25 @@ def chosen(
     return reject(store, case, reason, group, recording=recording)
 
 
-def meant(case: ReviewCase, group: str) -> list[RecordingCandidate]:
-    """Return the recordings that may be meant where a release group is right."""
-    kept = line_up(case.bundle).kept if case.bundle else ()
-    wanted = bare_id(group)
-    carrying = [one for one in kept if any(bare_id(each.mb_rg_id) == wanted for each in one.groups)]
-    return carrying or list(kept)
-
-
 def _leave(store: "Store", case: ReviewCase, kind: VerdictKind, reason: str) -> Ruled:
     _require_open(case)
-    before = _said_before(store, case)
+    before = said_before(store, case)
     at = now_utc()
     given = [
         KeptVerdict(decision_id=each, verdict=kind, reason=reason, at_utc=at)
         for each in _with_those(store, case, before)
     ]
-    notes = tuple(
-        f"the override for recording {each.recording_mbid}, of an earlier verdict, is removed"
-        for each in before
-    )
+    notes = tuple(note for each in before for note in _without(store, case, each))
     return Ruled(store.verdicts.rule(given, without=before), len(given), notes)
+
+
+def _without(store: "Store", case: ReviewCase, gone: KeptOverride) -> Iterator[str]:
+    yield (
+        f"the override for recording {gone.recording_mbid}, of an earlier verdict, is removed:"
+        f" {described(case, gone)}"
+    )
+    if named := file_names(resting_on(store, gone)):
+        yield f"decided by it, so {DECIDE_AGAIN}: {named}"
 
 
 def _rule(
@@ -134,10 +149,11 @@ def _rule(
     rr: str | None,
     reason: str,
     recording: str | None,
+    replaces: bool,  # noqa: FBT001 - passed on
 ) -> Ruled:
     _require_open(case)
     override = KeptOverride(
-        _recording(case, crg, recording),
+        recording_of(case, crg, recording),
         ReleaseGroupId(bare_id(crg)),
         ReleaseId(bare_id(rr)) if rr else None,
         reason,
@@ -146,7 +162,7 @@ def _rule(
     for named in filter(None, (override.crg_mbid, override.rr_mbid)):
         if not MBID.fullmatch(named):
             raise CanonError(f"{_called(case)}: {named!r} is no MusicBrainz id (a UUID)")
-    before = _said_before(store, case)
+    before = said_before(store, case)
     given = [
         KeptVerdict(
             decision_id=each, verdict=kind, crg_mbid=override.crg_mbid,
@@ -154,18 +170,11 @@ def _rule(
         )
         for each in _with_those(store, case, before, override)
     ]  # fmt: skip
-    notes = tuple(doubts(case.bundle, override)) if case.bundle else ()
+    notes = (
+        *replaced_by(store, case, override, before, replaces=replaces),
+        *(doubts(case.bundle, override) if case.bundle else ()),
+    )
     return Ruled(store.verdicts.rule(given, override, before), len(given), notes)
-
-
-def _said_before(store: "Store", case: ReviewCase) -> tuple[KeptOverride, ...]:
-    """Return the overrides that came with earlier verdicts on the decision: this takes their place.
-
-    One that was set since, by itself, stays.
-    """
-    given = {(each.at_utc, each.crg_mbid) for each in store.verdicts.history(case.kept.id)}
-    everything = store.overrides.all().values() if given else ()
-    return tuple(each for each in everything if (each.set_at_utc, each.crg_mbid) in given)
 
 
 def _with_those(
@@ -195,35 +204,6 @@ def _is_settled(store: "Store", kept: KeptDecision, ruled: Mapping[str, KeptOver
     return bool(bundle and override_for(bundle, ruled))
 
 
-def _recording(case: ReviewCase, crg: str, named: str | None) -> RecordingId:
-    """Return the recording to rule on. Raises `CanonError` that lists them where it is open."""
-    found = meant(case, crg)
-    ids = [bare_id(one.mb_recording_id) for one in found]
-    if named is not None:
-        kept = line_up(case.bundle).kept if case.bundle else ()
-        everyone = [bare_id(one.mb_recording_id) for one in kept]
-        if bare_id(named) not in everyone:
-            allowed = ", ".join(everyone) or "none: the evidence has no recording"
-            raise CanonError(
-                f"{_called(case)}: recording {named} cannot be the file's; allowed: {allowed}"
-            )
-        ids = [bare_id(named)]
-    if not ids:
-        raise CanonError(f"{_called(case)}: the evidence has no recording: canon override set"
-                         " rules on one by its id")  # fmt: skip
-    if len(ids) > 1:
-        listed = "; ".join(map(_described, found))
-        raise CanonError(
-            f"{_called(case)}: several recordings may be meant: name one with --recording: {listed}"
-        )
-    if not MBID.fullmatch(ids[0]):
-        raise CanonError(
-            f"{_called(case)}: the recording's id is {ids[0]!r}; a MusicBrainz id (a UUID) is"
-            " required"
-        )
-    return RecordingId(ids[0])
-
-
 def _require_open(case: ReviewCase) -> None:
     """Raise `CanonError` for what nobody has to rule on: rules, or a person, decided it."""
     decision = case.decision
@@ -238,8 +218,3 @@ def _require_open(case: ReviewCase) -> None:
 
 def _called(case: ReviewCase) -> str:
     return str(case.path)
-
-
-def _described(one: RecordingCandidate) -> str:
-    more = filter(None, (one.title, one.disambiguation, minutes(one.length_ms)))
-    return f"{one.mb_recording_id} ({', '.join(more)})"

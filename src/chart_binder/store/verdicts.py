@@ -14,6 +14,7 @@ from chart_binder.store.overrides import put_override, remove_override
 from chart_binder.store.rows import pages, read_row
 from chart_binder.store.schema import decisions, overrides, verdicts
 from chart_binder.store.transactions import Transactions
+from chart_binder.store.waiting import superseded
 
 _SPOKEN = (VerdictKind.ACCEPT.value, VerdictKind.REJECT.value)
 
@@ -79,6 +80,20 @@ class Verdicts:
         with self._database.reading() as connection:
             return self._given_with(connection, override)
 
+    def reached_by(self, override: KeptOverride) -> tuple[KeptDecision, ...]:
+        """Return the last decisions of files that an override holds for, as far as is told.
+
+        Those name its recording, or got a verdict with it. What was left open and waits names none.
+        """
+        came_with = select(verdicts.c.decision_id).where(_came_with(override))
+        is_reached = or_(
+            decisions.c.recording_mbid == override.recording_mbid, decisions.c.id.in_(came_with)
+        )
+        wanted = select(decisions).where(is_reached, ~superseded()).order_by(decisions.c.seq)
+        with self._database.reading() as connection:
+            rows = connection.execute(wanted).all()
+        return tuple(read_row(self._database.name, KeptDecision, row) for row in rows)
+
     def latest(self, decision: str) -> KeptVerdict | None:
         """Return the newest verdict on a decision."""
         return next(iter(self._found(decision, limit=1)), None)
@@ -134,11 +149,12 @@ class Verdicts:
     def _given_with(
         self, connection: Connection, override: KeptOverride
     ) -> tuple[KeptVerdict, ...]:
-        came_with = and_(
-            verdicts.c.at_utc == override.set_at_utc, verdicts.c.crg_mbid == override.crg_mbid
-        )
-        rows = connection.execute(select(verdicts).where(came_with).order_by(verdicts.c.seq))
-        return tuple(map(self._read, rows))
+        wanted = select(verdicts).where(_came_with(override)).order_by(verdicts.c.seq)
+        return tuple(map(self._read, connection.execute(wanted)))
+
+
+def _came_with(override: KeptOverride) -> ColumnElement[bool]:
+    return and_(verdicts.c.at_utc == override.set_at_utc, verdicts.c.crg_mbid == override.crg_mbid)
 
 
 def _put(connection: Connection, given: Collection[KeptVerdict]) -> None:

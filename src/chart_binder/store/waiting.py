@@ -97,14 +97,15 @@ def _grouped(states: Collection[str], under: Collection[bytes]) -> Executable:
 def _waits(states: Collection[str]) -> ColumnElement[bool]:
     return and_(
         decisions.c.state.in_(sorted(states)),
-        ~_newer(),
+        ~superseded(),
         ~_pinned(),
         ~_ruled_on(),
         ~_overridden(),
     )
 
 
-def _newer() -> ColumnElement[bool]:
+def superseded() -> ColumnElement[bool]:
+    """Return whether there is a later decision of the same file."""
     newer = decisions.alias("newer")
     same = (newer.c.path_key == decisions.c.path_key, newer.c.path == decisions.c.path)
     return select(newer.c.seq).where(*same, newer.c.seq > decisions.c.seq).exists()
