@@ -18,8 +18,15 @@ def folders(*named: Path) -> list[list[str]]:
 
 
 def test_files_of_one_folder_are_an_album(tmp_path: Path) -> None:
-    tree(tmp_path, "a/1.flac", "a/2.flac", "b/1.flac", "b/cover.jpg", "b/cd2/1.flac", ".git/x.mp3")
-    assert folders(tmp_path) == [["1.flac", "2.flac"], ["1.flac"], ["1.flac"]]
+    tree(tmp_path, "a/x/1.flac", "a/x/2.flac", "b/y/3.flac", "b/y/cover.jpg", ".git/x.mp3")
+    assert folders(tmp_path) == [["1.flac", "2.flac"], ["3.flac"]]
+
+
+def test_small_folders_side_by_side_are_looked_up_together(tmp_path: Path) -> None:
+    tree(tmp_path, *(f"artist/{one}/{number:02}.mp3" for one in "abc" for number in range(12)))
+    assert [len(names) for names in folders(tmp_path)] == [24, 12]
+    tree(tmp_path, *(f"artist/b/{number:02}.mp3" for number in range(12, 20)))
+    assert [len(names) for names in folders(tmp_path)] == [12, 20, 12]
 
 
 def test_named_files_of_one_folder_are_an_album_and_what_is_missing_is_told(tmp_path: Path) -> None:
@@ -39,7 +46,8 @@ def test_a_large_folder_is_several_albums(tmp_path: Path) -> None:
 def test_what_lies_inside_another_folder_that_was_named_comes_once(tmp_path: Path) -> None:
     tree(tmp_path, "a/1.flac", "a/b/2.flac", "ab/3.flac")
     named = [tmp_path / "a" / "b", tmp_path / "a", tmp_path / "a", tmp_path / "a" / "1.flac"]
-    assert folders(*named, tmp_path / "ab") == [["1.flac"], ["2.flac"], ["3.flac"]]
+    found = folders(*named, tmp_path / "ab")
+    assert [name for album in found for name in album] == ["1.flac", "2.flac", "3.flac"]
 
 
 def test_a_loop_of_links_ends(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""The files of a library come album by album: those of one folder, in the order of names."""
+"""The files of a library come album by album, in the order of names."""
 
 import os
 from collections.abc import Iterable, Iterator, Sequence
@@ -8,12 +8,14 @@ from pathlib import Path
 from chart_binder.audio.walking import Found, Unreadable, audio_files
 
 MOST_TOGETHER = 50
-"""Files that are looked up together; a larger folder is several albums."""
+"""Files of one folder that are looked up together; a larger one is several albums."""
+FEW_TOGETHER = 24
+"""Files of folders side by side that are: mostly of one artist, whose look-ups they share."""
 
 
 @dataclass(frozen=True, slots=True)
 class Album:
-    """Files that are looked up together."""
+    """Files that are looked up together: of one folder, or of small ones side by side."""
 
     paths: tuple[Path, ...]
 
@@ -23,18 +25,43 @@ def albums(named: Iterable[Path]) -> Iterator[Album | Unreadable]:
 
     Folders are walked as `audio_files` says; what lies inside another that was named comes once.
     """
+    held: tuple[Path, ...] = ()
+    for item in _folders(named):
+        if isinstance(item, Unreadable):
+            if held:
+                yield Album(held)
+            held = ()
+            yield item
+        elif held and _are_neighbours(held, item):
+            held += item
+        else:
+            if held:
+                yield Album(held)
+            held = item
+    if held:
+        yield Album(held)
+
+
+def _folders(named: Iterable[Path]) -> Iterator[tuple[Path, ...] | Unreadable]:
+    """Yield files of one folder, as they come together."""
     held: list[Path] = []
     for item in audio_files(outermost(named)):
         is_next = isinstance(item, Found) and held and item.path.parent == held[-1].parent
         if held and (not is_next or len(held) == MOST_TOGETHER):
-            yield Album(tuple(held))
+            yield tuple(held)
             held = []
         if isinstance(item, Found):
             held.append(item.path)
         else:
             yield item
     if held:
-        yield Album(tuple(held))
+        yield tuple(held)
+
+
+def _are_neighbours(one: tuple[Path, ...], other: tuple[Path, ...]) -> bool:
+    """Tell whether files are few, and of folders that stand in one and the same."""
+    places = {path.parent.parent for path in (one[-1], other[0])}
+    return len(places) == 1 and len(one) + len(other) <= FEW_TOGETHER
 
 
 def outermost(named: Iterable[Path]) -> Sequence[Path]:
