@@ -10,6 +10,7 @@ CanonError                     one clear sentence for the person at the terminal
 ├── UnidentifiedError          a file that says too little to be looked up
 ├── LookupFailedError          a service that could not be asked; says nothing about the music
 ├── NothingFoundError          a service that answered: it knows no such recording
+├── NotLookedUpError           nobody was asked, as the caller wished, and nothing is kept
 ├── StoreError                 the store cannot be opened, read or written
 ├── ClusterError               a Dask cluster that cannot be reached, or cannot work
 └── TranscriptError            a transcript that cannot be read
@@ -63,6 +64,10 @@ class LookupFailedError(CanonError):
 
 class NothingFoundError(CanonError):
     """A service answered, and knows no such recording."""
+
+
+class NotLookedUpError(CanonError):
+    """Nobody was asked, as the caller wished, and nothing is kept; says nothing of the music."""
 
 
 class StoreError(CanonError):

@@ -20,6 +20,17 @@ def read_named(place: str | Path) -> bytes:
         return _bounded(place, stream.read(MOST_BYTES + 1))
 
 
+def in_any_folder(place: str | Path) -> str:
+    """Return a name that means the same whatever folder a program is called from.
+
+    What leads upwards stays in it, for behind a link that is elsewhere.
+    """
+    try:
+        return str(Path.cwd() / place)
+    except OSError:  # the folder is not there any more
+        return str(place)
+
+
 def lines_named(place: str | Path) -> Iterator[bytes]:
     """Yield the lines of a file of any length, or of standard input; raise `CanonError`."""
     with _opened(place) as stream:

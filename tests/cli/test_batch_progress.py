@@ -58,6 +58,24 @@ def test_what_is_settled_already_says_nothing_of_how_long_the_rest_takes() -> No
     assert "left" not in bar_line(state, 100, 1.0, 99)
 
 
+@pytest.mark.parametrize(
+    ("worked", "total", "seconds", "is_told"),
+    [
+        (1, 7, 60, False),
+        (3, 7, 60, True),
+        (3, 7, 2, False),
+        (29, 100_000, 60, False),
+        (30, 100_000, 60, True),
+    ],
+)
+def test_how_long_the_rest_takes_is_told_once_it_can_be_known(
+    worked: int, total: int, seconds: float, is_told: bool
+) -> None:
+    state = tally(worked)
+    state.started -= seconds
+    assert ("left" in bar_line(state, total, seconds, 99)) == is_told
+
+
 def test_a_message_stands_above_the_bar(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     terminal = Terminal()
     monkeypatch.setattr(sys, "stderr", terminal)
@@ -83,7 +101,9 @@ def test_a_real_terminal_keeps_it_on_one_line(
         monkeypatch.setattr(sys, "stderr", stream)
         with progress([tmp_path], is_all=True, is_drawn=True) as bar:
             bar.show(tally(1_234_567, error=3, review=12, indeterminate=4))
-        drawn = os.read(seen, 10_000).decode()
+        drawn = ""
+        while drawn.count("\r") < 3:  # they come when the system is ready to hand them over
+            drawn += os.read(seen, 10_000).decode()
     os.close(seen)
     first, _, rest = drawn.removeprefix("\r").partition("\r")
     assert len(first) == width - 1

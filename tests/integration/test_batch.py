@@ -60,7 +60,7 @@ def test_a_library_is_decided_and_summed_up(canon: Canon, library: Path, home: P
     assert ran.status == 0, ran.err
     assert "files          4 in" in ran.out
     assert "decided        4 (4 rules)" in ran.out
-    assert "musicbrainz requests" in ran.out
+    assert " tries at MusicBrainz" in ran.out
     lines = [json.loads(line) for line in report.read_text().splitlines()]
     assert {Path(line["path"]).parent.name for line in lines} == set(NAMES)
     assert {line["state"] for line in lines} == {"decided"}
@@ -170,6 +170,8 @@ def test_a_dry_run_decides_and_leaves_no_trace(canon: Canon, library: Path, home
     assert {path: path.read_bytes() for path in library.rglob("*.flac")} == before
     assert decided(home) == 0
     assert rows(home, "SELECT * FROM runs") == []
+    assert "run            dry run: nothing was kept or written\n" in ran.err
+    assert "canon runs show" not in ran.err
 
 
 def test_only_those_are_decided_that_were_chosen(canon: Canon, library: Path, home: Path) -> None:
@@ -189,7 +191,9 @@ def test_frozen_asks_for_nothing_and_decides_by_what_is_kept(
     canon: Canon, library: Path, home: Path
 ) -> None:
     batch(canon, library)
-    file_of(golden("s90-deen"), library / "s90-bump", "new.flac")
+    new = file_of(golden("s90-deen"), library / "s90-bump", "new.flac")
+    with MusicBrainzStandIn(BUNDLES, behave=always(BUSY)) as mb:
+        canon("batch", new, **asking(mb))
     narrow = {"CANON_RULES__LEAD_WINDOW_DAYS": "10"}
     ran = canon("batch", library, "--frozen", "--output=json", **narrow)
     rules = {Path(line["path"]).parent.name: line["crg_rule"] for line in ran.lines}
@@ -197,6 +201,9 @@ def test_frozen_asks_for_nothing_and_decides_by_what_is_kept(
     assert rules["lead-bohemian"] == "CRG:SINGLE_TRUE_PREMIERE"
     (failed,) = (line for line in ran.lines if line["state"] == "error")
     assert "without --frozen" in failed["error"]
+    assert failed["cause"] == "not_looked_up"
+    (last,) = rows(home, "SELECT document FROM decisions WHERE CAST(path AS TEXT) LIKE '%new.flac'")
+    assert json.loads(last[0])["cause"] == "lookup_failed", "what it was before stays"
     ran = canon("batch", library, "--frozen", "--refresh")
     assert ran.status == 2
     assert "choose one" in ran.err
@@ -218,8 +225,8 @@ def test_ctrl_c_finishes_what_is_in_hand_and_the_next_run_goes_on(
     canon: Canon, home: Path, environment: dict[str, str]
 ) -> None:
     for number in range(40):  # the last ones are of other recordings, so more is asked for them
-        (home / "music" / f"{number:02}").mkdir(parents=True)
-        file_of(BUNDLES[number // 10], home / "music" / f"{number:02}")
+        (home / "music" / f"{number:02}" / "album").mkdir(parents=True)
+        file_of(BUNDLES[number // 10], home / "music" / f"{number:02}" / "album")
     with MusicBrainzStandIn(BUNDLES) as mb:
         settings = asking(mb) | {"CANON_MUSICBRAINZ__RATE_LIMIT_PER_S": "10"}
         arguments = [sys.executable, "-m", "chart_binder", "batch", str(home / "music")]
@@ -234,13 +241,18 @@ def test_ctrl_c_finishes_what_is_in_hand_and_the_next_run_goes_on(
         out, err = process.communicate(timeout=20)
     assert process.returncode == 130, err
     assert b"stops when what is in hand is done" in err
-    assert b"stopped: interrupted; the same command begins anew" in err
+    assert b"stopped: interrupted; the same command goes on" in err
     lines = (first + out).splitlines()
     assert len(lines) == decided(home)
     assert 0 < len(lines) < 40
-    ran, _ = batch(canon, home / "music", "--output=json")
+    ran, _ = batch(canon, home / "music", "--output=json", "--refresh")
     assert ran.status == 0
-    assert (len(ran.lines), decided(home)) == (40, 40)
+    assert "goes on with the refresh that began 2" in ran.err
+    resumed = [line.get("resumed", False) for line in ran.lines]
+    assert (sum(resumed), len(ran.lines), decided(home)) == (len(lines), 40, 40)
+    ran, _ = batch(canon, home / "music", "--output=json", "--refresh")
+    assert "goes on with" not in ran.err
+    assert decided(home) == 80, "that one came to its end: this one began anew"
 
 
 def test_json_lines_are_answered_one_by_one(canon: Canon, library: Path) -> None:
@@ -288,6 +300,18 @@ def test_a_program_that_waits_for_each_answer_gets_it(
     process.communicate(timeout=20)
     assert process.returncode == 0
     assert min(taken) < 0.3
+
+
+def test_each_file_is_told_of_as_it_is_finished_where_more_is_asked_for(
+    canon: Canon, library: Path, home: Path
+) -> None:
+    (home / "empty").mkdir()
+    ran, _ = batch(canon, library, home / "empty", "-v")
+    told = [json.loads(line) for line in ran.err.splitlines() if '"finished"' in line]
+    assert {(Path(line["path"]).name, line["state"]) for line in told} == {
+        ("song.flac", "decided"), ("empty", "error"),
+    }  # fmt: skip
+    assert "\nfiles          4 in " in f"\n{ran.out}"
 
 
 def test_nothing_to_work_on_is_bad_usage(canon: Canon, home: Path) -> None:

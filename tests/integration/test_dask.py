@@ -115,7 +115,7 @@ def test_a_cluster_decides_what_threads_decide(
         assert len(mb.requests) == 2 * requests
     assert theirs.status == ours.status == 1, theirs.err
     assert sorted(theirs.out.splitlines()) == sorted(ours.out.splitlines())
-    assert f" {requests} musicbrainz requests" in theirs.err
+    assert f" {requests} tries at MusicBrainz" in theirs.err
 
 
 @needs_dask

@@ -55,6 +55,35 @@ def test_a_batch_is_shown_with_what_it_did_and_cost(
     assert "2 undone" in canon("runs", "show").out
 
 
+def test_a_call_is_kept_as_it_was_typed_and_does_the_same_anywhere(
+    canon: Canon, library: Path, home: Path
+) -> None:
+    (home / "work" / "music").symlink_to(library)
+    (home / "own.toml").write_text("")
+    arguments = ("--config", "../own.toml", "batch", "music", "--offline", "--report", "r.jsonl")
+    canon(*arguments, "--policy=ids", "-v", COLUMNS="60")
+    (run,) = canon("runs", "list", "--output=json").lines
+    work = home / "work"
+    assert run["arguments"] == [
+        "--policy=ids", f"--report={work}/r.jsonl", "--offline", "--verbose",
+        f"--config={work}/../own.toml", f"{work}/music",
+    ]  # fmt: skip
+    went_on = canon("batch", *run["arguments"])
+    assert (went_on.status, "3 failed" in went_on.out) == (1, True)
+    again = canon("runs", "list", "--output=json").lines[0]["arguments"]
+    assert sorted(again) == sorted(run["arguments"])
+
+
+def test_a_narrow_terminal_shows_all_that_a_wide_one_does(canon: Canon, library: Path) -> None:
+    ran(canon, library)
+    listed = canon("runs", "list", COLUMNS="60").out
+    assert all(len(line) <= 60 for line in listed.splitlines())
+    assert "some failed  2 decided, 1 error\n" in listed
+    shown = canon("runs", "show", COLUMNS="60").out.splitlines()
+    stages = shown.index(next(line for line in shown if line.startswith("stages")))
+    assert all(len(line) <= 60 for line in shown[stages : stages + 4])
+
+
 def test_runs_are_listed_the_newest_first(canon: Canon, library: Path) -> None:
     ran(canon, library, "--write")
     canon("undo")
@@ -107,7 +136,8 @@ def test_what_a_service_failed_at_is_gone_on_with(canon: Canon, library: Path) -
         canon("batch", library / "s90-", "--refresh", **asking(mb))
     runs = canon("runs", "list", "--output=json").lines
     anew, frozen = (canon("runs", "show", run["id"]).out for run in runs)
-    assert f"\ngo on          canon batch --frozen {library}\n" in frozen
+    assert "\ngo on " not in frozen  # the same call would not look anything up either
+    assert "\nfailures       3 not looked up\n" in frozen
     assert f"\nbegin anew     canon batch --refresh {library}/s90-\n" in anew
     assert "\nfailures       1 lookup failed\n" in anew
 

@@ -4,24 +4,28 @@ import os
 import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from functools import lru_cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import msgspec
+
 from chart_binder.batch.hands import Executor, hands_for
+from chart_binder.batch.options import BatchOptions as BatchOptions
 from chart_binder.batch.worker import WorkerSetup
 from chart_binder.config import Config
 from chart_binder.domain.evidence_json import read_bundle
 from chart_binder.domain.kept import KeptRun, new_id, now_utc
 from chart_binder.domain.measures import Measures
-from chart_binder.domain.tagging import Policy
 from chart_binder.errors import StoreError, UsageError
+from chart_binder.files import in_any_folder
 from chart_binder.jobs.adjudicator_version import adjudicator_version
 from chart_binder.jobs.batch.albums import albums
 from chart_binder.jobs.batch.answered import Answered
 from chart_binder.jobs.batch.keeping import Keeping
-from chart_binder.jobs.batch.resuming import Choice, Resuming, Which
+from chart_binder.jobs.batch.refreshing import Refresh, goes_on_with
+from chart_binder.jobs.batch.resuming import Choice, Resuming
 from chart_binder.jobs.batch.running import Batch, Items
 from chart_binder.jobs.batch.tagging import Tagging
 from chart_binder.jobs.batch.tally import Tally
@@ -42,44 +46,6 @@ if TYPE_CHECKING:
 INTERRUPTED = 130
 _FOLDERS_IN_MIND = 256
 """Folders that are not looked through again for what killed saves left there."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class BatchOptions:
-    """How a library is decided.
-
-    `jobs` is how many albums are looked up at once, in place of `batch.jobs`. `write` writes tags
-    where that is allowed, as `policy` says. `dry_run` decides, and keeps and writes nothing.
-    `only` chooses files by how their last decision stands; `refresh` decides all of them anew on
-    new evidence; `frozen` asks for no evidence, and goes by what is kept. `scheduler` is the
-    address of a Dask scheduler; without one, a cluster is started on this machine.
-    """
-
-    jobs: int | None = None
-    write: bool = False
-    policy: Policy = Policy.IDS
-    keep_mtime: bool = False
-    dry_run: bool = False
-    only: frozenset[Which] = frozenset()
-    refresh: bool = False
-    frozen: bool = False
-    executor: Executor = Executor.THREADS
-    scheduler: str | None = None
-
-    @property
-    def flags(self) -> tuple[str, ...]:
-        """What of it is not as by default, as `canon batch` takes it."""
-        chosen = {
-            field.name: getattr(self, field.name)
-            for field in fields(self)
-            if getattr(self, field.name) != field.default
-        }
-        return tuple(_flag(name, value) for name, value in chosen.items())
-
-
-def _flag(name: str, value: object) -> str:
-    written = ",".join(sorted(value)) if isinstance(value, frozenset) else str(value)
-    return f"--{name.replace('_', '-')}" + ("" if value is True else f"={written}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,13 +109,14 @@ def run_batch(
     Raises `ConfigError`, `PluginError`, `UsageError`, `StoreError` where the store fails, and
     `ClusterError` where the workers of a Dask cluster do.
     """
-    if isinstance(paths, str | Path):  # not the letters of a name: one of them is often `/`
-        paths = [paths]
+    # Not the letters of a name: one of them is often `/`.
+    paths = [paths] if isinstance(paths, str | Path) else [*paths]
+    options = options or BatchOptions()
     return run_items(
         albums(Path(path) for path in paths),
         config or load_settings(None, os.environ, {}).config,
-        options or BatchOptions(),
-        arguments=tuple(map(str, paths)) if isinstance(paths, list | tuple) else (),
+        options,
+        arguments=(*options.flags, *map(in_any_folder, paths)),
         on_file=on_file,
         to_stop=to_stop,
         said=said,
@@ -166,14 +133,16 @@ def run_items(
     to_stop: Callable[[], bool],
     said: Callable[[str], None],
 ) -> BatchResult:
-    """Do what `run_batch` does, for albums and bundles as they come."""
+    """Do what `run_batch` does, for albums and bundles as they come.
+
+    `arguments` are kept as how the run was called, as `canon batch` takes them.
+    """
     _check(options)
-    arguments = (*options.flags, *arguments)
     run = KeptRun(id=new_id(), command="batch", arguments=arguments, started_at_utc=now_utc())
     with open_store(store_url(config)) as store:
         under = _under(config, run.id)
-        since = time.time() if options.refresh else 0.0
-        setup = WorkerSetup(config, under, since, options.frozen)
+        refresh = _refresh(store, run, options, said)
+        setup = WorkerSetup(config, under, refresh.since, options.frozen)
         worker = setup.worker(store)
         writing = None
         if options.write and not options.dry_run:
@@ -188,9 +157,14 @@ def run_items(
                 hands=hands,
                 worker=worker,
                 resuming=Resuming(
-                    store, Choice(options.only, options.refresh), under, worker.decider.overrides
+                    store,
+                    Choice(options.only, options.refresh, refresh.runs),
+                    under,
+                    worker.decider.overrides,
                 ),
-                answered=Answered(None if options.refresh else store, under.adjudicator),
+                answered=Answered(
+                    store, under.adjudicator, refresh.runs if options.refresh else None
+                ),
                 keeping=keeping,
                 tagging=_tagging(config, store, options, writing, said),
                 tally=tally,
@@ -212,9 +186,23 @@ def _recorded(keeping: Keeping, tally: Tally) -> Iterator[None]:
         yield
     except BaseException as error:
         status = INTERRUPTED if isinstance(error, KeyboardInterrupt) else 1
+        why = str(error) or "interrupted"
         with suppress(StoreError):  # why it ends is more than that it cannot be kept
-            keeping.end(status, tally.measures())
+            keeping.end(status, msgspec.structs.replace(tally.measures(), stopped=why))
         raise
+
+
+def _refresh(
+    store: "Store", run: KeptRun, options: BatchOptions, said: Callable[[str], None]
+) -> Refresh:
+    """Return from when on what was found counts; a refresh that was cut short goes on."""
+    if not options.refresh:
+        return Refresh()
+    before = None if options.dry_run else goes_on_with(store, run)
+    if before is None:
+        return Refresh(time.time(), frozenset({run.id}))
+    said(f"goes on with the refresh that began {before.begun} UTC, and was cut short")
+    return before
 
 
 def _check(options: BatchOptions) -> None:
@@ -265,12 +253,12 @@ def _plan_unkept(planner: Planner, settled: Settled) -> Planned:
 
 
 def _result(run_id: str, batch: Batch, *, is_stopped: bool) -> BatchResult:
-    measures = batch.tally.measures()
     stopped = None
     if batch.lookups.is_over:
         stopped = f"MusicBrainz failed {batch.lookups.in_a_row} times in a row: {batch.lookups.why}"
     elif batch.is_cut_short:
         stopped = "interrupted"
+    measures = msgspec.structs.replace(batch.tally.measures(), stopped=stopped)
     return BatchResult(run_id, measures, _status(batch, is_stopped=is_stopped), stopped)
 
 

@@ -1,5 +1,6 @@
 """`canon batch`: a whole library, resumable, with a report at the end."""
 
+import logging
 import sys
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, nullcontext
@@ -11,20 +12,23 @@ import click
 
 from chart_binder.cli.batch_metrics import metrics_file
 from chart_binder.cli.batch_progress import progress
-from chart_binder.cli.batch_report import file_line, summary_lines
+from chart_binder.cli.batch_report import file_line, log_fields, summary_lines
 from chart_binder.cli.decide import named_paths
 from chart_binder.cli.harmless import harmless
 from chart_binder.cli.in_hand import finishing_in_hand
 from chart_binder.cli.options import Session, common_options, pass_session
 from chart_binder.cli.results import readable
+from chart_binder.cli.typed import typed
 from chart_binder.cli.write import say
 from chart_binder.domain.tagging import Policy
 from chart_binder.errors import UsageError
+from chart_binder.jobs.batch.albums import albums
 
 if TYPE_CHECKING:
-    from chart_binder.batch import BatchOptions, BatchResult, FileResult
+    from chart_binder.batch import BatchOptions, FileResult
     from chart_binder.cli.batch_metrics import MetricsFile
 
+_log = logging.getLogger(__name__)
 _ONLY = ("open", "failed", "review")
 
 
@@ -40,13 +44,23 @@ _ONLY = ("open", "failed", "review")
 )
 @click.option("--keep-mtime", is_flag=True, help="Leave the files' modification times.")
 @click.option("--dry-run", is_flag=True, help="Decide all the same; keep and write nothing.")
-@click.option("--report", metavar="FILE", help="Write a line of JSON for every file of the run.")
+@click.option(
+    "--report",
+    metavar="FILE",
+    type=click.Path(path_type=str),
+    help="Write a line of JSON for every file of the run.",
+)
 @click.option(
     "--metrics",
     metavar="FILE",
+    type=click.Path(path_type=str),
     help="Write Prometheus text every few seconds; JSON where it is named *.json.",
 )
-@click.option("--refresh", is_flag=True, help="Decide all files anew, on evidence asked for anew.")
+@click.option(
+    "--refresh",
+    is_flag=True,
+    help="Decide all files anew, on evidence asked for anew; goes on where that was cut short.",
+)
 @click.option("--frozen", is_flag=True, help="Ask for no evidence: go by what is kept.")
 @click.option(
     "--only",
@@ -81,8 +95,10 @@ def command(
 ) -> int:
     """Decide every audio file of a library; the same call goes on where one ended.
 
-    Ctrl-C finishes what is in hand. Exit status: 0 every file decided, 3 some left open, for review
-    or not written, 1 some failed, 2 bad usage, 130 interrupted.
+    Ctrl-C finishes what is in hand. With -v each file is told of as it is finished.
+
+    Exit status: 0 every file decided, 3 some left open, for review or not written, 1 some failed, 2
+    bad usage, 130 interrupted.
     """
     if bool(paths) == from_stdin:
         raise UsageError("name files or folders, or - for paths on standard input, or --stdin")
@@ -94,7 +110,7 @@ def command(
         from chart_binder.cli.batch_stdin import serve  # noqa: PLC0415 - its own way of working
 
         with metrics_file(metrics) as measured:
-            return serve(session, options, measured)
+            return serve(session, options, typed(click.get_current_context()), measured)
     with metrics_file(metrics) as measured:
         return _over_files(session, paths, options, report, measured)
 
@@ -106,9 +122,10 @@ def _over_files(
     report: str | None,
     measured: "MetricsFile | None",
 ) -> int:
-    from chart_binder.batch import run_batch  # noqa: PLC0415 - heavy, and --help needs none of it
+    from chart_binder.batch import run_items  # noqa: PLC0415 - heavy, and --help needs none of it
 
     named = [Path(path) for path in named_paths(paths)]
+    arguments = typed(click.get_current_context())
     with ExitStack() as stack:
         written = stack.enter_context(_opened(report) if report else nullcontext())
         is_drawn = not (session.as_json and sys.stdout.isatty())
@@ -121,6 +138,7 @@ def _over_files(
                 written.write(line + b"\n")
             if session.as_json:
                 click.echo(line)
+            _log.info("finished", extra=log_fields(file))
             told(file)
 
         def told(file: "FileResult | None" = None) -> None:
@@ -132,17 +150,21 @@ def _over_files(
             told()
             return wish.to_stop
 
-        result = run_batch(
-            named,
+        result = run_items(
+            albums(named),
             session.config,
             options,
+            arguments=arguments,
             on_file=finished,
             to_stop=is_to_stop,
             said=lambda line: say([line]),
         )
     if measured:
         measured.end(result)
-    _sum_up(session, options, result)
+    goes_on = "begins anew" if options.dry_run or (options.refresh and "-" in paths) else "goes on"
+    lines = summary_lines(result, f"the same command {goes_on}", is_dry=options.dry_run)
+    for line in lines:
+        click.echo(harmless(line), err=session.as_json)
     return result.status
 
 
@@ -172,10 +194,3 @@ def _opened(report: str) -> Iterator[IO[bytes]]:
         raise UsageError(f"--report {readable(report)}: {error.strerror}") from error
     with file:
         yield file
-
-
-def _sum_up(session: Session, options: "BatchOptions", result: "BatchResult") -> None:
-    to_stderr = session.as_json
-    goes_on = "begins anew" if options.refresh or options.dry_run else "goes on"
-    for line in summary_lines(result, f"the same command {goes_on}"):
-        click.echo(harmless(line), err=to_stderr)

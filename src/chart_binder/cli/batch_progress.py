@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 
 _BETWEEN_LINES_S = 10.0
 _BETWEEN_DRAWINGS_S = 0.1
+_TOLD_AFTER_S = 10.0
+_FEWEST_TOLD_FROM, _SHARE_TOLD_FROM, _ENOUGH_TOLD_FROM = 3, 0.03, 30
 _LONGEST_BAR, _SHORTEST_BAR = 30, 8
 
 
@@ -141,13 +143,19 @@ def bar_line(tally: "Tally | None", total: int, gone_s: float, width: int) -> st
 def _told(tally: "Tally", total: int) -> Iterator[str]:
     """Yield what is worth knowing while it goes on, the most needed first."""
     yield _files(tally.files, total)
-    if tally.worked and total > tally.files:
+    if total > tally.files and _is_telling(tally, total):
         yield f"about {span((total - tally.files) / tally.rate)} left"
     if tally.worked:
         yield pace(tally.rate)
     for state, word in (("error", "failed"), ("review", "for review"), ("indeterminate", "open")):
         if tally.states[state]:
             yield f"{tally.states[state]:,} {word}"
+
+
+def _is_telling(tally: "Tally", total: int) -> bool:
+    """Say whether enough is done to tell from it how long the rest takes."""
+    enough = max(_FEWEST_TOLD_FROM, min(_ENOUGH_TOLD_FROM, total * _SHARE_TOLD_FROM))
+    return tally.seconds >= _TOLD_AFTER_S and tally.worked >= enough
 
 
 def _files(done: int, total: int) -> str:

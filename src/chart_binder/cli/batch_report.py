@@ -10,6 +10,7 @@ import msgspec
 from chart_binder.cli.columns import terminal_width, wrapped
 from chart_binder.cli.results import readable
 from chart_binder.domain.measures import Measures
+from chart_binder.llm.result import counted
 
 if TYPE_CHECKING:
     from chart_binder.batch import BatchResult, FileResult
@@ -22,7 +23,15 @@ _STATES = {
     "error": " failed",
 }
 _BRIEFLY_S = 10
-_MOST_ERRORS = 10
+_MOST_ERRORS, _MOST_UNWRITTEN = 10, 3
+_SPENT = {
+    "musicbrainz_requests": ("try at MusicBrainz", "tries at MusicBrainz"),
+    "model_runs": ("case for the model", "cases for the model"),
+    "model_replies": ("reply of it", "replies of it"),
+    "prompt_tokens": ("token read", "tokens read"),
+    "completion_tokens": ("token written", "tokens written"),
+}
+"""What was spent, of one and of several; a try may have come to nothing."""
 _PACES = ((1, "s"), (60, "min"), (3600, "h"))
 _TIME = ((3600, "h"), (60, "min"), (1, "s"))
 
@@ -50,12 +59,33 @@ def result_of(file: "FileResult") -> dict[str, object]:
     return line
 
 
-def summary_lines(result: "BatchResult", what_next: str) -> Iterator[str]:
+def log_fields(file: "FileResult") -> dict[str, object]:
+    """Return what is logged of a file when it is finished."""
+    found = file.decision
+    told = {
+        "path": readable(str(file.path)),
+        "state": found.state.value,
+        "rule": found.crg_rule,
+        "crg_mbid": found.crg_mbid,
+        "error": found.error,
+        "tags": file.tags.fate.value if file.tags else None,
+        "resumed": file.resumed or None,
+    }
+    return {name: value for name, value in told.items() if value is not None}
+
+
+def summary_lines(result: "BatchResult", what_next: str, *, is_dry: bool) -> Iterator[str]:
     """Yield the summary of a run; `what_next` says what to do where it ended before its time."""
+    found = result.measures
     if result.stopped:
         yield f"stopped: {result.stopped}; {what_next}"
-    yield from measures_lines(result.measures)
-    yield from label_row("run", f"{result.run_id} (`canon runs show` has it all)")
+    yield from measures_lines(found)
+    if any(count > 1 for count in (*found.errors.values(), *found.unwritten.values())):
+        yield from label_row("", "(`--report FILE` has every one of them)")
+    if is_dry:
+        yield from label_row("run", "dry run: nothing was kept or written")
+    else:
+        yield from label_row("run", f"{result.run_id} (`canon runs show` has it all)")
 
 
 def measures_lines(found: Measures) -> Iterator[str]:
@@ -72,24 +102,33 @@ def measures_lines(found: Measures) -> Iterator[str]:
         yield from label_row("rules", counts_text(found.rules))
     if found.tags:
         yield from label_row("tags", counts_text(found.tags))
-    if spent := {name.replace("_", " "): count for name, count in found.spent.items() if count}:
-        yield from label_row("spent", counts_text(spent))
-    yield from _failures(found)
-
-
-def _failures(found: Measures) -> Iterator[str]:
-    """Yield why files failed: in a word each, then in the sentences that were most frequent."""
+    yield from _kinds("not written", found, found.unwritten, _MOST_UNWRITTEN)
+    spent = [_spent(name, count) for name, count in found.spent.items() if count]
+    if spent:
+        yield from label_row("spent", ", ".join(spent))
     label = "failures"
     if found.causes:
         causes = {name.replace("_", " "): count for name, count in found.causes.items()}
         yield from label_row(label, counts_text(causes))
         label = ""
-    errors = list(found.errors.items())
-    for why, count in errors[:_MOST_ERRORS]:
-        yield from label_row(label, f"{count:,} x {why}")
+    yield from _kinds(label, found, found.errors, _MOST_ERRORS)
+
+
+def _kinds(label: str, found: Measures, counts: Mapping[str, int], most: int) -> Iterator[str]:
+    """Yield the most frequent sentences, each with a file that it was said of."""
+    for why, count in list(counts.items())[:most]:
+        path = found.examples.get(why)
+        named = f"{path}: " if path and path not in why else ""
+        alike = f" (and {counted(count - 1, 'other')} alike)" if count > 1 else ""
+        yield from label_row(label, f"{named}{why}{alike}")
         label = ""
-    if len(errors) > _MOST_ERRORS:
-        yield from label_row("", f"and {len(errors) - _MOST_ERRORS} other kinds")
+    if len(counts) > most:
+        yield from label_row(label, f"and {counted(len(counts) - most, 'other kind')}")
+
+
+def _spent(name: str, count: int) -> str:
+    one, several = _SPENT.get(name, (name.replace("_", " "),) * 2)
+    return f"{count:,} {one if count == 1 else several}"
 
 
 def span(seconds: float) -> str:

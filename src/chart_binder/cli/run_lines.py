@@ -20,11 +20,14 @@ _ENDED = {
     3: "some left",
     130: "interrupted",
 }
-_WIDTHS = (20, 19, 11, 11)
+_WIDTHS = (20, 19, 11)
+_ENDED_WIDTH = 11
+_ROOMY = 80
+"""Columns that a row takes with all there is in it."""
 _GAP = "  "
 _CLOCK = len("2026-11-21T18:12:03")
 _CUT_SHORT = (None, 130)
-_A_RESULT = "nothing_found"
+_NO_FAILURES = ("nothing_found", "not_looked_up")
 _BEGINS_ANEW = "--refresh"
 _WORDS = {
     WriteState.DONE: "written",
@@ -34,9 +37,9 @@ _WORDS = {
 }
 
 
-def header() -> str:
-    """Return the names of the columns of a list."""
-    return _in_columns(("RUN", "STARTED (UTC)", "TOOK", "ENDED"), "FILES")
+def header() -> Iterator[str]:
+    """Yield the names of the columns of a list."""
+    yield from _in_columns(("RUN", "STARTED (UTC)", "TOOK"), "ENDED", "FILES")
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,17 +68,24 @@ def shown_run(run: KeptRun, measures: Measures | None) -> RunShown:
 
 
 def list_lines(shown: RunShown) -> Iterator[str]:
-    """Yield a run of a list: a row of columns, then its command, cut at the terminal's edge."""
+    """Yield a run of a list: a row of columns, then its command, cut at the terminal's edge.
+
+    Where there is little room, how it ended and its files are a line of their own.
+    """
     run = shown.run
     took = "" if shown.seconds is None else span(shown.seconds)
-    cells = (run.id, _clock(run.started_at_utc), took, shown.ended)
-    yield _in_columns(cells, counts_text(run.counts))
+    yield from _in_columns(
+        (run.id, _clock(run.started_at_utc), took), shown.ended, counts_text(run.counts)
+    )
     yield fitted(f"{_GAP}{shown.call}", terminal_width()).rstrip()
 
 
-def _in_columns(cells: tuple[str, ...], last: str) -> str:
+def _in_columns(cells: tuple[str, ...], ended: str, files: str) -> Iterator[str]:
     row = [fitted(cell, width) for cell, width in zip(cells, _WIDTHS, strict=True)]
-    return fitted(_GAP.join((*row, last)), terminal_width()).rstrip()
+    last = [fitted(ended, _ENDED_WIDTH), files]
+    rows = [[*row, *last]] if terminal_width() >= _ROOMY else [row, ["", *last]]
+    for each in rows:
+        yield fitted(_GAP.join(each), terminal_width()).rstrip()
 
 
 def run_lines(shown: RunShown, decisions: int, written: Mapping[WriteState, int]) -> Iterator[str]:
@@ -89,6 +99,8 @@ def run_lines(shown: RunShown, decisions: int, written: Mapping[WriteState, int]
     yield from label_row("started", f"{_clock(run.started_at_utc)} UTC")
     yield from label_row("ended", _end(shown))
     if shown.measures:
+        if shown.measures.stopped:
+            yield from label_row("stopped", shown.measures.stopped)
         yield from measures_lines(shown.measures)
         yield from _costs(shown.measures)
     elif run.counts:
@@ -116,10 +128,8 @@ def _end(shown: RunShown) -> str:
 
 def _costs(found: Measures) -> Iterator[str]:
     label = "stages"
-    for name, cost in found.stages.items():
-        mean = f"{cost.seconds / cost.files * 1000:,.1f} ms each" if cost.files else ""
-        text = f"{name:<10}  {cost.files:>9,} files  {cost.seconds:>10,.1f} s  {mean:>16}"
-        yield from label_row(label, text.rstrip(), is_wrapped=False)
+    for text in _table([*_stages(found)]):
+        yield from label_row(label, text)
         label = ""
     label = "slowest"
     for file in found.slowest:
@@ -128,20 +138,41 @@ def _costs(found: Measures) -> Iterator[str]:
         label = ""
 
 
+def _stages(found: Measures) -> Iterator[tuple[str, ...]]:
+    for name, cost in found.stages.items():
+        mean = f"{cost.seconds / cost.files * 1000:,.1f} ms each" if cost.files else ""
+        files = f"{cost.files:,} {'file ' if cost.files == 1 else 'files'}"
+        yield name, files, f"{cost.seconds:,.1f} s", mean
+
+
+def _table(rows: list[tuple[str, ...]]) -> Iterator[str]:
+    """Yield rows in columns as wide as they need to be, the first to the left."""
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    for first, *others in rows:
+        cells = [f"{cell:>{width}}" for cell, width in zip(others, widths[1:], strict=True)]
+        yield _GAP.join((f"{first:<{widths[0]}}", *cells)).rstrip()
+
+
 def _how_to_go_on(shown: RunShown) -> str:
     """Return whether the same call of a batch goes on, or begins anew, where files are left."""
     run = shown.run
     has_paths = any(not argument.startswith("-") for argument in run.arguments)
     if run.command != "batch" or not has_paths or not _is_cut_short(shown):
         return ""
-    return "begin anew" if _BEGINS_ANEW in run.arguments else "go on"
+    is_anew = _BEGINS_ANEW in run.arguments and not _has_no_end(shown)
+    return "begin anew" if is_anew else "go on"
 
 
 def _is_cut_short(shown: RunShown) -> bool:
-    """Say whether files are left that another run tries again; nothing found is a result."""
+    """Say whether files are left that the same call tries again; nothing found is a result."""
     causes = shown.measures.causes if shown.measures else {}
-    has_failed = any(cause != _A_RESULT for cause in causes)
-    return shown.run.status in _CUT_SHORT or has_failed
+    has_failed = any(cause not in _NO_FAILURES for cause in causes)
+    return _has_no_end(shown) or has_failed
+
+
+def _has_no_end(shown: RunShown) -> bool:
+    stopped = shown.measures.stopped if shown.measures else None
+    return stopped is not None or shown.run.status in _CUT_SHORT
 
 
 def _clock(moment: str) -> str:

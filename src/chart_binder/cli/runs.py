@@ -52,7 +52,8 @@ def list_runs(session: Session, named: str | None, limit: int) -> None:
         of = f" of `canon {harmless(readable(named))}`" if named else ""
         click.echo(f"no runs{of} are kept: `canon decide`, `batch`, `write` and `undo` make some")
         return
-    click.echo(header())
+    for line in header():
+        click.echo(line)
     for each in shown:
         for line in list_lines(each):
             click.echo(harmless(line))

@@ -22,13 +22,17 @@ class SlowFile(msgspec.Struct, frozen=True):
 class Measures(msgspec.Struct, frozen=True, kw_only=True):
     """Counts and costs of one run.
 
-    `seconds` is by the clock, `rules` counts rule codes, `causes` why files failed in one word,
-    `errors` their sentences, with what differs left out where several say the same. `spent` counts
-    what was asked of others: `musicbrainz_requests`, `model_runs`, `model_replies`,
-    `prompt_tokens`, `completion_tokens`.
+    `states` are of `files`, and of `folders` that could not be read or had nothing in them.
+    `seconds` is by the clock, `rules` counts rule codes, `causes` why files failed in one word.
+    `errors` counts the sentences that say why, `unwritten` those why tags were not written: of
+    several that say the same the first, and `examples` has the file that it was said of. `spent`
+    counts what was asked of others: `musicbrainz_requests` (tries that came to nothing among them),
+    `model_runs`, `model_replies`, `prompt_tokens`, `completion_tokens`. `stopped` says why the run
+    ended before its time.
     """
 
     files: int = 0
+    folders: int = 0
     resumed: int = 0
     seconds: float = 0.0
     states: Mapping[str, int] = {}
@@ -37,6 +41,9 @@ class Measures(msgspec.Struct, frozen=True, kw_only=True):
     tags: Mapping[str, int] = {}
     causes: Mapping[str, int] = {}
     errors: Mapping[str, int] = {}
+    unwritten: Mapping[str, int] = {}
+    examples: Mapping[str, str] = {}
     stages: Mapping[str, StageCost] = {}
     spent: Mapping[str, int] = {}
     slowest: tuple[SlowFile, ...] = ()
+    stopped: str | None = None

@@ -20,6 +20,7 @@ from chart_binder.errors import (
     EvidenceError,
     LookupFailedError,
     NothingFoundError,
+    NotLookedUpError,
     StoreError,
     UnidentifiedError,
 )
@@ -42,6 +43,7 @@ _CAUSES: dict[type[CanonError], Cause] = {
     UnidentifiedError: Cause.UNIDENTIFIED,
     LookupFailedError: Cause.LOOKUP_FAILED,
     NothingFoundError: Cause.NOTHING_FOUND,
+    NotLookedUpError: Cause.NOT_LOOKED_UP,
     EvidenceError: Cause.EVIDENCE,
     StoreError: Cause.STORE,
 }

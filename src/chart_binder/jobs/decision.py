@@ -26,6 +26,7 @@ class Cause(StrEnum):
     UNIDENTIFIED = "unidentified"
     LOOKUP_FAILED = "lookup_failed"
     NOTHING_FOUND = "nothing_found"
+    NOT_LOOKED_UP = "not_looked_up"
     EVIDENCE = "evidence"
     MODEL = "model"
     STORE = "store"

@@ -18,7 +18,7 @@ from chart_binder.jobs.decision import Cause, State
 _PREFIX = "canon_batch"
 _MAKERS = ("rules", "llm", "override")
 _SPENT = {
-    "musicbrainz_requests": "Requests sent to MusicBrainz.",
+    "musicbrainz_requests": "Requests to MusicBrainz, tries that came to nothing among them.",
     "model_runs": "Open cases that a model looked into.",
     "model_replies": "Replies of the model.",
     "prompt_tokens": "Tokens that the model read.",
@@ -70,7 +70,13 @@ def metrics(run: KeptRun, found: Measures) -> Iterator[Metric]:
     yield Metric("info", "gauge", "Which run this is.", {run.id: 1}, "run")
     yield from _times(run, found)
     states = dict.fromkeys(map(str, State), 0) | dict(found.states)
-    yield Metric("files_total", "counter", "Files, by how they ended.", states, "state")
+    yield Metric(
+        "files_total",
+        "counter",
+        "Files, by how they ended; an error may be a folder's.",
+        states,
+        "state",
+    )
     yield _one("files_resumed_total", "Files that an earlier run had settled.", found.resumed)
     makers = dict.fromkeys(_MAKERS, 0) | dict(found.decided_by)
     yield _counter("decisions_total", "Decisions, by who made them.", makers, "by")

@@ -15,23 +15,26 @@ _MOST_REMEMBERED = 500
 class Answered:
     """Answers of this run, and of earlier ones in the store, by evidence hash.
 
-    `adjudicator` is the `adjudicator_version` that an answer must have been given under. Without a
-    store, those of this run alone.
+    `adjudicator` is the `adjudicator_version` that an answer must have been given under. Where
+    `runs` are given, only what they kept counts.
     """
 
-    def __init__(self, store: "Store | None", adjudicator: str) -> None:
+    def __init__(
+        self, store: "Store", adjudicator: str, runs: frozenset[str] | None = None
+    ) -> None:
         self._store = store
         self._adjudicator = adjudicator
+        self._runs = runs
         self._remembered: OrderedDict[str, AdjudicationResult] = OrderedDict()
 
     def known(self, evidence: str) -> AdjudicationResult | None:
         """Return what was answered of this evidence. Raises `StoreError`."""
         if evidence in self._remembered:
             return self._remembered[evidence]
-        if self._store is None:
-            return None
         kept = self._store.decisions.by_evidence(evidence, self._adjudicator)
-        return kept_decision(kept).adjudication if kept else None
+        if kept is None or (self._runs is not None and kept.run_id not in self._runs):
+            return None
+        return kept_decision(kept).adjudication
 
     def learn(self, evidence: str, result: AdjudicationResult | None) -> None:
         """Remember an answer; a run that failed is none."""

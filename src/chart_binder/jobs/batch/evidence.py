@@ -12,7 +12,7 @@ from chart_binder.audio.reading import read_tags
 from chart_binder.domain.evidence import EvidenceBundle
 from chart_binder.domain.kept import KeptDecision, KeptEvidence
 from chart_binder.domain.track import TrackTags
-from chart_binder.errors import AudioError, CanonError, StoreError
+from chart_binder.errors import AudioError, CanonError, NotLookedUpError
 from chart_binder.jobs.batch.worker import Facts
 from chart_binder.jobs.file_names import names_of
 from chart_binder.jobs.keeping import bundle_of
@@ -28,7 +28,7 @@ class AlbumSource(Protocol):
 
     @property
     def requests(self) -> int:
-        """Requests sent since the process began."""
+        """Requests since the process began, tries that came to nothing among them."""
         ...
 
     def together(self, tags: Sequence[TrackTags]) -> Callable[[TrackTags], EvidenceBundle]:
@@ -44,7 +44,7 @@ class LookedUp:
 
     @property
     def requests(self) -> int:
-        """Requests sent since the process began."""
+        """Requests since the process began, tries that came to nothing among them."""
         return self.source.requests
 
     def of(self, paths: Sequence[Path]) -> Facts:
@@ -97,7 +97,7 @@ def _kept_of(
     one = kept.get(path)
     found = evidence.get(one.evidence_hash or "") if one else None
     if one is None or found is None:
-        raise StoreError("no evidence is kept for it: look it up without --frozen first")
+        raise NotLookedUpError("no evidence is kept for it: look it up without --frozen first")
     return bundle_of(one, found)
 
 

@@ -14,7 +14,7 @@ import msgspec
 
 from chart_binder.domain.evidence import EvidenceBundle
 from chart_binder.domain.evidence_json import read_bundle
-from chart_binder.errors import EvidenceError
+from chart_binder.errors import CanonError, EvidenceError
 from chart_binder.jobs.batch.albums import MOST_TOGETHER, Album
 
 _ALLOWED = (
@@ -22,6 +22,14 @@ _ALLOWED = (
 )
 _MOST_AHEAD = 200
 """Lines that are read before those before them are begun."""
+
+
+class LineError(EvidenceError):
+    """A line asks for nothing that can be decided; the line is to blame, not a bundle."""
+
+    def __init__(self, problem: str) -> None:
+        CanonError.__init__(self, problem)
+        self.where = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,30 +69,37 @@ def read_line(text: bytes, number: int) -> Line:
     try:
         found = msgspec.json.decode(text)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-        return Line(number, Given(name, EvidenceError(f"{name}: {error}; allowed is {_ALLOWED}")))
+        return Line(number, Given(name, LineError(f"{name}: {error}; allowed is {_ALLOWED}")))
     if not isinstance(found, Mapping):
-        what = EvidenceError(f"{name}: found {_brief(found)}; allowed is {_ALLOWED}")
+        what = LineError(f"{name}: found {_brief(found)}; allowed is {_ALLOWED}")
         return Line(number, Given(name, what))
     return Line(number, _asked(found, name), found.get("id"))
 
 
 def _asked(found: Mapping[str, Any], name: str) -> Asked:
-    if "bundle" in found:
+    if found.get("bundle") is not None:
+        if any(found.get(key) is not None for key in ("path", "path_b64")):
+            what = "found both a path and a bundle"
+            return Given(name, LineError(f"{name}: {what}; allowed is {_ALLOWED}"))
         return Given(name, found["bundle"])
     if "recording_candidates" in found:
         return Given(name, found)
+    return _path(found, name)
+
+
+def _path(found: Mapping[str, Any], name: str) -> Asked:
     path, encoded = found.get("path"), found.get("path_b64")
     try:
         if isinstance(encoded, str):
             return Path(os.fsdecode(base64.b64decode(encoded, validate=True)))
     except (binascii.Error, ValueError) as error:
-        return Given(name, EvidenceError(f"{name}: path_b64: {error}"))
+        return Given(name, LineError(f"{name}: path_b64: {error}"))
     if isinstance(path, str) and path:
         return Path(path)
     what = f"{', '.join(sorted(map(str, found))) or 'no keys'}; allowed is {_ALLOWED}"
     if "path" in found:
         what = f"{_brief(path)} as path; the name of a file is allowed"
-    return Given(name, EvidenceError(f"{name}: found {what}"))
+    return Given(name, LineError(f"{name}: found {what}"))
 
 
 class Lines:

@@ -42,11 +42,12 @@ class Choice:
     """Which files are decided: by default those whose decision is not there, or not today's.
 
     `only` are those whose last decision stands so; without any, all. `anew` decides also what is
-    decided already.
+    decided already, unless one of `runs` did that.
     """
 
     only: frozenset[Which] = frozenset()
     anew: bool = False
+    runs: frozenset[str] = frozenset()
 
 
 class Fate(StrEnum):
@@ -75,8 +76,10 @@ class Resuming:
     def _fate(self, path: Path, kept: KeptDecision | None) -> tuple[Fate, Settled | None]:
         if self.choice.only:
             which = _WHICH.get(State(kept.state)) if kept else None
-            is_chosen = which in self.choice.only and not (kept and kept.pinned)
-            return (Fate.DECIDE if is_chosen else Fate.LEAVE), None
+            if kept is None or kept.pinned or which not in self.choice.only:
+                return Fate.LEAVE, None
+            if not self._is_done_anew(kept) or not self._stands(kept, path):
+                return Fate.DECIDE, None
         if kept is None or not (kept.pinned or self._stands(kept, path)):
             return Fate.DECIDE, None
         return Fate.RESUME, Settled(path, kept_decision(kept), is_resumed=True)
@@ -84,13 +87,16 @@ class Resuming:
     def _stands(self, kept: KeptDecision, path: Path) -> bool:
         """Say whether a decision would be made again just so, as far as can be told at once."""
         return (
-            not self.choice.anew
+            (not self.choice.anew or self._is_done_anew(kept))
             and _is_result(kept)
             and kept.rules_version == self.under.rules
             and self._is_asked(kept)
             and self._is_ruled(kept)
             and _is_same_file(self.store, path, kept)
         )
+
+    def _is_done_anew(self, kept: KeptDecision) -> bool:
+        return kept.run_id in self.choice.runs
 
     def _is_asked(self, kept: KeptDecision) -> bool:
         """Say whether whoever would be asked now was asked, where the rules left it open."""

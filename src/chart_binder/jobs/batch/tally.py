@@ -2,36 +2,35 @@
 
 import heapq
 import os
-import re
 import time
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from pathlib import Path
 
 from chart_binder.domain.measures import Measures, SlowFile, StageCost
+from chart_binder.jobs.batch.kinds import Kinds, readable
 from chart_binder.jobs.batch.work import Gathered, Settled, Stage
-from chart_binder.jobs.decision import Decision, State
-from chart_binder.jobs.write import Told
+from chart_binder.jobs.decision import Cause, State
+from chart_binder.jobs.write import Fate, Told
 from chart_binder.llm.result import AdjudicationResult
 
 _SLOWEST = 10
-_MOST_KINDS = 200
-_OTHER = "other errors"
-_PARTICULAR = re.compile(r"'[^']*'|\"[^\"]*\"|/\S+|\b[0-9a-f]{8}-[0-9a-f-]{27}\b|\d+(?:\.\d+)?")
-"""What differs from file to file in sentences that say the same."""
+_NO_REASON = "no reason given"
+_NOT_WRITTEN = (Fate.REFUSED, Fate.FAILED)
 
 
 @dataclass(slots=True)
 class Tally:
     """Counts files as they are finished; it takes no more room for more of them.
 
-    `states` are of all files, `resumed` how many of them an earlier run settled, `worked` how many
-    there was something to do for: a resumed one is none of them, unless its tags are looked at.
+    `states` are of all files, and of `folders` that could not be read or had nothing in them;
+    `resumed` is how many files an earlier run settled, `worked` how many there was something to do
+    for: a resumed one is none of them, unless its tags are looked at.
     """
 
     started: float = field(default_factory=time.monotonic)
     files: int = 0
+    folders: int = 0
     resumed: int = 0
     worked: int = 0
     states: Counter[str] = field(default_factory=Counter)
@@ -39,9 +38,9 @@ class Tally:
     rules: Counter[str] = field(default_factory=Counter)
     tags: Counter[str] = field(default_factory=Counter)
     causes: Counter[str] = field(default_factory=Counter)
-    errors: Counter[str] = field(default_factory=Counter)
+    errors: Kinds = field(default_factory=Kinds)
+    unwritten: Kinds = field(default_factory=Kinds)
     spent: Counter[str] = field(default_factory=Counter)
-    _only_of_kind: dict[str, str] = field(default_factory=dict)
     _times: Counter[Stage] = field(default_factory=Counter)
     _seconds: dict[Stage, float] = field(default_factory=dict)
     _requests: dict[str, int] = field(default_factory=dict)
@@ -56,30 +55,22 @@ class Tally:
 
     def finished(self, settled: Settled, told: Told | None, write_s: float = 0.0) -> None:
         """Count one file, and what became of its tags."""
-        decision = settled.decision
-        self.files += 1
-        self.states[decision.state] += 1
-        if decision.decided_by:
-            self.decided_by[decision.decided_by] += 1
-        if decision.crg_rule:
-            self.rules[decision.crg_rule] += 1
-        if decision.state is State.ERROR:
-            self._fail(decision)
+        self._count(settled)
         if told:
-            self.tags[told.fate] += 1
+            self._tag(told)
         seconds = {**settled.seconds, **({Stage.WRITE: write_s} if told else {})}
         if settled.is_resumed:
             self.resumed += 1
             if not told:
                 return
         self.worked += 1
-        if decision.adjudication and not (settled.is_resumed or settled.is_answered_before):
-            self._spend(decision.adjudication)
+        if not (settled.is_resumed or settled.is_answered_before):
+            self._spend(settled.decision.adjudication)
         for stage, taken in seconds.items():
             self._times[stage] += 1
             self._seconds[stage] = self._seconds.get(stage, 0.0) + taken
         if seconds:
-            self._rank(sum(seconds.values()), _readable(settled.path))
+            self._rank(sum(seconds.values()), readable(settled.path))
 
     @property
     def seconds(self) -> float:
@@ -95,6 +86,7 @@ class Tally:
         """Return all of it as it stands."""
         return Measures(
             files=self.files,
+            folders=self.folders,
             resumed=self.resumed,
             seconds=round(self.seconds, 3),
             states=_by_count(self.states),
@@ -102,10 +94,9 @@ class Tally:
             rules=_by_count(self.rules),
             tags=_by_count(self.tags),
             causes=_by_count(self.causes),
-            errors={
-                self._only_of_kind[kind] if count == 1 else kind: count
-                for kind, count in self.errors.most_common()
-            },
+            errors=self.errors.counts(),
+            unwritten=self.unwritten.counts(),
+            examples=self.errors.files() | self.unwritten.files(),
             stages={
                 stage.value: StageCost(self._times[stage], round(self._seconds[stage], 3))
                 for stage in Stage
@@ -118,17 +109,30 @@ class Tally:
             ),
         )
 
-    def _fail(self, decision: Decision) -> None:
+    def _count(self, settled: Settled) -> None:
+        decision = settled.decision
+        if _is_folder(settled):
+            self.folders += 1
+        else:
+            self.files += 1
+        self.states[decision.state] += 1
+        if decision.decided_by:
+            self.decided_by[decision.decided_by] += 1
+        if decision.crg_rule:
+            self.rules[decision.crg_rule] += 1
         if decision.cause:
             self.causes[decision.cause] += 1
-        why = decision.error or "no reason given"
-        kind = _PARTICULAR.sub("…", why)
-        if kind not in self.errors and len(self.errors) >= _MOST_KINDS:
-            kind = why = _OTHER
-        self.errors[kind] += 1
-        self._only_of_kind.setdefault(kind, why)
+        if decision.state is State.ERROR:
+            self.errors.add(decision.error or _NO_REASON, settled.path)
 
-    def _spend(self, result: AdjudicationResult) -> None:
+    def _tag(self, told: Told) -> None:
+        self.tags[told.fate] += 1
+        if told.fate in _NOT_WRITTEN:
+            self.unwritten.add(told.why or _NO_REASON, told.path)
+
+    def _spend(self, result: AdjudicationResult | None) -> None:
+        if result is None:
+            return
         self.spent["model_runs"] += 1
         self.spent["model_replies"] += result.iterations
         if result.usage:
@@ -148,6 +152,10 @@ def _by_count(counter: Mapping[str, int]) -> dict[str, int]:
     return {str(name): count for name, count in Counter(counter).most_common()}
 
 
-def _readable(path: Path) -> str:
-    """Return a path as text that JSON can hold."""
-    return os.fsencode(path).decode("utf-8", errors="replace")
+def _is_folder(settled: Settled) -> bool:
+    """Say whether this is what could not be found in a folder, and no file."""
+    return (
+        settled.decision.cause is Cause.FILE
+        and settled.kept is None
+        and os.path.isdir(settled.path)  # noqa: PTH112 - a path of any bytes
+    )

@@ -2,9 +2,10 @@
 
 import os
 import socket
+import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Protocol
 
@@ -15,7 +16,7 @@ from chart_binder.errors import LookupFailedError
 from chart_binder.jobs.batch.albums import Album
 from chart_binder.jobs.batch.work import Gathered, Settled, Stage, Waiting
 from chart_binder.jobs.decide import Case, Decider, guarded
-from chart_binder.jobs.decision import State
+from chart_binder.jobs.decision import Cause, State
 from chart_binder.jobs.kept_case import Under, file_status, to_keep
 from chart_binder.llm.result import AdjudicationResult
 
@@ -41,11 +42,15 @@ class EvidenceOfAlbums(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Worker:
-    """Does the work of one process; threads may share it."""
+    """Does the work of one process; threads may share it.
+
+    Once `stopping` is set, the files of an album that are not begun are left for another run.
+    """
 
     evidence: EvidenceOfAlbums
     decider: Decider
     under: Under
+    stopping: threading.Event = field(default_factory=threading.Event)
 
     def gather(self, album: Album) -> Gathered:
         """Look up the files of an album, and decide by rules what they decide."""
@@ -57,6 +62,7 @@ class Worker:
         met = [
             self._decided(path, status, patient, read_s)
             for path, status in zip(album.paths, before, strict=True)
+            if not self.stopping.is_set()
         ]
         waiting = tuple(one for one in met if self.decider.is_for_adjudicator(one.case))
         settled = tuple(
@@ -83,9 +89,14 @@ class Worker:
         return replace(self.settled(replace(waiting, case=case)), is_answered_before=True)
 
     def settled(self, one: Waiting) -> Settled:
-        """Return the file with what is to be kept of it; what is no file is not kept."""
-        kept = to_keep(one.case, one.path, one.before, self.under) if one.before else None
-        return Settled(one.path, one.case.decision, kept, one.seconds)
+        """Return the file with what is to be kept of it.
+
+        What is no file is not kept; nor that nobody looked, for what was found before says more.
+        """
+        decision = one.case.decision
+        before = one.before if decision.cause is not Cause.NOT_LOOKED_UP else None
+        kept = to_keep(one.case, one.path, before, self.under) if before else None
+        return Settled(one.path, decision, kept, one.seconds)
 
     def _decided(
         self, path: Path, before: os.stat_result | None, facts: Facts, read_s: float

@@ -1,0 +1,70 @@
+"""A refresh goes on with one that was called alike, and cut short, not long ago."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from chart_binder.domain.kept import KeptRun
+from chart_binder.domain.measures import Measures
+from chart_binder.jobs.batch.refreshing import goes_on_with
+from chart_binder.store import open_store
+from chart_binder.store.store import Store
+
+ASKED = ("--refresh", "/music")
+NOW = KeptRun(id="now", command="batch", arguments=ASKED, started_at_utc="2026-11-21T12:00:00Z")
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[Store]:
+    with open_store(f"sqlite:///{tmp_path / 'canon.db'}") as store:
+        yield store
+
+
+def keep(
+    store: Store,
+    day: str,
+    arguments: tuple[str, ...] = ASKED,
+    stopped: str | None = None,
+    status: int | None = 1,
+) -> None:
+    """Keep a run of one day, with its name, that ended an hour after it began."""
+    at = f"2026-11-{day}T12:00:00Z"
+    store.runs.begin(KeptRun(id=day, command="batch", arguments=arguments, started_at_utc=at))
+    store.runs.measure(day, {}, msgspec.json.encode(Measures(seconds=3600, stopped=stopped)))
+    if status is not None:
+        store.runs.end(day, f"2026-11-{day}T13:00:00Z", status, {})
+
+
+def test_it_goes_on_from_where_the_first_of_them_began(store: Store) -> None:
+    keep(store, "10", status=3)
+    keep(store, "12", status=None)
+    keep(store, "13", stopped="MusicBrainz failed 8 times in a row")
+    keep(store, "14", ("/music",))
+    keep(store, "15", ("--jobs=8", "--write", *ASKED), status=130)
+    found = goes_on_with(store, NOW)
+    assert found
+    assert found.runs == {"12", "13", "15", "now"}
+    assert found.begun == "2026-11-12 12:00:00"
+    assert found.since == 1794484800
+
+
+@pytest.mark.parametrize("status", [0, 1, 3])
+def test_one_that_came_to_its_end_is_begun_anew(store: Store, status: int) -> None:
+    keep(store, "19", status=130)
+    keep(store, "20", status=status)
+    assert goes_on_with(store, NOW) is None
+
+
+def test_another_call_and_one_of_long_ago_are_not_gone_on_with(store: Store) -> None:
+    keep(store, "13", status=130)
+    keep(store, "19", ("--refresh", "/other"), status=130)
+    keep(store, "20", ("--refresh", "--only=failed", "/music"), status=130)
+    assert goes_on_with(store, NOW) is None
+
+
+def test_what_comes_on_standard_input_is_begun_anew(store: Store) -> None:
+    for asked in (("--refresh", "--stdin"), ("--refresh", "-")):
+        keep(store, f"2{len(asked[1]) % 2}", asked, status=130)
+        assert goes_on_with(store, msgspec.structs.replace(NOW, arguments=asked)) is None
