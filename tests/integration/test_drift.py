@@ -7,7 +7,7 @@ import pytest
 
 from golden.bundles import golden
 from integration.conftest import Canon
-from integration.services import ALBUM, SINGLE, asking, file_of
+from integration.services import ALBUM, SINGLE, asking, file_of, flac
 from servers.http import Response
 from servers.musicbrainz import MusicBrainzStandIn, always
 
@@ -78,6 +78,14 @@ def test_where_evidence_cannot_be_fetched_anew_no_old_answer_stands_in(
     assert "3 failed, 2 not asked\n2 not asked: 3 look-ups in a row had failed" in ran.err
     assert "old musicbrainz answer" not in ran.err
     assert (last["state"], last["new"]) == ("not asked", None)
+
+
+def test_what_was_not_decided_then_is_told_with_what_helps(canon: Canon, home: Path) -> None:
+    untagged = flac(home, "untagged.flac")
+    assert canon("decide", untagged, "--offline").status == 1
+    (line,) = canon("drift", "--output=json").lines
+    assert line["state"] == "failed"
+    assert "; give it tags (artist and title, or a recording id)" in line["why"]
 
 
 def test_a_ruling_is_a_cause_of_its_own(canon: Canon, song: Path) -> None:

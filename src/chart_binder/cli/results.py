@@ -79,7 +79,8 @@ def _stands(pinned: KeptDecision, case: Case) -> Iterator[str]:
     name = group_name(group) if group else pinned.crg_mbid
     day = pinned.decided_at_utc[: len("2026-11-21")]
     yield from row(
-        "pinned", f"{name} stands, as decided on {day}: `canon drift unpin` lets this one count"
+        "pinned",
+        f"{name} stands, as decided on {day}: `canon drift unpin PATH` lets this one count",
     )
 
 

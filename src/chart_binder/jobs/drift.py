@@ -20,6 +20,7 @@ from chart_binder.domain.kept import (
     now_utc,
 )
 from chart_binder.errors import CanonError, DamagedRecordError, StoreError
+from chart_binder.jobs.advice import what_to_do
 from chart_binder.jobs.decide import Case, Decider
 from chart_binder.jobs.decision import Decision, State
 from chart_binder.jobs.journalled import path_of
@@ -107,7 +108,7 @@ class Drifting:
         before = self.decider.decide(bundle) if bundle else None
         now = self.decider.decide(self.gather(path_of(kept.path))) if self.gather else before
         if now is None:  # nothing was found then, and nothing was looked for now
-            why = f"nothing was decided then ({was.error}): decide it again"
+            why = f"nothing was decided then ({was.error}); {what_to_do(was.cause)}"
             return Drift(kept, Stand.FAILED, why=why, was=was)
         if _outcome(was, now) == _outcome(was):
             return Drift(kept, Stand.STANDS, now=now, was=was)
