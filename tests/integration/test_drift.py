@@ -122,7 +122,10 @@ def test_a_pinned_decision_holds_against_later_ones(canon: Canon, song: Path) ->
         canon("decide", song, **asking(mb), **NO_LEAD)
         (told,) = canon("decide", song, "--output=json", **asking(mb), **NO_LEAD).lines
         shown = canon("explain", song, **asking(mb), **NO_LEAD).out
-    assert (told["crg_mbid"], told["pinned"]["decision_id"]) == (SINGLE, line["decision_id"])
+        batch = canon("batch", song, "--refresh", "--output=json", **asking(mb), **NO_LEAD)
+    assert (batch.lines[0]["crg_mbid"], batch.lines[0]["pinned"]) == (ALBUM, True)
+    assert "1 of them settled before (1 pinned: what is pinned stands)" in batch.err
+    assert (told["crg_mbid"], told["stands"]["decision_id"]) == (SINGLE, line["decision_id"])
     assert "  pinned       A Night at the Opera (Album) stands, as decided on 20" in shown
     (line,) = canon("write", song, "--output=json").lines
     assert line["crg_mbid"] == ALBUM

@@ -44,7 +44,8 @@ def file_line(file: "FileResult") -> bytes:
 def result_of(file: "FileResult") -> dict[str, object]:
     """Return what the line of a file holds: that of `canon decide --output json`, and more.
 
-    `resumed` is there and true for a file that an earlier run settled, `tags` where they were
+    `resumed` is there and true for a file that an earlier run settled, `pinned` where its decision
+    stands whatever would come out now, `tags` where they were
     looked at: what became of them, and why nothing was written.
     """
     path = str(file.path)
@@ -54,6 +55,8 @@ def result_of(file: "FileResult") -> dict[str, object]:
         line["path_b64"] = base64.b64encode(os.fsencode(path)).decode()
     if file.resumed:
         line["resumed"] = True
+    if file.settled.is_pinned:
+        line["pinned"] = True
     if file.tags:
         line["tags"] = {"fate": file.tags.fate.value, "why": file.tags.why}
     return line
@@ -92,7 +95,8 @@ def measures_lines(found: Measures) -> Iterator[str]:
     """Yield what a run came to and cost, a line a fact."""
     rate = f", {pace(found.files / found.seconds)}" if found.seconds > 1 and found.files else ""
     before = f", {found.resumed:,} of them settled before" if found.resumed else ""
-    yield from label_row("files", f"{found.files:,} in {span(found.seconds)}{rate}{before}")
+    pinned = f" ({found.pinned:,} pinned: what is pinned stands)" if found.pinned else ""
+    yield from label_row("files", f"{found.files:,} in {span(found.seconds)}{rate}{before}{pinned}")
     states = found.states
     for state, words in _STATES.items():
         if states.get(state):

@@ -52,7 +52,7 @@ class Results:
             if name != path:
                 line["path_b64"] = base64.b64encode(os.fsencode(path)).decode()
             if pinned:
-                line["pinned"] = _named(pinned)
+                line |= {"pinned": True, "stands": _named(pinned)}
             click.echo(msgspec.json.encode(line))
         else:
             if self.printed:

@@ -22,7 +22,8 @@ class SlowFile(msgspec.Struct, frozen=True):
 class Measures(msgspec.Struct, frozen=True, kw_only=True):
     """Counts and costs of one run.
 
-    `states` are of `files`, and of `folders` that could not be read or had nothing in them.
+    `states` are of `files`, and of `folders` that could not be read or had nothing in them. Of the
+    files `resumed` were settled by an earlier run, `pinned` of these because they are pinned.
     `seconds` is by the clock, `rules` counts rule codes, `causes` why files failed in one word.
     `errors` counts the sentences that say why, `unwritten` those why tags were not written: of
     several that say the same the first, and `examples` has the file that it was said of. `spent`
@@ -34,6 +35,7 @@ class Measures(msgspec.Struct, frozen=True, kw_only=True):
     files: int = 0
     folders: int = 0
     resumed: int = 0
+    pinned: int = 0
     seconds: float = 0.0
     states: Mapping[str, int] = {}
     decided_by: Mapping[str, int] = {}

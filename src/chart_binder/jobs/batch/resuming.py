@@ -82,7 +82,8 @@ class Resuming:
                 return Fate.DECIDE, None
         if kept is None or not (kept.pinned or self._stands(kept, path)):
             return Fate.DECIDE, None
-        return Fate.RESUME, Settled(path, kept_decision(kept), is_resumed=True)
+        settled = Settled(path, kept_decision(kept), is_resumed=True, is_pinned=kept.pinned)
+        return Fate.RESUME, settled
 
     def _stands(self, kept: KeptDecision, path: Path) -> bool:
         """Say whether a decision would be made again just so, as far as can be told at once."""

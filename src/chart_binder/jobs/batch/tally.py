@@ -24,14 +24,16 @@ class Tally:
     """Counts files as they are finished; it takes no more room for more of them.
 
     `states` are of all files, and of `folders` that could not be read or had nothing in them;
-    `resumed` is how many files an earlier run settled, `worked` how many there was something to do
-    for: a resumed one is none of them, unless its tags are looked at.
+    `resumed` is how many files an earlier run settled, `pinned` how many of these are pinned,
+    `worked` how many there was something to do for: a resumed one is none of them, unless its tags
+    are looked at.
     """
 
     started: float = field(default_factory=time.monotonic)
     files: int = 0
     folders: int = 0
     resumed: int = 0
+    pinned: int = 0
     worked: int = 0
     states: Counter[str] = field(default_factory=Counter)
     decided_by: Counter[str] = field(default_factory=Counter)
@@ -61,6 +63,7 @@ class Tally:
         seconds = {**settled.seconds, **({Stage.WRITE: write_s} if told else {})}
         if settled.is_resumed:
             self.resumed += 1
+            self.pinned += settled.is_pinned
             if not told:
                 return
         self.worked += 1
@@ -88,6 +91,7 @@ class Tally:
             files=self.files,
             folders=self.folders,
             resumed=self.resumed,
+            pinned=self.pinned,
             seconds=round(self.seconds, 3),
             states=_by_count(self.states),
             decided_by=_by_count(self.decided_by),

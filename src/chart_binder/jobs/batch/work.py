@@ -29,7 +29,7 @@ Seconds = Mapping[Stage, float]
 class Settled:
     """A file that is decided, left open or failed; `kept` is absent where nothing is to be kept.
 
-    One that is `resumed` was settled by an earlier run.
+    One that is `resumed` was settled by an earlier run; a pinned one is so whatever comes out now.
     """
 
     path: Path
@@ -37,6 +37,7 @@ class Settled:
     kept: Kept | None = None
     seconds: Seconds = field(default_factory=dict)
     is_resumed: bool = False
+    is_pinned: bool = False
     is_answered_before: bool = False
 
 
