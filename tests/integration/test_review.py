@@ -165,9 +165,10 @@ def test_what_a_removed_override_decided_is_to_be_decided_again(
     removed = canon("override", "remove", RECORDING)
     told = " ".join(removed.out.split())
     assert f"to be decided again: canon decide, or canon batch: {open_song}" in told
-    shown = canon("review", "show", open_song)
-    assert shown.status == 3
-    assert "the ruling that decided it is no more" in shown.out
+    for shown in (canon("review", "show", open_song), canon("review", "list")):
+        assert shown.status == 3
+        assert "C2 'A Night at the Opera', by override" in shown.out
+        assert "the ruling that decided it is no more" in shown.out
     assert decided(canon, open_song)["state"] == "indeterminate"
     assert waiting(canon) == ["song.flac"]
 

@@ -103,7 +103,7 @@ def test_a_proposal_too_unsure_to_decide_can_be_accepted(
         (proposing(crg=OTHER), "is not in the evidence"),
         (Case(Decision(State.ERROR, error="asleep")), "no decision was come to: asleep"),
         (Case(Decision(State.DECIDED, "rules", ALBUM)), "decided by the rules"),
-        (Case(Decision(State.DECIDED, "override", ALBUM)), "decided by a person's override"),
+        (Case(Decision(State.DECIDED, "override", ALBUM)), "nothing is proposed"),
     ],
 )
 def test_what_cannot_be_accepted_is_named(

@@ -126,6 +126,18 @@ def test_an_override_for_the_recording_set_since_settles_it(store: Store) -> Non
     assert queue(store) == [("1", 1, 1)]
 
 
+def test_what_an_override_decided_waits_once_that_is_removed(store: Store) -> None:
+    store.overrides.put(override())
+    store.decisions.put(waits(1, state="decided", decided_by="override"))
+    store.decisions.put(waits(3, state="decided", decided_by="override", pinned=True))
+    assert queue(store) == []
+    store.overrides.remove(RecordingId("recording"))
+    assert queue(store) == [("1", 1, 1)]
+    assert list(store.waiting.cases(["review"])) == []
+    store.verdicts.put(said(1, VerdictKind.KEEP))
+    assert queue(store) == []
+
+
 def test_a_verdict_goes_with_the_override_it_came_with(store: Store) -> None:
     store.decisions.put(waits(2))  # it names no recording
     ruled = said(2, VerdictKind.REJECT, "group")

@@ -141,8 +141,8 @@ def show(session: Session, name: str, transcript: bool) -> int:
 
     With -v every release of each candidate is listed.
 
-    Exit status: 0 nobody has to look at it, 3 somebody has, or it is to decide again, 1 an error
-    (it could not be decided, or there is no decision or transcript), 2 bad usage or configuration.
+    Exit status: 0 nobody has to look at it, 3 somebody has, 1 an error (it could not be decided, or
+    there is no decision or transcript), 2 bad usage or configuration.
     """
     with _named(session, name) as (store, case):
         rules = case.question(session.config.rules)
@@ -161,7 +161,7 @@ def show(session: Session, name: str, transcript: bool) -> int:
         for event in events:
             _print(event_lines(event))
     failed = case.decision.state is State.ERROR
-    return 1 if failed else 3 if waits or lapsed else 0
+    return 1 if failed else 3 if waits else 0
 
 
 @command.command("accept", epilog=_STATUS.strip())

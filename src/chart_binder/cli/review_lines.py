@@ -31,8 +31,10 @@ _STATES = {State.REVIEW: "for review", State.INDETERMINATE: "left open"}
 def queued_lines(case: ReviewCase) -> Iterator[str]:
     """Yield a case as a short block of the list."""
     yield from _heading(case)
-    yield from row(_state(case), _proposed(case))
+    yield from row(_state(case), _came_to(case))
     yield from _damage(case)
+    if case.decision.state is State.DECIDED:  # else nobody would have to look at it
+        yield from row("to do", _LAPSED)
     problem = case.result.problem if case.result else None
     if problem:
         yield from row("", problem)

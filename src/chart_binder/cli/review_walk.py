@@ -17,7 +17,7 @@ from chart_binder.cli.text import SITE
 from chart_binder.cli.watching import event_lines
 from chart_binder.config import Config
 from chart_binder.errors import CanonError, StoreError, UsageError
-from chart_binder.jobs.review_case import ReviewCase, is_overridden, transcript_of
+from chart_binder.jobs.review_case import ReviewCase, has_lapsed, is_overridden, transcript_of
 from chart_binder.jobs.review_queue import is_empty, review_queue
 from chart_binder.jobs.review_ruling import Ruled, accept, chosen, keep, reject
 from chart_binder.llm.result import Fact
@@ -102,10 +102,12 @@ class _Walk:
     def _look_at(self, case: ReviewCase) -> _Next:
         """Show one case until it is ruled on or skipped; return where that leads."""
         waits = self.store.waiting.has(case.kept.id, self.states)
-        if not waits or is_overridden(case, self.store.overrides.all()):
+        ruled = self.store.overrides.all()
+        if not waits or is_overridden(case, ruled):
             self._say(f"{readable(str(case.path))}: ruled on meanwhile")
             return _Next.ON
-        self._print(case_lines(case, case.question(self.config.rules)))
+        lapsed = has_lapsed(case, ruled)
+        self._print(case_lines(case, case.question(self.config.rules), lapsed=lapsed))
         self._legend(case)
         while True:
             try:

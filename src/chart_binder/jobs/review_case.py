@@ -10,7 +10,7 @@ import msgspec
 
 from chart_binder.config import RulesConfig
 from chart_binder.domain.evidence import EvidenceBundle, Release
-from chart_binder.domain.ids import ReleaseGroupId, ReleaseId, bare_id
+from chart_binder.domain.ids import RecordingId, ReleaseGroupId, ReleaseId, bare_id
 from chart_binder.domain.kept import KeptDecision
 from chart_binder.domain.overriding import KeptOverride
 from chart_binder.domain.verdict import Verdict
@@ -173,7 +173,9 @@ def is_overridden(case: ReviewCase, overrides: Mapping[str, KeptOverride]) -> bo
 def has_lapsed(case: ReviewCase, overrides: Mapping[str, KeptOverride]) -> bool:
     """Tell whether a person's ruling decided it that is no more, so that it is to decide again."""
     was_ruled = case.kept.decided_by == "override" and not case.kept.pinned
-    return bool(was_ruled and case.bundle and not override_for(case.bundle, overrides))
+    bundle, recording = case.bundle, case.kept.recording_mbid or ""
+    ruled = override_for(bundle, overrides) if bundle else overrides.get(RecordingId(recording))
+    return was_ruled and ruled is None
 
 
 def transcript_of(store: "Store", case: ReviewCase) -> tuple[AnyEvent, ...]:

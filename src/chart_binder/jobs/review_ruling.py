@@ -12,7 +12,7 @@ from chart_binder.errors import CanonError
 from chart_binder.jobs.decision import State
 from chart_binder.jobs.keeping import kept_bundle
 from chart_binder.jobs.overrides import doubts, override_for
-from chart_binder.jobs.review_case import ReviewCase, same_evidence
+from chart_binder.jobs.review_case import ReviewCase, has_lapsed, same_evidence
 from chart_binder.jobs.review_recording import recording_of, require_home
 from chart_binder.jobs.review_standing import (
     DECIDE_AGAIN,
@@ -54,7 +54,7 @@ def accept(
     """
     proposal = case.proposal
     if proposal is None:
-        _require_open(case)
+        _require_open(store, case)
         raise CanonError(
             f"{_called(case)}: nothing is proposed, so nothing can be accepted; name what is right:"
             f" canon review reject {case.kept.id} --crg C1 --reason ..."
@@ -121,7 +121,7 @@ def chosen(
 
 
 def _leave(store: "Store", case: ReviewCase, kind: VerdictKind, reason: str) -> Ruled:
-    _require_open(case)
+    _require_open(store, case)
     before = said_before(store, case)
     at = now_utc()
     given = [
@@ -151,7 +151,7 @@ def _rule(
     recording: str | None,
     replaces: bool,  # noqa: FBT001 - passed on
 ) -> Ruled:
-    _require_open(case)
+    _require_open(store, case)
     override = KeptOverride(
         recording_of(case, crg, recording),
         ReleaseGroupId(bare_id(crg)),
@@ -204,11 +204,13 @@ def _is_settled(store: "Store", kept: KeptDecision, ruled: Mapping[str, KeptOver
     return bool(bundle and override_for(bundle, ruled))
 
 
-def _require_open(case: ReviewCase) -> None:
+def _require_open(store: "Store", case: ReviewCase) -> None:
     """Raise `CanonError` for what nobody has to rule on: rules, or a person, decided it."""
     decision = case.decision
     if decision.state is State.ERROR:
         raise CanonError(f"{_called(case)}: no decision was come to: {decision.error}")
+    if has_lapsed(case, store.overrides.all()):
+        return
     if decision.state is State.DECIDED and decision.adjudication is None:
         by = "a person's override" if decision.decided_by == "override" else "the rules"
         raise CanonError(

@@ -12,7 +12,7 @@ from chart_binder.store.rows import read_row
 from chart_binder.store.schema import Bytes, decisions, overrides, verdicts
 from chart_binder.store.transactions import Transactions
 
-_DECIDED, _REVIEW = "decided", "review"
+_DECIDED, _REVIEW, _OPEN, _OVERRIDE = "decided", "review", "indeterminate", "override"
 _PAGE = 100
 
 
@@ -35,8 +35,8 @@ class Waiting:
 
     One waits if it is the latest of its file and in an open state, no decision of the file that is
     pinned says otherwise, nobody ruled on it or on the same decision made earlier, and no override
-    for its recording was set since. An override for a recording that the decision does not name is
-    not known of here.
+    for its recording was set since. What an override decided that is no more is open, too. An
+    override for a recording that the decision does not name is not known of here.
     """
 
     def __init__(self, database: Transactions) -> None:
@@ -95,13 +95,22 @@ def _grouped(states: Collection[str], under: Collection[bytes]) -> Executable:
 
 
 def _waits(states: Collection[str]) -> ColumnElement[bool]:
+    is_open = decisions.c.state.in_(sorted(states))
     return and_(
-        decisions.c.state.in_(sorted(states)),
+        or_(is_open, _lapsed()) if _OPEN in states else is_open,
         ~superseded(),
         ~_pinned(),
         ~_ruled_on(),
         ~_overridden(),
     )
+
+
+def _lapsed() -> ColumnElement[bool]:
+    """Return whether an override decided it that is no more."""
+    same = overrides.c.recording_mbid == decisions.c.recording_mbid
+    stands = select(overrides.c.recording_mbid).where(same).exists()
+    by_one = and_(decisions.c.state == _DECIDED, decisions.c.decided_by == _OVERRIDE)
+    return and_(by_one, ~stands)
 
 
 def superseded() -> ColumnElement[bool]:
