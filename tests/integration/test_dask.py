@@ -82,10 +82,10 @@ def many_open(folder: Path, count: int) -> list[Bundle]:
 
 
 def many_decided(folder: Path, count: int) -> None:
-    """Make files of one recording, in folders of their own."""
+    """Make files of one recording, in folders that are looked up each by itself."""
     for number in range(count):
-        (folder / str(number)).mkdir(parents=True)
-        file_of(BUNDLES[0], folder / str(number))
+        (folder / str(number) / "album").mkdir(parents=True)
+        file_of(BUNDLES[0], folder / str(number) / "album")
 
 
 def is_gone(group: int) -> bool:

@@ -382,7 +382,7 @@ def test_what_is_decided_for_files_is_kept_with_its_history(canon: Canon, home: 
     assert [(run.command, run.status, run.counts) for run in runs] == [
         ("decide", 1, {"decided": 1, "error": 1})
     ] * 2
-    assert runs[0].arguments == (str(file), str(home / "absent.flac"))
+    assert runs[0].arguments == ("--output=json", str(file), str(home / "absent.flac"))
 
 
 def test_a_decision_that_cannot_be_kept_is_shown_and_an_error(canon: Canon, home: Path) -> None:

@@ -72,6 +72,24 @@ def test_a_call_is_kept_as_it_was_typed_and_does_the_same_anywhere(
     assert (went_on.status, "3 failed" in went_on.out) == (1, True)
     again = canon("runs", "list", "--output=json").lines[0]["arguments"]
     assert sorted(again) == sorted(run["arguments"])
+    canon("decide", "music", "--offline")
+    assert canon("runs", "list", "--output=json").lines[0]["arguments"] == [
+        "--offline", f"{work}/music",
+    ]  # fmt: skip
+
+
+def test_an_undo_is_kept_with_what_it_was_given_a_run_or_a_file(
+    canon: Canon, library: Path, home: Path
+) -> None:
+    (home / "work" / "music").symlink_to(library)
+    ran(canon, library, "--write")
+    kept = canon("runs", "list", "--output=json").lines[0]["id"]
+    canon("undo", kept)
+    canon("write", "--apply", "music")
+    canon("undo", "music")
+    calls = [run["arguments"] for run in canon("runs", "list", "--output=json").lines]
+    place = str(home / "work" / "music")
+    assert calls[:3] == [[place], ["--apply", place], [kept]]
 
 
 def test_a_narrow_terminal_shows_all_that_a_wide_one_does(canon: Canon, library: Path) -> None:

@@ -14,6 +14,7 @@ from chart_binder.audio.walking import Unreadable, audio_files
 from chart_binder.cli.logs import about_file
 from chart_binder.cli.options import Session, common_options, pass_session
 from chart_binder.cli.results import BRIEF, Form, Results, readable
+from chart_binder.cli.typed import typed
 from chart_binder.cli.watching import Watching
 from chart_binder.domain.evidence import EvidenceBundle
 from chart_binder.domain.evidence_json import read_bundle
@@ -87,7 +88,7 @@ def _decide_files(
     config = session.config
     with (
         store_and_evidence(config) as (store, gather),
-        _keeping(session, store, paths) if keeps else nullcontext() as keeper,
+        _keeping(session, store) if keeps else nullcontext() as keeper,
     ):
         for named in named_paths(paths):
             for item in audio_files([Path(named)]):
@@ -112,9 +113,7 @@ def _pinned(store: "Store", path: Path) -> KeptDecision | None:
     return None
 
 
-def _keeping(
-    session: Session, store: "Store", paths: Sequence[str]
-) -> AbstractContextManager[Keeper]:
+def _keeping(session: Session, store: "Store") -> AbstractContextManager[Keeper]:
     config = session.config
     asked = ""
     if config.llm.enabled:
@@ -123,7 +122,7 @@ def _keeping(
         )
 
         asked = adjudicator_version(config.llm, config.rules)
-    return keeping(store, "decide", paths, config.rules, asked)
+    return keeping(store, "decide", typed(click.get_current_context()), config.rules, asked)
 
 
 def _failed(item: Unreadable) -> Case:

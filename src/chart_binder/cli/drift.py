@@ -14,6 +14,7 @@ from chart_binder.cli.drift_lines import drift_facts, drift_lines, drifted
 from chart_binder.cli.options import Session, common_options, pass_session
 from chart_binder.cli.results import readable
 from chart_binder.cli.tag_lines import json_line, shown_path
+from chart_binder.cli.typed import typed
 from chart_binder.cli.write import say
 from chart_binder.domain.kept import KeptDecision, KeptRun, new_id, now_utc
 from chart_binder.errors import CanonError
@@ -79,7 +80,10 @@ def list_drift(session: Session, names: tuple[str, ...], refresh: bool) -> int:
 @pass_session
 def accept(session: Session, names: tuple[str, ...], refresh: bool) -> int:
     """Take today's decision where it differs; `canon write` then goes by it."""
-    run = KeptRun(id=new_id(), command="drift accept", arguments=names, started_at_utc=now_utc())
+    arguments = typed(click.get_current_context())
+    run = KeptRun(
+        id=new_id(), command="drift accept", arguments=arguments, started_at_utc=now_utc()
+    )
     results = _Results(session, "accepted")
     with _drifting(session, refresh=refresh) as drifting:
         drifting.store.runs.begin(run)

@@ -1,5 +1,6 @@
 """A call as it was typed, in a form that does the same in any folder."""
 
+import os
 from collections.abc import Iterator
 
 import click
@@ -8,12 +9,15 @@ from click.core import ParameterSource
 from chart_binder.files import in_any_folder
 
 _STANDARD_INPUT = "-"
+_OR_AN_ID = "_OR_"
+"""In what an argument is called that takes a name or an id."""
 
 
 def typed(context: click.Context) -> tuple[str, ...]:
     """Return the options that were given, those before the command too, then the arguments.
 
-    Names of files and folders are absolute; what was not typed is not there.
+    Names of files and folders are absolute; what was not typed is not there. What may be an id as
+    well is a name where it is there.
     """
     options: list[str] = []
     arguments: list[str] = []
@@ -45,4 +49,6 @@ def _values(call: click.Context, parameter: click.Parameter) -> Iterator[str]:
     given = call.params[name]
     for value in given if isinstance(given, tuple) else (given,):
         is_place = isinstance(parameter.type, click.Path) and value != _STANDARD_INPUT
+        if _OR_AN_ID in (parameter.metavar or ""):
+            is_place &= os.path.lexists(value)
         yield in_any_folder(value) if is_place else str(value)

@@ -14,6 +14,7 @@ from chart_binder.cli.logs import about_file
 from chart_binder.cli.options import Session, common_options, pass_session
 from chart_binder.cli.results import readable
 from chart_binder.cli.tag_results import TagResults
+from chart_binder.cli.typed import typed
 from chart_binder.cli.write import ended, ending, say
 from chart_binder.domain.kept import KeptWrite
 from chart_binder.errors import CanonError
@@ -51,8 +52,7 @@ def command(session: Session, name: str | None, keep_mtime: bool) -> int:
     results = TagResults(session.as_json)
     with open_store(store_url(session.config)) as store, finishing_in_hand() as wish:
         say(repaired(store))
-        arguments = (name,) if name else ()
-        run = WritingRun.of(store, UNDO, arguments, keep_mtime=keep_mtime)
+        run = WritingRun.of(store, UNDO, typed(click.get_current_context()), keep_mtime=keep_mtime)
         moved: dict[str, Path] = {}
         with ending(results, run):
             for told in undone(_meant(store, name, moved), run, moved):

@@ -14,6 +14,7 @@ from chart_binder.cli.logs import about_file
 from chart_binder.cli.options import Session, common_options, pass_session
 from chart_binder.cli.results import readable
 from chart_binder.cli.tag_results import TagResults
+from chart_binder.cli.typed import typed
 from chart_binder.domain.tagging import Policy
 from chart_binder.errors import CanonError, StoreError, UsageError
 from chart_binder.jobs.journalled import WritingRun
@@ -53,9 +54,10 @@ def command(
         raise UsageError("name files or folders, or - for paths on standard input")
     config = session.config
     results = TagResults(session.as_json)
+    called = typed(click.get_current_context())
     with open_store(store_url(config)) as store, finishing_in_hand() as wish:
         planner = Planner(store, config.llm.acceptance, overrides(config)(), Policy(policy))
-        run = WritingRun.of(store, "write", paths, keep_mtime=keep_mtime) if applies else None
+        run = WritingRun.of(store, "write", called, keep_mtime=keep_mtime) if applies else None
         if run:
             say(repaired(store))
         with ending(results, run):
