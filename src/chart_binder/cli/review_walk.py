@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 _CHOSEN = "chosen in review"
 _DIGITS = frozenset("123456789")
 _END = "\x04"
+_TIED = "\N{NO-BREAK SPACE}"
 _LEAVING = frozenset({"q", _END})
 
 
@@ -146,7 +147,9 @@ class _Walk:
             "q quit": True,
             "? keys": True,
         }
-        self._say(", ".join(key for key, does in keys.items() if does))
+        told = ", ".join(key.replace(" ", _TIED) for key, does in keys.items() if does)
+        lines = wrapped(told, terminal_width(), "", 0)
+        self._print(line.replace(_TIED, " ") for line in lines)
         return _Next.STAY
 
     def _accept(self, case: ReviewCase) -> _Next:
