@@ -51,6 +51,8 @@ class MetricsFile:
 
     def begin(self) -> None:
         """Write that nothing is done yet. Raises `UsageError` where the file cannot be written."""
+        if os.path.exists(self.path) and not os.path.isfile(self.path):  # noqa: PTH110, PTH113
+            raise UsageError(f"--metrics {readable(self.path)}: it is no file that can be replaced")
         try:
             self._write(Measures())
         except OSError as error:
@@ -75,13 +77,14 @@ class MetricsFile:
         self.written_at = time.monotonic()
         is_json = self.path.endswith(_AS_JSON)
         text = (metrics_json if is_json else _prometheus)(self.run, found)
-        folder, name = os.path.split(self.path)
+        target = os.path.realpath(self.path)  # a link stays, and leads to the new file
+        folder, name = os.path.split(target)
         # The collector reads `*.prom`, so it passes over this name.
         temporary = os.path.join(folder, f".{name}.{os.getpid()}.tmp")  # noqa: PTH118 - any bytes
         try:
             with open(temporary, "wb") as file:  # noqa: PTH123 - as the umask says, for others read
                 file.write(text)
-            os.replace(temporary, self.path)  # noqa: PTH105
+            os.replace(temporary, target)  # noqa: PTH105
         except OSError:
             with suppress(OSError):
                 os.unlink(temporary)  # noqa: PTH108

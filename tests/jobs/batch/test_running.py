@@ -206,3 +206,24 @@ def test_a_service_that_has_no_answer_about_some_files_is_no_service_that_is_dow
     assert not batch.is_cut_short
     causes = Counter(one.decision.cause for one in settled)
     assert (len(settled), causes[Cause.LOOKUP_FAILED]) == (100, 20)
+
+
+def test_an_album_in_hand_is_left_after_the_file_that_is_looked_up(
+    store: Store, tmp_path: Path
+) -> None:
+    wishes: list[str] = []
+
+    class Wishing(Open):
+        def _facts(self, path: Path) -> EvidenceBundle:
+            if path.stem == "6":
+                wishes.append(path.stem)
+                while not batch.worker.stopping.is_set():
+                    time.sleep(0.001)
+            return super()._facts(path)
+
+    batch, settled = batch_of(store, Wishing(), Slow(), albums=1)
+    batch.to_stop = lambda: bool(wishes)
+    batch.go(library(tmp_path, 4, 5))
+    assert batch.is_cut_short
+    # Of the second album two files were begun; as open cases they are left with the rest.
+    assert {one.path.stem for one in settled} <= {"0", "1", "2", "3", "4"}

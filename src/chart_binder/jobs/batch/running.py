@@ -98,6 +98,7 @@ class Batch:
         """Give out what there is room for, and say whether there may be more albums."""
         if self.to_stop():
             self.is_cut_short |= self._has_more or bool(self._waiting)
+            self.worker.stopping.set()
             self._waiting.clear()  # they are as open as before, and the next run finds them so
             return False
         self._ask()
@@ -141,7 +142,8 @@ class Batch:
                 self.keeping.hold(settled)
         if to_do:
             self._gathering += 1
-            self._futures[self.hands.gather(Album(tuple(to_do)))] = self._gathered
+            gathering = self.hands.gather(Album(tuple(to_do)))
+            self._futures[gathering] = partial(self._gathered, len(to_do))
 
     def _decide(self, given: Given) -> None:
         """Decide a bundle by rules, here and now; it is no file, and not kept."""
@@ -178,8 +180,9 @@ class Batch:
         for future in done:
             self._futures.pop(future)(future.result())
 
-    def _gathered(self, album: Gathered) -> None:
+    def _gathered(self, files: int, album: Gathered) -> None:
         self._gathering -= 1
+        self.is_cut_short |= len(album.settled) + len(album.waiting) < files
         self.tally.gathered(album)
         self._waiting.extend(album.waiting)
         for settled in album.settled:
