@@ -180,7 +180,7 @@ def test_a_run_that_loses_a_worker_ends_complete(
 @needs_dask
 def test_what_kills_its_workers_fails_alone(home: Path, cluster: DaskCluster) -> None:
     many_decided(home, 1)
-    album = Album((home / "0" / "song.flac",))
+    album = Album((home / "0" / "album" / "song.flac",))
     case = Case(Decision(State.INDETERMINATE, evidence_hash="known"))
     with open_store(f"sqlite:///{home / 'store.db'}") as store:
         here = WorkerSetup(Config(), Under("poison", "rules")).worker(store)
