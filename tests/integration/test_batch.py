@@ -17,6 +17,7 @@ from mutagen.flac import FLAC
 from golden.bundles import Bundle, golden, year_only_single
 from integration.conftest import Canon, Ran
 from integration.services import ALBUM, adjudicating, asking, file_of, flac
+from servers.http import Response
 from servers.musicbrainz import BUSY, MusicBrainzStandIn, always
 from servers.ollama import OllamaStandIn
 from servers.searxng import Searxng
@@ -332,3 +333,99 @@ def test_a_name_of_any_bytes_is_reported(canon: Canon, home: Path) -> None:
     ran, _ = batch(canon, home, "--output=json")
     (line,) = ran.lines
     assert (line["state"], line["path_b64"] is not None) == ("decided", True)
+
+
+def test_a_file_named_as_a_line_is_no_line(canon: Canon, home: Path) -> None:
+    asked = [{"id": "file", "path": "line 2"}, {"id": "bundle", "bundle": BUNDLES[1]}]
+    asked += [{"path": "a\0b.flac"}, {"path_b64": "YQBi"}]
+    lines = "\n".join(map(json.dumps, asked)).encode()
+    told = {line["line"]: line for line in canon("batch", "--stdin", stdin=lines).lines}
+    assert [told[number]["state"] for number in (1, 2, 3, 4)] == [
+        "error",
+        "decided",
+        *["error"] * 2,
+    ]
+    assert (told[1]["id"], told[2]["id"]) == ("file", "bundle")
+
+
+def test_an_open_input_holds_up_no_end(environment: dict[str, str], home: Path) -> None:
+    with subprocess.Popen(
+        [sys.executable, "-m", "chart_binder", "batch", "--stdin"],
+        env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
+        cwd=home, bufsize=0,
+    ) as process:  # fmt: skip
+        assert process.stdin
+        assert process.stdout
+        process.stdin.write(json.dumps(BUNDLES[1]).encode() + b"\n")
+        process.stdout.readline()
+        process.send_signal(signal.SIGTERM)
+        assert process.wait(timeout=10) == 130
+
+
+def test_a_second_ctrl_c_waits_for_nobody(home: Path, environment: dict[str, str]) -> None:
+    file_of(BUNDLES[0], home)
+    with MusicBrainzStandIn(BUNDLES, behave=lambda *_: Response(delay_s=15)) as mb:
+        settings = asking(mb) | {"CANON_MUSICBRAINZ__TIMEOUT_S": "15"}
+        process = subprocess.Popen(
+            [sys.executable, "-m", "chart_binder", "batch", str(home)],
+            env=environment | settings, stderr=subprocess.PIPE, stdout=subprocess.DEVNULL,
+        )  # fmt: skip
+        while not mb.requests:
+            time.sleep(0.02)
+        process.send_signal(signal.SIGINT)
+        time.sleep(0.3)
+        started = time.monotonic()
+        process.send_signal(signal.SIGINT)
+        _, err = process.communicate(timeout=20)
+    assert process.returncode == 130
+    assert b"canon: interrupted" in err
+    assert time.monotonic() - started < 5
+
+
+def test_what_was_left_open_while_the_search_failed_is_asked_again(
+    canon: Canon, home: Path
+) -> None:
+    bundle = year_only_single()
+    file = file_of(bundle, home)
+    search = 'Thought: look.\nAction: web_search\nAction Input: {"query": "queen single"}'
+    with MusicBrainzStandIn([bundle]) as mb, OllamaStandIn([search, UNSURE, UNSURE]) as model:
+        settings = asking(mb) | {
+            "CANON_LLM__ENABLED": "true",
+            "CANON_LLM__BASE_URL": model.url,
+            "CANON_LLM__SEARXNG__URL": "http://127.0.0.1:1",
+        }
+        (line,) = canon("batch", file, "--output=json", **settings).lines
+        assert line["state"] == "indeterminate"
+        assert [check["name"] for check in line["adjudication"]["checks"]] == ["unanswered"]
+        (line,) = canon("batch", file, "--output=json", **settings).lines
+        assert (line.get("resumed"), len(model.chats)) == (None, 3)
+        (line,) = canon("batch", file, "--output=json", **settings).lines
+        assert (line.get("resumed"), len(model.chats)) == (True, 3)
+
+
+def test_a_report_takes_no_song_and_is_kept_where_the_call_is_wrong(
+    canon: Canon, library: Path, home: Path
+) -> None:
+    song, report = library / "lead-bohemian" / "song.flac", home / "report.jsonl"
+    before = song.read_bytes()
+    assert canon("batch", library, "--report", song).status == 2
+    assert song.read_bytes() == before
+    report.write_text("earlier")
+    assert canon("batch", library, "--frozen", "--refresh", "--report", report).status == 2
+    assert canon("batch", "--stdin", "--only=failed").status == 2
+    assert canon("batch", library, "--executor=dask", "--scheduler=").status == 2
+    assert report.read_text() == "earlier"
+    ran = canon("batch", library, "--report", "/dev/full", "--offline")
+    assert ran.status == 1
+    assert "--report /dev/full: No space left on device; it ends here" in ran.err
+    assert "files" in ran.out
+
+
+def test_a_dry_run_records_no_run_of_a_model(canon: Canon, home: Path) -> None:
+    bundle = year_only_single()
+    file = file_of(bundle, home)
+    with MusicBrainzStandIn([bundle]) as mb, Searxng() as search, OllamaStandIn([UNSURE]) as model:
+        settings = asking(mb) | adjudicating(model, search)
+        assert canon("batch", file, "--dry-run", **settings).status == 3
+        assert len(model.chats) == 1
+    assert not (home / "data" / "canon" / "transcripts").exists()

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from chart_binder.batch.hands import Executor, hands_for
+from chart_binder.batch.hands import hands_for
 from chart_binder.batch.options import BatchOptions as BatchOptions
 from chart_binder.batch.worker import WorkerSetup
 from chart_binder.config import Config
@@ -111,6 +111,8 @@ def run_batch(
     """
     # Not the letters of a name: one of them is often `/`.
     paths = [paths] if isinstance(paths, str | Path) else [*paths]
+    if "" in paths:
+        raise UsageError("a path is empty: this folder is called `.`")
     options = options or BatchOptions()
     return run_items(
         albums(Path(path) for path in paths),
@@ -137,12 +139,14 @@ def run_items(
 
     `arguments` are kept as how the run was called, as `canon batch` takes them.
     """
-    _check(options)
+    options.check()
     run = KeptRun(id=new_id(), command="batch", arguments=arguments, started_at_utc=now_utc())
     with open_store(store_url(config)) as store:
         under = _under(config, run.id)
         refresh = _refresh(store, run, options, said)
-        setup = WorkerSetup(config, under, refresh.since, options.frozen)
+        setup = WorkerSetup(
+            config, under, refresh.since, is_frozen=options.frozen, is_dry=options.dry_run
+        )
         worker = setup.worker(store)
         writing = None
         if options.write and not options.dry_run:
@@ -203,13 +207,6 @@ def _refresh(
         return Refresh(time.time(), frozenset({run.id}))
     said(f"goes on with the refresh that began {before.begun} UTC, and was cut short")
     return before
-
-
-def _check(options: BatchOptions) -> None:
-    if options.refresh and options.frozen:
-        raise UsageError("refresh asks for new evidence, frozen for none: choose one of them")
-    if options.scheduler and options.executor is not Executor.DASK:
-        raise UsageError("a scheduler is Dask's: choose the executor dask with it")
 
 
 def _under(config: Config, run_id: str) -> Under:

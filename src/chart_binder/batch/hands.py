@@ -28,7 +28,7 @@ def hands_for(
     `worker` is what this process works with. Raises `PluginError` and `ClusterError`.
     """
     cases = setup.config.batch.model_jobs
-    if executor is Executor.THREADS:
+    if executor == Executor.THREADS:
         yield Threads(worker, jobs, cases)
         return
     shared = Packed.of(setup.elsewhere())

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -25,14 +25,15 @@ class WorkerSetup:
     """How every process of a run works; it is sent to processes of other machines too.
 
     `since` is the moment from which answers count, in seconds since the epoch (0: any moment);
-    `is_frozen` that kept evidence alone does. `file` tells the store's file from others, where it
-    is one: its device and its number there.
+    `is_frozen` that kept evidence alone does, `is_dry` that runs of a model are not recorded.
+    `file` tells the store's file from others, where it is one: its device and its number there.
     """
 
     config: Config = field(repr=False)  # a password may stand in it, and Dask logs what it calls
     under: Under
     since: float = 0.0
     is_frozen: bool = False
+    is_dry: bool = False
     file: tuple[int, int] | None = None
 
     @property
@@ -47,7 +48,7 @@ class WorkerSetup:
             if self.is_frozen
             else LookedUp(album_source(self.config, store, since=self.since))
         )
-        record = transcripts_folder()
+        record = None if self.is_dry else transcripts_folder()
         pipeline = decider(self.config, record=record, overruled=overrides(self.config))
         return Worker(evidence, pipeline, self.under)
 
@@ -60,7 +61,7 @@ class WorkerSetup:
             file = _known_as(path)
         store = self.config.store.model_copy(update={"url": url})
         config = self.config.model_copy(update={"store": store})
-        return WorkerSetup(config, self.under, self.since, self.is_frozen, file)
+        return replace(self, config=config, file=file)
 
     @contextmanager
     def open(self) -> Iterator[Worker]:

@@ -2,22 +2,21 @@
 
 import logging
 import sys
-from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager, nullcontext
+from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
-from typing import IO, TYPE_CHECKING
+from typing import TYPE_CHECKING
 
 import click
 
 from chart_binder.cli.batch_metrics import metrics_file
 from chart_binder.cli.batch_progress import progress
 from chart_binder.cli.batch_report import file_line, log_fields, summary_lines
+from chart_binder.cli.batch_report_file import report_file
 from chart_binder.cli.decide import named_paths
 from chart_binder.cli.harmless import harmless
-from chart_binder.cli.in_hand import finishing_in_hand
+from chart_binder.cli.in_hand import ending_at_once, finishing_in_hand
 from chart_binder.cli.options import Session, common_options, pass_session
-from chart_binder.cli.results import readable
 from chart_binder.cli.typed import typed
 from chart_binder.cli.write import say
 from chart_binder.domain.tagging import Policy
@@ -29,6 +28,7 @@ if TYPE_CHECKING:
     from chart_binder.cli.batch_metrics import MetricsFile
 
 _log = logging.getLogger(__name__)
+FAILED = 1
 _ONLY = ("open", "failed", "review")
 
 
@@ -104,14 +104,17 @@ def command(
         raise UsageError("name files or folders, or - for paths on standard input, or --stdin")
     if from_stdin and report:
         raise UsageError("--report: with --stdin the same lines are on standard output")
+    if from_stdin and flags["only"] is not None:
+        raise UsageError("--only chooses files of a library: with --stdin every line is answered")
     session.flags |= {"musicbrainz.offline": True} if offline else {}
     options = _options(flags)
+    options.check()
     if from_stdin:
         from chart_binder.cli.batch_stdin import serve  # noqa: PLC0415 - its own way of working
 
-        with metrics_file(metrics) as measured:
+        with ending_at_once(), metrics_file(metrics) as measured:
             return serve(session, options, typed(click.get_current_context()), measured)
-    with metrics_file(metrics) as measured:
+    with ending_at_once(), metrics_file(metrics) as measured:
         return _over_files(session, paths, options, report, measured)
 
 
@@ -127,7 +130,7 @@ def _over_files(
     named = [Path(path) for path in named_paths(paths)]
     arguments = typed(click.get_current_context())
     with ExitStack() as stack:
-        written = stack.enter_context(_opened(report) if report else nullcontext())
+        written = stack.enter_context(report_file(report))
         is_drawn = not (session.as_json and sys.stdout.isatty())
         bar = stack.enter_context(progress(named, is_all=not options.only, is_drawn=is_drawn))
         wish = stack.enter_context(finishing_in_hand("what is in hand is"))
@@ -135,7 +138,7 @@ def _over_files(
         def finished(file: "FileResult") -> None:
             line = file_line(file)
             if written:
-                written.write(line + b"\n")
+                written.write(line)
             if session.as_json:
                 click.echo(line)
             _log.info("finished", extra=log_fields(file))
@@ -165,7 +168,7 @@ def _over_files(
     lines = summary_lines(result, f"the same command {goes_on}", is_dry=options.dry_run)
     for line in lines:
         click.echo(harmless(line), err=session.as_json)
-    return result.status
+    return FAILED if written and written.is_broken else result.status
 
 
 def _options(flags: dict[str, object]) -> "BatchOptions":
@@ -184,13 +187,3 @@ def _options(flags: dict[str, object]) -> "BatchOptions":
         executor=Executor(str(flags.pop("executor"))),
     )
     return replace(options, **flags)  # type: ignore[arg-type]  # named as the fields are
-
-
-@contextmanager
-def _opened(report: str) -> Iterator[IO[bytes]]:
-    try:
-        file = open(report, "wb")  # noqa: SIM115, PTH123 - a path of any bytes
-    except OSError as error:
-        raise UsageError(f"--report {readable(report)}: {error.strerror}") from error
-    with file:
-        yield file

@@ -12,7 +12,8 @@ from chart_binder.cli.batch_report import log_fields, result_of, summary_lines
 from chart_binder.cli.harmless import harmless
 from chart_binder.cli.in_hand import finishing_in_hand
 from chart_binder.cli.write import say
-from chart_binder.jobs.batch.given import Begun, Given, Lines
+from chart_binder.errors import UsageError
+from chart_binder.jobs.batch.given import Begun, Given, Lines, lines_from
 
 if TYPE_CHECKING:
     from chart_binder.batch import BatchOptions, FileResult
@@ -32,11 +33,13 @@ def serve(
 
     An answer has the `line` it is for, from 1, and the `id` that was in it.
     """
+    if sys.stdin is None:
+        raise UsageError("--stdin: standard input is closed")
     begun = Begun()
-    lines = Lines(sys.stdin.buffer)
+    lines = Lines(lines_from(sys.stdin.fileno()))
 
     def finished(file: "FileResult") -> None:
-        line = begun.of(file.path)
+        line = begun.of(file.path, is_given=file.settled.is_given)
         head = {"line": line.number, "id": line.known_as}
         said = result_of(file) | ({"path": None} if isinstance(line.asked, Given) else {})
         click.echo(msgspec.json.encode(head | said))

@@ -1,12 +1,16 @@
 """Ctrl-C, or a supervisor that ends the program, lets the file in hand be finished first."""
 
+import os
 import signal
+import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from types import FrameType
 
 import click
+
+INTERRUPTED = 130
 
 
 @dataclass(slots=True)
@@ -14,6 +18,18 @@ class Wish:
     """Whether somebody wants the run to end."""
 
     to_stop: bool = False
+
+
+@contextmanager
+def ending_at_once() -> Iterator[None]:
+    """End the program when it is interrupted, whatever its other threads wait for."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        with suppress(OSError):
+            click.echo("canon: interrupted", err=True)
+            sys.stdout.flush()
+        os._exit(INTERRUPTED)
 
 
 @contextmanager

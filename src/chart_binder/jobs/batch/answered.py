@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 
 from chart_binder.jobs.keeping import kept_decision
 from chart_binder.llm.result import AdjudicationResult, Outcome
+from chart_binder.llm.unanswered import UNANSWERED
 
 if TYPE_CHECKING:
     from chart_binder.store.store import Store
@@ -34,12 +35,25 @@ class Answered:
         kept = self._store.decisions.by_evidence(evidence, self._adjudicator)
         if kept is None or (self._runs is not None and kept.run_id not in self._runs):
             return None
-        return kept_decision(kept).adjudication
+        found = kept_decision(kept).adjudication
+        return found if is_answer(found) else None
 
     def learn(self, evidence: str, result: AdjudicationResult | None) -> None:
-        """Remember an answer; a run that failed is none."""
-        if result is None or result.outcome is Outcome.ERROR:
+        """Remember an answer."""
+        if result is None or not is_answer(result):
             return
         self._remembered[evidence] = result
         if len(self._remembered) > _MOST_REMEMBERED:
             self._remembered.popitem(last=False)
+
+
+def is_answer(result: AdjudicationResult | None) -> bool:
+    """Say whether a case need not be asked about again, as far as its answer tells.
+
+    A run that failed is no answer; nor one that came to nothing while a service failed.
+    """
+    if result is None:
+        return True
+    if result.outcome is Outcome.REJECTED:
+        return all(check.passed or check.name != UNANSWERED for check in result.checks)
+    return result.outcome is not Outcome.ERROR

@@ -20,6 +20,7 @@ from chart_binder.jobs.batch.albums import MOST_TOGETHER, Album
 _ALLOWED = (
     '{"path": "song.mp3"}, {"bundle": {...}}, either with an "id" of its own, or an evidence bundle'
 )
+_BLOCK = 1 << 16
 _MOST_AHEAD = 200
 """Lines that are read before those before them are begun."""
 
@@ -91,15 +92,28 @@ def _path(found: Mapping[str, Any], name: str) -> Asked:
     path, encoded = found.get("path"), found.get("path_b64")
     try:
         if isinstance(encoded, str):
-            return Path(os.fsdecode(base64.b64decode(encoded, validate=True)))
+            path = os.fsdecode(base64.b64decode(encoded, validate=True))
     except (binascii.Error, ValueError) as error:
         return Given(name, LineError(f"{name}: path_b64: {error}"))
-    if isinstance(path, str) and path:
+    if isinstance(path, str) and path and "\0" not in path:
         return Path(path)
     what = f"{', '.join(sorted(map(str, found))) or 'no keys'}; allowed is {_ALLOWED}"
     if "path" in found:
         what = f"{_brief(path)} as path; the name of a file is allowed"
     return Given(name, LineError(f"{name}: found {what}"))
+
+
+def lines_from(descriptor: int) -> Iterator[bytes]:
+    """Yield lines as they come, without the lock of a file object.
+
+    Python cannot end while a thread that waits for a line holds that of standard input.
+    """
+    begun = b""
+    while block := os.read(descriptor, _BLOCK):
+        *whole, begun = (begun + block).split(b"\n")
+        yield from whole
+    if begun:
+        yield begun
 
 
 class Lines:
@@ -152,27 +166,31 @@ class Begun:
     """Remembers the lines that are in hand, by what stands for them in results."""
 
     def __init__(self) -> None:
-        self._lines: dict[str, list[Line]] = {}
+        self._lines: dict[Asked | str, list[Line]] = {}
 
     def __call__(self, line: Line) -> None:
         """Remember a line."""
         self._lines.setdefault(_key(line.asked), []).append(line)
 
-    def of(self, path: Path) -> Line:
+    def of(self, path: Path, *, is_given: bool) -> Line:
         """Return, and forget, the first line that a result is for."""
-        lines = self._lines[str(path)]
+        key = str(path) if is_given else path
+        lines = self._lines[key]
         line = lines.pop(0)
         if not lines:
-            del self._lines[str(path)]
+            del self._lines[key]
         return line
 
 
-def _key(asked: Asked) -> str:
-    return asked.name if isinstance(asked, Given) else str(asked)
+def _key(asked: Asked) -> Asked | str:
+    """Return what tells a bundle by its name from a file of the same name."""
+    return asked.name if isinstance(asked, Given) else asked
 
 
 def _fits(held: list[Path], path: Path) -> bool:
-    return not held or (held[-1].parent == path.parent and len(held) < MOST_TOGETHER)
+    return not held or (
+        held[-1].parent == path.parent and path not in held and len(held) < MOST_TOGETHER
+    )
 
 
 def _brief(found: object) -> str:

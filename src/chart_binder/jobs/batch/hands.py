@@ -29,6 +29,10 @@ class Hands(Protocol):
         """Let the adjudicator look into an open case."""
         ...
 
+    def recall(self) -> None:
+        """Have what is in hand end with the file that each is at; albums not begun come empty."""
+        ...
+
     def close(self) -> None:
         """Let go of what works; work that has not begun is not begun."""
         ...
@@ -51,6 +55,10 @@ class Threads:
     def look_into(self, waiting: Waiting) -> "Future[Settled]":
         """Let the adjudicator look into an open case."""
         return self._askers.submit(self._worker.look_into, waiting)
+
+    def recall(self) -> None:
+        """Have albums end with the file in hand."""
+        self._worker.stopping.set()
 
     def close(self) -> None:
         """End the threads, each after what it is at."""

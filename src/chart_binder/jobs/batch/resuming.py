@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from chart_binder.domain.kept import KeptDecision
 from chart_binder.domain.overriding import KeptOverride
 from chart_binder.errors import AudioError
+from chart_binder.jobs.batch.answered import is_answer
 from chart_binder.jobs.batch.work import Settled
 from chart_binder.jobs.decision import Cause, State
 from chart_binder.jobs.file_names import names_of
@@ -120,12 +121,12 @@ class Resuming:
 
 def _is_result(kept: KeptDecision) -> bool:
     """Say whether something came of it: a look-up that failed is made again."""
-    return kept.state != State.ERROR or _cause(kept) is Cause.NOTHING_FOUND
-
-
-def _cause(kept: KeptDecision) -> Cause | None:
-    cause = kept_decision(kept).cause
-    return cause if isinstance(cause, Cause) else None
+    match kept.state:
+        case State.ERROR:
+            return kept_decision(kept).cause is Cause.NOTHING_FOUND
+        case State.INDETERMINATE:
+            return is_answer(kept_decision(kept).adjudication)
+    return True
 
 
 def _is_same_file(store: "Store", path: Path, kept: KeptDecision) -> bool:

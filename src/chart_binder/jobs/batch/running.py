@@ -98,7 +98,7 @@ class Batch:
         """Give out what there is room for, and say whether there may be more albums."""
         if self.to_stop():
             self.is_cut_short |= self._has_more or bool(self._waiting)
-            self.worker.stopping.set()
+            self.hands.recall()
             self._waiting.clear()  # they are as open as before, and the next run finds them so
             return False
         self._ask()
@@ -148,7 +148,7 @@ class Batch:
     def _decide(self, given: Given) -> None:
         """Decide a bundle by rules, here and now; it is no file, and not kept."""
         case = guarded(lambda: self.worker.decider.by_rules(given.bundle()))
-        one = Waiting(Path(given.name), None, case)
+        one = Waiting(Path(given.name), None, case, is_given=True)
         if self.worker.decider.is_for_adjudicator(case):
             self._waiting.append(one)
         else:
@@ -209,9 +209,10 @@ class Batch:
         elif failed:
             service.met(failed.error or "no reason given")
         if service.in_a_row > max(before, _A_BLIP):
-            told = {"times": service.in_a_row, "why": service.why}
-            words = "is given up for this run" if service.is_over else "fails, and is asked less"
-            _log.warning("a service %s", words, extra=told)
+            words = "is given up for this run" if service.is_over else "is asked less"
+            name = "MusicBrainz" if service is self.lookups else "the model"
+            told = (name, words, service.in_a_row, service.why)
+            _log.warning("%s %s: it failed %d times in a row: %s", *told)
 
     def _not_asked(self, one: Waiting) -> Settled:
         why = (

@@ -29,6 +29,8 @@ Seconds = Mapping[Stage, float]
 class Settled:
     """A file that is decided, left open or failed; `kept` is absent where nothing is to be kept.
 
+    One that `is_given` is a bundle, with a name in place of a path.
+
     One that is `resumed` was settled by an earlier run; a pinned one is so whatever comes out now.
     """
 
@@ -37,6 +39,7 @@ class Settled:
     kept: Kept | None = None
     seconds: Seconds = field(default_factory=dict)
     is_resumed: bool = False
+    is_given: bool = False
     is_pinned: bool = False
     is_answered_before: bool = False
 
@@ -49,6 +52,7 @@ class Waiting:
     before: os.stat_result | None
     case: Case
     seconds: Seconds = field(default_factory=dict)
+    is_given: bool = False
 
     @property
     def known_as(self) -> str:

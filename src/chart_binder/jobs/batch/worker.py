@@ -54,6 +54,8 @@ class Worker:
 
     def gather(self, album: Album) -> Gathered:
         """Look up the files of an album, and decide by rules what they decide."""
+        if self.stopping.is_set():
+            return Gathered((), (), _worker(), self.evidence.requests)
         before = [file_status(path) for path in album.paths]
         started = time.monotonic()
         facts = self.evidence.of(album.paths)
@@ -96,7 +98,7 @@ class Worker:
         decision = one.case.decision
         before = one.before if decision.cause is not Cause.NOT_LOOKED_UP else None
         kept = to_keep(one.case, one.path, before, self.under) if before else None
-        return Settled(one.path, decision, kept, one.seconds)
+        return Settled(one.path, decision, kept, one.seconds, is_given=one.is_given)
 
     def _decided(
         self, path: Path, before: os.stat_result | None, facts: Facts, read_s: float
