@@ -208,6 +208,9 @@ def test_frozen_asks_for_nothing_and_decides_by_what_is_kept(
     ran = canon("batch", library, "--frozen", "--refresh")
     assert ran.status == 2
     assert "choose one" in ran.err
+    canon("batch", library, "--refresh", "--offline")  # which fails for all of them
+    ran = canon("batch", library, "--frozen", "--output=json", **narrow)
+    assert [line["state"] for line in ran.lines].count("decided") == 4
 
 
 def test_a_new_ruling_of_a_person_is_taken_up(canon: Canon, library: Path, home: Path) -> None:

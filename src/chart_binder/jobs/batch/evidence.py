@@ -16,7 +16,6 @@ from chart_binder.errors import AudioError, CanonError, NotLookedUpError
 from chart_binder.jobs.batch.worker import Facts
 from chart_binder.jobs.file_names import names_of
 from chart_binder.jobs.keeping import bundle_of
-from chart_binder.jobs.standing import standing_decisions
 from chart_binder.react.foreign import foreign
 
 if TYPE_CHECKING:
@@ -78,15 +77,22 @@ class _Shared:
 
 @dataclass(frozen=True, slots=True)
 class AsKept:
-    """The evidence that the standing decision of each file was made from; nothing is asked."""
+    """The evidence that was last found for each file; nothing is asked."""
 
     store: "Store"
     requests: int = 0
 
     def of(self, paths: Sequence[Path]) -> Facts:
         """Return what finds the kept evidence of a file, all of it read at once."""
-        standing = standing_decisions(self.store, [*map(names_of, paths)])
-        kept = {path: one for path, one in zip(paths, standing, strict=True) if one}
+        names = {path: names_of(path) for path in paths}
+        history = self.store.decisions.histories({name for each in names.values() for name in each})
+        kept: dict[Path, KeptDecision] = {}
+        for path, each in names.items():
+            made = (one for name in each for one in history.get(name, ()))
+            # A look-up that failed since takes nothing away.
+            last = next((one for one in made if one.evidence_hash), None)
+            if last:
+                kept[path] = last
         hashes = {one.evidence_hash for one in kept.values() if one.evidence_hash}
         return partial(_kept_of, kept, self.store.evidence.of(hashes))
 
