@@ -1,8 +1,9 @@
 """What a Dask cluster costs beside threads on one machine: `python tests/benchmarks/bench_dask.py`.
 
 A library whose answers from MusicBrainz are kept is decided by threads and by two worker processes
-in turn, with 1 and 12 files an album; of the rounds the medians count. What is left then is reading
-files, deciding them, and what handing out costs. At the end a run loses one of its two workers.
+in turn, by how its files lie in folders; of the rounds the medians count. What is left then is
+reading files, deciding them, and what handing out costs. At the end a run loses one of its two
+workers.
 """
 
 import argparse
@@ -12,7 +13,7 @@ import statistics
 import sys
 import tempfile
 import time
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
@@ -30,11 +31,27 @@ BUNDLE = golden("lead-bohemian")
 THREADS = BatchOptions(dry_run=True)
 
 
-def library(folder: Path, files: int, per_album: int) -> Path:
+@dataclass(frozen=True)
+class Layout:
+    """How files lie in folders: small ones side by side are one album, unless `below` others."""
+
+    told: str
+    per_folder: int
+    below: str
+
+
+LAYOUTS = (
+    Layout("one file a folder, side by side (24 an album)", 1, ""),
+    Layout("one file a folder, each apart (1 an album)", 1, "apart"),
+    Layout("twelve files a folder, each apart (12 an album)", 12, "apart"),
+)
+
+
+def library(folder: Path, files: int, layout: Layout) -> Path:
     """Make a library of files that name one recording."""
     song = None
     for number in range(files):
-        album = folder / str(number // per_album)
+        album = folder / str(number // layout.per_folder) / layout.below
         album.mkdir(parents=True, exist_ok=True)
         if song is None:
             song = file_of(BUNDLE, album, "0.flac")
@@ -62,11 +79,11 @@ def decided(result: BatchResult, files: int) -> float:
     return result.measures.seconds
 
 
-def overhead(cluster: DaskCluster, files: int, per_album: int, rounds: int) -> None:
+def overhead(cluster: DaskCluster, files: int, layout: Layout, rounds: int) -> None:
     """Print what a file costs by threads and by the cluster."""
     dask = replace(THREADS, executor=Executor.DASK, scheduler=cluster.address)
     with tempfile.TemporaryDirectory() as place, MusicBrainzStandIn([BUNDLE]) as mb:
-        music = library(Path(place) / "music", files, per_album)
+        music = library(Path(place) / "music", files, layout)
         told = config(mb, Path(place) / "store.db")
         taken: dict[str, list[float]] = {"threads": [], "dask": []}
         for options in (THREADS, dask):  # answers are kept, modules loaded
@@ -79,7 +96,7 @@ def overhead(cluster: DaskCluster, files: int, per_album: int, rounds: int) -> N
     more_ms = statistics.median((other - ours) / files * 1000 for ours, other in pairs)
     each = {name: statistics.median(times) / files * 1000 for name, times in taken.items()}
     print(
-        f"{per_album:>2} files an album, {files} files: threads {each['threads']:.2f} ms a file,"
+        f"{layout.told}, {files} files: threads {each['threads']:.2f} ms a file,"
         f" Dask {each['dask']:.2f} ms: {more_ms:+.2f} ms a file, ratio {ratio:.2f}"
     )
 
@@ -88,7 +105,7 @@ def loss(cluster: DaskCluster, files: int) -> None:
     """Print what becomes of a run one of whose two workers is killed in its midst."""
     dask = BatchOptions(executor=Executor.DASK, scheduler=cluster.address)
     with tempfile.TemporaryDirectory() as place, MusicBrainzStandIn([BUNDLE]) as mb:
-        music = library(Path(place) / "music", files, 4)
+        music = library(Path(place) / "music", files, Layout("", 4, "apart"))
         told = config(mb, Path(place) / "store.db", rate_per_s=50)
         finished: list[str] = []
 
@@ -114,8 +131,8 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=5)
     arguments = parser.parse_args()
     with DaskCluster() as cluster:
-        for per_album in (1, 12):
-            overhead(cluster, arguments.files, per_album, arguments.rounds)
+        for layout in LAYOUTS:
+            overhead(cluster, arguments.files, layout, arguments.rounds)
         loss(cluster, 60)
 
 

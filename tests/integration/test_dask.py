@@ -1,7 +1,10 @@
 """`canon batch --executor dask`: the same library by the workers of a real Dask cluster."""
 
+import contextlib
+import gc
 import importlib.util
 import json
+import logging
 import os
 import signal
 import sqlite3
@@ -18,9 +21,9 @@ import pytest
 
 from chart_binder.batch.worker import WorkerSetup
 from chart_binder.config import Config, StoreConfig
-from chart_binder.errors import ClusterError, PluginError, StoreError
+from chart_binder.errors import ClusterError, PluginError, StoreError, UsageError
 from chart_binder.jobs.batch.albums import Album
-from chart_binder.jobs.batch.dask_cluster import connected, local
+from chart_binder.jobs.batch.dask_cluster import connected, local, ready
 from chart_binder.jobs.batch.dask_hands import DaskHands
 from chart_binder.jobs.batch.dask_tasks import Packed
 from chart_binder.jobs.batch.work import Waiting
@@ -86,6 +89,11 @@ def many_decided(folder: Path, count: int) -> None:
     for number in range(count):
         (folder / str(number) / "album").mkdir(parents=True)
         file_of(BUNDLES[0], folder / str(number) / "album")
+
+
+def warn(text: str) -> None:
+    """Log a warning, where this is called."""
+    logging.getLogger("chart_binder.elsewhere").warning(text)
 
 
 def is_gone(group: int) -> bool:
@@ -200,6 +208,49 @@ def test_what_kills_its_workers_fails_alone(home: Path, cluster: DaskCluster) ->
 
 
 @needs_dask
+def test_a_file_given_twice_is_answered_twice_and_none_once_work_is_recalled(
+    home: Path, cluster: DaskCluster
+) -> None:
+    many_decided(home, 1)
+    twice = (Path("0/album/song.flac"), Path("0/../0/album/song.flac"), Path("0/album/song.flac"))
+    config = Config(store=StoreConfig(url=f"sqlite:///{home / 'store.db'}"))
+    with open_store(config.store.url) as store:
+        setup = WorkerSetup(config, Under("twice", "rules"), is_frozen=True)
+        packed, here = Packed.of(setup.elsewhere()), setup.worker(store)
+        with contextlib.chdir(home), connected(cluster.address) as there, ready(there, packed):
+            hands = DaskHands(there, packed, here, 1, 1)
+            gathered = hands.gather(Album(twice)).result(60)
+            hands.recall()
+            recalled = hands.gather(Album(twice)).result(60)
+            hands.close()
+    assert [settled.path for settled in gathered.settled] == list(twice)
+    assert not recalled.settled
+    assert not recalled.waiting
+
+
+@needs_dask
+def test_two_runs_on_one_cluster_each_have_its_logs_to_their_end(
+    cluster: DaskCluster, caplog: pytest.LogCaptureFixture
+) -> None:
+    def packed(run: str) -> Packed:
+        return Packed.of(WorkerSetup(Config(), Under(run, "rules")).elsewhere())
+
+    with (
+        connected(cluster.address) as one,
+        connected(cluster.address) as other,
+        ready(one, packed("one")),
+    ):
+        with ready(other, packed("other")):
+            pass
+        one.client.run(warn, "still told")
+        for _ in range(100):
+            if caplog.messages.count("still told") == 2:  # by each of the two workers
+                break
+            time.sleep(0.02)
+    assert caplog.messages.count("still told") == 2
+
+
+@needs_dask
 def test_ctrl_c_at_a_terminal_reaches_the_run_and_not_its_workers(
     home: Path, environment: dict[str, str]
 ) -> None:
@@ -231,14 +282,44 @@ def test_ctrl_c_at_a_terminal_reaches_the_run_and_not_its_workers(
 
 
 @needs_dask
-def test_an_address_where_nobody_is_is_told(canon: Canon, home: Path) -> None:
+@pytest.mark.parametrize("address", ["127.0.0.1:1", "tls://127.0.0.1:1"])
+def test_an_address_where_nobody_is_is_told_and_nothing_is_left_open(address: str) -> None:
+    began = time.monotonic()
     with pytest.raises(ClusterError, match="no Dask scheduler can be reached"):
-        connected("127.0.0.1:1", timeout_s=0.2).__enter__()
-    ran = canon("batch", home, "--executor=dask", "--scheduler", "carrier://pigeon")
-    assert ran.status == 1
-    assert ran.err.startswith("canon: no Dask scheduler can be reached at 'carrier://pigeon'")
-    ran = canon("batch", home, "--scheduler", "127.0.0.1:1")
-    assert ran.status == 2
+        connected(address, timeout_s=0.2).__enter__()
+    gc.collect()
+    assert time.monotonic() - began < 5
+
+
+@pytest.mark.parametrize(
+    "address", ["nonsense", "carrier://pigeon:1", "head:", "head:http", "head:99999", "[::1", ":1"]
+)
+def test_an_address_that_can_be_none_is_refused_at_once(address: str) -> None:
+    with pytest.raises(UsageError, match="no Dask scheduler can be at"):
+        connected(address).__enter__()
+
+
+def test_a_scheduler_without_dask_is_bad_usage(canon: Canon, home: Path) -> None:
+    assert canon("batch", home, "--scheduler", "127.0.0.1:1").status == 2
+
+
+@needs_dask
+def test_a_script_whose_top_level_is_not_guarded_is_told_so(
+    home: Path, environment: dict[str, str]
+) -> None:
+    (home / "music").mkdir()
+    (home / "script.py").write_text(
+        "from chart_binder import BatchOptions, Executor, run_batch\n"
+        "run_batch('music', options=BatchOptions(executor=Executor.DASK, dry_run=True))\n"
+    )
+    ran = subprocess.run(
+        [sys.executable, "script.py"], cwd=home, env=environment, capture_output=True, text=True,
+        timeout=50, check=False,
+    )  # fmt: skip
+    assert ran.returncode == 1
+    last = ran.stderr.splitlines()[-1]
+    assert last.startswith("chart_binder.errors.ClusterError: no Dask cluster can be started")
+    assert "has to do so under `if __name__ == '__main__':`" in last
 
 
 def test_without_dask_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -2,16 +2,18 @@
 
 import logging
 import math
+import multiprocessing
 import threading
 import time
 import warnings
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
 
-from chart_binder.errors import CanonError, ClusterError, PluginError
+from chart_binder.errors import CanonError, ClusterError, PluginError, UsageError
 from chart_binder.jobs.batch.dask_tasks import Packed, installed, let_go, readied
 from chart_binder.react.foreign import foreign
 
@@ -24,11 +26,17 @@ MUSICBRAINZ = "musicbrainz"
 MODEL = "model"
 """Resources that a cluster's workers may declare, with how much each has of them."""
 
-_CONNECTS_WITHIN_S = 10.0
+_CONNECTS_WITHIN_S = 8.0
 _LOOKS_EVERY_S = 5.0
 _TOLD_EVERY_S = 30.0
 _PROCESSES = 2
 _SILENT = logging.CRITICAL + 1
+_SCHEMES = ("tcp", "tls", "ws", "wss", "ucx")
+_ADDRESSES = "HOST:PORT, tcp://HOST:PORT or tls://HOST:PORT is allowed"
+_GUARDED = (
+    "a script that calls run_batch has to do so under `if __name__ == '__main__':`,"
+    " for each worker process runs its top level again"
+)
 _PRELOAD = "chart_binder.jobs.batch.dask_tasks"
 
 
@@ -59,10 +67,19 @@ class Cluster:
             self._workers = list(self.client.scheduler_info(n_workers=-1)["workers"].values())
         return self._workers
 
+    def tell(self, what: Callable[[str], None], run_id: str) -> None:
+        """Have each worker do something for a run; one that is gone need not."""
+        with suppress(OSError, RuntimeError, ValueError):  # the whole cluster may be
+            self.client.run(what, run_id, on_error="ignore")
+
 
 @contextmanager
 def connected(address: str, timeout_s: float = _CONNECTS_WITHIN_S) -> Iterator[Cluster]:
-    """Connect to the scheduler of a cluster. Raises `PluginError` and `ClusterError`."""
+    """Connect to the scheduler of a cluster.
+
+    Raises `PluginError`, `ClusterError`, and `UsageError` where the address cannot be one.
+    """
+    _check_address(address)
     dask = _dask()
     with _quiet(), _client(dask, address, timeout_s) as client:
         try:
@@ -82,6 +99,7 @@ def local(albums: int, cases: int) -> Iterator[Cluster]:
     Between them they look up `albums` and look into `cases` at once, rounded up to even numbers.
     Raises `PluginError` and `ClusterError`.
     """
+    _check_may_start()
     dask = _dask()
     security = dask.Security.temporary()  # else whoever is on this machine could give it work
     share = {MUSICBRAINZ: -(-albums // _PROCESSES), MODEL: -(-cases // _PROCESSES)}
@@ -109,7 +127,25 @@ def _two_processes(dask: Any, share: Mapping[str, int], security: object) -> Any
             preload=[_PRELOAD],
         )
     except (OSError, RuntimeError) as error:
-        raise ClusterError(f"no Dask cluster can be started on this machine: {error}") from error
+        raise ClusterError(
+            f"no Dask cluster can be started on this machine: {str(error).rstrip('.')}; {_GUARDED}"
+        ) from error
+
+
+def _check_may_start() -> None:
+    """Refuse in a process that is only about to be a worker of this very cluster."""
+    if getattr(multiprocessing.current_process(), "_inheriting", False):
+        raise ClusterError(f"a worker process began the batch that it is to work for: {_GUARDED}")
+
+
+def _check_address(address: str) -> None:
+    try:
+        parts = urlsplit(address if "://" in address else f"tcp://{address}")
+        is_one = parts.scheme in _SCHEMES and parts.hostname and parts.port
+    except ValueError:  # brackets, port
+        is_one = False
+    if not is_one:
+        raise UsageError(f"no Dask scheduler can be at {address!r}: {_ADDRESSES}")
 
 
 @contextmanager
@@ -126,7 +162,7 @@ def ready(cluster: Cluster, setup: Packed) -> Iterator[None]:
     for worker, answer in answers.items():
         if problem := _problem(answer):
             raise _unable(f"worker {worker}", problem)
-    cluster.client.forward_logging("chart_binder")
+    _forward_logs(cluster, setup.run_id)
     is_over = threading.Event()
     watching = threading.Thread(target=_watch, args=(cluster, is_over), daemon=True)
     watching.start()
@@ -136,8 +172,29 @@ def ready(cluster: Cluster, setup: Packed) -> Iterator[None]:
         is_over.set()
         watching.join()
         with suppress(OSError, RuntimeError, ValueError):  # a cluster that is gone has let go
-            cluster.client.unforward_logging("chart_binder")
-            cluster.client.run(let_go, setup.run_id, on_error="ignore")
+            cluster.client.unregister_worker_plugin(_logs_of(setup.run_id))
+        cluster.tell(let_go, setup.run_id)
+
+
+def _forward_logs(cluster: Cluster, run_id: str) -> None:
+    """Have the workers' logs told here, under the run: another's end does not end it.
+
+    Dask's own `forward_logging` has one name for a logger, whoever asks.
+    """
+    from distributed.diagnostics.plugin import ForwardLoggingPlugin  # noqa: PLC0415 - an extra
+
+    def told(event: tuple[float, dict[str, Any]]) -> None:
+        record = logging.makeLogRecord(event[1])
+        logging.getLogger(record.name).handle(record)
+
+    name = _logs_of(run_id)
+    cluster.client.subscribe_topic(name, told)
+    plugin = ForwardLoggingPlugin("chart_binder", logging.NOTSET, name)
+    cluster.client.register_plugin(plugin, name)
+
+
+def _logs_of(run_id: str) -> str:
+    return f"chart-binder-logs-{run_id}"
 
 
 def _watch(cluster: Cluster, is_over: threading.Event) -> None:
@@ -187,16 +244,15 @@ def _distributed(versions: Any) -> str:
 def _client(
     dask: Any, address: str, timeout_s: float, security: object = None
 ) -> Iterator["Client"]:
+    client = dask.Client.__new__(dask.Client)  # it is to be closed if it cannot connect, too
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # versions that differ are told of in our words
-            client = dask.Client(
-                address, timeout=timeout_s, security=security, set_as_default=False
-            )
-    except (OSError, ValueError, ImportError) as error:  # refused, no address, other versions
+            client.__init__(address, timeout=timeout_s, security=security, set_as_default=False)
+    except (OSError, ValueError, ImportError, TypeError) as error:  # TypeError: no certificate
+        client.close()  # else it tries to as the program ends, for twice the time
         raise ClusterError(
-            f"no Dask scheduler can be reached at {address!r} ({error});"
-            " HOST:PORT, tcp://HOST:PORT or tls://HOST:PORT is allowed"
+            f"no Dask scheduler can be reached at {address!r} ({error}); {_ADDRESSES}"
         ) from error
     with client:
         yield client

@@ -1,21 +1,30 @@
 """The workers of a Dask cluster do the work of a batch; what comes of it is kept here alone."""
 
-from collections.abc import Callable
+from collections import defaultdict, deque
+from collections.abc import Callable, Mapping
 from concurrent.futures import Future
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Any
+from pathlib import Path
+from typing import Any, TypeVar
 
 from chart_binder.errors import CanonError, ClusterError
 from chart_binder.jobs.batch.albums import Album
 from chart_binder.jobs.batch.dask_cluster import MODEL, MUSICBRAINZ, Cluster
-from chart_binder.jobs.batch.dask_tasks import Packed, UnseenError, gather_album, look_into
+from chart_binder.jobs.batch.dask_tasks import (
+    Packed,
+    UnseenError,
+    gather_album,
+    look_into,
+    stop,
+)
 from chart_binder.jobs.batch.work import Gathered, Settled, Waiting
 from chart_binder.jobs.batch.worker import Worker
 from chart_binder.jobs.decide import Case
 from chart_binder.jobs.decision import Cause, Decision, State
 from chart_binder.jobs.kept_case import file_status
 
+One = TypeVar("One", Settled, Waiting)
 Task = Callable[[Packed, Any], Any]
 Failed = Callable[[Exception], Any]
 """Returns what is made of a task that cannot be done, or raises `CanonError` to end the run."""
@@ -37,6 +46,7 @@ class DaskHands:
     cases_at_once: int
     is_ours: bool = False
     _in_hand: set["Future[Any]"] = field(default_factory=set)
+    _is_recalled: bool = False
     _is_closed: bool = False
 
     @property
@@ -49,21 +59,24 @@ class DaskHands:
     def cases(self) -> int:
         """Open cases that a model looks into at once."""
         declared = 0 if self.is_ours else self.cluster.has(MODEL)
-        return declared or self.cases_at_once
+        return declared or min(self.cases_at_once, max(self.cluster.threads, 1))
 
     def gather(self, album: Album) -> "Future[Gathered]":
         """Look up an album and decide by rules."""
-        given = {str(path.absolute()): path for path in album.paths}
+        there = [str(path.absolute()) for path in album.paths]
 
         def found(gathered: Gathered) -> Gathered:
+            given: defaultdict[str, deque[Path]] = defaultdict(deque)  # a file may come twice
+            for name, path in zip(there, album.paths, strict=True):
+                given[name].append(path)
             return replace(
                 gathered,
-                settled=tuple(replace(it, path=given[str(it.path)]) for it in gathered.settled),
-                waiting=tuple(replace(it, path=given[str(it.path)]) for it in gathered.waiting),
+                settled=tuple(_under_its_name(it, given) for it in gathered.settled),
+                waiting=tuple(_under_its_name(it, given) for it in gathered.waiting),
             )
 
         return self._submit(
-            gather_album, tuple(given), MUSICBRAINZ, found, partial(self._not_gathered, album)
+            gather_album, tuple(there), MUSICBRAINZ, found, partial(self._not_gathered, album)
         )
 
     def look_into(self, waiting: Waiting) -> "Future[Settled]":
@@ -75,6 +88,16 @@ class DaskHands:
             lambda settled: replace(settled, path=waiting.path),
             lambda error: self.worker.settled(replace(waiting, case=_lost(error, waiting.case))),
         )
+
+    def recall(self) -> None:
+        """Have the workers end albums with the file in hand; those not begun come back empty.
+
+        Cancelling would drop what is in hand too: Dask does not tell what has begun.
+        """
+        self.worker.stopping.set()
+        if not self._is_recalled:
+            self._is_recalled = True
+            self.cluster.tell(stop, self.setup.run_id)
 
     def close(self) -> None:
         """Let go of all tasks; the cluster forgets those that are not begun."""
@@ -142,6 +165,10 @@ class DaskHands:
                 self.worker.settled(Waiting(path, file_status(path), case)) for path in album.paths
             )
         )
+
+
+def _under_its_name(it: One, given: Mapping[str, deque[Path]]) -> One:
+    return replace(it, path=given[str(it.path)].popleft())
 
 
 def _lost(error: Exception, case: Case) -> Case:

@@ -69,6 +69,11 @@ class _Opened:
                     self._open.pop(next(iter(self._open)))
             return self._open[setup.run_id]
 
+    def stop(self, run_id: str) -> None:
+        with self._lock:
+            if in_use := self._open.get(run_id):
+                in_use.worker.stopping.set()
+
     def let_go(self, run_id: str) -> None:
         with self._lock:
             self._open.pop(run_id, None)
@@ -95,9 +100,9 @@ def gather_album(setup: Packed, paths: Sequence[str]) -> Gathered:
     Raises `UnseenError`, and `CanonError` where this process cannot work.
     """
     album = Album(tuple(map(Path, paths)))
-    if not any(path.exists() for path in album.paths):
-        raise UnseenError(socket.gethostname())
     in_use = _opened(setup)  # held until the work is done
+    if not (in_use.worker.stopping.is_set() or any(path.exists() for path in album.paths)):
+        raise UnseenError(socket.gethostname())
     return in_use.worker.gather(album)
 
 
@@ -119,6 +124,11 @@ def readied(setup: Packed) -> str:
 def installed() -> str:
     """Return the version of the program: a scheduler has it too, for Dask reads tasks there."""
     return version("chart-binder")
+
+
+def stop(run_id: str) -> None:
+    """End each album of a run with the file in hand, and begin none."""
+    _opened.stop(run_id)
 
 
 def let_go(run_id: str) -> None:
