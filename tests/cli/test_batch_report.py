@@ -36,10 +36,10 @@ def test_of_failures_alike_the_first_is_told_in_full() -> None:
 
 
 def test_what_was_spent_is_named_as_one_or_several() -> None:
-    (spent,) = (line for line in lines(FOUND) if line.startswith("spent"))
-    assert spent == (
-        "spent          1 try at MusicBrainz, 1 case for the model, 2 replies of it,"
-        " 1,200 tokens read"
+    told = " ".join(" ".join(lines(FOUND)).split())  # whatever the terminal's width
+    assert (
+        "spent 1 try at MusicBrainz, 1 case for the model, 2 replies of it, 1,200 tokens read"
+        in told
     )
 
 

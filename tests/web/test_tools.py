@@ -170,7 +170,7 @@ def test_nothing_found_is_an_answer() -> None:
 def test_results_without_a_readable_address_are_told_and_never_as_absence() -> None:
     with Searxng({"q": [hit("https://a.example/" + "a" * 600, "A")]}) as server:
         settings = config(server)
-        with pytest.raises(ToolError, match=r"results came, but none .* says nothing about what exists"):
+        with pytest.raises(ToolError, match=r"results came, but none .* nothing about what exists"):
             search(settings, "q")
 
 

@@ -83,9 +83,7 @@ def _search(client: "SearxngClient", query: str, config: "LLMConfig") -> Observa
     try:
         outcome = client.search(query)
     except SearchError as error:
-        raise ToolError(
-            f"The search service {error.brief}. {SAYS_NOTHING}"
-        ) from error
+        raise ToolError(f"The search service {error.brief}. {SAYS_NOTHING}") from error
     match outcome:
         case Hits():
             return results.shown(outcome, config.searxng.max_results, config.fetch.max_chars)

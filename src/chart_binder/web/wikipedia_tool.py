@@ -52,9 +52,7 @@ def _looked_up(config: "LLMConfig", query: str, language: str) -> "Article | NoA
     try:
         return Wikipedia(config.wikipedia, config.fetch, asked).look_up(query)
     except FetchError as error:
-        raise ToolError(
-            f"The look-up at Wikipedia failed: {error}. {SAYS_NOTHING}"
-        ) from error
+        raise ToolError(f"The look-up at Wikipedia failed: {error}. {SAYS_NOTHING}") from error
 
 
 def _shown(found: "Article | NoArticle", about: str, max_chars: int) -> Observation:
