@@ -194,8 +194,7 @@ def test_words_of_a_server_do_nothing_to_a_terminal(
 
 
 @SERVERS
-@pytest.mark.parametrize("status", [429, 503])
-@pytest.mark.parametrize("streamed", [True, False])
+@pytest.mark.parametrize(("status", "streamed"), [(429, True), (503, False)])
 def test_a_server_is_left_alone_for_as_long_as_it_asks(
     kind: Kind, status: int, streamed: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -381,6 +381,7 @@ def test_a_walk_that_was_cut_off_goes_on(
         terminal.until("what is wrong")
         terminal.line("a slip")
         terminal.until("which candidate")
+        time.sleep(0.3)  # until it listens: the question is written before
         os.write(terminal.leader, b"\x03")
         terminal.until("not rejected")
         terminal.press("s")

@@ -225,7 +225,7 @@ def test_any_text_is_read_without_an_error(dialect: Dialect, text: str) -> None:
         case Finish(answer):
             assert answer.strip()
         case Malformed(advice):
-            assert advice.startswith("You")
+            assert advice.startswith(("You", "A JSON object"))
 
 
 @every_dialect
