@@ -6,7 +6,7 @@ import pytest
 from hypothesis import settings
 
 # A run of all tests takes minutes; `--hypothesis-profile long` looks further.
-settings.register_profile("short", max_examples=25)
+settings.register_profile("short", max_examples=15)
 settings.register_profile("long", max_examples=3_000)
 settings.load_profile("short")
 

