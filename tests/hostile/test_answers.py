@@ -21,6 +21,7 @@ def server() -> Iterator[Changing]:
         yield server
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("hostile", CASES)
 def test_a_hostile_answer_costs_little(
     hostile: Hostile, server: Changing, measuring: Measuring

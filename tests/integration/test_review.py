@@ -336,6 +336,7 @@ def four(canon: Canon, home: Path) -> list[Path]:
     return files
 
 
+@pytest.mark.slow
 def test_the_queue_is_walked_with_single_keys(
     canon: Canon, home: Path, environment: dict[str, str], four: list[Path]
 ) -> None:

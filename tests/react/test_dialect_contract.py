@@ -343,6 +343,7 @@ def test_json_is_read_or_its_defect_named(text: str) -> None:
     assert isinstance(value, dict) != bool(defect)
 
 
+@pytest.mark.slow
 @every_dialect
 @pytest.mark.parametrize("name", SHAPES)
 def test_work_grows_no_faster_than_a_reply(dialect: Dialect, name: str) -> None:

@@ -21,6 +21,7 @@ with open_store(sys.argv[1]) as store:
 """
 
 
+@pytest.mark.slow
 def test_threads_get_moments_exactly_one_interval_apart(url: str) -> None:
     with open_store(url) as store, ThreadPoolExecutor(8) as pool:
         waits = list(pool.map(lambda _: store.slots.reserve("service", 0.5, NOW), range(100)))

@@ -365,6 +365,7 @@ MONSTERS = {
 }
 
 
+@pytest.mark.slow
 # A few of them by default: all together take longer than the test command may.
 @pytest.mark.parametrize(
     "monster",
@@ -382,6 +383,7 @@ def test_a_hostile_page_costs_little_time(monster: str) -> None:
     )  # at most 0.5 measured; quadratic cost would be minutes
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("monster", ["<a>", "<a x=1>", "<a/>", "<a>x</a>", "<![CDATA[<p>]]>", "x<"])
 def test_hostile_data_costs_little_time(monster: str) -> None:
     page = (monster * (SIZE // len(monster) + 1))[:SIZE]
