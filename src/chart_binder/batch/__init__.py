@@ -2,11 +2,12 @@
 
 import os
 import time
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Iterable
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass
 from functools import lru_cache, partial
 from pathlib import Path
+from types import TracebackType
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -30,6 +31,7 @@ from chart_binder.jobs.batch.running import Batch, Items
 from chart_binder.jobs.batch.tagging import Tagging
 from chart_binder.jobs.batch.tally import Tally
 from chart_binder.jobs.batch.work import Settled
+from chart_binder.jobs.batch.worker import Worker
 from chart_binder.jobs.decision import Decision, State
 from chart_binder.jobs.journalled import WritingRun
 from chart_binder.jobs.kept_case import Under, rules_version
@@ -148,11 +150,7 @@ def run_items(
             config, under, refresh.since, is_frozen=options.frozen, is_dry=options.dry_run
         )
         worker = setup.worker(store)
-        writing = None
-        if options.write and not options.dry_run:
-            for line in repaired(store):
-                said(line)
-            writing = WritingRun(store, run, options.keep_mtime)
+        tagging = _tagging(config, store, options, _writing(store, run, options, said), said)
         keeping = Keeping(None if options.dry_run else store, run)
         jobs = options.jobs or config.batch.jobs
         with hands_for(setup, worker, options.executor, jobs, options.scheduler) as hands:
@@ -160,40 +158,54 @@ def run_items(
             batch = Batch(
                 hands=hands,
                 worker=worker,
-                resuming=Resuming(
-                    store,
-                    Choice(options.only, options.refresh, refresh.runs),
-                    under,
-                    worker.decider.overrides,
-                ),
-                answered=Answered(
-                    store, under.adjudicator, refresh.runs if options.refresh else None
-                ),
+                resuming=_resuming(store, worker, options, refresh),
+                answered=Answered(store, under.adjudicator, refresh.runs),
                 keeping=keeping,
-                tagging=_tagging(config, store, options, writing, said),
+                tagging=tagging,
                 tally=tally,
                 finished=lambda settled, told: on_file(FileResult(settled, told, tally, run.id)),
                 to_stop=to_stop,
             )
-            with _recorded(keeping, tally):
+            with ExitStack() as ending:
+                keeping.begin()
+                ending.push(partial(_broken_off, keeping, tally))
                 batch.go(items)
         result = _result(run.id, batch, is_stopped=to_stop())
         keeping.end(result.status, result.measures)
         return result
 
 
-@contextmanager
-def _recorded(keeping: Keeping, tally: Tally) -> Iterator[None]:
-    """Keep that a run began, and how it ended where it ends before its end."""
-    keeping.begin()
-    try:
-        yield
-    except BaseException as error:
-        status = INTERRUPTED if isinstance(error, KeyboardInterrupt) else 1
-        why = str(error) or "interrupted"
-        with suppress(StoreError):  # why it ends is more than that it cannot be kept
-            keeping.end(status, msgspec.structs.replace(tally.measures(), stopped=why))
-        raise
+def _broken_off(
+    keeping: Keeping,
+    tally: Tally,
+    kind: type[BaseException] | None,
+    error: BaseException | None,
+    trace: TracebackType | None,
+) -> None:
+    """Keep how a run ended that did not come to its end."""
+    del kind, trace
+    if error is None:
+        return
+    status = INTERRUPTED if isinstance(error, KeyboardInterrupt) else 1
+    why = str(error) or "interrupted"
+    with suppress(StoreError):  # why it ends is more than that it cannot be kept
+        keeping.end(status, msgspec.structs.replace(tally.measures(), stopped=why))
+
+
+def _resuming(store: "Store", worker: Worker, options: BatchOptions, refresh: Refresh) -> Resuming:
+    choice = Choice(options.only, options.refresh, refresh.runs)
+    return Resuming(store, choice, worker.under, worker.decider.overrides)
+
+
+def _writing(
+    store: "Store", run: KeptRun, options: BatchOptions, said: Callable[[str], None]
+) -> WritingRun | None:
+    """Return what tags are written in, once what an earlier run left there is settled."""
+    if options.dry_run or not options.write:
+        return None
+    for line in repaired(store):
+        said(line)
+    return WritingRun(store, run, options.keep_mtime)
 
 
 def _refresh(

@@ -2,20 +2,19 @@
 
 import logging
 import sys
-from contextlib import ExitStack
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
 from chart_binder.cli.batch_metrics import metrics_file
-from chart_binder.cli.batch_progress import progress
+from chart_binder.cli.batch_progress import Progress, progress
 from chart_binder.cli.batch_report import file_line, log_fields, summary_lines
 from chart_binder.cli.batch_report_file import report_file
 from chart_binder.cli.decide import named_paths
 from chart_binder.cli.harmless import harmless
-from chart_binder.cli.in_hand import ending_at_once, finishing_in_hand
+from chart_binder.cli.in_hand import Wish, ending_at_once, finishing_in_hand
 from chart_binder.cli.options import Session, common_options, pass_session
 from chart_binder.cli.typed import typed
 from chart_binder.cli.write import say
@@ -26,6 +25,7 @@ from chart_binder.jobs.batch.albums import albums
 if TYPE_CHECKING:
     from chart_binder.batch import BatchOptions, FileResult
     from chart_binder.cli.batch_metrics import MetricsFile
+    from chart_binder.cli.batch_report_file import ReportFile
 
 _log = logging.getLogger(__name__)
 FAILED = 1
@@ -129,37 +129,20 @@ def _over_files(
 
     named = [Path(path) for path in named_paths(paths)]
     arguments = typed(click.get_current_context())
-    with ExitStack() as stack:
-        written = stack.enter_context(report_file(report))
-        is_drawn = not (session.as_json and sys.stdout.isatty())
-        bar = stack.enter_context(progress(named, is_all=not options.only, is_drawn=is_drawn))
-        wish = stack.enter_context(finishing_in_hand("what is in hand is"))
-
-        def finished(file: "FileResult") -> None:
-            line = file_line(file)
-            if written:
-                written.write(line)
-            if session.as_json:
-                click.echo(line)
-            _log.info("finished", extra=log_fields(file))
-            told(file)
-
-        def told(file: "FileResult | None" = None) -> None:
-            bar.show(file.so_far if file else None)
-            if measured:
-                measured.tick(file)
-
-        def is_to_stop() -> bool:  # asked again and again, also while no file is finished
-            told()
-            return wish.to_stop
-
+    is_drawn = not (session.as_json and sys.stdout.isatty())
+    with (
+        report_file(report) as written,
+        progress(named, is_all=not options.only, is_drawn=is_drawn) as bar,
+        finishing_in_hand("what is in hand is") as wish,
+    ):
+        telling = _Telling(session.as_json, written, bar, measured, wish)
         result = run_items(
             albums(named),
             session.config,
             options,
             arguments=arguments,
-            on_file=finished,
-            to_stop=is_to_stop,
+            on_file=telling.finished,
+            to_stop=telling.is_to_stop,
             said=lambda line: say([line]),
         )
     if measured:
@@ -169,6 +152,36 @@ def _over_files(
     for line in lines:
         click.echo(harmless(line), err=session.as_json)
     return FAILED if written and written.is_broken else result.status
+
+
+@dataclass(frozen=True, slots=True)
+class _Telling:
+    """Tells of files as they are finished, wherever somebody wants to know."""
+
+    as_json: bool
+    report: "ReportFile | None"
+    bar: Progress
+    measured: "MetricsFile | None"
+    wish: Wish
+
+    def finished(self, file: "FileResult") -> None:
+        line = file_line(file)
+        if self.report:
+            self.report.write(line)
+        if self.as_json:
+            click.echo(line)
+        _log.info("finished", extra=log_fields(file))
+        self._tell(file)
+
+    def is_to_stop(self) -> bool:
+        """Tell how it goes, for this is asked also while no file is finished."""
+        self._tell()
+        return self.wish.to_stop
+
+    def _tell(self, file: "FileResult | None" = None) -> None:
+        self.bar.show(file.so_far if file else None)
+        if self.measured:
+            self.measured.tick(file)
 
 
 def _options(flags: dict[str, object]) -> "BatchOptions":

@@ -3,8 +3,9 @@
 import os
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
+from types import TracebackType
 from typing import TYPE_CHECKING
 
 import click
@@ -45,8 +46,17 @@ class MetricsFile:
         self.run = msgspec.structs.replace(self.run, id=result.run_id)
         self._try(result.measures, result.status)
 
-    def broken_off(self, status: int) -> None:
-        """Write that the run ended before its end."""
+    def broken_off(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        """Write that the run ended before its end, where an error ended it."""
+        del kind, trace
+        if error is None:
+            return
+        status = _INTERRUPTED if isinstance(error, KeyboardInterrupt) else _FAILED
         self._try(self.last.so_far.measures() if self.last else Measures(), status)
 
     def begin(self) -> None:
@@ -100,11 +110,9 @@ def metrics_file(path: str | None) -> Iterator[MetricsFile | None]:
     run = KeptRun(id="", command="batch", started_at_utc=now_utc())
     metrics = MetricsFile(path, run)
     metrics.begin()
-    try:
+    with ExitStack() as ending:
+        ending.push(metrics.broken_off)
         yield metrics
-    except BaseException as error:
-        metrics.broken_off(_INTERRUPTED if isinstance(error, KeyboardInterrupt) else _FAILED)
-        raise
 
 
 def _prometheus(run: KeptRun, found: Measures) -> bytes:

@@ -23,6 +23,6 @@ def test_a_refresh_takes_the_answers_of_its_own_runs_alone(tmp_path: Path) -> No
     with open_store(f"sqlite:///{tmp_path / 'canon.db'}") as store:
         store.runs.begin(KeptRun(id="yesterday", command="batch", started_at_utc=now_utc()))
         store.decisions.put(kept, KeptEvidence("e", b"{}"), None)
-        for runs, is_known in ((None, True), ({"yesterday"}, True), ({"now"}, False)):
-            answered = Answered(store, "asked", frozenset(runs) if runs else None)
+        for runs, is_known in ((set(), True), ({"yesterday"}, True), ({"now"}, False)):
+            answered = Answered(store, "asked", frozenset(runs))
             assert (answered.known("e") is not None) == is_known

@@ -21,7 +21,7 @@ class Answered:
     """
 
     def __init__(
-        self, store: "Store", adjudicator: str, runs: frozenset[str] | None = None
+        self, store: "Store", adjudicator: str, runs: frozenset[str] = frozenset()
     ) -> None:
         self._store = store
         self._adjudicator = adjudicator
@@ -33,7 +33,7 @@ class Answered:
         if evidence in self._remembered:
             return self._remembered[evidence]
         kept = self._store.decisions.by_evidence(evidence, self._adjudicator)
-        if kept is None or (self._runs is not None and kept.run_id not in self._runs):
+        if kept is None or (self._runs and kept.run_id not in self._runs):
             return None
         found = kept_decision(kept).adjudication
         return found if is_answer(found) else None

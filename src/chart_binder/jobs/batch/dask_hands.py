@@ -30,6 +30,19 @@ Failed = Callable[[Exception], Any]
 """Returns what is made of a task that cannot be done, or raises `CanonError` to end the run."""
 
 
+class _Told(Future[Any]):
+    """A task of the cluster, whose outcome is made of it, or raised, where it is asked for."""
+
+    def __init__(self, made: Callable[[], Any]) -> None:
+        super().__init__()
+        self._made = made
+
+    def result(self, timeout: float | None = None) -> Any:
+        """Return what came of the task, once it is done; raise what ends the run."""
+        super().result(timeout)
+        return self._made()
+
+
 @dataclass(slots=True)
 class DaskHands:
     """Hands out tasks, no more than the cluster can soon begin.
@@ -114,27 +127,17 @@ class DaskHands:
             future = executor.submit(task, self.setup, argument)
         except RuntimeError as error:  # the connection is lost
             raise self._gone() from error
-        told: Future[Any] = Future()
+        told = _Told(partial(self._result, future, found, lost))
         told.set_running_or_notify_cancel()
         self._in_hand.add(future)
-        future.add_done_callback(partial(self._done, told, found, lost))
+        future.add_done_callback(partial(self._done, told))
         return told
 
-    def _done(
-        self,
-        told: "Future[Any]",
-        found: Callable[[Any], Any],
-        lost: Failed,
-        future: "Future[Any]",
-    ) -> None:
-        """Pass on what came of a task; this is called in Dask's thread."""
+    def _done(self, told: "Future[Any]", future: "Future[Any]") -> None:
+        """Say that a task is done; this is called in Dask's thread."""
         self._in_hand.discard(future)
-        if self._is_closed:
-            return
-        try:
-            told.set_result(self._result(future, found, lost))
-        except Exception as error:  # noqa: BLE001 (raised where the result is asked for)
-            told.set_exception(error)
+        if not self._is_closed:
+            told.set_result(None)
 
     def _result(self, future: "Future[Any]", found: Callable[[Any], Any], lost: Failed) -> Any:
         if future.cancelled():
