@@ -4,6 +4,7 @@ import json
 import os
 import pty
 import select
+import sqlite3
 import subprocess
 import sys
 import termios
@@ -74,6 +75,35 @@ def waiting(canon: Canon, *paths: Path) -> list[str]:
     ran = canon("review", "list", *paths, "--output=json")
     assert ran.status == (3 if ran.lines else 0)
     return [Path(line["path"]).name for line in ran.lines]
+
+
+@pytest.mark.parametrize("damage", ["document = 5", "document = x'7b'"])
+def test_a_damaged_decision_is_named_and_no_command_over_all_files_ends_for_it(
+    canon: Canon, open_song: Path, home: Path, damage: str
+) -> None:
+    (recording,) = BUNDLE["recording_candidates"]
+    other = BUNDLE | {"recording_candidates": [recording | {"mb_recording_id": SINGLE}]}
+    sound = file_of(other, home, "sound.flac")
+    decided(canon, sound, other)
+    with sqlite3.connect(home / "data" / "canon" / "canon.db") as database:
+        database.execute(f"UPDATE decisions SET {damage} WHERE seq = 1")
+        (known,) = database.execute("SELECT id FROM decisions WHERE seq = 1").fetchone()
+    listed, drift = canon("review", "list"), canon("drift")
+    assert sound.name in listed.out
+    assert known in listed.out + listed.err
+    assert listed.status == (1 if "left out" in listed.err else 3)
+    assert (drift.status, known in drift.out + drift.err, "1 stands" in drift.err) == (
+        1,
+        True,
+        True,
+    )
+    with MusicBrainzStandIn([BUNDLE]) as mb:
+        ran = canon("batch", open_song, sound, "--output=json", **asking(mb))
+        again = canon("batch", open_song, "--output=json", **asking(mb))
+    assert "decided again" in ran.err
+    assert known in ran.err
+    assert [line["state"] for line in ran.lines] == ["indeterminate"] * 2
+    assert [line["resumed"] for line in again.lines] == [True]
 
 
 def test_what_is_open_is_listed_with_its_question(canon: Canon, open_song: Path) -> None:

@@ -144,8 +144,22 @@ def test_a_killed_run_has_no_end_and_shows_what_it_had_done(
     assert "kept           3 decisions\n" in at_once
     with sqlite3.connect(home / "data" / "canon" / "canon.db") as database:
         database.execute("UPDATE runs SET measures = ?", (measures[0][:-1],))
-    damaged = canon("runs", "show")
-    assert (damaged.status, "cost cannot be read" in damaged.err) == (1, True)
+    for damaged in (canon("runs", "show"), canon("runs", "list")):
+        assert (damaged.status, "cost cannot be read" in damaged.err) == (1, True)
+        assert "canon batch" in damaged.out, "the rest is shown"
+
+
+def test_a_run_that_cannot_be_read_is_named_and_the_others_are_listed(
+    canon: Canon, library: Path, home: Path
+) -> None:
+    ran(canon, library)
+    ran(canon, library)
+    with sqlite3.connect(home / "data" / "canon" / "canon.db") as database:
+        database.execute("UPDATE runs SET counts = '{' WHERE seq = 1")
+        known = [one for (one,) in database.execute("SELECT id FROM runs ORDER BY seq")]
+    listed = canon("runs", "list")
+    assert (listed.status, known[0] in listed.err, known[1] in listed.out) == (1, True, True)
+    assert known[0] not in listed.out
 
 
 def test_what_a_service_failed_at_is_gone_on_with(canon: Canon, library: Path) -> None:

@@ -1,5 +1,6 @@
 """What a person rules on a case, for every file of its evidence, and what is learned from it."""
 
+import os
 import sqlite3
 from collections.abc import Iterator
 from pathlib import Path
@@ -10,6 +11,7 @@ import pytest
 from chart_binder.config import RulesConfig
 from chart_binder.domain.evidence import Artifact, EvidenceBundle, RecordingCandidate
 from chart_binder.domain.evidence_json import evidence_hash, read_bundle
+from chart_binder.domain.kept import UnreadDecision
 from chart_binder.errors import CanonError
 from chart_binder.jobs.decide import Case, Decider
 from chart_binder.jobs.decision import Decision, State
@@ -247,6 +249,39 @@ def test_a_case_whose_evidence_is_damaged_is_listed_with_the_others(
     assert queue(store) == ["b"]
 
 
+def test_a_record_that_cannot_be_read_keeps_no_other_from_being_ruled_on(
+    store: Store, keeper: Keeper, tmp_path: Path
+) -> None:
+    cases = [put(keeper, tmp_path / name, left_open()) for name in "ab"]
+    with sqlite3.connect(tmp_path / "store.db") as connection:
+        connection.execute(
+            "UPDATE decisions SET file_size = 'many' WHERE id = ?", (cases[0].kept.id,)
+        )
+    connection.close()
+    assert queue(store) == ["b"]
+    keep(store, cases[1])
+    unread: list[UnreadDecision] = []
+    assert list(review_queue(store, {}, OPEN, (), unread.append)) == []
+    assert unread[0].path == os.fsencode(tmp_path / "a")
+    assert cases[0].kept.id in unread[0].problem
+
+
+def test_a_reviewed_answer_that_cannot_be_read_is_left_out_and_named(
+    store: Store, keeper: Keeper, tmp_path: Path
+) -> None:
+    for number in range(31):
+        recording = f"{number:08}-1111-4111-8111-111111111111"
+        bundle = with_recordings(msgspec.structs.replace(RECORDING, mb_recording_id=recording))
+        case = put(keeper, tmp_path / str(number), proposing(bundle))
+        accept(store, case)
+    with sqlite3.connect(tmp_path / "store.db") as connection:
+        connection.execute("UPDATE decisions SET document = x'7b' WHERE id = ?", (case.kept.id,))
+    connection.close()
+    unread: list[str] = []
+    assert len(reviewed_answers(store, "m", unread.append)) == 30
+    assert [case.kept.id in each for each in unread] == [True]
+
+
 def test_a_case_is_found_by_path_and_id_until_it_is_decided_again(
     store: Store, keeper: Keeper, tmp_path: Path
 ) -> None:
@@ -264,7 +299,8 @@ def test_a_case_is_found_by_path_and_id_until_it_is_decided_again(
 
 
 def known(store: Store, model: str = "m") -> list[tuple[float, bool]]:
-    return sorted((each.confidence, each.right) for each in reviewed_answers(store, model))
+    found = reviewed_answers(store, model, pytest.fail)
+    return sorted((each.confidence, each.right) for each in found)
 
 
 def test_reviews_are_answers_known_to_be_right_or_wrong(
@@ -293,6 +329,6 @@ def test_files_of_one_evidence_teach_once(store: Store, keeper: Keeper, tmp_path
     accept(store, case)
     put(keeper, tmp_path / "other", proposing(model="other"))
     with pytest.raises(CanonError, match=r"needs 30 .* there are 1 of the model 'm'$"):
-        reviewed_answers(store, "m")
+        reviewed_answers(store, "m", pytest.fail)
     with pytest.raises(CanonError, match=r"0 of the model 'x' \(40 of 'm': llm.model_id says"):
-        reviewed_answers(store, "x")
+        reviewed_answers(store, "x", pytest.fail)

@@ -7,6 +7,7 @@ import click
 import msgspec
 
 from chart_binder.cli.harmless import harmless
+from chart_binder.cli.left_out import LeftOut
 from chart_binder.cli.options import Session, common_options, pass_session
 from chart_binder.cli.results import readable
 from chart_binder.errors import CanonError, UsageError
@@ -56,7 +57,8 @@ def command(
     person accepted in `canon review`, wrong what they rejected.
 
     Exit status: 0 confidence is nearer to the truth with the calibration, 3 it is not, and nothing
-    is stored; 1 there are too few answers, or a line cannot be read.
+    is stored; 1 there are too few answers, a line cannot be read, or a reviewed answer was left
+    out, for the store's record of it is damaged.
     """
     if from_reviews == (file is not None):
         raise UsageError("name one: FILE with answers, or --from-reviews")
@@ -66,7 +68,8 @@ def command(
     if out and source and _is_same(source, out):
         done = "written to" if answers_out else "read from"
         raise click.UsageError(f"-o {out} names the file that the answers are {done}")
-    found = fitted(_reviewed(session, answers_out) if file is None else _in_file(file))
+    unread = LeftOut()
+    found = fitted(_reviewed(session, answers_out, unread) if file is None else _in_file(file))
     if session.as_json:
         click.echo(msgspec.json.encode(found))
     else:
@@ -74,22 +77,22 @@ def command(
             click.echo(harmless(line))
     if not found.is_better:
         click.echo("canon: it would not help, so nothing is stored", err=True)
-        return 3
+        return unread.status or 3
     if out:
         _store(found.map, out)
         click.echo(
             f"stored; to use it: llm.acceptance.calibration = {str(out.resolve())!r}", err=True
         )
-    return 0
+    return unread.status
 
 
 def _in_file(file: str) -> list[Known]:
     return list(read_answers(lines_named(file), readable(file)))
 
 
-def _reviewed(session: Session, answers_out: Path | None) -> list[Known]:
+def _reviewed(session: Session, answers_out: Path | None, unread: LeftOut) -> list[Known]:
     with open_store(store_url(session.config)) as store:
-        answers = reviewed_answers(store, session.config.llm.model_id)
+        answers = reviewed_answers(store, session.config.llm.model_id, unread.record)
     if answers_out:
         _write(answers_out, b"".join(each.line() for each in answers))
     return answers

@@ -6,26 +6,31 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from chart_binder.audio.walking import Found, audio_files
 from chart_binder.cli.drift_lines import drift_facts, drift_lines, drifted
+from chart_binder.cli.left_out import LeftOut
 from chart_binder.cli.options import Session, common_options, pass_session
 from chart_binder.cli.results import readable
 from chart_binder.cli.tag_lines import json_line, shown_path
 from chart_binder.cli.typed import typed
 from chart_binder.cli.write import say
-from chart_binder.domain.kept import KeptDecision, KeptRun, new_id, now_utc
-from chart_binder.errors import CanonError
+from chart_binder.domain.kept import KeptDecision, KeptRun, UnreadDecision, new_id, now_utc
+from chart_binder.errors import CanonError, DamagedRecordError
 from chart_binder.jobs.decide import Decider
 from chart_binder.jobs.drift import Drift, Drifting, Stand, kept_all_the_same, taken
 from chart_binder.jobs.file_names import names_of
 from chart_binder.jobs.journalled import path_of
 from chart_binder.jobs.refreshing import Refreshing
-from chart_binder.jobs.standing import standing_decision
+from chart_binder.jobs.standing import standing_decisions
 from chart_binder.store import open_store
 from chart_binder.wiring import overrides, store_and_evidence, store_url
+
+if TYPE_CHECKING:
+    from chart_binder.store.unread import Unread
 
 _STATUS = {Stand.DIFFERS: 3, Stand.FAILED: 1, Stand.NOT_ASKED: 1}
 _WORST_FIRST = (1, 3, 0)
@@ -68,7 +73,7 @@ def list_drift(session: Session, names: tuple[str, ...], refresh: bool) -> int:
     """Decide again what was decided, all or what is named, and print what would differ."""
     results = _Results(session)
     with _drifting(session, refresh=refresh) as drifting:
-        for kept in _kept(drifting, names):
+        for kept in _kept(drifting, names, results.left_out):
             results.show(drifting.drift(kept))
     return results.end()
 
@@ -88,7 +93,7 @@ def accept(session: Session, names: tuple[str, ...], refresh: bool) -> int:
     with _drifting(session, refresh=refresh) as drifting:
         drifting.store.runs.begin(run)
         try:
-            for kept in _kept(drifting, names):
+            for kept in _kept(drifting, names, results.left_out):
                 drift = drifting.drift(kept)
                 if drift.stand is Stand.DIFFERS:
                     taken(drifting, drift, run)
@@ -110,7 +115,7 @@ def keep(session: Session, names: tuple[str, ...], refresh: bool) -> int:
     """Leave decisions as they are: not listed again until yet another would come out."""
     results = _Results(session, "kept")
     with _drifting(session, refresh=refresh) as drifting:
-        for kept in _kept(drifting, names):
+        for kept in _kept(drifting, names, results.left_out):
             drift = drifting.drift(kept)
             if drift.stand is Stand.DIFFERS:
                 kept_all_the_same(drifting.store, drift)
@@ -138,7 +143,7 @@ def unpin(session: Session, names: tuple[str, ...]) -> None:
 
 def _pin(session: Session, names: tuple[str, ...], *, pinned: bool) -> None:
     with _drifting(session, refresh=False) as drifting:
-        for kept in _kept(drifting, names):
+        for kept in _kept(drifting, names, _raised):
             if pinned and kept.crg_mbid is None:
                 where = shown_path(path_of(kept.path))
                 raise CanonError(f"{where}: nothing is decided yet that could be pinned")
@@ -163,27 +168,43 @@ def _drifting(session: Session, *, refresh: bool) -> Iterator[Drifting]:
             yield Drifting(store, decider)
 
 
-def _kept(drifting: Drifting, names: tuple[str, ...]) -> Iterator[KeptDecision]:
-    """Yield the decisions that hold, of all files or of those named. Raises `CanonError`."""
-    decisions = drifting.store.decisions
+def _raised(left_out: UnreadDecision) -> None:
+    raise DamagedRecordError(left_out.problem)
+
+
+def _kept(
+    drifting: Drifting, names: tuple[str, ...], unread: "Unread"
+) -> Iterator[KeptDecision]:  # fmt: skip
+    """Yield the decisions that hold, of all files or of those named. Raises `CanonError`.
+
+    Those that cannot be read are told to `unread`.
+    """
+    store = drifting.store
     if not names:
-        for latest in decisions.iterate():
-            yield standing_decision(drifting.store, latest.path) or latest
+        for latest in store.decisions.iterate(unread=unread):
+            (holds,) = standing_decisions(store, [(latest.path,)])
+            yield from _readable(holds or latest, unread)
     for name in names:
-        found = None if Path(name).exists() else decisions.by_id(name)
+        found = None if Path(name).exists() else store.decisions.by_id(name)
         if found:
             yield found
             continue
         nothing = True
         for item in audio_files([Path(name)]):
-            holds = isinstance(item, Found) and standing_decision(
-                drifting.store, *names_of(item.path)
-            )
+            names_now = names_of(item.path) if isinstance(item, Found) else ()
+            (holds,) = standing_decisions(store, [names_now])
             if holds:
                 nothing = False
-                yield holds
+                yield from _readable(holds, unread)
         if nothing:
             raise CanonError(f"{readable(name)}: no decision is kept by that id or for that path")
+
+
+def _readable(found: KeptDecision | UnreadDecision, unread: "Unread") -> Iterator[KeptDecision]:
+    if isinstance(found, KeptDecision):
+        yield found
+    else:
+        unread(found)
 
 
 @dataclass
@@ -215,6 +236,12 @@ class _Results:
         click.echo(shown_path(drift.path))
         for line in drift_lines(drift, self.done):
             click.echo(line)
+
+    def left_out(self, unread: UnreadDecision) -> None:
+        """Tell of a decision that cannot be read, as of one that failed."""
+        self.status = 1
+        self.counts[Stand.FAILED] += 1
+        LeftOut().decision(unread)
 
     def end(self) -> int:
         said = ", ".join(f"{count} {stand}" for stand, count in self.counts.items())

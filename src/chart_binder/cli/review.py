@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from chart_binder.cli.harmless import harmless
+from chart_binder.cli.left_out import LeftOut
 from chart_binder.cli.mbids import read_mbid
 from chart_binder.cli.options import Session, common_options, pass_session
 from chart_binder.cli.results import readable
@@ -116,10 +117,10 @@ def list_queue(session: Session, paths: tuple[str, ...], states: str, limit: int
     Exit status: 0 nothing waits, 3 something does, 1 an error, 2 bad usage or configuration.
     """
     shown, left = 0, 0
+    unread = LeftOut()
+    ruled, named = overrides(session.config)(), _not_empty(*paths)
     with open_store(store_url(session.config)) as store:
-        queue = review_queue(
-            store, overrides(session.config)(), _states(states), _not_empty(*paths)
-        )
+        queue = review_queue(store, ruled, _states(states), named, unread.decision)
         for queued in islice(queue, limit or None):
             if session.as_json:
                 click.echo(file_line(str(queued.case.path), queued_object(queued.case)))
@@ -128,7 +129,7 @@ def list_queue(session: Session, paths: tuple[str, ...], states: str, limit: int
             shown, left = shown + 1, queued.left - 1
     more = f", {left} more: --limit 0 lists all" if left and shown == limit else ""
     say([f"{shown or 'nothing'} to look at{more}"])
-    return 3 if shown else 0
+    return unread.status or (3 if shown else 0)
 
 
 @command.command("show")

@@ -11,6 +11,7 @@ import click
 
 from chart_binder.cli.columns import terminal_width, wrapped
 from chart_binder.cli.harmless import harmless
+from chart_binder.cli.left_out import LeftOut
 from chart_binder.cli.results import readable
 from chart_binder.cli.review_lines import case_lines, ruled_lines
 from chart_binder.cli.text import SITE
@@ -58,10 +59,12 @@ class _Walk:
     states: Collection[str]
     done: list[tuple[ReviewCase, "Ruling"]] = field(default_factory=list)
     taken_back: list[ReviewCase] = field(default_factory=list)
+    unread: LeftOut = field(default_factory=LeftOut)
 
     def through(self, paths: Collection[Path]) -> int:
         """Show every case until the end or until the person leaves."""
-        for queued in review_queue(self.store, self.store.overrides.all(), self.states, paths):
+        ruled = self.store.overrides.all()
+        for queued in review_queue(self.store, ruled, self.states, paths, self.unread.decision):
             left = f"{queued.left} to look at" if queued.left > 1 else "the last"
             self._print(["", f"--- {left}"])
             if self._go_through(queued.case) is _Next.LEAVE:
@@ -69,7 +72,8 @@ class _Walk:
         while self._at_the_end() is _Next.BACK:
             if self._go_through(self.taken_back.pop()) is _Next.LEAVE:
                 return self._left()
-        return 0 if is_empty(self.store, self.store.overrides.all(), self.states, paths) else 3
+        nothing = is_empty(self.store, self.store.overrides.all(), self.states, paths)
+        return self.unread.status or (0 if nothing else 3)
 
     def _go_through(self, case: ReviewCase) -> _Next:
         """Show a case until it is done with, and those before it that are taken back meanwhile."""
@@ -98,7 +102,7 @@ class _Walk:
 
     def _left(self) -> int:
         self._say(f"{len(self.done)} ruled on; the same command goes on")
-        return 3
+        return self.unread.status or 3
 
     def _look_at(self, case: ReviewCase) -> _Next:
         """Show one case until it is ruled on or skipped; return where that leads."""

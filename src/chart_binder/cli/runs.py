@@ -1,12 +1,13 @@
 """`canon runs`: what earlier calls did, cost and left undone."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import click
 import msgspec
 
 from chart_binder.cli.harmless import harmless
+from chart_binder.cli.left_out import LeftOut
 from chart_binder.cli.options import Session, common_options, pass_session
 from chart_binder.cli.results import readable
 from chart_binder.cli.run_lines import RunShown, header, list_lines, run_lines, shown_run
@@ -35,20 +36,28 @@ def command() -> None:
 @click.option("--limit", type=click.IntRange(1), default=_SHORT_LIST, help="How many (20).")
 @common_options
 @pass_session
-def list_runs(session: Session, named: str | None, limit: int) -> None:
+def list_runs(session: Session, named: str | None, limit: int) -> int:
     """List the runs, the newest first; times are in UTC.
 
     A run without an end still goes on, or was killed.
+
+    Exit status: 0, or 1 where a run cannot be read whole, for the store's record is damaged.
     """
+    unread = LeftOut()
     with open_store(store_url(session.config)) as store:
-        found = store.runs.newest(limit, named)
+        found = store.runs.newest(limit, named, unread.record)
     # How long a run took that has an end is known without what it cost.
-    shown = [shown_run(run, None if run.ended_at_utc else _measures(run)) for run in found]
+    shown = [shown_run(run, None if run.ended_at_utc else _read(run, unread)) for run in found]
+    _list(session, shown, named)
+    return unread.status
+
+
+def _list(session: Session, shown: Sequence[RunShown], named: str | None) -> None:
     if session.as_json:
         for each in shown:
             click.echo(msgspec.json.encode(_as_json(each)))
         return
-    if not found:
+    if not shown:
         of = f" of `canon {harmless(readable(named))}`" if named else ""
         click.echo(f"no runs{of} are kept: `canon decide`, `batch`, `write` and `undo` make some")
         return
@@ -68,25 +77,30 @@ def list_runs(session: Session, named: str | None, limit: int) -> None:
 )
 @common_options
 @pass_session
-def show(session: Session, run: str | None, metrics: str | None) -> None:
-    """Show the last run, or one by its id or how that begins."""
+def show(session: Session, run: str | None, metrics: str | None) -> int:
+    """Show the last run, or one by its id or how that begins.
+
+    Exit status: 0, or 1 where what it cost cannot be read, for the store's record is damaged.
+    """
+    unread = LeftOut()
     with open_store(store_url(session.config)) as store:
         found = _meant(store, run)
         written = store.journal.counts(found.id)
         decisions = store.decisions.count_of_run(found.id)
-    measures = _measures(found)
     if metrics:
+        measures = _measures(found)
         if measures is None:
             raise CanonError(f"the run {found.id} has no metrics: only `canon batch` takes them")
         click.echo(_METRICS[metrics](found, measures), nl=False)
-        return
-    shown = shown_run(found, measures)
+        return 0
+    shown = shown_run(found, _read(found, unread))
     if session.as_json:
         kept = {"decisions": decisions, "writes": _by_name(written)}
-        click.echo(msgspec.json.encode(_as_json(shown) | {"measures": measures} | kept))
-        return
+        click.echo(msgspec.json.encode(_as_json(shown) | {"measures": shown.measures} | kept))
+        return unread.status
     for line in run_lines(shown, decisions, written):
         click.echo(harmless(line))
+    return unread.status
 
 
 def _meant(store: "Store", name: str | None) -> KeptRun:
@@ -115,6 +129,15 @@ def _measures(run: KeptRun) -> Measures | None:
         return decoded(run.measures, Measures)
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
         raise CanonError(f"what the run {run.id} cost cannot be read: {error}") from error
+
+
+def _read(run: KeptRun, unread: LeftOut) -> Measures | None:
+    """Return what a run cost as far as it can be read: the rest of it is shown all the same."""
+    try:
+        return _measures(run)
+    except CanonError as error:
+        unread.record(str(error))
+        return None
 
 
 def _as_json(shown: RunShown) -> dict[str, object]:

@@ -67,6 +67,17 @@ class KeptDecision(msgspec.Struct, frozen=True, kw_only=True):
     adjudicator: str | None = None
 
 
+class UnreadDecision(msgspec.Struct, frozen=True, kw_only=True):
+    """A decision whose record is damaged; `problem` names it, and says what is wrong.
+
+    `path` is that of its file, and absent where that cannot be read either.
+    """
+
+    problem: str
+    path: bytes | None
+    pinned: bool = False
+
+
 class KeptEvidence(msgspec.Struct, frozen=True):
     """An evidence bundle as JSON, kept once under its evidence hash."""
 

@@ -8,7 +8,7 @@ import msgspec
 from chart_binder.domain.ids import MBID, ReleaseGroupId, ReleaseId, bare_id
 from chart_binder.domain.kept import KeptDecision, KeptVerdict, VerdictKind, now_utc
 from chart_binder.domain.overriding import KeptOverride
-from chart_binder.errors import CanonError
+from chart_binder.errors import CanonError, DamagedRecordError
 from chart_binder.jobs.decision import State
 from chart_binder.jobs.keeping import kept_bundle
 from chart_binder.jobs.overrides import doubts, override_for
@@ -189,7 +189,7 @@ def _with_those(
     """
     ruled: dict[str, KeptOverride] = {override.recording_mbid: override} if override else {}
     together = [each for one in before for each in store.verdicts.given_with(one)]
-    again = [store.decisions.by_id(each.decision_id) for each in together]
+    again = [_readable(store, each.decision_id) for each in together]
     same = [each for each in again if each and each.evidence_hash == case.kept.evidence_hash]
     reached = [
         each.id
@@ -199,8 +199,18 @@ def _with_those(
     return tuple(dict.fromkeys(reached))
 
 
+def _readable(store: "Store", decision: str) -> KeptDecision | None:
+    try:
+        return store.decisions.by_id(decision)
+    except DamagedRecordError:  # it waits no more, and is told where it is named
+        return None
+
+
 def _is_settled(store: "Store", kept: KeptDecision, ruled: Mapping[str, KeptOverride]) -> bool:
-    bundle = kept_bundle(store, kept)
+    try:
+        bundle = kept_bundle(store, kept)
+    except DamagedRecordError:  # it stays in the queue, which says so
+        return False
     return bool(bundle and override_for(bundle, ruled))
 
 

@@ -3,12 +3,15 @@
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import msgspec
+
 from chart_binder.audio.packets import read_tag_set
 from chart_binder.audio.reading import read_tags
 from chart_binder.audio.tagset import TagSet
 from chart_binder.domain.evidence import Artifact
 from chart_binder.domain.kept import KeptDecision, WriteState
 from chart_binder.domain.track import TrackTags
+from chart_binder.errors import DamagedRecordError
 from chart_binder.jobs.file_names import kept_path
 from chart_binder.typed import decoded
 
@@ -31,8 +34,7 @@ def why_another(
     now = read_tags(path)
     if now.recording_mbid and now.recording_mbid == kept.recording_mbid:
         return None
-    then = decoded(kept.artifact, Artifact) if kept.artifact else Artifact()
-    if _identity(now) == _identity_then(then):
+    if _identity(now) == _identity_then(_said_then(kept)):
         return None
     return "its tags changed since it was decided, and may mean another recording: decide again"
 
@@ -46,8 +48,20 @@ def _is_ours(store: "Store", path: Path, kept: KeptDecision, tags: TagSet) -> bo
     done = next((write for write in writes if write.state is WriteState.DONE), None)
     if done is None or done.tags_after_hash != tags.hash or done.decision_id is None:
         return False
-    by = store.decisions.by_id(done.decision_id)
+    try:
+        by = store.decisions.by_id(done.decision_id)
+    except DamagedRecordError:  # nothing tells then that it is ours: its tags are looked at
+        return False
     return by is not None and _as_decided(by) == _as_decided(kept)
+
+
+def _said_then(kept: KeptDecision) -> Artifact:
+    try:
+        return decoded(kept.artifact, Artifact) if kept.artifact else Artifact()
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        raise DamagedRecordError(
+            f"what the file said when {kept.id} was decided is damaged in the store: {error}"
+        ) from error
 
 
 def _as_decided(kept: KeptDecision) -> tuple[object, ...]:

@@ -5,8 +5,9 @@ from typing import TYPE_CHECKING
 
 from chart_binder.config import AcceptanceConfig
 from chart_binder.domain.ids import MBID
-from chart_binder.domain.kept import KeptDecision, KeptVerdict, VerdictKind
+from chart_binder.domain.kept import KeptDecision, KeptVerdict, UnreadDecision, VerdictKind
 from chart_binder.domain.tagging import Chosen
+from chart_binder.errors import DamagedRecordError
 from chart_binder.jobs.decision import Decision, State
 from chart_binder.llm.support import why_not_written
 
@@ -17,14 +18,18 @@ if TYPE_CHECKING:
 def standing_decision(store: "Store", *paths: bytes) -> KeptDecision | None:
     """Return the decision on a file that holds: the last that is pinned, else the last.
 
-    `paths` are the names of the file; the first that has decisions counts. Raises `StoreError`.
+    `paths` are the names of the file; the first that has decisions counts. Raises `StoreError`,
+    and `DamagedRecordError` where it cannot be read.
     """
-    return standing_decisions(store, [paths])[0]
+    (found,) = standing_decisions(store, [paths])
+    if isinstance(found, UnreadDecision):
+        raise DamagedRecordError(found.problem)
+    return found
 
 
 def standing_decisions(
     store: "Store", files: Sequence[tuple[bytes, ...]]
-) -> Sequence[KeptDecision | None]:
+) -> Sequence[KeptDecision | UnreadDecision | None]:
     """Return the decision that holds on each of several files, each given by its names."""
     known = store.decisions.histories({path for names in files for path in names})
     found = (next((known[path] for path in names if path in known), ()) for names in files)

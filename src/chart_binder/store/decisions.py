@@ -7,13 +7,14 @@ from typing import Any, TypeAlias
 import msgspec
 from sqlalchemy import ColumnElement, Select, bindparam, func, select, update
 
-from chart_binder.domain.kept import KeptDecision, KeptEvidence, KeptTranscript
+from chart_binder.domain.kept import KeptDecision, KeptEvidence, KeptTranscript, UnreadDecision
 from chart_binder.store.documents import put_evidence, put_transcripts
 from chart_binder.store.inserting import insert_into
 from chart_binder.store.keys import path_key
 from chart_binder.store.rows import pages, read_row
 from chart_binder.store.schema import decisions
 from chart_binder.store.transactions import Transactions
+from chart_binder.store.unread import Unread, read_decision, readable
 
 Kept: TypeAlias = tuple[KeptDecision, KeptEvidence | None, KeptTranscript | None]
 """A decision with what it rests on."""
@@ -63,9 +64,11 @@ class Decisions:
             rows = connection.execute(_OF_PATH, _named(path)).all()
         return tuple(map(self._read, rows))
 
-    def histories(self, paths: Collection[bytes]) -> Mapping[bytes, Sequence[KeptDecision]]:
+    def histories(
+        self, paths: Collection[bytes]
+    ) -> Mapping[bytes, Sequence[KeptDecision | UnreadDecision]]:
         """Return every decision on each of several files, the newest first; of none, no entry."""
-        found: dict[bytes, list[KeptDecision]] = {}
+        found: dict[bytes, list[KeptDecision | UnreadDecision]] = {}
         wanted = set(paths)
         if not wanted:
             return found
@@ -73,7 +76,8 @@ class Decisions:
             rows = connection.execute(_OF_PATHS, {"of_keys": [*map(path_key, wanted)]}).all()
         for row in rows:
             if row.path in wanted:
-                found.setdefault(row.path, []).append(self._read(row))
+                one = read_decision(self._database.name, row)
+                found.setdefault(row.path, []).append(one)
         return found
 
     def by_id(self, decision: str) -> KeptDecision | None:
@@ -105,12 +109,17 @@ class Decisions:
             return int(connection.execute(wanted).scalar_one())
 
     def iterate(
-        self, states: Collection[str] = (), run_id: str | None = None, *, all_of_them: bool = False
+        self,
+        states: Collection[str] = (),
+        run_id: str | None = None,
+        *,
+        all_of_them: bool = False,
+        unread: Unread | None = None,
     ) -> Iterator[KeptDecision]:
         """Yield the latest decision of every file, or all, in the order in which they were made.
 
         A file is left out whose latest is in none of `states`, or of another run. What is put while
-        this goes on is not yielded.
+        this goes on is not yielded. One that cannot be read is told to `unread`, or raised.
         """
         wanted = _in_states(select(decisions), states)
         if run_id is not None:
@@ -119,7 +128,10 @@ class Decisions:
             last = connection.execute(select(func.max(decisions.c.seq))).scalar_one() or 0
         if not all_of_them:
             wanted = wanted.where(~_newer(last))
-        return pages(self._database, decisions, wanted, self._read, last=last)
+        if unread is None:
+            return pages(self._database, decisions, wanted, self._read, last=last)
+        rows = pages(self._database, decisions, wanted, lambda row: row, last=last)
+        return readable(self._database.name, rows, unread)
 
     def pin(self, decision: str, *, pinned: bool = True) -> None:
         """Say that a decision stands, whatever rules or evidence say later, or no longer.

@@ -14,6 +14,7 @@ from chart_binder.typed import converted
 V = TypeVar("V")
 S = TypeVar("S", bound=msgspec.Struct)
 _PAGE = 100
+_LONGEST_ID = 40
 
 
 def read_row(name: str, kind: type[S], row: Row[Any] | Mapping[str, object]) -> S:
@@ -27,7 +28,7 @@ def read_row(name: str, kind: type[S], row: Row[Any] | Mapping[str, object]) -> 
     try:
         return converted(fields, kind, builtin_types=(bytes,))
     except (msgspec.ValidationError, UnicodeError) as error:
-        raise damaged(name, kind, str(error)) from error
+        raise damaged(name, kind, str(error), columns.get("id")) from error
 
 
 def packed(document: bytes) -> bytes:
@@ -63,8 +64,11 @@ def pages(
         seen = found[-1].seq
 
 
-def damaged(name: str, kind: type, problem: str) -> DamagedRecordError:
-    """Return what is raised about a record that nobody can have put."""
-    return DamagedRecordError(
-        f"the store {name!r} is damaged: a {kind.__name__} in it: {problem[:200]}"
-    )
+def damaged(
+    name: str, kind: type, problem: str, known_as: object = None
+) -> DamagedRecordError:  # fmt: skip
+    """Return what is raised about a record that nobody can have put; `known_as` is its id."""
+    which = f"a {kind.__name__} in it"
+    if isinstance(known_as, str):
+        which += f", {known_as[:_LONGEST_ID]!r}"
+    return DamagedRecordError(f"the store {name!r} is damaged: {which}: {problem[:200]}")

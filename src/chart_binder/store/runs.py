@@ -1,19 +1,23 @@
 """A run is recorded when it begins and when it ends; a killed one has no end."""
 
 import json
-from collections.abc import Iterator, Mapping
-from typing import Any
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Any, TypeAlias
 
 import msgspec
 from sqlalchemy import Row, func, select, update
 
 from chart_binder.domain.kept import KeptRun
+from chart_binder.errors import DamagedRecordError
 from chart_binder.store.inserting import insert_into
 from chart_binder.store.rows import damaged, read_row
 from chart_binder.store.schema import runs
 from chart_binder.store.transactions import Transactions
 
 _PAGE = 100
+
+UnreadRun: TypeAlias = Callable[[str], None]
+"""Is told what is wrong with each run that is left out, for its record is damaged."""
 
 
 class Runs:
@@ -59,23 +63,31 @@ class Runs:
         """Return the run that began last, or the last of a command."""
         return next(iter(self.newest(1, command)), None)
 
-    def newest(self, count: int, command: str | None = None) -> tuple[KeptRun, ...]:
-        """Return the last `count` runs, or the last of a command, the newest first."""
+    def newest(
+        self, count: int, command: str | None = None, unread: UnreadRun | None = None
+    ) -> tuple[KeptRun, ...]:
+        """Return the last `count` runs, or the last of a command, the newest first.
+
+        One that cannot be read is told to `unread`, or raised.
+        """
         wanted = select(runs).order_by(runs.c.seq.desc()).limit(count)
         if command is not None:
             wanted = wanted.where(runs.c.command == command)
         with self._database.reading() as connection:
-            return tuple(map(self._read, connection.execute(wanted).all()))
+            return tuple(self._readable(connection.execute(wanted).all(), unread))
 
-    def iterate(self) -> Iterator[KeptRun]:
-        """Yield every run, the newest first, read by the page."""
+    def iterate(self, unread: UnreadRun | None = None) -> Iterator[KeptRun]:
+        """Yield every run, the newest first, read by the page.
+
+        One that cannot be read is told to `unread`, or raised.
+        """
         wanted = select(runs).order_by(runs.c.seq.desc()).limit(_PAGE)
         with self._database.reading() as connection:
             before = (connection.execute(select(func.max(runs.c.seq))).scalar_one() or 0) + 1
         while True:
             with self._database.reading() as connection:
                 found = connection.execute(wanted.where(runs.c.seq < before)).all()
-            yield from map(self._read, found)
+            yield from self._readable(found, unread)
             if len(found) < _PAGE:
                 return
             before = found[-1].seq
@@ -84,12 +96,25 @@ class Runs:
         with self._database.writing() as connection:
             connection.execute(update(runs).where(runs.c.id == run).values(columns))
 
+    def _readable(
+        self, rows: Iterable[Row[Any]], unread: UnreadRun | None
+    ) -> Iterator[KeptRun]:  # fmt: skip
+        for row in rows:
+            try:
+                run = self._read(row)
+            except DamagedRecordError as error:
+                if unread is None:
+                    raise
+                unread(str(error))
+            else:
+                yield run
+
     def _read(self, row: Row[Any]) -> KeptRun:
         columns = dict(row._mapping)  # noqa: SLF001 - its public name
         try:
             columns |= {name: json.loads(columns[name]) for name in ("arguments", "counts")}
         except (ValueError, TypeError) as error:
-            raise damaged(self._database.name, KeptRun, str(error)) from error
+            raise damaged(self._database.name, KeptRun, str(error), columns["id"]) from error
         return read_row(self._database.name, KeptRun, columns)
 
 

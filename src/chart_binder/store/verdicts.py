@@ -14,6 +14,7 @@ from chart_binder.store.overrides import put_override, remove_override
 from chart_binder.store.rows import pages, read_row
 from chart_binder.store.schema import decisions, overrides, verdicts
 from chart_binder.store.transactions import Transactions
+from chart_binder.store.unread import readable
 from chart_binder.store.waiting import superseded
 
 _SPOKEN = (VerdictKind.ACCEPT.value, VerdictKind.REJECT.value)
@@ -84,6 +85,7 @@ class Verdicts:
         """Return the last decisions of files that an override holds for, as far as is told.
 
         Those name its recording, or got a verdict with it. What was left open and waits names none.
+        One that cannot be read is left out.
         """
         came_with = select(verdicts.c.decision_id).where(_came_with(override))
         is_reached = or_(
@@ -92,7 +94,7 @@ class Verdicts:
         wanted = select(decisions).where(is_reached, ~superseded()).order_by(decisions.c.seq)
         with self._database.reading() as connection:
             rows = connection.execute(wanted).all()
-        return tuple(read_row(self._database.name, KeptDecision, row) for row in rows)
+        return tuple(readable(self._database.name, rows))
 
     def latest(self, decision: str) -> KeptVerdict | None:
         """Return the newest verdict on a decision."""

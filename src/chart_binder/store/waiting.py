@@ -3,14 +3,13 @@
 from array import array
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
-from functools import partial
 
 from sqlalchemy import ColumnElement, Executable, and_, case, func, or_, select
 
 from chart_binder.domain.kept import KeptDecision
-from chart_binder.store.rows import read_row
 from chart_binder.store.schema import Bytes, decisions, overrides, verdicts
 from chart_binder.store.transactions import Transactions
+from chart_binder.store.unread import Unread, readable
 
 _DECIDED, _REVIEW, _OPEN, _OVERRIDE = "decided", "review", "indeterminate", "override"
 _PAGE = 100
@@ -41,13 +40,18 @@ class Waiting:
 
     def __init__(self, database: Transactions) -> None:
         self._database = database
-        self._read = partial(read_row, database.name, KeptDecision)
 
-    def cases(self, states: Collection[str], under: Collection[bytes] = ()) -> Iterator[Waits]:
+    def cases(
+        self,
+        states: Collection[str],
+        under: Collection[bytes] = (),
+        unread: Unread | None = None,
+    ) -> Iterator[Waits]:
         """Yield a case for each evidence that waits, in the order in which they were last decided.
 
         `under` are files or folders; without any, all are meant. What comes to wait while this goes
-        on is not yielded, and what was ruled on meanwhile is.
+        on is not yielded, and what was ruled on meanwhile is. One that cannot be read is left out,
+        and told to `unread`.
         """
         last, files = self._numbers(states, under)
         for start in range(0, len(last), _PAGE):
@@ -56,15 +60,19 @@ class Waiting:
             with self._database.reading() as connection:
                 rows = {row.seq: row for row in connection.execute(wanted)}
             for place, number in enumerate(numbers, start):
-                if number in rows:
-                    yield Waits(self._read(rows[number]), files[place], len(last) - place)
+                there = [rows[number]] if number in rows else []
+                for decision in readable(self._database.name, there, unread):
+                    yield Waits(decision, files[place], len(last) - place)
 
     def of_evidence(self, evidence_hash: str, states: Collection[str]) -> tuple[KeptDecision, ...]:
-        """Return every decision on this evidence that waits, in the order they were made."""
+        """Return every decision on this evidence that waits, in the order they were made.
+
+        One that cannot be read is left out.
+        """
         wanted = select(decisions).where(decisions.c.evidence_hash == evidence_hash, _waits(states))
         with self._database.reading() as connection:
             rows = connection.execute(wanted.order_by(decisions.c.seq)).all()
-        return tuple(map(self._read, rows))
+        return tuple(readable(self._database.name, rows))
 
     def has(self, decision: str, states: Collection[str]) -> bool:
         """Tell whether that decision waits."""

@@ -1,8 +1,10 @@
 """What a model said of some evidence is not asked of it again."""
 
+import logging
 from collections import OrderedDict
 from typing import TYPE_CHECKING
 
+from chart_binder.errors import DamagedRecordError
 from chart_binder.jobs.keeping import kept_decision
 from chart_binder.llm.result import AdjudicationResult, Outcome
 from chart_binder.llm.unanswered import UNANSWERED
@@ -11,6 +13,8 @@ if TYPE_CHECKING:
     from chart_binder.store.store import Store
 
 _MOST_REMEMBERED = 500
+
+_log = logging.getLogger(__name__)
 
 
 class Answered:
@@ -32,10 +36,14 @@ class Answered:
         """Return what was answered of this evidence. Raises `StoreError`."""
         if evidence in self._remembered:
             return self._remembered[evidence]
-        kept = self._store.decisions.by_evidence(evidence, self._adjudicator)
-        if kept is None or (self._runs and kept.run_id not in self._runs):
+        try:
+            kept = self._store.decisions.by_evidence(evidence, self._adjudicator)
+            if kept is None or (self._runs and kept.run_id not in self._runs):
+                return None
+            found = kept_decision(kept).adjudication
+        except DamagedRecordError as error:
+            _log.warning("asked again, for the answer cannot be read: %s", error)
             return None
-        found = kept_decision(kept).adjudication
         return found if is_answer(found) else None
 
     def learn(self, evidence: str, result: AdjudicationResult | None) -> None:

@@ -90,8 +90,8 @@ class AsKept:
         for path, each in names.items():
             made = (one for name in each for one in history.get(name, ()))
             # A look-up that failed since takes nothing away.
-            last = next((one for one in made if one.evidence_hash), None)
-            if last:
+            known = (one for one in made if isinstance(one, KeptDecision) and one.evidence_hash)
+            if last := next(known, None):
                 kept[path] = last
         hashes = {one.evidence_hash for one in kept.values() if one.evidence_hash}
         return partial(_kept_of, kept, self.store.evidence.of(hashes))

@@ -1,5 +1,6 @@
 """A refresh that was cut short goes on where it stopped, when it is called again."""
 
+import logging
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
@@ -20,6 +21,7 @@ _BESIDE_THE_POINT = frozenset({
     "--scheduler", "--output", "--verbose",
 })  # fmt: skip
 """Options that change nothing of which files are decided, and on what."""
+_log = logging.getLogger(__name__)
 _LETTERS = len("2026-11-21T18:12:03")
 
 
@@ -47,7 +49,7 @@ def goes_on_with(store: "Store", run: KeptRun) -> Refresh | None:
         return None
     first = run
     found = {run.id}
-    for before in store.runs.iterate():
+    for before in store.runs.iterate(_left_out):
         if before.command != run.command or _wanted(before) != wanted:
             continue
         if not _is_cut_short(before) or _moment(first) - _last_heard(before) > _LONGEST_APART:
@@ -58,6 +60,10 @@ def goes_on_with(store: "Store", run: KeptRun) -> Refresh | None:
         return None
     begun = first.started_at_utc[:_LETTERS].replace("T", " ")
     return Refresh(_moment(first).timestamp(), frozenset(found), begun)
+
+
+def _left_out(problem: str) -> None:
+    _log.warning("a run is left out: %s", problem)
 
 
 def _wanted(run: KeptRun) -> frozenset[str]:

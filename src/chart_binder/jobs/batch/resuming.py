@@ -1,14 +1,16 @@
 """Which files of a library have work left: what an earlier run settled is not done again."""
 
+import logging
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from chart_binder.domain.kept import KeptDecision
+from chart_binder.audio.files import shown
+from chart_binder.domain.kept import KeptDecision, UnreadDecision
 from chart_binder.domain.overriding import KeptOverride
-from chart_binder.errors import AudioError
+from chart_binder.errors import AudioError, DamagedRecordError
 from chart_binder.jobs.batch.answered import is_answer
 from chart_binder.jobs.batch.work import Settled
 from chart_binder.jobs.decision import Cause, State
@@ -23,6 +25,9 @@ if TYPE_CHECKING:
     from chart_binder.store.store import Store
 
 
+_log = logging.getLogger(__name__)
+
+
 class Which(StrEnum):
     """Files that `--only` chooses, by how their last decision stands."""
 
@@ -31,7 +36,7 @@ class Which(StrEnum):
     REVIEW = "review"
 
 
-_WHICH = {
+_WHICH: Mapping[str, Which] = {
     State.INDETERMINATE: Which.OPEN,
     State.ERROR: Which.FAILED,
     State.REVIEW: Which.REVIEW,
@@ -72,11 +77,27 @@ class Resuming:
         """Yield what is to happen with files, and what they were settled as where that stands."""
         standing = standing_decisions(self.store, [*map(names_of, paths)])
         for path, kept in zip(paths, standing, strict=True):
-            yield path, *self._fate(path, kept)
+            try:
+                fate = self._fate(path, kept)
+            except DamagedRecordError as error:
+                fate = self._unread(path, error), None
+            yield path, *fate
 
-    def _fate(self, path: Path, kept: KeptDecision | None) -> tuple[Fate, Settled | None]:
+    def _unread(self, path: Path, error: DamagedRecordError) -> Fate:
+        """Say what is to happen with a file of whose decision nothing is known: it failed."""
+        if self.choice.only and Which.FAILED not in self.choice.only:
+            _log.warning("%s: left out: %s", shown(path), error)
+            return Fate.LEAVE
+        _log.warning("%s: decided again: %s", shown(path), error)
+        return Fate.DECIDE
+
+    def _fate(
+        self, path: Path, kept: KeptDecision | UnreadDecision | None
+    ) -> tuple[Fate, Settled | None]:
+        if isinstance(kept, UnreadDecision):
+            raise DamagedRecordError(kept.problem)
         if self.choice.only:
-            which = _WHICH.get(State(kept.state)) if kept else None
+            which = _WHICH.get(kept.state) if kept else None
             if kept is None or kept.pinned or which not in self.choice.only:
                 return Fate.LEAVE, None
             if not self._is_done_anew(kept) or not self._stands(kept, path):
