@@ -15,6 +15,7 @@ import pytest
 from audio.tagging import CONTAINERS, FILES
 from audio.unprivileged import NOBODY, unprivileged
 from chart_binder.audio import temporaries
+from chart_binder.audio.held import HeldError
 from chart_binder.audio.packets import audio_hash, read_tag_set
 from chart_binder.audio.saving import Prepared, Saved, safely_saved
 from chart_binder.audio.tag_writing import with_fields
@@ -50,6 +51,15 @@ def must_be_refused(path: Path, reason: str) -> None:
     assert path.read_bytes() == before
     assert path.stat().st_mtime_ns == status.st_mtime_ns
     assert names(path.parent) == beside
+
+
+def test_a_file_that_another_run_is_at_for_long_is_left_to_it(song: Path) -> None:
+    def meanwhile(_: Prepared) -> None:
+        with pytest.raises(HeldError, match="another run is writing its tags, and did not end"):
+            safely_saved(song, lambda tags: tags, patience_s=0.1)
+
+    assert safely_saved(song, changed, before_replace=meanwhile).changed
+    assert not safely_saved(song, changed, patience_s=0).changed
 
 
 @contextmanager

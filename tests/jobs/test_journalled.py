@@ -3,6 +3,7 @@
 import os
 import shutil
 import sqlite3
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import closing
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -11,7 +12,7 @@ import pytest
 
 from audio.tagging import FILES
 from chart_binder.audio.packets import read_tag_set
-from chart_binder.audio.saving import Prepared, safely_saved
+from chart_binder.audio.saving import Prepared, Saved, safely_saved
 from chart_binder.audio.tag_writing import with_fields
 from chart_binder.audio.tagset import TagSet
 from chart_binder.domain.kept import KeptWrite, WriteState, now_utc
@@ -29,8 +30,10 @@ def _changed(tags: TagSet) -> TagSet:
 def test_the_same_tags_by_another_run_are_not_taken_for_its_own(tmp_path: Path) -> None:
     song = Path(shutil.copy(FILES / "bare.flac", tmp_path / "song.flac"))
 
-    def overtaken(_: Prepared) -> None:
-        safely_saved(song, _changed)
+    def overtaken(_: Prepared) -> None:  # as from a machine whose locks do not reach this one
+        copy = Path(shutil.copy(song, tmp_path / "copy.flac"))
+        safely_saved(copy, _changed)
+        copy.replace(song)
 
     with open_store(f"sqlite:///{tmp_path / 'canon.db'}") as store:
         run = WritingRun.of(store, "write", (), keep_mtime=False)
@@ -39,6 +42,27 @@ def test_the_same_tags_by_another_run_are_not_taken_for_its_own(tmp_path: Path) 
         (write,) = store.journal.of_path(kept_path(song))
     assert write.state is WriteState.FAILED
     assert "another run wrote them" in (write.problem or "")
+
+
+def test_of_two_runs_at_one_file_the_second_waits_and_finds_it_written(tmp_path: Path) -> None:
+    song = Path(shutil.copy(FILES / "bare.flac", tmp_path / "song.flac"))
+    with (
+        open_store(f"sqlite:///{tmp_path / 'canon.db'}") as store,
+        ThreadPoolExecutor(1) as pool,
+    ):
+        first, second = (WritingRun.of(store, "batch", (), keep_mtime=False) for _ in "12")
+        waiting: list[Future[tuple[Saved, KeptWrite | None]]] = []
+
+        def meanwhile(_: Prepared) -> None:
+            waiting.append(pool.submit(second.save, song, _changed, None))
+            done, _ = wait(waiting, 0.2)
+            assert not done
+
+        saved, _ = first.save(song, _changed, None, meanwhile)
+        found, write = waiting[0].result(10)
+        assert (saved.changed, found.changed, write) == (True, False, None)
+        (kept,) = store.journal.of_path(kept_path(song))
+    assert (kept.run_id, kept.state) == (first.run.id, WriteState.DONE)
 
 
 def test_a_store_that_fails_after_the_file_was_written_says_that_it_was(tmp_path: Path) -> None:

@@ -13,6 +13,7 @@ from pathlib import Path
 
 from chart_binder.audio.containers.recognised import layout_of
 from chart_binder.audio.files import shown
+from chart_binder.audio.held import PATIENCE_S, held
 from chart_binder.audio.opened import opened
 from chart_binder.audio.packets import hash_if_same
 from chart_binder.audio.pieces import Source
@@ -74,6 +75,7 @@ def safely_saved(
     *,
     keep_mtime: bool = False,
     break_links: bool = False,
+    patience_s: float = PATIENCE_S,
     before_replace: Callable[[Prepared], None] = nothing,
 ) -> Saved:
     """Change the tags of a file to what `change` makes of them; owner and mode are kept.
@@ -87,9 +89,12 @@ def safely_saved(
     it must not or cannot be replaced: it is as it was then. A file with more names (hard links) is
     refused unless `break_links`, which leaves the other names with the old tags. Only with
     `UnconfirmedError` is the new file there.
+
+    Another run that is at the file is waited for, and `change` is told the tags that it left;
+    `HeldError` is raised where that takes longer than `patience_s`.
     """
     target = _target(path)
-    with opened(target) as descriptor:
+    with held(target, patience_s) as descriptor:
         status = os.fstat(descriptor)
         source = Source.of(target, descriptor)
         kind = kind_of(target)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from chart_binder.audio.alike import alike_hash, as_recorded
 from chart_binder.audio.changes import TagChanges, changed
 from chart_binder.audio.files import shown
+from chart_binder.audio.held import HeldError
 from chart_binder.audio.packets import read_tag_set
 from chart_binder.audio.saving import Prepared
 from chart_binder.audio.tagset import TagSet
@@ -127,6 +128,8 @@ def _undone(write: KeptWrite, path: Path, run: WritingRun) -> Told:
         run.store.journal.undone(write.id, now_utc())
     except StoreError:
         raise
+    except HeldError as error:
+        return Told(path, Fate.REFUSED, why=str(error), decision_id=write.decision_id)
     except _ChangedSinceError as found:
         return Told(path, Fate.REFUSED, found.changes, str(found), decision_id=write.decision_id)
     except CanonError as error:

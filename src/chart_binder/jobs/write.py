@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 
+from chart_binder.audio.held import HeldError
 from chart_binder.audio.saving import Saved
 from chart_binder.errors import AudioError, CanonError, DamagedRecordError, StoreError
 from chart_binder.jobs.journalled import WritingRun
@@ -74,6 +75,11 @@ def _applied(planned: Planned, run: WritingRun) -> Told:
         return _told(planned)
     try:
         saved, write = run.save(planned.path, planned.change, planned.decision.id)
+    except HeldError as error:
+        return Told(
+            planned.path, Fate.REFUSED, why=str(error), plan=planned,
+            decision_id=planned.decision.id,
+        )  # fmt: skip
     except AudioError as error:
         return Told(planned.path, Fate.FAILED, planned.changes, str(error), planned)
     return Told(
