@@ -8,7 +8,7 @@ import pytest
 
 from golden.bundles import golden
 from integration.conftest import Canon
-from integration.services import ALBUM, RHAPSODY, SINGLE, asking, file_of, flac
+from integration.services import ALBUM, LP, RHAPSODY, SINGLE, asking, file_of, flac
 from servers.http import Response
 from servers.musicbrainz import MusicBrainzStandIn, always
 from store.make_version_1 import version_1
@@ -57,7 +57,7 @@ def test_a_file_leads_to_its_recording(canon: Canon, home: Path) -> None:
     (kept,) = put.lines
     assert (kept["recording_mbid"], kept["crg_mbid"]) == (RECORDING, SINGLE)
     assert len(kept["notes"]) == 1
-    assert f"release {ELSEWHERE} is not in it" in kept["notes"][0]
+    assert f"release {ELSEWHERE} is not in the evidence" in kept["notes"][0]
     assert (line["decided_by"], line["crg_mbid"], line["rr_mbid"]) == (
         "override", SINGLE, ELSEWHERE,
     )  # fmt: skip
@@ -65,6 +65,18 @@ def test_a_file_leads_to_its_recording(canon: Canon, home: Path) -> None:
     offline = canon("override", "remove", "--offline", file)
     assert offline.status == 0, offline.err
     assert canon("override", "list", "--output=json").lines == []
+
+
+def test_a_release_of_another_group_is_refused_with_both_groups(canon: Canon, home: Path) -> None:
+    bundle = home / "bundle.json"
+    bundle.write_bytes(DOCUMENT)
+    of_the_album = ("--rr", LP, "--reason=x")
+    refused = canon("override", "set", bundle, f"--crg={SINGLE}", *of_the_album)
+    assert refused.status == 1
+    assert f"release {LP} is of release group {ALBUM} 'A Night at the Opera'" in refused.err
+    assert f"not of {SINGLE} 'Bohemian Rhapsody'" in refused.err
+    assert canon("override", "list", "--output=json").lines == []
+    assert canon("override", "set", bundle, f"--crg={ALBUM}", *of_the_album).status == 0
 
 
 def test_a_bundle_leads_to_its_recording(canon: Canon, home: Path) -> None:

@@ -55,8 +55,7 @@ def test_of_two_runs_at_one_file_the_second_waits_and_finds_it_written(tmp_path:
 
         def meanwhile(_: Prepared) -> None:
             waiting.append(pool.submit(second.save, song, _changed, None))
-            done, _ = wait(waiting, 0.2)
-            assert not done
+            assert not wait(waiting, 0.2).done
 
         saved, _ = first.save(song, _changed, None, meanwhile)
         found, write = waiting[0].result(10)

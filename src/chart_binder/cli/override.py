@@ -13,14 +13,14 @@ from chart_binder.cli.harmless import harmless
 from chart_binder.cli.mbids import read_mbid, read_path_or_mbid
 from chart_binder.cli.options import Session, common_options, pass_session
 from chart_binder.cli.results import readable
-from chart_binder.cli.text import SITE, row
+from chart_binder.cli.text import page, row
 from chart_binder.domain.evidence import EvidenceBundle
 from chart_binder.domain.ids import MBID, RecordingId, ReleaseGroupId, ReleaseId, bare_id
 from chart_binder.domain.kept import KeptDecision, is_new_id
 from chart_binder.domain.overriding import KeptOverride
 from chart_binder.errors import CanonError, LookupFailedError, UsageError
 from chart_binder.jobs.keeping import kept_bundle
-from chart_binder.jobs.overrides import doubts, override_for, recording_meant
+from chart_binder.jobs.overrides import doubts, override_for, recording_meant, require_home
 from chart_binder.jobs.review_standing import DECIDE_AGAIN, file_names, resting_on
 from chart_binder.store import open_store
 from chart_binder.wiring import (
@@ -80,6 +80,8 @@ def set_override(
         words,
         datetime.now(UTC).isoformat(timespec="microseconds").replace("+00:00", "Z"),
     )
+    if meant.bundle:
+        require_home(meant.bundle, ruled)
     before = overrides(session.config)().get(ruled.recording_mbid)
     with open_store(store_url(session.config)) as store:
         reached = [each for each in store.verdicts.reached_by(ruled) if not each.pinned]
@@ -94,7 +96,7 @@ def set_override(
         line = msgspec.to_builtins(ruled) | {"in_place_of": before, "notes": notes}
         click.echo(msgspec.json.encode(line))
         return
-    for text in (*_lines(ruled), *_changes(before, notes)):
+    for text in (*override_lines(ruled), *_changes(before, notes)):
         click.echo(harmless(text))
 
 
@@ -108,7 +110,7 @@ def list_overrides(session: Session) -> None:
         if session.as_json:
             click.echo(msgspec.json.encode(ruled))
         else:
-            click.echo("\n".join(("",) * bool(number) + tuple(_lines(ruled))))
+            click.echo("\n".join(("",) * bool(number) + tuple(override_lines(ruled))))
     if not found and not session.as_json:
         click.echo("no overrides: `canon override set` makes one")
 
@@ -141,7 +143,7 @@ def remove(session: Session, name: str, offline: bool) -> None:
         click.echo(msgspec.json.encode(msgspec.to_builtins(ruled) | {"to_decide_again": files}))
         return
     click.echo("removed:")
-    for text in _lines(ruled):
+    for text in override_lines(ruled):
         click.echo(text)
     for text in row("note", f"decided by it, so {DECIDE_AGAIN}: {file_names(resting)}"):
         if resting:
@@ -187,18 +189,19 @@ def _only(meant: _Meant, named: str) -> RecordingId:
         raise CanonError(f"{readable(named)}: {error}") from error
 
 
-def _lines(ruled: KeptOverride) -> Iterator[str]:
-    yield f"{SITE}/recording/{ruled.recording_mbid}"
-    yield from row("belongs to", f"{SITE}/release-group/{ruled.crg_mbid}")
-    yield from row(
-        "release", f"{SITE}/release/{ruled.rr_mbid}" if ruled.rr_mbid else "by the rules"
-    )
+def override_lines(ruled: KeptOverride) -> Iterator[str]:
+    """Yield an override as a short block."""
+    yield page("recording", ruled.recording_mbid)
+    yield from row("belongs to", page("release-group", ruled.crg_mbid))
+    release = page("release", ruled.rr_mbid) if ruled.rr_mbid else "by the rules"
+    yield from row("release", release)
     yield from row("because", ruled.reason)
     yield from row("set at", ruled.set_at_utc)
 
 
 def _changes(before: KeptOverride | None, notes: tuple[str, ...]) -> Iterator[str]:
     if before:
-        yield from row("in place of", f"{SITE}/release-group/{before.crg_mbid} ({before.reason})")
+        where = page("release-group", before.crg_mbid)
+        yield from row("in place of", f"{where} ({before.reason})")
     for note in notes:
         yield from row("note", note)

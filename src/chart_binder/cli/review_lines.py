@@ -8,7 +8,7 @@ import msgspec
 from chart_binder.cli.columns import columns, fitted, terminal_width, wrapped
 from chart_binder.cli.outcome import outcome_lines
 from chart_binder.cli.results import readable
-from chart_binder.cli.text import SITE, row
+from chart_binder.cli.text import page, row
 from chart_binder.domain.kept import KeptVerdict
 from chart_binder.domain.verdict import Decided, Verdict
 from chart_binder.jobs.advice import what_to_do
@@ -119,10 +119,10 @@ def ruled_lines(case: ReviewCase, done: str, ruled: Ruled) -> Iterator[str]:
         title = case.labels.titles.get(override.crg_mbid)
         named = f"{label} '{title}'" if label else "a release group the evidence lacks"
         yield from row("belongs to", named)
-        yield from row("", f"{SITE}/release-group/{override.crg_mbid}")
+        yield from row("", page("release-group", override.crg_mbid))
         if override.rr_mbid:
-            yield from row("release", f"{SITE}/release/{override.rr_mbid}")
-        yield from row("recording", f"{SITE}/recording/{override.recording_mbid}")
+            yield from row("release", page("release", override.rr_mbid))
+        yield from row("recording", page("recording", override.recording_mbid))
         yield from row("because", override.reason)
     for note in ruled.notes:
         yield from row("note", note)
@@ -212,7 +212,7 @@ def _table(rows: Sequence[Row]) -> Iterator[str]:
 
 def _records(one: Row, most: int | None) -> Iterator[str]:
     """Yield a candidate's address, and its releases with their labels."""
-    yield from row(one.label, f"{SITE}/release-group/{one.release_group}")
+    yield from row(one.label, page("release-group", one.release_group))
     for each in one.releases[:most]:
         yield from row(f"  {each.label}", each.said)
     if (more := len(one.releases[most or len(one.releases) :])) > 0:

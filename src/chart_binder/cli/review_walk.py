@@ -14,7 +14,7 @@ from chart_binder.cli.harmless import harmless
 from chart_binder.cli.left_out import LeftOut
 from chart_binder.cli.results import readable
 from chart_binder.cli.review_lines import case_lines, ruled_lines
-from chart_binder.cli.text import SITE
+from chart_binder.cli.text import page
 from chart_binder.cli.watching import event_lines
 from chart_binder.config import Config
 from chart_binder.errors import CanonError, StoreError, UsageError
@@ -194,7 +194,7 @@ class _Walk:
 
     def _addresses(self, case: ReviewCase) -> _Next:
         for each in case.rows:
-            self._print([f"{each.label:<4} {SITE}/release-group/{each.release_group}"])
+            self._print([f"{each.label:<4} {page('release-group', each.release_group)}"])
         for source in dict.fromkeys(fact.source for fact in _facts(case)):
             self._print([f"fact {source}"])
         return self._legend(case)

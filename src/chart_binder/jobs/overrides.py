@@ -52,13 +52,26 @@ def recording_meant(bundle: EvidenceBundle) -> RecordingId:
     raise CanonError(f"several recordings may be meant: name one by its id: {listed}")
 
 
+def require_home(bundle: EvidenceBundle, override: KeptOverride) -> None:
+    """Raise `CanonError` where evidence has the release, and in other groups than the one named."""
+    rr = bare_id(override.rr_mbid or "")
+    groups = _groups(bundle)
+    homes = [group for group in groups if rr in _releases([group])]
+    crg = bare_id(override.crg_mbid)
+    if not homes or any(bare_id(group.mb_rg_id) == crg for group in homes):
+        return
+    named = next((group for group in groups if bare_id(group.mb_rg_id) == crg), None)
+    raise CanonError(
+        f"release {rr} is of release group {_titled(bare_id(homes[0].mb_rg_id), homes[0])},"
+        f" not of {_titled(crg, named)}: name the two that go together, or no release, and the"
+        " rules choose one"
+    )
+
+
 def doubts(bundle: EvidenceBundle, override: KeptOverride) -> Iterator[str]:
     """Yield what a person should know of the ids they named: those that evidence does not hold."""
-    groups: Sequence[ReleaseGroup] = [
-        group for recording in bundle.recording_candidates for group in recording.groups
-    ]
     crg, rr = bare_id(override.crg_mbid), override.rr_mbid and bare_id(override.rr_mbid)
-    carrying = [group for group in groups if bare_id(group.mb_rg_id) == crg]
+    carrying = [group for group in _groups(bundle) if bare_id(group.mb_rg_id) == crg]
     if not carrying:
         yield (
             f"release group {crg} is not in the evidence,"
@@ -67,9 +80,15 @@ def doubts(bundle: EvidenceBundle, override: KeptOverride) -> Iterator[str]:
     if rr is None and not carrying:
         yield "no release can be named for it: give one with --rr if you know it"
     elif rr and rr not in _releases(carrying):
-        home = next((group for group in groups if rr in _releases([group])), None)
-        where = f"in the evidence of {home.title or home.mb_rg_id!r}" if home else "not in it"
-        yield f"release {rr} is {where}, not of that release group: kept all the same"
+        yield f"release {rr} is not in the evidence: kept all the same"
+
+
+def _groups(bundle: EvidenceBundle) -> Sequence[ReleaseGroup]:
+    return [group for recording in bundle.recording_candidates for group in recording.groups]
+
+
+def _titled(known_as: str, group: ReleaseGroup | None) -> str:
+    return f"{known_as} {group.title!r}" if group and group.title else known_as
 
 
 def _releases(groups: Sequence[ReleaseGroup]) -> set[str]:
