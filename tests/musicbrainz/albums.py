@@ -4,7 +4,6 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from uuid import NAMESPACE_URL, uuid5
 
-from chart_binder.domain.dates import PartialDate
 from chart_binder.domain.evidence import (
     Artist,
     EvidenceBundle,
@@ -50,7 +49,7 @@ class Record:
             title=self.title,
             artist_credit=self.credit,
             primary_type=self.kind,
-            first_release_date=PartialDate.parse(str(self.year)),
+            first_release_date=str(self.year),
             releases=releases,
         )
 
@@ -62,7 +61,7 @@ class Record:
         return Release(
             self.release_id(number),
             title=self.title,
-            date=PartialDate.parse(f"{self.year + number % 30}-03-{number % 28 + 1:02}"),
+            date=f"{self.year + number % 30}-03-{number % 28 + 1:02}",
             country=("GB", "US", "DE", "JP")[number % 4],
             status="Official",
             label=f"Label {number % 7}",
@@ -102,7 +101,7 @@ def bundles_of(records: Iterable[Record]) -> list[EvidenceBundle]:
                     title=song.title,
                     length_ms=180_000 + number % 50 * 1_000,
                     isrcs=(f"GBAAA{number % 10_000_000:07}",),
-                    first_release_date=PartialDate.parse("1990"),
+                    first_release_date="1990",
                     rg_candidates=tuple(on),
                 ),
             ),

@@ -9,7 +9,6 @@ import pytest
 from msgspec import structs
 
 from chart_binder.config import FetchConfig, LLMConfig
-from chart_binder.domain.dates import PartialDate
 from chart_binder.domain.evidence import EvidenceBundle
 from chart_binder.errors import LookupFailedError
 from chart_binder.musicbrainz.memory import Memory
@@ -169,7 +168,7 @@ def test_what_does_not_fit_is_counted(bench: Bench, queen: EvidenceBundle, max_c
         structs.replace(
             group.editions[0],
             mb_release_id=f"{number:08}-0000-4000-8000-000000000000",
-            date=PartialDate.parse(str(2010 - number)),
+            date=str(2010 - number),
         )
         for number in range(40)
     )

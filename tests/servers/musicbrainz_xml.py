@@ -104,7 +104,7 @@ def recording_element(known: Known, asked: set[str]) -> ET.Element:
         title=recording.title,
         length=recording.length_ms,
         disambiguation=recording.disambiguation,
-        first_release_date=first.text if (first := recording.first_release_date) else None,
+        first_release_date=recording.first_release_date,
     )
     if asked & {"artist-credits", "artists"}:
         made.append(credit_element(known.artist, known.artist.name))
@@ -168,7 +168,7 @@ def group_element(group: ReleaseGroup, artist: Artist, asked: set[str]) -> ET.El
         "release-group",
         mbid=group.mb_rg_id,
         title=group.title,
-        first_release_date=date.text if date else None,
+        first_release_date=date,
         primary_type=group.primary_type,
     )
     if "artist-credits" in asked:

@@ -156,7 +156,7 @@ def _candidates(recorded: Recorded) -> Iterator[Content]:
     rows = [
         element(
             "li",
-            element("time", str(group.first_release_date or "undated")),
+            element("time", group.first_date.text or "undated"),
             element("span", group_name(group), dir="auto"),
             class_="chosen" if group.mb_rg_id == chosen else "",
         )

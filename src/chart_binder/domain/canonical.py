@@ -6,7 +6,6 @@ from collections.abc import Iterable
 import msgspec
 from msgspec.structs import asdict
 
-from chart_binder.domain.dates import PartialDate
 from chart_binder.domain.evidence import (
     Artist,
     EvidenceBundle,
@@ -92,11 +91,4 @@ def _ordered(words: Iterable[str]) -> list[str]:
     return sorted(set(filter(said, words)))
 
 
-def date_as_json(value: object) -> str | None:
-    """Return a date as JSON has it; msgspec calls this for what it does not know."""
-    if not isinstance(value, PartialDate):
-        raise NotImplementedError(f"{type(value)} has no JSON form")
-    return value.text or None
-
-
-_ENCODER = msgspec.json.Encoder(order="sorted", enc_hook=date_as_json)
+_ENCODER = msgspec.json.Encoder(order="sorted")

@@ -1,7 +1,7 @@
 """The facts about one recording that a decision rests on.
 
-Fields are as a producer wrote them; the properties read them in MusicBrainz' words (`words`), so
-that reading a bundle costs no Python call for each release.
+Fields are as a producer wrote them; the properties read them: words in MusicBrainz' own (`words`),
+dates as the days they may mean. So reading a bundle costs no Python call for each release.
 """
 
 from functools import cached_property
@@ -10,10 +10,10 @@ from typing import Annotated, NamedTuple
 import msgspec
 from msgspec import Meta
 
-from chart_binder.domain.dates import UNKNOWN, PartialDate
+from chart_binder.domain.dates import UNKNOWN, PartialDate, parse
 from chart_binder.domain.ids import ArtistId, RecordingId, ReleaseGroupId, ReleaseId
 from chart_binder.domain.intent import intents_in
-from chart_binder.domain.words import NO_COUNTRIES, country_code, said, status_name, type_names
+from chart_binder.domain.words import NO_COUNTRIES, country_code, status_name, type_names
 
 Text = Annotated[str, Meta(max_length=10_000)]
 """A name, a remark or a word; what is longer is none, and would take long to look through."""
@@ -76,7 +76,7 @@ class Release(Value, frozen=True):
 
     mb_release_id: Annotated[ReleaseId, _ID]
     title: Text | None = None
-    date: PartialDate = UNKNOWN
+    date: Text | None = None
     country: Text | None = None
     status: Text | None = None
     label: Text | None = None
@@ -89,19 +89,19 @@ class Release(Value, frozen=True):
     @property
     def when(self) -> PartialDate:
         """The release date, as far as it is known."""
-        return self.date
+        return parse(self.date) if self.date else UNKNOWN
 
     @property
     def standing(self) -> str | None:
         """The status by MusicBrainz' name; the flags tell it where no status is given."""
-        if status := said(self.status):
-            return status_name(status)
+        if self.status and (named := status_name(self.status)):
+            return named
         return self.flags.status if self.flags else None
 
     @property
     def is_official(self) -> bool:
         """Whether its status is Official."""
-        return self.standing == "Official"
+        return self.status == "Official" or self.standing == "Official"
 
     @property
     def may_be_official(self) -> bool:
@@ -123,7 +123,7 @@ class ReleaseGroup(Value, frozen=True):
     artist_credit: Text | None = None
     primary_type: Text | None = None
     secondary_types: tuple[Text, ...] | None = None
-    first_release_date: PartialDate = UNKNOWN
+    first_release_date: Text | None = None
     labels: tuple[Text, ...] | None = None
     countries: tuple[Text, ...] | None = None
     releases: tuple[Release, ...] | None = None
@@ -137,6 +137,11 @@ class ReleaseGroup(Value, frozen=True):
     def kinds(self) -> tuple[str, ...]:
         """The secondary types."""
         return self.types[1]
+
+    @property
+    def first_date(self) -> PartialDate:
+        """When the group's first release came out, be it one without the recording."""
+        return parse(self.first_release_date) if self.first_release_date else UNKNOWN
 
     @property
     def editions(self) -> tuple[Release, ...]:
@@ -163,9 +168,14 @@ class RecordingCandidate(Value, frozen=True):
     length_ms: Milliseconds | None = None
     isrcs: tuple[Text, ...] | None = None
     disambiguation: Text | None = None
-    first_release_date: PartialDate = UNKNOWN
+    first_release_date: Text | None = None
     flags: RecordingFlags | None = None
     rg_candidates: tuple[ReleaseGroup, ...] | None = None
+
+    @property
+    def first_date(self) -> PartialDate:
+        """When it came out first by MusicBrainz, which takes that from its releases."""
+        return parse(self.first_release_date) if self.first_release_date else UNKNOWN
 
     @property
     def groups(self) -> tuple[ReleaseGroup, ...]:

@@ -1,16 +1,13 @@
 """Evidence bundles as JSON (version 1)."""
 
-import re
 from codecs import BOM_UTF8
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from contextlib import suppress
-from functools import lru_cache
 from typing import Any
 
 import msgspec
 
-from chart_binder.domain.canonical import date_as_json, evidence_hash
-from chart_binder.domain.dates import UNKNOWN, PartialDate, parse
+from chart_binder.domain.canonical import evidence_hash
 from chart_binder.domain.evidence import EvidenceBundle
 from chart_binder.domain.normal import VERSION, normal
 from chart_binder.domain.words import said
@@ -23,7 +20,6 @@ _ANY_TAG = "artifact.tags[...]"
 _MOST_SHOWN = 100
 _READ_TWO_WAYS = (LookupError, TypeError, AttributeError, msgspec.DecodeError, RecursionError)
 """What comes of a document that is read again up to another place: it may have a key twice."""
-_UNHASHABLE = re.compile(r"unhashable type: '(\w+)'")
 
 
 def read_bundle(document: bytes | str | Mapping[str, Any] | EvidenceBundle) -> EvidenceBundle:
@@ -39,7 +35,7 @@ def read_bundle(document: bytes | str | Mapping[str, Any] | EvidenceBundle) -> E
         elif isinstance(document, str):
             bundle = _DECODER.decode(document.removeprefix(_BOM))
         else:
-            bundle = msgspec.convert(document, EvidenceBundle, dec_hook=_known_date)
+            bundle = msgspec.convert(document, EvidenceBundle)
             _ENCODER.encode(bundle)  # a mapping may hold text that no JSON can
     except msgspec.ValidationError as error:
         raise _evidence_error(error, document) from error
@@ -63,20 +59,10 @@ def _checked(bundle: EvidenceBundle) -> EvidenceBundle:
     return bundle
 
 
-def _read_date(_kind: type, value: object) -> PartialDate:
-    if type(value) is str:
-        return parse(value)
-    if value is None:
-        return UNKNOWN
-    raise ValueError(f"found {value!r:.40}; a date as text is allowed")
-
-
 def _evidence_error(
     error: msgspec.ValidationError, document: bytes | str | Mapping[str, Any]
 ) -> EvidenceError:
     where, problem = defect(error)
-    if odd := _UNHASHABLE.fullmatch(problem):  # where a cached function wants a text
-        problem = f"found a {odd[1]}; a date as text is allowed"
     if where == _ANY_TAG:
         with suppress(*_READ_TWO_WAYS):
             where = f"artifact.tags.{_odd_tag(document)}"
@@ -98,7 +84,5 @@ def defect(error: msgspec.ValidationError) -> tuple[str, str]:
     return path.removesuffix(" in "), problem.replace("`", "")
 
 
-_known_date: Callable[[type, Any], PartialDate] = lru_cache(maxsize=65_536)(_read_date)
-"""Reads a date that was read before without a call of Python's: a bundle has a thousand."""
-_DECODER = msgspec.json.Decoder(EvidenceBundle, dec_hook=_known_date)
-_ENCODER = msgspec.json.Encoder(order="sorted", enc_hook=date_as_json)
+_DECODER = msgspec.json.Decoder(EvidenceBundle)
+_ENCODER = msgspec.json.Encoder(order="sorted")

@@ -1,7 +1,7 @@
 """Evidence in normal form, so that facts which differ only in how they are written are the same.
 
-Ids are in lower case with no space around them, what is blank is unknown, what is listed twice
-alike is listed once.
+Ids are in lower case with no space around them, what is blank is unknown, a date ends where it is
+unknown, what is listed twice alike is listed once.
 """
 
 from collections.abc import Callable, Sequence
@@ -10,6 +10,7 @@ from typing import TypeVar
 
 from msgspec.structs import replace
 
+from chart_binder.domain.dates import parse
 from chart_binder.domain.evidence import (
     Artifact,
     Artist,
@@ -44,26 +45,29 @@ _LISTS: dict[type[Value], tuple[str, ...]] = {
 _PLAIN = bytes(code for code in range(33, 127) if not chr(code).isupper())
 """Printable ASCII but for capitals: an id of these is in normal form already."""
 _texts = {kind: attrgetter(*names) for kind, names in _TEXTS.items()}
+_MOST_REMEMBERED = 65_536
+_well_written: set[str | None] = {None}
+"""Dates that were in normal form before: a bundle has a thousand, and most days are met again."""
 
 
 def normal(bundle: EvidenceBundle) -> EvidenceBundle:
     """Return a bundle in normal form, but for blanks in releases, which rules take as unknown.
 
     Most bundles are in that form; to look for blanks in every text of every release would cost
-    half as much as to read them. Raises `EvidenceError` with the path of a blank id.
+    half as much as to read them. Raises `EvidenceError` with the path of a blank id, or of a text
+    that is no date.
     """
-    return bundle if _is_plain_above_releases(bundle) else _rewritten(bundle)
+    is_plain = _is_plain_above_releases(bundle) and _are_well_written(bundle)
+    return bundle if is_plain else _rewritten(bundle)
 
 
 def entirely_normal(bundle: EvidenceBundle) -> EvidenceBundle:
-    """Return a bundle in normal form. Raises `EvidenceError` with the path of a blank id."""
+    """Return a bundle in normal form. Raises `EvidenceError` as `normal` does."""
     texts: set[str | None] = set()
     for recording in bundle.recording_candidates:
         for group in recording.groups:
             texts.update(*map(_texts[Release], group.editions))
-    if _any_blank(texts) or not _is_plain_above_releases(bundle):
-        return _rewritten(bundle)
-    return bundle
+    return _rewritten(bundle) if _any_blank(texts) else normal(bundle)
 
 
 def _is_plain_above_releases(bundle: EvidenceBundle) -> bool:
@@ -102,6 +106,29 @@ def _are_plain(ids: list[str]) -> bool:
     return all(one and (one == one.lower() == one.strip() or bare_id(one) == one) for one in ids)
 
 
+def _are_well_written(bundle: EvidenceBundle) -> bool:
+    """Whether all dates are some, written as short as they can be."""
+    recordings = bundle.recording_candidates
+    groups = [group for recording in recordings for group in recording.rg_candidates or ()]
+    dates = [release.date for group in groups for release in group.releases or ()]
+    dates += [group.first_release_date for group in groups]
+    dates += [recording.first_release_date for recording in recordings]
+    return _well_written.issuperset(dates) or all(map(_is_well_written, dates))
+
+
+def _is_well_written(date: str | None) -> bool:
+    if date not in _well_written:
+        try:
+            if not date or parse(date).text != date:
+                return False
+        except ValueError:
+            return False
+        if len(_well_written) > _MOST_REMEMBERED:
+            _well_written.intersection_update({None})
+        _well_written.add(date)
+    return True
+
+
 def _any_blank(texts: set[str | None]) -> bool:
     written = set(filter(None, texts))
     return "" in texts or any(map(str.isspace, written))
@@ -127,21 +154,30 @@ def _artifact(one: Artifact) -> Artifact:
 
 
 def _recording(one: RecordingCandidate, where: str) -> RecordingCandidate:
-    known = _id(RecordingId, one.mb_recording_id, f"{where}.mb_recording_id")
-    groups = one.rg_candidates and _each(_group, one.rg_candidates, f"{where}.rg_candidates")
-    return replace(_plain(one), mb_recording_id=known, rg_candidates=groups)
+    return replace(
+        _plain(one),
+        mb_recording_id=_id(RecordingId, one.mb_recording_id, f"{where}.mb_recording_id"),
+        first_release_date=_date(one.first_release_date, f"{where}.first_release_date"),
+        rg_candidates=one.rg_candidates
+        and _each(_group, one.rg_candidates, f"{where}.rg_candidates"),
+    )
 
 
 def _group(one: ReleaseGroup, where: str) -> ReleaseGroup:
-    known = _id(ReleaseGroupId, one.mb_rg_id, f"{where}.mb_rg_id")
-    releases = one.releases and _each(_release, one.releases, f"{where}.releases")
-    return replace(_plain(one), mb_rg_id=known, releases=releases)
+    return replace(
+        _plain(one),
+        mb_rg_id=_id(ReleaseGroupId, one.mb_rg_id, f"{where}.mb_rg_id"),
+        first_release_date=_date(one.first_release_date, f"{where}.first_release_date"),
+        releases=one.releases and _each(_release, one.releases, f"{where}.releases"),
+    )
 
 
 def _release(one: Release, where: str) -> Release:
     known = _id(ReleaseId, one.mb_release_id, f"{where}.mb_release_id")
-    plain = _plain(one)
-    return plain if known == one.mb_release_id else replace(plain, mb_release_id=known)
+    date, plain = _date(one.date, f"{where}.date"), _plain(one)
+    if known == one.mb_release_id and date == one.date:
+        return plain
+    return replace(plain, mb_release_id=known, date=date)
 
 
 def _each(rewrite: Callable[[V, str], V], values: Sequence[V], where: str) -> tuple[V, ...]:
@@ -155,6 +191,13 @@ def _id(kind: Callable[[str], Id], written: str, where: str) -> Id:
     if not bare:
         raise EvidenceError("found a blank id; a MusicBrainz id is required", where)
     return kind(bare)
+
+
+def _date(written: str | None, where: str) -> str | None:
+    try:
+        return parse(written).text or None if written else None
+    except ValueError as error:
+        raise EvidenceError(str(error), where) from error
 
 
 def _plain(value: V) -> V:

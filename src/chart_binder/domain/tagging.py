@@ -159,7 +159,7 @@ def _credit(group: ReleaseGroup | None, release: Release | None) -> str | None:
 
 def _first_date(group: ReleaseGroup) -> tuple[str, ...]:
     """Return when the group first came out: as it says, else its earliest official release."""
-    if first := _written(group.first_release_date):
+    if first := _written(group.first_date):
         return first
     official = (edition.when for edition in group.editions if edition.is_official)
     return min((date for when in official for date in (_written(when),) if date), default=())

@@ -19,9 +19,9 @@ _SECONDARY = {name.casefold(): name for name in SECONDARY_TYPES}
 
 
 @lru_cache(maxsize=512)
-def status_name(written: str) -> str:
+def status_name(written: str) -> str | None:
     """Return a release status as MusicBrainz names it; one it has not stays as it was written."""
-    return _STATUS_BY_NAME.get(written.strip().casefold(), written)
+    return _STATUS_BY_NAME.get(written.strip().casefold(), said(written))
 
 
 @lru_cache(maxsize=1_024)

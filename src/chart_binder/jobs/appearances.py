@@ -111,14 +111,14 @@ def _sources(one: Candidate) -> Iterator[Source]:
         if one.is_weak:
             yield Source(when.text)
         else:
-            yield _source(when, [each for each in one.official if each.date == when])
+            yield _source(when, [each for each in one.official if each.when == when])
 
 
 def _aside(one: Candidate) -> Iterator[Source]:
     """Yield a source for each date and status; releases without a date come last."""
     together: dict[tuple[PartialDate, str], list[Release]] = {}
     for release in one.aside:
-        together.setdefault((release.date, release.standing or ""), []).append(release)
+        together.setdefault((release.when, release.standing or ""), []).append(release)
     for when, status in sorted(together, key=lambda key: (not key[0].is_known, *map(str, key))):
         yield _source(when, together[when, status])
 

@@ -30,8 +30,8 @@ def evidence_says(fact: Fact, bundle: EvidenceBundle) -> bool:
 def _dates(group: ReleaseGroup, about: str) -> Iterator[PartialDate]:
     official = [each.when for each in group.editions if each.is_official and each.when.is_known]
     if about == group.mb_rg_id:
-        if group.first_release_date.is_known:
-            yield group.first_release_date
+        if group.first_date.is_known:
+            yield group.first_date
         if official:
             yield min(official, key=lambda when: when.last)
     for edition in group.editions:

@@ -102,8 +102,8 @@ def _recording(recording: RecordingCandidate) -> Iterator[str]:
         yield f"ISRC {shown}" + (
             f" and {more} more" if (more := len(recording.isrcs) - 4) > 0 else ""
         )
-    if recording.first_release_date and recording.first_release_date.is_known:
-        yield f"first release date by MusicBrainz {recording.first_release_date} (a hint only)"
+    if recording.first_date.is_known:
+        yield f"first release date by MusicBrainz {recording.first_date} (a hint only)"
 
 
 def _candidates(candidates: Labelled, home: str | None, detail: _Detail) -> Iterator[str]:

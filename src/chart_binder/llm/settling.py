@@ -36,12 +36,12 @@ def with_facts(bundle: EvidenceBundle, facts: Iterable[Fact]) -> EvidenceBundle:
 def _dated(group: ReleaseGroup, known: tuple[str, PartialDate]) -> ReleaseGroup:
     about, date = known
     if about == group.mb_rg_id and not group.editions:
-        return replace(group, first_release_date=_sharper(group.first_release_date, date))
+        return replace(group, first_release_date=_sharper(group.first_date, date))
     first = _vaguest_first(group, date) if about == group.mb_rg_id else None
     return replace(
         group,
         releases=tuple(
-            replace(edition, date=_sharper(edition.date, date))
+            replace(edition, date=_sharper(edition.when, date))
             if edition is first or edition.mb_release_id == about
             else edition
             for edition in group.editions
@@ -63,7 +63,6 @@ def _vaguest_first(group: ReleaseGroup, date: PartialDate) -> Release | None:
     )
 
 
-def _sharper(known: PartialDate | None, date: PartialDate) -> PartialDate | None:
-    if known is None or (known.first <= date.first and date.last <= known.last):
-        return date
-    return known
+def _sharper(known: PartialDate, date: PartialDate) -> str:
+    """Return the date, if it is within what is known; else that."""
+    return (date if known.first <= date.first and date.last <= known.last else known).text

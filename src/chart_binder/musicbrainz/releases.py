@@ -34,7 +34,7 @@ def _group(members: list[answers.Release], home: str | None) -> ReleaseGroup:
         artist_credit=group.artist_credit_phrase,
         primary_type=group.primary_type,
         secondary_types=tuple(filter(None, group.secondary_type_list)),
-        first_release_date=partial_date(group.first_release_date),
+        first_release_date=partial_date(group.first_release_date).text or None,
         labels=tuple(sorted({name for release in members for name in _label_names(release)})),
         countries=tuple(
             sorted({land for release in members for _, land in _events(release) if land})
@@ -49,7 +49,7 @@ def _release(release: answers.Release, home: str | None) -> Release:
     return Release(
         mb_release_id=release.id,
         title=release.title,
-        date=date,
+        date=date.text or None,
         country=country,
         status=release.status or None,
         label=next(_label_names(release), None),

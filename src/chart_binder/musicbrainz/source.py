@@ -172,7 +172,7 @@ def _candidate(
         length_ms=recording.length_ms,
         isrcs=recording.isrc_list,
         disambiguation=recording.disambiguation or None,
-        first_release_date=partial_date(recording.first_release_date),
+        first_release_date=partial_date(recording.first_release_date).text or None,
         rg_candidates=release_groups(client.releases_of(recording.id), home),
     )
 

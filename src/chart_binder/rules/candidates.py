@@ -11,7 +11,7 @@ from operator import attrgetter, not_
 import msgspec
 from msgspec.structs import replace
 
-from chart_binder.domain.dates import FIRST_DAY, LAST_DAY, UNKNOWN, PartialDate
+from chart_binder.domain.dates import FIRST_DAY, LAST_DAY, UNKNOWN, PartialDate, parse
 from chart_binder.domain.evidence import RecordingCandidate, Release, ReleaseGroup
 from chart_binder.rules.credits import is_various
 from chart_binder.rules.roles import Role, part_of
@@ -19,6 +19,9 @@ from chart_binder.rules.roles import Role, part_of
 _SPAN = attrgetter("first", "last")
 _ORDER = attrgetter("first", "last", "group.mb_rg_id")
 _NONE: tuple[Release, ...] = ()
+_DAY = len("YYYY-MM-DD")
+_LATE = ":"
+"""As text, later than any date."""
 _LISTS = ("secondary_types", "labels", "countries")
 
 
@@ -61,14 +64,14 @@ class Candidate(msgspec.Struct, frozen=True, eq=False, gc=False):
     @property
     def when(self) -> str:
         """The appearance date, in words where releases differ in how exactly they are dated."""
-        if self.since is self.by:
+        if self.since is self.by or self.since == self.by:
             return self.since.text or "date unknown"
         return f"{self.since.text}, {self.by.text} at the latest"
 
     @property
     def is_partly_dated(self) -> bool:
         """Whether some official release of it is dated, others are not."""
-        return self.since.is_known and FIRST_DAY in [one.date.first for one in self.official]
+        return self.since.is_known and None in [one.date for one in self.official]
 
     @property
     def title(self) -> str:
@@ -101,7 +104,7 @@ def hinted(candidate: Candidate) -> Candidate | None:
 
     The group's date is that of its earliest release, be it one without this recording.
     """
-    first = candidate.group.first_release_date.first
+    first = candidate.group.first_date.first
     return at(candidate, first, LAST_DAY) if first > FIRST_DAY else None
 
 
@@ -123,44 +126,45 @@ def _candidate(group: ReleaseGroup, carriers: tuple[RecordingCandidate, ...]) ->
     releases = group.releases or ()
     official, aside = releases, _NONE
     if day := _plain_day(releases):
-        since = by = day
+        since = by = parse(day)
     else:
         counts = [release.is_official for release in releases]
         official = tuple(compress(releases, counts))
         aside = tuple(compress(releases, map(not_, counts)))
         if official:
-            since, by = _appearance([release.date for release in official])
+            since, by = _appearance(official)
         else:
-            since = by = UNKNOWN if releases else group.first_release_date
+            since = by = UNKNOWN if releases else group.first_date
     role, kind = part_of(group.primary_type, group.secondary_types or ())
     if role is Role.ALBUM and is_various(group, official):
         role, kind = Role.OTHER, "various-artists album"
     return Candidate(group, role, kind, since.first, by.last, since, by, official, aside, carriers)
 
 
-def _plain_day(releases: Sequence[Release]) -> PartialDate | None:
+def _plain_day(releases: Sequence[Release]) -> str | None:
     """Return the earliest date, if it is a day and all releases say that they are official.
 
     It is so of most groups, of which some have hundreds of releases: one look at each is enough.
+    As text, dates are in order: a year goes before its months, a month before its days; so where a
+    whole date is least, none can be earlier. One that is unknown tells nothing beside it.
     """
-    earliest, first = None, LAST_DAY
+    earliest = _LATE
     for release in releases:
         if release.status != "Official":
             return None
-        date = release.date
-        if date.first < first:
-            earliest, first = date, date.first
-    return earliest if earliest and first == earliest.last else None
+        if (date := release.date) and date < earliest:
+            earliest = date
+    return earliest if len(earliest) == _DAY else None
 
 
-def _appearance(dates: list[PartialDate]) -> tuple[PartialDate, PartialDate]:
+def _appearance(releases: Sequence[Release]) -> tuple[PartialDate, PartialDate]:
     """Return the dates that bound the earliest release: from the one on, by the other."""
-    since = min(dates, key=_SPAN)
-    if since.first == since.last:
+    written = {release.date for release in releases if release.date}
+    least = min(written, default="")
+    dates = [parse(date) for date in written if date.startswith(least)]  # the rest is later
+    since = min(dates, key=_SPAN, default=UNKNOWN)
+    if since.first == since.last or not dates:
         return since, since
-    if since.first == FIRST_DAY:  # an undated release tells nothing beside a dated one
-        known = [date for date in dates if date.first > FIRST_DAY]
-        return _appearance(known) if known else (UNKNOWN, UNKNOWN)
     by = min(dates, key=lambda date: (date.last, -date.first))
     return (by if by.first == since.first else since), by
 
@@ -183,7 +187,7 @@ def _merged(groups: Sequence[ReleaseGroup]) -> ReleaseGroup:
         return groups[0]
     spokesman = max(groups, key=_wording)
     releases = {release for group in groups for release in group.editions}
-    dates = [group.first_release_date for group in groups if group.first_release_date.is_known]
+    dates = [group.first_date for group in groups if group.first_date.is_known]
     first = min(dates, key=lambda date: (date.last, date.first), default=UNKNOWN)
     credit = max((group.artist_credit for group in groups if group.artist_credit), default=None)
     primary = max((group.primary_type for group in groups if group.primary_type), default=None)
@@ -192,7 +196,7 @@ def _merged(groups: Sequence[ReleaseGroup]) -> ReleaseGroup:
         spokesman,
         artist_credit=spokesman.artist_credit or credit,
         primary_type=spokesman.primary_type or primary,
-        first_release_date=first,
+        first_release_date=first.text or None,
         releases=in_order,
     )
 
@@ -203,6 +207,6 @@ def _wording(group: ReleaseGroup) -> tuple[int, bool, bool, str, str]:
     Where they contradict, a decision stands only if it is the same by each (`contradicting`).
     """
     lists = {name: tuple(sorted(getattr(group, name) or ())) for name in _LISTS}
-    plain = replace(group, releases=None, first_release_date=UNKNOWN, **lists)
+    plain = replace(group, releases=None, first_release_date=None, **lists)
     told = bool(group.primary_type), bool(group.artist_credit)
     return len(group.kinds), *told, f"{group.types} {group.artist_credit}", str(plain)

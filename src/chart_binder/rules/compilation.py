@@ -110,10 +110,10 @@ def _by_recording(compilation: Candidate, contest: Contest) -> Iterator[str]:
     counts copies too: a date that may be that of a copy of the compilation says nothing more.
     """
     is_dated = compilation.since.is_known
-    copies = [copy for copy in compilation.aside if copy.date.is_known]
+    copies = [copy for copy in compilation.aside if copy.when.is_known]
     for recording in contest.recordings:
-        hint = recording.first_release_date
-        is_of_a_copy = any(same_day(hint, copy.date) is not False for copy in copies)
+        hint = recording.first_date
+        is_of_a_copy = any(same_day(hint, copy.when) is not False for copy in copies)
         if hint.is_known and not is_dated and not is_of_a_copy:
             yield (
                 f"the recording is dated {hint}, and {compilation.name} has no date: on which"
@@ -145,10 +145,10 @@ def _by_copies(compilation: Candidate, contest: Contest) -> Iterator[str]:
         if other is compilation or other.group.mb_rg_id == compilation.group.mb_rg_id:
             continue
         for release in other.aside:
-            earlier = before(release.date, compilation)
-            if earlier is False or not release.date.is_known or release.standing in NEVER_OUT:
+            earlier = before(release.when, compilation)
+            if earlier is False or not release.when.is_known or release.standing in NEVER_OUT:
                 continue
-            what = f"{copy_of(release.standing)} of {other.name} is dated {release.date}"
+            what = f"{copy_of(release.standing)} of {other.name} is dated {release.when}"
             if earlier:
                 yield f"{what}, before {compilation.dated_name}: what is it a copy of?"
             else:

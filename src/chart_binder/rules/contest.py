@@ -42,11 +42,15 @@ class Contest(msgspec.Struct, frozen=True, eq=False):
     """Compilations that may be the premiere all the same."""
     precursors: Precursors
     """What a compilation has to be before, to be the premiere, beside works."""
-    intent: str
-    """`live`, `remix`, `demo` or `radio edit` where the recording is one; else empty."""
+    ties: Ties
     recordings: Sequence[RecordingCandidate]
     artist: Artist
     knobs: RulesConfig
+
+    @property
+    def intent(self) -> str:
+        """`live`, `remix`, `demo` or `radio edit` where the recording is one; else empty."""
+        return self.ties.intent
 
     @property
     def what(self) -> str:
@@ -58,16 +62,22 @@ def contest(
     recordings: Sequence[RecordingCandidate], artist: Artist, knobs: RulesConfig
 ) -> Contest:
     """Set up the contest for recordings that stand for one song."""
-    return contest_of(candidates_of(recordings), recordings, artist, knobs)
+    ties = Ties(intent_of(recordings), artist.country, knobs.label_authority_order)
+    return _between(candidates_of(recordings), recordings, artist, ties, knobs)
 
 
-def contest_of(
+def between(candidates: Sequence[Candidate], contest: Contest) -> Contest:
+    """Set up the contest for the same song, were these its candidates."""
+    return _between(candidates, contest.recordings, contest.artist, contest.ties, contest.knobs)
+
+
+def _between(
     candidates: Sequence[Candidate],
     recordings: Sequence[RecordingCandidate],
     artist: Artist,
+    ties: Ties,
     knobs: RulesConfig,
 ) -> Contest:
-    """Set up the contest between `candidates`."""
     works: list[Candidate] = []
     compilations: list[Candidate] = []
     for candidate in candidates:
@@ -82,8 +92,6 @@ def contest_of(
         soundtracks = [one for one in soundtracks if one.is_dated]
     rest, undated = _in_the_running(works, soundtracks, knobs.lead_window_days)
     works = [*rest, *soundtracks]
-    intent = intent_of(recordings)
-    ties = Ties(intent, artist.country, knobs.label_authority_order)
     firsts = may_be_first(works, ties)
     albums = may_be_first([one for one in works if one.role is Role.ALBUM], ties)
     field = precursors(compilations, soundtracks)
@@ -94,7 +102,7 @@ def contest_of(
             firsts = []
     singles = [one for one in firsts if one.role is Role.SINGLE]
     return Contest(
-        candidates, works, undated, compilations, firsts, singles, albums, ahead, field, intent,
+        candidates, works, undated, compilations, firsts, singles, albums, ahead, field, ties,
         recordings, artist, knobs,
     )  # fmt: skip
 

@@ -114,7 +114,7 @@ def _of_a_record(one: Candidate, copies: Sequence[ReleaseGroup]) -> Iterator[Con
     if len({name.casefold() for name in names}) > 1:
         question = f"the evidence credits '{title}' both to {' and '.join(names)}: which is right?"
         yield Contradiction(question, homes, [_credited(name) for name in names])
-    dates = sorted({copy.first_release_date for copy in copies}, key=str)
+    dates = sorted({copy.first_date for copy in copies}, key=str)
     if any(same_day(*pair) is False for pair in combinations(dates, 2)):
         known = [date for date in dates if date.is_known]
         told = " and ".join(map(str, known))
@@ -129,9 +129,9 @@ def _of_releases(one: Candidate) -> Iterator[Contradiction]:
         described.setdefault(release.mb_release_id, []).append(release)
     for name, ways in sorted(described.items()):
         pairs = list(combinations(ways, 2))
-        days = sorted({str(way.date) for way in ways if way.date.is_known})
+        days = sorted({str(way.when) for way in ways if way.when.is_known})
         statuses = sorted({way.standing for way in ways if way.standing})
-        if any(same_day(way.date, other.date) is False for way, other in pairs):
+        if any(same_day(way.when, other.when) is False for way, other in pairs):
             told = f"dates the release {name} of '{one.title}' both {' and '.join(days)}"
         elif len(statuses) > 1:
             told = f"calls the release {name} of '{one.title}' both {' and '.join(statuses)}"
@@ -182,7 +182,7 @@ def _credited(credit: str) -> _Reading:
 
 
 def _dated(date: PartialDate) -> _Reading:
-    return lambda group: replace(group, first_release_date=date)
+    return lambda group: replace(group, first_release_date=date.text)
 
 
 def _only(way: Release) -> _Reading:

@@ -21,22 +21,36 @@ class Ties:
     Which releases are of that day may not be known: `best` counts all that may be, `worst` only
     those that must be, if the record came out on it. A later release never counts, so the countries
     and labels of a group, which are those of all its releases, do only where none is listed.
+
+    Open cases are tried day by day, with the same releases, so each answer is kept.
     """
 
-    __slots__ = ("country", "intent", "labels")
+    __slots__ = ("_best", "_home", "_labels", "_worst", "intent")
 
     def __init__(self, intent: str, country: str | None, labels: Sequence[str]) -> None:
         self.intent = intent
-        self.country = country
-        self.labels = labels
+        self._home = home_countries(country)
+        self._labels = labels
+        self._best: dict[str, Key] = {}
+        self._worst: dict[str, Key] = {}
 
     def best(self, one: Candidate) -> Key:
         """Return the key on the first day it may have come out; the smaller goes first."""
-        return self._key(one, [each for each in one.official if each.date.first == one.since.first])
+        known = one.group.mb_rg_id
+        if known not in self._best:
+            first = one.since.first
+            editions = [each for each in one.official if each.when.first == first]
+            self._best[known] = self._key(one, editions)
+        return self._best[known]
 
     def worst(self, one: Candidate) -> Key:
         """Return the key on the last day it may have come out."""
-        return self._key(one, [each for each in one.official if each.date.last == one.by.last])
+        known = one.group.mb_rg_id
+        if known not in self._worst:
+            last = one.by.last
+            editions = [each for each in one.official if each.when.last == last]
+            self._worst[known] = self._key(one, editions)
+        return self._worst[known]
 
     def _key(self, one: Candidate, editions: Sequence[Release]) -> Key:
         is_home, label = self._is_at_home(one, editions), self._label_rank(one, editions)
@@ -52,11 +66,11 @@ class Ties:
     def _is_at_home(self, one: Candidate, editions: Sequence[Release]) -> bool:
         listed = map(country_code, (one.is_weak and one.group.countries) or ())
         countries = {*listed, *(release.place for release in editions)}
-        return not home_countries(self.country).isdisjoint(countries - {None})
+        return not self._home.isdisjoint(countries - {None})
 
     def _label_rank(self, one: Candidate, editions: Sequence[Release]) -> int:
         listed = (one.is_weak and one.group.labels) or ()
-        return label_rank(self.labels, [*listed, *(release.label for release in editions)])
+        return label_rank(self._labels, [*listed, *(release.label for release in editions)])
 
 
 def label_rank(order: Sequence[str], names: Sequence[str | None]) -> int:

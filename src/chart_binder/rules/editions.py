@@ -11,8 +11,8 @@ def may_be_earliest(editions: Sequence[Release]) -> Sequence[Release]:
 
     Another release, later than these, changes nothing of the answer.
     """
-    dated = [one for one in editions if one.date.first > FIRST_DAY]
+    dated = [one for one in editions if one.when.first > FIRST_DAY]
     if not dated:
         return editions
-    soonest = min([one.date.last for one in dated])
-    return [one for one in dated if one.date.first <= soonest]
+    soonest = min([one.when.last for one in dated])
+    return [one for one in dated if one.when.first <= soonest]

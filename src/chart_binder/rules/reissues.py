@@ -26,30 +26,30 @@ def originals(
     first came out.
     """
     marked = {one.mb_release_id for one in official if is_marked(one, group, knobs)}
-    first = min([one.date.last for one in official])
+    first = min([one.when.last for one in official])
     gap, year = _gap(first, knobs.reissue_long_gap_years)
     kept = [
         one
         for one in official
-        if one.date.last <= first
+        if one.when.last <= first
         or not (
-            one.date.first >= gap
-            or (one.date.is_known and first_year(one.format or "") > year)
+            one.when.first >= gap
+            or (one.when.is_known and first_year(one.format or "") > year)
             or one.mb_release_id in marked
         )
     ]
-    plain = min([one.date.first for one in kept if one.mb_release_id not in marked], default=None)
+    plain = min([one.when.first for one in kept if one.mb_release_id not in marked], default=None)
     if plain is not None:
-        kept = [one for one in kept if one.mb_release_id not in marked or one.date.first <= plain]
-    return [one for one in kept if one.date.first > FIRST_DAY] or kept
+        kept = [one for one in kept if one.mb_release_id not in marked or one.when.first <= plain]
+    return [one for one in kept if one.when.first > FIRST_DAY] or kept
 
 
 def is_surely_original(
     one: Release, official: Sequence[Release], group: ReleaseGroup, knobs: RulesConfig
 ) -> bool:
     """Whether a release was out as soon as any and nothing marks it: it is among the originals."""
-    soonest = min([release.date.last for release in official])
-    return one.date.last <= soonest and not is_marked(one, group, knobs)
+    soonest = min([release.when.last for release in official])
+    return one.when.last <= soonest and not is_marked(one, group, knobs)
 
 
 @lru_cache(maxsize=4_096)

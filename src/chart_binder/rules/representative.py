@@ -57,7 +57,7 @@ def choose(
     """
     if not official:
         return Representative(None, INDETERMINATE, "no official release is known")
-    pool = [release for release in official if release.date.first > FIRST_DAY] or official
+    pool = [release for release in official if release.when.first > FIRST_DAY] or official
     order, home = _Order(group, knobs), home_countries(country)
     chosen, is_home = _first(pool, home, order)
     if len(official) > 1 and not is_surely_original(chosen, official, group, knobs):
@@ -78,8 +78,8 @@ def _first(pool: Sequence[Release], home: frozenset[str], order: "_Order") -> tu
     candidates = at_home or pool
     if len(candidates) == 1:
         return candidates[0], bool(at_home)
-    soonest = min([release.date.last for release in candidates])
-    tied = [release for release in candidates if release.date.last == soonest]
+    soonest = min([release.when.last for release in candidates])
+    tied = [release for release in candidates if release.when.last == soonest]
     return order.first(tied), bool(at_home)
 
 
@@ -111,7 +111,7 @@ class _Order:
         return first_by_id(tied)
 
     def _day(self, release: Release) -> tuple[int]:
-        return (-release.date.first,)
+        return (-release.when.first,)
 
     def _is_marked(self, release: Release) -> tuple[bool]:
         return (is_marked(release, self.group, self.knobs),)
@@ -120,7 +120,7 @@ class _Order:
         return (label_rank(self.knobs.label_authority_order, [release.label]),)
 
     def _format(self, release: Release) -> tuple[int]:
-        year = int(release.date.text[:4]) if release.date.is_known else _MODERN
+        year = int(release.when.text[:4]) if release.when.is_known else _MODERN
         return (rank(release.format, year),)
 
     def _catno(self, release: Release) -> tuple[bool, Sequence[str]]:
@@ -138,4 +138,4 @@ def first_by_id(releases: Sequence[Release]) -> Release:
 
 def _named(release: Release) -> str:
     parts = (said(release.format) or "release", release.place, release.label, release.catno)
-    return f"the {' '.join(filter(None, parts))} of {release.date.text or 'unknown date'}"
+    return f"the {' '.join(filter(None, parts))} of {release.when.text or 'unknown date'}"

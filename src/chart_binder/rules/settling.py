@@ -8,7 +8,7 @@ from typing import TypeAlias
 from chart_binder.domain.dates import LAST_DAY
 from chart_binder.domain.ids import ReleaseGroupId
 from chart_binder.rules.candidates import Candidate, at
-from chart_binder.rules.contest import Contest, contest_of
+from chart_binder.rules.contest import Contest, between
 from chart_binder.rules.weighing import weigh
 
 _MOST_QUESTIONS = 5
@@ -114,7 +114,7 @@ def _question(one: Candidate, turns: Sequence[_Turn], close: Sequence[Candidate]
 
 def _answer(field: Sequence[Candidate], contest: Contest) -> frozenset[str]:
     """Return what may be the answer, were the records of these days."""
-    tried = contest_of(field, contest.recordings, contest.artist, contest.knobs)
+    tried = between(field, contest)
     answer = frozenset(chosen.group.mb_rg_id for chosen in weigh(tried).possible)
     return answer if all(ahead.is_alone for ahead in tried.forerunners) else answer | {_NOBODY}
 
@@ -146,8 +146,8 @@ def _which_day(one: Candidate) -> str:
 
 def _dated(one: Candidate) -> str:
     if not one.since.is_known:
-        group = one.group.first_release_date
+        group = one.group.first_date
         return f"{one.name} has no date" + (f" but its group's, {group}" if group.is_known else "")
-    if one.since is one.by:
+    if one.since == one.by:
         return f"{one.name} is only dated {one.when}"
     return f"{one.name} was out by {one.by}, but a release of it is only dated {one.since}"

@@ -25,8 +25,8 @@ def copy_of(status: str | None) -> str:
 
 def copies(releases: Sequence[Release]) -> str:
     """Return what to call several: `2 bootlegs and a promotional copy`, `a bootleg of 2008`."""
-    if len(releases) == 1 and releases[0].date.is_known:
-        return f"{copy_of(releases[0].standing)} of {releases[0].date}"
+    if len(releases) == 1 and releases[0].when.is_known:
+        return f"{copy_of(releases[0].standing)} of {releases[0].when}"
     counted = Counter(_COPIES.get(release.standing or "", _UNSURE) for release in releases)
     parts = [one if n == 1 else f"{n} {many}" for (one, many), n in sorted(counted.items())]
     return " and ".join(parts)

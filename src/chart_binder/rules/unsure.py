@@ -28,7 +28,7 @@ def unsure_among(candidates: Sequence[Candidate]) -> _Unsure:
         for release in one.aside
         if release.may_be_official
     ]
-    found.sort(key=lambda pair: (pair[1].date.last, pair[1].date.first, pair[1].mb_release_id))
+    found.sort(key=lambda pair: (pair[1].when.last, pair[1].when.first, pair[1].mb_release_id))
     return {release.mb_release_id: (one, release) for one, release in found}
 
 
@@ -47,7 +47,7 @@ def turning(
     telling = [
         one
         for one, (candidate, release) in unsure.items()
-        if release.date.first <= until and _tells(candidate, release)
+        if release.when.first <= until and _tells(candidate, release)
     ]
 
     def turns(few: Sequence[ReleaseId]) -> bool:
@@ -76,11 +76,11 @@ def _tells(candidate: Candidate, release: Release) -> bool:
         return True
     if release.artist_credit not in (None, candidate.group.artist_credit):
         return True
-    return release.date.is_known and release.date.first <= candidate.last
+    return release.when.is_known and release.when.first <= candidate.last
 
 
 def _question(candidate: Candidate, release: Release) -> str:
-    return f"is the {release.date.text or 'undated'} release of '{candidate.title}' official?"
+    return f"is the {release.when.text or 'undated'} release of '{candidate.title}' official?"
 
 
 def _home(verdict: Verdict) -> str | None:
