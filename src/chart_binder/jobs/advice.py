@@ -11,6 +11,7 @@ _BY_CAUSE = {
     Cause.LOOKUP_FAILED: f"{_AGAIN}; `canon doctor` says what answers",
     Cause.NOTHING_FOUND: "correct its tags, or add the recording to MusicBrainz; then"
     " `canon batch --refresh` looks again",
+    Cause.NOT_LOOKED_UP: "`canon batch` without `--frozen`, or `canon decide`, looks it up",
     Cause.EVIDENCE: f"correct the evidence, then {_AGAIN}",
     Cause.MODEL: f"{_AGAIN}; `canon doctor` says what answers",
     Cause.STORE: f"{_AGAIN}; `canon doctor` says what is wrong with the store",
