@@ -23,7 +23,7 @@ from chart_binder.jobs.batch.resuming import Choice, Resuming
 from chart_binder.jobs.batch.running import Batch
 from chart_binder.jobs.batch.tagging import Tagging
 from chart_binder.jobs.batch.tally import Tally
-from chart_binder.jobs.batch.trouble import Trouble
+from chart_binder.jobs.batch.trouble import MOST_IN_A_ROW, Trouble
 from chart_binder.jobs.batch.work import Settled
 from chart_binder.jobs.batch.worker import Facts, Worker
 from chart_binder.jobs.decide import Decider
@@ -112,6 +112,18 @@ class Slow:
         )
 
 
+class Failing(Slow):
+    """An adjudicator whose model is down."""
+
+    def adjudicate(
+        self, evidence_bundle: EvidenceBundle, decision_trace: Verdict | None = None
+    ) -> AdjudicationResult:
+        super().adjudicate(evidence_bundle, decision_trace)
+        return AdjudicationResult(
+            Outcome.ERROR, problem="it is down", evidence_hash=known(evidence_bundle)
+        )
+
+
 def known(bundle: EvidenceBundle) -> str:
 
     return evidence_hash(bundle)
@@ -196,6 +208,25 @@ def test_a_service_that_is_down_ends_the_run_before_the_library(
     told = Counter((one.decision.error or "").split(" ")[0] for one in settled)
     assert told == {"no": 3 * len(settled) // 5, "not": 2 * len(settled) // 5}
     assert {one.decision.cause for one in settled} == {Cause.LOOKUP_FAILED}
+
+
+def test_a_model_that_fails_is_given_up_and_the_rest_is_looked_up(
+    store: Store, tmp_path: Path
+) -> None:
+    adjudicator = Failing()
+    batch, settled = batch_of(store, Open(), adjudicator, cases=1)
+    moments = count(step=100)
+    batch.model = Trouble(clock=lambda: float(next(moments)))  # in which every pause goes by
+    batch.go(library(tmp_path, 4, 5))
+    assert not batch.is_cut_short
+    assert adjudicator.counting.all == MOST_IN_A_ROW
+    told = Counter(one.decision.error for one in settled)
+    assert told == {
+        "it is down": MOST_IN_A_ROW,
+        f"the model was not asked, for it failed {MOST_IN_A_ROW} times: it is down": 12,
+    }
+    assert {one.decision.cause for one in settled} == {Cause.MODEL}
+    assert all(one.kept and kept_bundle(store, one.kept[0]) for one in settled)
 
 
 def test_a_service_that_has_no_answer_about_some_files_is_no_service_that_is_down(
