@@ -146,6 +146,13 @@ def test_a_name_that_is_not_utf_8_is_read_as_any_other(tmp_path: Path) -> None:
 MIDI = bytes.fromhex("4d546864 00000006 0000 0001 0060 4d54726b 00000004 00ff2f00")
 
 NOT_AUDIO = [
+    (
+        "large.wav",
+        b"RF64\xff\xff\xff\xffWAVEds64" + bytes(99),
+        "is RF64, a WAV .* FLAC of any size",
+    ),
+    ("broad.wav", b"BW64\xff\xff\xff\xffWAVEds64" + bytes(99), "is BW64, .*which is not read"),
+    ("sony.wav", b"riff\x2e\x91\xcf\x11" + bytes(99), "is Wave64, .*which is not read"),
     ("notes.txt", b"Remember the milk.\n" * 50, "is not audio that can be read"),
     ("cover.jpg", b"\xff\xd8\xff\xe0\0\x10JFIF\0" + bytes(500), "is not audio that can be read"),
     ("song.mid", MIDI, r"'SMF' is not supported\); readable are MP3, .*FLAC"),

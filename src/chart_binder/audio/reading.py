@@ -10,6 +10,7 @@ from mediafile import TYPES, FileTypeError, MutagenError, UnreadableFileError
 
 from chart_binder.audio.fields import TaggedAudio
 from chart_binder.audio.files import refused, shown
+from chart_binder.audio.unread_waves import LOOKED_AT, unread_wave
 from chart_binder.domain.track import TrackTags
 from chart_binder.errors import AudioError
 
@@ -73,21 +74,30 @@ def _require_content(path: Path) -> None:
 def _opened(path: Path) -> TaggedAudio:
     # What mediafile logs as an error on its own is raised from here as well, in clearer words.
     logging.getLogger("mediafile").setLevel(logging.CRITICAL)
+    head = b""
     try:
         with path.open("rb") as stream:
+            head = stream.read(LOOKED_AT)
+            stream.seek(0)
             return TaggedAudio(stream)
     except OSError as error:
         raise refused(path, error) from error
-    except FileTypeError as error:
-        known = ", ".join(TYPES.values())
-        raise AudioError(
-            f"{shown(path)} is not audio that can be read ({error.message}); readable are {known}"
-        ) from error
-    except MutagenError as error:
-        bug = error.mutagen_exception  # a defect of mutagen, met on a damaged file
-        raise _damaged(path, f"{type(bug).__name__}: {bug}") from error
     except UnreadableFileError as error:
-        raise _damaged(path, error.message) from error
+        raise _unread(path, head, error) from error
+
+
+def _unread(path: Path, head: bytes, error: UnreadableFileError) -> AudioError:
+    if unread := unread_wave(head):
+        return AudioError(f"{shown(path)} {unread}")
+    if isinstance(error, FileTypeError):
+        known = ", ".join(TYPES.values())
+        return AudioError(
+            f"{shown(path)} is not audio that can be read ({error.message}); readable are {known}"
+        )
+    if isinstance(error, MutagenError):
+        bug = error.mutagen_exception  # a defect of mutagen, met on a damaged file
+        return _damaged(path, f"{type(bug).__name__}: {bug}")
+    return _damaged(path, error.message)
 
 
 def _damaged(path: Path, detail: str) -> AudioError:

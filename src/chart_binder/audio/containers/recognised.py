@@ -9,6 +9,7 @@ from chart_binder.audio.containers.layout import Layout
 from chart_binder.audio.containers.mp3 import MP3
 from chart_binder.audio.files import shown
 from chart_binder.audio.forms.id3 import find_id3
+from chart_binder.audio.unread_waves import unread_wave
 from chart_binder.audio.pieces import Source
 from chart_binder.errors import AudioError
 
@@ -50,6 +51,8 @@ def layout_of(source: Source) -> Layout:
         return iff.IFF.of(source, kind)
     if head[4:8] in mp4.KINDS and not leading:
         return mp4.MP4.of(source)
+    if unread := unread_wave(head):
+        raise AudioError(f"{shown(source.path)} {unread}")
     if leading or _has_mpeg_frame(source):
         return MP3.of(source)
     raise AudioError(
