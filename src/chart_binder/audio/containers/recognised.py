@@ -9,8 +9,8 @@ from chart_binder.audio.containers.layout import Layout
 from chart_binder.audio.containers.mp3 import MP3
 from chart_binder.audio.files import shown
 from chart_binder.audio.forms.id3 import find_id3
-from chart_binder.audio.unread_waves import unread_wave
 from chart_binder.audio.pieces import Source
+from chart_binder.audio.unread_waves import unread_wave
 from chart_binder.errors import AudioError
 
 _Opener = Callable[[Source], Layout]
