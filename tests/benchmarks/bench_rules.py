@@ -8,6 +8,7 @@ least that any program must do with such a document.
 """
 
 import json
+import random
 import sys
 import time
 from collections.abc import Callable
@@ -51,6 +52,39 @@ def evidence(groups: int, releases: int) -> bytes:
         for group in range(groups)
     ]
     return json.dumps(document(recording(*made))).encode()
+
+
+def mixed(seed: int) -> bytes:
+    """A bundle of 100 groups with 10 releases as uneven as those of a song that everybody knows.
+
+    A quarter of the dates is vague or unknown, a sixth of the releases is not official; so most of
+    these cases are open, with the days to be tried that would settle them.
+    """
+    chance = random.Random(seed)
+
+    def date() -> str | None:
+        year, month, day = (chance.randrange(*span) for span in ((1970, 2010), (1, 13), (1, 29)))
+        form = chance.choices(("{0}-{1:02}-{2:02}", "{0}-{1:02}", "{0}", None), (75, 8, 12, 5))[0]
+        return form and form.format(year, month, day)
+
+    def edition(group: int, number: int) -> Json:
+        return release(
+            date(),
+            chance.choice((*COUNTRIES, None)),
+            status=chance.choices(("Official", "Promotion", "Bootleg"), (85, 8, 7))[0],
+            mb_release_id=f"{group:08x}-0000-4000-8000-{number:012}",
+            catno=f"EMC {group * 10 + number}",
+        )
+
+    groups = [
+        record(
+            f"{group:08x}-0000-4000-8000-000000000000",
+            chance.choice((*KINDS, "EP", "Album+Soundtrack", "Album+Compilation")),
+            *(edition(group, number) for number in range(10)),
+        )
+        for group in range(100)
+    ]
+    return json.dumps(document(recording(*groups))).encode()
 
 
 def crowds(size: int) -> dict[str, Json]:
@@ -140,6 +174,7 @@ def main() -> None:
     measure("golden bundles", [json.dumps(case["bundle"]).encode() for case in cases])
     measure("4 groups, 12 releases", [evidence(4, 3)])
     thousand = measure("100 groups x 10", [evidence(100, 10)])
+    measure("100 x 10, uneven, open", [mixed(seed) for seed in range(20)])
     ten_thousand = measure("100 groups x 100", [evidence(100, 100)])
     measure("1,000 groups x 10", [evidence(1_000, 10)])
     print(f"ten times the releases cost {ten_thousand / thousand:.1f} times as much")

@@ -90,12 +90,12 @@ def _why_not(one: Candidate, chosen: Candidate | None, winner: str) -> str:
         return f"{one.kind}: nothing official, only {copies(one.aside)}"
     if chosen is None:
         return f"{one.kind} ({one.when})"
+    if one.first > chosen.last:  # as most are
+        return f"{one.kind} ({one.when}): {_days(one, chosen)}later than {winner}"
     return f"{one.kind} ({one.when}): {_lost(one, chosen, winner)}"
 
 
 def _lost(one: Candidate, chosen: Candidate, winner: str) -> str:
-    if one.first > chosen.last:
-        return f"{_days(one, chosen)}later than {winner}"
     if not one.is_dated:
         return "nothing says that it came out first"
     if one.role is Role.COMPILATION:
