@@ -2,12 +2,11 @@
 
 import gzip
 import json
-import zlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 
 from servers.http import Repeated, Request, Response
-from servers.pages import deflate_bomb, dripping_head, gzip_bomb, huge, redirect
+from servers.pages import deflate_bomb, dripping_head, gzip_bomb, huge, raw_deflated, redirect
 
 Serve = Callable[[Request], Response]
 
@@ -105,11 +104,6 @@ def _gzip_with_long_name() -> bytes:
     return b"\x1f\x8b\x08\x08\0\0\0\0\0\xff" + b"n" * (3 * _MB)
 
 
-def _raw_deflate(megabytes: int) -> bytes:
-    packer = zlib.compressobj(9, wbits=-zlib.MAX_WBITS)
-    return b"".join(packer.compress(b"<p>x" * 250_000) for _ in range(megabytes)) + packer.flush()
-
-
 def _billion_laughs() -> str:
     entities = "".join(f'<!ENTITY l{n + 1} "{f"&l{n};" * 10}">' for n in range(12))
     return f'<?xml version="1.0"?><!DOCTYPE x [<!ENTITY l0 "ha">{entities}]><x>&l12;</x>'
@@ -168,7 +162,7 @@ SIZE: Mapping[str, Hostile] = {
     ),
     "300 MB packed by gzip": read(gzip_bomb(300)),
     "300 MB packed by deflate": ends(deflate_bomb(300)),
-    "300 MB packed by raw deflate": ends(_packed(_raw_deflate(300), "deflate"), heavy=True),
+    "300 MB packed by raw deflate": ends(_packed(raw_deflated(b"<p>x" * 250_000, 300), "deflate"), heavy=True),
     "a bomb in a bomb": failed(_packed(gzip.compress(gzip.compress(b" " * 9 * _MB)), "gzip, gzip")),
     "a bomb packed in two ways": failed(_packed(gzip.compress(b"x"), "deflate, gzip")),
     "a hundred encodings": failed(_packed(b"x", ", ".join(["gzip"] * 100))),
