@@ -18,7 +18,7 @@ from chart_binder.jobs.batch.dask_tasks import Packed, installed, let_go, readie
 from chart_binder.react.foreign import foreign
 
 if TYPE_CHECKING:
-    from distributed import Client
+    from distributed import Client, WorkerPlugin
 
 _log = logging.getLogger(__name__)
 
@@ -71,6 +71,16 @@ class Cluster:
         """Have each worker do something for a run; one that is gone need not."""
         with suppress(OSError, RuntimeError, ValueError):  # the whole cluster may be
             self.client.run(what, run_id, on_error="ignore")
+
+    def give(self, plugin: "WorkerPlugin") -> None:
+        """Give a plugin to each worker, and to those that join later."""
+        with suppress(OSError, RuntimeError, ValueError):
+            self.client.register_plugin(plugin)
+
+    def take(self, name: str) -> None:
+        """Take a plugin that was given back."""
+        with suppress(OSError, RuntimeError, ValueError):
+            self.client.unregister_worker_plugin(name)
 
 
 @contextmanager
@@ -171,8 +181,7 @@ def ready(cluster: Cluster, setup: Packed) -> Iterator[None]:
     finally:
         is_over.set()
         watching.join()
-        with suppress(OSError, RuntimeError, ValueError):  # a cluster that is gone has let go
-            cluster.client.unregister_worker_plugin(_logs_of(setup.run_id))
+        cluster.take(_logs_of(setup.run_id))
         cluster.tell(let_go, setup.run_id)
 
 

@@ -6,7 +6,7 @@ from concurrent.futures import Future
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from chart_binder.errors import CanonError, ClusterError
 from chart_binder.jobs.batch.albums import Album
@@ -16,13 +16,15 @@ from chart_binder.jobs.batch.dask_tasks import (
     UnseenError,
     gather_album,
     look_into,
-    stop,
 )
 from chart_binder.jobs.batch.work import Gathered, Settled, Waiting
 from chart_binder.jobs.batch.worker import Worker
 from chart_binder.jobs.decide import Case
 from chart_binder.jobs.decision import Cause, Decision, State
 from chart_binder.jobs.kept_case import file_status
+
+if TYPE_CHECKING:
+    from chart_binder.jobs.batch.dask_stopping import StopRun
 
 One = TypeVar("One", Settled, Waiting)
 Task = Callable[[Packed, Any], Any]
@@ -59,7 +61,7 @@ class DaskHands:
     cases_at_once: int
     is_ours: bool = False
     _in_hand: set["Future[Any]"] = field(default_factory=set)
-    _is_recalled: bool = False
+    _stopping: "StopRun | None" = None
     _is_closed: bool = False
 
     @property
@@ -105,18 +107,25 @@ class DaskHands:
     def recall(self) -> None:
         """Have the workers end albums with the file in hand; those not begun come back empty.
 
-        Cancelling would drop what is in hand too: Dask does not tell what has begun.
+        A worker that joins later comes to know of it, too. Cancelling would drop what is in hand
+        as well: Dask does not tell what has begun.
         """
         self.worker.stopping.set()
-        if not self._is_recalled:
-            self._is_recalled = True
-            self.cluster.tell(stop, self.setup.run_id)
+        if self._stopping is None:
+            from chart_binder.jobs.batch.dask_stopping import (  # noqa: PLC0415 - loads the extra
+                StopRun,
+            )
+
+            self._stopping = StopRun(self.setup.run_id)
+            self.cluster.give(self._stopping)
 
     def close(self) -> None:
         """Let go of all tasks; the cluster forgets those that are not begun."""
         self._is_closed = True
         for future in list(self._in_hand):
             future.cancel()
+        if self._stopping:
+            self.cluster.take(self._stopping.name)
 
     def _submit(
         self, task: Task, argument: object, resource: str, found: Callable[[Any], Any], lost: Failed

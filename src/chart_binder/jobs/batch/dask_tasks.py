@@ -60,22 +60,27 @@ class _Opened:
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._open: dict[str, _InUse] = {}
+        self._stopped: set[str] = set()
 
     def __call__(self, setup: Packed) -> "_InUse":
         with self._lock:
             if setup.run_id not in self._open:
-                self._open[setup.run_id] = _InUse(setup)
+                in_use = self._open[setup.run_id] = _InUse(setup)
+                if setup.run_id in self._stopped:
+                    in_use.worker.stopping.set()
                 while len(self._open) > _MOST_OPEN:
                     self._open.pop(next(iter(self._open)))
             return self._open[setup.run_id]
 
     def stop(self, run_id: str) -> None:
         with self._lock:
+            self._stopped.add(run_id)
             if in_use := self._open.get(run_id):
                 in_use.worker.stopping.set()
 
     def let_go(self, run_id: str) -> None:
         with self._lock:
+            self._stopped.discard(run_id)
             self._open.pop(run_id, None)
 
 
