@@ -152,8 +152,7 @@ def run_items(
         worker = setup.worker(store)
         tagging = _tagging(config, store, options, _writing(store, run, options, said), said)
         keeping = Keeping(None if options.dry_run else store, run)
-        jobs = options.jobs or config.batch.jobs
-        with hands_for(setup, worker, options.executor, jobs, options.scheduler) as hands:
+        with hands_for(setup, worker, options.executor, options.jobs, options.scheduler) as hands:
             tally = Tally()  # a cluster has come up: what starting took is no file's
             batch = Batch(
                 hands=hands,

@@ -21,13 +21,17 @@ class Executor(StrEnum):
 
 @contextmanager
 def hands_for(
-    setup: WorkerSetup, worker: Worker, executor: Executor, jobs: int, scheduler: str | None
+    setup: WorkerSetup,
+    worker: Worker,
+    executor: Executor,
+    jobs: int | None,
+    scheduler: str | None,
 ) -> Iterator[Hands]:
     """Yield who looks up `jobs` albums at once; without a `scheduler` a cluster is started here.
 
-    `worker` is what this process works with. Raises `PluginError` and `ClusterError`.
+    Without `jobs` it is as many as the configuration says. `worker` is what this process works with. Raises `PluginError` and `ClusterError`.
     """
-    cases = setup.config.batch.model_jobs
+    jobs, cases = jobs or setup.config.batch.jobs, setup.config.batch.model_jobs
     if executor == Executor.THREADS:
         yield Threads(worker, jobs, cases)
         return
