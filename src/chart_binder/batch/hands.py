@@ -29,7 +29,8 @@ def hands_for(
 ) -> Iterator[Hands]:
     """Yield who looks up `jobs` albums at once; without a `scheduler` a cluster is started here.
 
-    Without `jobs` it is as many as the configuration says. `worker` is what this process works with. Raises `PluginError` and `ClusterError`.
+    Without `jobs` it is as many as the configuration says. `worker` is what this process works
+    with. Raises `PluginError` and `ClusterError`.
     """
     jobs, cases = jobs or setup.config.batch.jobs, setup.config.batch.model_jobs
     if executor == Executor.THREADS:
