@@ -1,6 +1,9 @@
-"""Of the whole test run: plug-ins, and how many processes `-n auto` stands for."""
+"""Of the whole test run: plug-ins, what spares time, and the processes of `-n auto`."""
 
+import gc
 import os
+import sys
+from collections.abc import Generator
 
 import pytest
 from hypothesis import settings
@@ -11,6 +14,24 @@ settings.register_profile("long", max_examples=3_000)
 settings.load_profile("short")
 
 pytest_plugins = ["chart_binder.testing", "pytester"]
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_configure() -> None:
+    """Let what is compiled be kept: a hundred processes would compile the program anew."""
+    os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+    sys.dont_write_bytecode = False
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Generator[None, object, object]:
+    """Hold the garbage collector off thousands of tests, all of which stay to the end."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.enable()
+        gc.freeze()
 
 
 @pytest.hookimpl(optionalhook=True)

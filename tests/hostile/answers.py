@@ -162,7 +162,9 @@ SIZE: Mapping[str, Hostile] = {
     ),
     "300 MB packed by gzip": read(gzip_bomb(300)),
     "300 MB packed by deflate": ends(deflate_bomb(300)),
-    "300 MB packed by raw deflate": ends(_packed(raw_deflated(b"<p>x" * 250_000, 300), "deflate"), heavy=True),
+    "300 MB packed by raw deflate": ends(
+        _packed(raw_deflated(b"<p>x" * 250_000, 300), "deflate"), heavy=True
+    ),
     "a bomb in a bomb": failed(_packed(gzip.compress(gzip.compress(b" " * 9 * _MB)), "gzip, gzip")),
     "a bomb packed in two ways": failed(_packed(gzip.compress(b"x"), "deflate, gzip")),
     "a hundred encodings": failed(_packed(b"x", ", ".join(["gzip"] * 100))),

@@ -5,6 +5,7 @@ for the three streams), and answers with the exit status. A process so made is o
 starts in hundredths of a second: what starting costs is measured elsewhere.
 """
 
+import gc
 import json
 import os
 import subprocess
@@ -12,16 +13,25 @@ import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
+from importlib import import_module
+from itertools import chain
 from pathlib import Path
+from pkgutil import walk_packages
 from typing import IO
 
-_LOADED = (
-    "chart_binder.batch", "chart_binder.cli.batch", "chart_binder.cli.runs",
-    "chart_binder.cli.decide", "chart_binder.cli.drift", "chart_binder.cli.override",
-    "chart_binder.cli.review",
-    "chart_binder.cli.undo", "chart_binder.cli.verify", "chart_binder.store.store",
-    "chart_binder.musicbrainz.source", "chart_binder.settings",
+import mutagen
+
+import chart_binder
+
+_NOT_LOADED = (
+    "chart_binder.__main__", "chart_binder.testing", "chart_binder.jobs.batch.dask_",
+    "mutagen._tools", "mutagen.m4a",
 )  # fmt: skip
+_AND = (
+    "encodings.ascii", "encodings.idna", "encodings.latin_1", "encodings.utf_16_le",
+    "sqlalchemy.dialects.oracle",
+)  # fmt: skip
+"""What is loaded on demand elsewhere."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,10 +72,9 @@ def forking() -> Iterator[Forking]:
 
 
 def _serve() -> None:
-    from importlib import import_module  # noqa: PLC0415
-
-    for module in _LOADED:
+    for module in chain(_modules(), _AND):
         import_module(module)
+    gc.freeze()  # what a child's collector does not touch stays shared
     for line in sys.stdin:
         arguments, streams, cwd, environment = json.loads(line)
         child = os.fork()
@@ -74,6 +83,13 @@ def _serve() -> None:
         _, status = os.waitpid(child, 0)
         sys.stdout.write(f"{os.waitstatus_to_exitcode(status)}\n")
         sys.stdout.flush()
+
+
+def _modules() -> Iterator[str]:
+    for package in (chart_binder, mutagen):
+        for module in walk_packages(package.__path__, f"{package.__name__}."):
+            if not module.name.startswith(_NOT_LOADED):
+                yield module.name
 
 
 def _become(
