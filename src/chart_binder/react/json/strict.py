@@ -105,7 +105,7 @@ def encodable(value: object) -> object:
 
 def encodable_text(text: str) -> str:
     """Return a text that can be encoded: half a surrogate pair becomes U+FFFD."""
-    if not _HALF.search(text):
+    if text.isascii() or not _HALF.search(text):
         return text
     joined = json.loads(json.dumps(text))  # escapes join pairs, faster than a codec that fails
     return _HALF.sub("\ufffd", joined)

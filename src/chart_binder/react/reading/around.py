@@ -4,7 +4,7 @@ from bisect import bisect_right
 from collections.abc import Sequence
 from functools import cached_property
 
-from chart_binder.react.reading.fences import fences
+from chart_binder.react.reading.fences import Fence, fences
 from chart_binder.react.reading.quoted import quoted_passages
 
 
@@ -13,6 +13,10 @@ class Around:
 
     def __init__(self, text: str) -> None:
         self._text = text
+
+    def before(self, end: int) -> "Around":
+        """Return what surrounds things in the beginning of the text, up to a place."""
+        return self if end == len(self._text) else Around(self._text[:end])
 
     def hides(self, at: int) -> bool:
         """Tell whether a place stands in a closed fence or in a quotation over lines."""
@@ -32,16 +36,18 @@ class Around:
         return at >= self._open_at
 
     @cached_property
-    def _fences(self) -> list[tuple[int, int | None]]:
-        return [(fence.start, fence.end) for fence in fences(self._text)]
+    def fences(self) -> tuple[Fence, ...]:
+        """The fences, closed or not, in order."""
+        return fences(self._text)
 
     @cached_property
     def _closed(self) -> list[tuple[int, int]]:
-        return [(start, end) for start, end in self._fences if end is not None]
+        return [(fence.start, fence.end) for fence in self.fences if fence.end is not None]
 
     @cached_property
     def _open_at(self) -> int:
-        return next((start for start, end in self._fences if end is None), len(self._text) + 1)
+        opened = (fence.start for fence in self.fences if fence.end is None)
+        return next(opened, len(self._text) + 1)
 
     @cached_property
     def _passages(self) -> list[tuple[int, int]]:

@@ -15,15 +15,14 @@ _OPEN = re.compile(
 )
 _KEY = re.compile(r"(?:^ ?=|\b(?:name|key) ?=) ?[\"']?(?P<key>[\w.-]{1,64})")
 _NEXT = re.compile(r"</|<(?:antml:)?(?:parameter|param|arg|argument)\b")
-_ENTITY = re.compile(r"&(?:lt|gt|amp|quot|apos|#39|#34);")
 _CHARACTERS: Final = {
     "&lt;": "<",
     "&gt;": ">",
-    "&amp;": "&",
     "&quot;": '"',
     "&#34;": '"',
     "&apos;": "'",
     "&#39;": "'",
+    "&amp;": "&",  # the last one, for it may begin what looks like another
 }
 _PARAMETER: Final = frozenset({"parameter", "param", "arg", "argument", "input"})
 _GIVEN: Final = frozenset({"arguments", "args", "parameters", "params", "input", "toolinput"})
@@ -43,7 +42,9 @@ class Element:
 
 def unescaped(text: str) -> str:
     """Return text with the escapes of XML read."""
-    return _ENTITY.sub(lambda entity: _CHARACTERS[entity.group()], text)
+    for entity, character in _CHARACTERS.items():
+        text = text.replace(entity, character)
+    return text
 
 
 def read_elements(text: str, *, ended: bool) -> list[Element]:

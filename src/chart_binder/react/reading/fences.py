@@ -2,9 +2,10 @@
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 from itertools import islice
-from typing import Final, NamedTuple
+from typing import Final
+
+import msgspec
 
 from chart_binder.react.reading.labels import is_label
 
@@ -13,19 +14,19 @@ MAX_FENCES: Final = 512
 # A run is looked at once, from its first mark on; both sides begin with a letter to search for.
 _RUN = re.compile(r"(?:```(?<!````)`*+[^`\n]*+|~~~(?<!~~~~)~*+[^\n]*+)$", re.MULTILINE)
 _OPENER = re.compile(r"\s*+(?:`{3,}+|~{3,}+)(?:[ \t]*+\w{0,12}+(?=[ \t]*+[\n{\[]))?+\s*+")
+_BULLET_AT_MOST: Final = 4
 _LANGUAGE = re.compile(r"[A-Za-z][\w+-]{0,11}")
 _BULLET = re.compile(r"(?:[-*+•]|\d{1,3}[.)])\Z")
 
 
-@dataclass(frozen=True, slots=True)
-class Fence:
+class Fence(msgspec.Struct, frozen=True, gc=False):
     """What stands between the lines of a fence; `end` is None where nothing closes it."""
 
     start: int
     end: int | None
 
 
-class _Run(NamedTuple):
+class _Run(msgspec.Struct, frozen=True, gc=False):
     """The marks of a fence that end a line, with the words after them and what is before."""
 
     line: int
@@ -90,7 +91,9 @@ def skip_opener(text: str, start: int) -> int:
 
 
 def _may_open(run: _Run, text: str) -> bool:
-    before = _BULLET.sub("", run.before.strip())
+    before = run.before.strip()
+    if bullet := _BULLET.search(before, max(0, len(before) - _BULLET_AT_MOST)):
+        before = before[: bullet.start()]
     is_tag = before.startswith("<") and before.endswith(">")
     return not before or is_tag or is_label(text, run.line, run.start)
 

@@ -2,16 +2,20 @@
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import lru_cache
 from itertools import islice
 from typing import Final, Literal, TypeAlias
+
+import msgspec
+
+from chart_binder.react.reading.near import lines_near, lowered
 
 Kind: TypeAlias = Literal[
     "thought", "action", "input", "observation", "pause", "answer", "turn", "object"
 ]
 
 MAX_LABELS: Final = 512
+_LONGEST: Final = 400
 
 # Written with spaces; hyphens, underscores or nothing may stand in their place.
 _NAMES: Final[dict[Kind, tuple[str, ...]]] = {
@@ -160,9 +164,30 @@ _KINDS: Final[dict[str, Kind]] = {
 _ASKING: Final = frozenset({"action", "input", "answer"})
 _NEEDS_FLOWERS = frozenset({"result", "return"})
 
-# One look at each line, for a bounded distance; possessive quantifiers try nothing twice.
+_SIGNS: Final = (
+    *("thought", "action", "tool", "function", "input", "arg", "param", "obs", "result", "return"),
+    *("pause", "final", "answer", "question", "user", "human"),
+    *(
+        "思",
+        "想",
+        "考",
+        "생각",
+        "行动",
+        "行動",
+        "动作",
+        "動作",
+        "操作",
+        "工具",
+        "アクション",
+        "행동",
+    ),
+    *("输入", "輸入", "参数", "參數", "入力", "观", "觀", "観", "관찰"),
+    *("最终", "最終", "答案", "回答", "답변", "用户", "用戶", "问题", "問題"),
+)
+"""Of these each name has one."""
+
+# A bounded look at the beginning of a line; possessive quantifiers try nothing twice.
 _LINE = re.compile(
-    r"\n(?=[^\n]{0,80}?[^\W\d_]{2})"  # there is a word at all
     r"[^\w\n\"'“”‘’„«「『>＞{(|/\\<\[【✿*`]{0,16}+"  # spaces, bullets, emoji
     r"(?:\*[ \t]{1,8}+)?+(?:\d{1,3}+[.)、][ \t]{0,8}+)?+"  # a bullet, a number
     r"(?:[Ss]tep[ ]\d{1,3}+[ ]?[:.–-][ ]?)?+"
@@ -173,13 +198,12 @@ _LINE = re.compile(
     r"(?(angle)(?:[ ]\w{1,20}+=[^<>\n]{0,80}+)?+)[ \t]{0,4}+"
     r"(?:(?(markup)</\w{1,6}+>|(?!)))?+"
     r"(?P<close>[*_`]{0,4}+)(?P<shut>[\]】>✿])?+[*_`]{0,4}+[ \t]{0,4}+"
-    r"(?:(?P<colon>[:：﹕])|(?=\n)|(?:[-–—=]{1,2}+>?[ ]{0,2}+)?+(?=\{)|(?(shut)|(?!)))"
+    r"(?:(?P<colon>[:：﹕])|(?=\n|\Z)|(?:[-–—=]{1,2}+>?[ ]{0,2}+)?+(?=\{)|(?(shut)|(?!)))"
 )
 _AFTER_COLON = re.compile(r"[ ]?(?:</(?:b|i|u|p|em|strong|h[1-6])>|[\]】])")
 
 
-@dataclass(frozen=True, slots=True)
-class Label:
+class Label(msgspec.Struct, frozen=True, gc=False):
     """A label: `start` is where its line begins, `value` where the words it labels begin.
 
     `mark` is the emphasis or back-quote it opens with, which its words may close. One that is
@@ -198,23 +222,29 @@ def labels(text: str) -> Iterator[Label]:
 
     Read are decorated ones (`**Action:**`, `1. Action:`, `### Final Answer`, `[Action]`),
     other spellings (`action_input`, `Tool Input`), Chinese, Japanese or Korean ones. What a model
-    piles up beyond `MAX_LABELS` labels is not looked at.
+    piles up beyond `MAX_LABELS` labels, or lines with the same word of one, is not looked at.
     """
-    known = (found for found in _LINE.finditer(f"\n{text}\n") if _folded(found["name"]) in _KINDS)
-    for found in islice(known, MAX_LABELS):
-        if label := _label(found, _folded(found["name"])):
-            yield label
+    starts = lines_near(_SIGNS, lowered(text), MAX_LABELS)
+    yield from islice(filter(None, (label_at(text, start) for start in starts)), MAX_LABELS)
+
+
+def label_at(text: str, start: int) -> Label | None:
+    """Return the label of the line that begins at `start`, if it has one."""
+    found = _LINE.match(text, start)
+    return _label(found, _folded(found["name"])) if found else None
 
 
 def is_label(text: str, start: int, end: int) -> bool:
     """Tell whether all there is between two places of a line is a label."""
+    if end - start > _LONGEST:
+        return False
     before = text[start:end]
-    found = next(labels(before), None)
+    found = label_at(before, 0)
     return found is not None and not before[found.value :].strip()
 
 
 def _label(found: re.Match[str], name: str) -> Label | None:
-    kind: Kind | None = _KINDS[name]
+    kind = _KINDS.get(name)
     if found["shut"] == "✿":
         kind = _QWEN.get(name)
     elif name in _NEEDS_FLOWERS:
@@ -233,8 +263,7 @@ def _label(found: re.Match[str], name: str) -> Label | None:
         mark = ""
     if (found["markup"] or found["bracket"]) and (after := _AFTER_COLON.match(found.string, value)):
         value = after.end()
-    # the line break that was put before the text moves every place by one
-    return Label(kind, found.start(), value - 1, mark)
+    return Label(kind, found.start(), value, mark)
 
 
 def _line_end(text: str, at: int) -> int:

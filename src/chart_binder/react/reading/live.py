@@ -2,9 +2,11 @@
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
 from itertools import islice
 from typing import Final
+
+import msgspec
+from msgspec.structs import replace
 
 from chart_binder.react.reading.around import Around
 from chart_binder.react.reading.labels import Kind, Label, labels
@@ -12,21 +14,24 @@ from chart_binder.react.reading.observed import Sight, sights
 from chart_binder.react.reading.shown import invented_exchange
 
 _MAX_OBJECTS: Final = 8
-_OBJECT = re.compile(r"\n(?:(?:<\|\w{4,24}+\|>){1,3}+|functools)?+[ \t]*+(?:\[[ \t]{0,4}+)?+(?=\{)")
+_OBJECT = re.compile(
+    r"\n(?=[ \t\[{<f])(?:(?:<\|\w{4,24}+\|>){1,3}+|functools)?+[ \t]*+(?:\[[ \t]{0,4}+)?+(?=\{)"
+)
 _STOP_WORDS: Final = ("observation:", "<observation", "<tool_response")
 _DECORATION: Final = " \t*_#`-"
 _LONGEST_LINE: Final = 64
 
 
-@dataclass(frozen=True, slots=True)
-class Script:
+class Script(msgspec.Struct, frozen=True):
     """What a model said up to the first observation it invented, with the live labels in it.
 
     A label of kind `object` stands for a line that begins with an object; `hidden` are the kinds of
-    labels that are not live. `thoughts` are those in tags, which the text has blank lines for.
+    labels that are not live; `around` is what shows or quotes. `thoughts` are those in tags, which
+    the text has blanks for.
     """
 
     text: str
+    around: Around
     labels: tuple[Label, ...]
     notes: tuple[str, ...] = ()
     hidden: frozenset[Kind] = frozenset()
@@ -60,14 +65,15 @@ def script(text: str, around: Around) -> Script:
     place, label = next(ending, (0, None))
     end = min(cut, shown, label.start if label else len(text))
     kept = tuple(label for label in live if label.start < end)
+    here = around.before(end)
     if end == len(text):
-        return Script(text, kept, (), frozenset(hidden))
+        return Script(text, here, kept, (), frozenset(hidden))
     if label and end == label.start:
         notes = _after_end(text, live[place:])
-        return Script(text[:end], kept, notes, frozenset(hidden), label.kind)
+        return Script(text[:end], here, kept, notes, frozenset(hidden), label.kind)
     follows = end == shown or "\n" in text[end:].strip()
     notes = ("invented observation discarded" if follows else "cut stop word discarded",)
-    return Script(text[:end], kept, notes, frozenset(hidden))
+    return Script(text[:end], here, kept, notes, frozenset(hidden))
 
 
 def _observing(seen: Sequence[Sight], found: Sequence[Label]) -> Iterator[Label]:

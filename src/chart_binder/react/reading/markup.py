@@ -4,6 +4,8 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
+from chart_binder.react.reading.near import lowered
+
 _MAX_MARKS: Final = 512
 
 _SHOWING: Final = (
@@ -15,11 +17,11 @@ _OPENING: Final = re.compile(
     r"<(?=[!a-z])(?:(?P<comment>!--)|(?P<data>!\[cdata\[)"
     rf"|(?P<element>{_SHOWING}|{_MENTIONING})\b[^<>\n]{{0,80}}+>"
     r"|[a-z][\w-]{0,40}+[ \t][^<>\n\"'=]{0,80}+=[ ]?(?P<attribute>[\"'])(?=\n))"
-    r"|\[(?:(?P<bracketed>quote|code|page|snippet)(?:=[^\[\]\n]{0,80}+)?+\]"
+    r"|\[(?=[qcps \t\n])(?:(?P<bracketed>quote|code|page|snippet)(?:=[^\[\]\n]{0,80}+)?+\]"
     r"|(?<!\S\[)(?P<square>)[ \t]{0,8}+(?=\n)(?!\n\s{0,8}[\[{\"']))"
-    r"|\((?<!\S\()(?P<round>)[ \t]{0,8}+(?=\n)"
+    r"|\((?=[ \t\n])(?<!\S\()(?P<round>)[ \t]{0,8}+(?=\n)"
     r"|\"(?P<double_marks>\"\")|'(?P<single_marks>'')"
-    r"|`(?:(?<![`\w]`)(?P<double>`)(?!`)|(?<!\S`)(?P<single>)(?=\n))"
+    r"|`(?=[`\n])(?<![`\w]`)(?:(?P<double>`)(?!`)|(?<!\S`)(?P<single>)(?=\n))"
 )
 _CLOSERS: Final[dict[str, tuple[str, ...]]] = {
     "comment": ("-->",),
@@ -47,20 +49,22 @@ def marked_passages(text: str) -> Iterator[tuple[int, int]]:
     that begins its line, or a mark that is alone on its line; other marks without a partner open
     nothing. After `_MAX_MARKS` marks all the rest is shown.
     """
-    lowered = text.replace("İ", "I").lower()  # the one letter that would move places
+    if "\n" not in text:
+        return
+    small = lowered(text)
     ahead: dict[str, int] = {}
     at = 0
     for _ in range(_MAX_MARKS):
-        opening = _OPENING.search(lowered, at)
+        opening = _OPENING.search(small, at)
         if opening is None:
             return
         at = opening.end()
         closers = _CLOSERS[opening.lastgroup or ""]
-        ends = [_find(lowered, each.format(**opening.groupdict()), at, ahead) for each in closers]
+        ends = [_find(small, each.format(**opening.groupdict()), at, ahead) for each in closers]
         end = min((end for end in ends if end >= 0), default=-1)
         if end < 0 and _goes_on(opening):
             end = len(text)
-        if end > lowered.find("\n", at) >= 0:
+        if end > small.find("\n", at) >= 0:
             yield opening.start(), end
         at = max(at, end)
     yield at, len(text)

@@ -3,10 +3,12 @@
 import re
 import unicodedata
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import lru_cache
-from itertools import islice
 from typing import Final, Literal, TypeAlias
+
+import msgspec
+
+from chart_binder.react.reading.near import lines_near, lowered
 
 _OBSERVATION: Final = "observation"
 _NAMES: Final = frozenset(
@@ -28,18 +30,22 @@ _CLOSE_TO: Final = 9
 # Characters that show nothing, letters that look like others: Greek, Cyrillic, wide, of formulas.
 _UNSEEN: Final = (
     "\x00-\x08\x0b-\x1a\x1c-\x1f\x7f\u00ad\u0300-\u036f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f"
-    "\u200b-\u200f\u202a-\u202e\u2060-\u206f\u3164\ufe00-\ufe0f\ufeff\uffa0\U000e0000-\U000e0fff"
+    "\u200b-\u200f\u202a-\u202e\u2060-\u206f\u3164\ufe00-\ufe0f\ufeff\uffa0"
 )
-_ESCAPES: Final = re.compile(r"\x1b(?:\[[0-9;]{0,16}[A-Za-z])?+")
+_ESCAPES: Final = re.compile(r"(?:\x1b(?:\[[0-9;]{0,16}[A-Za-z])?+)++")
 _HIDING: Final = re.compile(f"[{_UNSEEN}]++")
 _DISGUISED: Final = re.compile(
-    f"[\x1b{_UNSEEN}\u0370-\u04ff\u24b6-\u24e9\uff1c\uff1e\uff21-\uff5a\U0001d400-\U0001d7ff]"
+    f"[\x1b{_UNSEEN}\u0370-\u04ff\u24b6-\u24e9\uff1c\uff1e\uff21-\uff5a]"
 )
+# Letters beyond the first 65,536 make a class slow to search for.
+_HIDING_BEYOND: Final = re.compile("[\U000e0000-\U000e0fff]++")
+_DISGUISED_BEYOND: Final = re.compile("[\U0001d400-\U0001d7ff\U000e0000-\U000e0fff]")
 _COMPATIBLE: Final = (range(0x24B6, 0x24EA), range(0xFF1C, 0xFF5B), range(0x1D400, 0x1D800))
 _LIKENESS: Final[dict[int, str]] = {
     **{code: unicodedata.normalize("NFKC", chr(code)) for codes in _COMPATIBLE for code in codes},
     **dict(zip(map(ord, "оОеЕаАсСѕЅіІνορвВнНтТ"), "oOeEaAcCsSiIvopbBhHtT", strict=True)),
 }
+_ALIKE: Final = re.compile("[оОеЕаАсСѕЅіІνορвВнНтТ\u24b6-\u24e9\uff1c-\uff5a]")
 _MARKUP: Final = (
     r"<(?=[^\w<>/|\n])"
     r"|</?(?:b|i|u|p|em|strong|br|div|span|li|td|tr|h[1-6]|small|font)\b[^<>\n]{0,40}+>"
@@ -55,7 +61,6 @@ _SIGNS: Final = (
     *("obs", "vation", "o b s", "beob", "osserv", "набл", "观察", "观测", "觀察", "観察", "관찰"),
     *("tool", "function", "ipyth", "pau"),
 )
-_NEAR: Final = 96
 _MAX_LINES: Final = 512
 _LINE: Final = re.compile(
     r"^(?P<quoted>[ \t]{0,8}+(?:[-*+][ ]{1,4}+)?+>[> \t]{0,16}+)?"
@@ -87,8 +92,7 @@ _OBSERVED: Final[_Seen] = ("observation", False, True)
 _CUT: Final[_Seen] = ("observation", True, True)
 
 
-@dataclass(frozen=True, slots=True)
-class Sight:
+class Sight(msgspec.Struct, frozen=True, gc=False):
     """A line that begins an observation, or a pause for one; `quoted` in a block quote.
 
     `cut` is a stop word that was cut in the middle. What is not `sure` has just words after the
@@ -139,28 +143,18 @@ def sights(text: str) -> Iterator[Sight]:
 
 def _lines(plain: str) -> Iterator[re.Match[str]]:
     """Yield the beginnings of lines where a sign of an observation is near."""
-    lowered = plain.replace("İ", "I").lower()  # the one letter that would move places
-    starts = {start for sign in _SIGNS for start in islice(_near(sign, lowered), _MAX_LINES + 1)}
-    yield from filter(None, (_LINE.match(plain, start) for start in sorted(starts)))
-
-
-def _near(sign: str, lowered: str) -> Iterator[int]:
-    """Yield the beginnings of lines that hold a sign not far from there."""
-    at = lowered.find(sign)
-    while at >= 0:
-        start = lowered.rfind("\n", max(0, at - _NEAR), at) + 1
-        if start or at <= _NEAR:
-            yield start
-        end = lowered.find("\n", at)
-        at = lowered.find(sign, end) if end >= 0 else -1
+    starts = lines_near(_SIGNS, lowered(plain), _MAX_LINES + 1)
+    yield from filter(None, (_LINE.match(plain, start) for start in starts))
 
 
 def undisguised(text: str) -> str:
     """Fold letters in disguise, drop what cannot be seen; every line stays a line."""
-    if not _DISGUISED.search(text):
+    beyond = not text.isascii() and _DISGUISED_BEYOND.search(text)
+    if not beyond and not _DISGUISED.search(text):
         return text
     seen = _HIDING.sub("", _ESCAPES.sub("", text) if "\x1b" in text else text)
-    return seen if seen.isascii() else seen.translate(_LIKENESS)
+    seen = _HIDING_BEYOND.sub("", seen) if beyond else seen
+    return seen.translate(_LIKENESS) if beyond or _ALIKE.search(seen) else seen
 
 
 def _seen(found: re.Match[str]) -> _Seen | None:

@@ -7,12 +7,20 @@ from typing import Final
 
 from chart_binder.react.reading.markup import marked_passages
 
-_NEAR: Final = 8
 _MAX_MARKS: Final = 512
-_MARK = re.compile(r"[\"']")
-_INCHES = re.compile(r'\d"')
-_BEFORE = "{[,:(=：，"
-_AFTER = "}],:)：，>"
+_MAX_SINGLE: Final = 2048
+_MAX_LOOKED_AT: Final = 1024
+_MAX_STRINGS: Final = 2048
+_STRING = re.compile(
+    # A JSON string on one line, told from prose by what stands around its marks.
+    r"[\n{\[,:(=：，][^\S\n]{0,8}+(?P<inside>"
+    r"\"(?:[^\"\\]++|\\.|\"(?!{after}))*+(?P<closed>\")?+"
+    r"|'(?:[^'\\]++|\\.|'(?!{after}))*+(?P<closed_single>')?+)".replace(
+        "{after}", r"[^\S\n]{0,7}+(?:[}\],:)：，>]|\Z)"
+    )
+)
+_PAIRED = re.compile(r"(?:[^\"]++|(?<=\d)\"|\"[^\"]*+\")*+")
+"""Pairs of marks on a line; a mark for inches (`12"`) opens none."""
 _AFTER_QUOTATION = "}],:).;!?"
 _CLOSERS = {
     "“": "”",
@@ -24,8 +32,10 @@ _CLOSERS = {
     "「": "」",
     "『": "』",
 }
+_NOT_INSIDE = re.compile(r"'(?:(?!\w)|(?<!\w'))")
 _ALONE = re.compile(
-    r"'(?:(?=\w)(?<![\w']')(?P<opens>)(?![^'\n]{0,400}+(?:(?<=\w)'(?=\w)[^'\n]{0,400}+){0,8}+')"
+    _NOT_INSIDE.pattern
+    + r"(?:(?=\w)(?<![\w']')(?P<opens>)(?![^'\n]{0,400}+(?:(?<=\w)'(?=\w)[^'\n]{0,400}+){0,8}+')"
     r"|(?<=[\w.!?,]')(?P<closes>)(?=[.,;:]?[ \t]{0,4}(?:\n|\Z))"
     r"|(?<![^\s:]')(?P<alone>)(?=[.,;:]?[ \t]{0,4}(?:\n|\Z)))"
 )
@@ -33,15 +43,22 @@ _DIRECTED = re.compile("[" + "".join({*_CLOSERS, *_CLOSERS.values()}) + "]")
 
 
 def outside_strings(found: Iterable[re.Match[str]], text: str) -> Iterator[re.Match[str]]:
-    """Yield those matches, in order, that stand neither in a JSON string nor in back-quotes."""
+    """Yield those matches, in order, that stand neither in a JSON string nor in back-quotes.
+
+    Those after the first `_MAX_LOOKED_AT`, or behind `_MAX_STRINGS` strings, are not looked at.
+    """
     line_end = -1
     span, strings = (0, 0), iter(list[tuple[int, int]]())
-    for match in found:
+    budget = iter(range(_MAX_STRINGS))
+    for count, match in enumerate(found):
         at = match.start()
+        if count >= _MAX_LOOKED_AT:
+            yield match
+            continue
         if at > line_end:
             line_start = text.rfind("\n", 0, at) + 1
             line_end = _line_end(text, at)
-            span, strings = (0, 0), _strings(text, line_start, line_end)
+            span, strings = (0, 0), _strings(text, line_start, line_end, budget)
         while span[1] <= at and (following := next(strings, None)):
             span = following
         quoted = span[0] < at < span[1]
@@ -65,30 +82,13 @@ def quoted_passages(text: str) -> list[tuple[int, int]]:
     return merged
 
 
-def _strings(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
-    """Yield where the JSON strings of one line begin or end, told from prose by punctuation."""
-    opened = -1
-    for found in islice(_MARK.finditer(text, start, end), _MAX_MARKS):
-        mark = found.start()
-        if opened >= 0:
-            if text[mark] == text[opened] and _closes(text, mark, end):
-                yield opened, mark
-                opened = -1
-        elif _opens(text, mark, start):
-            opened = mark
-
-
-def _opens(text: str, mark: int, start: int) -> bool:
-    before = text[max(start, mark - _NEAR) : mark].rstrip()
-    return before[-1] in _BEFORE if before else mark - start <= _NEAR
-
-
-def _closes(text: str, mark: int, end: int) -> bool:
-    before = text[max(0, mark - _NEAR) : mark]
-    if (len(before) - len(before.rstrip("\\"))) % 2:
-        return False
-    after = text[mark + 1 : min(end, mark + _NEAR)].lstrip()
-    return after[0] in _AFTER if after else end - mark <= _NEAR
+def _strings(text: str, start: int, end: int, budget: Iterator[int]) -> Iterator[tuple[int, int]]:
+    """Yield where the JSON strings of one line begin or end."""
+    for string, _ in zip(_STRING.finditer(f"\n{text[start:end]}"), budget, strict=False):
+        if not (string["closed"] or string["closed_single"]):
+            return
+        # the line break that was put before the line moves every place by one
+        yield start + string.start("inside") - 1, start + string.end() - 2
 
 
 def _in_back_quotes(text: str, start: int, end: int) -> bool:
@@ -122,18 +122,8 @@ def _straight(text: str) -> Iterator[tuple[int, int]]:
 
 def _unclosed(text: str, start: int, end: int) -> int:
     """Return the place of the mark on a line that has no partner there, or -1."""
-    marks = text.count('"', start, end)
-    if marks > _MAX_MARKS or not _INCHES.search(text, start, end):
-        return text.rfind('"', start, end) if marks % 2 else -1
-    last = -1
-    at = text.find('"', start, end)
-    while at >= 0:
-        if last >= 0:
-            last = -1
-        elif not text[max(start, at - 1) : at].isdigit():
-            last = at
-        at = text.find('"', at + 1, end)
-    return last
+    paired = _PAIRED.match(text, start, end)
+    return paired.end() if paired and paired.end() < end else -1
 
 
 def _may_open(text: str, mark: int, start: int, end: int) -> bool:
@@ -145,12 +135,17 @@ def _single(text: str) -> Iterator[tuple[int, int]]:
     """Yield passages in straight single marks, which apostrophes look like.
 
     Such a mark opens before a word on a line that has none to close it; it closes at the end of a
-    line that has none to open it. One with a space before it and nothing after does either.
+    line that has none to open it. One with a space before it and nothing after does either. After
+    `_MAX_SINGLE` marks that are not inside a word all is quoted.
     """
     opened = -1
     if "'" not in text:
         return
-    for mark in islice(_ALONE.finditer(text), _MAX_MARKS):
+    outside = islice(_NOT_INSIDE.finditer(text), _MAX_SINGLE, _MAX_SINGLE + 1)
+    limit = next((mark.start() for mark in outside), len(text))
+    if limit < len(text):
+        yield limit, len(text)
+    for mark in _ALONE.finditer(text, 0, limit):
         if mark["closes"] is None and opened < 0:
             opened = _line_end(text, mark.end()) + 1
         elif mark["opens"] is None and 0 <= opened <= mark.start():
@@ -161,6 +156,8 @@ def _single(text: str) -> Iterator[tuple[int, int]]:
 def _directed(text: str) -> Iterator[tuple[int, int]]:
     """Yield passages between marks that show their direction, such as “these”."""
     opened, closer = -1, ""
+    if text.isascii():
+        return
     for count, found in enumerate(_DIRECTED.finditer(text)):
         mark, at = found.group(), found.start()
         if count == _MAX_MARKS:

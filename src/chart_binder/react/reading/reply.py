@@ -6,14 +6,17 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
+from msgspec import structs
+
 from chart_binder.react.json.strict import encodable_text
 from chart_binder.react.reading.advice import Defect, worded
 from chart_binder.react.reading.around import Around, within
 from chart_binder.react.reading.calls import Taken
 from chart_binder.react.reading.labelled import first_labelled
-from chart_binder.react.reading.labels import labels
+from chart_binder.react.reading.labels import label_at
 from chart_binder.react.reading.live import Script, script
 from chart_binder.react.reading.manner import Manner, foreign
+from chart_binder.react.reading.near import lowered
 from chart_binder.react.reading.own_words import is_own_turn
 from chart_binder.react.reading.shown import imagined_exchange
 from chart_binder.react.reading.tagged import first_tagged, identified
@@ -26,14 +29,15 @@ _INLINE = re.compile(
     r"Final Answer ?[:：]|Action ?[:：]|<(?:tool_call|response|final_answer|answer)\b"
 )
 _FENCE_LEFT = re.compile(r"(?:^|\s)(?:`{3}+\w{0,12}+|json|xml)$")
+_FENCE_AT_MOST: Final = 80
 _LEFT_OVER: Final = " \t\n`~*_})]>;."
 _CLOSERS = re.compile(r"(?:\s{0,80}+</[\w ]{1,24}>)*+")
 _NAME_AT_MOST: Final = 80
 _NO_NAME = re.compile(r"[\n{}()\[\]:：\"]")
+# In small letters.
 _OBSERVED_KEY = re.compile(
     r"[\"'“](?:observations?|obs|观察(?:结果)?|觀察|観察|tool_?(?:result|response|output)s?)[\"'”]"
-    r"\s{0,8}+[:：]\s{0,8}+(?!null|None|\"\"|''|\[\]|\{\})",
-    re.IGNORECASE,
+    r"\s{0,8}+[:：]\s{0,8}+(?!null|none|\"\"|''|\[\]|\{\})"
 )
 _INVENTED: Final = "invented observation discarded"
 
@@ -42,7 +46,7 @@ _INVENTED: Final = "invented observation discarded"
 class Turn:
     """What is live in a reply: its script, its tags, the passages of its thoughts, the first step.
 
-    In the script the thoughts are blank lines; `text` has them. `before` is what was said before.
+    In the script the thoughts are blank; `text` has them. `before` is what was said before.
     """
 
     text: str
@@ -64,7 +68,7 @@ def read_reply(reply: str, manner: Manner) -> Step:
     turn = _read(said.text)
     if turn.taken is None:
         turn = _read_bare(turn)
-    if turn.taken and _OBSERVED_KEY.search(turn.live.text, 0, turn.taken.start):
+    if turn.taken and _OBSERVED_KEY.search(lowered(turn.live.text), 0, turn.taken.start):
         turn = replace(turn, taken=replace(turn.taken, step=Defect("observation")))
     if turn.taken is None:
         defect = _defect(reply, said, turn)
@@ -86,10 +90,10 @@ def _read(text: str) -> Turn:
     end = min((end for end in ends if end >= 0), default=len(text))
     live = script(said[:end], around)
     if end < len(text) and not live.notes:
-        live = replace(live, notes=(_INVENTED,))
+        live = structs.replace(live, notes=(_INVENTED,))
     here = [tag for tag in live_tags if tag.start < len(live.text)]
     said_inside = "\n".join(_words(text, found, start, end) for start, end in spans)
-    live = replace(_without_tag_labels(live, here), thoughts=said_inside)
+    live = structs.replace(_without_tag_labels(live, here), thoughts=said_inside)
     taken = first_labelled(live)
     if here:
         asking = [label.start for label in live.labels if label.kind in ("action", "answer")]
@@ -98,11 +102,11 @@ def _read(text: str) -> Turn:
 
 
 def _blank(text: str, spans: Sequence[tuple[int, int]]) -> str:
-    """Return a text with blank lines for some passages, every other place as it was."""
+    """Return a text with blanks for some passages, each a line, every other place as it was."""
     kept: list[str] = []
     at = 0
     for start, end in spans:
-        kept += [text[at:start], "\n" * (end - start)]
+        kept += [text[at:start], "\n", " " * (end - start - 2), "\n"]
         at = end
     return "".join([*kept, text[at:]])
 
@@ -115,10 +119,10 @@ def _without_tag_labels(live: Script, found: Sequence[Tag]) -> Script:
     """Let a label that is a tag as well (`<tool_call>`) end what is before, and ask for nothing."""
     starts = [tag.start for tag in found]
     changed = tuple(
-        replace(label, kind="turn") if _holds(starts, label.start, label.value) else label
+        structs.replace(label, kind="turn") if _holds(starts, label.start, label.value) else label
         for label in live.labels
     )
-    return replace(live, labels=changed)
+    return structs.replace(live, labels=changed)
 
 
 def _holds(places: Sequence[int], start: int, end: int) -> bool:
@@ -190,10 +194,10 @@ def _words(text: str, found: Sequence[Tag], start: int, end: int) -> str:
 
 def _thought(before: str) -> str:
     """Return the words before a step without the label of the first thought."""
-    first = next(labels(before), None)
-    if first and first.kind == "thought" and not before[: first.start].strip():
-        before = before[first.value :]
-    return _FENCE_LEFT.sub("", before.strip())
+    first = label_at(before, 0)
+    before = before[first.value :].strip() if first and first.kind == "thought" else before
+    fence = _FENCE_LEFT.search(before, max(0, len(before) - _FENCE_AT_MOST))
+    return before[: fence.start()] if fence else before
 
 
 def _defect(reply: str, said: Spoken, turn: Turn) -> Defect:

@@ -1,50 +1,59 @@
 """Tags that a model writes its turn in, where they are live."""
 
 import re
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
 from typing import Final, Literal, TypeAlias
 
+import msgspec
+from msgspec.structs import replace
+
 from chart_binder.react.reading.around import Around
 from chart_binder.react.reading.labels import is_label
+from chart_binder.react.reading.near import lowered
 from chart_binder.react.reading.quoted import outside_strings
 
 TagKind: TypeAlias = Literal["thought", "call", "calls", "observation", "answer"]
 
 MAX_TAGS: Final = 256
 
-# Case, hyphens or underscores make no difference.
+# Written with spaces; hyphens, underscores or nothing may stand in their place. In small letters.
 _NAMES: Final[dict[TagKind, tuple[str, ...]]] = {
     "thought": ("thought", "thoughts"),
-    "call": ("toolcall", "functioncall", "tooluse", "invoke", "function", "tool", "action"),
-    "calls": ("toolcalls", "functioncalls"),
+    "call": ("tool call", "function call", "tool use", "invoke", "function", "tool", "action"),
+    "calls": ("tool calls", "function calls"),
     "observation": (
         "observation",
         "observations",
-        "toolresponse",
-        "toolresponses",
-        "toolresult",
-        "toolresults",
-        "tooloutput",
-        "functionresponse",
-        "functionresult",
-        "functionresults",
-        "searchresult",
-        "searchresults",
+        "tool response",
+        "tool responses",
+        "tool result",
+        "tool results",
+        "tool output",
+        "function response",
+        "function result",
+        "function results",
+        "search result",
+        "search results",
         "result",
         "results",
     ),
-    "answer": ("response", "answer", "finalanswer", "finalresponse"),
+    "answer": ("response", "answer", "final answer", "final response"),
 }
-_KINDS: Final[dict[str, TagKind]] = {name: kind for kind, names in _NAMES.items() for name in names}
+_KINDS: Final[dict[str, TagKind]] = {
+    name.replace(" ", ""): kind for kind, names in _NAMES.items() for name in names
+}
 _NEEDS_TOOL: Final = frozenset({"invoke", "function", "tool", "action"})
 """Tags that open a call only where they name its tool: `<function=web_search>`."""
 
 # Each pattern looks a bounded distance ahead or back, whatever the text.
+_ANY_NAME: Final = "|".join(
+    sorted((name for names in _NAMES.values() for name in names), key=len, reverse=True)
+)
+_BEGINNINGS: Final = "|".join(sorted({name[:2] for name in _KINDS}))
 _TAG = re.compile(
-    r"<[ ]{0,2}+(?P<close>/?)[ ]{0,2}+(?:antml:)?+(?P<name>[A-Za-z](?:[_-]?[A-Za-z]){1,20}+)"
-    r"(?P<rest>[ \t=][^<>\n]{0,200}+)?+>"
+    rf"<(?=[ /]|{_BEGINNINGS})[ ]{{0,2}}+(?P<close>/?+)[ ]{{0,2}}+(?:antml:)?+"
+    rf"(?P<name>(?>{_ANY_NAME.replace(' ', '[_-]?')}))(?P<rest>[ \t=][^<>\n]{{0,200}}+)?+>"
 )
 _TOOL = re.compile(r"(?:^\s*=\s*|\bname\s*=\s*)[\"']?(?P<tool>[^\"'\s/>]{1,100})", re.IGNORECASE)
 _ID = re.compile(r"\b(?:call_|tool_call_)?id\s*=\s*[\"']?(?P<id>[^\"'\s/>]{1,100})", re.IGNORECASE)
@@ -52,8 +61,7 @@ _LEAD = re.compile(r"[^\w\n\"'“”‘’„«「『>＞{(|/\\<\[【✿`~]{0,16
 _LEAD_AT_MOST: Final = 24
 
 
-@dataclass(frozen=True, slots=True)
-class Tag:
+class Tag(msgspec.Struct, frozen=True, gc=False):
     """A tag that the protocol knows; `leads` tells whether it stands where one can be live.
 
     That is at the start of a line, or right after another tag or a label. `tool` and `id` are what
@@ -83,8 +91,7 @@ def tags(text: str, around: Around) -> list[Tag]:
     """
     if "<" not in text:
         return []
-    known = (found for found in _TAG.finditer(text) if _folded(found["name"]) in _KINDS)
-    said = list(islice(outside_strings(known, text), MAX_TAGS))
+    said = islice(outside_strings(_TAG.finditer(lowered(text)), text), MAX_TAGS)
     return list(_live(text, said, around))
 
 
@@ -109,14 +116,14 @@ def thoughts(found: Sequence[Tag]) -> list[tuple[int, int]]:
     return spans
 
 
-def _live(text: str, found: Sequence[re.Match[str]], around: Around) -> Iterator[Tag]:
+def _live(text: str, found: Iterable[re.Match[str]], around: Around) -> Iterator[Tag]:
     led: dict[TagKind, bool] = {"thought": True}
     after = 0
     for match in found:
         start = match.start()
         if around.hides(start):
             continue
-        tag = _read(match, leads=_leads(text, start, after), fenced=around.is_fenced(start))
+        tag = _read(text, match, leads=_leads(text, start, after), fenced=around.is_fenced(start))
         if tag.closes:
             tag = replace(tag, leads=led.get(tag.kind, False))
         elif tag.name in _NEEDS_TOOL and not tag.tool:
@@ -126,8 +133,9 @@ def _live(text: str, found: Sequence[re.Match[str]], around: Around) -> Iterator
         yield tag
 
 
-def _read(match: re.Match[str], *, leads: bool, fenced: bool) -> Tag:
-    name, rest = _folded(match["name"]), match["rest"] or ""
+def _read(text: str, match: re.Match[str], *, leads: bool, fenced: bool) -> Tag:
+    name = match["name"].replace("_", "").replace("-", "")
+    rest = text[match.start("rest") : match.end("rest")]
     tool, its_id = _TOOL.search(rest), _ID.search(rest)
     return Tag(
         _KINDS[name],
@@ -148,7 +156,3 @@ def _leads(text: str, start: int, after: int) -> bool:
     if not text[line:start].strip() or is_label(text, line, start):
         return True
     return start - line <= _LEAD_AT_MOST and _LEAD.fullmatch(text, line, start) is not None
-
-
-def _folded(name: str) -> str:
-    return name.replace("_", "").replace("-", "").lower()

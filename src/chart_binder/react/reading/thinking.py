@@ -6,18 +6,19 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import Final
 
+from chart_binder.react.reading.near import lowered
 from chart_binder.react.reading.quoted import outside_strings
 
 _MAX_TAGS: Final = 512
 # Each pattern looks a bounded distance ahead, whatever the text.
 _TAG = re.compile(
-    r"<\|?[ ]{0,2}+(?P<close>/?)[ ]{0,2}+(?:antml:|seed:)?(?P<name>think(?:ing)?+|thoughts?+"
-    r"|reasoning|reflection|analysis|scratchpad|cot|inner_?(?:monologue|thoughts?+))"
-    r"(?:[ ][^<>\n]{0,60}+)?+[ ]{0,2}+\|?>"
-    r"|[\[◁](?P<close2>/?)think[\]▷]"
-    r"|<\|(?:begin_of_thought|start_thinking|channel\|>analysis<\|message)\|>"
-    r"|(?P<closed><\|(?:end_of_thought|end_thinking|channel\|>final<\|message)\|>)",
-    re.IGNORECASE,
+    r"[<\[◁](?=[ |/]|th|re|an|sc|co|in|se)"
+    r"(?:(?<=<)\|?+[ ]{0,2}+(?P<close>/?+)[ ]{0,2}+(?:antml:|seed:)?+(?P<name>(?>think(?:ing)?"
+    r"|thoughts?|reasoning|reflection|analysis|scratchpad|cot|inner_?(?:monologue|thoughts?)))"
+    r"(?:[ ][^<>\n]{0,60}+)?+[ ]{0,2}+\|?+>"
+    r"|(?<!<)(?P<close2>/?)think[\]▷]"
+    r"|(?<=<)\|(?:begin_of_thought|start_thinking|channel\|>analysis<\|message)\|>"
+    r"|(?<=<)(?P<closed>\|(?:end_of_thought|end_thinking|channel\|>final<\|message)\|>))"
 )
 _SIGNS = (
     *("think", "thought", "reasoning", "reflection", "analysis", "scratchpad", "cot"),
@@ -27,6 +28,8 @@ _TURN_END = re.compile(
     r"[<\[](?:\|(?:im_end|eot_id|eom_id|end|endoftext|end_of_text|return|call|start|im_start"
     r"|start_header_id)\|>|/s>|eos>|(?:end|start)_of_turn>|/?INST\]|｜end▁of▁sentence｜>)"
 )
+_ENDS = ("|>", "/s>", "eos>", "_turn>", "INST]", "｜>")
+_LEADING = re.compile(rf"(?:\s*+(?:assistant|model)?+\s*+(?:{_TURN_END.pattern}))++")
 _BEGUN = re.compile(r"\A\s{0,80}+(?:<s>|<bos>|<\|begin_of_text\|>)")
 _ANOTHER = re.compile(r"\s{0,8}+(?:user|human|system|tool|ipython|function|environment)\s{0,2}\n")
 _THOUGHT: Final = "thinking discarded"
@@ -61,7 +64,8 @@ def spoken(reply: str, aloud: frozenset[str] = frozenset()) -> Spoken:
     taken out of the middle of a line something stays in its place, so that nothing new comes
     together there.
     """
-    reply = _BEGUN.sub("", reply)
+    begun = _BEGUN.match(reply)
+    reply = reply[begun.end() :] if begun else reply
     tags = _tags(reply, aloud)
     if len(tags) > _MAX_TAGS:
         return Spoken("", (_THOUGHT,), unclosed=True)
@@ -75,10 +79,10 @@ def spoken(reply: str, aloud: frozenset[str] = frozenset()) -> Spoken:
 
 
 def _tags(reply: str, aloud: frozenset[str]) -> list[re.Match[str]]:
-    folded = reply.lower()
-    if not any(sign in folded for sign in _SIGNS if sign not in aloud):
+    small = lowered(reply)
+    if not any(sign in small for sign in _SIGNS if sign not in aloud):
         return []
-    hidden = (tag for tag in _TAG.finditer(reply) if (tag["name"] or "").lower() not in aloud)
+    hidden = (tag for tag in _TAG.finditer(small) if tag["name"] not in aloud)
     return list(islice(outside_strings(hidden, reply), _MAX_TAGS + 1))
 
 
@@ -132,12 +136,12 @@ def _own_turn(text: str) -> str:
 
     A turn that one begins for somebody else is not the model's own.
     """
-    start = 0
-    for token in outside_strings(_TURN_END.finditer(text), text):
-        if text[start : token.start()].strip() in ("", "assistant", "model"):
-            start = token.end()
-        else:
-            return text[start : token.start()].removeprefix("assistant\n")
+    if not any(sign in text for sign in _ENDS):
+        return text
+    leading = _LEADING.match(text)
+    start = leading.end() if leading else 0
     if start and _ANOTHER.match(text, start):
         return ""
-    return text[start:].removeprefix("assistant\n") if start else text
+    ends = outside_strings(_TURN_END.finditer(text, start), text)
+    own = text[start : next((token.start() for token in ends), len(text))]
+    return own.removeprefix("assistant\n") if start or len(own) < len(text) else text

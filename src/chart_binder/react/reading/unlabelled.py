@@ -10,7 +10,6 @@ from chart_binder.react.json.scanner import scan
 from chart_binder.react.json.strict import LenientJSONError, Scanned
 from chart_binder.react.json.words import skip_space
 from chart_binder.react.reading.advice import Defect
-from chart_binder.react.reading.around import Around
 from chart_binder.react.reading.calls import Taken, noted
 from chart_binder.react.reading.fences import fences
 from chart_binder.react.reading.given import read_in_brackets
@@ -35,15 +34,14 @@ def read_unlabelled(said: Script) -> Taken | None:
     an answer whose label was forgotten, unless there are labels of an action. A call counts on
     a line of its own.
     """
-    around = Around(said.text)
-    return _object(said, around) or _call(said, around)
+    return _object(said) or _call(said)
 
 
 def without_outer_fence(text: str) -> str | None:
     """Return a reply without the fence that it stands in as a whole, closed or not."""
     text = text.strip()
-    found = fences(text)
-    if not found or not text.startswith(("```", "~~~")):
+    found = fences(text) if text.startswith(("```", "~~~")) else ()
+    if not found:
         return None
     first = found[0]
     if first.end is None:
@@ -53,10 +51,10 @@ def without_outer_fence(text: str) -> str | None:
     return text[first.start : text.rfind("\n") + 1]
 
 
-def _object(said: Script, around: Around) -> Taken | None:
+def _object(said: Script) -> Taken | None:
     quoted: Taken | None = None
     for at in sorted(_objects(said)):
-        if not opens_object(said.text, at) or around.quotes(at):
+        if not opens_object(said.text, at) or said.around.quotes(at):
             continue
         fence = said.text.find("```", at)
         try:
@@ -101,7 +99,7 @@ def _around(said: Script, found: Scanned) -> tuple[str, str]:
 
 def _objects(said: Script) -> Iterator[int]:
     yield from (label.value for label in said.labels if label.kind == "object")
-    for fence in fences(said.text):
+    for fence in said.around.fences:
         inside = skip_space(said.text, fence.start)
         if said.text.startswith("[", inside):
             inside = skip_space(said.text, inside + 1)
@@ -109,7 +107,7 @@ def _objects(said: Script) -> Iterator[int]:
             yield inside
 
 
-def _call(said: Script, around: Around) -> Taken | None:
+def _call(said: Script) -> Taken | None:
     if "(" not in said.text:
         return None
     text = f"\n{said.text}"
@@ -125,7 +123,7 @@ def _call(said: Script, around: Around) -> Taken | None:
             end = said.text.rfind("]", end, line_end) + 1 or end
         rest = said.text[end:line_end]
         after = said.text[end : said.next_label(end)]
-        if not _CLOSERS.fullmatch(rest) or around.quotes(call.start()):
+        if not _CLOSERS.fullmatch(rest) or said.around.quotes(call.start()):
             continue
         if is_own_turn(said.said_before(call.start()), after):
             act = Act(call["name"], given.arguments, notes=given.notes)
