@@ -352,12 +352,12 @@ def test_work_grows_no_faster_than_a_reply(dialect: Dialect, name: str) -> None:
 
 
 @every_dialect
-@pytest.mark.parametrize("name", SHAPES)
-def test_a_hundred_kilobytes_take_a_moment(dialect: Dialect, name: str) -> None:
-    text = SHAPES[name](100_000)
-    started = time.process_time()
-    dialect.parse(text)
-    assert time.process_time() - started < 0.5
+def test_a_hundred_kilobytes_of_any_shape_take_a_moment(dialect: Dialect) -> None:
+    for name, shape in SHAPES.items():
+        text = shape(100_000)
+        started = time.process_time()
+        dialect.parse(text)
+        assert time.process_time() - started < 0.5, name
 
 
 @every_dialect
