@@ -4,7 +4,8 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 
 from chart_binder.llm import doubt_words as said
-from chart_binder.llm.month_names import MONTHS, folded
+from chart_binder.llm import doubt_words_behind as behind
+from chart_binder.llm.month_names import any_month, folded
 
 NEAR = 60
 """How many characters on either side of a date are looked at."""
@@ -19,7 +20,7 @@ def _any(words: Iterable[str]) -> str:
     return "|".join(re.escape(folded(word)) for word in sorted(words, key=len, reverse=True))
 
 
-_MONTH = rf"(?:{_any(MONTHS)})(?![^\W\d_])"
+_MONTH = rf"(?:{any_month()})(?![^\W\d_])"
 _AND, _BETWEEN, _TO = _any(said.AND), _any(said.BETWEEN), _any(said.TO)
 _TIMES = rf"(?:(?:{_any(said.TIMES.whole)}),?[- ]+){{0,5}}"
 _DAY = r"[0-9]{1,2}(?:st|nd|rd|th|er)?\.?"
@@ -35,16 +36,25 @@ _BEFORE = re.compile(
     rf"(?:\||\b[12][0-9]{{3}}){_YEARS}|"
     rf"\b(?:{_DAY} ?{_MONTH}|{_MONTH}\.? ?{_DAY}),?[ ]?[-–—/][ ]?|"
     rf"\b{_MONTH}\.?[-–—/]|"
-    rf"(?:{_any(said.CJK_BEFORE)}):?[ ]?|[0-9年月日년월일|][ ]?(?:{_any(said.CJK_TO)})[ ]?"
+    rf"(?:{_any(behind.CJK_BEFORE)}):?[ ]?|[0-9年月日년월일|][ ]?(?:{_any(behind.CJK_TO)})[ ]?"
     ")$"
 )
+# 1974'te, 11-e, 11 Ekim 1974 tarihinde
+_CASE, _NAMED = r"['-][^\W\d_]{1,5}", rf"[ ](?:{_any(behind.BEHIND_TIMES)})"
+_BEHIND = rf"\.?(?:{_CASE})?(?:{_NAMED})?[ ]"
 _AFTER = re.compile(
+    rf"{_BEHIND}(?:{_any(behind.BEHIND)})(?!\w)|-ig(?!\w)|"
+    rf"(?:{_CASE}|{_NAMED})[ ](?:{_any(behind.BEHIND_CASES)})(?!\w)|"
+    rf"[ ](?:{_any(said.AND)})[ ](?:\|+|[12][0-9]{{3}}) (?:{_any(behind.SPANNED)})(?!\w)|"
     rf"[ ]?\(?\?|[ ](?:{_TO})[ ]{_TIMES}(?:[0-9|]|'[0-9]|{_MONTH})|"
     rf"{_YEARS}(?:\||[12][0-9]{{3}}\b)|,?[ ](?:{_any(said.AFTER)})(?!\w)|"
-    rf"[ ]?(?:{_any(said.CJK_OUT)}){{0,4}}[ ]?(?:{_any(said.CJK_AFTER)})|"
-    rf"[ ]?(?:{_any(said.CJK_TO)})[ ]?[0-9|]"
+    rf"[ ]?(?:{_any(behind.CJK_OUT)}){{0,4}}[ ]?(?:{_any(behind.CJK_AFTER)})|"
+    rf"[ ]?(?:{_any(behind.CJK_TO)})[ ]?[0-9|]"
 )
-_OF_ELSE = re.compile(rf"[ ]?(?:{_any(said.CJK_OUT)}){{0,2}}[ ]?(?:{_any(said.CJK_OTHERWISE)})")
+_OF_ELSE = re.compile(
+    rf"[ ]?(?:{_any(behind.CJK_OUT)}){{0,2}}[ ]?(?:{_any(behind.CJK_OTHERWISE)})|"
+    rf"{_BEHIND}(?:{_any(behind.BEHIND_OTHERWISE)})(?!\w)"
+)
 _ASIDE = re.compile(r"[ ]?[(\[]([^)\]]+)")
 
 

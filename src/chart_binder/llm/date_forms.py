@@ -2,7 +2,7 @@
 
 import re
 
-from chart_binder.llm.month_names import MONTHS, OTHER_WORDS
+from chart_binder.llm.month_names import MONTHS, OTHER_WORDS, any_month
 
 ERAS = {"明治": 1867, "大正": 1911, "昭和": 1925, "平成": 1988, "令和": 2018}
 ERAS |= {"民国": 1911, "民國": 1911}
@@ -15,22 +15,25 @@ _NO_LETTER_BEFORE, _NO_LETTER_AFTER = r"(?<![^\W\d_])", r"(?![^\W\d_])"
 
 
 def _month(*left_out: str) -> str:
-    names = sorted(MONTHS.keys() - {*left_out}, key=len, reverse=True)
-    return f"{_NO_LETTER_BEFORE}(?P<name>{'|'.join(names)}){_NO_LETTER_AFTER}"
+    names = any_month(MONTHS.keys() - {*left_out})
+    return f"{_NO_LETTER_BEFORE}(?P<name>{names}){_NO_LETTER_AFTER}"
 
 
 _NAME = _month()
 _CLEAR_NAME = _month(*OTHER_WORDS)
-_OF = r"(?:[ ]?\b(?:of|the|de|del|di|den|der|do)\b)?"
+# Of Hungarian: a year with a full stop ends a sentence in other languages.
+_INFLECTED = _month(*(name for name in MONTHS if not name.endswith(("ban", "ben"))))
+_OF = r"(?:[ ]?\b(?:of|the|de|del|di|den|der|do|του)\b)?"
 _TO = r"[ ]?(?:[-–—/&+]|and|und|et|y|e|to|bis)[ ]?"
 _NUMBER = r"[0-9]{1,2}"
-_DAY = rf"(?P<day>{_NUMBER})(?:st|nd|rd|th|er|o|a|°|e|-?го)?"
+_DAY = rf"(?P<day>{_NUMBER})(?:st|nd|rd|th|er|o|a|°|e|-?го|ης?)?"
+_OF_YEAR = r"(?:'[^\W\d_]{1,4}|[ ]yilinin)?"  # 1974'ün Ekim ayında
 _MONTH = rf"(?P<month>{_NUMBER})"
 _RANGE = rf"(?P<range>{_NUMBER})"
 _YEAR = r"(?P<year>[12][0-9]{3})"
 _SHORT = r"(?P<short>[0-9]{2})"
 # 28 September-31 October 1975 is of no year 31
-_NO_OTHER_YEAR = rf"(?!,?[ ]?[12][0-9]{{3}})(?![ ](?:{'|'.join(MONTHS)})(?![^\W\d_]))"
+_NO_OTHER_YEAR = rf"(?!,?[ ]?[12][0-9]{{3}})(?![ ](?:{any_month()})(?![^\W\d_]))"
 
 ROMAN = ("i", "ii", "iii", "iv", "v", "vi", "vii", "viii", "ix", "x", "xi", "xii")
 _ROMAN = rf"(?:{'|'.join(sorted(ROMAN, key=len, reverse=True))})"
@@ -49,6 +52,8 @@ _DAYS = (
     ),
     # 1974 October 11
     rf"{_LEFT}{_YEAR}[-, ]{{1,2}}{_NAME}[-. ]{{1,2}}{_DAY}{_RIGHT}{_NO_OTHER_YEAR}",
+    # 1974. október 11., 1974. október 11-én
+    (rf"{_LEFT}{_YEAR}\.[ ]?{_NAME}[ ]{_DAY}(?:\.|(?=-[^\W\d_])){_RIGHT}{_NO_OTHER_YEAR}"),
     # 11 October 1974, the 11th of Oct., '74
     (
         rf"{_LEFT}(?:{_RANGE}\.?{_TO})?{_DAY}(?P<dot>\.)?{_OF}[-/ ]?{_NAME}\.?,?{_OF}[-/ ]?"
@@ -75,7 +80,8 @@ _DAYS = (
 _MONTHS = (
     _CJK_YEAR + _CJK_MONTH,
     rf"{_LEFT}{_CLEAR_NAME}\.?,?{_OF}[- ]?(?:{_YEAR}|'{_SHORT}){_RIGHT}",
-    rf"{_LEFT}{_YEAR}[-, ]{{1,2}}{_CLEAR_NAME}(?![ ]?[0-9])",
+    rf"{_LEFT}{_YEAR}{_OF_YEAR}[-, ]{{1,2}}{_CLEAR_NAME}(?![ ]?[0-9])",
+    rf"{_LEFT}{_YEAR}\.[ ]{_INFLECTED}",
     rf"{_LEFT}{_YEAR}[-/](?P<month>0[1-9]|1[0-2]){_RIGHT}",
     rf"{_LEFT}(?P<month>0?[1-9]|1[0-2])[/.]{_YEAR}{_RIGHT}",
 )
@@ -86,7 +92,7 @@ _YEARS = (
     (
         rf"{_LEFT}(?:(?<![^\W\d_][-./])|(?<=mid-)|(?<=early-)|(?<=late-)){_YEAR}"
         rf"(?<![0-9][ ][-–][ ][0-9]{{4}}){_RIGHT}"
-        r"(?![-–]|—[0-9]|[ ][-–—][ ]?[0-9]|'s|[ ]?[年년])"
+        r"(?![-–](?!b[ae]n\b)|—[0-9]|[ ][-–—][ ]?[0-9]|'s|'l[aei]|[ ]?[年년])"
     ),
 )
 

@@ -1,7 +1,7 @@
 """The words that keep a date from being told, in the languages whose months are read.
 
-In the order of `month_names`: English, German, French, Spanish, Italian, Portuguese, Dutch,
-Scandinavian, Polish, Russian. A star stands for whatever ends a word: `geplant*`.
+In the order of `month_names`, from English to Hungarian. A star stands for whatever ends a word:
+`geplant*`.
 """
 
 from dataclasses import dataclass
@@ -19,7 +19,7 @@ class Words:
     @classmethod
     def of(cls, listed: str) -> "Words":
         """Read a list that commas part."""
-        words = {folded(word) for word in _listed(listed)}
+        words = {folded(word) for word in parted(listed)}
         begun = {word for word in words if word.endswith("*")}
         return cls(frozenset(words - begun), tuple(sorted(word[:-1] for word in begun)))
 
@@ -27,7 +27,8 @@ class Words:
         return phrase in self.whole or (" " not in phrase and phrase.startswith(self.begun))
 
 
-def _listed(words: str) -> tuple[str, ...]:
+def parted(words: str) -> tuple[str, ...]:
+    """Return what commas part."""
     return tuple(" ".join(word.split()) for word in words.split(",") if word.strip())
 
 
@@ -44,12 +45,15 @@ ABOUT = Words.of(
     rond, omstreeks, ongeveer, voor, tot, uiterlijk,
     omkring, cirka, runt, rundt, före, før, efter, etter, inden, innan, ungefär, omtrent,
     około, ok., przed, okolicach, najpóźniej, mniej więcej,
-    около, ок., примерно, приблизительно, до, после, не позднее, не ранее, ориентировочно
+    около, ок., примерно, приблизительно, до, после, не позднее, не ранее, ориентировочно,
+    přibližně, zhruba, kolem, okolo, cca, před, nejpozději, nejdříve, noin, arviolta, ennen,
+    viimeistään, aikaisintaan, περίπου, γύρω, πριν, μετά, έως, μέχρι, δεκαετία, yaklaşık, takriben,
+    körülbelül, kb., mintegy, nagyjából, legkésőbb, legkorábban
     """
 )
 """What a date is not, but only near: between it and the date may stand what names its time."""
 
-ABOUT_NEXT = Words.of("na, po, do, к")
+ABOUT_NEXT = Words.of("na, po, do, к, asi")
 """Such words in one language, others in another: next to the date itself only."""
 
 HEDGES = Words.of(
@@ -79,7 +83,17 @@ HEDGES = Words.of(
     prawdopodobnie, możliwe, możliwie, być może, przypuszczalnie, podobno, rzekomo, ponoć, chyba,
     miał, miała, miało, nieznan*, niepewn*, szacunkowo,
     возможно, вероятно, наверное, может быть, предположительно, якобы, видимо, неизвестн*, по
-    слухам, по-видимому, должен был, должна была, должен, должна
+    слухам, по-видимому, должен был, должна была, должен, должна,
+    možná, pravděpodobně, snad, zřejmě, údajně, patrně, prý, nejspíš, nejspíše, nejist*, neznám*,
+    odhad*, měl vyjít, měla vyjít, mělo vyjít,,
+    mahdollisesti, todennäköisesti, luultavasti, ehkä, kenties, ilmeisesti, oletettavasti,
+    tiettävästi, tuntemat*, epävarm*, piti ilmestyä, piti julkaista, pitäisi,,
+    πιθανώς, πιθανόν, πιθανότατα, πιθανά, ίσως, μάλλον, ενδεχομένως, φέρεται, υποτίθεται, λέγεται,
+    εικάζεται, άγνωστ*, αβέβαι*,,
+    muhtemelen, belki, galiba, tahminen, herhalde, ihtimalle, olasılıkla, sözde, iddia*, bilinmeyen,
+    belirsiz*,,
+    talán, valószínűleg, feltehetőleg, feltehetően, vélhetően, állítólag, esetleg, ismeretlen*,
+    bizonytalan*, becsült
     """
 )
 """Somebody is not sure. Between it and the date may stand that something came out."""
@@ -103,7 +117,13 @@ DENIED = Words.of(
     annonceret*, annonsert*,
     nie, nigdy, planowan*, zapowiedzian*, zapowiadan*, odwołan*, przełożon*, przesunięt*,
     не, никогда, запланирован*, планир*, намечен*, отменен*, перенесен*, отложен*, ожида*,
-    анонсирован*
+    анонсирован*,
+    nikdy, není, nebyl, nebyla, nebylo, nevyšel, nevyšla, nevyšlo, nevydal*, plánován*, plánovan*,
+    oznámen*, ohlášen*, zrušen*, odložen*, přesunut*, očekáván*, ei, eivät, koskaan, suunnitel*,
+    peruttu*, peruutettu*, lykätty*, lykättiin, siirretty*, odotet*, julkaisemat*, δεν, ποτέ, θα,
+    προγραμματι*, σχεδιαζόταν, αναβλήθηκε, ακυρώθηκε, ακυρωμέν*, αναμεν*, ακυκλοφόρητ*, asla,
+    planlan*, ertelen*, iptal, beklen*, duyurul*, nem, soha, sosem, tervez*, elhalaszt*, töröl*,
+    várhat*, bejelent*, kiadatlan*
     """
 )
 """It did not come about, or was only going to."""
@@ -132,7 +152,17 @@ TIMES = Words.of(
     lördag, söndag, mandag, tirsdag, lørdag, søndag,
     w, we, dnia, początku, początkiem, połowie, końcu, końca, roku, rok, lato, latem, wiosną,
     jesienią, poniedziałek, wtorek, środę, czwartek, piątek, sobotę, niedzielę,
-    в, на, начале, середине, конце, летом, весной, осенью, зимой, году, год, года, начала, конца
+    в, на, начале, середине, конце, летом, весной, осенью, зимой, году, год, года, начала, конца,
+    v, ve, roku, roce, dne, začátku, začátkem, koncem, konci, polovině, létě, jaře, podzim, zimě,
+    pondělí, úterý, středu, čtvrtek, pátek, sobotu, neděli, vuonna, vuoden, alussa, lopussa,
+    puolivälissä, kesällä, keväällä, syksyllä, talvella, maanantaina, tiistaina, keskiviikkona,
+    torstaina, perjantaina, lauantaina, sunnuntaina, το, τον, τη, την, της, του, στις, στα, στην,
+    στο, στον, από, για, έτος, έτους, αρχές, μέσα, τέλη, καλοκαίρι, άνοιξη, φθινόπωρο, χειμώνα,
+    δευτέρα, τρίτη, τετάρτη, πέμπτη, παρασκευή, σάββατο, κυριακή, yılı, yılında, yılının, tarihinde,
+    ayında, günü, başında, başlarında, ortalarında, sonunda, sonlarında, yazında, pazartesi, salı,
+    çarşamba, perşembe, cuma, cumartesi, pazar, az, év, évi, elején, közepén, végén, nyarán,
+    tavaszán, őszén, telén, hétfőn, kedden, szerdán, csütörtökön, pénteken, szombaton, vasárnap,
+    τις, tarih, tarihi, měsíci
     """
 )
 """What names a time more closely: it may stand between a doubt and its date."""
@@ -160,7 +190,15 @@ CAME_OUT = Words.of(
     wydany, wydana, wydane, wydano, ukazał, ukazała, ukazało, ukazać, się, został, została, zostało,
     zostać, był, była, wyjść, wyszedł, wyszła, oficjalnie,
     выпущен, выпущена, выпущено, вышел, вышла, вышло, выйти, издан, издана, издано, был, была, было,
-    быть, выпустить, официально, релиз, выход, выхода
+    быть, выпустить, официально, релиз, выход, выхода,
+    vydán, vydána, vydáno, vydal, vydala, vyšel, vyšla, vyšlo, vyjít, byl, byla, bylo, být,
+    oficiálně, julkaistu, julkaistiin, julkaista, ilmestyi, ilmestynyt, ilmestyä, oli, ollut,
+    virallisesti, κυκλοφόρησε, κυκλοφορήσει, κυκλοφορία, εκδόθηκε, εκδοθεί, να, ήταν, είναι, είχε,
+    επίσημα, yayımlandı, yayımlanan, yayınlandı, yayınlanan, çıktı, çıkan, piyasaya, sürüldü,
+    resmen, albüm, olarak, ilk, jelent, megjelent, megjelenni, meg, kiadták, kiadott, adták, ki,
+    volt, hivatalosan,
+    vydání, datum, julkaistavaksi, julkaisu, julkaisupäivä, ημερομηνία, κυκλοφορίας, çıkış, yayın,
+    megjelenés, megjelenése, megjelenési, dátum, dátuma
     """
 )
 """What came out: it may stand between a hedge or a denial and its date."""
@@ -184,57 +222,37 @@ OTHERWISE = Words.of(
     uppdaterad, opdateret, oppdatert, född, født, död, død,
     nagrany, nagrana, nagrane, nagrano, nagranie, dostęp, zaktualizowan*, urodzon*, zmarł, zmarła,
     записан, записана, записано, запись, обращения, проверено, обновлен*, родился, родилась, умер,
-    умерла, основан*
+    умерла, основан*,
+    nahrán, nahrána, nahráno, nahráván*, nahrávání, natočen*, složen*, narozen*, narodil*, zemřel*,
+    založen*, citováno, navštíveno, aktualizov*, äänitetty*, äänitettiin, nauhoitettu*,
+    nauhoitettiin, levytetty*, syntynyt, syntyi, kuoli, kuollut, perustettu*, viitattu, luettu,
+    haettu, päivitetty*, ηχογραφήθηκε, ηχογραφημέν*, ηχογράφηση, γεννήθηκε, πέθανε, ιδρύθηκε,
+    ανακτήθηκε, πρόσβαση, ενημερώθηκε, kaydedil*, kayıt, doğdu, doğum, kuruldu, erişim*, güncellen*,
+    rögzített*, felvétel*, született, elhunyt, alapított*, hozzáférés*,
+    přístup, nahrávka
     """
 )
 """What else may have happened on a day: its date is that of no release."""
 
-BETWEEN = _listed(
+BETWEEN = parted(
     """
-    between, zwischen, entre, tra, fra, tussen, mellan, mellem, mellom, pomiedzy, miedzy, между
+    between, zwischen, entre, tra, fra, tussen, mellan, mellem, mellom, pomiedzy, miedzy, между,
+    mezi, μεταξύ
     """
 )
-AND = _listed("and, und, et, y, e, i, и, en, och, og, a, &")
+AND = parted("and, und, et, y, e, i, и, en, och, og, a, &, ja, και, ve, ile, és")
 """Words of a span: `between 1970 and 1974`."""
-TO = _listed(
+TO = parted(
     """
-    to, until, till, til, thru, through, bis, or, oder, ou, eller, lub, albo, tot, или, до, по
+    to, until, till, til, thru, through, bis, or, oder, ou, eller, lub, albo, tot, или, до, по,
+    nebo, tai, έως, μέχρι, veya, vagy
     """
 )
 """Words of a span or a choice: `1970 to late 1974`."""
-TO_YEARS = (*TO, "a", "al", "o", "u", "of", "do")
+TO_YEARS = (*TO, "a", "al", "o", "u", "of", "do", "až", "ή")
 """And those that mean other things, too, unless years stand on both sides."""
 
-CJK_BEFORE = _listed(
-    """
-    約, 约, 大約, 大约, およそ, おそらく, 恐らく, たぶん, 多分, 推定, 可能, 或許, 或许, 也許,
-    也许, 原定, 預計, 预计, 予定, 予定日, 当初, 予定日は, 未于, 未於, 不是, 약, 대략, 아마,
-    아마도, 추정, 예정일
-    """
-)
-CJK_AFTER = _listed(
-    """
-    頃, ごろ, ころ, 前後, 前后, 以前, 以降, 以後, 以后, より前, まで, 之前, 之後, 之后, 左右,
-    予定, 未定, 中止, 延期, 預定, 预定, 取消, せず, されず, されなかった, しなかった,
-    されていない, 경, 쯤, 무렵, 이전, 이후, 까지, 전후, 예정, 취소, 연기
-    """
-)
-CJK_OUT = _listed(
-    """
-    には, に, の, が, は, を, される, する, 発売, リリース, 発表, 發行, 发行, 에, 발매, 출시,
-    공개, 된, 할, 될
-    """
-)
-CJK_OTHERWISE = _listed(
-    """
-    録音, 収録, 撮影, 閲覧, 更新, 放送, 生まれ, 誕生, 死去, 逝去, 結成, 录制, 錄製, 录音, 錄音,
-    出生, 查阅, 查閱, 访问, 녹음, 녹화, 방송, 방영, 태어, 출생, 사망, 열람, 확인
-    """
-)
-CJK_TO = _listed("から, または, あるいは, 至, 到, 或, ~, 〜, 부터, 에서, 또는")
-"""Chinese, Japanese and Korean put most of them behind the date: `1974年10月頃`, `に発売予定`."""
-
-AFTER = _listed(
+AFTER = parted(
     """
     circa, ca., approx, approximately, or so, or thereabouts, or earlier, or later,
     at the latest, at the earliest, ungefahr, environ, ongeveer
