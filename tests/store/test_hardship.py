@@ -43,7 +43,7 @@ def writing(url: str, first: int, count: int) -> subprocess.Popen[str]:
     )
 
 
-@pytest.mark.parametrize("count", [60, pytest.param(1_000, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("count", [30, pytest.param(1_000, marks=pytest.mark.slow)])
 def test_two_processes_write_decisions_at_once_and_none_is_lost(url: str, count: int) -> None:
     open_store(url).close()
     running = [writing(url, first, count) for first in (0, 10_000)]
