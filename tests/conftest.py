@@ -2,6 +2,7 @@
 
 import gc
 import os
+import signal
 import sys
 from collections.abc import Generator
 
@@ -18,9 +19,15 @@ pytest_plugins = ["chart_binder.testing", "pytester"]
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_configure() -> None:
-    """Let what is compiled be kept: a hundred processes would compile the program anew."""
+    """Begin alike wherever a run is started from.
+
+    What is compiled is kept, or a hundred processes would compile the program anew. Ctrl-C reaches
+    processes of a run in the background, which a shell lets ignore it.
+    """
     os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
     sys.dont_write_bytecode = False
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.hookimpl(wrapper=True)

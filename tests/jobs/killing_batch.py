@@ -23,7 +23,7 @@ from chart_binder.jobs.file_names import kept_path
 from chart_binder.jobs.repair import repaired
 from chart_binder.store import open_store
 
-LONGEST_S = 1.0
+LONGEST_S, PATIENT_S = 1.0, 120.0
 
 
 def main(folder: Path, hostname: str, rounds: int, seed: int) -> None:
@@ -36,7 +36,7 @@ def main(folder: Path, hostname: str, rounds: int, seed: int) -> None:
         config = _afresh(folder, hostname, number)
         number += 1
         child = _started(folder, config)
-        while not _ended_within(child, chance.random() * LONGEST_S):
+        while not _ended_within(child, _until(chance) if found["kills"] < rounds else PATIENT_S):
             os.kill(child, signal.SIGKILL)
             os.waitpid(child, 0)
             found["kills"] += 1
@@ -45,6 +45,10 @@ def main(folder: Path, hostname: str, rounds: int, seed: int) -> None:
         found["completed"] += 1
         found.update(_complete(folder, config, sounds))
     sys.stdout.write(json.dumps(found))
+
+
+def _until(chance: random.Random) -> float:
+    return chance.random() * LONGEST_S
 
 
 def _afresh(folder: Path, hostname: str, number: int) -> Config:
