@@ -122,6 +122,9 @@ def test_identical_evidence_is_adjudicated_once(canon: Canon, home: Path) -> Non
         ran = canon("batch", *files, "--output=json", **settings)
         assert [line.get("resumed", False) for line in ran.lines].count(True) == 4
         assert len(model.chats) == 1
+        ran = canon("batch", *files, "--output=json", **asking(mb))
+        stands = [(line.get("resumed"), bool(line["adjudication"])) for line in ran.lines]
+        assert stands == [(True, True)] * 6, "the model is turned off, and its answers stay"
 
 
 def test_a_model_that_is_down_fails_its_cases_and_no_other(canon: Canon, home: Path) -> None:

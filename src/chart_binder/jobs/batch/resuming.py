@@ -122,10 +122,13 @@ class Resuming:
         return kept.run_id in self.choice.runs
 
     def _is_asked(self, kept: KeptDecision) -> bool:
-        """Say whether whoever would be asked now was asked, where the rules left it open."""
-        if kept.decided_by in ("rules", "override"):
+        """Say whether whoever would be asked now was asked, where the rules left it open.
+
+        Where no model would be, what one answered before stands.
+        """
+        if kept.decided_by in ("rules", "override") or not self.under.adjudicator:
             return True
-        return (kept.adjudicator or "") == self.under.adjudicator
+        return kept.adjudicator == self.under.adjudicator
 
     def _is_ruled(self, kept: KeptDecision) -> bool:
         """Say whether a person's verdict on the recording, or that there is none, is in it."""
