@@ -67,7 +67,8 @@ class Keeper:
             if not self.has_begun:
                 self.store.runs.begin(self.run)
                 self.has_begun = True
-            self.store.decisions.put(*kept)
+            if not is_outweighed(self.store, kept[0], case.decision):
+                self.store.decisions.put(*kept)
         except StoreError as error:
             return _not_kept(case, error)
         return case
@@ -109,6 +110,22 @@ def kept_decision(kept: KeptDecision) -> Decision:
         raise DamagedRecordError(
             f"the decision {kept.id} in the store is damaged: {error}"
         ) from error
+
+
+def is_outweighed(store: "Store", kept: KeptDecision, decision: Decision) -> bool:
+    """Say whether a model failed over evidence that one answered for before: that stays to be seen.
+
+    Raises `StoreError`.
+    """
+    if decision.cause is not Cause.MODEL:
+        return False
+    try:
+        before = store.decisions.latest(kept.path)
+    except DamagedRecordError:
+        return False
+    if before is None or before.adjudicator is None:
+        return False
+    return before.evidence_hash == kept.evidence_hash
 
 
 def kept_bundle(store: "Store", kept: KeptDecision) -> EvidenceBundle | None:

@@ -145,9 +145,14 @@ def library(folder: Path, albums: int, each: int) -> Iterator[Album]:
 
 
 def batch_of(
-    store: Store, evidence: Open, adjudicator: Slow, albums: int = 2, cases: int = 3
+    store: Store,
+    evidence: Open,
+    adjudicator: Slow,
+    albums: int = 2,
+    cases: int = 3,
+    asked: str = "adjudicator",
 ) -> tuple[Batch, list[Settled]]:
-    under = Under(new_id(), rules_version(KNOBS), "adjudicator")
+    under = Under(new_id(), rules_version(KNOBS), asked)
     worker = Worker(evidence, Decider(KNOBS, adjudicator), under)
     run = KeptRun(id=under.run_id, command="batch", started_at_utc=now_utc())
     settled: list[Settled] = []
@@ -227,6 +232,21 @@ def test_a_model_that_fails_is_given_up_and_the_rest_is_looked_up(
     }
     assert {one.decision.cause for one in settled} == {Cause.MODEL}
     assert all(one.kept and kept_bundle(store, one.kept[0]) for one in settled)
+
+
+def test_a_model_that_fails_takes_no_earlier_answer_away(store: Store, tmp_path: Path) -> None:
+    batch, answered = batch_of(store, Open(), Slow())
+    batch.go(library(tmp_path, 1, 2))
+    adjudicator = Failing()
+    for _ in range(2):
+        batch, failed = batch_of(store, Open(), adjudicator, asked="another")
+        batch.go(library(tmp_path, 1, 3))
+        assert [one.decision.cause for one in failed] == [Cause.MODEL] * 3
+    assert adjudicator.counting.all == 6, "it is asked again each time"
+    for one in answered:
+        assert one.kept
+        assert store.decisions.history(one.kept[0].path) == (one.kept[0],)
+    assert [each.state for each in store.decisions.iterate(["error"])] == ["error"]
 
 
 def test_a_service_that_has_no_answer_about_some_files_is_no_service_that_is_down(

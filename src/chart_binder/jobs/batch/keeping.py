@@ -10,6 +10,7 @@ import msgspec
 from chart_binder.domain.kept import KeptRun, now_utc
 from chart_binder.domain.measures import Measures
 from chart_binder.jobs.batch.work import Settled, Stage
+from chart_binder.jobs.keeping import is_outweighed
 
 if TYPE_CHECKING:
     from chart_binder.store.store import Store
@@ -43,10 +44,15 @@ class Keeping:
     def keep(self) -> Sequence[Settled]:
         """Keep what is held, all of it or nothing, and return it. Raises `StoreError`."""
         held = self._held
-        to_keep = [settled.kept for settled in held if settled.kept]
         started = time.monotonic()
+        to_keep = [settled.kept for settled in held if settled.kept]
         if self.store and to_keep:
-            self.store.decisions.put_all(to_keep)
+            store = self.store
+            self.store.decisions.put_all(
+                settled.kept
+                for settled in held
+                if settled.kept and not is_outweighed(store, settled.kept[0], settled.decision)
+            )
         self._held = []
         share_s = (time.monotonic() - started) / max(1, len(to_keep))
         return [_timed(settled, share_s) if settled.kept else settled for settled in held]
