@@ -22,6 +22,7 @@ from typing import IO
 import mutagen
 
 import chart_binder
+from chart_binder import plugins
 
 _NOT_LOADED = (
     "chart_binder.__main__", "chart_binder.testing", "chart_binder.jobs.batch.dask_",
@@ -32,6 +33,7 @@ _AND = (
     "sqlalchemy.dialects.oracle",
 )  # fmt: skip
 """What is loaded on demand elsewhere."""
+_GROUPS = ("dialects", "tools", "chat_models", "evidence_sources", "adjudicators")
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,6 +76,8 @@ def forking() -> Iterator[Forking]:
 def _serve() -> None:
     for module in chain(_modules(), _AND):
         import_module(module)
+    for group in _GROUPS:
+        plugins.names(f"chart_binder.{group}")
     gc.freeze()  # what a child's collector does not touch stays shared
     for line in sys.stdin:
         arguments, streams, cwd, environment = json.loads(line)

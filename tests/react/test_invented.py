@@ -177,8 +177,7 @@ def test_what_a_reply_of_the_corpus_answers_stands_before_its_observation(dialec
     """What is cut off where an observation begins changes no answer of any reply."""
     for about, text in corpus():
         at = begins_observing(text)
-        step = dialect.parse(text)
-        if at is not None and isinstance(step, Finish):
+        if at is not None and isinstance(step := dialect.parse(text), Finish):
             before = dialect.parse(text[:at])
             assert isinstance(before, Finish), about
             assert step.answer.startswith(before.answer), about

@@ -88,7 +88,7 @@ class StandIn:
         if self.tls is not None:
             self._server.socket = self.tls.wrap_socket(self._server.socket, server_side=True)
         self._thread = threading.Thread(
-            target=self._server.serve_forever, args=(0.02,), daemon=True
+            target=self._server.serve_forever, args=(0.005,), daemon=True
         )
         self._thread.start()
         return self
