@@ -10,6 +10,7 @@ longer than ten such passes).
 """
 
 import math
+import random
 import sys
 import time
 from collections.abc import Callable
@@ -34,6 +35,11 @@ def around(opening: str, closing: str) -> Callable[[int], str]:
     return lambda size: (
         opening * (size // 2 // len(opening)) + closing * (size // 2 // len(closing))
     )
+
+
+def mixed(*pieces: str) -> Callable[[int], str]:
+    """Return a maker of replies of these pieces in an order without order, the same each time."""
+    return lambda size: "".join(random.Random(7).choices(pieces, k=size))[:size]
 
 
 INPUT = "Action: f\nAction Input: "
@@ -168,6 +174,40 @@ SHAPES: dict[str, Callable[[int], str]] = {
     "tags: whole functions": repeated("<function=f><parameter=a>1</parameter></function>\n"),
     "tags: a list of calls": repeated('{"name": "f", "arguments": {}},', "<tool_calls>[", "]"),
     "tags: in quotation marks": repeated('"<tool_call>" '),
+    "tags: in strings on lines": repeated('{"a": "<tool_call>"}\n'),
+    "tags: half of them on lines": repeated("<tool \n"),
+    "tags: others": repeated("<a>"),
+    "tags: others in a thought": repeated("<a>", "<thought>", f"</thought>\n{INPUT}1"),
+    "tags: lists in a thought": repeated("'a',", "<thought>", f"</thought>\n{INPUT}1"),
+    "thinking in strings": repeated('"<think>"\n'),
+    "half thinking on lines": repeated("<think \n"),
+    "ends of turns": repeated("</s>"),
+    "ends of turns in strings": repeated('{"a": "<|im_end|>"}\n'),
+    "half words": repeated("pau\n"),
+    "words of labels": repeated("tool a b\n"),
+    "labels of nothing": repeated("ab (c) :\n"),
+    "markup that quotes": repeated("<pre>\n"),
+    "markup that may quote": repeated("<html>\n"),
+    "brackets on lines": repeated("(\n"),
+    "fences of a language": repeated("```json\n"),
+    "fenced objects": repeated("```json\n{}\n```\n"),
+    "a fenced list": repeated("a = b\n", "```\n", f"\n```\n{INPUT}1"),
+    "words in single marks": repeated("'x' "),
+    "apostrophes in words": repeated("x'y"),
+    "letters in disguise": repeated("Obѕervation: x\n"),
+    "letters of formulas": repeated("𝐎bservation\n"),
+    "letters unseen": repeated("\u200bObservation: x\n"),
+    "wide letters": repeated("ａ"),
+    "Chinese": repeated("字"),
+    "Cyrillic": repeated("е"),
+    "input: members without quotes": repeated("a=1,", INPUT + '{"q": '),
+    "mixed marks": mixed('"', "'", "“", "”", "`", "a", " ", "\n", "\\", "[", "(", ":", ","),
+    "mixed labels": mixed("Action: f\n", "Thought: a\n", "PAUSE\n", "obs ", "> ", "```\n", "“x\n"),
+    "mixed tags": mixed("<think>", "</think>", "<tool_call>", "</thought>", '"a"', "{", "}\n", "`"),
+    "mixed markup": mixed("[quote]", '"""', "</thought>", "\u200b", "``", "`", "<!--", "(\n"),
+    "mixed objects": mixed(
+        '{"a": 1}\n', "{'b': ", '"c": "', "[1, ", "],\n", "}", "\\u0041", "// x\n"
+    ),
 }
 
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Final, NoReturn
 
 MAX_DEPTH: Final = 50
+_NESTED: Final = (dict, list)
 
 
 class LenientJSONError(ValueError):
@@ -79,17 +80,17 @@ def too_deep(at: int) -> LenientJSONError:
 
 def is_deep(value: object) -> bool:
     """Tell whether a value is nested deeper than `MAX_DEPTH`."""
-    level = [value]
+    level = [value] if isinstance(value, _NESTED) else []
     for _ in range(MAX_DEPTH):
         level = [
             child
             for parent in level
-            if isinstance(parent, dict | list)
             for child in (parent.values() if isinstance(parent, dict) else parent)
+            if isinstance(child, _NESTED)
         ]
         if not level:
             return False
-    return any(isinstance(value, dict | list) for value in level)
+    return True
 
 
 def encodable(value: object) -> object:

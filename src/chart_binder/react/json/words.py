@@ -16,7 +16,8 @@ _KEY = re.compile(r"[\w$][\w$-]{0,63}+")
 _KEY_THEN_VALUE = re.compile(r"[\w$][\w$-]{0,63}+[ \t]{0,8}+(?:[:：](?!//)|=(?!=))")
 _WORDS = re.compile(r"[^,，;{}\[\]()\"“”\n]{1,400}+")
 _NUMBER = re.compile(
-    r"[-+]?+(?:(?:0|[1-9]\d{0,399}+)(?:\.\d{0,399}+)?+|\.\d{1,399}+)(?:[eE][-+]?+\d{1,9}+)?+"
+    r"[-+]?+(?:(?:0|[1-9]\d{0,399}+)(?P<point>\.\d{0,399}+)?+|(?P<parts>\.\d{1,399}+))"
+    r"(?P<power>[eE][-+]?+\d{1,9}+)?+"
 )
 _COMMENT_AFTER_WORDS = re.compile(r"\s(?:#|//|/\*)|/\*")
 _CLOSERS = {
@@ -36,6 +37,7 @@ _PLAIN = {quote: re.compile(rf"[^{closers}\\]*+") for quote, closers in _CLOSERS
 _LITERALS = {"true": True, "false": False, "null": None, "none": None, "undefined": None}
 _REFUSED = frozenset({"nan", "inf", "infinity"})
 _ESCAPES = {"n": "\n", "t": "\t", "r": "\r", "b": "\b", "f": "\f", "\n": ""}
+_SIGNS = frozenset("{}[],:=\"'")
 _HEX = re.compile(r"[0-9a-fA-F]{4}")
 
 
@@ -73,6 +75,9 @@ class Cursor:
 
     def skip(self) -> None:
         """Pass white space or comments."""
+        char = self.char
+        if char in _SIGNS or char.isalnum():
+            return
         self.pos = min(skip_space(self.text, self.pos), self.limit)
         while self.pos < self.limit and (end := self._comment_end()):
             self.spend()
@@ -219,7 +224,7 @@ def read_word(cursor: Cursor) -> object:
     if comment := _COMMENT_AFTER_WORDS.search(words):
         words = words[: comment.start()]
     end, words = cursor.pos + len(words), words.strip()
-    if not words or set(words) <= {"."}:
+    if not words.strip("."):
         raise cursor.error(f"a value was expected, but found {_shown(cursor)}")
     folded = words.casefold()
     if folded.lstrip("+-") in _REFUSED:
@@ -240,14 +245,15 @@ def _note_literal(cursor: Cursor, words: str) -> None:
 
 
 def _number(cursor: Cursor, words: str) -> int | float | str:
-    if not _NUMBER.fullmatch(words):
+    number = _NUMBER.fullmatch(words)
+    if number is None:
         if ": " in words or words.endswith(":"):
             raise cursor.error(f"the value {words[:24]!r} is not in quotes")
         cursor.note("value without quotes")
         return encodable_text(words)
     if words[0] in "+." or words.endswith("."):
         cursor.note("number of another language")
-    return finite(words) if any(mark in words for mark in ".eE") else int(words)
+    return finite(words) if number.lastgroup else int(words)
 
 
 def _shown(cursor: Cursor) -> str:

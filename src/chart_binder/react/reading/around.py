@@ -1,6 +1,6 @@
 """What stands in a fence or a quotation is shown, not said."""
 
-from bisect import bisect_right
+from bisect import bisect_left
 from collections.abc import Sequence
 from functools import cached_property
 
@@ -28,7 +28,7 @@ class Around:
 
     def fence(self, at: int) -> tuple[int, int] | None:
         """Return from where to where the closed fence goes that a place is in."""
-        place = bisect_right(self._closed, at, key=lambda span: span[0]) - 1
+        place = _before(self._closed, at)
         return self._closed[place] if within(self._closed, at) else None
 
     def is_fenced(self, at: int) -> bool:
@@ -56,5 +56,10 @@ class Around:
 
 def within(spans: Sequence[tuple[int, int]], at: int) -> bool:
     """Tell whether a place is inside one of the spans, which are in order."""
-    place = bisect_right(spans, at, key=lambda span: span[0]) - 1
-    return place >= 0 and spans[place][0] <= at < spans[place][1]
+    place = _before(spans, at)
+    return place >= 0 and at < spans[place][1]
+
+
+def _before(spans: Sequence[tuple[int, int]], at: int) -> int:
+    """Return which span is the last that begins at a place or before it, or -1."""
+    return bisect_left(spans, (at + 1,)) - 1

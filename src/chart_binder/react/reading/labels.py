@@ -167,22 +167,7 @@ _NEEDS_FLOWERS = frozenset({"result", "return"})
 _SIGNS: Final = (
     *("thought", "action", "tool", "function", "input", "arg", "param", "obs", "result", "return"),
     *("pause", "final", "answer", "question", "user", "human"),
-    *(
-        "思",
-        "想",
-        "考",
-        "생각",
-        "行动",
-        "行動",
-        "动作",
-        "動作",
-        "操作",
-        "工具",
-        "アクション",
-        "행동",
-    ),
-    *("输入", "輸入", "参数", "參數", "入力", "观", "觀", "観", "관찰"),
-    *("最终", "最終", "答案", "回答", "답변", "用户", "用戶", "问题", "問題"),
+    *"思想考생动動作操工ア행输輸参參入观觀観관终終案答답用问問",
 )
 """Of these each name has one."""
 

@@ -23,7 +23,8 @@ def lines_near(words: Iterable[str], text: str, most: int) -> list[int]:
     A word is looked for as it is written. Searching for words is much faster than a look at every
     line, of which there may be as many as letters.
     """
-    return sorted({start for word in words for start in islice(_lines(word, text), most)})
+    found = (islice(_lines(word, text), most) for word in words if word in text)
+    return sorted({start for starts in found for start in starts})
 
 
 def _lines(word: str, text: str) -> Iterator[int]:

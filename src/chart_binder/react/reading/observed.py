@@ -42,10 +42,10 @@ _HIDING_BEYOND: Final = re.compile("[\U000e0000-\U000e0fff]++")
 _DISGUISED_BEYOND: Final = re.compile("[\U0001d400-\U0001d7ff\U000e0000-\U000e0fff]")
 _COMPATIBLE: Final = (range(0x24B6, 0x24EA), range(0xFF1C, 0xFF5B), range(0x1D400, 0x1D800))
 _LIKENESS: Final[dict[int, str]] = {
-    **{code: unicodedata.normalize("NFKC", chr(code)) for codes in _COMPATIBLE for code in codes},
-    **dict(zip(map(ord, "оОеЕаАсСѕЅіІνορвВнНтТ"), "oOeEaAcCsSiIvopbBhHtT", strict=True)),
+    code: unicodedata.normalize("NFKC", chr(code)) for codes in _COMPATIBLE for code in codes
 }
-_ALIKE: Final = re.compile("[оОеЕаАсСѕЅіІνορвВнНтТ\u24b6-\u24e9\uff1c-\uff5a]")
+_WIDE: Final = re.compile("[\u24b6-\u24e9\uff1c-\uff5a]")
+_ALIKE: Final = tuple(zip("оОеЕаАсСѕЅіІνορвВнНтТ", "oOeEaAcCsSiIvopbBhHtT", strict=True))
 _MARKUP: Final = (
     r"<(?=[^\w<>/|\n])"
     r"|</?(?:b|i|u|p|em|strong|br|div|span|li|td|tr|h[1-6]|small|font)\b[^<>\n]{0,40}+>"
@@ -154,7 +154,11 @@ def undisguised(text: str) -> str:
         return text
     seen = _HIDING.sub("", _ESCAPES.sub("", text) if "\x1b" in text else text)
     seen = _HIDING_BEYOND.sub("", seen) if beyond else seen
-    return seen.translate(_LIKENESS) if beyond or _ALIKE.search(seen) else seen
+    if seen.isascii():
+        return seen
+    for letter, like in _ALIKE:
+        seen = seen.replace(letter, like)
+    return seen.translate(_LIKENESS) if beyond or _WIDE.search(seen) else seen
 
 
 def _seen(found: re.Match[str]) -> _Seen | None:

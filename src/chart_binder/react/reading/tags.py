@@ -136,7 +136,7 @@ def _live(text: str, found: Iterable[re.Match[str]], around: Around) -> Iterator
 def _read(text: str, match: re.Match[str], *, leads: bool, fenced: bool) -> Tag:
     name = match["name"].replace("_", "").replace("-", "")
     rest = text[match.start("rest") : match.end("rest")]
-    tool, its_id = _TOOL.search(rest), _ID.search(rest)
+    tool, its_id = (_TOOL.search(rest), _ID.search(rest)) if rest else (None, None)
     return Tag(
         _KINDS[name],
         name,

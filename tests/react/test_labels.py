@@ -1,0 +1,23 @@
+"""A label is found by one of a few words, of which its name must have one."""
+
+import pytest
+
+from chart_binder.react.reading.labels import _NAMES, _NEEDS_FLOWERS, labels
+
+
+@pytest.mark.parametrize(
+    ("kind", "name"),
+    [
+        (kind, name)
+        for kind, names in _NAMES.items()
+        for name in names
+        if name not in _NEEDS_FLOWERS
+    ],
+)
+def test_a_label_is_found_by_its_name(kind: str, name: str) -> None:
+    assert [label.kind for label in labels(f"so\n{name.title()}: x")] == [kind]
+
+
+@pytest.mark.parametrize(("name", "kind"), [("result", "observation"), ("RETURN", "answer")])
+def test_a_label_between_flowers_is_found_by_its_name(name: str, kind: str) -> None:
+    assert [label.kind for label in labels(f"✿{name}✿: x")] == [kind]
