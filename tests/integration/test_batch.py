@@ -127,6 +127,20 @@ def test_identical_evidence_is_adjudicated_once(canon: Canon, home: Path) -> Non
         assert stands == [(True, True)] * 6, "the model is turned off, and its answers stay"
 
 
+@pytest.mark.parametrize("option", ["--report", "--metrics"])
+def test_what_is_called_audio_is_never_written_over(
+    canon: Canon, library: Path, home: Path, option: str
+) -> None:
+    song = library / "lead-bohemian" / "song.flac"
+    (home / "link").symlink_to(song)
+    before = song.read_bytes()
+    for place in (song, home / "link", home / "video.MP4"):
+        ran = canon("batch", library, option, place)
+        assert (ran.status, "so audio is called" in ran.err) == (2, True)
+    assert song.read_bytes() == before
+    assert not (home / "video.MP4").exists()
+
+
 def test_a_model_that_is_down_fails_its_cases_and_no_other(canon: Canon, home: Path) -> None:
     bundles = []
     for number in range(3):

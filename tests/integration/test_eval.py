@@ -31,6 +31,16 @@ def test_the_golden_decisions_are_as_expected(canon: Canon) -> None:
     assert report["wrong"] == report["open"] == report["ill_formed"] == []
 
 
+def test_what_is_scored_is_not_written_over(canon: Canon, home: Path) -> None:
+    file = home / "golden.jsonl"
+    file.write_bytes(lines(RHAPSODY))
+    ran = canon("eval", file, "--adjudicate", "--answers", home / "work" / ".." / "golden.jsonl")
+    assert (ran.status, "is what is scored" in ran.err) == (2, True)
+    assert file.read_bytes() == lines(RHAPSODY)
+    absent = canon("eval", home / "absent", "--adjudicate", "--answers", file)
+    assert absent.status in (1, 2)
+
+
 def test_what_is_wrong_is_listed_with_its_path_and_bad_lines_with_their_number(
     canon: Canon,
 ) -> None:

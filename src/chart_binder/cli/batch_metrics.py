@@ -12,6 +12,7 @@ import click
 import msgspec
 
 from chart_binder.cli.results import readable
+from chart_binder.cli.written_file import require_no_song
 from chart_binder.domain.kept import KeptRun, now_utc
 from chart_binder.domain.measures import Measures
 from chart_binder.errors import UsageError
@@ -60,7 +61,11 @@ class MetricsFile:
         self._try(self.last.so_far.measures() if self.last else Measures(), status)
 
     def begin(self) -> None:
-        """Write that nothing is done yet. Raises `UsageError` where the file cannot be written."""
+        """Write that nothing is done yet.
+
+        Raises `UsageError` where the file cannot be written, or is a song.
+        """
+        require_no_song("--metrics", self.path)
         if os.path.exists(self.path) and not os.path.isfile(self.path):  # noqa: PTH110, PTH113
             raise UsageError(f"--metrics {readable(self.path)}: it is no file that can be replaced")
         try:

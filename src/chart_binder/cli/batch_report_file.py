@@ -3,12 +3,11 @@
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
 
 import click
 
-from chart_binder.audio.walking import AUDIO_SUFFIXES
 from chart_binder.cli.results import readable
+from chart_binder.cli.written_file import require_no_song
 from chart_binder.errors import UsageError
 
 
@@ -19,8 +18,7 @@ class ReportFile:
         """Open the file anew. Raises `UsageError` where it cannot be written, or is a song."""
         self.is_broken = False
         self._name = readable(path)
-        if Path(path).suffix.lower() in AUDIO_SUFFIXES:
-            raise UsageError(f"--report {self._name}: so audio is called, and no report")
+        require_no_song("--report", path)
         try:
             self._descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o666)
         except OSError as error:

@@ -10,6 +10,7 @@ from chart_binder.cli.harmless import harmless
 from chart_binder.cli.left_out import LeftOut
 from chart_binder.cli.options import Session, common_options, pass_session
 from chart_binder.cli.results import readable
+from chart_binder.cli.written_file import require_no_song
 from chart_binder.errors import CanonError, UsageError
 from chart_binder.files import lines_named
 from chart_binder.jobs.answers import Known, read_answers
@@ -64,6 +65,9 @@ def command(
         raise UsageError("name one: FILE with answers, or --from-reviews")
     if answers_out and not from_reviews:
         raise UsageError("--answers-out: only with --from-reviews; FILE has the answers already")
+    for option, written in (("--answers-out", answers_out), ("--out", out)):
+        if written:
+            require_no_song(option, written)
     source = answers_out or file
     if out and source and _is_same(source, out):
         done = "written to" if answers_out else "read from"

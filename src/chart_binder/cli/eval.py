@@ -12,6 +12,7 @@ from chart_binder.cli.options import Session, common_options, pass_session
 from chart_binder.cli.results import readable
 from chart_binder.cli.text import row
 from chart_binder.cli.watching import Watching
+from chart_binder.cli.written_file import require_no_song
 from chart_binder.errors import CanonError, UsageError
 from chart_binder.files import lines_named
 from chart_binder.jobs.answers import Known
@@ -48,6 +49,10 @@ def command(session: Session, file: str, adjudicate: bool, answers: Path | None)
     """
     if answers and not adjudicate:
         raise UsageError("--answers: only with --adjudicate are there any")
+    if answers:
+        require_no_song("--answers", answers)
+        if answers.exists() and Path(file).exists() and answers.samefile(file):
+            raise UsageError(f"--answers: {answers} is what is scored; name another file")
     decide = _decider(session, adjudicate).decide
     with _learner(answers) as learn:
         report = evaluate(read_golden(lines_named(file)), decide, learn)

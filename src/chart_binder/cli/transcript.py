@@ -14,6 +14,7 @@ from chart_binder.cli.outcome import outcome_lines
 from chart_binder.cli.results import readable
 from chart_binder.cli.run_page import run_page
 from chart_binder.cli.watching import event_lines, show_event
+from chart_binder.cli.written_file import require_no_song
 from chart_binder.errors import CanonError, UsageError
 from chart_binder.jobs.comparing import compare
 from chart_binder.jobs.parse import Understanding, Written, read_written
@@ -108,6 +109,7 @@ def html(session: Session, file: Path, out: Path | None) -> None:
     if out is None:
         click.echo(page, nl=False)
         return
+    require_no_song("--out", out)
     if out.exists() and out.samefile(file):
         raise UsageError(f"--out: {out} is the transcript itself; name another file")
     try:
