@@ -180,7 +180,7 @@ def test_status_and_flags_say_the_same(
         ("Live", ("Compilation",), ("Album", ("Compilation", "Live"))),
         ("DJ-Mix", (), ("Album", ("DJ-mix",))),
         ("ep", ("Remix", "Demo"), ("EP", ("Demo", "Remix"))),
-        ("Cassingle", (), ("Other", ())),
+        ("Cassingle", (), (None, ())),
         (None, (), (None, ())),
     ],
 )

@@ -40,6 +40,9 @@ REASONS = (
      " if before it at all: either way it is the album")),
     ("S single 1974-11-08; A album 1974-11-08",
      "the album 'A' (1974-11-08) and the single 'S' (1974-11-08) came out on the same day"),
+    ("S single 1975; A album 1975-01-01",
+     ("the single 'S' (1975) came out on the day of the album 'A' (1975-01-01) or later: either way"
+      " it is the album")),
     ("S single 1974-01-11; A album 1974-11-08",
      ("the single 'S' (1974-01-11) came out 301 days before the album 'A' (1974-11-08),"
      " more than the 90 days of the window")),
@@ -118,7 +121,9 @@ def test_every_other_record_is_told_why_not() -> None:
 
 def test_a_compilation_that_is_older_is_told_apart_from_a_premiere() -> None:
     (rival,) = decided(various("V", "1970"), album("A", "1974-11-08")).rivals
-    assert rival.why_not == "compilation (1970): gathers what came out elsewhere"
+    assert rival.why_not == (
+        "compilation (1970): no compilation of the artist's own, more than 90 days before the rest"
+    )
 
 
 def test_a_record_of_the_same_day_is_told_so() -> None:

@@ -158,7 +158,7 @@ def test_recordings_are_sorted(takes: list[Json], file: Json, chosen: str) -> No
 def test_what_was_kept_out_is_told() -> None:
     live = take("b", S, disambiguation="live, 1986-07-12: Wembley Stadium, London, UK")
     (rival,) = ruled(take("a", A), live).rivals
-    assert (rival.release_group, rival.why_not) == ("S", "the recording on it is live")
+    assert (rival.release_group, rival.why_not) == ("S", "the recording on it is a live recording")
     (rival,) = ruled(take("a", A), take("b", COVER)).rivals
     assert rival.why_not == "the recording on it is not credited to Queen"
     (rival,) = ruled(take("a", A), take("b", S | {"artist_credit": "クイーン"})).rivals

@@ -55,10 +55,8 @@ QUESTIONS: tuple[tuple[str, str, Json, tuple[str, ...]], ...] = (
       " Before: the compilation 'C'; on that day or later: the album 'A'"),)),
     ("two compilations within the window of each other",
      "C compilation 2002-01-01; D compilation 2002-02-01; A album 2008", {},
-     (("is the compilation 'C' (2002-01-01) the first?"
-       " the compilation 'D' (2002-02-01) came out, or may have, within 90 days of it"),
-      ("is the compilation 'D' (2002-02-01) the first?"
-       " the compilation 'C' (2002-01-01) came out, or may have, within 90 days of it"))),
+     (("which was the first, the compilation 'C' (2002-01-01) or the compilation 'D' (2002-02-01)?"
+       " They came out, or may have, within 90 days"),)),
     ("an undated compilation beside another, with nothing else",
      "C compilation 1990; V various undated", {},
      ("the compilation 'V' has no date: did it come out before the compilation 'C' (1990)?",)),
@@ -70,13 +68,19 @@ QUESTIONS: tuple[tuple[str, str, Json, tuple[str, ...]], ...] = (
        " come out then?"))),
     ("a record without a type",
      "X untyped 1974-10-11; A album 1974-11-08", {},
-     ("what is the record 'X' (1974-10-11), which has no type: an album, a single or an EP?",)),
+     (("what is the record 'X' (1974-10-11), which has no known type:"
+       " an album, a single or an EP?"),)),
+    ("a record of a type that MusicBrainz does not have",
+     "X Maxi-Single 1974-10-11; A album 1974-11-08", {},
+     (("what is the record 'X' (1974-10-11), which has no known type:"
+       " an album, a single or an EP?"),)),
     ("an undated album of an earlier group",
      "A album 1974-11-08; B album undated group:1970", {},
-     ("the album 'B' has no date but its group's, 1970: on which day did it come out?",)),
+     ("the album 'B' has no date (its group: 1970): on which day did it come out?",)),
     ("two albums of one day",
      "A album 1975-06-01; B album 1975-06-01", {},
-     ("which of them came out first: the album 'A' (1975-06-01) or the album 'B' (1975-06-01)?",)),
+     (("which of them came out on that day in the artist's country, or on a label that goes before"
+       " the others': the album 'A' (1975-06-01) or the album 'B' (1975-06-01)?"),)),
     ("an older ISRC and an older date",
      "C compilation 1981-11-03", {"isrcs": ["GBCEE7700017"], "first_release_date": "1977-10-28"},
      ((f"{MISSING}: ISRC GBCEE7700017 was assigned in 1977,"

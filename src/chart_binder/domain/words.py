@@ -31,12 +31,14 @@ def type_names(
     """Return both kinds of type as MusicBrainz names them, the secondary ones in order.
 
     A producer that puts a secondary type such as Soundtrack first is understood: an album of it.
+    A primary type that MusicBrainz does not have (`Maxi-Single`) says nothing for certain: it is as
+    unknown as none.
     """
     kinds = {_SECONDARY.get(kind.strip().casefold(), kind) for kind in secondary if said(kind)}
     first = (primary or "").strip().casefold()
     if first in _SECONDARY:
         return "Album", tuple(sorted({*kinds, _SECONDARY[first]}))
-    return (_PRIMARY.get(first, "Other") if first else None), tuple(sorted(kinds))
+    return _PRIMARY.get(first), tuple(sorted(kinds))
 
 
 NO_COUNTRIES = frozenset({"XW", "XE"})

@@ -39,8 +39,7 @@ def album_same_date(contest: Contest) -> Ruling:
     soonest = min([one.last for one in contest.works])
     for single in contest.works:
         if single.role is Role.SINGLE and single.first <= soonest:  # as are all the choices
-            said = f"{choices[0].dated_name} and {single.dated_name} came out on the same day"
-            return Ruling(choices, said)
+            return Ruling(choices, _not_led(single, choices[0]))
     return passes(f"no single came out on the day of {choices[0].dated_name}")
 
 
@@ -52,6 +51,15 @@ def _led_to(singles: Sequence[Candidate], contest: Contest) -> list[Candidate]:
         return []
     window = contest.knobs.lead_window_days
     return [one for one in contest.albums if one.first - latest_single <= window]
+
+
+def _not_led(single: Candidate, album: Candidate) -> str:
+    if album.first == album.last == single.first == single.last:
+        return f"{album.dated_name} and {single.dated_name} came out on the same day"
+    return (
+        f"{single.dated_name} came out on the day of {album.dated_name} or later: either way it is"
+        " the album"
+    )
 
 
 def _led(single: Candidate, album: Candidate, window: int) -> str:

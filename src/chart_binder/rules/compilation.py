@@ -54,10 +54,9 @@ def _doubts(ahead: Forerunner, contest: Contest) -> Iterator[str]:
     if ahead.is_own is None:
         yield f"is {name} the artist's own? No credit tells"
     if not ahead.is_alone:
-        near = " or ".join(
-            sorted(one.dated_name for one in contest.precursors.near(ahead.candidate, window))
-        )
-        yield (f"is {name} the first? {near} came out, or may have, within {window} days of it")
+        near = (one.dated_name for one in contest.precursors.near(ahead.candidate, window))
+        told = " or ".join(sorted([name, *near]))
+        yield f"which was the first, {told}? They came out, or may have, within {window} days"
 
 
 def _by_the_undated(contest: Contest) -> Iterator[str]:

@@ -30,6 +30,12 @@ class Lineup(msgspec.Struct, frozen=True):
     """The kept ones, told apart: each is one recording, perhaps entered several times."""
 
 
+_KINDS = {
+    "live": "a live recording", "remix": "a remix", "demo": "a demo", "radio edit": "a radio edit",
+    "acoustic": "an acoustic recording", "instrumental": "an instrumental",
+    "re-recorded": "a re-recording",
+}  # fmt: skip
+
 _Sieve = Callable[[RecordingCandidate, EvidenceBundle], Answer]
 _Why = Callable[[RecordingCandidate, EvidenceBundle, Answer], str]
 
@@ -223,9 +229,12 @@ def minutes(length_ms: int | None) -> str:
 
 
 def _other_kind(recording: RecordingCandidate, bundle: EvidenceBundle, _: Answer) -> str:
-    meant = kind_meant(bundle)
-    found = kind_of(recording)
-    return f"the recording on it is {found or 'not ' + meant}"
+    found, meant = kind_of(recording), kind_meant(bundle)
+    return f"the recording on it is {_called(found) if found else f'not {_called(meant)}'}"
+
+
+def _called(kind: str) -> str:
+    return _KINDS.get(kind, f"a recording of the kind '{kind}'")
 
 
 def _other_artist(_recording: RecordingCandidate, bundle: EvidenceBundle, answer: Answer) -> str:

@@ -68,7 +68,9 @@ def choose(
     if is_home:
         told = f"{_named(chosen)} is the earliest in the artist's country"
         return Representative(chosen, ORIGIN_COUNTRY_EARLIEST, told)
-    where = f"none is from {country}; " if country else ""
+    is_undated_home = any(release.place in home for release in official)
+    dated = " with a date" if is_undated_home else ""
+    where = f"none{dated} is from {country}; " if country else ""
     told = f"{where}{_named(chosen)} is the earliest anywhere"
     return Representative(chosen, WORLD_EARLIEST, told)
 

@@ -21,8 +21,9 @@ def rivals(
 ) -> tuple[Rival, ...]:
     """Return the candidates that were not chosen, the earliest first."""
     crg, winner = (chosen.group.mb_rg_id, chosen.name) if chosen else (None, "")
+    window = contest.knobs.lead_window_days
     losers = [
-        Rival(name, one.title, _why_not(one, chosen, winner))
+        Rival(name, one.title, _why_not(one, chosen, winner, window))
         for one in contest.candidates
         if (name := one.group.mb_rg_id) != crg
     ]
@@ -85,21 +86,21 @@ def _unheard(
             yield Rival(one.group.mb_rg_id, one.title, reasons[one.group.mb_rg_id])
 
 
-def _why_not(one: Candidate, chosen: Candidate | None, winner: str) -> str:
+def _why_not(one: Candidate, chosen: Candidate | None, winner: str, window: int) -> str:
     if not one.counts:
         return f"{one.kind}: nothing official, only {copies(one.aside)}"
     if chosen is None:
         return f"{one.kind} ({one.when})"
     if one.first > chosen.last:  # as most are
         return f"{one.kind} ({one.when}): {_days(one, chosen)}later than {winner}"
-    return f"{one.kind} ({one.when}): {_lost(one, chosen, winner)}"
+    return f"{one.kind} ({one.when}): {_lost(one, chosen, winner, window)}"
 
 
-def _lost(one: Candidate, chosen: Candidate, winner: str) -> str:
+def _lost(one: Candidate, chosen: Candidate, winner: str, window: int) -> str:
     if not one.is_dated:
         return "nothing says that it came out first"
     if one.role is Role.COMPILATION:
-        return "gathers what came out elsewhere"
+        return f"no compilation of the artist's own, more than {window} days before the rest"
     if one.last < chosen.first and one.role is Role.SINGLE:
         return f"led to {winner} {_days(chosen, one)}later"
     if one.first == one.last == chosen.first == chosen.last:

@@ -78,6 +78,11 @@ def _tells(one: Candidate, close: Sequence[Candidate], contest: Contest) -> bool
 
 def undated_tie(possible: Sequence[Candidate]) -> str:
     """Return the question that is left when no single date would tell."""
+    if len({day for one in possible for day in (one.first, one.last)}) == 1:
+        return (
+            "which of them came out on that day in the artist's country, or on a label that goes"
+            f" before the others': {either(possible)}?"
+        )
     return f"which of them came out first: {either(possible)}?"
 
 
@@ -147,7 +152,7 @@ def _which_day(one: Candidate) -> str:
 def _dated(one: Candidate) -> str:
     if not one.since.is_known:
         group = one.group.first_date
-        return f"{one.name} has no date" + (f" but its group's, {group}" if group.is_known else "")
+        return f"{one.name} has no date" + (f" (its group: {group})" if group.is_known else "")
     if one.since == one.by:
         return f"{one.name} is only dated {one.when}"
     return f"{one.name} was out by {one.by}, but a release of it is only dated {one.since}"

@@ -16,7 +16,7 @@ from chart_binder.rules.ruling import Ruling
 
 Rule = Callable[[Contest], Ruling]
 
-TABLE_VERSION = 1
+TABLE_VERSION = 2
 """One more whenever a rule would answer otherwise than before: kept decisions are held to it."""
 
 RULES: tuple[tuple[str, Rule], ...] = (

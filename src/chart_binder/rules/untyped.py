@@ -18,8 +18,8 @@ That no secondary type is given (Compilation, Live ...) is taken at its word, as
 
 
 def untyped_among(candidates: Sequence[Candidate]) -> Sequence[Candidate]:
-    """Return the records without any type, the earliest first."""
-    groups = [one for one in candidates if not one.group.primary_type]
+    """Return the records without a type, or of one that nobody knows, the earliest first."""
+    groups = [one for one in candidates if not one.group.types[0]]
     return [one for one in groups if one.counts and not one.group.kinds]
 
 
@@ -52,7 +52,7 @@ def _ways(untyped: Sequence[Candidate]) -> Iterator[Sequence[Candidate]]:
 
 
 def _question(one: Candidate) -> str:
-    return f"what is {one.dated_name}, which has no type: an album, a single or an EP?"
+    return f"what is {one.dated_name}, which has no known type: an album, a single or an EP?"
 
 
 def _typed(ids: frozenset[str], primary: str, bundle: EvidenceBundle) -> EvidenceBundle:
