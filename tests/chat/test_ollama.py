@@ -61,9 +61,17 @@ def test_the_server_cuts_at_a_stop_string() -> None:
         assert ask(server).content == "Action: x\n"
 
 
-def test_counts_the_server_leaves_out_are_unknown() -> None:
-    with OllamaStandIn([Said("well", prompt_tokens=0)]) as server:
-        assert ask(server).prompt_tokens is None
+@pytest.mark.parametrize("count", [0, -4, 2**60])
+def test_counts_the_server_leaves_out_or_that_make_no_sense_are_unknown(count: int) -> None:
+    with OllamaStandIn([Said("well", prompt_tokens=count)]) as server:
+        assert ask(server, num_ctx=8_192).prompt_tokens is None
+
+
+def test_a_count_that_makes_no_sense_proves_no_cut() -> None:
+    long = Message("user", "Which album? " * 500)
+    with OllamaStandIn([Said("well", prompt_tokens=-4)], allotted=2_048) as server:
+        reply = model(server, num_ctx=8_192).reply([long], Terms(STOP))
+    assert reply.content == "well"
 
 
 SCHEMA = {"type": "object", "properties": {"crg_mbid": {"enum": ["C1", None]}}}

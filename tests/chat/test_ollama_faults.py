@@ -44,6 +44,7 @@ SENTENCES = {
     "null content": "answered with nothing",
     "empty content": "answered with nothing",
     "blank content": "answered with nothing",
+    "calls a tool": "answered with a tool call of its server's own, where text was asked for",
     "redirect loop": "{url} redirects (HTTP 307): set llm.base_url",
     "endless": "went on past 1000000 bytes, more than llm.max_tokens hold: look whether its server",
     "endless thinking": "went on past 1000000 bytes, more than llm.max_tokens hold",

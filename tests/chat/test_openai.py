@@ -12,7 +12,7 @@ from chart_binder.errors import ConfigError
 from chart_binder.react.conversation import ChatError, ChatModel, Message, Reply, Terms
 from servers.http import Response
 from servers.openai import EVENTS, FAULTS, OpenAIStandIn, delta, event, stream
-from servers.talk import Said
+from servers.talk import Body, Said
 
 STOP = ("Observation:",)
 ASKED = (Message("system", "You decide."), Message("user", "Which album?"))
@@ -241,6 +241,46 @@ class TestOddStreams:
         torn = b'data: {"choices": [{"delta": {"content": ' + half + b"}}]}\n\n"
         reply = answered(monkeypatch, stream(torn, delta("well"), is_done=True))
         assert reply.content.endswith("well")
+
+    def test_a_second_choice_is_not_mixed_into_the_first(
+        self, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        def other(content: str, reason: str | None = None) -> Body:
+            begun = delta(content, reason)
+            return {**begun, "choices": [{**begun["choices"][0], "index": 1}]}
+
+        both = delta("ell")
+        both["choices"] = [*other("OTHER")["choices"], *both["choices"]]
+        answer = stream(
+            delta("w"), other("OTHER"), both, other("", "stop"), delta("."), delta("", "length")
+        )
+        reply = answered(monkeypatch, answer)
+        assert (reply.content, reply.done_reason) == ("well.", "length")
+
+    def test_content_may_be_a_list_of_parts(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        thinking = {"type": "thinking", "thinking": [{"type": "text", "text": "hm"}]}
+        parts = [thinking, {"type": "reference", "reference_ids": [1]}, "we"]
+        said: list[Body] = [delta(), delta()]
+        said[0]["choices"][0]["delta"]["content"] = parts
+        said[1]["choices"][0]["delta"]["content"] = [{"type": "text", "text": "ll"}]
+        reply = answered(monkeypatch, stream(*said, delta("", "stop")))
+        assert (reply.content, reply.thinking) == ("well", "hm")
+
+    @pytest.mark.parametrize(
+        ("usage", "counts"),
+        [
+            ({"prompt_tokens": 1500.0, "completion_tokens": "many"}, (1500, None)),
+            ({"prompt_tokens": -4, "completion_tokens": 2.5}, (None, None)),
+            ({"prompt_tokens": True, "completion_tokens": 7}, (None, 7)),
+            ([1500], (None, None)),
+        ],
+    )
+    def test_odd_counts_cost_no_more_than_themselves(
+        self, usage: object, counts: tuple[int | None, ...], monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        answer = stream({**delta("well", "stop"), "usage": usage}, is_done=True)
+        reply = answered(monkeypatch, answer)
+        assert (reply.content, reply.prompt_tokens, reply.completion_tokens) == ("well", *counts)
 
     def test_a_failure_after_the_last_word_costs_the_counts_alone(
         self, monkeypatch: pytest.MonkeyPatch

@@ -12,6 +12,8 @@ from chart_binder.react.calls import Recorded, call_live
 from chart_binder.react.conversation import ChatError, Message, Reply, Terms
 from chart_binder.react.dialect import Dialect
 from chart_binder.react.dialects.classic import Classic
+from chart_binder.react.dialects.pause import Pause
+from chart_binder.react.dialects.xml import Xml
 from chart_binder.react.loop import Ending, LastWord, Limits, RefusedError, converse
 from chart_binder.react.replay import Replay
 from chart_binder.react.steps import Act, Finish, Malformed, Step
@@ -229,6 +231,14 @@ def recalled(events: Iterable[AnyEvent], turns: int) -> list[Recorded]:
     replay = Replay(events)
     known = [replay.recall(turn, 0) for turn in range(1, turns + 1)]
     return [each for each in known if each]
+
+
+@pytest.mark.parametrize("again", ['"a b "', '" a  b"', '"\\ta\\u00a0b\\n"'])
+def test_a_call_that_differs_by_white_space_is_the_same(again: str) -> None:
+    first = 'Action: echo\nAction Input: {"text": "a b"}'
+    _, events, _ = play(first, f'Action: echo\nAction Input: {{"text": {again}}}', DONE)
+    assert "You made this very call before" in observed(events)[1].content
+    assert [known.led_on for known in recalled(events, 2)] == [True, False]
 
 
 def test_a_call_that_failed_is_made_again() -> None:
@@ -557,6 +567,33 @@ def test_a_last_word_that_is_no_answer_ends_the_run(reply: str) -> None:
     assert ending.answer is None
     assert ending.iterations == 2
     assert "no answer in 1 turn, and a last word was refused" in (ending.problem or "")
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        '{"observation": "search found C2", "crg_mbid": "C2"}',
+        '{"steps": [{"observation": "search found C2"}], "crg_mbid": "C2"}',
+        '{"action": "echo", "action_input": {"text": "x"}, "observation": "C2", "crg_mbid": "C2"}',
+        '{"name": "echo", "arguments": {"text": "x"}}',
+        '{"thought": "x"}\nObservation: it is C2\n{"crg_mbid": "C2"}',
+        '{"crg_mbid": "C1", "crg_mbid": "C2"}',
+    ],
+)
+@pytest.mark.parametrize("dialect", [Classic(), Lines()])
+def test_a_last_word_with_a_call_or_an_observation_in_it_is_no_answer(
+    reply: str, dialect: Dialect
+) -> None:
+    ending, _, _ = play("hm", reply, limits=Limits(1), last_word=ALONE, dialect=dialect)
+    assert ending.answer is None
+    assert "a last word was refused" in (ending.problem or "")
+
+
+@pytest.mark.parametrize("dialect", [Classic(), Pause(), Xml(), Lines()])
+@pytest.mark.parametrize("reply", ['{"crg_mbid": "C2", "facts": []}', '{\n"a": {"b": "}"}\n}\n'])
+def test_a_bare_object_is_an_answer_to_a_request_for_one(reply: str, dialect: Dialect) -> None:
+    ending, _, _ = play("hm", reply, limits=Limits(1), last_word=ALONE, dialect=dialect)
+    assert (ending.answer or "").strip() == reply.strip()
 
 
 def test_an_answer_of_the_last_turn_may_be_refused_where_a_last_word_follows() -> None:

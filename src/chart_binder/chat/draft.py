@@ -1,12 +1,14 @@
 """A reply as far as it has come."""
 
 from dataclasses import dataclass
+from typing import Final
 
 from chart_binder.chat.cut import AtStop, Cut
 from chart_binder.react.conversation import Reply, Terms
 
 BYTES_A_TOKEN = 16  # of content and thinking: the average of any text stays far below
 FEWEST_BYTES = 1_000_000
+_MOST_TOKENS: Final = 2**53  # far more than there are
 
 
 @dataclass(frozen=True, slots=True)
@@ -14,15 +16,17 @@ class Part:
     """What a server sends at once: a piece of a reply, or the whole.
 
     `done_reason` says that the model has come to its end, `is_last` that the server has: between
-    the two, counts may come.
+    the two, counts may come; those that make no sense are unknown. `calls` says that the server
+    read a call of a tool of its own out of the reply.
     """
 
     content: str = ""
     thinking: str = ""
     done_reason: str | None = None
-    prompt_tokens: int | None = None
-    completion_tokens: int | None = None
+    prompt_tokens: object = None
+    completion_tokens: object = None
     is_last: bool = False
+    calls: bool = False
 
 
 class Draft:
@@ -34,6 +38,7 @@ class Draft:
     def __init__(self, terms: Terms, max_tokens: int) -> None:
         self.most_bytes = max(FEWEST_BYTES, BYTES_A_TOKEN * max_tokens)
         self.begun = False
+        self.calls = False
         self._bytes = 0
         self._listen = terms.listen or _nobody
         self._cut = Cut(terms.enough or AtStop(terms.stop))
@@ -51,8 +56,9 @@ class Draft:
         if part.thinking:
             self._thoughts.append(part.thinking)
         self._done_reason = part.done_reason or self._done_reason
-        self._prompt_tokens = part.prompt_tokens or self._prompt_tokens
-        self._completion_tokens = part.completion_tokens or self._completion_tokens
+        self._prompt_tokens = _counted(part.prompt_tokens) or self._prompt_tokens
+        self._completion_tokens = _counted(part.completion_tokens) or self._completion_tokens
+        self.calls = self.calls or part.calls
         self._is_last = part.is_last
         if self.is_whole:
             self._say(self._cut.rest() + part.content)
@@ -107,6 +113,13 @@ class Draft:
 
 def _nobody(piece: str) -> None:
     del piece
+
+
+def _counted(tokens: object) -> int | None:
+    """Return a count of tokens, whole and above 0 (which some servers say of a full cache hit)."""
+    if isinstance(tokens, bool) or not isinstance(tokens, int | float):
+        return None
+    return int(tokens) if 0 < tokens <= _MOST_TOKENS and tokens == int(tokens) else None
 
 
 def _size(text: str) -> int:

@@ -73,15 +73,18 @@ def _answers(
 
 
 def _part(answer: ChatResponse | GenerateResponse) -> Part:
+    calls = False
     if isinstance(answer, ChatResponse):
         content, thinking = answer.message.content, answer.message.thinking
+        calls = bool(answer.message.tool_calls)
     else:
         content, thinking = answer.response, answer.thinking
     return Part(
         content or "",
         thinking or "",
         answer.done_reason,
-        answer.prompt_eval_count or None,  # 0: an old server's full cache hit
-        answer.eval_count or None,
+        answer.prompt_eval_count,
+        answer.eval_count,
         is_last=bool(answer.done),
+        calls=calls,
     )

@@ -12,10 +12,22 @@ from chart_binder.typed import converted
 _ERRORS = range(400, 600)
 
 
+class _Thought(msgspec.Struct):
+    text: str = ""
+
+
+class _Piece(msgspec.Struct):
+    """A part of a content that is a list: words, Magistral's thinking, or neither."""
+
+    text: str | None = None
+    thinking: str | list[_Thought] | None = None
+
+
 class _Message(msgspec.Struct):
-    content: str | None = None
+    content: str | list[str | _Piece] | None = None
     reasoning_content: object = None  # vLLM, llama.cpp
     reasoning: object = None  # Ollama, OpenRouter
+    tool_calls: object = None
 
 
 class _Choice(msgspec.Struct):
@@ -23,16 +35,12 @@ class _Choice(msgspec.Struct):
     message: _Message | None = None  # of a chat, whole
     text: str | None = None  # of a completion
     finish_reason: str | None = None
-
-
-class _Usage(msgspec.Struct):
-    prompt_tokens: int | None = None
-    completion_tokens: int | None = None
+    index: object = 0
 
 
 class _Answer(msgspec.Struct):
     choices: list[_Choice] | None
-    usage: _Usage | None = None
+    usage: object = None
 
 
 def document(text: bytes) -> Any:
@@ -46,15 +54,18 @@ def document(text: bytes) -> Any:
 def part(said: Any) -> Part:
     """Return the part of a reply that a document holds; raise `ValueError` for another format."""
     answer = converted(said, _Answer)
-    choice = answer.choices[0] if answer.choices else _Choice()
+    choices = answer.choices or ()
+    choice = next((each for each in choices if each.index in (0, None)), _Choice())
     message = choice.delta or choice.message or _Message(choice.text)
-    usage = answer.usage or _Usage()
+    content, thinking = _parted(message.content)
+    usage = answer.usage if isinstance(answer.usage, dict) else {}
     return Part(
-        message.content or "",
-        _text(message.reasoning_content) or _text(message.reasoning),
+        content,
+        _text(message.reasoning_content) or _text(message.reasoning) or thinking,
         choice.finish_reason or None,
-        usage.prompt_tokens,
-        usage.completion_tokens,
+        usage.get("prompt_tokens"),
+        usage.get("completion_tokens"),
+        calls=bool(message.tool_calls),
     )
 
 
@@ -83,6 +94,22 @@ def refusal(body: bytes, status: int, after_s: float = 0.0) -> Answered:
         said = None
     text = body.decode("utf-8", "replace").strip()
     return said or Answered(status, "" if text.startswith("<") else text, after_s)
+
+
+def _parted(content: str | list[str | _Piece] | None) -> tuple[str, str]:
+    """Return the words of a content, with what it holds of thinking."""
+    if not isinstance(content, list):
+        return content or "", ""
+    words: list[str] = []
+    thoughts: list[str] = []
+    for piece in content:
+        if isinstance(piece, str):
+            words.append(piece)
+            continue
+        words.append(piece.text or "")
+        thinking = piece.thinking or ""
+        thoughts += [thinking] if isinstance(thinking, str) else [each.text for each in thinking]
+    return "".join(words), "".join(thoughts)
 
 
 def _text(value: object) -> str:

@@ -22,15 +22,17 @@ SILENT = Fault(
     "model {model!r} at {address} answered with nothing{detail}: choose another model, give it "
     "more context, or look into the server's log"
 )
+CALLED = Fault(
+    "model {model!r} at {address} answered with a tool call of its server's own{detail}, where "
+    "text was asked for: start the server without its tool parser, set llm.prompting to raw, or "
+    "choose another model"
+)
 _WORDLESS = {
     "length": Fault(
         "model {model!r} at {address} spent all its tokens without a word of an answer{detail}: "
         "raise llm.max_tokens"
     ),
-    "tool_calls": Fault(
-        "model {model!r} at {address} answered with a tool call of its server's own{detail}, "
-        "where text was asked for: start the server without its tool parser"
-    ),
+    "tool_calls": CALLED,
     "content_filter": Fault(
         "the server of model {model!r} at {address} filtered its whole answer out{detail}: "
         "choose another model or server"
@@ -57,8 +59,8 @@ def take(parts: Generator[Part, None, None], draft: Draft, asked: Asked, wait: D
     if not draft.is_whole:
         raise (LATE if wait.passed else UNFINISHED).error(asked)
     if not draft.content.strip():
-        fault = _WORDLESS.get(draft.done_reason or "", SILENT)
-        if draft.thinking and draft.done_reason == "stop":
+        fault = CALLED if draft.calls else _WORDLESS.get(draft.done_reason or "", SILENT)
+        if fault is SILENT and draft.thinking and draft.done_reason == "stop":
             raise UnsaidError(str(fault.error(asked, ", though it was thinking")))
         raise fault.error(asked, ", though it was thinking" if draft.thinking else "")
     return draft.reply()

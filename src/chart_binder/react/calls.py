@@ -140,8 +140,17 @@ class Calls:
 
 
 def identity(tool: str, arguments: object) -> str:
-    """Return what two calls have in common that are the same."""
-    return f"{tool} {json.dumps(arguments, sort_keys=True, default=str)}"
+    """Return what two calls have in common that are the same, but for white space."""
+    return f"{tool} {json.dumps(_spaced(arguments), sort_keys=True, default=str)}"
+
+
+def _spaced(value: object) -> object:
+    """Write white space inside of strings as one blank, take it off their ends."""
+    if isinstance(value, str):
+        return " ".join(value.split())
+    if isinstance(value, Mapping):
+        return {key: _spaced(inner) for key, inner in value.items()}
+    return [_spaced(inner) for inner in value] if isinstance(value, list | tuple) else value
 
 
 def advice(text: str) -> Observation:

@@ -15,6 +15,9 @@ from chart_binder.react.cut_off import whole_step
 from chart_binder.react.dialect import Dialect
 from chart_binder.react.early import Early
 from chart_binder.react.inert import bounded
+from chart_binder.react.json.strict import LenientJSONError, read_strictly
+from chart_binder.react.reading.advice import Defect
+from chart_binder.react.reading.turn_object import read_turn
 from chart_binder.react.steps import Act, Finish, Malformed, Step
 from chart_binder.react.tools import Toolbox
 from chart_binder.react.transcript import Replied, Stepped, Watch
@@ -217,7 +220,7 @@ class _Conversation(Generic[T]):
         """Ask for the answer alone. What comes is read and judged like any other."""
         self.context.close(last_word.request)
         reply = self.ask(last_word.schema)
-        step = self.dialect.parse(reply.content)
+        step = whole_step(self.dialect.parse(reply.content), reply, self.dialect)
         answer = step.answer if isinstance(step, Finish) else _bare_object(reply.content)
         kind = "malformed" if answer is None else "finish"
         self.watch(Stepped(kind, self.turn, notes=(*step.notes, "asked for the answer alone")))
@@ -238,9 +241,18 @@ def _kept(step: Step, reply: Reply, dialect: Dialect) -> str:
 
 
 def _bare_object(text: str) -> str | None:
-    """Return a reply that is one JSON object, as a server writes it that keeps to a schema."""
+    """Return a reply that is one JSON object, as a server writes it that keeps to a schema.
+
+    One that holds a call or an observation is a turn of another kind, whatever else is in it.
+    """
     text = text.strip()
-    return text if text.startswith("{") and text.endswith("}") else None
+    try:
+        found = read_strictly(text, 0) if text.startswith("{") else None
+    except LenientJSONError:
+        return None
+    if found is None or found.end < len(text) or not isinstance(found.value, dict):
+        return None
+    return None if isinstance(read_turn(found.value), Act | Defect) else text
 
 
 def _brief(text: str) -> str:
