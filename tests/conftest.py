@@ -2,6 +2,7 @@
 
 import gc
 import os
+import shutil
 import signal
 import sys
 from collections.abc import Generator
@@ -14,6 +15,8 @@ settings.register_profile("short", max_examples=15)
 settings.register_profile("long", max_examples=3_000)
 settings.load_profile("short")
 
+_MEMORY, _ROOM = "/dev/shm", 2 * 1024**3  # a run of all tests leaves a tenth of a gigabyte
+
 pytest_plugins = ["chart_binder.testing", "pytester"]
 
 
@@ -22,12 +25,15 @@ def pytest_configure() -> None:
     """Begin alike wherever a run is started from.
 
     What is compiled is kept, or a hundred processes would compile the program anew. Ctrl-C reaches
-    processes of a run in the background, which a shell lets ignore it.
+    processes of a run in the background, which a shell lets ignore it. Files are made in memory
+    where there is room: stores wait for the disk at every change, and that is most of their time.
     """
     os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
     sys.dont_write_bytecode = False
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
+    if os.access(_MEMORY, os.W_OK) and shutil.disk_usage(_MEMORY).free > _ROOM:
+        os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", _MEMORY)
 
 
 @pytest.hookimpl(wrapper=True)
