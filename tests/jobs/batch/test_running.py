@@ -113,14 +113,21 @@ class Slow:
 
 
 class Failing(Slow):
-    """An adjudicator whose model is down."""
+    """An adjudicator whose model is down, or comes to nothing after some replies."""
+
+    def __init__(self, replies: int = 0) -> None:
+        super().__init__()
+        self._replies = replies
 
     def adjudicate(
         self, evidence_bundle: EvidenceBundle, decision_trace: Verdict | None = None
     ) -> AdjudicationResult:
         super().adjudicate(evidence_bundle, decision_trace)
         return AdjudicationResult(
-            Outcome.ERROR, problem="it is down", evidence_hash=known(evidence_bundle)
+            Outcome.ERROR,
+            problem="it is down",
+            evidence_hash=known(evidence_bundle),
+            iterations=self._replies,
         )
 
 
@@ -232,6 +239,15 @@ def test_a_model_that_fails_is_given_up_and_the_rest_is_looked_up(
     }
     assert {one.decision.cause for one in settled} == {Cause.MODEL}
     assert all(one.kept and kept_bundle(store, one.kept[0]) for one in settled)
+
+
+def test_a_model_that_replies_is_there_whatever_it_says(store: Store, tmp_path: Path) -> None:
+    adjudicator = Failing(replies=3)
+    batch, settled = batch_of(store, Open(), adjudicator, cases=1)
+    batch.model = Trouble(clock=lambda: 0.0)  # in which no pause would end
+    batch.go(library(tmp_path, 4, 5))
+    assert adjudicator.counting.all == len(settled) == 20
+    assert {one.decision.cause for one in settled} == {Cause.MODEL}
 
 
 def test_a_model_that_fails_takes_no_earlier_answer_away(store: Store, tmp_path: Path) -> None:

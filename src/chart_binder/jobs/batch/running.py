@@ -192,7 +192,11 @@ class Batch:
         self._hear(self.lookups, decisions, Cause.LOOKUP_FAILED)
 
     def _looked_into(self, known_as: str, settled: Settled) -> None:
-        self._hear(self.model, [settled.decision], Cause.MODEL)
+        result = settled.decision.adjudication
+        if result and result.iterations:
+            self.model.met(None)  # it replied, so it is there, whatever it said
+        else:
+            self._hear(self.model, [settled.decision], Cause.MODEL)
         self.answered.learn(known_as, settled.decision.adjudication)
         self._waiting.extendleft(self._asked.pop(known_as, ()))
         self.keeping.hold(settled)
