@@ -18,6 +18,9 @@ _NUMBER = re.compile(r"\d+")
 _SETTINGS = (
     "listen_addresses=''",
     "fsync=off",  # no test pulls the plug
+    "full_page_writes=off",
+    "wal_level=minimal",
+    "max_wal_senders=0",
     "shared_buffers=16MB",
     "max_connections=60",
     "lc_messages='C'",
@@ -33,7 +36,8 @@ class Postgres:
 
     def __init__(self) -> None:
         self._bin = _binaries()
-        self.folder = Path(tempfile.mkdtemp(prefix="pg-", dir="/tmp"))  # sockets want short paths
+        room = os.environ.get("PYTEST_DEBUG_TEMPROOT", "/tmp")  # sockets want short paths
+        self.folder = Path(tempfile.mkdtemp(prefix="pg-", dir=room))
         self._as: dict[str, object] = {}
         if os.geteuid() == 0:
             os.chown(self.folder, _NOBODY, _NOBODY)
