@@ -66,8 +66,22 @@ TABLE = (
      "V various 1995-06-01; O soundtrack 1995-06-01; S single 1996", "O SOUNDTRACK_PREMIERE"),
     ("a soundtrack beside an undated compilation",
      "V various undated; O soundtrack 1995-06-01; S single 1996", "O SOUNDTRACK_PREMIERE"),
-    ("no soundtrack compilation among compilations",
-     "O Album+Compilation+Soundtrack by:Various_Artists 1982; V various 1985", "open"),
+    ("a soundtrack compilation before compilations",
+     "O Album+Compilation+Soundtrack by:Various_Artists 1982; V various 1985; C compilation 1984",
+     "O SOUNDTRACK_PREMIERE"),
+    ("a soundtrack compilation on the day of another compilation",
+     "O Album+Compilation+Soundtrack 1982-05-01; V various 1982-05-01", "O SOUNDTRACK_PREMIERE"),
+    ("a soundtrack compilation beside an undated compilation",
+     "O Album+Compilation+Soundtrack 1982; V various undated", "O SOUNDTRACK_PREMIERE"),
+    ("no soundtrack compilation after a compilation",
+     "V various 1981; O Album+Compilation+Soundtrack by:Various_Artists 1982", "open"),
+    ("no soundtrack compilation that is perhaps after a compilation",
+     "V various 1982; O Album+Compilation+Soundtrack by:Various_Artists 1982", "open"),
+    ("no undated soundtrack compilation among compilations",
+     "O Album+Compilation+Soundtrack by:Various_Artists undated; V various undated", "open"),
+    ("of two soundtrack compilations the first",
+     "O Album+Compilation+Soundtrack 1982; P Album+Compilation+Soundtrack 1983",
+     "O SOUNDTRACK_PREMIERE"),
     ("a producer that puts Soundtrack first is understood",
      "O Soundtrack 1980; S single 1981", "O SOUNDTRACK_PREMIERE"),
     # lead window
@@ -366,6 +380,13 @@ def in_short(verdict: Decided | Open) -> str:
         return "open" if verdict.missing_facts else "open without a question"
     assert verdict.path[-2].said == verdict.because
     return f"{verdict.crg} {verdict.crg_rule.removeprefix('CRG:')}"
+
+
+def test_a_soundtrack_among_compilations_is_held_against_what_contradicts_it() -> None:
+    text = "O Album+Compilation+Soundtrack 1982; V various 1985"
+    verdict = decide(bundle(*records(text), isrcs=["GBCEE7700017"]), KNOBS)
+    assert isinstance(verdict, Open)
+    assert "ISRC GBCEE7700017 was assigned in 1977" in verdict.missing_facts[0]
 
 
 CONTRADICTIONS: tuple[tuple[str, Json, str, str], ...] = (

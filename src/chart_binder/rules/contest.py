@@ -10,7 +10,7 @@ from chart_binder.domain.dates import FIRST_DAY
 from chart_binder.domain.evidence import Artist, RecordingCandidate
 from chart_binder.rules.candidates import Candidate, candidates_of, hinted
 from chart_binder.rules.earliest import Ties, may_be_first
-from chart_binder.rules.forerunner import Forerunner, Precursors, forerunners, precursors
+from chart_binder.rules.forerunner import Forerunner, Precursors, forerunners, precursors, two_least
 from chart_binder.rules.roles import Role, is_soundtrack
 
 _HOLDING = (Role.SINGLE, Role.SOUNDTRACK)
@@ -84,7 +84,7 @@ def _between(
         if candidate.official or candidate.is_weak:
             gathers = candidate.role is Role.COMPILATION
             (compilations if gathers else works).append(candidate)
-    soundtracks = _running_soundtracks(compilations) if works else []
+    soundtracks = _running_soundtracks(compilations, is_any_work=bool(works))
     if soundtracks:
         running = {one.group.mb_rg_id for one in soundtracks}
         compilations = [one for one in compilations if one.group.mb_rg_id not in running]
@@ -121,17 +121,25 @@ def _intent(recording: RecordingCandidate) -> str:
     return next((name for flag, name in _INTENTS if getattr(flags, flag)), "")
 
 
-def _running_soundtracks(compilations: Sequence[Candidate]) -> list[Candidate]:
-    """Return the soundtracks that are compilations too and yet run as works, beside any work.
+def _running_soundtracks(
+    compilations: Sequence[Candidate], *, is_any_work: bool
+) -> list[Candidate]:
+    """Return the soundtracks that are compilations too and yet run as works.
 
-    Beside a work, such a record is where the recording came out if it is the earliest; alone or
-    among other compilations it is but one of them. So whether the work has a date says nothing.
+    Beside a work, dated or not, such a record is where the recording came out if it is the
+    earliest. Among compilations alone it is but one of them, unless it is certainly no later than
+    every other that has a date.
     """
-    return [
-        replace(one, role=Role.SOUNDTRACK)
-        for one in compilations
-        if one.kind != "compilation" and is_soundtrack(one.group)
-    ]
+    found = [one for one in compilations if one.kind != "compilation" and is_soundtrack(one.group)]
+    if found and not is_any_work:
+        soonest = two_least(one.first for one in compilations if one.is_dated)
+        is_alone = len(compilations) == 1
+        found = [
+            one
+            for one in found
+            if is_alone or (one.is_dated and one.last <= soonest[one.first == soonest[0]])
+        ]
+    return [replace(one, role=Role.SOUNDTRACK) for one in found]
 
 
 def _in_the_running(

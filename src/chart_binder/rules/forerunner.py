@@ -65,7 +65,7 @@ def forerunners(
     if not early:
         return ()
     others = (*field.compilations, *field.soundtracks)
-    soonest, first = _two_least(one.last for one in others), _two_least(one.first for one in others)
+    soonest, first = two_least(one.last for one in others), two_least(one.first for one in others)
     work_first = min([one.first for one in works], default=_NEVER)
     sound_last = min([one.last for one in field.soundtracks], default=_NEVER)
     sound_first = min([one.first for one in field.soundtracks], default=_NEVER)
@@ -87,10 +87,10 @@ def forerunners(
     return found
 
 
-def _two_least(days: Iterable[int]) -> tuple[int, int]:
+def two_least(days: Iterable[int]) -> tuple[int, int]:
     """Return the least day of all, then that of all but one which has it."""
-    least, *more = sorted(days)
-    return least, more[0] if more else _NEVER
+    first, second, *_ = *sorted(days)[:2], _NEVER, _NEVER
+    return first, second
 
 
 def _names(artist: Artist, works: Sequence[Candidate]) -> set[str]:

@@ -5,29 +5,29 @@ from collections.abc import Sequence
 from chart_binder.rules.candidates import Candidate
 from chart_binder.rules.compilation import contradictions
 from chart_binder.rules.contest import Contest
-from chart_binder.rules.roles import Role, is_soundtrack
+from chart_binder.rules.roles import Role, gathers, is_soundtrack
 from chart_binder.rules.ruling import Ruling, passes
 
 
 def soundtrack_premiere(contest: Contest) -> Ruling:
     """Choose a soundtrack that is certainly no later than everything else, compilations included.
 
-    On the same day as another record it is the soundtrack, whichever that is.
+    On the same day as another record it is the soundtrack, whichever that is. One that is a
+    compilation too, with nothing but compilations beside it, is held against what may contradict
+    it, as a compilation is.
     """
     choices = [one for one in contest.firsts if one.role is Role.SOUNDTRACK]
-    lone = contest.compilations
     if choices:
-        earlier = next((one for one in lone if _may_precede(one, choices)), None)
+        earlier = next((one for one in contest.compilations if _may_precede(one, choices)), None)
         if earlier:
             return passes(f"{earlier.dated_name} came out before {choices[0].name}, or may have")
-        return Ruling(choices, _earliest(choices[0], contest))
-    if not contest.works and len(lone) == 1 and is_soundtrack(lone[0].group):
-        said = f"nothing else carries it than {lone[0].dated_name}"
-        return Ruling(lone, said, contradictions(lone[0], contest))
+        gathers_only = all(gathers(one.group) for one in contest.works)
+        doubts = contradictions(choices[0], contest) if gathers_only else ()
+        return Ruling(choices, _earliest(choices[0], contest), doubts)
     late = next((one for one in contest.works if one.role is Role.SOUNDTRACK), None)
     if late:
         return passes(f"{late.dated_name} came out later")
-    gathering = next((one for one in lone if is_soundtrack(one.group)), None)
+    gathering = next((one for one in contest.compilations if is_soundtrack(one.group)), None)
     if gathering:
         return passes(f"{gathering.dated_name} gathers what came out elsewhere")
     return passes("no soundtrack carries it")

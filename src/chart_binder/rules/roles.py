@@ -64,6 +64,12 @@ def _noun(record: str | None, kinds: tuple[str, ...]) -> str:
     return " ".join([*(kind.casefold() for kind in kinds[:1]), noun])
 
 
+def gathers(group: ReleaseGroup) -> bool:
+    """Whether it is a compilation by its types, be it one that runs as a soundtrack."""
+    role, _ = part_of(group.primary_type, group.secondary_types or ())
+    return role is Role.COMPILATION
+
+
 def is_soundtrack(group: ReleaseGroup) -> bool:
     """Whether it is a soundtrack, be it one of songs that were out before."""
     return _sounds(group.primary_type, group.secondary_types or ())

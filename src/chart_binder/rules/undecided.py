@@ -9,7 +9,7 @@ from chart_binder.rules.candidates import Candidate
 from chart_binder.rules.contest import Contest, contest
 from chart_binder.rules.lineup import Lineup, minutes
 from chart_binder.rules.rivals import rivals
-from chart_binder.rules.roles import Role, part_of
+from chart_binder.rules.roles import gathers
 from chart_binder.rules.ruling import Ruling
 from chart_binder.rules.settling import either, missing_dates, undated_tie
 from chart_binder.rules.statuses import copies
@@ -75,7 +75,7 @@ def objection_to(
     for version in lineup.versions:
         own = contest(version, field.artist, field.knobs)
         for one in weigh(own).possible:
-            if not _gathers(one) or one.group.mb_rg_id == chosen.group.mb_rg_id:
+            if not gathers(one.group) or one.group.mb_rg_id == chosen.group.mb_rg_id:
                 homes[one.group.mb_rg_id] = f"{_told(version)} on {one.name}"
     homes.setdefault(chosen.group.mb_rg_id, f"{_told(chosen.carriers)} on {chosen.name}")
     if len(homes) == 1:
@@ -94,9 +94,3 @@ def _told(version: Sequence[RecordingCandidate]) -> str:
     if not remark:
         return minutes(length_ms)
     return f"{minutes(length_ms)} ({remark})" if length_ms else f"'{remark}'"
-
-
-def _gathers(one: Candidate) -> bool:
-    """Whether it is a compilation by its types, be it one that runs as a soundtrack."""
-    role, _ = part_of(one.group.primary_type, one.group.secondary_types or ())
-    return role is Role.COMPILATION
