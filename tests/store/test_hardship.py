@@ -176,6 +176,8 @@ def test_a_store_that_was_cut_off_is_damaged_or_new(tmp_path: Path, length: int)
         ("evidence", "document", "text"),
         ("runs", "counts", "{"),
         ("runs", "arguments", 5),
+        ("runs", "started_at_utc", "yesterday"),
+        ("runs", "ended_at_utc", "2026-11-21"),
         ("writes", "state", "odd"),
     ],
 )

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from datetime import datetime
 from typing import Any, TypeAlias
 
 import msgspec
@@ -113,9 +114,17 @@ class Runs:
         columns = dict(row._mapping)  # noqa: SLF001 - its public name
         try:
             columns |= {name: json.loads(columns[name]) for name in ("arguments", "counts")}
+            for name in ("started_at_utc", "ended_at_utc"):
+                _check_moment(columns[name])
         except (ValueError, TypeError) as error:
             raise damaged(self._database.name, KeptRun, str(error), columns["id"]) from error
         return read_row(self._database.name, KeptRun, columns)
+
+
+def _check_moment(kept: object) -> None:
+    """Raise `ValueError` for what is a text, and no moment that others can be held against."""
+    if isinstance(kept, str) and datetime.fromisoformat(kept).tzinfo is None:
+        raise ValueError(f"{kept[:40]!r} is a time of no zone")
 
 
 def _json(counts: Mapping[str, int]) -> str:
