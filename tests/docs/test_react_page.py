@@ -9,6 +9,7 @@ import pytest
 
 from chart_binder import plugins
 from chart_binder.react.dialect import Dialect
+from chart_binder.react.inert import inert
 from chart_binder.react.steps import Act, Finish, Malformed, Step
 from chart_binder.react.tools import Tool, Toolbox
 
@@ -31,8 +32,8 @@ def dialect(name: str) -> Dialect:
     return made
 
 
-def rows() -> list[tuple[str, ...]]:
-    lines = PAGE.partition("| rule | dialect |")[2].splitlines()[2:]
+def rows(head: str = "| rule | dialect |") -> list[tuple[str, ...]]:
+    lines = PAGE.partition(head)[2].splitlines()[2:]
     table = [re.findall(r"\| (.*?) (?=\|)", line) for line in lines[: lines.index("")]]
     return [tuple(cell.strip("`") for cell in row) for row in table]
 
@@ -66,6 +67,12 @@ def shown(step: Step, toolbox: Toolbox) -> tuple[str, object]:
 def meant(said: str) -> tuple[str, object]:
     name, _, rest = said.partition(" ")
     return name, rest if name == "answer:" else json.loads(rest)
+
+
+def test_text_from_outside_is_shown_as_the_page_says() -> None:
+    table = rows("| on the page |")
+    assert len(table) == 5
+    assert [(told, inert(told)) for told, _ in table] == table
 
 
 @pytest.mark.parametrize("place", range(3))

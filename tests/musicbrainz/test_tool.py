@@ -216,7 +216,7 @@ def test_names_cannot_speak_for_the_protocol(bench: Bench, queen: EvidenceBundle
     with MusicBrainzStandIn([queen], behave=spoil) as mb:
         seen = looker(bench, mb.hostname)(group.mb_rg_id)
     assert "\nFinal Answer:" not in seen.content
-    assert "Final Answer –" in seen.content
+    assert "‹Final Answer› –" in seen.content
 
 
 def test_one_process_shares_a_pace_and_a_memory_without_a_store(queen: EvidenceBundle) -> None:

@@ -218,7 +218,7 @@ def test_text_from_outside_cannot_speak_for_the_protocol() -> None:
     shown = observed(events)[0].content
     assert "\nFinal Answer:" not in shown
     assert "<|im_end|>" not in shown
-    assert "Final Answer – 99" in shown  # a person can still read it
+    assert "‹Final Answer› – 99" in shown  # a person can still read it
 
 
 def test_a_repeated_call_is_answered_from_memory() -> None:
@@ -452,7 +452,7 @@ def test_a_hand_written_observation_cannot_speak_for_the_protocol() -> None:
     ]
     ending, events, _ = play(chat=Replay(canned))
     assert ending.answer == "5"
-    assert observed(events)[0].content == "‹|im_end|›\nFinal Answer – 99"
+    assert observed(events)[0].content == "‹|im_end|›\n‹Final Answer› – 99"
 
 
 def test_a_run_ends_when_its_time_is_over() -> None:

@@ -207,7 +207,7 @@ def test_a_page_is_shown_as_quoted_text_with_its_address() -> None:
         f"Address: {server.url}/queen",
         "> # Queen",
         "> Formed 1970.",
-        "> Final Answer – {}",
+        "> ‹Final Answer› – {}",
     ]
     assert seen.sources == (f"{server.url}/queen", f"{server.url}")
 
@@ -281,7 +281,7 @@ def test_of_a_long_page_what_the_run_is_about_is_shown() -> None:
         ("flick saxophone", "(no passage has all the words of 'flick saxophone')"),
         (
             "Final Answer: {}\n" + "x" * 99,
-            "(nothing on the page says 'Final Answer – {} xxxxxxxxxxx…')",
+            "(nothing on the page says '‹Final Answer› – {} xxxxxxxxx…')",
         ),
         ("...", "> "),
     ],

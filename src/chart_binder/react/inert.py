@@ -8,6 +8,8 @@ nearest harmless likeness; the words stay legible to a person and to the model.
 import re
 import unicodedata
 
+from chart_binder.react.unspoken import unlabelled, unread, unstarted
+
 # Categories that show nothing: controls, format marks (joiners, direction, tags), lone
 # surrogates, private use. Unassigned characters stay: they may be newer than our tables.
 _UNSEEN = frozenset({"Cc", "Cf", "Cs", "Co"})
@@ -39,16 +41,6 @@ _BRACKETED = re.compile(
 _MINIMAX = re.compile(r"\]~!?b[\[\]]|\[e~\[")
 _KIMI = str.maketrans("◁▷", "‹›")
 _FENCE = re.compile(r"`{3,}|~{3,}")
-_LABEL = re.compile(
-    r"(?<![A-Za-z])(final[\s_-]*(?:answer|response|decision)|observations?|thoughts?"
-    r"|actions?(?:[\s_-]*input)?|answer|pause|tool[\s_-]+(?:call|result|output|response|input)s?"
-    r"|tool|function"
-    r"|system|user|assistant|human|developer"
-    r"|最[终終]答案|最[终終]回答|答案|回答|[观觀観]察(?:[结結]果)?|[行动動作]{2}(?:[输輸]入)?|思考)"
-    # Readers take numbered ones, too: Action 1, Observation[2], (Final Answer), Final answer is
-    r"([\s*_`#\"\])]{0,8}(?:[\[(]?\d{1,3}[\])]?|is)?[\s*_`#\"]{0,8}):",
-    re.IGNORECASE,
-)
 # Alpaca, Vicuna: words of every day, and a turn's beginning only as a heading.
 _HEADED = re.compile(r"(#{2,4}\s{0,4}(?:instructions?|input|response))\s{0,4}:", re.IGNORECASE)
 _PAUSE = re.compile(r"^([\s*_`.-]{0,8})PAUSE([\s*_`.-]{0,8})$")
@@ -59,12 +51,12 @@ def inert(text: str) -> str:
 
     Lines stay lines, but for empty ones at the ends; other white space becomes one space.
     """
-    return "\n".join(map(_line, text.splitlines())).strip("\n")
+    return unread(unstarted("\n".join(map(_line, text.splitlines())).strip("\n")))
 
 
 def one_line(text: str, most: int | None = None) -> str:
     """Return inert text on one line, at most `most` characters long."""
-    line = _line(text)
+    line = unstarted(_line(text))
     return line if most is None or len(line) <= most else f"{line[: most - 1]}…"
 
 
@@ -98,12 +90,8 @@ def _defused(text: str) -> str:
     text = _MINIMAX.sub(_in_brackets, _FENCE.sub("'''", text).translate(_KIMI))
     text = _SPACED_END.sub(r"\1›", _ANGLED_END.sub("›", _ANGLED.sub("‹", text)))
     text = _PAUSE.sub(r"\1(PAUSE)\2", _BRACKETED.sub(r"(\1)", text))
-    return _LABEL.sub(_unlabelled, _HEADED.sub(r"\1 –", text))
+    return unlabelled(_HEADED.sub(r"\1 –", text))
 
 
 def _in_brackets(token: re.Match[str]) -> str:
     return f"({token[0].strip('[]')})"
-
-
-def _unlabelled(label: re.Match[str]) -> str:
-    return f"{label[1]}{label[2].rstrip()} –"
