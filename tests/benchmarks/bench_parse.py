@@ -200,6 +200,12 @@ SHAPES: dict[str, Callable[[int], str]] = {
     "wide letters": repeated("ａ"),
     "Chinese": repeated("字"),
     "Cyrillic": repeated("е"),
+    "tokens: calls": repeated(
+        "<|tool_call_begin|>f:0<|tool_call_argument_begin|>{}<|tool_call_end|>"
+    ),
+    "tokens: calls among words": repeated("It is <｜tool▁call▁begin｜>f<｜tool▁sep｜>{} "),
+    "tokens: channels": repeated("<|channel|>a<|channel|>analysis<|message|>"),
+    "tokens: results": repeated("[TOOL_RESULTS]a[TOOL_CALLS]f"),
     "input: members without quotes": repeated("a=1,", INPUT + '{"q": '),
     "mixed marks": mixed('"', "'", "“", "”", "`", "a", " ", "\n", "\\", "[", "(", ":", ","),
     "mixed labels": mixed("Action: f\n", "Thought: a\n", "PAUSE\n", "obs ", "> ", "```\n", "“x\n"),

@@ -15,20 +15,18 @@ _REPORT: Final = (
     r"|pages?|sites?|websites?|articles?|snippets?|comments?|sources?|documents?|posts?|prompts?"
     r"|页面|网页|网站|文章|说|写道|要求|显示|内容|例如|引用|注入|忽略"
 )
-_REPORTED: Final = re.compile(rf"(?<![a-z])(?:{_REPORT})(?![a-z])", re.IGNORECASE)
+# These look at small letters.
+_REPORTED: Final = re.compile(rf"(?<![a-z])(?:{_REPORT})(?![a-z])")
 _BEGUN: Final = re.compile(
     rf"(?<![a-z])(?:{_REPORT})(?![a-z])[^\n.!?:：。]{{0,100}}+"
-    r"[:：][ \t]{0,8}+(?:\n|\Z|[\"“'«‹「`>])",
-    re.IGNORECASE,
+    r"[:：][ \t]{0,8}+(?:\n|\Z|[\"“'«‹「`>])"
 )
 _OWN: Final = re.compile(
     r"(?<![a-z])(?:answer|final|json|result|here|so|thus|therefore|conclude|response|output|it is"
-    r"|reduces? to)(?![a-z])|答案|结论|因此|所以",
-    re.IGNORECASE,
+    r"|reduces? to)(?![a-z])|答案|结论|因此|所以"
 )
 _DOUBT: Final = re.compile(
-    r"(?<![a-z])(?:cannot|can't|can’t|unable|unsure|unknown|not|no)(?![a-z])|不能|无法|不知",
-    re.IGNORECASE,
+    r"(?<![a-z])(?:cannot|can't|can’t|unable|unsure|unknown|not|no)(?![a-z])|不能|无法|不知"
 )
 _SENTENCE_END: Final = re.compile(r"[.!?](?=\s)|[。！？]|\n[ \t]*\n")
 _WRAPPER: Final = re.compile(r"<(?:json|answer|output|response|final_?answer)>", re.IGNORECASE)
@@ -81,14 +79,16 @@ def is_lead_in(words: str) -> bool:
 
 
 def _before(words: str) -> str:
+    """Return the words before an object, in small letters, without what opens or labels it."""
     words = words[-_LOOKED_AT:].rstrip().rstrip("[").rstrip()
     words = _FENCE.sub("", _TOKEN.sub("", words)).strip(" \t\n*_`~")
-    return _LABEL.sub("", words, count=1)
+    return _LABEL.sub("", words, count=1).lower()
 
 
 def _after(words: str) -> str:
+    """Return the words after an object, in small letters, without what closes it."""
     closed = _CLOSING.match(words)
-    return words[closed.end() if closed else 0 :].strip()[:_LOOKED_AT]
+    return words[closed.end() if closed else 0 :].strip()[:_LOOKED_AT].lower()
 
 
 def _is_reported(led: str) -> bool:

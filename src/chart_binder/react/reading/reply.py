@@ -16,6 +16,7 @@ from chart_binder.react.reading.labelled import first_labelled
 from chart_binder.react.reading.labels import label_at
 from chart_binder.react.reading.live import Script, script
 from chart_binder.react.reading.manner import Manner, foreign
+from chart_binder.react.reading.native import in_tags
 from chart_binder.react.reading.near import lowered
 from chart_binder.react.reading.own_words import is_own_turn
 from chart_binder.react.reading.shown import imagined_exchange
@@ -64,7 +65,7 @@ def read_reply(reply: str, manner: Manner) -> Step:
     put into a tool's mouth. A step in another dialect counts where it comes first, with a note.
     """
     text = encodable_text(reply).replace("\r\n", "\n").replace("\r", "\n")
-    said = spoken(text, manner.spoken)
+    said = spoken(in_tags(text), manner.spoken)
     turn = _read(said.text)
     if turn.taken is None:
         turn = _read_bare(turn)

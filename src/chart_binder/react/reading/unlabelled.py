@@ -20,7 +20,7 @@ from chart_binder.react.steps import Act, Finish
 
 _CALL = re.compile(
     r"\n(?:<\|\w{4,24}+\|>)?+[ \t`]{0,4}+(?P<listed>\[[ ]?)?+(?:functions\.)?+"
-    r"(?P<name>[A-Za-z]\w{1,63}+)"
+    r"(?P<name>[A-Za-z]\w{1,63}+)(?:\.call)?+"
     r"(?=\((?:[\"'“{]|[A-Za-z]\w{0,63}+ ?=))"
 )
 _CLOSERS = re.compile(r"(?:[` \t;.]|<\|/?\w{4,24}+\|>)*+")
