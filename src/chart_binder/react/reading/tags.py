@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import islice
+from itertools import groupby, islice
 from typing import Final, Literal, TypeAlias
 
 import msgspec
@@ -46,14 +46,25 @@ _KINDS: Final[dict[str, TagKind]] = {
 _NEEDS_TOOL: Final = frozenset({"invoke", "function", "tool", "action"})
 """Tags that open a call only where they name its tool: `<function=web_search>`."""
 
-# Each pattern looks a bounded distance ahead or back, whatever the text.
+
+def _after(first: str, names: Iterable[str]) -> str:
+    """Return a pattern for all names that begin with a word, so that it is looked at once."""
+    others = [name.partition(" ")[2] for name in names]
+    if others == [""]:
+        return first
+    return f"{first}(?:[_-]?(?:{'|'.join(filter(None, others))})){'?' * ('' in others)}"
+
+
+# In this order the longer of two names that begin alike comes first.
+_WORDS: Final = sorted((name for names in _NAMES.values() for name in names), reverse=True)
 _ANY_NAME: Final = "|".join(
-    sorted((name for names in _NAMES.values() for name in names), key=len, reverse=True)
+    _after(first, names) for first, names in groupby(_WORDS, key=lambda name: name.split()[0])
 )
 _BEGINNINGS: Final = "|".join(sorted({name[:2] for name in _KINDS}))
+# Each pattern looks a bounded distance ahead or back, whatever the text.
 _TAG = re.compile(
     rf"<(?=[ /]|{_BEGINNINGS})[ ]{{0,2}}+(?P<close>/?+)[ ]{{0,2}}+(?:antml:)?+"
-    rf"(?P<name>(?>{_ANY_NAME.replace(' ', '[_-]?')}))(?P<rest>[ \t=][^<>\n]{{0,200}}+)?+>"
+    rf"(?P<name>(?>{_ANY_NAME}))(?P<rest>[ \t=][^<>\n]{{0,200}}+)?+>"
 )
 _TOOL = re.compile(r"(?:^\s*=\s*|\bname\s*=\s*)[\"']?(?P<tool>[^\"'\s/>]{1,100})", re.IGNORECASE)
 _ID = re.compile(r"\b(?:call_|tool_call_)?id\s*=\s*[\"']?(?P<id>[^\"'\s/>]{1,100})", re.IGNORECASE)
