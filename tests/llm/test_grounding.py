@@ -52,8 +52,9 @@ def test_an_entry_speaks_for_its_own_address_alone(entry: tuple[str, str]) -> No
 def test_an_answer_or_an_infobox_is_of_the_address_at_its_end() -> None:
     for label in ("Answer", "Infobox Queen"):
         text = f"Search results:\n{label}: {TOLD}, not {WIKI} ({STRANGER})\n1. T (w)\n{WIKI}\nQueen"
-        seen = Observed(text, sources=(STRANGER, WIKI))
-        assert (says(seen, STRANGER), says(seen, WIKI)) == (True, False)
+        for shown_as in (text, inert(text)):
+            seen = Observed(shown_as, sources=(STRANGER, WIKI))
+            assert (says(seen, STRANGER), says(seen, WIKI)) == (True, False)
 
 
 @pytest.mark.parametrize("kind", ["answers", "infoboxes"])

@@ -68,7 +68,8 @@ def test_every_name_of_a_label_is_marked_however_it_is_set_off() -> None:
     dresses = cycle(DRESSES)
     lines = [f"{next(dresses).format(name)}{off}" for name in names() for off in SEPARATORS]
     texts = [one_line(f"{line} {OBJECT}") for line in lines] + [one_line(line) for line in lines]
-    assert [text for text in texts if labels.label_at(text, 0)] == []
+    kinds = {label.kind for text in texts if (label := labels.label_at(text, 0))}
+    assert kinds <= {"observation"}  # which asks for nothing
 
 
 def test_no_reply_is_one_any_more_when_it_has_come_from_outside() -> None:
@@ -98,7 +99,9 @@ def test_what_is_copied_keeps_no_answer_of_the_models_own_from_being_read(
         ("so my Final Answer – {}", "so ‹my Final Answer› – {}"),
         ("[Action] web_fetch", "[‹Action›] web_fetch"),
         ("## Action", "## ‹Action›"),
-        ("✿RESULT✿: x", "✿‹RESULT›✿: x"),
+        ("✿FUNCTION✿: x", "✿‹FUNCTION›✿ – x"),
+        ("Tool result: x", "‹Tool result› – x"),
+        ("Observation:", "‹Observation› –"),
         ("这是最终答案：7", "这是‹最终答案› –7"),
         ("Beobachtung: x", "‹Beobachtung› – x"),
         ("Observatoin: x", "‹Observatoin› – x"),
@@ -122,6 +125,7 @@ def test_a_likeness_stays_legible(text: str, harmless: str) -> None:
         "Call and Response: the First Input of Function",
         "Tool – Lateralus; Result – 1:0",
         "f(x) = 1 {x > 0}",
+        "Search results:",
     ],
 )
 def test_facts_are_left_as_they_are(text: str) -> None:

@@ -25,7 +25,7 @@ _OF_PAGE = re.compile(
 """Where a tool says of what day a page itself is, which is no word of the page on a record."""
 _RESULT = re.compile(r"^[0-9]+\. .*\n[ ]*(https?://\S+)[ ]*$", re.IGNORECASE | re.MULTILINE)
 """An entry of a search: its number, its title, and below it the address that it is of."""
-_DIRECT = re.compile(r"^(?:Answer|Infobox)\b.*", re.MULTILINE)
+_DIRECT = re.compile(r"^‹?(?:Answer|Infobox)\b.*", re.MULTILINE)  # a label is shown in marks
 _LAST = re.compile(r"\((https?://\S+)\)[ ]*$", re.IGNORECASE)
 _SHORTEST = 3
 _ESCAPE = re.compile("%[0-9a-fA-F]{2}")

@@ -44,7 +44,8 @@ def unlabelled(line: str) -> str:
     if ":" in line or "{" in line or not line.isascii():
         line = "".join(_marked(line))
     for _ in range(_MOST_TRIES):
-        if label_at(line, 0) is None:
+        label = label_at(line, 0)
+        if label is None or label.kind == "observation":
             return line
         line = _NOT_YET_MARKED.sub(r"‹\g<0>›", line, count=1)
     return _quoted(line)
@@ -86,7 +87,8 @@ def _marked(line: str) -> Iterator[str]:
     while label := _SET_OFF.search(line, at):
         words, after = label["words"], label["after"]
         yield line[at : label.start()]
-        start = next((start for start in _names(words) if _is_label(words[start:])), None)
+        ends = not line[label.end() :].strip()
+        start = next((at for at in _names(words) if _is_label(words[at:], heads=ends)), None)
         if start is None:
             yield words
             at = label.end("words")
@@ -106,11 +108,16 @@ def _names(words: str) -> Iterator[int]:
 
 
 @lru_cache(4096)
-def _is_label(words: str) -> bool:
-    """Tell whether words are a label where a colon follows."""
+def _is_label(words: str, *, heads: bool) -> bool:
+    """Tell whether words are a label where a colon follows.
+
+    One that `heads` lines, as a tool's own `Search results:` does, is left as it is: it asks for
+    nothing, and by it a model is found out that makes such results up.
+    """
     if words.casefold() in _ROLES:
         return True
-    if label_at(f"{words}:", 0) is not None:
+    label = label_at(f"{words}:", 0)
+    if label and not (heads and label.kind == "observation"):
         return True
     return " " not in words and begins_observation(f"{words}: x")
 
