@@ -26,9 +26,9 @@ _OPENING: Final = re.compile(
 _CLOSERS: Final[dict[str, tuple[str, ...]]] = {
     "comment": ("-->",),
     "data": (r"\]\]>",),
-    "element": ("</{element}",),
-    "bracketed": (r"\[/{bracketed}",),
-    "attribute": ("{attribute}>", "{attribute}/>"),
+    "element": ("</{}",),
+    "bracketed": (r"\[/{}",),
+    "attribute": ("{}>", "{}/>"),
     "double_marks": ('"""',),
     "single_marks": ("'''",),
     "double": ("``", "''"),
@@ -36,7 +36,7 @@ _CLOSERS: Final[dict[str, tuple[str, ...]]] = {
     "round": (r"\n[ \t]*+\)",),
     "square": (r"\n[ \t]*+\]",),
 }
-"""What ends each of them, as patterns."""
+"""What ends each of them, as patterns; `{}` is what it began with."""
 _TO_THE_END: Final = frozenset({"comment", "data", "attribute"})
 _ALONE: Final = frozenset({"element", "bracketed", "double_marks", "single_marks"})
 _SHOWN: Final = frozenset(_SHOWING.split("|"))
@@ -59,8 +59,8 @@ def marked_passages(text: str) -> Iterator[tuple[int, int]]:
         if opening is None:
             return
         at = opening.end()
-        closers = _CLOSERS[opening.lastgroup or ""]
-        ends = [_find(small, each.format(**opening.groupdict()), at, ahead) for each in closers]
+        kind = opening.lastgroup or ""
+        ends = [_find(small, end.format(opening[kind]), at, ahead) for end in _CLOSERS[kind]]
         end = min((end for end in ends if end >= 0), default=-1)
         if end < 0 and _goes_on(opening):
             end = len(text)
