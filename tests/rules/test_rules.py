@@ -429,7 +429,11 @@ COPIED: tuple[tuple[str, str, str, str], ...] = (
     ("its date is earlier than the copy of the compilation",
      "C compilation 1989-12-01/promo 1990-01-01", "1988", "open"),
     ("its date is that of a withdrawn copy of another record",
-     "C compilation 1990-01-01; A album 1975/withdrawn", "1975", "open"),
+     "C compilation 1990-01-01; A album 1975/withdrawn", "1975", "C"),
+    ("its date is that of a pseudo-release of another record",
+     "C compilation 1990-01-01; A album 1975/pseudo", "1975", "C"),
+    ("its date is that of a promotional copy of another record",
+     "C compilation 1990-01-01; A album 1975/promo", "1975", "open"),
 )  # fmt: skip
 
 

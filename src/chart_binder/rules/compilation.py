@@ -106,10 +106,13 @@ def _by_recording(compilation: Candidate, contest: Contest) -> Iterator[str]:
 
     MusicBrainz takes a recording's first date from its releases (`recording_first_release_date`),
     so one that may be the compilation's is the compilation's, however exactly each is written. It
-    counts copies too: a date that may be that of a copy of the compilation says nothing more.
+    counts copies too: a date that may be that of a copy of the compilation says nothing more, nor
+    one that may be that of any release that never came out.
     """
     is_dated = compilation.since.is_known
     copies = [copy for copy in compilation.aside if copy.when.is_known]
+    for other in contest.candidates:
+        copies += [one for one in other.aside if one.date and one.standing in NEVER_OUT]
     for recording in contest.recordings:
         hint = recording.first_date
         is_of_a_copy = any(same_day(hint, copy.when) is not False for copy in copies)

@@ -20,26 +20,29 @@ def originals(
 ) -> Sequence[Release]:
     """Return the releases that are no reissues; undated ones only if all dated ones are.
 
-    A release is a reissue if it came out `reissue_long_gap_years` later than the first; if its
-    medium was not there yet when the first came out; or if it is marked as one (a remaster, a
-    deluxe or anniversary edition, by flag, title or comment) and an unmarked one may be earlier. Of
-    marked ones alone none is the original, so there the marks tell nothing.
+    A release is a reissue if it is marked as one (a remaster, a deluxe or anniversary edition, by
+    flag, title or comment) and an unmarked one may be earlier, or any is for certain (of remasters
+    alone, too: else another one later at home would stand for the group); if it came
+    out `reissue_long_gap_years` later than the first; or if its medium was not there yet when the
+    first came out.
     """
+    marked = {one.mb_release_id for one in official if is_marked(one, group, knobs)}
     first = min([one.when.last for one in official])
     gap, year = _gap(first, knobs.reissue_long_gap_years)
-    timely = [
+    kept = [
         one
         for one in official
         if one.when.last <= first
         or not (
-            one.when.first >= gap or (one.when.is_known and first_year(one.format or "") > year)
+            one.when.first >= gap
+            or (one.when.is_known and first_year(one.format or "") > year)
+            or one.mb_release_id in marked
         )
     ]
-    plain = [one for one in timely if not is_marked(one, group, knobs)]
-    if plain:
-        soonest = min([one.when.first for one in plain])
-        timely = [one for one in timely if one in plain or one.when.first <= soonest]
-    return [one for one in timely if one.when.first > FIRST_DAY] or timely
+    plain = min([one.when.first for one in kept if one.mb_release_id not in marked], default=None)
+    if plain is not None:
+        kept = [one for one in kept if one.mb_release_id not in marked or one.when.first <= plain]
+    return [one for one in kept if one.when.first > FIRST_DAY] or kept
 
 
 def is_surely_original(

@@ -63,7 +63,9 @@ def choose(
     if len(official) > 1 and not is_surely_original(chosen, official, group, knobs):
         fresh, _ = _first(originals(official, group, knobs), home, order)
         if fresh.mb_release_id != chosen.mb_release_id:
-            told = f"{_named(chosen)} is a reissue; {_named(fresh)} is the earliest that is not"
+            is_one_too = is_marked(fresh, group, knobs)
+            why = "came out before it" if is_one_too else "is the earliest that is not"
+            told = f"{_named(chosen)} is a reissue; {_named(fresh)} {why}"
             return Representative(fresh, REISSUE_FILTER_APPLIED, told)
     if is_home:
         told = f"{_named(chosen)} is the earliest in the artist's country"
