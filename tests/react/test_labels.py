@@ -2,17 +2,13 @@
 
 import pytest
 
-from chart_binder.react.reading.labels import _NAMES, _NEEDS_FLOWERS, labels
+from chart_binder.react.reading.label_names import NAMES, NEEDS_FLOWERS
+from chart_binder.react.reading.labels import labels
 
 
 @pytest.mark.parametrize(
     ("kind", "name"),
-    [
-        (kind, name)
-        for kind, names in _NAMES.items()
-        for name in names
-        if name not in _NEEDS_FLOWERS
-    ],
+    [(kind, name) for kind, names in NAMES.items() for name in names if name not in NEEDS_FLOWERS],
 )
 def test_a_label_is_found_by_its_name(kind: str, name: str) -> None:
     assert [label.kind for label in labels(f"so\n{name.title()}: x")] == [kind]

@@ -13,7 +13,7 @@ from chart_binder.react.dialects.classic import Classic
 from chart_binder.react.dialects.pause import Pause
 from chart_binder.react.dialects.xml import Xml
 from chart_binder.react.inert import inert, one_line
-from chart_binder.react.reading import labels, observed, tags
+from chart_binder.react.reading import label_names, labels, observed, tags
 from chart_binder.react.steps import Act, Finish
 from chart_binder.react.unspoken import unread
 
@@ -46,7 +46,7 @@ VALUES = (
 def names() -> list[str]:
     """Return every name of a label or a tag that any dialect reads, as written or in titles."""
     known = {*observed._NAMES, *observed._TAG_NAMES}
-    for table in (labels._NAMES, tags._NAMES):
+    for table in (label_names.NAMES, tags._NAMES):
         known.update(name for names in table.values() for name in names)
     return [name.title() if place % 2 else name for place, name in enumerate(sorted(known))]
 

@@ -41,8 +41,11 @@ _LONGEST: Final = 600
 
 
 def clean_name(written: str) -> str:
-    """Strip the decoration of a name: emphasis, quotes, brackets, empty calls, `functions.`."""
-    name = written.strip(_DECORATION).removesuffix("()").strip(_DECORATION)
+    """Strip the decoration of a name: emphasis, quotes, brackets, empty calls, `functions.`.
+
+    In Markdown an underscore may have a backslash before it.
+    """
+    name = written.replace("\\_", "_").strip(_DECORATION).removesuffix("()").strip(_DECORATION)
     if name and name[-1] == _BRACKETS.get(name[0]):
         name = name[1:-1].strip(_DECORATION)
     for _ in range(3):

@@ -21,6 +21,10 @@ from chart_binder.react.json.words import (
 )
 
 _COMMAS: Final = ",，"
+_BRACES: Final = {"{": "}", "｛": "｝"}
+_BRACKETS: Final = {"[": "]", "［": "］"}
+_OPENERS: Final = frozenset({*_BRACES, *_BRACKETS})
+_LIST_ENDS: Final = frozenset(_BRACKETS.values())
 
 
 def scan(text: str, start: int, limit: int | None = None) -> Scanned:
@@ -64,12 +68,14 @@ def _value(cursor: Cursor, context: Context, depth: int) -> object:
     char = cursor.char
     if not char:
         raise cursor.error("it ends where a value was expected", cut=True)
-    if char in "{[" and depth >= MAX_DEPTH:
-        raise too_deep(cursor.pos)
-    if char == "{":
-        return _object(cursor, "}", depth + 1)
-    if char == "[":
-        return _array(cursor, depth + 1)
+    if char in _OPENERS:
+        if depth >= MAX_DEPTH:
+            raise too_deep(cursor.pos)
+        if char in "｛［":
+            cursor.note("full-width brackets")
+        if char in _BRACES:
+            return _object(cursor, _BRACES[char], depth + 1)
+        return _array(cursor, _BRACKETS[char], depth + 1)
     if opens_string(char):
         return read_string(cursor, context)
     return read_word(cursor)
@@ -77,7 +83,7 @@ def _value(cursor: Cursor, context: Context, depth: int) -> object:
 
 def _object(cursor: Cursor, closer: str, depth: int) -> dict[str, object]:
     members: list[tuple[str, object]] = []
-    context: Context = "member" if closer == "}" else "argument"
+    context: Context = "argument" if closer in ")）" else "member"
     cursor.pos += 1
     cursor.skip()
     while cursor.char != closer:
@@ -123,7 +129,7 @@ def _pass_comma(cursor: Cursor, key: str, closer: str) -> None:
 def _pass_commas(cursor: Cursor, closer: str) -> None:
     cursor.pos += 1
     cursor.skip()
-    while closer != "]" and cursor.char and cursor.char in _COMMAS:
+    while closer not in _LIST_ENDS and cursor.char and cursor.char in _COMMAS:
         cursor.spend()
         cursor.note("spare comma")
         cursor.pos += 1
@@ -142,20 +148,20 @@ def _forgive_missing(cursor: Cursor, closer: str) -> None:
     cursor.note(f"missing last {closer}")
 
 
-def _array(cursor: Cursor, depth: int) -> list[object]:
+def _array(cursor: Cursor, closer: str, depth: int) -> list[object]:
     items: list[object] = []
     cursor.pos += 1
     cursor.skip()
-    while cursor.char != "]":
+    while cursor.char != closer:
         items.append(_value(cursor, "item", depth))
         cursor.skip()
         if not cursor.char:
-            _forgive_missing(cursor, "]")
+            _forgive_missing(cursor, closer)
             return items
         if cursor.char in _COMMAS:
-            _pass_commas(cursor, "]")
-        elif cursor.char != "]":
-            raise cursor.error(f"in a list stands {cursor.char!r} instead of a comma or ]")
+            _pass_commas(cursor, closer)
+        elif cursor.char != closer:
+            raise cursor.error(f"in a list stands {cursor.char!r} instead of a comma or {closer}")
     cursor.pos += 1
     return items
 

@@ -8,13 +8,22 @@ from chart_binder.react.json.strict import LenientJSONError, encodable_text, fin
 MAX_PIECES: Final = 1024
 """How many pieces a value that needs repairs may have; one that needs none may have any number."""
 
+CODE: Final = (
+    'code follows a quotation mark, and nobody runs it: write one string, with \\" for a mark in it'
+)
+"""What is wrong with `"Killer" + " Queen"`, which may be one string with two marks in it."""
+
+UNQUOTED: Final = "value without quotes"
+INNER: Final = "inner quotes without a backslash"
+"""The notes on what may be words rather than values."""
+
 Context: TypeAlias = Literal["key", "member", "item", "argument"]
 
 # Every quantifier is possessive: a pattern that does not match gives up without trying again.
 _SPACE = re.compile(r"[\s\ufeff\u200b]*+")
 _KEY = re.compile(r"[\w$][\w$-]{0,63}+")
 _KEY_THEN_VALUE = re.compile(r"[\w$][\w$-]{0,63}+[ \t]{0,8}+(?:[:：](?!//)|=(?!=))")
-_WORDS = re.compile(r"[^,，;{}\[\]()\"“”\n]{1,400}+")
+_WORDS = re.compile(r"[^,，;{}｛｝\[\]［］()\"“”\n]{1,400}+")
 _NUMBER = re.compile(
     r"[-+]?+(?:(?:0|[1-9]\d{0,399}+)(?P<point>\.\d{0,399}+)?+|(?P<parts>\.\d{1,399}+))"
     r"(?P<power>[eE][-+]?+\d{1,9}+)?+"
@@ -38,6 +47,8 @@ _LITERALS = {"true": True, "false": False, "null": None, "none": None, "undefine
 _REFUSED = frozenset({"nan", "inf", "infinity"})
 _ESCAPES = {"n": "\n", "t": "\t", "r": "\r", "b": "\b", "f": "\f", "\n": ""}
 _SIGNS = frozenset("{}[],:=\"'")
+_ENDS = frozenset("}]｝］")
+_OPERATION = re.compile(r"\s*+\+(?!\+)|\.\w{1,32}+\(|\s++%\s*+\(")
 _HEX = re.compile(r"[0-9a-fA-F]{4}")
 
 
@@ -106,6 +117,11 @@ def opens_string(char: str) -> bool:
     return char in _PLAIN
 
 
+def is_operand(text: str, at: int) -> bool:
+    """Tell whether code goes on with the string that ends here: `+`, `.format(`, `% (`."""
+    return _OPERATION.match(text, at) is not None
+
+
 def begins_member(text: str, start: int) -> bool:
     """Tell whether a quoted key, or an unquoted one with its colon, stands here."""
     return text[start : start + 1] in _PLAIN or _KEY_THEN_VALUE.match(text, start) is not None
@@ -135,6 +151,7 @@ def read_string(cursor: Cursor, context: Context) -> str:
     if context != "key" and cursor.text.startswith(quote * 3, start) and quote in "\"'":
         return _triple(cursor, quote * 3)
     parts: list[str] = []
+    inside = loose = False
     cursor.pos += 1
     while True:
         cursor.spend()
@@ -152,8 +169,14 @@ def read_string(cursor: Cursor, context: Context) -> str:
             return encodable_text("".join(parts))
         elif _begins_another(cursor, char):
             raise cursor.error("two strings stand side by side without a comma")
+        elif is_operand(cursor.text, cursor.pos):
+            raise cursor.error(CODE)
         else:
-            cursor.note("inner quotes without a backslash")
+            opens = cursor.char.isalnum() and not cursor.text[cursor.pos - 2].isalnum()
+            if opens and loose:
+                raise cursor.error("two strings stand in one value, with words between them")
+            inside, loose = opens, loose or not (opens or inside)
+            cursor.note(INNER)
             cursor.unsure = True
             parts.append(char)
 
@@ -195,7 +218,7 @@ def _closes(cursor: Cursor, context: Context) -> bool:
     """Tell whether the quotation mark just passed ends its string, by what stands after it."""
     text, limit = cursor.text, cursor.limit
     after = min(skip_space(text, cursor.pos), limit)
-    if after == limit or text[after] in "}]" or text.startswith(("//", "/*", "```"), after):
+    if after == limit or text[after] in _ENDS or text.startswith(("//", "/*", "```"), after):
         return True
     char = text[after]
     if char in ",，":
@@ -203,7 +226,7 @@ def _closes(cursor: Cursor, context: Context) -> bool:
         return (
             context == "item"
             or following == limit
-            or text[following] in "}/#."
+            or text[following] in "}｝/#."
             or (context == "argument" and text[following] in ")）")
             or begins_member(text, following)
         )
@@ -249,7 +272,7 @@ def _number(cursor: Cursor, words: str) -> int | float | str:
     if number is None:
         if ": " in words or words.endswith(":"):
             raise cursor.error(f"the value {words[:24]!r} is not in quotes")
-        cursor.note("value without quotes")
+        cursor.note(UNQUOTED)
         return encodable_text(words)
     if words[0] in "+." or words.endswith("."):
         cursor.note("number of another language")

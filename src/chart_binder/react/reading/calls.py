@@ -10,7 +10,7 @@ from chart_binder.react.json.words import begins_member, skip_space
 from chart_binder.react.reading.advice import Defect
 from chart_binder.react.reading.answers import bare_answer
 from chart_binder.react.reading.fences import skip_opener
-from chart_binder.react.reading.given import Given, read_given, read_in_brackets
+from chart_binder.react.reading.given import Given, read_given, read_in_brackets, read_lines
 from chart_binder.react.reading.manner import Writing
 from chart_binder.react.reading.turn_object import (
     as_text,
@@ -29,7 +29,8 @@ _INLINE_INPUT = re.compile(
     r"|(?:\[call_id\]\w{1,64}+)?+\[args\]",  # Mistral's
     re.IGNORECASE,
 )
-_JSON_WORD = re.compile(r"json\s{0,4}+(?=[{\[])", re.IGNORECASE)
+_JSON_WORD = re.compile(r"json\s{0,4}+(?=[{\[])|\$?json_blob:?\s{0,4}+(?=[{\[`~])", re.IGNORECASE)
+"""What stands before an object; a blob is what LangChain's prompt calls one."""
 _GOES_ON = re.compile(r"\(\)\w")
 _ROUND = ("(", "（")
 _ANNOUNCING = frozenset({"tool", "toolname", "function", "functionname", "name", "action", "use"})
@@ -61,7 +62,7 @@ def read_action(text: str, own: Span, given: Span | None) -> Taken | None:
     """
     at = skip_opener(text, skip_space(text, own.start))
     if json_word := _JSON_WORD.match(text, at):
-        at = json_word.end()
+        at = skip_opener(text, json_word.end())
     at = min(at, own.end)
     if opens_turn(text, at, own.end):
         return _with_input(text, read_object(text, at, own.end), given)
@@ -169,9 +170,10 @@ def _finish(text: str, rest: Span, given: Span | None) -> Taken | None:
 
 
 def _inline(text: str, rest: Span) -> Given | None:
-    """Read what follows the name on its line, or an object under it."""
+    """Read what follows the name on its line, or an object, members or an announced line below."""
     at, end = rest.start, rest.end
     sign = text[at] if at < end else ""
+    announced = False
     if sign == "[" or (sign in _ROUND and not _is_remark(text, at)):
         return read_in_brackets(text, at, end)
     if sign in _ROUND:
@@ -179,13 +181,17 @@ def _inline(text: str, rest: Span) -> Given | None:
     if sign and sign in ":：":
         if text[at + 1 : _line_end(text, at, end)].strip():
             return read_given(text, at + 1, end)
-        at += 1
-    at = skip_space(text, at)
+        at, announced = at + 1, True
+    below = skip_space(text, at)
+    if "\n" in text[at:below] and (lines := read_lines(text, below, end)):
+        return lines
+    at = below
     if text.startswith(("{", "[", "```", "~~~", "http://", "https://"), at, end) or (
         at < end and begins_member(text, at)
     ):
         return read_given(text, at, end)
-    return None
+    is_line = announced and at < end and "\n" not in text[at:end].strip()
+    return read_given(text, at, end) if is_line else None
 
 
 def _is_remark(text: str, bracket: int) -> bool:

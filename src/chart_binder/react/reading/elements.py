@@ -25,7 +25,7 @@ _CHARACTERS: Final = {
     "&amp;": "&",  # the last one, for it may begin what looks like another
 }
 _PARAMETER: Final = frozenset({"parameter", "param", "arg", "argument", "input"})
-_GIVEN: Final = frozenset({"arguments", "args", "parameters", "params", "input", "toolinput"})
+GIVEN: Final = frozenset({"arguments", "args", "parameters", "params", "input", "toolinput"})
 _NAME: Final = frozenset({"name", "toolname", "tool", "function", "functionname"})
 _CALL: Final = frozenset({"function", "invoke", "tool", "call"})
 
@@ -63,9 +63,9 @@ def read_elements(text: str, *, ended: bool) -> list[Element]:
         if closed and folded(name) in _CALL and _is_cut_open(text, start, end):
             raise LenientJSONError(f"a value holds </{opening['whole']}>", end)
         if not closed:
-            following = None if folded(name) in _CALL | _GIVEN else _NEXT.search(text, start)
+            following = None if folded(name) in _CALL | GIVEN else _NEXT.search(text, start)
             end = following.start() if following else len(text)
-            if not following and not ended and folded(name) not in _CALL | _GIVEN:
+            if not following and not ended and folded(name) not in _CALL | GIVEN:
                 raise LenientJSONError(f"the text of <{name}> is never closed", end, cut=True)
         found.append(Element(name, key["key"] if key else "", text[start:end].strip(), closed))
         at = end
@@ -105,7 +105,7 @@ def read_call(
             arguments[key] = unescaped(element.text)
         elif element.key and name in _PARAMETER:
             arguments[element.key] = unescaped(element.text)
-        elif name in _GIVEN:
+        elif name in GIVEN:
             return tool, _given(element.text, ended=ended_here)
         else:
             arguments[element.name] = unescaped(element.text)

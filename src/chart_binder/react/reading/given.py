@@ -6,12 +6,26 @@ from dataclasses import dataclass
 from typing import Final
 
 from chart_binder.react.json.lenient import find_object, opens_object
+from chart_binder.react.json.members import members_end, read_members
 from chart_binder.react.json.scanner import scan, scan_call, scan_string
 from chart_binder.react.json.strict import LenientJSONError
-from chart_binder.react.json.words import begins_member, opens_string, skip_space
+from chart_binder.react.json.words import (
+    CODE,
+    begins_member,
+    is_operand,
+    opens_string,
+    skip_space,
+)
 from chart_binder.react.reading.fences import skip_opener
 
 _ROUND: Final = {"(": ")", "（": "）"}
+_BRACES: Final = ("{", "｛")
+_BRACKETS: Final = ("[", "［")
+_UNPACKED = re.compile(r"\*\*\s{0,8}+(?=\{)")
+_EXPRESSION = re.compile(
+    r"\*{1,2}+\s{0,8}+[\[({]|\*\*\w++\Z|[bfruBFRU]{1,2}+([\"']).*\1\Z|[^+\n]{1,200}+\+\s{0,8}+[\"']"
+)
+"""What Python would work out: something unpacked, a string with a prefix, a sum."""
 _NOTHING: Final = frozenset({"", "none", "null", "nil", "n/a", "na", "-", "无", "無", "空"})
 _LEAD = re.compile(
     r"(?:action[ _]?input[ ]?[:：]\s{0,8}+)?+(?:[*_`]{1,3}+\s{0,8}+)?+"
@@ -42,11 +56,11 @@ class Given:
 def read_given(text: str, start: int, limit: int) -> Given:
     """Read the arguments that begin at `start`; strict JSON may go beyond `limit`.
 
-    A JSON object gives a mapping; a list of one gives that one; a string gives its text; nothing,
-    or a word for it, gives an empty mapping; anything else is bare text: all of a fence, the lines
-    of the form `name: value`, or else one line.
+    A JSON object gives a mapping; a list of one gives that one, a longer one its text; a string
+    gives its text; nothing, or a word for it, gives an empty mapping; anything else is bare text:
+    all of a fence, the lines of the form `name: value`, or else one line.
 
-    Raises `LenientJSONError` for an object or a string that cannot be read.
+    Raises `LenientJSONError` for an object, a list or a string that cannot be read.
     """
     at = skip_opener(text, skip_space(text, start))
     fenced = at > skip_space(text, start)
@@ -56,27 +70,38 @@ def read_given(text: str, start: int, limit: int) -> Given:
         return Given({}, limit)
     fence = text.find("```", at, limit)
     inner = fence if fence >= 0 else limit
-    if text[at] == "{":
+    if text[at] in _BRACES:
         return _object(text, at, inner)
     if not fenced and (observed := _OBSERVED.search(text, at, inner)):
         inner = observed.start()
-    if text[at] == "[" and (alone := _list_of_one(text, at, inner)):
-        return alone
+    if text[at] in _BRACKETS and (items := _list(text, at, inner)):
+        return items
     if opens_string(text[at]) and (quoted := _string(text, at, inner)):
         return quoted
     return _bare(text, at, inner, fenced=fenced)
 
 
+def read_lines(text: str, at: int, limit: int) -> Given | None:
+    """Read `name: value` lines below an action, which have no label of their own."""
+    end = members_end(text, at, limit)
+    members = read_members(text[at:end].rstrip("\n")) if end > at else None
+    return Given(members, end) if members else None
+
+
 def read_in_brackets(text: str, at: int, limit: int) -> Given:
     """Read what stands in the brackets of a call that open at `at`: `("x")`, `(a=1)`, `[x]`."""
     inside = skip_space(text, at + 1)
+    if unpacked := _UNPACKED.match(text, inside, limit):
+        inside = unpacked.end()
     if text[at] in _ROUND and begins_member(text, inside) and not opens_string(text[inside]):
         found = scan_call(text, at, limit, _ROUND[text[at]])
         return Given(_as_mapping(found.value), found.end, found.notes)
-    if text[inside : inside + 1] == "{" and opens_object(text, inside):
+    if text[inside : inside + 1] in _BRACES and opens_object(text, inside):
         return _object(text, inside, limit)
     if inside < limit and opens_string(text[inside]):
         found = scan_string(text, inside, limit)
+        if is_operand(text, found.end):
+            raise LenientJSONError(CODE, found.end)
         after = skip_space(text, found.end)
         if text.startswith(",", after):
             after = skip_space(text, after + 1)
@@ -92,6 +117,8 @@ def _raw(text: str, at: int, limit: int) -> Given:
     if closer < 0:
         raise LenientJSONError(f"the bracket {text[at]} is never closed", at, cut=True)
     inside = text[at + 1 : closer].strip()
+    if _EXPRESSION.match(inside):
+        raise LenientJSONError("it is an expression of Python rather than a value", at)
     return Given(inside or {}, closer + 1)
 
 
@@ -120,21 +147,18 @@ def _as_mapping(value: object) -> Mapping[str, object]:
     return value
 
 
-def _list_of_one(text: str, at: int, limit: int) -> Given | None:
+def _list(text: str, at: int, limit: int) -> Given | None:
     inside = skip_space(text, at + 1)
-    if inside >= limit or not (text[inside] in "{]" or opens_string(text[inside])):
+    if inside >= limit or not (text[inside] in "{｛]］" or opens_string(text[inside])):
         return None
-    try:
-        found = scan(text, at, limit)
-    except LenientJSONError:
-        return None
+    found = scan(text, at, limit)
     match found.value:
         case [dict() | str() as only]:
             return Given(only, found.end, found.notes)
         case []:
             return Given({}, found.end, found.notes)
         case _:
-            return None
+            return Given(text[at : found.end], found.end, found.notes)
 
 
 def _string(text: str, at: int, limit: int) -> Given | None:
@@ -145,6 +169,8 @@ def _string(text: str, at: int, limit: int) -> Given | None:
         if text.find(text[at], at + 1, limit) < 0 and text[at] in "\"“'":
             raise
         return None
+    if is_operand(text, found.end):
+        raise LenientJSONError(CODE, found.end)
     line_end = text.find("\n", found.end, limit)
     rest = text[found.end : limit if line_end < 0 else line_end]
     if rest.strip(_EMPHASIS + ".,;"):
@@ -168,6 +194,8 @@ def _bare(text: str, at: int, limit: int, *, fenced: bool) -> Given:
         words = words.rstrip(_EMPHASIS)
     link = _LINK.fullmatch(words)
     words = (link["address"] or link["inside"]) if link else words
+    if words.startswith(("http://", "https://")):
+        words = words.replace("\\_", "_")  # as Markdown has it; no address holds a backslash
     return Given({} if words.casefold() in _NOTHING else words, end)
 
 

@@ -7,7 +7,8 @@ from chart_binder.react.json.scanner import scan
 from chart_binder.react.json.strict import LenientJSONError
 from chart_binder.react.reading.answers import read_answer
 from chart_binder.react.reading.calls import Span, Taken, noted, opens_turn, read_action
-from chart_binder.react.reading.labels import Kind, Label
+from chart_binder.react.reading.label_names import Kind
+from chart_binder.react.reading.labels import Label
 from chart_binder.react.reading.live import Script
 from chart_binder.react.reading.own_words import is_own_turn
 from chart_binder.react.reading.turn_object import read_turn

@@ -9,7 +9,8 @@ import msgspec
 from msgspec.structs import replace
 
 from chart_binder.react.reading.around import Around
-from chart_binder.react.reading.labels import Kind, Label, labels
+from chart_binder.react.reading.label_names import Kind
+from chart_binder.react.reading.labels import Label, labels
 from chart_binder.react.reading.observed import Sight, sights
 from chart_binder.react.reading.shown import invented_exchange
 

@@ -40,6 +40,7 @@ _OBSERVED_KEY = re.compile(
     r"[\"'“](?:observations?|obs|观察(?:结果)?|觀察|観察|tool_?(?:result|response|output)s?)[\"'”]"
     r"\s{0,8}+[:：]\s{0,8}+(?!null|none|\"\"|''|\[\]|\{\})"
 )
+_TURN: Final = frozenset({"thought", "action", "answer"})
 _INVENTED: Final = "invented observation discarded"
 
 
@@ -69,8 +70,7 @@ def read_reply(reply: str, manner: Manner) -> Step:
     turn = _read(said.text)
     if turn.taken is None:
         turn = _read_bare(turn)
-    if turn.taken and _OBSERVED_KEY.search(lowered(turn.live.text), 0, turn.taken.start):
-        turn = replace(turn, taken=replace(turn.taken, step=Defect("observation")))
+    turn = _unless_observed(_unwrapped(_unless_observed(turn)))
     if turn.taken is None:
         defect = _defect(reply, said, turn)
         return worded(replace(defect, notes=(*said.notes, *turn.live.notes)), manner.wording)
@@ -142,6 +142,26 @@ def _earlier(live: Script, labelled: Taken | None, tagged: Taken | None) -> Take
     is_name = len(between) <= _NAME_AT_MOST and not _NO_NAME.search(between)
     announces = not between or (label.kind == "action" and is_name)
     return replace(tagged, start=labelled.start) if announces else labelled
+
+
+def _unless_observed(turn: Turn) -> Turn:
+    """Refuse a step before which an object says what was observed."""
+    if turn.taken and _OBSERVED_KEY.search(lowered(turn.live.text), 0, turn.taken.start):
+        return replace(turn, taken=replace(turn.taken, step=Defect("observation")))
+    return turn
+
+
+def _unwrapped(turn: Turn) -> Turn:
+    """Read a turn in labels that stands in an answer's tags as a whole."""
+    taken = turn.taken
+    if taken is None or taken.writing != "tags" or not isinstance(taken.step, Finish):
+        return turn
+    label = label_at(taken.step.answer, 0)
+    inside = _read(taken.step.answer) if label and label.kind in _TURN else None
+    if inside is None or inside.taken is None:
+        return turn
+    live = structs.replace(inside.live, notes=(*inside.live.notes, *turn.live.notes))
+    return replace(inside, live=live, before=_words(turn.text, turn.tags, 0, taken.start))
 
 
 def _read_bare(turn: Turn) -> Turn:

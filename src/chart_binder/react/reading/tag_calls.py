@@ -10,6 +10,7 @@ from chart_binder.react.json.scanner import scan
 from chart_binder.react.json.strict import LenientJSONError
 from chart_binder.react.json.words import skip_space
 from chart_binder.react.reading.advice import Defect
+from chart_binder.react.reading.attributes import attributes, closes_itself, given_in
 from chart_binder.react.reading.calls import Span, noted, read_action
 from chart_binder.react.reading.elements import read_call as read_elements
 from chart_binder.react.reading.elements import unescaped
@@ -38,19 +39,31 @@ class Called:
 
 def read_tag_call(text: str, tag: Tag, limit: int) -> Called:
     """Read what a call's tag opens, up to `limit`; strict JSON may go beyond."""
+    limit = tag.end if closes_itself(text, tag) else limit
     at = min(skip_opener(text, skip_space(text, tag.end)), limit)
     fence = text.find("```", at, limit)
     inner = fence if fence >= 0 else limit
+    beside = attributes(text, tag) if tag.tool else {}
     try:
         if at < limit and text[at] in "{[":
             called = _objects(text, at, inner, tag)
-        else:
+        elif beside == {} or text.startswith("<", at, limit):
             called = Called(_words(text, at, inner, tag), limit)
+        else:
+            given = given_in(beside, text[at:limit].strip())
+            called = Called((named(tag.tool, given),), limit)
     except LenientJSONError as error:
         said = _TOOL_SAID.search(text, at, min(at + _NEAR, limit))
         tool = tag.tool or (said[1] if said else "")
         return Called((Defect("given", str(error), tool),), limit)
-    return replace(called, steps=tuple(_identified(step, tag) for step in called.steps))
+    dropped = ("attributes of a tag discarded",) if beside and at < limit else ()
+    steps = (_identified(noted(step, *dropped), tag) for step in called.steps)
+    return replace(called, steps=tuple(steps))
+
+
+def opens_list(text: str, tag: Tag) -> bool:
+    """Tell whether the tag around several calls holds them as objects."""
+    return text.startswith(("[", "{"), skip_opener(text, skip_space(text, tag.end)))
 
 
 def _objects(text: str, at: int, limit: int, tag: Tag) -> Called:

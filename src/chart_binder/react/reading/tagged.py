@@ -11,7 +11,7 @@ from chart_binder.react.json.words import skip_space
 from chart_binder.react.reading.answers import read_answer
 from chart_binder.react.reading.calls import Taken
 from chart_binder.react.reading.live import Script
-from chart_binder.react.reading.tag_calls import read_tag_call
+from chart_binder.react.reading.tag_calls import opens_list, read_tag_call
 from chart_binder.react.reading.tags import Tag
 from chart_binder.react.steps import Act, Finish
 
@@ -71,7 +71,7 @@ def _directives(text: str, found: Sequence[Tag]) -> Iterator[Taken]:
         follows = end > 0 and not text[end : tag.start].strip()
         if tag.closes or not (tag.leads or follows):
             continue
-        if tag.kind == "call":
+        if tag.kind == "call" or (tag.kind == "calls" and opens_list(text, tag)):
             called = read_tag_call(text, tag, _limit(text, found, place))
             given += 1
             end = _after_closers(text, called.end)

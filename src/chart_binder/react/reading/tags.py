@@ -64,9 +64,12 @@ _BEGINNINGS: Final = "|".join(sorted({name[:2] for name in _KINDS}))
 # Each pattern looks a bounded distance ahead or back, whatever the text.
 _TAG = re.compile(
     rf"<(?=[ /]|{_BEGINNINGS})[ ]{{0,2}}+(?P<close>/?+)[ ]{{0,2}}+(?:antml:)?+"
-    rf"(?P<name>(?>{_ANY_NAME}))(?P<rest>[ \t=][^<>\n]{{0,200}}+)?+>"
+    rf"(?P<name>(?>{_ANY_NAME}))(?P<rest>[ \t=/][^<>\n]{{0,1000}}+)?+>"
 )
-_TOOL = re.compile(r"(?:^\s*=\s*|\bname\s*=\s*)[\"']?(?P<tool>[^\"'\s/>]{1,100})", re.IGNORECASE)
+_TOOL = re.compile(
+    r"(?:^\s*=\s*|\b(?:(?:tool_?|function_?)?name|tool)\s*=\s*)[\"']?(?P<tool>[^\"'\s/>]{1,100})",
+    re.IGNORECASE,
+)
 _ID = re.compile(r"\b(?:call_|tool_call_)?id\s*=\s*[\"']?(?P<id>[^\"'\s/>]{1,100})", re.IGNORECASE)
 _LEAD = re.compile(r"[^\w\n\"'“”‘’„«「『>＞{(|/\\<\[【✿`~]{0,16}+(?:\d{1,3}+[.)、][ ]?)?+")
 _LEAD_AT_MOST: Final = 24

@@ -66,6 +66,8 @@ _ROLES: Final = {
     }.items()
     for role in roles
 }
+_COMMANDS: Final = frozenset({"command", "use_tool"})
+"""Where AutoGPT has the call, beside its `thoughts`."""
 _FINISHERS: Final = frozenset(
     {
         "final",
@@ -89,7 +91,8 @@ _CALLS_AT_MOST: Final = 16
 _HISTORY_DEPTH: Final = 4
 _REMARK_AT_MOST: Final = 80
 _NO_TOOL: Final = re.compile(
-    r"(?:n/?a|null|nil|nothing|no|无|無|-+|no (?:further |more )?(?:action|tool)s?)"
+    r"(?:n/?a|null|nil|nothing|no|[无無](?:[需须][^\W_]{0,8})?|不(?:需要?|必|用)[^\W_]{0,8}|-+"
+    r"|no (?:further |more )?(?:action|tool)s?)"
     r"(?: (?:is |are )?(?:needed|required|necessary))?|none\b.*",
     re.IGNORECASE,
 )
@@ -153,6 +156,10 @@ def _read(turn: Mapping[str, object]) -> Act | Finish | Defect | None:
     calls = turn.get("tool_calls")
     if isinstance(calls, list) and calls:
         return _several(calls, turn.get("thought"))
+    for key in _COMMANDS & turn.keys():
+        command, beside = turn[key], {other: turn[other] for other in turn if other != key}
+        if isinstance(command, Mapping) and is_aside(beside):
+            return read_turn(command)
     parts: dict[str, object] = {}
     others: dict[str, object] = {}
     for key, value in turn.items():
