@@ -128,7 +128,7 @@ def _from_text(text: str, parameters: Sequence[Parameter]) -> Mapping[str, objec
     is_call = text[0] in _QUOTES and len(values) > 1
     if len(needed) == 1 and not is_call:
         return {needed[0]: values[0] if text[0] == "[" and len(values) == 1 else text}
-    found = f", found {len(values)} values" if values else ""
+    found = f", found {len(values)} value{'s'[: len(values) - 1]}" if values else ""
     raise UnfitError(f"it needs a JSON object with {', '.join(needed)}{found}")
 
 

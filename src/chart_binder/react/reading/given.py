@@ -26,7 +26,9 @@ _EXPRESSION = re.compile(
     r"\*{1,2}+\s{0,8}+[\[({]|\*\*\w++\Z|[bfruBFRU]{1,2}+([\"']).*\1\Z|[^+\n]{1,200}+\+\s{0,8}+[\"']"
 )
 """What Python would work out: something unpacked, a string with a prefix, a sum."""
-_NOTHING: Final = frozenset({"", "none", "null", "nil", "n/a", "na", "-", "无", "無", "空"})
+_NOTHING: Final = frozenset(
+    {"", "none", "null", "nil", "n/a", "na", "-", "无", "無", "空", "...", "…"}
+)
 _LEAD = re.compile(
     r"(?:action[ _]?input[ ]?[:：]\s{0,8}+)?+(?:[*_`]{1,3}+\s{0,8}+)?+"
     r"(?:json(?=[\s:：]*+[\[{\n])[\s:：]{0,8}+)?+",
@@ -117,9 +119,11 @@ def _raw(text: str, at: int, limit: int) -> Given:
     if closer < 0:
         raise LenientJSONError(f"the bracket {text[at]} is never closed", at, cut=True)
     inside = text[at + 1 : closer].strip()
+    if inside.casefold() in _NOTHING:
+        return Given({}, closer + 1)
     if _EXPRESSION.match(inside):
         raise LenientJSONError("it is an expression of Python rather than a value", at)
-    return Given(inside or {}, closer + 1)
+    return Given(inside, closer + 1)
 
 
 def _object(text: str, at: int, limit: int) -> Given:
