@@ -2,6 +2,7 @@
 
 import difflib
 import json
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,6 +19,7 @@ from chart_binder.errors import ConfigError
 from chart_binder.masking import masked
 
 PREFIX = "CANON_"
+_TABLE_TWICE = re.compile(r"Cannot declare \((.*)\) twice (\(.*\))")
 _FOREIGN = " (it was read because it is in this folder; --config FILE names another)"
 Tree = dict[str, Any]
 
@@ -29,6 +31,16 @@ class Settings:
     config: Config
     file: Path | None
     origins: Mapping[str, str]
+    hint: str = ""
+    """What a refusal ends with, where the file was not named but found."""
+
+    def refuse(self, told: Mapping[str, str]) -> None:
+        """Raise `ConfigError` if there is a sentence on any key, each with the key's source."""
+        if told:
+            sources = {key: self.origins.get(key, "configuration") for key in told}
+            sentences = (f"{sources[key]}: {sentence}" for key, sentence in told.items())
+            hint = self.hint if str(self.file) in sources.values() else ""
+            raise ConfigError("; ".join(sentences) + hint)
 
 
 def data_folder() -> Path:
@@ -64,10 +76,10 @@ def load_settings(
     for source, tree in layers:
         _lay(merged, tree)
         origins |= dict.fromkeys(_keys(tree), source)
+    hint = "" if file or found != config_candidates()[0] else _FOREIGN
     try:
-        return Settings(Config.model_validate(merged), found, origins)
+        return Settings(Config.model_validate(merged), found, origins, hint)
     except ValidationError as error:
-        hint = "" if file or found != config_candidates()[0] else _FOREIGN
         raise ConfigError(_all_told(error, origins, found) + hint) from error
 
 
@@ -76,8 +88,22 @@ def _read_file(path: Path) -> Tree:
         return tomli.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
         raise ConfigError(f"{path}: cannot be read ({error.strerror or error})") from error
-    except (tomli.TOMLDecodeError, UnicodeDecodeError) as error:
+    except UnicodeDecodeError as error:
         raise ConfigError(f"{path}: no TOML: {error}") from error
+    except tomli.TOMLDecodeError as error:
+        raise ConfigError(f"{path}: no TOML: {_in_words(str(error))}") from error
+
+
+def _in_words(defect: str) -> str:
+    """Return a defect of TOML as a person says it, where its reader names Python's values."""
+    twice = _TABLE_TWICE.fullmatch(defect)
+    if twice:
+        table = ".".join(re.findall(r"'([^']*)'", twice[1]))
+        return (
+            f"the table [{table}] stands there twice {twice[2]}: put the keys of the second into"
+            " the first"
+        )
+    return defect.replace("Cannot overwrite a value", "a key stands there twice")
 
 
 def _set_variables(environment: Mapping[str, str]) -> Iterator[tuple[str, str]]:

@@ -144,3 +144,18 @@ def test_a_file_that_is_no_text_is_an_error(tmp_path: Path) -> None:
     (tmp_path / "config.toml").write_bytes(b"\xff\xfe\x00")
     with pytest.raises(ConfigError, match="no TOML"):
         load_settings(tmp_path / "config.toml", {}, {})
+
+
+def test_a_table_that_stands_there_twice_is_told_in_words_of_toml(tmp_path: Path) -> None:
+    text = SHIPPED.read_text() + "\n[llm.searxng]\nurl = 'http://127.0.0.1:8888'\n"
+    with pytest.raises(ConfigError) as refusal:
+        load(tmp_path, text)
+    told = str(refusal.value)
+    assert "the table [llm.searxng] stands there twice (at line" in told
+    assert "put the keys of the second into the first" in told
+    assert "('" not in told
+
+
+def test_a_key_that_stands_there_twice_is_told(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match="a key stands there twice"):
+        load(tmp_path, "[llm]\nseed = 1\nseed = 2\n")

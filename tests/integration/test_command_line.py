@@ -13,6 +13,7 @@ from pathlib import Path
 import httpx
 import pytest
 
+from chart_binder.cli.columns import columns
 from integration.conftest import REPOSITORY, Canon
 from integration.services import adjudicating, asking, flac
 from servers.http import Response
@@ -80,16 +81,20 @@ def test_a_wrong_configuration_stops_before_any_file(canon: Canon, home: Path) -
 @pytest.mark.parametrize(
     ("variable", "value", "word"),
     [
-        ("CANON_LLM__PROVIDER", "telepathy", "installed: ollama, openai, replay"),
+        ("CANON_LLM__PROVIDER", "telepathy", "installed are ollama, openai, replay"),
         ("CANON_LLM__DIALECT", "klingon", "classic"),
+        ("CANON_LLM__TOOLS__TELEPATHY", "false", "wikipedia"),
+        ("CANON_LLM__PROMPT__RULES", "{rules} {telepathy}", "{lead_window_days}"),
+        ("CANON_LLM__PROMPT__VERSION", "react-9", "react-1, react-2"),
     ],
 )
-def test_an_unknown_plug_in_is_told_with_those_there_are(
+def test_what_is_not_there_is_refused_though_no_model_is_on(
     canon: Canon, variable: str, value: str, word: str
 ) -> None:
-    ran = canon("decide", "a.mp3", **{"CANON_LLM__ENABLED": "true", variable: value})
-    assert ran.status == 2
-    assert value in ran.err
+    key = variable.removeprefix("CANON_").replace("__", ".").lower()
+    ran = canon("config", "show", **{variable: value})
+    assert (ran.status, ran.out) == (2, "")
+    assert f"canon: {variable}: {key}: " in ran.err
     assert word in ran.err
 
 
@@ -106,6 +111,17 @@ def test_config_show_says_where_each_value_comes_from_and_hides_secrets(
     assert re.search(r"llm\.temperature = 0\.0 +# default", ran.out)
     assert "secret" not in ran.out
     assert "http://***@host:1" in ran.out
+
+
+@pytest.mark.parametrize("arguments", [("config", "show"), ("tools", "list"), ("demo",)])
+def test_lines_keep_to_the_width_of_a_narrow_terminal(
+    canon: Canon, home: Path, arguments: tuple[str, ...]
+) -> None:
+    (home / "work" / "config.toml").write_text("[llm.prompt]\nrole = '" + "words " * 30 + "'\n")
+    ran = canon(*arguments, COLUMNS="60")
+    assert ran.status == 0
+    told = ran.out.partition("01-can-you")[0] + ran.out.partition("For your own files:")[2]
+    assert [line for line in told.splitlines() if columns(line) > 60 and " " in line.strip()] == []
 
 
 def test_config_path_names_every_place(canon: Canon, home: Path) -> None:

@@ -1,17 +1,23 @@
 """`canon config`: the effective configuration, and where it comes from."""
 
+import json
 from collections.abc import Iterator, Mapping
 from typing import Any
 
 import click
 import msgspec
 
+from chart_binder.cli.columns import columns, fitted, terminal_width, wrapped
 from chart_binder.cli.harmless import harmless
 from chart_binder.cli.options import Session, common_options, pass_session
 from chart_binder.jobs.prompt import effective_prompt
 from chart_binder.masking import masked
 from chart_binder.settings import config_candidates
 from chart_binder.wiring import store_url, transcripts_folder
+
+_SOURCE = 60
+"""The column in which a key's source stands, where there is room for it."""
+_INDENT = 4
 
 
 @click.group("config")
@@ -33,8 +39,23 @@ def show(session: Session) -> None:
             click.echo(msgspec.json.encode({"key": key, "value": value, "source": source}))
         return
     for key, value in rows:
-        shown = f"{key} = {msgspec.json.encode(value).decode()}"
-        click.echo(f"{shown:<60} # {settings.origins.get(key, 'default')}")
+        for line in _folded(key, value, settings.origins.get(key, "default"), terminal_width()):
+            click.echo(line)
+
+
+def _folded(key: str, value: object, source: str, width: int) -> Iterator[str]:
+    """Yield a key with its value and, beside it or below where there is no room, its source."""
+    shown = f"{key} = {json.dumps(value, ensure_ascii=False)}"
+    *others, last = wrapped(shown, width, "", _INDENT)
+    yield from others
+    comment = f"# {source}"
+    room = min(_SOURCE, width - columns(comment) - 1)
+    if columns(last) <= room:
+        yield f"{fitted(last, room)} {comment}"
+    elif columns(f"{last} {comment}") <= width:
+        yield f"{last} {comment}"
+    else:
+        yield from (last, f"{'':{_INDENT}}{comment}")
 
 
 @command.command("path")

@@ -39,9 +39,11 @@ class Session:
     def settings(self) -> "Settings":
         """The effective configuration with its sources; logging is set up by it."""
         from chart_binder.cli.logs import set_up_logging  # noqa: PLC0415 (--help)
+        from chart_binder.llm.misnamed import misnamed  # noqa: PLC0415 (--help)
         from chart_binder.settings import load_settings  # noqa: PLC0415 (--help)
 
         settings = load_settings(self.file, os.environ, self.flags)
+        settings.refuse(dict(misnamed(settings.config.llm)))
         set_up_logging(settings.config.log, self.verbosity)
         return settings
 

@@ -6,12 +6,15 @@ from typing import Any
 import click
 import msgspec
 
+from chart_binder.cli.columns import terminal_width, wrapped
 from chart_binder.cli.options import Session, common_options, pass_session
 from chart_binder.errors import CanonError, LookupFailedError, UsageError
 from chart_binder.react.calls import call_live
 from chart_binder.react.steps import Act
 from chart_binder.react.tools import Tool, Toolbox, ToolError
 from chart_binder.wiring import tools
+
+_INDENT = 4
 
 
 @click.group("tools")
@@ -30,9 +33,8 @@ def list_tools(session: Session) -> None:
             line = {"name": tool.name, "description": tool.description, "schema": tool.schema}
             click.echo(msgspec.json.encode(line))
         else:
-            click.echo(tool.signature)
-            for about in (*tool.description.splitlines(), *_arguments(tool)):
-                click.echo(f"    {about}".rstrip())
+            for told in _described(tool, terminal_width()):
+                click.echo(told)
 
 
 @command.command("run")
@@ -58,8 +60,11 @@ def run(session: Session, name: str, arguments: str) -> None:
         click.echo(observation.content)
 
 
-def _arguments(tool: Tool) -> Iterator[str]:
-    return (f"{name}: {about}" for name, about in tool.about.items())
+def _described(tool: Tool, width: int) -> Iterator[str]:
+    yield from wrapped(tool.signature, width, "", 2 * _INDENT)
+    arguments = (f"{name}: {about}" for name, about in tool.about.items())
+    for said in (*tool.description.splitlines(), *arguments):
+        yield from wrapped(said, width, " " * _INDENT, _INDENT) if said.strip() else [""]
 
 
 def _read(arguments: str) -> dict[str, Any] | str:

@@ -8,6 +8,7 @@ from typing import Any, Final
 from chart_binder import plugins
 from chart_binder.config import LLMConfig, ToolsConfig
 from chart_binder.errors import CanonError, ConfigError, PluginError
+from chart_binder.llm.misnamed import unknown_tools
 from chart_binder.react.definition import ToolDefectError
 from chart_binder.react.foreign import foreign
 from chart_binder.react.tools import Tool
@@ -53,10 +54,8 @@ def with_tools_here(config: LLMConfig) -> LLMConfig:
 
 def _turned_on(installed: Sequence[str], config: LLMConfig) -> Iterator[str]:
     """Yield the tools that are on, the built-in ones first, in the order of their keys."""
-    if unknown := sorted({*(config.tools.model_extra or {})} - {*installed}):
-        raise ConfigError(
-            f"llm.tools.{unknown[0]}: no such tool is installed; there are {', '.join(installed)}"
-        )
+    for _, told in unknown_tools(config.tools):
+        raise ConfigError(told)
     own = [name for name in ToolsConfig.model_fields if name in installed]
     for name in dict.fromkeys([*own, *installed]):
         if config.tools.offers(name) and (name != _SEARCH or config.searxng.enabled):
