@@ -394,8 +394,48 @@ def test_what_is_understood_from_replies_is_one_line_each(canon: Canon) -> None:
     assert "web_search(query)" in unknown["problem"]
     (single,) = canon("transcript", "parse", stdin=texts[0].encode()).lines
     assert single == act
-    assert canon("transcript", "parse", "--jsonl", stdin=b"{").status == 2
     assert canon("transcript", "parse", "--dialect", "x", stdin=b"hm").status == 2
+
+
+def test_a_line_that_is_no_reply_is_answered_in_its_place_and_the_others_after_it(
+    canon: Canon,
+) -> None:
+    lines = b'{"text": "hm"}\n{\n{"text": "x", "dialect": "y"}\n\n{"text": "Action: web_search: a"}'
+    ran = canon("transcript", "parse", "--jsonl", stdin=lines)
+    assert ran.status == 2
+    assert [line["kind"] for line in ran.lines] == ["malformed"] * 3 + ["act"]
+    assert ran.lines[1]["problem"].startswith("line 2: no reply to read: ")
+    assert ran.lines[2]["problem"].startswith("line 3: no plug-in 'y'")
+    assert "canon: line 2: " in ran.err
+
+
+@pytest.mark.parametrize(
+    ("dialect", "reply", "understood"),
+    [
+        ("classic", "Thought: x\nFinal Answer: 28", ("finish", None, None, "28")),
+        ("xml", "<response>8</response>", ("finish", None, None, "8")),
+        (
+            "pause",
+            'Action: add: {"a": 1, "b": 2}\nPAUSE',
+            ("act", "add", {"a": 1, "b": 2}, None),
+        ),
+        ("classic", "hm", ("malformed", None, None, None)),
+    ],
+)
+def test_a_reply_to_another_programs_question_is_read_by_its_dialect_alone(
+    canon: Canon, dialect: str, reply: str, understood: tuple[object, ...]
+) -> None:
+    ran = canon("transcript", "parse", "--any", "--dialect", dialect, stdin=reply.encode())
+    assert ran.status == 0
+    (line,) = ran.lines
+    assert tuple(line[key] for key in ("kind", "tool", "arguments", "answer")) == understood
+
+
+def test_a_transcript_that_is_not_there_is_told_alike_by_every_command(canon: Canon) -> None:
+    for command in ("show", "replay", "parse", "html"):
+        ran = canon("transcript", command, "nope")
+        assert (ran.status, ran.out) == (1, "")
+        assert ran.err == "canon: nope: cannot be read (No such file or directory)\n"
 
 
 @pytest.mark.parametrize("command", ["demo", "config show", "--help"])

@@ -1,8 +1,8 @@
 """`canon transcript`: recorded runs, read and run again."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any
 
 import click
 import msgspec
@@ -15,9 +15,10 @@ from chart_binder.cli.results import readable
 from chart_binder.cli.run_page import run_page
 from chart_binder.cli.watching import event_lines, show_event
 from chart_binder.cli.written_file import require_no_song
-from chart_binder.errors import CanonError, UsageError
+from chart_binder.errors import CanonError, PluginError, UsageError
+from chart_binder.files import lines_named, read_named
 from chart_binder.jobs.comparing import compare
-from chart_binder.jobs.parse import Understanding, Written, read_written
+from chart_binder.jobs.parse import Understanding, Understood, Written, read_written
 from chart_binder.jobs.recorded import Recorded, read_recorded
 from chart_binder.jobs.replay import replay as run_again
 from chart_binder.llm.result import Outcome
@@ -36,7 +37,10 @@ def command() -> None:
 @common_options
 @pass_session
 def show(session: Session, file: Path) -> None:
-    """Print a recorded run as it happened."""
+    """Print a recorded run as it happened.
+
+    Exit status: 0, or 1 where FILE is no transcript or cannot be read.
+    """
     recorded = read_recorded(file)
     for event in recorded.events:
         if session.as_json:
@@ -58,7 +62,10 @@ def show(session: Session, file: Path) -> None:
 @common_options
 @pass_session
 def replay(session: Session, file: Path) -> int:
-    """Play a recorded run again, without network or model, and compare the result."""
+    """Play a recorded run again, without network or model, and compare the result.
+
+    Exit status: 0 the same, 1 another result, none at all, or a FILE that cannot be read.
+    """
     recorded = read_recorded(file)
     result = run_again(file, show_event if session.shows_run else None)
     before = recorded.result
@@ -103,7 +110,11 @@ def diff(session: Session, a: Path, b: Path) -> int:
 @common_options
 @pass_session
 def html(session: Session, file: Path, out: Path | None) -> None:
-    """Print a recorded run as one page for a browser, which needs nothing beside itself."""
+    """Print a recorded run as one page for a browser, which needs nothing beside itself.
+
+    Exit status: 0, 1 where FILE is no transcript or something cannot be read or written, 2 where
+    the page would replace the transcript, or what is called audio.
+    """
     del session
     page = run_page(readable(file.name), read_recorded(file)).encode("utf-8", "replace")
     if out is None:
@@ -119,24 +130,52 @@ def html(session: Session, file: Path, out: Path | None) -> None:
 
 
 @command.command("parse")
-@click.argument("file", type=click.File("rb"), default="-")
-@click.option("--dialect", default="classic", show_default=True, help="How the reply is written.")
+@click.argument("file", type=_FILE, default="-")
+@click.option(
+    "--dialect",
+    metavar="NAME",
+    default="classic",
+    show_default=True,
+    help="How the reply is written: classic, pause, xml, or as a plug-in reads it.",
+)
 @click.option("--jsonl", is_flag=True, help='Read lines {"text": ..., "dialect": ...}.')
+@click.option(
+    "--any",
+    "takes_any",
+    is_flag=True,
+    help="Take any tool and any answer, not those of the adjudicator alone.",
+)
 @common_options
 @pass_session
-def parse(session: Session, file: BinaryIO, dialect: str, jsonl: bool) -> None:
-    """Print what is understood from a model's reply in FILE, by default standard input."""
-    understanding = Understanding(session.config.llm)
-    for written in _written(file, dialect, jsonl):
-        click.echo(msgspec.json.encode(understanding.of(written)))
+def parse(session: Session, file: Path, dialect: str, jsonl: bool, takes_any: bool) -> int:
+    """Print what is understood from a model's reply in FILE, by default standard input.
 
+    A reply is read as the adjudicator reads it: a tool must be installed and on, an answer must be
+    its JSON object; else the reply is malformed, and `problem` is what the model would be told.
+    With --any, a reply is read by its dialect alone. The output is JSON, one line a reply, whatever
+    --output says.
 
-def _written(file: BinaryIO, dialect: str, jsonl: bool) -> Iterator[Written]:
-    if jsonl:
-        numbered = enumerate(file, start=1)
-        yield from (read_written(line, number) for number, line in numbered if line.strip())
-    else:
-        yield Written(file.read().decode("utf-8", "replace"), dialect)
+    Exit status: 0 read, also where a reply is malformed; 1 FILE cannot be read; 2 a line of --jsonl
+    is no reply to read (the others are answered all the same), or the dialect is not installed.
+    """
+    understanding = Understanding(session.config.llm, takes_any=takes_any)
+    if not jsonl:
+        understanding.dialect(dialect)  # before standard input is waited for
+        text = read_named(file).decode("utf-8", "replace")
+        click.echo(msgspec.json.encode(understanding.of(Written(text, dialect))))
+        return 0
+    status = 0
+    for number, line in enumerate(lines_named(file), start=1):
+        if not line.strip():
+            continue
+        try:
+            understood = understanding.of(read_written(line))
+        except (UsageError, PluginError) as error:
+            problem = f"line {number}: {error}"
+            status, understood = 2, Understood("malformed", problem=problem)
+            click.echo(f"canon: {harmless(problem)}", err=True)
+        click.echo(msgspec.json.encode(understood))
+    return status
 
 
 def _differences(before: dict[str, Any] | None, now: dict[str, Any]) -> list[str]:

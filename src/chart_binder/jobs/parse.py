@@ -26,42 +26,53 @@ class Written(msgspec.Struct, frozen=True):
 
 
 class Understood(msgspec.Struct, frozen=True):
-    """What a reply asks for: arguments as the tool would get them, the answer in normal form."""
+    """What a reply asks for: arguments as the tool would get them, the answer in normal form.
+
+    Where any step is taken, they are as the reply has them, and the answer is text.
+    """
 
     kind: str
     tool: str | None = None
     arguments: dict[str, Any] | str | None = None
-    answer: dict[str, Any] | None = None
+    answer: dict[str, Any] | str | None = None
     problem: str | None = None
     notes: tuple[str, ...] = ()
 
 
-def read_written(line: bytes | str, number: int) -> Written:
-    """Read one JSON line, or raise `UsageError` that names it."""
+def read_written(line: bytes | str) -> Written:
+    """Read one JSON line, or raise `UsageError`."""
     try:
         return decoded(line, Written)
-    except (msgspec.MsgspecError, UnicodeDecodeError) as error:
-        raise UsageError(f"line {number}: {error}") from error
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
+        raise UsageError(f"no reply to read: {error}") from error
 
 
 class Understanding:
-    """Reads replies one after the other; tools and dialects are looked up once."""
+    """Reads replies one after the other; tools and dialects are looked up once.
 
-    def __init__(self, config: LLMConfig) -> None:
+    A reply is judged as the adjudicator would judge it, by its tools and its form of an answer;
+    with `takes_any`, it is read by its dialect alone.
+    """
+
+    def __init__(self, config: LLMConfig, *, takes_any: bool = False) -> None:
         self._config = config
+        self._takes_any = takes_any
         self._dialects: dict[str, Dialect] = {}
 
     def of(self, written: Written) -> Understood:
         """Read a reply. Raises `PluginError` for a dialect that is not installed."""
-        match self._dialect(written.dialect).parse(written.text):
+        match self.dialect(written.dialect).parse(written.text):
             case Act() as act:
                 return self._call(act)
+            case Finish(answer=answer, notes=notes) if self._takes_any:
+                return Understood("finish", answer=answer, notes=notes)
             case Finish() as finish:
                 return _answer(finish)
             case Malformed(advice=advice, notes=notes):
                 return Understood("malformed", problem=advice, notes=notes)
 
-    def _dialect(self, name: str) -> Dialect:
+    def dialect(self, name: str) -> Dialect:
+        """Return a dialect. Raises `PluginError` for one that is not installed."""
         if name not in self._dialects:
             self._dialects[name] = plugins.load("chart_binder.dialects", name)()
         return self._dialects[name]
@@ -73,6 +84,9 @@ class Understanding:
     def _call(self, act: Act) -> Understood:
         """Show the first call of a turn; the others are named in the notes."""
         notes = (*act.notes, *(f"also calls {other.tool}" for other in act.also))
+        if self._takes_any:
+            given = act.arguments if isinstance(act.arguments, str) else dict(act.arguments)
+            return Understood("act", act.tool, given, notes=notes)
         try:
             call = self._toolbox.resolve(act)
         except ToolError as error:
