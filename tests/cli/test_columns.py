@@ -40,9 +40,9 @@ def test_an_explanation_is_as_wide_as_the_terminal(
     name: str, columns_wide: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     case = Decider(RulesConfig()).decide(DRAWN[name])
-    wide = list(explanation_lines("p", case))
+    wide = list(explanation_lines("p", case, RulesConfig()))
     monkeypatch.setenv("COLUMNS", columns_wide)
-    lines = list(explanation_lines("p", case))
+    lines = list(explanation_lines("p", case, RulesConfig()))
     for line in lines:
         assert columns(line) <= int(columns_wide) or len(line.split()) == 1, line
     assert " ".join(lines).split() == " ".join(wide).split()
@@ -69,7 +69,7 @@ def test_only_a_uuid_has_a_page() -> None:
 def test_a_rival_hangs_below_its_title(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", "40")
     case = Decider(RulesConfig()).decide(DRAWN["lead"])
-    lines = list(explanation_lines("p", case))
+    lines = list(explanation_lines("p", case, RulesConfig()))
     start = lines.index("  Why not another:") + 1
     assert lines[start].startswith("    Bohemian Rhapsody: single")
     assert lines[start + 1].startswith("      ")

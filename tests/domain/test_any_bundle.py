@@ -66,7 +66,7 @@ def _shown(evidence: EvidenceBundle) -> str:
     assert json.loads(msgspec.json.encode(explanation(case, KNOBS)))
     return "\n".join(
         (
-            *explanation_lines("path", case),
+            *explanation_lines("path", case, KNOBS),
             *timeline_lines(appearances(evidence), window, case.decision.crg_mbid, 40),
             evidence_markdown(evidence, case.verdict),
         )

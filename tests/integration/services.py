@@ -1,6 +1,8 @@
 """The outside world of the command line: audio files that name golden evidence, settings."""
 
+import json
 from pathlib import Path
+from typing import Any
 
 from audio.tagging import CONTAINERS
 from golden.bundles import CASES, Bundle
@@ -33,6 +35,18 @@ def asking(mb: MusicBrainzStandIn) -> dict[str, str]:
         "CANON_MUSICBRAINZ__HTTPS": "false",
         "CANON_MUSICBRAINZ__RATE_LIMIT_PER_S": "0",
         "CANON_MUSICBRAINZ__TIMEOUT_S": "2",
+    }
+
+
+def replaying(folder: Path, answer: dict[str, Any]) -> dict[str, str]:
+    """Return the environment that turns on a replayed model, which answers always alike."""
+    canned = folder / "canned.jsonl"
+    reply = {"type": "reply", "content": f"Final Answer: {json.dumps(answer)}"}
+    canned.write_text(json.dumps(reply) + "\n", "utf-8")
+    return {
+        "CANON_LLM__ENABLED": "true",
+        "CANON_LLM__PROVIDER": "replay",
+        "CANON_LLM__MODEL_ID": str(canned),
     }
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from golden.bundles import CASES, year_only_single
 from integration.conftest import REPOSITORY, Canon
-from integration.services import ALBUM, LP, RHAPSODY, adjudicating
+from integration.services import ALBUM, LP, RHAPSODY, SINGLE, adjudicating, replaying
 from servers.ollama import OllamaStandIn
 from servers.searxng import Searxng
 
@@ -77,6 +77,51 @@ def test_the_adjudicator_is_scored_with_its_confidence(canon: Canon) -> None:
     refused = canon("eval", "--adjudicate", "-", stdin=golden)
     assert refused.status == 2
     assert "llm.enabled" in refused.err
+
+
+def test_what_the_model_got_wrong_is_listed_with_what_it_said(canon: Canon, home: Path) -> None:
+    bundle = year_only_single()
+    wrong = {"crg_mbid": "C1", "confidence": 0.95, "rationale": "The album was a hit."}
+    unsure = wrong | {"confidence": 0.2, "rationale": "A guess."}
+    for answer, found in (
+        (wrong, f"found        Bohemian Rhapsody ({SINGLE})  [CRG:LLM_ADJUDICATION]"),
+        (unsure, f"answered     Bohemian Rhapsody ({SINGLE})"),
+    ):
+        environment = replaying(home, answer)
+        ran = canon("eval", "--adjudicate", "-", stdin=lines(RHAPSODY | {"bundle": bundle}),
+                    COLUMNS="100", **environment)  # fmt: skip
+        for words in (
+            f"expected     A Night at the Opera ({ALBUM})",
+            found,
+            f"because      {answer['rationale']}",
+            f"confidence {answer['confidence']:.2f}",
+            "ok: C1 'Bohemian Rhapsody' is a candidate",
+            "transcript   ",
+        ):
+            assert words in ran.out
+    kept = list((home / "data").rglob("transcripts/*"))
+    assert len(kept) == 2
+    assert any(each.name in ran.out for each in kept)
+
+
+def test_an_id_that_the_evidence_lacks_is_told_so(canon: Canon) -> None:
+    other = RHAPSODY | {"expected": {"crg_mbid": "alb"}}
+    ran = canon("eval", "-", stdin=lines(other))
+    assert "expected     alb, which the evidence lacks\n" in ran.out
+
+
+@pytest.mark.parametrize(
+    ("environment", "word"),
+    [({}, "--adjudicate: no model is enabled; llm.enabled = true"),
+     ({"CANON_LLM__ENABLED": "true", "CANON_MUSICBRAINZ__OFFLINE": "true"},
+      "--adjudicate: musicbrainz.offline is true")],
+)  # fmt: skip
+def test_without_a_model_adjudicate_says_what_is_missing(
+    canon: Canon, environment: dict[str, str], word: str
+) -> None:
+    ran = canon("eval", "--adjudicate", "-", stdin=lines(RHAPSODY), **environment)
+    assert (ran.status, ran.out) == (2, "")
+    assert word in ran.err
 
 
 def test_a_persons_override_changes_no_score(canon: Canon) -> None:

@@ -1,10 +1,11 @@
 """`canon explain` as a process: the dates compared with their sources, and when asked, drawn."""
 
 import json
+from pathlib import Path
 
 from golden.bundles import year_only_single
 from integration.conftest import Canon
-from integration.services import ALBUM, LP, RHAPSODY, SINGLE
+from integration.services import ALBUM, LP, RHAPSODY, SINGLE, replaying
 
 DOCUMENT = json.dumps(RHAPSODY["bundle"]).encode()
 
@@ -35,6 +36,34 @@ def test_a_timeline_is_drawn_when_asked_as_wide_as_the_terminal(canon: Canon) ->
         assert [line for line in lines if line.startswith("  > album A Night")]
         assert "lead window" in drawn
         assert "=====" in drawn
+
+
+def test_where_a_model_decided_every_other_candidate_has_a_reason(canon: Canon, home: Path) -> None:
+    answer = {"crg_mbid": "C2", "confidence": 0.95, "rationale": "It came out in October."}
+    environment = replaying(home, answer)
+    bundle = json.dumps(year_only_single()).encode()
+    text = canon("explain", "--evidence=-", stdin=bundle, COLUMNS="100", **environment)
+    assert text.status == 0
+    _, _, rivals = " ".join(text.out.split()).partition("Why not another:")
+    assert "Bohemian Rhapsody: single (1975): the model chose the album" in rivals
+    assert "It came out in October." in rivals
+    assert "Greatest Hits: compilation (1981-11-03): 2174 days later than the album" in rivals
+    assert "recording    Bohemian Rhapsody, 5:55" in text.out
+    (line,) = canon("explain", "--evidence=-", "--output=json", stdin=bundle, **environment).lines
+    named = [one["release_group"] for one in line["explanation"]["rivals"]]
+    assert (line["crg_mbid"], len(named)) == (ALBUM, 2)
+    assert ALBUM not in named
+
+
+def test_of_what_is_explained_the_run_is_kept_and_no_decision(canon: Canon, home: Path) -> None:
+    environment = replaying(home, {"crg_mbid": "C2", "confidence": 0.95, "rationale": "x"})
+    bundle = json.dumps(year_only_single()).encode()
+    ran = canon("explain", "--evidence=-", stdin=bundle, COLUMNS="500", **environment)
+    (kept,) = (home / "data").rglob("transcripts/*")
+    assert kept.name in ran.out
+    told = " ".join(canon("explain", "--help").out.split())
+    assert "The decision is not kept" in told
+    assert "the transcript of a model's run" in told
 
 
 def test_an_open_case_is_drawn_too(canon: Canon) -> None:

@@ -31,7 +31,10 @@ def test_an_override_goes_before_the_rules_until_it_is_removed(canon: Canon, hom
     assert ";crg=MANUAL_OVERRIDE;" in line["trace"]
 
     (listed,) = canon("override", "list", "--output=json").lines
-    assert list(listed) == ["recording_mbid", "crg_mbid", "rr_mbid", "reason", "set_at_utc"]
+    assert list(listed) == [
+        "recording_mbid", "crg_mbid", "rr_mbid", "reason", "set_at_utc",
+        "name", "crg_title", "files",
+    ]  # fmt: skip
     assert (listed["crg_mbid"], listed["rr_mbid"]) == (SINGLE, None)
     explained = canon("explain", "--evidence=-", stdin=DOCUMENT)
     assert "CRG:MANUAL_OVERRIDE: the 7-inch edit" in explained.out
@@ -65,6 +68,53 @@ def test_a_file_leads_to_its_recording(canon: Canon, home: Path) -> None:
     offline = canon("override", "remove", "--offline", file)
     assert offline.status == 0, offline.err
     assert canon("override", "list", "--output=json").lines == []
+
+
+def test_overrides_are_listed_by_the_names_and_files_that_the_store_knows(
+    canon: Canon, home: Path
+) -> None:
+    bundle = golden("lead-bohemian")
+    file, other = file_of(bundle, home), flac(home, "other.flac", recording=ELSEWHERE, title="x")
+    with MusicBrainzStandIn([bundle]) as mb:
+        canon("decide", file, **asking(mb))
+        for recording in (RECORDING, ELSEWHERE):
+            canon("override", "set", recording, f"--crg={SINGLE}", "--reason=x", **asking(mb))
+        offline = asking(mb) | {"CANON_MUSICBRAINZ__OFFLINE": "true"}
+    text = canon("override", "list")
+    known, _, unknown = text.out.partition("\n\n")
+    for words in (
+        "recording    Queen - Bohemian Rhapsody\n",
+        f"belongs to   Bohemian Rhapsody (Single)\n{'':15}{SITE}/release-group/{SINGLE}\n",
+        f"files        {file}",
+    ):
+        assert words in known
+        assert words not in unknown
+    listed = canon("override", "list", "--output=json").lines
+    found = [(line["name"], line["crg_title"], line["files"]) for line in listed]
+    assert found == [
+        ("Queen - Bohemian Rhapsody", "Bohemian Rhapsody", [str(file)]), (None, None, []),
+    ]  # fmt: skip
+    for name, meant in ((file, RECORDING), (RECORDING, RECORDING), (other, ELSEWHERE)):
+        (line,) = canon("override", "list", name, "--output=json", **offline).lines
+        assert line["recording_mbid"] == meant
+    missing = canon("override", "list", LP)
+    assert (missing.status, missing.out) == (1, "")
+    assert f"no override is kept for {LP}" in missing.err
+
+
+def test_a_damaged_record_leaves_an_override_without_its_name(canon: Canon, home: Path) -> None:
+    bundle = golden("lead-bohemian")
+    with MusicBrainzStandIn([bundle]) as mb:
+        canon("decide", file_of(bundle, home), **asking(mb))
+    canon("override", "set", RECORDING, f"--crg={SINGLE}", "--reason=x")
+    (store,) = (home / "data").rglob("*.db")
+    connection = sqlite3.connect(store)
+    connection.execute("UPDATE evidence SET document = 'x'")
+    connection.execute("DELETE FROM cached_answers")
+    connection.commit()
+    connection.close()
+    (line,) = canon("override", "list", "--output=json").lines
+    assert (line["name"], len(line["files"])) == (None, 1)
 
 
 def test_a_release_of_another_group_is_refused_with_both_groups(canon: Canon, home: Path) -> None:

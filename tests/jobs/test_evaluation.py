@@ -10,12 +10,14 @@ import pytest
 
 from chart_binder.config import RulesConfig
 from chart_binder.domain.evidence import EvidenceBundle
+from chart_binder.domain.evidence_json import read_bundle
 from chart_binder.jobs.calibration import Answer, calibration
 from chart_binder.jobs.decide import Case, Decider
 from chart_binder.jobs.decision import Decision, State
 from chart_binder.jobs.evaluation import Mark, Report, evaluate
 from chart_binder.jobs.golden import Golden, IllFormed, read_golden
 from chart_binder.llm.result import AdjudicationResult, Outcome
+from chart_binder.rules.table import RULES
 from rules.making import document, record, recording
 
 GOLDEN = Path(__file__).parents[1] / "golden" / "decisions.jsonl"
@@ -25,6 +27,7 @@ BUNDLE = document(
 DECIDED = Decision(
     State.DECIDED, "rules", "A", "A.1", "rec", "CRG:ALBUM_LEAD_WINDOW", "RR:WORLD_EARLIEST", 1.0
 )
+SAME_DATE = "CRG:ALBUM_SAME_DATE"
 OPEN = Decision(State.INDETERMINATE, crg_rule="CRG:INDETERMINATE", rr_rule="RR:INDETERMINATE")
 
 
@@ -93,13 +96,56 @@ def test_nothing_can_be_expected_of_a_case_that_must_stay_open(beside: dict[str,
     assert next(iter(beside)) in bad.problem
 
 
+@pytest.mark.parametrize(
+    ("field", "rule"),
+    [("crg_rule", "CRG:NOPE"), ("crg_rule", "ALBUM_LEAD_WINDOW"), ("crg_rule", DECIDED.rr_rule),
+     ("rr_rule", "RR:NOPE"), ("rr_rule", SAME_DATE), ("rr_rule", "RR:WORLD_EARLIEST ")],
+)  # fmt: skip
+def test_a_rule_that_is_none_is_refused_with_those_there_are(field: str, rule: str) -> None:
+    (bad,) = read_golden([line(**ALL | {field: rule})])
+    assert isinstance(bad, IllFormed)
+    assert bad.problem.startswith(f"expected.{field}: found {rule!r}; allowed are ")
+    family = field.removesuffix("_rule").upper()
+    for allowed in ("MANUAL_OVERRIDE", "LLM_ADJUDICATION", "INDETERMINATE"):
+        assert f"{family}:{allowed}" in bad.problem
+
+
+def test_every_rule_there_is_may_be_expected() -> None:
+    for rule, _ in RULES:
+        (one,) = read_golden([line(crg_mbid="A", crg_rule=rule)])
+        assert isinstance(one, Golden)
+
+
+def test_where_no_model_could_be_asked_no_rule_decided() -> None:
+    failed = msgspec.structs.replace(OPEN, state=State.ERROR, error="no model")
+    (row, other) = scored(failed, **ALL).rules
+    assert (row.rule, row.expected, row.decided) == (ALL["crg_rule"], 1, 0)
+    assert (other.rule, other.expected, other.decided) == (ALL["rr_rule"], 1, 0)
+
+
+def test_a_case_that_stays_open_says_why_and_no_more() -> None:
+    case = Decider(RulesConfig()).decide(
+        read_bundle(
+            document(recording(record("S", "Single", "1974"), record("A", "Album", "1974")))
+        )
+    )
+    assert case.decision.rationale == case.decision.rationale.strip(". ") != ""
+    told = Decider(RulesConfig(), why_not="No model.").decide(case.bundle).decision.rationale
+    assert told == f"{case.decision.rationale}. No model."
+
+
+def test_ids_that_are_no_uuids_are_compared_as_they_are_written() -> None:
+    report = scored(DECIDED, crg_mbid="a")
+    assert (report.crg.wrong, report.wrong[0].titles) == (1, {"A": "A"})
+
+
 def test_rules_have_a_row_each() -> None:
-    lines = [line(**ALL), line(**ALL | {"crg_mbid": "S"}), line(**ALL | {"crg_rule": "CRG:X"})]
+    lines = [line(**ALL), line(**ALL | {"crg_mbid": "S"}), line(**ALL | {"crg_rule": SAME_DATE})]
     report = evaluate(read_golden(lines), lambda bundle: Case(DECIDED, bundle))
     rows = {row.rule: (row.expected, row.decided, row.right, row.wrong) for row in report.rules}
     assert rows == {
         "CRG:ALBUM_LEAD_WINDOW": (2, 3, 2, 1),
-        "CRG:X": (1, 0, 0, 0),
+        SAME_DATE: (1, 0, 0, 0),
         "RR:WORLD_EARLIEST": (3, 3, 2, 0),
     }
     assert (report.crg.accuracy, report.rr.precision) == (2 / 3, 1.0)

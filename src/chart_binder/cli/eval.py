@@ -10,9 +10,10 @@ import msgspec
 from chart_binder.cli.harmless import harmless
 from chart_binder.cli.options import Session, common_options, pass_session
 from chart_binder.cli.results import readable
-from chart_binder.cli.text import row
+from chart_binder.cli.text import adjudication_lines, row
 from chart_binder.cli.watching import Watching
 from chart_binder.cli.written_file import require_no_song
+from chart_binder.domain.ids import bare_id
 from chart_binder.errors import CanonError, UsageError
 from chart_binder.files import lines_named
 from chart_binder.jobs.answers import Known
@@ -20,12 +21,18 @@ from chart_binder.jobs.calibration import Calibration
 from chart_binder.jobs.decide import Decider
 from chart_binder.jobs.evaluation import Mark, Report, RuleRow, Scored, Tally, evaluate, forget
 from chart_binder.jobs.golden import read_golden
+from chart_binder.llm.result import AdjudicationResult
 from chart_binder.wiring import decider, transcripts_folder
 
 _FAMILIES = {"CRG": "release group (CRG)", "RR": "release (RR) where right"}
 _TALLY = "{:<28} {:>6} {:>6} {:>6} {:>6} {:>7} {:>9} {:>10}"
 _RULE = "{:<30} {:>9} {:>8} {:>6} {:>6} {:>6}"
 _BAND = "{:<12} {:>8} {:>11} {:>12}"
+_NOT_ENABLED = (
+    "--adjudicate: no model is enabled; llm.enabled = true enables the one that is configured"
+    " (`canon config path` says in which file), and `canon doctor` says whether it is ready"
+)
+_NO_MODEL = "--adjudicate: musicbrainz.offline is true, so that no model can be asked but a replay"
 
 
 @click.command("eval")
@@ -43,6 +50,8 @@ def command(session: Session, file: str, adjudicate: bool, answers: Path | None)
 
     A line is {"id", "bundle", "expected": {"crg_mbid", "rr_mbid", "rr_acceptable", "crg_rule",
     "rr_rule"}}; a crg_mbid of null means that the case must stay open.
+
+    With --adjudicate the transcript of each run is kept; it is named where a case is listed.
 
     Exit status: 0 all as expected, 3 some open that should be decided, 1 something wrong, a line
     ill-formed or no case at all.
@@ -92,7 +101,7 @@ def _decider(session: Session, adjudicate: bool) -> Decider:
         listen=watching.hear if watching else None,
     )
     if asking.adjudicator is None:
-        raise UsageError(f"--adjudicate: {asking.why_not}")
+        raise UsageError(_NO_MODEL if session.config.llm.enabled else _NOT_ENABLED)
     return asking
 
 
@@ -152,14 +161,28 @@ def _case(case: Scored) -> Iterator[str]:
         yield from row("", f"found {found.rr_mbid or 'none'}{_by(found.rr_rule)}")
     if found.error:
         yield from row("failed", found.error)
+    if found.adjudication:
+        yield from _answer(case, found.adjudication)
     for number, considered in enumerate(case.path):
         yield from row("" if number else "path", f"{considered.rule}: {considered.said}")
     for number, fact in enumerate(found.missing_facts):
         yield from row("" if number else "missing", fact)
 
 
+def _answer(case: Scored, result: AdjudicationResult) -> Iterator[str]:
+    """Yield what the model said: the group too, where its answer was not taken."""
+    if result.crg_mbid and result.crg_mbid != case.decision.crg_mbid:
+        yield from row("answered", _named(case, result.crg_mbid, None))
+    if result.rationale:
+        yield from row("because", result.rationale)
+    yield from adjudication_lines(result, case.decision.state)
+
+
 def _named(case: Scored, group: str | None, rule: str | None) -> str:
-    named = f"{case.titles.get(group, 'not in the evidence')} {group}" if group else "open"
+    if not group:
+        return f"open{_by(rule)}"
+    title = case.titles.get(bare_id(group))
+    named = f"{title} ({group})" if title else f"{group}, which the evidence lacks"
     return f"{named}{_by(rule)}"
 
 

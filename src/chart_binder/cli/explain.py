@@ -25,14 +25,15 @@ from chart_binder.jobs.decide import Case
 def command(session: Session, paths: tuple[str, ...], evidence: str | None, offline: bool) -> int:
     """Decide files or folders, and show the rule path and why every other candidate lost.
 
-    With -v a timeline is drawn of when the recording appeared on what. Nothing is kept: `canon
-    decide` does that.
+    With -v a timeline is drawn of when the recording appeared on what. The decision is not kept:
+    `canon decide` does that. What was looked up is, and the transcript of a model's run, by the
+    path that is shown.
 
     Exit status: 0 every file decided, 3 some left open or for review, 1 some failed.
     """
 
     def lines(shown: str, case: Case) -> Iterator[str]:
-        yield from explanation_lines(shown, case)
+        yield from explanation_lines(shown, case, session.config.rules)
         if session.verbosity:
             yield from _timeline(session, case)
 

@@ -8,25 +8,25 @@ from chart_binder.cli.columns import terminal_width, wrapped
 from chart_binder.cli.text import decision_lines, page, row
 from chart_binder.config import RulesConfig
 from chart_binder.domain.evidence import EvidenceBundle
-from chart_binder.domain.verdict import Decided, Verdict
+from chart_binder.domain.verdict import Rival
 from chart_binder.jobs.appearances import Appearance, Source, appearances, lead_window
 from chart_binder.jobs.decide import Case
+from chart_binder.jobs.why_not import why_not
 from chart_binder.rules.lineup import minutes
 
 
-def explanation_lines(path: str, case: Case) -> Iterator[str]:
+def explanation_lines(path: str, case: Case, knobs: RulesConfig) -> Iterator[str]:
     """Yield the decision with the rule path, and for every other candidate why it lost."""
     yield from decision_lines(path, case)
     verdict = case.verdict
     if verdict is None or case.bundle is None:
         return
-    if isinstance(verdict, Decided):
-        yield from _recording(verdict, case.bundle)
+    yield from _recording(case.decision.recording_mbid, case.bundle)
     yield from ("", "  The rules, in their order:")
     for considered in verdict.path:
         yield from _item(f"{considered.rule}: {considered.said}")
     yield from _dates(appearances(case.bundle))
-    yield from _rivals(verdict)
+    yield from _rivals(why_not(case, knobs), is_chosen=case.decision.crg_mbid is not None)
 
 
 def explanation(case: Case, knobs: RulesConfig) -> dict[str, object]:
@@ -38,19 +38,19 @@ def explanation(case: Case, knobs: RulesConfig) -> dict[str, object]:
         "path": msgspec.to_builtins(verdict.path),
         "appearances": msgspec.to_builtins(appearances(case.bundle)),
         "lead_window": msgspec.to_builtins(lead_window(case.bundle, knobs)),
-        "rivals": msgspec.to_builtins(verdict.rivals),
+        "rivals": msgspec.to_builtins(why_not(case, knobs)),
     }
     return {"explanation": shown}
 
 
-def _recording(verdict: Decided, bundle: EvidenceBundle) -> Iterator[str]:
+def _recording(named: str | None, bundle: EvidenceBundle) -> Iterator[str]:
     """Yield which recording the decision stands on."""
-    same = (one for one in bundle.recording_candidates if one.mb_recording_id == verdict.recording)
+    same = (one for one in bundle.recording_candidates if one.mb_recording_id == named)
     known = next(same, None)
     if known:
         parts = (known.title, known.disambiguation, minutes(known.length_ms))
         yield from row("recording", ", ".join(filter(None, parts)))
-        yield from row("", page("recording", verdict.recording))
+        yield from row("", page("recording", known.mb_recording_id))
 
 
 def _dates(candidates: Sequence[Appearance]) -> Iterator[str]:
@@ -89,11 +89,10 @@ def _status(source: Source) -> str:
     return source.status or "of unknown status"
 
 
-def _rivals(verdict: Verdict) -> Iterator[str]:
-    if verdict.rivals:
-        others = "Why not another:" if isinstance(verdict, Decided) else "The candidates:"
-        yield from ("", f"  {others}")
-    for rival in verdict.rivals:
+def _rivals(found: Sequence[Rival], *, is_chosen: bool) -> Iterator[str]:
+    if found:
+        yield from ("", f"  {'Why not another:' if is_chosen else 'The candidates:'}")
+    for rival in found:
         yield from _item(f"{rival.title}: {rival.why_not}")
         yield f"      {page('release-group', rival.release_group)}"
 

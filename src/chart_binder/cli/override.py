@@ -1,6 +1,6 @@
 """`canon override`: a person's verdict on a recording, against the rules."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -9,17 +9,19 @@ import click
 import msgspec
 
 from chart_binder.cli.decide import bundle_at
+from chart_binder.cli.group import Group
 from chart_binder.cli.harmless import harmless
 from chart_binder.cli.mbids import read_mbid, read_path_or_mbid
 from chart_binder.cli.options import Session, common_options, pass_session
 from chart_binder.cli.results import readable
-from chart_binder.cli.text import page, row
+from chart_binder.cli.text import found, group_name, page, release_name, row
 from chart_binder.domain.evidence import EvidenceBundle
 from chart_binder.domain.ids import MBID, RecordingId, ReleaseGroupId, ReleaseId, bare_id
 from chart_binder.domain.kept import KeptDecision, is_new_id
 from chart_binder.domain.overriding import KeptOverride
 from chart_binder.errors import CanonError, LookupFailedError, UsageError
 from chart_binder.jobs.keeping import kept_bundle
+from chart_binder.jobs.override_names import Reached, reached
 from chart_binder.jobs.overrides import doubts, override_for, recording_meant, require_home
 from chart_binder.jobs.review_standing import DECIDE_AGAIN, file_names, resting_on
 from chart_binder.store import open_store
@@ -33,6 +35,8 @@ from chart_binder.wiring import (
 
 _NAMED = click.argument("name", metavar="PATH_OR_ID", type=click.Path(path_type=str))
 
+_NOTHING = Reached()
+
 
 @dataclass(frozen=True, slots=True)
 class _Meant:
@@ -43,7 +47,7 @@ class _Meant:
     notes: tuple[str, ...] = ()
 
 
-@click.group("override")
+@click.group("override", cls=Group)
 @common_options
 def command() -> None:
     """Say where a recording belongs, against the rules; `decide` and `explain` keep to it."""
@@ -96,23 +100,32 @@ def set_override(
         line = msgspec.to_builtins(ruled) | {"in_place_of": before, "notes": notes}
         click.echo(msgspec.json.encode(line))
         return
-    for text in (*override_lines(ruled), *_changes(before, notes)):
+    for text in (*override_lines(ruled, Reached(bundle=meant.bundle)), *_changes(before, notes)):
         click.echo(harmless(text))
 
 
 @command.command("list")
+@click.argument("name", metavar="[PATH_OR_ID]", required=False, type=click.Path(path_type=str))
+@click.option("--offline", is_flag=True, help="Open no socket: cached evidence only.")
 @common_options
 @pass_session
-def list_overrides(session: Session) -> None:
-    """Print every override, the oldest first."""
-    found = overrides(session.config)().values()
-    for number, ruled in enumerate(sorted(found, key=lambda one: one.set_at_utc)):
-        if session.as_json:
-            click.echo(msgspec.json.encode(ruled))
-        else:
-            click.echo("\n".join(("",) * bool(number) + tuple(override_lines(ruled))))
-    if not found and not session.as_json:
+def list_overrides(session: Session, name: str | None, offline: bool) -> None:
+    """Print every override, the oldest first, or the one that holds for a file or an id.
+
+    Names are those of the evidence in the store; files are those decided that it holds for.
+    """
+    session.flags |= {"musicbrainz.offline": True} if offline else {}
+    kept = overrides(session.config)()
+    listed = tuple(kept.values()) if name is None else (_kept_for(session, name, kept),)
+    if not listed and not session.as_json:
         click.echo("no overrides: `canon override set` makes one")
+    for number, ruled in enumerate(sorted(listed, key=lambda one: one.set_at_utc)):
+        known = _reached(session, ruled)
+        if session.as_json:
+            click.echo(msgspec.json.encode(msgspec.to_builtins(ruled) | _in_words(ruled, known)))
+            continue
+        for text in (*[""] * bool(number), *override_lines(ruled, known)):
+            click.echo(harmless(text))
 
 
 @command.command("remove")
@@ -123,8 +136,25 @@ def list_overrides(session: Session) -> None:
 def remove(session: Session, name: str, offline: bool) -> None:
     """Take an override back: the rules decide again, by `canon decide` or `canon batch`."""
     session.flags |= {"musicbrainz.offline": True} if offline else {}
-    kept = overrides(session.config)()
-    ruled = kept.get(bare_id(name))  # whatever is listed can be removed by its name
+    ruled = _kept_for(session, name, overrides(session.config)())
+    with open_store(store_url(session.config)) as store:
+        resting = resting_on(store, ruled)
+        store.overrides.remove(ruled.recording_mbid)
+    if session.as_json:
+        files = [each.path.decode("utf-8", "replace") for each in resting]
+        click.echo(msgspec.json.encode(msgspec.to_builtins(ruled) | {"to_decide_again": files}))
+        return
+    click.echo("removed:")
+    for text in override_lines(ruled):
+        click.echo(harmless(text))
+    for text in row("note", f"decided by it, so {DECIDE_AGAIN}: {file_names(resting)}"):
+        if resting:
+            click.echo(harmless(text))
+
+
+def _kept_for(session: Session, name: str, kept: Mapping[str, KeptOverride]) -> KeptOverride:
+    """Return the override that a name leads to. Raises `CanonError` where there is none."""
+    ruled = kept.get(bare_id(name))  # whatever is listed is known by its name
     named = ruled.recording_mbid if ruled else _decision(session, name) or read_path_or_mbid(name)
     if isinstance(named, str):
         ruled = kept.get(named)
@@ -135,19 +165,25 @@ def remove(session: Session, name: str, offline: bool) -> None:
         )
     if ruled is None:
         raise CanonError(f"no override is kept for {readable(name)}; see `canon override list`")
+    return ruled
+
+
+def _reached(session: Session, ruled: KeptOverride) -> Reached:
+    """Return what the store knows around an override, be it only what was once looked up."""
     with open_store(store_url(session.config)) as store:
-        resting = resting_on(store, ruled)
-        store.overrides.remove(ruled.recording_mbid)
-    if session.as_json:
-        files = [each.path.decode("utf-8", "replace") for each in resting]
-        click.echo(msgspec.json.encode(msgspec.to_builtins(ruled) | {"to_decide_again": files}))
-        return
-    click.echo("removed:")
-    for text in override_lines(ruled):
-        click.echo(text)
-    for text in row("note", f"decided by it, so {DECIDE_AGAIN}: {file_names(resting)}"):
-        if resting:
-            click.echo(harmless(text))
+        known = reached(store, ruled)
+    if known.bundle:
+        return known
+    return Reached(known.files, kept_evidence(session.config, ruled.recording_mbid))
+
+
+def _in_words(ruled: KeptOverride, known: Reached) -> dict[str, object]:
+    group, _ = found(known.bundle, ruled.crg_mbid, ruled.rr_mbid)
+    return {
+        "name": known.bundle.name if known.bundle else None,
+        "crg_title": group.title if group else None,
+        "files": [path.decode("utf-8", "replace") for path in known.files],
+    }
 
 
 def _decision(session: Session, name: str) -> _Meant | None:
@@ -189,14 +225,25 @@ def _only(meant: _Meant, named: str) -> RecordingId:
         raise CanonError(f"{readable(named)}: {error}") from error
 
 
-def override_lines(ruled: KeptOverride) -> Iterator[str]:
-    """Yield an override as a short block."""
+def override_lines(ruled: KeptOverride, known: Reached = _NOTHING) -> Iterator[str]:
+    """Yield an override as a short block, with the names and files that are `known`."""
+    group, release = found(known.bundle, ruled.crg_mbid, ruled.rr_mbid)
     yield page("recording", ruled.recording_mbid)
-    yield from row("belongs to", page("release-group", ruled.crg_mbid))
-    release = page("release", ruled.rr_mbid) if ruled.rr_mbid else "by the rules"
-    yield from row("release", release)
+    if known.bundle:
+        yield from row("recording", known.bundle.name)
+    yield from _called("belongs to", group_name(group) if group else None)
+    yield from row("" if group else "belongs to", page("release-group", ruled.crg_mbid))
+    yield from _called("release", release_name(release) if release else None)
+    where = page("release", ruled.rr_mbid) if ruled.rr_mbid else "by the rules"
+    yield from row("" if release else "release", where)
     yield from row("because", ruled.reason)
     yield from row("set at", ruled.set_at_utc)
+    for number, path in enumerate(known.files):
+        yield from row("" if number else "files", path.decode("utf-8", "replace"))
+
+
+def _called(label: str, name: str | None) -> Iterator[str]:
+    return row(label, name) if name else iter(())
 
 
 def _changes(before: KeptOverride | None, notes: tuple[str, ...]) -> Iterator[str]:

@@ -37,7 +37,7 @@ def decision_lines(path: str, case: Case) -> Iterator[str]:
     for number, fact in enumerate(decision.missing_facts):
         yield from row("" if number else "missing", fact)
     if decision.adjudication:
-        yield from _adjudication(decision.adjudication, decision.state)
+        yield from adjudication_lines(decision.adjudication, decision.state)
 
 
 def _answer(case: Case, decision: Decision, crg: str) -> Iterator[str]:
@@ -93,7 +93,8 @@ def release_name(release: Release) -> str:
     return " ".join(filter(None, parts))
 
 
-def _adjudication(result: AdjudicationResult, state: State) -> Iterator[str]:
+def adjudication_lines(result: AdjudicationResult, state: State) -> Iterator[str]:
+    """Yield which model answered and how sure, what the checks found, where the run is recorded."""
     turns = counted(result.iterations, "turn")
     yield from row("model", f"{result.model_id}, {turns}, confidence {result.confidence:.2f}")
     if result.problem and state is not State.ERROR:

@@ -164,7 +164,8 @@ class Decider:
         )
 
     def _still_open(self, bundle: EvidenceBundle, verdict: Open) -> Decision:
-        return self._open(bundle, verdict, f"{verdict.because}. {self.why_not}")
+        told = (verdict.because, self.why_not)
+        return self._open(bundle, verdict, ". ".join(filter(None, told)))
 
     def _open(self, bundle: EvidenceBundle, verdict: Open, rationale: str) -> Decision:
         known = evidence_hash(bundle)

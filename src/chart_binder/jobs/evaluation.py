@@ -44,7 +44,7 @@ class Scored(msgspec.Struct, frozen=True):
     path: tuple[Considered, ...]
     is_by_another_rule: bool
     titles: dict[str, str]
-    """Of the release groups expected and found, as far as the evidence has them."""
+    """Of the groups expected, found and named by the model, as far as the evidence has them."""
 
     @property
     def is_as_expected(self) -> bool:
@@ -187,7 +187,7 @@ def score(golden: Golden, case: Case) -> Scored:
         decision=decision,
         path=case.verdict.path if case.verdict else (),
         is_by_another_rule=_is_by_another_rule(crg, rr, expected, decision),
-        titles=_titles(golden.bundle, expected.crg_mbid, decision.crg_mbid),
+        titles=_titles(golden.bundle, expected.crg_mbid, decision.crg_mbid, _answered(decision)),
     )
 
 
@@ -200,12 +200,17 @@ def _is_by_another_rule(crg: Mark, rr: Mark, expected: Expected, decision: Decis
     return is_right and any(rule not in (None, found) for rule, found in told)
 
 
+def _answered(decision: Decision) -> str | None:
+    return decision.adjudication.crg_mbid if decision.adjudication else None
+
+
 def _titles(bundle: EvidenceBundle, *groups: str | None) -> dict[str, str]:
+    wanted = {bare_id(group) for group in groups if group}
     return {
-        group.mb_rg_id: group.title or group.mb_rg_id
+        known: group.title or group.mb_rg_id
         for recording in bundle.recording_candidates
         for group in recording.groups
-        if group.mb_rg_id in groups
+        if (known := bare_id(group.mb_rg_id)) in wanted
     }
 
 
@@ -244,7 +249,7 @@ def _told(one: Scored) -> Iterator[tuple[str, str]]:
             yield wanted, "expected"
             if mark is Mark.OPEN:
                 yield wanted, "open"
-        if found:
+        if found and one.crg is not Mark.FAILED:  # which decides nothing, not even: open
             yield found, "decided"
             if mark in (Mark.RIGHT, Mark.WRONG):
                 yield found, mark.value

@@ -1,7 +1,7 @@
 """A golden file holds one recording a line: its evidence, with what is expected of a decision."""
 
 from codecs import BOM_UTF8
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 
 import msgspec
 from msgspec import UNSET, UnsetType
@@ -11,8 +11,30 @@ from chart_binder.domain.evidence_json import defect, read_bundle
 from chart_binder.domain.ids import bare_id
 from chart_binder.domain.words import said
 from chart_binder.errors import EvidenceError
+from chart_binder.jobs.decision import INDETERMINATE, LLM_ADJUDICATION
+from chart_binder.rules.override import MANUAL_OVERRIDE
+from chart_binder.rules.representative import (
+    ORIGIN_COUNTRY_EARLIEST,
+    REISSUE_FILTER_APPLIED,
+    WORLD_EARLIEST,
+)
+from chart_binder.rules.table import RULES
 
 _OPEN = ":INDETERMINATE"
+_CRG_RULES = (
+    f"CRG:{MANUAL_OVERRIDE}",
+    *(code for code, _ in RULES),
+    f"CRG:{LLM_ADJUDICATION}",
+    f"CRG:{INDETERMINATE}",
+)
+_RR_RULES = (
+    f"RR:{MANUAL_OVERRIDE}",
+    ORIGIN_COUNTRY_EARLIEST,
+    WORLD_EARLIEST,
+    REISSUE_FILTER_APPLIED,
+    f"RR:{LLM_ADJUDICATION}",
+    f"RR:{INDETERMINATE}",
+)
 
 
 class Expected(msgspec.Struct, frozen=True):
@@ -102,8 +124,8 @@ def _expected(found: Expected) -> Expected:
         crg_mbid=_id(found.crg_mbid, "crg_mbid"),
         rr_mbid=release if release is UNSET else _id(release, "rr_mbid"),
         rr_acceptable=acceptable,
-        crg_rule=said(found.crg_rule),
-        rr_rule=said(found.rr_rule),
+        crg_rule=_rule(found.crg_rule, "crg_rule", _CRG_RULES),
+        rr_rule=_rule(found.rr_rule, "rr_rule", _RR_RULES),
     )
 
 
@@ -114,6 +136,14 @@ def _beside_none(found: Expected) -> str | None:
     if found.rr_mbid or found.rr_acceptable:
         odd.append("rr_mbid or rr_acceptable")
     return next(iter(odd), None)
+
+
+def _rule(written: str | None, field: str, known: Sequence[str]) -> str | None:
+    """Return the code of a rule; one that no rule has would never match, and not be seen to."""
+    code = said(written)
+    if code and code not in known:
+        raise ValueError(f"expected.{field}: found {code!r}; allowed are {', '.join(known)}")
+    return code
 
 
 def _id(written: str | None, field: str) -> str | None:
