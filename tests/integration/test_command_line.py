@@ -47,6 +47,26 @@ def test_help_names_every_command(canon: Canon) -> None:
 
 
 @pytest.mark.parametrize(
+    "group", ["config", "drift", "override", "review", "runs", "tools", "transcript"]
+)
+def test_the_help_of_a_group_says_in_whole_sentences_what_its_commands_do(
+    canon: Canon, group: str
+) -> None:
+    ran = canon(group, "--help")
+    assert ran.status == 0
+    listed = ran.out.partition("Commands:")[2]
+    assert listed
+    assert "..." not in listed
+
+
+def test_the_help_of_every_transcript_command_says_what_its_exit_status_means(
+    canon: Canon,
+) -> None:
+    for command in ("show", "replay", "diff", "html", "parse"):
+        assert "xit status" in canon("transcript", command, "--help").out
+
+
+@pytest.mark.parametrize(
     ("arguments", "word"),
     [
         (["decide"], "--evidence"),

@@ -8,6 +8,7 @@ import click
 import msgspec
 
 from chart_binder.cli.columns import columns, fitted, terminal_width, wrapped
+from chart_binder.cli.group import Group
 from chart_binder.cli.harmless import harmless
 from chart_binder.cli.options import Session, common_options, pass_session
 from chart_binder.jobs.prompt import effective_prompt
@@ -20,7 +21,7 @@ _SOURCE = 60
 _INDENT = 4
 
 
-@click.group("config")
+@click.group("config", cls=Group)
 @common_options
 def command() -> None:
     """Show the effective configuration and where it comes from."""

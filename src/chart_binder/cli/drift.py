@@ -12,6 +12,7 @@ import click
 
 from chart_binder.audio.walking import Found, audio_files
 from chart_binder.cli.drift_lines import drift_facts, drift_lines, drifted
+from chart_binder.cli.group import Group
 from chart_binder.cli.left_out import LeftOut
 from chart_binder.cli.options import Session, common_options, pass_session
 from chart_binder.cli.results import readable
@@ -37,7 +38,7 @@ _WORST_FIRST = (1, 3, 0)
 _HELD = (Stand.STANDS, Stand.PINNED, Stand.KEPT)
 
 
-class _ListUnlessNamed(click.Group):
+class _ListUnlessNamed(Group):
     """Lists where no command of its own is named: `canon drift ~/Music`."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:

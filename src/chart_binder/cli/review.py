@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from chart_binder.cli.group import Group
 from chart_binder.cli.harmless import harmless
 from chart_binder.cli.left_out import LeftOut
 from chart_binder.cli.mbids import read_mbid
@@ -58,7 +59,7 @@ _STATUS = (
 )
 
 
-class _WalksIfInteractive(click.Group):
+class _WalksIfInteractive(Group):
     """Takes `canon review --interactive [PATH...]` for `canon review walk [PATH...]`."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 import click
 import msgspec
 
+from chart_binder.cli.group import Group
 from chart_binder.cli.harmless import harmless
 from chart_binder.cli.left_out import LeftOut
 from chart_binder.cli.options import Session, common_options, pass_session
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
 _SHORT_LIST = 20
 
 
-@click.group("runs")
+@click.group("runs", cls=Group)
 @common_options
 def command() -> None:
     """Look at what earlier calls did: how they ended, what they cost, how to go on."""

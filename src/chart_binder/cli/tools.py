@@ -7,6 +7,7 @@ import click
 import msgspec
 
 from chart_binder.cli.columns import terminal_width, wrapped
+from chart_binder.cli.group import Group
 from chart_binder.cli.options import Session, common_options, pass_session
 from chart_binder.errors import CanonError, LookupFailedError, UsageError
 from chart_binder.react.calls import call_live
@@ -17,7 +18,7 @@ from chart_binder.wiring import tools
 _INDENT = 4
 
 
-@click.group("tools")
+@click.group("tools", cls=Group)
 @common_options
 def command() -> None:
     """List what the model can call, or call it by hand."""
@@ -43,7 +44,10 @@ def list_tools(session: Session) -> None:
 @common_options
 @pass_session
 def run(session: Session, name: str, arguments: str) -> None:
-    """Call tool NAME with ARGUMENTS: a JSON object, or bare text for a tool that takes one."""
+    """Call tool NAME with ARGUMENTS: a JSON object, or bare text for a tool that takes one.
+
+    Exit status: 0, 1 the tool failed, 2 there is no such tool, or the arguments are wrong.
+    """
     try:
         call = Toolbox(tools(session.config)).resolve(Act(name, _read(arguments)))
     except ToolError as error:

@@ -8,6 +8,7 @@ import click
 import msgspec
 
 from chart_binder.cli.difference import comparison_lines, comparison_object
+from chart_binder.cli.group import Group
 from chart_binder.cli.harmless import harmless
 from chart_binder.cli.options import Session, common_options, pass_session
 from chart_binder.cli.outcome import outcome_lines
@@ -26,7 +27,7 @@ from chart_binder.llm.result import Outcome
 _FILE = click.Path(path_type=Path)
 
 
-@click.group("transcript")
+@click.group("transcript", cls=Group)
 @common_options
 def command() -> None:
     """Read, compare, replay or parse recorded runs of the adjudicator."""
