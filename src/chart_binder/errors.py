@@ -5,6 +5,7 @@ CanonError                     one clear sentence for the person at the terminal
 ├── UsageError                 a call that cannot be meant
 ├── PluginError                a plug-in that is not there or cannot be loaded
 ├── EvidenceError              an ill-formed evidence bundle (`where` is the path inside it)
+├── FileError                  a file that was named and cannot be read, whatever it should hold
 ├── AudioError                 a file that cannot be read as audio
 ├── SaveError                  a file whose tags are not changed (it is as it was)
 ├── UnidentifiedError          a file that says too little to be looked up
@@ -44,6 +45,10 @@ class EvidenceError(CanonError):
             f"evidence bundle: {where}: {problem}" if where else f"evidence bundle: {problem}"
         )
         self.where = where
+
+
+class FileError(CanonError):
+    """A file that was named is absent, unreadable or too long: names it and says which."""
 
 
 class AudioError(CanonError):

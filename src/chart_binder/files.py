@@ -8,14 +8,14 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO
 
-from chart_binder.errors import CanonError
+from chart_binder.errors import FileError
 
 MOST_BYTES = 200_000_000
 """Far more than any bundle, golden file or transcript; a device would never end."""
 
 
 def read_named(place: str | Path) -> bytes:
-    """Return what is in a file, or on standard input for `-`; raise `CanonError`."""
+    """Return what is in a file, or on standard input for `-`; raise `FileError`."""
     with _opened(place) as stream:
         return _bounded(place, stream.read(MOST_BYTES + 1))
 
@@ -32,7 +32,7 @@ def in_any_folder(place: str | Path) -> str:
 
 
 def lines_named(place: str | Path) -> Iterator[bytes]:
-    """Yield the lines of a file of any length, or of standard input; raise `CanonError`."""
+    """Yield the lines of a file of any length, or of standard input; raise `FileError`."""
     with _opened(place) as stream:
         while line := stream.readline(MOST_BYTES + 1):
             yield _bounded(place, line)
@@ -40,7 +40,7 @@ def lines_named(place: str | Path) -> Iterator[bytes]:
 
 def _bounded(place: str | Path, found: bytes) -> bytes:
     if len(found) > MOST_BYTES:
-        raise CanonError(f"{place}: is longer than {MOST_BYTES // 1_000_000} MB")
+        raise FileError(f"{place}: is longer than {MOST_BYTES // 1_000_000} MB")
     return found
 
 
@@ -54,7 +54,7 @@ def _opened(place: str | Path) -> Iterator[BinaryIO]:
         descriptor = os.open(place, os.O_RDONLY | os.O_NONBLOCK)
         with os.fdopen(descriptor, "rb") as stream:
             if not stat.S_ISREG(os.fstat(descriptor).st_mode):
-                raise CanonError(f"{place}: is a device or a pipe; - reads standard input")
+                raise FileError(f"{place}: is a device or a pipe; - reads standard input")
             yield stream
     except OSError as error:
-        raise CanonError(f"{place}: cannot be read ({error.strerror or error})") from error
+        raise FileError(f"{place}: cannot be read ({error.strerror or error})") from error

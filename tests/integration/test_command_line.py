@@ -71,6 +71,8 @@ def test_the_help_of_every_transcript_command_says_what_its_exit_status_means(
     [
         (["decide"], "--evidence"),
         (["decide", "a.mp3", "--evidence", "b.json"], "--evidence"),
+        (["decide", "--evidence", "a.json", "--evidence", "b.json"], "2 bundles are named"),
+        (["explain", "--evidence", "a.json", "--evidence", "b.json"], "2 bundles are named"),
         (["divine", "a.mp3"], "divine"),
         (["Decid", "a.mp3"], "did you mean 'decide'?"),
         (["decide", "--output", "xml", "a.mp3"], "xml"),

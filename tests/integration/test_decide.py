@@ -7,11 +7,12 @@ from pathlib import Path
 
 import pytest
 
+from chart_binder.jobs.decision import Cause
 from chart_binder.jobs.file_names import kept_path
 from chart_binder.jobs.keeping import kept_bundle
 from chart_binder.store import open_store
 from golden.bundles import CASES, golden, year_only_single
-from integration.conftest import Canon
+from integration.conftest import REPOSITORY, Canon
 from integration.services import ALBUM, LP, RHAPSODY, SINGLE, adjudicating, asking, file_of, flac
 from servers.http import Response
 from servers.musicbrainz import BUSY, GARBAGE, HANG_UP, MusicBrainzStandIn, always
@@ -396,3 +397,30 @@ def test_a_decision_that_cannot_be_kept_is_shown_and_an_error(canon: Canon, home
     assert ran.status == 1
     assert "locked by another program" in " ".join(ran.out.split())
     assert ALBUM in ran.out
+
+
+def test_a_bundle_that_is_not_there_has_a_cause_as_an_ill_formed_one_has(
+    canon: Canon, home: Path
+) -> None:
+    ill = home / "ill.json"
+    ill.write_text("{")
+    for file, cause in ((home / "absent.json", "file"), (home, "file"), (ill, "evidence")):
+        ran = canon("decide", "--evidence", file, "--output=json")
+        assert ran.status == 1
+        assert ran.lines[0]["cause"] == cause
+
+
+def test_a_bundle_among_audio_files_is_told_where_it_belongs(canon: Canon, home: Path) -> None:
+    bundle = home / "bundle.json"
+    bundle.write_text(json.dumps(year_only_single()))
+    (line,) = canon("decide", bundle, "--output=json").lines
+    assert line["cause"] == "file"
+    assert line["error"].endswith("an evidence bundle is decided with --evidence FILE")
+
+
+def test_the_page_on_decisions_lists_every_key_of_a_line(canon: Canon, home: Path) -> None:
+    (line,) = canon("decide", "--evidence", home / "absent.json", "--output=json").lines
+    page = (REPOSITORY / "docs" / "decisions.md").read_text("utf-8")
+    listed = page.partition("| key | what it is |")[2]
+    assert [key for key in line if f"`{key}`" not in listed] == []
+    assert [cause for cause in Cause if f"`{cause}`" not in listed] == []

@@ -2,13 +2,15 @@
 
 import os
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext, suppress
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
+import msgspec
 
 from chart_binder.audio.walking import Unreadable, audio_files
 from chart_binder.cli.logs import about_file
@@ -31,12 +33,29 @@ from chart_binder.wiring import decider, overrides, store_and_evidence, transcri
 if TYPE_CHECKING:
     from chart_binder.store.store import Store
 
+Command = TypeVar("Command", bound=Callable[..., Any])
+
+
+def evidence_option(told: str) -> Callable[[Command], Command]:
+    """Give a command `--evidence FILE`, once: a second would be decided in place of the first."""
+    return click.option(
+        "--evidence", metavar="FILE", multiple=True, callback=_the_only_one, help=told
+    )
+
+
+def _the_only_one(
+    context: click.Context, option: click.Parameter, given: tuple[str, ...]
+) -> str | None:
+    if len(given) > 1:
+        raise click.BadParameter(
+            f"{len(given)} bundles are named; one is decided a call", context, option
+        )
+    return given[0] if given else None
+
 
 @click.command("decide")
 @click.argument("paths", nargs=-1, type=click.Path(path_type=str))
-@click.option(
-    "--evidence", metavar="FILE", help="Decide this evidence bundle; - for standard input."
-)
+@evidence_option("Decide this evidence bundle; - for standard input.")
 @click.option("--offline", is_flag=True, help="Open no socket: cached evidence only.")
 @common_options
 @pass_session
@@ -100,9 +119,17 @@ def _decide_files(
                     else partial(pipeline.attempt, partial(gather, item.path))
                 )
                 case = keeper.kept(item.path, attempt) if keeper else attempt()
-                results.show(shown, case, _pinned(store, item.path))
+                results.show(shown, _advised(shown, case), _pinned(store, item.path))
         if keeper:
             keeper.end(results.status)
+
+
+def _advised(path: str, case: Case) -> Case:
+    """Say of a file that is no audio, but may be a bundle, how a bundle is decided."""
+    if case.decision.cause is not Cause.FILE or Path(path).suffix.casefold() != ".json":
+        return case
+    told = f"{case.decision.error}; an evidence bundle is decided with --evidence FILE"
+    return replace(case, decision=msgspec.structs.replace(case.decision, error=told))
 
 
 def _pinned(store: "Store", path: Path) -> KeptDecision | None:

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import click
 
 from chart_binder.cli.columns import terminal_width, wrapped
-from chart_binder.cli.decide import decide_all
+from chart_binder.cli.decide import decide_all, evidence_option
 from chart_binder.cli.explanation import explanation, explanation_lines
 from chart_binder.cli.options import Session, common_options, pass_session
 from chart_binder.cli.results import Form
@@ -16,9 +16,7 @@ from chart_binder.jobs.decide import Case
 
 @click.command("explain")
 @click.argument("paths", nargs=-1, type=click.Path(path_type=str))
-@click.option(
-    "--evidence", metavar="FILE", help="Explain this evidence bundle; - for standard input."
-)
+@evidence_option("Explain this evidence bundle; - for standard input.")
 @click.option("--offline", is_flag=True, help="Open no socket: cached evidence only.")
 @common_options
 @pass_session

@@ -18,6 +18,7 @@ from chart_binder.errors import (
     AudioError,
     CanonError,
     EvidenceError,
+    FileError,
     LookupFailedError,
     NothingFoundError,
     NotLookedUpError,
@@ -39,6 +40,7 @@ _STATES = {
     Outcome.ERROR: State.ERROR,
 }
 _CAUSES: dict[type[CanonError], Cause] = {
+    FileError: Cause.FILE,
     AudioError: Cause.FILE,
     UnidentifiedError: Cause.UNIDENTIFIED,
     LookupFailedError: Cause.LOOKUP_FAILED,
