@@ -146,13 +146,30 @@ def kept_evidence(config: Config, recording: RecordingId) -> EvidenceBundle | No
 
     Raises `StoreError`.
     """
+    with store_and_kept_evidence(config) as (_, known):
+        return known(recording)
+
+
+@contextmanager
+def store_and_kept_evidence(
+    config: Config,
+) -> Iterator[tuple["Store", Callable[[RecordingId], EvidenceBundle | None]]]:
+    """Open the store and yield it beside what tells what it has on a recording, however old.
+
+    No socket is opened. Raises `StoreError`, as does the function yielded.
+    """
     musicbrainz = config.musicbrainz.model_copy(update={"offline": True})
     offline = config.model_copy(update={"musicbrainz": musicbrainz})
     with open_store(store_url(config)) as store:
-        try:
-            return _evidence_source(offline, store).gather(TrackTags(recording_mbid=recording))
-        except (LookupFailedError, NothingFoundError):
-            return None
+        source = _evidence_source(offline, store)
+
+        def known(recording: RecordingId) -> EvidenceBundle | None:
+            try:
+                return source.gather(TrackTags(recording_mbid=recording))
+            except (LookupFailedError, NothingFoundError):
+                return None
+
+        yield store, known
 
 
 def tagged_recording(path: Path) -> RecordingId | None:

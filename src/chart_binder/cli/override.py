@@ -1,6 +1,6 @@
 """`canon override`: a person's verdict on a recording, against the rules."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -29,6 +29,7 @@ from chart_binder.wiring import (
     evidence_for_files,
     kept_evidence,
     overrides,
+    store_and_kept_evidence,
     store_url,
     tagged_recording,
 )
@@ -117,15 +118,24 @@ def list_overrides(session: Session, name: str | None, offline: bool) -> None:
     session.flags |= {"musicbrainz.offline": True} if offline else {}
     kept = overrides(session.config)()
     listed = tuple(kept.values()) if name is None else (_kept_for(session, name, kept),)
-    if not listed and not session.as_json:
+    if listed:
+        _print(session, sorted(listed, key=lambda one: one.set_at_utc))
+    elif not session.as_json:
         click.echo("no overrides: `canon override set` makes one")
-    for number, ruled in enumerate(sorted(listed, key=lambda one: one.set_at_utc)):
-        known = _reached(session, ruled)
-        if session.as_json:
-            click.echo(msgspec.json.encode(msgspec.to_builtins(ruled) | _in_words(ruled, known)))
-            continue
-        for text in (*[""] * bool(number), *override_lines(ruled, known)):
-            click.echo(harmless(text))
+
+
+def _print(session: Session, listed: Iterable[KeptOverride]) -> None:
+    with store_and_kept_evidence(session.config) as (store, evidence):
+        for number, ruled in enumerate(listed):
+            known = reached(store, ruled)
+            if known.bundle is None:
+                known = Reached(known.files, evidence(ruled.recording_mbid))
+            if session.as_json:
+                line = msgspec.to_builtins(ruled) | _in_words(ruled, known)
+                click.echo(msgspec.json.encode(line))
+                continue
+            for text in (*[""] * bool(number), *override_lines(ruled, known)):
+                click.echo(harmless(text))
 
 
 @command.command("remove")
@@ -166,15 +176,6 @@ def _kept_for(session: Session, name: str, kept: Mapping[str, KeptOverride]) -> 
     if ruled is None:
         raise CanonError(f"no override is kept for {readable(name)}; see `canon override list`")
     return ruled
-
-
-def _reached(session: Session, ruled: KeptOverride) -> Reached:
-    """Return what the store knows around an override, be it only what was once looked up."""
-    with open_store(store_url(session.config)) as store:
-        known = reached(store, ruled)
-    if known.bundle:
-        return known
-    return Reached(known.files, kept_evidence(session.config, ruled.recording_mbid))
 
 
 def _in_words(ruled: KeptOverride, known: Reached) -> dict[str, object]:
