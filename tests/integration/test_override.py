@@ -162,7 +162,7 @@ def test_what_the_store_knows_of_a_recording_is_enough_to_doubt_an_id(
 
 def test_a_file_whose_tags_name_the_recording_needs_no_answer(canon: Canon, home: Path) -> None:
     file = file_of(golden("lead-bohemian"), home)
-    with MusicBrainzStandIn([], behave=always(Response("", 503))) as mb:
+    with MusicBrainzStandIn([], behave=always(Response("", 403))) as mb:
         ran = canon("override", "set", file, f"--crg={ALBUM}", "--reason=x", **asking(mb))
         nameless = flac(home, "other.flac", artist="Queen", title="Bohemian Rhapsody")
         lost = canon("override", "set", nameless, f"--crg={ALBUM}", "--reason=x", **asking(mb))
