@@ -49,10 +49,12 @@ def test_where_a_model_decided_every_other_candidate_has_a_reason(canon: Canon, 
     assert "It came out in October." in rivals
     assert "Greatest Hits: compilation (1981-11-03): 2174 days later than the album" in rivals
     assert "recording    Bohemian Rhapsody, 5:55" in text.out
+    assert "    CRG:LLM_ADJUDICATION: It came out in October.\n" in text.out
     (line,) = canon("explain", "--evidence=-", "--output=json", stdin=bundle, **environment).lines
     named = [one["release_group"] for one in line["explanation"]["rivals"]]
     assert (line["crg_mbid"], len(named)) == (ALBUM, 2)
     assert ALBUM not in named
+    assert line["explanation"]["path"][-1]["rule"] == "CRG:LLM_ADJUDICATION"
 
 
 def test_of_what_is_explained_the_run_is_kept_and_no_decision(canon: Canon, home: Path) -> None:

@@ -8,7 +8,7 @@ from chart_binder.cli.columns import terminal_width, wrapped
 from chart_binder.cli.text import decision_lines, page, row
 from chart_binder.config import RulesConfig
 from chart_binder.domain.evidence import EvidenceBundle
-from chart_binder.domain.verdict import Rival
+from chart_binder.domain.verdict import Considered, Rival, Verdict
 from chart_binder.jobs.appearances import Appearance, Source, appearances, lead_window
 from chart_binder.jobs.decide import Case
 from chart_binder.jobs.why_not import why_not
@@ -23,7 +23,7 @@ def explanation_lines(path: str, case: Case, knobs: RulesConfig) -> Iterator[str
         return
     yield from _recording(case.decision.recording_mbid, case.bundle)
     yield from ("", "  The rules, in their order:")
-    for considered in verdict.path:
+    for considered in _path(case, verdict):
         yield from _item(f"{considered.rule}: {considered.said}")
     yield from _dates(appearances(case.bundle))
     yield from _rivals(why_not(case, knobs), is_chosen=case.decision.crg_mbid is not None)
@@ -35,12 +35,19 @@ def explanation(case: Case, knobs: RulesConfig) -> dict[str, object]:
     if verdict is None or case.bundle is None:
         return {}
     shown: dict[str, object] = {
-        "path": msgspec.to_builtins(verdict.path),
+        "path": msgspec.to_builtins(tuple(_path(case, verdict))),
         "appearances": msgspec.to_builtins(appearances(case.bundle)),
         "lead_window": msgspec.to_builtins(lead_window(case.bundle, knobs)),
         "rivals": msgspec.to_builtins(why_not(case, knobs)),
     }
     return {"explanation": shown}
+
+
+def _path(case: Case, verdict: Verdict) -> Iterator[Considered]:
+    """Yield what was asked, the model last where its answer is what there is."""
+    yield from verdict.path
+    if case.decision.decided_by == "llm" and case.decision.crg_rule:
+        yield Considered(case.decision.crg_rule, case.decision.rationale or "")
 
 
 def _recording(named: str | None, bundle: EvidenceBundle) -> Iterator[str]:
