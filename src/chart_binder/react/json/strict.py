@@ -2,7 +2,6 @@
 
 import json
 import math
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final, NoReturn
@@ -106,13 +105,15 @@ def encodable(value: object) -> object:
 
 def encodable_text(text: str) -> str:
     """Return a text that can be encoded: half a surrogate pair becomes U+FFFD."""
-    if text.isascii() or not _HALF.search(text):
-        return text
-    joined = json.loads(json.dumps(text))  # escapes join pairs, faster than a codec that fails
-    return _HALF.sub("\ufffd", joined)
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        joined = json.loads(json.dumps(text))  # escapes join pairs, faster than a codec that fails
+        marked = joined.encode("utf-8", "surrogatepass").decode("utf-8", "replace")
+        return marked.replace("\ufffd" * 3, "\ufffd")  # a mark for each byte of a half
+    return text
 
 
-_HALF = re.compile("[\ud800-\udfff]")
 _DECODER = json.JSONDecoder(
     strict=False, object_pairs_hook=members_of, parse_float=finite, parse_constant=refuse
 )
