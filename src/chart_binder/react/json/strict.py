@@ -108,7 +108,9 @@ def encodable_text(text: str) -> str:
     try:
         text.encode()
     except UnicodeEncodeError:
-        joined = json.loads(json.dumps(text))  # escapes join pairs, faster than a codec that fails
+        joined: str = json.loads(
+            json.dumps(text)
+        )  # escapes join pairs, faster than a codec that fails
         marked = joined.encode("utf-8", "surrogatepass").decode("utf-8", "replace")
         return marked.replace("\ufffd" * 3, "\ufffd")  # a mark for each byte of a half
     return text
