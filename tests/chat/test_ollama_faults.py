@@ -84,7 +84,7 @@ def test_a_server_that_is_not_there_is_named_with_its_port(streamed: bool) -> No
         free.bind(("127.0.0.1", 0))
         url = f"http://127.0.0.1:{free.getsockname()[1]}"
     sentence = (
-        rf"Ollama does not answer at {url} \(.*refused\): start it with `ollama serve`, "
+        rf"Ollama does not answer at {url} \([^\[]*refused\): start it with `ollama serve`, "
         r"or set llm\.base_url"
     )
     with pytest.raises(ChatError, match=sentence):

@@ -112,7 +112,7 @@ def test_a_server_that_is_not_there_is_named_with_the_usual_ports() -> None:
         free.bind(("127.0.0.1", 0))
         url = f"http://127.0.0.1:{free.getsockname()[1]}"
     sentence = (
-        rf"no server answers at {url}/v1 \(.*refused\): start it, or set llm\.base_url \(usual "
+        rf"no server answers at {url}/v1 \([^\[]*refused\): start it, or set llm\.base_url \(usual "
         r"ports: vLLM 8000, llama\.cpp 8080, LM Studio 1234, Ollama 11434\)"
     )
     with pytest.raises(ChatError, match=sentence):

@@ -80,3 +80,13 @@ def test_json_nested_without_end_is_one_clear_line(
     file.write_text('{"type": "result", "result": {"a": ' + "[" * 100_000 + "]" * 100_000 + "}}\n")
     assert run(["transcript", *command, str(file)]) == 1
     assert "line 1" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_another_document_is_not_taken_for_a_line_cut_short(
+    tmp_path: Path, capsys: Shown, command: list[str]
+) -> None:
+    file = tmp_path / "decided.json"
+    file.write_text('{"path": "a.mp3", "state": "decided"}')
+    assert run(["transcript", *command, str(file)]) == 1
+    assert "no transcript: line 1: " in capsys.readouterr().err

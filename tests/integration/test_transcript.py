@@ -63,7 +63,7 @@ def test_a_run_that_is_killed_leaves_all_it_had(
     assert "no result was recorded: the run was killed, or is still going on" in shown.out
     replayed = canon("transcript", "replay", file)
     assert replayed.status == 1
-    assert "the transcript ends after 1 replies" in replayed.out
+    assert "the transcript ends after 1 reply, before the run does" in replayed.out
     page = canon("transcript", "html", file)
     assert page.status == 0
     assert "No result was recorded" in page.out

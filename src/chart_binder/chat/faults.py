@@ -1,5 +1,6 @@
 """What a model server does wrong, as one sentence with what to do about it."""
 
+import re
 from collections.abc import Callable, Container, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -14,6 +15,8 @@ from chart_binder.react.conversation import ChatError, plain_line
 LONGEST_DETAIL = 200  # characters of the server's own words
 DECLINING = frozenset({400, 422, 500, 501})
 """Statuses of a server that may do without a part of the request."""
+_NUMBER = re.compile(r"\[Errno -?\d+\] ")
+"""What the system calls an error among its own; its words stand behind."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,7 +121,8 @@ class Faults:
         fault = next((fault for kinds, fault in rows if isinstance(error, kinds)), self.stranger)
         # The client library of Ollama hides a failed connection behind words of its own.
         cause = error.__context__ if isinstance(error, ConnectionError) else None
-        return fault.error(asked, str(cause or error) or type(error).__name__)
+        told = _NUMBER.sub("", str(cause or error))
+        return fault.error(asked, told or type(error).__name__)
 
     def explain_answer(self, answered: Answered, asked: Asked) -> ChatError:
         """Return what to raise for an answer that is no reply."""

@@ -1,5 +1,6 @@
 """Evidence bundles as JSON (version 1)."""
 
+import re
 from codecs import BOM_UTF8
 from collections.abc import Mapping
 from contextlib import suppress
@@ -18,6 +19,9 @@ __all__ = ["VERSION", "defect", "evidence_hash", "read_bundle", "write_bundle"]
 _BOM = "\ufeff"
 _ANY_TAG = "artifact.tags[...]"
 _MOST_SHOWN = 100
+_LIMIT = re.compile(r"([<>]=) (\d+)$")
+_PRINTABLE = 10**20
+_STEP = re.compile(r"(\w+)|\[(\d+)\]")
 _READ_TWO_WAYS = (LookupError, TypeError, AttributeError, msgspec.DecodeError, RecursionError)
 """What comes of a document that is read again up to another place: it may have a key twice."""
 
@@ -66,7 +70,22 @@ def _evidence_error(
     if where == _ANY_TAG:
         with suppress(*_READ_TWO_WAYS):
             where = f"artifact.tags.{_odd_tag(document)}"
+    elif limit := _LIMIT.search(problem):
+        with suppress(*_READ_TWO_WAYS):
+            problem += _beyond(document, where, limit[1], int(limit[2]))
     return EvidenceError(problem, where)
+
+
+def _beyond(document: bytes | str | Mapping[str, Any], where: str, side: str, limit: int) -> str:
+    """Return what was found beyond a limit, which msgspec does not tell."""
+    value: Any = document if isinstance(document, Mapping) else msgspec.json.decode(document)
+    for key, place in _STEP.findall(where):
+        value = value[int(place)] if place else value[key]
+    size = len(value) if isinstance(value, str) else value
+    is_beyond = size > limit if side == "<=" else size < limit
+    if not is_beyond:
+        return ""
+    return f", found {size}" if abs(size) < _PRINTABLE else ", found one far beyond it"
 
 
 def _odd_tag(document: bytes | str | Mapping[str, Any]) -> str:

@@ -8,6 +8,7 @@ from itertools import zip_longest
 import msgspec
 
 from chart_binder.jobs.flattening import flat
+from chart_binder.jobs.one_sided import folded
 from chart_binder.jobs.recorded import Recorded
 from chart_binder.react.transcript import Run
 from chart_binder.react.turns import Exchange, Turn
@@ -85,14 +86,18 @@ def _settings(run: Run | None) -> dict[str, object]:
 
 
 def _evidence(a: Run | None, b: Run | None) -> tuple[Difference, ...]:
-    """Compare the hashes; where they differ, the hashed fields too, if both have them."""
+    """Compare the hashes; where they differ, the hashed fields too, if both have them.
+
+    A candidate or a release that one of the two lacks is one difference.
+    """
     known = [run.evidence_hash if run else "" for run in (a, b)]
     if known[0] == known[1]:
         return ()
     hashes = Difference("evidence", "hash", known[0] or None, known[1] or None)
     if not (a and b and a.evidence and b.evidence):
         return (hashes,)
-    return (hashes, *_differing("evidence", _fields(a.evidence), _fields(b.evidence)))
+    one, other = _fields(a.evidence), _fields(b.evidence)
+    return (hashes, *_differing("evidence", folded(one, other), folded(other, one)))
 
 
 def _fields(evidence: dict[str, object]) -> dict[str, object]:

@@ -45,9 +45,9 @@ class Replay:
         if turn >= len(self._replies):
             if self._problem:  # what the model's server said when it was recorded
                 raise ChatError(self._problem)
-            raise ChatError(
-                f"the transcript ends after {len(self._replies)} replies, before the conversation"
-            )
+            count = len(self._replies)
+            replies = "1 reply" if count == 1 else f"{count} replies"
+            raise ChatError(f"the transcript ends after {replies}, before the run does")
         return self._replies[turn]
 
     def opening(self, evidence_hash: str) -> tuple[Message, ...]:

@@ -139,7 +139,8 @@ def read_transcript(lines: Iterable[bytes]) -> Iterator[AnyEvent]:
             event = _decoded(line)
         except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
             unread = TranscriptDefectError(f"line {number}: {error}")
-            if line.endswith(b"\n"):
+            # What is whole JSON and still no event was not cut short: it is another document.
+            if line.endswith(b"\n") or isinstance(error, msgspec.ValidationError):
                 raise unread from error
             continue
         turn += isinstance(event, Replied)
