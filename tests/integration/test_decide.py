@@ -424,3 +424,13 @@ def test_the_page_on_decisions_lists_every_key_of_a_line(canon: Canon, home: Pat
     listed = page.partition("| key | what it is |")[2]
     assert [key for key in line if f"`{key}`" not in listed] == []
     assert [cause for cause in Cause if f"`{cause}`" not in listed] == []
+
+
+def test_a_country_that_is_no_code_is_told(canon: Canon, home: Path) -> None:
+    bundle = home / "bundle.json"
+    for country, is_told in (("Great Britain", True), ("uk", False), (None, False)):
+        bundle.write_text(json.dumps(year_only_single() | {"artist": {
+            "name": "Queen", "begin_area_country": country,
+        }}))  # fmt: skip
+        ran = canon("decide", "--evidence", bundle)
+        assert ("artist.begin_area_country: 'Great Britain' is no code" in ran.err) is is_told

@@ -1,6 +1,8 @@
 """`canon decide`: files, folders, standard input, or an evidence bundle."""
 
+import logging
 import os
+import re
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext, suppress
@@ -21,6 +23,7 @@ from chart_binder.cli.watching import Watching
 from chart_binder.domain.evidence import EvidenceBundle
 from chart_binder.domain.evidence_json import read_bundle
 from chart_binder.domain.kept import KeptDecision
+from chart_binder.domain.words import country_code
 from chart_binder.errors import StoreError, UsageError
 from chart_binder.files import read_named
 from chart_binder.jobs.decide import Case, Decider
@@ -34,6 +37,10 @@ if TYPE_CHECKING:
     from chart_binder.store.store import Store
 
 Command = TypeVar("Command", bound=Callable[..., Any])
+
+_log = logging.getLogger(__name__)
+_COUNTRIES = ("begin_area_country", "wikidata_country")
+_CODE = re.compile("[A-Z]{2}")
 
 
 def evidence_option(told: str) -> Callable[[Command], Command]:
@@ -175,4 +182,9 @@ def named_paths(paths: Iterable[str]) -> Iterator[str]:
 
 def bundle_at(place: str) -> EvidenceBundle:
     """Read a bundle from a file, or from standard input for `-`. Raises `CanonError`."""
-    return read_bundle(read_named(place))
+    bundle = read_bundle(read_named(place))
+    for key in _COUNTRIES:
+        written = getattr(bundle.performer, key)
+        if written and not _CODE.fullmatch(country_code(written) or ""):
+            _log.warning("artist.%s: %r is no code of a country, such as GB", key, written)
+    return bundle
