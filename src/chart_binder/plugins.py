@@ -1,6 +1,7 @@
 """Plug-ins are looked up by name among installed entry points."""
 
 import sys
+from collections.abc import Callable, Iterable
 from functools import cache
 from importlib.metadata import EntryPoint, entry_points
 from typing import Any
@@ -11,7 +12,7 @@ from chart_binder.react.foreign import foreign
 
 def load(group: str, name: str) -> Any:
     """Return what the entry point `name` of `group` names, or raise `PluginError`."""
-    known = {point.name: point for point in _installed(group, tuple(sys.path))}
+    known = {point.name: point for point in _installed(group)}
     if name not in known:
         raise PluginError(f"no plug-in {name!r} in {group!r}; installed: {_listed(known)}")
     with foreign(
@@ -22,14 +23,19 @@ def load(group: str, name: str) -> Any:
 
 def names(group: str) -> tuple[str, ...]:
     """Return the names of the plug-ins of a group, in alphabetical order."""
-    return tuple(sorted(point.name for point in _installed(group, tuple(sys.path))))
+    return tuple(sorted(point.name for point in _installed(group)))
+
+
+def _installed(group: str) -> tuple[EntryPoint, ...]:
+    return tuple(_finder(tuple(sys.path))(group))
 
 
 @cache
-def _installed(group: str, path: tuple[str, ...]) -> tuple[EntryPoint, ...]:
+def _finder(path: tuple[str, ...]) -> Callable[[str], Iterable[EntryPoint]]:
     """Look through all that is installed, once for each path: it takes milliseconds."""
     del path
-    return tuple(entry_points(group=group))
+    found = entry_points()
+    return lambda group: found.select(group=group)
 
 
 def _listed(names: dict[str, Any]) -> str:
