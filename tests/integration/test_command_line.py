@@ -59,11 +59,13 @@ def test_the_help_of_a_group_says_in_whole_sentences_what_its_commands_do(
     assert "..." not in listed
 
 
-def test_the_help_of_every_transcript_command_says_what_its_exit_status_means(
-    canon: Canon,
-) -> None:
-    for command in ("show", "replay", "diff", "html", "parse"):
-        assert "xit status" in canon("transcript", command, "--help").out
+@pytest.mark.parametrize(
+    "named",
+    ["transcript show", "transcript replay", "transcript diff", "transcript html",
+     "transcript parse", "tools run", "override set", "override list", "override remove"],
+)  # fmt: skip
+def test_the_help_of_a_command_says_what_its_exit_status_means(canon: Canon, named: str) -> None:
+    assert "xit status" in canon(*named.split(), "--help").out
 
 
 @pytest.mark.parametrize(

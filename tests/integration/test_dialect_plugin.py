@@ -38,6 +38,9 @@ def test_a_reply_is_read_in_it(cold_canon: Canon, installed: dict[str, str]) -> 
     (line,) = ran.lines
     assert (line["kind"], line["tool"]) == ("act", "web_search")
     assert line["arguments"] == {"query": "Killer Queen"}
+    arguments = ("transcript", "parse", "--any", "--dialect", "terse")
+    (line,) = cold_canon(*arguments, stdin=b"SAY 28", **installed).lines
+    assert (line["kind"], line["answer"]) == ("finish", "28")
 
 
 def test_an_adjudicator_speaks_it(cold_canon: Canon, installed: dict[str, str], home: Path) -> None:

@@ -69,6 +69,9 @@ def set_override(
 
     PATH is an audio file, or an evidence bundle (.json). Ids of MusicBrainz may be bare or the
     addresses of pages; that of a decision is shown by `review`, `write` and `drift`.
+
+    Exit status: 0 kept, 1 no recording can be told, or the release is of another group, 2 what was
+    named is neither a file nor an id.
     """
     session.flags |= {"musicbrainz.offline": True} if offline else {}
     words = " ".join(readable(reason).split())
@@ -114,6 +117,8 @@ def list_overrides(session: Session, name: str | None, offline: bool) -> None:
     """Print every override, the oldest first, or the one that holds for a file or an id.
 
     Names are those of the evidence in the store; files are those decided that it holds for.
+
+    Exit status: 0, 1 none is kept for what was named, 2 that is neither a file nor an id.
     """
     session.flags |= {"musicbrainz.offline": True} if offline else {}
     kept = overrides(session.config)()
@@ -144,7 +149,10 @@ def _print(session: Session, listed: Iterable[KeptOverride]) -> None:
 @common_options
 @pass_session
 def remove(session: Session, name: str, offline: bool) -> None:
-    """Take an override back: the rules decide again, by `canon decide` or `canon batch`."""
+    """Take an override back: the rules decide again, by `canon decide` or `canon batch`.
+
+    Exit status: 0, 1 none is kept for what was named, 2 that is neither a file nor an id.
+    """
     session.flags |= {"musicbrainz.offline": True} if offline else {}
     ruled = _kept_for(session, name, overrides(session.config)())
     with open_store(store_url(session.config)) as store:
