@@ -102,11 +102,7 @@ _RECORDING = click.option(
 @_PATHS
 @_STATES
 @click.option(
-    "--limit",
-    type=click.IntRange(min=0),
-    default=_FEW,
-    show_default=True,
-    help="How many at most; 0 for all.",
+    "--limit", type=click.IntRange(0), default=_FEW, show_default=True, help="At most; 0 for all."
 )
 @common_options
 @pass_session
