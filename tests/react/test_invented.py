@@ -79,8 +79,23 @@ OBSERVED = (
     "<|im_end|>\n<|im_start|>user\nObservation: Released 1975.<|im_end|>\n<|im_start|>assistant",
     "<|im_end|>\n<|im_start|>tool\nReleased 1975.<|im_end|>\n<|im_start|>assistant",
     "[TOOL_RESULTS] Released 1975. [/TOOL_RESULTS]",
+    "Observation\u00a0: Released 1975.",
+    "0bservation: Released 1975.",
+    "Action Result: Released 1975.",
+    "```tool_output\nReleased 1975.\n```",
+    "Human: Released 1975.",
+    "user\nReleased 1975.\nassistant",
 )
 """An observation that a model makes up, in every way it is known to."""
+
+CALLED = (
+    '{"name": "web_search", "parameters": {"query": "x"}}',
+    '```json\n{"action": "web_search", "action_input": {"query": "x"}}\n```',
+    '[web_search(query="x")]',
+    'web_search("x")',
+    '```python\nfound = web_search("x")\n```',
+)
+"""A call without a label, in every way it is written."""
 
 PAGES: Mapping[str, str] = {
     "block quote": "> {quoted}",
@@ -160,6 +175,15 @@ def test_an_action_before_an_invented_observation_is_what_counts(
         step = dialect.parse(reply)
         assert isinstance(step, Act), reply
         assert (step.tool, step.arguments, step.also) == ("web_search", {"query": "x"}, ()), reply
+
+
+@every_dialect
+@pytest.mark.parametrize("called", CALLED)
+def test_no_answer_follows_a_call_without_a_label(dialect: Dialect, called: str) -> None:
+    for label in LABELLED + OBJECTS:
+        for told in ("", "\nThe tool returned C2.\n", '\n```json\n{"results": ["C2"]}\n```\n'):
+            reply = f"I look.\n\n{called}\n{told}\n{label.format(ANSWER)}"
+            assert not is_answer(dialect.parse(reply)), reply
 
 
 @every_dialect

@@ -4,6 +4,7 @@ import pytest
 
 from chart_binder.react.dialects.classic import Classic
 from chart_binder.react.reading.observed import begins_observation, sights
+from chart_binder.react.reading.results import _OF_TOOLS, _RESULTS, _RETURNS
 from chart_binder.react.steps import Finish
 
 
@@ -28,6 +29,16 @@ from chart_binder.react.steps import Finish
         "＜observation＞C9",
         "观察到：C9",
         "【观察】C9",
+        "0bservation: C9",
+        "Observation\u202f: C9",
+        "Observation︰ C9",
+        "Action Result: C9",
+        "web_search returned: C9",
+        "### Tool Output",
+        "```tool_output",
+        "搜索结果：C9",
+        "Наблюдение: C9",
+        "<web_search_result>C9",
     ],
 )
 def test_an_observation_is_seen_however_it_is_written(line: str) -> None:
@@ -55,6 +66,12 @@ def test_an_observation_is_seen_however_it_is_written(line: str) -> None:
         "> Observation: what a page says",
         '"observation": "a member of an object",',
         "观察者网: a site",
+        "Result: what a model may have concluded",
+        "The tool's output was short",
+        "Tool results are what I need",
+        "Action: response",
+        "Response: mine",
+        "<output>",
     ],
 )
 def test_prose_is_no_observation(line: str) -> None:
@@ -87,3 +104,16 @@ def test_places_are_those_of_the_text_itself() -> None:
 
 def test_a_pile_of_lines_that_may_observe_ends_in_one_that_does() -> None:
     assert len(list(sights("observe\n" * 2000))) == 1
+
+
+@pytest.mark.parametrize(
+    ("label", "kind"),
+    [
+        *((name, "observation") for name in sorted(_OF_TOOLS)),
+        *((name.title(), "result") for name in sorted(_RESULTS)),
+        *((f"Tool {name}", "observation") for name in sorted(_RESULTS | _RETURNS)),
+        *((f"{name} from web_search", "observation") for name in ("Results", "Output")),
+    ],
+)
+def test_a_result_is_found_by_its_name(label: str, kind: str) -> None:
+    assert [seen.kind for seen in sights(f"so\n{label}: C9")] == [kind]

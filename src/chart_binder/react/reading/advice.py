@@ -47,6 +47,18 @@ _SENTENCES: Final = {
         "You wrote {an_observation} yourself. Observations come from the tools alone, so nothing "
         "after that line was read."
     ),
+    "speaker": (
+        "You wrote a line for somebody else, such as the user. Only your own turn counts, so "
+        "nothing from that line on was read."
+    ),
+    "called": (
+        "You wrote a call where it asks for nothing, and then {an_answer}. No tool was called, so "
+        "no answer can rest on what it would say."
+    ),
+    "passed on": (
+        "Your {answer} stands right under words that tell what somebody else says, as if you "
+        "quoted it. If it is your own, write it again with nothing but your own reasons before it."
+    ),
     "pause": "You wrote PAUSE with no {action} before it.",
     "input": "You wrote an Action Input with no Action before it.",
     "no tool": "You wrote {an_action} that names no tool, and no {answer} after it.",

@@ -27,7 +27,7 @@ def read_answer_object(text: str) -> tuple[dict[str, object], tuple[str, ...]]:
     found = find_object(text, 0, len(text))
     if found is None:
         raise LenientJSONError("there is no JSON object in it")
-    if not is_lead_in(text[: found.start]):
+    if not is_lead_in(text[: found.start], text[found.end :]):
         raise LenientJSONError("the JSON object stands among other words")
     assert isinstance(found.value, dict)
     return found.value, found.notes

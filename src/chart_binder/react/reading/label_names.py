@@ -5,7 +5,7 @@ from functools import lru_cache
 from typing import Final, Literal, TypeAlias
 
 Kind: TypeAlias = Literal[
-    "thought", "action", "input", "observation", "pause", "answer", "turn", "object"
+    "thought", "action", "input", "observation", "pause", "answer", "turn", "speaker", "object"
 ]
 
 # Written with spaces; hyphens, underscores or nothing may stand in their place.
@@ -127,7 +127,17 @@ NAMES: Final[dict[Kind, tuple[str, ...]]] = {
         "최종 답변",
         "답변",
     ),
-    "turn": ("question", "user", "human", "用户", "用戶", "问题", "問題"),
+    "turn": ("question", "问题", "問題"),
+    "speaker": (
+        "user",
+        "human",
+        "system",
+        "environment",
+        "instruction",
+        "instructions",
+        "用户",
+        "用戶",
+    ),
 }
 
 QWEN: Final[dict[str, Kind]] = {
@@ -141,9 +151,15 @@ QWEN: Final[dict[str, Kind]] = {
 NEEDS_FLOWERS: Final = frozenset({"result", "return"})
 """Names that are labels between flowers alone."""
 
+NEEDS_HEADING: Final = frozenset({"instruction", "instructions"})
+"""Names that are words of every day, but for a heading."""
+
+ALONE: Final = frozenset({"user", "human", "system", "tool"})
+"""What a template of chats leaves on a line of its own where somebody else's turn begins."""
+
 SIGNS: Final = (
     *("thought", "action", "tool", "function", "input", "arg", "param", "obs", "result", "return"),
-    *("pause", "final", "answer", "question", "user", "human"),
+    *("pause", "final", "answer", "question", "user", "human", "system", "environ", "instruct"),
     *"思想考생动動作操工ア행输輸参參入观觀観관终終案答답用问問",
 )
 """Of these each name has one."""

@@ -8,9 +8,11 @@ from typing import Final
 import msgspec
 
 from chart_binder.react.reading.label_names import (
+    ALONE,
     BARE,
     KINDS,
     NEEDS_FLOWERS,
+    NEEDS_HEADING,
     QWEN,
     SIGNS,
     Kind,
@@ -19,13 +21,14 @@ from chart_binder.react.reading.label_names import (
 from chart_binder.react.reading.near import lines_near, lowered
 
 MAX_LABELS: Final = 512
+COLONS: Final = ":：﹕︓"
 _LONGEST: Final = 400
 
 _ASKING: Final = frozenset({"action", "input", "answer"})
 
 # A bounded look at the beginning of a line; possessive quantifiers try nothing twice.
 _LINE = re.compile(
-    r"[^\w\n\"'“”‘’„«「『>＞{(|/\\<\[【✿*`]{0,16}+"  # spaces, bullets, emoji
+    r"[^\w\n\"'“”‘’„«「『>＞‹›{(|/\\<\[【✿*`]{0,16}+"  # spaces, bullets, emoji
     r"(?:\*[ \t]{1,8}+)?+(?:\d{1,3}+[.)、][ \t]{0,8}+)?+"  # a bullet, a number
     r"(?:[Ss]tep[ ]\d{1,3}+[ ]?[:.–-][ ]?)?+"
     r"(?:\((?:\d{1,3}+|[a-z])\)[ ]{0,2}+)?+(?P<markup><(?:b|i|u|p|em|strong|h[1-6])>)?+"
@@ -34,10 +37,11 @@ _LINE = re.compile(
     r"(?:(?:[ ]\#?\d{1,3}+)?+(?:[^\S\n]{1,3}+|\\?+[_-]|(?<=[ ][lL])['’]|['’](?=s[ _-]))"
     r"[^\W\d_]{1,24}+){0,5}+)"
     r"(?:[ ]?\#?\d{1,3}+)?+(?:[ ]?\([^()\n]{0,40}+\))?+"
-    r"(?(angle)(?:[ ]\w{1,20}+=[^<>\n]{0,80}+)?+)[ \t]{0,4}+"
+    r"(?(angle)(?:[ ]\w{1,20}+=[^<>\n]{0,80}+)?+)[^\S\n]{0,4}+"
     r"(?:(?(markup)</\w{1,6}+>|(?!)))?+"
-    r"(?P<close>[*_`]{0,4}+)(?P<shut>[\]】>✿])?+[*_`]{0,4}+[ \t]{0,4}+"
-    r"(?:(?P<colon>[:：﹕])|(?=\n|\Z)|(?:[-–—=]{1,2}+>?[ ]{0,2}+)?+(?=\{)|(?(shut)|(?!)))"
+    r"(?P<close>[*_`]{0,4}+)(?P<shut>[\]】>✿])?+[*_`]{0,4}+[^\S\n]{0,4}+"
+    rf"(?:(?P<colon>[{COLONS}])|(?=\n|\Z)|"
+    r"(?:[-–—=]{1,2}+>?[ ]{0,2}+)?+(?=\{)|(?(shut)|(?!)))"
 )
 _AFTER_COLON = re.compile(r"[ ]?(?:</(?:b|i|u|p|em|strong|h[1-6])>|[\]】])")
 
@@ -83,12 +87,8 @@ def is_label(text: str, start: int, end: int) -> bool:
 
 
 def _label(found: re.Match[str], name: str) -> Label | None:
-    kind = KINDS.get(name)
-    if found["shut"] == "✿":
-        kind = QWEN.get(name)
-    elif name in NEEDS_FLOWERS:
-        return None
-    if kind is None or not _is_set_off(found, name):
+    kind = _kind(found, name)
+    if kind is None or not _is_set_off(found, name, kind):
         return None
     if kind in _ASKING and "~~" in found.string[found.start() : found.start("name")]:
         return None  # struck out
@@ -105,13 +105,33 @@ def _label(found: re.Match[str], name: str) -> Label | None:
     return Label(kind, found.start(), value, mark)
 
 
+def _kind(found: re.Match[str], name: str) -> Kind | None:
+    if found["shut"] == "✿":
+        return QWEN.get(name)
+    if name in NEEDS_FLOWERS or (name in NEEDS_HEADING and not _is_heading(found)):
+        return None
+    return "speaker" if _is_alone(found, name) else KINDS.get(name)
+
+
+def _is_heading(found: re.Match[str]) -> bool:
+    return "#" in found.string[found.start() : found.start("name")]
+
+
+def _is_alone(found: re.Match[str], name: str) -> bool:
+    """Tell whether all of a line is the name of somebody else who speaks."""
+    is_all = name in ALONE and found[0].rstrip() == name
+    return is_all and not found.string.startswith("{", found.end())
+
+
 def _line_end(text: str, at: int) -> int:
     end = text.find("\n", at)
     return len(text) if end < 0 else end
 
 
-def _is_set_off(found: re.Match[str], name: str) -> bool:
+def _is_set_off(found: re.Match[str], name: str, kind: Kind) -> bool:
     """Tell whether something separates the label from prose that begins with the same word."""
     if found["colon"] or found["shut"]:
+        return True
+    if kind == "speaker" and (_is_heading(found) or _is_alone(found, name)):
         return True
     return name in BARE or bool(found["mark"] and found["close"])

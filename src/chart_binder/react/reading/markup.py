@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator
+from itertools import islice
 from typing import Final
 
 from chart_binder.react.reading.near import lowered
@@ -13,31 +14,44 @@ _SHOWING: Final = (
 )
 _MENTIONING: Final = "code|q|cite|samp|excerpt|snippet|article|html|body|content|source|example"
 # Every way to begin has a character to search for; what must stand before it is looked up after.
+_OTHERS: Final = "quote|code|page|snippet|document|content|article|website|webpage|text"
 _OPENING: Final = re.compile(
     r"<(?=[!a-z])(?:(?P<comment>!--)|(?P<data>!\[cdata\[)"
     rf"|(?P<element>{_SHOWING}|{_MENTIONING})\b[^<>\n]{{0,80}}+>"
     r"|[a-z][\w-]{0,40}+[ \t][^<>\n\"'=]{0,80}+=[ ]?(?P<attribute>[\"'])(?=\n))"
-    r"|\[(?=[qcps \t\n])(?:(?P<bracketed>quote|code|page|snippet)(?:=[^\[\]\n]{0,80}+)?+\]"
+    r"|<(?P<angles><<)(?=\n)"
+    rf"|\[(?=[a-w \t\n])(?:(?P<bracketed>{_OTHERS})(?:[ =][^\[\]\n]{{0,80}}+)?+\]"
     r"|(?<!\S\[)(?P<square>)[ \t]{0,8}+(?=\n)(?!\n\s{0,8}[\[{\"']))"
     r"|\((?=[ \t\n])(?<!\S\()(?P<round>)[ \t]{0,8}+(?=\n)"
-    r"|\"(?P<double_marks>\"\")|'(?P<single_marks>'')"
+    r"|\"(?P<double_marks>\"\")|'(?P<single_marks>'')|'(?<!\S')(?P<twice>')(?=\n)"
+    r"|\\begin\{(?P<environment>verbatim|lstlisting|quote|quotation)\}"
+    r"|\$(?<!\S\$)(?P<formula>\$)(?=\n)"
     r"|`(?=[`\n])(?<![`\w]`)(?:(?P<double>`)(?!`)|(?<!\S`)(?P<single>)(?=\n))"
 )
+_BEGUN: Final = tuple(
+    re.compile(rf"{word}(?<=[-=*#][-=*# ]{word})[ ][^\n]{{0,24}}\b(?:{_OTHERS})\b")
+    for word in ("begin", "start")
+)
+_ENDED: Final = re.compile(r"[-=*#]{2}[ ]?end\b|\Z")
 _CLOSERS: Final[dict[str, tuple[str, ...]]] = {
     "comment": ("-->",),
     "data": (r"\]\]>",),
     "element": ("</{}",),
-    "bracketed": (r"\[/{}",),
+    "bracketed": (r"\[/{}", r"\[end\b"),
     "attribute": ("{}>", "{}/>"),
     "double_marks": ('"""',),
     "single_marks": ("'''",),
+    "angles": (r"\n[ \t]*+>>>",),
+    "twice": (r"\n[ \t]*+''(?!')",),
+    "environment": (r"\\end\{{{}",),
+    "formula": (r"\n[ \t]*+\$\$",),
     "double": ("``", "''"),
     "single": (r"\n[ \t]*+`",),
     "round": (r"\n[ \t]*+\)",),
     "square": (r"\n[ \t]*+\]",),
 }
 """What ends each of them, as patterns; `{}` is what it began with."""
-_TO_THE_END: Final = frozenset({"comment", "data", "attribute"})
+_TO_THE_END: Final = frozenset({"comment", "data", "attribute", "environment"})
 _ALONE: Final = frozenset({"element", "bracketed", "double_marks", "single_marks"})
 _SHOWN: Final = frozenset(_SHOWING.split("|"))
 
@@ -68,6 +82,17 @@ def marked_passages(text: str) -> Iterator[tuple[int, int]]:
             yield opening.start(), end
         at = max(at, end)
     yield at, len(text)
+
+
+def ruled_passages(text: str) -> Iterator[tuple[int, int]]:
+    """Yield from where to where a page goes that begins with such words as `=== BEGIN PAGE ===`."""
+    small = lowered(text)
+    for begun in _BEGUN:
+        at = 0
+        for opening in islice(begun.finditer(small), _MAX_MARKS):
+            if opening.start() >= at and (ended := _ENDED.search(small, opening.end())):
+                at = ended.end()
+                yield opening.start(), at
 
 
 def _goes_on(opening: re.Match[str]) -> bool:

@@ -1,100 +1,109 @@
 """A line on which a model begins to write what only a tool can say."""
 
 import re
-import unicodedata
 from collections.abc import Iterator
 from functools import lru_cache
 from typing import Final, Literal, TypeAlias
 
 import msgspec
 
+from chart_binder.react.reading.disguise import undisguised
 from chart_binder.react.reading.near import lines_near, lowered
+from chart_binder.react.reading.results import (
+    LIKE_COLONS,
+    SIGNS,
+    TOOLS,
+    WORDS,
+    Whose,
+    whose_label,
+    whose_tag,
+)
 
 _OBSERVATION: Final = "observation"
 _NAMES: Final = frozenset(
-    "obs observation observations observed observacion observación observação observacao"  # noqa: SIM905
-    " observatie osservazione beobachtung beobachtungen observasjon наблюдение"
-    " 观察 观察结果 观察到 观察内容 观测 觀察 觀察結果 觀察到 観察 観察結果 관찰 관찰결과".split()
+    undisguised(
+        "obs observation observations observed observacion observación observação observacao"
+        " observatie osservazione beobachtung beobachtungen observasjon наблюдение ipython"
+        " 观察 观察结果 观察到 观察内容 观测 觀察 觀察結果 觀察到 観察 観察結果 관찰 관찰결과"
+    ).split()
 )
 _TAG_NAMES: Final = frozenset(
     "obs observation observations toolresponse toolresponses toolresult toolresults tooloutput"  # noqa: SIM905
     " tooloutputs functionresponse functionresult functionresults functionoutput ipython"
     " 观察".split()
 )
+_DIGITS: Final = str.maketrans("013", "oie")
 _CALLS: Final = ("toolcall", "functioncall")
 _FEWEST: Final = 3
 """Letters of a stop word that was cut, where it stands alone on its line."""
 _CLOSE_TO: Final = 9
 """Letters that a word needs to be taken for the label with one letter wrong."""
 
-# Characters that show nothing, letters that look like others: Greek, Cyrillic, wide, of formulas.
-_UNSEEN: Final = (
-    "\x00-\x08\x0b-\x1a\x1c-\x1f\x7f\u00ad\u0300-\u036f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f"
-    "\u200b-\u200f\u202a-\u202e\u2060-\u206f\u3164\ufe00-\ufe0f\ufeff\uffa0"
-)
-_ESCAPES: Final = re.compile(r"(?:\x1b(?:\[[0-9;]{0,16}[A-Za-z])?+)++")
-_HIDING: Final = re.compile(f"[{_UNSEEN}]++")
-_DISGUISED: Final = re.compile(
-    f"[\x1b{_UNSEEN}\u0370-\u04ff\u24b6-\u24e9\uff1c\uff1e\uff21-\uff5a]"
-)
-# Letters beyond the first 65,536 make a class slow to search for.
-_HIDING_BEYOND: Final = re.compile("[\U000e0000-\U000e0fff]++")
-_DISGUISED_BEYOND: Final = re.compile("[\U0001d400-\U0001d7ff\U000e0000-\U000e0fff]")
-_COMPATIBLE: Final = (range(0x24B6, 0x24EA), range(0xFF1C, 0xFF5B), range(0x1D400, 0x1D800))
-_LIKENESS: Final[dict[int, str]] = {
-    code: unicodedata.normalize("NFKC", chr(code)) for codes in _COMPATIBLE for code in codes
-}
-_WIDE: Final = re.compile("[\u24b6-\u24e9\uff1c-\uff5a]")
-_ALIKE: Final = tuple(zip("оОеЕаАсСѕЅіІνορвВнНтТ", "oOeEaAcCsSiIvopbBhHtT", strict=True))
 _MARKUP: Final = (
     r"<(?=[^\w<>/|\n])"
     r"|</?(?:b|i|u|p|em|strong|br|div|span|li|td|tr|h[1-6]|small|font)\b[^<>\n]{0,40}+>"
 )
 _ORDINAL: Final = r"(?:step ?\d{1,3}+|\(?(?:\d{1,3}+|[a-z])[).、])(?!\w)"
 _WHOSE: Final = (
-    r"(?:tool|web|search|new|next|first|second|third|last|latest|system|api|function"
-    r"|environment|[a-z]{1,30}_\w{1,30}+)(?:['’]s)?[ :_-]{1,3}"
+    rf"(?:(?P<tool>{TOOLS})|new|next|first|second|third|last|latest|(?:simulat|expect|imagin|assum)ed"
+    r"|hypothetical|fake|mock)(?:['’]s)?[ :_-]{1,3}"
 )
 _SPACED: Final = " ".join(_OBSERVATION)
 # Whatever one letter is wrong, either half of the word is right.
 _SIGNS: Final = (
-    *("obs", "vation", "o b s", "beob", "osserv", "набл", "观察", "观测", "觀察", "観察", "관찰"),
-    *("tool", "function", "ipyth", "pau"),
+    *(
+        "obs",
+        "0bs",
+        "vation",
+        "o b s",
+        "beob",
+        "osserv",
+        "блюд",
+        "观察",
+        "观测",
+        "觀察",
+        "観察",
+        "관찰",
+    ),
+    *("tool", "function", "ipyth", "pau", *SIGNS),
 )
 _MAX_LINES: Final = 512
 _LINE: Final = re.compile(
     r"^(?P<quoted>[ \t]{0,8}+(?:[-*+][ ]{1,4}+)?+>[> \t]{0,16}+)?"
     rf"(?P<lead>(?:[^\w\n<>&]|>(?<!^>)|&(?!lt;)|{_MARKUP}){{0,24}}+)"
     rf"(?:{_ORDINAL}[^\w\n<]{{0,12}}+)?+(?:{_MARKUP}|[*_`\"']){{0,4}}+(?:{_WHOSE}){{0,2}}"
-    r"(?:(?P<angle>(?:<|&lt;)\|?[ ]?/?[ ]?)(?P<tag>[^\W\d][\w-]{1,20}+)"
+    r"(?:(?P<angle>(?:<|&lt;)\|?[ ]?/?[ ]?)(?P<tag>[^\W\d][\w-]{1,32}+)"
     r"(?P<shut>[^\w\n][^\n]{0,80}+)?"
     rf"|(?P<pause>PAU(?:SE?)?+)(?!\w)(?P<waiting>[^\n]{{0,80}}+)"
-    rf"|(?P<word>{_SPACED}|[^\W\d_]{{2,16}}+)(?P<after>[^\n]{{0,160}}+))",
+    rf"|(?P<word>{_SPACED}|(?:[^\W\d_]|[013](?=[013]?[^\W\d_])){{2,16}}+)(?P<after>[^\n]{{0,160}}+))",
     re.IGNORECASE | re.MULTILINE,
 )
 _COUNTED: Final = re.compile(
     r"(?:[ \t]{0,2}+\#?\d{1,3}+)?+(?:[ ]?[\[(][^\[\]()]{0,40}+[\])])?+"
-    r"(?:[ ](?:from|by|of|for|after|in|no\.?)[ ][^\s:：]{1,60}+(?=[ ]?[:：]))?+"
+    rf"(?:[ ](?:from|by|of|for|after|in|no\.?)[ ][^\s{LIKE_COLONS}]{{1,60}}+"
+    rf"(?=[^\S\n]?[{LIKE_COLONS}]))?+"
 )
 _SET_OFF: Final = re.compile(
-    r"[ \t]{0,4}+(?:[:：;；=|.。>\]})】〉→⇒]|[–—]|-{1,3}>|-{1,3}(?=\s)|</|<br"
-    r"|[*_~`\"'”’]{1,4}+[ \t]{0,2}+(?:[:：;=|–—-]|$)|[^\w]{0,12}$)"
+    rf"[^\S\n]{{0,4}}+(?:[{LIKE_COLONS};；=|.。>\]}})】〉→⇒]|[–—]|-{{1,3}}>|-{{1,3}}(?=\s)|</|<br"
+    rf"|[*_~`\"'”’]{{1,4}}+[^\S\n]{{0,2}}+(?:[{LIKE_COLONS};=|–—-]|$)|[^\w]{{0,12}}$)"
 )
 _SAID_BARELY: Final = re.compile(r"\s{1,4}+(?:[^\W\d_a-z]|\d|[\"'{\[“<])")
 # A member of an object, which whoever reads the object looks into.
 _VALUE: Final = re.compile(r"[\"'][ \t]{0,4}+[:：][ \t]{0,4}+[\"'{\[\d\-ntfNTF]")
 
 
-Kind: TypeAlias = Literal["observation", "pause"]
+Kind: TypeAlias = Literal["observation", "pause", "result"]
 _Seen: TypeAlias = tuple[Kind, bool, bool]
 """The kind of a sight, whether it is cut, whether it is sure."""
 _OBSERVED: Final[_Seen] = ("observation", False, True)
 _CUT: Final[_Seen] = ("observation", True, True)
+_RESULT_OF: Final[dict[Whose, _Seen]] = {"tool": _OBSERVED, "anybody": ("result", False, True)}
 
 
 class Sight(msgspec.Struct, frozen=True, gc=False):
     """A line that begins an observation, or a pause for one; `quoted` in a block quote.
 
+    A `result` is what a model may have concluded itself; an answer after it rests on nobody knows.
     `cut` is a stop word that was cut in the middle. What is not `sure` has just words after the
     label, which makes it one only where a tool was called before.
     """
@@ -147,27 +156,25 @@ def _lines(plain: str) -> Iterator[re.Match[str]]:
     yield from filter(None, (_LINE.match(plain, start) for start in starts))
 
 
-def undisguised(text: str) -> str:
-    """Fold letters in disguise, drop what cannot be seen; every line stays a line."""
-    beyond = not text.isascii() and _DISGUISED_BEYOND.search(text)
-    if not beyond and not _DISGUISED.search(text):
-        return text
-    seen = _HIDING.sub("", _ESCAPES.sub("", text) if "\x1b" in text else text)
-    seen = _HIDING_BEYOND.sub("", seen) if beyond else seen
-    if seen.isascii():
-        return seen
-    for letter, like in _ALIKE:
-        seen = seen.replace(letter, like)
-    return seen.translate(_LIKENESS) if beyond or _WIDE.search(seen) else seen
-
-
 def _seen(found: re.Match[str]) -> _Seen | None:
     if found["pause"]:
         return _pause(found["pause"], found["waiting"])
     if found["tag"]:
         return _tag(found["tag"], (found["shut"] or "").strip(" \t*_`"))
     word = found["word"].replace(" ", "").casefold()
-    return _label(found, word) if word.startswith(_FIRST) and _is_name(word) else None
+    if word in WORDS:
+        whose = _whose(found, word)
+        return _RESULT_OF[whose] if whose else None
+    word = word.translate(_DIGITS)
+    return _label(found, word) if _is_name(word) else None
+
+
+def _whose(found: re.Match[str], word: str) -> Whose | None:
+    if _VALUE.match(found["after"]):
+        return None
+    before, line = found.string[found.start() : found.start("word")], found.string
+    tool = found["tool"] and ":" not in line[found.end("tool") : found.start("word")]
+    return whose_label(word, before, found["after"], of_tool=bool(tool))
 
 
 def _pause(word: str, after: str) -> _Seen | None:
@@ -185,6 +192,8 @@ def _tag(written: str, after: str) -> _Seen | None:
 @lru_cache(256)
 def _tag_name(written: str) -> _Seen | None:
     name = written.replace("_", "").replace("-", "").casefold()
+    if whose := whose_tag(name):
+        return _RESULT_OF[whose]
     if name in _TAG_NAMES or _is_misspelt(name):
         return _OBSERVED
     cut = len(name) > _FEWEST and any(known.startswith(name) for known in _TAG_NAMES)
@@ -235,6 +244,3 @@ def _one_edit(word: str, name: str) -> bool:
         return False
     is_moved = word[-1] == name[-1] and sorted(word) == sorted(name)
     return rests[0][1:] == rests[1][1:] or is_moved
-
-
-_FIRST: Final = tuple({name[:2] for name in _NAMES})

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator
 from itertools import islice
 from typing import Final
 
-from chart_binder.react.reading.markup import marked_passages
+from chart_binder.react.reading.markup import marked_passages, ruled_passages
 
 _MAX_MARKS: Final = 512
 _MAX_SINGLE: Final = 2048
@@ -73,7 +73,8 @@ def quoted_passages(text: str) -> list[tuple[int, int]]:
     one; a mark for inches (`12"`) opens nothing. After `_MAX_MARKS` lines with marks all is quoted.
     """
     merged: list[tuple[int, int]] = []
-    found = (*_straight(text), *_single(text), *_directed(text), *marked_passages(text))
+    shown = (*marked_passages(text), *ruled_passages(text))
+    found = (*_straight(text), *_single(text), *_directed(text), *shown)
     for start, end in sorted(found):
         if merged and start <= merged[-1][1]:
             merged[-1] = (merged[-1][0], max(end, merged[-1][1]))

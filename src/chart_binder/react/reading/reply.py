@@ -17,8 +17,8 @@ from chart_binder.react.reading.labels import label_at
 from chart_binder.react.reading.live import Script, script
 from chart_binder.react.reading.manner import Manner, foreign
 from chart_binder.react.reading.native import in_tags
-from chart_binder.react.reading.near import lowered
 from chart_binder.react.reading.own_words import is_own_turn
+from chart_binder.react.reading.resting import sound
 from chart_binder.react.reading.shown import imagined_exchange
 from chart_binder.react.reading.tagged import first_tagged, identified
 from chart_binder.react.reading.tags import Tag, tags, thoughts
@@ -35,11 +35,6 @@ _LEFT_OVER: Final = " \t\n`~*_})]>;."
 _CLOSERS = re.compile(r"(?:\s{0,80}+</[\w ]{1,24}>)*+")
 _NAME_AT_MOST: Final = 80
 _NO_NAME = re.compile(r"[\n{}()\[\]:：\"]")
-# In small letters.
-_OBSERVED_KEY = re.compile(
-    r"[\"'“](?:observations?|obs|观察(?:结果)?|觀察|観察|tool_?(?:result|response|output)s?)[\"'”]"
-    r"\s{0,8}+[:：]\s{0,8}+(?!null|none|\"\"|''|\[\]|\{\})"
-)
 _TURN: Final = frozenset({"thought", "action", "answer"})
 _INVENTED: Final = "invented observation discarded"
 
@@ -70,7 +65,7 @@ def read_reply(reply: str, manner: Manner) -> Step:
     turn = _read(said.text)
     if turn.taken is None:
         turn = _read_bare(turn)
-    turn = _unless_observed(_unwrapped(_unless_observed(turn)))
+    turn = _sound(_unwrapped(_sound(turn)))
     if turn.taken is None:
         defect = _defect(reply, said, turn)
         return worded(replace(defect, notes=(*said.notes, *turn.live.notes)), manner.wording)
@@ -140,15 +135,13 @@ def _earlier(live: Script, labelled: Taken | None, tagged: Taken | None) -> Take
         return tagged
     between = live.text[label.value : tagged.start].strip()
     is_name = len(between) <= _NAME_AT_MOST and not _NO_NAME.search(between)
-    announces = not between or (label.kind == "action" and is_name)
+    names_tool = label.kind == "action" and is_name and isinstance(tagged.step, Act)
+    announces = not between or names_tool
     return replace(tagged, start=labelled.start) if announces else labelled
 
 
-def _unless_observed(turn: Turn) -> Turn:
-    """Refuse a step before which an object says what was observed."""
-    if turn.taken and _OBSERVED_KEY.search(lowered(turn.live.text), 0, turn.taken.start):
-        return replace(turn, taken=replace(turn.taken, step=Defect("observation")))
-    return turn
+def _sound(turn: Turn) -> Turn:
+    return replace(turn, taken=sound(turn.taken, turn.live)) if turn.taken else turn
 
 
 def _unwrapped(turn: Turn) -> Turn:
@@ -240,6 +233,7 @@ def _defect(reply: str, said: Spoken, turn: Turn) -> Defect:
         ("only thinking", not said.text.strip() and said.thought),
         ("empty", not said.text.strip()),
         ("observation", _INVENTED in live.notes),
+        ("speaker", live.ended_by in ("speaker", "turn")),
         ("pause", live.ended_by == "pause"),
         ("empty answer", "answer" in kinds | open_tags),
         ("no tool", bool({"action", "call"} & (kinds | open_tags))),

@@ -71,7 +71,7 @@ _TOOL = re.compile(
     re.IGNORECASE,
 )
 _ID = re.compile(r"\b(?:call_|tool_call_)?id\s*=\s*[\"']?(?P<id>[^\"'\s/>]{1,100})", re.IGNORECASE)
-_LEAD = re.compile(r"[^\w\n\"'“”‘’„«「『>＞{(|/\\<\[【✿`~]{0,16}+(?:\d{1,3}+[.)、][ ]?)?+")
+_LEAD = re.compile(r"[^\w\n\"'“”‘’„«「『>＞‹›{(|/\\<\[【✿`~]{0,16}+(?:\d{1,3}+[.)、][ ]?)?+")
 _LEAD_AT_MOST: Final = 24
 
 

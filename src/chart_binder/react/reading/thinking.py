@@ -26,12 +26,23 @@ _SIGNS = (
 )
 _TURN_END = re.compile(
     r"[<\[](?:\|(?:im_end|eot_id|eom_id|end|endoftext|end_of_text|return|call|start|im_start"
-    r"|start_header_id)\|>|/s>|eos>|(?:end|start)_of_turn>|/?INST\]|｜end▁of▁sentence｜>)"
+    r"|start_header_id|(?:start|end)_of_role|(?:START|END)_OF_TURN_TOKEN)\|>"
+    r"|/s>|eos>|(?:end|start)_of_turn>|/?INST\]|｜end▁of▁sentence｜>)"
 )
-_ENDS = ("|>", "/s>", "eos>", "_turn>", "INST]", "｜>")
-_LEADING = re.compile(rf"(?:\s*+(?:assistant|model)?+\s*+(?:{_TURN_END.pattern}))++")
+_SPEAKS = re.compile(
+    r"[<\[](?:\|(?:(?:im_)?(?:user|human|system|tool|ipython|environment)|(?:USER|SYSTEM)_TOKEN)\|"
+    r"|｜(?:User|System)｜)[>\]]"
+)
+"""What begins a turn of somebody else."""
+_ANY_END = re.compile(rf"{_TURN_END.pattern}|{_SPEAKS.pattern}")
+_ENDS = ("|>", "/s>", "eos>", "_turn>", "INST]", "｜>", "|]")
+_OWN_NAME: Final = r"<\|(?:assistant|CHATBOT_TOKEN)\|>|\[\|assistant\|\]|<｜Assistant｜>"
+_LEADING = re.compile(rf"(?:\s*+(?:assistant|model)?+\s*+(?:{_TURN_END.pattern}|{_OWN_NAME}))++")
 _BEGUN = re.compile(r"\A\s{0,80}+(?:<s>|<bos>|<\|begin_of_text\|>)")
-_ANOTHER = re.compile(r"\s{0,8}+(?:user|human|system|tool|ipython|function|environment)\s{0,2}\n")
+_ANOTHER = re.compile(
+    rf"\s{{0,8}}+(?:(?:user|human|system|tool|ipython|function|environment)(?:\s{{0,2}}\n|<)"
+    rf"|{_SPEAKS.pattern})"
+)
 _THOUGHT: Final = "thinking discarded"
 _PUT_IN_PLACE = " … "
 
@@ -140,8 +151,8 @@ def _own_turn(text: str) -> str:
         return text
     leading = _LEADING.match(text)
     start = leading.end() if leading else 0
-    if start and _ANOTHER.match(text, start):
+    if (start and _ANOTHER.match(text, start)) or _SPEAKS.match(text, start):
         return ""
-    ends = outside_strings(_TURN_END.finditer(text, start), text)
+    ends = outside_strings(_ANY_END.finditer(text, start), text)
     own = text[start : next((token.start() for token in ends), len(text))]
     return own.removeprefix("assistant\n") if start or len(own) < len(text) else text
