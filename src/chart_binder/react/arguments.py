@@ -16,7 +16,7 @@ _WRAPPERS: Final = frozenset(
 )
 _ASIDES: Final = frozenset(
     {"thought", "reason", "reasoning", "explanation", "purpose", "goal", "note", "status", "type"}
-    | {"id", "because", "why", "output", "expectedoutput", "result"}
+    | {"because", "why", "output", "expectedoutput", "result"}
 )
 """What models say of a call beside its arguments."""
 _QUOTES: Final = "\"'"
