@@ -82,8 +82,7 @@ def safely_saved(
 
     The copy has a recognisable name in the same folder (`temporaries.sweep` removes it should this
     process be killed). `before_replace` is called when it is on the disk, has the same audio and
-    the tags that were meant: the place to record what is about to happen. What it raises leaves the
-    file as it was.
+    the tags meant: to record what is about to happen. What it raises leaves the file as it was.
 
     Raises `AudioError` for a file that cannot be read or has no room for the tags, `SaveError` if
     it must not or cannot be replaced: it is as it was then. A file with more names (hard links) is
@@ -95,9 +94,8 @@ def safely_saved(
     """
     target = _target(path)
     with held(target, patience_s) as descriptor:
-        status = os.fstat(descriptor)
+        status, kind = os.fstat(descriptor), kind_of(target)
         source = Source.of(target, descriptor)
-        kind = kind_of(target)
         layout = layout_of(source)
         before = layout.tags
         after = change(before)
