@@ -9,7 +9,7 @@ import msgspec
 
 from chart_binder.react.reading.labels import is_label
 
-MAX_FENCES: Final = 512
+MAX_FENCES: Final = 256
 
 # A run is looked at once, from its first mark on; both sides begin with a letter to search for.
 _RUN = re.compile(r"(?:```(?<!````)`*+[^`\n]*+|~~~(?<!~~~~)~*+[^\n]*+)$", re.MULTILINE)

@@ -20,7 +20,7 @@ from chart_binder.react.reading.label_names import (
 )
 from chart_binder.react.reading.near import lines_near, lowered
 
-MAX_LABELS: Final = 512
+MAX_LABELS: Final = 256
 COLONS: Final = ":：﹕︓"
 _LONGEST: Final = 400
 

@@ -7,7 +7,7 @@ from typing import Final
 
 from chart_binder.react.reading.near import lowered
 
-_MAX_MARKS: Final = 512
+_MAX_MARKS: Final = 256
 
 _SHOWING: Final = (
     "blockquote|pre|quote|quotation|page|webpage|document|details|tools|xmp|textarea|untrusted"

@@ -67,7 +67,7 @@ _SIGNS: Final = (
     ),
     *("tool", "function", "ipyth", "pau", *SIGNS),
 )
-_MAX_LINES: Final = 512
+_MAX_LINES: Final = 256
 _LINE: Final = re.compile(
     r"^(?P<quoted>[ \t]{0,8}+(?:[-*+][ ]{1,4}+)?+>[> \t]{0,16}+)?"
     rf"(?P<lead>(?:[^\w\n<>&]|>(?<!^>)|&(?!lt;)|{_MARKUP}){{0,24}}+)"

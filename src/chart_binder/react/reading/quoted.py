@@ -7,7 +7,7 @@ from typing import Final
 
 from chart_binder.react.reading.markup import marked_passages, ruled_passages
 
-_MAX_MARKS: Final = 512
+_MAX_MARKS: Final = 256
 _MAX_SINGLE: Final = 2048
 _MAX_LOOKED_AT: Final = 1024
 _MAX_STRINGS: Final = 2048

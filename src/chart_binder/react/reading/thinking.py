@@ -9,7 +9,7 @@ from typing import Final
 from chart_binder.react.reading.near import lowered
 from chart_binder.react.reading.quoted import outside_strings
 
-_MAX_TAGS: Final = 512
+_MAX_TAGS: Final = 256
 # Each pattern looks a bounded distance ahead, whatever the text.
 _TAG = re.compile(
     r"[<\[◁](?=[ |/]|th|re|an|sc|co|in|se)"
