@@ -3,11 +3,10 @@
 import os
 import time
 from collections.abc import Callable, Iterable
-from contextlib import ExitStack, suppress
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import lru_cache, partial
 from pathlib import Path
-from types import TracebackType
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -32,6 +31,7 @@ from chart_binder.jobs.batch.tagging import Tagging
 from chart_binder.jobs.batch.tally import Tally
 from chart_binder.jobs.batch.work import Settled
 from chart_binder.jobs.batch.worker import Worker
+from chart_binder.jobs.breaking_off import breaking_off
 from chart_binder.jobs.decision import Decision, State
 from chart_binder.jobs.journalled import WritingRun
 from chart_binder.jobs.kept_case import Under, rules_version
@@ -165,26 +165,16 @@ def run_items(
                 finished=lambda settled, told: on_file(FileResult(settled, told, tally, run.id)),
                 to_stop=to_stop,
             )
-            with ExitStack() as ending:
-                keeping.begin()
-                ending.push(partial(_broken_off, keeping, tally))
+            keeping.begin()
+            with breaking_off(partial(_broken_off, keeping, tally)):
                 batch.go(items)
         result = _result(run.id, batch, is_stopped=to_stop())
         keeping.end(result.status, result.measures)
         return result
 
 
-def _broken_off(
-    keeping: Keeping,
-    tally: Tally,
-    kind: type[BaseException] | None,
-    error: BaseException | None,
-    trace: TracebackType | None,
-) -> None:
+def _broken_off(keeping: Keeping, tally: Tally, error: BaseException) -> None:
     """Keep how a run ended that did not come to its end."""
-    del kind, trace
-    if error is None:
-        return
     status = INTERRUPTED if isinstance(error, KeyboardInterrupt) else 1
     why = str(error) or "interrupted"
     with suppress(StoreError):  # why it ends is more than that it cannot be kept

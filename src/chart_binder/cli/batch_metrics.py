@@ -3,9 +3,8 @@
 import os
 import time
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
-from types import TracebackType
 from typing import TYPE_CHECKING
 
 import click
@@ -16,6 +15,7 @@ from chart_binder.cli.written_file import require_no_song
 from chart_binder.domain.kept import KeptRun, now_utc
 from chart_binder.domain.measures import Measures
 from chart_binder.errors import UsageError
+from chart_binder.jobs.breaking_off import breaking_off
 from chart_binder.jobs.metrics import metrics_json, prometheus_text
 
 if TYPE_CHECKING:
@@ -47,16 +47,8 @@ class MetricsFile:
         self.run = msgspec.structs.replace(self.run, id=result.run_id)
         self._try(result.measures, result.status)
 
-    def broken_off(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        """Write that the run ended before its end, where an error ended it."""
-        del kind, trace
-        if error is None:
-            return
+    def broken_off(self, error: BaseException) -> None:
+        """Write that the run ended before its end."""
         status = _INTERRUPTED if isinstance(error, KeyboardInterrupt) else _FAILED
         self._try(self.last.so_far.measures() if self.last else Measures(), status)
 
@@ -115,8 +107,7 @@ def metrics_file(path: str | None) -> Iterator[MetricsFile | None]:
     run = KeptRun(id="", command="batch", started_at_utc=now_utc())
     metrics = MetricsFile(path, run)
     metrics.begin()
-    with ExitStack() as ending:
-        ending.push(metrics.broken_off)
+    with breaking_off(metrics.broken_off):
         yield metrics
 
 

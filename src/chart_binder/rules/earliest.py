@@ -1,6 +1,6 @@
 """Which of several records may be the earliest, over every way their unknown days can fall."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TypeAlias
 
 from chart_binder.domain.evidence import Release
@@ -36,21 +36,19 @@ class Ties:
 
     def best(self, one: Candidate) -> Key:
         """Return the key on the first day it may have come out; the smaller goes first."""
-        known = one.group.mb_rg_id
-        if known not in self._best:
-            first = one.since.first
-            editions = [each for each in one.official if each.when.first == first]
-            self._best[known] = self._key(one, editions)
-        return self._best[known]
+        return self._kept(self._best, one, lambda each: each.when.first == one.since.first)
 
     def worst(self, one: Candidate) -> Key:
         """Return the key on the last day it may have come out."""
+        return self._kept(self._worst, one, lambda each: each.when.last == one.by.last)
+
+    def _kept(
+        self, keys: dict[str, Key], one: Candidate, is_of_that_day: Callable[[Release], bool]
+    ) -> Key:
         known = one.group.mb_rg_id
-        if known not in self._worst:
-            last = one.by.last
-            editions = [each for each in one.official if each.when.last == last]
-            self._worst[known] = self._key(one, editions)
-        return self._worst[known]
+        if known not in keys:
+            keys[known] = self._key(one, [*filter(is_of_that_day, one.official)])
+        return keys[known]
 
     def _key(self, one: Candidate, editions: Sequence[Release]) -> Key:
         is_home, label = self._is_at_home(one, editions), self._label_rank(one, editions)
