@@ -10,7 +10,7 @@ from chart_binder.web import readings
 from chart_binder.web.extract import from_html
 from chart_binder.web.fetch import Page
 from chart_binder.web.outcomes import Hits
-from chart_binder.web.results import shown
+from chart_binder.web.results import search_results
 from chart_binder.web.wire import SearchBody, outcome
 
 WIKI = "https://en.wikipedia.org/wiki/Bohemian_Rhapsody"
@@ -30,7 +30,7 @@ def searched(*results: tuple[str, str]) -> Observed:
     ]
     told = outcome(SearchBody(hits), "queen")
     assert isinstance(told, Hits)
-    found = shown(told, 8, 4000)
+    found = search_results(told, 8, 4000)
     return Observed(inert(found.content), sources=found.sources)
 
 
@@ -71,7 +71,7 @@ def test_an_answer_without_an_address_speaks_for_none_that_it_names(kind: str) -
         "queen",
     )
     assert isinstance(found, Hits)
-    told = shown(found, 8, 4000)
+    told = search_results(found, 8, 4000)
     assert TOLD in told.content
     assert not says(Observed(inert(told.content), sources=told.sources), WIKI)
 
@@ -113,16 +113,16 @@ def test_the_day_a_page_is_of_is_no_word_of_it_on_a_record() -> None:
     day = "1975-10-31"
     found = outcome(SearchBody([{"url": WIKI, "title": "Queen", "publishedDate": day}]), "queen")
     assert isinstance(found, Hits)
-    told = shown(found, 8, 4000)
+    told = search_results(found, 8, 4000)
     assert day in told.content
     assert not says(Observed(inert(told.content), sources=told.sources), WIKI)
     meta = f"<meta property=article:published_time content={day}T09:00:00Z>"
     extract = from_html(f"<title>Q</title>{meta}")
-    page = readings.shown(Page(WIKI, WIKI, "text/html", extract, cut=False), 900)
+    page = readings.search_results(Page(WIKI, WIKI, "text/html", extract, cut=False), 900)
     assert day in page.content
     assert not says(Observed(inert(page.content), sources=page.sources), WIKI)
     extract = from_html(f"<title>Q</title><p>Published: {day}<p>a")
-    page = readings.shown(Page(WIKI, WIKI, "text/html", extract, cut=False), 900)
+    page = readings.search_results(Page(WIKI, WIKI, "text/html", extract, cut=False), 900)
     assert says(Observed(inert(page.content), sources=page.sources), WIKI)
 
 

@@ -4,7 +4,7 @@ import re
 from typing import Final
 
 from chart_binder.domain.ids import MBID, ReleaseGroupId, ReleaseId
-from chart_binder.musicbrainz import told
+from chart_binder.musicbrainz.told import describe_group, describe_release, groups_found, nothing_found
 from chart_binder.musicbrainz.client import Client
 from chart_binder.react.tools import Observation, ToolError
 
@@ -29,10 +29,10 @@ def look_up(client: Client, query: str, artist: str, max_chars: int) -> Observat
         raise ToolError("Give a title, or the id of a release group or of a release.")
     found = client.search_groups(title, by)
     if not found:
-        return told.nothing(f'release group like "{title}"' + (f' by "{by}"' if by else ""))
+        return nothing_found(f'release group like "{title}"' + (f' by "{by}"' if by else ""))
     if len(found) == 1:
-        return _group(client, found[0].id, max_chars) or told.found(found, max_chars)
-    return told.found(found, max_chars)
+        return _group(client, found[0].id, max_chars) or groups_found(found, max_chars)
+    return groups_found(found, max_chars)
 
 
 def _words(text: str) -> str:
@@ -50,7 +50,7 @@ def _by_id(client: Client, kind: str, identifier: str, max_chars: int) -> Observ
             seen = _release(client, ReleaseId(identifier), max_chars)
         if seen:
             return seen
-    return told.nothing(f"{' and no '.join(asked)} with the id {identifier}")
+    return nothing_found(f"{' and no '.join(asked)} with the id {identifier}")
 
 
 def _group(client: Client, identifier: ReleaseGroupId, max_chars: int) -> Observation | None:
@@ -58,9 +58,9 @@ def _group(client: Client, identifier: ReleaseGroupId, max_chars: int) -> Observ
     if group is None:
         return None
     releases, count = client.releases_in(group.id)
-    return told.group(group, releases, count, max_chars)
+    return describe_group(group, releases, count, max_chars)
 
 
 def _release(client: Client, identifier: ReleaseId, max_chars: int) -> Observation | None:
     release = client.release(identifier)
-    return told.release(release, max_chars) if release else None
+    return describe_release(release, max_chars) if release else None

@@ -3,10 +3,11 @@
 from collections.abc import Iterator
 
 from chart_binder.domain.words import NO_COUNTRIES
-from chart_binder.musicbrainz.answers import Area, Artist
+from chart_binder.musicbrainz.answers import Area
+from chart_binder.musicbrainz.answers import Artist as ArtistRecord
 
 
-def country_of(artist: Artist) -> str | None:
+def country_of(artist: ArtistRecord) -> str | None:
     """Return the country an artist began in, or else belongs to; historical ones as they were.
 
     A city has at most an ISO 3166-2 code, such as `GB-LND`, whose prefix is the country. Worldwide
@@ -15,7 +16,7 @@ def country_of(artist: Artist) -> str | None:
     return next((code for code in _codes(artist) if code not in NO_COUNTRIES), None)
 
 
-def _codes(artist: Artist) -> Iterator[str]:
+def _codes(artist: ArtistRecord) -> Iterator[str]:
     for area in (artist.begin_area, artist.area):
         yield from _country_codes(area or Area())
     if artist.country:

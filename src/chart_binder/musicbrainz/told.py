@@ -17,12 +17,12 @@ _LONGEST_NAME: Final = 120
 _SPARE: Final = 25  # characters kept for the last line
 
 
-def nothing(wanted: str) -> Observation:
+def nothing_found(wanted: str) -> Observation:
     """Say that MusicBrainz was asked, and knows no such thing."""
     return Observation(one_line(f"MusicBrainz knows no {wanted}."))
 
 
-def found(groups: Sequence[answers.ReleaseGroup], max_chars: int) -> Observation:
+def groups_found(groups: Sequence[answers.ReleaseGroup], max_chars: int) -> Observation:
     """Show release groups that a search found, whole entries only; each has its address."""
     lines = ["At MusicBrainz:"]
     sources: list[str] = []
@@ -36,7 +36,7 @@ def found(groups: Sequence[answers.ReleaseGroup], max_chars: int) -> Observation
     return Observation("\n".join(lines)[:max_chars], tuple(sources))
 
 
-def group(
+def describe_group(
     group: answers.ReleaseGroup, releases: Sequence[answers.Release], count: int, max_chars: int
 ) -> Observation:
     """Show a group with its first releases; `count` is how many it has."""
@@ -49,7 +49,7 @@ def group(
     return Observation(_bounded(head, map(_line, dated), count, max_chars), (_address(group),))
 
 
-def release(release: answers.Release, max_chars: int) -> Observation:
+def describe_release(release: answers.Release, max_chars: int) -> Observation:
     """Show a release with its group and its tracks."""
     (known,) = _as_evidence((release,))
     address = f"{_HOME}/release/{release.id}"

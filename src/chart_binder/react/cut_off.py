@@ -6,7 +6,8 @@ from typing import Final
 from chart_binder.react.conversation import Reply
 from chart_binder.react.dialect import Dialect
 from chart_binder.react.dialects.writing import same
-from chart_binder.react.json.lenient import LenientJSONError, read_json
+from chart_binder.react.json.lenient import read_json
+from chart_binder.react.json.strict import LenientJSONError
 from chart_binder.react.steps import Act, Finish, Malformed, Step
 
 _ADVICE: Final = "Your reply was cut off because it was too long"

@@ -9,7 +9,7 @@ from chart_binder.errors import StoreError
 from chart_binder.store.backend import Backend
 from chart_binder.store.meanings import first_line
 from chart_binder.store.patience import Query, patience_s
-from chart_binder.store.sqlstates import meaning
+from chart_binder.store.sqlstates import postgres_meaning
 
 _LOCK = "SELECT pg_advisory_xact_lock(7165063)"
 """The number is ours; who changes the schema holds it until the transaction ends."""
@@ -38,7 +38,7 @@ def postgres(url: URL) -> Backend:
             f" ({first_line(error)}): pip install 'chart-binder[postgres]'"
         ) from error
     readers = engine.execution_options(isolation_level="REPEATABLE READ")
-    return Backend(_name(url), "database", readers, engine, meaning, _LOCK)
+    return Backend(_name(url), "database", readers, engine, postgres_meaning, _LOCK)
 
 
 def _options(query: Query, patience: float) -> str:

@@ -36,7 +36,7 @@ _NO_CODE = (
 _SAYS_WHO = re.compile(r'(user|role) "[^"]*"')
 
 
-def meaning(cause: BaseException | None) -> str:
+def postgres_meaning(cause: BaseException | None) -> str:
     """Return what follows the store's name in a sentence: `is damaged: ...`."""
     code = getattr(cause, "sqlstate", None) or ""
     known = _MEANING.get(code) or _MEANING_OF_CLASS.get(code[:2])

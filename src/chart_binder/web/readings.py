@@ -15,7 +15,7 @@ _ROOM_FOR_REMARKS = 70  # each
 _LONGEST_FIND = 30
 
 
-def shown(page: "Page", max_chars: int, about: str = "", find: str = "") -> Observation:
+def page_reading(page: "Page", max_chars: int, about: str = "", find: str = "") -> Observation:
     """Show a page as quoted text under its title and address, and say what was left out.
 
     Of a long page the passages are shown that bear on what the run is `about`; those that have the

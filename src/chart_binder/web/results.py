@@ -15,7 +15,7 @@ _LONGEST_QUERY = 80
 _SPARE = 70  # characters kept for the last lines
 
 
-def shown(found: Hits, max_results: int, max_chars: int) -> Observation:
+def search_results(found: Hits, max_results: int, max_chars: int) -> Observation:
     """Show what was found, numbered, best first, whole entries only, and say what was left out.
 
     The sources are the addresses that are really in the text.
@@ -40,7 +40,7 @@ def shown(found: Hits, max_results: int, max_chars: int) -> Observation:
     return Observation("\n".join(lines)[:max_chars], tuple(dict.fromkeys(sources)))
 
 
-def nothing(found: NothingFound) -> Observation:
+def nothing_found(found: NothingFound) -> Observation:
     """Say that the search worked and found nothing, with what the engines suggest instead."""
     instead = " or ".join(
         repr(_cut(text, _LONGEST_QUERY)) for text in found.suggestions[:_MOST_SUGGESTIONS]

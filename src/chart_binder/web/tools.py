@@ -9,7 +9,8 @@ from msgspec import UNSET, UnsetType
 
 from chart_binder.errors import LookupFailedError
 from chart_binder.react.tools import SAYS_NOTHING, Observation, Tool, ToolError
-from chart_binder.web import readings, results
+from chart_binder.web.readings import page_reading
+from chart_binder.web.results import nothing_found, search_results
 from chart_binder.web.errors import FetchError, SearchError
 from chart_binder.web.outcomes import Degraded, Hits, NothingFound
 
@@ -86,9 +87,9 @@ def _search(client: "SearxngClient", query: str, config: "LLMConfig") -> Observa
         raise ToolError(f"The search service {error.brief}. {SAYS_NOTHING}") from error
     match outcome:
         case Hits():
-            return results.shown(outcome, config.searxng.max_results, config.fetch.max_chars)
+            return search_results(outcome, config.searxng.max_results, config.fetch.max_chars)
         case NothingFound():
-            return results.nothing(outcome)
+            return nothing_found(outcome)
         case Degraded() if outcome.unreadable:
             raise ToolError(
                 f"Search results came, but none with an address that can be read. {SAYS_NOTHING}"
@@ -113,4 +114,4 @@ def _fetch(pages: "RunPages", url: str, max_chars: int, about: str, find: str) -
         page = pages.fetch(url)
     except FetchError as error:
         raise ToolError(f"{error}.") from error
-    return readings.shown(page, max_chars, about, find)
+    return page_reading(page, max_chars, about, find)

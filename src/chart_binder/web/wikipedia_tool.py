@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 from chart_binder.react.inert import one_line
 from chart_binder.react.tools import SAYS_NOTHING, Observation, Tool, ToolError
-from chart_binder.web import readings
+from chart_binder.web.readings import page_reading
 from chart_binder.web.errors import FetchError
 
 if TYPE_CHECKING:
@@ -64,7 +64,7 @@ def _shown(found: "Article | NoArticle", about: str, max_chars: int) -> Observat
         return Observation(f"Wikipedia has no such article. {advice}")
     others = _others(found, max_chars // _ROOM_FOR_OTHERS)
     room = max_chars - sum(len(line) + 1 for line in others)
-    seen = readings.shown(found.page, room, about)
+    seen = page_reading(found.page, room, about)
     listed = [url for url in found.others.values() if any(url in line for line in others)]
     return Observation("\n".join((seen.content, *others)), (*seen.sources, *listed))
 

@@ -21,14 +21,14 @@ NEW_HEAD = struct.pack("<II", 2000, _HAS_HEADER) + bytes(8)
 
 
 @dataclass(frozen=True, slots=True)
-class FoundTag:
+class FoundApeTag:
     """A tag, with the place where it begins."""
 
     block: Block
     start: int
 
 
-def find_ape(source: Source, end: int) -> FoundTag | None:
+def find_ape(source: Source, end: int) -> FoundApeTag | None:
     """Return the APE tag that ends at `end`, if one does; raise `AudioError` if it is damaged."""
     if not source.has(end - FOOTER, MAGIC):
         return None
@@ -43,7 +43,7 @@ def find_ape(source: Source, end: int) -> FoundTag | None:
         if not source.has(start, MAGIC):
             raise source.damaged("its APE tag has no header where it should")
     head = struct.pack("<II", version, flags) + footer[24:]
-    return FoundTag(Block("apev2", items, head), start)
+    return FoundApeTag(Block("apev2", items, head), start)
 
 
 def written_ape(block: Block) -> bytes:
