@@ -8,17 +8,17 @@ TYPE_CHECKING = False  # as in `typing`, which takes longer to import than all e
 if TYPE_CHECKING:
     from chart_binder.batch import BatchOptions as BatchOptions
     from chart_binder.batch import BatchResult as BatchResult
+    from chart_binder.batch import Executor as Executor
     from chart_binder.batch import FileResult as FileResult
     from chart_binder.batch import run_batch as run_batch
-    from chart_binder.batch.hands import Executor as Executor
     from chart_binder.config import Config as Config
     from chart_binder.config import LLMConfig as LLMConfig
-    from chart_binder.domain.measures import Measures as Measures
-    from chart_binder.domain.tagging import Policy as Policy
+    from chart_binder.domain.records import Measures as Measures
+    from chart_binder.domain.tags import Policy as Policy
     from chart_binder.errors import CanonError as CanonError
-    from chart_binder.jobs.batch.resuming import Which as Which
-    from chart_binder.jobs.decision import Decision as Decision
-    from chart_binder.jobs.decision import State as State
+    from chart_binder.jobs.batch.resume import Which as Which
+    from chart_binder.jobs.decide import Decision as Decision
+    from chart_binder.jobs.decide import State as State
     from chart_binder.llm.react_adjudicator import ReActAdjudicator as ReActAdjudicator
 
 __version__ = "0.1.0"
@@ -28,15 +28,15 @@ _HOMES = {
     "BatchResult": "batch",
     "CanonError": "errors",
     "Config": "config",
-    "Decision": "jobs.decision",
-    "Executor": "batch.hands",
+    "Decision": "jobs.decide",
+    "Executor": "batch",
     "FileResult": "batch",
     "LLMConfig": "config",
-    "Measures": "domain.measures",
-    "Policy": "domain.tagging",
+    "Measures": "domain.records",
+    "Policy": "domain.tags",
     "ReActAdjudicator": "llm.react_adjudicator",
-    "State": "jobs.decision",
-    "Which": "jobs.batch.resuming",
+    "State": "jobs.decide",
+    "Which": "jobs.batch.resume",
     "run_batch": "batch",
 }
 
@@ -44,7 +44,7 @@ _HOMES = {
 def __getattr__(name: str) -> object:
     if name not in _HOMES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    import importlib  # noqa: PLC0415 - only where something is asked for
+    import importlib
 
     return getattr(importlib.import_module(f"{__name__}.{_HOMES[name]}"), name)
 

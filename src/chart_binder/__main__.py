@@ -8,7 +8,7 @@ _INTERRUPTED = 130
 def main() -> None:
     """Load the command line and run it; an interrupt ends it in one line, at any moment."""
     try:
-        from chart_binder.cli.main import main as run  # noqa: PLC0415 (an interrupt may come here)
+        from chart_binder.cli.main import main as run
 
         run()
     except KeyboardInterrupt:

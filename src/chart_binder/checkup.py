@@ -1,23 +1,57 @@
 """The checks of `canon doctor`, on the services that configuration names."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
 
-from chart_binder.chat import ollama_health, openai_health
-from chart_binder.chat.health import Health
+from chart_binder.chat import ollama_server, openai_server
+from chart_binder.chat.capabilities import Health
 from chart_binder.config import Config
-from chart_binder.errors import ConfigError, LookupFailedError
-from chart_binder.jobs.doctor import Check
-from chart_binder.masking import masked
+from chart_binder.errors import CanonError, ConfigError, LookupFailedError, masked
 from chart_binder.musicbrainz.source import connect
 from chart_binder.plugins import load
+from chart_binder.store.read_overrides import VERSION
 from chart_binder.store.store import Store
-from chart_binder.store.version import VERSION
-from chart_binder.web.outcomes import Degraded, Hits, NothingFound
+from chart_binder.web.results import Degraded, Hits, NothingFound
 from chart_binder.web.searxng import SearxngClient
 from chart_binder.wiring import store_url
 
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """One thing to look into: `ask` returns what was found, or raises `CanonError` with the fix."""
+
+    name: str
+    is_needed: bool
+    ask: Callable[[], str]
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """What came of a check."""
+
+    name: str
+    is_needed: bool
+    is_well: bool
+    said: str
+
+
+def examine(checks: Iterable[Check]) -> Iterator[Finding]:
+    """Carry the checks out, one after the other."""
+    for check in checks:
+        try:
+            yield Finding(check.name, check.is_needed, is_well=True, said=check.ask())
+        except CanonError as error:
+            yield Finding(check.name, check.is_needed, is_well=False, said=str(error))
+
+
+def status(findings: Iterable[Finding]) -> int:
+    """Return the exit status: 0 all well, 3 something optional amiss, 1 something needed."""
+    broken = [finding.is_needed for finding in findings if not finding.is_well]
+    return 1 if any(broken) else 3 if broken else 0
+
+
 _OFFLINE = "not asked: offline (musicbrainz.offline is set)"
-_MODEL_SERVERS = {"ollama": ollama_health.check, "openai": openai_health.check}
+_MODEL_SERVERS = {"ollama": ollama_server.check, "openai": openai_server.check}
 """The providers that are asked whether they are well."""
 _UNTOLD = {
     "ollama": "; how many replies it writes at a time it does not tell: for several, set"

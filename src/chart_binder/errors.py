@@ -17,6 +17,8 @@ CanonError                     one clear sentence for the person at the terminal
 └── TranscriptError            a transcript that cannot be read
 """
 
+import re
+
 
 class CanonError(Exception):
     """Something outside the program is not as it must be; the text is one clear sentence."""
@@ -89,3 +91,46 @@ class ClusterError(CanonError):
 
 class TranscriptError(CanonError):
     """A recorded transcript cannot be read: names the file, the line and the defect."""
+
+
+# Greedy up to the last @: a password may hold @, / and spaces, and more hidden is better than less.
+# The address of an SQLite file has neither user nor password, while folders may have an @.
+_USER = re.compile(
+    r"(?<=://)(?<!sqlite://).*(?=@)"
+    r"|(?<!.)(?!mailto:)(?!.*://)/*[^\s:/@]+:.*(?=@)",
+    re.DOTALL | re.IGNORECASE,
+)
+_PARAMETER = re.compile(r"([?&#;](?!timeout=)[^\s=&?#;]+=)[^&#;]+")
+
+
+def masked(text: str) -> str:
+    """Return a configured value with what may be secret in an address hidden.
+
+    That is user name and password, and the values in a query. `text` is one value and no whole
+    sentence: of what follows a secret, too much may be hidden, never too little.
+    """
+    return _PARAMETER.sub(r"\1***", _USER.sub("***", text, count=1))
+
+
+class SearchError(LookupFailedError):
+    """The search service could not be asked.
+
+    The text is one sentence for the operator, with what to do about it; `brief` is what a model
+    may be told: no addresses, no settings.
+    """
+
+    def __init__(self, problem: str, advice: str, brief: str) -> None:
+        super().__init__(f"{problem}; {advice}")
+        self.brief = brief
+
+
+class FetchError(LookupFailedError):
+    """A page could not be read; the text is one sentence fit for a model and for the operator."""
+
+
+class RefusedError(FetchError):
+    """An address that may not be asked, whoever asks: nothing was sent to it."""
+
+
+class UnknownHostError(Exception):
+    """The name service knows no such host."""

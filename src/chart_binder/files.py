@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO
 
-from chart_binder.errors import FileError
+from chart_binder.errors import AudioError, FileError
 
 MOST_BYTES = 200_000_000
 """Far more than any bundle, golden file or transcript; a device would never end."""
@@ -58,3 +58,29 @@ def _opened(place: str | Path) -> Iterator[BinaryIO]:
             yield stream
     except OSError as error:
         raise FileError(f"{place}: cannot be read ({error.strerror or error})") from error
+
+
+# The first row that fits; anything else shows the system's own words.
+_REASONS: tuple[tuple[type[Exception], str], ...] = (
+    (FileNotFoundError, "does not exist"),
+    (NotADirectoryError, "does not exist: a part of its path is a file"),
+    (IsADirectoryError, "is a folder, not an audio file"),
+    (PermissionError, "may not be read: permission denied"),
+)
+
+
+def shown(path: Path) -> str:
+    """Return the path as messages name it: quoted, with whatever a terminal cannot show escaped."""
+    return repr(str(path))
+
+
+def refused(path: Path, error: OSError | ValueError) -> AudioError:
+    """Return what to tell the person at the terminal when `path` could not be reached.
+
+    A `ValueError` is what Python raises for a path that no system can have (a NUL byte in it).
+    """
+    for kind, reason in _REASONS:
+        if isinstance(error, kind):
+            return AudioError(f"{shown(path)} {reason}")
+    words = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
+    return AudioError(f"{shown(path)} cannot be read: {words}")

@@ -7,7 +7,7 @@ from importlib.metadata import EntryPoint, entry_points
 from typing import Any
 
 from chart_binder.errors import PluginError
-from chart_binder.react.foreign import foreign
+from chart_binder.react.conversation import foreign
 
 
 def load(group: str, name: str) -> Any:

@@ -8,21 +8,21 @@ from typing import TYPE_CHECKING, Any
 
 from chart_binder import plugins
 from chart_binder.config import Config
+from chart_binder.config.load import data_folder
 from chart_binder.domain.evidence import EvidenceBundle
-from chart_binder.domain.ids import RecordingId
-from chart_binder.domain.track import TrackTags
+from chart_binder.domain.tags import TrackTags
+from chart_binder.domain.vocabulary import RecordingId
 from chart_binder.errors import LookupFailedError, NothingFoundError
 from chart_binder.jobs.decide import Adjudicator, Decider, EvidenceSource
 from chart_binder.jobs.overrides import Overrides, no_overrides
-from chart_binder.llm.installed_tools import default_tools, without_network
+from chart_binder.llm.tools import default_tools, without_network
 from chart_binder.react.tools import Tool
 from chart_binder.react.transcript import Watch
-from chart_binder.settings import data_folder
 from chart_binder.store import open_store
-from chart_binder.store.reading import kept_overrides
+from chart_binder.store.read_overrides import kept_overrides
 
 if TYPE_CHECKING:
-    from chart_binder.jobs.batch.evidence import AlbumSource
+    from chart_binder.jobs.batch.work import AlbumSource
     from chart_binder.musicbrainz.client import Client
     from chart_binder.store.store import Store
 
@@ -90,7 +90,7 @@ def tools(config: Config) -> tuple[Tool, ...]:
 @contextmanager
 def _musicbrainz(config: Config) -> Iterator["Client"]:
     """Open MusicBrainz for one look-up: what evidence knows is kept for it, and it for evidence."""
-    from chart_binder.musicbrainz.source import connect  # noqa: PLC0415 - heavy, and seldom asked
+    from chart_binder.musicbrainz.source import connect
 
     with open_store(store_url(config)) as store:
         yield connect(config.musicbrainz, store.answers, store.slots).client()
@@ -117,8 +117,10 @@ def store_and_evidence(
     does not stand in where that fails.
     """
     # Heavy rooms, which a decision on an evidence bundle does without.
-    from chart_binder.audio.identity import require_identity  # noqa: PLC0415
-    from chart_binder.audio.reading import read_tags  # noqa: PLC0415
+    from chart_binder.audio.reading import (
+        read_tags,
+        require_identity,
+    )
 
     with open_store(store_url(config)) as store:
         source = _evidence_source(config, store, since=since)
@@ -174,7 +176,7 @@ def store_and_kept_evidence(
 
 def tagged_recording(path: Path) -> RecordingId | None:
     """Return the recording id in a file's tags. Raises `AudioError`."""
-    from chart_binder.audio.reading import read_tags  # noqa: PLC0415
+    from chart_binder.audio.reading import read_tags
 
     named = read_tags(path).recording_mbid
     return RecordingId(named) if named else None
@@ -186,7 +188,7 @@ def _evidence_source(config: Config, store: "Store", *, since: float = 0.0) -> E
 
 
 def _connected(config: Config, store: "Store", since: float) -> Any:
-    from chart_binder.store.since import AnswersSince  # noqa: PLC0415 - with SQLAlchemy
+    from chart_binder.store.answers import AnswersSince
 
     connect = plugins.load("chart_binder.evidence_sources", "musicbrainz")
     answers = AnswersSince(store.answers, since) if since else store.answers

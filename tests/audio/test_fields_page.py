@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from chart_binder.audio.tag_fields import FIELDS, FREE, Family, TagField
+from chart_binder.audio.fields import FIELDS, FREE, Family, TagField
 
 PAGE = Path(__file__).parents[2] / "docs" / "tags.md"
 FAMILIES: tuple[Family, ...] = ("id3", "vorbis", "mp4", "ape", "asf")

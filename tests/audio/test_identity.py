@@ -2,8 +2,8 @@ from pathlib import Path
 
 import pytest
 
-from chart_binder.audio.identity import require_identity
-from chart_binder.domain.track import TrackTags
+from chart_binder.audio.reading import require_identity
+from chart_binder.domain.tags import TrackTags
 from chart_binder.errors import UnidentifiedError
 
 SONG = Path("song.mp3")

@@ -11,10 +11,8 @@ from hypothesis import strategies as st
 
 from audio.tagging import CONTAINERS, FILES, Container
 from audio.variants import VARIANTS, Variant
-from chart_binder.audio.containers.recognised import layout_of
-from chart_binder.audio.opened import opened
-from chart_binder.audio.packets import audio_hash
-from chart_binder.audio.pieces import Source, Stretch
+from chart_binder.audio.file_access import Source, Stretch, opened
+from chart_binder.audio.formats import audio_hash, layout_of
 from chart_binder.errors import AudioError
 
 # What only Ogg holds, and mediafile does not read.

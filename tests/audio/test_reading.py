@@ -13,7 +13,7 @@ from mutagen.flac import FLAC
 from audio.tagging import CONTAINERS, FIELDS, Container, Field
 from audio.unprivileged import unprivileged
 from chart_binder.audio.reading import read_tags
-from chart_binder.domain.track import TrackTags
+from chart_binder.domain.tags import TrackTags
 from chart_binder.errors import AudioError
 
 BY_NAME = {container.name: container for container in CONTAINERS}
@@ -261,7 +261,7 @@ def test_nothing_is_printed_about_a_file_that_breaks_mutagen(
 
 
 def test_importing_the_room_warns_of_nothing() -> None:
-    command = "import chart_binder.audio.reading, chart_binder.audio.walking"
+    command = "import chart_binder.audio.reading, chart_binder.audio.walk"
     run = subprocess.run(
         [sys.executable, "-W", "error", "-c", command], capture_output=True, check=False
     )

@@ -14,14 +14,13 @@ import pytest
 
 from audio.tagging import CONTAINERS, FILES
 from audio.unprivileged import NOBODY, unprivileged
-from chart_binder.audio import temporaries
-from chart_binder.audio.held import HeldError
-from chart_binder.audio.packets import audio_hash, read_tag_set
-from chart_binder.audio.saving import Prepared, Saved, safely_saved
-from chart_binder.audio.tag_writing import with_fields
+from chart_binder.audio import file_access
+from chart_binder.audio.fields import with_fields
+from chart_binder.audio.file_access import HeldError, Swept, is_temporary, sweep
+from chart_binder.audio.formats import audio_hash, read_tag_set
+from chart_binder.audio.save import Prepared, Saved, safely_saved
 from chart_binder.audio.tagset import Block, TagSet
-from chart_binder.audio.temporaries import Swept, is_temporary, sweep
-from chart_binder.audio.walking import audio_files
+from chart_binder.audio.walk import audio_files
 from chart_binder.errors import AudioError, SaveError
 
 AS_ROOT = pytest.mark.skipif(os.geteuid() != 0, reason="needs to be root")
@@ -343,7 +342,7 @@ def leftover(folder: Path, *, host: str = "", pid: int = 0, began: str = "1") ->
     if not pid:  # of a process that is over
         with subprocess.Popen([sys.executable, "-c", ""]) as process:
             pid = process.pid
-    own = temporaries.new_name().split("-")[2]
+    own = file_access.new_name().split("-")[2]
     name = f".canon-save-{host or own}-{pid}-{began}-{'0' * 16}.part"
     path = folder / name
     path.write_bytes(b"half a copy")
@@ -402,8 +401,8 @@ def test_a_folder_that_is_not_there_has_nothing_to_sweep(tmp_path: Path) -> None
 def test_two_saves_of_one_file_at_a_time_leave_one_of_both(song: Path) -> None:
     code = (
         "import sys; from pathlib import Path\n"
-        "from chart_binder.audio.saving import safely_saved\n"
-        "from chart_binder.audio.tag_writing import with_fields\n"
+        "from chart_binder.audio.save import safely_saved\n"
+        "from chart_binder.audio.fields import with_fields\n"
         "from chart_binder.errors import SaveError\n"
         "for turn in range(15):\n"
         "    try: safely_saved(Path(sys.argv[1]), lambda tags: with_fields("
@@ -420,7 +419,7 @@ def test_two_saves_of_one_file_at_a_time_leave_one_of_both(song: Path) -> None:
 
 
 def test_importing_the_saver_warns_of_nothing() -> None:
-    command = "import chart_binder.audio.saving, chart_binder.audio.tag_writing"
+    command = "import chart_binder.audio.save, chart_binder.audio.fields"
     run = subprocess.run(
         [sys.executable, "-W", "error", "-c", command], capture_output=True, check=False
     )

@@ -5,7 +5,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from audio.unprivileged import unprivileged
-from chart_binder.audio.walking import Found, Unreadable, audio_files
+from chart_binder.audio.walk import Found, Unreadable, audio_files
 
 
 def make(folder: Path, *names: str) -> None:
@@ -157,7 +157,7 @@ def test_a_folder_that_may_not_be_listed_is_one_problem() -> None:
 
 def test_walking_loads_no_tag_library() -> None:
     code = (
-        "import sys, chart_binder.audio.walking\n"
+        "import sys, chart_binder.audio.walk\n"
         "print(sorted({'mediafile', 'mutagen', 'pydantic'} & set(sys.modules)))"
     )
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, check=True)

@@ -18,9 +18,9 @@ from mediafile import (
 
 from audio.tagging import CONTAINERS, Container
 from audio.wanted import WANTED
+from chart_binder.audio.fields import with_fields
 from chart_binder.audio.reading import read_tags
-from chart_binder.audio.saving import safely_saved
-from chart_binder.audio.tag_writing import with_fields
+from chart_binder.audio.save import safely_saved
 
 
 class Read(MediaFile):  # type: ignore[misc]  # mediafile has no type information

@@ -1,6 +1,6 @@
 """A value for every field that is written."""
 
-from chart_binder.audio.tag_fields import BY_NAME
+from chart_binder.audio.fields import BY_NAME
 
 FREDDIE = "0383dadf-2a4e-4d10-a46a-e9e041da8eb3"
 DAVID = "5441c29d-3602-4898-b1a1-b77fa23b8e50"

@@ -19,7 +19,7 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from chart_binder.config import MusicBrainzConfig
 from chart_binder.domain.evidence_json import evidence_hash
-from chart_binder.musicbrainz.memory import Memory
+from chart_binder.musicbrainz.lookup import Memory
 from chart_binder.musicbrainz.source import MusicBrainzSource, connect
 from musicbrainz.albums import VARIOUS, Record, bundles_of, files_of, songs_of
 from servers.musicbrainz import MusicBrainzStandIn

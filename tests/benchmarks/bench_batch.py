@@ -32,9 +32,9 @@ from chart_binder.config import (
     StoreConfig,
 )
 from chart_binder.domain.evidence_json import read_bundle
-from chart_binder.domain.kept import KeptRun, new_id, now_utc
+from chart_binder.domain.records import KeptRun, new_id, now_utc
 from chart_binder.jobs.decide import Decider
-from chart_binder.jobs.kept_case import Under, rules_version, to_keep
+from chart_binder.jobs.stored_decisions import Under, rules_version, to_keep
 from chart_binder.store import open_store
 from golden.bundles import CASES, golden
 from integration.services import file_of

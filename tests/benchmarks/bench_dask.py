@@ -18,8 +18,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
-from chart_binder.batch import BatchOptions, BatchResult, run_batch
-from chart_binder.batch.hands import Executor
+from chart_binder.batch import BatchOptions, BatchResult, Executor, run_batch
 from chart_binder.config import BatchConfig, Config, MusicBrainzConfig, StoreConfig
 from chart_binder.store import open_store
 from golden.bundles import golden

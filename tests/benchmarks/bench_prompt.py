@@ -21,7 +21,7 @@ from chart_binder import plugins
 from chart_binder.chat.scripted import Scripted
 from chart_binder.config import LLMConfig, PromptConfig
 from chart_binder.domain.evidence_json import read_bundle
-from chart_binder.llm.markdown import evidence_markdown
+from chart_binder.llm.evidence_markdown import evidence_markdown
 from chart_binder.llm.prompt import versions
 from chart_binder.llm.react_adjudicator import ReActAdjudicator
 from chart_binder.react.conversation import Message

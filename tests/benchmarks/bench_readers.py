@@ -101,9 +101,9 @@ def ours(reply: str) -> Read:
 
 def langchain() -> Reader:
     """Return the parser of the classic ReAct agent."""
-    from langchain_classic.agents.output_parsers import ReActSingleInputOutputParser  # noqa: PLC0415
-    from langchain_core.agents import AgentFinish  # noqa: PLC0415
-    from langchain_core.exceptions import OutputParserException  # noqa: PLC0415
+    from langchain_classic.agents.output_parsers import ReActSingleInputOutputParser
+    from langchain_core.agents import AgentFinish
+    from langchain_core.exceptions import OutputParserException
 
     parser = ReActSingleInputOutputParser()
 
@@ -121,8 +121,8 @@ def langchain() -> Reader:
 
 def llama_index() -> Reader:
     """Return the parser of the ReAct agent."""
-    from llama_index.core.agent.react import ReActOutputParser  # noqa: PLC0415
-    from llama_index.core.agent.react.types import ActionReasoningStep  # noqa: PLC0415
+    from llama_index.core.agent.react import ReActOutputParser
+    from llama_index.core.agent.react.types import ActionReasoningStep
 
     parser = ReActOutputParser()
 

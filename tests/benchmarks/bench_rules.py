@@ -19,8 +19,7 @@ from typing import Any
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from chart_binder.config import RulesConfig
-from chart_binder.domain.canonical import evidence_hash
-from chart_binder.domain.evidence_json import read_bundle
+from chart_binder.domain.evidence_json import evidence_hash, read_bundle
 from chart_binder.rules.decide import decide
 from rules.making import Json, album, compilation, document, record, recording, release
 

@@ -17,8 +17,8 @@ from pathlib import Path
 from mediafile import MediaFile
 from mutagen.flac import FLAC
 
-from chart_binder.audio.saving import safely_saved
-from chart_binder.audio.tag_writing import with_fields
+from chart_binder.audio.fields import with_fields
+from chart_binder.audio.save import safely_saved
 
 BARE = Path(__file__).parents[1] / "audio" / "files" / "bare.flac"
 SIZES = {"100 kB": 100_000, "1 MB": 1_000_000, "10 MB": 10_000_000, "100 MB": 100_000_000}

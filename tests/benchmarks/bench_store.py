@@ -20,9 +20,9 @@ from pathlib import Path
 
 import msgspec
 
-from chart_binder.domain.kept import KeptDecision, KeptEvidence, new_id, now_utc
+from chart_binder.domain.records import KeptDecision, KeptEvidence, new_id, now_utc
 from chart_binder.store import open_store
-from chart_binder.store.keys import path_key
+from chart_binder.store.database import path_key
 from chart_binder.store.store import Store
 
 ROUNDS, CALLS = 7, 100

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from chart_binder.chat.cut import LOOK, AtStop, Cut
+from chart_binder.chat.streaming import LOOK, AtStop, Cut
 from chart_binder.react.conversation import Enough
 
 

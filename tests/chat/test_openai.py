@@ -5,7 +5,7 @@ from time import monotonic
 
 import pytest
 
-from chart_binder.chat.endpoint import Endpoint
+from chart_binder.chat.http import Endpoint
 from chart_binder.chat.openai import api_at, connect
 from chart_binder.config import LLMConfig
 from chart_binder.errors import ConfigError
@@ -291,7 +291,7 @@ class TestOddStreams:
     def test_a_line_kept_open_after_the_last_word_is_not_waited_for(
         self, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr("chart_binder.chat.taking.COUNTS_S", 0.2)
+        monkeypatch.setattr("chart_binder.chat.streaming.COUNTS_S", 0.2)
 
         def kept_open(server: OpenAIStandIn, _: object) -> Response:
             def lines() -> Iterator[bytes]:

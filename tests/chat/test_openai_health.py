@@ -2,8 +2,8 @@
 
 import pytest
 
-from chart_binder.chat.health import Health
-from chart_binder.chat.openai_health import check
+from chart_binder.chat.capabilities import Health
+from chart_binder.chat.openai_server import check
 from chart_binder.config import LLMConfig
 from servers.openai import FAULTS, OpenAIStandIn
 

@@ -14,7 +14,7 @@ import pytest
 
 from chart_binder.react.conversation import ChatError, Message, Terms
 from chart_binder.react.dialects.classic import Classic
-from chart_binder.react.early import Early
+from chart_binder.react.loop import Early
 from servers.http import Response
 from servers.kinds import KINDS, Kind
 from servers.talk import Said

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from chart_binder.chat.sse import events
+from chart_binder.chat.streaming import events
 
 
 @pytest.mark.parametrize(

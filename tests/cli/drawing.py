@@ -3,12 +3,12 @@
 import json
 from pathlib import Path
 
-from chart_binder.cli.timeline import timeline_lines
+from chart_binder.cli.render.decision import timeline_lines
 from chart_binder.config import RulesConfig
 from chart_binder.domain.evidence import EvidenceBundle
 from chart_binder.domain.evidence_json import read_bundle
 from chart_binder.domain.verdict import Decided
-from chart_binder.jobs.appearances import appearances, lead_window
+from chart_binder.jobs.explain import appearances, lead_window
 from chart_binder.rules.decide import decide
 from rules.making import document, record, recording, records
 

@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 
 from chart_binder.batch import FileResult
-from chart_binder.cli.batch_metrics import metrics_file
-from chart_binder.jobs.batch.tally import Tally
+from chart_binder.cli.batch import metrics_file
+from chart_binder.jobs.batch.report import Tally
 from chart_binder.jobs.batch.work import Settled
-from chart_binder.jobs.decision import Decision, State
+from chart_binder.jobs.decide import Decision, State
 from servers.prometheus import read_text
 
 

@@ -11,9 +11,9 @@ from pathlib import Path
 import click
 import pytest
 
-from chart_binder.cli.batch_progress import bar_line, progress
-from chart_binder.cli.batch_report import pace
-from chart_binder.jobs.batch.tally import Tally
+from chart_binder.cli.progress import bar_line, progress
+from chart_binder.cli.render.run import pace
+from chart_binder.jobs.batch.report import Tally
 
 
 class Terminal(io.StringIO):

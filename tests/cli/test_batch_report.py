@@ -1,8 +1,8 @@
 """A summary says of what failed what a person can act on, in words that fit the count."""
 
 from chart_binder.batch import BatchResult
-from chart_binder.cli.batch_report import summary_lines
-from chart_binder.domain.measures import Measures
+from chart_binder.cli.render.run import summary_lines
+from chart_binder.domain.records import Measures
 
 FOUND = Measures(
     files=15,

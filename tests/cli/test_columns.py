@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from chart_binder.cli.columns import columns, fitted, terminal_width, wrapped
-from chart_binder.cli.explanation import explanation_lines
-from chart_binder.cli.text import page
+from chart_binder.cli.output import page
+from chart_binder.cli.render.decision import explanation_lines
+from chart_binder.cli.terminal import columns, fitted, terminal_width, wrapped
 from chart_binder.config import RulesConfig
 from chart_binder.jobs.decide import Decider
 from cli.drawing import DRAWN

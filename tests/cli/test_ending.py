@@ -6,10 +6,10 @@ from pathlib import Path
 import pytest
 
 from audio.tagging import FILES
-from chart_binder.audio.tag_writing import with_fields
-from chart_binder.cli.tag_results import TagResults
+from chart_binder.audio.fields import with_fields
+from chart_binder.cli.render.tags import TagResults
 from chart_binder.cli.write import ending
-from chart_binder.jobs.journalled import WritingRun
+from chart_binder.jobs.journal import WritingRun
 from chart_binder.jobs.write import Fate
 from chart_binder.store import open_store
 

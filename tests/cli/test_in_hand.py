@@ -5,7 +5,7 @@ import signal
 
 import pytest
 
-from chart_binder.cli.in_hand import finishing_in_hand
+from chart_binder.cli.progress import finishing_in_hand
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])

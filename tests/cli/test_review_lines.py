@@ -1,12 +1,12 @@
 """Cases of the review queue are printed with addresses that lead somewhere."""
 
 from chart_binder.cli.override import override_lines
-from chart_binder.cli.review_lines import case_lines
+from chart_binder.cli.render.review import case_lines
 from chart_binder.domain.evidence_json import read_bundle
-from chart_binder.domain.ids import RecordingId, ReleaseGroupId
-from chart_binder.domain.overriding import KeptOverride
-from chart_binder.jobs.decision import Decision, State
-from chart_binder.jobs.review_case import ReviewCase
+from chart_binder.domain.verdict import KeptOverride
+from chart_binder.domain.vocabulary import RecordingId, ReleaseGroupId
+from chart_binder.jobs.decide import Decision, State
+from chart_binder.jobs.review import ReviewCase
 from rules.making import document, record, recording
 from store.records import NOW, decision
 

@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from chart_binder.cli.columns import columns, fitted
-from chart_binder.cli.timeline import Scale
+from chart_binder.cli.render.decision import Scale
+from chart_binder.cli.terminal import columns, fitted
 from chart_binder.domain.evidence_json import read_bundle
-from chart_binder.jobs.appearances import appearances, lead_window
+from chart_binder.jobs.explain import appearances, lead_window
 from cli.drawing import DRAWN, KNOBS, drawn, evidence
 from rules.making import document, recording, records
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from chart_binder.cli.watching import Watching
+from chart_binder.cli.progress import Watching
 from chart_binder.react.transcript import Observed, Replied, Result, Run
 
 REPLY = "Thought: hm\nAction: x"

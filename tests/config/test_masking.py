@@ -2,7 +2,7 @@
 
 import pytest
 
-from chart_binder.masking import masked
+from chart_binder.errors import masked
 
 SECRETS = [
     ("http://u:hunter2@h:80/x", "http://***@h:80/x"),

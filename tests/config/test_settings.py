@@ -8,8 +8,8 @@ import tomli
 from pydantic import BaseModel
 
 from chart_binder.config import Config
+from chart_binder.config.load import load_settings
 from chart_binder.errors import ConfigError
-from chart_binder.settings import load_settings
 
 SHIPPED = Path(__file__).parents[2] / "config.toml"
 

@@ -11,10 +11,10 @@ import tomli
 from chart_binder import plugins
 from chart_binder.config import Config, LLMConfig, PromptConfig
 from chart_binder.domain.evidence_json import read_bundle
-from chart_binder.llm.installed_tools import as_tool
 from chart_binder.llm.prompt import configured
 from chart_binder.llm.react_adjudicator import ReActAdjudicator
 from chart_binder.llm.result import Outcome
+from chart_binder.llm.tools import as_tool
 from chart_binder.react.tools import Tool
 
 ROOT = Path(__file__).parents[2]

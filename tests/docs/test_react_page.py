@@ -9,7 +9,7 @@ import pytest
 
 from chart_binder import plugins
 from chart_binder.react.dialect import Dialect
-from chart_binder.react.inert import inert
+from chart_binder.react.sanitize import inert
 from chart_binder.react.steps import Act, Finish, Malformed, Step
 from chart_binder.react.tools import Tool, Toolbox
 

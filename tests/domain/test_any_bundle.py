@@ -9,15 +9,14 @@ import msgspec
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from chart_binder.cli.explanation import explanation, explanation_lines
-from chart_binder.cli.timeline import timeline_lines
+from chart_binder.cli.render.decision import explanation, explanation_lines, timeline_lines
 from chart_binder.config import RulesConfig
 from chart_binder.domain.evidence import EvidenceBundle
 from chart_binder.domain.evidence_json import read_bundle
 from chart_binder.errors import EvidenceError
-from chart_binder.jobs.appearances import appearances, lead_window
 from chart_binder.jobs.decide import Decider
-from chart_binder.llm.markdown import evidence_markdown
+from chart_binder.jobs.explain import appearances, lead_window
+from chart_binder.llm.evidence_markdown import evidence_markdown
 from golden.bundles import CASES
 
 KNOBS = RulesConfig()

@@ -7,14 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from chart_binder.domain.dates import (
-    UNKNOWN,
-    PartialDate,
-    before,
-    days_later,
-    not_after,
-    same_day,
-)
+from chart_binder.domain.dates import UNKNOWN, PartialDate, before, days_later, not_after, same_day
 
 YEARS = st.integers(1900, 2030)
 WHOLE = st.dates(date(1900, 1, 1), date(2030, 12, 31)).map(date.isoformat)

@@ -17,7 +17,7 @@ from chart_binder.domain.evidence import (
     ReleaseGroup,
 )
 from chart_binder.domain.evidence_json import evidence_hash, read_bundle, write_bundle
-from chart_binder.domain.ids import RecordingId, ReleaseGroupId, ReleaseId
+from chart_binder.domain.vocabulary import RecordingId, ReleaseGroupId, ReleaseId
 from chart_binder.errors import EvidenceError
 from chart_binder.rules.decide import decide
 from rules.making import Json, album, document, recording, release

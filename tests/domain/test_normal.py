@@ -9,8 +9,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from chart_binder.config import RulesConfig
-from chart_binder.domain.evidence_json import evidence_hash, read_bundle
-from chart_binder.domain.normal import normal
+from chart_binder.domain.evidence_json import evidence_hash, normal, read_bundle
 from chart_binder.rules.decide import decide
 from rules.making import Json, album, bundle, release, single
 from rules.strategies import documents

@@ -2,11 +2,11 @@
 
 from typing import Any
 
-from chart_binder.audio.tag_fields import BY_NAME
+from chart_binder.audio.fields import BY_NAME
 from chart_binder.domain.evidence import EvidenceBundle
 from chart_binder.domain.evidence_json import read_bundle
-from chart_binder.domain.ids import VARIOUS_ARTISTS
-from chart_binder.domain.tagging import IDS, Chosen, Policy, wanted_fields
+from chart_binder.domain.tags import IDS, Chosen, Policy, wanted_fields
+from chart_binder.domain.vocabulary import VARIOUS_ARTISTS
 
 ARTIST = "0383dadf-2a4e-4d10-a46a-e9e041da8eb3"
 CHOSEN = Chosen("recording", "group", "release", "evh=1")

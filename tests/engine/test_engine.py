@@ -18,7 +18,7 @@ CASES = cases()
 def test_whatever_is_written_becomes_a_typed_outcome(case: Case) -> None:
     for needed in ("numpy", "llguidance"):
         pytest.importorskip(needed, reason=f"{needed} comes with the extra `engine`")
-    from engine.adjudications import runs  # noqa: PLC0415 (what it needs is there now)
+    from engine.adjudications import runs
 
     made = list(runs(case))
     for run in made:

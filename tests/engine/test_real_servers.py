@@ -82,7 +82,7 @@ def config(provider: str, url: str, model_id: str, seed: int, dialect: str) -> L
 
 def test_llama_cpps_server_of_random_weights_gives_typed_outcomes(tmp_path: Path) -> None:
     pytest.importorskip("numpy", reason="numpy comes with the extra `engine`")
-    from engine.gguf import write_gguf  # noqa: PLC0415 (what it needs is there now)
+    from engine.gguf import write_gguf
 
     model = tmp_path / "random.gguf"
     write_gguf(model, seed=0)

@@ -19,10 +19,10 @@ from typing import Literal
 import msgspec
 
 from chart_binder.config import FetchConfig, LLMConfig
+from chart_binder.errors import RefusedError, UnknownHostError
 from chart_binder.react.tools import Observation, ToolError
-from chart_binder.web.addresses import Address
-from chart_binder.web.errors import RefusedError, UnknownHostError
 from chart_binder.web.fetch import PageFetcher
+from chart_binder.web.guard import Address
 from chart_binder.web.tools import web_fetch
 from chart_binder.web.transport import trusted_authorities
 
@@ -84,7 +84,7 @@ def warm_up() -> None:
     """Load all that a fetch loads, without a network."""
     trusted_authorities()
     measured(Fetching("http://127.0.0.1:9/", (9,), 1.0, private=("127.0.0.1",)))
-    from chart_binder.web import readings  # noqa: F401, PLC0415 - loaded by the first page
+    from chart_binder.web import passages  # noqa: F401 - loaded by the first page
 
 
 def measured(wanted: Fetching) -> Outcome:

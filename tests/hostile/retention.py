@@ -4,9 +4,9 @@ import warnings
 
 from bs4 import BeautifulSoup, XMLParsedAsHTMLWarning
 
-from chart_binder.web import readings
-from chart_binder.web.extract import Extract, from_csv, from_html, from_json, from_text, from_xml
+from chart_binder.web import passages
 from chart_binder.web.fetch import Page
+from chart_binder.web.page_text import Extract, from_csv, from_html, from_json, from_text, from_xml
 from web.shapes import Shape, kept
 
 LEAST = 0.9
@@ -19,7 +19,7 @@ def retained(shape: Shape) -> tuple[int, int]:
     kind = shape.content_type.partition(";")[0]
     url = "https://pages.example/1"
     page = Page(url, url, kind, _extract(shape.body, kind), cut=False)
-    shown = readings.shown(page, MOST_CHARS, shape.about).content
+    shown = passages.page_reading(page, MOST_CHARS, shape.about).content
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", XMLParsedAsHTMLWarning)
         beginning = BeautifulSoup(shape.body, "html.parser").get_text()[:MOST_CHARS]

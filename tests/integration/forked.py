@@ -106,7 +106,7 @@ def _become(
     os.chdir(cwd)
     os.environ.clear()
     os.environ.update(environment)
-    from chart_binder.cli.main import run  # noqa: PLC0415
+    from chart_binder.cli.main import run
 
     status = 70
     try:
@@ -115,7 +115,7 @@ def _become(
         sys.stderr.flush()
     finally:
         if status == 70:  # a fault of the program: to be seen by who runs the tests
-            import traceback  # noqa: PLC0415
+            import traceback
 
             traceback.print_exc()
             sys.stderr.flush()

@@ -20,17 +20,14 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from chart_binder.batch.worker import WorkerSetup
+from chart_binder.batch import WorkerSetup
 from chart_binder.config import Config, StoreConfig
 from chart_binder.errors import ClusterError, PluginError, StoreError, UsageError
-from chart_binder.jobs.batch.albums import Album
-from chart_binder.jobs.batch.dask_cluster import connected, local, ready
-from chart_binder.jobs.batch.dask_hands import DaskHands
+from chart_binder.jobs.batch.dask import DaskHands, connected, local, ready
 from chart_binder.jobs.batch.dask_tasks import Packed, gather_album, let_go, stop
-from chart_binder.jobs.batch.work import Waiting
-from chart_binder.jobs.decide import Case
-from chart_binder.jobs.decision import Cause, Decision, State
-from chart_binder.jobs.kept_case import Under
+from chart_binder.jobs.batch.work import Album, Waiting
+from chart_binder.jobs.decide import Case, Cause, Decision, State
+from chart_binder.jobs.stored_decisions import Under
 from chart_binder.store import open_store
 from golden.bundles import Bundle, golden, year_only_single
 from integration.conftest import Canon

@@ -7,9 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from chart_binder.jobs.decision import Cause
-from chart_binder.jobs.file_names import kept_path
-from chart_binder.jobs.keeping import kept_bundle
+from chart_binder.jobs.decide import Cause
+from chart_binder.jobs.stored_decisions import kept_bundle, kept_path
 from chart_binder.store import open_store
 from golden.bundles import CASES, golden, year_only_single
 from integration.conftest import REPOSITORY, Canon

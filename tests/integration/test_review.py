@@ -17,8 +17,8 @@ from typing import Any
 import msgspec
 import pytest
 
-from chart_binder.domain.kept import KeptVerdict, VerdictKind, now_utc
-from chart_binder.jobs.decision import Decision, State
+from chart_binder.domain.records import KeptVerdict, VerdictKind, now_utc
+from chart_binder.jobs.decide import Decision, State
 from chart_binder.llm.result import AdjudicationResult, Outcome
 from chart_binder.store import open_store
 from golden.bundles import Bundle, year_only_single

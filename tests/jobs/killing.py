@@ -14,14 +14,12 @@ from functools import partial
 from itertools import islice
 from pathlib import Path
 
-from chart_binder.audio.packets import audio_hash, read_tag_set
-from chart_binder.audio.tag_writing import with_fields
-from chart_binder.domain.kept import WriteState
-from chart_binder.jobs.file_names import kept_path
-from chart_binder.jobs.journalled import WritingRun
-from chart_binder.jobs.repair import repaired, swept
-from chart_binder.jobs.undo import to_undo, undone
-from chart_binder.jobs.verify import verified
+from chart_binder.audio.fields import with_fields
+from chart_binder.audio.formats import audio_hash, read_tag_set
+from chart_binder.domain.records import WriteState
+from chart_binder.jobs.journal import WritingRun, repaired, swept
+from chart_binder.jobs.stored_decisions import kept_path
+from chart_binder.jobs.undo import to_undo, undone, verified
 from chart_binder.store import open_store
 
 LONGEST_S = 0.4

@@ -16,11 +16,11 @@ from collections import Counter
 from contextlib import closing
 from pathlib import Path
 
-from chart_binder.audio.packets import audio_hash, read_tag_set
+from chart_binder.audio.formats import audio_hash, read_tag_set
 from chart_binder.batch import BatchOptions, BatchResult, run_batch
 from chart_binder.config import BatchConfig, Config, MusicBrainzConfig, StoreConfig
-from chart_binder.jobs.file_names import kept_path
-from chart_binder.jobs.repair import repaired
+from chart_binder.jobs.journal import repaired
+from chart_binder.jobs.stored_decisions import kept_path
 from chart_binder.store import open_store
 
 LONGEST_S, PATIENT_S = 1.0, 120.0

@@ -7,7 +7,7 @@ import pytest
 
 from chart_binder.config import LLMConfig, RulesConfig
 from chart_binder.errors import ConfigError
-from chart_binder.jobs.adjudicator_version import adjudicator_version
+from chart_binder.jobs.stored_decisions import adjudicator_version
 
 KNOBS = RulesConfig()
 NOW = adjudicator_version(LLMConfig(), KNOBS)

@@ -1,7 +1,7 @@
 """Whoever is told of a failure is told what helps against it."""
 
-from chart_binder.jobs.advice import what_to_do
-from chart_binder.jobs.decision import Cause
+from chart_binder.jobs.decide import Cause
+from chart_binder.jobs.stored_decisions import what_to_do
 
 
 def test_every_cause_has_an_advice_of_its_own_kind() -> None:

@@ -11,13 +11,11 @@ import pytest
 from chart_binder.config import RulesConfig
 from chart_binder.domain.evidence import EvidenceBundle
 from chart_binder.domain.evidence_json import read_bundle
-from chart_binder.jobs.calibration import Answer, calibration
-from chart_binder.jobs.decide import Case, Decider
-from chart_binder.jobs.decision import Decision, State
-from chart_binder.jobs.evaluation import Mark, Report, evaluate
-from chart_binder.jobs.golden import Golden, IllFormed, read_golden
+from chart_binder.jobs.calibrate import Answer, calibration
+from chart_binder.jobs.decide import Case, Decider, Decision, State
+from chart_binder.jobs.evaluate import Golden, IllFormed, Mark, Report, evaluate, read_golden
 from chart_binder.llm.result import AdjudicationResult, Outcome
-from chart_binder.rules.table import RULES
+from chart_binder.rules.premiere import RULES
 from rules.making import document, record, recording
 
 GOLDEN = Path(__file__).parents[1] / "golden" / "decisions.jsonl"

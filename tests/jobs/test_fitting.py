@@ -9,10 +9,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from chart_binder.errors import CanonError
-from chart_binder.jobs.answers import Known, read_answers
-from chart_binder.jobs.calibration import Answer, Calibration, calibration
-from chart_binder.jobs.fitting import FEWEST, fit, fitted
-from chart_binder.llm.confidence_map import AS_STATED
+from chart_binder.jobs.calibrate import (
+    FEWEST,
+    Answer,
+    Calibration,
+    Known,
+    calibration,
+    fit,
+    fitted,
+    read_answers,
+)
+from chart_binder.llm.confidence import AS_STATED
 from chart_binder.llm.result import AdjudicationResult, Outcome
 
 STATED = (0.5, 0.6, 0.7, 0.75, 0.8, 0.85, 0.9, 0.95, 0.98)

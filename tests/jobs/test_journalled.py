@@ -11,15 +11,14 @@ from pathlib import Path
 import pytest
 
 from audio.tagging import FILES
-from chart_binder.audio.packets import read_tag_set
-from chart_binder.audio.saving import Prepared, Saved, safely_saved
-from chart_binder.audio.tag_writing import with_fields
+from chart_binder.audio.fields import with_fields
+from chart_binder.audio.formats import read_tag_set
+from chart_binder.audio.save import Prepared, Saved, safely_saved
 from chart_binder.audio.tagset import TagSet
-from chart_binder.domain.kept import KeptWrite, WriteState, now_utc
+from chart_binder.domain.records import KeptWrite, WriteState, now_utc
 from chart_binder.errors import SaveError, StoreError
-from chart_binder.jobs.file_names import kept_path
-from chart_binder.jobs.journalled import WritingRun
-from chart_binder.jobs.repair import repaired
+from chart_binder.jobs.journal import WritingRun, repaired
+from chart_binder.jobs.stored_decisions import kept_path
 from chart_binder.store import open_store
 
 

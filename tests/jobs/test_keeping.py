@@ -12,18 +12,17 @@ import pytest
 from chart_binder.config import RulesConfig
 from chart_binder.domain.evidence import Artifact
 from chart_binder.domain.evidence_json import read_bundle
-from chart_binder.domain.kept import KeptDecision
+from chart_binder.domain.records import KeptDecision
 from chart_binder.errors import AudioError
-from chart_binder.jobs.decide import Case, Decider
-from chart_binder.jobs.decision import Decision, State
-from chart_binder.jobs.file_names import kept_path
-from chart_binder.jobs.keeping import (
+from chart_binder.jobs.decide import Case, Decider, Decision, State
+from chart_binder.jobs.stored_decisions import (
     Keeper,
     keeping,
     kept_bundle,
     kept_decision,
+    kept_path,
+    rules_version,
 )
-from chart_binder.jobs.kept_case import rules_version
 from chart_binder.llm.result import AdjudicationResult, Outcome
 from chart_binder.react.transcript import Said
 from chart_binder.store import open_store

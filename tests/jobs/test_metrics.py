@@ -6,9 +6,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from chart_binder.domain.kept import KeptRun
-from chart_binder.domain.measures import Measures, StageCost
-from chart_binder.jobs.metrics import metrics_json, prometheus_text
+from chart_binder.domain.records import KeptRun, Measures, StageCost
+from chart_binder.jobs.batch.report import metrics_json, prometheus_text
 from servers.prometheus import read_text
 
 RUN = KeptRun(id="r1", command="batch", started_at_utc="2026-11-21T15:45:00.500000Z")

@@ -6,9 +6,8 @@ import pytest
 
 from chart_binder.config import RulesConfig
 from chart_binder.domain.evidence_json import read_bundle
-from chart_binder.domain.ids import RecordingId, ReleaseGroupId, ReleaseId
-from chart_binder.domain.overriding import KeptOverride
-from chart_binder.domain.verdict import Decided, Override
+from chart_binder.domain.verdict import Decided, KeptOverride, Override
+from chart_binder.domain.vocabulary import RecordingId, ReleaseGroupId, ReleaseId
 from chart_binder.errors import CanonError
 from chart_binder.jobs.overrides import doubts, override_for, recording_meant
 from chart_binder.rules.decide import decide

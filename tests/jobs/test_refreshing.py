@@ -8,7 +8,7 @@ import pytest
 from chart_binder.domain.evidence import EvidenceBundle
 from chart_binder.domain.evidence_json import read_bundle
 from chart_binder.errors import AudioError, CanonError, LookupFailedError, NothingFoundError
-from chart_binder.jobs.refreshing import MOST_IN_A_ROW, NotAskedError, Refreshing
+from chart_binder.jobs.drift import MOST_IN_A_ROW, NotAskedError, Refreshing
 from golden.bundles import golden
 
 SONG = Path("song.flac")

@@ -9,7 +9,7 @@ import pytest
 
 from chart_binder.chat.scripted import Scripted
 from chart_binder.config import LLMConfig
-from chart_binder.jobs.replay import replay
+from chart_binder.jobs.transcripts import replay
 from chart_binder.llm.react_adjudicator import ReActAdjudicator
 from chart_binder.llm.result import AdjudicationResult, Outcome
 from chart_binder.react.conversation import Reply

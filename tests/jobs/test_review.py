@@ -11,15 +11,13 @@ import pytest
 from chart_binder.config import RulesConfig
 from chart_binder.domain.evidence import Artifact, EvidenceBundle, RecordingCandidate
 from chart_binder.domain.evidence_json import evidence_hash, read_bundle
-from chart_binder.domain.kept import UnreadDecision
+from chart_binder.domain.records import UnreadDecision
 from chart_binder.errors import CanonError
-from chart_binder.jobs.decide import Case, Decider
-from chart_binder.jobs.decision import Decision, State
-from chart_binder.jobs.keeping import Keeper, keeping
-from chart_binder.jobs.review_answers import reviewed_answers
-from chart_binder.jobs.review_case import ReviewCase, case_named, transcript_of
-from chart_binder.jobs.review_queue import is_empty, review_queue
+from chart_binder.jobs.calibrate import reviewed_answers
+from chart_binder.jobs.decide import Case, Decider, Decision, State
+from chart_binder.jobs.review import ReviewCase, case_named, is_empty, review_queue, transcript_of
 from chart_binder.jobs.review_ruling import accept, chosen, keep, reject
+from chart_binder.jobs.stored_decisions import Keeper, keeping
 from chart_binder.llm.result import AdjudicationResult, Outcome
 from chart_binder.store import open_store
 from chart_binder.store.store import Store

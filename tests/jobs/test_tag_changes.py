@@ -1,10 +1,10 @@
 """A difference tells every key that is changed, once."""
 
-from chart_binder.audio.forms.id3_text import text_frame
-from chart_binder.audio.forms.vorbis import text_items
-from chart_binder.audio.tag_writing import with_fields
+from chart_binder.audio.containers.flac import text_items
+from chart_binder.audio.containers.id3 import text_frame
+from chart_binder.audio.fields import with_fields
 from chart_binder.audio.tagset import Block, TagSet
-from chart_binder.jobs.tag_changes import FieldChange, changes_of
+from chart_binder.jobs.journal import FieldChange, changes_of
 
 
 def test_a_frame_that_is_taken_out_is_told() -> None:

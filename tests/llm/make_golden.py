@@ -10,9 +10,8 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from chart_binder.config import LLMConfig, RulesConfig
 from chart_binder.domain.evidence_json import read_bundle
-from chart_binder.llm.markdown import evidence_markdown
-from chart_binder.llm.placeholders import numbers
-from chart_binder.llm.prompt import load_prompt, versions
+from chart_binder.llm.evidence_markdown import evidence_markdown
+from chart_binder.llm.prompt import load_prompt, numbers, versions
 from chart_binder.react.dialects.classic import Classic
 from chart_binder.react.tools import Tool
 from chart_binder.rules.decide import decide

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from chart_binder.llm.days_between import days_between
+from chart_binder.llm.tools import days_between
 from chart_binder.react.steps import Act
 from chart_binder.react.tools import Toolbox, ToolError
 

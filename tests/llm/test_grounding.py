@@ -4,14 +4,13 @@ import pytest
 
 from chart_binder.llm.answer import CitedFact
 from chart_binder.llm.grounding import borne_out_by, read_date
-from chart_binder.react.inert import inert
+from chart_binder.react.sanitize import inert
 from chart_binder.react.transcript import Observed
-from chart_binder.web import readings
-from chart_binder.web.extract import from_html
+from chart_binder.web import passages
 from chart_binder.web.fetch import Page
-from chart_binder.web.outcomes import Hits
-from chart_binder.web.results import search_results
-from chart_binder.web.wire import SearchBody, outcome
+from chart_binder.web.page_text import from_html
+from chart_binder.web.results import Hits, search_results
+from chart_binder.web.searxng import SearchBody, outcome
 
 WIKI = "https://en.wikipedia.org/wiki/Bohemian_Rhapsody"
 STRANGER = "https://stranger.example/x"
@@ -118,11 +117,11 @@ def test_the_day_a_page_is_of_is_no_word_of_it_on_a_record() -> None:
     assert not says(Observed(inert(told.content), sources=told.sources), WIKI)
     meta = f"<meta property=article:published_time content={day}T09:00:00Z>"
     extract = from_html(f"<title>Q</title>{meta}")
-    page = readings.search_results(Page(WIKI, WIKI, "text/html", extract, cut=False), 900)
+    page = passages.page_reading(Page(WIKI, WIKI, "text/html", extract, cut=False), 900)
     assert day in page.content
     assert not says(Observed(inert(page.content), sources=page.sources), WIKI)
     extract = from_html(f"<title>Q</title><p>Published: {day}<p>a")
-    page = readings.search_results(Page(WIKI, WIKI, "text/html", extract, cut=False), 900)
+    page = passages.page_reading(Page(WIKI, WIKI, "text/html", extract, cut=False), 900)
     assert says(Observed(inert(page.content), sources=page.sources), WIKI)
 
 

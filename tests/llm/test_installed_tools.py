@@ -13,7 +13,7 @@ from pydantic import ValidationError
 
 from chart_binder.config import LLMConfig
 from chart_binder.errors import ConfigError, PluginError
-from chart_binder.llm.installed_tools import as_tool, default_tools, without_network
+from chart_binder.llm.tools import as_tool, default_tools, without_network
 from chart_binder.react.tools import Tool
 
 

@@ -11,13 +11,13 @@ import pytest
 from chart_binder.chat.scripted import Scripted
 from chart_binder.config import LLMConfig
 from chart_binder.domain.evidence_json import read_bundle
-from chart_binder.jobs.replay import replay
+from chart_binder.jobs.transcripts import replay
+from chart_binder.llm.answer import last_word
 from chart_binder.llm.labels import Labels
-from chart_binder.llm.last_word import last_word
 from chart_binder.llm.react_adjudicator import ReActAdjudicator
 from chart_binder.llm.result import AdjudicationResult, Outcome
+from chart_binder.react.context import Gauge
 from chart_binder.react.conversation import ChatError, ChatModel, Message, Reply, Terms
-from chart_binder.react.gauge import Gauge
 from chart_binder.react.tools import Observation, Tool
 from golden.bundles import year_only_single
 from servers.ollama import OllamaStandIn
@@ -131,7 +131,7 @@ def test_a_run_ends_in_time_however_slow_the_model(tmp_path: Path) -> None:
 
 
 def _ollama(server: OllamaStandIn) -> ChatModel:
-    from chart_binder.chat.ollama import connect  # noqa: PLC0415
+    from chart_binder.chat.ollama import connect
 
     return connect(LLMConfig.model_validate({"base_url": server.url, "timeout_s": 60.0}), {})
 

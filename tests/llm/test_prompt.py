@@ -11,9 +11,8 @@ from chart_binder.chat.scripted import Scripted
 from chart_binder.cli.main import run
 from chart_binder.config import LLMConfig, PromptConfig, RulesConfig
 from chart_binder.errors import ConfigError
-from chart_binder.jobs.replay import replay
-from chart_binder.llm.placeholders import numbers
-from chart_binder.llm.prompt import TEXTS, Prompt, configured, load_prompt, versions
+from chart_binder.jobs.transcripts import replay
+from chart_binder.llm.prompt import TEXTS, Prompt, configured, load_prompt, numbers, versions
 from chart_binder.llm.react_adjudicator import ReActAdjudicator
 from chart_binder.react.dialects.classic import Classic
 from chart_binder.react.steps import Act, Finish

@@ -11,9 +11,9 @@ from chart_binder.chat.scripted import Scripted
 from chart_binder.config import AcceptanceConfig, LLMConfig, RulesConfig
 from chart_binder.domain.evidence_json import read_bundle
 from chart_binder.errors import ConfigError, EvidenceError, PluginError
+from chart_binder.llm.acceptance import hosts
 from chart_binder.llm.react_adjudicator import ReActAdjudicator
 from chart_binder.llm.result import AdjudicationResult, Fact, Outcome
-from chart_binder.llm.support import hosts
 from chart_binder.react.conversation import ChatError, Message, Reply, Terms
 from chart_binder.react.tools import Observation, Tool, ToolError
 from chart_binder.react.transcript import AnyEvent, Result, read_transcript

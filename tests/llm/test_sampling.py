@@ -9,10 +9,10 @@ import pytest
 
 from chart_binder.chat.scripted import Scripted
 from chart_binder.config import LLMConfig
-from chart_binder.jobs.replay import replay
-from chart_binder.llm.methods import WAYS, Method
+from chart_binder.jobs.transcripts import replay
 from chart_binder.llm.react_adjudicator import ReActAdjudicator
 from chart_binder.llm.result import AdjudicationResult, Check, Outcome
+from chart_binder.llm.sampling import WAYS, Method
 from chart_binder.react.conversation import ChatError, Message, Reply, Terms
 from chart_binder.react.tools import Observation, Tool
 from chart_binder.react.transcript import Result, Run, read_transcript

@@ -7,8 +7,7 @@ from dataclasses import replace
 from chart_binder.chat.scripted import Scripted
 from chart_binder.config import FetchConfig, LLMConfig, RulesConfig
 from chart_binder.domain.evidence_json import read_bundle
-from chart_binder.llm.react_adjudicator import ReActAdjudicator
-from chart_binder.llm.topic import topic
+from chart_binder.llm.react_adjudicator import ReActAdjudicator, topic
 from chart_binder.react.tools import Tool
 from chart_binder.rules.decide import decide
 from golden.bundles import crowd, year_only_single

@@ -11,8 +11,8 @@ from chart_binder.domain.evidence import (
     Release,
     ReleaseGroup,
 )
-from chart_binder.domain.ids import ArtistId, RecordingId, ReleaseGroupId, ReleaseId
-from chart_binder.domain.track import TrackTags
+from chart_binder.domain.tags import TrackTags
+from chart_binder.domain.vocabulary import ArtistId, RecordingId, ReleaseGroupId, ReleaseId
 
 VARIOUS = "Various Artists"
 

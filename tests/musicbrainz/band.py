@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from chart_binder.domain.evidence import EvidenceBundle
 from chart_binder.domain.evidence_json import evidence_hash
-from chart_binder.domain.track import TrackTags
+from chart_binder.domain.tags import TrackTags
 from musicbrainz.albums import VARIOUS, Record, artist_of, bundles_of, songs_of
 from musicbrainz.bench import Bench
 from servers.http import Response

@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from chart_binder.config import MusicBrainzConfig
-from chart_binder.musicbrainz.memory import Memory
+from chart_binder.musicbrainz.lookup import Memory
 from chart_binder.musicbrainz.source import MusicBrainzSource, connect
 from chart_binder.store.store import Store
 

@@ -9,9 +9,9 @@ import pytest
 
 from chart_binder import __version__
 from chart_binder.domain.evidence import EvidenceBundle
-from chart_binder.domain.track import TrackTags
+from chart_binder.domain.tags import TrackTags
 from chart_binder.errors import ConfigError, LookupFailedError
-from chart_binder.musicbrainz.transport import environment_proxy
+from chart_binder.musicbrainz.http import environment_proxy
 from musicbrainz.bench import Bench
 from servers.musicbrainz import MusicBrainzStandIn
 

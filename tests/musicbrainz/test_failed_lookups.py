@@ -10,7 +10,7 @@ from itertools import pairwise
 import pytest
 
 from chart_binder.domain.evidence import EvidenceBundle
-from chart_binder.domain.track import TrackTags
+from chart_binder.domain.tags import TrackTags
 from chart_binder.errors import LookupFailedError
 from musicbrainz.bench import Bench
 from servers.http import Request, Response

@@ -4,8 +4,8 @@ import pytest
 from msgspec.structs import replace
 
 from chart_binder.domain.evidence import Artist, EvidenceBundle, RecordingCandidate
-from chart_binder.domain.ids import ArtistId, RecordingId
-from chart_binder.domain.track import TrackTags
+from chart_binder.domain.tags import TrackTags
+from chart_binder.domain.vocabulary import ArtistId, RecordingId
 from chart_binder.errors import NothingFoundError, UnidentifiedError
 from musicbrainz.bench import Bench
 from servers.musicbrainz import MusicBrainzStandIn

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from chart_binder.domain.evidence import EvidenceBundle
-from chart_binder.domain.track import TrackTags
+from chart_binder.domain.tags import TrackTags
 from chart_binder.errors import LookupFailedError, NothingFoundError
 from musicbrainz.bench import Bench
 from servers.musicbrainz import BUSY, MusicBrainzStandIn, always
@@ -158,7 +158,7 @@ def test_offline_what_is_not_kept_is_a_failed_lookup(bench: Bench) -> None:
 OFFLINE = """
 import sys
 from chart_binder.config import MusicBrainzConfig
-from chart_binder.domain.track import TrackTags
+from chart_binder.domain.tags import TrackTags
 from chart_binder.errors import LookupFailedError
 from chart_binder.musicbrainz.source import connect
 from chart_binder.store import open_store

@@ -4,11 +4,16 @@ import time
 
 import pytest
 
-from chart_binder.domain.ids import ArtistId, RecordingId
-from chart_binder.domain.track import TrackTags
-from chart_binder.musicbrainz.answers import Alias, Artist, Credit, Recording
-from chart_binder.musicbrainz.likeness import bare_title, same_name, same_title
-from chart_binder.musicbrainz.matching import plausible, principal
+from chart_binder.domain.tags import TrackTags
+from chart_binder.domain.vocabulary import ArtistId, RecordingId
+from chart_binder.musicbrainz.matching import (
+    bare_title,
+    plausible,
+    principal,
+    same_name,
+    same_title,
+)
+from chart_binder.musicbrainz.responses import Alias, Artist, Credit, Recording
 
 
 @pytest.mark.parametrize(

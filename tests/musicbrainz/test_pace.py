@@ -8,7 +8,7 @@ import pytest
 
 from chart_binder.config import MusicBrainzConfig
 from chart_binder.domain.evidence import EvidenceBundle
-from chart_binder.domain.track import TrackTags
+from chart_binder.domain.tags import TrackTags
 from chart_binder.errors import NothingFoundError
 from chart_binder.musicbrainz.source import MusicBrainzSource, connect
 from chart_binder.store import open_store

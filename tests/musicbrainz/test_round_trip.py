@@ -8,8 +8,8 @@ from msgspec.structs import replace
 
 from chart_binder.domain.evidence import EvidenceBundle, Release, ReleaseGroup
 from chart_binder.domain.evidence_json import evidence_hash, read_bundle, write_bundle
-from chart_binder.domain.ids import RecordingId
-from chart_binder.domain.track import TrackTags
+from chart_binder.domain.tags import TrackTags
+from chart_binder.domain.vocabulary import RecordingId
 from musicbrainz.albums import mbid
 from musicbrainz.bench import Bench
 from servers.musicbrainz import MusicBrainzStandIn

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from chart_binder.domain.track import TrackTags
+from chart_binder.domain.tags import TrackTags
 from chart_binder.errors import LookupFailedError, NothingFoundError, UnidentifiedError
 from musicbrainz.albums import files_of, mbid
 from musicbrainz.band import BAND, FIRST, SECOND, lists_asked, same, with_body

@@ -11,7 +11,7 @@ from msgspec import structs
 from chart_binder.config import FetchConfig, LLMConfig
 from chart_binder.domain.evidence import EvidenceBundle
 from chart_binder.errors import LookupFailedError
-from chart_binder.musicbrainz.memory import Memory
+from chart_binder.musicbrainz.lookup import Memory
 from chart_binder.musicbrainz.source import connect
 from chart_binder.musicbrainz.tool import musicbrainz
 from chart_binder.react.steps import Act

@@ -4,9 +4,9 @@ import pytest
 from msgspec.structs import replace
 
 from chart_binder.domain.evidence import EvidenceBundle, Release, ReleaseGroup
-from chart_binder.domain.ids import RecordingId, ReleaseGroupId, ReleaseId
-from chart_binder.domain.track import TrackTags
-from chart_binder.musicbrainz.answers import read
+from chart_binder.domain.tags import TrackTags
+from chart_binder.domain.vocabulary import RecordingId, ReleaseGroupId, ReleaseId
+from chart_binder.musicbrainz.responses import read
 from musicbrainz.bench import Bench
 from servers.http import Request, Response
 from servers.musicbrainz import MusicBrainzStandIn

@@ -1,6 +1,6 @@
 """What a run may take: seconds and tokens."""
 
-from chart_binder.react.budget import Budget
+from chart_binder.react.calls import Budget
 from chart_binder.react.conversation import Reply
 
 TURN = Reply("x", prompt_tokens=100, completion_tokens=20)

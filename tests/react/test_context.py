@@ -6,10 +6,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from chart_binder.react.context import Context, Heard, Round
+from chart_binder.react.context import Context, Gauge, Heard, Round, size
 from chart_binder.react.conversation import ChatError, Message
 from chart_binder.react.dialects.classic import Classic
-from chart_binder.react.gauge import Gauge, size
 from chart_binder.react.steps import Act
 
 OPENING = (Message("system", "Add up. " * 20), Message("user", "What is 2 + 3?"))

@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 from benchmarks.bench_parse import SHAPES
 from chart_binder import plugins
 from chart_binder.react.dialect import Dialect
-from chart_binder.react.inert import inert
 from chart_binder.react.json.lenient import LenientJSONError, read_json
 from chart_binder.react.reading.turn_object import is_finisher, is_no_tool
+from chart_binder.react.sanitize import inert
 from chart_binder.react.steps import Act, Finish, Malformed, Step
 from chart_binder.react.tool_names import clean_name
 from chart_binder.react.tools import Tool

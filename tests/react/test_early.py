@@ -4,12 +4,12 @@ import json
 
 import pytest
 
-from chart_binder.chat.cut import Cut
+from chart_binder.chat.streaming import Cut
 from chart_binder.react.dialect import Dialect
 from chart_binder.react.dialects.classic import Classic
 from chart_binder.react.dialects.pause import Pause
 from chart_binder.react.dialects.xml import Xml
-from chart_binder.react.early import Early
+from chart_binder.react.loop import Early
 
 CALL = 'Thought: look\nAction: web_search\nAction Input: {"query": "K"}'
 CALLS = '<thought>look</thought>\n<tool_call>{"name": "a", "arguments": {}, "id": "1"}</tool_call>'

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from chart_binder.react.inert import bounded, inert, one_line
+from chart_binder.react.sanitize import bounded, inert, one_line
 
 
 @pytest.mark.parametrize(

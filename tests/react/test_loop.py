@@ -8,14 +8,13 @@ from typing import Any
 import msgspec
 import pytest
 
-from chart_binder.react.calls import Recorded, call_live
+from chart_binder.react.calls import Recorded, Replay, call_live
 from chart_binder.react.conversation import ChatError, Message, Reply, Terms
 from chart_binder.react.dialect import Dialect
 from chart_binder.react.dialects.classic import Classic
 from chart_binder.react.dialects.pause import Pause
 from chart_binder.react.dialects.xml import Xml
 from chart_binder.react.loop import Ending, LastWord, Limits, RefusedError, converse
-from chart_binder.react.replay import Replay
 from chart_binder.react.steps import Act, Finish, Malformed, Step
 from chart_binder.react.tools import Observation, Tool, Toolbox, ToolError
 from chart_binder.react.transcript import AnyEvent, Observed, Replied, Stepped

@@ -14,8 +14,8 @@ from annotated_types import Ge, Len
 from hypothesis import given
 from hypothesis import strategies as st
 
-from chart_binder.react.definition import ToolDefectError
 from chart_binder.react.steps import Act
+from chart_binder.react.tool_definition import ToolDefectError
 from chart_binder.react.tools import Observation, Tool, Toolbox, ToolError
 
 

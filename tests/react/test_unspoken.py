@@ -12,10 +12,9 @@ from chart_binder.react.dialect import Dialect
 from chart_binder.react.dialects.classic import Classic
 from chart_binder.react.dialects.pause import Pause
 from chart_binder.react.dialects.xml import Xml
-from chart_binder.react.inert import inert, one_line
 from chart_binder.react.reading import label_names, labels, observed, tags
+from chart_binder.react.sanitize import inert, one_line, unread
 from chart_binder.react.steps import Act, Finish
-from chart_binder.react.unspoken import unread
 
 DIALECTS: tuple[Dialect, ...] = (Classic(), Pause(), Xml())
 CORPUS = Path(__file__).parent / "replies"

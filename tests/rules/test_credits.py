@@ -4,8 +4,8 @@ import pytest
 
 from chart_binder.domain.dates import Answer
 from chart_binder.domain.evidence import Release, ReleaseGroup
-from chart_binder.domain.ids import ReleaseGroupId, ReleaseId
-from chart_binder.rules.credits import is_by, is_various
+from chart_binder.domain.vocabulary import ReleaseGroupId, ReleaseId
+from chart_binder.rules.names import is_by, is_various
 
 
 @pytest.mark.parametrize(

@@ -8,11 +8,11 @@ import pytest
 
 from chart_binder.config import RulesConfig
 from chart_binder.domain.evidence_json import read_bundle
-from chart_binder.domain.ids import ReleaseGroupId, ReleaseId
 from chart_binder.domain.verdict import Decided, Open, Override
-from chart_binder.jobs.appearances import appearances
+from chart_binder.domain.vocabulary import ReleaseGroupId, ReleaseId
+from chart_binder.jobs.explain import appearances
 from chart_binder.rules.decide import decide
-from chart_binder.rules.table import RULES
+from chart_binder.rules.premiere import RULES
 from rules.making import album, bundle, document, recording, records, release, single, various
 
 KNOBS = RulesConfig()

@@ -13,10 +13,9 @@ from chart_binder.config import RulesConfig
 from chart_binder.domain.evidence_json import evidence_hash, read_bundle, write_bundle
 from chart_binder.domain.verdict import Decided, Open, Verdict
 from chart_binder.errors import EvidenceError
-from chart_binder.rules.candidates import candidates_of
-from chart_binder.rules.credits import is_by
+from chart_binder.rules.candidates import Role, candidates_of
 from chart_binder.rules.decide import decide
-from chart_binder.rules.roles import Role
+from chart_binder.rules.names import is_by
 from rules.making import Json, compilation, document, recording, release, various
 from rules.strategies import (
     JSON,

@@ -15,7 +15,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
-from chart_binder.jobs.batch.worker import Worker
+from chart_binder.jobs.batch.work import Worker
 
 RESOURCES = {"musicbrainz": 2, "model": 1}
 """Of each worker."""
@@ -68,7 +68,7 @@ class DaskCluster:
 
 def main() -> None:
     """Run a cluster until standard input ends."""
-    import distributed  # noqa: PLC0415 - an extra
+    import distributed
 
     with distributed.LocalCluster(
         n_workers=2,

@@ -9,7 +9,7 @@ from typing import Any
 
 from chart_binder.domain.evidence import Artist, EvidenceBundle, Release, ReleaseGroup
 from chart_binder.domain.evidence_json import read_bundle
-from chart_binder.domain.ids import VARIOUS_ARTISTS
+from chart_binder.domain.vocabulary import VARIOUS_ARTISTS
 from servers.http import Request, Response, StandIn
 from servers.musicbrainz_catalogue import issues_by, issues_page
 from servers.musicbrainz_xml import (

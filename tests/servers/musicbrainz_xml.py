@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from chart_binder.domain.evidence import Artist, RecordingCandidate, Release, ReleaseGroup
-from chart_binder.domain.ids import VARIOUS_ARTISTS
+from chart_binder.domain.vocabulary import VARIOUS_ARTISTS
 from servers.http import Response
 
 DEFAULT_PAGE, MOST_PAGE = 25, 100

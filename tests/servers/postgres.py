@@ -85,7 +85,7 @@ class Postgres:
 
     def query(self, database: str, statement: str) -> list[tuple[object, ...]]:
         """Run one statement as the server's owner, without the program under test."""
-        import psycopg  # noqa: PLC0415 - an extra
+        import psycopg
 
         place = f"host={self.folder} dbname={database} user=canon"
         with psycopg.connect(place, autocommit=True) as connection:

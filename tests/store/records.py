@@ -1,6 +1,6 @@
 """Records to keep, each told from the next by a number."""
 
-from chart_binder.domain.kept import KeptDecision, KeptRun, KeptWrite
+from chart_binder.domain.records import KeptDecision, KeptRun, KeptWrite
 
 NOW = "2026-11-21T15:45:00.123456Z"
 ODD_PATH = b"/music/\xff \x00\xe3\x83\x87" + b"x" * 4_000

@@ -13,10 +13,10 @@ from pathlib import Path
 
 import pytest
 
-from chart_binder.domain.kept import KeptEvidence
+from chart_binder.domain.records import KeptEvidence
 from chart_binder.errors import StoreError
 from chart_binder.store import open_store
-from chart_binder.store.reading import kept_overrides
+from chart_binder.store.read_overrides import kept_overrides
 from chart_binder.store.store import Store
 from store.records import decision, run, write
 

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import msgspec
 import pytest
 
-from chart_binder.domain.kept import (
+from chart_binder.domain.records import (
     KeptDecision,
     KeptEvidence,
     KeptTranscript,

@@ -5,11 +5,11 @@ import sys
 
 import pytest
 
-from chart_binder.domain.ids import RecordingId, ReleaseGroupId
-from chart_binder.domain.overriding import KeptOverride
+from chart_binder.domain.verdict import KeptOverride
+from chart_binder.domain.vocabulary import RecordingId, ReleaseGroupId
 from chart_binder.errors import StoreError
 from chart_binder.store import open_store
-from chart_binder.store.reading import kept_overrides
+from chart_binder.store.read_overrides import kept_overrides
 from servers.postgres import NoServerError, Postgres
 from store.records import decision
 

@@ -5,9 +5,9 @@ from collections.abc import Iterator
 import msgspec
 import pytest
 
-from chart_binder.domain.ids import RecordingId, ReleaseGroupId
-from chart_binder.domain.kept import KeptDecision, KeptVerdict, VerdictKind
-from chart_binder.domain.overriding import KeptOverride
+from chart_binder.domain.records import KeptDecision, KeptVerdict, VerdictKind
+from chart_binder.domain.verdict import KeptOverride
+from chart_binder.domain.vocabulary import RecordingId, ReleaseGroupId
 from chart_binder.store import open_store
 from chart_binder.store.store import Store
 from store.records import NOW, ODD_PATH, decision

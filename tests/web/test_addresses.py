@@ -9,10 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from chart_binder.config import FetchConfig
-from chart_binder.errors import ConfigError
-from chart_binder.web.addresses import is_public
-from chart_binder.web.errors import FetchError, RefusedError
-from chart_binder.web.guard import Guard
+from chart_binder.errors import ConfigError, FetchError, RefusedError
+from chart_binder.web.guard import Guard, is_public
 
 PUBLIC = ["8.8.8.8", "1.1.1.1", "193.0.6.139", "2606:4700::1111", "2001:4860:4860::8888"]
 NOT_PUBLIC = [

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from chart_binder.web.extract import from_csv, from_html, from_json, from_xml
+from chart_binder.web.page_text import from_csv, from_html, from_json, from_xml
 from chart_binder.web.passages import excerpt
 
 ENCYCLOPEDIA = """<!doctype html><html><head><title>Sheer Heart Attack - Wikipedia</title>

@@ -15,10 +15,9 @@ from pathlib import Path
 import pytest
 
 from chart_binder.config import FetchConfig
-from chart_binder.web.errors import FetchError, RefusedError, UnknownHostError
-from chart_binder.web.fetch import PageFetcher
+from chart_binder.errors import FetchError, RefusedError, UnknownHostError
+from chart_binder.web.fetch import MOST_REDIRECTS, PageFetcher
 from chart_binder.web.transport import Resolve, resolve_by_system
-from chart_binder.web.visit import MOST_REDIRECTS
 from servers.http import Repeated, Response, StandIn
 from servers.pages import (
     Pages,

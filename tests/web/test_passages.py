@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from chart_binder.web.extract import from_html, from_json, from_text, from_xml
+from chart_binder.web.page_text import from_html, from_json, from_text, from_xml
 from chart_binder.web.passages import GAP, excerpt
 from web.shapes import Shape, kept, shapes
 

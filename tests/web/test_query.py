@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from chart_binder.web.query import LONGEST_QUERY, plain_query
+from chart_binder.web.searxng import LONGEST_QUERY, plain_query
 
 
 @pytest.mark.parametrize(

@@ -8,10 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from chart_binder.config import FetchConfig
-from chart_binder.web.errors import FetchError, RefusedError
-from chart_binder.web.fetch import PageFetcher
+from chart_binder.errors import FetchError, RefusedError
+from chart_binder.web.fetch import PageFetcher, Turns
 from chart_binder.web.robots_txt import Rules, fits
-from chart_binder.web.turns import Turns
 from servers.http import Response, StandIn
 from servers.pages import Pages, dripping_body, redirect
 

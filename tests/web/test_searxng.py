@@ -9,8 +9,8 @@ from typing import NoReturn
 import pytest
 
 from chart_binder.config import SearxngConfig
-from chart_binder.web.errors import SearchError, UnknownHostError
-from chart_binder.web.outcomes import Degraded, EngineFailure, Hits, NothingFound, SearchOutcome
+from chart_binder.errors import SearchError, UnknownHostError
+from chart_binder.web.results import Degraded, EngineFailure, Hits, NothingFound, SearchOutcome
 from chart_binder.web.searxng import SearxngClient
 from servers.http import Response, StandIn
 from servers.searxng import Mode, Searxng, hit

@@ -9,10 +9,9 @@ from ipaddress import IPv4Address
 import pytest
 
 from chart_binder.config import FetchConfig
-from chart_binder.net.deadline import Deadline
-from chart_binder.web.errors import FetchError
-from chart_binder.web.fetch import PageFetcher
-from chart_binder.web.turns import Turns
+from chart_binder.errors import FetchError
+from chart_binder.net import Deadline
+from chart_binder.web.fetch import PageFetcher, Turns
 from servers.http import Request, Response, StandIn
 from servers.pages import Pages, redirect
 

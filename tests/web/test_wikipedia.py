@@ -9,11 +9,11 @@ from typing import Any
 import pytest
 
 from chart_binder.config import FetchConfig, LLMConfig, WikipediaConfig
+from chart_binder.errors import FetchError
 from chart_binder.react.steps import Act
 from chart_binder.react.tools import Observation, Toolbox, ToolError
-from chart_binder.web.errors import FetchError
+from chart_binder.web.tools import wikipedia
 from chart_binder.web.wikipedia import Article, Wikipedia, in_address
-from chart_binder.web.wikipedia_tool import wikipedia
 from servers.http import Request, Response, StandIn
 from servers.pages import gzip_bomb, huge, redirect
 from servers.wikipedia import WikipediaStandIn, refusal, told
@@ -213,7 +213,7 @@ def test_an_empty_query_is_refused_with_advice() -> None:
 
 def test_making_the_tools_loads_no_network_library() -> None:
     code = (
-        "import sys; from chart_binder.web.wikipedia_tool import wikipedia;"
+        "import sys; from chart_binder.web.tools import wikipedia;"
         "from chart_binder.musicbrainz.tool import musicbrainz;"
         "heavy = ('httpx', 'bs4', 'httpcore', 'pydantic', 'musicbrainzngs', 'sqlalchemy');"
         "print([name for name in heavy if name in sys.modules])"

@@ -6,13 +6,51 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from stat import S_ISDIR, S_ISREG
 
-from mediafile import TYPES, FileTypeError, MutagenError, UnreadableFileError
+from mediafile import (
+    TYPES,
+    ASFStorageStyle,
+    FileTypeError,
+    ListMediaField,
+    ListStorageStyle,
+    MediaFile,
+    MP3ListStorageStyle,
+    MP4ListStorageStyle,
+    MutagenError,
+    UnreadableFileError,
+)
 
-from chart_binder.audio.fields import TaggedAudio
-from chart_binder.audio.files import refused, shown
-from chart_binder.audio.unread_waves import LOOKED_AT, unread_wave
-from chart_binder.domain.track import TrackTags
-from chart_binder.errors import AudioError
+from chart_binder.audio.containers.riff import LOOKED_AT, unread_wave
+from chart_binder.domain.tags import TrackTags
+from chart_binder.errors import AudioError, UnidentifiedError
+from chart_binder.files import refused, shown
+
+
+def _several(id3: str, mp4: str, asf: str, *others: str) -> ListMediaField:
+    """Describe a field by its ID3 frame, MP4 atom, ASF attribute and Vorbis/APE keys."""
+    return ListMediaField(
+        MP3ListStorageStyle(id3),
+        MP4ListStorageStyle(mp4),
+        ASFStorageStyle(asf),
+        *(ListStorageStyle(key) for key in others),
+    )
+
+
+class TaggedAudio(MediaFile):  # type: ignore[misc]  # mediafile has no type information
+    """mediafile's own field table, and beside it the fields of which it keeps the first value only.
+
+    `every_date` is a text as found: mediafile's `date` turns 1974 into 1 January 1974, besides it
+    takes no more than the year from the `Year` that Picard writes into APE tags.
+
+    Keys: https://picard-docs.musicbrainz.org/en/appendices/tag_mapping.html
+    """
+
+    every_artist = _several("TPE1", "\xa9ART", "Author", "ARTIST")
+    every_album_artist = _several(
+        "TPE2", "aART", "WM/AlbumArtist", "ALBUMARTIST", "ALBUM ARTIST", "ALBUM_ARTIST"
+    )
+    every_date = _several("TDRC", "\xa9day", "WM/Year", "DATE", "YEAR")
+    every_isrc = _several("TSRC", "----:com.apple.iTunes:ISRC", "WM/ISRC", "ISRC")
+
 
 _log = logging.getLogger(__name__)
 
@@ -154,3 +192,14 @@ def _milliseconds(seconds: float | None) -> int | None:
     if seconds is None or not 0 < seconds <= _LONGEST_S:
         return None
     return round(seconds * 1000) or None
+
+
+def require_identity(tags: TrackTags, path: Path) -> None:
+    """Raise `UnidentifiedError`, naming what is missing, if the tags identify no recording."""
+    if tags.recording_mbid or tags.isrcs or (tags.artist and tags.title):
+        return
+    names = [name for name, value in (("artist", tags.artist), ("title", tags.title)) if not value]
+    raise UnidentifiedError(
+        f"{shown(path)} says too little to be looked up: its tags have no MusicBrainz recording id,"
+        f" no ISRC and no {' and no '.join(names)}"
+    )

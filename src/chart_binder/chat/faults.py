@@ -7,9 +7,8 @@ from dataclasses import dataclass, field
 
 import httpx
 
-from chart_binder.chat.concessions import DeclinedError
-from chart_binder.chat.deadline import Deadline
-from chart_binder.chat.patience import PassingError
+from chart_binder.chat.capabilities import DeclinedError, PassingError
+from chart_binder.chat.http import Deadline
 from chart_binder.react.conversation import ChatError, plain_line
 
 LONGEST_DETAIL = 200  # characters of the server's own words

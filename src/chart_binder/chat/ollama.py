@@ -3,10 +3,9 @@
 import os
 from collections.abc import Mapping
 
-from chart_binder.chat.concessions import Fields, Optional
-from chart_binder.chat.endpoint import Endpoint
-from chart_binder.chat.served import Question, Served
-from chart_binder.chat.server_names import OLLAMA_NAME
+from chart_binder.chat.capabilities import OLLAMA_NAME, Fields, Optional
+from chart_binder.chat.http import Endpoint
+from chart_binder.chat.served_model import Question, Served
 from chart_binder.config import LLMConfig
 from chart_binder.react.conversation import ChatModel, Reply
 
@@ -36,13 +35,13 @@ class Ollama:
 
     def ask(self, question: Question, optional: Fields) -> Reply:
         """Ask once, with these optional fields; raise `ChatError`."""
-        from chart_binder.chat.ollama_wire import ask  # noqa: PLC0415  # 350 ms of libraries
+        from chart_binder.chat.ollama_server import ask  # 350 ms of libraries
 
         return ask(question, optional)
 
     def allotted(self, question: Question) -> int | None:
         """Return the context in tokens the model really has, if its server tells."""
-        from chart_binder.chat.ollama_says import Server  # noqa: PLC0415  # as above
+        from chart_binder.chat.ollama_server import Server  # as above
 
         server = Server(question.endpoint, question.config.model_id, question.deadline)
         return server.allotted()

@@ -6,18 +6,22 @@ from pathlib import Path
 import click
 import msgspec
 
-from chart_binder.cli.harmless import harmless
 from chart_binder.cli.left_out import LeftOut
 from chart_binder.cli.options import Session, common_options, pass_session
-from chart_binder.cli.results import readable
-from chart_binder.cli.written_file import require_no_song
+from chart_binder.cli.output import readable
+from chart_binder.cli.render.tags import require_no_song
+from chart_binder.cli.terminal import harmless
 from chart_binder.errors import CanonError, UsageError
 from chart_binder.files import lines_named
-from chart_binder.jobs.answers import Known, read_answers
-from chart_binder.jobs.calibration import Calibration
-from chart_binder.jobs.fitting import Fitted, fitted
-from chart_binder.jobs.review_answers import reviewed_answers
-from chart_binder.llm.confidence_map import ConfidenceMap
+from chart_binder.jobs.calibrate import (
+    Calibration,
+    Fitted,
+    Known,
+    fitted,
+    read_answers,
+    reviewed_answers,
+)
+from chart_binder.llm.confidence import ConfidenceMap
 from chart_binder.store import open_store
 from chart_binder.wiring import store_url
 

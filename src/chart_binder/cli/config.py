@@ -7,13 +7,11 @@ from typing import Any
 import click
 import msgspec
 
-from chart_binder.cli.columns import columns, fitted, terminal_width, wrapped
-from chart_binder.cli.group import Group
-from chart_binder.cli.harmless import harmless
-from chart_binder.cli.options import Session, common_options, pass_session
-from chart_binder.jobs.prompt import effective_prompt
-from chart_binder.masking import masked
-from chart_binder.settings import config_candidates
+from chart_binder.cli.options import Group, Session, common_options, pass_session
+from chart_binder.cli.terminal import columns, fitted, harmless, terminal_width, wrapped
+from chart_binder.config.load import config_candidates
+from chart_binder.errors import masked
+from chart_binder.jobs.parse import effective_prompt
 from chart_binder.wiring import store_url, transcripts_folder
 
 _SOURCE = 60

@@ -14,23 +14,19 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 import msgspec
 
-from chart_binder.audio.walking import Unreadable, audio_files
+from chart_binder.audio.walk import Unreadable, audio_files
 from chart_binder.cli.logs import about_file
-from chart_binder.cli.options import Session, common_options, pass_session
-from chart_binder.cli.results import BRIEF, Form, Results, readable
-from chart_binder.cli.typed import typed
-from chart_binder.cli.watching import Watching
+from chart_binder.cli.options import Session, common_options, pass_session, typed
+from chart_binder.cli.output import BRIEF, Form, Results, readable
+from chart_binder.cli.progress import Watching
 from chart_binder.domain.evidence import EvidenceBundle
 from chart_binder.domain.evidence_json import read_bundle
-from chart_binder.domain.kept import KeptDecision
-from chart_binder.domain.words import country_code
+from chart_binder.domain.records import KeptDecision
+from chart_binder.domain.vocabulary import country_code
 from chart_binder.errors import StoreError, UsageError
 from chart_binder.files import read_named
-from chart_binder.jobs.decide import Case, Decider
-from chart_binder.jobs.decision import Cause, Decision, State
-from chart_binder.jobs.file_names import names_of
-from chart_binder.jobs.keeping import Keeper, keeping
-from chart_binder.jobs.standing import standing_decision
+from chart_binder.jobs.decide import Case, Cause, Decider, Decision, State
+from chart_binder.jobs.stored_decisions import Keeper, keeping, names_of, standing_decision
 from chart_binder.wiring import decider, overrides, store_and_evidence, transcripts_folder
 
 if TYPE_CHECKING:
@@ -151,9 +147,7 @@ def _keeping(session: Session, store: "Store") -> AbstractContextManager[Keeper]
     config = session.config
     asked = ""
     if config.llm.enabled:
-        from chart_binder.jobs.adjudicator_version import (  # noqa: PLC0415 - loads the prompts
-            adjudicator_version,
-        )
+        from chart_binder.jobs.stored_decisions import adjudicator_version
 
         asked = adjudicator_version(config.llm, config.rules)
     return keeping(store, "decide", typed(click.get_current_context()), config.rules, asked)

@@ -6,20 +6,18 @@ from functools import partial
 
 import click
 
-from chart_binder.cli.columns import terminal_width, wrapped
-from chart_binder.cli.explanation import explanation_lines
-from chart_binder.cli.harmless import harmless
 from chart_binder.cli.logs import about_file, set_up_logging
 from chart_binder.cli.options import Session, common_options, pass_session
-from chart_binder.cli.results import Form, Results
-from chart_binder.cli.text import decision_lines
-from chart_binder.cli.watching import event_lines
+from chart_binder.cli.output import Form, Results, decision_lines
+from chart_binder.cli.progress import event_lines
+from chart_binder.cli.render.decision import explanation_lines
+from chart_binder.cli.terminal import harmless, terminal_width, wrapped
 from chart_binder.config import LogConfig, RulesConfig
+from chart_binder.config.load import config_candidates, found_file
 from chart_binder.domain.verdict import Decided
 from chart_binder.jobs.decide import Case
 from chart_binder.jobs.demo import Demo, laid_out
 from chart_binder.react.transcript import AnyEvent, Said
-from chart_binder.settings import config_candidates, found_file
 from chart_binder.wiring import decider, evidence_for_files
 
 _OPENING = (

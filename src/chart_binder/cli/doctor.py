@@ -3,11 +3,9 @@
 import click
 import msgspec
 
-from chart_binder.checkup import checks
-from chart_binder.cli.columns import terminal_width, wrapped
-from chart_binder.cli.harmless import harmless
+from chart_binder.checkup import Finding, checks, examine, status
 from chart_binder.cli.options import Session, common_options, pass_session
-from chart_binder.jobs.doctor import Finding, examine, status
+from chart_binder.cli.terminal import harmless, terminal_width, wrapped
 
 _MARKS = {
     (True, True): "ok",

@@ -2,7 +2,7 @@
 
 import time
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,28 +10,92 @@ from typing import TYPE_CHECKING
 
 import click
 
-from chart_binder.audio.walking import Found, audio_files
-from chart_binder.cli.drift_lines import drift_facts, drift_lines, drifted
-from chart_binder.cli.group import Group
+from chart_binder.audio.walk import Found, audio_files
 from chart_binder.cli.left_out import LeftOut
-from chart_binder.cli.options import Session, common_options, pass_session
-from chart_binder.cli.results import readable
-from chart_binder.cli.tag_lines import json_line, shown_path
-from chart_binder.cli.typed import typed
+from chart_binder.cli.options import Group, Session, common_options, pass_session, typed
+from chart_binder.cli.output import found, group_name, readable, release_name
+from chart_binder.cli.render.tags import change_lines, json_line, shown_path, told_line
 from chart_binder.cli.write import say
-from chart_binder.domain.kept import KeptDecision, KeptRun, UnreadDecision, new_id, now_utc
+from chart_binder.domain.records import KeptDecision, KeptRun, UnreadDecision, new_id, now_utc
 from chart_binder.errors import CanonError, DamagedRecordError
 from chart_binder.jobs.decide import Decider
-from chart_binder.jobs.drift import Drift, Drifting, Stand, kept_all_the_same, taken
-from chart_binder.jobs.file_names import names_of
-from chart_binder.jobs.journalled import path_of
-from chart_binder.jobs.refreshing import Refreshing
-from chart_binder.jobs.standing import standing_decisions
+from chart_binder.jobs.drift import Drift, Drifting, Refreshing, Stand, kept_all_the_same, taken
+from chart_binder.jobs.journal import FieldChange, path_of
+from chart_binder.jobs.stored_decisions import names_of, standing_decisions
 from chart_binder.store import open_store
 from chart_binder.wiring import overrides, store_and_evidence, store_url
 
 if TYPE_CHECKING:
-    from chart_binder.store.unread import Unread
+    from chart_binder.store.decisions import Unread
+
+
+def drift_lines(drift: Drift, done: str | None) -> Iterator[str]:
+    """Yield what would differ and why; `done` is what was made of it."""
+    if drift.why:
+        yield from told_line("failed", drift.why)
+    if drift.now:
+        causes = " and ".join(drift.causes)
+        yield from told_line(done or "would differ", f"by {causes}")
+        names = _names(drift)
+        yield from change_lines(tuple(_named(change, names) for change in drifted(drift)))
+        yield from told_line("because", drift.now.decision.rationale or "no reason was given")
+        yield from told_line("decision", drift.kept.id)
+
+
+def drifted(drift: Drift) -> tuple[FieldChange, ...]:
+    """Return what differs in the decision, nothing where one of the two cannot be told."""
+    if drift.now is None or drift.was is None:
+        return ()
+    was, now = drift.was, drift.now.decision
+    pairs = (
+        ("state", was.state.value, now.state.value),
+        ("release group", was.crg_mbid, now.crg_mbid),
+        ("release", was.rr_mbid, now.rr_mbid),
+        ("rule", was.crg_rule, now.crg_rule),
+    )
+    return tuple(
+        FieldChange(name, tuple(filter(None, (old,))), tuple(filter(None, (new,))))
+        for name, old, new in pairs
+        if old != new
+    )
+
+
+def drift_facts(drift: Drift, done: str | None) -> dict[str, object]:
+    """Return the same as JSON has it."""
+    return {
+        "decision_id": drift.kept.id,
+        "state": drift.stand,
+        "done": done if drift.stand is Stand.DIFFERS else None,
+        "causes": drift.causes,
+        "why": drift.why,
+        "decided_at_utc": drift.kept.decided_at_utc,
+        "rules_version": drift.kept.rules_version,
+        "evidence_hash": drift.kept.evidence_hash,
+        "old": drift.was,
+        "new": drift.now.decision if drift.now else None,
+    }
+
+
+def _names(drift: Drift) -> Mapping[str, str]:
+    """Return what the evidence calls the ids of both decisions."""
+    names: dict[str, str] = {}
+    bundle = drift.now.bundle if drift.now else None
+    for one in (drift.was, drift.now and drift.now.decision):
+        group, release = found(bundle, one.crg_mbid, one.rr_mbid) if one else (None, None)
+        if group:
+            names[group.mb_rg_id] = group_name(group)
+        if release:
+            names[release.mb_release_id] = release_name(release)
+    return names
+
+
+def _named(change: FieldChange, names: Mapping[str, str]) -> FieldChange:
+    old, new = (
+        tuple(" ".join(filter(None, (text, names.get(text)))) for text in side)
+        for side in (change.old, change.new)
+    )
+    return FieldChange(change.field, old, new)
+
 
 _STATUS = {Stand.DIFFERS: 3, Stand.FAILED: 1, Stand.NOT_ASKED: 1}
 _WORST_FIRST = (1, 3, 0)

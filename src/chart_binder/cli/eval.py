@@ -7,20 +7,26 @@ from pathlib import Path
 import click
 import msgspec
 
-from chart_binder.cli.harmless import harmless
 from chart_binder.cli.options import Session, common_options, pass_session
-from chart_binder.cli.results import readable
-from chart_binder.cli.text import adjudication_lines, row
-from chart_binder.cli.watching import Watching
-from chart_binder.cli.written_file import require_no_song
-from chart_binder.domain.ids import bare_id
+from chart_binder.cli.output import adjudication_lines, readable, row
+from chart_binder.cli.progress import Watching
+from chart_binder.cli.render.tags import require_no_song
+from chart_binder.cli.terminal import harmless
+from chart_binder.domain.vocabulary import bare_id
 from chart_binder.errors import CanonError, UsageError
 from chart_binder.files import lines_named
-from chart_binder.jobs.answers import Known
-from chart_binder.jobs.calibration import Calibration
+from chart_binder.jobs.calibrate import Calibration, Known
 from chart_binder.jobs.decide import Decider
-from chart_binder.jobs.evaluation import Mark, Report, RuleRow, Scored, Tally, evaluate, forget
-from chart_binder.jobs.golden import read_golden
+from chart_binder.jobs.evaluate import (
+    Mark,
+    Report,
+    RuleRow,
+    Scored,
+    Tally,
+    evaluate,
+    forget,
+    read_golden,
+)
 from chart_binder.llm.result import AdjudicationResult
 from chart_binder.wiring import decider, transcripts_folder
 

@@ -4,14 +4,13 @@ from collections.abc import Iterator
 
 import click
 
-from chart_binder.cli.columns import terminal_width, wrapped
 from chart_binder.cli.decide import decide_all, evidence_option
-from chart_binder.cli.explanation import explanation, explanation_lines
 from chart_binder.cli.options import Session, common_options, pass_session
-from chart_binder.cli.results import Form
-from chart_binder.cli.timeline import timeline_lines
-from chart_binder.jobs.appearances import appearances, lead_window
+from chart_binder.cli.output import Form
+from chart_binder.cli.render.decision import explanation, explanation_lines, timeline_lines
+from chart_binder.cli.terminal import terminal_width, wrapped
 from chart_binder.jobs.decide import Case
+from chart_binder.jobs.explain import appearances, lead_window
 
 
 @click.command("explain")

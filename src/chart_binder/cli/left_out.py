@@ -2,10 +2,10 @@
 
 from dataclasses import dataclass
 
-from chart_binder.cli.tag_lines import shown_path
+from chart_binder.cli.render.tags import shown_path
 from chart_binder.cli.write import say
-from chart_binder.domain.kept import UnreadDecision
-from chart_binder.jobs.journalled import path_of
+from chart_binder.domain.records import UnreadDecision
+from chart_binder.jobs.journal import path_of
 
 
 @dataclass

@@ -51,7 +51,7 @@ class _Formatter(logging.Formatter):
 
     @cached_property
     def _structlog(self) -> "structlog.stdlib.ProcessorFormatter":
-        import structlog  # noqa: PLC0415
+        import structlog
 
         is_terminal = sys.stderr.isatty()
         last: list[structlog.typing.Processor] = [

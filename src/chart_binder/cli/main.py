@@ -11,8 +11,8 @@ from difflib import get_close_matches
 import click
 
 from chart_binder import __version__
-from chart_binder.cli.harmless import harmless
 from chart_binder.cli.options import common_options
+from chart_binder.cli.terminal import harmless
 from chart_binder.errors import CanonError, ConfigError, PluginError, UsageError
 
 OK, FAILED, MISUSED, INTERRUPTED = 0, 1, 2, 130

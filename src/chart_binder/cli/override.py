@@ -9,21 +9,26 @@ import click
 import msgspec
 
 from chart_binder.cli.decide import bundle_at
-from chart_binder.cli.group import Group
-from chart_binder.cli.harmless import harmless
-from chart_binder.cli.mbids import read_mbid, read_path_or_mbid
-from chart_binder.cli.options import Session, common_options, pass_session
-from chart_binder.cli.results import readable
-from chart_binder.cli.text import found, group_name, page, release_name, row
+from chart_binder.cli.options import Group, Session, common_options, pass_session
+from chart_binder.cli.output import (
+    found,
+    group_name,
+    page,
+    read_mbid,
+    read_path_or_mbid,
+    readable,
+    release_name,
+    row,
+)
+from chart_binder.cli.terminal import harmless
 from chart_binder.domain.evidence import EvidenceBundle
-from chart_binder.domain.ids import MBID, RecordingId, ReleaseGroupId, ReleaseId, bare_id
-from chart_binder.domain.kept import KeptDecision, is_new_id
-from chart_binder.domain.overriding import KeptOverride
+from chart_binder.domain.records import KeptDecision, is_new_id
+from chart_binder.domain.verdict import KeptOverride
+from chart_binder.domain.vocabulary import MBID, RecordingId, ReleaseGroupId, ReleaseId, bare_id
 from chart_binder.errors import CanonError, LookupFailedError, UsageError
-from chart_binder.jobs.keeping import kept_bundle
-from chart_binder.jobs.override_names import Reached, reached
 from chart_binder.jobs.overrides import doubts, override_for, recording_meant, require_home
-from chart_binder.jobs.review_standing import DECIDE_AGAIN, file_names, resting_on
+from chart_binder.jobs.review import DECIDE_AGAIN, file_names, resting_on
+from chart_binder.jobs.stored_decisions import Reached, kept_bundle, reached
 from chart_binder.store import open_store
 from chart_binder.wiring import (
     evidence_for_files,

@@ -8,13 +8,11 @@ from typing import TYPE_CHECKING
 
 import click
 
-from chart_binder.cli.group import Group
-from chart_binder.cli.harmless import harmless
 from chart_binder.cli.left_out import LeftOut
-from chart_binder.cli.mbids import read_mbid
-from chart_binder.cli.options import Session, common_options, pass_session
-from chart_binder.cli.results import readable
-from chart_binder.cli.review_lines import (
+from chart_binder.cli.options import Group, Session, common_options, pass_session
+from chart_binder.cli.output import read_mbid, readable
+from chart_binder.cli.progress import event_lines
+from chart_binder.cli.render.review import (
     case_lines,
     case_object,
     queued_lines,
@@ -22,21 +20,21 @@ from chart_binder.cli.review_lines import (
     ruled_lines,
     ruled_object,
 )
+from chart_binder.cli.render.tags import file_line
 from chart_binder.cli.review_walk import walk
-from chart_binder.cli.tag_lines import file_line
-from chart_binder.cli.watching import event_lines
+from chart_binder.cli.terminal import harmless
 from chart_binder.cli.write import say
 from chart_binder.errors import UsageError
-from chart_binder.jobs.decision import State
-from chart_binder.jobs.review_case import (
+from chart_binder.jobs.decide import State
+from chart_binder.jobs.review import (
     OPEN_STATES,
     ReviewCase,
     case_named,
     has_lapsed,
     is_overridden,
+    review_queue,
     transcript_of,
 )
-from chart_binder.jobs.review_queue import review_queue
 from chart_binder.jobs.review_ruling import Ruled, accept, keep, reject
 from chart_binder.store import open_store
 from chart_binder.wiring import overrides, store_url

@@ -9,23 +9,27 @@ from typing import TYPE_CHECKING, TypeAlias
 
 import click
 
-from chart_binder.cli.columns import terminal_width, wrapped
-from chart_binder.cli.harmless import harmless
 from chart_binder.cli.left_out import LeftOut
-from chart_binder.cli.results import readable
-from chart_binder.cli.review_lines import case_lines, ruled_lines
-from chart_binder.cli.text import page
-from chart_binder.cli.watching import event_lines
+from chart_binder.cli.output import page, readable
+from chart_binder.cli.progress import event_lines
+from chart_binder.cli.render.review import case_lines, ruled_lines
+from chart_binder.cli.terminal import harmless, terminal_width, wrapped
 from chart_binder.config import Config
 from chart_binder.errors import CanonError, StoreError, UsageError
-from chart_binder.jobs.review_case import ReviewCase, has_lapsed, is_overridden, transcript_of
-from chart_binder.jobs.review_queue import is_empty, review_queue
+from chart_binder.jobs.review import (
+    ReviewCase,
+    has_lapsed,
+    is_empty,
+    is_overridden,
+    review_queue,
+    transcript_of,
+)
 from chart_binder.jobs.review_ruling import Ruled, accept, chosen, keep, reject
 from chart_binder.llm.result import Fact
 
 if TYPE_CHECKING:
+    from chart_binder.store.reviews import Ruling
     from chart_binder.store.store import Store
-    from chart_binder.store.verdicts import Ruling
 
 _CHOSEN = "chosen in review"
 _DIGITS = frozenset("123456789")

@@ -6,16 +6,14 @@ from typing import TYPE_CHECKING
 import click
 import msgspec
 
-from chart_binder.cli.group import Group
-from chart_binder.cli.harmless import harmless
 from chart_binder.cli.left_out import LeftOut
-from chart_binder.cli.options import Session, common_options, pass_session
-from chart_binder.cli.results import readable
-from chart_binder.cli.run_lines import RunShown, header, list_lines, run_lines, shown_run
-from chart_binder.domain.kept import KeptRun, WriteState
-from chart_binder.domain.measures import Measures
+from chart_binder.cli.options import Group, Session, common_options, pass_session
+from chart_binder.cli.output import readable
+from chart_binder.cli.render.run import RunShown, header, list_lines, run_lines, shown_run
+from chart_binder.cli.terminal import harmless
+from chart_binder.domain.records import KeptRun, Measures, WriteState
 from chart_binder.errors import CanonError
-from chart_binder.jobs.metrics import metrics_json, prometheus_text
+from chart_binder.jobs.batch.report import metrics_json, prometheus_text
 from chart_binder.store import open_store
 from chart_binder.typed import decoded
 from chart_binder.wiring import store_url

@@ -6,9 +6,8 @@ from typing import Any
 import click
 import msgspec
 
-from chart_binder.cli.columns import terminal_width, wrapped
-from chart_binder.cli.group import Group
-from chart_binder.cli.options import Session, common_options, pass_session
+from chart_binder.cli.options import Group, Session, common_options, pass_session
+from chart_binder.cli.terminal import terminal_width, wrapped
 from chart_binder.errors import CanonError, LookupFailedError, UsageError
 from chart_binder.react.calls import call_live
 from chart_binder.react.steps import Act

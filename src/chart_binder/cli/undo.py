@@ -8,18 +8,16 @@ from typing import TYPE_CHECKING
 
 import click
 
-from chart_binder.audio.walking import Found, audio_files
-from chart_binder.cli.in_hand import finishing_in_hand
+from chart_binder.audio.walk import Found, audio_files
 from chart_binder.cli.logs import about_file
-from chart_binder.cli.options import Session, common_options, pass_session
-from chart_binder.cli.results import readable
-from chart_binder.cli.tag_results import TagResults
-from chart_binder.cli.typed import typed
+from chart_binder.cli.options import Session, common_options, pass_session, typed
+from chart_binder.cli.output import readable
+from chart_binder.cli.progress import finishing_in_hand
+from chart_binder.cli.render.tags import TagResults
 from chart_binder.cli.write import ended, ending, say
-from chart_binder.domain.kept import KeptWrite
+from chart_binder.domain.records import KeptWrite
 from chart_binder.errors import CanonError
-from chart_binder.jobs.journalled import WritingRun
-from chart_binder.jobs.repair import repaired
+from chart_binder.jobs.journal import WritingRun, repaired
 from chart_binder.jobs.undo import (
     UNDO,
     last_write,

@@ -5,15 +5,15 @@ from pathlib import Path
 
 import click
 
-from chart_binder.audio.walking import Unreadable, audio_files
+from chart_binder.audio.walk import Unreadable, audio_files
 from chart_binder.cli.decide import named_paths
 from chart_binder.cli.logs import about_file
 from chart_binder.cli.options import Session, common_options, pass_session
-from chart_binder.cli.results import readable
-from chart_binder.cli.tag_lines import change_lines, json_line, shown_path, told_line
+from chart_binder.cli.output import readable
+from chart_binder.cli.render.tags import change_lines, json_line, shown_path, told_line
 from chart_binder.cli.write import say
 from chart_binder.errors import UsageError
-from chart_binder.jobs.verify import Finding, Verified, verified
+from chart_binder.jobs.undo import Finding, Verified, verified
 from chart_binder.store import open_store
 from chart_binder.wiring import store_url
 

@@ -6,21 +6,18 @@ from pathlib import Path
 
 import click
 
-from chart_binder.audio.walking import Unreadable, audio_files
+from chart_binder.audio.walk import Unreadable, audio_files
 from chart_binder.cli.decide import named_paths
-from chart_binder.cli.harmless import harmless
-from chart_binder.cli.in_hand import Wish, finishing_in_hand
 from chart_binder.cli.logs import about_file
-from chart_binder.cli.options import Session, common_options, pass_session
-from chart_binder.cli.results import readable
-from chart_binder.cli.tag_results import TagResults
-from chart_binder.cli.typed import typed
-from chart_binder.domain.tagging import Policy
+from chart_binder.cli.options import Session, common_options, pass_session, typed
+from chart_binder.cli.output import readable
+from chart_binder.cli.progress import Wish, finishing_in_hand
+from chart_binder.cli.render.tags import TagResults
+from chart_binder.cli.terminal import harmless
+from chart_binder.domain.tags import Policy
 from chart_binder.errors import CanonError, StoreError, UsageError
-from chart_binder.jobs.journalled import WritingRun
-from chart_binder.jobs.repair import repaired, swept
-from chart_binder.jobs.tag_plan import Planner
-from chart_binder.jobs.write import Fate, Told, told_of
+from chart_binder.jobs.journal import WritingRun, repaired, swept
+from chart_binder.jobs.write import Fate, Planner, Told, told_of
 from chart_binder.store import open_store
 from chart_binder.wiring import overrides, store_url
 

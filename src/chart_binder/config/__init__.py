@@ -2,16 +2,23 @@
 
 from pydantic import Field
 
-from chart_binder.config.llm import AcceptanceConfig, LLMConfig, PromptConfig
-from chart_binder.config.lookups import FetchConfig, SearxngConfig, ToolsConfig, WikipediaConfig
+from chart_binder.config.llm import (
+    AcceptanceConfig,
+    FetchConfig,
+    LLMConfig,
+    PromptConfig,
+    SearxngConfig,
+    ToolsConfig,
+    WikipediaConfig,
+)
 from chart_binder.config.services import (
     BatchConfig,
     LogConfig,
     MusicBrainzConfig,
     RulesConfig,
+    Section,
     StoreConfig,
 )
-from chart_binder.config.values import Section
 
 __all__ = [
     "AcceptanceConfig",

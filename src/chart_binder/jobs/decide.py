@@ -4,6 +4,7 @@ import logging
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
+from enum import StrEnum
 from typing import Protocol
 
 import msgspec
@@ -12,7 +13,7 @@ from msgspec import UNSET
 from chart_binder.config import RulesConfig
 from chart_binder.domain.evidence import EvidenceBundle
 from chart_binder.domain.evidence_json import evidence_hash
-from chart_binder.domain.track import TrackTags
+from chart_binder.domain.tags import TrackTags
 from chart_binder.domain.verdict import Decided, Open, Verdict
 from chart_binder.errors import (
     AudioError,
@@ -25,10 +26,59 @@ from chart_binder.errors import (
     StoreError,
     UnidentifiedError,
 )
-from chart_binder.jobs.decision import INDETERMINATE, LLM_ADJUDICATION, Cause, Decision, State
 from chart_binder.jobs.overrides import Overrides, no_overrides, override_for
 from chart_binder.llm.result import AdjudicationResult, Outcome
 from chart_binder.rules.decide import decide
+
+INDETERMINATE = "INDETERMINATE"
+LLM_ADJUDICATION = "LLM_ADJUDICATION"
+
+
+class State(StrEnum):
+    """Where a file stands after a run."""
+
+    DECIDED = "decided"
+    REVIEW = "review"
+    INDETERMINATE = "indeterminate"
+    ERROR = "error"
+
+
+class Cause(StrEnum):
+    """Why no decision was come to: what to look at, and whether another try may help."""
+
+    FILE = "file"
+    UNIDENTIFIED = "unidentified"
+    LOOKUP_FAILED = "lookup_failed"
+    NOTHING_FOUND = "nothing_found"
+    NOT_LOOKED_UP = "not_looked_up"
+    EVIDENCE = "evidence"
+    MODEL = "model"
+    STORE = "store"
+    FAULT = "fault"
+
+
+class Decision(msgspec.Struct, frozen=True):
+    """One decision, by rules, the adjudicator, a person or nobody yet.
+
+    `cause` is there for an error alone, and says in one word what `error` says in a sentence.
+    """
+
+    state: State
+    decided_by: str | None = None
+    crg_mbid: str | None = None
+    rr_mbid: str | None = None
+    recording_mbid: str | None = None
+    crg_rule: str | None = None
+    rr_rule: str | None = None
+    confidence: float | None = None
+    rationale: str | None = None
+    missing_facts: tuple[str, ...] = ()
+    evidence_hash: str | None = None
+    trace: str | None = None
+    adjudication: AdjudicationResult | None = None
+    error: str | None = None
+    cause: Cause | msgspec.UnsetType = msgspec.UNSET
+
 
 _log = logging.getLogger(__name__)
 _NOT_A_WORD = re.compile(r"[^\w-]+")

@@ -10,7 +10,7 @@ import msgspec
 
 from chart_binder.domain.evidence import EvidenceBundle
 from chart_binder.domain.evidence_json import write_bundle
-from chart_binder.domain.kept import (
+from chart_binder.domain.records import (
     KeptDecision,
     KeptEvidence,
     KeptRun,
@@ -19,18 +19,61 @@ from chart_binder.domain.kept import (
     new_id,
     now_utc,
 )
-from chart_binder.errors import CanonError, DamagedRecordError, StoreError
-from chart_binder.jobs.advice import what_to_do
-from chart_binder.jobs.decide import Case, Decider
-from chart_binder.jobs.decision import Decision, State
-from chart_binder.jobs.journalled import path_of
-from chart_binder.jobs.keeping import kept_bundle, kept_decision
-from chart_binder.jobs.kept_case import rules_version
-from chart_binder.jobs.refreshing import NotAskedError
-from chart_binder.jobs.standing import ruled_on
+from chart_binder.errors import (
+    CanonError,
+    DamagedRecordError,
+    LookupFailedError,
+    NothingFoundError,
+    StoreError,
+)
+from chart_binder.jobs.decide import Case, Decider, Decision, State
+from chart_binder.jobs.journal import path_of
+from chart_binder.jobs.stored_decisions import (
+    kept_bundle,
+    kept_decision,
+    ruled_on,
+    rules_version,
+    what_to_do,
+)
 
 if TYPE_CHECKING:
     from chart_binder.store.store import Store
+
+
+MOST_IN_A_ROW = 3
+"""Look-ups that fail one after the other, each after tries of its own, before no more are made."""
+
+
+class NotAskedError(LookupFailedError):
+    """Nothing was asked: the look-ups before had failed."""
+
+
+@dataclass(slots=True)
+class Refreshing:
+    """Gathers evidence by `gather`, and does not ask any more where that keeps failing."""
+
+    gather: Callable[[Path], EvidenceBundle]
+    in_a_row: int = 0
+    why: str = ""
+
+    def __call__(self, path: Path) -> EvidenceBundle:
+        """Return the evidence for a file; raise as `gather` does, or `NotAskedError`."""
+        if self.in_a_row >= MOST_IN_A_ROW:
+            raise NotAskedError(
+                f"{MOST_IN_A_ROW} look-ups in a row had failed, so no more were made: {self.why}"
+            )
+        try:
+            found = self.gather(path)
+        except LookupFailedError as error:
+            self.in_a_row += 1
+            self.why = str(error)
+            raise
+        except NothingFoundError:
+            self.in_a_row = 0  # that, too, is an answer
+            raise
+        self.in_a_row = 0
+        return found
+
 
 _OPEN = (State.ERROR, State.INDETERMINATE)
 

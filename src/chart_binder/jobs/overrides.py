@@ -4,10 +4,10 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TypeAlias
 
 from chart_binder.domain.evidence import EvidenceBundle, RecordingCandidate, ReleaseGroup
-from chart_binder.domain.ids import MBID, RecordingId, bare_id
-from chart_binder.domain.overriding import KeptOverride
+from chart_binder.domain.verdict import KeptOverride
+from chart_binder.domain.vocabulary import MBID, RecordingId, bare_id
 from chart_binder.errors import CanonError
-from chart_binder.rules.lineup import line_up, minutes
+from chart_binder.rules.recordings import line_up, minutes
 
 Overrides: TypeAlias = Callable[[], Mapping[str, KeptOverride]]
 """What people ruled, by recording; may raise `StoreError`."""

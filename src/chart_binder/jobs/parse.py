@@ -1,16 +1,17 @@
 """What is understood from a model's reply, without evidence to hold it against."""
 
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from functools import cached_property
 from typing import Any
 
 import msgspec
 
 from chart_binder import plugins
-from chart_binder.config import LLMConfig
+from chart_binder.config import Config, LLMConfig
 from chart_binder.errors import UsageError
 from chart_binder.llm.answer import FinalAnswer, read_answer
-from chart_binder.llm.installed_tools import default_tools
+from chart_binder.llm.prompt import configured, numbers
+from chart_binder.llm.tools import default_tools
 from chart_binder.react.dialect import Dialect
 from chart_binder.react.loop import RefusedError
 from chart_binder.react.steps import Act, Finish, Malformed
@@ -110,3 +111,27 @@ def _shown(answer: FinalAnswer) -> dict[str, Any]:
         "rationale": answer.rationale,
         "facts": [asdict(fact) for fact in answer.facts],
     }
+
+
+@dataclass(frozen=True, slots=True)
+class EffectivePrompt:
+    """What every run begins with; `task` is what stands below the evidence."""
+
+    prompt_version: str
+    dialect: str
+    system: str
+    task: str
+
+
+def effective_prompt(config: Config) -> EffectivePrompt:
+    """Return the prompt that the configuration leads to.
+
+    Raises `ConfigError` and `PluginError`.
+    """
+    prompt, dialect = configured(config.llm.prompt), config.llm.dialect
+    values = numbers(config.llm, config.rules)
+    tools = () if config.llm.method == "direct" else default_tools(config.llm)
+    writing = plugins.load("chart_binder.dialects", dialect)()
+    return EffectivePrompt(
+        prompt.name, dialect, prompt.render(writing, tools, values), prompt.question(values)
+    )

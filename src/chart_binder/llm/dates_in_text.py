@@ -1,13 +1,236 @@
 """A date is found in prose, in whatever way it is written."""
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import product
 
 from chart_binder.domain.dates import PartialDate
-from chart_binder.llm.date_doubts import NEAR, is_doubted, is_of_else
-from chart_binder.llm.date_forms import ERAS, FORMS, ROMAN, without_asides
-from chart_binder.llm.month_names import ENGLISH, MONTHS, folded
+from chart_binder.llm import doubt_words as behind
+from chart_binder.llm import doubt_words as said
+from chart_binder.llm.doubt_words import ENGLISH, MONTHS, OTHER_WORDS, any_month, folded
+
+ERAS = {"明治": 1867, "大正": 1911, "昭和": 1925, "平成": 1988, "令和": 2018}
+ERAS |= {"民国": 1911, "民國": 1911}
+"""The year before the first of each: Japan's eras, the Republic of China's."""
+
+# No part of a longer number, word or code. Letters here are Latin ones: 発売日1974年 is no word.
+_LEFT = r"(?<![0-9a-z_$£€#])(?<![0-9][-–./,:])"
+_RIGHT = r"(?![0-9a-z_%])(?![-/][0-9])(?![.,:][0-9])"
+_NO_LETTER_BEFORE, _NO_LETTER_AFTER = r"(?<![^\W\d_])", r"(?![^\W\d_])"
+
+
+def _date_forms_month(*left_out: str) -> str:
+    names = any_month(MONTHS.keys() - {*left_out})
+    return f"{_NO_LETTER_BEFORE}(?P<name>{names}){_NO_LETTER_AFTER}"
+
+
+_NAME = _date_forms_month()
+_CLEAR_NAME = _date_forms_month(*OTHER_WORDS)
+# Of Hungarian: a year with a full stop ends a sentence in other languages.
+_INFLECTED = _date_forms_month(*(name for name in MONTHS if not name.endswith(("ban", "ben"))))
+_OF = r"(?:[ ]?\b(?:of|the|de|del|di|den|der|do|του)\b)?"
+_TO = r"[ ]?(?:[-–—/&+]|and|und|et|y|e|to|bis)[ ]?"
+_NUMBER = r"[0-9]{1,2}"
+_DAY = rf"(?P<day>{_NUMBER})(?:st|nd|rd|th|er|o|a|°|e|-?го|ης?)?"
+_OF_YEAR = r"(?:'[^\W\d_]{1,4}|[ ]yilinin)?"  # 1974'ün Ekim ayında
+_MONTH = rf"(?P<month>{_NUMBER})"
+_RANGE = rf"(?P<range>{_NUMBER})"
+_YEAR = r"(?P<year>[12][0-9]{3})"
+_SHORT = r"(?P<short>[0-9]{2})"
+# 28 September-31 October 1975 is of no year 31
+_NO_OTHER_YEAR = rf"(?!,?[ ]?[12][0-9]{{3}})(?![ ](?:{any_month()})(?![^\W\d_]))"
+
+ROMAN = ("i", "ii", "iii", "iv", "v", "vi", "vii", "viii", "ix", "x", "xi", "xii")
+_ROMAN = rf"(?:{'|'.join(sorted(ROMAN, key=len, reverse=True))})"
+_CJK = "0-9〇零一二三四五六七八九十"
+_OF_ERA = rf"(?P<era>{'|'.join(ERAS)})(?P<of_era>[{_CJK}]{{1,3}}|元)"
+_CJK_YEAR = rf"(?<![{_CJK}])(?:{_OF_ERA}|(?P<cjk>[{_CJK}]{{4}}))[ ]?[年년]"
+_CJK_MONTH = rf"[ ]?(?P<cjk_month>[{_CJK}]{{1,3}})[ ]?[月월]"
+_CJK_DAY = rf"[ ]?(?P<cjk_day>[{_CJK}]{{1,3}})[ ]?[日号號일]"
+
+_DAYS = (
+    _CJK_YEAR + _CJK_MONTH + _CJK_DAY,
+    # 1974-10-11, also with a time behind it
+    (
+        rf"{_LEFT}{_YEAR}(?P<joint>-|/|\.[ ]?){_MONTH}(?P=joint)(?P<day>{_NUMBER})"
+        r"(?:(?=[t ][0-9]{2}:)|(?![0-9a-z_])(?![-/.][0-9]))"
+    ),
+    # 1974 October 11
+    rf"{_LEFT}{_YEAR}[-, ]{{1,2}}{_NAME}[-. ]{{1,2}}{_DAY}{_RIGHT}{_NO_OTHER_YEAR}",
+    # 1974. október 11., 1974. október 11-én
+    (rf"{_LEFT}{_YEAR}\.[ ]?{_NAME}[ ]{_DAY}(?:\.|(?=-[^\W\d_])){_RIGHT}{_NO_OTHER_YEAR}"),
+    # 11 October 1974, the 11th of Oct., '74
+    (
+        rf"{_LEFT}(?:{_RANGE}\.?{_TO})?{_DAY}(?P<dot>\.)?{_OF}[-/ ]?{_NAME}\.?,?{_OF}[-/ ]?"
+        rf"(?:{_YEAR}|'?{_SHORT}{_NO_OTHER_YEAR}){_RIGHT}"
+    ),
+    # October 11, 1974
+    (
+        rf"{_LEFT}{_NAME}\.?{_OF}[ ]?{_DAY}(?:{_TO}{_RANGE})?(?:,[ ]?|{_OF}[ ])"
+        rf"(?:{_YEAR}|'{_SHORT}){_RIGHT}"
+    ),
+    # 11.10.1974
+    rf"{_LEFT}(?P<day>{_NUMBER})\.[ ]?{_MONTH}\.[ ]?{_YEAR}{_RIGHT}",
+    # 11.X.1974; with blanks around it `i` is a word, and a letter is a letter
+    (
+        rf"{_LEFT}(?P<day>{_NUMBER})(?:(?P<joint>\.[ ]?|[-/])(?P<roman>{_ROMAN})\.?(?P=joint)"
+        rf"|\.? (?P<roman_too>(?![ivx] ){_ROMAN})\.? ){_YEAR}{_RIGHT}"
+    ),
+    # 10/11/1974: one day in London and another in New York
+    (
+        rf"{_LEFT}(?P<one>{_NUMBER})(?P<joint>[-/.])(?P<other>{_NUMBER})(?P=joint)"
+        rf"(?:{_YEAR}|{_SHORT}){_RIGHT}"
+    ),
+)
+_MONTHS = (
+    _CJK_YEAR + _CJK_MONTH,
+    rf"{_LEFT}{_CLEAR_NAME}\.?,?{_OF}[- ]?(?:{_YEAR}|'{_SHORT}){_RIGHT}",
+    rf"{_LEFT}{_YEAR}{_OF_YEAR}[-, ]{{1,2}}{_CLEAR_NAME}(?![ ]?[0-9])",
+    rf"{_LEFT}{_YEAR}\.[ ]{_INFLECTED}",
+    rf"{_LEFT}{_YEAR}[-/](?P<month>0[1-9]|1[0-2]){_RIGHT}",
+    rf"{_LEFT}(?P<month>0?[1-9]|1[0-2])[/.]{_YEAR}{_RIGHT}",
+)
+_YEARS = (
+    # 1970年代 is a decade
+    rf"{_CJK_YEAR}(?![代대])",
+    # EMC-1974 is a catalogue number, 1970-1974 a span
+    (
+        rf"{_LEFT}(?:(?<![^\W\d_][-./])|(?<=mid-)|(?<=early-)|(?<=late-)){_YEAR}"
+        rf"(?<![0-9][ ][-–][ ][0-9]{{4}}){_RIGHT}"
+        r"(?![-–](?!b[ae]n\b)|—[0-9]|[ ][-–—][ ]?[0-9]|'s|'l[aei]|[ ]?[年년])"
+    ),
+)
+
+FORMS = tuple(re.compile(form) for form in (*_DAYS, *_MONTHS, *_YEARS))
+"""Every form, the longer before what could be a part of it."""
+
+_ANY_ERA = rf"(?:{'|'.join(ERAS)})[{_CJK}元]{{1,3}}"
+_ERA_ASIDE = re.compile(rf"(?<=[年년])[ ]?\({_ANY_ERA}年\)")
+_YEAR_ASIDE = re.compile(rf"{_ANY_ERA}年?[ ]?\(([0-9]{{4}})年?\)[ ]?年?")
+
+
+def without_asides(text: str) -> str:
+    """Return text with each year told once: 昭和49年(1974年)10月11日 is 1974年10月11日."""
+    return _YEAR_ASIDE.sub(r"\1年", _ERA_ASIDE.sub("", text))
+
+
+NEAR = 60
+"""How many characters on either side of a date are looked at."""
+
+_MOST_BETWEEN = 8
+_LONGEST_PHRASE = 3
+_CELL = "|"
+_WORD = re.compile(r"[^\W_]+(?:['-][^\W_]+)*\.?|[;!?|\n.]")
+
+
+def _any(words: Iterable[str]) -> str:
+    return "|".join(re.escape(folded(word)) for word in sorted(words, key=len, reverse=True))
+
+
+_MONTH_BESIDE = rf"(?:{any_month()})(?![^\W\d_])"
+_AND, _BETWEEN, _TO_BESIDE = _any(said.AND), _any(said.BETWEEN), _any(said.TO)
+_TIMES = rf"(?:(?:{_any(said.TIMES.whole)}),?[- ]+){{0,5}}"
+_DAY_BESIDE = r"[0-9]{1,2}(?:st|nd|rd|th|er)?\.?"
+_YEARS_BESIDE = rf"[ ](?:{_any(said.TO_YEARS)})[ ]"
+
+_BEFORE = re.compile(
+    "(?:"
+    # circa1974, c.1974
+    r"\b(?:circa|ca?\.)|[~≈±][ ]?|"
+    rf"\b(?:{_BETWEEN}) (?:[^.;\n]{{1,40}}[ ](?:{_AND})[ ])?{_TIMES}|"
+    # 1970 to, 28 September -, October or
+    rf"(?:[0-9|]|{_MONTH_BESIDE})[ ](?:{_TO_BESIDE})[ ]{_TIMES}|"
+    rf"(?:\||\b[12][0-9]{{3}}){_YEARS_BESIDE}|"
+    rf"\b(?:{_DAY_BESIDE} ?{_MONTH_BESIDE}|{_MONTH_BESIDE}\.? ?{_DAY_BESIDE}),?[ ]?[-–—/][ ]?|"
+    rf"\b{_MONTH_BESIDE}\.?[-–—/]|"
+    rf"(?:{_any(behind.CJK_BEFORE)}):?[ ]?|[0-9年月日년월일|][ ]?(?:{_any(behind.CJK_TO)})[ ]?"
+    ")$"
+)
+# 1974'te, 11-e, 11 Ekim 1974 tarihinde
+_CASE, _NAMED = r"['-][^\W\d_]{1,5}", rf"[ ](?:{_any(behind.BEHIND_TIMES)})"
+_BEHIND = rf"\.?(?:{_CASE})?(?:{_NAMED})?[ ]"
+_AFTER = re.compile(
+    rf"{_BEHIND}(?:{_any(behind.BEHIND)})(?!\w)|-ig(?!\w)|"
+    rf"(?:{_CASE}|{_NAMED})[ ](?:{_any(behind.BEHIND_CASES)})(?!\w)|"
+    rf"[ ](?:{_any(said.AND)})[ ](?:\|+|[12][0-9]{{3}}) (?:{_any(behind.SPANNED)})(?!\w)|"
+    rf"[ ]?\(?\?|[ ](?:{_TO_BESIDE})[ ]{_TIMES}(?:[0-9|]|'[0-9]|{_MONTH_BESIDE})|"
+    rf"{_YEARS_BESIDE}(?:\||[12][0-9]{{3}}\b)|,?[ ](?:{_any(said.AFTER)})(?!\w)|"
+    rf"[ ]?(?:{_any(behind.CJK_OUT)}){{0,4}}[ ]?(?:{_any(behind.CJK_AFTER)})|"
+    rf"[ ]?(?:{_any(behind.CJK_TO)})[ ]?[0-9|]"
+)
+_OF_ELSE = re.compile(
+    rf"[ ]?(?:{_any(behind.CJK_OUT)}){{0,2}}[ ]?(?:{_any(behind.CJK_OTHERWISE)})|"
+    rf"{_BEHIND}(?:{_any(behind.BEHIND_OTHERWISE)})(?!\w)"
+)
+_ASIDE = re.compile(r"[ ]?[(\[]([^)\]]+)")
+
+
+def is_doubted(before: str, after: str) -> bool:
+    """Whether what stands next to a date, in folded text, keeps it from being told.
+
+    Signs and words of vagueness (circa, before, possibly, 1974?), of what did not come about (not
+    released on, planned for), and either end of a span (from 1970 to 1974, 1974 or 1975).
+    """
+    near = before[-NEAR:]
+    return bool(_leads_from_doubt(near) or _BEFORE.search(near) or _is_doubtful(after[:NEAR]))
+
+
+def is_of_else(before: str, after: str) -> bool:
+    """Whether what stands next to a date says that of something else than a release it is.
+
+    Of a recording, a concert, a birth, a visit to a page: `recorded on`, `Retrieved`, `録音`.
+    """
+    if _OF_ELSE.match(after[:NEAR]):
+        return True
+    words = _WORD.findall(before[-NEAR:])
+    if words[-1:] == [_CELL]:
+        words.pop()  # Recorded | 24 August 1975
+    return any(
+        any(phrase in said.OTHERWISE for phrase in phrases)
+        for only_times, phrases in _steps_back(words)
+        if only_times
+    )
+
+
+def _leads_from_doubt(before: str) -> bool:
+    """Walk back from a date over what names its time, and what came out, to a doubt."""
+    words = _WORD.findall(before)
+    if words and words[-1] in said.ABOUT_NEXT:
+        return True
+    return any(
+        any(_is_doubt(phrase, only_times=only_times) for phrase in phrases)
+        for only_times, phrases in _steps_back(words)
+    )
+
+
+def _steps_back(words: Sequence[str]) -> Iterator[tuple[bool, Iterator[str]]]:
+    """Yield the phrases that end in each word before a date, back to the first that says else.
+
+    With them stands whether all between them and the date names its time.
+    """
+    only_times = True
+    for end in range(len(words), max(0, len(words) - _MOST_BETWEEN), -1):
+        starts = range(max(0, end - _LONGEST_PHRASE), end)
+        yield only_times, (" ".join(words[start:end]) for start in starts)
+        if words[end - 1] not in said.TIMES:
+            if words[end - 1] not in said.CAME_OUT:
+                return
+            only_times = False
+
+
+def _is_doubt(phrase: str, *, only_times: bool) -> bool:
+    if only_times and phrase in said.ABOUT:
+        return True
+    return phrase in said.HEDGES or phrase in said.DENIED or phrase.endswith("n't")
+
+
+def _is_doubtful(after: str) -> bool:
+    if _AFTER.match(after):
+        return True
+    aside = _ASIDE.match(after)
+    words = _WORD.findall(aside[1])[:_LONGEST_PHRASE] if aside else []
+    return any(_is_doubt(word, only_times=False) or word in said.AFTER for word in words)
+
 
 _DIGITS = {digit: number for number, digit in enumerate("〇一二三四五六七八九")} | {"零": 0}
 _OLDEST_OF_SHORT_YEARS = 50

@@ -4,9 +4,84 @@ In the order of `month_names`, from English to Hungarian. A star stands for what
 `geplant*`.
 """
 
+import unicodedata
+from collections.abc import Iterable
 from dataclasses import dataclass
+from itertools import groupby
 
-from chart_binder.llm.month_names import folded
+_NAMES = """\
+january jan januar jänner janvier janv enero gennaio gen janeiro januari styczeń stycznia \
+styczniu январь января январе янв leden ledna lednu lednem tammikuu tammikuuta tammikuun \
+tammikuussa ιανουάριος ιανουαρίου ιανουάριο ιαν ocak január januárban januárjában
+february feb februar février févr fév febrero febbraio fevereiro fev februari luty lutego lutym \
+февраль февраля феврале фев únor února únoru únorem helmikuu helmikuuta helmikuun helmikuussa \
+φεβρουάριος φεβρουαρίου φεβρουάριο φεβ şubat február februárban februárjában
+march mar märz mars marzo março maart mrt marts marzec marca marcu март марта марте мар březen \
+března březnu březnem maaliskuu maaliskuuta maaliskuun maaliskuussa μάρτιος μαρτίου μάρτιο μαρ \
+mart március márciusban márciusában
+april apr avril avr abril abr aprile kwiecień kwietnia kwietniu апрель апреля апреле апр duben \
+dubna dubnu dubnem huhtikuu huhtikuuta huhtikuun huhtikuussa απρίλιος απριλίου απρίλιο απρ nisan \
+április áprilisban áprilisában
+may mai mayo maggio mag maio mei maj maja maju май мая мае květen května květnu květnem toukokuu \
+toukokuuta toukokuun toukokuussa μάιος μαΐου μάιο mayıs május májusban májusában
+june jun juni juin junio giugno giu junho czerwiec czerwca czerwcu июнь июня июне июн červen \
+června červnu červnem kesäkuu kesäkuuta kesäkuun kesäkuussa ιούνιος ιουνίου ιούνιο ιουν haziran \
+június júniusban júniusában
+july jul juli juillet juil julio luglio lug julho lipiec lipca lipcu июль июля июле июл červenec \
+července červenci červencem heinäkuu heinäkuuta heinäkuun heinäkuussa ιούλιος ιουλίου ιούλιο \
+ιουλ temmuz július júliusban júliusában
+august aug août agosto ago augustus augusti sierpień sierpnia sierpniu август августа августе \
+авг srpen srpna srpnu srpnem elokuu elokuuta elokuun elokuussa αύγουστος αυγούστου αύγουστο αυγ \
+ağustos augusztus augusztusban augusztusában
+september sept sep septembre septiembre setiembre settembre set setembro wrzesień września \
+wrześniu сентябрь сентября сентябре сен сент září zářím syyskuu syyskuuta syyskuun syyskuussa \
+σεπτέμβριος σεπτεμβρίου σεπτέμβριο σεπτ σεπ eylül szeptember szeptemberben szeptemberében szept
+october oct oktober okt octobre octubre ottobre ott outubro out październik października \
+październiku октябрь октября октябре окт říjen října říjnu říjnem lokakuu lokakuuta lokakuun \
+lokakuussa οκτώβριος οκτωβρίου οκτώβριο οκτ ekim októberben októberében
+november nov novembre noviembre novembro listopad listopada listopadzie ноябрь ноября ноябре ноя \
+нояб listopadu listopadem marraskuu marraskuuta marraskuun marraskuussa νοέμβριος νοεμβρίου \
+νοέμβριο νοε kasım novemberben novemberében
+december dec dezember dez décembre déc diciembre dic dicembre dezembro desember des grudzień \
+grudnia grudniu декабрь декабря декабре дек prosinec prosince prosinci prosincem joulukuu \
+joulukuuta joulukuun joulukuussa δεκέμβριος δεκεμβρίου δεκέμβριο δεκ aralık decemberben \
+decemberében
+"""
+"""English, German, French, Spanish, Italian, Portuguese, Dutch, Scandinavian, Polish, Russian,
+Czech, Finnish, Greek, Turkish, Hungarian; inflected as dates have them."""
+
+OTHER_WORDS = frozenset({"ago", "des", "gen", "mag", "mart", "out", "set"})
+"""Short for a month in one language, a word of its own in another: "it came out 1974"."""
+
+
+def folded(text: str) -> str:
+    """Return text without case, accents and widths of letters: `１９７４` is `1974`.
+
+    A Turkish `ı`, whose capital is the `I` of other languages, is an `i`.
+    """
+    parts = unicodedata.normalize("NFKD", text.casefold().replace("ı", "i"))
+    bare = "".join(letter for letter in parts if not unicodedata.combining(letter))
+    return unicodedata.normalize("NFC", bare)
+
+
+MONTHS = {
+    folded(name): number
+    for number, names in enumerate(_NAMES.splitlines(), 1)
+    for name in names.split()
+}
+"""The number of a month by its name, in folded form."""
+ENGLISH = frozenset(names.split()[0] for names in _NAMES.splitlines())
+"""The whole names in English, the first of each line."""
+
+
+def any_month(names: Iterable[str] = MONTHS) -> str:
+    """Return what matches any of the names, the longest that can, in text that is folded.
+
+    Words that begin alike stand together: a place where none does is left after 30 letters.
+    """
+    longest_first = sorted(names, key=lambda name: (name[0], -len(name), name))
+    alike = groupby(longest_first, key=lambda name: name[0])
+    return "|".join(f"{first}(?:{'|'.join(name[1:] for name in all_)})" for first, all_ in alike)
 
 
 @dataclass(frozen=True, slots=True)
@@ -259,3 +334,55 @@ AFTER = parted(
     """
 )
 """What may stand behind a date without brackets."""
+
+
+CJK_BEFORE = parted(
+    """
+    約, 约, 大約, 大约, およそ, おそらく, 恐らく, たぶん, 多分, 推定, 可能, 或許, 或许, 也許,
+    也许, 原定, 預計, 预计, 予定, 予定日, 当初, 予定日は, 未于, 未於, 不是, 약, 대략, 아마,
+    아마도, 추정, 예정일
+    """
+)
+CJK_AFTER = parted(
+    """
+    頃, ごろ, ころ, 前後, 前后, 以前, 以降, 以後, 以后, より前, まで, 之前, 之後, 之后, 左右,
+    予定, 未定, 中止, 延期, 預定, 预定, 取消, せず, されず, されなかった, しなかった,
+    されていない, 경, 쯤, 무렵, 이전, 이후, 까지, 전후, 예정, 취소, 연기
+    """
+)
+CJK_OUT = parted(
+    """
+    には, に, の, が, は, を, される, する, 発売, リリース, 発表, 發行, 发行, 에, 발매, 출시,
+    공개, 된, 할, 될
+    """
+)
+CJK_OTHERWISE = parted(
+    """
+    録音, 収録, 撮影, 閲覧, 更新, 放送, 生まれ, 誕生, 死去, 逝去, 結成, 录制, 錄製, 录音, 錄音,
+    出生, 查阅, 查閱, 访问, 녹음, 녹화, 방송, 방영, 태어, 출생, 사망, 열람, 확인
+    """
+)
+CJK_TO = parted("から, または, あるいは, 至, 到, 或, ~, 〜, 부터, 에서, 또는")
+"""Chinese, Japanese and Korean put most of them there: `1974年10月頃`, `に発売予定`."""
+
+BEHIND_TIMES = parted(
+    "tarihinde, tarihinden, tarihine, günü, ayında, yılında, yılından, yılına, päivänä"
+)
+BEHIND = parted(
+    """
+    jälkeen, mennessä, saakka, tienoilla, paikkeilla, aikoihin, välillä, civarı, civarında,
+    dolaylarında, arasında, yayımlanmadı, yayınlanmadı, çıkmadı, planlanan, planlandı,
+    planlanıyordu, ertelendi, iptal, körül, előtt, után, között, táján, nem
+    """
+)
+BEHIND_CASES = parted("önce, sonra, kadar, beri")
+"""Turkish, whose words others have (`once`): where the date, or what names its time, has a case."""
+BEHIND_OTHERWISE = parted(
+    """
+    äänitetty, äänitettiin, nauhoitettu, nauhoitettiin, kaydedildi, kaydedilen, kaydedilmiş, doğdu,
+    doğan, kuruldu, erişildi, rögzítették, rögzített, született, alapították
+    """
+)
+"""Finnish, Turkish and Hungarian put many of them there: `1974'ten önce`, `1974 előtt`."""
+SPANNED = parted("välillä, arasında, között")
+"""Behind the second of two years: `1973 és 1974 között`."""

@@ -1,19 +1,45 @@
 """A cited fact counts when its source was read in this run, and says so."""
 
 import re
-from collections.abc import Container, Iterable, Iterator, Sequence
+from collections.abc import Collection, Container, Iterable, Iterator, Mapping, Sequence
 from typing import TypeAlias
 from urllib.parse import quote, unquote, urlsplit
 
 from chart_binder.domain.dates import PartialDate
+from chart_binder.domain.evidence import EvidenceBundle
 from chart_binder.llm.answer import CitedFact
 from chart_binder.llm.dates_in_text import only_date, stands_in
-from chart_binder.llm.fields import is_numbered, is_of_release
-from chart_binder.llm.independence import independent
+from chart_binder.llm.doubt_words import folded
 from chart_binder.llm.labels import Labels
-from chart_binder.llm.month_names import folded
 from chart_binder.llm.result import Fact
+from chart_binder.llm.sources import independent
 from chart_binder.react.transcript import Observed
+
+_WORDS = re.compile(r"[a-z]+|[A-Z]+(?![a-z])|[A-Z][a-z]*")
+_NUMBERED = frozenset(
+    {"cat", "catno", "catalog", "catalogue", "catalognumber", "barcode", "matrix", "number"}
+    | {"numbers", "track", "tracks", "length", "duration", "isrc"}
+)
+"""Words in what a field is called whose value may look like a year, and is none."""
+_DATED = frozenset({"date", "dates", "dated", "day", "year"})
+"""Words that make it a date for all that."""
+_RELEASED = re.compile(r"date|releas|publish|issued|year", re.IGNORECASE)
+_ELSE = re.compile(
+    r"recorded|recording|session|perform|birth|death|copyright|chart|peak|re-?issue|re-?release",
+    re.IGNORECASE,
+)
+
+
+def is_numbered(field: str) -> bool:
+    """Whether a field has a number or a code, which may look like a date."""
+    words = {word.casefold() for word in _WORDS.findall(field)}
+    return bool(words & _NUMBERED and not words & _DATED)
+
+
+def is_of_release(field: str) -> bool:
+    """Whether a field says when something came out, and not when something else happened."""
+    return bool(_RELEASED.search(field)) and not _ELSE.search(field)
+
 
 Address: TypeAlias = tuple[str, str, str]
 """Host with port, path, query."""
@@ -146,3 +172,67 @@ def _spelled(part: str) -> str:
 def _unescaped(escape: re.Match[str]) -> str:
     sign = unquote(escape[0], "latin-1")
     return sign if sign in _PLAIN and sign not in _PARTING else escape[0].upper()
+
+
+_ASIDE = re.compile(r"[(\[].*?[)\]]")
+_CELLS = " | "
+_NO_WORDS = re.compile(r"[\W_]+")
+
+
+def another_subject(
+    fact: Fact, texts: Iterable[str], bundle: EvidenceBundle, labels: Labels
+) -> str | None:
+    """Return the candidate that the texts are about, if the fact is about one they do not name.
+
+    Titles are looked for whole, without case, accents, signs and what stands in brackets; one of
+    two sides (`A / B`) will do. Text that names no candidate at all tells nothing. Where a date
+    stands in rows of tables alone, the rows must not be another's either.
+    """
+    texts = tuple(texts)
+    # An album of the artist's own name stands on every page about the artist.
+    artist = _spaced(bundle.performer.name or "")
+    about = labels.home.get(fact.about, fact.about)
+    titles = {
+        group: {each for each in _titles(title) if group == about or each not in artist}
+        for group, title in labels.titles.items()
+    }
+    own = titles.pop(about, set())
+    return _named(texts, own, titles) or _named(_rows(fact, texts), own, titles)
+
+
+def _named(
+    texts: Iterable[str], own: Collection[str], others: Mapping[str, Collection[str]]
+) -> str | None:
+    """Return the group that texts name by its title, if they do not name the one by its own."""
+    known = [_spaced(text) for text in texts]
+    if not own or any(title in text for title in own for text in known):
+        return None
+    for group, titles in others.items():
+        if any(title in text for title in titles for text in known):
+            return group
+    return None
+
+
+def _rows(fact: Fact, texts: Iterable[str]) -> list[str]:
+    """Return the rows that say when it was, if nothing else says so."""
+    date = read_date(fact)
+    of_release = is_of_release(fact.field)
+    lines = [
+        line
+        for text in texts
+        for line in text.splitlines()
+        if date and stands_in(date, line, of_release=of_release)
+    ]
+    return lines if all(_CELLS in line for line in lines) else []
+
+
+def _titles(title: str) -> Iterator[str]:
+    for side in (title, *title.split(" / ")):
+        for name in (side, _ASIDE.sub(" ", side)):
+            if words := _spaced(name).strip():
+                yield f" {words} "
+
+
+def _spaced(text: str) -> str:
+    """Return the words of a text with one space around each."""
+    return f" {_NO_WORDS.sub(' ', folded(text)).strip()} "

@@ -5,8 +5,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from chart_binder.domain.evidence import EvidenceBundle, Release
-from chart_binder.domain.ids import MBID
-from chart_binder.llm.month_names import folded
+from chart_binder.domain.vocabulary import MBID
+from chart_binder.llm.doubt_words import folded
 from chart_binder.rules.candidates import Candidate, candidates_of
 
 _LABEL = re.compile(r"(?<![\w.-])C[0-9]{1,4}(?:\.R[0-9]{1,4})?(?![\w-])")

@@ -1,7 +1,8 @@
 """A prompt is made of sections from package data, any of them in a caller's own words."""
 
 import hashlib
-from collections.abc import Iterator, Mapping, Sequence
+import re
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from importlib.resources import files
@@ -10,13 +11,56 @@ from typing import Any, Final
 import msgspec
 import tomli
 
-from chart_binder.config import PromptConfig
+from chart_binder.config import LLMConfig, PromptConfig, RulesConfig
 from chart_binder.errors import ConfigError
-from chart_binder.llm.placeholders import NUMBERS, check, filled, with_own
 from chart_binder.react.dialect import Dialect
 from chart_binder.react.steps import Act, Finish
 from chart_binder.react.tools import Tool
 from chart_binder.typed import converted
+
+_BRACES: Final = re.compile(r"\{\{([A-Za-z_]\w*)\}\}|\{([A-Za-z_]\w*)\}")
+NUMBERS: Final = (
+    "auto_accept_threshold",
+    "lead_window_days",
+    "max_iterations",
+    "min_sources",
+    "reissue_long_gap_years",
+    "review_threshold",
+)
+"""What any section may name. None is a secret, and none differs from recording to recording."""
+
+
+def numbers(config: LLMConfig, knobs: RulesConfig) -> Mapping[str, object]:
+    """Return the value of each number that a section may name."""
+    known = config.model_dump() | config.acceptance.model_dump() | knobs.model_dump()
+    return {name: known[name] for name in NUMBERS}
+
+
+def filled(text: str, values: Mapping[str, object]) -> str:
+    """Put values in for `{name}`; `{{name}}` is the text {name}, any other brace is itself."""
+
+    def value(found: re.Match[str]) -> str:
+        escaped, name = found.groups()
+        return f"{{{escaped}}}" if escaped else str(values.get(name, found.group()))
+
+    return _BRACES.sub(value, text)
+
+
+def with_own(text: str, section: str, own: str) -> str:
+    """Put a section's own words in where a text names the section."""
+    return _BRACES.sub(lambda found: own if found[2] == section else found.group(), text)
+
+
+def check(key: str, text: str, allowed: Collection[str]) -> None:
+    """Raise `ConfigError` that names the key, for a placeholder that there is not."""
+    unknown = [name for _, name in _BRACES.findall(text) if name and name not in allowed]
+    if unknown:
+        names = ", ".join(f"{{{name}}}" for name in sorted(allowed))
+        raise ConfigError(
+            f"{key}: found {{{unknown[0]}}}; allowed here: {names}"
+            f" ({{{{{unknown[0]}}}}} stands for the text itself)"
+        )
+
 
 PROMPT_VERSION: Final = PromptConfig().version
 """The prompt in use unless another is asked for: the name of its file under `prompts/`."""

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from chart_binder.domain.ids import MBID
+from chart_binder.domain.vocabulary import MBID
 from chart_binder.react.transcript import (
     AnyEvent,
     Observed,

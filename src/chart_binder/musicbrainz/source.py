@@ -1,35 +1,195 @@
 """Evidence about the recording in a file, from MusicBrainz."""
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from datetime import UTC, datetime
+from itertools import groupby
 
 from chart_binder import __version__
 from chart_binder.config import MusicBrainzConfig
+from chart_binder.domain.dates import UNKNOWN, PartialDate
 from chart_binder.domain.evidence import (
     Artifact,
     Artist,
     EvidenceBundle,
     Provenance,
     RecordingCandidate,
+    Release,
+    ReleaseGroup,
 )
 from chart_binder.domain.evidence_json import read_bundle
-from chart_binder.domain.track import TrackTags
+from chart_binder.domain.tags import TrackTags
+from chart_binder.domain.vocabulary import NO_COUNTRIES, VARIOUS_ARTISTS
 from chart_binder.errors import NothingFoundError, UnidentifiedError
-from chart_binder.musicbrainz import answers
-from chart_binder.musicbrainz.album import AlbumClient
-from chart_binder.musicbrainz.album_plan import looked_up_together
-from chart_binder.musicbrainz.catalogues import Catalogues
-from chart_binder.musicbrainz.client import Client
-from chart_binder.musicbrainz.health import Health, examine
-from chart_binder.musicbrainz.origin import country_of
-from chart_binder.musicbrainz.pace import Pace
-from chart_binder.musicbrainz.ports import AnswerCache, RateLimiter
-from chart_binder.musicbrainz.releases import partial_date, release_groups
-from chart_binder.musicbrainz.server import Server
-from chart_binder.musicbrainz.service import Service
-from chart_binder.musicbrainz.transport import Transport, environment_proxy
-from chart_binder.musicbrainz.ways import ways
+from chart_binder.musicbrainz import queries, responses
+from chart_binder.musicbrainz.album import AlbumClient, Catalogues, looked_up_together
+from chart_binder.musicbrainz.client import Client, Service
+from chart_binder.musicbrainz.http import (
+    AnswerCache,
+    FailureError,
+    Pace,
+    RateLimiter,
+    Server,
+    Transport,
+    environment_proxy,
+)
+from chart_binder.musicbrainz.matching import ways
+from chart_binder.musicbrainz.responses import Area
+from chart_binder.musicbrainz.responses import Artist as ArtistRecord
+
+
+def release_groups(
+    releases: Iterable[responses.Release], home: str | None
+) -> tuple[ReleaseGroup, ...]:
+    """Group releases; `home` is the artist's country."""
+    groups: dict[str, list[responses.Release]] = {}
+    for release in releases:
+        groups.setdefault(release.release_group.id, []).append(release)
+    return tuple(_group(members, home) for members in groups.values())
+
+
+def partial_date(text: str | None) -> PartialDate:
+    """Read a date as MusicBrainz writes it; one that no calendar knows is unknown."""
+    try:
+        return PartialDate.parse(text or "")
+    except ValueError:
+        return UNKNOWN
+
+
+def _group(members: list[responses.Release], home: str | None) -> ReleaseGroup:
+    group = members[0].release_group
+    return ReleaseGroup(
+        mb_rg_id=group.id,
+        title=group.title,
+        artist_credit=group.artist_credit_phrase,
+        primary_type=group.primary_type,
+        secondary_types=tuple(filter(None, group.secondary_type_list)),
+        first_release_date=partial_date(group.first_release_date).text or None,
+        labels=tuple(sorted({name for release in members for name in _label_names(release)})),
+        countries=tuple(
+            sorted({land for release in members for _, land in _events(release) if land})
+        ),
+        releases=tuple(_release(release, home) for release in members),
+    )
+
+
+def _release(release: responses.Release, home: str | None) -> Release:
+    date, country = _first_event(release, home)
+    numbers = (info.catalog_number for info in release.label_info_list)
+    return Release(
+        mb_release_id=release.id,
+        title=release.title,
+        date=date.text or None,
+        country=country,
+        status=release.status or None,
+        label=next(_label_names(release), None),
+        catno=next(filter(None, numbers), None),
+        format=_format(release),
+        disambiguation=release.disambiguation or None,
+        artist_credit=release.artist_credit_phrase,
+    )
+
+
+def _label_names(release: responses.Release) -> Iterator[str]:
+    return (info.label.name for info in release.label_info_list if info.label and info.label.name)
+
+
+def _first_event(release: responses.Release, home: str | None) -> tuple[PartialDate, str | None]:
+    """Return when and where a release came out first.
+
+    First is what had come out for certain by the earliest day, so a whole date goes before the
+    bare year of the same year. Of several countries on that day it is the artist's own if that is
+    among them, else the one MusicBrainz names first.
+    """
+    events = list(_events(release))
+    earliest = min(date.last for date, _ in events)
+    first = [event for event in events if event[0].last == earliest]
+    return next((event for event in first if home and event[1] == home), first[0])
+
+
+def _events(release: responses.Release) -> Iterator[tuple[PartialDate, str | None]]:
+    if not release.release_event_list:
+        yield partial_date(release.date), release.country or None
+    for event in release.release_event_list:
+        codes = event.area.iso_3166_1_code_list if event.area else ()
+        yield partial_date(event.date), next(filter(None, codes), None)
+
+
+def _format(release: responses.Release) -> str | None:
+    """Write the media as MusicBrainz' pages do, such as `2×CD + DVD`; unknown ones are left out."""
+    formats = (medium.format for medium in release.medium_list if medium.format)
+    counted = ((name, len(list(same))) for name, same in groupby(formats))
+    return " + ".join(f"{n}×{name}" if n > 1 else name for name, n in counted) or None
+
+
+def country_of(artist: ArtistRecord) -> str | None:
+    """Return the country an artist began in, or else belongs to; historical ones as they were.
+
+    A city has at most an ISO 3166-2 code, such as `GB-LND`, whose prefix is the country. Worldwide
+    and Europe (`XW`, `XE`) are none.
+    """
+    return next((code for code in _codes(artist) if code not in NO_COUNTRIES), None)
+
+
+def _codes(artist: ArtistRecord) -> Iterator[str]:
+    for area in (artist.begin_area, artist.area):
+        yield from _country_codes(area or Area())
+    if artist.country:
+        yield artist.country
+
+
+def _country_codes(area: Area) -> Iterator[str]:
+    yield from filter(None, area.iso_3166_1_code_list)
+    yield from (code.partition("-")[0] for code in area.iso_3166_2_code_list if code)
+
+
+_PUBLIC = frozenset({"musicbrainz.org", "www.musicbrainz.org", "beta.musicbrainz.org"})
+_PUBLIC_RATE = 1.0
+"""Requests a second and address (musicbrainz.org/doc/MusicBrainz_API/Rate_Limiting)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Health:
+    """How the service at `host` is: each of `problems` is a sentence that ends in its remedy.
+
+    `is_reachable` is `None` where it was not asked, being offline.
+    """
+
+    host: str
+    is_reachable: bool | None
+    problems: tuple[str, ...] = ()
+
+
+def examine(config: MusicBrainzConfig, server: Server | None) -> Health:
+    """Ask for what every MusicBrainz server has, once; never raises for a failure of it."""
+    problems = _misfits(config)
+    if server is None:
+        return Health(config.hostname, is_reachable=None, problems=problems)
+    try:
+        _, metadata = server.ask(queries.artist(VARIOUS_ARTISTS))
+    except FailureError as error:
+        return Health(
+            config.hostname, is_reachable=False, problems=(f"{error}: {error.advice}", *problems)
+        )
+    if metadata is None:
+        empty = "the server has no data: import MusicBrainz' data into the mirror"
+        return Health(config.hostname, is_reachable=True, problems=(empty, *problems))
+    return Health(config.hostname, is_reachable=True, problems=problems)
+
+
+def _misfits(config: MusicBrainzConfig) -> tuple[str, ...]:
+    if config.hostname.partition(":")[0].lower() not in _PUBLIC:
+        return ()
+    rate = config.rate_limit_per_s
+    too_fast = f"the public service allows {_PUBLIC_RATE:g} request a second, not {rate:g}"
+    found = (
+        (not config.contact, "no contact for MusicBrainz to write to: set musicbrainz.contact"),
+        (rate > _PUBLIC_RATE, f"{too_fast}: lower musicbrainz.rate_limit_per_s"),
+        (not rate, "the public service has a rate limit: set musicbrainz.rate_limit_per_s to 1"),
+        (not config.https, "the public service speaks https: set musicbrainz.https to true"),
+    )
+    return tuple(problem for is_so, problem in found if is_so)
 
 
 def connect(
@@ -127,7 +287,7 @@ class MusicBrainzSource:
         return examine(self._config, self._server)
 
     def _bundle(
-        self, client: Client, tags: TrackTags, found: tuple[answers.Recording, ...]
+        self, client: Client, tags: TrackTags, found: tuple[responses.Recording, ...]
     ) -> EvidenceBundle:
         artist = _artist(client, found[0])
         bundle = EvidenceBundle(
@@ -150,7 +310,7 @@ class MusicBrainzSource:
         )
 
 
-def _artist(client: Client, recording: answers.Recording) -> Artist:
+def _artist(client: Client, recording: responses.Recording) -> Artist:
     """Return the artist as credited, with the origin of the one who is credited first."""
     first = next((credit.artist for credit in recording.credits), None)
     if first is None:
@@ -164,7 +324,7 @@ def _artist(client: Client, recording: answers.Recording) -> Artist:
 
 
 def _candidate(
-    client: Client, recording: answers.Recording, home: str | None
+    client: Client, recording: responses.Recording, home: str | None
 ) -> RecordingCandidate:
     return RecordingCandidate(
         mb_recording_id=recording.id,

@@ -24,7 +24,7 @@ def musicbrainz(config: "LLMConfig", open_client: Open | None = None) -> Tool:
 
     def musicbrainz(query: str, artist: str = "") -> Observation:
         """Look a record up at MusicBrainz: query is its title, or an id. Returns dates and ids."""
-        from chart_binder.musicbrainz.looking_up import look_up  # noqa: PLC0415 - slow to load
+        from chart_binder.musicbrainz.lookup import look_up
 
         try:
             with opened() as client:
@@ -37,9 +37,9 @@ def musicbrainz(config: "LLMConfig", open_client: Open | None = None) -> Tool:
 
 @contextmanager
 def _public_service() -> Iterator["Client"]:
-    from chart_binder.config import MusicBrainzConfig  # noqa: PLC0415 - slow to load
-    from chart_binder.musicbrainz.memory import process_memory  # noqa: PLC0415
-    from chart_binder.musicbrainz.source import connect  # noqa: PLC0415 - slow to load
+    from chart_binder.config import MusicBrainzConfig
+    from chart_binder.musicbrainz.lookup import process_memory
+    from chart_binder.musicbrainz.source import connect
 
     memory = process_memory()
     yield connect(MusicBrainzConfig(), memory, memory).client()

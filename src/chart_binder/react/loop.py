@@ -3,24 +3,81 @@
 import math
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Generic, TypeVar
+from dataclasses import dataclass, replace
+from typing import Final, Generic, TypeVar
 
-from chart_binder.react.asking import ask
-from chart_binder.react.budget import Budget, Clock
-from chart_binder.react.calls import Calls, Done, Perform, Recall, advice, call_live
+from chart_binder.react.calls import Budget, Calls, Clock, Done, Perform, Recall, advice, call_live
 from chart_binder.react.context import Context, Heard, Round
-from chart_binder.react.conversation import ChatError, ChatModel, Message, Reply, Role, Terms
-from chart_binder.react.cut_off import whole_step
+from chart_binder.react.conversation import ChatError, ChatModel, Message, Reply, Role, Terms, ask
 from chart_binder.react.dialect import Dialect
-from chart_binder.react.early import Early
-from chart_binder.react.inert import bounded
+from chart_binder.react.dialects.writing import same
+from chart_binder.react.json.lenient import read_json
 from chart_binder.react.json.strict import LenientJSONError, read_strictly
 from chart_binder.react.reading.advice import Defect
+from chart_binder.react.reading.observed import begins_observation
 from chart_binder.react.reading.turn_object import read_turn
+from chart_binder.react.sanitize import bounded
 from chart_binder.react.steps import Act, Finish, Malformed, Step
 from chart_binder.react.tools import Toolbox
 from chart_binder.react.transcript import Replied, Stepped, Watch
+
+_ADVICE: Final = "Your reply was cut off because it was too long"
+_MORE: Final = "x0"  # no dialect's word, and in no JSON outside a string
+
+
+def whole_step(step: Step, reply: Reply, dialect: Dialect) -> Step:
+    """Return the step of a reply, `Malformed` where the token limit cut it in the middle.
+
+    What could have gone on is cut: bare text at the end of the reply, an object that had to be
+    closed. What follows a whole step may be cut as it likes.
+    """
+    if reply.done_reason != "length":
+        return step
+    if isinstance(step, Malformed):
+        return replace(step, advice=f"{_ADVICE}: be brief. {step.advice}")
+    if _is_open(step, reply.content, dialect):
+        which = "call" if isinstance(step, Act) else "answer"
+        advice = f"{_ADVICE}, in the middle of your {which}: be brief, and write it again, whole."
+        return Malformed(advice, step.notes)
+    return step
+
+
+def _is_open(step: Act | Finish, text: str, dialect: Dialect) -> bool:
+    """Tell whether a step would be another one with more letters after it."""
+    if same(dialect.parse(text + _MORE), step):
+        return False
+    return isinstance(step, Act) or _object(step.answer) != _object(step.answer + _MORE)
+
+
+def _object(answer: str) -> object:
+    """Return the JSON object in an answer, else the answer."""
+    try:
+        return read_json(answer)[0]
+    except LenientJSONError:
+        return answer
+
+
+class Early:
+    """Finds enough where a step stands, and the model goes on with an observation of its own.
+
+    The dialect has the last word: an observation that is thought, quoted or part of an answer ends
+    nothing, for with it the same reply is another step, or none.
+    """
+
+    def __init__(self, dialect: Dialect) -> None:
+        self._dialect = dialect
+        self._marks = tuple(filter(None, (each.strip() for each in dialect.stop)))
+
+    def suspects(self, line: str) -> bool:
+        """Tell whether a line begins an observation, in the dialect's form or any."""
+        is_marked = line.lstrip().startswith(self._marks)
+        return is_marked or begins_observation(line, after_action=True)
+
+    def settled(self, text: str, line: str) -> bool:
+        """Tell whether a text holds a step that the line after it does not change."""
+        step = self._dialect.parse(text)
+        return not isinstance(step, Malformed) and same(self._dialect.parse(text + line), step)
+
 
 T = TypeVar("T")
 Judge = Callable[[str, bool], T]

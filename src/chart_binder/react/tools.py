@@ -1,19 +1,85 @@
 """Tools a model may call, made from typed Python functions."""
 
+import json
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Final
+from typing import Any, Final
 
 import msgspec
 
-from chart_binder.react.arguments import Parameter, UnfitError, fit
-from chart_binder.react.coercion import Schema, bent, takes_null
-from chart_binder.react.definition import ToolDefectError, define
-from chart_binder.react.forms import Form, InvalidError, refuse_endless
-from chart_binder.react.signatures import filled_in, signature
+from chart_binder.react.arguments import (
+    Parameter,
+    Schema,
+    UnfitError,
+    alternatives_of,
+    bent,
+    choices,
+    fit,
+    resolved,
+    takes_null,
+)
 from chart_binder.react.steps import Act
+from chart_binder.react.tool_definition import (
+    Form,
+    InvalidError,
+    ToolDefectError,
+    define,
+    refuse_endless,
+)
 from chart_binder.react.tool_names import meant
+
+
+def signature(name: str, schema: Schema) -> str:
+    """Return a call such as `search(query, limit: integer = 5)`; what has no type is text."""
+    return f"{name}({', '.join(_signatures_parameters(schema))})"
+
+
+def filled_in(schema: Schema) -> str:
+    """Return the object that a call takes, such as `{"query": ..., "limit": integer}`."""
+    definitions = schema.get("$defs", {})
+    members: Mapping[str, Any] = schema.get("properties", {})
+    forms = (
+        f"{json.dumps(name, ensure_ascii=False)}: {_kind(each, definitions) or '...'}"
+        for name, each in members.items()
+    )
+    return f"{{{', '.join(forms)}}}"
+
+
+def _signatures_parameters(schema: Schema) -> Iterator[str]:
+    definitions = schema.get("$defs", {})
+    required = schema.get("required", ())
+    for name, each in schema.get("properties", {}).items():
+        kind = _kind(each, definitions)
+        shown = f"{name}: {kind}" if kind else name
+        if name in required:
+            yield shown
+        elif "default" in each and each["default"] is not None:
+            yield f"{shown} = {json.dumps(each['default'], ensure_ascii=False)}"
+        else:
+            yield f"{shown} (optional)"
+
+
+def _kind(schema: Schema, definitions: Schema) -> str:
+    """Return a type in words, nothing for text."""
+    schema = resolved(schema, definitions)
+    if choice := choices(schema):
+        return " | ".join(json.dumps(item, ensure_ascii=False) for item in choice)
+    if alternatives := alternatives_of(schema):
+        kinds = [_kind(part, definitions) or "text" for part in alternatives]
+        left = [kind for kind in dict.fromkeys(kinds) if kind != "null"]
+        return "" if left == ["text"] else " | ".join(left)
+    kind: str = schema.get("type", "")
+    if kind == "array":
+        items = schema.get("items")
+        return (
+            f"list of {_kind(items, definitions) or 'text'}" if isinstance(items, dict) else "list"
+        )
+    if kind == "string":
+        shape: str = schema.get("format", "")
+        return "YYYY-MM-DD" if shape == "date" else shape
+    return kind
+
 
 _UNKNOWN: Final = "There is no tool"
 _WRONGLY: Final = " with wrong arguments:"
@@ -195,3 +261,19 @@ class Toolbox:
             known = ", ".join(tool.signature for tool in self.tools) or "none; answer without tools"
             raise ToolError(f"{_UNKNOWN} {act.tool[:80]!r}. Tools: {known}")
         return self._by_name[name].call(act.arguments)
+
+
+def listed(tools: Sequence[Tool]) -> str:
+    """Return the list of the tools, empty where there are none."""
+    return "\n".join(_lines(tools))
+
+
+def _lines(tools: Sequence[Tool]) -> Iterator[str]:
+    if tools:
+        yield "You can use these tools:"
+        yield ""
+    for tool in tools:
+        first, *rest = tool.description.strip().splitlines() or [""]
+        yield f"- {tool.signature}: {first}"
+        yield from (f"  {line.strip()}" for line in rest if line.strip())
+        yield from (f"  {name}: {about}" for name, about in tool.about.items())

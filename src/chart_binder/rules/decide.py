@@ -4,18 +4,58 @@ from chart_binder.config import RulesConfig
 from chart_binder.domain.dates import LAST_DAY
 from chart_binder.domain.evidence import EvidenceBundle
 from chart_binder.domain.verdict import Considered, Decided, Open, Override, Verdict
-from chart_binder.rules.candidates import Candidate
+from chart_binder.domain.vocabulary import RecordingId, ReleaseGroupId, ReleaseId, bare_id
+from chart_binder.rules.ambiguity import (
+    contradictions_among,
+    turning,
+    unsettled,
+    unsure_among,
+    untold,
+    untyped_among,
+)
+from chart_binder.rules.candidates import Candidate, Role
 from chart_binder.rules.contest import Contest, contest
-from chart_binder.rules.contradicting import contradictions_among, unsettled
-from chart_binder.rules.lineup import Lineup, line_up, standing_on
-from chart_binder.rules.override import overruled
-from chart_binder.rules.representative import choose
-from chart_binder.rules.rivals import rivals
-from chart_binder.rules.roles import Role
-from chart_binder.rules.undecided import left_open, objection_to
-from chart_binder.rules.unsure import turning, unsure_among
-from chart_binder.rules.untyped import untold, untyped_among
-from chart_binder.rules.weighing import Weighed, weigh
+from chart_binder.rules.explain import overruled_rivals, rivals
+from chart_binder.rules.premiere import Weighed, weigh
+from chart_binder.rules.questions import left_open, objection_to
+from chart_binder.rules.recordings import Lineup, line_up, standing_on
+from chart_binder.rules.representative import INDETERMINATE, choose
+
+MANUAL_OVERRIDE = "MANUAL_OVERRIDE"
+
+
+def overruled(
+    override: Override, field: Contest, lineup: Lineup, bundle: EvidenceBundle, alone: Verdict
+) -> Decided:
+    """Return what a person ruled; the release and the recording by the rules, where not given.
+
+    `alone` is what the rules say without the person.
+    """
+    crg = bare_id(override.crg)
+    same = (one for one in field.candidates if bare_id(one.group.mb_rg_id) == crg)
+    chosen = next(same, None)
+    said = override.reason or "a person ruled so"
+    path = [Considered(f"CRG:{MANUAL_OVERRIDE}", said)]
+    rr = ReleaseId(bare_id(override.rr)) if override.rr else None
+    rule = f"RR:{MANUAL_OVERRIDE}"
+    carriers = tuple(chosen.carriers if chosen else lineup.kept)
+    if rr is None and chosen:
+        release = choose(chosen.official, chosen.group, field.artist.country, field.knobs)
+        rr = release.release.mb_release_id if release.release else None
+        rule = release.rule
+        path.append(Considered(rule, release.said))
+    elif rr is None:
+        rule = INDETERMINATE
+    return Decided(
+        crg=chosen.group.mb_rg_id if chosen else ReleaseGroupId(crg),
+        rr=rr,
+        recording=standing_on(carriers, rr, bundle) if carriers else RecordingId(""),
+        crg_rule=f"CRG:{MANUAL_OVERRIDE}",
+        rr_rule=rule,
+        because=said,
+        path=tuple(path),
+        rivals=overruled_rivals(field, crg, lineup.left_out, alone),
+    )
 
 
 def decide(bundle: EvidenceBundle, knobs: RulesConfig, override: Override | None = None) -> Verdict:

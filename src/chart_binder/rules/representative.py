@@ -1,20 +1,181 @@
 """The release that stands for a release group: the earliest at home, else in the world."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from datetime import date
+from functools import lru_cache
 
 import msgspec
 
 from chart_binder.config import RulesConfig
-from chart_binder.domain.dates import FIRST_DAY
+from chart_binder.domain.dates import FIRST_DAY, LAST_DAY
 from chart_binder.domain.evidence import EvidenceBundle, Release, ReleaseGroup
-from chart_binder.domain.ids import ReleaseId
-from chart_binder.domain.words import said
+from chart_binder.domain.vocabulary import ReleaseId, said
 from chart_binder.rules.candidates import candidates_of
-from chart_binder.rules.earliest import label_rank
-from chart_binder.rules.media import rank
-from chart_binder.rules.places import home_countries
-from chart_binder.rules.reissues import is_marked, is_surely_original, originals
+from chart_binder.rules.contest import home_countries, label_rank
+
+_MEDIA = (
+    # medium, family, first year on sale
+    ("Cylinder", "shellac", 1889),
+    ("Shellac", "shellac", 1889),
+    ("Flexi-disc", "vinyl", 1962),
+    ("SHM-SACD", "disc", 2010),
+    ("SACD", "disc", 1999),
+    ("SHM-CD", "disc", 2007),
+    ("Blu-spec CD", "disc", 2008),
+    ("UHQCD", "disc", 2015),
+    ("HQCD", "disc", 2008),
+    ("HDCD", "disc", 1995),
+    ("Copy Control CD", "disc", 2001),
+    ("Enhanced CD", "disc", 1994),
+    ("8cm CD", "disc", 1987),
+    ("DVD-Audio", "disc", 2000),
+    ("DualDisc", "disc", 2004),
+    ("Download Card", "digital", 2003),
+    ("Digital Media", "digital", 1998),
+    ("USB Flash Drive", "digital", 2004),
+    ("MiniDisc", "tape", 1992),
+    ("DAT", "tape", 1987),
+    ("DCC", "tape", 1992),
+    ("Cassette", "tape", 1963),
+    ("8-Track Cartridge", "tape", 1964),
+    ("Reel-to-reel", "tape", 1949),
+    ("Blu-ray", "video", 2006),
+    ("DVD", "video", 1996),
+    ("Vinyl", "vinyl", 1948),
+    ("CD", "disc", 1982),
+)
+"""MusicBrainz' medium formats; a variant (`12" Vinyl`) is found by the name in it."""
+
+_ERAS = (
+    # from this year on, families from the most usual down
+    (2012, ("disc", "digital", "vinyl", "tape")),
+    (1990, ("disc", "vinyl", "tape", "digital")),
+    (1958, ("vinyl", "tape", "disc", "digital")),
+    (1950, ("vinyl", "shellac", "tape", "disc", "digital")),
+    (0, ("shellac", "vinyl", "tape", "disc", "digital")),
+)
+_COUNT = re.compile(r"^\d+\s*[×x]\s*")
+_UNUSUAL = 9
+
+
+@lru_cache(maxsize=1_024)
+def first_year(written: str) -> int:
+    """Return the year before which no such release can have been made; 0 if that is not known.
+
+    `written` is a release's format: media joined by ` + `, with `2×` for two.
+    """
+    return max((year for _, year in _media(written)), default=0)
+
+
+@lru_cache(maxsize=4_096)
+def rank(written: str | None, year: int) -> int:
+    """Return how usual a format was in a year: 0 is what records of that year are known by."""
+    families = next(families for start, families in _ERAS if year >= start)
+    ranks = [families.index(name) for name, _ in _media(written or "") if name in families]
+    return min(ranks, default=_UNUSUAL)
+
+
+def _media(written: str) -> list[tuple[str, int]]:
+    names = [_COUNT.sub("", part.strip()).casefold() for part in written.split("+")]
+    found = (
+        next(((family, year) for name, family, year in _MEDIA if name.casefold() in part), None)
+        for part in names
+    )
+    return [medium for medium in found if medium]
+
+
+# What a comment denies does not mark: "non-remastered", "the original, not the remaster".
+_DENIED = re.compile(r"\bnon[- ]?\w+|\b(?:not|no|without|isn['’]t)\b[^,;()\[\]/]*", re.IGNORECASE)
+_AGAIN = re.compile(r"^re-?(?=[a-z])", re.IGNORECASE)
+
+
+def originals(
+    official: Sequence[Release], group: ReleaseGroup, knobs: RulesConfig
+) -> Sequence[Release]:
+    """Return the releases that are no reissues; undated ones only if all dated ones are.
+
+    A release is a reissue if it is marked as one (a remaster, a deluxe or anniversary edition, by
+    flag, title or comment) and an unmarked one may be earlier, or any is for certain (of remasters
+    alone, too: else another one later at home would stand for the group); if it came
+    out `reissue_long_gap_years` later than the first; or if its medium was not there yet when the
+    first came out.
+    """
+    marked = {one.mb_release_id for one in official if is_marked(one, group, knobs)}
+    first = min([one.when.last for one in official])
+    gap, year = _gap(first, knobs.reissue_long_gap_years)
+    kept = [
+        one
+        for one in official
+        if one.when.last <= first
+        or not (
+            one.when.first >= gap
+            or (one.when.is_known and first_year(one.format or "") > year)
+            or one.mb_release_id in marked
+        )
+    ]
+    plain = min([one.when.first for one in kept if one.mb_release_id not in marked], default=None)
+    if plain is not None:
+        kept = [one for one in kept if one.mb_release_id not in marked or one.when.first <= plain]
+    return [one for one in kept if one.when.first > FIRST_DAY] or kept
+
+
+def is_surely_original(
+    one: Release, official: Sequence[Release], group: ReleaseGroup, knobs: RulesConfig
+) -> bool:
+    """Whether a release was out as soon as any and nothing marks it: it is among the originals."""
+    soonest = min([release.when.last for release in official])
+    return one.when.last <= soonest and not is_marked(one, group, knobs)
+
+
+@lru_cache(maxsize=4_096)
+def _gap(day: int, years: int) -> tuple[int, int]:
+    """Return the same day so many years later, with the year of the first."""
+    when = date.fromordinal(day)
+    if when.year + years > date.max.year:
+        return LAST_DAY, when.year
+    try:
+        return when.replace(year=when.year + years).toordinal(), when.year
+    except ValueError:  # 29 February
+        return date(when.year + years, 3, 1).toordinal(), when.year
+
+
+def is_marked(release: Release, group: ReleaseGroup, knobs: RulesConfig) -> bool:
+    """Whether its flags, title or comment say that it is a reissue.
+
+    The title of the whole group says nothing of one release, nor does what a comment denies.
+    """
+    if release.flags and release.flags.marks_reissue:
+        return True
+    title, comment = release.title or "", release.disambiguation or ""
+    if not comment and title == group.title:
+        return False
+    return _says_so(title, comment, group.title or "", knobs.reissue_terms)
+
+
+@lru_cache(maxsize=4_096)
+def _says_so(title: str, comment: str, group_title: str, terms: tuple[str, ...]) -> bool:
+    own = _title(group_title).sub("", title, count=1)
+    return bool(_marks(terms)(f"{own} / {_DENIED.sub('', comment)}"))
+
+
+@lru_cache(maxsize=1_024)
+def _title(title: str) -> re.Pattern[str]:
+    """Return what finds a title as whole words, capitals or not."""
+    return re.compile(rf"(?<!\w){re.escape(title)}(?!\w)" if title else r"(?!)", re.IGNORECASE)
+
+
+@lru_cache(maxsize=16)
+def _marks(terms: tuple[str, ...]) -> Callable[[str], re.Match[str] | None]:
+    """Return what finds one of `terms` where a word begins: `remaster` is in `Re-mastered`."""
+    form = "|".join(
+        (r"(?<![^\W\d_])" if term[:1].isascii() else "")
+        + ("re[- ]?" if _AGAIN.match(term) else "")
+        + re.escape(_AGAIN.sub("", term))
+        for term in terms
+    )
+    return re.compile(form or r"(?!)", re.IGNORECASE).search
+
 
 ORIGIN_COUNTRY_EARLIEST = "RR:ORIGIN_COUNTRY_EARLIEST"
 WORLD_EARLIEST = "RR:WORLD_EARLIEST"

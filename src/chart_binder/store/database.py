@@ -1,20 +1,43 @@
 """Transactions on a store's database, whose tables are made or brought up to date."""
 
-from collections.abc import Iterator
-from contextlib import contextmanager
+import hashlib
+import sqlite3
+import zlib
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager
+from typing import Any, Protocol, TypeVar, cast
 
-from sqlalchemy import Connection, inspect, select
+import msgspec
+from sqlalchemy import Connection, Row, Select, Table, inspect, select
+from sqlalchemy.dialects.sqlite import Insert, insert
 from sqlalchemy.engine import make_url
-from sqlalchemy.exc import ArgumentError
+from sqlalchemy.exc import ArgumentError, DBAPIError, SQLAlchemyError
 
-from chart_binder.errors import StoreError
-from chart_binder.masking import masked
-from chart_binder.store.backend import Backend
-from chart_binder.store.failures import translated
-from chart_binder.store.migrations import migrate
-from chart_binder.store.schema import METADATA, schema_version
-from chart_binder.store.sqlite_file import sqlite_file
-from chart_binder.store.version import VERSION, from_the_future
+from chart_binder.errors import DamagedRecordError, StoreError, masked
+from chart_binder.store.backends import Backend, sqlite_file
+from chart_binder.store.read_overrides import VERSION, first_line, from_the_future
+from chart_binder.store.schema import METADATA, migrate, schema_version
+from chart_binder.typed import converted
+
+Meaning = Callable[[BaseException | None], str]
+
+
+@contextmanager
+def translated(name: str, meaning: Meaning) -> Iterator[None]:
+    """Turn what a database or its driver raises about the store `name` into `StoreError`."""
+    try:
+        yield
+    except DBAPIError as error:
+        raise StoreError(f"the store {name!r} {meaning(error.orig)}") from error
+    except sqlite3.Error as error:  # raised while a connection is being made ready
+        raise StoreError(f"the store {name!r} {meaning(error)}") from error
+    except SQLAlchemyError as error:
+        raise StoreError(f"the store {name!r} cannot be used: {first_line(error)}") from error
+    except UnicodeDecodeError as error:  # an SQLite error that quotes a damaged page says so, too
+        raise StoreError(f"the store {name!r} is damaged: {first_line(error)}") from error
+    except (UnicodeError, OverflowError) as error:  # what no database has a form for
+        raise StoreError(f"the store {name!r} cannot keep this: {first_line(error)}") from error
+
 
 _ALLOWED = "sqlite:////absolute/path.db or postgresql+psycopg://user@host/database is allowed"
 _POSTGRES = ("postgresql", "postgresql+psycopg")
@@ -107,7 +130,116 @@ def database_at(text: str) -> Database:
     if url.get_backend_name() == "sqlite":
         return Database(sqlite_file(url, _ALLOWED))
     if url.drivername in _POSTGRES:
-        from chart_binder.store.postgres import postgres  # noqa: PLC0415 - not read for a file
+        from chart_binder.store.backends import postgres
 
         return Database(postgres(url))
     raise StoreError(f"store.url {masked(text)!r} names no store; {_ALLOWED}")
+
+
+class Transactions(Protocol):
+    """Where to read and write; leaving a block may raise `StoreError`."""
+
+    @property
+    def name(self) -> str:
+        """The store, for a message."""
+        ...
+
+    def reading(self) -> AbstractContextManager[Connection]:
+        """Begin a transaction that changes nothing."""
+        ...
+
+    def writing(self) -> AbstractContextManager[Connection]:
+        """Begin a transaction that is kept if the block ends well."""
+        ...
+
+
+def insert_into(connection: Connection, table: Table) -> Insert:
+    """Return an insertion that may say what happens `on_conflict`.
+
+    Both databases say it alike; SQLAlchemy has a class for each, with the same methods.
+    """
+    if connection.dialect.name == "sqlite":
+        return insert(table)
+    from sqlalchemy.dialects import postgresql
+
+    return cast("Insert", postgresql.insert(table))
+
+
+_KEY_BYTES = 16
+_MOST_TEXT = 500
+_HEAD = 200
+
+
+def path_key(path: bytes) -> bytes:
+    """Return 16 bytes of a path's SHA-256: PostgreSQL indexes no value over 2,704 bytes."""
+    return hashlib.sha256(path).digest()[:_KEY_BYTES]
+
+
+def short_key(key: str) -> str:
+    """Return a text key as it is, or its beginning and its hash where it is long."""
+    if len(key) <= _MOST_TEXT:
+        return key
+    return f"{key[:_HEAD]}...{hashlib.sha256(key.encode()).hexdigest()}"
+
+
+V = TypeVar("V")
+S = TypeVar("S", bound=msgspec.Struct)
+_PAGE = 100
+_LONGEST_ID = 40
+
+
+def read_row(name: str, kind: type[S], row: Row[Any] | Mapping[str, object]) -> S:
+    """Return what a row of the store `name` stands for; columns of no field are left aside.
+
+    SQLite keeps any type in any column, whatever another program put there. Raises
+    `DamagedRecordError`.
+    """
+    columns = row._asdict() if isinstance(row, Row) else row
+    fields = {field: columns[field] for field in kind.__struct_fields__}
+    try:
+        return converted(fields, kind, builtin_types=(bytes,))
+    except (msgspec.ValidationError, UnicodeError) as error:
+        raise damaged(name, kind, str(error), columns.get("id")) from error
+
+
+def packed(document: bytes) -> bytes:
+    """Return a document as it is kept."""
+    return zlib.compress(document)
+
+
+def unpacked(name: str, kind: type, kept: object) -> bytes:
+    """Return a document that was kept. Raises `DamagedRecordError`."""
+    try:
+        return zlib.decompress(kept)  # type: ignore[arg-type]  # whatever another program put there
+    except (zlib.error, TypeError) as error:
+        raise damaged(name, kind, str(error)) from error
+
+
+def pages(
+    database: Transactions, table: Table, wanted: Select[Any], read: Callable[[Row[Any]], V],
+    *, last: int,
+) -> Iterator[V]:  # fmt: skip
+    """Yield rows in the order in which they came, up to the number `last`.
+
+    They are read by the page, so that no transaction stays open while the caller works.
+    """
+    seen = 0
+    while True:
+        page = wanted.where(table.c.seq > seen, table.c.seq <= last).order_by(table.c.seq)
+        with database.reading() as connection:
+            found = connection.execute(page.limit(_PAGE)).all()
+        for row in found:
+            yield read(row)
+        if len(found) < _PAGE:
+            return
+        seen = found[-1].seq
+
+
+def damaged(
+    name: str, kind: type, problem: str, known_as: object = None
+) -> DamagedRecordError:  # fmt: skip
+    """Return what is raised about a record that nobody can have put; `known_as` is its id."""
+    which = f"a {kind.__name__} in it"
+    if isinstance(known_as, str):
+        which += f", {known_as[:_LONGEST_ID]!r}"
+    return DamagedRecordError(f"the store {name!r} is damaged: {which}: {problem[:200]}")

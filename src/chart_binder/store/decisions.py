@@ -1,20 +1,145 @@
 """Decisions are added, with what they rest on, and never changed: the latest of a file counts."""
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+import logging
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any, TypeAlias
 
 import msgspec
-from sqlalchemy import ColumnElement, Select, bindparam, func, select, update
+from sqlalchemy import (
+    ColumnElement,
+    Connection,
+    Row,
+    Select,
+    Table,
+    bindparam,
+    func,
+    select,
+    update,
+)
 
-from chart_binder.domain.kept import KeptDecision, KeptEvidence, KeptTranscript, UnreadDecision
-from chart_binder.store.documents import put_evidence, put_transcripts
-from chart_binder.store.inserting import insert_into
-from chart_binder.store.keys import path_key
-from chart_binder.store.rows import pages, read_row
-from chart_binder.store.schema import decisions
-from chart_binder.store.transactions import Transactions
-from chart_binder.store.unread import Unread, read_decision, readable
+from chart_binder.domain.records import KeptDecision, KeptEvidence, KeptTranscript, UnreadDecision
+from chart_binder.errors import DamagedRecordError
+from chart_binder.store.database import (
+    Transactions,
+    insert_into,
+    packed,
+    pages,
+    path_key,
+    read_row,
+    unpacked,
+)
+from chart_binder.store.schema import decisions, evidence, transcripts
+
+Unread: TypeAlias = Callable[[UnreadDecision], None]
+"""Is told of each decision that is left out, for its record is damaged."""
+
+_log = logging.getLogger(__name__)
+
+
+def read_decision(name: str, row: Row[Any]) -> KeptDecision | UnreadDecision:
+    """Return the decision that a row of the store `name` stands for, or why it cannot be told."""
+    try:
+        return read_row(name, KeptDecision, row)
+    except DamagedRecordError as error:
+        path = row.path if isinstance(row.path, bytes) else None
+        return UnreadDecision(problem=str(error), path=path, pinned=row.pinned is True)
+
+
+def readable(
+    name: str, rows: Iterable[Row[Any]], unread: Unread | None = None
+) -> Iterator[KeptDecision]:
+    """Yield the decisions that can be read; the others are told to `unread`, or logged."""
+    for row in rows:
+        found = read_decision(name, row)
+        if isinstance(found, KeptDecision):
+            yield found
+        else:
+            (unread or _logged)(found)
+
+
+def _logged(left_out: UnreadDecision) -> None:
+    _log.warning("left out: %s", left_out.problem)
+
+
+class KeptEvidences:
+    """Evidence bundles by their evidence hash; every method may raise `StoreError`."""
+
+    def __init__(self, database: Transactions) -> None:
+        self._database = database
+
+    def put(self, kept: KeptEvidence) -> None:
+        """Keep a bundle; the same facts are kept once."""
+        with self._database.writing() as connection:
+            put_evidence(connection, [kept])
+
+    def get(self, name: str) -> KeptEvidence | None:
+        """Return the bundle of that evidence hash."""
+        found = _document(self._database, evidence, name, KeptEvidence)
+        return None if found is None else KeptEvidence(name, found)
+
+    def of(self, names: Collection[str]) -> Mapping[str, KeptEvidence]:
+        """Return the bundles of several evidence hashes, those that there are."""
+        wanted = select(evidence.c.hash, evidence.c.document).where(evidence.c.hash.in_(names))
+        with self._database.reading() as connection:
+            rows = connection.execute(wanted).all() if names else ()
+        return {
+            row.hash: KeptEvidence(
+                row.hash, unpacked(self._database.name, KeptEvidence, row.document)
+            )
+            for row in rows
+        }
+
+
+class KeptTranscripts:
+    """Recorded runs of the adjudicator by name; every method may raise `StoreError`."""
+
+    def __init__(self, database: Transactions) -> None:
+        self._database = database
+
+    def put(self, kept: KeptTranscript) -> None:
+        """Keep a transcript; one of that name that is kept already stays."""
+        with self._database.writing() as connection:
+            put_transcripts(connection, [kept])
+
+    def get(self, name: str) -> KeptTranscript | None:
+        """Return the transcript of that name."""
+        found = _document(self._database, transcripts, name, KeptTranscript)
+        return None if found is None else KeptTranscript(name, found)
+
+
+def put_evidence(connection: Connection, kept: Iterable[KeptEvidence]) -> None:
+    """Keep bundles in a transaction that has begun."""
+    _put(connection, evidence, {each.hash: each.document for each in kept})
+
+
+def put_transcripts(connection: Connection, kept: Iterable[KeptTranscript]) -> None:
+    """Keep transcripts in a transaction that has begun."""
+    _put(connection, transcripts, {each.id: each.document for each in kept})
+
+
+def _put(connection: Connection, table: Table, documents: Mapping[str, bytes]) -> None:
+    if not documents:
+        return
+    key = table.primary_key.columns[0]
+    # Most evidence is there already: compressing it again costs more than to look.
+    known = set(connection.execute(select(key).where(key.in_(documents))).scalars())
+    rows = [
+        {key.name: name, "document": packed(document)}
+        for name, document in documents.items()
+        if name not in known
+    ]
+    if rows:
+        new = insert_into(connection, table).on_conflict_do_nothing(index_elements=[key.name])
+        connection.execute(new, rows)
+
+
+def _document(database: Transactions, table: Table, name: str, kind: type) -> bytes | None:
+    wanted = select(table.c.document).where(table.primary_key.columns[0] == name)
+    with database.reading() as connection:
+        row = connection.execute(wanted).one_or_none()
+    return None if row is None else unpacked(database.name, kind, row.document)
+
 
 Kept: TypeAlias = tuple[KeptDecision, KeptEvidence | None, KeptTranscript | None]
 """A decision with what it rests on."""

@@ -3,16 +3,11 @@
 from typing import Self
 
 from chart_binder.errors import StoreError
-from chart_binder.store.answers import CachedAnswers
+from chart_binder.store.answers import CachedAnswers, RateSlots
 from chart_binder.store.database import Database, database_at
-from chart_binder.store.decisions import Decisions
-from chart_binder.store.documents import KeptEvidences, KeptTranscripts
-from chart_binder.store.journal import Journal
-from chart_binder.store.overrides import Overrides
-from chart_binder.store.runs import Runs
-from chart_binder.store.slots import RateSlots
-from chart_binder.store.verdicts import Verdicts
-from chart_binder.store.waiting import Waiting
+from chart_binder.store.decisions import Decisions, KeptEvidences, KeptTranscripts
+from chart_binder.store.reviews import Overrides, Verdicts, Waiting
+from chart_binder.store.runs import Journal, Runs
 
 
 class Store:

@@ -1,36 +1,278 @@
 """One page of the open web, read under guard."""
 
+import re
 import ssl
-from collections.abc import Callable, Mapping
-from contextlib import ExitStack
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
+from email.message import Message
+from importlib.metadata import version
 from types import MappingProxyType
+from typing import TypeAlias
 
 import httpx
 
 from chart_binder.config import FetchConfig
-from chart_binder.net.deadline import Deadline
-from chart_binder.react.inert import one_line
+from chart_binder.errors import FetchError, RefusedError, UnknownHostError
+from chart_binder.net import Deadline
+from chart_binder.react.sanitize import one_line
 from chart_binder.web.charset import decoded
-from chart_binder.web.errors import FetchError
-from chart_binder.web.extract import (
-    Extract,
-    from_csv,
-    from_html,
-    from_json,
-    from_text,
-    from_xml,
-)
 from chart_binder.web.guard import Guard
-from chart_binder.web.robots import Robots
+from chart_binder.web.page_text import Extract, from_csv, from_html, from_json, from_text, from_xml
+from chart_binder.web.robots_txt import NOTHING_FORBIDDEN, Rules
 from chart_binder.web.transport import (
+    ACCEPTED_ENCODINGS,
+    Body,
     Resolve,
     open_client,
+    read_body,
     resolve_by_system,
     trusted_authorities,
 )
-from chart_binder.web.turns import OF_THIS_PROCESS, Turns
-from chart_binder.web.visit import MOST_REDIRECTS, Head, Received, Visit, agent
+
+MOST_REDIRECTS = 5
+_REDIRECTS = frozenset({301, 302, 303, 307, 308})
+_TYPE = re.compile(r"[\w.+-]+/[\w.+-]+", re.ASCII)
+# From the most telling class to the least; the first that fits names the failure.
+_FAILURES: tuple[tuple[type[httpx.HTTPError], str], ...] = (
+    (httpx.TimeoutException, "did not answer completely in {seconds:g} s"),
+    (httpx.ConnectError, "cannot be connected to"),
+    (httpx.DecodingError, "sent a body that cannot be unpacked"),
+    (httpx.ProtocolError, "broke off or does not speak HTTP"),
+    (httpx.HTTPError, "broke off"),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Head:
+    """What an answer says of itself before its body; no type where it names none.
+
+    What names no one type, such as `image` or `;`, stands there as it came.
+    """
+
+    host: str
+    status: int
+    reason: str
+    content_type: str
+    charset: str | None
+
+    @property
+    def is_success(self) -> bool:
+        """Whether there is what was asked for."""
+        return 200 <= self.status <= 299  # noqa: PLR2004
+
+    def __str__(self) -> str:
+        return f"{self.host} answered {self.status} {self.reason}".strip()[:300]
+
+
+@dataclass(frozen=True, slots=True)
+class Received:
+    """An answer that was read."""
+
+    head: Head
+    body: Body
+
+
+Check: TypeAlias = Callable[[Head], None]
+"""Raises `FetchError` for an answer whose body is not worth reading."""
+
+
+@dataclass(frozen=True, slots=True)
+class Visit:
+    """Asks one address after the other, over by its deadline."""
+
+    client: httpx.Client
+    guard: Guard
+    deadline: Deadline
+    config: FetchConfig
+
+    def ask(self, target: httpx.URL, check: Check, max_bytes: int) -> Received | httpx.URL:
+        """Return the answer, or the address it sends to, held against the guard.
+
+        Raises `FetchError`.
+        """
+        try:
+            with self.client.stream("GET", target, headers=headers(self.config)) as response:
+                if response.status_code in _REDIRECTS and "location" in response.headers:
+                    return self.guard.target(response.headers["location"], base=target)
+                head = _head(target.host, response)
+                check(head)
+                return Received(head, read_body(response, max_bytes))
+        except UnknownHostError as error:
+            raise FetchError(str(error)) from error
+        except httpx.InvalidURL as error:  # httpx reads where a redirect leads, followed or not
+            raise FetchError(f"{target.host} redirects to no well-formed address") from error
+        except httpx.HTTPError as error:
+            raise FetchError(f"{target.host} {_failure(error, self.deadline)}") from error
+
+
+def headers(config: FetchConfig) -> dict[str, str]:
+    """Say who asks, for what."""
+    return {
+        "User-Agent": agent(config),
+        "Accept": "text/html,application/xhtml+xml,text/plain;q=0.9,application/json;q=0.8,"
+        "application/xml;q=0.7",
+        "Accept-Encoding": ACCEPTED_ENCODINGS,
+        "Accept-Language": "en,*;q=0.5",
+    }
+
+
+def agent(config: FetchConfig) -> str:
+    """Return what the program calls itself on the open web."""
+    return config.user_agent or f"canon/{version('chart-binder')}"
+
+
+def _head(host: str, response: httpx.Response) -> Head:
+    named = response.headers.get("content-type", "").strip()
+    header = Message()
+    header["Content-Type"] = named
+    return Head(
+        host,
+        response.status_code,
+        response.reason_phrase[:60],
+        _type(named),
+        header.get_content_charset(),
+    )
+
+
+def _type(named: str) -> str:
+    """Return the type a header names, or the header where it names none, or several."""
+    given = {each.strip().lower() for each in named.partition(";")[0].split(",")}
+    only = next(iter(given))
+    return only if len(given) == 1 and _TYPE.fullmatch(only) else named
+
+
+def _failure(error: httpx.HTTPError, deadline: Deadline) -> str:
+    if _concerns_certificate(error):
+        return "has no certificate that proves it is that host"
+    words = next(words for kind, words in _FAILURES if isinstance(error, kind))
+    return words.format(seconds=deadline.seconds)
+
+
+def _concerns_certificate(error: BaseException | None) -> bool:
+    while error is not None and not isinstance(error, ssl.SSLCertVerificationError):
+        error = error.__cause__ or error.__context__  # httpcore raises "from None" on its way
+    return error is not None
+
+
+_MANY = 500
+_LONGEST_PAUSE_S = 60.0
+
+
+class Turns:
+    """Whose turn it is at each host; a library is decided by many threads at once."""
+
+    def __init__(self) -> None:
+        self._changed = threading.Condition()
+        self._busy: set[str] = set()
+        self._ended: dict[str, float] = {}
+
+    @contextmanager
+    def at(self, host: str, pause_s: float, deadline: Deadline) -> Iterator[None]:
+        """Have a host for oneself, once nobody asks it and `pause_s` have passed since.
+
+        Raises `FetchError` where the deadline comes first.
+        """
+        self._take(host, pause_s, deadline)
+        try:
+            yield
+        finally:
+            with self._changed:
+                self._busy.discard(host)
+                self._ended[host] = time.monotonic()
+                self._forget()
+                self._changed.notify_all()
+
+    def _take(self, host: str, pause_s: float, deadline: Deadline) -> None:
+        with self._changed:
+            while True:
+                left_s = deadline.left()
+                wait_s = self._ended.get(host, -pause_s) + pause_s - time.monotonic()
+                if host not in self._busy and wait_s <= 0:
+                    self._busy.add(host)
+                    return
+                wait_s = left_s if host in self._busy else wait_s
+                if not left_s or wait_s > left_s:
+                    raise FetchError(f"{host} is being asked too much at the moment")
+                self._changed.wait(wait_s)
+
+    def _forget(self) -> None:
+        if len(self._ended) > _MANY:
+            long_ago = time.monotonic() - _LONGEST_PAUSE_S
+            self._ended = {host: ended for host, ended in self._ended.items() if ended > long_ago}
+
+
+OF_THIS_PROCESS = Turns()
+
+
+_KEPT_S = 86_400.0  # RFC 9309, 2.4
+_MOST_KEPT = 500
+_MOST_BYTES = 512_000  # RFC 9309, 2.5
+_GONE = range(400, 500)
+
+
+class Robots:
+    """The rules of the sites asked so far, for the program that calls itself `agent`."""
+
+    def __init__(self, agent: str) -> None:
+        self._agent = agent
+        self._kept: dict[str, tuple[float, Rules]] = {}
+
+    def check(self, visit: Visit, target: httpx.URL) -> None:
+        """Raise `RefusedError` for an address that its site does not want programs to read.
+
+        `FetchError` where the site could not be asked: without an answer nothing is allowed
+        (RFC 9309, 2.3.1.4).
+        """
+        site = _robots_site(target)
+        until, rules = self._kept.get(site, (0.0, NOTHING_FORBIDDEN))
+        if until < time.monotonic():
+            rules = self._asked(visit, httpx.URL(site))
+            if len(self._kept) >= _MOST_KEPT:
+                self._kept.clear()
+            self._kept[site] = (time.monotonic() + _KEPT_S, rules)
+        if not rules.allow(target.raw_path.decode("ascii")):
+            raise RefusedError(
+                f"{target.host} does not want programs to read that page (its robots.txt says so)"
+            )
+
+    def delay_s(self, target: httpx.URL) -> float:
+        """Return how long a site that was asked wants to be left alone between two requests."""
+        until, rules = self._kept.get(_robots_site(target), (0.0, NOTHING_FORBIDDEN))
+        return rules.delay_s if until >= time.monotonic() else 0.0
+
+    def _asked(self, visit: Visit, target: httpx.URL) -> Rules:
+        host = target.host
+        for _ in range(MOST_REDIRECTS + 1):
+            try:
+                answer = visit.ask(target, _robots_check, _MOST_BYTES)
+            except (_NoneError, RefusedError):
+                return NOTHING_FORBIDDEN
+            if isinstance(answer, Received):
+                text = decoded(answer.body.data, "utf-8")
+                return Rules.of(text, self._agent)
+            if answer.host != host:  # another site's rules are for that site
+                return NOTHING_FORBIDDEN
+            target = answer
+        return NOTHING_FORBIDDEN
+
+
+def _robots_site(target: httpx.URL) -> str:
+    return str(target.copy_with(raw_path=b"/robots.txt"))
+
+
+class _NoneError(FetchError):
+    """The site has no robots.txt."""
+
+
+def _robots_check(head: Head) -> None:
+    if head.status in _GONE:
+        raise _NoneError
+    if not head.is_success:
+        raise FetchError(f"{head}, asked for its robots.txt")
+
 
 READERS: Mapping[str, Callable[[str], Extract]] = MappingProxyType(
     {
@@ -169,3 +411,24 @@ def _page(trail: list[httpx.URL], received: Received) -> Page:
     extract = READERS[content_type](text)
     via = tuple(map(str, trail[1:-1]))
     return Page(url, asked, content_type, extract, received.body.cut or extract.cut, via)
+
+
+_MOST = 30
+
+
+class RunPages:
+    """Reads pages with a fetcher and keeps them as long as the run lasts."""
+
+    def __init__(self, fetcher: PageFetcher) -> None:
+        self._fetcher = fetcher
+        self._known: dict[str, Page] = {}
+
+    def fetch(self, url: str) -> Page:
+        """Return a page, read now or before, or raise `FetchError`: a failure is tried again."""
+        address = self._fetcher.address(url)
+        if address not in self._known:
+            page = self._fetcher.fetch(url)
+            if len(self._known) >= _MOST:
+                self._known.clear()
+            self._known.update(dict.fromkeys((page.asked, *page.via, page.url), page))
+        return self._known[address]

@@ -10,9 +10,14 @@ import html
 import re
 from dataclasses import dataclass
 
-from chart_binder.web.hidden import is_hidden
-from chart_binder.web.stylesheet import PageStyle
-from chart_binder.web.tokens import Token, attributes_of, tokens, unescaped
+from chart_binder.web.hidden_text import (
+    PageStyle,
+    Token,
+    attributes_of,
+    is_hidden,
+    tokens,
+    unescaped,
+)
 
 
 def _names(words: str) -> frozenset[str]:

@@ -1,26 +1,233 @@
 """Search over a SearXNG server: one request, one deadline, one sentence for every failure."""
 
-from collections.abc import Sequence
+import json
+import math
+import re
+import unicodedata
+from codecs import BOM_UTF8
+from collections.abc import Iterator, Mapping, Sequence
 from importlib.metadata import version
+from typing import TypeAlias
 
 import httpx
+import msgspec
 
 from chart_binder.config import SearxngConfig
-from chart_binder.masking import masked
-from chart_binder.net.deadline import Deadline
-from chart_binder.react.inert import one_line
-from chart_binder.web.addresses import Address
-from chart_binder.web.body import ACCEPTED_ENCODINGS, Body, read_body
-from chart_binder.web.errors import SearchError, UnknownHostError
-from chart_binder.web.outcomes import SearchOutcome
-from chart_binder.web.query import plain_query
+from chart_binder.errors import SearchError, UnknownHostError, masked
+from chart_binder.net import Deadline
+from chart_binder.react.sanitize import one_line
+from chart_binder.typed import converted
+from chart_binder.web.guard import Address
+from chart_binder.web.results import (
+    Answer,
+    Degraded,
+    EngineFailure,
+    Hit,
+    Hits,
+    Infobox,
+    NothingFound,
+    SearchOutcome,
+)
 from chart_binder.web.transport import (
+    ACCEPTED_ENCODINGS,
+    Body,
     Resolve,
     open_client,
+    read_body,
     resolve_by_system,
     trusted_authorities,
 )
-from chart_binder.web.wire import SearchBody, document, outcome, read
+
+_LONGEST_URL = 500
+_LONGEST_NUMBER = 40
+_LONGEST_TEXT = 2_000  # before it is folded: some letters unfold to eighteen others
+_DATE = re.compile(r"\d{4}-\d\d-\d\d")
+# What tells who sent a visitor, and the names of one site for other screens.
+_DECORATION = re.compile(r"(?<=[?&])(?:utm_\w+|fbclid|gclid)=[^&]*&?")
+_PREFIXES = re.compile(r"^(?:www|m|mobile)\.|(?<=^\w\w\.)m\.")
+
+_Objects: TypeAlias = list[dict[str, object]]
+
+
+class SearchBody(msgspec.Struct, frozen=True):
+    """An answer as it arrives; `results` alone must be there, or it is no search answer."""
+
+    results: list[object]
+    answers: object = None
+    infoboxes: object = None
+    suggestions: object = None
+    corrections: object = None
+    unresponsive_engines: object = None
+
+
+def read(data: bytes) -> SearchBody:
+    """Read an answer, or raise `ValueError` or `RecursionError` where it is none."""
+    return converted(document(data), SearchBody)
+
+
+def document(data: bytes) -> object:
+    """Read JSON with what strict readers refuse in a value: 1e999, half a character, a lost byte.
+
+    Raises `ValueError` or `RecursionError`.
+    """
+    try:
+        return msgspec.json.decode(data)
+    except (msgspec.DecodeError, UnicodeDecodeError):
+        text = data.removeprefix(BOM_UTF8).decode("utf-8", "replace")
+        return json.loads(text, strict=False, parse_int=_whole)
+
+
+def _whole(digits: str) -> int | str:
+    return int(digits) if len(digits) <= _LONGEST_NUMBER else digits
+
+
+def outcome(body: SearchBody, query: str) -> SearchOutcome:
+    """Tell what an answer to a query means."""
+    hits = tuple(_hits(body))
+    infoboxes = tuple(_infoboxes(body))
+    answers = tuple(_answers(body, computed=False))
+    failing = tuple(_failing(body))
+    if hits or infoboxes or answers:
+        return Hits(query, hits, infoboxes, answers, failing)
+    if failing or body.results:
+        return Degraded(query, failing, len(body.results))
+    if computed := tuple(_answers(body, computed=True)):
+        return Hits(query, (), answers=computed)
+    suggestions = map(_text, [*_list(body.corrections), *_list(body.suggestions)])
+    return NothingFound(query, tuple(dict.fromkeys(text for text in suggestions if text)))
+
+
+def _hits(body: SearchBody) -> Iterator[Hit]:
+    """Yield the results, of each page and of each text the first only."""
+    seen: set[object] = set()
+    for result in _objects(body.results):
+        url = _web_address(result.get("url"))
+        title, snippet = _text(result.get("title")), _text(result.get("content"))
+        same = {_place(url), (title, snippet) if snippet else url}
+        if url and seen.isdisjoint(same):
+            seen |= same
+            yield Hit(url, title or url, snippet, _date(result))
+
+
+def _place(url: str) -> str:
+    """Return what the addresses of one page have in common."""
+    place = _DECORATION.sub("", url.partition("://")[2]).rstrip("?&/")
+    return _PREFIXES.sub("", place)
+
+
+def _date(result: Mapping[str, object]) -> str:
+    dates = (_DATE.match(_text(result.get(name))) for name in ("publishedDate", "pubdate"))
+    return next((found[0] for found in dates if found), "")
+
+
+def _infoboxes(body: SearchBody) -> Iterator[Infobox]:
+    for box in _objects(body.infoboxes):
+        facts = tuple(
+            f"{_text(fact.get('label'))}: {_text(fact.get('value'))}"
+            for fact in _objects(box.get("attributes"))
+            if _text(fact.get("value"))
+        )
+        text = _text(box.get("content"))
+        links = [box.get("id"), *(link.get("url") for link in _objects(box.get("urls")))]
+        url = next(filter(None, map(_web_address, links)), "")
+        if text or facts:
+            yield Infobox(_text(box.get("infobox")), text, url, facts)
+
+
+def _answers(body: SearchBody, *, computed: bool) -> Iterator[Answer]:
+    """Yield the answers of engines, or those that the server made up itself.
+
+    It computes what looks like a sum and tells the time to who asks for a song called Time.
+    """
+    for answer in _list(body.answers):
+        given = answer if isinstance(answer, dict) else {"answer": answer}
+        text = _text(given.get("answer"))
+        if text and computed == _text(given.get("engine")).startswith(("answerer", "plugin")):
+            yield Answer(text, _web_address(given.get("url")))
+
+
+def _failing(body: SearchBody) -> Iterator[EngineFailure]:
+    given = body.unresponsive_engines
+    entries = [list(pair) for pair in given.items()] if isinstance(given, dict) else _list(given)
+    for entry in entries:
+        engine, reason, *_ = [*entry, "", ""] if isinstance(entry, list) else [entry, ""]
+        yield EngineFailure(_text(engine), _text(reason))
+
+
+def _list(value: object) -> list[object]:
+    return value if isinstance(value, list) else []
+
+
+def _objects(value: object) -> _Objects:
+    return [item for item in _list(value) if isinstance(item, dict)]
+
+
+def _text(value: object) -> str:
+    if isinstance(value, float) and not math.isfinite(value):
+        return ""
+    return one_line(str(value)[:_LONGEST_TEXT]) if isinstance(value, str | int | float) else ""
+
+
+def _web_address(value: object) -> str:
+    """Return an address a model may be shown, in its one normal spelling, or ""."""
+    if not isinstance(value, str) or len(value) > _LONGEST_URL:
+        return ""
+    try:
+        url = httpx.URL(value.strip()).copy_with(fragment=None)
+    except (httpx.InvalidURL, ValueError):
+        return ""
+    return str(url) if url.scheme in {"http", "https"} and url.host and not url.userinfo else ""
+
+
+LONGEST_QUERY = 300
+
+# `!!!` alone and `:wumpscut:` mean nothing to it; `?word` does to its ancestor searx.
+_SYNTAX = re.compile(r"[!?]+[^!?].*|!!|:[^:]+|<.+")
+_COMPUTED = frozenset({"avg", "min", "max", "sum", "prod", "range", "random"})
+
+
+def plain_query(text: str) -> str:
+    """Return the query on one line, bounded, with every word that is syntax put in quotes.
+
+    Inside a quotation the mark itself goes, since quotes do not nest; a computed word gets a
+    capital, which engines ignore. What is left of nothing is "".
+    """
+    words: list[str] = []
+    quoted = False
+    for word in _shortened(_visible(text)).split():
+        plain = _plain_word(word, quoted=quoted)
+        quoted ^= plain.count('"') % 2 == 1
+        words.append(plain)
+    words = [word for word in words if word]
+    if words and words[0] in _COMPUTED:
+        words[0] = words[0].capitalize()
+    return " ".join(words)
+
+
+def _plain_word(word: str, *, quoted: bool) -> str:
+    if not _SYNTAX.fullmatch(word):
+        return word
+    if quoted:
+        return word.lstrip("!?:<")
+    bare = word.replace('"', "")
+    return f'"{bare}"'
+
+
+def _visible(text: str) -> str:
+    return "".join(
+        " " if unicodedata.category(character) in {"Cc", "Zl", "Zp"} else character
+        for character in text
+        if unicodedata.category(character) not in {"Cf", "Cs"}
+    ).strip()
+
+
+def _shortened(text: str) -> str:
+    """Cut a long query between two words where that is possible."""
+    if len(text) <= LONGEST_QUERY:
+        return text
+    head, _, _ = text[: LONGEST_QUERY + 1].rpartition(" ")
+    return head or text[:LONGEST_QUERY]
+
 
 _MOST_BYTES = 2_000_000
 _CHECK_URL = "check that it runs there and that llm.searxng.url is right"

@@ -16,22 +16,22 @@ import httpx
 import msgspec
 
 from chart_binder.config import FetchConfig, WikipediaConfig
-from chart_binder.net.deadline import Deadline
-from chart_binder.react.inert import one_line
+from chart_binder.errors import FetchError, UnknownHostError
+from chart_binder.net import Deadline
+from chart_binder.react.sanitize import one_line
 from chart_binder.typed import decoded
-from chart_binder.web.body import ACCEPTED_ENCODINGS, Body, read_body
-from chart_binder.web.errors import FetchError, UnknownHostError
-from chart_binder.web.extract import from_html
-from chart_binder.web.fetch import Page
+from chart_binder.web.fetch import OF_THIS_PROCESS, Page, agent
 from chart_binder.web.guard import Guard
+from chart_binder.web.page_text import from_html
 from chart_binder.web.transport import (
+    ACCEPTED_ENCODINGS,
+    Body,
     Resolve,
     open_client,
+    read_body,
     resolve_by_system,
     trusted_authorities,
 )
-from chart_binder.web.turns import OF_THIS_PROCESS
-from chart_binder.web.visit import agent
 
 LANGUAGE: Final = re.compile(r"[a-z]{2,12}(?:-[a-z]{2,12}){0,3}")
 """A wiki's name below wikipedia.org: `en`, `simple`, `zh-yue`, `be-tarask`."""

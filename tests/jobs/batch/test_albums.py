@@ -2,8 +2,8 @@
 
 from pathlib import Path
 
-from chart_binder.audio.walking import Unreadable
-from chart_binder.jobs.batch.albums import MOST_TOGETHER, Album, albums
+from chart_binder.audio.walk import Unreadable
+from chart_binder.jobs.batch.work import MOST_TOGETHER, Album, albums
 
 
 def tree(top: Path, *names: str) -> None:

@@ -4,9 +4,9 @@ from pathlib import Path
 
 import msgspec
 
-from chart_binder.domain.kept import KeptDecision, KeptEvidence, KeptRun, now_utc
-from chart_binder.jobs.batch.answered import Answered
-from chart_binder.jobs.decision import Decision, State
+from chart_binder.domain.records import KeptDecision, KeptEvidence, KeptRun, now_utc
+from chart_binder.jobs.batch.resume import Answered
+from chart_binder.jobs.decide import Decision, State
 from chart_binder.llm.result import AdjudicationResult, Outcome
 from chart_binder.store import open_store
 

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from chart_binder.errors import EvidenceError
-from chart_binder.jobs.batch.albums import Album
-from chart_binder.jobs.batch.given import Begun, Given, Lines, NotYet, read_line
+from chart_binder.jobs.batch.requests import Begun, Given, Lines, NotYet, read_line
+from chart_binder.jobs.batch.work import Album
 
 
 @pytest.mark.parametrize(

@@ -6,9 +6,8 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from chart_binder.domain.kept import KeptRun
-from chart_binder.domain.measures import Measures
-from chart_binder.jobs.batch.refreshing import goes_on_with
+from chart_binder.domain.records import KeptRun, Measures
+from chart_binder.jobs.batch.resume import goes_on_with
 from chart_binder.store import open_store
 from chart_binder.store.store import Store
 

@@ -12,25 +12,16 @@ import pytest
 from chart_binder.config import RulesConfig
 from chart_binder.domain.evidence import EvidenceBundle
 from chart_binder.domain.evidence_json import evidence_hash, read_bundle
-from chart_binder.domain.kept import KeptRun, new_id, now_utc
+from chart_binder.domain.records import KeptRun, new_id, now_utc
 from chart_binder.domain.verdict import Verdict
 from chart_binder.errors import LookupFailedError
-from chart_binder.jobs.batch.albums import Album
-from chart_binder.jobs.batch.answered import Answered
-from chart_binder.jobs.batch.hands import Threads
-from chart_binder.jobs.batch.keeping import Keeping
-from chart_binder.jobs.batch.resuming import Choice, Resuming
-from chart_binder.jobs.batch.running import Batch
-from chart_binder.jobs.batch.tagging import Tagging
-from chart_binder.jobs.batch.tally import Tally
-from chart_binder.jobs.batch.trouble import MOST_IN_A_ROW, Trouble
-from chart_binder.jobs.batch.work import Settled
-from chart_binder.jobs.batch.worker import Facts, Worker
-from chart_binder.jobs.decide import Decider
-from chart_binder.jobs.decision import Cause, State
-from chart_binder.jobs.keeping import kept_bundle
-from chart_binder.jobs.kept_case import Under, rules_version
+from chart_binder.jobs.batch.report import Tally
+from chart_binder.jobs.batch.resume import Answered, Choice, Resuming
+from chart_binder.jobs.batch.run import MOST_IN_A_ROW, Batch, Keeping, Tagging, Trouble
+from chart_binder.jobs.batch.work import Album, Facts, Settled, Threads, Worker
+from chart_binder.jobs.decide import Cause, Decider, State
 from chart_binder.jobs.overrides import no_overrides
+from chart_binder.jobs.stored_decisions import Under, kept_bundle, rules_version
 from chart_binder.llm.result import AdjudicationResult, Outcome
 from chart_binder.store import open_store
 from chart_binder.store.store import Store

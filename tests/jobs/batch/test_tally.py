@@ -6,10 +6,10 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from chart_binder.domain.measures import StageCost
-from chart_binder.jobs.batch.tally import Tally
+from chart_binder.domain.records import StageCost
+from chart_binder.jobs.batch.report import Tally
 from chart_binder.jobs.batch.work import Gathered, Settled, Stage
-from chart_binder.jobs.decision import Cause, Decision, State
+from chart_binder.jobs.decide import Cause, Decision, State
 from chart_binder.jobs.write import Fate, Told
 
 

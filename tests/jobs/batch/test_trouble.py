@@ -1,6 +1,6 @@
 """A service that fails is asked less and less, and then no more."""
 
-from chart_binder.jobs.batch.trouble import MOST_IN_A_ROW, Trouble
+from chart_binder.jobs.batch.run import MOST_IN_A_ROW, Trouble
 
 
 def test_the_pause_doubles_and_a_success_ends_it() -> None:

@@ -11,9 +11,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Protocol, Self
 
-from chart_binder.jobs.batch.albums import Album
-from chart_binder.jobs.batch.work import Gathered, Settled, Waiting
-from chart_binder.jobs.batch.worker import Worker
+from chart_binder.jobs.batch.work import Album, Gathered, Settled, Waiting, Worker
 
 _MOST_OPEN = 4
 """Runs that a process works for at once; what a killed run left open goes then."""

@@ -5,13 +5,12 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from chart_binder.react.dialects.writing import as_json, written_surely
-from chart_binder.react.listing import listed
 from chart_binder.react.reading.advice import Wording
 from chart_binder.react.reading.manner import Manner
 from chart_binder.react.reading.reply import read_reply
 from chart_binder.react.reading.to_the_letter import Letter
 from chart_binder.react.steps import Act, Finish, Step
-from chart_binder.react.tools import Tool
+from chart_binder.react.tools import Tool, listed
 
 _GIVEN: Final = "its arguments as one JSON object on one line"
 

@@ -9,13 +9,7 @@ from chart_binder.react.json.lenient import find_object, opens_object
 from chart_binder.react.json.members import members_end, read_members
 from chart_binder.react.json.scanner import scan, scan_call, scan_string
 from chart_binder.react.json.strict import LenientJSONError
-from chart_binder.react.json.words import (
-    CODE,
-    begins_member,
-    is_operand,
-    opens_string,
-    skip_space,
-)
+from chart_binder.react.json.words import CODE, begins_member, is_operand, opens_string, skip_space
 from chart_binder.react.reading.fences import skip_opener
 
 _ROUND: Final = {"(": ")", "（": "）"}

@@ -1,1 +1,0 @@
-"""Kinds of tag: the bytes of their records, read and written."""

@@ -1,0 +1,327 @@
+"""Tags are changed in a copy that takes the file's place when it is whole and proven.
+
+At any moment, whatever kills the process or fills the disk, the file is either as it was, byte for
+byte, or as it was meant to be.
+"""
+
+import errno
+import os
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from stat import S_IMODE, S_IWGRP, S_IWOTH, S_IWUSR
+
+from chart_binder.audio.file_access import PATIENCE_S, Source, held, locked, new_name, opened
+from chart_binder.audio.formats import hash_if_same, layout_of
+from chart_binder.audio.reading import kind_of
+from chart_binder.audio.tagset import TagSet
+from chart_binder.errors import AudioError, SaveError
+from chart_binder.files import shown
+
+# What file systems answer that have no extended attributes, or not this one.
+_NOT_THERE = frozenset({errno.ENOTSUP, errno.EPERM, errno.EACCES, errno.EINVAL, errno.ENODATA})
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """What tells whether a file is still the one that was read."""
+
+    device: int
+    inode: int
+    size: int
+    modified_ns: int
+    changed_ns: int
+
+    @classmethod
+    def of(cls, status: os.stat_result) -> "Standing":
+        """Return it for what `stat` found."""
+        return cls(
+            status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns
+        )
+
+
+def hand_down(
+    path: Path, source: int, status: os.stat_result, copy: int, *, keep_mtime: bool
+) -> tuple[str, ...]:
+    """Give a copy the owner, mode and extended attributes (access lists too) of its source.
+
+    Returns the names of the attributes that could not be kept. Raises `SaveError` where the owner
+    or group would change, `OSError` for what the system refuses otherwise.
+    """
+    _keep_owner(path, status, copy)
+    lost = _copied_attributes(source, copy)
+    os.fchmod(copy, S_IMODE(status.st_mode))
+    if keep_mtime:
+        os.utime(copy, ns=(status.st_atime_ns, status.st_mtime_ns))
+    return lost
+
+
+def _keep_owner(path: Path, status: os.stat_result, copy: int) -> None:
+    now = os.fstat(copy)
+    if (now.st_uid, now.st_gid) == (status.st_uid, status.st_gid):
+        return
+    try:
+        os.fchown(copy, status.st_uid, status.st_gid)
+    except PermissionError as error:
+        raise SaveError(
+            f"{shown(path)} is left as it is: it belongs to user {status.st_uid} and group"
+            f" {status.st_gid}, which this user cannot hand the new file to"
+        ) from error
+
+
+def _copied_attributes(source: int, copy: int) -> tuple[str, ...]:
+    if not hasattr(os, "listxattr"):  # only Linux has these calls in Python
+        return ()
+    try:
+        names = os.listxattr(source)
+    except OSError as error:
+        if error.errno in _NOT_THERE:
+            return ()
+        raise
+    lost = []
+    for name in names:
+        try:
+            value = os.getxattr(source, name)
+            os.setxattr(copy, name, value)
+        except OSError as error:
+            if error.errno not in _NOT_THERE:
+                raise
+            lost.append(name)
+    return tuple(lost)
+
+
+SPARE_BYTES = 1 << 20
+"""What must stay free on the disk beside a copy."""
+
+
+def require_writable(
+    path: Path, target: Path, status: os.stat_result, *, break_links: bool
+) -> None:
+    """Raise `SaveError`, with the reason, if the file is not to be replaced by a copy.
+
+    Replacing needs the folder only; still a file that nobody may write, or not this user, is
+    somebody's wish to have it left alone.
+    """
+    if reasons := _reasons(target, status, break_links=break_links):
+        raise SaveError(f"{shown(path)} is left as it is: {'; '.join(reasons)}")
+
+
+def _reasons(target: Path, status: os.stat_result, *, break_links: bool) -> list[str]:
+    reasons = []
+    if status.st_nlink > 1 and not break_links:
+        reasons.append(
+            f"it has {status.st_nlink} names (hard links); replacing it under this one would leave"
+            " the others with the old tags"
+        )
+    if not status.st_mode & (S_IWUSR | S_IWGRP | S_IWOTH):
+        reasons.append("it is read-only")
+    elif not _may_write(target):
+        reasons.append("this user may not write it")
+    if not _may_write(target.parent):
+        reasons.append("its folder may not be written, where a copy has to be made first")
+    free = _free_bytes(target.parent)
+    if free is not None and free < status.st_size + SPARE_BYTES:
+        reasons.append(
+            f"there is no room for a copy beside it ({free:,} bytes are free,"
+            f" {status.st_size + SPARE_BYTES:,} needed)"
+        )
+    return reasons
+
+
+def _may_write(path: Path) -> bool:
+    effective = os.access in os.supports_effective_ids
+    return os.access(path, os.W_OK, effective_ids=effective)
+
+
+def _free_bytes(folder: Path) -> int | None:
+    try:
+        disk = os.statvfs(folder)
+    except OSError:
+        return None
+    return disk.f_bavail * disk.f_frsize if disk.f_blocks else None
+
+
+_NO_ROOM = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
+_REFUSALS = {
+    errno.EPERM: "the system does not let it be replaced (it is immutable, or not this user's)",
+    errno.EROFS: "it is on a read-only disk",
+}
+_NO_FOLDER_SYNC = frozenset({errno.EINVAL, errno.ENOTSUP, errno.EBADF})
+
+
+class UnconfirmedError(SaveError):
+    """The file was replaced, but the disk did not say that this will last."""
+
+
+@dataclass(frozen=True, slots=True)
+class Prepared:
+    """A copy that is on the disk, whole and proven, and about to take the place of `path`.
+
+    `path` is the file itself, where a link led to it.
+    """
+
+    path: Path
+    temporary: Path
+    audio_hash: str
+    before: TagSet
+    after: TagSet
+
+
+@dataclass(frozen=True, slots=True)
+class Saved:
+    """How a save came out; without a change the file was not touched.
+
+    `lost` names extended attributes that the system did not let the new file have.
+    """
+
+    path: Path
+    changed: bool
+    before: TagSet
+    after: TagSet
+    audio_hash: str | None = None
+    lost: tuple[str, ...] = ()
+
+
+def nothing(_: Prepared) -> None:
+    """Do nothing before a file is replaced."""
+
+
+def safely_saved(
+    path: Path,
+    change: Callable[[TagSet], TagSet],
+    *,
+    keep_mtime: bool = False,
+    break_links: bool = False,
+    patience_s: float = PATIENCE_S,
+    before_replace: Callable[[Prepared], None] = nothing,
+) -> Saved:
+    """Change the tags of a file to what `change` makes of them; owner and mode are kept.
+
+    The copy has a recognisable name in the same folder (`temporaries.sweep` removes it should this
+    process be killed). `before_replace` is called when it is on the disk, has the same audio and
+    the tags meant: to record what is about to happen. What it raises leaves the file as it was.
+
+    Raises `AudioError` for a file that cannot be read or has no room for the tags, `SaveError` if
+    it must not or cannot be replaced: it is as it was then. A file with more names (hard links) is
+    refused unless `break_links`, which leaves the other names with the old tags. Only with
+    `UnconfirmedError` is the new file there.
+
+    Another run that is at the file is waited for, and `change` is told the tags that it left;
+    `HeldError` is raised where that takes longer than `patience_s`.
+    """
+    target = _target(path)
+    with held(target, patience_s) as descriptor:
+        status, kind = os.fstat(descriptor), kind_of(target)
+        source = Source.of(target, descriptor)
+        layout = layout_of(source)
+        before = layout.tags
+        after = change(before)
+        if after == before:
+            return Saved(target, changed=False, before=before, after=before)
+        require_writable(path, target, status, break_links=break_links)
+        pieces = layout.with_blocks(after.blocks)
+        with _copy(target, source.chunks(pieces)) as (temporary, copy):
+            lost = hand_down(target, descriptor, status, copy, keep_mtime=keep_mtime)
+            os.fsync(copy)
+            found = _proven(source, temporary, before, after, kind)
+            prepared = Prepared(target, temporary, found, before, after)
+            _require_same(target, status)
+            before_replace(prepared)
+            _require_same(target, status)
+            temporary.replace(target)
+            _sync_folder(target.parent)
+    return Saved(target, changed=True, before=before, after=after, audio_hash=found, lost=lost)
+
+
+def _target(path: Path) -> Path:
+    """Return the file that a link leads to: the link itself stays."""
+    try:
+        return path.resolve(strict=True)
+    except (OSError, ValueError, RuntimeError):
+        return path  # opening it will say why
+
+
+@contextmanager
+def _copy(target: Path, chunks: Iterable[bytes]) -> Iterator[tuple[Path, int]]:
+    """Write a new file beside `target`; it is gone in the end unless it has taken its place."""
+    temporary = target.parent / new_name()
+    flags = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+    made = False
+    try:
+        descriptor = os.open(temporary, flags, 0o600)
+        made = True
+        try:
+            locked(descriptor)
+            for chunk in chunks:
+                _write(descriptor, chunk)
+            yield temporary, descriptor
+        finally:
+            os.close(descriptor)
+    except OSError as error:
+        raise _failed(target, error) from error
+    finally:
+        if made:
+            with suppress(OSError):  # replaced already, or left to the next sweep
+                temporary.unlink()
+
+
+def _write(descriptor: int, chunk: bytes) -> None:
+    rest = memoryview(chunk)
+    while rest:
+        rest = rest[os.write(descriptor, rest) :]
+
+
+def _failed(target: Path, error: OSError) -> SaveError:
+    if error.errno in _NO_ROOM:
+        reason = f"there is no room for a copy beside it ({error.strerror})"
+    else:
+        reason = _REFUSALS.get(error.errno or 0, error.strerror or str(error))
+    return SaveError(f"{shown(target)} is left as it is: {reason}")
+
+
+def _proven(source: Source, temporary: Path, before: TagSet, after: TagSet, kind: str) -> str:
+    """Return the hash of the audio, which is the same in both; raise `SaveError` otherwise.
+
+    The copy is opened anew, by its name; the source is read once more.
+    """
+    left = f"{shown(source.path)} is left as it is"
+    try:
+        copied_kind = kind_of(temporary)
+        with opened(temporary) as descriptor:
+            copy = Source.of(temporary, descriptor)
+            tags = layout_of(copy).tags
+            found = hash_if_same(source, copy)
+    except AudioError as error:
+        raise SaveError(f"{left}: with the new tags it could not be read back ({error})") from error
+    if tags != after:
+        raise SaveError(f"{left}: the tags read back from the copy are not those that were meant")
+    if copied_kind != kind:
+        raise SaveError(f"{left}: with the new tags it would be taken for {copied_kind}")
+    if found is None or layout_of(source).tags != before:
+        raise SaveError(f"{left}: its audio is not the same in the copy")
+    return found
+
+
+def _require_same(target: Path, status: os.stat_result) -> None:
+    try:
+        now = os.stat(target, follow_symlinks=False)  # noqa: PTH116  # as it was opened
+    except OSError as error:
+        raise SaveError(f"{shown(target)} went away while its tags were prepared") from error
+    if Standing.of(now) != Standing.of(status):
+        raise SaveError(f"{shown(target)} is left as it is: another program changed it meanwhile")
+
+
+def _sync_folder(folder: Path) -> None:
+    try:
+        descriptor = os.open(folder, os.O_RDONLY | os.O_CLOEXEC)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
+    except OSError as error:
+        if error.errno not in _NO_FOLDER_SYNC:
+            raise UnconfirmedError(
+                f"a file in {shown(folder)} has its new tags, but the disk did not confirm it"
+                f" ({error.strerror}): a power cut may bring the old ones back"
+            ) from error

@@ -1,0 +1,85 @@
+"""MusicBrainz identifiers, one type for each kind of thing."""
+
+import re
+from functools import lru_cache
+from typing import NewType
+
+STATUSES = ("Official", "Promotion", "Bootleg", "Pseudo-Release", "Withdrawn", "Cancelled")
+"""Release statuses (musicbrainz.org/doc/Release, "Status")."""
+PRIMARY_TYPES = ("Album", "Single", "EP", "Broadcast", "Other")
+SECONDARY_TYPES = (
+    "Audiobook", "Audio drama", "Compilation", "Demo", "DJ-mix", "Field recording",
+    "Interview", "Live", "Mixtape/Street", "Remix", "Soundtrack", "Spokenword",
+)  # fmt: skip
+"""Both: musicbrainz.org/doc/Release_Group/Type."""
+
+_STATUS_BY_NAME = {name.casefold(): name for name in STATUSES} | {
+    "promo": "Promotion", "pseudorelease": "Pseudo-Release", "canceled": "Cancelled",
+}  # fmt: skip
+_PRIMARY = {name.casefold(): name for name in PRIMARY_TYPES}
+_SECONDARY = {name.casefold(): name for name in SECONDARY_TYPES}
+
+
+@lru_cache(maxsize=512)
+def status_name(written: str) -> str | None:
+    """Return a release status as MusicBrainz names it; one it has not stays as it was written."""
+    return _STATUS_BY_NAME.get(written.strip().casefold(), said(written))
+
+
+@lru_cache(maxsize=1_024)
+def type_names(
+    primary: str | None, secondary: tuple[str, ...]
+) -> tuple[str | None, tuple[str, ...]]:
+    """Return both kinds of type as MusicBrainz names them, the secondary ones in order.
+
+    A producer that puts a secondary type such as Soundtrack first is understood: an album of it.
+    A primary type that MusicBrainz does not have (`Maxi-Single`) says nothing for certain: it is as
+    unknown as none.
+    """
+    kinds = {_SECONDARY.get(kind.strip().casefold(), kind) for kind in secondary if said(kind)}
+    first = (primary or "").strip().casefold()
+    if first in _SECONDARY:
+        return "Album", tuple(sorted({*kinds, _SECONDARY[first]}))
+    return _PRIMARY.get(first), tuple(sorted(kinds))
+
+
+NO_COUNTRIES = frozenset({"XW", "XE"})
+"""MusicBrainz' codes for worldwide and Europe, which are nobody's country."""
+
+
+@lru_cache(maxsize=512)
+def country_code(written: str | None) -> str | None:
+    """Return an ISO 3166-1 code as MusicBrainz writes it; `UK` is read as `GB`, `GB-LND` too."""
+    code = (written or "").strip().upper().partition("-")[0]
+    return "GB" if code == "UK" else code or None
+
+
+def isrc(written: str) -> str:
+    """Return an ISRC without what stands between its parts."""
+    return "".join(filter(str.isalnum, written)).upper()
+
+
+def said(text: str | None) -> str | None:
+    """Return a text, if anything is in it."""
+    return text if text and not text.isspace() else None
+
+
+ArtistId = NewType("ArtistId", str)
+RecordingId = NewType("RecordingId", str)
+ReleaseGroupId = NewType("ReleaseGroupId", str)
+ReleaseId = NewType("ReleaseId", str)
+
+VARIOUS_ARTISTS = ArtistId("89ad4ac3-39f7-470e-963a-56509c546377")
+"""MusicBrainz' special-purpose artist for records by many artists."""
+
+MBID = re.compile(r"[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}")
+"""The form of a MusicBrainz identifier: a UUID."""
+
+
+def bare_id(written: str) -> str:
+    """Return an id as MusicBrainz writes it: a UUID in lower case, with no space around it.
+
+    What is no UUID keeps its letters; a producer may have ids of its own.
+    """
+    bare = written.strip()
+    return bare.lower() if MBID.fullmatch(bare) else bare

@@ -1,0 +1,271 @@
+"""What people said of a model's answers is what is known of their being right."""
+
+from codecs import BOM_UTF8
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated
+
+import msgspec
+
+from chart_binder.domain.evidence_json import defect
+from chart_binder.domain.records import KeptVerdict, VerdictKind
+from chart_binder.domain.vocabulary import bare_id
+from chart_binder.errors import CanonError, DamagedRecordError
+from chart_binder.jobs.stored_decisions import kept_decision
+from chart_binder.llm.confidence import ConfidenceMap, Point
+from chart_binder.llm.result import AdjudicationResult
+
+if TYPE_CHECKING:
+    from chart_binder.store.store import Store
+
+
+_BANDS = 10
+
+
+class Answer(msgspec.Struct, frozen=True):
+    """An answer's confidence, 0..1, and whether it was right."""
+
+    confidence: float
+    is_right: bool
+
+
+class Band(msgspec.Struct, frozen=True):
+    """The answers with a confidence from `least` up to `most`."""
+
+    least: float
+    most: float
+    answers: int
+    confidence: float
+    """The mean."""
+    share_right: float
+
+
+class Calibration(msgspec.Struct, frozen=True):
+    """Confidence held against what was right.
+
+    `brier_score` is the mean squared difference of confidence and truth (0 is perfect, 0.25 is what
+    a coin gets); `expected_calibration_error` the mean distance of confidence and share right over
+    the bands, by their answers (Guo et al., 2017).
+    """
+
+    answers: int
+    right: int
+    brier_score: float
+    expected_calibration_error: float
+    bands: tuple[Band, ...]
+
+
+def calibration(answers: Sequence[Answer]) -> Calibration | None:
+    """Return the calibration, or none where there is no answer."""
+    if not answers:
+        return None
+    bands = tuple(_band(n, inside) for n in range(_BANDS) if (inside := _inside(n, answers)))
+    return Calibration(
+        answers=len(answers),
+        right=sum(one.is_right for one in answers),
+        brier_score=_mean([(one.confidence - one.is_right) ** 2 for one in answers]),
+        expected_calibration_error=sum(
+            abs(band.confidence - band.share_right) * band.answers for band in bands
+        )
+        / len(answers),
+        bands=bands,
+    )
+
+
+def _inside(number: int, answers: Sequence[Answer]) -> list[Answer]:
+    """Return the answers of a band; full confidence belongs to the last."""
+    return [one for one in answers if min(int(one.confidence * _BANDS), _BANDS - 1) == number]
+
+
+def _band(number: int, inside: Sequence[Answer]) -> Band:
+    return Band(
+        least=number / _BANDS,
+        most=(number + 1) / _BANDS,
+        answers=len(inside),
+        confidence=_mean([one.confidence for one in inside]),
+        share_right=_mean([one.is_right for one in inside]),
+    )
+
+
+def _mean(values: Sequence[float]) -> float:
+    return sum(values) / len(values)
+
+
+Confidence = Annotated[float, msgspec.Meta(ge=0, le=1)]
+
+
+class Known(msgspec.Struct, frozen=True, omit_defaults=True):
+    """An answer of which somebody knows whether it was right: `{"confidence": 0.9, "right": true}`.
+
+    `confidence` is what the model stated, 0..1, before any calibration; `id` is for a person.
+    """
+
+    confidence: Confidence
+    right: bool
+    id: str | None = None
+
+    @classmethod
+    def of(cls, result: AdjudicationResult, *, right: bool, name: str | None = None) -> "Known":
+        """Return what a run's answer has to teach: its own figure, and how it turned out."""
+        stated = result.stated_confidence
+        return cls(result.confidence if stated is None else stated, right, name)
+
+    def line(self) -> bytes:
+        """Return the line that stands for it in a file."""
+        return msgspec.json.encode(self) + b"\n"
+
+
+def read_answers(lines: Iterable[bytes], place: str) -> Iterator[Known]:
+    """Read every line; other keys are left aside. Raises `CanonError` with the line's number."""
+    for number, line in enumerate(lines, 1):
+        text = line.removeprefix(BOM_UTF8) if number == 1 else line
+        if not text.strip():
+            continue
+        try:
+            yield _DECODER.decode(text)
+        except msgspec.ValidationError as error:
+            told = ": ".join(filter(None, defect(error)))
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+            told = str(error)
+        else:
+            continue
+        raise CanonError(
+            f'{place}: line {number}: {told}; {{"confidence": 0.9, "right": true}} is allowed'
+        )
+
+
+_DECODER = msgspec.json.Decoder(Known)
+
+
+FEWEST = 30
+"""Below this many answers a fit says more about chance than about the model."""
+_FOLDS = 5
+_DIGITS = 6
+"""Confidence that differs further behind the point is one: means of such would run together."""
+
+
+class Fitted(msgspec.Struct, frozen=True):
+    """A calibration, and what it is worth on answers that it was not fitted from."""
+
+    map: ConfidenceMap
+    as_stated: Calibration
+    calibrated: Calibration
+    """On held-out answers: each fifth is read by a map of the other four."""
+
+    @property
+    def is_better(self) -> bool:
+        """Whether confidence is nearer to the truth with the calibration than without."""
+        return self.calibrated.brier_score < self.as_stated.brier_score
+
+
+def fitted(answers: Sequence[Known]) -> Fitted:
+    """Fit a calibration, and measure it. Raises `CanonError` for too few answers."""
+    if len(answers) < FEWEST:
+        raise CanonError(
+            f"a calibration needs {FEWEST} answers known to be right or wrong, and there are"
+            f" {len(answers)}"
+        )
+    held_out = [
+        known
+        for fold in range(_FOLDS)
+        for known in _read_by(
+            fit([one for n, one in enumerate(answers) if n % _FOLDS != fold]),
+            answers[fold::_FOLDS],
+        )
+    ]
+    stated, calibrated = calibration(_read_by(_as_it_is, answers)), calibration(held_out)
+    assert stated is not None
+    assert calibrated is not None
+    return Fitted(fit(answers), stated, calibrated)
+
+
+def fit(answers: Sequence[Known]) -> ConfidenceMap:
+    """Return the shares right that rise with confidence and come nearest to the answers."""
+    given = Counter(round(known.confidence, _DIGITS) for known in answers)
+    right = Counter(round(known.confidence, _DIGITS) for known in answers if known.right)
+    pools: list[_Pool] = []
+    for stated in sorted(given):
+        pool = _Pool(stated * given[stated], given[stated], right[stated])
+        while pools and pools[-1].share >= pool.share:
+            pool = pools.pop().with_(pool)
+        pools.append(pool)
+    return ConfidenceMap(tuple(Point(pool.stated, pool.share) for pool in pools), len(answers))
+
+
+@dataclass(frozen=True, slots=True)
+class _Pool:
+    """Neighbouring answers that are taken together: the sum of their confidence, and counts."""
+
+    total: float
+    answers: int
+    right: int
+
+    @property
+    def stated(self) -> float:
+        return self.total / self.answers
+
+    @property
+    def share(self) -> float:
+        return (self.right + 1) / (self.answers + 2)
+
+    def with_(self, other: "_Pool") -> "_Pool":
+        return _Pool(
+            self.total + other.total, self.answers + other.answers, self.right + other.right
+        )
+
+
+def _read_by(worth: Callable[[float], float], answers: Sequence[Known]) -> list[Answer]:
+    return [Answer(worth(known.confidence), known.right) for known in answers]
+
+
+def _as_it_is(stated: float) -> float:
+    return stated
+
+
+def reviewed_answers(
+    store: "Store", model_id: str, unread: Callable[[str], None]
+) -> list[Known]:  # fmt: skip
+    """Return each answer of a model that a person accepted or rejected, once for its evidence.
+
+    An answer that named no release group is none. One that cannot be read is left out, and `unread`
+    is told what is wrong with it. Raises `StoreError`, and `CanonError` where there
+    are too few to fit a calibration from, with the models whose answers there are.
+    """
+    counts: Counter[str] = Counter()
+    found: dict[tuple[str, str, float], Known] = {}
+    for verdict, result in _answers(store, unread):
+        known = Known.of(result, right=_is_right(verdict, result), name=verdict.decision_id)
+        if result.model_id == model_id:
+            # Files that share evidence may share its one answer: the newest verdict on it counts.
+            found[result.evidence_hash, result.crg_mbid or "", known.confidence] = known
+        else:
+            counts[result.model_id] += 1
+    if len(found) < FEWEST:
+        listed = ", ".join(f"{count} of {name!r}" for name, count in counts.most_common())
+        others = f" ({listed}: llm.model_id says which)" if listed else ""
+        raise CanonError(
+            f"a calibration needs {FEWEST} answers that were reviewed, and there are {len(found)}"
+            f" of the model {model_id!r}{others}"
+        )
+    return list(found.values())
+
+
+def _answers(
+    store: "Store", unread: Callable[[str], None]
+) -> Iterator[tuple[KeptVerdict, AdjudicationResult]]:
+    for verdict in store.verdicts.spoken():
+        try:
+            kept = store.decisions.by_id(verdict.decision_id)
+            result = kept_decision(kept).adjudication if kept else None
+        except DamagedRecordError as error:
+            unread(str(error))
+            continue
+        if result and result.crg_mbid:
+            yield verdict, result
+
+
+def _is_right(verdict: KeptVerdict, result: AdjudicationResult) -> bool:
+    if verdict.crg_mbid and result.crg_mbid:
+        return bare_id(verdict.crg_mbid) == bare_id(result.crg_mbid)
+    return verdict.verdict is VerdictKind.ACCEPT

@@ -1,0 +1,215 @@
+"""Why each other candidate lost, a model's decision included."""
+
+from collections.abc import Container, Iterator, Sequence
+from datetime import date
+
+import msgspec
+from msgspec.structs import replace
+
+from chart_binder.config import RulesConfig
+from chart_binder.domain.dates import PartialDate
+from chart_binder.domain.evidence import EvidenceBundle, Release
+from chart_binder.domain.verdict import Decided, Open, Rival
+from chart_binder.domain.vocabulary import ReleaseGroupId, ReleaseId
+from chart_binder.jobs.decide import Case
+from chart_binder.llm.facts import with_facts
+from chart_binder.llm.result import AdjudicationResult
+from chart_binder.rules.candidates import Candidate, candidates_of
+from chart_binder.rules.contest import contest
+from chart_binder.rules.decide import decide
+from chart_binder.rules.explain import rivals
+from chart_binder.rules.premiere import weigh
+from chart_binder.rules.recordings import line_up
+from chart_binder.rules.representative import first_by_id
+
+
+class Source(msgspec.Struct, frozen=True):
+    """A date and the release that gives it; without one it is the release group's own."""
+
+    date: str
+    release: ReleaseId | None = None
+    status: str | None = None
+    said: str = ""
+    """The release in words, as far as they are known: `GB EMI EMI 2375 7" Vinyl`."""
+    others: int = 0
+    """How many more releases have the same date and status."""
+
+
+class Appearance(msgspec.Struct, frozen=True):
+    """A candidate with the days on one of which the recording came out on it."""
+
+    release_group: ReleaseGroupId
+    title: str
+    kind: str
+    """What to call the record: `single`, `live album` ..."""
+    counts: bool
+    """Whether anything official is known of it; if not, it decides nothing."""
+    since: date | None
+    """The first day it may be; absent where nothing is known."""
+    by: date | None
+    """The last."""
+    sources: tuple[Source, ...]
+    """What gives these days: one, or two where the earliest release is only vaguely dated."""
+    aside: tuple[Source, ...]
+    """Promos, bootlegs and the like, which decide nothing."""
+
+
+class LeadWindow(msgspec.Struct, frozen=True):
+    """The days on which an album has to come out for the single to lead to it.
+
+    `from_` and `to` hold whatever day the single's is; with a vague date there may be none. The
+    outer two are the first and the last for any day that it may be.
+    """
+
+    single: ReleaseGroupId
+    days: int
+    earliest: date
+    from_: date | None = msgspec.field(name="from")
+    to: date | None
+    latest: date
+
+
+def appearances(bundle: EvidenceBundle) -> tuple[Appearance, ...]:
+    """Return what the rules compare, the earliest first."""
+    return tuple(map(_appearance, candidates_of(line_up(bundle).kept)))
+
+
+def lead_window(bundle: EvidenceBundle, knobs: RulesConfig) -> LeadWindow | None:
+    """Return the window of the single that comes first, if a studio album is there to lead to."""
+    field = contest(line_up(bundle).kept, bundle.performer, knobs)
+    if field.intent or not field.singles or not field.albums:
+        return None
+    single, days = field.singles[0], field.knobs.lead_window_days
+    if not single.is_dated:
+        return None
+    certain = single.last + 1, single.first + days
+    is_any = certain[0] <= certain[1]
+    return LeadWindow(
+        single=single.group.mb_rg_id,
+        days=days,
+        earliest=_day(single.first + 1),
+        from_=_day(certain[0]) if is_any else None,
+        to=_day(certain[1]) if is_any else None,
+        latest=_day(single.last + days),
+    )
+
+
+def _day(ordinal: int) -> date:
+    """Return a day of the calendar, which ends with the year 9999."""
+    return date.fromordinal(min(ordinal, date.max.toordinal()))
+
+
+def _appearance(one: Candidate) -> Appearance:
+    return Appearance(
+        release_group=one.group.mb_rg_id,
+        title=one.title,
+        kind=one.kind,
+        counts=one.counts,
+        since=date.fromordinal(one.first) if one.is_dated else None,
+        by=date.fromordinal(one.last) if one.is_dated else None,
+        sources=tuple(_sources(one)),
+        aside=tuple(_aside(one)),
+    )
+
+
+def _sources(one: Candidate) -> Iterator[Source]:
+    if not one.is_dated:
+        return
+    for when in dict.fromkeys((one.since, one.by)):
+        if one.is_weak:
+            yield Source(when.text)
+        else:
+            yield _source(when, [each for each in one.official if each.when == when])
+
+
+def _aside(one: Candidate) -> Iterator[Source]:
+    """Yield a source for each date and status; releases without a date come last."""
+    together: dict[tuple[PartialDate, str], list[Release]] = {}
+    for release in one.aside:
+        together.setdefault((release.when, release.standing or ""), []).append(release)
+    for when, status in sorted(together, key=lambda key: (not key[0].is_known, *map(str, key))):
+        yield _source(when, together[when, status])
+
+
+def _source(when: PartialDate, releases: Sequence[Release]) -> Source:
+    shown = first_by_id(releases)
+    parts = (shown.country, shown.label, shown.catno, shown.format, shown.disambiguation)
+    return Source(
+        date=when.text,
+        release=shown.mb_release_id,
+        status=shown.standing,
+        said=" ".join(filter(None, parts)),
+        others=len(releases) - 1,
+    )
+
+
+_LONGEST_REASON = 200
+
+
+def why_not(case: Case, knobs: RulesConfig) -> tuple[Rival, ...]:
+    """Return every candidate that was not chosen, each with one line; of an open case all of them.
+
+    Where the verified facts let the rules confirm what a model said, it is their reason. Else a
+    candidate lost by the evidence as it is, where that rules it out, or by the model's word.
+    """
+    if case.verdict is None:
+        return ()
+    result = case.decision.adjudication
+    if case.bundle is None or result is None or case.decision.crg_mbid is None:
+        return case.verdict.rivals
+    assert isinstance(case.verdict, Open)  # only what is open is asked of a model
+    crg = case.decision.crg_mbid
+    again = decide(with_facts(case.bundle, result.facts), knobs) if result.facts else None
+    if isinstance(again, Decided) and again.crg == crg:
+        return tuple(_by_facts(again, case.verdict))
+    said = _said(case.bundle, crg, result)
+    if isinstance(again, Decided):
+        other = _name(case.bundle, again.crg)
+        said = f"with the verified facts in, {again.crg_rule} gives {other}, but {said}"
+    return tuple(_by_word(case.bundle, crg, said, knobs))
+
+
+def _by_facts(again: Decided, before: Open) -> Iterator[Rival]:
+    """Yield the reasons of the rules, and of which of them the facts are a part."""
+    known = {one.release_group: one.why_not for one in before.rivals}
+    for one in again.rivals:
+        is_new = known.get(one.release_group) != one.why_not
+        told = f"{one.why_not}, with the verified facts in" if is_new else one.why_not
+        yield replace(one, why_not=told)
+
+
+def _by_word(bundle: EvidenceBundle, crg: str, said: str, knobs: RulesConfig) -> Iterator[Rival]:
+    lineup = line_up(bundle)
+    field = contest(lineup.kept, bundle.performer, knobs)
+    running: dict[str, Candidate] = {one.group.mb_rg_id: one for one in field.candidates}
+    possible = {one.group.mb_rg_id for one in weigh(field).possible}
+    chosen = running.get(crg)
+    by_model = {
+        name: f"{one.kind} ({one.when}): {said}"
+        for name, one in running.items()
+        if one.counts and not _is_out(one, chosen, possible)
+    }
+    for rival in rivals(field, chosen, lineup.left_out):
+        if rival.release_group != crg:
+            yield replace(rival, why_not=by_model.get(rival.release_group, rival.why_not))
+
+
+def _is_out(one: Candidate, chosen: Candidate | None, possible: Container[str]) -> bool:
+    """Whether the evidence as it is rules a candidate out for a reason that holds in any case."""
+    if chosen is None or one.group.mb_rg_id in possible:
+        return False
+    return one.first > chosen.last or not one.is_dated
+
+
+def _said(bundle: EvidenceBundle, crg: str, result: AdjudicationResult) -> str:
+    reason = result.rationale or "no reason was given"
+    if len(reason) > _LONGEST_REASON:
+        reason = f"{reason[:_LONGEST_REASON].rstrip()} ..."
+    return f"the model chose {_name(bundle, crg)}: {reason}"
+
+
+def _name(bundle: EvidenceBundle, crg: str) -> str:
+    for one in candidates_of(bundle.recording_candidates):
+        if one.group.mb_rg_id == crg:
+            return one.name
+    return "a record that the evidence lacks"

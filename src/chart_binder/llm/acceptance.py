@@ -1,0 +1,321 @@
+"""Code has the last word: what it can refute never leaves as accepted."""
+
+from collections import defaultdict
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from msgspec import structs
+
+from chart_binder.config import AcceptanceConfig, LLMConfig, RulesConfig
+from chart_binder.domain.evidence import EvidenceBundle
+from chart_binder.domain.verdict import Decided, Verdict
+from chart_binder.llm.answer import FinalAnswer, read_answer
+from chart_binder.llm.confidence import AS_STATED, ConfidenceMap, lowered
+from chart_binder.llm.facts import evidence_says, with_facts
+from chart_binder.llm.grounding import another_subject, borne_out_by, read_date, verify
+from chart_binder.llm.labels import Labels
+from chart_binder.llm.result import AdjudicationResult, Check, Fact, Outcome, Standing, counted
+from chart_binder.llm.sources import independent
+from chart_binder.react.loop import RefusedError
+from chart_binder.react.transcript import Observed
+from chart_binder.rules.decide import decide
+from chart_binder.rules.representative import representative
+
+
+def support(facts: Sequence[Fact], bundle: EvidenceBundle, home: Mapping[str, str]) -> int:
+    """Return how many independent sources say the statement that the fewest say.
+
+    Only statements that tell more than the evidence does are looked at, and without one there is
+    no source: a label, or a date that was known, must not vouch for what is decided on other
+    grounds. `home` is the release group of each release: a date of both is one statement.
+    """
+    sources: dict[tuple[str, str], list[str]] = defaultdict(list)
+    for fact in facts:
+        if tells_more(fact, bundle):
+            sources[_statement(fact, home)].append(fact.source)
+    return min((len(independent(named)) for named in sources.values()), default=0)
+
+
+def tells_more(fact: Fact, bundle: EvidenceBundle) -> bool:
+    """Whether a fact is borne out, and changes what the rules go by."""
+    return with_facts(bundle, (fact,)) != bundle
+
+
+def why_not_written(result: AdjudicationResult, acceptance: AcceptanceConfig) -> str | None:
+    """Return why a model's answer must not go into a file without a person's look; else nothing."""
+    if result.outcome is not Outcome.ACCEPTED:
+        return result.problem or f"the answer is {result.outcome}"
+    needed, found = acceptance.write_min_sources, result.independent_sources
+    if found >= needed:
+        return None
+    shown = counted(found, "independent source")
+    return f"the answer rests on {shown}, {needed} needed before it is written unseen"
+
+
+def _statement(fact: Fact, home: Mapping[str, str]) -> tuple[str, str]:
+    date = read_date(fact)
+    said = date.text if date else f"{fact.field} {fact.value}".casefold()
+    return home.get(fact.about, fact.about), said
+
+
+def hosts(facts: Iterable[Fact]) -> frozenset[str]:
+    """Return the independent sources that bear out the verified facts."""
+    return independent(fact.source for fact in facts if fact.verified)
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """An answer to look into: `written` is the group as the model named it, `crg` as it is known.
+
+    `crg` is absent for an id that is neither in the evidence nor in an observation; `misplaced` is
+    a release that was named though it is not in the group.
+    """
+
+    written: str
+    crg: str | None
+    rr: str | None
+    misplaced: str | None
+    facts: tuple[Fact, ...]
+    bundle: EvidenceBundle
+    labels: Labels
+    seen: Sequence[Observed]
+    verdict: Verdict | None
+    """What the rules say with the verified facts in; absent where no facts are cited."""
+    sources: int
+    """How many independent sources the facts have."""
+    min_sources: int
+
+
+def candidate(claim: Claim) -> Iterator[Check]:
+    """Look whether the group is a candidate; one that only a page names is for a person to see."""
+    crg, name = claim.crg, claim.labels.name_of(claim.written)
+    if crg is None:
+        detail = f"{name} is neither among the candidates nor in an observation"
+        yield Check("candidate", passed=False, detail=detail)
+    elif crg in claim.labels.titles:
+        yield Check("candidate", passed=True, detail=f"{name} is a candidate")
+    else:
+        detail = f"{name} is not among the candidates: only an observation names it"
+        yield Check("candidate", passed=False, detail=detail)
+
+
+def release(claim: Claim) -> Iterator[Check]:
+    """Note that the rules' own release stands in for one outside the group."""
+    if claim.misplaced and claim.crg:
+        named, group = map(claim.labels.name_of, (claim.misplaced, claim.crg))
+        detail = f"{named} is no release of {group}: the rules' own is taken"
+        yield Check("release", passed=True, detail=detail)
+
+
+def facts(claim: Claim) -> Iterator[Check]:
+    """Look whether each cited source was read in this run, or is the evidence, and says so."""
+    for fact in claim.facts:
+        says = "says so" if fact.verified else "was not read in this run, or does not say so"
+        about = claim.labels.name_of(fact.about) or "nothing that is named"
+        source = fact.source or ("the evidence" if fact.verified else "a source that is not named")
+        detail = f"{fact.field} {fact.value} of {about}: {source} {says}"
+        yield Check("fact", fact.verified, detail)
+
+
+def subject(claim: Claim) -> Iterator[Check]:
+    """Look whether what bears a fact out is about another candidate."""
+    for fact in claim.facts:
+        if fact.verified:
+            texts = borne_out_by(fact, claim.seen)
+            other = another_subject(fact, texts, claim.bundle, claim.labels)
+            if other:
+                about, named = map(claim.labels.name_of, (fact.about, other))
+                detail = f"{fact.source} names {named}, not {about}, which {fact.value} is cited of"
+                yield Check("subject", passed=False, detail=detail)
+
+
+def sources(claim: Claim) -> Iterator[Check]:
+    """Count the independent sources behind each of the cited facts.
+
+    An answer that cites none, or only what tells nothing new, rests on the evidence alone and needs
+    none. Where several are required that holds only as long as nothing of strangers was read: a
+    page may tell a model to answer and to cite nothing.
+    """
+    counts = any(not fact.verified or tells_more(fact, claim.bundle) for fact in claim.facts)
+    was_told = any(observed.sources and not observed.error for observed in claim.seen)
+    if counts or (claim.min_sources > 1 and was_told):
+        shown = counted(claim.sources, "independent host")
+        detail = f"{shown} for the cited facts, {claim.min_sources} needed"
+        yield Check("sources", claim.sources >= claim.min_sources, detail)
+
+
+def rules(claim: Claim) -> Iterator[Check]:
+    """Hold the answer against the rules with the verified facts in: they must not contradict it."""
+    standing = stands(claim.crg, claim.verdict)
+    if standing is None or not claim.crg:
+        return
+    named, known = claim.labels.name_of(claim.crg), "with the verified facts in"
+    if not isinstance(claim.verdict, Decided):
+        yield Check("rules", passed=True, detail=f"{known} the rules still leave it open")
+    elif standing is Standing.CONFIRMED:
+        detail = f"{known}, {claim.verdict.crg_rule} confirms {named}"
+        yield Check("rules", passed=True, detail=detail)
+    else:
+        other = claim.labels.name_of(claim.verdict.crg)
+        detail = f"{known}, {claim.verdict.crg_rule} gives {other}, not {named}"
+        yield Check("rules", passed=False, detail=detail)
+
+
+def stands(crg: str | None, verdict: Verdict | None) -> Standing | None:
+    """Return how an answer stands to what the rules say, where both there are."""
+    if crg is None or verdict is None:
+        return None
+    if not isinstance(verdict, Decided):
+        return Standing.OPEN
+    return Standing.CONFIRMED if verdict.crg == crg else Standing.CONTRADICTED
+
+
+CHECKS: tuple[Callable[[Claim], Iterator[Check]], ...] = (
+    candidate,
+    release,
+    facts,
+    subject,
+    sources,
+    rules,
+)
+"""In the order in which they are reported."""
+
+
+@dataclass(frozen=True, slots=True)
+class Judgement:
+    """What an answer is worth after the checks; `problem` is why it is not accepted."""
+
+    outcome: Outcome
+    crg: str | None = None
+    rr: str | None = None
+    facts: tuple[Fact, ...] = ()
+    checks: tuple[Check, ...] = ()
+    problem: str | None = None
+    confidence: float = 0.0
+    rules: Standing | None = None
+    independent_sources: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Examination:
+    """Holds answers against the evidence and against what was observed in this run."""
+
+    bundle: EvidenceBundle
+    labels: Labels
+    knobs: RulesConfig
+    config: LLMConfig
+    observed: Callable[[], Sequence[Observed]]
+    found: Callable[[], Container[str]]
+    """The MusicBrainz ids that observations of this run brought in."""
+    calibrated: ConfidenceMap = AS_STATED
+
+    def read(self, text: str, is_last: bool) -> FinalAnswer:  # noqa: FBT001 (the loop's word)
+        """Read an answer with its labels resolved; an id from nowhere is refused.
+
+        In the last turn, when nothing can be asked again, such an id is left in, and `judge` drops
+        it. Raises `RefusedError`.
+        """
+        answer = read_answer(text)
+        answer = replace(answer, crg=self.labels.id_of(answer.crg), rr=self.labels.id_of(answer.rr))
+        unknown = self._from_nowhere(answer)
+        if unknown and not is_last:
+            raise RefusedError(
+                f"{unknown} is neither among the candidates nor in an observation. Use a label of"
+                " the evidence, such as C1 and C1.R1, or null if you cannot tell."
+            )
+        return answer
+
+    def judge(self, answer: FinalAnswer) -> Judgement:
+        """Return the outcome by confidence, lowered by what the checks refute."""
+        if answer.crg is None:
+            problem = "the model cannot tell"
+            return Judgement(Outcome.REJECTED, problem=problem, confidence=answer.confidence)
+        known = {*self.labels.ids.values(), answer.crg, answer.rr or answer.crg}
+        facts = tuple(
+            structs.replace(fact, verified=fact.verified or evidence_says(fact, self.bundle))
+            for fact in verify(answer.facts, self.observed(), self.labels, known)
+        )
+        claim = self._claim(answer, facts)
+        checks = tuple(check for look in CHECKS for check in look(claim))
+        confidence = self.calibrated(answer.confidence)
+        outcome, why = settled(confidence, checks, self.config)
+        return Judgement(
+            outcome,
+            claim.crg,
+            claim.rr,
+            facts,
+            (*checks, *calibration(answer.confidence, self.calibrated)),
+            why,
+            confidence=lowered(confidence, checks),
+            rules=stands(claim.crg, claim.verdict),
+            independent_sources=claim.sources,
+        )
+
+    def _claim(self, answer: FinalAnswer, facts: tuple[Fact, ...]) -> Claim:
+        crg = answer.crg if self._is_known(answer.crg, self.labels.titles) else None
+        rr, misplaced = self._release(crg, answer.rr)
+        return Claim(
+            written=answer.crg or "",
+            crg=crg,
+            rr=rr,
+            misplaced=misplaced,
+            facts=facts,
+            bundle=self.bundle,
+            labels=self.labels,
+            seen=self.observed(),
+            verdict=decide(with_facts(self.bundle, facts), self.knobs) if facts else None,
+            sources=support(facts, self.bundle, self.labels.home),
+            min_sources=self.config.acceptance.min_sources,
+        )
+
+    def _release(self, crg: str | None, named: str | None) -> tuple[str | None, str | None]:
+        """Return the release that stands for the group, and one that was named but is not in it.
+
+        The rules choose where the model named none, or one of another group.
+        """
+        if crg is None:
+            return None, None
+        home = self.labels.home.get(named) if named else None
+        is_from_observation = home is None and crg not in self.labels.titles
+        if named and (home == crg or (is_from_observation and self._is_known(named, ()))):
+            return (named if named != crg else None), None
+        return representative(self.bundle, crg, self.knobs), named
+
+    def _from_nowhere(self, answer: FinalAnswer) -> str | None:
+        if not self._is_known(answer.crg, self.labels.titles):
+            return answer.crg
+        return None if self._is_known(answer.rr, self.labels.home) else answer.rr
+
+    def _is_known(self, identifier: str | None, candidates: Container[str]) -> bool:
+        return identifier is None or identifier in candidates or identifier in self.found()
+
+
+def calibration(stated: float, calibrated: ConfidenceMap) -> Iterator[Check]:
+    """Note what a stated confidence is taken for, where a calibration is used."""
+    if calibrated.points:
+        detail = f"confidence {stated:.2f} is taken for {calibrated(stated):.2f}, by calibration"
+        yield Check("calibration", passed=True, detail=detail)
+
+
+def settled(
+    confidence: float, checks: Sequence[Check], config: LLMConfig
+) -> tuple[Outcome, str | None]:
+    """Return the outcome by confidence, lowered by what the checks refute; and why it is so low."""
+    outcome, problem = _by_confidence(confidence, config)
+    refuted = next((check.detail for check in checks if not check.passed), None)
+    if refuted and outcome is not Outcome.REJECTED:
+        return Outcome.REVIEW, refuted
+    return outcome, problem
+
+
+def _by_confidence(confidence: float, config: LLMConfig) -> tuple[Outcome, str | None]:
+    least = (
+        (Outcome.ACCEPTED, config.auto_accept_threshold),
+        (Outcome.REVIEW, config.review_threshold),
+    )
+    problem = None
+    for outcome, threshold in least:
+        if confidence >= threshold:
+            return outcome, problem
+        problem = f"confidence {confidence:.2f} is below {threshold:.2f}"
+    return Outcome.REJECTED, problem

@@ -1,0 +1,198 @@
+"""The tool that counts the days from one date to another, for models are poor at it."""
+
+import inspect
+import re
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from typing import Any, Final, TypeAlias
+
+from chart_binder import plugins
+from chart_binder.config import LLMConfig, PromptConfig, ToolsConfig
+from chart_binder.domain.dates import PartialDate
+from chart_binder.errors import CanonError, ConfigError, PluginError
+from chart_binder.llm.dates_in_text import only_date
+from chart_binder.react.conversation import foreign
+from chart_binder.react.tool_definition import ToolDefectError
+from chart_binder.react.tools import Tool, ToolError
+
+Misnamed: TypeAlias = tuple[str, str]
+"""A key, and a sentence on its value that begins with the key."""
+_INSTALLED: Final = (("provider", "chart_binder.chat_models"), ("dialect", "chart_binder.dialects"))
+
+
+def misnamed(config: LLMConfig) -> Iterator[Misnamed]:
+    """Yield the keys that name what is not there; nothing is loaded that they name.
+
+    Such are a provider, a dialect or a tool that is not installed, a prompt that is not shipped,
+    and a placeholder that a section of the prompt does not have.
+    """
+    for key, group in _INSTALLED:
+        installed, name = plugins.names(group), getattr(config, key)
+        if name not in installed:
+            there = ", ".join(installed) or "none"
+            yield f"llm.{key}", f"llm.{key}: found {name!r}; installed are {there}"
+    yield from unknown_tools(config.tools)
+    if config.prompt != PromptConfig():
+        yield from _in_prompt(config.prompt)
+
+
+def unknown_tools(config: ToolsConfig) -> Iterator[Misnamed]:
+    """Yield the tools that `[llm.tools]` turns on or off though none of that name is installed."""
+    installed = plugins.names("chart_binder.tools")
+    there = ", ".join(installed)
+    for name in sorted({*(config.model_extra or {})} - {*installed}):
+        key = f"llm.tools.{name}"
+        yield key, f"{key}: no such tool is installed; there are {there}"
+
+
+def _in_prompt(config: PromptConfig) -> Iterator[Misnamed]:
+    from chart_binder.llm.prompt import TEXTS, load_prompt
+
+    try:
+        shipped = load_prompt(config.version)
+    except ConfigError as error:
+        yield "llm.prompt.version", str(error)
+        return
+    for section in TEXTS:
+        text = getattr(config, section)
+        try:
+            shipped.overridden(**{section: text} if text else {})
+        except ConfigError as error:
+            yield f"llm.prompt.{section}", str(error)
+
+
+_GROUP: Final = "chart_binder.tools"
+_SEARCH: Final = "web_search"
+_ON_THE_NETWORK: Final = (_SEARCH, "web_fetch", "musicbrainz", "wikipedia")
+
+
+def default_tools(
+    config: LLMConfig, searxng: object | None = None, musicbrainz: object | None = None
+) -> tuple[Tool, ...]:
+    """Return every tool that is installed and on; none opens a socket yet.
+
+    `searxng` is a search client, `musicbrainz` what opens MusicBrainz, in place of those that the
+    tools make themselves. Raises `ConfigError` where `[llm.tools]` names a tool that is not
+    installed, `PluginError` for one that cannot be loaded or is no tool, and for two of one name.
+    """
+    installed = plugins.names(_GROUP)
+    clients = {_SEARCH: searxng, "musicbrainz": musicbrainz}
+    tools = tuple(
+        as_tool(plugins.load(_GROUP, name), name, config, clients.get(name))
+        for name in _turned_on(installed, config)
+    )
+    for name, count in Counter(tool.name for tool in tools).items():
+        if count > 1:
+            raise PluginError(f"{count} plug-ins of {_GROUP!r} have a tool called {name!r}")
+    return tools
+
+
+def without_network(config: LLMConfig) -> LLMConfig:
+    """Return the configuration with the built-in tools off that ask others."""
+    off = config.tools.model_copy(update=dict.fromkeys(_ON_THE_NETWORK, False))
+    return config.model_copy(update={"tools": off})
+
+
+def with_tools_here(config: LLMConfig) -> LLMConfig:
+    """Return the configuration without a word on tools that are not installed here."""
+    installed = plugins.names(_GROUP)
+    kept = {name: on for name, on in config.tools.model_dump().items() if name in installed}
+    return config.model_copy(update={"tools": ToolsConfig.model_validate(kept)})
+
+
+def _turned_on(installed: Sequence[str], config: LLMConfig) -> Iterator[str]:
+    """Yield the tools that are on, the built-in ones first, in the order of their keys."""
+    for _, told in unknown_tools(config.tools):
+        raise ConfigError(told)
+    own = [name for name in ToolsConfig.model_fields if name in installed]
+    for name in dict.fromkeys([*own, *installed]):
+        if config.tools.offers(name) and (name != _SEARCH or config.searxng.enabled):
+            yield name
+
+
+def as_tool(found: Any, name: str, config: LLMConfig, client: object | None = None) -> Tool:
+    """Return the tool that the plug-in `name` is or makes.
+
+    A `Tool` is one. A function makes one if it says so (`-> Tool`) or takes the configuration: its
+    first parameter is annotated `LLMConfig`, or called `config` without an annotation. Everything
+    else is the function that the tool calls. Raises `PluginError` that says what is missing.
+    """
+
+    def defect(error: Exception) -> PluginError:
+        told = str(error) if isinstance(error, ToolDefectError) else f"makes no tool: {error}"
+        return PluginError(f"plug-in {name!r} of {_GROUP!r}: {told}")
+
+    with foreign(defect, CanonError):
+        made: Any = _made(found, config, client) if _makes_one(found) else found
+        return made if isinstance(made, Tool) else Tool.of(made)
+
+
+def _made(found: Any, config: LLMConfig, client: object | None) -> object:
+    given = (config,) if inspect.signature(found).parameters else ()
+    return found(*given, *((client,) if client else ()))
+
+
+def _makes_one(found: object) -> bool:
+    if not inspect.isroutine(found):
+        return False
+    signature = inspect.signature(found)
+    if _names(signature.return_annotation, Tool):
+        return True
+    first = next(iter(signature.parameters.values()), None)
+    return first is not None and (
+        _names(first.annotation, LLMConfig)
+        or (first.name == "config" and first.annotation is first.empty)
+    )
+
+
+def _names(annotation: object, kind: type) -> bool:
+    """Tell whether an annotation is a type, also one that is only written down."""
+    if isinstance(annotation, str):
+        return annotation.strip("\"' ").rpartition(".")[2] == kind.__name__
+    return annotation is kind
+
+
+_NUMBERS: Final = re.compile(r"(\d{4})[-/. ](\d{1,2})(?:[-/. ](\d{1,2}))?")
+_LONGEST: Final = 40
+
+
+def days_between(first: str, second: str) -> str:
+    """Count the days between two dates, each YYYY-MM-DD, YYYY-MM or YYYY."""
+    one, other = _read(first), _read(second)
+    least, most = other.first - one.last, other.last - one.first
+    if least == most == 0:
+        return f"{one} and {other} are the same day."
+    if least >= 0:
+        return f"{one} is {_days(least, most)} before {other}."
+    if most <= 0:
+        return f"{one} is {_days(-most, -least)} after {other}."
+    return (
+        f"It cannot be told which is earlier: {one} is at most {most} days before {other} and"
+        f" at most {-least} days after it."
+    )
+
+
+def _days(least: int, most: int) -> str:
+    if least == most:
+        return f"{most} day{'s'[: most - 1]}"
+    return f"between {least} and {most} days"
+
+
+def _read(written: str) -> PartialDate:
+    """Read a date as models and pages write them, or raise `ToolError` that says how to write it.
+
+    `10/11/1974` is refused: it is one day in London and another in New York.
+    """
+    text = " ".join(written.split()).strip("\"'`.,")
+    if len(text) <= _LONGEST:
+        if found := _NUMBERS.fullmatch(text):
+            text = "-".join(part.zfill(2) for part in found.groups() if part)
+        if told := only_date(text):
+            return told
+    try:
+        date = PartialDate.parse(text)
+    except ValueError as error:
+        raise ToolError(f"{error}.") from error
+    if not date.is_known:
+        raise ToolError("A date without a year cannot be counted with: give YYYY at least.")
+    return date

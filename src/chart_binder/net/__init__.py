@@ -1,1 +1,0 @@
-"""What every way into the network needs."""

@@ -1,0 +1,216 @@
+"""Text from outside is made inert: it can be read, it cannot speak for the protocol.
+
+What a page or a tag says may look like the conversation it lands in: a label that ends a turn, a
+control token of a model family, a character nobody sees. Every such form is turned into its
+nearest harmless likeness; the words stay legible to a person and to the model.
+"""
+
+import re
+import unicodedata
+from collections.abc import Iterator
+from functools import lru_cache
+from typing import Final
+
+from chart_binder.react.json.lenient import opens_object
+from chart_binder.react.reading.labels import label_at
+from chart_binder.react.reading.observed import begins_observation
+
+_ROLES: Final = ("system", "user", "assistant", "human", "developer")
+"""Who else may seem to speak; most are no labels of the protocol."""
+_WORDS: Final = r"(?<![^\W\d_])[^\W\d_]++(?:[ _-]{1,3}+[^\W\d_]++){0,5}+"
+# Readers take numbered ones, too: Action 1, Observation[2], Action Input (JSON)
+_MARKS: Final = r"[ *_`#\"'\])】>✿]{0,8}+"
+_SET_OFF: Final = re.compile(
+    rf"(?P<words>{_WORDS})(?P<after>{_MARKS}(?:[\[(#]?\d{{1,3}}+[\])]?)?+"
+    rf"(?:[ ]?\([^()\n]{{0,40}}+\))?+{_MARKS})"
+    r"(?:(?P<colon>[:∶ː꞉։፡])|[-–—=]{0,3}+>?+[ ]{0,2}+(?=\{))"
+)
+_NOT_YET_MARKED: Final = re.compile(r"(?<![‹\w])[^\W\d_]++(?:[ _-]{1,3}+[^\W\d_]++){0,4}+(?![›\w])")
+_MOST_WORDS: Final = 5
+_MOST_LETTERS: Final = 12
+"""Of a name in a script without spaces."""
+_MOST_TRIES: Final = 3
+_OBJECT: Final = re.compile(r"^(?:functools)?[ ]?(?:\[[ ]?){0,3}(?=\{)", re.MULTILINE)
+_CALL: Final = re.compile(
+    r"^[ `]{0,4}(?:\[[ ]?)?(?:functions\.)?[A-Za-z]\w{1,63}+(?=\((?:[\"'“{]|[A-Za-z]\w{0,63}+ ?=))",
+    re.MULTILINE,
+)
+_MAY_ASK: Final = re.compile(r"[({\[<]")
+"""What no call or answer lacks, where nothing is a label."""
+_MOST_LOOKS: Final = 200
+_SHOWN: Final = "> "
+"""A block quote, which only shows, in every dialect."""
+
+
+def unlabelled(line: str) -> str:
+    """Return a line whose labels are marked as words: `‹Final Answer› – 7`."""
+    if ":" in line or "{" in line or not line.isascii():
+        line = "".join(_marked(line))
+    for _ in range(_MOST_TRIES):
+        label = label_at(line, 0)
+        if label is None or label.kind == "observation":
+            return line
+        line = _NOT_YET_MARKED.sub(r"‹\g<0>›", line, count=1)
+    return _quoted(line)
+
+
+def unstarted(text: str) -> str:
+    """Return a text in which no line begins with an object, or with a call in brackets."""
+    if "{" in text:
+        text = _OBJECT.sub(lambda at: _shown_object(at, text), text)
+    return _CALL.sub(rf"{_SHOWN}\g<0>", text) if "(" in text else text
+
+
+def unread(text: str) -> str:
+    """Return a text in which nothing is read as a step, however it is written.
+
+    The readers of replies look at each line alone, then at the whole. After `_MOST_LOOKS` lines
+    that have what a step needs, all others that have it are shown as quoted.
+    """
+    if not _MAY_ASK.search(text):
+        return text
+    from chart_binder.react.misread import is_step  # 50 ms of modules
+
+    looks = 0
+    lines = text.split("\n")
+    for place, line in enumerate(lines):
+        if not line.startswith(">") and _MAY_ASK.search(line):
+            looks += 1
+            lines[place] = _quoted(line) if looks > _MOST_LOOKS or is_step(line) else line
+    whole = "\n".join(lines)
+    return "\n".join(map(_quoted, lines)) if is_step(whole) else whole
+
+
+def _quoted(line: str) -> str:
+    return line if line.startswith(">") else f"{_SHOWN}{line}"
+
+
+def _marked(line: str) -> Iterator[str]:
+    at = 0
+    while label := _SET_OFF.search(line, at):
+        words, after = label["words"], label["after"]
+        yield line[at : label.start()]
+        ends = not line[label.end() :].strip()
+        start = next((at for at in _names(words) if _is_label(words[at:], heads=ends)), None)
+        if start is None:
+            yield words
+            at = label.end("words")
+        else:
+            set_off = f"{after.rstrip()} –" if label["colon"] else label[0][len(words) :]
+            yield f"{words[:start]}‹{words[start:]}›{set_off}"
+            at = label.end()
+    yield line[at:]
+
+
+def _names(words: str) -> Iterator[int]:
+    """Yield where the last words begin, the most of them first; without spaces, letters."""
+    starts = [0, *(found.end() for found in re.finditer(r"[ _-]+", words))]
+    yield from starts[-_MOST_WORDS:]
+    if not words[-1].isascii():
+        yield from range(max(starts[-1] + 1, len(words) - _MOST_LETTERS), len(words))
+
+
+@lru_cache(4096)
+def _is_label(words: str, *, heads: bool) -> bool:
+    """Tell whether words are a label where a colon follows.
+
+    One that `heads` lines, as a tool's own `Search results:` does, is left as it is: it asks for
+    nothing, and by it a model is found out that makes such results up.
+    """
+    if words.casefold() in _ROLES:
+        return True
+    label = label_at(f"{words}:", 0)
+    if label and not (heads and label.kind == "observation"):
+        return True
+    return " " not in words and begins_observation(f"{words}: x")
+
+
+def _shown_object(at: re.Match[str], text: str) -> str:
+    return f"{_SHOWN}{at[0]}" if opens_object(text, at.end()) else at[0]
+
+
+# Categories that show nothing: controls, format marks (joiners, direction, tags), lone
+# surrogates, private use. Unassigned characters stay: they may be newer than our tables.
+_UNSEEN = frozenset({"Cc", "Cf", "Cs", "Co"})
+_VARIATION_SELECTORS = re.compile(
+    "[\ufe00-\ufe0f\U000e0100-\U000e01ef\u115f\u1160\u3164\uffa0\u034f]"
+)
+_MOST_MARKS = re.compile(r"([\u0300-\u036f]{3})[\u0300-\u036f]+")
+# <|im_end|>, <s>, </think>, <tool_call>, <<SYS>>: every angle bracket that opens a word. Readers
+# forgive spaces (`< response >`), so the protocol's own words are known behind them, too.
+_OWN_TAGS = (
+    r"think(?:ing)?|thoughts?|reasoning|reflection|analysis|scratchpad|cot|response|observations?"
+    r"|answer|final[_-]?(?:answer|response)|tool[_-]?\w{1,12}|function[_-]?\w{0,12}|invoke"
+    r"|param(?:eter)?|search[_-]?results?|results?|action|pause"
+)
+_ANGLED = re.compile(
+    rf"<(?=[A-Za-z|/!?<_]|\s{{1,4}}/?\s{{0,4}}(?:{_OWN_TAGS})(?:\s{{0,4}}>|\s{{1,4}}\w{{1,12}}=))",
+    re.IGNORECASE,
+)
+_SPACED_END = re.compile(rf"(‹\s{{0,4}}/?\s{{0,4}}(?:{_OWN_TAGS})\s{{1,4}})>", re.IGNORECASE)
+_ANGLED_END = re.compile(r"(?<=[A-Za-z0-9|/>_\"'])>")
+# Llama 2, Mistral, GLM, BERT, InternLM2, LM Studio; by name, for [PIAS] is a record label. Names
+# between bars are EXAONE's: [|user|].
+_BRACKETED = re.compile(
+    r"\[(/?\s?(?:INST|SYS|(?:END_)?TOOL_[A-Z]{1,16}|AVAILABLE_TOOLS|SYSTEM_PROMPT|MODEL_SETTINGS"
+    r"|THINK|ARGS|CALL_ID|UNUSED_TOKEN_\d{1,6}|IMG|IMG_BREAK|IMG_END|PREFIX|SUFFIX|MIDDLE"
+    r"|CLS|SEP|PAD|BOS|EOS|g?MASK|\|\s?/?\w{1,32}\s?\|))\]",
+    re.IGNORECASE,
+)
+_MINIMAX = re.compile(r"\]~!?b[\[\]]|\[e~\[")
+_KIMI = str.maketrans("◁▷", "‹›")
+_FENCE = re.compile(r"`{3,}|~{3,}")
+# Alpaca, Vicuna: words of every day, and a turn's beginning only as a heading.
+_HEADED = re.compile(r"(#{2,4}\s{0,4}(?:instructions?|input|response))\s{0,4}:", re.IGNORECASE)
+_PAUSE = re.compile(r"^([\s*_`.-]{0,8})PAUSE([\s*_`.-]{0,8})$")
+
+
+def inert(text: str) -> str:
+    """Return text without unseen characters, control tokens, fences or protocol labels.
+
+    Lines stay lines, but for empty ones at the ends; other white space becomes one space.
+    """
+    return unread(unstarted("\n".join(map(_line, text.splitlines())).strip("\n")))
+
+
+def one_line(text: str, most: int | None = None) -> str:
+    """Return inert text on one line, at most `most` characters long."""
+    line = unstarted(_line(text))
+    return line if most is None or len(line) <= most else f"{line[: most - 1]}…"
+
+
+def bounded(text: str, most: int) -> str:
+    """Return at most `most` characters, with a last line that says what was cut."""
+    if len(text) <= most:
+        return text
+    note = f"\n[cut: the first {{}} of {len(text)} characters]"
+    room = max(0, most - len(note) - 4)
+    return text[:room] + note.format(room)
+
+
+def _line(text: str) -> str:
+    return _defused(" ".join(_seen(text).split()))
+
+
+def _seen(text: str) -> str:
+    """Fold look-alike forms together (NFKC) and drop what cannot be seen."""
+    if text.isascii() and text.isprintable():
+        return text
+    folded = unicodedata.normalize("NFKC", text)
+    kept = "".join(
+        character
+        for character in folded
+        if character.isspace() or unicodedata.category(character) not in _UNSEEN
+    )
+    return _MOST_MARKS.sub(r"\1", _VARIATION_SELECTORS.sub("", kept))
+
+
+def _defused(text: str) -> str:
+    text = _MINIMAX.sub(_in_brackets, _FENCE.sub("'''", text).translate(_KIMI))
+    text = _SPACED_END.sub(r"\1›", _ANGLED_END.sub("›", _ANGLED.sub("‹", text)))
+    text = _PAUSE.sub(r"\1(PAUSE)\2", _BRACKETED.sub(r"(\1)", text))
+    return unlabelled(_HEADED.sub(r"\1 –", text))
+
+
+def _in_brackets(token: re.Match[str]) -> str:
+    return f"({token[0].strip('[]')})"

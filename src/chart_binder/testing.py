@@ -1,0 +1,355 @@
+"""For those who test: a pytest fixture that plays a canned transcript against an adjudicator.
+
+`pytest_plugins = ["chart_binder.testing"]` in the top `conftest.py` makes it known. It is no
+automatic plug-in, so that nobody's test run pays for it who does not ask.
+"""
+
+import json
+from collections.abc import Generator, Iterable, Iterator, Sequence
+from dataclasses import replace
+from difflib import unified_diff
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Protocol, Self
+
+import msgspec
+import pytest
+from msgspec import UNSET
+
+from chart_binder.errors import TranscriptError
+from chart_binder.jobs.transcripts import Recorded, read_recorded
+from chart_binder.react.conversation import ChatError, Message, PlayedWrongError, Reply, Terms
+from chart_binder.react.sanitize import inert
+from chart_binder.react.tools import Observation, Tool, ToolError
+from chart_binder.react.transcript import Exchange, Stepped, Turn
+
+_HOW_TO_MEND = "If the change is meant, record the run anew: docs/testing.md says how."
+_MOST_COMPARED, _MOST_LINES, _MOST_CHARACTERS = 1_000, 40, 500
+
+
+class Departure(PlayedWrongError):  # noqa: N818 (it is what happened, and pytest shows its name)
+    """The conversation is not the recorded one: what was played, what was expected, what came."""
+
+
+def departure(name: str, where: str, expected: str, found: str, played: Iterable[str]) -> Departure:
+    """Return the departure from the transcript `name`, after what was `played` as recorded."""
+    lines = [
+        f"the conversation departs from {name}: {where}",
+        *(f"  as recorded  {line}" for line in played),
+        *_versus(expected, found),
+        _HOW_TO_MEND,
+    ]
+    return Departure("\n".join(lines))
+
+
+def brief(text: str, most: int = 90) -> str:
+    """Return text on one line, cut to `most` characters."""
+    line = " ".join(text.split())
+    return line if len(line) <= most else f"{line[: most - 1]}…"
+
+
+def call_text(tool: str | None, arguments: object) -> str:
+    """Return a call as a person reads it."""
+    return f"{tool} {json.dumps(arguments, ensure_ascii=False, sort_keys=True, default=str)}"
+
+
+def _versus(expected: str, found: str) -> Iterator[str]:
+    """Yield both where they are a line each, else the lines that differ."""
+    a, b = (text.splitlines()[:_MOST_COMPARED] for text in (expected, found))
+    if max(len(a), len(b)) <= 1:
+        yield f"  expected     {''.join(a)[:_MOST_CHARACTERS]}"
+        yield f"  found        {''.join(b)[:_MOST_CHARACTERS]}"
+        return
+    yield "  expected (-) and found (+):"
+    differing = list(unified_diff(a, b, lineterm="", n=1))[3:]
+    yield from (f"    {line[:_MOST_CHARACTERS]}" for line in differing[:_MOST_LINES])
+    if len(differing) > _MOST_LINES:
+        yield f"    ... {len(differing) - _MOST_LINES} lines more"
+
+
+class Canned:
+    """A chat model, with `tools`, that says and answers what a transcript holds.
+
+    Whatever the file has is checked: the opening messages where there are `message` lines, each
+    call where there are `step` lines, what the model is shown where there are `step` and
+    `observation` lines. A file of `reply` lines alone checks that all of them are asked for, and
+    no more. `departure` is the first thing that was not as recorded: an `AssertionError`, raised
+    when the model is asked next, and again by `finish`, for a pipeline may swallow it.
+    """
+
+    def __init__(self, name: str, recorded: Recorded, tools: Iterable[Tool]) -> None:
+        self.departure: Departure | None = None
+        self.tools = tuple(self._played(tool) for tool in tools)
+        self._name = name
+        self._recorded = recorded
+        self._turns = recorded.turns
+        self._given = 0
+        self._answered = 0
+        self._log: list[str] = []
+
+    @property
+    def model_id(self) -> str:
+        """The model that was recorded, else the name of the file."""
+        run = self._recorded.run
+        return (run and run.model_id) or self._name
+
+    @property
+    def evidence(self) -> dict[str, object] | None:
+        """The evidence bundle of a whole recording."""
+        run = self._recorded.run
+        return run.evidence if run else None
+
+    @property
+    def result(self) -> dict[str, Any] | None:
+        """What the recorded run came to, to hold against what it comes to now."""
+        return self._recorded.result
+
+    def reply(self, messages: Sequence[Message], terms: Terms) -> Reply:
+        """Return the next recorded reply; raise `Departure`, or `ChatError` as recorded."""
+        __tracebackhide__ = True
+        del terms  # what was recorded was cut when it was said
+        self._go_on()
+        if self._given:
+            self._hold_observations(_new(messages))
+        else:
+            self._hold_opening(messages)
+        if self._given == len(self._turns):
+            if self.result and self.result.get("outcome") == "error":
+                raise ChatError(str(self.result.get("problem")))
+            raise self._departs(
+                f"it goes on after turn {self._given}, the last",
+                "no further turn",
+                brief(messages[-1].content) if messages else "no message at all",
+            )
+        self._given, self._answered = self._given + 1, 0
+        said = self._turn.reply.reply if self._turn.reply else Reply("")
+        self._log.append(f"turn {self._given}: reply {brief(said.content)!r}")
+        return said
+
+    def finish(self) -> None:
+        """Raise `Departure` unless the whole conversation took place as recorded."""
+        __tracebackhide__ = True
+        self._go_on()
+        if self._given:
+            self._hold_calls()
+        left = self._turns[self._given :]
+        if left:
+            after = f"it ends after turn {self._given}" if self._given else "it never began"
+            expected = left[0].reply.content if left[0].reply else ""
+            raise self._departs(
+                f"{after}, {len(left)} {'reply' if len(left) == 1 else 'replies'} unplayed",
+                f"turn {left[0].number}: reply {brief(expected)!r}",
+                "nothing was asked of the model any more",
+            )
+
+    def __enter__(self) -> Self:
+        """Return itself, to be finished at the end of the block."""
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        """Finish, unless the block has failed already."""
+        if kind is None:
+            self.finish()
+
+    @property
+    def _turn(self) -> Turn:
+        return self._turns[self._given - 1]
+
+    def _go_on(self) -> None:
+        if self.departure:
+            raise self.departure
+
+    def _departs(self, where: str, expected: str, found: str) -> Departure:
+        self.departure = departure(self._name, where, expected, found, self._log)
+        return self.departure
+
+    def _played(self, tool: Tool) -> Tool:
+        """Return the tool as the model sees it, its work replaced by what was recorded."""
+
+        def play(**keywords: object) -> Observation:
+            __tracebackhide__ = True
+            given = {name: value for name, value in keywords.items() if value is not UNSET}
+            whole = given[tool.form.into] if tool.form.into else given
+            try:
+                return self._answer(tool.name, tool.form.plain(whole))
+            except Departure as error:  # a loop bears whatever a tool does: it is raised again soon
+                raise ToolError("the conversation has departed from its transcript") from error
+
+        return replace(tool, function=play, per_run=None)
+
+    def _answer(self, tool: str, arguments: dict[str, object]) -> Observation:
+        __tracebackhide__ = True
+        self._go_on()
+        called = call_text(tool, arguments)
+        exchanges = self._turn.exchanges[self._answered :] if self._given else ()
+        # What is recorded between was answered without a tool: a repeated call, an unknown tool.
+        for place, exchange in enumerate(exchanges, start=1):
+            if exchange.step is None or _is_call(exchange.step, tool, arguments):
+                self._answered += place
+                self._log.append(f"turn {self._given}: {called}")
+                return _observed(exchange, tool)
+        if self._given and not self._has_steps and not self._turn.exchanges:
+            self._log.append(f"turn {self._given}: {called}, which has no recorded answer")
+            return _observed(Exchange(), tool)
+        raise self._departs(
+            f"a call in turn {self._given}", _expected(exchanges) or "no call", called
+        )
+
+    @property
+    def _has_steps(self) -> bool:
+        return any(exchange.step for turn in self._turns for exchange in turn.exchanges)
+
+    def _hold_opening(self, messages: Sequence[Message]) -> None:
+        expected = [(said.role, said.content) for said in self._recorded.opening]
+        if not expected:
+            return
+        found = [(message.role, message.content) for message in messages]
+        for number in range(max(len(expected), len(found))):
+            one, other = (_at(number, side) for side in (expected, found))
+            if one != other:
+                which = one or other
+                name = which[0] if which else ""
+                raise self._departs(
+                    f"opening message {number + 1} ({name})", _text(one), _text(other)
+                )
+
+    def _hold_observations(self, shown: str) -> None:
+        """Check that the model is shown what it was shown, where the steps tell what for."""
+        self._hold_calls()
+        for exchange in self._turn.exchanges:
+            seen = exchange.observation
+            if exchange.step and seen and not _stands_in(seen.content, shown):
+                raise self._departs(
+                    f"what the model is shown after turn {self._given}", seen.content, shown
+                )
+
+    def _hold_calls(self) -> None:
+        """Check that every answer was asked for, where no step tells what it answered."""
+        left = self._turn.exchanges[self._answered :]
+        for exchange in left:
+            seen = exchange.observation
+            if exchange.step is None and seen and not seen.error:
+                raise self._departs(
+                    f"turn {self._given} calls no tool",
+                    f"a call that is answered {brief(seen.content)!r}",
+                    "no call",
+                )
+
+
+def _new(messages: Sequence[Message]) -> str:
+    """Return what the model is told since it last spoke."""
+    said: list[str] = []
+    for message in reversed(messages):
+        if message.role == "assistant":
+            break
+        said.insert(0, message.content)
+    return "\n".join(said)
+
+
+def _stands_in(content: str, shown: str) -> bool:
+    """Whether what was observed is shown: as it is, made inert, or inside a JSON text."""
+    forms = (content, inert(content), msgspec.json.encode(content).decode()[1:-1])
+    return any(form in shown for form in forms)
+
+
+def _is_call(step: Stepped, tool: str, arguments: dict[str, object]) -> bool:
+    return step.kind == "act" and step.tool == tool and step.arguments == arguments
+
+
+def _observed(exchange: Exchange, tool: str) -> Observation:
+    seen = exchange.observation
+    return seen.observation if seen else Observation(f"(no answer of {tool} was recorded)")
+
+
+def _expected(exchanges: Sequence[Exchange]) -> str:
+    steps = (exchange.step for exchange in exchanges)
+    calls = (step for step in steps if step and step.kind == "act")
+    return next((call_text(step.tool, step.arguments) for step in calls), "")
+
+
+def _at(number: int, side: list[tuple[Any, str]]) -> tuple[str, str] | None:
+    return side[number] if number < len(side) else None
+
+
+def _text(message: tuple[str, str] | None) -> str:
+    return message[1] if message else "(no such message)"
+
+
+__all__ = ["Canned", "Departure", "Play", "canned", "play"]
+
+
+class Play(Protocol):
+    """Begins to play a transcript file; a relative path is taken from the test's own folder."""
+
+    def __call__(self, file: str | Path, *, tools: Sequence[Tool] | None = None) -> Canned:
+        """Return the conversation; `tools` are stood in for, by default those of `canon`."""
+        ...
+
+
+def play(file: str | Path, *, tools: Sequence[Tool] | None = None) -> Canned:
+    """Return what plays a transcript file; a `with` block, or `finish`, ends it.
+
+    No tool is called: `tools` lend their names, descriptions and arguments. Raises `CanonError`
+    for a file that is no transcript.
+    """
+    path = Path(file)
+    recorded = read_recorded(path)
+    if recorded.is_cut:
+        raise TranscriptError(f"{path}: no transcript: {recorded.missing}")
+    return Canned(path.name, recorded, _usual_tools() if tools is None else tools)
+
+
+@pytest.fixture
+def canned(request: pytest.FixtureRequest) -> Play:
+    """Play transcript files; a conversation that departs from its file fails the test."""
+    played = request.node.stash.setdefault(_PLAYED, [])
+
+    def begin(file: str | Path, *, tools: Sequence[Tool] | None = None) -> Canned:
+        run = play(request.path.parent / file, tools=tools)
+        played.append(run)
+        return run
+
+    return begin
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_call(item: pytest.Item) -> Generator[None, None, None]:
+    """Fail a test, at its end, whose conversations were not played as recorded, and to the end."""
+    played = item.stash.get(_PLAYED, [])
+    try:
+        yield
+        for run in played:
+            run.finish()
+    except Departure as error:
+        told = str(error)
+    else:
+        return
+    pytest.fail(told, pytrace=False)  # the way it came through the loop explains nothing
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(
+    item: pytest.Item, call: pytest.CallInfo[None]
+) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """Name, beside another failure, the departures that what was tested swallowed."""
+    report = yield
+    if report.failed and call.when == "call":
+        for run in item.stash.get(_PLAYED, []):
+            if run.departure and str(run.departure) not in report.longreprtext:
+                report.sections.append(("Departure from a transcript", str(run.departure)))
+    return report
+
+
+def _usual_tools() -> Sequence[Tool]:
+    from chart_binder.config import LLMConfig
+    from chart_binder.llm.tools import default_tools
+
+    return default_tools(LLMConfig())
+
+
+_PLAYED: pytest.StashKey[list[Canned]] = pytest.StashKey()

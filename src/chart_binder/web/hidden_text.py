@@ -1,0 +1,406 @@
+"""What a page keeps from its readers, as far as its markup says so."""
+
+import html
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import islice
+from types import MappingProxyType
+from typing import NamedTuple, TypeAlias
+
+_NOT_MARKUP_INSIDE = frozenset(
+    ("script", "style", "textarea", "title", "iframe", "noembed", "noframes", "xmp")
+)
+
+_DECLARATIONS = (("<!--", "-->"), ("<![CDATA[", "]]>"), ("<", ">"))
+_MARK = re.compile(r"<(?=[A-Za-z/!?])")
+_NAME = re.compile(r"[A-Za-z][A-Za-z0-9:_-]{0,30}")
+_SELF_CLOSED = re.compile(r"""(?:^|[\s"'])/$""")
+_ATTRIBUTE = re.compile(r"""([^\s=/>"']+)(?:\s*=\s*(?:"([^"]*)"|'([^']*)'|([^\s>]+)))?""", re.ASCII)
+_ATTRIBUTES_READ = 1_000  # characters of one tag
+# int() refuses thousands of digits, and no character has more than seven.
+_ENDLESS_REFERENCE = re.compile(r"&#[xX]?[0-9a-fA-F]{8,};?")
+
+
+class Token(NamedTuple):
+    """`<name text>`, `</name>` (`closes`), or text as it is written (no name)."""
+
+    name: str
+    text: str
+    closes: bool = False
+
+    @property
+    def holds_nothing(self) -> bool:
+        """Whether it is an empty element of XML, `<name />`."""
+        return _SELF_CLOSED.search(self.text) is not None
+
+
+def tokens(markup: str) -> Iterator[Token]:
+    """Cut markup into tokens as a browser would, in one pass over it."""
+    ends = _TagEnds(markup)
+    position = 0
+    while (mark := _MARK.search(markup, position)) is not None:
+        start = mark.start()
+        if start > position:
+            yield Token("", markup[position:start])
+        if markup[start + 1] in "!?":
+            text, position = _declaration(markup, start)
+            if text:
+                yield Token("", html.escape(text))
+        else:
+            closes = markup[start + 1] == "/"
+            end = markup.find(">", start) if closes else ends.after(start)
+            name = _NAME.match(markup, start + 1 + closes)
+            if end < 0:
+                return
+            position = end + 1
+            if name is None:
+                continue
+            word, rest = name[0].lower(), markup[name.end() : end]
+            yield (token := Token(word, rest, closes))
+            if word in _NOT_MARKUP_INSIDE and not closes and not token.holds_nothing:
+                inside = position
+                position = _close_of(word, markup, position)
+                yield Token("", markup[inside:position])
+    yield Token("", markup[position:])
+
+
+def _declaration(markup: str, start: int) -> tuple[str, int]:
+    """Return the text of a CDATA section, or none, with where the declaration ends."""
+    opening, closing = next(pair for pair in _DECLARATIONS if markup.startswith(pair[0], start))
+    inside = start + len(opening)
+    end = markup.find(closing, inside)
+    if end < 0:
+        return "", len(markup)
+    return markup[inside:end] if opening == "<![CDATA[" else "", end + len(closing)
+
+
+def _close_of(name: str, markup: str, position: int) -> int:
+    found = re.compile(f"</{name}", re.IGNORECASE).search(markup, position)
+    return len(markup) if found is None else found.start()
+
+
+class _TagEnds:
+    """Where start tags end, `>` inside quoted values not counted, in linear time over all tags."""
+
+    def __init__(self, markup: str) -> None:
+        self._markup = markup
+        self._found = {">": -1, '"': -1, "'": -1}
+
+    def after(self, start: int) -> int:
+        """Return the place of the `>` that ends the tag, or -1."""
+        position = start + 1
+        while True:
+            end = self._next(">", position)
+            quote = min(self._next('"', position), self._next("'", position))
+            if end == len(self._markup):
+                return -1
+            if quote > end:
+                return end
+            position = quote + 1
+            if self._markup[max(quote - 4, start) : quote].rstrip().endswith("="):
+                closing = self._next(self._markup[quote], position)
+                if closing == len(self._markup):
+                    return end
+                position = closing + 1
+
+    def _next(self, character: str, position: int) -> int:
+        """Find from `position`, which only ever grows, so that nothing is searched twice."""
+        if self._found[character] < position:
+            found = self._markup.find(character, position)
+            self._found[character] = len(self._markup) if found < 0 else found
+        return self._found[character]
+
+
+def attributes_of(tag: Token) -> dict[str, str]:
+    """Return a start tag's attributes, names in lower case, values unescaped."""
+    attributes: dict[str, str] = {}
+    for found in _ATTRIBUTE.finditer(tag.text, 0, _ATTRIBUTES_READ):
+        value = found[2] or found[3] or found[4] or ""
+        attributes.setdefault(found[1].lower(), unescaped(value))
+    return attributes
+
+
+def unescaped(text: str) -> str:
+    """Return text with its character references resolved."""
+    return html.unescape(_ENDLESS_REFERENCE.sub("\ufffd", text)) if "&" in text else text
+
+
+Declarations: TypeAlias = Sequence[tuple[str, str]]
+"""Names and values, in lower case."""
+
+_COMMENT = re.compile(r"/\*.*?(?:\*/|\Z)", re.DOTALL)
+_ESCAPE = re.compile(r"\\(?:([0-9a-fA-F]{1,6})\s?|(.))", re.DOTALL)
+_LONGEST_VALUE = 200
+_LAST_CODE_POINT = 0x10FFFF
+_ZERO = r"[+-]?(?:0+(?:\.0*)?|\.0+)(?:[a-z]+|%)?"
+_FAR = re.compile(r"-\s*\d{3}.*")
+_NO_SIZE = re.compile(rf"{_ZERO}|1px")
+_CLIPPED = re.compile(r".*(?:hidden|clip).*")
+_HIDING = MappingProxyType(
+    {
+        "display": re.compile(r"none"),
+        "visibility": re.compile(r"hidden|collapse"),
+        "content-visibility": re.compile(r"hidden"),
+        "opacity": re.compile(rf"{_ZERO}|-.+"),
+        "filter": re.compile(rf".*opacity\(\s*{_ZERO}\s*\).*"),
+        "font-size": re.compile(_ZERO),
+        "font": re.compile(rf"(?:[a-z0-9-]+ )*{_ZERO}\s?(?:/\s?\S+)? .+"),
+        "transform": re.compile(rf".*scale[xy]?\((?:[^)]*,)?\s*{_ZERO}\s*[,)].*"),
+        "scale": re.compile(rf"{_ZERO}(?: .*)?"),
+        "clip": re.compile(r"rect\((?:[\s,]*[01](?:px)?(?=[\s,)])){4}\s*\)"),
+        "clip-path": re.compile(
+            rf"inset\(\s*(?:[5-9]\d|100)(?:\.\d+)?%\s*(?:round.*)?\)|inset\([^)]*\b100%.*"
+            rf"|(?:circle|ellipse)\(\s*{_ZERO}\b.*"
+        ),
+        **dict.fromkeys(("left", "right", "top", "text-indent", "margin-left", "margin-top"), _FAR),
+    }
+)
+_SIZES = frozenset(("width", "height", "max-width", "max-height"))
+_OVERFLOWS = frozenset(("overflow", "overflow-x", "overflow-y"))
+_BACKGROUNDS = frozenset(("background", "background-color", "bgcolor"))
+_UNSEEN_COLOUR = re.compile(
+    rf"transparent|(?:rgb|hsl)a?\((?:[^,/)]*,){{3}}\s*{_ZERO}\s*\)"
+    rf"|(?:rgb|hsl)a?\([^/)]*/\s*{_ZERO}\s*\)|#[0-9a-f]{{3}}0|#[0-9a-f]{{6}}00"
+)
+_TRIPLE = re.compile(
+    r"rgba?\(\s*(\d{1,3})[\s,]+(\d{1,3})[\s,]+(\d{1,3})(?:[\s,/]+1(?:\.0*)?)?\s*\)"
+)
+_NAMED = MappingProxyType(
+    {"white": "#ffffff", "black": "#000000", "red": "#ff0000", "yellow": "#ffff00"}
+)
+_IN_PARENTHESES = re.compile(r"\s*([(,)])\s*")
+_SHORT_HEX = re.compile(r"#([0-9a-f])([0-9a-f])([0-9a-f])f?")
+WHITE = "#ffffff"
+
+
+def declarations(css: str) -> Declarations:
+    """Return what a style declares, in its order."""
+    pairs = (each.partition(":") for each in plain(css).lower().split(";"))
+    return [
+        (name.strip(), " ".join(value.partition("!")[0].split())[:_LONGEST_VALUE])
+        for name, _, value in pairs
+        if name
+    ]
+
+
+def plain(css: str) -> str:
+    """Return CSS without comments and escapes."""
+    return _ESCAPE.sub(_meant, without_comments(css))
+
+
+def without_comments(css: str) -> str:
+    """Return CSS without its comments."""
+    return _COMMENT.sub(" ", css)
+
+
+def hides(style: Declarations, *, on_white: bool) -> bool:
+    """Tell whether a style hides its element; `on_white` where the page has no other ground."""
+    return (
+        any((shape := _HIDING.get(name)) and shape.fullmatch(value) for name, value in style)
+        or _is_shut(style)
+        or _is_unseen(style, on_white=on_white)
+    )
+
+
+def colour(written: str) -> str:
+    """Return a colour as `#rrggbb` where it is written in a well-known way."""
+    written = _NAMED.get(written, written)
+    if triple := _TRIPLE.fullmatch(written):
+        return "#" + "".join(f"{min(int(part), 255):02x}" for part in triple.groups())
+    if short := _SHORT_HEX.fullmatch(written):
+        return "#" + "".join(part * 2 for part in short.groups())
+    return written
+
+
+def _is_shut(style: Declarations) -> bool:
+    """Tell a box without room for what does not leave it."""
+    return any(name in _SIZES and _NO_SIZE.fullmatch(value) for name, value in style) and any(
+        name in _OVERFLOWS and _CLIPPED.fullmatch(value) for name, value in style
+    )
+
+
+def _is_unseen(style: Declarations, *, on_white: bool) -> bool:
+    """Tell a text of its ground's colour, or of none, but not one that shows its ground."""
+    inks = {colour(_joined(value)) for name, value in style if name == "color"}
+    if not inks or any(name.endswith("background-clip") for name, _ in style):
+        return False
+    grounds = [_joined(value) for name, value in style if name in _BACKGROUNDS]
+    shown = {colour(part) for ground in grounds for part in ground.split()}
+    if not grounds and on_white:
+        shown = {WHITE}
+    return not inks.isdisjoint(shown) or any(map(_UNSEEN_COLOUR.fullmatch, inks))
+
+
+def _joined(value: str) -> str:
+    return _IN_PARENTHESES.sub(r"\1", value)
+
+
+def _meant(escape: re.Match[str]) -> str:
+    if escape[1] is None:
+        return escape[2]
+    point = int(escape[1], 16)
+    return chr(point) if 0 < point <= _LAST_CODE_POINT else "\ufffd"
+
+
+_MOST_CHARS = 200_000
+_MOST_TOKENS = 150_000
+_MOST_RULES = 5_000
+_HAS_STYLE = re.compile(r"<style", re.IGNORECASE)
+_BRACE = re.compile(r"[{}]")
+_SIMPLE = re.compile(r"([A-Za-z][\w-]*)?([.#][\w-]+)")
+_NAMES = re.compile(r"[.#][\w-]+")
+_FOR_SCREENS = re.compile(r"(?:only\s+)?(?:all|screen)?", re.IGNORECASE)
+_AT_ALL_TIMES = re.compile(
+    r"@media\s+(?:only\s+)?(?:all|screen)\s*|@layer\b.*|@supports\b.*", re.IGNORECASE | re.DOTALL
+)
+_SHEET_ELSEWHERE = re.compile(r"\bstylesheet\b|@import\b", re.IGNORECASE)
+_GROUND = re.compile(
+    r"\b(?:background[\w-]{0,20}|bgcolor)\s{0,4}[:=]\s{0,4}[\"']?\s{0,4}([^;\"'}>]{0,40})",
+    re.IGNORECASE,
+)
+_NO_GROUND = frozenset((WHITE, "none", "transparent", "inherit", "initial"))
+_Selector: TypeAlias = tuple[str, str]
+"""An element's name, or "" for any, with `.class` or `#id`."""
+
+
+@dataclass(frozen=True, slots=True)
+class PageStyle:
+    """The selectors that hide, and whether all of the page is white, by what it says itself."""
+
+    hiding: frozenset[_Selector] = frozenset()
+    on_white: bool = False
+
+    @classmethod
+    def of(cls, markup: str) -> "PageStyle":
+        """Read the styles of a page, in time linear in its length."""
+        hiding = _hiding(_sheets(markup)) if _HAS_STYLE.search(markup) else frozenset()
+        return cls(hiding, _is_white(markup))
+
+    def hides(self, name: str, classes: str, identity: str) -> bool:
+        """Tell whether an element is hidden by a simple selector."""
+        if not self.hiding:
+            return False
+        marks = [f".{each}" for each in classes.split()]
+        marks += [f"#{identity.strip()}"] if identity else []
+        return any(("", mark) in self.hiding or (name, mark) in self.hiding for mark in marks)
+
+
+def _is_white(markup: str) -> bool:
+    return _SHEET_ELSEWHERE.search(markup) is None and all(
+        colour(ground[1].strip().lower()) in _NO_GROUND for ground in _GROUND.finditer(markup)
+    )
+
+
+def _sheets(markup: str) -> str:
+    """Return the sheets for screens; those for browsers without scripts hide other things."""
+    sheets: list[str] = []
+    without_scripts = is_sheet = False
+    for token in islice(tokens(markup), _MOST_TOKENS):
+        if token.name == "noscript":
+            without_scripts = not token.closes
+        elif token.name:
+            is_sheet = token.name == "style" and not token.closes and not without_scripts
+            media = attributes_of(token).get("media", "") if is_sheet else ""
+            is_sheet = is_sheet and _FOR_SCREENS.fullmatch(media.strip()) is not None
+        elif is_sheet:
+            sheets.append(token.text)
+    return "\n".join(sheets)[:_MOST_CHARS]
+
+
+def _hiding(css: str) -> frozenset[_Selector]:
+    hiding: set[_Selector] = set()
+    shown: set[str] = set()
+    for selectors, body, is_conditional in islice(_rules(without_comments(css)), _MOST_RULES):
+        does_hide = _does_hide(body)
+        if does_hide is None:
+            continue
+        for selector in plain(selectors).split(","):
+            simple = _SIMPLE.fullmatch(selector.strip())
+            key = ((simple[1] or "").lower(), simple[2]) if simple else ("", "")
+            if simple and does_hide and not is_conditional:
+                hiding.add(key)
+            elif simple and not is_conditional and key in hiding:
+                hiding.discard(key)  # of two rules for one thing the later one holds
+            elif not does_hide and (simple is None or simple[1] or is_conditional):
+                shown.update(_NAMES.findall(selector))
+    return frozenset(key for key in hiding if key[1] not in shown)
+
+
+def _does_hide(body: str) -> bool | None:
+    """Tell whether a rule hides or shows; None where it does neither."""
+    told: bool | None = None
+    for name, value in declarations(body):
+        if name == "display":
+            told = value == "none"
+        elif name == "visibility" and not told:
+            told = value in {"hidden", "collapse"}
+    return told
+
+
+def _rules(css: str) -> Iterator[tuple[str, str, bool]]:
+    """Yield selectors, body, and whether the rule holds at some times only."""
+    opened: list[tuple[str, int]] = []
+    conditions = 0
+    position = 0
+    for brace in _BRACE.finditer(css):
+        if brace[0] == "{":
+            head = css[position : brace.start()].rpartition(";")[2].strip()
+            opened.append((head, brace.end()))
+            conditions += _is_condition(head)
+        elif opened:
+            head, start = opened.pop()
+            conditions -= _is_condition(head)
+            if not head.startswith("@"):
+                yield head, css[max(start, position) : brace.start()], conditions > 0
+        position = brace.end()
+
+
+def _is_condition(head: str) -> bool:
+    return head.startswith("@") and _AT_ALL_TIMES.fullmatch(head) is None
+
+
+_MAY_HIDE = re.compile(r"hidden|style|class|color|\bid\b", re.IGNORECASE)
+_COLOURS = ("color", "bgcolor")  # attributes of old
+_HIDING_CLASSES = frozenset(
+    (
+        "d-none",
+        "hidden",
+        "mw-editsection",
+        "navbox",
+        "noprint",
+        "reference",
+        "screen-reader-text",
+        "sr-only",
+        "visually-hidden",
+        "visuallyhidden",
+    )
+)
+# `hidden md:block`, `d-none d-md-block`: hidden on a telephone only.
+_SHOWN_ELSEWHERE = re.compile(
+    r":(?:block|flex|grid|inline|table)|d-\w+-(?:block|flex|inline|table)"
+)
+# Pages hide themselves whole until their script has run.
+_NEVER_HIDDEN = frozenset(("html", "body", "main", "article"))
+
+
+def is_hidden(tag: Token, page: PageStyle) -> bool:
+    """Tell whether a start tag hides its element: by attribute, style, class, the page's sheets."""
+    if tag.name in _NEVER_HIDDEN or not _MAY_HIDE.search(tag.text):
+        return False
+    attributes = attributes_of(tag)
+    classes = attributes.get("class", "")
+    old = [(name, attributes[name].strip().lower()) for name in _COLOURS if name in attributes]
+    style = attributes.get("style", "")
+    return (
+        "hidden" in attributes
+        or attributes.get("aria-hidden", "").strip().lower() == "true"
+        or hides([*old, *declarations(style)], on_white=page.on_white)
+        or _hides(classes.lower())
+        or page.hides(tag.name, classes, attributes.get("id", ""))
+    )
+
+
+def _hides(classes: str) -> bool:
+    hiding = not _HIDING_CLASSES.isdisjoint(classes.split())
+    return hiding and not _SHOWN_ELSEWHERE.search(classes)

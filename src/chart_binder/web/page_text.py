@@ -1,0 +1,389 @@
+"""XML as objects, lists and texts: an element's attributes and the elements in it are members.
+
+`<release id="x"><title>Y</title></release>` is `{"release": {"id": "x", "title": "Y"}}`; elements
+of one name side by side are a list. What never closes is closed at the end.
+"""
+
+import csv
+import json
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+from bs4 import BeautifulSoup
+from bs4.element import NavigableString, Tag
+
+from chart_binder.react.sanitize import one_line
+from chart_binder.web.hidden_text import Token, attributes_of, tokens, unescaped
+from chart_binder.web.markup import reduced
+
+Value: TypeAlias = "Mapping[str, Value] | list[Value] | str | float | bool | None"
+
+_LONGEST_LINE = 240
+_LONGEST_NAME = 60
+_NAMES = ("title", "name")
+_BETWEEN = " | "
+_END = object()
+
+
+def told(document: object) -> Iterator[str]:
+    """Yield a document as lines, in its order; what is null or empty is left out."""
+    return _told(document, "")
+
+
+def _told(value: object, path: str) -> Iterator[str]:
+    # Iterators, not lists: a list of a hundred thousand empty objects has as many names.
+    pending: list[Iterator[tuple[str, object]]] = [iter([(path, value)])]
+    while pending:
+        path, value = next(pending[-1], (path, _END))
+        if value is _END:
+            pending.pop()
+        elif isinstance(value, Mapping):
+            pending.append(_members(path, value))
+        elif isinstance(value, list):
+            pending.append(_items(path, value))
+        elif isinstance(value, _Record):
+            yield from _lines(path, value.members)
+        elif value not in (None, ""):
+            yield f"{path}: {value}" if path else str(value)
+
+
+def _members(path: str, value: "Mapping[str, object]") -> Iterator[tuple[str, object]]:
+    return ((f"{path}.{name}".lstrip("."), member) for name, member in value.items())
+
+
+def _items(path: str, value: list[object]) -> Iterator[tuple[str, object]]:
+    return (
+        (f"{path}[{at}]", _Record(item) if isinstance(item, Mapping) else item)
+        for at, item in enumerate(value)
+    )
+
+
+class _Record:
+    """An object in a list."""
+
+    def __init__(self, members: Mapping[str, object]) -> None:
+        self.members = members
+
+
+def _lines(path: str, record: Mapping[str, object]) -> Iterator[str]:
+    """Put the values of a record side by side; where it takes several lines, each has its name."""
+    names = (record.get(name) for name in _NAMES)
+    name = next((name[:_LONGEST_NAME] for name in names if isinstance(name, str) and name), "")
+    again = f"{path} ({name}): " if name else f"{path}: "
+    line, is_empty = f"{path}: ", True
+    for value in _leaves(record):
+        if not is_empty and len(line) + len(_BETWEEN) + len(value) > _LONGEST_LINE:
+            yield line
+            line, is_empty = again, True
+        line += value if is_empty else _BETWEEN + value
+        is_empty = False
+    if not is_empty:
+        yield line
+
+
+def _leaves(record: Mapping[str, object]) -> Iterator[str]:
+    """Yield `path: value` for every value of a record; the only item of a list needs no number."""
+    pending: list[tuple[str, object]] = [("", record)]
+    while pending:
+        path, value = pending.pop()
+        if isinstance(value, Mapping):
+            inner = [(f"{path}.{name}".lstrip("."), value[name]) for name in value]
+            pending.extend(reversed(inner))
+        elif isinstance(value, list):
+            alone = len(value) == 1
+            items = [(path if alone else f"{path}[{at}]", each) for at, each in enumerate(value)]
+            pending.extend(reversed(items))
+        elif value not in (None, ""):
+            yield f"{path}: {value}"
+
+
+_MOST_BLOCKS = 20_000
+_MOST_CHARS = 500_000
+_LONGEST_BLOCK = 4_000
+_MOST_UNFOLDED = 2 * _LONGEST_BLOCK  # a few letters unfold to eighteen others
+_LONGEST_TITLE = 200
+_LONGEST_CELL = 400
+_BETWEEN_ITEMS = " · "
+_LONGEST_JSON = 300_000
+_LONGEST_LABEL = 40
+_LONGEST_SPANNING = 60  # with at most so many columns, so that spans cannot blow a table up
+_MOST_SPANNING = 8
+_Spans: TypeAlias = dict[int, tuple[int, int, str]]
+"""By column: rows that a cell reaches down still, columns it takes, what it says."""
+_IS_PAGE = re.compile(r"<html[\s>]", re.IGNORECASE)
+_ROOT_WITHIN = 2_000
+_HEADINGS = ("h1", "h2", "h3", "h4", "h5", "h6")
+
+
+@dataclass(frozen=True, slots=True)
+class Extract:
+    """A page's title, its own date of publication ("" where it has none), and its blocks."""
+
+    title: str
+    published: str
+    blocks: tuple[str, ...]
+    cut: bool = False
+
+
+def from_html(markup: str) -> Extract:
+    """Read a page of HTML, XHTML or other tagged text, however broken."""
+    page = reduced(markup)
+    blocks = _tidy(_blocks(BeautifulSoup(page.body, "html.parser")))
+    return Extract(_title(page.title), one_line(page.published), blocks, page.cut)
+
+
+def from_text(text: str) -> Extract:
+    """Read plain text, a block a line."""
+    return Extract("", "", _tidy(text[:_MOST_CHARS].splitlines()), len(text) > _MOST_CHARS)
+
+
+def from_csv(text: str) -> Extract:
+    """Read a table of comma-separated values, a block a row."""
+    try:
+        rows = [" | ".join(cells) for cells in csv.reader(text[:_MOST_CHARS].splitlines())]
+    except csv.Error:
+        return from_text(text)
+    return Extract("", "", _tidy(rows), len(text) > _MOST_CHARS)
+
+
+def from_json(text: str) -> Extract:
+    """Read JSON, a block a record: `releases[0]: title: Killer Queen | date: 1974-10-11`."""
+    if len(text) > _LONGEST_JSON:  # as objects it would be twenty times its size
+        return from_text(text)
+    try:
+        document = json.loads(text)
+    except (ValueError, RecursionError):
+        return from_text(text)
+    return Extract("", "", _tidy(told(document)))
+
+
+def from_xml(text: str) -> Extract:
+    """Read XML as JSON is read; a page of XHTML is a page."""
+    if _IS_PAGE.search(text, 0, _ROOT_WITHIN):
+        return from_html(text)
+    members, cut = document(text)
+    return Extract("", "", _tidy(told(members)), cut)
+
+
+def _tidy(blocks: Iterator[str] | list[str]) -> tuple[str, ...]:
+    """Make blocks harmless, drop empty ones and those that repeat the one before."""
+    tidy: list[str] = []
+    room = _MOST_CHARS
+    for block in blocks:
+        for start in range(0, len(block), _LONGEST_BLOCK):
+            if room <= 0:
+                break
+            unfolded = one_line(block[start : start + _LONGEST_BLOCK])
+            text = unfolded[: min(room, _MOST_UNFOLDED)]
+            room -= len(unfolded)
+            if not text.strip("#-|•· ") or (tidy and text == tidy[-1]):
+                continue
+            if tidy and _is_label(tidy[-1]) and not _is_label(text) and text[0] not in "#-":
+                tidy[-1] = f"{tidy[-1]} {text}"
+            else:
+                tidy.append(text)
+        if len(tidy) >= _MOST_BLOCKS or room <= 0:
+            break
+    return tuple(tidy)
+
+
+def _is_label(block: str) -> bool:
+    """Tell a block that names what the next one says: `Released:`."""
+    return block.endswith((":", "：")) and len(block) <= _LONGEST_LABEL and block[0] not in "#-"
+
+
+def _title(text: str) -> str:
+    title = one_line(text)
+    return title if len(title) <= _LONGEST_TITLE else title[: _LONGEST_TITLE - 1] + "…"
+
+
+def _blocks(element: Tag) -> Iterator[str]:
+    """Yield the blocks of an element; no deeper than `reduced` lets markup nest."""
+    run: list[str] = []
+    spans: _Spans = {}
+    term, waiting = "", False  # a <dt>, and whether no <dd> has shown it yet
+    for child in element.children:
+        if isinstance(child, NavigableString):
+            if child.strip():  # text that is no <dd>: the term stands for itself
+                if waiting:
+                    yield term
+                term, waiting = "", False
+            run.append(child)
+            continue
+        yield from "".join(run).split("\n")
+        run = []
+        if not isinstance(child, Tag):
+            continue
+        if waiting and child.name != "dd":
+            yield term
+            waiting = False
+        if child.name == "dt":
+            term, waiting = _flat(child).rstrip(": "), True
+        elif child.name == "dd":
+            label = f"{term}: " if term else ""
+            yield from (f"{label}{block}" for block in _blocks(child) if block.strip())
+            waiting = False
+        else:
+            yield from _inside(child, spans)
+    yield from "".join(run).split("\n")
+    if waiting:
+        yield term
+
+
+def _inside(child: Tag, spans: _Spans) -> Iterator[str]:
+    if child.name == "tr" and not _is_layout(child):
+        yield _row(child, spans)
+    elif child.name == "li":
+        yield from (f"- {block}" for block in _blocks(child) if block.strip())
+    elif child.name in _HEADINGS:
+        yield f"{'#' * int(child.name[1:])} {_flat(child)}"
+    else:
+        yield from _blocks(child)
+
+
+def _is_layout(row: Tag) -> bool:
+    """Tell a row that arranges a page from one that states something."""
+    return row.find(["table", *_HEADINGS]) is not None or any(
+        len(_flat(cell)) > _LONGEST_CELL for cell in _cells(row)
+    )
+
+
+def _row(row: Tag, spans: _Spans) -> str:
+    """Return a row's cells, with those of rows above that reach down to it."""
+    above = spans.copy()
+    spans.clear()
+    texts: list[str] = []
+    column = 0
+    cells = iter(_cells(row))
+    while True:
+        if column in above:
+            rows, columns, text = above[column]
+        elif (cell := next(cells, None)) is not None:
+            rows, columns, text = _span(cell, "rowspan"), _span(cell, "colspan"), _flat(cell)
+        else:
+            break
+        if rows > 1 and len(text) <= _LONGEST_SPANNING and column < _MOST_SPANNING:
+            spans[column] = (rows - 1, columns, text)
+        texts.append(text)
+        column += columns
+    while texts and not texts[-1]:
+        texts.pop()
+    return " | ".join(texts)
+
+
+def _span(cell: Tag, name: str) -> int:
+    return int(str(cell.get(name, 1)))
+
+
+def _cells(row: Tag) -> list[Tag]:
+    return [cell for cell in row.children if isinstance(cell, Tag) and cell.name in {"th", "td"}]
+
+
+def _flat(element: Tag) -> str:
+    """Return all text of an element on one line, list items apart."""
+    parts: list[str] = []
+    for inner in element.descendants:
+        if isinstance(inner, NavigableString):
+            parts.append(inner)
+        elif isinstance(inner, Tag):
+            parts.append(_BETWEEN_ITEMS if inner.name == "li" else " ")
+    return " ".join("".join(parts).split()).removeprefix(_BETWEEN_ITEMS.strip()).strip()
+
+
+Members: TypeAlias = dict[str, Any]
+
+_MOST_TOKENS = 60_000
+_ELEMENTS_MOST_CHARS = 300_000
+_DEEPEST = 40
+_TEXT = "text"
+_OF_XML_ITSELF = ("xmlns", "xml:", "xsi:")
+
+
+def document(markup: str) -> tuple[Members, bool]:
+    """Return what XML says, and whether there was more than is read."""
+    reading = _Reading()
+    cut = False
+    for count, token in enumerate(tokens(markup)):
+        if count >= _MOST_TOKENS or reading.chars >= _ELEMENTS_MOST_CHARS:
+            cut = True
+            break
+        reading.take(token)
+    return reading.finished(), cut
+
+
+class _Element:
+    def __init__(self, name: str, members: Members) -> None:
+        self.name = name
+        self.members = members
+        self.texts: list[str] = []
+
+    def add(self, name: str, value: object) -> None:
+        if value in ("", {}):
+            return
+        known = self.members.get(name)
+        if known is None:
+            self.members[name] = value
+        elif isinstance(known, list):
+            known.append(value)
+        else:
+            self.members[name] = [known, value]
+
+    @property
+    def value(self) -> Members | str:
+        text = _without_markup(" ".join(self.texts))
+        if not self.members:
+            return text
+        if text:
+            self.add(_TEXT, text)
+        return self.members
+
+
+class _Reading:
+    def __init__(self) -> None:
+        self.chars = 0
+        self._open = [_Element("", {})]
+
+    def take(self, token: Token) -> None:
+        if not token.name:
+            text = unescaped(token.text).strip()
+            self.chars += len(text)
+            if text:
+                self._open[-1].texts.append(text)
+        elif token.closes:
+            self._end(token.name)
+        elif len(self._open) < _DEEPEST:
+            members = {
+                name: value
+                for name, value in attributes_of(token).items()
+                if value and not name.startswith(_OF_XML_ITSELF)
+            }
+            self.chars += sum(len(name) + len(value) for name, value in members.items())
+            self._open.append(_Element(token.name, members))
+            if token.holds_nothing:
+                self._end(token.name)
+
+    def finished(self) -> Members:
+        while len(self._open) > 1:
+            self._end(self._open[-1].name)
+        value = self._open[0].value
+        return value if isinstance(value, dict) else {_TEXT: value}
+
+    def _end(self, name: str) -> None:
+        """Close the innermost element of a name, and what is open in it."""
+        if name not in (element.name for element in self._open[1:]):
+            return
+        while True:
+            closed = self._open.pop()
+            self._open[-1].add(closed.name, closed.value)
+            if closed.name == name:
+                return
+
+
+def _without_markup(text: str) -> str:
+    """Return a text, which may be a page in its own right, without tags."""
+    if "<" not in text:
+        return text
+    body = reduced(text).body
+    return " ".join("".join(unescaped(token.text) or " " for token in tokens(body)).split())
