@@ -1,0 +1,1 @@
+"""Reading a reply of a model as the first step it takes."""

@@ -1,0 +1,127 @@
+"""How a dialect's replies are read, and what a model is told about one that cannot be."""
+
+from dataclasses import dataclass
+from typing import Final, Literal, TypeAlias
+
+from chart_binder.react.steps import Malformed
+
+Writing: TypeAlias = Literal["classic", "pause", "labels", "tags", "object"]
+"""How a step was written; `labels` are those that `classic` and `pause` share."""
+
+_ANY_TOOL: Final = "the name of one tool"
+_DIALECTS_OF: Final[dict[Writing, tuple[str, ...]]] = {
+    "classic": ("classic",),
+    "pause": ("pause",),
+    "labels": ("classic", "pause"),
+    "tags": ("xml",),
+}
+"""The dialects that a writing belongs to; a turn written as an object belongs to all."""
+_SENTENCES: Final = {
+    "empty": "Your reply was empty.",
+    "unclosed thinking": "You opened a thinking block, and your whole reply stayed inside it.",
+    "only thinking": "You only thought: outside the thinking block your reply was empty.",
+    "observation": (
+        "You wrote {an_observation} yourself. Observations come from the tools alone, so nothing "
+        "after that line was read."
+    ),
+    "speaker": (
+        "You wrote a line for somebody else, such as the user. Only your own turn counts, so "
+        "nothing from that line on was read."
+    ),
+    "called": (
+        "You wrote a call where it asks for nothing, and then {an_answer}. No tool was called, so "
+        "no answer can rest on what it would say."
+    ),
+    "passed on": (
+        "Your {answer} stands right under words that tell what somebody else says, as if you "
+        "quoted it. If it is your own, write it again with nothing but your own reasons before it."
+    ),
+    "pause": "You wrote PAUSE with no {action} before it.",
+    "input": "You wrote an Action Input with no Action before it.",
+    "no tool": "You wrote {an_action} that names no tool, and no {answer} after it.",
+    "no tool in object": "You wrote a JSON object as {action} that names no tool.",
+    "empty answer": "You wrote {answer} with nothing after it.",
+    "fenced": (
+        "Your {action} or {answer} stands inside a code fence or a quotation, where it is only "
+        "an example. Write it outside."
+    ),
+    "thought": "Your {action} or {answer} stands inside your thought. Write it after the thought.",
+    "inline": "Your {problem} stands in the middle of a line. It must begin a line of its own.",
+    "unlabelled": "You wrote a JSON object without {answer} before it, so it is no answer.",
+    "among words": (
+        "A JSON object stands among your other words, as if you quoted it. If it is your turn, "
+        "write nothing after it, or use the form below."
+    ),
+    "turn": "Your reply looks like JSON, but cannot be read: {problem}.",
+    "given": (
+        "Your {given} cannot be read: {problem}. Write the whole call again, with one JSON object "
+        "in double quotes:"
+    ),
+    "neither": "You wrote neither {an_action} nor {an_answer}.",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Wording:
+    """What a dialect calls the parts of a turn.
+
+    `given` is where a call's arguments stand, `call` shows a call of `{tool}`, `finish` an answer.
+    """
+
+    action: str
+    answer: str
+    observation: str
+    given: str
+    call: str
+    finish: str
+
+
+@dataclass(frozen=True, slots=True)
+class DialectRules:
+    """How one dialect's replies are read.
+
+    Tags `said_in` hold words of a turn that other dialects take for hidden thinking; where
+    `several` calls a turn are allowed, each has an id.
+    """
+
+    name: str
+    wording: Wording
+    said_in: frozenset[str] = frozenset()
+    several: bool = False
+
+    def notes_on(self, writing: Writing) -> tuple[str, ...]:
+        """Return a note where a step was written in another dialect than this one."""
+        dialects = _DIALECTS_OF.get(writing, (self.name,))
+        return () if self.name in dialects else (f"written in the {dialects[0]} dialect",)
+
+
+@dataclass(frozen=True, slots=True)
+class Defect:
+    """Why there is no step: the key of a sentence above, with what it says."""
+
+    kind: str
+    problem: str = ""
+    tool: str = ""
+    notes: tuple[str, ...] = ()
+
+    def worded(self, wording: Wording) -> Malformed:
+        """Return the advice about it: what it is, then the form that is right."""
+        sentence = _SENTENCES[self.kind].format(
+            action=wording.action,
+            an_action=_with_article(wording.action),
+            answer=wording.answer,
+            an_answer=_with_article(wording.answer),
+            an_observation=_with_article(wording.observation),
+            given=wording.given,
+            problem=self.problem,
+        )
+        if self.kind == "given":
+            right = wording.call.replace("{tool}", self.tool or _ANY_TOOL)
+            return Malformed(f"{sentence}\n{right}", self.notes)
+        call = wording.call.replace("{tool}", _ANY_TOOL)
+        form = f"{call}\nor, when you know enough,\n{wording.finish}"
+        return Malformed(f"{sentence} Write either\n{form}", self.notes)
+
+
+def _with_article(noun: str) -> str:
+    return f"{'an' if noun.lstrip('<')[0] in 'AEIOUaeiou' else 'a'} {noun}"

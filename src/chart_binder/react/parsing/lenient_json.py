@@ -1,0 +1,595 @@
+"""JSON as models write it: strict JSON first, then repairs that leave only one meaning.
+
+`json-repair` is no substitute: it needs seconds for 10 kB of braces, takes the last of several
+objects, and lets infinity and half surrogate pairs pass.
+"""
+
+import json
+import math
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Final, Literal, NoReturn, TypeAlias
+
+MAX_DEPTH: Final = 50
+MAX_PIECES: Final = 1024
+"""How many pieces a value that needs repairs may have; one that needs none may have any number."""
+CODE: Final = (
+    'code follows a quotation mark, and nobody runs it: write one string, with \\" for a mark in it'
+)
+UNQUOTED: Final = "value without quotes"
+INNER: Final = "inner quotes without a backslash"
+"""The two repairs whose result may be words rather than values."""
+
+Context: TypeAlias = Literal["key", "member", "item", "argument"]
+"""Where a string stands, which decides what may follow it."""
+
+_MAX_CANDIDATES: Final = 64
+_MAX_LINES: Final = 32
+_BRACES: Final = {"{": "}", "｛": "｝"}
+_BRACKETS: Final = {"[": "]", "［": "］"}
+# A quotation mark with the marks that close it.
+_CLOSERS: Final = {
+    **{mark: mark for mark in "\"'`"},
+    **{"“": '”“"', "”": '”"', "„": '“”"', "‘": "’‘'", "’": "’'", "«": "»", "「": "」", "＂": '＂"'},
+}
+_LITERALS: Final = {"true": True, "false": False, "null": None, "none": None, "undefined": None}
+_ESCAPES: Final = {"n": "\n", "t": "\t", "r": "\r", "b": "\b", "f": "\f", "\n": ""}
+# Every quantifier is possessive: a pattern that does not match gives up without trying again.
+_SPACE: Final = re.compile(r"[\s\ufeff\u200b]*+")
+_PLAIN: Final = {mark: re.compile(rf"[^{ends}\\]*+") for mark, ends in _CLOSERS.items()}
+_KEY: Final = re.compile(r"[\w$][\w$-]{0,63}+")
+_KEY_THEN_VALUE: Final = re.compile(r"[\w$][\w$-]{0,63}+[ \t]{0,8}+(?:[:：](?!//)|=(?!=))")
+_WORDS: Final = re.compile(r"[^,，;{}｛｝\[\]［］()\"“”\n]{1,400}+")
+_COMMENT_AFTER_WORDS: Final = re.compile(r"\s(?:#|//|/\*)|/\*")
+_NUMBER: Final = re.compile(
+    r"[-+]?+(?:(?:0|[1-9]\d{0,399}+)(?P<point>\.\d{0,399}+)?+|(?P<parts>\.\d{1,399}+))"
+    r"(?P<power>[eE][-+]?+\d{1,9}+)?+"
+)
+_HEX: Final = re.compile(r"[0-9a-fA-F]{4}")
+_OPERATION: Final = re.compile(r"\s*+\+(?!\+)|\.\w{1,32}+\(|\s++%\s*+\(")
+_FENCED: Final = re.compile(r"(?:`{3}|~{3})[^\S\n]{0,4}+\w{0,12}+\s{0,80}+(?=[{\[])")
+_MEMBER_LINE: Final = re.compile(
+    r"[ \t]*+(?:[-*+•][ \t]{1,4}+)?+(?!```)[*_`\"'“]{0,4}+(?P<name>(?:[Ss]earch )?[\w-]{1,64}+)"
+    r"[*_`\"'”]{0,4}+[ \t]?(?:[:：](?!//)|=(?!=))[*_`]{0,2}+(?![ \t]*+(?:[\[{｛]|```))"
+    r"(?![^\n]{0,200}[{｛]\s{0,4}+[\"'“/])(?P<value>[^\n]++)(?:\n|\Z)"
+)
+
+
+class LenientJSONError(ValueError):
+    """A value cannot be read; the text is one clause that names the defect.
+
+    `at` is the place where reading stopped, `cut` says that the text ended inside the value.
+    """
+
+    def __init__(self, problem: str, at: int = 0, *, cut: bool = False) -> None:
+        super().__init__(problem)
+        self.at = at
+        self.cut = cut
+
+
+@dataclass(frozen=True, slots=True)
+class Scanned:
+    """A value, where it begins, the place after it, and what had to be repaired."""
+
+    value: object
+    start: int
+    end: int
+    notes: tuple[str, ...] = ()
+
+
+def read_json(text: str) -> tuple[dict[str, object], tuple[str, ...]]:
+    """Return the JSON object in `text`, with notes on what was repaired.
+
+    An object in a code fence comes before any other; among several the first counts. Braces around
+    mere words (`{C1}`) are no object; a string that holds an object is read as that object.
+
+    Raises `LenientJSONError` where there is no object, or the first one cannot be read: what
+    follows a broken object may be a part of it, and is never taken in its place.
+    """
+    found = find_object(text, 0, len(text))
+    if found is None or not isinstance(found.value, dict):
+        raise LenientJSONError("there is no JSON object in it")
+    return found.value, found.notes
+
+
+def find_object(text: str, start: int, limit: int, *, closed: bool = False) -> Scanned | None:
+    """Return the object between two places that `read_json` describes, or None.
+
+    Where it must be `closed`, the last bracket may not be missing. Raises `LenientJSONError`.
+    """
+    fenced = (fence.end() for fence in _FENCED.finditer(text, start, limit))
+    braces = (text.find("{", at, limit) for at in fenced)
+    first = next((at for at in braces if at >= 0 and opens_object(text, at)), None)
+    for at in [first] if first is not None else _braces(text, start, limit):
+        if text.startswith('{\\"', at):
+            inner = scan(text[at:limit].replace('\\"', '"'), 0, closed=closed)
+            return replace(inner, start=at, end=limit)
+        if opens_object(text, at):
+            fence = text.find("```", at, limit)
+            found = scan(text, at, fence if fence >= 0 else limit, closed=closed)
+            if isinstance(found.value, dict):
+                return found
+    at = skip_space(text, start)
+    if at < limit and opens_string(text[at]) and text.find("{", at, limit) >= 0:
+        inside = str(scan_string(text, at, limit).value).strip()
+        if inside.startswith("{"):
+            return replace(scan(inside, 0, closed=closed), start=at, end=limit)
+    return None
+
+
+def _braces(text: str, start: int, limit: int) -> Iterator[int]:
+    at = text.find("{", start, limit)
+    for _ in range(_MAX_CANDIDATES):
+        if at < 0:
+            return
+        yield at
+        at = text.find("{", at + 1, limit)
+
+
+def scan(text: str, start: int, limit: int | None = None, *, closed: bool = False) -> Scanned:
+    """Read the value that begins at `start`.
+
+    Strict JSON may end anywhere; a value that needs repairs must end before `limit`. Repaired are
+    defects that leave one meaning: other quotes, inner quotes without backslash, spare or missing
+    commas, comments, literals of Python, keys or words without quotes, and, unless the value must
+    be `closed`, one missing last bracket. Raises `LenientJSONError` for everything else.
+    """
+    strict = read_strictly(text, start)
+    if strict is not None:
+        return strict
+    reader = _Reader(text, start, len(text) if limit is None else limit, closed=closed)
+    return reader.scanned(start, reader.value("item", 0))
+
+
+def scan_call(text: str, start: int, limit: int, closer: str = ")") -> Scanned:
+    """Read `(name=value, ...)` as an object; `start` is the place of the bracket."""
+    reader = _Reader(text, start, limit)
+    return reader.scanned(start, reader.members(closer, 1))
+
+
+def scan_string(text: str, start: int, limit: int) -> Scanned:
+    """Read the quoted string that begins at `start`, as the argument of a call."""
+    strict = None if text.startswith('"""', start) else read_strictly(text, start)
+    if strict is not None and strict.end <= limit:
+        return strict
+    reader = _Reader(text, start, limit)
+    return reader.scanned(start, reader.string("argument"))
+
+
+def read_strictly(text: str, start: int) -> Scanned | None:
+    """Return the JSON value that begins at `start`, or None where the text is not quite JSON.
+
+    Raises `LenientJSONError` for what no repair can help: NaN, infinity, a key with two different
+    values, nesting deeper than `MAX_DEPTH`.
+    """
+    try:
+        value, end = _DECODER.raw_decode(text, start)
+    except LenientJSONError:
+        raise
+    except (ValueError, RecursionError):
+        return None
+    if is_deep(value):
+        raise LenientJSONError(f"it is nested more than {MAX_DEPTH} deep", start)
+    return Scanned(_encodable(value) if "\\u" in text[start:end] else value, start, end)
+
+
+def read_members(text: str) -> Mapping[str, object] | None:
+    """Read `- query: Killer Queen` a line, or `"query": "Killer Queen", "limit": 5`.
+
+    Returns None for anything else. What a line says is text, without quotation marks around it.
+    Raises `LenientJSONError` where they are not closed, or a brace is that nothing opens.
+    """
+    lines = [*_member_lines(text)]
+    if not lines or text[lines[-1].end() :].strip():
+        return _members_on_one_line(text)
+    pairs = [(line["name"], _without_marks(line["value"])) for line in lines]
+    if any(value is None for _, value in pairs):
+        if members := _members_on_one_line(text):
+            return members
+        if text.endswith("}"):
+            raise LenientJSONError("it closes a brace that nothing opens")
+    whole = (line["value"].strip() for line in lines)
+    try:
+        return _object_of(
+            [(name, raw if value is None else value) for (name, value), raw in zip(pairs, whole)]
+        )
+    except LenientJSONError:
+        return None
+
+
+def members_end(text: str, at: int, limit: int) -> int:
+    """Return where the lines that `read_members` reads end; `at` where none begins."""
+    return max((line.end() for line in _member_lines(text[at:limit])), default=0) + at
+
+
+def _member_lines(text: str) -> Iterator[re.Match[str]]:
+    at = 0
+    for _ in range(_MAX_LINES):
+        if not (line := _MEMBER_LINE.match(text, at)):
+            return
+        yield line
+        at = line.end()
+
+
+def _without_marks(value: str) -> str | None:
+    """Return the words of a value, or None where it only begins with a string."""
+    value = value.strip().removesuffix(",")
+    if not value or not opens_string(value[0]):
+        return value
+    try:
+        found = scan_string(value, 0, len(value))
+    except LenientJSONError:
+        if value[0] in '"“' and value.count(value[0]) == 1:  # an apostrophe may begin a word
+            raise
+        return None
+    return str(found.value) if found.end == len(value) else None
+
+
+def _members_on_one_line(text: str) -> Mapping[str, object] | None:
+    if text.endswith("}") and "{" not in text:
+        text = text[:-1]
+    try:
+        found = scan(f"{{{text}}}", 0)
+    except LenientJSONError:
+        return None
+    is_sure = found.end == len(text) + 2 and not any(
+        note.endswith((UNQUOTED, INNER)) for note in found.notes
+    )
+    return found.value if is_sure and isinstance(found.value, dict) else None
+
+
+def skip_space(text: str, start: int) -> int:
+    """Return the place of the next character that is not white space."""
+    found = _SPACE.match(text, start)
+    return found.end() if found else start
+
+
+def opens_string(char: str) -> bool:
+    """Tell whether a character is a quotation mark that can begin a string."""
+    return char in _CLOSERS
+
+
+def opens_object(text: str, at: int) -> bool:
+    """Tell whether the brace at `at` begins an object rather than stands around words."""
+    inside = skip_space(text, at + 1)
+    return text[inside : inside + 1] in ("", "}", "/", "#") or begins_member(text, inside)
+
+
+def begins_member(text: str, start: int) -> bool:
+    """Tell whether a quoted key, or an unquoted one with its colon, stands here."""
+    return text[start : start + 1] in _PLAIN or _KEY_THEN_VALUE.match(text, start) is not None
+
+
+def is_operand(text: str, at: int) -> bool:
+    """Tell whether code goes on with the string that ends here: `+`, `.format(`, `% (`."""
+    return _OPERATION.match(text, at) is not None
+
+
+def is_deep(value: object) -> bool:
+    """Tell whether a value is nested deeper than `MAX_DEPTH`."""
+    level = [value] if isinstance(value, dict | list) else []
+    for _ in range(MAX_DEPTH):
+        inner = (each.values() if isinstance(each, dict) else each for each in level)
+        level = [child for each in inner for child in each if isinstance(child, dict | list)]
+        if not level:
+            return False
+    return True
+
+
+def encodable_text(text: str) -> str:
+    """Return a text that can be encoded: half a surrogate pair becomes U+FFFD."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        # escapes join pairs, faster than a codec that fails
+        joined: str = json.loads(json.dumps(text))
+        marked = joined.encode("utf-8", "surrogatepass").decode("utf-8", "replace")
+        return marked.replace("\ufffd" * 3, "\ufffd")  # a mark for each byte of a half
+    return text
+
+
+def _encodable(value: object) -> object:
+    if isinstance(value, str):
+        return encodable_text(value)
+    if isinstance(value, list):
+        return [_encodable(item) for item in value]
+    if isinstance(value, dict):
+        return {encodable_text(key): _encodable(item) for key, item in value.items()}
+    return value
+
+
+def _object_of(pairs: Sequence[tuple[str, object]]) -> dict[str, object]:
+    """Return an object's members; one key with two different values has no one meaning."""
+    members: dict[str, object] = {}
+    for key, value in pairs:
+        if key in members and members[key] != value:
+            raise LenientJSONError(f"the key {key!r} is given twice with different values")
+        members[key] = value
+    return members
+
+
+def _finite(number: str) -> float:
+    value = float(number)
+    if not math.isfinite(value):
+        raise LenientJSONError(f"the number {number[:24]} is too large")
+    return value
+
+
+def _refuse(constant: str) -> NoReturn:
+    raise LenientJSONError(f"{constant} is not a JSON value")
+
+
+_DECODER: Final = json.JSONDecoder(
+    strict=False, object_pairs_hook=_object_of, parse_float=_finite, parse_constant=_refuse
+)
+
+
+class _Reader:
+    """Reads one value with repairs; `unsure` where a repair makes a missing bracket doubtful."""
+
+    __slots__ = ("limit", "notes", "pieces", "pos", "text", "unsure")
+
+    def __init__(self, text: str, pos: int, limit: int, *, closed: bool = False) -> None:
+        self.text = text
+        self.pos = pos
+        self.limit = limit
+        self.notes: dict[str, None] = {}
+        self.pieces = 0
+        self.unsure = closed
+
+    def scanned(self, start: int, value: object) -> Scanned:
+        notes = tuple(f"repaired JSON: {note}" for note in self.notes)
+        return Scanned(value, start, self.pos, notes)
+
+    def value(self, context: Context, depth: int) -> object:
+        self.spend()
+        self.skip()
+        char = self.char
+        if not char:
+            raise self.error("it ends where a value was expected", cut=True)
+        closer = _BRACES.get(char) or _BRACKETS.get(char)
+        if closer and depth >= MAX_DEPTH:
+            raise self.error(f"it is nested more than {MAX_DEPTH} deep")
+        if char in "｛［":
+            self.note("full-width brackets")
+        if closer:
+            read = self.members if char in _BRACES else self.items
+            return read(closer, depth + 1)
+        return self.string(context) if opens_string(char) else self.word()
+
+    def members(self, closer: str, depth: int) -> dict[str, object]:
+        pairs: list[tuple[str, object]] = []
+        context: Context = "argument" if closer in ")）" else "member"
+        self.pos += 1
+        self.skip()
+        while self.char != closer:
+            key = self.key()
+            self.skip()
+            if not self.char:
+                raise self.error(f"it ends after the key {key!r}", cut=True)
+            if self.char not in ":：=":
+                raise self.error(f"there is no colon after the key {key!r}")
+            if self.char != ":":
+                self.note("another sign for the colon")
+            self.pos += 2 if self.text.startswith("=>", self.pos) else 1
+            pairs.append((key, self.value(context, depth)))
+            if not self.goes_on(closer, f"after the value of {key!r} stands"):
+                return _object_of(pairs)
+        self.pos += 1
+        return _object_of(pairs)
+
+    def items(self, closer: str, depth: int) -> list[object]:
+        items: list[object] = []
+        self.pos += 1
+        self.skip()
+        while self.char != closer:
+            items.append(self.value("item", depth))
+            if not self.goes_on(closer, "in a list stands"):
+                return items
+        self.pos += 1
+        return items
+
+    def goes_on(self, closer: str, told: str) -> bool:
+        """Pass a comma, or forgive a missing one; False where only the last bracket is missing."""
+        ended = self.pos
+        self.skip()
+        if not self.char:
+            if self.unsure:
+                raise self.error(f"it ends without the closing {closer}", cut=True)
+            self.unsure = True
+            self.note(f"missing last {closer}")
+            return False
+        if self.char in ",，":
+            self.pass_commas(closer)
+        elif self.char != closer:
+            new_line = "\n" in self.text[ended : self.pos] and closer not in "]］"
+            if not (new_line and begins_member(self.text, self.pos)):
+                found = self.text[self.pos : min(self.pos + 12, self.limit)]
+                raise self.error(f"{told} {found!r} instead of a comma or {closer}")
+            self.note("missing comma")
+        return True
+
+    def pass_commas(self, closer: str) -> None:
+        self.pos += 1
+        self.skip()
+        while closer not in "]］" and self.char and self.char in ",，":
+            self.spend()
+            self.note("spare comma")
+            self.pos += 1
+            self.skip()
+        if not self.char:
+            raise self.error("it ends after a comma", cut=True)
+        if self.char == closer:
+            self.note("trailing comma")
+
+    def key(self) -> str:
+        if opens_string(self.char):
+            return self.string("key")
+        if not self.char:
+            raise self.error("it ends where a key was expected", cut=True)
+        found = _KEY.match(self.text, self.pos, self.limit)
+        if found is None:
+            raise self.error(f"a key was expected, but found {self.shown()}")
+        if found.end() == self.limit:
+            raise self.error("it ends inside a key", cut=True)
+        self.note("key without quotes")
+        self.pos = found.end()
+        return found.group()
+
+    def string(self, context: Context) -> str:
+        start, mark = self.pos, self.char
+        if mark != '"':
+            self.note("other quotes")
+        if context != "key" and mark in "\"'" and self.text.startswith(mark * 3, start):
+            return self.triple(mark * 3)
+        parts: list[str] = []
+        inside = loose = False
+        self.pos += 1
+        while True:
+            self.spend()
+            plain = _PLAIN[mark].match(self.text, self.pos, self.limit)
+            parts.append(plain.group() if plain else "")
+            self.pos += len(parts[-1])
+            if self.pos >= self.limit:
+                begun = "".join(parts)[:24]
+                raise self.error(f"the string that begins with {begun!r} is never closed", cut=True)
+            char = self.char
+            self.pos += 1
+            if char == "\\":
+                parts.append(self.escape())
+            elif context == "key" or self.closes(context):
+                return encodable_text("".join(parts))
+            elif self.begins_another(char):
+                raise self.error("two strings stand side by side without a comma")
+            elif is_operand(self.text, self.pos):
+                raise self.error(CODE)
+            else:
+                opens = self.char.isalnum() and not self.text[self.pos - 2].isalnum()
+                if opens and loose:
+                    raise self.error("two strings stand in one value, with words between them")
+                inside, loose = opens, loose or not (opens or inside)
+                self.note(INNER)
+                self.unsure = True
+                parts.append(char)
+
+    def triple(self, marks: str) -> str:
+        start = self.pos + 3
+        end = self.text.find(marks, start, self.limit)
+        if end < 0:
+            raise self.error(f"the string in {marks} is never closed", cut=True)
+        self.note("other quotes")
+        self.pos = end + 3
+        return self.text[start:end]
+
+    def escape(self) -> str:
+        char = self.char
+        self.pos += 1
+        if char == "u" and (digits := _HEX.match(self.text, self.pos, self.limit)):
+            self.pos = digits.end()
+            return chr(int(digits.group(), 16))
+        if char in _ESCAPES:
+            return _ESCAPES[char]
+        if char in '"\\/':
+            return char
+        self.note("unknown escape")
+        return "\\" + char if char.isalnum() else char
+
+    def begins_another(self, mark: str) -> bool:
+        """Tell whether a second string follows the one just closed, rather than its own end."""
+        after = skip_space(self.text, self.pos)
+        if after == self.pos or self.text[after : after + 1] != mark:
+            return False
+        following = skip_space(self.text, after + 1)
+        return following < self.limit and self.text[following] not in "}]),，"
+
+    def closes(self, context: Context) -> bool:
+        """Tell whether the quotation mark just passed ends its string, by what stands after it."""
+        text, limit = self.text, self.limit
+        after = min(skip_space(text, self.pos), limit)
+        if after == limit or text[after] in "}]｝］" or text.startswith(("//", "/*", "```"), after):
+            return True
+        char = text[after]
+        if char in ",，":
+            following = min(skip_space(text, after + 1), limit)
+            return (
+                context == "item"
+                or following == limit
+                or text[following] in "}｝/#."
+                or (context == "argument" and text[following] in ")）")
+                or begins_member(text, following)
+            )
+        if char in ")）":
+            return context == "argument"
+        spaced = text[self.pos : after]
+        if char == "#":
+            return bool(spaced)
+        begins = opens_string(char) if context == "item" else begins_member(text, after)
+        return "\n" in spaced and begins
+
+    def word(self) -> object:
+        """Read a number, a literal of JSON, Python or JavaScript, or text without quotes."""
+        found = _WORDS.match(self.text, self.pos, self.limit)
+        words = found.group() if found else ""
+        if comment := _COMMENT_AFTER_WORDS.search(words):
+            words = words[: comment.start()]
+        end, words = self.pos + len(words), words.strip()
+        if not words.strip("."):
+            raise self.error(f"a value was expected, but found {self.shown()}")
+        small = words.casefold()
+        if small.lstrip("+-") in ("nan", "inf", "infinity"):
+            _refuse(words)
+        if small in _LITERALS:
+            if words not in ("true", "false", "null"):
+                self.note("literal of another language")
+            self.pos = end
+            return _LITERALS[small]
+        if end == self.limit and not self.text[end - 1].isspace():
+            raise self.error(f"it ends inside the value {words[:24]!r}", cut=True)
+        self.pos = end
+        number = _NUMBER.fullmatch(words)
+        if number is not None:
+            if words[0] in "+." or words.endswith("."):
+                self.note("number of another language")
+            return _finite(words) if number.lastgroup else int(words)
+        if ": " in words or words.endswith(":"):
+            raise self.error(f"the value {words[:24]!r} is not in quotes")
+        self.note(UNQUOTED)
+        return encodable_text(words)
+
+    @property
+    def char(self) -> str:
+        return self.text[self.pos] if self.pos < self.limit else ""
+
+    def skip(self) -> None:
+        """Pass white space or comments."""
+        if self.char in "{}[],:=\"'" or self.char.isalnum():
+            return
+        self.pos = min(skip_space(self.text, self.pos), self.limit)
+        while self.pos < self.limit and (end := self.comment_end()):
+            self.spend()
+            self.note("comment left out")
+            self.pos = min(skip_space(self.text, end), self.limit)
+
+    def comment_end(self) -> int:
+        closer = "*/" if self.text.startswith("/*", self.pos) else "\n"
+        if closer == "\n" and not self.text.startswith(("#", "//"), self.pos):
+            return 0
+        end = self.text.find(closer, self.pos, self.limit)
+        return end + len(closer) if end >= 0 else self.limit
+
+    def spend(self) -> None:
+        """Count one piece, so that the work has an end."""
+        self.pieces += 1
+        if self.pieces > MAX_PIECES:
+            raise self.error("it is too long to be repaired, and it is not strict JSON")
+
+    def note(self, repair: str) -> None:
+        self.notes[repair] = None
+
+    def error(self, problem: str, *, cut: bool = False) -> LenientJSONError:
+        return LenientJSONError(problem, self.pos, cut=cut)
+
+    def shown(self) -> str:
+        shown = self.text[self.pos : min(self.pos + 12, self.limit)]
+        return repr(shown) if shown else "the end"
