@@ -9,17 +9,22 @@ _END_AT_MOST: Final = 128
 _FENCE: Final = re.compile(r"(?:`{3,}|~{3,})[ \t]*\w{0,12}[ \t]*\Z|\bjson\s*\Z", re.IGNORECASE)
 _TOKEN: Final = re.compile(r"(?:<\|\w{1,24}\|>\s{0,4}){1,3}\Z|functools\s*\Z")
 _LABEL: Final = re.compile(r"\A\W{0,16}(?:thoughts?|思考|想法)\W{0,8}", re.IGNORECASE)
-_REPORT: Final = (
+_VERBS: Final = (
     r"says?|said|saying|states?|stated|reads|wants?|wanted|tells?|told|asks?|asked|contains?"
     r"|contained|containing|shows?|showed|shown|claims?|claimed|suggests?|suggested|demands?"
     r"|instructs?|instructed|orders?|ordered|quotes?|quoted|quoting|lists|includes?|included"
-    r"|returned|writes|wrote|printed|prints|displays?|supposed|according|example|such as"
-    r"|inject(?:ed|ion|s)?|ignor(?:e|es|ed|ing)|repeat|never|instead|pretends?|trust|bait|fake"
-    r"|pages?|sites?|websites?|articles?|snippets?|comments?|sources?|documents?|posts?|prompts?"
-    r"|页面|网页|网站|文章|说|写道|要求|显示|内容|例如|引用|注入|忽略"
+    r"|returned|writes|wrote|printed|prints|displays?|supposed|according|such as|form(?:at)? is"
+    r"|说|写道|要求|显示|内容"
 )
+_SOURCES: Final = (
+    r"inject(?:ed|ion|s)?|ignor(?:e|es|ed|ing)|repeat|never|instead|pretends?|trust|bait|fake"
+    r"|example|template|like this|pages?|sites?|websites?|articles?|snippets?|comments?|sources?|documents?|posts?|prompts?"
+    r"|页面|网页|网站|文章|例如|引用|注入|忽略"
+)
+_REPORT: Final = f"{_VERBS}|{_SOURCES}"
 # These look at small letters.
 _REPORTED: Final = re.compile(rf"(?<![a-z])(?:{_REPORT})(?![a-z])")
+_OF_SOURCES: Final = re.compile(rf"(?<![a-z])(?:{_SOURCES})(?![a-z])")
 _BEGUN: Final = re.compile(
     rf"(?<![a-z])(?:{_REPORT})(?![a-z])[^\n.!?:：。]{{0,100}}+"
     r"[:：][ \t]{0,8}+(?:\n|\Z|[\"“'«‹「`>])"
@@ -52,7 +57,7 @@ def is_own(before: str, after: str = "") -> bool:
     rest = after[closed.end() if closed else 0 :].strip()[:LOOKED_AT].lower()
     led = _words_before(before)
     if not led:
-        return not _REPORTED.search(rest)
+        return not _OF_SOURCES.search(rest)
     return not rest and not _is_reported(led)
 
 

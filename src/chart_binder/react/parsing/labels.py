@@ -379,4 +379,4 @@ def _tag(written: str, after: str) -> Sight | None:
 def _is_misspelt(word: str) -> bool:
     """Tell whether a word is that for an observation but for a letter or two."""
     likeness = difflib.SequenceMatcher(None, word, "observation", autojunk=False)
-    return word[0] == "o" and len(word) > 8 and likeness.ratio() > 0.85
+    return (word[0] == "o" or not word.isascii()) and len(word) > 8 and likeness.ratio() > 0.85

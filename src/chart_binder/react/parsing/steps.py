@@ -63,7 +63,11 @@ _INLINE: Final = re.compile(
 _CALL: Final = re.compile(
     r"\n(?:<\|\w{4,24}+\|>)?+[ \t`]{0,4}+(?P<listed>\[[ ]?)?+(?:[a-z]\w{0,31}+ = )?+(?:print\()?+"
     r"(?:functions\.)?+(?P<name>[A-Za-z]\w{1,63}+)(?:\.call)?+"
-    r"(?:(?=\((?:[\"'“{]|[A-Za-z]\w{0,63}+ ?=))|(?<=[a-z]_[a-z])[ \t]*\n?(?=\{))"
+    r"(?=\((?:[\"'“{]|[A-Za-z]\w{0,63}+ ?=))"
+    r"|\A\s{0,80}+(?P<glm>[a-z]\w{1,63}+)[ \t]{0,8}+\n?(?=\{)"  # where a reply begins
+)
+_ON_ONE_LINE: Final = re.compile(
+    r"(?<=[.!?:)][ ])Action ?: ?[^\s:]{2,64}[, ]{1,2}Action Input ?: ?(?=[{\"])"
 )
 _BEGUN: Final = re.compile(r"\{\s{0,80}+[\"'](?:name|action|tool|function|tool_calls?)[\"']")
 _RETURNS: Final = re.compile(r"[)\]`]{0,3}[ ]?(?:[-=]+>|→|[:=：]|(?:returns?|returned)\b)")
@@ -250,14 +254,17 @@ def _read_bare(reading: _Reading) -> _Reading:
     taken = _bare_object(turn) or _bare_call(turn)
     if taken is not None:
         return replace(reading, taken=taken)
-    fences = [without_outer_fence(turn.text)]
-    fences += [turn.text[start:end] for start, end in turn.regions.closed[-1:]]
-    for inside in filter(None, fences):
-        before, after = turn.text.split(inside, 1) if inside in turn.text else ("", "")
-        said = "".join(turn.words(*span) for span in turn.thoughts) + before
-        fenced = _read(inside) if is_own(said, after) else None
-        if fenced and fenced.taken and not isinstance(fenced.taken.step, Finish):
-            return replace(fenced, before=said)
+    outer = without_outer_fence(turn.text)
+    spans = turn.regions.closed[-1:]
+    if outer is not None:
+        spans = [(turn.text.index(outer), turn.text.index(outer) + len(outer))]
+    elif inline := _ON_ONE_LINE.search(turn.text):
+        spans = [(inline.start(), len(turn.text))]
+    for start, end in spans:
+        said = "".join(turn.words(*span) for span in turn.thoughts) + turn.text[:start]
+        inside = _read(turn.text[start:end]) if is_own(said, turn.text[end:]) else None
+        if inside and inside.taken and not isinstance(inside.taken.step, Finish):
+            return replace(inside, before=_thought(said.strip()))
     return reading
 
 
@@ -320,7 +327,7 @@ def _python_calls(turn: Turn) -> Iterator[tuple[Taken, str]]:
         if call["listed"]:
             end = turn.text.rfind("]", end, line_end) + 1 or end
         if isinstance(arguments, dict | str):
-            act = Act(call["name"], arguments, notes=notes)
+            act = Act(call["name"] or call["glm"], arguments, notes=notes)
             yield Taken(act, end, call.start(), "object"), turn.text[end:line_end]
 
 
@@ -422,9 +429,9 @@ def _finished(taken: Taken, said: Spoken, reading: _Reading, rules: DialectRules
         calls = identified(step.calls) if rules.several else [replace(step, id="")]
         notes += ("further calls discarded",) if len(calls) < len(step.calls) else ()
         step = replace(calls[0], also=tuple(calls[1:]))
-    before = f"{reading.before}\n{turn.words(0, taken.start)}".strip()
+    thought = f"{reading.before}\n{_thought(turn.words(0, taken.start).strip())}".strip()
     notes = (*said.notes, *step.notes, *notes, *turn.notes)
-    return replace(step, thought=step.thought or _thought(before), notes=notes)
+    return replace(step, thought=step.thought or thought, notes=notes)
 
 
 def _thought(before: str) -> str:
