@@ -498,7 +498,9 @@ def read_given(text: str, start: int, limit: int) -> Given:
 
 
 def read_in_brackets(text: str, at: int, limit: int) -> Given:
-    """Read what stands in the brackets of a call that open at `at`: `("x")`, `(a=1)`, `[x]`."""
+    """Read what stands in the brackets of a call that open at `at`: `("x")`, `(a=1)`, `[x]`, `{}`."""
+    if text[at] == "{":
+        return _object(text, at, limit)
     inside = skip_space(text, at + 1)
     if unpacked := _UNPACKED.match(text, inside, limit):
         inside = unpacked.end()

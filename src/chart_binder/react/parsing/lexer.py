@@ -31,13 +31,15 @@ _STRING: Final = re.compile(
         "{after}", r"[^\S\n]{0,7}+(?:[}\],:)：，>]|\Z)"
     )
 )
-# Quotations on one line, or a mark that has no partner there. None is scanned twice.
+# A quotation on one line, else a mark that has no partner there. Nothing is looked at twice, and
+# each way to begin is a character to search for.
 _QUOTATION: Final = re.compile(
-    r"(?<=\d)\"|\"[^\"\n]*+\"|(?<!\w)'(?:[^'\n]|(?<=\w)'(?=\w))*+'(?!\w)|“[^“”\n]*+”|„[^„“\n]*+“"
-    r"|«[^«»\n]*+»|»[^«»\n]*+«|‹[^‹›\n]*+›|›[^‹›\n]*+‹|「[^「」\n]*+」|『[^『』\n]*+』"
-    r"|(?P<mark>[\"“”„«»‹›「」『』]|(?<!\w)'(?=[\w\n])|(?<=[\w.!?,])'(?=[.,;:]?[ \t]{0,4}(?:\n|\Z))"
-    r"|(?<![^\s:])'(?=[.,;:]?[ \t]{0,4}(?:\n|\Z)))"
+    r"\"(?:(?<=\d\")|[^\"\n]*+\"|)"  # a mark for inches opens nothing
+    r"|'(?!(?<=\w')\w)(?:(?<!\w')(?:[^'\n]|(?<=\w)'(?=\w))*+'(?!\w)|)"
+    r"|“(?:[^“”\n]*+”|)|„(?:[^„“\n]*+“|)|«(?:[^«»\n]*+»|)|»(?:[^«»\n]*+«|)|‹(?:[^‹›\n]*+›|)"
+    r"|›(?:[^‹›\n]*+‹|)|「(?:[^「」\n]*+」|)|『(?:[^『』\n]*+』|)|”|」|』"
 )
+_ENDS_LINE: Final = re.compile(r"[.,;:]?[ \t]{0,4}(?:\n|\Z)")
 _CLOSES: Final = {
     **{'"': '"', "'": "'", "“": "”", "„": "“", "«": "»", "»": "«", "‹": "›", "›": "‹"},
     **{"「": "」", "『": "』"},
@@ -48,33 +50,39 @@ _QUOTING: Final = (
 )
 _MENTIONING: Final = "code|q|cite|samp|excerpt|snippet|article|html|body|content|source|example"
 _PAGE: Final = "quote|code|page|snippet|document|content|article|website|webpage|text"
-_MARKUP: Final[dict[str, tuple[str, str]]] = {
-    "comment": (r"<!--", "-->"),
-    "data": (r"<!\[cdata\[", r"\]\]>"),
-    "quoting": (rf"<(?P<tag>{_QUOTING})\b[^<>\n]{{0,80}}+>", "</{tag}"),
-    "mentioning": (rf"<(?P<word>{_MENTIONING})\b[^<>\n]{{0,80}}+>", "</{word}"),
-    "attribute": (r"<[a-z][\w-]{0,40}+ [^<>\n\"'=]{0,80}+=[ ]?(?P<mark>[\"'])(?=\n)", "{mark}/?>"),
-    "bracketed": (rf"\[(?P<name>{_PAGE})(?:[ =][^\[\]\n]{{0,80}}+)?+\]", r"\[(?:/{name}|end\b)"),
-    "environment": (r"\\begin\{(?P<kind>verbatim|lstlisting|quot\w+)\}", r"\\end\{{{kind}"),
-    "marks": (r"(?P<three>\"\"\"|''')", "{three}"),
+_MARKUP: Final[dict[str, tuple[str, str, str]]] = {
+    "comment": ("<", "!--", "-->"),
+    "data": ("<", r"!\[cdata\[", r"\]\]>"),
+    "quoting": ("<", rf"(?P<tag>{_QUOTING})\b[^<>\n]{{0,80}}+>", "</{tag}"),
+    "mentioning": ("<", rf"(?P<word>{_MENTIONING})\b[^<>\n]{{0,80}}+>", "</{word}"),
+    "attribute": ("<", r"[a-z][\w-]{0,40}+ [^<>\n\"'=]{0,80}+= ?(?P<mark>[\"'])(?=\n)", "{mark}/?>"),
+    "bracketed": (r"\[", rf"(?P<name>{_PAGE})(?:[ =][^\[\]\n]{{0,80}}+)?+\]", r"\[(?:/{name}|end\b)"),
+    "environment": (r"\\", r"begin\{(?P<kind>verbatim|lstlisting|quot\w+)\}", r"\\end\{{{kind}"),
+    "double_marks": ('"', '""', '"""'),
+    "single_marks": ("'", "''", "'''"),
+    "typed": ("`", r"(?<![`\w]`)`(?=[^`\s])", "''"),
     "alone": (  # a mark alone on its line
-        r"(?<!\S)(?P<alone><<<|\$\$|''|``|`|\[|\()[ \t]{0,8}+(?=\n)(?!\n\s{0,8}[\[{\"'])",
-        r"\n[ \t]*+(?:{partner})",
+        r"\n",
+        r"[ \t]{0,8}+(?P<alone><<<|\$\$|''|``|`|\[|\()[ \t]{0,8}+(?=\n)(?!\n\s{0,8}[\[{\"'])",
+        r"\n[ \t]*+{partner}(?![`'])",
     ),
-    "typed": (r"(?<![`\w])``(?=[^`\s])", "''"),
     "ruled": (
-        rf"(?<=[-=*#])[-=*#][ ]?(?:begin|start)[ ][^\n]{{0,24}}\b(?:{_PAGE})\b",
+        r"\n",
+        rf"[-=*#]{{2,40}}+ ?(?:begin|start) [^\n]{{0,24}}\b(?:{_PAGE})\b",
         r"[-=*#]{{2}}[ ]?end\b",
     ),
 }
+"""What begins each of them: a character to search for, then a pattern; a pattern for its end."""
 _PARTNER: Final = {"<<<": ">>>", "$$": r"\$\$", "[": r"\]", "(": r"\)"}
 _TO_THE_END: Final = ("comment", "data", "quoting", "attribute", "environment", "ruled")
 """Markup that quotes up to the end of the text where nothing closes it."""
-# Every opening has a character to search for.
 _OPENING: Final = re.compile(
-    r"(?=[<\[\\\"'$(`=*#-])(?:"
-    + "|".join(f"(?P<is_{name}>{opening})" for name, (opening, _) in _MARKUP.items())
-    + ")"
+    "|".join(
+        rf"{sign}(?=[!a-z \t<$'`\"\[(=*#-])(?:"
+        + "|".join(f"(?P<is_{name}>{row[1]})" for name, row in _MARKUP.items() if row[0] == sign)
+        + ")"
+        for sign in dict.fromkeys(row[0] for row in _MARKUP.values())
+    )
 )
 
 # Characters that show nothing, letters that look like others: Greek, Cyrillic, wide, of formulas.
@@ -262,10 +270,10 @@ def _quotations(text: str) -> Iterator[Span]:
         if count == _MAX_QUOTATIONS:
             yield found.start(), len(text)
             return
-        mark, at = found["mark"], found.start()
-        if not mark:
+        mark, at = found.group(), found.start()
+        if len(mark) > 1 or (mark == '"' and text[at - 1 : at].isdigit() and at):
             continue
-        if closer and mark == closer and not (mark in "\"'" and _may_only_open(text, at)):
+        if mark == closer and (mark not in "\"'" or _may_close(text, at)):
             if opened <= at:
                 yield opened, end_of_line(text, at)
             closer = ""
@@ -281,10 +289,12 @@ def _may_open(text: str, at: int) -> bool:
     return is_set_off and (not after.isspace() or after == "\n")
 
 
-def _may_only_open(text: str, at: int) -> bool:
-    """Tell a straight mark that begins a word from one that ends a line or a sentence."""
+def _may_close(text: str, at: int) -> bool:
+    """Tell a straight mark that ends a line or a sentence from one that begins a word."""
     after = text[at + 1 : at + 2]
-    return _may_open(text, at) and bool(after) and not after.isspace() and after not in "}],:).;!?"
+    if text[at] == "'":
+        return bool(_ENDS_LINE.match(text, at + 1))
+    return not _may_open(text, at) or not after or after.isspace() or after in "}],:).;!?"
 
 
 def _markup(text: str) -> Iterator[Span]:
@@ -302,7 +312,7 @@ def _markup(text: str) -> Iterator[Span]:
         kind = next(name for name in _MARKUP if opening[f"is_{name}"] is not None)
         groups = opening.groupdict("")
         partner = _PARTNER.get(groups["alone"], groups["alone"])
-        closer = _MARKUP[kind][1].format(**groups, partner=partner)
+        closer = _MARKUP[kind][2].format(**groups, partner=partner)
         end = _find(small, closer, at, ahead)
         if end < 0 and _is_to_the_end(opening, kind):
             end = len(text)
@@ -319,7 +329,7 @@ def _is_to_the_end(opening: re.Match[str], kind: str) -> bool:
     if kind in _TO_THE_END:
         return begins or kind != "quoting"
     ends = not text[opening.end() : end_of_line(text, opening.end())].strip()
-    return kind in ("mentioning", "bracketed", "marks") and begins and ends
+    return kind in ("mentioning", "bracketed", "double_marks", "single_marks") and begins and ends
 
 
 def _find(text: str, closer: str, at: int, ahead: dict[str, int]) -> int:

@@ -64,10 +64,10 @@ _CALL: Final = re.compile(
     r"\n(?:<\|\w{4,24}+\|>)?+[ \t`]{0,4}+(?P<listed>\[[ ]?)?+(?:[a-z]\w{0,31}+ = )?+(?:print\()?+"
     r"(?:functions\.)?+(?P<name>[A-Za-z]\w{1,63}+)(?:\.call)?+"
     r"(?=\((?:[\"'“{]|[A-Za-z]\w{0,63}+ ?=))"
-    r"|\A\s{0,80}+(?P<glm>[a-z]\w{1,63}+)[ \t]{0,8}+\n?(?=\{)"  # where a reply begins
 )
+_BEGUN_BY_NAME: Final = re.compile(r"\s{0,80}+(?P<name>[a-z]\w{1,63}+)[ \t]{0,8}+\n?(?=\{)")
 _ON_ONE_LINE: Final = re.compile(
-    r"(?<=[.!?:)][ ])Action ?: ?[^\s:]{2,64}[, ]{1,2}Action Input ?: ?(?=[{\"])"
+    r"Action(?<=[.!?:)][ ]Action) ?: ?[^\s:]{2,64}[, ]{1,2}Action Input ?: ?(?=[{\"])"
 )
 _BEGUN: Final = re.compile(r"\{\s{0,80}+[\"'](?:name|action|tool|function|tool_calls?)[\"']")
 _RETURNS: Final = re.compile(r"[)\]`]{0,3}[ ]?(?:[-=]+>|→|[:=：]|(?:returns?|returned)\b)")
@@ -309,26 +309,20 @@ def _bare_call(turn: Turn) -> Taken | None:
 
 def _python_calls(turn: Turn) -> Iterator[tuple[Taken, str]]:
     """Yield the calls that begin a line, such as `add(a=1)`, each with the rest of its line."""
-    if "(" not in turn.text and "{" not in turn.text:
-        return
     text = f"\n{turn.text}"
-    for call in islice(_CALL.finditer(text), _MAX_CALLS):
+    begun = [_BEGUN_BY_NAME.match(text)] if "{" in text else []
+    calls = islice(_CALL.finditer(text), _MAX_CALLS) if "(" in text else ()
+    for call in filter(None, (*begun, *calls)):
         try:
-            at = call.end()
-            if text[at] == "{":
-                found = scan(text, at)
-                arguments, end, notes = found.value, found.end, found.notes
-            else:
-                arguments, end, notes = read_in_brackets(text, at, len(text))
+            given = read_in_brackets(text, call.end(), len(text))
         except LenientJSONError:
             continue
-        end -= 1  # the line break that was put before the text moves every place
+        end = given.end - 1  # the line break that was put before the text moves every place
         line_end = end_of_line(turn.text, end)
-        if call["listed"]:
+        if call.re is _CALL and call["listed"]:
             end = turn.text.rfind("]", end, line_end) + 1 or end
-        if isinstance(arguments, dict | str):
-            act = Act(call["name"] or call["glm"], arguments, notes=notes)
-            yield Taken(act, end, call.start(), "object"), turn.text[end:line_end]
+        act = Act(call["name"], given.arguments, notes=given.notes)
+        yield Taken(act, end, call.start(), "object"), turn.text[end:line_end]
 
 
 def _objects_called(turn: Turn, end: int) -> Iterator[tuple[Taken, str]]:
