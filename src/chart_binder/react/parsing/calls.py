@@ -387,10 +387,10 @@ def _name(text: str, at: int, line_end: int, *, announced: bool = False) -> tupl
 
 def _act(text: str, name: str, rest: Span, given: Span | None) -> Taken:
     labelled = read_given(text, *given) if given else None
-    if given and labelled and str(labelled.arguments).startswith(f"{name}("):  # named once more
-        labelled = read_in_brackets(
-            text, text.index(f"{name}(", given[0]) + len(name), given[1]
-        )
+    words = labelled.arguments if labelled else ""
+    if given and isinstance(words, str) and words.startswith(f"{name}("):  # named once more
+        bracket = text.index(f"{name}(", given[0]) + len(name)
+        labelled = read_in_brackets(text, bracket, given[1])
     found = labelled if labelled and labelled.arguments else _inline(text, rest) or labelled
     if found is None:
         return Taken(Act(name, {}), end_of_line(text, *rest))

@@ -12,7 +12,7 @@ from chart_binder.react.parsing.lexer import lines_with, lowered, undisguised
 Kind: TypeAlias = Literal[
     "thought", "action", "input", "observation", "pause", "answer", "turn", "speaker", "object"
 ]
-MAX_LABELS: Final = 256
+MAX_LABELS: Final = 128
 COLONS: Final = ":：﹕︓"
 LIKE_COLONS: Final = COLONS + "︰∶꞉։፡"
 _LONGEST: Final = 400
@@ -48,14 +48,12 @@ NAMES: Final[dict[Kind, str]] = {
     "speaker": "user|human|system|environment|instruction|instructions|用户|用戶",
 }
 SIGNS: Final = (
-    *("thought", "action", "tool", "function", "input", "arg", "param", "obs", "result", "return"),
-    *("pause", "final", "answer", "question", "user", "human", "system", "environ", "instruct"),
-    *("gedan", "pens", "gedach", "flexion", "aktion", "acci", "ação", "azione", "actie", "eingabe"),
-    *("entr", "invoer", "antwo", "répon", "respues", "respos", "rispos", "мысл", "действ", "ввод"),
-    *("ответ", "аргум"),
-    *"思想考생动動作操工ア행输輸参參入观觀観관终終案답답用问問回",
+    *("thought", "action", "tool", "function", "input", "arg", "param", "obs", "pau", "final"),
+    *("answer", "question", "user", "human", "system", "environ", "instruct", "aktion", "azione"),
+    *("actie", "eingabe", "entr", "invoer", "antwo", "spue", "spos", "acció", "ação", "répon"),
+    *"✿мдвоа思想考생动動作操工ア행输輸参參入观觀観관终終案答답用问問回",
 )
-"""Of these each name has one."""
+"""Of these each name has one, but for thoughts in other languages, which end nothing."""
 _QWEN: Final[dict[str, Kind]] = {
     "function": "action",
     "args": "input",
@@ -122,9 +120,9 @@ _TOOL_RESULTS: Final = frozenset(
 )
 _RETURNS: Final = frozenset({"response", "responses", "return", "returns", "returned"})
 _OBSERVED_SIGNS: Final = (
-    *("obs", "0bs", "vation", "o b s", "beob", "osserv", "блюд", "观察", "观测", "觀察", "観察"),
-    *("관찰", "tool", "function", "ipyth", "pau", "sult", "output", "return", "<info", "<doc"),
-    *("<context", "果", "工具", "결과"),
+    *("obs", "serva", "vation", "beob", "tool", "function", "ipyth", "pau", "sult", "output"),
+    *("return", "<info", "<doc", "<context"),
+    *("блюд", "观察", "观测", "觀察", "観察", "관찰", "果", "工具", "결과"),
 )
 _TOOLS: Final = (
     r"tool|web|search|system|api|function|environment|execution|query|검색|도구"
@@ -142,7 +140,7 @@ _OBSERVED_LINE: Final = re.compile(
     rf"(?:(?:(?P<tool>{_TOOLS})|new|next|first|second|third|last|latest|hypothetical|fake|mock"
     r"|(?:simulat|expect|imagin|assum)ed)(?:['’]s)?[ :_-]{1,3}){0,2}"
     r"(?:(?:<|&lt;)\|?[ ]?/?[ ]?(?P<tag>[^\W\d][\w-]{1,32}+)(?P<shut>[^\w\n][^\n]{0,80}+)?"
-    r"|(?P<word>o b s e r v a t i o n|(?:[^\W\d_]|[013](?=[013]?[^\W\d_])){2,16}+)"
+    r"|(?P<word>(?:[^\W\d_]|[013](?=[013]?[^\W\d_])){2,16}+)"
     r"(?P<after>[^\n]{0,160}+))",
     re.IGNORECASE | re.MULTILINE,
 )
@@ -314,7 +312,7 @@ def find_observations(text: str) -> Iterator[Sight]:
 def _sight(found: re.Match[str]) -> Sight | None:
     if found["tag"]:
         return _tag(found["tag"], (found["shut"] or "").strip(" \t*_`"))
-    word, after = found["word"].replace(" ", "").casefold(), found["after"]
+    word, after = found["word"].casefold(), found["after"]
     if after[:1].isdigit() and word == "pause":
         return None
     if word in _RESULTS | _RETURNS | _TOOL_RESULTS:

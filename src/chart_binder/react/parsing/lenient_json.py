@@ -169,7 +169,8 @@ def read_strictly(text: str, start: int) -> Scanned | None:
         raise
     except (ValueError, RecursionError):
         return None
-    if is_deep(value):
+    opened = text.count("[", start, end) + text.count("{", start, end)
+    if opened > MAX_DEPTH and is_deep(value):
         raise LenientJSONError(f"it is nested more than {MAX_DEPTH} deep", start)
     return Scanned(_encodable(value) if "\\u" in text[start:end] else value, start, end)
 

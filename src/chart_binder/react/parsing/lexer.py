@@ -10,7 +10,7 @@ from typing import Final, TypeAlias
 
 Span: TypeAlias = tuple[int, int]
 
-MAX_MARKS: Final = 256
+MAX_MARKS: Final = 128
 """How many fences, marks or tags of one sort are looked at; what follows them is quoted."""
 _MAX_QUOTATIONS: Final = 1024
 _MAX_STRINGS: Final = 2048
@@ -98,13 +98,12 @@ _DISGUISED: Final = re.compile(
 # Letters beyond the first 65,536 make a class slow to search for.
 _TAGS_BEYOND: Final = re.compile("[\U000e0000-\U000e0fff]++")
 _BEYOND: Final = re.compile("[\U0001d400-\U0001d7ff\U000e0000-\U000e0fff]")
-_WIDE: Final = re.compile("[\u24b6-\u24e9\uff1c-\uff5a]")
-_LIKENESS: Final[dict[int, str]] = {
-    code: unicodedata.normalize("NFKC", chr(code))
+_LIKENESS: Final[dict[str, str]] = {
+    chr(code): unicodedata.normalize("NFKC", chr(code))
     for codes in (range(0x24B6, 0x24EA), range(0xFF1C, 0xFF5B), range(0x1D400, 0x1D800))
     for code in codes
-}
-_ALIKE: Final = tuple(zip("оОеЕаАсСѕЅіІνορвВнНтТː", "oOeEaAcCsSiIvopbBhHtT:", strict=True))
+} | dict(zip("оОеЕаАсСѕЅіІνορвВнНтТː", "oOeEaAcCsSiIvopbBhHtT:", strict=True))
+_MAX_REPLACED: Final = 64
 
 
 class Regions:
@@ -382,6 +381,9 @@ def undisguised(text: str) -> str:
     seen = _TAGS_BEYOND.sub("", seen) if beyond else seen
     if seen.isascii():
         return seen
-    for letter, like in _ALIKE:
-        seen = seen.replace(letter, like)
-    return seen.translate(_LIKENESS) if beyond or _WIDE.search(seen) else seen
+    letters = set(seen) & _LIKENESS.keys()
+    if len(letters) > _MAX_REPLACED:
+        return seen.translate({ord(letter): _LIKENESS[letter] for letter in letters})
+    for letter in letters:
+        seen = seen.replace(letter, _LIKENESS[letter])
+    return seen

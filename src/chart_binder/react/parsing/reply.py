@@ -1,6 +1,7 @@
 """What is live in a reply: its labels and tags, up to the first observation it invents."""
 
 import re
+from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
@@ -101,12 +102,13 @@ def find_turn(text: str) -> Turn:
     live = [label for label in labels if not regions.hides(label.start)]
     shown = {label.kind for label in live if not regions.is_open(label.start)}
     here = [tag for tag in tags if tag.start < end]
+    starts = [tag.start for tag in here]
     results = (sight.start for sight in sights if sight.kind == "result" and not sight.quoted)
     return Turn(
         said[:end],
         text,
         regions,
-        tuple(_fenced(label, regions, here) for label in live if label.start < end),
+        tuple(_fenced(label, regions, starts) for label in live if label.start < end),
         tuple(here),
         tuple(all_tags),
         tuple(thoughts),
@@ -149,9 +151,10 @@ def _blank(text: str, spans: Sequence[Span]) -> str:
     return "".join([*kept, text[at:]])
 
 
-def _fenced(label: Label, regions: Regions, tags: Sequence[Tag]) -> Label:
+def _fenced(label: Label, regions: Regions, starts: Sequence[int]) -> Label:
     """Return a label as one that asks for nothing where it is a tag, too, or in an open fence."""
-    is_tag = any(label.start <= tag.start < label.value for tag in tags)
+    place = bisect_left(starts, label.start)
+    is_tag = place < len(starts) and starts[place] < label.value
     return label._replace(
         kind="turn" if is_tag else label.kind, fenced=regions.is_open(label.start)
     )
@@ -204,7 +207,8 @@ def _shown_exchange(text: str, sights: Sequence[Sight], regions: Regions) -> int
 
     Nobody but the model has put it there. One that a fence begins with counts, too.
     """
-    quotes = [found.span() for found in _QUOTE.finditer(text)] if sights else []
+    is_any = any(sight.quoted for sight in sights)
+    quotes = [found.span() for found in _QUOTE.finditer(text)] if is_any else []
     for sight in sights:
         if sight.kind != "observation":
             continue
