@@ -19,7 +19,7 @@ from msgspec import UNSET
 from chart_binder.errors import TranscriptError
 from chart_binder.jobs.transcripts import Recorded, read_recorded
 from chart_binder.react.conversation import ChatError, Message, PlayedWrongError, Reply, Terms
-from chart_binder.react.sanitize import inert
+from chart_binder.react.sanitize import sanitize
 from chart_binder.react.tools import Observation, Tool, ToolError
 from chart_binder.react.transcript import Exchange, Stepped, Turn
 
@@ -253,7 +253,7 @@ def _new(messages: Sequence[Message]) -> str:
 
 def _stands_in(content: str, shown: str) -> bool:
     """Whether what was observed is shown: as it is, made inert, or inside a JSON text."""
-    forms = (content, inert(content), msgspec.json.encode(content).decode()[1:-1])
+    forms = (content, sanitize(content), msgspec.json.encode(content).decode()[1:-1])
     return any(form in shown for form in forms)
 
 

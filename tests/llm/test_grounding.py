@@ -4,7 +4,7 @@ import pytest
 
 from chart_binder.llm.answer import CitedFact
 from chart_binder.llm.grounding import borne_out_by, read_date
-from chart_binder.react.sanitize import inert
+from chart_binder.react.sanitize import sanitize
 from chart_binder.react.transcript import Observed
 from chart_binder.web import passages
 from chart_binder.web.fetch import Page
@@ -30,7 +30,7 @@ def searched(*results: tuple[str, str]) -> Observed:
     told = outcome(SearchBody(hits), "queen")
     assert isinstance(told, Hits)
     found = search_results(told, 8, 4000)
-    return Observed(inert(found.content), sources=found.sources)
+    return Observed(sanitize(found.content), sources=found.sources)
 
 
 @pytest.mark.parametrize(
@@ -51,7 +51,7 @@ def test_an_entry_speaks_for_its_own_address_alone(entry: tuple[str, str]) -> No
 def test_an_answer_or_an_infobox_is_of_the_address_at_its_end() -> None:
     for label in ("Answer", "Infobox Queen"):
         text = f"Search results:\n{label}: {TOLD}, not {WIKI} ({STRANGER})\n1. T (w)\n{WIKI}\nQueen"
-        for shown_as in (text, inert(text)):
+        for shown_as in (text, sanitize(text)):
             seen = Observed(shown_as, sources=(STRANGER, WIKI))
             assert (says(seen, STRANGER), says(seen, WIKI)) == (True, False)
 
@@ -72,7 +72,7 @@ def test_an_answer_without_an_address_speaks_for_none_that_it_names(kind: str) -
     assert isinstance(found, Hits)
     told = search_results(found, 8, 4000)
     assert TOLD in told.content
-    assert not says(Observed(inert(told.content), sources=told.sources), WIKI)
+    assert not says(Observed(sanitize(told.content), sources=told.sources), WIKI)
 
 
 def test_a_page_may_be_cited_as_it_was_asked_for_or_by_where_it_was_read() -> None:
@@ -114,15 +114,15 @@ def test_the_day_a_page_is_of_is_no_word_of_it_on_a_record() -> None:
     assert isinstance(found, Hits)
     told = search_results(found, 8, 4000)
     assert day in told.content
-    assert not says(Observed(inert(told.content), sources=told.sources), WIKI)
+    assert not says(Observed(sanitize(told.content), sources=told.sources), WIKI)
     meta = f"<meta property=article:published_time content={day}T09:00:00Z>"
     extract = from_html(f"<title>Q</title>{meta}")
     page = passages.page_reading(Page(WIKI, WIKI, "text/html", extract, cut=False), 900)
     assert day in page.content
-    assert not says(Observed(inert(page.content), sources=page.sources), WIKI)
+    assert not says(Observed(sanitize(page.content), sources=page.sources), WIKI)
     extract = from_html(f"<title>Q</title><p>Published: {day}<p>a")
     page = passages.page_reading(Page(WIKI, WIKI, "text/html", extract, cut=False), 900)
-    assert says(Observed(inert(page.content), sources=page.sources), WIKI)
+    assert says(Observed(sanitize(page.content), sources=page.sources), WIKI)
 
 
 def test_a_date_is_borne_out_as_that_of_what_happened_then() -> None:

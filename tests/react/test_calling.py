@@ -2,7 +2,7 @@
 
 import pytest
 
-from chart_binder.react.json.lenient import LenientJSONError, read_json
+from chart_binder.react.parsing.lenient_json import LenientJSONError, read_json
 from chart_binder.react.steps import Act
 from chart_binder.react.tool_names import clean_name, meant
 from chart_binder.react.tools import Tool, Toolbox, ToolError

@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 from benchmarks.bench_parse import SHAPES
 from chart_binder import plugins
 from chart_binder.react.dialect import Dialect
-from chart_binder.react.json.lenient import LenientJSONError, read_json
-from chart_binder.react.reading.turn_object import is_finisher, is_no_tool
-from chart_binder.react.sanitize import inert
+from chart_binder.react.parsing.lenient_json import LenientJSONError, read_json
+from chart_binder.react.parsing.calls import is_finisher, is_no_tool
+from chart_binder.react.sanitize import sanitize
 from chart_binder.react.steps import Act, Finish, Malformed, Step
 from chart_binder.react.tool_names import clean_name
 from chart_binder.react.tools import Tool
@@ -262,7 +262,7 @@ def test_an_observation_never_reads_as_a_step(
     dialect: Dialect, other: Dialect, content: str, finish: Finish
 ) -> None:
     for said in (content, f"{content}\n{other.render(finish)}"):
-        shown = dialect.observation(inert(said), Act("look_up", {}, id="1"))
+        shown = dialect.observation(sanitize(said), Act("look_up", {}, id="1"))
         assert isinstance(dialect.parse(shown), Malformed)
         assert isinstance(other.parse(shown), Malformed)
 

@@ -8,7 +8,8 @@ import pytest
 
 from chart_binder import plugins
 from chart_binder.react.dialect import Dialect
-from chart_binder.react.reading.answer_object import LenientJSONError, read_answer_object
+from chart_binder.react.parsing.lenient_json import LenientJSONError
+from chart_binder.react.parsing.steps import read_answer_object
 from chart_binder.react.steps import Act, Finish, Malformed
 from chart_binder.react.tools import Tool, Toolbox, ToolError
 

@@ -59,7 +59,7 @@ def test_no_label_of_a_page_is_read_whatever_it_is_called_and_however_it_is_set_
     values, some = cycle(VALUES), cycle(names())
     pairs = product(SEPARATORS, DRESSES)
     texts = [f"{dress.format(next(some))}{off}{next(values)}" for off, dress in pairs]
-    assert [text for text in texts if steps(inert(text), dialects, before)] == []
+    assert [text for text in texts if steps(sanitize(text), dialects, before)] == []
 
 
 def test_every_name_of_a_label_is_marked_however_it_is_set_off() -> None:
@@ -76,7 +76,7 @@ def test_no_reply_is_one_any_more_when_it_has_come_from_outside() -> None:
     files = [file.read_text("utf-8").split("\n") for file in CORPUS.glob("*.jsonl")]
     texts = [json.loads(line)["text"] for lines in files for line in lines if line]
     assert len(texts) > 900
-    assert [text for text in texts if steps(inert(text), dialects, before)] == []
+    assert [text for text in texts if steps(sanitize(text), dialects, before)] == []
 
 
 @pytest.mark.parametrize("dialect", DIALECTS, ids=lambda dialect: dialect.name)
@@ -85,7 +85,7 @@ def test_what_is_copied_keeps_no_answer_of_the_models_own_from_being_read(
     said: str, dialect: Dialect
 ) -> None:
     answer = dialect.render(Finish('{"crg_mbid": "C2"}', "That is an injection."))
-    step = dialect.parse(f"Thought: The page says:\n{inert(said)}\n\n{answer}")
+    step = dialect.parse(f"Thought: The page says:\n{sanitize(said)}\n\n{answer}")
     assert isinstance(step, Finish)
     assert json.loads(step.answer) == {"crg_mbid": "C2"}
 
@@ -110,7 +110,7 @@ def test_what_is_copied_keeps_no_answer_of_the_models_own_from_being_read(
     ],
 )
 def test_a_likeness_stays_legible(text: str, harmless: str) -> None:
-    assert one_line(text) == inert(text) == harmless
+    assert one_line(text) == sanitize(text) == harmless
 
 
 @pytest.mark.parametrize(
@@ -128,7 +128,7 @@ def test_a_likeness_stays_legible(text: str, harmless: str) -> None:
     ],
 )
 def test_facts_are_left_as_they_are(text: str) -> None:
-    assert one_line(text) == inert(text) == text
+    assert one_line(text) == sanitize(text) == text
 
 
 def test_what_no_rule_knows_is_quoted_where_a_reader_takes_it_for_a_step() -> None:
@@ -147,5 +147,5 @@ def test_making_text_inert_takes_time_linear_in_its_length(piece: str) -> None:
 
 def took(text: str) -> float:
     began = process_time()
-    inert(text)
+    sanitize(text)
     return process_time() - began

@@ -17,7 +17,7 @@ from chart_binder.chat.capabilities import Concessions, Fields, Optional, patien
 from chart_binder.chat.http import Deadline, Endpoint
 from chart_binder.config import LLMConfig
 from chart_binder.react.conversation import ChatError, Message, Reply, Terms
-from chart_binder.react.reading.thinking import spoken
+from chart_binder.react.parsing.thinking import strip_thinking
 
 
 def speakable(messages: Sequence[Message]) -> tuple[Message, ...]:
@@ -120,7 +120,7 @@ def aloud(ask: Callable[[tuple[str, ...]], Reply], stop: tuple[str, ...]) -> Rep
         if not stop:
             raise
         return ask(())
-    if not (stop and reply.done_reason == "stop" and spoken(reply.content).unclosed):
+    if not (stop and reply.done_reason == "stop" and strip_thinking(reply.content).unclosed):
         return reply
     try:
         return ask(())

@@ -14,7 +14,7 @@ from chart_binder.chat.faults import LATE, Asked, Fault
 from chart_binder.chat.http import Deadline
 from chart_binder.chat.served_model import UnsaidError
 from chart_binder.react.conversation import ChatError, Enough, Reply, Terms
-from chart_binder.react.reading.thinking import spoken
+from chart_binder.react.parsing.thinking import strip_thinking
 
 LOOK = 40
 """Characters of a line that are looked at: no label is longer."""
@@ -109,7 +109,7 @@ class AtStop:
     def settled(self, text: str, line: str) -> bool:
         """Tell whether something was said aloud before."""
         del line
-        said = spoken(text)
+        said = strip_thinking(text)
         return bool(said.text.strip()) and not said.unclosed
 
 

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from chart_binder.domain.vocabulary import MBID
 from chart_binder.llm.labels import Labels
 from chart_binder.react.loop import LastWord, RefusedError
-from chart_binder.react.reading.answer_object import LenientJSONError, read_answer_object
+from chart_binder.react.parsing.lenient_json import LenientJSONError
+from chart_binder.react.parsing.steps import read_answer_object
 
 CONFIDENCE_WORDS = {"high": 0.9, "medium": 0.7, "low": 0.4}
 """What confidence in words counts as: accepted, for review, rejected by the default thresholds."""
@@ -62,7 +63,7 @@ class FinalAnswer:
 def read_answer(text: str) -> FinalAnswer:
     """Read a final answer, or raise `RefusedError` that names the defect and the right form."""
     try:
-        found, notes = read_answer_object(text)
+        found, notes = read_answer_object(text, "crg_mbid")
     except LenientJSONError as error:
         raise RefusedError(
             f"Your final answer cannot be read: {error}. Write it as {FORM}"

@@ -8,10 +8,16 @@ from dataclasses import dataclass
 from datetime import date, datetime
 from typing import Any, Final, TypeAlias
 
-from chart_binder.react.json.members import read_members
-from chart_binder.react.json.scanner import scan, scan_call, scan_string
-from chart_binder.react.json.strict import LenientJSONError
-from chart_binder.react.json.words import INNER, UNQUOTED, skip_space
+from chart_binder.react.parsing.lenient_json import (
+    INNER,
+    UNQUOTED,
+    LenientJSONError,
+    read_members,
+    scan,
+    scan_call,
+    scan_string,
+    skip_space,
+)
 from chart_binder.react.tool_names import folded, same_name
 
 _WRAPPERS: Final = frozenset(

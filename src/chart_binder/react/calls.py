@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from chart_binder.react.conversation import ChatError, Message, Reply, Terms, foreign
-from chart_binder.react.sanitize import bounded, inert
+from chart_binder.react.sanitize import bounded, sanitize
 from chart_binder.react.steps import Act
 from chart_binder.react.tools import Call, Observation, Toolbox, ToolError, is_refusal
 from chart_binder.react.transcript import (
@@ -130,7 +130,7 @@ def call_live(call: Call, turn: int, place: int) -> Observation:
     with foreign(defect, ToolError):
         answer = call.run()
     seconds = time.monotonic() - started
-    return Observation(inert(answer.content), answer.sources, answer.error, seconds)
+    return Observation(sanitize(answer.content), answer.sources, answer.error, seconds)
 
 
 @dataclass(frozen=True, slots=True)
@@ -209,7 +209,7 @@ class Calls:
         try:
             answer = self._perform(call, turn, place)
         except ToolError as error:
-            answer = Observation(inert(str(error)), error=str(error))
+            answer = Observation(sanitize(str(error)), error=str(error))
         # As it was shown, so that a replay, which knows no more, remembers the same.
         shown = self.show(answer, turn)
         self._answers[key] = shown
@@ -305,7 +305,7 @@ class Replay:
         if place >= len(seen):
             return Observation(f"(no answer of {call.tool.name} was recorded)")
         if self._is_canned:
-            return replace(seen[place], content=inert(seen[place].content))
+            return replace(seen[place], content=sanitize(seen[place].content))
         return seen[place]
 
 

@@ -9,13 +9,10 @@ from typing import Final, Generic, TypeVar
 from chart_binder.react.calls import Budget, Calls, Clock, Done, Perform, Recall, advice, call_live
 from chart_binder.react.context import Context, Heard, Round
 from chart_binder.react.conversation import ChatError, ChatModel, Message, Reply, Role, Terms, ask
-from chart_binder.react.dialect import Dialect
-from chart_binder.react.dialects.writing import same
-from chart_binder.react.json.lenient import read_json
-from chart_binder.react.json.strict import LenientJSONError, read_strictly
-from chart_binder.react.reading.advice import Defect
-from chart_binder.react.reading.observed import begins_observation
-from chart_binder.react.reading.turn_object import read_turn
+from chart_binder.react.dialect import Dialect, is_same_step
+from chart_binder.react.parsing.labels import begins_observation
+from chart_binder.react.parsing.lenient_json import LenientJSONError, read_json
+from chart_binder.react.parsing.steps import whole_answer
 from chart_binder.react.sanitize import bounded
 from chart_binder.react.steps import Act, Finish, Malformed, Step
 from chart_binder.react.tools import Toolbox
@@ -44,7 +41,7 @@ def whole_step(step: Step, reply: Reply, dialect: Dialect) -> Step:
 
 def _is_open(step: Act | Finish, text: str, dialect: Dialect) -> bool:
     """Tell whether a step would be another one with more letters after it."""
-    if same(dialect.parse(text + _MORE), step):
+    if is_same_step(dialect.parse(text + _MORE), step):
         return False
     return isinstance(step, Act) or _object(step.answer) != _object(step.answer + _MORE)
 
@@ -76,7 +73,9 @@ class Early:
     def settled(self, text: str, line: str) -> bool:
         """Tell whether a text holds a step that the line after it does not change."""
         step = self._dialect.parse(text)
-        return not isinstance(step, Malformed) and same(self._dialect.parse(text + line), step)
+        return not isinstance(step, Malformed) and is_same_step(
+            self._dialect.parse(text + line), step
+        )
 
 
 T = TypeVar("T")
@@ -278,7 +277,7 @@ class _Conversation(Generic[T]):
         self.context.close(last_word.request)
         reply = self.ask(last_word.schema)
         step = whole_step(self.dialect.parse(reply.content), reply, self.dialect)
-        answer = step.answer if isinstance(step, Finish) else _bare_object(reply.content)
+        answer = step.answer if isinstance(step, Finish) else whole_answer(reply.content)
         kind = "malformed" if answer is None else "finish"
         self.watch(Stepped(kind, self.turn, notes=(*step.notes, "asked for the answer alone")))
         try:
@@ -295,21 +294,6 @@ def _kept(step: Step, reply: Reply, dialect: Dialect) -> str:
     if isinstance(step, Act) and step.notes:
         return dialect.render(step)
     return bounded(reply.content.strip() or "(nothing)", _MOST_KEPT)
-
-
-def _bare_object(text: str) -> str | None:
-    """Return a reply that is one JSON object, as a server writes it that keeps to a schema.
-
-    One that holds a call or an observation is a turn of another kind, whatever else is in it.
-    """
-    text = text.strip()
-    try:
-        found = read_strictly(text, 0) if text.startswith("{") else None
-    except LenientJSONError:
-        return None
-    if found is None or found.end < len(text) or not isinstance(found.value, dict):
-        return None
-    return None if isinstance(read_turn(found.value), Act | Defect) else text
 
 
 def _brief(text: str) -> str:

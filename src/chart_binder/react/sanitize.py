@@ -11,9 +11,11 @@ from collections.abc import Iterator
 from functools import lru_cache
 from typing import Final
 
-from chart_binder.react.json.lenient import opens_object
-from chart_binder.react.reading.labels import label_at
-from chart_binder.react.reading.observed import begins_observation
+from chart_binder.react.parsing.advice import DialectRules, Wording
+from chart_binder.react.parsing.labels import begins_observation, label_at
+from chart_binder.react.parsing.lenient_json import opens_object
+from chart_binder.react.parsing.steps import read_reply
+from chart_binder.react.steps import Act, Finish
 
 _ROLES: Final = ("system", "user", "assistant", "human", "developer")
 """Who else may seem to speak; most are no labels of the protocol."""
@@ -38,11 +40,14 @@ _CALL: Final = re.compile(
 _MAY_ASK: Final = re.compile(r"[({\[<]")
 """What no call or answer lacks, where nothing is a label."""
 _MOST_LOOKS: Final = 200
+_ANY: Final = DialectRules(
+    "any", Wording("call", "answer", "observation", "call", "call", "answer")
+)
 _SHOWN: Final = "> "
 """A block quote, which only shows, in every dialect."""
 
 
-def unlabelled(line: str) -> str:
+def escape_labels(line: str) -> str:
     """Return a line whose labels are marked as words: `‹Final Answer› – 7`."""
     if ":" in line or "{" in line or not line.isascii():
         line = "".join(_marked(line))
@@ -54,14 +59,14 @@ def unlabelled(line: str) -> str:
     return _quoted(line)
 
 
-def unstarted(text: str) -> str:
+def _quote_objects(text: str) -> str:
     """Return a text in which no line begins with an object, or with a call in brackets."""
     if "{" in text:
         text = _OBJECT.sub(lambda at: _shown_object(at, text), text)
     return _CALL.sub(rf"{_SHOWN}\g<0>", text) if "(" in text else text
 
 
-def unread(text: str) -> str:
+def _quote_steps(text: str) -> str:
     """Return a text in which nothing is read as a step, however it is written.
 
     The readers of replies look at each line alone, then at the whole. After `_MOST_LOOKS` lines
@@ -69,16 +74,19 @@ def unread(text: str) -> str:
     """
     if not _MAY_ASK.search(text):
         return text
-    from chart_binder.react.misread import is_step  # 50 ms of modules
-
     looks = 0
     lines = text.split("\n")
     for place, line in enumerate(lines):
         if not line.startswith(">") and _MAY_ASK.search(line):
             looks += 1
-            lines[place] = _quoted(line) if looks > _MOST_LOOKS or is_step(line) else line
+            lines[place] = _quoted(line) if looks > _MOST_LOOKS or _is_step(line) else line
     whole = "\n".join(lines)
-    return "\n".join(map(_quoted, lines)) if is_step(whole) else whole
+    return "\n".join(map(_quoted, lines)) if _is_step(whole) else whole
+
+
+def _is_step(text: str) -> bool:
+    """Tell whether a reply of these words would be a call or an answer."""
+    return isinstance(read_reply(text, _ANY), Act | Finish)
 
 
 def _quoted(line: str) -> str:
@@ -165,17 +173,17 @@ _HEADED = re.compile(r"(#{2,4}\s{0,4}(?:instructions?|input|response))\s{0,4}:",
 _PAUSE = re.compile(r"^([\s*_`.-]{0,8})PAUSE([\s*_`.-]{0,8})$")
 
 
-def inert(text: str) -> str:
+def sanitize(text: str) -> str:
     """Return text without unseen characters, control tokens, fences or protocol labels.
 
     Lines stay lines, but for empty ones at the ends; other white space becomes one space.
     """
-    return unread(unstarted("\n".join(map(_line, text.splitlines())).strip("\n")))
+    return _quote_steps(_quote_objects("\n".join(map(_line, text.splitlines())).strip("\n")))
 
 
 def one_line(text: str, most: int | None = None) -> str:
     """Return inert text on one line, at most `most` characters long."""
-    line = unstarted(_line(text))
+    line = _quote_objects(_line(text))
     return line if most is None or len(line) <= most else f"{line[: most - 1]}…"
 
 
@@ -209,7 +217,7 @@ def _defused(text: str) -> str:
     text = _MINIMAX.sub(_in_brackets, _FENCE.sub("'''", text).translate(_KIMI))
     text = _SPACED_END.sub(r"\1›", _ANGLED_END.sub("›", _ANGLED.sub("‹", text)))
     text = _PAUSE.sub(r"\1(PAUSE)\2", _BRACKETED.sub(r"(\1)", text))
-    return unlabelled(_HEADED.sub(r"\1 –", text))
+    return escape_labels(_HEADED.sub(r"\1 –", text))
 
 
 def _in_brackets(token: re.Match[str]) -> str:

@@ -8,7 +8,7 @@ from typing import IO, TypeAlias
 import msgspec
 
 from chart_binder.react.conversation import Reply, Role
-from chart_binder.react.json.strict import MAX_DEPTH, is_deep
+from chart_binder.react.parsing.lenient_json import MAX_DEPTH, is_deep
 from chart_binder.react.tools import Observation
 
 VERSION = 1

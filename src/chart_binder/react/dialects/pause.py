@@ -1,14 +1,6 @@
 """The pause dialect: `Action: name: input`, then PAUSE; `Answer:` at the end."""
 
-from typing import Final
-
-from chart_binder.react.dialects.labelled import Labelled, Labels
-
-_LABELS: Final = Labels(
-    answer="Answer",
-    given="Action's input",
-    call="Action: {tool}: {given}\nPAUSE",
-)
+from chart_binder.react.dialects.classic import Labelled, Labels
 
 
 class Pause(Labelled):
@@ -19,4 +11,5 @@ class Pause(Labelled):
     """
 
     def __init__(self) -> None:
-        super().__init__("pause", _LABELS)
+        call = "Action: {tool}: {given}\nPAUSE"
+        super().__init__("pause", Labels("Answer", "Action's input", call))

@@ -5,15 +5,14 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Final
 
-from chart_binder.react.dialects.writing import inside, without_tags, written_surely
-from chart_binder.react.reading.advice import Wording
-from chart_binder.react.reading.manner import Manner
-from chart_binder.react.reading.reply import read_reply
-from chart_binder.react.reading.tagged import identified
+from chart_binder.react.dialect import arguments_in_object, escape_tags, render_readably
+from chart_binder.react.parsing.advice import DialectRules, Wording
+from chart_binder.react.parsing.steps import read_reply
+from chart_binder.react.parsing.tags import identified
 from chart_binder.react.steps import Act, Finish, Step
 from chart_binder.react.tools import Tool
 
-_MANNER: Final = Manner(
+_RULES: Final = DialectRules(
     "xml",
     Wording(
         action="<tool_call>",
@@ -23,7 +22,7 @@ _MANNER: Final = Manner(
         call='<tool_call>{"name": "{tool}", "arguments": {"argument": "value"}}</tool_call>',
         finish="<response>your answer</response>",
     ),
-    spoken=frozenset({"thought", "thoughts"}),
+    said_in=frozenset({"thought", "thoughts"}),
     several=True,
 )
 
@@ -48,14 +47,14 @@ class Xml:
 
     def parse(self, reply: str) -> Step:
         """Read one reply."""
-        return read_reply(reply, _MANNER)
+        return read_reply(reply, _RULES)
 
     def render(self, step: Act | Finish) -> str:
         """Write a step in tags, a call without an id with a number for it."""
         if isinstance(step, Act):
             first, *also = identified([replace(call, also=()) for call in step.calls])
             step = replace(first, also=tuple(also))
-        return written_surely(self, "\n".join(_tags(step)), step)
+        return render_readably(self, "\n".join(_tags(step)), step)
 
     def observation(self, content: str, of: Act | None = None) -> str:
         """Write what came of one call between tags that name it."""
@@ -73,8 +72,8 @@ def _tags(step: Act | Finish) -> Iterator[str]:
 
 
 def _as_json(call: Act) -> str:
-    written = {"name": call.tool, "arguments": inside(call.arguments), "id": call.id}
-    return without_tags(json.dumps(written, ensure_ascii=False))
+    written = {"name": call.tool, "arguments": arguments_in_object(call.arguments), "id": call.id}
+    return escape_tags(json.dumps(written, ensure_ascii=False))
 
 
 def _tools(tools: Sequence[Tool]) -> Iterator[str]:

@@ -369,7 +369,7 @@ def _tag(written: str, after: str) -> Sight | None:
         return Sight("result")
     if _OBSERVED_TAG.fullmatch(name) or _is_misspelt(name):
         return Sight("observation")
-    is_cut = len(name) > 3 and "observation".startswith(name) or name.startswith("toolresp")
+    is_cut = (len(name) > 3 and "observation".startswith(name)) or name.startswith("toolresp")
     return Sight("observation", cut=True) if is_cut and after[:1] in ("", ">") else None
 
 

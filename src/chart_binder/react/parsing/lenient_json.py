@@ -31,7 +31,7 @@ _BRACKETS: Final = {"[": "]", "［": "］"}
 # A quotation mark with the marks that close it.
 _CLOSERS: Final = {
     **{mark: mark for mark in "\"'`"},
-    **{"“": '”“"', "”": '”"', "„": '“”"', "‘": "’‘'", "’": "’'", "«": "»", "「": "」", "＂": '＂"'},
+    "“": '”“"', "”": '”"', "„": '“”"', "‘": "’‘'", "’": "’'", "«": "»", "「": "」", "＂": '＂"',
 }
 _LITERALS: Final = {"true": True, "false": False, "null": None, "none": None, "undefined": None}
 _ESCAPES: Final = {"n": "\n", "t": "\t", "r": "\r", "b": "\b", "f": "\f", "\n": ""}

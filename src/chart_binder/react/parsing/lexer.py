@@ -41,8 +41,8 @@ _QUOTATION: Final = re.compile(
 )
 _ENDS_LINE: Final = re.compile(r"[.,;:]?[ \t]{0,4}(?:\n|\Z)")
 _CLOSES: Final = {
-    **{'"': '"', "'": "'", "“": "”", "„": "“", "«": "»", "»": "«", "‹": "›", "›": "‹"},
-    **{"「": "」", "『": "』"},
+    '"': '"', "'": "'", "“": "”", "„": "“", "«": "»", "»": "«", "‹": "›", "›": "‹",
+    "「": "」", "『": "』",
 }
 # What markup shows goes over lines: an opening, with a pattern for what closes it.
 _QUOTING: Final = (
@@ -55,8 +55,16 @@ _MARKUP: Final[dict[str, tuple[str, str, str]]] = {
     "data": ("<", r"!\[cdata\[", r"\]\]>"),
     "quoting": ("<", rf"(?P<tag>{_QUOTING})\b[^<>\n]{{0,80}}+>", "</{tag}"),
     "mentioning": ("<", rf"(?P<word>{_MENTIONING})\b[^<>\n]{{0,80}}+>", "</{word}"),
-    "attribute": ("<", r"[a-z][\w-]{0,40}+ [^<>\n\"'=]{0,80}+= ?(?P<mark>[\"'])(?=\n)", "{mark}/?>"),
-    "bracketed": (r"\[", rf"(?P<name>{_PAGE})(?:[ =][^\[\]\n]{{0,80}}+)?+\]", r"\[(?:/{name}|end\b)"),
+    "attribute": (
+        "<",
+        r"[a-z][\w-]{0,40}+ [^<>\n\"'=]{0,80}+= ?(?P<mark>[\"'])(?=\n)",
+        "{mark}/?>",
+    ),
+    "bracketed": (
+        r"\[",
+        rf"(?P<name>{_PAGE})(?:[ =][^\[\]\n]{{0,80}}+)?+\]",
+        r"\[(?:/{name}|end\b)",
+    ),
     "environment": (r"\\", r"begin\{(?P<kind>verbatim|lstlisting|quot\w+)\}", r"\\end\{{{kind}"),
     "double_marks": ('"', '""', '"""'),
     "single_marks": ("'", "''", "'''"),

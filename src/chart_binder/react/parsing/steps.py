@@ -110,16 +110,18 @@ def read_reply(reply: str, rules: DialectRules) -> Step:
 def whole_answer(reply: str) -> str | None:
     """Return a reply that was asked for as an answer alone, and needs no label; or None.
 
-    It is none where it holds a call or an observation, whatever else is in it.
+    It is none where it holds a call or an observation, or an answer that the model only passes on.
     """
     said = _spoken(reply, frozenset())
-    turn = find_turn(said.text)
-    kinds = {label.kind for label in turn.labels} | {tag.kind for tag in turn.tags}
-    if said.unclosed or turn.notes or kinds & {"action", "call", "calls"}:
+    reading = _guarded(_read_bare(_read(said.text)))
+    if reading.taken is not None:
+        return reading.taken.step.answer if isinstance(reading.taken.step, Finish) else None
+    turn = reading.turn
+    kinds = {label.kind for label in turn.labels}
+    is_invented = turn.notes or turn.result is not None or _OBSERVED_KEY.search(lowered(turn.text))
+    if said.unclosed or is_invented or "action" in kinds or _call_before(turn, len(turn.text)):
         return None
-    call = next(_objects_called(turn, len(turn.text)), None) or next(_python_calls(turn), None)
-    is_invented = turn.result is not None or _OBSERVED_KEY.search(lowered(turn.text))
-    return None if call or is_invented else turn.text.strip() or None
+    return turn.text.strip() if "{" in turn.text else None
 
 
 def _spoken(reply: str, said_in: frozenset[str]) -> Spoken:
@@ -148,6 +150,55 @@ def _earlier(turn: Turn, labelled: Taken | None, tagged: Taken | None) -> Taken 
     names_tool = label.kind == "action" and is_name and isinstance(tagged.step, Act)
     announces_tag = not between or names_tool
     return replace(tagged, start=labelled.start) if announces_tag else labelled
+
+
+# A turn in exactly the form that is asked for, read at one look.
+
+# Nothing in it can be a tag, a fence, a quotation, a label: those need a character left out here.
+_PLAIN: Final = r"[A-Za-z](?:[A-Za-z0-9 .,;!?()+-]|(?<=[a-z])'(?=[a-z]))*+(?<! )(?<!json)(?<!xml)"
+_SAFE: Final = r"(?:[ -;=-Z\\\]-_a-~]|\[(?![/A-Za-z]))*+"
+"""All of ASCII that can be seen, but for back-quotes or what may begin a tag."""
+
+
+class ExactForm:
+    """The form of a turn: the lines of a call, of `{tool}` and `{given}`, or those of an answer."""
+
+    def __init__(self, call: str, answer: str) -> None:
+        lines = re.escape(call).replace(r"\{tool\}", r"(?P<tool>[a-z][a-z0-9_]{2,63}+)")
+        lines = lines.replace(r"\{given\}", rf"(?P<given>\{{{_SAFE})")
+        line = rf"[A-Za-z0-9\{{]{_SAFE}"
+        member = rf"\n[ ]*+(?:\"(?![a-z_]*(?:obs|result|response|output)){_SAFE}|[\]}}{{][\]}},]*)"
+        fenced = rf"```json\n(?P<object>\{{{_SAFE}(?:{member})*+)\n```"
+        self._turn = re.compile(
+            rf"(?:Thought:\ (?P<thought>{_PLAIN})\n)?+"
+            rf"(?:{lines}|{re.escape(answer)}:[ \n](?P<answer>{fenced}|{line}))\s?"
+        )
+
+    def read(self, reply: str) -> Act | Finish | None:
+        """Return the step of a reply of exactly this form, or None.
+
+        It is the step that `read_reply` finds, which reads any reply, in a fraction of the time.
+        """
+        found = self._turn.fullmatch(reply)
+        if found is None:
+            return None
+        thought = found["thought"] or ""
+        if found["answer"]:
+            is_whole = not found["object"] or _object_alone(found["object"]) is not None
+            return Finish(found["answer"].strip(), thought) if is_whole else None
+        tool, given = found["tool"], _object_alone(found["given"])
+        if given is None or is_finisher(tool) or is_no_tool(tool) or announces(tool):
+            return None
+        return Act(tool, given, thought)
+
+
+def _object_alone(text: str) -> dict[str, object] | None:
+    try:
+        found = read_strictly(text, 0)
+    except LenientJSONError:
+        return None
+    is_all = found is not None and found.end == len(text)
+    return found.value if found and is_all and isinstance(found.value, dict) else None
 
 
 # Steps behind labels.
@@ -487,8 +538,8 @@ def read_answer_object(text: str, key: str = "") -> tuple[dict[str, object], tup
             case _:
                 raise LenientJSONError("it is a list of several answers")
     found = list(_answers(text))
-    if any(key in value for value, _ in found):
-        found = [(value, notes) for value, notes in found if key in value]
+    keyed = [each for each in found if key in {name.strip().casefold() for name in each[0]}]
+    found = keyed or found
     if not found:
         whole = find_object(text, 0, len(text), closed=True) if "{" in text else None
         if whole is None or not isinstance(whole.value, dict):

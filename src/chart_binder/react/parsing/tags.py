@@ -79,9 +79,7 @@ _TOOL: Final = re.compile(
 _ID: Final = re.compile(
     r"\b(?:call_|tool_call_)?id\s*=\s*[\"']?(?P<id>[^\"'\s/>]{1,100})", re.IGNORECASE
 )
-_LEAD: Final = re.compile(
-    r"[^\w\n\"'“”‘’„«「『>＞‹›{(|/\\<\[【✿`~]{0,16}+(?:\d{1,3}+[.)、][ ]?)?+"
-)
+_LEAD: Final = re.compile(r"[^\w\n\"'“”‘’„«「『>＞‹›{(|/\\<\[【✿`~]{0,16}+(?:\d{1,3}+[.)、][ ]?)?+")
 _LEAD_AT_MOST: Final = 24
 _CLOSERS: Final = re.compile(r"(?:\s{0,80}+(?:`{3,}|</[\w ]{1,24}>))*+")
 _MAX_DIRECTIVES: Final = 32
@@ -102,7 +100,7 @@ _OPEN: Final = re.compile(
 _KEY: Final = re.compile(r"(?:^ ?=|\b(?:name|key) ?=) ?[\"']?(?P<key>[\w.-]{1,64})")
 _NEXT: Final = re.compile(r"</|<(?:antml:)?(?:parameter|param|arg|argument)\b")
 _CHARACTERS: Final = {
-    **{"&lt;": "<", "&gt;": ">", "&quot;": '"', "&#34;": '"', "&apos;": "'", "&#39;": "'"},
+    "&lt;": "<", "&gt;": ">", "&quot;": '"', "&#34;": '"', "&apos;": "'", "&#39;": "'",
     "&amp;": "&",  # the last one, for it may begin what looks like another
 }
 _PARAMETER: Final = frozenset({"parameter", "param", "arg", "argument", "input"})
@@ -351,9 +349,7 @@ def _read_objects(text: str, at: int, limit: int, tag: Tag) -> tuple[Steps, int]
     return steps, end
 
 
-def _steps_in(
-    value: object, notes: tuple[str, ...], tag: Tag
-) -> Iterator[Act | Finish | Defect]:
+def _steps_in(value: object, notes: tuple[str, ...], tag: Tag) -> Iterator[Act | Finish | Defect]:
     for call in value if isinstance(value, list) else [value]:
         step = read_tagged_call(call) if isinstance(call, Mapping) else None
         repeats = isinstance(step, Act) and folded(step.tool) == folded(clean_name(tag.tool))
