@@ -12,7 +12,8 @@ from chart_binder.react.parsing.lenient_json import (
     INNER,
     UNQUOTED,
     LenientJSONError,
-    read_members,
+    object_of,
+    opens_string,
     scan,
     scan_call,
     scan_string,
@@ -33,6 +34,12 @@ _NAMED: Final = re.compile(r"\w{1,64}=[^=\s]")
 """A pair as calls have it, whatever its name; with spaces around its sign it may be words."""
 _NAME_AT_MOST: Final = 66
 _MEMBER: Final = re.compile(r",[ ]{1,4}(?=\w{1,64}[ ]?[:：=])")
+_LINES_AT_MOST: Final = 32
+_MEMBER_LINE: Final = re.compile(
+    r"[ \t]*+(?:[-*+•][ \t]{1,4}+)?+(?!```)[*_`\"'“]{0,4}+(?P<name>(?:[Ss]earch )?[\w-]{1,64}+)"
+    r"[*_`\"'”]{0,4}+[ \t]?(?:[:：](?!//)|=(?!=))[*_`]{0,2}+(?![ \t]*+(?:[\[{｛]|```))"
+    r"(?![^\n]{0,200}[{｛]\s{0,4}+[\"'“/])(?P<value>[^\n]++)(?:\n|\Z)"
+)
 
 
 class UnfitError(ValueError):
@@ -469,3 +476,71 @@ def _written_out(text: str) -> object:
     except LenientJSONError:
         return text
     return text if text[found.end :].strip() else found.value
+
+
+def read_members(text: str) -> Mapping[str, object] | None:
+    """Read `- query: Killer Queen` a line, or `"query": "Killer Queen", "limit": 5`.
+
+    Returns None for anything else. What a line says is text, without quotation marks around it.
+    Raises `LenientJSONError` where they are not closed, or a brace is that nothing opens.
+    """
+    lines = [*_member_lines(text)]
+    if not lines or text[lines[-1].end() :].strip():
+        return _members_on_one_line(text)
+    pairs = [(line["name"], _without_marks(line["value"])) for line in lines]
+    if any(value is None for _, value in pairs):
+        if members := _members_on_one_line(text):
+            return members
+        if text.endswith("}"):
+            raise LenientJSONError("it closes a brace that nothing opens")
+    whole = (line["value"].strip() for line in lines)
+    try:
+        return object_of(
+            [
+                (name, raw if value is None else value)
+                for (name, value), raw in zip(pairs, whole, strict=True)
+            ]
+        )
+    except LenientJSONError:
+        return None
+
+
+def members_end(text: str, at: int, limit: int) -> int:
+    """Return where the lines that `read_members` reads end; `at` where none begins."""
+    return max((line.end() for line in _member_lines(text[at:limit])), default=0) + at
+
+
+def _member_lines(text: str) -> Iterator[re.Match[str]]:
+    at = 0
+    for _ in range(_LINES_AT_MOST):
+        if not (line := _MEMBER_LINE.match(text, at)):
+            return
+        yield line
+        at = line.end()
+
+
+def _without_marks(value: str) -> str | None:
+    """Return the words of a value, or None where it only begins with a string."""
+    value = value.strip().removesuffix(",")
+    if not value or not opens_string(value[0]):
+        return value
+    try:
+        found = scan_string(value, 0, len(value))
+    except LenientJSONError:
+        if value[0] in '"“' and value.count(value[0]) == 1:  # an apostrophe may begin a word
+            raise
+        return None
+    return str(found.value) if found.end == len(value) else None
+
+
+def _members_on_one_line(text: str) -> Mapping[str, object] | None:
+    if text.endswith("}") and "{" not in text:
+        text = text[:-1]
+    try:
+        found = scan(f"{{{text}}}", 0)
+    except LenientJSONError:
+        return None
+    is_sure = found.end == len(text) + 2 and not any(
+        note.endswith((UNQUOTED, INNER)) for note in found.notes
+    )
+    return found.value if is_sure and isinstance(found.value, dict) else None

@@ -18,7 +18,8 @@ _VERBS: Final = (
 )
 _SOURCES: Final = (
     r"inject(?:ed|ion|s)?|ignor(?:e|es|ed|ing)|repeat|never|instead|pretends?|trust|bait|fake"
-    r"|example|template|like this|pages?|sites?|websites?|articles?|snippets?|comments?|sources?|documents?|posts?|prompts?"
+    r"|example|template|like this|pages?|sites?|websites?|articles?|snippets?|comments?|sources?"
+    r"|documents?|posts?|prompts?"
     r"|页面|网页|网站|文章|例如|引用|注入|忽略"
 )
 _REPORT: Final = f"{_VERBS}|{_SOURCES}"
@@ -30,9 +31,9 @@ _BEGUN: Final = re.compile(
     r"[:：][ \t]{0,8}+(?:\n|\Z|[\"“'«‹「`>])"
 )
 _QUOTES: Final = re.compile(
-    r"\b(?:says?|said|reads|stated?s?|want(?:s|ed)|tells?|told|ask(?:s|ed)|contain(?:s|ed)|claim(?:s|ed)"
-    r"|suggest(?:s|ed)|demand(?:s|ed)|instruct(?:s|ed)|writes|wrote|example|format is|form is|template)"
-    r"(?!\w)[^\n.!?]{0,16}\Z"
+    r"\b(?:(?:say|read|state|want|tell|ask|contain|claim|suggest|demand|instruct|write)s?|said|told"
+    r"|(?:state|want|ask|contain|claim|suggest|demand|instruct)e?d|wrote|example|form(?:at)? is"
+    r"|template)(?!\w)[^\n.!?]{0,16}\Z"
 )
 _OWN_VOICE: Final = re.compile(
     r"\A\W*(?:thought\W{1,8})?(?:based on|given|considering)\b|\bI(?:['’]ll| will| can| now)\b"

@@ -3,10 +3,12 @@
 import json
 import re
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from itertools import takewhile
 from typing import Final, NamedTuple
 
+from chart_binder.react.arguments import members_end, read_members
 from chart_binder.react.parsing.advice import Defect, Writing
 from chart_binder.react.parsing.lenient_json import (
     CODE,
@@ -15,11 +17,9 @@ from chart_binder.react.parsing.lenient_json import (
     begins_member,
     find_object,
     is_operand,
-    members_end,
     opens_object,
     opens_string,
     read_json,
-    read_members,
     read_strictly,
     scan,
     scan_call,
@@ -215,11 +215,14 @@ def _read_turn(turn: Mapping[str, object]) -> Act | Finish | Defect | None:
 def _several(calls: Sequence[object], thought: object) -> Act | Finish | Defect | None:
     """Read a list of calls: the first is the step, those after it that are calls go with it."""
     steps = [read_turn(call) for call in calls[:_MAX_CALLS] if isinstance(call, Mapping)]
-    first, *others = [step for step in steps if step is not None] or [None]
+    found = [step for step in steps if step is not None]
+    if not found:
+        return None
+    first, *others = found
     if isinstance(first, Act):
         also = takewhile(lambda step: isinstance(step, Act), others)
         first = replace(first, also=tuple(step for step in also if isinstance(step, Act)))
-    if first is None or isinstance(first, Defect) or not isinstance(thought, str):
+    if isinstance(first, Defect) or not isinstance(thought, str):
         return first
     return replace(first, thought=thought)
 
@@ -405,10 +408,8 @@ def _finish(text: str, rest: Span, given: Span | None) -> Taken | None:
     else:
         answer = bare_answer(text[at:end] if given else text[at:end].lstrip(":： "))
     if answer.startswith("{"):
-        try:
+        with suppress(LenientJSONError):
             answer = _answer_in(read_json(answer)[0])
-        except LenientJSONError:
-            pass
     return Taken(Finish(answer), end) if answer else None
 
 
@@ -457,7 +458,8 @@ def _inline(text: str, rest: Span) -> Given | None:
         at, announced = at + 1, True
     below = skip_space(text, at)
     if "\n" in text[at:below] and (after := members_end(text, below, end)) > below:
-        if members := read_members(text[below:after].rstrip("\n")):
+        members = read_members(text[below:after].rstrip("\n"))
+        if members:
             return Given(members, after)
     at = below
     if text.startswith(("{", "[", "```", "~~~", "http://", "https://"), at, end) or (
@@ -498,9 +500,7 @@ def read_given(text: str, start: int, limit: int) -> Given:
 
 
 def read_in_brackets(text: str, at: int, limit: int) -> Given:
-    """Read what stands in the brackets of a call that open at `at`: `("x")`, `(a=1)`, `[x]`, `{}`."""
-    if text[at] == "{":
-        return _object(text, at, limit)
+    """Read what stands in the brackets of a call that open at `at`: `("x")`, `(a=1)`, `[x]`."""
     inside = skip_space(text, at + 1)
     if unpacked := _UNPACKED.match(text, inside, limit):
         inside = unpacked.end()

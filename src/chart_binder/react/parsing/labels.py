@@ -16,6 +16,9 @@ MAX_LABELS: Final = 128
 COLONS: Final = ":：﹕︓"
 LIKE_COLONS: Final = COLONS + "︰∶꞉։፡"
 _LONGEST: Final = 400
+_FEWEST: Final = 3
+"""Letters of a stop word that was cut, where it stands alone on its line."""
+_ALIKE: Final = 0.85
 _ASKING: Final = frozenset({"action", "input", "answer"})
 
 # Spaces stand for hyphens, underscores or nothing, too.
@@ -309,7 +312,7 @@ def find_observations(text: str) -> Iterator[Sight]:
             return
 
 
-def _sight(found: re.Match[str]) -> Sight | None:
+def _sight(found: re.Match[str]) -> Sight | None:  # noqa: PLR0911 (a row of forms)
     if found["tag"]:
         return _tag(found["tag"], (found["shut"] or "").strip(" \t*_`"))
     word, after = found["word"].casefold(), found["after"]
@@ -324,7 +327,7 @@ def _sight(found: re.Match[str]) -> Sight | None:
     if not is_whole and not "observation".startswith(word):
         return None
     if not any(map(str.isalnum, after)):
-        is_label = len(word) > 2 and not after.startswith((",", "!", "?"))
+        is_label = len(word) >= _FEWEST and not after.startswith((",", "!", "?"))
         return Sight("observation", cut=not is_whole) if is_label else None
     if not is_whole or _VALUE.match(after):
         return None
@@ -341,7 +344,7 @@ def _sight(found: re.Match[str]) -> Sight | None:
 def _pause(word: str, after: str) -> Sight | None:
     if word == "PAUSE" or (word.upper() == "PAUSE" and not any(map(str.isalnum, after))):
         return Sight("pause")
-    is_cut = 2 < len(word) < len("PAUSE") and not after.strip(" \t*_`.-")
+    is_cut = _FEWEST <= len(word) < len("PAUSE") and not after.strip(" \t*_`.-")
     return Sight("pause", cut=True) if is_cut else None
 
 
@@ -369,7 +372,7 @@ def _tag(written: str, after: str) -> Sight | None:
         return Sight("result")
     if _OBSERVED_TAG.fullmatch(name) or _is_misspelt(name):
         return Sight("observation")
-    is_cut = (len(name) > 3 and "observation".startswith(name)) or name.startswith("toolresp")
+    is_cut = (len(name) > _FEWEST and "observation".startswith(name)) or name.startswith("toolresp")
     return Sight("observation", cut=True) if is_cut and after[:1] in ("", ">") else None
 
 
@@ -377,4 +380,8 @@ def _tag(written: str, after: str) -> Sight | None:
 def _is_misspelt(word: str) -> bool:
     """Tell whether a word is that for an observation but for a letter or two."""
     likeness = difflib.SequenceMatcher(None, word, "observation", autojunk=False)
-    return (word[0] == "o" or not word.isascii()) and len(word) > 8 and likeness.ratio() > 0.85
+    return (
+        (word[0] == "o" or not word.isascii())
+        and len(word) > len("observa")
+        and likeness.ratio() > _ALIKE
+    )

@@ -7,7 +7,7 @@ objects, and lets infinity and half surrogate pairs pass.
 import json
 import math
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Final, Literal, NoReturn, TypeAlias
 
@@ -25,13 +25,19 @@ Context: TypeAlias = Literal["key", "member", "item", "argument"]
 """Where a string stands, which decides what may follow it."""
 
 _MAX_CANDIDATES: Final = 64
-_MAX_LINES: Final = 32
 _BRACES: Final = {"{": "}", "｛": "｝"}
 _BRACKETS: Final = {"[": "]", "［": "］"}
 # A quotation mark with the marks that close it.
 _CLOSERS: Final = {
     **{mark: mark for mark in "\"'`"},
-    "“": '”“"', "”": '”"', "„": '“”"', "‘": "’‘'", "’": "’'", "«": "»", "「": "」", "＂": '＂"',
+    "“": '”“"',
+    "”": '”"',
+    "„": '“”"',
+    "‘": "’‘'",
+    "’": "’'",
+    "«": "»",
+    "「": "」",
+    "＂": '＂"',
 }
 _LITERALS: Final = {"true": True, "false": False, "null": None, "none": None, "undefined": None}
 _ESCAPES: Final = {"n": "\n", "t": "\t", "r": "\r", "b": "\b", "f": "\f", "\n": ""}
@@ -49,11 +55,6 @@ _NUMBER: Final = re.compile(
 _HEX: Final = re.compile(r"[0-9a-fA-F]{4}")
 _OPERATION: Final = re.compile(r"\s*+\+(?!\+)|\.\w{1,32}+\(|\s++%\s*+\(")
 _FENCED: Final = re.compile(r"(?:`{3}|~{3})[^\S\n]{0,4}+\w{0,12}+\s{0,80}+(?=[{\[])")
-_MEMBER_LINE: Final = re.compile(
-    r"[ \t]*+(?:[-*+•][ \t]{1,4}+)?+(?!```)[*_`\"'“]{0,4}+(?P<name>(?:[Ss]earch )?[\w-]{1,64}+)"
-    r"[*_`\"'”]{0,4}+[ \t]?(?:[:：](?!//)|=(?!=))[*_`]{0,2}+(?![ \t]*+(?:[\[{｛]|```))"
-    r"(?![^\n]{0,200}[{｛]\s{0,4}+[\"'“/])(?P<value>[^\n]++)(?:\n|\Z)"
-)
 
 
 class LenientJSONError(ValueError):
@@ -82,7 +83,7 @@ def read_json(text: str) -> tuple[dict[str, object], tuple[str, ...]]:
     """Return the JSON object in `text`, with notes on what was repaired.
 
     An object in a code fence comes before any other; among several the first counts. Braces around
-    mere words (`{C1}`) are no object; a string that holds an object is read as that object.
+    mere words (`{C1}`) are no object.
 
     Raises `LenientJSONError` where there is no object, or the first one cannot be read: what
     follows a broken object may be a part of it, and is never taken in its place.
@@ -110,11 +111,6 @@ def find_object(text: str, start: int, limit: int, *, closed: bool = False) -> S
             found = scan(text, at, fence if fence >= 0 else limit, closed=closed)
             if isinstance(found.value, dict):
                 return found
-    at = skip_space(text, start)
-    if at < limit and opens_string(text[at]) and text.find("{", at, limit) >= 0:
-        inside = str(scan_string(text, at, limit).value).strip()
-        if inside.startswith("{"):
-            return replace(scan(inside, 0, closed=closed), start=at, end=limit)
     return None
 
 
@@ -173,71 +169,6 @@ def read_strictly(text: str, start: int) -> Scanned | None:
     if opened > MAX_DEPTH and is_deep(value):
         raise LenientJSONError(f"it is nested more than {MAX_DEPTH} deep", start)
     return Scanned(_encodable(value) if "\\u" in text[start:end] else value, start, end)
-
-
-def read_members(text: str) -> Mapping[str, object] | None:
-    """Read `- query: Killer Queen` a line, or `"query": "Killer Queen", "limit": 5`.
-
-    Returns None for anything else. What a line says is text, without quotation marks around it.
-    Raises `LenientJSONError` where they are not closed, or a brace is that nothing opens.
-    """
-    lines = [*_member_lines(text)]
-    if not lines or text[lines[-1].end() :].strip():
-        return _members_on_one_line(text)
-    pairs = [(line["name"], _without_marks(line["value"])) for line in lines]
-    if any(value is None for _, value in pairs):
-        if members := _members_on_one_line(text):
-            return members
-        if text.endswith("}"):
-            raise LenientJSONError("it closes a brace that nothing opens")
-    whole = (line["value"].strip() for line in lines)
-    try:
-        return _object_of(
-            [(name, raw if value is None else value) for (name, value), raw in zip(pairs, whole)]
-        )
-    except LenientJSONError:
-        return None
-
-
-def members_end(text: str, at: int, limit: int) -> int:
-    """Return where the lines that `read_members` reads end; `at` where none begins."""
-    return max((line.end() for line in _member_lines(text[at:limit])), default=0) + at
-
-
-def _member_lines(text: str) -> Iterator[re.Match[str]]:
-    at = 0
-    for _ in range(_MAX_LINES):
-        if not (line := _MEMBER_LINE.match(text, at)):
-            return
-        yield line
-        at = line.end()
-
-
-def _without_marks(value: str) -> str | None:
-    """Return the words of a value, or None where it only begins with a string."""
-    value = value.strip().removesuffix(",")
-    if not value or not opens_string(value[0]):
-        return value
-    try:
-        found = scan_string(value, 0, len(value))
-    except LenientJSONError:
-        if value[0] in '"“' and value.count(value[0]) == 1:  # an apostrophe may begin a word
-            raise
-        return None
-    return str(found.value) if found.end == len(value) else None
-
-
-def _members_on_one_line(text: str) -> Mapping[str, object] | None:
-    if text.endswith("}") and "{" not in text:
-        text = text[:-1]
-    try:
-        found = scan(f"{{{text}}}", 0)
-    except LenientJSONError:
-        return None
-    is_sure = found.end == len(text) + 2 and not any(
-        note.endswith((UNQUOTED, INNER)) for note in found.notes
-    )
-    return found.value if is_sure and isinstance(found.value, dict) else None
 
 
 def skip_space(text: str, start: int) -> int:
@@ -300,7 +231,7 @@ def _encodable(value: object) -> object:
     return value
 
 
-def _object_of(pairs: Sequence[tuple[str, object]]) -> dict[str, object]:
+def object_of(pairs: Sequence[tuple[str, object]]) -> dict[str, object]:
     """Return an object's members; one key with two different values has no one meaning."""
     members: dict[str, object] = {}
     for key, value in pairs:
@@ -322,7 +253,7 @@ def _refuse(constant: str) -> NoReturn:
 
 
 _DECODER: Final = json.JSONDecoder(
-    strict=False, object_pairs_hook=_object_of, parse_float=_finite, parse_constant=_refuse
+    strict=False, object_pairs_hook=object_of, parse_float=_finite, parse_constant=_refuse
 )
 
 
@@ -376,9 +307,9 @@ class _Reader:
             self.pos += 2 if self.text.startswith("=>", self.pos) else 1
             pairs.append((key, self.value(context, depth)))
             if not self.goes_on(closer, f"after the value of {key!r} stands"):
-                return _object_of(pairs)
+                return object_of(pairs)
         self.pos += 1
-        return _object_of(pairs)
+        return object_of(pairs)
 
     def items(self, closer: str, depth: int) -> list[object]:
         items: list[object] = []
@@ -414,11 +345,10 @@ class _Reader:
     def pass_commas(self, closer: str) -> None:
         self.pos += 1
         self.skip()
-        while closer not in "]］" and self.char and self.char in ",，":
-            self.spend()
+        if closer not in "]］" and self.char and self.char in ",，":
             self.note("spare comma")
-            self.pos += 1
-            self.skip()
+            self.pass_commas(closer)
+            return
         if not self.char:
             raise self.error("it ends after a comma", cut=True)
         if self.char == closer:
@@ -438,12 +368,16 @@ class _Reader:
         self.pos = found.end()
         return found.group()
 
-    def string(self, context: Context) -> str:
+    def string(self, context: Context) -> str:  # noqa: C901 (a string has many ways to end)
         start, mark = self.pos, self.char
         if mark != '"':
             self.note("other quotes")
         if context != "key" and mark in "\"'" and self.text.startswith(mark * 3, start):
-            return self.triple(mark * 3)
+            end = self.text.find(mark * 3, start + 3, self.limit)
+            if end < 0:
+                raise self.error(f"the string in {mark * 3} is never closed", cut=True)
+            self.pos = end + 3
+            return self.text[start + 3 : end]
         parts: list[str] = []
         inside = loose = False
         self.pos += 1
@@ -473,15 +407,6 @@ class _Reader:
                 self.note(INNER)
                 self.unsure = True
                 parts.append(char)
-
-    def triple(self, marks: str) -> str:
-        start = self.pos + 3
-        end = self.text.find(marks, start, self.limit)
-        if end < 0:
-            raise self.error(f"the string in {marks} is never closed", cut=True)
-        self.note("other quotes")
-        self.pos = end + 3
-        return self.text[start:end]
 
     def escape(self) -> str:
         char = self.char

@@ -41,8 +41,16 @@ _QUOTATION: Final = re.compile(
 )
 _ENDS_LINE: Final = re.compile(r"[.,;:]?[ \t]{0,4}(?:\n|\Z)")
 _CLOSES: Final = {
-    '"': '"', "'": "'", "“": "”", "„": "“", "«": "»", "»": "«", "‹": "›", "›": "‹",
-    "「": "」", "『": "』",
+    '"': '"',
+    "'": "'",
+    "“": "”",
+    "„": "“",
+    "«": "»",
+    "»": "«",
+    "‹": "›",
+    "›": "‹",
+    "「": "」",
+    "『": "』",
 }
 # What markup shows goes over lines: an opening, with a pattern for what closes it.
 _QUOTING: Final = (

@@ -224,12 +224,10 @@ def _shown_exchange(text: str, sights: Sequence[Sight], regions: Regions) -> int
 
 def _imagined(text: str, span: Span) -> int:
     """Return where an observation begins that a thought holds with the call before it, or -1."""
-    thought = text[span[0] : span[1]]
-    asked = _first_call(thought)
-    for sight in find_observations(thought) if asked >= 0 else ():
-        if sight.kind == "observation" and asked < sight.start:
-            return span[0] + sight.start
-    return -1
+    asked = _first_call(text[slice(*span)])
+    sights = find_observations(text[slice(*span)]) if asked >= 0 else ()
+    found = (sight.start for sight in sights if sight.kind == "observation")
+    return next((span[0] + at for at in found if asked < at), -1)
 
 
 def _first_call(text: str) -> int:

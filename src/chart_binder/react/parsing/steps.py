@@ -21,6 +21,7 @@ from chart_binder.react.parsing.calls import (
     opens_turn,
     read_action,
     read_answer,
+    read_given,
     read_in_brackets,
     read_turn,
 )
@@ -352,9 +353,9 @@ def _objects(turn: Turn) -> list[int]:
 
 def _bare_call(turn: Turn) -> Taken | None:
     for call, rest in _python_calls(turn):
-        if _CALL_CLOSERS.fullmatch(rest) and not turn.regions.quotes(call.start):
-            if is_own(turn.said_before(call.start), turn.said_after(call.end)):
-                return call
+        is_alone = _CALL_CLOSERS.fullmatch(rest) and not turn.regions.quotes(call.start)
+        if is_alone and is_own(turn.said_before(call.start), turn.said_after(call.end)):
+            return call
     return None
 
 
@@ -365,7 +366,8 @@ def _python_calls(turn: Turn) -> Iterator[tuple[Taken, str]]:
     calls = islice(_CALL.finditer(text), _MAX_CALLS) if "(" in text else ()
     for call in filter(None, (*begun, *calls)):
         try:
-            given = read_in_brackets(text, call.end(), len(text))
+            read = read_given if text.startswith("{", call.end()) else read_in_brackets
+            given = read(text, call.end(), len(text))
         except LenientJSONError:
             continue
         end = given.end - 1  # the line break that was put before the text moves every place

@@ -100,7 +100,12 @@ _OPEN: Final = re.compile(
 _KEY: Final = re.compile(r"(?:^ ?=|\b(?:name|key) ?=) ?[\"']?(?P<key>[\w.-]{1,64})")
 _NEXT: Final = re.compile(r"</|<(?:antml:)?(?:parameter|param|arg|argument)\b")
 _CHARACTERS: Final = {
-    "&lt;": "<", "&gt;": ">", "&quot;": '"', "&#34;": '"', "&apos;": "'", "&#39;": "'",
+    "&lt;": "<",
+    "&gt;": ">",
+    "&quot;": '"',
+    "&#34;": '"',
+    "&apos;": "'",
+    "&#39;": "'",
     "&amp;": "&",  # the last one, for it may begin what looks like another
 }
 _PARAMETER: Final = frozenset({"parameter", "param", "arg", "argument", "input"})
@@ -264,8 +269,9 @@ def _directives(text: str, tags: Sequence[Tag]) -> Iterator[Taken]:
         elif tag.kind == "answer":
             inner = tags[place + 1] if place + 1 < len(tags) else tag
             if inner.kind == "answer" and not inner.closes and _follows(text, tag, inner):
-                place, tag = place + 1, inner._replace(start=tag.start)
-            words, after = read_answer(text, tag.end, _limit(text, tags, place))
+                words, after = read_answer(text, inner.end, _limit(text, tags, place + 1))
+            else:
+                words, after = read_answer(text, tag.end, _limit(text, tags, place))
             given += 1
             end = _after_closers(text, after)
             if words:

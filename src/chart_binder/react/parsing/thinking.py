@@ -81,9 +81,9 @@ def strip_thinking(reply: str, said_in: frozenset[str] = frozenset()) -> Spoken:
         blocks, unclosed = _blocks(reply, tags)
     text = _without(reply, blocks)
     own = _own_turn(text)
-    notes = (_THOUGHT,) if blocks else ()
-    notes += ("text after the end of the turn discarded",) if len(own) < len(text) else ()
-    return Spoken(own, notes, bool(blocks), unclosed)
+    notes = [_THOUGHT] if blocks else []
+    notes += ["text after the end of the turn discarded"] if len(own) < len(text) else []
+    return Spoken(own, tuple(notes), bool(blocks), unclosed)
 
 
 def _blocks(reply: str, tags: Sequence[re.Match[str]]) -> tuple[list[Span], bool]:
