@@ -48,6 +48,7 @@ _KEY: Final = re.compile(r"[\w$][\w$-]{0,63}+")
 _KEY_THEN_VALUE: Final = re.compile(r"[\w$][\w$-]{0,63}+[ \t]{0,8}+(?:[:：](?!//)|=(?!=))")
 _WORDS: Final = re.compile(r"[^,，;{}｛｝\[\]［］()\"“”\n]{1,400}+")
 _COMMENT_AFTER_WORDS: Final = re.compile(r"\s(?:#|//|/\*)|/\*")
+_COMMAS: Final = re.compile(r"(?:[,，]\s{0,80}+)++")
 _NUMBER: Final = re.compile(
     r"[-+]?+(?:(?:0|[1-9]\d{0,399}+)(?P<point>\.\d{0,399}+)?+|(?P<parts>\.\d{1,399}+))"
     r"(?P<power>[eE][-+]?+\d{1,9}+)?+"
@@ -345,10 +346,11 @@ class _Reader:
     def pass_commas(self, closer: str) -> None:
         self.pos += 1
         self.skip()
-        if closer not in "]］" and self.char and self.char in ",，":
+        spare = _COMMAS.match(self.text, self.pos, self.limit)
+        if spare and closer not in "]］":
             self.note("spare comma")
-            self.pass_commas(closer)
-            return
+            self.pos = spare.end()
+            self.skip()
         if not self.char:
             raise self.error("it ends after a comma", cut=True)
         if self.char == closer:

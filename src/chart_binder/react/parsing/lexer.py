@@ -12,7 +12,7 @@ Span: TypeAlias = tuple[int, int]
 
 MAX_MARKS: Final = 128
 """How many fences, marks or tags of one sort are looked at; what follows them is quoted."""
-_MAX_QUOTATIONS: Final = 1024
+_MAX_QUOTATIONS: Final = 512
 _MAX_STRINGS: Final = 2048
 _NEAR: Final = 96
 """How far from the beginning of its line a word may stand that is looked for."""
