@@ -46,10 +46,11 @@ LABELLED = (
 OBJECTS = (
     '{{"thought": "so", "final_answer": {}}}',
     '<tool_call>{{"name": "finish", "arguments": {}}}</tool_call>',
-    "{}",
-    "```json\n{}\n```",
 )
-"""An answer in every way that one of the dialects reads without a label."""
+"""An answer in every way that a turn without labels is written."""
+
+UNLABELLED = ("{}", "```json\n{}\n```")
+"""An object that is no answer, for it has no label."""
 
 OBSERVED = (
     "Observation: Released 1975.",
@@ -134,7 +135,7 @@ def corpus() -> list[tuple[str, str]]:
         for line in file.read_text("utf-8").split("\n")
         if line
     ]
-    return [(line["about"], line["text"]) for line in lines]
+    return [(line["behaviour"], line["text"]) for line in lines]
 
 
 def begins_observing(text: str) -> int | None:
@@ -153,6 +154,13 @@ _OBSERVING = re.compile(
 @pytest.mark.parametrize("label", LABELLED + OBJECTS)
 def test_each_of_these_forms_is_an_answer_where_it_stands_alone(label: str) -> None:
     assert any(is_answer(dialect.parse(label.format(ANSWER))) for dialect in DIALECTS)
+
+
+@every_dialect
+@pytest.mark.parametrize("label", UNLABELLED)
+def test_an_object_without_a_label_is_no_answer(dialect: Dialect, label: str) -> None:
+    for before in ("", "Thought: I know.\n", "<thought>I know.</thought>\n", "So it is:\n"):
+        assert not is_answer(dialect.parse(before + label.format(ANSWER)))
 
 
 @every_dialect

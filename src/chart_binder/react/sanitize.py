@@ -127,10 +127,9 @@ def _is_label(words: str, *, heads: bool) -> bool:
     """
     if words.casefold() in _ROLES:
         return True
-    label = label_at(f"{words}:", 0)
-    if label and not (heads and label.kind == "observation"):
+    if label_at(f"{words}:", 0):
         return True
-    return " " not in words and begins_observation(f"{words}: x")
+    return not (heads and " " in words) and begins_observation(f"{words}: x")
 
 
 def _shown_object(at: re.Match[str], text: str) -> str:

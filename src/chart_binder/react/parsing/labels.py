@@ -38,12 +38,9 @@ NAMES: Final[dict[Kind, str]] = {
     "|input dell azione|input azione|actie invoer|invoer|ввод действия|ввод|аргументы|行动输入"
     "|行动 输入|行动参数|行動輸入|行動入力|行動の入力|动作输入|動作輸入|操作输入|工具输入|工具参数"
     "|输入|輸入|参数|參數|入力|アクション入力|アクションの入力|행동 입력",
-    "observation": "obs|observation|observations|observation result|tool response|tool result"
-    "|tool results|tool output|search result|search results|function response|function result"
-    "|result|return|观察|观察结果|觀察|觀察結果|观测|観察|관찰",
     "pause": "pause",
     "answer": "final answer|answer|final|final response|final output|final result|final decision"
-    "|endgültige antwort|finale antwort|abschließende antwort|antwort|réponse finale|réponse"
+    "|endgültige antwort|finale antwort|abschliessende antwort|antwort|réponse finale|réponse"
     "|respuesta final|respuesta|resposta final|resposta|risposta finale|risposta|eindantwoord"
     "|definitief antwoord|antwoord|окончательный ответ|итоговый ответ|финальный ответ|ответ"
     "|最终答案|最終答案|最终回答|最終回答|最終的な回答|最终结果|最终答复|答案|回答|최종 답변|답변",
@@ -71,7 +68,7 @@ KINDS: Final[dict[str, Kind]] = {
     _BETWEEN.sub("", name): kind for kind, names in NAMES.items() for name in names.split("|")
 }
 _BARE: Final = frozenset(
-    "thought action actioninput observation observations finalanswer pause".split()  # noqa: SIM905
+    "thought action actioninput finalanswer pause".split()  # noqa: SIM905
 ) | {name for name in KINDS if not name.isascii()}
 """Labels that count without a colon, alone on their line."""
 _FORM: Final = re.compile(
@@ -157,7 +154,7 @@ _SET_OFF: Final = re.compile(
     rf"|[*_~`\"'”’]{{1,4}}+[^\S\n]{{0,2}}+(?:[{LIKE_COLONS};=|–—-]|$)|[^\w]{{0,12}}$)"
 )
 _RESULT_COLON: Final = re.compile(
-    rf"[*_`\"'\])]{{0,4}}+[^\S\n]{{0,4}}+(?:[{LIKE_COLONS}]|[-=–]>|→|[-–—][ ])"
+    rf"[*_`\"'\])]{{0,4}}+[^\S\n]{{0,4}}+(?:[{LIKE_COLONS}]|[-=–]>|→|[-–—][ ])|[\]】][ ]"
 )
 _FROM_TOOL: Final = re.compile(rf"[ ](?:from|of|by)[ ](?:the[ ])?(?:{_TOOLS})(?:[ _-]\w{{1,24}}+)?")
 _SAID_BARELY: Final = re.compile(r"\s{1,4}+(?:[^\W\d_a-z]|\d|[\"'{\[“<])")

@@ -1,19 +1,24 @@
 """What holds for every installed dialect, whatever a model writes in it."""
 
-import sys
+import json
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from benchmarks.bench_parse import SHAPES
+from benchmarks.bench_parse import SHAPES, work
 from chart_binder import plugins
+from chart_binder.chat.streaming import Cut
 from chart_binder.react.dialect import Dialect
-from chart_binder.react.parsing.lenient_json import LenientJSONError, read_json
+from chart_binder.react.dialects.classic import Classic
+from chart_binder.react.dialects.pause import Pause
+from chart_binder.react.dialects.xml import Xml
+from chart_binder.react.loop import Early
 from chart_binder.react.parsing.calls import is_finisher, is_no_tool
+from chart_binder.react.parsing.lenient_json import LenientJSONError, read_json
 from chart_binder.react.sanitize import sanitize
 from chart_binder.react.steps import Act, Finish, Malformed, Step
 from chart_binder.react.tool_names import clean_name
@@ -368,18 +373,153 @@ def test_work_grows_no_faster_than_any_repeated_piece(dialect: Dialect, piece: s
     assert large <= 4.5 * small + 500
 
 
-def work(parse: Callable[[str], object], text: str) -> int:
-    """Count calls of functions, built-in ones too: the same on every machine."""
-    count = 0
+SEARCH = Act("web_search", {"query": "Björk 1993"}, "I need the day.")
+ANSWER = Finish('```json\n{"crg_mbid": "C1"}\n```', "Done.")
 
-    def counting(*_: object) -> None:
-        nonlocal count
-        count += 1
 
-    before = sys.getprofile()
-    sys.setprofile(counting)
-    try:
-        parse(text)
-    finally:
-        sys.setprofile(before)
-    return count
+def test_the_classic_dialect_writes_labelled_lines() -> None:
+    assert Classic().render(SEARCH) == (
+        'Thought: I need the day.\nAction: web_search\nAction Input: {"query": "Björk 1993"}'
+    )
+    assert Classic().render(ANSWER) == f"Thought: Done.\nFinal Answer: {ANSWER.answer}"
+    assert Classic().observation("1974", SEARCH) == "Observation: 1974"
+
+
+def test_the_pause_dialect_writes_the_call_on_one_line() -> None:
+    assert Pause().render(SEARCH) == (
+        'Thought: I need the day.\nAction: web_search: {"query": "Björk 1993"}\nPAUSE'
+    )
+    assert Pause().render(ANSWER) == f"Thought: Done.\nAnswer: {ANSWER.answer}"
+    assert Pause().observation("1974", SEARCH) == "Observation: 1974"
+
+
+def test_the_xml_dialect_writes_tags_with_the_calls_in_json() -> None:
+    assert Xml().render(SEARCH) == (
+        "<thought>I need the day.</thought>\n"
+        '<tool_call>{"name": "web_search", "arguments": {"query": "Björk 1993"}, "id": "1"}'
+        "</tool_call>"
+    )
+    assert Xml().render(ANSWER) == (
+        f"<thought>Done.</thought>\n<response>\n{ANSWER.answer}\n</response>"
+    )
+
+
+def test_the_xml_dialect_keys_observations_by_the_id_of_the_call() -> None:
+    read = Xml().parse(Xml().render(Act("f", {}, id="a7", also=(Act("g", {}),))))
+    assert isinstance(read, Act)
+    assert [Xml().observation("1974", call) for call in read.calls] == [
+        '<observation id="a7">\n1974\n</observation>',
+        '<observation id="2">\n1974\n</observation>',
+    ]
+    assert Xml().observation("You wrote nothing.") == (
+        "<observation>\nYou wrote nothing.\n</observation>"
+    )
+
+
+def test_a_dialect_of_one_call_a_turn_writes_the_first() -> None:
+    several = Act("f", {"a": 1}, id="a7", also=(Act("g", {}),))
+    assert Classic().render(several) == 'Action: f\nAction Input: {"a": 1}'
+    assert Pause().render(several) == 'Action: f: {"a": 1}\nPAUSE'
+
+
+def test_tags_in_arguments_are_written_so_that_no_server_sees_them() -> None:
+    written = Xml().render(Act("f", {"query": "the <observation> tag"}))
+    assert "the \\u003cobservation> tag" in written
+
+
+def test_what_would_be_misread_is_written_as_an_object() -> None:
+    for dialect in (Classic(), Pause(), Xml()):
+        written = dialect.render(Finish("42", "I write\nAction: bait\n<think><response>bait"))
+        assert written.startswith('{"thought": ')
+        assert "<" not in written
+
+
+def test_arguments_as_deep_as_can_be_read_can_be_written() -> None:
+    deep: dict[str, object] = {}
+    for _ in range(49):
+        deep = {"a": deep}
+    for dialect in (Classic(), Pause(), Xml()):
+        read = dialect.parse(dialect.render(Act("f", deep)))
+        assert isinstance(read, Act)
+        assert read.arguments == deep
+
+
+CALL = 'Thought: look\nAction: web_search\nAction Input: {"query": "K"}'
+CALLS = '<thought>look</thought>\n<tool_call>{"name": "a", "arguments": {}, "id": "1"}</tool_call>'
+ANSWER = "Final Answer: " + json.dumps({"crg_mbid": "C1", "rationale": "so"})
+
+
+def left(dialect: Dialect, text: str) -> str | None:
+    cut = Cut(Early(dialect))
+    through = "".join(map(cut.let_through, text))
+    return through if cut.made else None
+
+
+@pytest.mark.parametrize(
+    "label",
+    [
+        "Observation: it is C1",
+        "**Observation:** it is C1",
+        "OBSERVATION: it is C1",
+        " Observation: it is C1",
+        "Observation 1: it is C1",
+        "Observation：it is C1",
+        "观察：it is C1",
+        "观察结果: it is C1",
+        "<observation>it is C1",
+        "- **Observation**: it is C1",
+        "Observation [1] - it is C1",
+        "Observation from web_search: it is C1",
+        "Tool Observation: it is C1",
+        "Observaton: it is C1",
+        "Оbservation: it is C1",
+        "Obs\u200bervation: it is C1",
+        "Observation It is C1",
+        "&lt;observation&gt;",
+        '<tool_response id="1">',
+    ],
+)
+@pytest.mark.parametrize(
+    ("dialect", "said"),
+    [
+        (Classic(), CALL),
+        (Classic(), ANSWER),
+        (Pause(), "Action: web_search: K\nPAUSE"),
+        (Pause(), "Answer: C1"),
+        (Xml(), CALLS),
+        (Xml(), "<response>\nC1\n</response>"),
+    ],
+)
+def test_an_observation_after_a_step_ends_the_reply_in_any_spelling(
+    dialect: Dialect, said: str, label: str
+) -> None:
+    assert left(dialect, f"{said}\n{label}\nand so on") == said
+
+
+@pytest.mark.parametrize(
+    ("dialect", "text"),
+    [
+        (Classic(), f"<think>\n{CALL}\nObservation: x\n</think>\n{ANSWER}\n"),
+        (Classic(), f"<think>\nI must write\nObservation: x\n</think>\n{ANSWER}\n"),
+        (Classic(), "Thought: the form is\nObservation: x\n"),
+        (Classic(), f"{CALL}\nThe observation is to come.\n"),
+        (Xml(), '<response>\n{"rationale": "the <observation> said so", "crg_mbid": "C1"}\n'),
+        (Xml(), "<thought>then comes\n<observation>\nand I answer</thought>\n"),
+        (Xml(), f"{CALLS}\n<tool_call>{{}}</tool_call>\n"),
+    ],
+)
+def test_what_is_thought_or_quoted_or_comes_before_a_step_ends_nothing(
+    dialect: Dialect, text: str
+) -> None:
+    assert left(dialect, text) is None
+
+
+def test_the_reply_that_is_cut_is_read_as_the_whole_would_be() -> None:
+    thinking = "<think>\nObservation: x\n</think>\n"
+    text = f"{thinking}{CALL}\nObservation: C1\n{ANSWER}\n"
+    assert left(Classic(), text) == thinking + CALL
+
+
+@pytest.mark.parametrize("dialect", [Classic(), Pause(), Xml()])
+def test_a_server_is_told_to_stop_at_the_start_of_a_line_only(dialect: Dialect) -> None:
+    assert all(stop.startswith("\n") for stop in dialect.stop)

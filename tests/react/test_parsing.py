@@ -1,0 +1,461 @@
+"""What models write is understood, dialect by dialect, and nothing they did not say."""
+
+import json
+import string
+from functools import cache
+from pathlib import Path
+
+import msgspec
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from chart_binder import plugins
+from chart_binder.react.dialect import Dialect
+from chart_binder.react.dialects.classic import Classic, Labelled
+from chart_binder.react.dialects.pause import Pause
+from chart_binder.react.parsing.advice import DialectRules, Wording
+from chart_binder.react.parsing.labels import (
+    _RESULTS,
+    _RETURNS,
+    _TOOL_RESULTS,
+    NAMES,
+    begins_observation,
+    find_labels,
+    find_observations,
+    label_at,
+)
+from chart_binder.react.parsing.lenient_json import LenientJSONError
+from chart_binder.react.parsing.steps import (
+    ExactForm,
+    read_answer_object,
+    read_reply,
+    whole_answer,
+)
+from chart_binder.react.steps import Act, Finish, Malformed
+from chart_binder.react.tools import Tool, Toolbox, ToolError
+
+REPLIES = Path(__file__).parent / "replies"
+
+
+class Called(msgspec.Struct, forbid_unknown_fields=True):
+    """A call as it would be made."""
+
+    tool: str
+    arguments: dict[str, object]
+    id: str = ""
+
+
+class Expected(msgspec.Struct, forbid_unknown_fields=True):
+    """What a reply is understood as: the call as it would be made, the answer's JSON.
+
+    `also` are the further calls of a turn, `problem` is a part of the advice for a malformed reply,
+    `refused` of that for an action that cannot be called, `notes` are among those of the step.
+    """
+
+    kind: str
+    tool: str | None = None
+    arguments: dict[str, object] | None = None
+    id: str | None = None
+    also: list[Called] | None = None
+    answer: dict[str, object] | None = None
+    thought: str | None = None
+    problem: str | None = None
+    refused: str | None = None
+    notes: list[str] | None = None
+
+
+class Row(msgspec.Struct, forbid_unknown_fields=True):
+    """A reply of the corpus; `behaviour` says what is odd in it."""
+
+    behaviour: str
+    text: str
+    expect: Expected
+
+
+def web_search(query: str) -> str:
+    """Search."""
+    return query
+
+
+def web_fetch(url: str, find: str = "") -> str:
+    """Read a page."""
+    return url + find
+
+
+def days_between(first: str, second: str) -> str:
+    """Count days."""
+    return first + second
+
+
+TOOLS = Toolbox([Tool.of(web_search), Tool.of(web_fetch), Tool.of(days_between)])
+
+
+def corpus() -> list[tuple[str, Row]]:
+    """Return the replies of every dialect, each with the dialect's name."""
+    return [
+        (file.stem, msgspec.json.decode(line, type=Row))
+        for file in sorted(REPLIES.glob("*.jsonl"))
+        for line in file.read_text("utf-8").split("\n")
+        if line
+    ]
+
+
+@cache
+def dialect(name: str) -> Dialect:
+    """Return an installed dialect."""
+    made: Dialect = plugins.load("chart_binder.dialects", name)()
+    return made
+
+
+def understood(name: str, text: str) -> Expected:
+    """Read a reply as a run would: calls are resolved, answers read as JSON."""
+    step = dialect(name).parse(text)
+    notes = list(step.notes)
+    if isinstance(step, Malformed):
+        return Expected("malformed", problem=step.advice, notes=notes)
+    if isinstance(step, Finish):
+        try:
+            answer = read_answer_object(step.answer)[0]
+        except LenientJSONError as error:
+            return Expected("malformed", problem=str(error), notes=notes)
+        return Expected("finish", answer=answer, thought=step.thought, notes=notes)
+    try:
+        first, *also = [called(act) for act in step.calls]
+    except ToolError as error:
+        return Expected("act", refused=str(error), thought=step.thought, notes=notes)
+    return Expected(
+        "act",
+        first.tool,
+        first.arguments,
+        id=first.id,
+        also=also,
+        thought=step.thought,
+        notes=notes,
+    )
+
+
+def called(act: Act) -> Called:
+    """Return the call an action means, or raise `ToolError`."""
+    call = TOOLS.resolve(act)
+    given = {key: value for key, value in call.arguments.items() if value != ""}
+    return Called(call.tool.name, given, act.id)
+
+
+def misread(name: str, row: Row) -> str:
+    """Return what is wrong with how a reply is understood, if anything is."""
+    read, expect = understood(name, row.text), row.expect
+    is_right = (
+        (read.kind, read.tool, read.arguments, read.answer)
+        == (expect.kind, expect.tool, expect.arguments, expect.answer)
+        and expect.thought in {None, read.thought}
+        and expect.id in {None, read.id}
+        and (expect.also or []) == (read.also or [])
+        and (expect.problem or "") in (read.problem or "")
+        and (expect.refused or "") in (read.refused or "")
+        and set(expect.notes or ()) <= set(read.notes or ())
+    )
+    return "" if is_right else f"{row.behaviour}:\n  {row.text!r}\n  is {read}\n  not {expect}"
+
+
+@pytest.mark.parametrize("name", sorted(file.stem for file in REPLIES.glob("*.jsonl")))
+def test_replies_are_understood(name: str) -> None:
+    """Of a whole corpus at once: as a test each, a thousand replies took ten times as long."""
+    wrong = [said for other, row in corpus() if other == name and (said := misread(name, row))]
+    assert not wrong, "\n\n".join(wrong)
+
+
+def test_every_dialect_has_replies_that_differ() -> None:
+    rows = corpus()
+    assert {name for name, _ in rows} == set(plugins.names("chart_binder.dialects"))
+    assert len({(name, row.text) for name, row in rows}) == len(rows)
+    assert len({(name, row.behaviour) for name, row in rows}) == len(rows)
+
+
+@pytest.mark.parametrize(
+    ("kind", "name"),
+    [
+        (kind, name)
+        for kind, names in NAMES.items()
+        for name in names.split("|")
+        if name not in ("result", "return") and not name.startswith("instruct")
+    ],
+)
+def test_a_label_is_found_by_its_name(kind: str, name: str) -> None:
+    label = label_at(f"{name.title()}: x", 0)
+    assert label is not None
+    assert label.kind == kind
+    if kind != "thought":  # those in other languages are looked for only where a reply begins
+        assert [label.start for label in find_labels(f"so\n{name.title()}: x")] == [3]
+
+
+@pytest.mark.parametrize("name", ["instruction", "instructions"])
+def test_a_label_that_is_a_word_of_every_day_is_found_as_a_heading(name: str) -> None:
+    assert [label.kind for label in find_labels(f"so\n### {name.title()}:\nx")] == ["speaker"]
+    assert not list(find_labels(f"so\n{name.title()}: x"))
+
+
+@pytest.mark.parametrize(("name", "kind"), [("result", "observation"), ("RETURN", "answer")])
+def test_a_label_between_flowers_is_found_by_its_name(name: str, kind: str) -> None:
+    assert [label.kind for label in find_labels(f"✿{name}✿: x")] == [kind]
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "Observation: C9",
+        "**Observation 1:** C9",
+        "Observation",
+        "Obser",
+        "  3. Observation from web_search: C9",
+        "OBSERVATION - C9",
+        "Observation C9",
+        "Observaton: C9",
+        "Оbservаtion: C9",
+        "Ｏｂｓｅｒｖａｔｉｏｎ：C9",
+        "Obser\u00advation: C9",
+        "\x1b[1mObservation:\x1b[0m C9",
+        "<b>Observation:</b> C9",
+        "<observation>C9",
+        "&lt;observation&gt;C9",
+        "＜observation＞C9",
+        "观察到：C9",
+        "【观察】C9",
+        "0bservation: C9",
+        "Observation\u202f: C9",
+        "Observation︰ C9",
+        "Action Result: C9",
+        "web_search returned: C9",
+        "### Tool Output",
+        "```tool_output",
+        "搜索结果：C9",
+        "Наблюдение: C9",
+        "<web_search_result>C9",
+    ],
+)
+def test_an_observation_is_seen_however_it_is_written(line: str) -> None:
+    assert begins_observation(line)
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "Observations show that it is the album",
+        "Observation of the dates shows it",
+        "Observing: it is the album",
+        "observed in 1974",
+        "An observation: it is the album",
+        "Obvious: it is the album",
+        "Obscured by Clouds: an album",
+        "Reservation: two",
+        "Thought: Observation: x",
+        "<response>",
+        "<tool_call>{",
+        "<tool_call",
+        "</function>",
+        "<tool>",
+        "<obscure>",
+        "> Observation: what a page says",
+        '"observation": "a member of an object",',
+        "观察者网: a site",
+        "Result: what a model may have concluded",
+        "The tool's output was short",
+        "Tool results are what I need",
+        "Action: response",
+        "Response: mine",
+        "<output>",
+    ],
+)
+def test_prose_is_no_observation(line: str) -> None:
+    assert not begins_observation(line)
+
+
+@pytest.mark.parametrize("prose", ["Observations show that it is", "Observation of it shows"])
+def test_an_answer_after_such_prose_counts(prose: str) -> None:
+    step = Classic().parse(f"Thought: I know.\n{prose} the album.\nFinal Answer: C1")
+    assert isinstance(step, Finish)
+
+
+def test_words_after_the_bare_label_are_one_after_an_action() -> None:
+    assert not begins_observation("Observation it was released in 1974")
+    assert begins_observation("Observation it was released in 1974", after_action=True)
+
+
+def test_a_page_in_a_block_quote_observes_nothing() -> None:
+    step = Classic().parse("Thought: it has\n> Observation: 1974\nas I know.\nFinal Answer: C1")
+    assert isinstance(step, Finish)
+
+
+def test_places_are_those_of_the_text_itself() -> None:
+    text = "a\u200b\n\u200b\n𝐎bservation: x\nb\nО\u00adbs: y"
+    assert [text[seen.start :].split("\n", maxsplit=1)[0] for seen in find_observations(text)] == [
+        "𝐎bservation: x",
+        "О\u00adbs: y",
+    ]
+
+
+def test_a_pile_of_lines_that_may_observe_ends_in_one_that_does() -> None:
+    assert len(list(find_observations("observe\n" * 2000))) == 1
+
+
+@pytest.mark.parametrize(
+    ("label", "kind"),
+    [
+        *((name, "observation") for name in sorted(_TOOL_RESULTS)),
+        *((name.title(), "result") for name in sorted(_RESULTS)),
+        *((f"Tool {name}", "observation") for name in sorted(_RESULTS | _RETURNS)),
+        *((f"{name} from web_search", "observation") for name in ("Results", "Output")),
+    ],
+)
+def test_a_result_is_found_by_its_name(label: str, kind: str) -> None:
+    assert [seen.kind for seen in find_observations(f"so\n{label}: C9")] == [kind]
+
+
+ONE = '{"crg_mbid": "C1", "confidence": 0.9}'
+OTHER = '{"crg_mbid": "C2", "confidence": 0.9}'
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ONE,
+        f"```json\n{ONE}\n```",
+        f"Both pages date the single, so the album it is. Here it is:\n{ONE}\nI hope this helps.",
+        f"I cannot tell more.\n```json\n{ONE}\n```\nThat is all.",
+        f"Based on the article, C1 is the original:\n{ONE}",
+        f"{ONE}\nOnce more: {ONE}",
+        f'Of {{C1}} and {{C2}}, with {{"date": "1974"}}, it is\n{ONE}',
+        f"[{ONE}]",
+        "{'crg_mbid': 'C1', 'confidence': 0.9,}  # sure",
+        "{'crg_mbid': 'C1', /* sure */ 'confidence': 0.9}",
+    ],
+)
+def test_an_answer_is_the_one_object_among_any_prose(words: str) -> None:
+    assert read_answer_object(words, "crg_mbid")[0] == json.loads(ONE)
+
+
+@pytest.mark.parametrize(
+    ("words", "problem"),
+    [
+        ("It is C1.", "no JSON object"),
+        (ONE[:-1], "ends inside"),
+        (f"```json\n{ONE[:-1]}\n```", "without the closing"),
+        ('{"crg_mbid": "C1", "rationale": "so"', "without the closing"),
+        ('{"crg_mbid": "C1", "facts": [{"about": "C2"}]', "without the closing"),
+        (f"{ONE}\nor\n{OTHER}", "two different"),
+        (f"[{ONE}, {OTHER}]", "several answers"),
+        (f"> {ONE}", "block quote"),
+        (f"I cannot tell. The page wanted me to write\n{ONE}", "as if you quoted it"),
+        (f'I cannot tell. It is "{ONE}" there.', "as if you quoted it"),
+        (f"The page says: {ONE}", "as if you quoted it"),
+    ],
+)
+def test_what_is_not_one_object_of_the_models_own_is_no_answer(words: str, problem: str) -> None:
+    with pytest.raises(LenientJSONError, match=problem):
+        read_answer_object(words, "crg_mbid")
+
+
+@pytest.mark.parametrize(
+    "reply", [ONE, f"Here it is: {ONE}", f"<think>{OTHER}</think>\n```json\n{ONE}\n```"]
+)
+def test_a_whole_reply_that_was_asked_for_is_an_answer_without_a_label(reply: str) -> None:
+    answer = whole_answer(reply)
+    assert answer is not None
+    assert read_answer_object(answer)[0] == json.loads(ONE)
+    assert isinstance(Classic().parse(reply), Malformed)
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        f"Action: web_search\nAction Input: x\n{ONE}",
+        f'{{"name": "web_search", "arguments": {{"query": "x"}}}}\n{ONE}',
+        f'web_search("x")\n{ONE}',
+        f"<tool_call>web_search: x</tool_call>\n{ONE}",
+        f"Observation: 1974\n{ONE}",
+        f"Result: 1974\n{ONE}",
+        f"User: take this\n{ONE}",
+        f'{{"observation": "1974", "final_answer": {ONE}}}',
+        f"The page says:\nFinal Answer: {ONE}",
+        f"<think>{ONE}",
+        "I do not know.",
+        "",
+    ],
+)
+def test_a_whole_reply_with_a_call_or_an_observation_in_it_is_no_answer(reply: str) -> None:
+    assert whole_answer(reply) is None
+
+
+EXACT = {
+    "classic": ExactForm("Action: {tool}\nAction Input: {given}", "Final Answer"),
+    "pause": ExactForm("Action: {tool}: {given}\nPAUSE", "Answer"),
+}
+FORMS = {
+    "classic": ("Action: %s\nAction Input: %s", "Final Answer: %s"),
+    "pause": ("Action: %s: %s\nPAUSE", "Answer: %s"),
+}
+WORDS = (
+    *("Observation", "observed", "PAUSE", "Final Answer", "Action", "(see", "C1)", "Step 1."),
+    *("1)", "No.", "json", "xml", "None", "finish", "it's", "Queen's", "rock", "a.b", ";", "END"),
+)
+TOOL_NAMES = (
+    "look_up",
+    "finish",
+    "none",
+    "json",
+    "tool",
+    "function",
+    "obs",
+    "no_action",
+    "use_tool",
+)
+TEXTS = st.sampled_from(
+    ("K", "Observation: y", "a Action Input: b", "12\" x'", "PAUSE", "</tool_call>", "[/INST]")
+) | st.text(string.printable, max_size=6)
+VALUES = st.recursive(
+    TEXTS | st.none() | st.integers(),
+    lambda inner: (
+        st.lists(inner, max_size=2)
+        | st.dictionaries(st.sampled_from(("query", "action", "observation", "x")), inner)
+    ),
+    max_leaves=4,
+)
+THOUGHTS = st.lists(st.sampled_from(WORDS), max_size=5).map(" ".join)
+GIVEN = st.dictionaries(TEXTS, VALUES, max_size=2).map(json.dumps)
+PRETTY = st.dictionaries(TEXTS, VALUES, max_size=3).map(lambda found: json.dumps(found, indent=1))
+ANSWERS = GIVEN | THOUGHTS | st.text(string.printable, max_size=12)
+
+
+@pytest.mark.parametrize("name", EXACT)
+@given(
+    THOUGHTS,
+    st.sampled_from(TOOL_NAMES),
+    GIVEN,
+    ANSWERS | PRETTY,
+    st.booleans(),
+    st.booleans(),
+    st.sampled_from(" \n."),
+)
+def test_a_turn_of_exactly_the_form_is_read_as_any_reply_is(
+    name: str, thought: str, tool: str, given: str, answer: str, acts: bool, fenced: bool, end: str
+) -> None:
+    call, finish = FORMS[name]
+    answer = f"```json\n{answer}\n```" if fenced else answer
+    reply = f"Thought: {thought}\n{call % (tool, given) if acts else finish % answer}{end}"
+    wording = Wording("Action", "Answer", "Observation", "Action Input", "{tool}", "Answer")
+    step = EXACT[name].read(reply)
+    assert step in (None, read_reply(reply, DialectRules(name, wording)))
+
+
+@pytest.mark.parametrize("dialect", [Classic(), Pause()], ids=lambda dialect: dialect.name)
+def test_what_a_dialect_writes_is_of_exactly_its_form(dialect: Labelled) -> None:
+    exact = EXACT[dialect.name]
+    for step in (
+        Act("look_up", {"key": "Killer Queen", "most": 3}, "It's unknown, so I look it up."),
+        Act("look_up", {}),
+        Finish('{"crg": "C1", "facts": [{"source": "C1"}]}', "C1 is a single (of 1974)."),
+        Finish("6"),
+        Finish('```json\n{"crg": "C1"}\n```', "Done."),
+        Finish('```json\n{\n  "crg": "C1",\n  "facts": []\n}\n```', "Done."),
+    ):
+        assert exact.read(dialect.render(step)) == step
