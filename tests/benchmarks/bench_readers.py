@@ -25,7 +25,7 @@ from typing import TypeAlias
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
-from react.test_replies import TOOLS, Expected, corpus
+from react.test_parsing import TOOLS, Expected, corpus
 
 from chart_binder.react.dialects.classic import Classic
 from chart_binder.react.parsing.lenient_json import LenientJSONError

@@ -160,3 +160,9 @@ def test_a_defect_is_named(text: str, problem: str, cut: bool) -> None:
     with pytest.raises(LenientJSONError, match=problem) as caught:
         read_json(text)
     assert caught.value.cut == cut
+
+
+def test_the_former_name_of_the_reader_of_json_warns() -> None:
+    with pytest.warns(DeprecationWarning, match="parsing.lenient_json"):
+        from chart_binder.react.json.lenient import read_json as former
+    assert former is read_json

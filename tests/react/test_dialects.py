@@ -446,7 +446,7 @@ def test_arguments_as_deep_as_can_be_read_can_be_written() -> None:
 
 CALL = 'Thought: look\nAction: web_search\nAction Input: {"query": "K"}'
 CALLS = '<thought>look</thought>\n<tool_call>{"name": "a", "arguments": {}, "id": "1"}</tool_call>'
-ANSWER = "Final Answer: " + json.dumps({"crg_mbid": "C1", "rationale": "so"})
+LABELLED_ANSWER = "Final Answer: " + json.dumps({"crg_mbid": "C1", "rationale": "so"})
 
 
 def left(dialect: Dialect, text: str) -> str | None:
@@ -483,7 +483,7 @@ def left(dialect: Dialect, text: str) -> str | None:
     ("dialect", "said"),
     [
         (Classic(), CALL),
-        (Classic(), ANSWER),
+        (Classic(), LABELLED_ANSWER),
         (Pause(), "Action: web_search: K\nPAUSE"),
         (Pause(), "Answer: C1"),
         (Xml(), CALLS),
@@ -499,8 +499,8 @@ def test_an_observation_after_a_step_ends_the_reply_in_any_spelling(
 @pytest.mark.parametrize(
     ("dialect", "text"),
     [
-        (Classic(), f"<think>\n{CALL}\nObservation: x\n</think>\n{ANSWER}\n"),
-        (Classic(), f"<think>\nI must write\nObservation: x\n</think>\n{ANSWER}\n"),
+        (Classic(), f"<think>\n{CALL}\nObservation: x\n</think>\n{LABELLED_ANSWER}\n"),
+        (Classic(), f"<think>\nI must write\nObservation: x\n</think>\n{LABELLED_ANSWER}\n"),
         (Classic(), "Thought: the form is\nObservation: x\n"),
         (Classic(), f"{CALL}\nThe observation is to come.\n"),
         (Xml(), '<response>\n{"rationale": "the <observation> said so", "crg_mbid": "C1"}\n'),
@@ -516,7 +516,7 @@ def test_what_is_thought_or_quoted_or_comes_before_a_step_ends_nothing(
 
 def test_the_reply_that_is_cut_is_read_as_the_whole_would_be() -> None:
     thinking = "<think>\nObservation: x\n</think>\n"
-    text = f"{thinking}{CALL}\nObservation: C1\n{ANSWER}\n"
+    text = f"{thinking}{CALL}\nObservation: C1\n{LABELLED_ANSWER}\n"
     assert left(Classic(), text) == thinking + CALL
 
 

@@ -25,7 +25,7 @@ from chart_binder.react.parsing.calls import (
     read_in_brackets,
     read_turn,
 )
-from chart_binder.react.parsing.labels import Kind, Label, label_at
+from chart_binder.react.parsing.labels import Kind, Label, find_observations, label_at
 from chart_binder.react.parsing.lenient_json import (
     LenientJSONError,
     encodable_text,
@@ -185,8 +185,10 @@ class ExactForm:
             return None
         thought = found["thought"] or ""
         if found["answer"]:
-            is_whole = not found["object"] or _object_alone(found["object"]) is not None
-            return Finish(found["answer"].strip(), thought) if is_whole else None
+            fenced = found["object"] or ""
+            if fenced and (_object_alone(fenced) is None or any(find_observations(fenced))):
+                return None
+            return Finish(found["answer"].strip(), thought)
         tool, given = found["tool"], _object_alone(found["given"])
         if given is None or is_finisher(tool) or is_no_tool(tool) or announces(tool):
             return None
