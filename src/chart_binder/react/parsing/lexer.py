@@ -316,7 +316,7 @@ def _markup(text: str) -> Iterator[Span]:
     """Yield from where to where markup shows something that goes over lines."""
     if "\n" not in text:
         return
-    small = lowered(text)
+    small = f"\n{lowered(text)}"  # so that every place is one further on
     ahead: dict[str, int] = {}
     at = 0
     for _ in range(MAX_MARKS):
@@ -330,11 +330,11 @@ def _markup(text: str) -> Iterator[Span]:
         closer = _MARKUP[kind][2].format(**groups, partner=partner)
         end = _find(small, closer, at, ahead)
         if end < 0 and _is_to_the_end(opening, kind):
-            end = len(text)
+            end = len(small)
         if end > small.find("\n", at) >= 0:
-            yield opening.start(), end
+            yield max(0, opening.start() - 1), end - 1
         at = max(at, end)
-    yield at, len(text)
+    yield at - 1, len(text)
 
 
 def _is_to_the_end(opening: re.Match[str], kind: str) -> bool:
