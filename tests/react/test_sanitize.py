@@ -14,7 +14,7 @@ from chart_binder.react.dialect import Dialect
 from chart_binder.react.dialects.classic import Classic
 from chart_binder.react.dialects.pause import Pause
 from chart_binder.react.dialects.xml import Xml
-from chart_binder.react.parsing import labels, tags
+from chart_binder.react.parsing import labels
 from chart_binder.react.sanitize import _quote_steps, bounded, one_line, sanitize
 from chart_binder.react.steps import Act, Finish
 
@@ -148,7 +148,7 @@ VALUES = (
 def names() -> list[str]:
     """Return every name of a label or a tag that any dialect reads, as written or in titles."""
     known = set(labels._OBSERVED)
-    for table in (labels.NAMES, tags._NAMES):
+    for table in (labels.NAMES,):
         known.update(name for names in table.values() for name in names.split("|"))
     return [name.title() if place % 2 else name for place, name in enumerate(sorted(known))]
 

@@ -181,10 +181,9 @@ def _first_call(turn: Mapping[str, object]) -> Act | None:
     step = _read_turn({key: turn[key] for key in turn if _ROLES.get(folded(key)) != "answer"})
     if isinstance(step, Act) and step.arguments:
         return step
-    earlier = [value for key, value in turn.items() if folded(key) not in _ROLES]
-    steps = [item for value in earlier if isinstance(value, list) for item in value[:_MAX_CALLS]]
-    calls = (_first_call(item) for item in steps if isinstance(item, Mapping))
-    return next((call for call in calls if call is not None), None)
+    earlier = [each for each in turn.values() if isinstance(each, list)]
+    steps = [item for each in earlier for item in each[:_MAX_CALLS] if isinstance(item, Mapping)]
+    return next(filter(None, map(_first_call, steps)), None)
 
 
 def _read_turn(turn: Mapping[str, object]) -> Act | Finish | Defect | None:
@@ -245,11 +244,6 @@ def _step_of(
                 return read_call(value)
         elif _names_tool(value) and (part == "tool" or "input" in parts):
             given = parts.get("input", others)
-            is_schema = isinstance(given, Mapping) and (
-                isinstance(given.get("properties"), Mapping) or given == {"type": "object"}
-            )
-            if is_schema:  # what a prompt tells of a tool, not a call
-                return Defect("no tool in object")
             return step_named(str(value), given or parts.get("answer", given))
     return None
 
@@ -323,7 +317,11 @@ def read_action(text: str, own: Span, given: Span | None) -> Taken | None:
         at = skip_fence_opener(text, json_word.end())
     at = min(at, own[1])
     if opens_turn(text, at, own[1]):
-        return _with_input(text, _read_object(text, at, own[1]), given)
+        taken = _read_object(text, at, own[1])
+        if not given or not isinstance(taken.step, Act) or taken.step.arguments:
+            return taken
+        own = (text.index(taken.step.tool, at), own[1])  # the name alone, its input apart
+        at = own[0]
     line_end = end_of_line(text, at, own[1])
     brace = text.find("{", at, line_end)  # behind it is a value, whatever its strings say
     before = line_end if brace < 0 else brace
@@ -361,18 +359,6 @@ def _read_object(text: str, at: int, end: int) -> Taken:
     if step is None:
         return Taken(Defect("no tool in object"), found.end)
     return Taken(noted(step, *found.notes), found.end)
-
-
-def _with_input(text: str, taken: Taken, given: Span | None) -> Taken:
-    """Add what stands after a label of its own to an object that holds just the name."""
-    step = taken.step
-    if given is None or not isinstance(step, Act) or step.arguments:
-        return taken
-    try:
-        found = read_given(text, *given)
-    except LenientJSONError as error:
-        return Taken(Defect("given", str(error), step.tool), given[1])
-    return Taken(replace(step, arguments=found.arguments), found.end)
 
 
 def _name(text: str, at: int, line_end: int, *, announced: bool = False) -> tuple[str, int]:

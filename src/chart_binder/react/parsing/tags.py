@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from itertools import count, groupby, islice
+from itertools import count, islice
 from typing import Final, Literal, NamedTuple, TypeAlias
 
 from chart_binder.react.parsing.advice import Defect
@@ -38,39 +38,24 @@ from chart_binder.react.tool_names import clean_name, folded
 
 TagKind: TypeAlias = Literal["thought", "call", "calls", "observation", "answer"]
 
-# Spaces stand for hyphens, underscores or nothing, too.
+# Patterns of names in small letters; a hyphen, an underscore or nothing stands between two words.
 _NAMES: Final[dict[TagKind, str]] = {
-    "thought": "thought|thoughts",
-    "call": "tool call|function call|tool use|invoke|function|tool|action",
-    "calls": "tool calls|function calls",
-    "observation": "observation|observations|tool response|tool responses|tool result|tool results"
-    "|tool output|function response|function result|function results|search result"
-    "|search results|result|results",
-    "answer": "response|answer|final answer|final response",
+    "thought": "thoughts?",
+    "calls": "(?:tool|function)[_-]?calls",
+    "observation": "observations?|tool[_-]?(?:responses?|results?|output)|search[_-]?results?"
+    "|function[_-]?(?:response|results?)|results?",
+    "answer": "(?:final[_-]?)?(?:response|answer)",
+    "call": "tool[_-]?(?:call|use)|function[_-]?call|invoke|function|tool|action",
 }
-TAG_KINDS: Final[dict[str, TagKind]] = {
-    name: kind for kind, names in _NAMES.items() for name in names.split("|")
-}
-_KINDS: Final = {name.replace(" ", ""): kind for name, kind in TAG_KINDS.items()}
 _NEEDS_TOOL: Final = frozenset({"invoke", "function", "tool", "action"})
 """Tags that open a call only where they name its tool: `<function=web_search>`."""
 
 
-def _any_name() -> str:
-    """Return a pattern of all names, in which the first word of several is looked at once."""
-    patterns = []
-    words = sorted(TAG_KINDS, reverse=True)  # of two that begin alike the longer one comes first
-    for first, names in groupby(words, key=lambda name: name.split()[0]):
-        others = [name.partition(" ")[2] for name in names]
-        rest = rf"(?:[_-]?(?:{'|'.join(filter(None, others))}))" if any(others) else ""
-        patterns.append(first + rest + "?" * (bool(rest) and "" in others))
-    return "|".join(patterns)
-
-
 # Each pattern looks a bounded distance ahead or back, whatever the text.
 _TAG: Final = re.compile(
-    rf"<(?=[ /]|{'|'.join(sorted({name[:2] for name in _KINDS}))})[ ]{{0,2}}+(?P<close>/?+)"
-    rf"[ ]{{0,2}}+(?:antml:)?+(?P<name>(?>{_any_name()}))(?P<rest>[ \t=/][^<>\n]{{0,1000}}+)?+>"
+    r"<(?=[ /]|th|to|fu|ob|se|re|an|fi|in|ac)[ ]{0,2}+(?P<close>/?+)[ ]{0,2}+(?:antml:)?+(?>"
+    + "|".join(f"(?P<{kind}>{names})(?=[ \t=/>])" for kind, names in _NAMES.items())
+    + r")(?P<rest>[ \t=/][^<>\n]{0,1000}+)?+>"
 )
 _TOOL: Final = re.compile(
     r"(?:^\s*=\s*|\b(?:(?:tool_?|function_?)?name|tool)\s*=\s*)[\"']?(?P<tool>[^\"'\s/>]{1,100})",
@@ -171,11 +156,12 @@ def find_tags(text: str, regions: Regions) -> list[Tag]:
 
 
 def _tag(text: str, match: re.Match[str], *, fenced: bool) -> Tag:
-    name = match["name"].replace("_", "").replace("-", "")
+    kind = next(kind for kind in _NAMES if match[kind])
+    name = match[kind].replace("_", "").replace("-", "")
     rest = text[match.start("rest") : match.end("rest")]
     tool, its_id = (_TOOL.search(rest), _ID.search(rest)) if rest else (None, None)
     return Tag(
-        _KINDS[name],
+        kind,
         name,
         *match.span(),
         closes=bool(match["close"]),
@@ -390,9 +376,8 @@ def _attributes(text: str, tag: Tag) -> Mapping[str, str] | None:
     found: dict[str, str] = {}
     while pair := _ATTRIBUTE.match(text, at, tag.end):
         at = pair.end()
-        key, value = pair["key"], pair["double"] or pair["single"] or pair["bare"] or ""
-        if folded(key) not in _OWN and (key, value) != ("type", "function"):
-            found[key] = _unescaped(value)
+        if folded(pair["key"]) not in _OWN and pair[0].strip() != 'type="function"':
+            found[pair["key"]] = _unescaped(pair["double"] or pair["single"] or pair["bare"] or "")
     return found if _ENDED.match(text, at) else None
 
 
@@ -402,10 +387,10 @@ def _given_in(found: Mapping[str, str] | None, beside: str) -> Mapping[str, obje
         raise LenientJSONError("it has attributes in its tag, and words inside")
     if found is None:
         raise LenientJSONError('the attributes of its tag are not of the form a="b"')
-    for key, value in found.items():
-        if len(found) == 1 and folded(key) in _GIVEN:
-            return read_json(value)[0] if value.strip().startswith("{") else value.strip()
-    return found
+    whole = next((value.strip() for key, value in found.items() if folded(key) in _GIVEN), "")
+    if len(found) > 1 or not whole:
+        return found
+    return read_json(whole)[0] if whole.startswith("{") else whole
 
 
 def _unescaped(text: str) -> str:
