@@ -7,7 +7,7 @@ from msgspec.structs import replace
 
 from chart_binder.domain.dates import PartialDate
 from chart_binder.domain.evidence import EvidenceBundle, Release, ReleaseGroup
-from chart_binder.llm.doubt_words import folded
+from chart_binder.domain.vocabulary import fold
 from chart_binder.llm.grounding import is_of_release, read_date
 from chart_binder.llm.result import Fact
 
@@ -83,8 +83,8 @@ def evidence_says(fact: Fact, bundle: EvidenceBundle) -> bool:
     if date := read_date(fact):
         dates = (known for group in groups for known in _dates(group, fact.about))
         return any(date.first <= known.first and known.last <= date.last for known in dates)
-    words = {folded(text) for group in groups for text in _words(group, fact.about) if text}
-    return folded(fact.value.strip()) in words
+    words = {fold(text) for group in groups for text in _words(group, fact.about) if text}
+    return fold(fact.value.strip()) in words
 
 
 def _dates(group: ReleaseGroup, about: str) -> Iterator[PartialDate]:

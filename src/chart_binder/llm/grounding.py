@@ -7,9 +7,9 @@ from urllib.parse import quote, unquote, urlsplit
 
 from chart_binder.domain.dates import PartialDate
 from chart_binder.domain.evidence import EvidenceBundle
+from chart_binder.domain.vocabulary import fold
 from chart_binder.llm.answer import CitedFact
 from chart_binder.llm.dates_in_text import only_date, stands_in
-from chart_binder.llm.doubt_words import folded
 from chart_binder.llm.labels import Labels
 from chart_binder.llm.result import Fact
 from chart_binder.llm.sources import independent
@@ -111,9 +111,9 @@ def _says(observed: Observed, fact: CitedFact | Fact) -> str | None:
 
 def _has(said: str, value: str) -> bool:
     """Whether a text names a label, a country, a catalogue number."""
-    words = " ".join(folded(value).split())
+    words = " ".join(fold(value).split())
     return len(words) >= _SHORTEST and bool(
-        re.search(rf"(?<!\w){re.escape(words)}(?!\w)", " ".join(folded(said).split()))
+        re.search(rf"(?<!\w){re.escape(words)}(?!\w)", " ".join(fold(said).split()))
     )
 
 
@@ -235,4 +235,4 @@ def _titles(title: str) -> Iterator[str]:
 
 def _spaced(text: str) -> str:
     """Return the words of a text with one space around each."""
-    return f" {_NO_WORDS.sub(' ', folded(text)).strip()} "
+    return f" {_NO_WORDS.sub(' ', fold(text)).strip()} "

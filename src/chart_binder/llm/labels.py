@@ -5,8 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from chart_binder.domain.evidence import EvidenceBundle, Release
-from chart_binder.domain.vocabulary import MBID
-from chart_binder.llm.doubt_words import folded
+from chart_binder.domain.vocabulary import MBID, fold
 from chart_binder.rules.candidates import Candidate, candidates_of
 
 _LABEL = re.compile(r"(?<![\w.-])C[0-9]{1,4}(?:\.R[0-9]{1,4})?(?![\w-])")
@@ -55,8 +54,8 @@ class Labels:
         named = {self.ids[label] for label in _LABEL.findall(words.upper()) if label in self.ids}
         named |= {self.id_of(found) or found for found in MBID.findall(words.casefold())}
         if not named:
-            title = folded(words).strip(_QUOTES)
-            named = {known for known, each in self.titles.items() if folded(each) == title}
+            title = fold(words).strip(_QUOTES)
+            named = {known for known, each in self.titles.items() if fold(each) == title}
         only, *others = named or {self.id_of(words) or words}
         return words if others else only
 

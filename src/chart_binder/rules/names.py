@@ -9,15 +9,12 @@ from itertools import accumulate
 
 from chart_binder.domain.dates import FIRST_DAY, Answer
 from chart_binder.domain.evidence import Release, ReleaseGroup
-from chart_binder.domain.vocabulary import said
+from chart_binder.domain.vocabulary import fold, said
 
-_APOSTROPHES = str.maketrans("", "", "'’`")
-_LETTERS = str.maketrans(
-    {"ø": "o", "ł": "l", "đ": "d", "ð": "d", "ı": "i", "æ": "ae", "œ": "oe", "þ": "th"}
+_SPELLINGS = str.maketrans(
+    {"ø": "o", "ł": "l", "đ": "d", "ð": "d", "æ": "ae", "œ": "oe", "þ": "th"} | dict.fromkeys("'’`")
 )
-"""What Unicode does not take apart into a letter and its accent."""
-_ACCENTS = re.compile("[\u0300-\u036f]+")
-# Those of Latin, Greek and Cyrillic only: in kana a mark makes another sound (`ガ`, `カ`).
+"""Apostrophes, and letters that Unicode does not take apart into a letter and its accent."""
 _AND = re.compile(r"\s*&\s*|\s\+\s|\s(?:und|et)\s")
 _ARTICLE = re.compile(r"^\s*the\s+(?=\S)")
 _ARTICLE_BEHIND = re.compile(r",\s*the\s*$")
@@ -102,9 +99,7 @@ def _runs(credit: str, parts: list[tuple[int, int]]) -> Iterator[str]:
 @lru_cache(maxsize=8_192)
 def _folded(name: str) -> str:
     """Return a name without what is written in several ways: case, accents, apostrophes."""
-    plain = unicodedata.normalize("NFKC", name).casefold().translate(_APOSTROPHES)
-    apart = unicodedata.normalize("NFKD", plain.translate(_LETTERS))
-    return unicodedata.normalize("NFC", _ACCENTS.sub("", apart)).strip()
+    return fold(name).translate(_SPELLINGS).strip()
 
 
 @lru_cache(maxsize=16_384)

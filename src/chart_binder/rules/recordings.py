@@ -1,7 +1,6 @@
 """Several recordings of one song are sorted: which may be the file's, and which are the same."""
 
 import re
-import unicodedata
 from collections.abc import Callable, Iterable, Sequence
 
 import msgspec
@@ -15,7 +14,7 @@ from chart_binder.domain.evidence import (
     intents_in,
     set_off,
 )
-from chart_binder.domain.vocabulary import RecordingId, isrc
+from chart_binder.domain.vocabulary import RecordingId, fold, isrc
 from chart_binder.rules.candidates import Candidate, Role, candidates_of
 from chart_binder.rules.names import is_by, is_various
 
@@ -61,8 +60,7 @@ def remark_of(recording: RecordingCandidate) -> frozenset[str]:
 
 def remark_in(said: str) -> frozenset[str]:
     """Return the words of a remark, but for those on a remaster or a guest."""
-    plain = unicodedata.normalize("NFKC", _NO_TAKE.sub(" ", said)).casefold()
-    return frozenset(_REMARK_WORD.findall(plain))
+    return frozenset(_REMARK_WORD.findall(fold(_NO_TAKE.sub(" ", said))))
 
 
 def title_meant(bundle: EvidenceBundle) -> str:
