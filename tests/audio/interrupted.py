@@ -22,9 +22,9 @@ from typing import Any
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from audio.wanted import WANTED
+from chart_binder.audio.containers import audio_hash, read_tag_set
 from chart_binder.audio.fields import with_fields
 from chart_binder.audio.file_access import sweep
-from chart_binder.audio.formats import audio_hash, read_tag_set
 from chart_binder.audio.save import Prepared, safely_saved
 from chart_binder.audio.tagset import TagSet
 from chart_binder.errors import CanonError

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from audio.tagging import CONTAINERS, FILES, Container
 from audio.variants import VARIANTS, Variant
+from chart_binder.audio.containers import audio_hash, layout_of
 from chart_binder.audio.file_access import Source, Stretch, opened
-from chart_binder.audio.formats import audio_hash, layout_of
 from chart_binder.errors import AudioError
 
 # What only Ogg holds, and mediafile does not read.

@@ -15,9 +15,9 @@ import pytest
 from audio.tagging import CONTAINERS, FILES
 from audio.unprivileged import NOBODY, unprivileged
 from chart_binder.audio import file_access
+from chart_binder.audio.containers import audio_hash, read_tag_set
 from chart_binder.audio.fields import with_fields
 from chart_binder.audio.file_access import HeldError, Swept, is_temporary, sweep
-from chart_binder.audio.formats import audio_hash, read_tag_set
 from chart_binder.audio.save import Prepared, Saved, safely_saved
 from chart_binder.audio.tagset import Block, TagSet
 from chart_binder.audio.walk import audio_files

@@ -34,8 +34,8 @@ from mutagen.mp4 import MP4, MP4Cover, MP4FreeForm
 from audio.tagging import CONTAINERS, FILES, Container
 from audio.variants import VARIANTS, Variant
 from audio.wanted import WANTED
+from chart_binder.audio.containers import audio_hash, read_tag_set
 from chart_binder.audio.fields import as_kept, field_texts, with_fields
-from chart_binder.audio.formats import audio_hash, read_tag_set
 from chart_binder.audio.save import safely_saved
 from chart_binder.audio.tagset import Block, Item, TagChanges, TagSet, changed, changes_between
 from chart_binder.errors import AudioError

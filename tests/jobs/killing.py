@@ -14,8 +14,8 @@ from functools import partial
 from itertools import islice
 from pathlib import Path
 
+from chart_binder.audio.containers import audio_hash, read_tag_set
 from chart_binder.audio.fields import with_fields
-from chart_binder.audio.formats import audio_hash, read_tag_set
 from chart_binder.domain.records import WriteState
 from chart_binder.jobs.journal import WritingRun, repaired, swept
 from chart_binder.jobs.stored_decisions import kept_path

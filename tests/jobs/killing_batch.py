@@ -16,7 +16,7 @@ from collections import Counter
 from contextlib import closing
 from pathlib import Path
 
-from chart_binder.audio.formats import audio_hash, read_tag_set
+from chart_binder.audio.containers import audio_hash, read_tag_set
 from chart_binder.batch import BatchOptions, BatchResult, run_batch
 from chart_binder.config import BatchConfig, Config, MusicBrainzConfig, StoreConfig
 from chart_binder.jobs.journal import repaired

@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from audio.tagging import FILES
+from chart_binder.audio.containers import read_tag_set
 from chart_binder.audio.fields import with_fields
-from chart_binder.audio.formats import read_tag_set
 from chart_binder.audio.save import Prepared, Saved, safely_saved
 from chart_binder.audio.tagset import TagSet
 from chart_binder.domain.records import KeptWrite, WriteState, now_utc

@@ -1,7 +1,7 @@
 """A difference tells every key that is changed, once."""
 
-from chart_binder.audio.containers.flac import text_items
 from chart_binder.audio.containers.id3 import text_frame
+from chart_binder.audio.containers.vorbis import text_items
 from chart_binder.audio.fields import with_fields
 from chart_binder.audio.tagset import Block, TagSet
 from chart_binder.jobs.journal import FieldChange, changes_of

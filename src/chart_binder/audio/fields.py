@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Literal
 
-from chart_binder.audio.containers import asf, flac, id3, mp3, mp4
+from chart_binder.audio.containers import asf, id3, mp3, mp4, vorbis
 from chart_binder.audio.containers.id3 import frames_of
 from chart_binder.audio.tagset import Block, Item, TagSet
 from chart_binder.errors import AudioError
@@ -158,7 +158,7 @@ def _id3(form: str) -> Form:
 _FORMS: dict[str, Form] = {
     **{form: _id3(form) for form in ("id3v2.2", "id3v2.3", "id3v2.4")},
     "apev2": Form(mp3.texts_of, lambda key, texts: (mp3.text_item(key, texts),)),
-    "vorbis": Form(flac.texts_of, flac.text_items),
+    "vorbis": Form(vorbis.texts_of, vorbis.text_items),
     "mp4": Form(mp4.texts_of, lambda key, texts: (mp4.text_item(key, texts),), exact=True),
     "asf": Form(asf.texts_of, asf.text_items),
 }
@@ -222,7 +222,7 @@ def _same_key(form: str, key: str) -> Callable[[str], bool]:
 
 
 # The form of the tag that is written in each kind of file, with what a new one begins with.
-_VORBIS = ("vorbis", flac.NEW_HEAD)
+_VORBIS = ("vorbis", vorbis.NEW_HEAD)
 _APE = ("apev2", mp3.NEW_HEAD)
 _ID3 = ("id3v2.4", b"\4\0")
 _WRITTEN: dict[str, tuple[str, bytes]] = {

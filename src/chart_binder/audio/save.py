@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from stat import S_IMODE, S_IWGRP, S_IWOTH, S_IWUSR
 
+from chart_binder.audio.containers import hash_if_same, layout_of
 from chart_binder.audio.file_access import PATIENCE_S, Source, held, locked, new_name, opened
-from chart_binder.audio.formats import hash_if_same, layout_of
 from chart_binder.audio.reading import kind_of
 from chart_binder.audio.tagset import TagSet
 from chart_binder.errors import AudioError, SaveError

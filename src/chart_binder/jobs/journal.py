@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from chart_binder.audio.containers import audio_hash, read_tag_set
 from chart_binder.audio.fields import FIELDS, field_texts, is_same_key, item_texts
 from chart_binder.audio.file_access import Swept, is_elsewhere, sweep
-from chart_binder.audio.formats import audio_hash, read_tag_set
 from chart_binder.audio.save import Prepared, Saved, UnconfirmedError, nothing, safely_saved
 from chart_binder.audio.tagset import (
     Block,

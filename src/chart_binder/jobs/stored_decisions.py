@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import msgspec
 
-from chart_binder.audio.formats import read_tag_set
+from chart_binder.audio.containers import read_tag_set
 from chart_binder.audio.reading import read_tags
 from chart_binder.audio.tagset import TagSet
 from chart_binder.config import AcceptanceConfig, LLMConfig, RulesConfig

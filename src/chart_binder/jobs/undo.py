@@ -7,8 +7,8 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
+from chart_binder.audio.containers import audio_hash, read_tag_set
 from chart_binder.audio.file_access import HeldError
-from chart_binder.audio.formats import audio_hash, read_tag_set
 from chart_binder.audio.save import Prepared
 from chart_binder.audio.tagset import TagChanges, TagSet, alike_hash, as_recorded, changed
 from chart_binder.domain.records import KeptRun, KeptWrite, WriteState, now_utc

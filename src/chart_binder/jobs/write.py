@@ -7,9 +7,9 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
+from chart_binder.audio.containers import read_tag_set
 from chart_binder.audio.fields import with_fields
 from chart_binder.audio.file_access import HeldError
-from chart_binder.audio.formats import read_tag_set
 from chart_binder.audio.save import Saved
 from chart_binder.audio.tagset import TagSet
 from chart_binder.config import AcceptanceConfig
