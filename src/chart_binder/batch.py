@@ -18,7 +18,7 @@ from chart_binder.domain.evidence_json import read_bundle
 from chart_binder.domain.records import KeptRun, Measures, new_id, now_utc
 from chart_binder.domain.tags import Policy
 from chart_binder.errors import StoreError, UsageError
-from chart_binder.files import in_any_folder
+from chart_binder.files import absolute_path
 from chart_binder.jobs.batch.dask import DaskHands, connected, local, ready
 from chart_binder.jobs.batch.dask_tasks import Packed
 from chart_binder.jobs.batch.report import Tally
@@ -288,7 +288,7 @@ def run_batch(
         albums(Path(path) for path in paths),
         config or load_settings(None, os.environ, {}).config,
         options,
-        arguments=(*options.flags, *map(in_any_folder, paths)),
+        arguments=(*options.flags, *map(absolute_path, paths)),
         on_file=on_file,
         to_stop=to_stop,
         said=said,

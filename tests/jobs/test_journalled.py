@@ -13,7 +13,7 @@ import pytest
 from audio.tagging import FILES
 from chart_binder.audio.containers import read_tag_set
 from chart_binder.audio.fields import with_fields
-from chart_binder.audio.save import Prepared, Saved, safely_saved
+from chart_binder.audio.save import PreparedCopy, SaveResult, save_tags
 from chart_binder.audio.tagset import TagSet
 from chart_binder.domain.records import KeptWrite, WriteState, now_utc
 from chart_binder.errors import SaveError, StoreError
@@ -29,9 +29,9 @@ def _changed(tags: TagSet) -> TagSet:
 def test_the_same_tags_by_another_run_are_not_taken_for_its_own(tmp_path: Path) -> None:
     song = Path(shutil.copy(FILES / "bare.flac", tmp_path / "song.flac"))
 
-    def overtaken(_: Prepared) -> None:  # as from a machine whose locks do not reach this one
+    def overtaken(_: PreparedCopy) -> None:  # as from a machine whose locks do not reach this one
         copy = Path(shutil.copy(song, tmp_path / "copy.flac"))
-        safely_saved(copy, _changed)
+        save_tags(copy, _changed)
         copy.replace(song)
 
     with open_store(f"sqlite:///{tmp_path / 'canon.db'}") as store:
@@ -50,9 +50,9 @@ def test_of_two_runs_at_one_file_the_second_waits_and_finds_it_written(tmp_path:
         ThreadPoolExecutor(1) as pool,
     ):
         first, second = (WritingRun.of(store, "batch", (), keep_mtime=False) for _ in "12")
-        waiting: list[Future[tuple[Saved, KeptWrite | None]]] = []
+        waiting: list[Future[tuple[SaveResult, KeptWrite | None]]] = []
 
-        def meanwhile(_: Prepared) -> None:
+        def meanwhile(_: PreparedCopy) -> None:
             waiting.append(pool.submit(second.save, song, _changed, None))
             assert not wait(waiting, 0.2).done
 

@@ -132,7 +132,7 @@ FIELDS: tuple[TagField, ...] = (
 )  # fmt: skip
 """Every field that is written, in the order in which differences are shown."""
 
-BY_NAME = {field.name: field for field in FIELDS}
+FIELDS_BY_NAME = {field.name: field for field in FIELDS}
 """The fields by name."""
 
 
@@ -289,9 +289,9 @@ def _new_block(tags: TagSet) -> Block:
 
 
 def _keys(block: Block, name: str) -> Keys:
-    field = BY_NAME.get(name)
+    field = FIELDS_BY_NAME.get(name)
     if field is None:
-        raise AudioError(f"there is no field {name!r}; fields are {', '.join(BY_NAME)}")
+        raise AudioError(f"there is no field {name!r}; fields are {', '.join(FIELDS_BY_NAME)}")
     keys = field.keys[_FAMILIES[block.form.split(".")[0]]]
     if block.form in ("id3v2.2", "id3v2.3"):
         keys = _OLD_DATES.get(name, keys)
@@ -322,7 +322,7 @@ def _shortened(key: str) -> str:
 
 def _with_field(block: Block, name: str, texts: tuple[str, ...]) -> Block:
     keys = _keys(block, name)
-    if len(texts) > 1 and not BY_NAME[name].several:
+    if len(texts) > 1 and not FIELDS_BY_NAME[name].several:
         raise AudioError(f"{name} has one value, not {len(texts)}")
     if any("\0" in text or not text for text in texts):
         raise AudioError(f"{name} cannot be empty or hold a NUL byte")
@@ -356,7 +356,8 @@ def _whole_date(block: Block, texts: tuple[str, ...]) -> tuple[str, ...]:
 
 def _parts(block: Block, name: str, texts: tuple[str, ...]) -> tuple[str, ...]:
     """Return the values that were joined where there is room for one text."""
-    if block.form in ("id3v2.2", "id3v2.3") and BY_NAME[name].several and name not in _WITH_SLASH:
+    has_one_text = block.form in ("id3v2.2", "id3v2.3") and FIELDS_BY_NAME[name].several
+    if has_one_text and name not in _WITH_SLASH:
         return tuple(part for text in texts for part in text.split("/") if part)
     return texts
 

@@ -12,7 +12,7 @@ from chart_binder.cli.output import readable
 from chart_binder.cli.render.tags import require_no_song
 from chart_binder.cli.terminal import harmless
 from chart_binder.errors import CanonError, UsageError
-from chart_binder.files import lines_named
+from chart_binder.files import read_lines
 from chart_binder.jobs.calibrate import (
     Calibration,
     Fitted,
@@ -95,7 +95,7 @@ def command(
 
 
 def _in_file(file: str) -> list[Known]:
-    return list(read_answers(lines_named(file), readable(file)))
+    return list(read_answers(read_lines(file), readable(file)))
 
 
 def _reviewed(session: Session, answers_out: Path | None, unread: LeftOut) -> list[Known]:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from chart_binder.audio.walk import Found, audio_files
+from chart_binder.audio.walk import AudioFile, find_audio_files
 from chart_binder.cli.left_out import LeftOut
 from chart_binder.cli.options import Group, Session, common_options, pass_session, typed
 from chart_binder.cli.output import found, group_name, readable, release_name
@@ -255,8 +255,8 @@ def _kept(
             yield found
             continue
         nothing = True
-        for item in audio_files([Path(name)]):
-            names_now = names_of(item.path) if isinstance(item, Found) else ()
+        for item in find_audio_files([Path(name)]):
+            names_now = names_of(item.path) if isinstance(item, AudioFile) else ()
             (holds,) = standing_decisions(store, [names_now])
             if holds:
                 nothing = False

@@ -14,7 +14,7 @@ from chart_binder.cli.render.tags import require_no_song
 from chart_binder.cli.terminal import harmless
 from chart_binder.domain.vocabulary import bare_id
 from chart_binder.errors import CanonError, UsageError
-from chart_binder.files import lines_named
+from chart_binder.files import read_lines
 from chart_binder.jobs.calibrate import Calibration, Known
 from chart_binder.jobs.decide import Decider
 from chart_binder.jobs.evaluate import (
@@ -70,7 +70,7 @@ def command(session: Session, file: str, adjudicate: bool, answers: Path | None)
             raise UsageError(f"--answers: {answers} is what is scored; name another file")
     decide = _decider(session, adjudicate).decide
     with _learner(answers) as learn:
-        report = evaluate(read_golden(lines_named(file)), decide, learn)
+        report = evaluate(read_golden(read_lines(file)), decide, learn)
     if not report.crg.cases and not report.ill_formed:
         raise CanonError(f"{readable(file)}: holds no case, so there is nothing to score")
     if session.as_json:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 from click.core import ParameterSource
 
-from chart_binder.files import in_any_folder
+from chart_binder.files import absolute_path
 
 if TYPE_CHECKING:
     from chart_binder.config import Config
@@ -134,7 +134,7 @@ def _values(call: click.Context, parameter: click.Parameter) -> Iterator[str]:
         is_place = isinstance(parameter.type, click.Path) and value != _STANDARD_INPUT
         if _OR_AN_ID in (parameter.metavar or ""):
             is_place &= os.path.lexists(value)
-        yield in_any_folder(value) if is_place else str(value)
+        yield absolute_path(value) if is_place else str(value)
 
 
 class Group(click.Group):

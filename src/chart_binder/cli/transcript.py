@@ -17,7 +17,7 @@ from chart_binder.cli.render.html import run_page
 from chart_binder.cli.render.tags import require_no_song
 from chart_binder.cli.terminal import harmless
 from chart_binder.errors import CanonError, PluginError, UsageError
-from chart_binder.files import lines_named, read_named
+from chart_binder.files import read_file, read_lines
 from chart_binder.jobs.parse import Understanding, Understood, Written, read_written
 from chart_binder.jobs.transcripts import (
     Comparison,
@@ -253,11 +253,11 @@ def parse(session: Session, file: Path, dialect: str, jsonl: bool, takes_any: bo
     understanding = Understanding(session.config.llm, takes_any=takes_any)
     if not jsonl:
         understanding.dialect(dialect)  # before standard input is waited for
-        text = read_named(file).decode("utf-8", "replace")
+        text = read_file(file).decode("utf-8", "replace")
         click.echo(msgspec.json.encode(understanding.of(Written(text, dialect))))
         return 0
     status = 0
-    for number, line in enumerate(lines_named(file), start=1):
+    for number, line in enumerate(read_lines(file), start=1):
         if not line.strip():
             continue
         try:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from chart_binder.audio.walk import Found, audio_files
+from chart_binder.audio.walk import AudioFile, find_audio_files
 from chart_binder.cli.logs import about_file
 from chart_binder.cli.options import Session, common_options, pass_session, typed
 from chart_binder.cli.output import readable
@@ -95,7 +95,9 @@ def _meant(store: "Store", name: str | None, moved: dict[str, Path]) -> Iterator
             raise CanonError("there is nothing to undo: no tags were written, or all are put back")
         return standing_writes(store, run)
     if os.path.lexists(name):
-        found = (item.path for item in audio_files([Path(name)]) if isinstance(item, Found))
+        found = (
+            item.path for item in find_audio_files([Path(name)]) if isinstance(item, AudioFile)
+        )
         last = (_last_write(store, path, moved) for path in found)
         if writes := _any(write for write in last if write):
             return writes

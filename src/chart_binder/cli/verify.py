@@ -5,7 +5,7 @@ from pathlib import Path
 
 import click
 
-from chart_binder.audio.walk import Unreadable, audio_files
+from chart_binder.audio.walk import UnreadablePath, find_audio_files
 from chart_binder.cli.decide import named_paths
 from chart_binder.cli.logs import about_file
 from chart_binder.cli.options import Session, common_options, pass_session
@@ -44,9 +44,9 @@ def command(session: Session, paths: tuple[str, ...]) -> int:
     counts: Counter[Finding] = Counter()
     with open_store(store_url(session.config)) as store:
         for named in named_paths(paths):
-            for item in audio_files([Path(named)]):
+            for item in find_audio_files([Path(named)]):
                 about_file(readable(str(item.path)))
-                if isinstance(item, Unreadable):
+                if isinstance(item, UnreadablePath):
                     found = Verified(item.path, Finding.UNREADABLE, str(item.problem))
                 else:
                     found = verified(store, item.path)

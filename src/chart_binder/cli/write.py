@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from chart_binder.audio.walk import Unreadable, audio_files
+from chart_binder.audio.walk import UnreadablePath, find_audio_files
 from chart_binder.cli.decide import named_paths
 from chart_binder.cli.logs import about_file
 from chart_binder.cli.options import Session, common_options, pass_session, typed
@@ -117,8 +117,8 @@ def _items(
     """Yield the files; the first time a folder is come to, what is left over there is removed."""
     known: Path | None = None
     for named in named_paths(paths):
-        for item in audio_files([Path(named)]):
-            if isinstance(item, Unreadable):
+        for item in find_audio_files([Path(named)]):
+            if isinstance(item, UnreadablePath):
                 yield Told(item.path, Fate.FAILED, why=str(item.problem))
                 continue
             folder = item.path.resolve().parent

@@ -14,21 +14,27 @@ import msgspec
 
 from chart_binder.audio.containers import audio_hash, read_tag_set
 from chart_binder.audio.fields import FIELDS, field_texts, is_same_key, item_texts
-from chart_binder.audio.file_access import Swept, is_elsewhere, sweep
-from chart_binder.audio.save import Prepared, Saved, UnconfirmedError, nothing, safely_saved
+from chart_binder.audio.file_access import Leftover, is_of_another_host, remove_leftovers
+from chart_binder.audio.save import (
+    PreparedCopy,
+    SaveResult,
+    UnconfirmedError,
+    do_nothing,
+    save_tags,
+)
 from chart_binder.audio.tagset import (
     Block,
     Change,
-    Placed,
+    PlacedItem,
     TagChanges,
     TagSet,
-    alike,
-    alike_hash,
     changes_between,
+    normalized,
+    normalized_hash,
 )
 from chart_binder.domain.records import KeptRun, KeptWrite, WriteState, new_id, now_utc
 from chart_binder.errors import AudioError, CanonError, StoreError
-from chart_binder.files import shown
+from chart_binder.files import quoted
 from chart_binder.jobs.stored_decisions import kept_path
 from chart_binder.typed import decoded
 
@@ -89,7 +95,7 @@ def _key_change(change: Change) -> FieldChange:
     )
 
 
-def placed_texts(form: str, placed: tuple[Placed, ...]) -> Texts:
+def placed_texts(form: str, placed: tuple[PlacedItem, ...]) -> Texts:
     """Return what records say; of what is no text its length, with the begin of its SHA-256."""
     return tuple(
         text
@@ -132,7 +138,7 @@ def raw_changes(written: TagChanges, now: TagSet) -> tuple[FieldChange, ...]:
         block = now.block(change.form) or Block(change.form)
         items = tuple(item for item in block.items if _same(item.key, change.key))
         if items != tuple(placed.item for placed in change.new):
-            here = tuple(Placed(0, item) for item in items)
+            here = tuple(PlacedItem(0, item) for item in items)
             old, new = placed_texts(change.form, change.new), placed_texts(change.form, here)
             found.append(FieldChange(change.key, old, new))
     return tuple(found)
@@ -177,7 +183,7 @@ def changed_since(write: KeptWrite, changes: TagChanges, now: TagSet) -> tuple[F
 
 
 def _keys(tags: TagSet) -> Iterator[KeyLeft]:
-    for block in alike(tags).blocks:
+    for block in normalized(tags).blocks:
         if block.head:
             yield KeyLeft(block.form, f"head of {block.form}", (_short(block.head),), "")
         for key in dict.fromkeys(item.key for item in block.items):
@@ -186,7 +192,7 @@ def _keys(tags: TagSet) -> Iterator[KeyLeft]:
 
 def _key(block: Block, key: str) -> KeyLeft:
     items = [item for item in block.items if item.key == key]
-    texts = placed_texts(block.form, tuple(Placed(0, item) for item in items))
+    texts = placed_texts(block.form, tuple(PlacedItem(0, item) for item in items))
     if sum(map(len, texts)) > _MOST_TEXT:
         texts = (_short("\0".join(texts).encode(errors="surrogateescape")),)
     mark = hashlib.sha256(msgspec.json.encode(items)).hexdigest()[:_DIGITS]
@@ -235,8 +241,8 @@ class WritingRun:
         path: Path,
         change: Callable[[TagSet], TagSet],
         decision_id: str | None,
-        check: Callable[[Prepared], None] = nothing,
-    ) -> tuple[Saved, KeptWrite | None]:
+        check: Callable[[PreparedCopy], None] = do_nothing,
+    ) -> tuple[SaveResult, KeptWrite | None]:
         """Change the tags of a file, with an entry in the journal unless nothing changes.
 
         `check` may refuse what is about to happen. Raises `AudioError`, `SaveError`, `StoreError`;
@@ -244,7 +250,7 @@ class WritingRun:
         """
         intents: list[KeptWrite] = []
 
-        def intend(prepared: Prepared) -> None:
+        def intend(prepared: PreparedCopy) -> None:
             check(prepared)
             if not self.has_begun:
                 self.store.runs.begin(self.run)
@@ -254,7 +260,7 @@ class WritingRun:
             self.store.journal.intend(intent)
 
         try:
-            saved = safely_saved(path, change, keep_mtime=self.keep_mtime, before_replace=intend)
+            saved = save_tags(path, change, keep_mtime=self.keep_mtime, before_replace=intend)
         except CanonError as error:
             replaced = isinstance(error, UnconfirmedError)
             for intent in intents:
@@ -269,8 +275,8 @@ class WritingRun:
             self.store.journal.done(intent.id, now_utc())
         except StoreError as error:
             raise StoreError(
-                f"{shown(path)} has its new tags, which the next run that writes tells the journal,"
-                f" for now {error}"
+                f"{quoted(path)} has its new tags, which the next run that writes tells the"
+                f" journal, for now {error}"
             ) from error
 
     def end(self, status: int) -> None:
@@ -278,7 +284,7 @@ class WritingRun:
         if self.has_begun:
             self.store.runs.end(self.run.id, now_utc(), status, self.counts)
 
-    def _intent(self, prepared: Prepared, decision_id: str | None) -> KeptWrite:
+    def _intent(self, prepared: PreparedCopy, decision_id: str | None) -> KeptWrite:
         return KeptWrite(
             id=new_id(),
             run_id=self.run.id,
@@ -294,11 +300,11 @@ class WritingRun:
         )
 
 
-def _changes(prepared: Prepared) -> TagChanges:
+def _changes(prepared: PreparedCopy) -> TagChanges:
     return msgspec.structs.replace(
         changes_between(prepared.before, prepared.after),
-        old_alike=alike_hash(prepared.before),
-        new_alike=alike_hash(prepared.after),
+        old_alike=normalized_hash(prepared.before),
+        new_alike=normalized_hash(prepared.after),
     )
 
 
@@ -353,7 +359,7 @@ def repaired(store: "Store") -> Iterator[str]:
     intents = store.journal.open_intents()
     removed = set()
     for folder in dict.fromkeys(path_of(intent.path).parent for intent in intents):
-        for found in sweep(folder):
+        for found in remove_leftovers(folder):
             if not found.kept:
                 removed.add(os.fsencode(found.path))
             yield _said(found)
@@ -367,17 +373,17 @@ def repaired(store: "Store") -> Iterator[str]:
 def _may_go_on_elsewhere(intent: KeptWrite) -> bool:
     """Say whether another machine may be at it, with files of its own or a slow disk between."""
     an_hour_ago = (datetime.now(UTC) - _LONGEST_SAVE).isoformat(timespec="microseconds")
-    return is_elsewhere(path_of(intent.temporary).name) and intent.at_utc > an_hour_ago
+    return is_of_another_host(path_of(intent.temporary).name) and intent.at_utc > an_hour_ago
 
 
 def swept(folders: Iterable[Path]) -> Iterator[str]:
     """Remove the copies that killed saves left in folders, and say so in sentences."""
     for folder in folders:
-        for found in sweep(folder):
+        for found in remove_leftovers(folder):
             yield _said(found)
 
 
-def _said(found: Swept) -> str:
+def _said(found: Leftover) -> str:
     if found.kept:
         return f"{found.path}: left over by a save, and still there: {found.kept}"
     return f"{found.path}: left over by a save that was cut short, removed"

@@ -35,7 +35,7 @@ from chart_binder.domain.tags import Chosen, TrackTags
 from chart_binder.domain.verdict import KeptOverride
 from chart_binder.domain.vocabulary import MBID
 from chart_binder.errors import CanonError, DamagedRecordError, StoreError
-from chart_binder.files import read_named
+from chart_binder.files import read_file
 from chart_binder.jobs.decide import Case, Cause, Decision, State
 from chart_binder.llm.acceptance import why_not_written
 from chart_binder.llm.confidence import AS_STATED, read_map
@@ -141,7 +141,7 @@ def _transcript(decision: Decision) -> KeptTranscript | None:
         return None
     if isinstance(found, str):
         with suppress(CanonError):  # a warning said that it could not be recorded
-            return KeptTranscript(Path(found).stem, read_named(found))
+            return KeptTranscript(Path(found).stem, read_file(found))
         return None
     lines = io.BytesIO()
     record = record_in(lines)

@@ -17,7 +17,7 @@ from chart_binder.config import LLMConfig, RulesConfig
 from chart_binder.domain.evidence import EvidenceBundle
 from chart_binder.domain.evidence_json import read_bundle
 from chart_binder.errors import ConfigError, EvidenceError, PluginError, TranscriptError
-from chart_binder.files import read_named
+from chart_binder.files import read_file
 from chart_binder.llm.confidence import ConfidenceMap
 from chart_binder.llm.prompt import Prompt
 from chart_binder.llm.react_adjudicator import ReActAdjudicator
@@ -110,7 +110,7 @@ class Recorded:
 
 def read_recorded(path: Path) -> Recorded:
     """Read a transcript file, or raise `CanonError`."""
-    lines = read_named(path).splitlines(keepends=True)
+    lines = read_file(path).splitlines(keepends=True)
     try:
         events = tuple(read_transcript(lines))
     except TranscriptDefectError as error:

@@ -8,12 +8,18 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from chart_binder.audio.containers import audio_hash, read_tag_set
-from chart_binder.audio.file_access import HeldError
-from chart_binder.audio.save import Prepared
-from chart_binder.audio.tagset import TagChanges, TagSet, alike_hash, as_recorded, changed
+from chart_binder.audio.file_access import FileInUseError
+from chart_binder.audio.save import PreparedCopy
+from chart_binder.audio.tagset import (
+    TagChanges,
+    TagSet,
+    apply_changes,
+    normalized_hash,
+    with_recorded_names,
+)
 from chart_binder.domain.records import KeptRun, KeptWrite, WriteState, now_utc
 from chart_binder.errors import AudioError, CanonError, SaveError, StoreError
-from chart_binder.files import shown
+from chart_binder.files import quoted
 from chart_binder.jobs.journal import (
     FieldChange,
     WritingRun,
@@ -110,7 +116,7 @@ def undone(
         was = path_of(write.path)
         told = _undone(write, moved.get(write.id, was), run)
         if write.id in moved:
-            why = f"it was {shown(was)} when its tags were written"
+            why = f"it was {quoted(was)} when its tags were written"
             told = replace(told, why=f"{why}; {told.why}" if told.why else why)
         elif told.fate is Fate.FAILED and not was.exists():
             told = replace(told, why=f"{told.why}{_GONE}")
@@ -132,7 +138,7 @@ def _undone(write: KeptWrite, path: Path, run: WritingRun) -> Told:
         run.store.journal.undone(write.id, now_utc())
     except StoreError:
         raise
-    except HeldError as error:
+    except FileInUseError as error:
         return Told(path, Fate.REFUSED, why=str(error), decision_id=write.decision_id)
     except _ChangedSinceError as found:
         return Told(path, Fate.REFUSED, found.changes, str(found), decision_id=write.decision_id)
@@ -146,18 +152,18 @@ def _undone(write: KeptWrite, path: Path, run: WritingRun) -> Told:
 
 def _put_back(write: KeptWrite, changes: TagChanges, tags: TagSet) -> TagSet:
     is_exact = tags.hash == write.tags_after_hash
-    if not is_exact and alike_hash(tags) != changes.new_alike:
+    if not is_exact and normalized_hash(tags) != changes.new_alike:
         found = changed_since(write, changes, tags)
         raise _ChangedSinceError(_DIFFERS if found else _OTHERS_DIFFER, found)
-    now = tags if is_exact else as_recorded(tags, changes)
-    before = changed(now, changes.reversed)
+    now = tags if is_exact else with_recorded_names(tags, changes)
+    before = apply_changes(now, changes.reversed)
     is_back = before.hash == write.tags_before_hash
-    if not is_back and (is_exact or alike_hash(before) != changes.old_alike):
+    if not is_back and (is_exact or normalized_hash(before) != changes.old_alike):
         raise SaveError(f"{path_of(write.path)}: the journal does not lead back to the tags before")
     return before
 
 
-def _require_same_audio(write: KeptWrite, prepared: Prepared) -> None:
+def _require_same_audio(write: KeptWrite, prepared: PreparedCopy) -> None:
     if prepared.audio_hash != write.audio_hash:
         raise _ChangedSinceError("its audio is not that which the tags were written for")
 
@@ -214,7 +220,7 @@ def _last_done(store: "Store", path: Path) -> KeptWrite | None:
 def _known_again(found: Verified) -> Verified:
     if found.write is None:
         return found
-    was = f"it was {shown(path_of(found.write.path))} when its tags were written"
+    was = f"it was {quoted(path_of(found.write.path))} when its tags were written"
     return replace(found, why=f"{was}; {found.why}" if found.why else was)
 
 
@@ -224,7 +230,7 @@ def _compared(path: Path, write: KeptWrite) -> Verified:
         return Verified(path, Finding.AUDIO_DIFFERS, why, write=write)
     tags = read_tag_set(path)
     changes = TagChanges.from_json(write.changes)
-    if tags.hash == write.tags_after_hash or alike_hash(tags) == changes.new_alike:
+    if tags.hash == write.tags_after_hash or normalized_hash(tags) == changes.new_alike:
         return Verified(path, Finding.SAME, write=write)
     found = changed_since(write, changes, tags)
     why = (

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from chart_binder.audio.containers import read_tag_set
 from chart_binder.audio.fields import with_fields
-from chart_binder.audio.file_access import HeldError
-from chart_binder.audio.save import Saved
+from chart_binder.audio.file_access import FileInUseError
+from chart_binder.audio.save import SaveResult
 from chart_binder.audio.tagset import TagSet
 from chart_binder.config import AcceptanceConfig
 from chart_binder.domain.evidence import EvidenceBundle
@@ -230,7 +230,7 @@ def _applied(planned: Planned, run: WritingRun) -> Told:
         return _told(planned)
     try:
         saved, write = run.save(planned.path, planned.change, planned.decision.id)
-    except HeldError as error:
+    except FileInUseError as error:
         return Told(
             planned.path, Fate.REFUSED, why=str(error), plan=planned,
             decision_id=planned.decision.id,
@@ -249,5 +249,5 @@ def _applied(planned: Planned, run: WritingRun) -> Told:
     )
 
 
-def _changes(saved: Saved) -> tuple[FieldChange, ...]:
+def _changes(saved: SaveResult) -> tuple[FieldChange, ...]:
     return changes_of(saved.before, saved.after) if saved.changed else ()

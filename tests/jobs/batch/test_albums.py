@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from chart_binder.audio.walk import Unreadable
+from chart_binder.audio.walk import UnreadablePath
 from chart_binder.jobs.batch.work import MOST_TOGETHER, Album, albums
 
 
@@ -35,7 +35,7 @@ def test_named_files_of_one_folder_are_an_album_and_what_is_missing_is_told(tmp_
     found = list(albums([one, other, tmp_path / "no.flac", tmp_path / "empty"]))
     assert found[0] == Album((one, other))
     # What is named counts, and is read: whether it is there is told then.
-    assert any(isinstance(item, Unreadable) for item in found[1:])
+    assert any(isinstance(item, UnreadablePath) for item in found[1:])
 
 
 def test_a_large_folder_is_several_albums(tmp_path: Path) -> None:

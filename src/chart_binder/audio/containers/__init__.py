@@ -12,10 +12,10 @@ from chart_binder.audio.containers import asf, mp3, mp4, riff, vorbis
 from chart_binder.audio.containers.id3 import find_id3
 from chart_binder.audio.containers.mp3 import MP3
 from chart_binder.audio.containers.riff import unread_wave
-from chart_binder.audio.file_access import Piece, Source, opened
+from chart_binder.audio.file_access import Piece, Source, open_audio
 from chart_binder.audio.tagset import Block, TagSet
 from chart_binder.errors import AudioError
-from chart_binder.files import shown
+from chart_binder.files import quoted
 
 
 class Layout(Protocol):
@@ -80,11 +80,11 @@ def layout_of(source: Source) -> Layout:
     if head[4:8] in mp4.KINDS and not leading:
         return mp4.MP4.of(source)
     if unread := unread_wave(head):
-        raise AudioError(f"{shown(source.path)} {unread}")
+        raise AudioError(f"{quoted(source.path)} {unread}")
     if leading or _has_mpeg_frame(source):
         return MP3.of(source)
     raise AudioError(
-        f"{shown(source.path)} is of no kind whose tags are written: those are MP3, FLAC, Ogg,"
+        f"{quoted(source.path)} is of no kind whose tags are written: those are MP3, FLAC, Ogg,"
         " MP4, WMA, APE, WavPack, Musepack, AIFF, WAV and DSF"
     )
 
@@ -101,7 +101,7 @@ def audio_hash(path: Path) -> str:
     A megabyte is in memory at a time. Raises `AudioError` if the file cannot be read, is damaged or
     of no kind that is written.
     """
-    with opened(path) as descriptor:
+    with open_audio(path) as descriptor:
         return hash_of(Source.of(path, descriptor))
 
 
@@ -110,7 +110,7 @@ def read_tag_set(path: Path) -> TagSet:
 
     Raises `AudioError` like `audio_hash`.
     """
-    with opened(path) as descriptor:
+    with open_audio(path) as descriptor:
         return layout_of(Source.of(path, descriptor)).tags
 
 

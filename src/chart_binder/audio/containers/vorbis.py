@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 from chart_binder.audio.containers.id3 import find_id3
 from chart_binder.audio.containers.mp3 import Tail, tail_of
-from chart_binder.audio.file_access import Piece, Source, Stretch
+from chart_binder.audio.file_access import Piece, Source, Span
 from chart_binder.audio.tagset import Block, Item, TagSet
 from chart_binder.errors import AudioError
 
@@ -90,7 +90,7 @@ class Metadata:
     """One metadata block: what kind, where its content stands."""
 
     kind: int
-    content: Stretch
+    content: Span
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,7 +130,7 @@ class FLAC:
     def audio(self) -> Iterator[Piece]:
         """Yield the stream's description and the frames."""
         yield self.metadata[0].content
-        yield Stretch(self._sound, self.tail.start - self._sound)
+        yield Span(self._sound, self.tail.start - self._sound)
 
     def with_blocks(self, blocks: Iterable[Block]) -> Iterable[Piece]:
         """Return the file with other Vorbis comments."""
@@ -141,9 +141,9 @@ class FLAC:
             raise AudioError("of a FLAC file only the Vorbis comments are written")
         kept = self._kept(written_comments(comments) if comments else None)
         return [
-            Stretch(0, self.start + len(FLAC_MAGIC)),
+            Span(0, self.start + len(FLAC_MAGIC)),
             *_with_headers(kept, self._sound - self.start - len(FLAC_MAGIC)),
-            Stretch(self._sound, self.source.size - self._sound),
+            Span(self._sound, self.source.size - self._sound),
         ]
 
     @property
@@ -181,7 +181,7 @@ def _metadata(source: Source, at: int) -> Iterator[Metadata]:
         at += _HEADER
         if kind == _INVALID or at + size > source.size:
             raise source.damaged("a metadata block is longer than the file")
-        yield Metadata(kind, Stretch(at, size))
+        yield Metadata(kind, Span(at, size))
         at += size
 
 
@@ -386,8 +386,8 @@ class Ogg:
             end = page.end
             if page.start not in skipped:
                 yield repr((page.flags, page.position, page.serial)).encode() + page.lacing
-                yield Stretch(page.content, page.end - page.content)
-        yield Stretch(end, self.source.size - end)
+                yield Span(page.content, page.end - page.content)
+        yield Span(end, self.source.size - end)
 
     def with_blocks(self, blocks: Iterable[Block]) -> Iterable[Piece]:
         """Yield the file with other comments."""
@@ -398,14 +398,14 @@ class Ogg:
         first, last = self.pages[0], self.pages[-1]
         ours = list(paginated(packets, first.serial, first.number, pages=len(self.pages)))
         shift = len(ours) - len(self.pages)
-        yield Stretch(0, first.start)
+        yield Span(0, first.start)
         yield b"".join(ours)
         known = {page.start for page in self.pages}
         for page in pages_from(self.source, first.start):
             if page.start >= last.end:
                 break
             if page.start not in known:  # of another stream, in between
-                yield Stretch(page.start, page.end - page.start)
+                yield Span(page.start, page.end - page.start)
         yield from self._renumbered(last.end, shift) if shift else self._rest(last.end)
 
     def _comments(self, block: Block) -> bytes:
@@ -423,7 +423,7 @@ class Ogg:
         return self.packets[0][:1] + len(body + rest).to_bytes(3, "big") + body + rest
 
     def _rest(self, start: int) -> Iterator[Piece]:
-        yield Stretch(start, self.source.size - start)
+        yield Span(start, self.source.size - start)
 
     def _renumbered(self, start: int, shift: int) -> Iterator[Piece]:
         """Yield the pages that follow, their numbers shifted up to where the stream ends."""
@@ -435,7 +435,7 @@ class Ogg:
                 number = (page.number + shift) % (1 << 32)
                 yield written_page(_with_number(page, number), content)
             else:
-                yield Stretch(page.start, page.end - page.start)
+                yield Span(page.start, page.end - page.start)
             end = page.end
         if end < self.source.size:
             raise self.source.damaged("what stands behind its last page is no page")

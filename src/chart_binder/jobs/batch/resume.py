@@ -14,7 +14,7 @@ import msgspec
 from chart_binder.domain.records import KeptDecision, KeptRun, Measures, UnreadDecision
 from chart_binder.domain.verdict import KeptOverride
 from chart_binder.errors import AudioError, DamagedRecordError
-from chart_binder.files import shown
+from chart_binder.files import quoted
 from chart_binder.jobs.batch.work import Settled
 from chart_binder.jobs.decide import Cause, State
 from chart_binder.jobs.overrides import override_for
@@ -150,9 +150,9 @@ class Resuming:
     def _unread(self, path: Path, error: DamagedRecordError) -> Fate:
         """Say what is to happen with a file of whose decision nothing is known: it failed."""
         if self.choice.only and Which.FAILED not in self.choice.only:
-            _log.warning("%s: left out: %s", shown(path), error)
+            _log.warning("%s: left out: %s", quoted(path), error)
             return Fate.LEAVE
-        _log.warning("%s: decided again: %s", shown(path), error)
+        _log.warning("%s: decided again: %s", quoted(path), error)
         return Fate.DECIDE
 
     def _fate(

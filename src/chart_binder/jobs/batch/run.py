@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 from msgspec import UNSET
 
-from chart_binder.audio.walk import Unreadable
+from chart_binder.audio.walk import UnreadablePath
 from chart_binder.domain.records import KeptRun, Measures, now_utc
 from chart_binder.jobs.batch.report import Tally
 from chart_binder.jobs.batch.requests import Given, NotYet
@@ -191,7 +191,7 @@ _WAITING_PER_ASKER = 25
 
 _log = logging.getLogger(__name__)
 
-Items = Iterator[Album | Unreadable | Given | NotYet]
+Items = Iterator[Album | UnreadablePath | Given | NotYet]
 """What a batch is made of, as it comes."""
 
 Finished = Callable[[Settled, Told | None], None]
@@ -258,7 +258,7 @@ class Batch:
                 self.is_cut_short, self._has_more = True, False
             elif (item := next(items, None)) is None:
                 self._has_more = False
-            elif isinstance(item, Unreadable):
+            elif isinstance(item, UnreadablePath):
                 error = Decision(State.ERROR, error=str(item.problem), cause=Cause.FILE)
                 self.keeping.hold(Settled(item.path, error))
             elif isinstance(item, Given):

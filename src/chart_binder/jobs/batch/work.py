@@ -15,12 +15,12 @@ from typing import TYPE_CHECKING, Protocol
 import msgspec
 
 from chart_binder.audio.reading import read_tags, require_identity
-from chart_binder.audio.walk import Found, Unreadable, audio_files
+from chart_binder.audio.walk import AudioFile, UnreadablePath, find_audio_files
 from chart_binder.domain.evidence import EvidenceBundle
 from chart_binder.domain.records import KeptDecision, KeptEvidence
 from chart_binder.domain.tags import TrackTags
 from chart_binder.errors import AudioError, CanonError, LookupFailedError, NotLookedUpError
-from chart_binder.files import shown
+from chart_binder.files import quoted
 from chart_binder.jobs.decide import Case, Cause, Decider, Decision, State, guarded
 from chart_binder.jobs.stored_decisions import (
     Kept,
@@ -112,14 +112,14 @@ class Album:
     paths: tuple[Path, ...]
 
 
-def albums(named: Iterable[Path]) -> Iterator[Album | Unreadable]:
+def albums(named: Iterable[Path]) -> Iterator[Album | UnreadablePath]:
     """Yield the albums that files and folders stand for, and what cannot be read, as it is come to.
 
     Folders are walked as `audio_files` says; what lies inside another that was named comes once.
     """
     held: tuple[Path, ...] = ()
     for item in _folders(named):
-        if isinstance(item, Unreadable):
+        if isinstance(item, UnreadablePath):
             if held:
                 yield Album(held)
             held = ()
@@ -134,15 +134,15 @@ def albums(named: Iterable[Path]) -> Iterator[Album | Unreadable]:
         yield Album(held)
 
 
-def _folders(named: Iterable[Path]) -> Iterator[tuple[Path, ...] | Unreadable]:
+def _folders(named: Iterable[Path]) -> Iterator[tuple[Path, ...] | UnreadablePath]:
     """Yield files of one folder, as they come together."""
     held: list[Path] = []
-    for item in audio_files(outermost(named)):
-        is_next = isinstance(item, Found) and held and item.path.parent == held[-1].parent
+    for item in find_audio_files(outermost(named)):
+        is_next = isinstance(item, AudioFile) and held and item.path.parent == held[-1].parent
         if held and (not is_next or len(held) == MOST_TOGETHER):
             yield tuple(held)
             held = []
-        if isinstance(item, Found):
+        if isinstance(item, AudioFile):
             held.append(item.path)
         else:
             yield item
@@ -438,7 +438,7 @@ def _kept_of(
 
 def _tags(path: Path) -> TrackTags | CanonError:
     def defect(error: Exception) -> AudioError:
-        return AudioError(f"{shown(path)} cannot be read: {type(error).__name__}: {error}")
+        return AudioError(f"{quoted(path)} cannot be read: {type(error).__name__}: {error}")
 
     try:
         with foreign(defect, CanonError):  # what reads tags is other people's code
