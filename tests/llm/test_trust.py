@@ -11,10 +11,10 @@ from chart_binder.chat.scripted import Scripted
 from chart_binder.config import AcceptanceConfig, LLMConfig
 from chart_binder.errors import ConfigError, TranscriptError
 from chart_binder.jobs.transcripts import replay
-from chart_binder.llm.acceptance import CHECKS, why_not_written
+from chart_binder.llm.acceptance import CHECKS
 from chart_binder.llm.confidence import CEILINGS, FACTORS, ConfidenceMap, Point, lowered, read_map
 from chart_binder.llm.react_adjudicator import ReActAdjudicator
-from chart_binder.llm.result import AdjudicationResult, Check, Outcome, Standing
+from chart_binder.llm.result import AdjudicationResult, Check, Outcome, Standing, why_not_written
 from chart_binder.llm.sources import SAME_SOURCE, independent, origin
 from chart_binder.react.tools import Observation, Tool
 from golden.bundles import year_only_single

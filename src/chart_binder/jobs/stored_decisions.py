@@ -37,10 +37,9 @@ from chart_binder.domain.vocabulary import MBID
 from chart_binder.errors import CanonError, DamagedRecordError, StoreError
 from chart_binder.files import read_file
 from chart_binder.jobs.decide import Case, Cause, Decision, State
-from chart_binder.llm.acceptance import why_not_written
 from chart_binder.llm.confidence import AS_STATED, read_map
 from chart_binder.llm.prompt import configured
-from chart_binder.llm.result import Outcome
+from chart_binder.llm.result import Outcome, why_not_written
 from chart_binder.react.transcript import record_in
 from chart_binder.rules.premiere import TABLE_VERSION
 from chart_binder.typed import decoded

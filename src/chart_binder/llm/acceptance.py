@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 from msgspec import structs
 
-from chart_binder.config import AcceptanceConfig, LLMConfig, RulesConfig
+from chart_binder.config import LLMConfig, RulesConfig
 from chart_binder.domain.evidence import EvidenceBundle
 from chart_binder.domain.verdict import Decided, Verdict
 from chart_binder.llm.answer import FinalAnswer, read_answer
@@ -14,7 +14,7 @@ from chart_binder.llm.confidence import AS_STATED, ConfidenceMap, lowered
 from chart_binder.llm.facts import evidence_says, with_facts
 from chart_binder.llm.grounding import another_subject, borne_out_by, read_date, verify
 from chart_binder.llm.labels import Labels
-from chart_binder.llm.result import AdjudicationResult, Check, Fact, Outcome, Standing, counted
+from chart_binder.llm.result import Check, Fact, Outcome, Standing, counted
 from chart_binder.llm.sources import independent
 from chart_binder.react.loop import RefusedError
 from chart_binder.react.transcript import Observed
@@ -39,17 +39,6 @@ def support(facts: Sequence[Fact], bundle: EvidenceBundle, home: Mapping[str, st
 def tells_more(fact: Fact, bundle: EvidenceBundle) -> bool:
     """Whether a fact is borne out, and changes what the rules go by."""
     return with_facts(bundle, (fact,)) != bundle
-
-
-def why_not_written(result: AdjudicationResult, acceptance: AcceptanceConfig) -> str | None:
-    """Return why a model's answer must not go into a file without a person's look; else nothing."""
-    if result.outcome is not Outcome.ACCEPTED:
-        return result.problem or f"the answer is {result.outcome}"
-    needed, found = acceptance.write_min_sources, result.independent_sources
-    if found >= needed:
-        return None
-    shown = counted(found, "independent source")
-    return f"the answer rests on {shown}, {needed} needed before it is written unseen"
 
 
 def _statement(fact: Fact, home: Mapping[str, str]) -> tuple[str, str]:

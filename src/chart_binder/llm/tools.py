@@ -10,7 +10,6 @@ from chart_binder import plugins
 from chart_binder.config import LLMConfig, PromptConfig, ToolsConfig
 from chart_binder.domain.dates import PartialDate
 from chart_binder.errors import CanonError, ConfigError, PluginError
-from chart_binder.llm.dates_in_text import only_date
 from chart_binder.react.conversation import foreign
 from chart_binder.react.tool_definition import ToolDefectError
 from chart_binder.react.tools import Tool, ToolError
@@ -183,6 +182,8 @@ def _read(written: str) -> PartialDate:
 
     `10/11/1974` is refused: it is one day in London and another in New York.
     """
+    from chart_binder.llm.dates_in_text import only_date  # its expressions take 0.1 s to compile
+
     text = " ".join(written.split()).strip("\"'`.,")
     if len(text) <= _LONGEST:
         if found := _NUMBERS.fullmatch(text):

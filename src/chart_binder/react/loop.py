@@ -226,8 +226,8 @@ class _Conversation(Generic[T]):
                 raise ChatError(late) from error
             raise
         self.turn += 1
-        self.context.gauge.learn(messages, reply.prompt_tokens)
-        written = self.context.gauge.tokens([Message("assistant", reply.content)])
+        self.context.estimate.learn(messages, reply.prompt_tokens)
+        written = self.context.estimate.tokens([Message("assistant", reply.content)])
         self.budget.take(reply, estimate, written)
         self.watch(Replied.of(reply, self.turn))
         return reply

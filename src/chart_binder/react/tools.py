@@ -20,6 +20,7 @@ from chart_binder.react.arguments import (
     takes_null,
 )
 from chart_binder.react.steps import Act
+from chart_binder.react.steps import Observation as Observation
 from chart_binder.react.tool_definition import (
     Form,
     InvalidError,
@@ -91,19 +92,6 @@ SAYS_NOTHING: Final = "This says nothing about what exists."
 
 class ToolError(Exception):
     """A tool could not do its work; the text is one sentence for the model, without internals."""
-
-
-@dataclass(frozen=True, slots=True)
-class Observation:
-    """What the model is shown after a step: a tool's answer, or advice.
-
-    `sources` are the addresses the content was read from, `error` is why there is no answer.
-    """
-
-    content: str
-    sources: tuple[str, ...] = ()
-    error: str | None = None
-    seconds: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
