@@ -20,7 +20,7 @@ from chart_binder.react.arguments import (
     takes_null,
 )
 from chart_binder.react.steps import Act
-from chart_binder.react.steps import Observation as Observation
+from chart_binder.react.steps import Observation as Observation  # noqa: PLC0414 (for plug-ins)
 from chart_binder.react.tool_definition import (
     Form,
     InvalidError,
