@@ -16,7 +16,7 @@ from chart_binder.llm.answer import last_word
 from chart_binder.llm.labels import Labels
 from chart_binder.llm.react_adjudicator import ReActAdjudicator
 from chart_binder.llm.result import AdjudicationResult, Outcome
-from chart_binder.react.context import Gauge
+from chart_binder.react.context import TokenEstimate
 from chart_binder.react.conversation import ChatError, ChatModel, Message, Reply, Terms
 from chart_binder.react.tools import Observation, Tool
 from golden.bundles import year_only_single
@@ -174,7 +174,7 @@ def test_a_small_window_costs_old_observations_and_not_the_evidence(tmp_path: Pa
     replies = [*looks, f"Final Answer: {json.dumps(ANSWER)}"]
     wide, chat = Scripted(replies), Scripted(replies)
     adjudicated(chat=wide)
-    opening = Gauge().tokens(wide.asked[0])
+    opening = TokenEstimate().tokens(wide.asked[0])
     result = adjudicated(chat=chat, record=tmp_path, num_ctx=opening + 1_600, max_tokens=300)
     assert result.outcome is Outcome.ACCEPTED
     first, last = chat.asked[0], chat.asked[-1]
