@@ -17,7 +17,7 @@ import pytest
 from msgspec import UNSET
 
 from chart_binder.errors import TranscriptError
-from chart_binder.jobs.transcripts import Recorded, read_recorded
+from chart_binder.jobs.transcripts import RecordedRun, read_recording
 from chart_binder.react.conversation import ChatError, Message, PlayedWrongError, Reply, Terms
 from chart_binder.react.sanitize import inert
 from chart_binder.react.tools import Observation, Tool, ToolError
@@ -77,7 +77,7 @@ class Canned:
     when the model is asked next, and again by `finish`, for a pipeline may swallow it.
     """
 
-    def __init__(self, name: str, recorded: Recorded, tools: Iterable[Tool]) -> None:
+    def __init__(self, name: str, recorded: RecordedRun, tools: Iterable[Tool]) -> None:
         self.departure: Departure | None = None
         self.tools = tuple(self._played(tool) for tool in tools)
         self._name = name
@@ -298,7 +298,7 @@ def play(file: str | Path, *, tools: Sequence[Tool] | None = None) -> Canned:
     for a file that is no transcript.
     """
     path = Path(file)
-    recorded = read_recorded(path)
+    recorded = read_recording(path)
     if recorded.is_cut:
         raise TranscriptError(f"{path}: no transcript: {recorded.missing}")
     return Canned(path.name, recorded, _usual_tools() if tools is None else tools)

@@ -19,7 +19,7 @@ from chart_binder.llm.tools import default_tools, without_network
 from chart_binder.react.tools import Tool
 from chart_binder.react.transcript import Watch
 from chart_binder.store import open_store
-from chart_binder.store.read_overrides import kept_overrides
+from chart_binder.store.read_overrides import read_overrides
 
 if TYPE_CHECKING:
     from chart_binder.jobs.batch.work import AlbumSource
@@ -45,7 +45,7 @@ def transcripts_folder() -> Path:
 
 def overrides(config: Config) -> Overrides:
     """Return what people ruled, read when it is first asked for; none where there is no store."""
-    return cache(partial(kept_overrides, store_url(config)))
+    return cache(partial(read_overrides, store_url(config)))
 
 
 def decider(

@@ -26,7 +26,12 @@ from chart_binder.domain.vocabulary import country_code
 from chart_binder.errors import StoreError, UsageError
 from chart_binder.files import read_file
 from chart_binder.jobs.decide import Case, Cause, Decider, Decision, State
-from chart_binder.jobs.stored_decisions import Keeper, keeping, names_of, standing_decision
+from chart_binder.jobs.stored_decisions import (
+    DecisionSaver,
+    current_decision,
+    save_decisions,
+    stored_names,
+)
 from chart_binder.wiring import decider, overrides, store_and_evidence, transcripts_folder
 
 if TYPE_CHECKING:
@@ -138,19 +143,19 @@ def _advised(path: str, case: Case) -> Case:
 def _pinned(store: "Store", path: Path) -> KeptDecision | None:
     """Return the decision that stands whatever is decided now, if one does."""
     with suppress(StoreError):  # which is told where the new decision cannot be kept
-        kept = standing_decision(store, *names_of(path))
+        kept = current_decision(store, *stored_names(path))
         return kept if kept and kept.pinned else None
     return None
 
 
-def _keeping(session: Session, store: "Store") -> AbstractContextManager[Keeper]:
+def _keeping(session: Session, store: "Store") -> AbstractContextManager[DecisionSaver]:
     config = session.config
     asked = ""
     if config.llm.enabled:
         from chart_binder.jobs.stored_decisions import adjudicator_version
 
         asked = adjudicator_version(config.llm, config.rules)
-    return keeping(store, "decide", typed(click.get_current_context()), config.rules, asked)
+    return save_decisions(store, "decide", typed(click.get_current_context()), config.rules, asked)
 
 
 def _failed(item: UnreadablePath) -> Case:

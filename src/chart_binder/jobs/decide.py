@@ -128,7 +128,7 @@ class Case:
     verdict: Verdict | None = None
 
 
-def guarded(make: Callable[[], Case]) -> Case:
+def case_or_error(make: Callable[[], Case]) -> Case:
     """Return the case that is made; whatever keeps it from being made makes an error case.
 
     So does a fault of the program itself or of a plug-in: it is logged with its traceback, and the
@@ -159,7 +159,7 @@ class Decider:
 
     def attempt(self, gather: Callable[[], EvidenceBundle]) -> Case:
         """Decide what `gather` finds; whatever keeps it from finding makes an error case."""
-        return guarded(lambda: self.decide(gather()))
+        return case_or_error(lambda: self.decide(gather()))
 
     def decide(self, bundle: EvidenceBundle) -> Case:
         """Decide by a person's verdict, else by rules, else by the adjudicator, or leave it open.

@@ -22,7 +22,7 @@ class Demo:
 
 
 @contextmanager
-def laid_out() -> Iterator[Demo]:
+def prepare_demo() -> Iterator[Demo]:
     """Yield the demo, its store in a folder that goes away afterwards."""
     shipped = files("chart_binder.demo")
     with ExitStack() as stack:

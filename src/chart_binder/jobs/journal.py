@@ -35,7 +35,7 @@ from chart_binder.audio.tagset import (
 from chart_binder.domain.records import KeptRun, KeptWrite, WriteState, new_id, now_utc
 from chart_binder.errors import AudioError, CanonError, StoreError
 from chart_binder.files import quoted
-from chart_binder.jobs.stored_decisions import kept_path
+from chart_binder.jobs.stored_decisions import path_bytes
 from chart_binder.typed import decoded
 
 if TYPE_CHECKING:
@@ -53,15 +53,15 @@ class FieldChange(msgspec.Struct, frozen=True):
     new: Texts
 
 
-def texts_now(tags: TagSet) -> dict[str, Texts]:
+def field_values(tags: TagSet) -> dict[str, Texts]:
     """Return what every field says."""
     said = ((field.name, field_texts(tags, field.name)) for field in FIELDS)
     return {name: texts for name, texts in said if texts}
 
 
-def changes_of(old: TagSet, new: TagSet) -> tuple[FieldChange, ...]:
+def field_changes(old: TagSet, new: TagSet) -> tuple[FieldChange, ...]:
     """Return which fields differ, in the order of the table, then which keys differ besides."""
-    was, will = texts_now(old), texts_now(new)
+    was, will = field_values(old), field_values(new)
     fields = tuple(
         FieldChange(field.name, was.get(field.name, ()), will.get(field.name, ()))
         for field in FIELDS
@@ -154,7 +154,7 @@ _DIGITS = 8
 _SAME_WORDS = "(the same words, written otherwise)"
 
 
-class KeyLeft(msgspec.Struct, frozen=True, array_like=True):
+class KeySnapshot(msgspec.Struct, frozen=True, array_like=True):
     """What one key says, with the begin of the SHA-256 of its records."""
 
     form: str
@@ -163,12 +163,14 @@ class KeyLeft(msgspec.Struct, frozen=True, array_like=True):
     mark: str
 
 
-def left_by(tags: TagSet) -> bytes:
+def written_snapshot(tags: TagSet) -> bytes:
     """Return what every key says, as it is kept with a write; long values by their hash."""
     return zlib.compress(msgspec.json.encode(tuple(_keys(tags))))
 
 
-def changed_since(write: KeptWrite, changes: TagChanges, now: TagSet) -> tuple[FieldChange, ...]:
+def changes_since_write(
+    write: KeptWrite, changes: TagChanges, now: TagSet
+) -> tuple[FieldChange, ...]:
     """Return every key that says something else than when the write was done.
 
     Of a write from before that was kept, only keys that it changed itself can be told, maybe none.
@@ -182,28 +184,28 @@ def changed_since(write: KeptWrite, changes: TagChanges, now: TagSet) -> tuple[F
     return tuple(_change(old, new) for old, new in pairs if old != new)
 
 
-def _keys(tags: TagSet) -> Iterator[KeyLeft]:
+def _keys(tags: TagSet) -> Iterator[KeySnapshot]:
     for block in normalized(tags).blocks:
         if block.head:
-            yield KeyLeft(block.form, f"head of {block.form}", (_short(block.head),), "")
+            yield KeySnapshot(block.form, f"head of {block.form}", (_short(block.head),), "")
         for key in dict.fromkeys(item.key for item in block.items):
             yield _key(block, key)
 
 
-def _key(block: Block, key: str) -> KeyLeft:
+def _key(block: Block, key: str) -> KeySnapshot:
     items = [item for item in block.items if item.key == key]
     texts = placed_texts(block.form, tuple(PlacedItem(0, item) for item in items))
     if sum(map(len, texts)) > _MOST_TEXT:
         texts = (_short("\0".join(texts).encode(errors="surrogateescape")),)
     mark = hashlib.sha256(msgspec.json.encode(items)).hexdigest()[:_DIGITS]
-    return KeyLeft(block.form, key or f"odd bytes in {block.form}", texts, mark)
+    return KeySnapshot(block.form, key or f"odd bytes in {block.form}", texts, mark)
 
 
 def _short(data: bytes) -> str:
     return f"({len(data)} bytes, {hashlib.sha256(data).hexdigest()[:_DIGITS]})"
 
 
-def _change(old: KeyLeft | None, new: KeyLeft | None) -> FieldChange:
+def _change(old: KeySnapshot | None, new: KeySnapshot | None) -> FieldChange:
     was, says = old.texts if old else (), new.texts if new else ()
     if was == says:
         says = (*says, _SAME_WORDS)
@@ -211,9 +213,9 @@ def _change(old: KeyLeft | None, new: KeyLeft | None) -> FieldChange:
     return FieldChange(found.key if found else "", was, says)
 
 
-def _read(kept: bytes) -> tuple[KeyLeft, ...]:
+def _read(kept: bytes) -> tuple[KeySnapshot, ...]:
     try:
-        return decoded(zlib.decompress(kept), tuple[KeyLeft, ...])
+        return decoded(zlib.decompress(kept), tuple[KeySnapshot, ...])
     except (zlib.error, msgspec.MsgspecError) as error:
         raise AudioError(f"the journal does not say what the tags were: {error}") from error
 
@@ -264,7 +266,7 @@ class WritingRun:
         except CanonError as error:
             replaced = isinstance(error, UnconfirmedError)
             for intent in intents:
-                settled(self.store, intent, str(error), replaced=replaced)
+                settle_intent(self.store, intent, str(error), replaced=replaced)
             raise
         for intent in intents:
             self._told(saved.path, intent)
@@ -288,15 +290,15 @@ class WritingRun:
         return KeptWrite(
             id=new_id(),
             run_id=self.run.id,
-            path=kept_path(prepared.path),
+            path=path_bytes(prepared.path),
             decision_id=decision_id,
             audio_hash=prepared.audio_hash,
             tags_before_hash=prepared.before.hash,
             tags_after_hash=prepared.after.hash,
             changes=_changes(prepared).json,
-            tags_left=left_by(prepared.after),
+            tags_left=written_snapshot(prepared.after),
             at_utc=now_utc(),
-            temporary=kept_path(prepared.temporary),
+            temporary=path_bytes(prepared.temporary),
         )
 
 
@@ -308,7 +310,7 @@ def _changes(prepared: PreparedCopy) -> TagChanges:
     )
 
 
-def settled(
+def settle_intent(
     store: "Store", intent: KeptWrite, problem: str, *, replaced: bool | None = None
 ) -> WriteState | None:
     """Hold an intent against its file, and say in the journal what became of it.
@@ -320,7 +322,7 @@ def settled(
     if replaced:
         store.journal.done(intent.id, now_utc())
         return WriteState.DONE
-    path = path_of(intent.path)
+    path = path_from_bytes(intent.path)
     try:
         found = read_tag_set(path).hash
     except AudioError as error:
@@ -341,7 +343,7 @@ def settled(
     return WriteState.FAILED
 
 
-def path_of(kept: bytes) -> Path:
+def path_from_bytes(kept: bytes) -> Path:
     """Return a path as it is kept in the store."""
     return Path(os.fsdecode(kept))
 
@@ -350,7 +352,7 @@ _LONGEST_SAVE = timedelta(hours=1)
 _KILLED = "the run was cut short before the file was replaced"
 
 
-def repaired(store: "Store") -> Iterator[str]:
+def repair_journal(store: "Store") -> Iterator[str]:
     """Settle every intent that is open, after its left-over copy is removed; say so in sentences.
 
     What a living process is about to write is passed over; on another machine, where that cannot be
@@ -358,7 +360,7 @@ def repaired(store: "Store") -> Iterator[str]:
     """
     intents = store.journal.open_intents()
     removed = set()
-    for folder in dict.fromkeys(path_of(intent.path).parent for intent in intents):
+    for folder in dict.fromkeys(path_from_bytes(intent.path).parent for intent in intents):
         for found in remove_leftovers(folder):
             if not found.kept:
                 removed.add(os.fsencode(found.path))
@@ -373,10 +375,12 @@ def repaired(store: "Store") -> Iterator[str]:
 def _may_go_on_elsewhere(intent: KeptWrite) -> bool:
     """Say whether another machine may be at it, with files of its own or a slow disk between."""
     an_hour_ago = (datetime.now(UTC) - _LONGEST_SAVE).isoformat(timespec="microseconds")
-    return is_of_another_host(path_of(intent.temporary).name) and intent.at_utc > an_hour_ago
+    return (
+        is_of_another_host(path_from_bytes(intent.temporary).name) and intent.at_utc > an_hour_ago
+    )
 
 
-def swept(folders: Iterable[Path]) -> Iterator[str]:
+def clean_folders(folders: Iterable[Path]) -> Iterator[str]:
     """Remove the copies that killed saves left in folders, and say so in sentences."""
     for folder in folders:
         for found in remove_leftovers(folder):
@@ -390,8 +394,8 @@ def _said(found: Leftover) -> str:
 
 
 def _settled(store: "Store", intent: KeptWrite, *, replaced: bool | None) -> Iterator[str]:
-    path = path_of(intent.path)
-    match settled(store, intent, _KILLED, replaced=replaced):
+    path = path_from_bytes(intent.path)
+    match settle_intent(store, intent, _KILLED, replaced=replaced):
         case WriteState.DONE:
             yield f"{path}: a run was cut short after it wrote the tags; the journal has them now"
         case WriteState.FAILED:
@@ -415,10 +419,14 @@ def moved_write(
         sound = audio_hash(path)
     except AudioError:
         return None
-    own = kept_path(path)
+    own = path_bytes(path)
     names = dict.fromkeys(write.path for write in store.journal.of_audio(sound))
     for name in names:
-        if name != own and not _has(path_of(name), sound) and (found := last(store, path_of(name))):
+        if (
+            name != own
+            and not _has(path_from_bytes(name), sound)
+            and (found := last(store, path_from_bytes(name)))
+        ):
             return found
     return None
 

@@ -68,7 +68,7 @@ def require_home(bundle: EvidenceBundle, override: KeptOverride) -> None:
     )
 
 
-def doubts(bundle: EvidenceBundle, override: KeptOverride) -> Iterator[str]:
+def unknown_ids(bundle: EvidenceBundle, override: KeptOverride) -> Iterator[str]:
     """Yield what a person should know of the ids they named: those that evidence does not hold."""
     crg, rr = bare_id(override.crg_mbid), override.rr_mbid and bare_id(override.rr_mbid)
     carrying = [group for group in _groups(bundle) if bare_id(group.mb_rg_id) == crg]

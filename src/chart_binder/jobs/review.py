@@ -15,9 +15,9 @@ from chart_binder.domain.verdict import KeptOverride, Verdict
 from chart_binder.domain.vocabulary import RecordingId, ReleaseGroupId, ReleaseId, bare_id
 from chart_binder.errors import CanonError, DamagedRecordError, StoreError
 from chart_binder.jobs.decide import Decision, State
-from chart_binder.jobs.journal import path_of
+from chart_binder.jobs.journal import path_from_bytes
 from chart_binder.jobs.overrides import override_for
-from chart_binder.jobs.stored_decisions import kept_bundle, kept_decision, names_of
+from chart_binder.jobs.stored_decisions import read_decision, stored_bundle, stored_names
 from chart_binder.jobs.write import NOT_DECIDED
 from chart_binder.llm.labels import Labels, labelled, labelled_releases
 from chart_binder.llm.result import AdjudicationResult
@@ -26,7 +26,7 @@ from chart_binder.rules.candidates import Candidate
 from chart_binder.rules.decide import decide
 
 if TYPE_CHECKING:
-    from chart_binder.store.decisions import Unread
+    from chart_binder.store.decisions import UnreadHandler
     from chart_binder.store.store import Store
 
 
@@ -42,7 +42,7 @@ class Edition(msgspec.Struct, frozen=True):
     said: str
 
 
-class Row(msgspec.Struct, frozen=True):
+class CandidateRow(msgspec.Struct, frozen=True):
     """A candidate: its label, and when and where the recording came out on it."""
 
     label: str
@@ -80,7 +80,7 @@ class ReviewCase:
     @property
     def path(self) -> Path:
         """The file that was decided."""
-        return path_of(self.kept.path)
+        return path_from_bytes(self.kept.path)
 
     @property
     def is_gone(self) -> bool:
@@ -115,7 +115,7 @@ class ReviewCase:
         return Proposal(group, release, result.confidence, named.get(group))
 
     @cached_property
-    def rows(self) -> tuple[Row, ...]:
+    def rows(self) -> tuple[CandidateRow, ...]:
         """The candidates, by when the recording came out on them."""
         proposed = self.proposal.crg_mbid if self.proposal else None
         found = labelled(self.bundle) if self.bundle else ()
@@ -132,23 +132,23 @@ def review_case(store: "Store", kept: KeptDecision, files: int = 1) -> ReviewCas
     Raises `StoreError`.
     """
     try:
-        decision = kept_decision(kept)
+        decision = read_decision(kept)
     except DamagedRecordError as error:
         unread = Decision(State(kept.state), kept.decided_by, error=str(error))
         return ReviewCase(kept, unread, None, files, str(error))
     try:
-        return ReviewCase(kept, decision, kept_bundle(store, kept), files)
+        return ReviewCase(kept, decision, stored_bundle(store, kept), files)
     except DamagedRecordError as error:
         return ReviewCase(kept, decision, None, files, str(error))
 
 
-def case_named(store: "Store", name: str) -> ReviewCase:
+def find_case(store: "Store", name: str) -> ReviewCase:
     """Return the case of a file or of a decision's id, with all files of its evidence that wait.
 
     Raises `CanonError` where there is none, or a newer decision on the file, and `StoreError`.
     """
     found = None if Path(name).exists() else store.decisions.by_id(name)
-    names = (found.path,) if found else names_of(Path(name))
+    names = (found.path,) if found else stored_names(Path(name))
     latest = next(filter(None, map(store.decisions.latest, names)), None)
     if latest is None:
         raise CanonError(f"{name}: no file with a decision, nor the id of one; {NOT_DECIDED}")
@@ -170,7 +170,7 @@ def is_overridden(case: ReviewCase, overrides: Mapping[str, KeptOverride]) -> bo
     return bool(case.bundle and override_for(case.bundle, overrides))
 
 
-def has_lapsed(case: ReviewCase, overrides: Mapping[str, KeptOverride]) -> bool:
+def override_removed(case: ReviewCase, overrides: Mapping[str, KeptOverride]) -> bool:
     """Tell whether a person's ruling decided it that is no more, so that it is to decide again."""
     was_ruled = case.kept.decided_by == "override" and not case.kept.pinned
     bundle, recording = case.bundle, case.kept.recording_mbid or ""
@@ -178,7 +178,7 @@ def has_lapsed(case: ReviewCase, overrides: Mapping[str, KeptOverride]) -> bool:
     return was_ruled and ruled is None
 
 
-def transcript_of(store: "Store", case: ReviewCase) -> tuple[AnyEvent, ...]:
+def read_case_transcript(store: "Store", case: ReviewCase) -> tuple[AnyEvent, ...]:
     """Return the adjudicator's run as it is kept. Raises `CanonError` where none is."""
     known = case.kept.transcript_id
     kept = store.transcripts.get(known) if known else None
@@ -191,9 +191,9 @@ def transcript_of(store: "Store", case: ReviewCase) -> tuple[AnyEvent, ...]:
         raise StoreError(f"the transcript {known} in the store is damaged: {error}") from error
 
 
-def _row(label: str, one: Candidate, proposed: str | None) -> Row:
+def _row(label: str, one: Candidate, proposed: str | None) -> CandidateRow:
     releases = (*one.official, *one.aside)
-    return Row(
+    return CandidateRow(
         label,
         one.group.mb_rg_id,
         one.title,
@@ -220,7 +220,7 @@ def _said(one: Release) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Queued:
+class QueueEntry:
     """A case in the queue; `left` are from it on, that a person's override may settle included."""
 
     case: ReviewCase
@@ -232,8 +232,8 @@ def review_queue(
     overrides: Mapping[str, KeptOverride],
     states: Collection[str],
     paths: Collection[Path] = (),
-    unread: "Unread | None" = None,
-) -> Iterator[Queued]:
+    unread: "UnreadHandler | None" = None,
+) -> Iterator[QueueEntry]:
     """Return the queue, or what of it is in files and folders, by when it was last decided.
 
     A case of which what it rests on is damaged is one, too, and says so; a decision that cannot be
@@ -241,7 +241,7 @@ def review_queue(
 
     Raises `StoreError`, and `CanonError` for a path that is not there and of which nothing waits.
     """
-    under = {path: names_of(path) for path in paths}
+    under = {path: stored_names(path) for path in paths}
     for path, names in under.items():
         if not path.exists() and _is_nothing(store, states, names):
             raise CanonError(f"{path}: no such file or folder, and nothing of that name waits")
@@ -253,14 +253,14 @@ def _is_nothing(store: "Store", states: Collection[str], names: Collection[bytes
     return next(store.waiting.cases(states, names, _ignored), None) is None
 
 
-def is_empty(
+def is_queue_empty(
     store: "Store",
     overrides: Mapping[str, KeptOverride],
     states: Collection[str],
     paths: Collection[Path] = (),
 ) -> bool:
     """Tell whether nothing waits, of all or of files and folders. Raises `StoreError`."""
-    names = [name for path in paths for name in names_of(path)]
+    names = [name for path in paths for name in stored_names(path)]
     return next(_queued(store, overrides, states, names, _ignored), None) is None
 
 
@@ -273,19 +273,19 @@ def _queued(
     overrides: Mapping[str, KeptOverride],
     states: Collection[str],
     under: Collection[bytes],
-    unread: "Unread | None" = None,
-) -> Iterator[Queued]:
+    unread: "UnreadHandler | None" = None,
+) -> Iterator[QueueEntry]:
     for waits in store.waiting.cases(states, under, unread):
         case = review_case(store, waits.decision, waits.files)
         if not is_overridden(case, overrides):
-            yield Queued(case, waits.left)
+            yield QueueEntry(case, waits.left)
 
 
 DECIDE_AGAIN = "to be decided again: canon decide, or canon batch"
 _FEW = 3
 
 
-def said_before(store: "Store", case: ReviewCase) -> tuple[KeptOverride, ...]:
+def own_overrides(store: "Store", case: ReviewCase) -> tuple[KeptOverride, ...]:
     """Return the overrides that came with earlier verdicts on the decision.
 
     One that was set since, by itself, is none. Raises `StoreError`.
@@ -295,7 +295,7 @@ def said_before(store: "Store", case: ReviewCase) -> tuple[KeptOverride, ...]:
     return tuple(each for each in everything if (each.set_at_utc, each.crg_mbid) in given)
 
 
-def replaced_by(
+def replaced_overrides(
     store: "Store",
     case: ReviewCase,
     new: KeptOverride,
@@ -316,28 +316,28 @@ def replaced_by(
         if _speaks_against(new, standing) and not replaces:
             raise CanonError(
                 f"{case.path}: a person ruled otherwise on its recording:"
-                f" {described(case, standing)}{_files(store, case, standing)}; --replace rules so"
-                " for all of them"
+                f" {describe_override(case, standing)}{_files(store, case, standing)}; --replace"
+                " rules so for all of them"
             )
     for each in replaced:
         others = _files(store, case, each) if _speaks_against(new, each) else ""
-        yield f"in place of {described(case, each)}{others}"
+        yield f"in place of {describe_override(case, each)}{others}"
 
 
-def described(case: ReviewCase, ruled: KeptOverride) -> str:
+def describe_override(case: ReviewCase, ruled: KeptOverride) -> str:
     """Return what a person ruled, by name, with when and why."""
     known = next((one for one in case.labels.titles if bare_id(one) == ruled.crg_mbid), None)
     named = case.labels.name_of(known) if known else f"release group {ruled.crg_mbid}"
     return f"{named}, said {ruled.set_at_utc} ({ruled.reason})"
 
 
-def resting_on(store: "Store", ruled: KeptOverride) -> tuple[KeptDecision, ...]:
+def decisions_by_override(store: "Store", ruled: KeptOverride) -> tuple[KeptDecision, ...]:
     """Return the last decisions of files that an override made. Raises `StoreError`."""
     reached = store.verdicts.reached_by(ruled)
     return tuple(each for each in reached if each.decided_by == "override" and not each.pinned)
 
 
-def file_names(kept: Iterable[KeptDecision]) -> str:
+def list_files(kept: Iterable[KeptDecision]) -> str:
     """Return the files of decisions, the first few by name."""
     paths = [each.path.decode("utf-8", "replace") for each in kept]
     more = len(paths) - _FEW
@@ -352,5 +352,5 @@ def _speaks_against(new: KeptOverride, old: KeptOverride) -> bool:
 
 def _files(store: "Store", case: ReviewCase, ruled: KeptOverride) -> str:
     reached = store.verdicts.reached_by(ruled)
-    named = file_names(each for each in reached if each.path != case.kept.path)
+    named = list_files(each for each in reached if each.path != case.kept.path)
     return f", which holds for {named} too" if named else ""

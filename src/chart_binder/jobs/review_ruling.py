@@ -11,30 +11,30 @@ from chart_binder.domain.verdict import KeptOverride
 from chart_binder.domain.vocabulary import MBID, RecordingId, ReleaseGroupId, ReleaseId, bare_id
 from chart_binder.errors import CanonError, DamagedRecordError
 from chart_binder.jobs.decide import State
-from chart_binder.jobs.overrides import doubts, override_for
+from chart_binder.jobs.overrides import override_for, unknown_ids
 from chart_binder.jobs.review import (
     DECIDE_AGAIN,
     ReviewCase,
-    described,
-    file_names,
-    has_lapsed,
-    replaced_by,
-    resting_on,
-    said_before,
+    decisions_by_override,
+    describe_override,
+    list_files,
+    override_removed,
+    own_overrides,
+    replaced_overrides,
     same_evidence,
 )
-from chart_binder.jobs.stored_decisions import kept_bundle
+from chart_binder.jobs.stored_decisions import stored_bundle
 from chart_binder.rules.recordings import line_up, minutes
 
 if TYPE_CHECKING:
-    from chart_binder.store.reviews import Ruling
+    from chart_binder.store.reviews import SavedVerdicts
     from chart_binder.store.store import Store
 
 
 _FEW = 6
 
 
-def meant(case: ReviewCase, group: str) -> list[RecordingCandidate]:
+def possible_recordings(case: ReviewCase, group: str) -> list[RecordingCandidate]:
     """Return the recordings that may be meant where a release group is right."""
     kept = line_up(case.bundle).kept if case.bundle else ()
     wanted = bare_id(group)
@@ -42,9 +42,9 @@ def meant(case: ReviewCase, group: str) -> list[RecordingCandidate]:
     return carrying or list(kept)
 
 
-def recording_of(case: ReviewCase, crg: str, named: str | None) -> RecordingId:
+def recording_to_override(case: ReviewCase, crg: str, named: str | None) -> RecordingId:
     """Return the recording to rule on. Raises `CanonError` that lists them where it is open."""
-    found = meant(case, crg)
+    found = possible_recordings(case, crg)
     ids = [bare_id(one.mb_recording_id) for one in found]
     if named is not None:
         kept = line_up(case.bundle).kept if case.bundle else ()
@@ -70,7 +70,7 @@ def recording_of(case: ReviewCase, crg: str, named: str | None) -> RecordingId:
     return RecordingId(ids[0])
 
 
-def require_home(case: ReviewCase, crg: str, rr: str) -> None:
+def require_release_in_group(case: ReviewCase, crg: str, rr: str) -> None:
     """Raise `CanonError` where the evidence has a release, and in another release group."""
     wanted = bare_id(rr)
     homes = [
@@ -100,10 +100,10 @@ def _described(one: RecordingCandidate) -> str:
 ACCEPTED = "the model's answer, accepted in review"
 
 
-class Ruled(msgspec.Struct, frozen=True):
+class VerdictResult(msgspec.Struct, frozen=True):
     """What a ruling came to: `files` are ruled on, `notes` is what the person should know."""
 
-    ruling: "Ruling"
+    ruling: "SavedVerdicts"
     files: int
     notes: tuple[str, ...] = ()
 
@@ -115,7 +115,7 @@ def accept(
     recording: str | None = None,
     *,
     replaces: bool = False,
-) -> Ruled:
+) -> VerdictResult:
     """Take the proposal: an override for the recording, so that all that decides keeps to it.
 
     Raises `CanonError` where there is no proposal that can be taken, several recordings may be
@@ -155,7 +155,7 @@ def reject(
     recording: str | None = None,
     *,
     replaces: bool = False,
-) -> Ruled:
+) -> VerdictResult:
     """Say that the proposal is wrong; what is right, where it is named, becomes an override.
 
     Raises `CanonError` for what is proposed itself, for a release that the evidence has in another
@@ -168,12 +168,12 @@ def reject(
             f"{_called(case)}: that is what is proposed: canon review accept {case.kept.id}"
         )
     if rr:
-        require_home(case, crg, rr)
+        require_release_in_group(case, crg, rr)
     ruled = _rule(store, case, VerdictKind.REJECT, crg, rr, reason, recording, replaces)
     return msgspec.structs.replace(ruled, notes=(*ruled.notes, DECIDE_AGAIN))
 
 
-def keep(store: "Store", case: ReviewCase, reason: str = "") -> Ruled:
+def keep(store: "Store", case: ReviewCase, reason: str = "") -> VerdictResult:
     """Leave a case as it is: it waits no more until it is decided otherwise. Raises `StoreError`.
 
     Raises `CanonError` where there is nothing to leave.
@@ -181,33 +181,33 @@ def keep(store: "Store", case: ReviewCase, reason: str = "") -> Ruled:
     return _leave(store, case, VerdictKind.KEEP, reason)
 
 
-def chosen(
+def choose(
     store: "Store", case: ReviewCase, group: str, reason: str, recording: str | None = None
-) -> Ruled:
+) -> VerdictResult:
     """Take a candidate: the proposal, or another in its place. Raises as those do."""
     if case.proposal and bare_id(case.proposal.crg_mbid) == bare_id(group):
         return accept(store, case, recording=recording)
     return reject(store, case, reason, group, recording=recording)
 
 
-def _leave(store: "Store", case: ReviewCase, kind: VerdictKind, reason: str) -> Ruled:
+def _leave(store: "Store", case: ReviewCase, kind: VerdictKind, reason: str) -> VerdictResult:
     _require_open(store, case)
-    before = said_before(store, case)
+    before = own_overrides(store, case)
     at = now_utc()
     given = [
         KeptVerdict(decision_id=each, verdict=kind, reason=reason, at_utc=at)
         for each in _with_those(store, case, before)
     ]
     notes = tuple(note for each in before for note in _without(store, case, each))
-    return Ruled(store.verdicts.rule(given, without=before), len(given), notes)
+    return VerdictResult(store.verdicts.rule(given, without=before), len(given), notes)
 
 
 def _without(store: "Store", case: ReviewCase, gone: KeptOverride) -> Iterator[str]:
     yield (
         f"the override for recording {gone.recording_mbid}, of an earlier verdict, is removed:"
-        f" {described(case, gone)}"
+        f" {describe_override(case, gone)}"
     )
-    if named := file_names(resting_on(store, gone)):
+    if named := list_files(decisions_by_override(store, gone)):
         yield f"decided by it, so {DECIDE_AGAIN}: {named}"
 
 
@@ -220,10 +220,10 @@ def _rule(
     reason: str,
     recording: str | None,
     replaces: bool,  # noqa: FBT001 - passed on
-) -> Ruled:
+) -> VerdictResult:
     _require_open(store, case)
     override = KeptOverride(
-        recording_of(case, crg, recording),
+        recording_to_override(case, crg, recording),
         ReleaseGroupId(bare_id(crg)),
         ReleaseId(bare_id(rr)) if rr else None,
         reason,
@@ -232,7 +232,7 @@ def _rule(
     for named in filter(None, (override.crg_mbid, override.rr_mbid)):
         if not MBID.fullmatch(named):
             raise CanonError(f"{_called(case)}: {named!r} is no MusicBrainz id (a UUID)")
-    before = said_before(store, case)
+    before = own_overrides(store, case)
     given = [
         KeptVerdict(
             decision_id=each, verdict=kind, crg_mbid=override.crg_mbid,
@@ -241,10 +241,10 @@ def _rule(
         for each in _with_those(store, case, before, override)
     ]  # fmt: skip
     notes = (
-        *replaced_by(store, case, override, before, replaces=replaces),
-        *(doubts(case.bundle, override) if case.bundle else ()),
+        *replaced_overrides(store, case, override, before, replaces=replaces),
+        *(unknown_ids(case.bundle, override) if case.bundle else ()),
     )
-    return Ruled(store.verdicts.rule(given, override, before), len(given), notes)
+    return VerdictResult(store.verdicts.rule(given, override, before), len(given), notes)
 
 
 def _with_those(
@@ -278,7 +278,7 @@ def _readable(store: "Store", decision: str) -> KeptDecision | None:
 
 def _is_settled(store: "Store", kept: KeptDecision, ruled: Mapping[str, KeptOverride]) -> bool:
     try:
-        bundle = kept_bundle(store, kept)
+        bundle = stored_bundle(store, kept)
     except DamagedRecordError:  # it stays in the queue, which says so
         return False
     return bool(bundle and override_for(bundle, ruled))
@@ -289,7 +289,7 @@ def _require_open(store: "Store", case: ReviewCase) -> None:
     decision = case.decision
     if decision.state is State.ERROR:
         raise CanonError(f"{_called(case)}: no decision was come to: {decision.error}")
-    if has_lapsed(case, store.overrides.all()):
+    if override_removed(case, store.overrides.all()):
         return
     if decision.state is State.DECIDED and decision.adjudication is None:
         by = "a person's override" if decision.decided_by == "override" else "the rules"

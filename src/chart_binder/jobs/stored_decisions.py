@@ -48,27 +48,27 @@ if TYPE_CHECKING:
     from chart_binder.store.store import Store
 
 
-def names_of(path: Path) -> tuple[bytes, ...]:
+def stored_names(path: Path) -> tuple[bytes, ...]:
     """Return a file's names in the store: its own, then as a link that leads to it was named.
 
     Stores from before version 3 of the schema have decisions by the names of links.
     """
-    return kept_path(path), os.fsencode(os.path.abspath(path))  # noqa: PTH100 - the link itself
+    return path_bytes(path), os.fsencode(os.path.abspath(path))  # noqa: PTH100 - the link itself
 
 
-def kept_path(path: str | Path) -> bytes:
+def path_bytes(path: str | Path) -> bytes:
     """Return a path as the store has it: absolute, as bytes, the file's own where a link leads."""
     return os.fsencode(os.path.realpath(path))  # pathlib raises for links that lead in a circle
 
 
 _DIGITS = 16
 
-Kept: TypeAlias = tuple[KeptDecision, KeptEvidence | None, KeptTranscript | None]
+StoredCase: TypeAlias = tuple[KeptDecision, KeptEvidence | None, KeptTranscript | None]
 """A decision with the evidence and the transcript that it rests on."""
 
 
 @dataclass(frozen=True, slots=True)
-class Under:
+class RunVersions:
     """What decisions are kept under: their run, and what decided besides evidence.
 
     `rules` is a `rules_version`; `adjudicator` the `adjudicator_version` of a model's answers.
@@ -79,7 +79,7 @@ class Under:
     adjudicator: str = ""
 
 
-def to_keep(case: Case, path: Path, before: os.stat_result, under: Under) -> Kept:
+def stored_case(case: Case, path: Path, before: os.stat_result, under: RunVersions) -> StoredCase:
     """Return what is kept of a case; `before` is the file as it was while its tags were read."""
     decision = case.decision
     known = decision.evidence_hash
@@ -89,7 +89,7 @@ def to_keep(case: Case, path: Path, before: os.stat_result, under: Under) -> Kep
     kept = KeptDecision(
         id=new_id(),
         run_id=under.run_id,
-        path=kept_path(path),
+        path=path_bytes(path),
         file_size=before.st_size,
         file_mtime_ns=before.st_mtime_ns,
         recording_mbid=decision.recording_mbid,
@@ -154,12 +154,12 @@ _FAILED = 1
 
 
 @dataclass(slots=True)
-class Keeper:
+class DecisionSaver:
     """Keeps what a run decides; the run is kept when its first decision is."""
 
     store: "Store"
     run: KeptRun
-    under: Under
+    under: RunVersions
     counts: Counter[str] = field(default_factory=Counter)
     has_begun: bool = False
 
@@ -182,12 +182,12 @@ class Keeper:
             self.store.runs.end(self.run.id, now_utc(), status, self.counts)
 
     def _keep(self, path: Path, before: os.stat_result, case: Case) -> Case:
-        kept = to_keep(case, path, before, self.under)
+        kept = stored_case(case, path, before, self.under)
         try:
             if not self.has_begun:
                 self.store.runs.begin(self.run)
                 self.has_begun = True
-            if not is_outweighed(self.store, kept[0], case.decision):
+            if not has_earlier_answer(self.store, kept[0], case.decision):
                 self.store.decisions.put(*kept)
         except StoreError as error:
             return _not_kept(case, error)
@@ -195,13 +195,13 @@ class Keeper:
 
 
 @contextmanager
-def keeping(
+def save_decisions(
     store: "Store",
     command: str,
     arguments: Sequence[str],
     knobs: RulesConfig,
     adjudicator: str = "",
-) -> Iterator[Keeper]:
+) -> Iterator[DecisionSaver]:
     """Yield what keeps the decisions of one run, which says how it ended where it ends itself.
 
     `adjudicator` is the `adjudicator_version` that a model's answers are kept under.
@@ -209,7 +209,7 @@ def keeping(
     run = KeptRun(
         id=new_id(), command=command, arguments=tuple(arguments), started_at_utc=now_utc()
     )
-    keeper = Keeper(store, run, Under(run.id, rules_version(knobs), adjudicator))
+    keeper = DecisionSaver(store, run, RunVersions(run.id, rules_version(knobs), adjudicator))
     try:
         yield keeper
     except KeyboardInterrupt:
@@ -222,7 +222,7 @@ def keeping(
         raise
 
 
-def kept_decision(kept: KeptDecision) -> Decision:
+def read_decision(kept: KeptDecision) -> Decision:
     """Return the decision that was kept. Raises `DamagedRecordError`."""
     try:
         return decoded(kept.document, Decision)
@@ -232,7 +232,7 @@ def kept_decision(kept: KeptDecision) -> Decision:
         ) from error
 
 
-def is_outweighed(store: "Store", kept: KeptDecision, decision: Decision) -> bool:
+def has_earlier_answer(store: "Store", kept: KeptDecision, decision: Decision) -> bool:
     """Say whether a model failed over evidence that one answered for before: that stays to be seen.
 
     Raises `StoreError`.
@@ -248,16 +248,16 @@ def is_outweighed(store: "Store", kept: KeptDecision, decision: Decision) -> boo
     return before.evidence_hash == kept.evidence_hash
 
 
-def kept_bundle(store: "Store", kept: KeptDecision) -> EvidenceBundle | None:
+def stored_bundle(store: "Store", kept: KeptDecision) -> EvidenceBundle | None:
     """Return what a kept decision was made from, the file's own words included.
 
     `None` where there was no evidence. Raises `StoreError`.
     """
     evidence = store.evidence.get(kept.evidence_hash) if kept.evidence_hash else None
-    return bundle_of(kept, evidence) if evidence else None
+    return bundle_with_tags(kept, evidence) if evidence else None
 
 
-def bundle_of(kept: KeptDecision, evidence: KeptEvidence) -> EvidenceBundle:
+def bundle_with_tags(kept: KeptDecision, evidence: KeptEvidence) -> EvidenceBundle:
     """Return the evidence with the file's own words. Raises `StoreError` for a damaged one."""
     try:
         bundle = read_bundle(evidence.document)
@@ -280,19 +280,19 @@ def _not_kept(case: Case, error: StoreError) -> Case:
     )
 
 
-def standing_decision(store: "Store", *paths: bytes) -> KeptDecision | None:
+def current_decision(store: "Store", *paths: bytes) -> KeptDecision | None:
     """Return the decision on a file that holds: the last that is pinned, else the last.
 
     `paths` are the names of the file; the first that has decisions counts. Raises `StoreError`,
     and `DamagedRecordError` where it cannot be read.
     """
-    (found,) = standing_decisions(store, [paths])
+    (found,) = current_decisions(store, [paths])
     if isinstance(found, UnreadDecision):
         raise DamagedRecordError(found.problem)
     return found
 
 
-def standing_decisions(
+def current_decisions(
     store: "Store", files: Sequence[tuple[bytes, ...]]
 ) -> Sequence[KeptDecision | UnreadDecision | None]:
     """Return the decision that holds on each of several files, each given by its names."""
@@ -304,7 +304,7 @@ def standing_decisions(
     ]
 
 
-def ruled_on(store: "Store", decision: KeptDecision) -> KeptVerdict | None:
+def verdict_on(store: "Store", decision: KeptDecision) -> KeptVerdict | None:
     """Return a person's newest yes or no to a decision; that they left it is neither.
 
     A no holds as well where the same was decided again, by the same evidence and rules.
@@ -318,7 +318,7 @@ def ruled_on(store: "Store", decision: KeptDecision) -> KeptVerdict | None:
     return before if before and before.verdict is VerdictKind.REJECT else None
 
 
-def chosen_by(
+def writable_ids(
     decision: Decision, verdict: KeptVerdict | None, acceptance: AcceptanceConfig
 ) -> Chosen | str:
     """Return what may be written of a decision, or why nothing may."""
@@ -352,7 +352,7 @@ def _why_not(
     return None if decision.state is State.DECIDED else f"it is for {decision.state}"
 
 
-def why_another(
+def identity_change(
     store: "Store", path: Path, kept: KeptDecision, tags: TagSet | None = None
 ) -> str | None:
     """Return why a file may be another than the one that was decided; `tags` are those it has.
@@ -377,7 +377,7 @@ def _is_ours(store: "Store", path: Path, kept: KeptDecision, tags: TagSet) -> bo
 
     Another file may have stood here since, and have been written by a decision of its own.
     """
-    writes = store.journal.of_path(kept_path(path))
+    writes = store.journal.of_path(path_bytes(path))
     done = next((write for write in writes if write.state is WriteState.DONE), None)
     if done is None or done.tags_after_hash != tags.hash or done.decision_id is None:
         return False
@@ -445,14 +445,14 @@ def adjudicator_version(llm: LLMConfig, knobs: RulesConfig) -> str:
     ]
 
 
-class Reached(msgspec.Struct, frozen=True):
+class OverrideEffect(msgspec.Struct, frozen=True):
     """What the store knows around an override: files that it holds for, evidence of one of them."""
 
     files: tuple[bytes, ...] = ()
     bundle: EvidenceBundle | None = None
 
 
-def reached(store: "Store", ruled: KeptOverride) -> Reached:
+def override_effect(store: "Store", ruled: KeptOverride) -> OverrideEffect:
     """Return what was decided of files that an override holds for.
 
     Evidence that cannot be read names nothing, as if there were none. Raises `StoreError`.
@@ -461,12 +461,12 @@ def reached(store: "Store", ruled: KeptOverride) -> Reached:
     files = tuple(dict.fromkeys(each.path for each in decisions))
     for each in reversed(decisions):
         try:
-            bundle = kept_bundle(store, each)
+            bundle = stored_bundle(store, each)
         except DamagedRecordError:
             continue
         if bundle:
-            return Reached(files, bundle)
-    return Reached(files)
+            return OverrideEffect(files, bundle)
+    return OverrideEffect(files)
 
 
 _AGAIN = "`canon decide` tries again"
@@ -484,6 +484,6 @@ _BY_CAUSE = {
 }
 
 
-def what_to_do(cause: Cause | msgspec.UnsetType | None) -> str:
+def advice_for(cause: Cause | msgspec.UnsetType | None) -> str:
     """Return what helps against a cause, as half a sentence."""
     return _BY_CAUSE.get(cause, _AGAIN) if isinstance(cause, Cause) else _AGAIN

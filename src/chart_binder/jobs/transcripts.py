@@ -41,7 +41,7 @@ from chart_binder.typed import converted
 
 
 @dataclass(frozen=True)
-class Recorded:
+class RecordedRun:
     """What a transcript file holds; `is_cut` when its last line was only half written."""
 
     events: tuple[AnyEvent, ...]
@@ -108,7 +108,7 @@ class Recorded:
         return f"{unfinished}; {cut}" if cut else unfinished
 
 
-def read_recorded(path: Path) -> Recorded:
+def read_recording(path: Path) -> RecordedRun:
     """Read a transcript file, or raise `CanonError`."""
     lines = read_file(path).splitlines(keepends=True)
     try:
@@ -117,7 +117,7 @@ def read_recorded(path: Path) -> Recorded:
         raise TranscriptError(f"{path}: no transcript: {error}") from error
     if not events:
         raise TranscriptError(f"{path}: no transcript: it holds no whole line")
-    return Recorded(events, is_cut=len(events) < sum(1 for line in lines if line.strip()))
+    return RecordedRun(events, is_cut=len(events) < sum(1 for line in lines if line.strip()))
 
 
 Options = TypeVar("Options", bound=BaseModel)
@@ -126,7 +126,7 @@ Part = TypeVar("Part")
 
 def replay(path: Path, watch: Watch | None = None) -> AdjudicationResult:
     """Return what the recorded run comes to today. Raises `TranscriptError`."""
-    recorded = read_recorded(path)
+    recorded = read_recording(path)
     run = recorded.run
     if run is None or run.evidence is None:
         raise TranscriptError(
@@ -263,7 +263,7 @@ class Comparison:
         return not (self.before or self.result or self.departure)
 
 
-def compare(a: Recorded, b: Recorded) -> Comparison:
+def compare(a: RecordedRun, b: RecordedRun) -> Comparison:
     """Return how two runs differ, turns laid side by side by what they did."""
     before = (
         *_differing("settings", _settings(a.run), _settings(b.run)),
@@ -313,12 +313,12 @@ def _fields(evidence: dict[str, object]) -> dict[str, object]:
     return {path: value for path, value in flat(hashed) if path not in _FETCHING}
 
 
-def _opening(recorded: Recorded) -> dict[str, object]:
+def _opening(recorded: RecordedRun) -> dict[str, object]:
     said = enumerate(recorded.opening, start=1)
     return {f"message {number}, {each.role}": each.content for number, each in said}
 
 
-def _result(recorded: Recorded) -> dict[str, object]:
+def _result(recorded: RecordedRun) -> dict[str, object]:
     result = recorded.result or {}
     return dict(flat({key: value for key, value in result.items() if key not in _TOLD_ELSEWHERE}))
 

@@ -20,17 +20,17 @@ from chart_binder.domain.verdict import KeptOverride
 from chart_binder.domain.vocabulary import bare_id
 from chart_binder.errors import AudioError, CanonError, DamagedRecordError, StoreError
 from chart_binder.jobs.decide import Decision, State
-from chart_binder.jobs.journal import FieldChange, WritingRun, changes_of, texts_now
+from chart_binder.jobs.journal import FieldChange, WritingRun, field_changes, field_values
 from chart_binder.jobs.overrides import override_for
 from chart_binder.jobs.stored_decisions import (
-    chosen_by,
-    kept_bundle,
-    kept_decision,
-    names_of,
-    ruled_on,
-    standing_decision,
-    what_to_do,
-    why_another,
+    advice_for,
+    current_decision,
+    identity_change,
+    read_decision,
+    stored_bundle,
+    stored_names,
+    verdict_on,
+    writable_ids,
 )
 
 if TYPE_CHECKING:
@@ -64,7 +64,7 @@ class Plan:
 
     def fields(self, tags: TagSet) -> Fields:
         """Return what the fields are to say."""
-        return wanted_fields(self.chosen, self.bundle, self.policy, texts_now(tags))
+        return wanted_fields(self.chosen, self.bundle, self.policy, field_values(tags))
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,17 +90,17 @@ class Planner:
 
     def plan(self, path: Path) -> Planned:
         """Plan for one file. Raises `AudioError` where it cannot be read, and `StoreError`."""
-        kept = standing_decision(self.store, *names_of(path))
+        kept = current_decision(self.store, *stored_names(path))
         if kept is None:
             return Refusal(path, NOT_DECIDED)
-        return self.plan_by(path, kept, partial(kept_bundle, self.store, kept))
+        return self.plan_by(path, kept, partial(stored_bundle, self.store, kept))
 
     def plan_by(
         self, path: Path, kept: KeptDecision, evidence: Callable[[], EvidenceBundle | None]
     ) -> Planned:
         """Plan for one file by a decision that need not be in the store; raise as `plan` does."""
-        decision = kept_decision(kept)
-        chosen = chosen_by(decision, ruled_on(self.store, kept), self.acceptance)
+        decision = read_decision(kept)
+        chosen = writable_ids(decision, verdict_on(self.store, kept), self.acceptance)
         if isinstance(chosen, str):
             ruled = self._ruled_since(kept, evidence)
             return Refusal(path, ruled or _then(kept, decision, chosen), kept)
@@ -110,14 +110,14 @@ class Planner:
         if why := self._overruled(kept, bundle, chosen):
             return Refusal(path, why, kept)
         tags = read_tag_set(path)
-        if why := why_another(self.store, path, kept, tags):
+        if why := identity_change(self.store, path, kept, tags):
             how = ", and unpin what was decided before" if kept.pinned else ""
             return Refusal(path, f"{why}{how}", kept)
-        fields = wanted_fields(chosen, bundle, self.policy, texts_now(tags))
+        fields = wanted_fields(chosen, bundle, self.policy, field_values(tags))
         new = with_fields(tags, fields)
         return Plan(
             path, kept, chosen, _album(bundle, chosen), bundle, self.policy,
-            changes_of(tags, new), is_changed=new != tags,
+            field_changes(tags, new), is_changed=new != tags,
         )  # fmt: skip
 
     def _ruled_since(
@@ -135,7 +135,7 @@ class Planner:
         if ruled and _contradicts(ruled, chosen):
             return f"a person ruled otherwise since: {_unpinning(kept)}decide again"
         was_ruled = kept.decided_by == "override" and not kept.pinned
-        if was_ruled and not ruled and not ruled_on(self.store, kept):
+        if was_ruled and not ruled and not verdict_on(self.store, kept):
             return "the ruling of a person that decided it was removed since: decide again"
         return None
 
@@ -145,7 +145,7 @@ def _then(kept: KeptDecision, decision: Decision, why: str) -> str:
     if decision.state is not State.ERROR:
         return why
     when = kept.decided_at_utc[:_TO_THE_MINUTE].replace("T", " ")
-    return f"when it was last decided, {when} UTC, {why}; {what_to_do(decision.cause)}"
+    return f"when it was last decided, {when} UTC, {why}; {advice_for(decision.cause)}"
 
 
 def _unpinning(kept: KeptDecision) -> str:
@@ -168,7 +168,7 @@ def _album(bundle: EvidenceBundle, chosen: Chosen) -> str:
     return found.title or next((one.title for one in found.editions if one.title), NO_TITLE)
 
 
-class Fate(StrEnum):
+class WriteStatus(StrEnum):
     """How it went with the tags of one file."""
 
     PLANNED = "planned"
@@ -180,11 +180,11 @@ class Fate(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class WriteReport:
     """What became of one file; `why` where nothing was written that somebody may have expected."""
 
     path: Path
-    fate: Fate
+    status: WriteStatus
     changes: tuple[FieldChange, ...] = ()
     why: str | None = None
     plan: Plan | None = None
@@ -193,13 +193,18 @@ class Told:
     run_id: str | None = None
     lost: tuple[str, ...] = ()
 
+    @property
+    def fate(self) -> WriteStatus:
+        """Return `status`, under the name that docs/batch.md gave it until version 0.1."""
+        return self.status
 
-def told_of(
+
+def write_tags(
     planner: Planner,
     path: Path,
     run: WritingRun | None,
     plan: Callable[[], Planned] | None = None,
-) -> Told:
+) -> WriteReport:
     """Plan for one file, and write it where there is a run to write in.
 
     `plan` plans for it otherwise than by what is kept.
@@ -210,36 +215,38 @@ def told_of(
         planned = plan() if plan else planner.plan(path)
         return _told(planned) if run is None else _applied(planned, run)
     except DamagedRecordError as error:
-        return Told(path, Fate.FAILED, why=str(error))
+        return WriteReport(path, WriteStatus.FAILED, why=str(error))
     except StoreError:
         raise
     except (CanonError, OSError) as error:
-        return Told(path, Fate.FAILED, why=str(error))
+        return WriteReport(path, WriteStatus.FAILED, why=str(error))
 
 
-def _told(planned: Planned) -> Told:
+def _told(planned: Planned) -> WriteReport:
     if isinstance(planned, Refusal):
         known = planned.decision.id if planned.decision else None
-        return Told(planned.path, Fate.REFUSED, why=planned.why, decision_id=known)
-    fate = Fate.PLANNED if planned.is_changed else Fate.UNCHANGED
-    return Told(planned.path, fate, planned.changes, plan=planned, decision_id=planned.decision.id)
+        return WriteReport(planned.path, WriteStatus.REFUSED, why=planned.why, decision_id=known)
+    fate = WriteStatus.PLANNED if planned.is_changed else WriteStatus.UNCHANGED
+    return WriteReport(
+        planned.path, fate, planned.changes, plan=planned, decision_id=planned.decision.id
+    )
 
 
-def _applied(planned: Planned, run: WritingRun) -> Told:
+def _applied(planned: Planned, run: WritingRun) -> WriteReport:
     if isinstance(planned, Refusal):
         return _told(planned)
     try:
         saved, write = run.save(planned.path, planned.change, planned.decision.id)
     except FileInUseError as error:
-        return Told(
-            planned.path, Fate.REFUSED, why=str(error), plan=planned,
+        return WriteReport(
+            planned.path, WriteStatus.REFUSED, why=str(error), plan=planned,
             decision_id=planned.decision.id,
         )  # fmt: skip
     except AudioError as error:
-        return Told(planned.path, Fate.FAILED, planned.changes, str(error), planned)
-    return Told(
+        return WriteReport(planned.path, WriteStatus.FAILED, planned.changes, str(error), planned)
+    return WriteReport(
         planned.path,
-        Fate.WRITTEN if saved.changed else Fate.UNCHANGED,
+        WriteStatus.WRITTEN if saved.changed else WriteStatus.UNCHANGED,
         _changes(saved),
         plan=planned,
         decision_id=planned.decision.id,
@@ -250,4 +257,4 @@ def _applied(planned: Planned, run: WritingRun) -> Told:
 
 
 def _changes(saved: SaveResult) -> tuple[FieldChange, ...]:
-    return changes_of(saved.before, saved.after) if saved.changed else ()
+    return field_changes(saved.before, saved.after) if saved.changed else ()

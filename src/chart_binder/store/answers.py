@@ -11,7 +11,7 @@ from chart_binder.store.schema import cached_answers, rate_slots
 
 
 @dataclass(frozen=True, slots=True)
-class Cached:
+class CachedAnswer:
     """An answer as it was received; `fetched_at` is in seconds since the epoch."""
 
     body: bytes
@@ -24,7 +24,7 @@ class CachedAnswers:
     def __init__(self, database: Transactions) -> None:
         self._database = database
 
-    def get(self, key: str) -> Cached | None:
+    def get(self, key: str) -> CachedAnswer | None:
         """Return the answer kept under `key`, however old."""
         columns = (cached_answers.c.body, cached_answers.c.fetched_at)
         as_they_are = (type_coerce(column, NullType()).label(column.name) for column in columns)
@@ -39,7 +39,7 @@ class CachedAnswers:
                 f"the store {self._database.name!r} is damaged: the answer kept under"
                 f" {key[:200]!r} is not bytes with a time"
             )
-        return Cached(row.body, row.fetched_at)
+        return CachedAnswer(row.body, row.fetched_at)
 
     def put(self, key: str, body: bytes, fetched_at: float) -> None:
         """Keep `body` under `key`, in place of an earlier one."""
@@ -101,7 +101,7 @@ class AnswersSince:
         self.put = answers.put
         self.forget = answers.forget
 
-    def get(self, key: str) -> Cached | None:
+    def get(self, key: str) -> CachedAnswer | None:
         """Return the answer kept under `key`, if it is new enough. Raises `StoreError`."""
         kept = self._answers.get(key)
         return kept if kept and kept.fetched_at >= self._moment else None

@@ -4,9 +4,9 @@ from typing import Self
 
 from chart_binder.errors import StoreError
 from chart_binder.store.answers import CachedAnswers, RateSlots
-from chart_binder.store.database import Database, database_at
-from chart_binder.store.decisions import Decisions, KeptEvidences, KeptTranscripts
-from chart_binder.store.reviews import Overrides, Verdicts, Waiting
+from chart_binder.store.database import Database, open_database
+from chart_binder.store.decisions import Decisions, EvidenceDocuments, TranscriptDocuments
+from chart_binder.store.reviews import Overrides, ReviewQueue, Verdicts
 from chart_binder.store.runs import Journal, Runs
 
 
@@ -21,16 +21,16 @@ class Store:
         self.overrides = Overrides(database)
         self.runs = Runs(database)
         self.decisions = Decisions(database)
-        self.evidence = KeptEvidences(database)
-        self.transcripts = KeptTranscripts(database)
+        self.evidence = EvidenceDocuments(database)
+        self.transcripts = TranscriptDocuments(database)
         self.verdicts = Verdicts(database)
-        self.waiting = Waiting(database)
+        self.waiting = ReviewQueue(database)
         self.journal = Journal(database)
 
     @classmethod
     def open(cls, url: str) -> Self:
         """Open or make the store at `url`, or raise `StoreError`."""
-        database = database_at(url)
+        database = open_database(url)
         try:
             database.settle()
         except StoreError:
