@@ -18,7 +18,7 @@ from msgspec import UNSET
 
 from chart_binder.errors import TranscriptError
 from chart_binder.jobs.transcripts import RecordedRun, read_recording
-from chart_binder.react.conversation import ChatError, Message, PlayedWrongError, Reply, Terms
+from chart_binder.react.conversation import ChatError, Message, ReplayMismatchError, Reply, Terms
 from chart_binder.react.sanitize import inert
 from chart_binder.react.tools import Observation, Tool, ToolError
 from chart_binder.react.transcript import Exchange, Stepped, Turn
@@ -27,7 +27,7 @@ _HOW_TO_MEND = "If the change is meant, record the run anew: docs/testing.md say
 _MOST_COMPARED, _MOST_LINES, _MOST_CHARACTERS = 1_000, 40, 500
 
 
-class Departure(PlayedWrongError):  # noqa: N818 (it is what happened, and pytest shows its name)
+class Departure(ReplayMismatchError):  # noqa: N818 (it is what happened, and pytest shows its name)
     """The conversation is not the recorded one: what was played, what was expected, what came."""
 
 

@@ -6,10 +6,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from chart_binder.react.context import Context, Heard, Round, TokenEstimate, size_of
+from chart_binder.react.calls import CallResult
+from chart_binder.react.context import Context, Round, TokenEstimate, size_of
 from chart_binder.react.conversation import ChatError, Message
 from chart_binder.react.dialects.classic import Classic
-from chart_binder.react.steps import Act
+from chart_binder.react.steps import Act, Observation
 
 OPENING = (Message("system", "Add up. " * 20), Message("user", "What is 2 + 3?"))
 ACT = Act("fetch", {"url": "https://a.example/"}, "I need to know. " * 20)
@@ -17,8 +18,10 @@ ACT = Act("fetch", {"url": "https://a.example/"}, "I need to know. " * 20)
 
 def turn(number: int, length: int = 1_000, thought: str = "I wonder. ") -> Round:
     act = Act("fetch", {"url": f"https://{number}.example/"}, thought * 20)
-    heard = Heard(f"{number}" * length, (f"https://{number}.example/",), act)
-    return Round(Classic().render(act), act, (heard,), f"({9 - number} turns left.)")
+    seen = Observation(f"{number}" * length, (f"https://{number}.example/",))
+    return Round(
+        Classic().render(act), act, (CallResult(act, seen),), f"({9 - number} turns left.)"
+    )
 
 
 def context(turns: Sequence[Round], window: int) -> Context:
@@ -136,7 +139,7 @@ def test_what_is_sent_fits_or_is_refused(
     made = Context(OPENING, Classic(), "user", window)
     made.estimate.learn(OPENING, round(size_of(OPENING) * rate))
     for said, heard in turns:
-        made.add(Round(said, ACT, (Heard(heard, ("https://a.example/",), ACT),)))
+        made.add(Round(said, ACT, (CallResult(ACT, Observation(heard, ("https://a.example/",))),)))
         try:
             sent = made.messages()
         except ChatError:

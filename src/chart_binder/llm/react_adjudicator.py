@@ -25,7 +25,7 @@ from chart_binder.llm.recording import Record, recorded
 from chart_binder.llm.result import AdjudicationResult, Check, Outcome, Usage
 from chart_binder.llm.sampling import Way, by_method, sampled
 from chart_binder.llm.tools import default_tools
-from chart_binder.react.calls import Replay, call_live
+from chart_binder.react.calls import Replay, call_tool
 from chart_binder.react.conversation import ChatError, ChatModel, Message
 from chart_binder.react.dialect import Dialect
 from chart_binder.react.loop import Ending, Limits, converse
@@ -223,7 +223,7 @@ class Asking:
                 judge=examination.read,
                 watch=record,
                 limits=limits(self.config),
-                perform=replay.perform if replay else call_live,
+                perform=replay.perform if replay else call_tool,
                 recall=replay.recall if replay else None,
                 last_word=last_word(examination.labels) if is_forced else None,
                 listen=self.listen,

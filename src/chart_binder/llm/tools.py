@@ -10,7 +10,7 @@ from chart_binder import plugins
 from chart_binder.config import LLMConfig, PromptConfig, ToolsConfig
 from chart_binder.domain.dates import PartialDate
 from chart_binder.errors import CanonError, ConfigError, PluginError
-from chart_binder.react.conversation import foreign
+from chart_binder.react.conversation import wrap_plugin_errors
 from chart_binder.react.tool_definition import ToolDefectError
 from chart_binder.react.tools import Tool, ToolError
 
@@ -121,7 +121,7 @@ def as_tool(found: Any, name: str, config: LLMConfig, client: object | None = No
         told = str(error) if isinstance(error, ToolDefectError) else f"makes no tool: {error}"
         return PluginError(f"plug-in {name!r} of {_GROUP!r}: {told}")
 
-    with foreign(defect, CanonError):
+    with wrap_plugin_errors(defect, CanonError):
         made: Any = _made(found, config, client) if _makes_one(found) else found
         return made if isinstance(made, Tool) else Tool.of(made)
 

@@ -6,10 +6,11 @@ The estimate of tokens is here too; clients of model servers use the same one.
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
+from chart_binder.react.calls import CallResult
 from chart_binder.react.conversation import ChatError, Message, Role
 from chart_binder.react.dialect import Dialect
 from chart_binder.react.sanitize import bounded, one_line
-from chart_binder.react.steps import Act
+from chart_binder.react.steps import Act, Observation
 
 # Lists of ids and dates have about two and a half bytes a token in the vocabularies of today's
 # models, prose in any script has more; no prompt as a whole has over six.
@@ -80,24 +81,15 @@ class TokenEstimate:
 
 
 @dataclass(frozen=True, slots=True)
-class Heard:
-    """What the model is shown for one call, or for a turn without a call."""
-
-    content: str
-    sources: tuple[str, ...] = ()
-    call: Act | None = None
-
-
-@dataclass(frozen=True, slots=True)
 class Round:
-    """One turn in the conversation: the model's text, its step if any, and what it was shown.
+    """One turn of the conversation: the model's text, its calls if any, and what it was shown.
 
     `closing` is a line below what it was shown.
     """
 
-    said: str
+    reply: str
     act: Act | None
-    heard: tuple[Heard, ...]
+    results: tuple[CallResult, ...]
     closing: str = ""
 
 
@@ -172,27 +164,35 @@ class Context:
 
     def _written(self, turn: Round) -> tuple[Message, Message]:
         shown = "\n".join(
-            [self._dialect.observation(each.content, each.call) for each in turn.heard]
+            self._dialect.observation(each.observation.content, each.call) for each in turn.results
         )
         closed = f"{shown}\n\n{turn.closing}" if turn.closing else shown
-        return Message("assistant", turn.said), Message(self._role, closed)
+        return Message("assistant", turn.reply), Message(self._role, closed)
 
 
 def _cut(turn: Round, dialect: Dialect) -> Round:  # noqa: ARG001 (every step takes both)
     """Cut long observations."""
-    heard = (replace(each, content=bounded(each.content, _CUT_CHARS)) for each in turn.heard)
-    return replace(turn, heard=tuple(heard))
+    return _with_contents(turn, lambda each: bounded(each.content, _CUT_CHARS))
 
 
 def _name_sources(turn: Round, dialect: Dialect) -> Round:  # noqa: ARG001
     """Replace each observation with a line that names its sources, where that is shorter."""
-    return replace(turn, heard=tuple(map(_sources_only, turn.heard)))
+    return _with_contents(turn, _sources_line)
 
 
-def _sources_only(heard: Heard) -> Heard:
-    sources = " ".join(one_line(each, _MAX_SOURCE_CHARS) for each in heard.sources[:_MAX_SOURCES])
+def _with_contents(turn: Round, shortened: Callable[[Observation], str]) -> Round:
+    observations = (
+        replace(each.observation, content=shortened(each.observation)) for each in turn.results
+    )
+    results = zip(turn.results, observations, strict=True)
+    return replace(turn, results=tuple(replace(each, observation=short) for each, short in results))
+
+
+def _sources_line(observation: Observation) -> str:
+    named = (one_line(each, _MAX_SOURCE_CHARS) for each in observation.sources[:_MAX_SOURCES])
+    sources = " ".join(named)
     line = f"(shortened to make room; it came from {sources})" if sources else "(shortened)"
-    return replace(heard, content=line) if len(line) < len(heard.content) else heard
+    return min(observation.content, line, key=len)
 
 
 def _drop_thoughts(turn: Round, dialect: Dialect) -> Round:
@@ -202,7 +202,7 @@ def _drop_thoughts(turn: Round, dialect: Dialect) -> Round:
         also = tuple(replace(each, thought="") for each in turn.act.also)
         calls = dialect.render(replace(turn.act, thought="", also=also))
         gist = bounded(calls, _MAX_GIST_CHARS)
-    return replace(turn, said=min(turn.said, gist, key=len))
+    return replace(turn, reply=min(turn.reply, gist, key=len))
 
 
 _OLDER, _NEWEST = slice(None, -1), slice(-1, None)

@@ -30,7 +30,7 @@ from chart_binder.jobs.batch.dask_tasks import (
 from chart_binder.jobs.batch.work import Album, AlbumResult, FileOutcome, OpenCase, Worker
 from chart_binder.jobs.decide import Case, Cause, Decision, State
 from chart_binder.jobs.stored_decisions import file_status
-from chart_binder.react.conversation import foreign
+from chart_binder.react.conversation import wrap_plugin_errors
 
 if TYPE_CHECKING:
     from distributed import Client, WorkerPlugin
@@ -183,7 +183,7 @@ def prepare_workers(cluster: Cluster, setup: Packed) -> Iterator[None]:
     Raises `ClusterError` that names which of them cannot work, and says why.
     """
     _check_versions(cluster)
-    with foreign(lambda error: _unable("scheduler", _problem(error)), CanonError):
+    with wrap_plugin_errors(lambda error: _unable("scheduler", _problem(error)), CanonError):
         if problem := _problem(cluster.client.run_on_scheduler(installed)):
             raise _unable("scheduler", problem)
     answers = cluster.client.run(readied, setup, on_error="return")

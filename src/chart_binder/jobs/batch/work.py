@@ -31,7 +31,7 @@ from chart_binder.jobs.stored_decisions import (
     stored_names,
 )
 from chart_binder.llm.result import AdjudicationResult
-from chart_binder.react.conversation import foreign
+from chart_binder.react.conversation import wrap_plugin_errors
 
 if TYPE_CHECKING:
     from chart_binder.store.store import Store
@@ -441,7 +441,7 @@ def _tags(path: Path) -> TrackTags | CanonError:
         return AudioError(f"{quoted(path)} cannot be read: {type(error).__name__}: {error}")
 
     try:
-        with foreign(defect, CanonError):  # what reads tags is other people's code
+        with wrap_plugin_errors(defect, CanonError):  # what reads tags is other people's code
             tags = read_tags(path)
         require_identity(tags, path)
     except CanonError as error:
