@@ -21,7 +21,7 @@ def to_loopback(host: str, port: int) -> Sequence[IPv4Address]:
 
 
 def soon() -> Deadline:
-    return Deadline.after(5)
+    return Deadline(5)
 
 
 class Counting(StandIn):
@@ -87,7 +87,7 @@ def test_a_turn_that_does_not_come_ends_with_the_deadline() -> None:
     with (
         turns.at("a.example", 0, soon()),
         pytest.raises(FetchError, match="too much"),
-        turns.at("a.example", 0, Deadline.after(0.1)),
+        turns.at("a.example", 0, Deadline(0.1)),
     ):
         pass
 

@@ -191,7 +191,7 @@ class Turns:
     def _take(self, host: str, pause_s: float, deadline: Deadline) -> None:
         with self._changed:
             while True:
-                left_s = deadline.left()
+                left_s = deadline.left_s
                 wait_s = self._ended.get(host, -pause_s) + pause_s - time.monotonic()
                 if host not in self._busy and wait_s <= 0:
                     self._busy.add(host)
@@ -402,7 +402,7 @@ class PageFetcher:
 
         `RefusedError`, a kind of it, means that the address, or one it redirects to, is forbidden.
         """
-        deadline = Deadline.after(self._config.timeout_s)
+        deadline = Deadline(self._config.timeout_s)
         trail = [self._guard.target(url)]
         trust = self._trust or trusted_authorities()
         with (

@@ -281,7 +281,7 @@ class SearxngClient:
         return self.search("MusicBrainz")
 
     def _ask(self, plain: str) -> tuple[httpx.Response, Body]:
-        deadline = Deadline.after(self._config.timeout_s)
+        deadline = Deadline(self._config.timeout_s)
         # Reading the authorities costs more than a local search: only where they are needed.
         trust = trusted_authorities() if self._url.startswith("https:") else None
         parameters = {"q": plain, "format": "json", "language": self._config.language}

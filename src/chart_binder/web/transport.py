@@ -109,7 +109,7 @@ class _PinnedBackend(httpcore.NetworkBackend):
 
         threading.Thread(target=ask, name=f"resolve {host}", daemon=True).start()
         try:
-            addresses = answer.get(timeout=self._deadline.left())
+            addresses = answer.get(timeout=self._deadline.left_s)
         except queue.Empty:
             raise httpcore.ConnectTimeout(f"{host} was not resolved in time") from None
         if isinstance(addresses, UnknownHostError):
@@ -119,7 +119,7 @@ class _PinnedBackend(httpcore.NetworkBackend):
     def _connect(self, addresses: Sequence[Address], port: int) -> httpcore.NetworkStream:
         failure: Exception = httpcore.ConnectError("no address")
         for tried, address in enumerate(addresses):
-            share_s = self._deadline.left() / (len(addresses) - tried)
+            share_s = self._deadline.left_s / (len(addresses) - tried)
             try:
                 return self._system.connect_tcp(str(address), port, _some(share_s))
             except (httpcore.ConnectError, httpcore.ConnectTimeout) as error:

@@ -124,7 +124,7 @@ class Wikipedia:
 
         Raises `FetchError` where Wikipedia could not be asked.
         """
-        deadline = Deadline.after(self._fetch.timeout_s)
+        deadline = Deadline(self._fetch.timeout_s)
         if title := self._title_in(query):
             page = self._page(title, deadline)
             return Article(page, {}) if page else NoArticle()
