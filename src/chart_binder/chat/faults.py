@@ -110,6 +110,17 @@ IMPOSSIBLE_ADDRESS = Fault("llm.base_url, or a proxy in the environment, is no p
 FAILED = Fault("{server} at {address} failed ({detail}): look into the server's log")
 
 Statuses: TypeAlias = tuple[tuple[Container[int], Fault], ...]
+_OF_ALL_SERVERS: Statuses = (
+    ((0,), Fault("{server} at {address} broke its reply off with an error: {detail}")),
+    (
+        (429,),
+        Fault(
+            "{server} at {address} has had enough requests for now ({detail}): ask later, or for "
+            "less at a time",
+            passing=True,
+        ),
+    ),
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,8 +128,8 @@ class Faults:
     """The faults of one kind of server.
 
     `absent` is for an address where nothing answers, `wrong_format` for an answer that cannot be
-    read; `recognise` knows a fault by the server's words, else the first row of `statuses` that
-    has the status counts.
+    read; `recognise` knows a fault by the server's words, else the status decides: what is the
+    same for all servers, then the first row of `statuses` that has it, then `FAILED`.
     """
 
     absent: Fault
@@ -150,7 +161,8 @@ class Faults:
         if known is not None:
             return known.error(request, answer.detail, answer.retry_after_s)
         status = answer.status
-        fault = next((row for statuses, row in self.statuses if status in statuses), FAILED)
+        rows = (*_OF_ALL_SERVERS, (range(200, 300), self.wrong_format), *self.statuses)
+        fault = next((row for statuses, row in rows if status in statuses), FAILED)
         error = fault.error(request, answer.detail, answer.retry_after_s)
         if status in DECLINING:
             return DeclinedError(str(error), status, answer.words)

@@ -10,7 +10,6 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from chart_binder.chat.faults import (
-    FAILED,
     ErrorAnswer,
     Fault,
     Faults,
@@ -31,6 +30,7 @@ from chart_binder.chat.streaming import Part, read_stream
 from chart_binder.config import LLMConfig
 from chart_binder.errors import ConfigError, masked
 from chart_binder.react.conversation import ChatError, ChatModel, Reply
+from chart_binder.typed import decoded
 
 if TYPE_CHECKING:
     import httpx
@@ -154,16 +154,20 @@ def _answers(
 def _part(answer: "ChatResponse | GenerateResponse") -> Part:
     from ollama import ChatResponse
 
-    is_chat = isinstance(answer, ChatResponse)
-    content = answer.message.content if is_chat else answer.response
+    calls_tool = False
+    if isinstance(answer, ChatResponse):
+        content, thinking = answer.message.content, answer.message.thinking
+        calls_tool = bool(answer.message.tool_calls)
+    else:
+        content, thinking = answer.response, answer.thinking
     return Part(
         content or "",
-        (answer.message.thinking if is_chat else answer.thinking) or "",
+        thinking or "",
         answer.done_reason,
         answer.prompt_eval_count,
         answer.eval_count,
         is_last=bool(answer.done),
-        calls_tool=is_chat and bool(answer.message.tool_calls),
+        calls_tool=calls_tool,
     )
 
 
@@ -230,8 +234,6 @@ class _Server:
     ) -> T:
         import httpx
 
-        from chart_binder.typed import decoded
-
         info = _request_info(self.endpoint, self.model_id, self.deadline)
         with translated(_FAULTS, info, self.deadline):
             with httpx.Client(**self.endpoint.http_options(self.deadline)) as client:
@@ -242,8 +244,6 @@ class _Server:
 
 
 def _words(answer: "httpx.Response") -> str:
-    from chart_binder.typed import decoded
-
     try:
         return decoded(answer.content, _ErrorBody).error
     except ValueError:
@@ -317,8 +317,6 @@ _FAULTS = Faults(
     wrong_format=_WRONG_FORMAT,
     recognise=_recognise,
     statuses=(
-        ((0,), Fault("Ollama at {address} broke its reply off with an error: {detail}")),
-        (range(200, 300), _WRONG_FORMAT),
         (
             range(300, 400),
             Fault("{address} redirects ({detail}): set llm.base_url to the Ollama server itself"),
@@ -338,14 +336,6 @@ _FAULTS = Faults(
             ),
         ),
         (
-            (429,),
-            Fault(
-                "Ollama at {address} has had enough requests for now ({detail}): ask later, or for "
-                "less at a time",
-                passing=True,
-            ),
-        ),
-        (
             (503,),
             Fault(
                 "Ollama at {address} is busy ({detail}): ask for less at a time, or raise its "
@@ -360,6 +350,5 @@ _FAULTS = Faults(
                 "choose a model that can chat, or another setting under [llm]"
             ),
         ),
-        (range(500, 600), FAILED),
     ),
 )

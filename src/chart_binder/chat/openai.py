@@ -39,6 +39,7 @@ from chart_binder.chat.streaming import Part, events, read_stream
 from chart_binder.config import LLMConfig
 from chart_binder.errors import ConfigError, masked
 from chart_binder.react.conversation import ChatError, ChatModel, Message, Reply
+from chart_binder.typed import converted
 
 if TYPE_CHECKING:
     import httpx
@@ -289,7 +290,12 @@ class _Server:
         api = self.endpoint.address
         root = api.removesuffix("/v1")
         # Where vLLM, llama.cpp, Ollama and LM Studio tell.
-        for address in (f"{api}/models", f"{root}/props", f"{root}/api/ps", f"{root}/api/v0/models"):
+        for address in (
+            f"{api}/models",
+            f"{root}/props",
+            f"{root}/api/ps",
+            f"{root}/api/v0/models",
+        ):
             try:
                 length = self._get(address, _Properties).context_length(self.model_id)
             except ChatError:  # it is no server of that kind
@@ -300,8 +306,6 @@ class _Server:
 
     def _get(self, address: str, kind: type[T]) -> T:
         import httpx
-
-        from chart_binder.typed import converted
 
         info = _request_info(self.endpoint, self.model_id, self.deadline)
         with translated(FAULTS, info, self.deadline):

@@ -4,8 +4,9 @@ import json
 from dataclasses import dataclass
 from typing import Any
 
-from chart_binder.chat.faults import FAILED, ErrorAnswer, Fault, Faults, RequestInfo
+from chart_binder.chat.faults import ErrorAnswer, Fault, Faults, RequestInfo
 from chart_binder.chat.streaming import Part
+from chart_binder.typed import converted
 
 _ERRORS = range(400, 600)
 
@@ -56,8 +57,6 @@ def parse_json(text: bytes) -> Any:
 
 def read_part(document: Any) -> Part:
     """Return the part of a reply that a document holds; raise `ValueError` for another format."""
-    from chart_binder.typed import converted  # msgspec, for those who really ask a model
-
     answer = converted(document, _Answer)
     choices = answer.choices or ()
     choice = next((each for each in choices if each.index in (0, None)), _Choice())
@@ -195,8 +194,6 @@ FAULTS = Faults(
     wrong_format=_WRONG_FORMAT,
     recognise=_recognise,
     statuses=(
-        ((0,), Fault("{server} at {address} broke its reply off with an error: {detail}")),
-        (range(200, 300), _WRONG_FORMAT),
         (
             range(300, 400),
             Fault("{address} redirects ({detail}): set llm.base_url to the server itself"),
@@ -206,14 +203,6 @@ FAULTS = Faults(
             Fault(
                 "what answers at {address} is no OpenAI-compatible server ({detail}): "
                 "set llm.base_url to the server's API, with or without /v1"
-            ),
-        ),
-        (
-            (429,),
-            Fault(
-                "{server} at {address} has had enough requests for now ({detail}): "
-                "ask later, or for less at a time",
-                passing=True,
             ),
         ),
         (
@@ -231,6 +220,5 @@ FAULTS = Faults(
                 "choose another model, or another setting under [llm]"
             ),
         ),
-        (range(500, 600), FAILED),
     ),
 )

@@ -106,13 +106,17 @@ def read_stream(
         raise (LATE if deadline.has_passed else UNFINISHED).error(request)
     result = reply.result()
     if not result.content.strip():
-        fault = _EMPTY_BECAUSE.get(result.done_reason or "", EMPTY)
-        fault = CALLED_TOOL if reply.calls_tool else fault
-        error = fault.error(request, ", though it was thinking" if result.thinking else "")
-        if fault is EMPTY and result.thinking and result.done_reason == "stop":
-            raise OnlyThinkingError(str(error))
-        raise error
+        raise _empty(result, request, calls_tool=reply.calls_tool)
     return result
+
+
+def _empty(reply: Reply, request: RequestInfo, *, calls_tool: bool) -> ChatError:
+    """Return what to raise for a reply without content."""
+    fault = CALLED_TOOL if calls_tool else _EMPTY_BECAUSE.get(reply.done_reason or "", EMPTY)
+    error = fault.error(request, ", though it was thinking" if reply.thinking else "")
+    if fault is EMPTY and reply.thinking and reply.done_reason == "stop":
+        return OnlyThinkingError(str(error))
+    return error
 
 
 class _PartialReply:
