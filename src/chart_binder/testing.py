@@ -174,9 +174,11 @@ class Canned:
         def play(**keywords: object) -> Observation:
             __tracebackhide__ = True
             given = {name: value for name, value in keywords.items() if value is not UNSET}
-            whole = given[tool.form.into] if tool.form.into else given
+            whole = (
+                given[tool.arguments.model_parameter] if tool.arguments.model_parameter else given
+            )
             try:
-                return self._answer(tool.name, tool.form.plain(whole))
+                return self._answer(tool.name, tool.arguments.to_json(whole))
             except Departure as error:  # a loop bears whatever a tool does: it is raised again soon
                 raise ToolError("the conversation has departed from its transcript") from error
 
