@@ -12,8 +12,7 @@ from chart_binder.chat.scripted import Scripted
 from chart_binder.config import LLMConfig
 from chart_binder.domain.evidence_json import read_bundle
 from chart_binder.jobs.transcripts import replay
-from chart_binder.llm.answer import last_word
-from chart_binder.llm.labels import Labels
+from chart_binder.llm.answer import Labels, last_word
 from chart_binder.llm.react_adjudicator import ReActAdjudicator
 from chart_binder.llm.result import AdjudicationResult, Outcome
 from chart_binder.react.context import TokenEstimate

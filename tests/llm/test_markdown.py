@@ -9,8 +9,8 @@ import pytest
 
 from chart_binder.config import RulesConfig
 from chart_binder.domain.evidence_json import read_bundle
+from chart_binder.llm.answer import Labels
 from chart_binder.llm.evidence_markdown import MOST_CHARS, evidence_markdown
-from chart_binder.llm.labels import Labels
 from chart_binder.rules.decide import decide
 from golden.bundles import RENDERED, Bundle, crowd, golden, year_only_single
 

@@ -1,6 +1,6 @@
 """A run in which a service failed says so, for its answer rests on less."""
 
-from chart_binder.llm.react_adjudicator import unanswered
+from chart_binder.llm.recording import unanswered
 from chart_binder.react.tools import SAYS_NOTHING
 from chart_binder.react.transcript import AnyEvent, Observed, Replied, Stepped
 

@@ -9,11 +9,10 @@ from msgspec import structs
 from chart_binder.config import LLMConfig, RulesConfig
 from chart_binder.domain.evidence import EvidenceBundle
 from chart_binder.domain.verdict import Decided, Verdict
-from chart_binder.llm.answer import FinalAnswer, read_answer
+from chart_binder.llm.answer import FinalAnswer, Labels, read_answer
 from chart_binder.llm.confidence import AS_STATED, ConfidenceMap, lowered
 from chart_binder.llm.facts import evidence_says, with_facts
 from chart_binder.llm.grounding import another_subject, borne_out_by, read_date, verify
-from chart_binder.llm.labels import Labels
 from chart_binder.llm.result import Check, Fact, Outcome, Standing, counted
 from chart_binder.llm.sources import independent
 from chart_binder.react.loop import RefusedError

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from chart_binder.domain.evidence import EvidenceBundle, RecordingCandidate, Release
 from chart_binder.domain.verdict import Decided, Verdict
-from chart_binder.llm.labels import labelled, labelled_releases
+from chart_binder.llm.answer import labelled, labelled_releases
 from chart_binder.llm.prompt import load_prompt
 from chart_binder.react.sanitize import bounded, one_line
 from chart_binder.rules.candidates import Candidate, Role

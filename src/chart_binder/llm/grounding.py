@@ -8,9 +8,8 @@ from urllib.parse import quote, unquote, urlsplit
 from chart_binder.domain.dates import PartialDate
 from chart_binder.domain.evidence import EvidenceBundle
 from chart_binder.domain.vocabulary import fold
-from chart_binder.llm.answer import CitedFact
+from chart_binder.llm.answer import CitedFact, Labels
 from chart_binder.llm.dates_in_text import only_date, stands_in
-from chart_binder.llm.labels import Labels
 from chart_binder.llm.result import Fact
 from chart_binder.llm.sources import independent
 from chart_binder.react.transcript import Observed

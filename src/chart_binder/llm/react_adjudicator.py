@@ -1,7 +1,7 @@
 """The adjudicator: a model looks into what the rules leave open, its answer checked by code."""
 
 import uuid
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import partial
@@ -16,30 +16,23 @@ from chart_binder.domain.evidence import EvidenceBundle
 from chart_binder.domain.evidence_json import evidence_hash, read_bundle, write_bundle
 from chart_binder.domain.verdict import Verdict
 from chart_binder.llm.acceptance import Examination
-from chart_binder.llm.answer import FinalAnswer, last_word
+from chart_binder.llm.answer import FinalAnswer, Labels, last_word
 from chart_binder.llm.confidence import AS_STATED, ConfidenceMap, read_map
 from chart_binder.llm.evidence_markdown import Trace, evidence_markdown
-from chart_binder.llm.labels import Labels
 from chart_binder.llm.prompt import Prompt, configured, numbers
-from chart_binder.llm.recording import Record, recorded
-from chart_binder.llm.result import AdjudicationResult, Check, Outcome, Usage
+from chart_binder.llm.recording import Record, learned, recorded, unanswered
+from chart_binder.llm.result import AdjudicationResult, Outcome, Usage
 from chart_binder.llm.sampling import Way, by_method, sampled
 from chart_binder.llm.tools import default_tools
 from chart_binder.react.calls import Replay, call_tool
 from chart_binder.react.conversation import ChatError, ChatModel, Message
 from chart_binder.react.dialect import Dialect
 from chart_binder.react.loop import Ending, Limits, converse
-from chart_binder.react.sanitize import one_line
-from chart_binder.react.steps import Malformed
-from chart_binder.react.tools import SAYS_NOTHING, Tool, Toolbox
+from chart_binder.react.tools import Tool, Toolbox
 from chart_binder.react.transcript import (
-    AnyEvent,
-    Observed,
-    Replied,
     Result,
     Run,
     Said,
-    Stepped,
     Watch,
 )
 
@@ -54,56 +47,6 @@ def topic(bundle: EvidenceBundle) -> str:
     names = (bundle.performer.name, bundle.recording_title, *titles)
     known = dict.fromkeys(name for name in names if name)
     return " / ".join(list(known)[: _MOST_TITLES + 2])
-
-
-_MOST_OF_A_THOUGHT = 400
-_MOST_OF_A_SOURCE = 200
-_MOST_SOURCES = 10
-
-
-def learned(events: Iterable[AnyEvent], dialect: Dialect) -> str:
-    """Return the last thought and the sources that were read, in one line; empty if none."""
-    events = tuple(events)
-    sources = dict.fromkeys(
-        one_line(source, _MOST_OF_A_SOURCE)
-        for event in events
-        if isinstance(event, Observed) and not event.error
-        for source in event.sources
-    )
-    more = f" and {len(sources) - _MOST_SOURCES} more" if len(sources) > _MOST_SOURCES else ""
-    thought = _last_thought(events, dialect)
-    told = (
-        f'the last thought was "{thought}"' if thought else "",
-        f"read: {' '.join(list(sources)[:_MOST_SOURCES])}{more}" if sources else "",
-    )
-    known = "; ".join(filter(None, told))
-    return f"no answer was reached; {known}" if known else ""
-
-
-def _last_thought(events: Iterable[AnyEvent], dialect: Dialect) -> str:
-    steps = (dialect.parse(event.content) for event in events if isinstance(event, Replied))
-    thoughts = [step.thought for step in steps if not isinstance(step, Malformed) and step.thought]
-    return one_line(thoughts[-1], _MOST_OF_A_THOUGHT) if thoughts else ""
-
-
-UNANSWERED = "unanswered"
-"""The name of the check: a run that came to nothing without a service is worth another."""
-
-
-def unanswered(events: Iterable[AnyEvent]) -> Iterator[Check]:
-    """Yield a check for each tool whose last call in the run failed for its service's sake."""
-    last: dict[str, str] = {}
-    tool = ""
-    for event in events:
-        if isinstance(event, Stepped):
-            tool = event.tool or ""
-        elif isinstance(event, Observed) and tool:
-            error = event.error or ""
-            last[tool] = error if error.endswith(SAYS_NOTHING) else ""
-    for name, error in last.items():
-        if error:
-            told = error.removesuffix(SAYS_NOTHING).strip()
-            yield Check(UNANSWERED, passed=False, detail=f"{name}: {told}")
 
 
 _NOT_RECORDED: dict[str, Any] = {

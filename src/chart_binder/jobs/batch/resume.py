@@ -27,7 +27,7 @@ from chart_binder.jobs.stored_decisions import (
     stored_bundle,
     stored_names,
 )
-from chart_binder.llm.react_adjudicator import UNANSWERED
+from chart_binder.llm.recording import UNANSWERED
 from chart_binder.llm.result import AdjudicationResult, Outcome
 
 if TYPE_CHECKING:
