@@ -44,10 +44,10 @@ class Session:
         """The effective configuration with its sources; logging is set up by it."""
         from chart_binder.cli.logs import set_up_logging
         from chart_binder.config.load import load_settings
-        from chart_binder.llm.tools import misnamed
+        from chart_binder.llm.tools import unknown_names
 
         settings = load_settings(self.file, os.environ, self.flags)
-        settings.refuse(dict(misnamed(settings.config.llm)))
+        settings.refuse(dict(unknown_names(settings.config.llm)))
         set_up_logging(settings.config.log, self.verbosity)
         return settings
 

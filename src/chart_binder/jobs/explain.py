@@ -12,7 +12,7 @@ from chart_binder.domain.evidence import EvidenceBundle, Release
 from chart_binder.domain.verdict import Decided, Open, Rival
 from chart_binder.domain.vocabulary import ReleaseGroupId, ReleaseId
 from chart_binder.jobs.decide import Case
-from chart_binder.llm.facts import with_facts
+from chart_binder.llm.facts import with_verified_facts
 from chart_binder.llm.result import AdjudicationResult
 from chart_binder.rules.candidates import Candidate, candidates_of
 from chart_binder.rules.contest import contest
@@ -159,7 +159,7 @@ def why_not(case: Case, knobs: RulesConfig) -> tuple[Rival, ...]:
         return case.verdict.rivals
     assert isinstance(case.verdict, Open)  # only what is open is asked of a model
     crg = case.decision.crg_mbid
-    again = decide(with_facts(case.bundle, result.facts), knobs) if result.facts else None
+    again = decide(with_verified_facts(case.bundle, result.facts), knobs) if result.facts else None
     if isinstance(again, Decided) and again.crg == crg:
         return tuple(_by_facts(again, case.verdict))
     said = _said(case.bundle, crg, result)

@@ -10,7 +10,7 @@ from chart_binder import plugins
 from chart_binder.config import Config, LLMConfig
 from chart_binder.errors import UsageError
 from chart_binder.llm.answer import FinalAnswer, read_answer
-from chart_binder.llm.prompt import configured, numbers
+from chart_binder.llm.prompt import configured_prompt, prompt_numbers
 from chart_binder.llm.tools import default_tools
 from chart_binder.react.dialect import Dialect
 from chart_binder.react.loop import RefusedError
@@ -128,8 +128,8 @@ def effective_prompt(config: Config) -> EffectivePrompt:
 
     Raises `ConfigError` and `PluginError`.
     """
-    prompt, dialect = configured(config.llm.prompt), config.llm.dialect
-    values = numbers(config.llm, config.rules)
+    prompt, dialect = configured_prompt(config.llm.prompt), config.llm.dialect
+    values = prompt_numbers(config.llm, config.rules)
     tools = () if config.llm.method == "direct" else default_tools(config.llm)
     writing = plugins.load("chart_binder.dialects", dialect)()
     return EffectivePrompt(

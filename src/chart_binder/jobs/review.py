@@ -19,7 +19,7 @@ from chart_binder.jobs.journal import path_from_bytes
 from chart_binder.jobs.overrides import override_for
 from chart_binder.jobs.stored_decisions import read_decision, stored_bundle, stored_names
 from chart_binder.jobs.write import NOT_DECIDED
-from chart_binder.llm.answer import Labels, labelled, labelled_releases
+from chart_binder.llm.answer import Labels, labelled_candidates, labelled_releases
 from chart_binder.llm.result import AdjudicationResult
 from chart_binder.react.transcript import AnyEvent, TranscriptDefectError, read_transcript
 from chart_binder.rules.candidates import Candidate
@@ -118,7 +118,7 @@ class ReviewCase:
     def rows(self) -> tuple[CandidateRow, ...]:
         """The candidates, by when the recording came out on them."""
         proposed = self.proposal.crg_mbid if self.proposal else None
-        found = labelled(self.bundle) if self.bundle else ()
+        found = labelled_candidates(self.bundle) if self.bundle else ()
         return tuple(_row(label, one, proposed) for label, one in found)
 
     def question(self, knobs: RulesConfig) -> Verdict | None:

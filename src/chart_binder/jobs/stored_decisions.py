@@ -37,8 +37,8 @@ from chart_binder.domain.vocabulary import MBID
 from chart_binder.errors import CanonError, DamagedRecordError, StoreError
 from chart_binder.files import read_file
 from chart_binder.jobs.decide import Case, Cause, Decision, State
-from chart_binder.llm.confidence import AS_STATED, read_map
-from chart_binder.llm.prompt import configured
+from chart_binder.llm.confidence import AS_STATED, read_confidence_map
+from chart_binder.llm.prompt import configured_prompt
 from chart_binder.llm.result import Outcome, why_not_written
 from chart_binder.react.transcript import record_in
 from chart_binder.rules.premiere import TABLE_VERSION
@@ -432,12 +432,12 @@ def adjudicator_version(llm: LLMConfig, knobs: RulesConfig) -> str:
     prompt or a calibration that there is not.
     """
     file = llm.acceptance.calibration
-    confidence = read_map(Path(file).expanduser()) if file else AS_STATED
+    confidence = read_confidence_map(Path(file).expanduser()) if file else AS_STATED
     said = [
         TABLE_VERSION,
         knobs.model_dump(mode="json"),
         llm.model_dump(mode="json", exclude=_NO_MATTER),
-        configured(llm.prompt).name,
+        configured_prompt(llm.prompt).name,
         confidence,
     ]
     return hashlib.sha256(msgspec.json.encode(said, order="sorted")).hexdigest()[

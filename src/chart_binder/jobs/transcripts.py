@@ -22,7 +22,7 @@ from chart_binder.llm.confidence import ConfidenceMap
 from chart_binder.llm.prompt import Prompt
 from chart_binder.llm.react_adjudicator import ReActAdjudicator
 from chart_binder.llm.result import AdjudicationResult, counted
-from chart_binder.llm.tools import with_tools_here
+from chart_binder.llm.tools import with_installed_tools
 from chart_binder.react.calls import Replay
 from chart_binder.react.dialect import Dialect
 from chart_binder.react.transcript import (
@@ -133,7 +133,7 @@ def replay(path: Path, watch: Watch | None = None) -> AdjudicationResult:
             f"{path}: has no run line with evidence: a canned transcript is played with"
             " llm.provider = replay and llm.model_id = its file"
         )
-    config = with_tools_here(_options(LLMConfig, run, "llm", path))
+    config = with_installed_tools(_options(LLMConfig, run, "llm", path))
     adjudicator = ReActAdjudicator(
         config.model_copy(update={"enabled": True}),
         chat=Replay(recorded.events),

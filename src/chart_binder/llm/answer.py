@@ -62,7 +62,7 @@ class Labels:
         ids: dict[str, str] = {}
         home: dict[str, str] = {}
         titles: dict[str, str] = {}
-        for label, candidate in labelled(bundle):
+        for label, candidate in labelled_candidates(bundle):
             ids[label] = candidate.group.mb_rg_id
             titles[candidate.group.mb_rg_id] = candidate.title
             for release_label, release in labelled_releases(label, candidate):
@@ -102,7 +102,7 @@ class Labels:
         return f"{label} '{title}'" if title else label or identifier
 
 
-def labelled(bundle: EvidenceBundle) -> Iterator[tuple[str, Candidate]]:
+def labelled_candidates(bundle: EvidenceBundle) -> Iterator[tuple[str, Candidate]]:
     """Yield the candidates with their labels, by when the recording came out on them."""
     found = candidates_of(bundle.recording_candidates)
     found.sort(key=lambda c: (c.first, c.last, c.title, c.group.mb_rg_id))

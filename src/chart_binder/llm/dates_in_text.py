@@ -248,7 +248,7 @@ _SIGNS = str.maketrans({"\u2019": "'", "\u2010": "-", "\u2011": "-"})
 _BLANKS = re.compile(r"[^\S\n]+")
 
 
-def stands_in(value: PartialDate, text: str, *, of_release: bool = False) -> bool:
+def contains_date(value: PartialDate, text: str, *, of_release: bool = False) -> bool:
     """Whether the text names this very date, to the same precision or a finer one.
 
     With `of_release` the date of a recording, a concert, a visit to a page does not count.
@@ -258,16 +258,16 @@ def stands_in(value: PartialDate, text: str, *, of_release: bool = False) -> boo
     """
     return any(
         all(value.first <= date.first and date.last <= value.last for date in dates)
-        for dates, _ in dates_in(text, of_release=of_release)
+        for dates, _ in find_dates(text, of_release=of_release)
     )
 
 
-def only_date(text: str) -> PartialDate | None:
+def single_date(text: str) -> PartialDate | None:
     """Return the date that is all that a text says, if it can be read in one way only.
 
     `8. November 1974` is a day here: where nothing else stands there is no list to be numbered.
     """
-    told = list(dates_in(text))
+    told = list(find_dates(text))
     if len(told) != 1 or not _NOTHING_ELSE.fullmatch(told[0][1]):
         return None
     first, *others = told[0][0]
@@ -275,7 +275,7 @@ def only_date(text: str) -> PartialDate | None:
     return first if is_within_all else None
 
 
-def dates_in(
+def find_dates(
     text: str, *, of_release: bool = False
 ) -> Iterator[tuple[tuple[PartialDate, ...], str]]:
     """Yield every mention of a date: what it may mean, and the text without all mentions."""

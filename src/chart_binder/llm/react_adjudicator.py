@@ -17,12 +17,12 @@ from chart_binder.domain.evidence_json import evidence_hash, read_bundle, write_
 from chart_binder.domain.verdict import Verdict
 from chart_binder.llm.acceptance import Examination
 from chart_binder.llm.answer import FinalAnswer, Labels, last_word
-from chart_binder.llm.confidence import AS_STATED, ConfidenceMap, read_map
+from chart_binder.llm.confidence import AS_STATED, ConfidenceMap, read_confidence_map
 from chart_binder.llm.evidence_markdown import Trace, evidence_markdown
-from chart_binder.llm.prompt import Prompt, configured, numbers
-from chart_binder.llm.recording import Record, learned, recorded, unanswered
+from chart_binder.llm.prompt import Prompt, configured_prompt, prompt_numbers
+from chart_binder.llm.recording import Record, failed_services, partial_findings, record_run
 from chart_binder.llm.result import AdjudicationResult, Outcome, Usage
-from chart_binder.llm.sampling import Way, by_method, sampled
+from chart_binder.llm.sampling import Way, run_methods, run_samples
 from chart_binder.llm.tools import default_tools
 from chart_binder.react.calls import Replay, call_tool
 from chart_binder.react.conversation import ChatError, ChatModel, Message
@@ -39,7 +39,7 @@ from chart_binder.react.transcript import (
 _MOST_TITLES = 12
 
 
-def topic(bundle: EvidenceBundle) -> str:
+def search_topic(bundle: EvidenceBundle) -> str:
     """Return artist, title and the titles of candidates, each once, for tools to look for."""
     titles = (
         group.title for recording in bundle.recording_candidates for group in recording.groups
@@ -75,7 +75,7 @@ class Case:
 
 
 @dataclass(frozen=True, slots=True)
-class Asking:
+class AdjudicationRun:
     """What one run asks with. `config` is this run's own: a replay needs nothing but it.
 
     `part_of` says of which samples and methods the run is a part, for the record.
@@ -98,7 +98,7 @@ class Asking:
         """Run, and return what came of it, of whatever outcome."""
         run = self._run(case)
         opening = self._opening(case)
-        with recorded(run, self.record, self.watch) as record:
+        with record_run(run, self.record, self.watch) as record:
             record(run)
             for message in opening:
                 record(Said(message.role, message.content))
@@ -142,7 +142,7 @@ class Asking:
 
     def _own_prompt(self) -> Mapping[str, object]:
         """Return the prompt for the record, if the configuration does not lead to it."""
-        if self.prompt == configured(self.config.prompt):
+        if self.prompt == configured_prompt(self.config.prompt):
             return {}
         return {"prompt": msgspec.to_builtins(self.prompt)}
 
@@ -165,7 +165,7 @@ class Asking:
                 opening,
                 judge=examination.read,
                 watch=record,
-                limits=limits(self.config),
+                limits=loop_limits(self.config),
                 perform=replay.perform if replay else call_tool,
                 recall=replay.recall if replay else None,
                 last_word=last_word(examination.labels) if is_forced else None,
@@ -190,7 +190,7 @@ class Asking:
             transcript=record.place,
         )
         if answer is None:
-            known = learned(record.events, self.dialect)
+            known = partial_findings(record.events, self.dialect)
             return msgspec.structs.replace(said, rationale=known)
         judgement = examination.judge(answer)
         return msgspec.structs.replace(
@@ -202,14 +202,14 @@ class Asking:
             stated_confidence=answer.confidence,
             rationale=answer.rationale,
             facts=judgement.facts,
-            checks=(*judgement.checks, *unanswered(record.events)),
+            checks=(*judgement.checks, *failed_services(record.events)),
             rules=judgement.rules,
             independent_sources=judgement.independent_sources,
             problem=judgement.problem,
         )
 
 
-def limits(config: LLMConfig) -> Limits:
+def loop_limits(config: LLMConfig) -> Limits:
     """Return how far a run may go."""
     return Limits(
         iterations=config.max_iterations,
@@ -273,7 +273,7 @@ class ReActAdjudicator:
         self._knobs = knobs or RulesConfig()
         if config.enabled:
             self._calibrated = calibration or _calibration(config)
-            self._prompt = prompt or configured(config.prompt)
+            self._prompt = prompt or configured_prompt(config.prompt)
             self._samples = [(each, chat or _chat_model(each)) for each in _samples(config)]
             self._dialect = dialect or plugins.load("chart_binder.dialects", config.dialect)()
             offered = default_tools(config, searxng, musicbrainz) if tools is None else tools
@@ -293,26 +293,26 @@ class ReActAdjudicator:
         if not self._config.enabled:
             known = evidence_hash(bundle)
             return AdjudicationResult(Outcome.ERROR, problem=DISABLED, evidence_hash=known)
-        task = self._prompt.question(numbers(self._config, self._knobs))
+        task = self._prompt.question(prompt_numbers(self._config, self._knobs))
         case = Case.of(bundle, decision_trace, task)
-        return by_method(self._config.method, partial(self._ask, case))
+        return run_methods(self._config.method, partial(self._ask, case))
 
     def system_prompt(self) -> str:
         """Return the system prompt: the same bytes for every recording."""
         return self._rendered(() if self._config.method == "direct" else self._tools)
 
     def _rendered(self, tools: Sequence[Tool]) -> str:
-        return self._prompt.render(self._dialect, tools, numbers(self._config, self._knobs))
+        return self._prompt.render(self._dialect, tools, prompt_numbers(self._config, self._knobs))
 
     def _ask(self, case: Case, way: Way) -> AdjudicationResult:
         """Ask about a case in one way, as often as configured."""
         tools = self._tools if way == "react" else ()
         system_prompt = self._rendered(tools)
-        toolbox = Toolbox(tool.for_run(topic(case.bundle)) for tool in tools)
+        toolbox = Toolbox(tool.for_run(search_topic(case.bundle)) for tool in tools)
 
         def ask(sample: int) -> AdjudicationResult:
             config, chat = self._samples[sample]
-            asking = Asking(
+            asking = AdjudicationRun(
                 config=config.model_copy(update={"method": way}),
                 knobs=self._knobs,
                 chat=chat,
@@ -332,7 +332,7 @@ class ReActAdjudicator:
             )
             return asking.about(case)
 
-        return sampled(ask, self._config, case.labels.name_of, self._calibrated)
+        return run_samples(ask, self._config, case.labels.name_of, self._calibrated)
 
 
 def _samples(config: LLMConfig) -> Sequence[LLMConfig]:
@@ -348,7 +348,7 @@ def _samples(config: LLMConfig) -> Sequence[LLMConfig]:
 
 def _calibration(config: LLMConfig) -> ConfidenceMap:
     file = config.acceptance.calibration
-    return read_map(Path(file).expanduser()) if file else AS_STATED
+    return read_confidence_map(Path(file).expanduser()) if file else AS_STATED
 
 
 def _chat_model(config: LLMConfig) -> ChatModel:

@@ -32,7 +32,7 @@ _MOST_OF_A_SOURCE = 200
 _MOST_SOURCES = 10
 
 
-UNANSWERED = "unanswered"
+FAILED_SERVICE = "unanswered"
 """The name of the check: a run that came to nothing without a service is worth another."""
 
 
@@ -97,7 +97,7 @@ def _host(source: str) -> str:
 
 
 @contextmanager
-def recorded(run: Run, folder: Path | None, watch: Watch | None) -> Iterator[Record]:
+def record_run(run: Run, folder: Path | None, watch: Watch | None) -> Iterator[Record]:
     """Record a run in a new file of `folder`, readable by its owner only.
 
     A folder that cannot be written to costs the record, not the run: a warning says so.
@@ -138,7 +138,7 @@ def _tolerant(record: Watch, path: Path) -> Watch:
     return watch
 
 
-def learned(events: Iterable[AnyEvent], dialect: Dialect) -> str:
+def partial_findings(events: Iterable[AnyEvent], dialect: Dialect) -> str:
     """Return the last thought and the sources that were read, in one line; empty if none."""
     events = tuple(events)
     sources = dict.fromkeys(
@@ -163,7 +163,7 @@ def _last_thought(events: Iterable[AnyEvent], dialect: Dialect) -> str:
     return one_line(thoughts[-1], _MOST_OF_A_THOUGHT) if thoughts else ""
 
 
-def unanswered(events: Iterable[AnyEvent]) -> Iterator[Check]:
+def failed_services(events: Iterable[AnyEvent]) -> Iterator[Check]:
     """Yield a check for each tool whose last call in the run failed for its service's sake."""
     last: dict[str, str] = {}
     tool = ""
@@ -176,4 +176,4 @@ def unanswered(events: Iterable[AnyEvent]) -> Iterator[Check]:
     for name, error in last.items():
         if error:
             told = error.removesuffix(SAYS_NOTHING).strip()
-            yield Check(UNANSWERED, passed=False, detail=f"{name}: {told}")
+            yield Check(FAILED_SERVICE, passed=False, detail=f"{name}: {told}")

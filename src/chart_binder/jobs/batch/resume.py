@@ -27,7 +27,7 @@ from chart_binder.jobs.stored_decisions import (
     stored_bundle,
     stored_names,
 )
-from chart_binder.llm.recording import UNANSWERED
+from chart_binder.llm.recording import FAILED_SERVICE
 from chart_binder.llm.result import AdjudicationResult, Outcome
 
 if TYPE_CHECKING:
@@ -85,7 +85,7 @@ def is_answer(result: AdjudicationResult | None) -> bool:
     if result is None:
         return True
     if result.outcome is Outcome.REJECTED:
-        return all(check.passed or check.name != UNANSWERED for check in result.checks)
+        return all(check.passed or check.name != FAILED_SERVICE for check in result.checks)
     return result.outcome is not Outcome.ERROR
 
 
