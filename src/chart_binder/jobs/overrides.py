@@ -7,7 +7,7 @@ from chart_binder.domain.evidence import EvidenceBundle, RecordingCandidate, Rel
 from chart_binder.domain.verdict import KeptOverride
 from chart_binder.domain.vocabulary import MBID, RecordingId, bare_id
 from chart_binder.errors import CanonError
-from chart_binder.rules.recordings import line_up, minutes
+from chart_binder.rules.recordings import format_length, sort_recordings
 
 Overrides: TypeAlias = Callable[[], Mapping[str, KeptOverride]]
 """What people ruled, by recording; may raise `StoreError`."""
@@ -26,7 +26,7 @@ def override_for(bundle: EvidenceBundle, kept: Mapping[str, KeptOverride]) -> Ke
     """
     if not kept:
         return None
-    meant = [one.mb_recording_id for one in line_up(bundle).kept]
+    meant = [one.mb_recording_id for one in sort_recordings(bundle).kept]
     ids = (one.strip().casefold() for one in (*meant, _tagged(bundle)) if one)
     found = [kept[recording] for recording in ids if recording in kept]
     return max(found, key=lambda one: (one.set_at_utc, one.recording_mbid), default=None)
@@ -38,7 +38,7 @@ def recording_meant(bundle: EvidenceBundle) -> RecordingId:
     Raises `CanonError` that lists them where there are several, says that there is none, or that
     its id is none of MusicBrainz', by which overrides are kept.
     """
-    kept = line_up(bundle).kept
+    kept = sort_recordings(bundle).kept
     if len(kept) == 1:
         meant = bare_id(kept[0].mb_recording_id)
         if not MBID.fullmatch(meant):
@@ -96,7 +96,9 @@ def _releases(groups: Sequence[ReleaseGroup]) -> set[str]:
 
 
 def _described(recording: RecordingCandidate) -> str:
-    more = filter(None, (recording.title, recording.disambiguation, minutes(recording.length_ms)))
+    more = filter(
+        None, (recording.title, recording.disambiguation, format_length(recording.length_ms))
+    )
     return f"{recording.mb_recording_id} ({', '.join(more)})"
 
 

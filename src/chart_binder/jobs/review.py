@@ -192,7 +192,7 @@ def read_case_transcript(store: "Store", case: ReviewCase) -> tuple[AnyEvent, ..
 
 
 def _row(label: str, one: Candidate, proposed: str | None) -> CandidateRow:
-    releases = (*one.official, *one.aside)
+    releases = (*one.official, *one.unofficial)
     return CandidateRow(
         label,
         one.group.mb_rg_id,

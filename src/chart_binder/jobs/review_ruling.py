@@ -24,7 +24,7 @@ from chart_binder.jobs.review import (
     same_evidence,
 )
 from chart_binder.jobs.stored_decisions import stored_bundle
-from chart_binder.rules.recordings import line_up, minutes
+from chart_binder.rules.recordings import format_length, sort_recordings
 
 if TYPE_CHECKING:
     from chart_binder.store.reviews import SavedVerdicts
@@ -36,7 +36,7 @@ _FEW = 6
 
 def possible_recordings(case: ReviewCase, group: str) -> list[RecordingCandidate]:
     """Return the recordings that may be meant where a release group is right."""
-    kept = line_up(case.bundle).kept if case.bundle else ()
+    kept = sort_recordings(case.bundle).kept if case.bundle else ()
     wanted = bare_id(group)
     carrying = [one for one in kept if any(bare_id(each.mb_rg_id) == wanted for each in one.groups)]
     return carrying or list(kept)
@@ -47,7 +47,7 @@ def recording_to_override(case: ReviewCase, crg: str, named: str | None) -> Reco
     found = possible_recordings(case, crg)
     ids = [bare_id(one.mb_recording_id) for one in found]
     if named is not None:
-        kept = line_up(case.bundle).kept if case.bundle else ()
+        kept = sort_recordings(case.bundle).kept if case.bundle else ()
         everyone = [bare_id(one.mb_recording_id) for one in kept]
         if bare_id(named) not in everyone:
             allowed = ", ".join(everyone) or "none: the evidence has no recording"
@@ -93,7 +93,7 @@ def require_release_in_group(case: ReviewCase, crg: str, rr: str) -> None:
 
 
 def _described(one: RecordingCandidate) -> str:
-    more = filter(None, (one.title, one.disambiguation, minutes(one.length_ms)))
+    more = filter(None, (one.title, one.disambiguation, format_length(one.length_ms)))
     return f"{one.mb_recording_id} ({', '.join(more)})"
 
 

@@ -111,7 +111,7 @@ def labelled_candidates(bundle: EvidenceBundle) -> Iterator[tuple[str, Candidate
 
 def labelled_releases(label: str, candidate: Candidate) -> Iterator[tuple[str, Release]]:
     """Yield the releases of a candidate with their labels, those that count first, by date."""
-    ordered = [*_by_date(candidate.official), *_by_date(candidate.aside)]
+    ordered = [*_by_date(candidate.official), *_by_date(candidate.unofficial)]
     return ((f"{label}.R{number}", release) for number, release in enumerate(ordered, start=1))
 
 
