@@ -9,7 +9,7 @@ from chart_binder.config import Config
 from chart_binder.errors import CanonError, ConfigError, LookupFailedError, masked
 from chart_binder.musicbrainz.source import connect
 from chart_binder.plugins import load
-from chart_binder.store.read_overrides import VERSION
+from chart_binder.store.sqlite_file import VERSION
 from chart_binder.store.store import Store
 from chart_binder.web.results import Degraded, Hits, NothingFound
 from chart_binder.web.searxng import SearxngClient

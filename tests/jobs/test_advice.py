@@ -1,7 +1,6 @@
 """Whoever is told of a failure is told what helps against it."""
 
-from chart_binder.jobs.decide import Cause
-from chart_binder.jobs.stored_decisions import advice_for
+from chart_binder.jobs.decide import Cause, advice_for
 
 
 def test_every_cause_has_an_advice_of_its_own_kind() -> None:

@@ -72,7 +72,7 @@ def latest(store: Store, path: Path) -> KeptDecision:
 def test_a_decision_is_kept_with_its_evidence_and_the_file_it_was_made_for(
     store: Store, keeper: DecisionSaver, song: Path
 ) -> None:
-    case = keeper.kept(song, attempt())
+    case = keeper.decide_and_save(song, attempt())
     kept = latest(store, song)
     assert read_decision(kept) == case.decision
     assert (kept.state, kept.crg_mbid) == ("decided", case.decision.crg_mbid)
@@ -86,8 +86,8 @@ def test_files_that_share_evidence_keep_what_each_says_of_itself(
 ) -> None:
     other = tmp_path / "other.flac"
     other.write_bytes(b"more audio")
-    keeper.kept(song, attempt(355_000))
-    case = keeper.kept(other, attempt(356_000))
+    keeper.decide_and_save(song, attempt(355_000))
+    case = keeper.decide_and_save(other, attempt(356_000))
     assert latest(store, song).evidence_hash == latest(store, other).evidence_hash
     assert stored_bundle(store, latest(store, other)) == case.bundle
 
@@ -95,7 +95,7 @@ def test_files_that_share_evidence_keep_what_each_says_of_itself(
 def test_a_run_is_kept_with_how_its_files_ended(
     store: Store, keeper: DecisionSaver, song: Path
 ) -> None:
-    keeper.kept(song, attempt())
+    keeper.decide_and_save(song, attempt())
     begun = store.runs.latest()
     assert begun is not None
     assert (begun.command, begun.arguments, begun.status) == ("decide", ("music",), None)
@@ -112,8 +112,8 @@ def test_an_interrupted_run_says_so(store: Store, song: Path) -> None:
 
     def run_of_two() -> None:
         with save_decisions(store, "decide", (), KNOBS) as keeper:
-            keeper.kept(song, attempt())
-            keeper.kept(song, interrupted)
+            keeper.decide_and_save(song, attempt())
+            keeper.decide_and_save(song, interrupted)
 
     with pytest.raises(KeyboardInterrupt):
         run_of_two()
@@ -128,7 +128,7 @@ def test_a_file_that_could_not_be_read_is_kept_as_failed(
     def gather() -> None:
         raise AudioError("no audio")
 
-    case = keeper.kept(song, lambda: Decider(KNOBS).attempt(gather))  # type: ignore[arg-type]
+    case = keeper.decide_and_save(song, lambda: Decider(KNOBS).attempt(gather))  # type: ignore[arg-type]
     assert case.decision.error == "no audio"
     assert latest(store, song).state == "error"
     assert stored_bundle(store, latest(store, song)) is None
@@ -136,7 +136,7 @@ def test_a_file_that_could_not_be_read_is_kept_as_failed(
 
 def test_what_is_no_file_is_not_kept(store: Store, keeper: DecisionSaver, tmp_path: Path) -> None:
     for path in (tmp_path / "absent.flac", tmp_path):
-        keeper.kept(path, attempt())
+        keeper.decide_and_save(path, attempt())
     assert list(store.decisions.iterate()) == []
     assert store.runs.latest() is None
 
@@ -150,7 +150,7 @@ def test_a_transcript_is_kept_from_its_file_or_as_it_came(
     recorded.write_bytes(msgspec.json.encode(event) + b"\n")
     result = AdjudicationResult(Outcome.REVIEW, transcript=str(recorded) if is_file else (event,))
     decision = Decision(State.REVIEW, adjudication=result)
-    keeper.kept(song, lambda: Case(decision))
+    keeper.decide_and_save(song, lambda: Case(decision))
     name = latest(store, song).transcript_id
     assert name is not None
     assert name == "2026-run" or not is_file
@@ -163,7 +163,7 @@ def test_a_transcript_that_is_gone_costs_no_decision(
     store: Store, keeper: DecisionSaver, song: Path
 ) -> None:
     result = AdjudicationResult(Outcome.REVIEW, transcript="/absent.jsonl")
-    keeper.kept(song, lambda: Case(Decision(State.REVIEW, adjudication=result)))
+    keeper.decide_and_save(song, lambda: Case(Decision(State.REVIEW, adjudication=result)))
     assert latest(store, song).transcript_id is None
 
 
@@ -172,13 +172,15 @@ def test_a_decision_that_cannot_be_kept_is_an_error_with_the_decision_in_it(
 ) -> None:
     with closing(connect(place, isolation_level=None)) as other:
         other.execute("BEGIN IMMEDIATE")
-        case = keeper.kept(song, attempt())
+        case = keeper.decide_and_save(song, attempt())
     assert case.decision.state is State.ERROR
     assert case.decision.crg_rule == "CRG:ALBUM_LEAD_WINDOW"
     assert case.decision.error is not None
     assert case.decision.error.startswith("decided, not kept: the store")
     assert "locked by another program" in case.decision.error
-    assert keeper.kept(song, attempt()).decision.state is State.DECIDED, "the next is kept again"
+    assert keeper.decide_and_save(song, attempt()).decision.state is State.DECIDED, (
+        "the next is kept again"
+    )
     keeper.end(1)
     run = store.runs.latest()
     assert run is not None

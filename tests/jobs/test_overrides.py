@@ -9,7 +9,8 @@ from chart_binder.domain.evidence_json import read_bundle
 from chart_binder.domain.verdict import Decided, KeptOverride, Override
 from chart_binder.domain.vocabulary import RecordingId, ReleaseGroupId, ReleaseId
 from chart_binder.errors import CanonError
-from chart_binder.jobs.overrides import override_for, recording_meant, unknown_ids
+from chart_binder.jobs.decide import override_for
+from chart_binder.jobs.overrides import recording_meant, unknown_ids
 from chart_binder.rules.decide import decide
 from rules.making import document, record, recording, release
 

@@ -15,6 +15,7 @@ from chart_binder.domain.records import UnreadDecision
 from chart_binder.errors import CanonError
 from chart_binder.jobs.calibrate import reviewed_answers
 from chart_binder.jobs.decide import Case, Decider, Decision, State
+from chart_binder.jobs.overrides import accept, choose, keep, reject
 from chart_binder.jobs.review import (
     ReviewCase,
     find_case,
@@ -22,7 +23,6 @@ from chart_binder.jobs.review import (
     read_case_transcript,
     review_queue,
 )
-from chart_binder.jobs.review_ruling import accept, choose, keep, reject
 from chart_binder.jobs.stored_decisions import DecisionSaver, save_decisions
 from chart_binder.llm.result import AdjudicationResult, Outcome
 from chart_binder.store import open_store
@@ -72,7 +72,7 @@ def left_open(bundle: EvidenceBundle = BUNDLE) -> Case:
 
 def put(keeper: DecisionSaver, path: Path, case: Case) -> ReviewCase:
     path.write_bytes(b"audio")
-    keeper.kept(path, lambda: case)
+    keeper.decide_and_save(path, lambda: case)
     return find_case(keeper.store, str(path))
 
 
@@ -96,8 +96,8 @@ def test_a_proposal_too_unsure_to_decide_can_be_accepted(
 ) -> None:
     case = put(keeper, tmp_path / "a", proposing(state=State.INDETERMINATE))
     ruled = accept(store, case)
-    assert ruled.ruling.override is not None
-    assert ruled.ruling.override.crg_mbid == ALBUM
+    assert ruled.saved.override is not None
+    assert ruled.saved.override.crg_mbid == ALBUM
     assert queue(store) == []
     assert is_queue_empty(store, store.overrides.all(), OPEN)
 
@@ -127,8 +127,8 @@ def test_a_proposed_release_of_another_group_is_left_to_the_rules(
 ) -> None:
     of_the_single = RECORDING.groups[0].editions[0].mb_release_id
     ruled = accept(store, put(keeper, tmp_path / "a", proposing(rr=of_the_single)))
-    assert ruled.ruling.override is not None
-    assert ruled.ruling.override.rr_mbid is None
+    assert ruled.saved.override is not None
+    assert ruled.saved.override.rr_mbid is None
     assert "the rules name one" in ruled.notes[0]
 
 
@@ -141,8 +141,8 @@ def test_of_several_recordings_the_one_on_the_record_is_meant(
         RECORDING, mb_recording_id=OTHER, rg_candidates=(album,), length_ms=None
     )
     ruled = accept(store, put(keeper, tmp_path / "a", proposing(with_recordings(one, other))))
-    assert ruled.ruling.override is not None
-    assert ruled.ruling.override.recording_mbid == OTHER
+    assert ruled.saved.override is not None
+    assert ruled.saved.override.recording_mbid == OTHER
 
 
 def test_of_several_recordings_on_the_record_one_must_be_named(
@@ -178,9 +178,9 @@ def test_what_is_chosen_is_accepted_or_taken_in_its_place(
     case = put(keeper, tmp_path / "a", proposing())
     for group, kind in ((ALBUM, "accept"), (SINGLE, "reject")):
         ruled = choose(store, case, group, "heard it")
-        assert ruled.ruling.verdicts[0].verdict == kind
+        assert ruled.saved.verdicts[0].verdict == kind
         assert [each.crg_mbid for each in store.overrides.all().values()] == [group]
-        store.verdicts.take_back(ruled.ruling)
+        store.verdicts.take_back(ruled.saved)
         assert queue(store) == ["a"]
         assert store.overrides.all() == {}
 
@@ -199,9 +199,9 @@ def test_a_second_verdict_takes_the_place_of_the_first(
     assert [each.crg_mbid for each in store.overrides.all().values()] == [SINGLE]
     third = keep(store, case)
     assert "is removed: C1 'Bohemian Rhapsody', said 2" in third.notes[0]
-    store.verdicts.take_back(third.ruling)
+    store.verdicts.take_back(third.saved)
     assert [each.crg_mbid for each in store.overrides.all().values()] == [SINGLE]
-    assert store.verdicts.latest(case.kept.id) == other.ruling.verdicts[0]
+    assert store.verdicts.latest(case.kept.id) == other.saved.verdicts[0]
 
 
 def test_what_a_person_said_of_the_recording_elsewhere_is_not_replaced_unasked(

@@ -6,7 +6,7 @@ from chart_binder.config import AcceptanceConfig
 from chart_binder.domain.records import KeptVerdict, VerdictKind
 from chart_binder.domain.tags import Chosen
 from chart_binder.jobs.decide import Decision, State
-from chart_binder.jobs.stored_decisions import writable_ids
+from chart_binder.jobs.write import writable_ids
 from chart_binder.llm.result import AdjudicationResult, Outcome
 
 RECORDING, GROUP, RELEASE, OTHER = (f"{digit * 8}-1111-4111-8111-111111111111" for digit in "1234")

@@ -13,7 +13,7 @@ from chart_binder.domain.verdict import KeptOverride
 from chart_binder.domain.vocabulary import RecordingId, ReleaseGroupId, ReleaseId
 from chart_binder.errors import StoreError
 from chart_binder.store import open_store
-from chart_binder.store.read_overrides import read_overrides
+from chart_binder.store.sqlite_file import read_overrides
 from store.make_version_1 import ROWS, rows_of, version_1
 
 RULED = KeptOverride(
@@ -70,9 +70,7 @@ def test_a_file_that_is_no_store_is_named(tmp_path: Path) -> None:
 
 
 def test_reading_does_not_load_sqlalchemy() -> None:
-    program = (
-        "import sys, chart_binder.store.read_overrides; assert 'sqlalchemy' not in sys.modules"
-    )
+    program = "import sys, chart_binder.store.sqlite_file; assert 'sqlalchemy' not in sys.modules"
     subprocess.run([sys.executable, "-c", program], check=True)
 
 

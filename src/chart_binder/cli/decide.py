@@ -126,7 +126,7 @@ def _decide_files(
                     if isinstance(item, UnreadablePath)
                     else partial(pipeline.attempt, partial(gather, item.path))
                 )
-                case = keeper.kept(item.path, attempt) if keeper else attempt()
+                case = keeper.decide_and_save(item.path, attempt) if keeper else attempt()
                 results.show(shown, _advised(shown, case), _pinned(store, item.path))
         if keeper:
             keeper.end(results.status)

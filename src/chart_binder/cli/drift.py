@@ -27,8 +27,8 @@ from chart_binder.jobs.drift import (
     accept_new_decision,
     keep_old_decision,
 )
-from chart_binder.jobs.journal import FieldChange, path_from_bytes
-from chart_binder.jobs.stored_decisions import current_decisions, stored_names
+from chart_binder.jobs.journal import FieldChange
+from chart_binder.jobs.stored_decisions import current_decisions, path_from_bytes, stored_names
 from chart_binder.store import open_store
 from chart_binder.wiring import overrides, store_and_evidence, store_url
 

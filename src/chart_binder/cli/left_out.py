@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from chart_binder.cli.render.tags import shown_path
 from chart_binder.cli.write import say
 from chart_binder.domain.records import UnreadDecision
-from chart_binder.jobs.journal import path_from_bytes
+from chart_binder.jobs.stored_decisions import path_from_bytes
 
 
 @dataclass

@@ -26,9 +26,18 @@ from chart_binder.domain.records import KeptDecision, is_new_id
 from chart_binder.domain.verdict import KeptOverride
 from chart_binder.domain.vocabulary import MBID, RecordingId, ReleaseGroupId, ReleaseId, bare_id
 from chart_binder.errors import CanonError, LookupFailedError, UsageError
-from chart_binder.jobs.overrides import override_for, recording_meant, require_home, unknown_ids
-from chart_binder.jobs.review import DECIDE_AGAIN, decisions_by_override, list_files
-from chart_binder.jobs.stored_decisions import OverrideEffect, override_effect, stored_bundle
+from chart_binder.jobs.decide import override_for
+from chart_binder.jobs.overrides import (
+    DECIDE_AGAIN,
+    OverrideEffect,
+    decisions_by_override,
+    list_files,
+    override_effect,
+    recording_meant,
+    require_home,
+    unknown_ids,
+)
+from chart_binder.jobs.stored_decisions import stored_bundle
 from chart_binder.store import open_store
 from chart_binder.wiring import (
     evidence_for_files,

@@ -26,6 +26,7 @@ from chart_binder.cli.terminal import harmless
 from chart_binder.cli.write import say
 from chart_binder.errors import UsageError
 from chart_binder.jobs.decide import State
+from chart_binder.jobs.overrides import VerdictResult, accept, keep, reject
 from chart_binder.jobs.review import (
     OPEN_STATES,
     ReviewCase,
@@ -35,7 +36,6 @@ from chart_binder.jobs.review import (
     read_case_transcript,
     review_queue,
 )
-from chart_binder.jobs.review_ruling import VerdictResult, accept, keep, reject
 from chart_binder.store import open_store
 from chart_binder.wiring import overrides, store_url
 

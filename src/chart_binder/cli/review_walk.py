@@ -16,6 +16,7 @@ from chart_binder.cli.render.review import case_lines, ruled_lines
 from chart_binder.cli.terminal import harmless, terminal_width, wrapped
 from chart_binder.config import Config
 from chart_binder.errors import CanonError, StoreError, UsageError
+from chart_binder.jobs.overrides import VerdictResult, accept, choose, keep, reject
 from chart_binder.jobs.review import (
     ReviewCase,
     is_overridden,
@@ -24,7 +25,6 @@ from chart_binder.jobs.review import (
     read_case_transcript,
     review_queue,
 )
-from chart_binder.jobs.review_ruling import VerdictResult, accept, choose, keep, reject
 from chart_binder.llm.result import Fact
 
 if TYPE_CHECKING:
@@ -219,7 +219,7 @@ class _Walk:
         return _Next.LEAVE
 
     def _ruled(self, case: ReviewCase, done: str, ruled: VerdictResult) -> _Next:
-        self.done.append((case, ruled.ruling))
+        self.done.append((case, ruled.saved))
         self._print(ruled_lines(case, done, ruled))
         return _Next.ON
 

@@ -26,15 +26,14 @@ from chart_binder.errors import (
     NothingFoundError,
     StoreError,
 )
-from chart_binder.jobs.decide import Case, Decider, Decision, State
-from chart_binder.jobs.journal import path_from_bytes
+from chart_binder.jobs.decide import Case, Decider, Decision, State, advice_for
 from chart_binder.jobs.stored_decisions import (
-    advice_for,
+    path_from_bytes,
     read_decision,
     rules_version,
     stored_bundle,
-    verdict_on,
 )
+from chart_binder.jobs.write import verdict_on
 
 if TYPE_CHECKING:
     from chart_binder.store.store import Store
@@ -167,7 +166,7 @@ class DriftCheck:
         if "override" in (was.decided_by, now.decision.decided_by):
             return (DriftCause.RULING,)
         if before is None:
-            same_rules = kept.rules_version == rules_version(self.decider.knobs)
+            same_rules = kept.rules_version == rules_version(self.decider.rules)
             return (DriftCause.EVIDENCE,) if same_rules else (DriftCause.EVIDENCE, DriftCause.RULES)
         moved = (
             (DriftCause.EVIDENCE, _outcome(was, now) != _outcome(was, before)),
@@ -202,7 +201,7 @@ def accept_new_decision(drifting: DriftCheck, drift: Drift, run: KeptRun) -> Kep
         kept, id=new_id(), run_id=run.id, recording_mbid=decision.recording_mbid,
         state=decision.state, decided_by=decision.decided_by, crg_mbid=decision.crg_mbid,
         rr_mbid=decision.rr_mbid, evidence_hash=decision.evidence_hash,
-        rules_version=rules_version(drifting.decider.knobs), trace=decision.trace,
+        rules_version=rules_version(drifting.decider.rules), trace=decision.trace,
         document=msgspec.json.encode(decision), decided_at_utc=now_utc(), transcript_id=None,
         artifact=msgspec.json.encode(bundle.artifact) if bundle.artifact else None,
         adjudicator=None,

@@ -35,7 +35,7 @@ from chart_binder.audio.tagset import (
 from chart_binder.domain.records import KeptRun, KeptWrite, WriteState, new_id, now_utc
 from chart_binder.errors import AudioError, CanonError, StoreError
 from chart_binder.files import quoted
-from chart_binder.jobs.stored_decisions import path_bytes
+from chart_binder.jobs.stored_decisions import path_bytes, path_from_bytes
 from chart_binder.typed import decoded
 
 if TYPE_CHECKING:
@@ -341,11 +341,6 @@ def settle_intent(
         problem += "; the file has other tags than before or after: another program wrote them"
     store.journal.failed(intent.id, now_utc(), problem)
     return WriteState.FAILED
-
-
-def path_from_bytes(kept: bytes) -> Path:
-    """Return a path as it is kept in the store."""
-    return Path(os.fsdecode(kept))
 
 
 _LONGEST_SAVE = timedelta(hours=1)

@@ -26,9 +26,8 @@ from chart_binder.jobs.journal import (
     changes_since_write,
     field_changes,
     moved_write,
-    path_from_bytes,
 )
-from chart_binder.jobs.stored_decisions import path_bytes
+from chart_binder.jobs.stored_decisions import path_bytes, path_from_bytes
 from chart_binder.jobs.write import WriteReport, WriteStatus
 
 if TYPE_CHECKING:

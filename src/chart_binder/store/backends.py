@@ -15,7 +15,7 @@ from sqlalchemy import Connection, Engine, QueuePool, create_engine, event
 from sqlalchemy.engine import URL
 
 from chart_binder.errors import StoreError, masked
-from chart_binder.store.read_overrides import first_line, is_read_only, reading_uri, sqlite_problem
+from chart_binder.store.sqlite_file import first_line, is_read_only, reading_uri, sqlite_problem
 
 
 @dataclass(frozen=True, slots=True)

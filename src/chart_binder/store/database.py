@@ -15,8 +15,8 @@ from sqlalchemy.exc import ArgumentError, DBAPIError, SQLAlchemyError
 
 from chart_binder.errors import DamagedRecordError, StoreError, masked
 from chart_binder.store.backends import Backend, open_sqlite
-from chart_binder.store.read_overrides import VERSION, first_line, newer_schema_message
 from chart_binder.store.schema import METADATA, migrate, schema_version
+from chart_binder.store.sqlite_file import VERSION, first_line, newer_schema_message
 from chart_binder.typed import converted
 
 Meaning = Callable[[BaseException | None], str]
@@ -68,7 +68,7 @@ class Database:
         ):
             yield connection
 
-    def settle(self) -> None:
+    def create_or_migrate(self) -> None:
         """Make the tables, or bring them up to date; refuse tables that are not ours.
 
         Every step is a transaction: a process that is killed in one leaves the version before it.

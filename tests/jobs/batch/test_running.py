@@ -25,8 +25,7 @@ from chart_binder.jobs.batch.run import (
     TagWriter,
 )
 from chart_binder.jobs.batch.work import Album, EvidenceLookup, FileOutcome, ThreadExecutor, Worker
-from chart_binder.jobs.decide import Cause, Decider, State
-from chart_binder.jobs.overrides import no_overrides
+from chart_binder.jobs.decide import Cause, Decider, State, no_overrides
 from chart_binder.jobs.stored_decisions import RunVersions, rules_version, stored_bundle
 from chart_binder.llm.result import AdjudicationResult, Outcome
 from chart_binder.store import open_store

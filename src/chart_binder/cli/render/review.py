@@ -10,10 +10,9 @@ from chart_binder.cli.render.decision import outcome_lines
 from chart_binder.cli.terminal import columns, fitted, terminal_width, wrapped
 from chart_binder.domain.records import KeptVerdict
 from chart_binder.domain.verdict import Decided, Verdict
-from chart_binder.jobs.decide import State
+from chart_binder.jobs.decide import State, advice_for
+from chart_binder.jobs.overrides import VerdictResult
 from chart_binder.jobs.review import CandidateRow, ReviewCase
-from chart_binder.jobs.review_ruling import VerdictResult
-from chart_binder.jobs.stored_decisions import advice_for
 from chart_binder.llm.result import counted
 
 _GAP = 2
@@ -111,7 +110,7 @@ def ruled_lines(case: ReviewCase, done: str, ruled: VerdictResult) -> Iterator[s
     """Yield what a ruling came to."""
     files = f", with {counted(ruled.files - 1, 'more file')}" if ruled.files > 1 else ""
     yield f"{readable(str(case.path))}: {done}{files}"
-    override = ruled.ruling.override
+    override = ruled.saved.override
     if override:
         known = {known: label for label, known in case.labels.ids.items()}
         label = known.get(override.crg_mbid)
@@ -133,8 +132,8 @@ def ruled_object(case: ReviewCase, done: str, ruled: VerdictResult) -> dict[str,
         "decision_id": case.kept.id,
         "done": done,
         "files": ruled.files,
-        "override": ruled.ruling.override,
-        "in_place_of": ruled.ruling.before,
+        "override": ruled.saved.override,
+        "in_place_of": ruled.saved.before,
         "notes": ruled.notes,
     }
 

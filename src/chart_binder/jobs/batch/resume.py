@@ -16,17 +16,16 @@ from chart_binder.domain.verdict import KeptOverride
 from chart_binder.errors import AudioError, DamagedRecordError
 from chart_binder.files import quoted
 from chart_binder.jobs.batch.work import FileOutcome
-from chart_binder.jobs.decide import Cause, State
-from chart_binder.jobs.overrides import override_for
+from chart_binder.jobs.decide import Cause, State, override_for
 from chart_binder.jobs.stored_decisions import (
     RunVersions,
     current_decisions,
     file_status,
-    identity_change,
     read_decision,
     stored_bundle,
     stored_names,
 )
+from chart_binder.jobs.write import identity_change
 from chart_binder.llm.recording import FAILED_SERVICE
 from chart_binder.llm.result import AdjudicationResult, Outcome
 

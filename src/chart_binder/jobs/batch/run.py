@@ -307,9 +307,9 @@ class BatchRun:
 
     def _decide(self, given: BundleRequest) -> None:
         """Decide a bundle by rules, here and now; it is no file, and not kept."""
-        case = case_or_error(lambda: self.worker.decider.by_rules(given.bundle()))
+        case = case_or_error(lambda: self.worker.decider.decide_by_rules(given.bundle()))
         one = OpenCase(Path(given.name), None, case, is_given=True)
-        if self.worker.decider.is_for_adjudicator(case):
+        if self.worker.decider.needs_adjudicator(case):
             self._waiting.append(one)
         else:
             self.keeping.hold(self.worker.settled(one))

@@ -211,16 +211,16 @@ class Worker:
             for path, status in zip(album.paths, before, strict=True)
             if not self.stopping.is_set()
         ]
-        waiting = tuple(one for one in met if self.decider.is_for_adjudicator(one.case))
+        waiting = tuple(one for one in met if self.decider.needs_adjudicator(one.case))
         settled = tuple(
-            self.settled(one) for one in met if not self.decider.is_for_adjudicator(one.case)
+            self.settled(one) for one in met if not self.decider.needs_adjudicator(one.case)
         )
         return AlbumResult(settled, waiting, _worker(), self.evidence.requests)
 
     def look_into(self, waiting: OpenCase) -> FileOutcome:
         """Let the adjudicator look into an open case."""
         started = time.monotonic()
-        case = case_or_error(lambda: self.decider.looked_into(waiting.case))
+        case = case_or_error(lambda: self.decider.adjudicate(waiting.case))
         if case.bundle is None:  # a fault: what was found is kept all the same
             found = waiting.case.decision
             failed = msgspec.structs.replace(
@@ -232,7 +232,7 @@ class Worker:
 
     def answered(self, waiting: OpenCase, result: AdjudicationResult) -> FileOutcome:
         """Settle an open case by what was answered of the same evidence before."""
-        case = case_or_error(lambda: self.decider.answered(waiting.case, result))
+        case = case_or_error(lambda: self.decider.apply_answer(waiting.case, result))
         return replace(self.settled(replace(waiting, case=case)), is_answered_before=True)
 
     def settled(self, one: OpenCase) -> FileOutcome:
@@ -253,7 +253,7 @@ class Worker:
         def make() -> Case:
             bundle = facts(path)
             moments.append(time.monotonic())
-            return self.decider.by_rules(bundle)
+            return self.decider.decide_by_rules(bundle)
 
         case = case_or_error(make)
         moments.append(time.monotonic())
