@@ -11,8 +11,7 @@ from chart_binder.musicbrainz.source import connect
 from chart_binder.plugins import load
 from chart_binder.store.sqlite_file import VERSION
 from chart_binder.store.store import Store
-from chart_binder.web.results import Degraded, Hits, NothingFound
-from chart_binder.web.searxng import SearxngClient
+from chart_binder.web.searxng import Degraded, Hits, NothingFound, SearxngClient
 from chart_binder.wiring import store_url
 
 

@@ -9,8 +9,8 @@ from chart_binder.react.transcript import Observed
 from chart_binder.web import passages
 from chart_binder.web.fetch import Page
 from chart_binder.web.page_text import from_html
-from chart_binder.web.results import Hits, search_results
-from chart_binder.web.searxng import SearchBody, outcome
+from chart_binder.web.searxng import Hits, SearchBody, outcome
+from chart_binder.web.tools import search_results
 
 WIKI = "https://en.wikipedia.org/wiki/Bohemian_Rhapsody"
 STRANGER = "https://stranger.example/x"

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from chart_binder.config import FetchConfig
 from chart_binder.errors import FetchError, RefusedError
-from chart_binder.web.fetch import PageFetcher, SiteRules, Turns
+from chart_binder.web.fetch import HostPacing, PageFetcher, SiteRules
 from servers.http import Response, StandIn
 from servers.pages import Pages, dripping_body, redirect
 
@@ -150,7 +150,9 @@ def test_a_page_that_comes_too_soon_for_its_site_is_not_asked_for() -> None:
             timeout_s=1,
             host_pause_s=0,
         )
-        reading = PageFetcher(config, resolve=lambda *_: [IPv4Address("127.0.0.1")], turns=Turns())
+        reading = PageFetcher(
+            config, resolve=lambda *_: [IPv4Address("127.0.0.1")], pacing=HostPacing()
+        )
         site = f"http://a.example:{server.port}"
         assert reading.fetch(f"{site}/1").text == "page"
         with pytest.raises(FetchError, match="asked too much"):
