@@ -18,26 +18,33 @@ from chart_binder.domain.evidence_json import read_bundle
 from chart_binder.domain.records import KeptRun, Measures, new_id, now_utc
 from chart_binder.domain.tags import Policy
 from chart_binder.errors import StoreError, UsageError
-from chart_binder.files import in_any_folder
-from chart_binder.jobs.batch.dask import DaskHands, connected, local, ready
+from chart_binder.files import absolute_path
+from chart_binder.jobs.batch.dask import DaskExecutor, connect, prepare_workers, start_local_cluster
 from chart_binder.jobs.batch.dask_tasks import Packed
 from chart_binder.jobs.batch.report import Tally
-from chart_binder.jobs.batch.resume import Answered, Choice, Refresh, Resuming, Which, goes_on_with
-from chart_binder.jobs.batch.run import Batch, Items, Keeping, Tagging, breaking_off
+from chart_binder.jobs.batch.resume import (
+    AnswerCache,
+    Refresh,
+    ResumeCheck,
+    Selection,
+    Which,
+    interrupted_refresh,
+)
+from chart_binder.jobs.batch.run import BatchRun, Items, OutcomeBuffer, TagWriter, on_error
 from chart_binder.jobs.batch.work import (
-    AsKept,
-    EvidenceOfAlbums,
-    Hands,
-    LookedUp,
-    Settled,
-    Threads,
+    AlbumEvidence,
+    FileOutcome,
+    SourceEvidence,
+    StoredEvidence,
+    TaskExecutor,
+    ThreadExecutor,
     Worker,
-    albums,
+    find_albums,
 )
 from chart_binder.jobs.decide import Decision, State
-from chart_binder.jobs.journal import WritingRun, repaired, swept
-from chart_binder.jobs.stored_decisions import Under, adjudicator_version, rules_version
-from chart_binder.jobs.write import Fate, Planned, Planner, Told, told_of
+from chart_binder.jobs.journal import WritingRun, clean_folders, repair_journal
+from chart_binder.jobs.stored_decisions import RunVersions, adjudicator_version, rules_version
+from chart_binder.jobs.write import Planned, Planner, WriteReport, WriteStatus, write_tags
 from chart_binder.store import open_store
 from chart_binder.wiring import album_source, decider, overrides, store_url, transcripts_folder
 
@@ -58,7 +65,7 @@ class WorkerSetup:
     """
 
     config: Config = field(repr=False)  # a password may stand in it, and Dask logs what it calls
-    under: Under
+    under: RunVersions
     since: float = 0.0
     is_frozen: bool = False
     is_dry: bool = False
@@ -71,10 +78,10 @@ class WorkerSetup:
 
     def worker(self, store: "Store") -> Worker:
         """Return what works with an open store. Raises `PluginError` and `ConfigError`."""
-        evidence: EvidenceOfAlbums = (
-            AsKept(store)
+        evidence: AlbumEvidence = (
+            StoredEvidence(store)
             if self.is_frozen
-            else LookedUp(album_source(self.config, store, since=self.since))
+            else SourceEvidence(album_source(self.config, store, since=self.since))
         )
         record = None if self.is_dry else transcripts_folder()
         pipeline = decider(self.config, record=record, overruled=overrides(self.config))
@@ -126,13 +133,13 @@ class Executor(StrEnum):
 
 
 @contextmanager
-def hands_for(
+def open_executor(
     setup: WorkerSetup,
     worker: Worker,
     executor: Executor,
     jobs: int | None,
     scheduler: str | None,
-) -> Iterator[Hands]:
+) -> Iterator[TaskExecutor]:
     """Yield who looks up `jobs` albums at once; without a `scheduler` a cluster is started here.
 
     Without `jobs` it is as many as the configuration says. `worker` is what this process works
@@ -140,12 +147,12 @@ def hands_for(
     """
     jobs, cases = jobs or setup.config.batch.jobs, setup.config.batch.model_jobs
     if executor == Executor.THREADS:
-        yield Threads(worker, jobs, cases)
+        yield ThreadExecutor(worker, jobs, cases)
         return
     shared = Packed.of(setup.elsewhere())
-    there = connected(scheduler) if scheduler else local(jobs, cases)
-    with there as cluster, ready(cluster, shared):
-        yield DaskHands(cluster, shared, worker, jobs, cases, is_ours=not scheduler)
+    there = connect(scheduler) if scheduler else start_local_cluster(jobs, cases)
+    with there as cluster, prepare_workers(cluster, shared):
+        yield DaskExecutor(cluster, shared, worker, jobs, cases, is_ours=not scheduler)
 
 
 MOST_JOBS: Final = 256
@@ -239,25 +246,25 @@ class FileResult:
     goes on counting: `files`, `resumed`, `states`, `seconds`, and `rate` (files a second).
     """
 
-    settled: Settled
-    tags: Told | None
+    outcome: FileOutcome
+    tags: WriteReport | None
     so_far: Tally
     run_id: str
 
     @property
     def path(self) -> Path:
         """The file, under the name by which it was found."""
-        return self.settled.path
+        return self.outcome.path
 
     @property
     def decision(self) -> Decision:
         """What was decided, or why nothing was."""
-        return self.settled.decision
+        return self.outcome.decision
 
     @property
     def resumed(self) -> bool:
         """Whether an earlier run settled it."""
-        return self.settled.is_resumed
+        return self.outcome.is_resumed
 
 
 def run_batch(
@@ -285,10 +292,10 @@ def run_batch(
         raise UsageError("a path is empty: this folder is called `.`")
     options = options or BatchOptions()
     return run_items(
-        albums(Path(path) for path in paths),
+        find_albums(Path(path) for path in paths),
         config or load_settings(None, os.environ, {}).config,
         options,
-        arguments=(*options.flags, *map(in_any_folder, paths)),
+        arguments=(*options.flags, *map(absolute_path, paths)),
         on_file=on_file,
         to_stop=to_stop,
         said=said,
@@ -319,14 +326,16 @@ def run_items(
         )
         worker = setup.worker(store)
         tagging = _tagging(config, store, options, _writing(store, run, options, said), said)
-        keeping = Keeping(None if options.dry_run else store, run)
-        with hands_for(setup, worker, options.executor, options.jobs, options.scheduler) as hands:
+        keeping = OutcomeBuffer(None if options.dry_run else store, run)
+        with open_executor(
+            setup, worker, options.executor, options.jobs, options.scheduler
+        ) as hands:
             tally = Tally()  # a cluster has come up: what starting took is no file's
-            batch = Batch(
+            batch = BatchRun(
                 hands=hands,
                 worker=worker,
                 resuming=_resuming(store, worker, options, refresh),
-                answered=Answered(store, under.adjudicator, refresh.runs),
+                answered=AnswerCache(store, under.adjudicator, refresh.runs),
                 keeping=keeping,
                 tagging=tagging,
                 tally=tally,
@@ -334,14 +343,14 @@ def run_items(
                 to_stop=to_stop,
             )
             keeping.begin()
-            with breaking_off(partial(_broken_off, keeping, tally)):
+            with on_error(partial(_broken_off, keeping, tally)):
                 batch.go(items)
         result = _result(run.id, batch, is_stopped=to_stop())
         keeping.end(result.status, result.measures)
         return result
 
 
-def _broken_off(keeping: Keeping, tally: Tally, error: BaseException) -> None:
+def _broken_off(keeping: OutcomeBuffer, tally: Tally, error: BaseException) -> None:
     """Keep how a run ended that did not come to its end."""
     status = INTERRUPTED if isinstance(error, KeyboardInterrupt) else 1
     why = str(error) or "interrupted"
@@ -349,9 +358,11 @@ def _broken_off(keeping: Keeping, tally: Tally, error: BaseException) -> None:
         keeping.end(status, msgspec.structs.replace(tally.measures(), stopped=why))
 
 
-def _resuming(store: "Store", worker: Worker, options: BatchOptions, refresh: Refresh) -> Resuming:
-    choice = Choice(options.only, options.refresh, refresh.runs)
-    return Resuming(store, choice, worker.under, worker.decider.overrides)
+def _resuming(
+    store: "Store", worker: Worker, options: BatchOptions, refresh: Refresh
+) -> ResumeCheck:
+    choice = Selection(options.only, options.refresh, refresh.runs)
+    return ResumeCheck(store, choice, worker.under, worker.decider.overrides)
 
 
 def _writing(
@@ -360,7 +371,7 @@ def _writing(
     """Return what tags are written in, once what an earlier run left there is settled."""
     if options.dry_run or not options.write:
         return None
-    for line in repaired(store):
+    for line in repair_journal(store):
         said(line)
     return WritingRun(store, run, options.keep_mtime)
 
@@ -371,17 +382,17 @@ def _refresh(
     """Return from when on what was found counts; a refresh that was cut short goes on."""
     if not options.refresh:
         return Refresh()
-    before = None if options.dry_run else goes_on_with(store, run)
+    before = None if options.dry_run else interrupted_refresh(store, run)
     if before is None:
         return Refresh(time.time(), frozenset({run.id}))
     said(f"goes on with the refresh that began {before.begun} UTC, and was cut short")
     return before
 
 
-def _under(config: Config, run_id: str) -> Under:
+def _under(config: Config, run_id: str) -> RunVersions:
     asks = decider(config, record=None).adjudicator is not None
     asked = adjudicator_version(config.llm, config.rules) if asks else ""
-    return Under(run_id, rules_version(config.rules), asked)
+    return RunVersions(run_id, rules_version(config.rules), asked)
 
 
 def _tagging(
@@ -390,26 +401,26 @@ def _tagging(
     options: BatchOptions,
     writing: WritingRun | None,
     said: Callable[[str], None],
-) -> Tagging:
+) -> TagWriter:
     if not options.write:
-        return Tagging(None)
+        return TagWriter(None)
     planner = Planner(store, config.llm.acceptance, overrides(config)(), options.policy)
 
     @lru_cache(_FOLDERS_IN_MIND)
     def tidy(folder: Path) -> None:
-        for line in swept([folder]):
+        for line in clean_folders([folder]):
             said(line)
 
-    def write(settled: Settled) -> Told:
+    def write(settled: FileOutcome) -> WriteReport:
         if writing:
             tidy(settled.path.resolve().parent)
         unkept = partial(_plan_unkept, planner, settled) if options.dry_run else None
-        return told_of(planner, settled.path, writing, unkept if settled.kept else None)
+        return write_tags(planner, settled.path, writing, unkept if settled.kept else None)
 
-    return Tagging(write, config.batch.write_jobs)
+    return TagWriter(write, config.batch.write_jobs)
 
 
-def _plan_unkept(planner: Planner, settled: Settled) -> Planned:
+def _plan_unkept(planner: Planner, settled: FileOutcome) -> Planned:
     """Plan by a decision that is not in the store, for this is a dry run."""
     assert settled.kept
     kept, evidence, _ = settled.kept
@@ -418,7 +429,7 @@ def _plan_unkept(planner: Planner, settled: Settled) -> Planned:
     )
 
 
-def _result(run_id: str, batch: Batch, *, is_stopped: bool) -> BatchResult:
+def _result(run_id: str, batch: BatchRun, *, is_stopped: bool) -> BatchResult:
     stopped = None
     if batch.lookups.is_over:
         stopped = f"MusicBrainz failed {batch.lookups.in_a_row} times in a row: {batch.lookups.why}"
@@ -428,13 +439,13 @@ def _result(run_id: str, batch: Batch, *, is_stopped: bool) -> BatchResult:
     return BatchResult(run_id, measures, _status(batch, is_stopped=is_stopped), stopped)
 
 
-def _status(batch: Batch, *, is_stopped: bool) -> int:
+def _status(batch: BatchRun, *, is_stopped: bool) -> int:
     """Return what stands worst: interrupted, failed, left to a person, all decided."""
     states, tags = batch.tally.states, batch.tally.tags
     if is_stopped and batch.is_cut_short:
         return INTERRUPTED
-    if states[State.ERROR] or tags[Fate.FAILED] or batch.is_cut_short:
+    if states[State.ERROR] or tags[WriteStatus.FAILED] or batch.is_cut_short:
         return 1
-    if states[State.REVIEW] or states[State.INDETERMINATE] or tags[Fate.REFUSED]:
+    if states[State.REVIEW] or states[State.INDETERMINATE] or tags[WriteStatus.REFUSED]:
         return 3
     return 0

@@ -3,16 +3,15 @@
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 
-from chart_binder.chat import ollama_server, openai_server
-from chart_binder.chat.capabilities import Health
+from chart_binder.chat import ollama, openai
+from chart_binder.chat.served_model import Health
 from chart_binder.config import Config
 from chart_binder.errors import CanonError, ConfigError, LookupFailedError, masked
 from chart_binder.musicbrainz.source import connect
 from chart_binder.plugins import load
-from chart_binder.store.read_overrides import VERSION
+from chart_binder.store.sqlite_file import VERSION
 from chart_binder.store.store import Store
-from chart_binder.web.results import Degraded, Hits, NothingFound
-from chart_binder.web.searxng import SearxngClient
+from chart_binder.web.searxng import Degraded, Hits, NothingFound, SearxngClient
 from chart_binder.wiring import store_url
 
 
@@ -51,7 +50,7 @@ def status(findings: Iterable[Finding]) -> int:
 
 
 _OFFLINE = "not asked: offline (musicbrainz.offline is set)"
-_MODEL_SERVERS = {"ollama": ollama_server.check, "openai": openai_server.check}
+_MODEL_SERVERS = {"ollama": ollama.check, "openai": openai.check}
 """The providers that are asked whether they are well."""
 _UNTOLD = {
     "ollama": "; how many replies it writes at a time it does not tell: for several, set"

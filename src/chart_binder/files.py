@@ -10,17 +10,17 @@ from typing import BinaryIO
 
 from chart_binder.errors import AudioError, FileError
 
-MOST_BYTES = 200_000_000
+MAX_BYTES = 200_000_000
 """Far more than any bundle, golden file or transcript; a device would never end."""
 
 
-def read_named(place: str | Path) -> bytes:
+def read_file(place: str | Path) -> bytes:
     """Return what is in a file, or on standard input for `-`; raise `FileError`."""
     with _opened(place) as stream:
-        return _bounded(place, stream.read(MOST_BYTES + 1))
+        return _bounded(place, stream.read(MAX_BYTES + 1))
 
 
-def in_any_folder(place: str | Path) -> str:
+def absolute_path(place: str | Path) -> str:
     """Return a name that means the same whatever folder a program is called from.
 
     What leads upwards stays in it, for behind a link that is elsewhere.
@@ -31,16 +31,16 @@ def in_any_folder(place: str | Path) -> str:
         return str(place)
 
 
-def lines_named(place: str | Path) -> Iterator[bytes]:
+def read_lines(place: str | Path) -> Iterator[bytes]:
     """Yield the lines of a file of any length, or of standard input; raise `FileError`."""
     with _opened(place) as stream:
-        while line := stream.readline(MOST_BYTES + 1):
+        while line := stream.readline(MAX_BYTES + 1):
             yield _bounded(place, line)
 
 
 def _bounded(place: str | Path, found: bytes) -> bytes:
-    if len(found) > MOST_BYTES:
-        raise FileError(f"{place}: is longer than {MOST_BYTES // 1_000_000} MB")
+    if len(found) > MAX_BYTES:
+        raise FileError(f"{place}: is longer than {MAX_BYTES // 1_000_000} MB")
     return found
 
 
@@ -69,18 +69,18 @@ _REASONS: tuple[tuple[type[Exception], str], ...] = (
 )
 
 
-def shown(path: Path) -> str:
+def quoted(path: Path) -> str:
     """Return the path as messages name it: quoted, with whatever a terminal cannot show escaped."""
     return repr(str(path))
 
 
-def refused(path: Path, error: OSError | ValueError) -> AudioError:
+def path_error(path: Path, error: OSError | ValueError) -> AudioError:
     """Return what to tell the person at the terminal when `path` could not be reached.
 
     A `ValueError` is what Python raises for a path that no system can have (a NUL byte in it).
     """
     for kind, reason in _REASONS:
         if isinstance(error, kind):
-            return AudioError(f"{shown(path)} {reason}")
+            return AudioError(f"{quoted(path)} {reason}")
     words = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
-    return AudioError(f"{shown(path)} cannot be read: {words}")
+    return AudioError(f"{quoted(path)} cannot be read: {words}")

@@ -1,30 +1,70 @@
-"""How long a server asks to be left alone."""
+"""Deadlines of network connections, and how long a server asks its clients to wait."""
 
+import contextlib
 import email.utils
+import socket
 import ssl
+import threading
 import time
-from collections.abc import Iterable
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Iterable, Mapping
+from typing import Any, Self
 
 import httpcore
 
 
-@dataclass(frozen=True, slots=True)
 class Deadline:
-    """`seconds` were allowed in all; `ends_at` is when they are over, on the monotonic clock."""
+    """A moment `seconds` after its creation, after which nothing is waited for.
 
-    seconds: float
-    ends_at: float
+    httpx counts its timeouts for each read: a server that sends a byte now and then is never cut
+    off by them. Either all connections are opened by a `TimedBackend`, or the deadline is used in a
+    `with` statement and `watch` is the `trace` of each request: the connection is then shut down at
+    the deadline, which wakes a read that is waiting.
+    """
 
-    @classmethod
-    def after(cls, seconds: float) -> "Deadline":
-        """Return the deadline that lies so many seconds ahead."""
-        return cls(seconds, time.monotonic() + seconds)
+    def __init__(self, seconds: float) -> None:
+        self.seconds = seconds
+        self._ends_at = time.monotonic() + seconds
+        self._socket: socket.socket | None = None
+        self._timer: threading.Timer | None = None
 
-    def left(self) -> float:
-        """Return the seconds that remain, 0.0 once there are none."""
-        return max(0.0, self.ends_at - time.monotonic())
+    @property
+    def left_s(self) -> float:
+        """Seconds that remain; 0.0 once there are none."""
+        return max(0.0, self._ends_at - time.monotonic())
+
+    @property
+    def has_passed(self) -> bool:
+        """Whether no time remains."""
+        return not self.left_s
+
+    def __enter__(self) -> Self:
+        self._timer = threading.Timer(self.left_s, self._shut_down)
+        self._timer.daemon = True
+        self._timer.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+
+    def shorten(self, seconds: float) -> None:
+        """Move the deadline to `seconds` from now, if that is sooner; inside `with` only."""
+        if seconds < self.left_s:
+            self.__exit__()
+            self._ends_at = time.monotonic() + seconds
+            self.__enter__()
+
+    def watch(self, event: str, info: Mapping[str, Any]) -> None:
+        """Remember the connection of a request: an httpx `trace` extension."""
+        if event.endswith((".connect_tcp.complete", ".start_tls.complete")):
+            self._socket = info["return_value"].get_extra_info("socket")
+            if self.has_passed:
+                self._shut_down()
+
+    def _shut_down(self) -> None:
+        if self._socket is not None:
+            with contextlib.suppress(OSError):  # closed or being wrapped for TLS meanwhile
+                self._socket.shutdown(socket.SHUT_RDWR)
 
 
 class TimedBackend(httpcore.NetworkBackend):
@@ -43,25 +83,25 @@ class TimedBackend(httpcore.NetworkBackend):
         socket_options: Iterable[Any] | None = None,
     ) -> httpcore.NetworkStream:
         """Connect, or raise `httpcore.ConnectTimeout` or `ConnectError`."""
-        left_s = _left(self._deadline, httpcore.ConnectTimeout)
+        left_s = _left_s(self._deadline, httpcore.ConnectTimeout)
         stream = self._system.connect_tcp(host, port, left_s, local_address, socket_options)
         return TimedStream(stream, self._deadline)
 
 
 class TimedStream(httpcore.NetworkStream):
-    """A connection whose every wait is what the deadline leaves, whatever timeout is asked for."""
+    """A connection on which every wait is bounded by the deadline, whatever timeout is given."""
 
     def __init__(self, stream: httpcore.NetworkStream, deadline: Deadline) -> None:
         self._stream = stream
         self._deadline = deadline
 
     def read(self, max_bytes: int, timeout: float | None = None) -> bytes:  # noqa: ARG002
-        """Return what has come, or raise `httpcore.ReadTimeout`."""
-        return self._stream.read(max_bytes, _left(self._deadline, httpcore.ReadTimeout))
+        """Return what has arrived, or raise `httpcore.ReadTimeout`."""
+        return self._stream.read(max_bytes, _left_s(self._deadline, httpcore.ReadTimeout))
 
     def write(self, buffer: bytes, timeout: float | None = None) -> None:  # noqa: ARG002
-        """Send it all, or raise `httpcore.WriteTimeout`."""
-        self._stream.write(buffer, _left(self._deadline, httpcore.WriteTimeout))
+        """Send all of it, or raise `httpcore.WriteTimeout`."""
+        self._stream.write(buffer, _left_s(self._deadline, httpcore.WriteTimeout))
 
     def start_tls(
         self,
@@ -69,13 +109,13 @@ class TimedStream(httpcore.NetworkStream):
         server_hostname: str | None = None,
         timeout: float | None = None,  # noqa: ARG002
     ) -> httpcore.NetworkStream:
-        """Go on in secret, or raise `httpcore.ConnectTimeout` or `ConnectError`."""
-        left_s = _left(self._deadline, httpcore.ConnectTimeout)
+        """Return the encrypted stream, or raise `httpcore.ConnectTimeout` or `ConnectError`."""
+        left_s = _left_s(self._deadline, httpcore.ConnectTimeout)
         stream = self._stream.start_tls(ssl_context, server_hostname, left_s)
         return TimedStream(stream, self._deadline)
 
     def close(self) -> None:
-        """Hang up."""
+        """Close the connection."""
         self._stream.close()
 
     def get_extra_info(self, info: str) -> Any:
@@ -83,15 +123,16 @@ class TimedStream(httpcore.NetworkStream):
         return self._stream.get_extra_info(info)
 
 
-def _left(deadline: Deadline, over: type[httpcore.TimeoutException]) -> float:
-    left_s = deadline.left()
+def _left_s(deadline: Deadline, error: type[httpcore.TimeoutException]) -> float:
+    """Return the seconds that remain, or raise `error`: a timeout of 0 would mean not to wait."""
+    left_s = deadline.left_s
     if not left_s:
-        raise over(f"not over within {deadline.seconds:g} s")
+        raise error(f"not over within {deadline.seconds:g} s")
     return left_s
 
 
 def retry_after_s(header: str) -> float:
-    """Read seconds or an HTTP date (RFC 9110, 10.2.3); what cannot be read asks for nothing."""
+    """Read seconds or an HTTP date (RFC 9110, 10.2.3); 0.0 for what cannot be read."""
     if header.strip().isdecimal():
         return float(header)
     try:

@@ -7,7 +7,7 @@ from importlib.metadata import EntryPoint, entry_points
 from typing import Any
 
 from chart_binder.errors import PluginError
-from chart_binder.react.conversation import foreign
+from chart_binder.react.conversation import wrap_plugin_errors
 
 
 def load(group: str, name: str) -> Any:
@@ -15,7 +15,7 @@ def load(group: str, name: str) -> Any:
     known = {point.name: point for point in _installed(group)}
     if name not in known:
         raise PluginError(f"no plug-in {name!r} in {group!r}; installed: {_listed(known)}")
-    with foreign(
+    with wrap_plugin_errors(
         lambda error: PluginError(f"plug-in {name!r} of {group!r} cannot be loaded: {error}")
     ):
         return known[name].load()

@@ -17,8 +17,8 @@ import pytest
 from msgspec import UNSET
 
 from chart_binder.errors import TranscriptError
-from chart_binder.jobs.transcripts import Recorded, read_recorded
-from chart_binder.react.conversation import ChatError, Message, PlayedWrongError, Reply, Terms
+from chart_binder.jobs.transcripts import RecordedRun, read_recording
+from chart_binder.react.conversation import ChatError, Message, ReplayMismatchError, Reply, Terms
 from chart_binder.react.sanitize import sanitize
 from chart_binder.react.tools import Observation, Tool, ToolError
 from chart_binder.react.transcript import Exchange, Stepped, Turn
@@ -27,7 +27,7 @@ _HOW_TO_MEND = "If the change is meant, record the run anew: docs/testing.md say
 _MOST_COMPARED, _MOST_LINES, _MOST_CHARACTERS = 1_000, 40, 500
 
 
-class Departure(PlayedWrongError):  # noqa: N818 (it is what happened, and pytest shows its name)
+class Departure(ReplayMismatchError):  # noqa: N818 (it is what happened, and pytest shows its name)
     """The conversation is not the recorded one: what was played, what was expected, what came."""
 
 
@@ -77,7 +77,7 @@ class Canned:
     when the model is asked next, and again by `finish`, for a pipeline may swallow it.
     """
 
-    def __init__(self, name: str, recorded: Recorded, tools: Iterable[Tool]) -> None:
+    def __init__(self, name: str, recorded: RecordedRun, tools: Iterable[Tool]) -> None:
         self.departure: Departure | None = None
         self.tools = tuple(self._played(tool) for tool in tools)
         self._name = name
@@ -174,9 +174,11 @@ class Canned:
         def play(**keywords: object) -> Observation:
             __tracebackhide__ = True
             given = {name: value for name, value in keywords.items() if value is not UNSET}
-            whole = given[tool.form.into] if tool.form.into else given
+            whole = (
+                given[tool.arguments.model_parameter] if tool.arguments.model_parameter else given
+            )
             try:
-                return self._answer(tool.name, tool.form.plain(whole))
+                return self._answer(tool.name, tool.arguments.to_json(whole))
             except Departure as error:  # a loop bears whatever a tool does: it is raised again soon
                 raise ToolError("the conversation has departed from its transcript") from error
 
@@ -298,7 +300,7 @@ def play(file: str | Path, *, tools: Sequence[Tool] | None = None) -> Canned:
     for a file that is no transcript.
     """
     path = Path(file)
-    recorded = read_recorded(path)
+    recorded = read_recording(path)
     if recorded.is_cut:
         raise TranscriptError(f"{path}: no transcript: {recorded.missing}")
     return Canned(path.name, recorded, _usual_tools() if tools is None else tools)

@@ -13,13 +13,12 @@ from chart_binder.domain.evidence import EvidenceBundle
 from chart_binder.domain.tags import TrackTags
 from chart_binder.domain.vocabulary import RecordingId
 from chart_binder.errors import LookupFailedError, NothingFoundError
-from chart_binder.jobs.decide import Adjudicator, Decider, EvidenceSource
-from chart_binder.jobs.overrides import Overrides, no_overrides
+from chart_binder.jobs.decide import Adjudicator, Decider, EvidenceSource, Overrides, no_overrides
 from chart_binder.llm.tools import default_tools, without_network
 from chart_binder.react.tools import Tool
 from chart_binder.react.transcript import Watch
 from chart_binder.store import open_store
-from chart_binder.store.read_overrides import kept_overrides
+from chart_binder.store.sqlite_file import read_overrides
 
 if TYPE_CHECKING:
     from chart_binder.jobs.batch.work import AlbumSource
@@ -45,7 +44,7 @@ def transcripts_folder() -> Path:
 
 def overrides(config: Config) -> Overrides:
     """Return what people ruled, read when it is first asked for; none where there is no store."""
-    return cache(partial(kept_overrides, store_url(config)))
+    return cache(partial(read_overrides, store_url(config)))
 
 
 def decider(
@@ -188,7 +187,7 @@ def _evidence_source(config: Config, store: "Store", *, since: float = 0.0) -> E
 
 
 def _connected(config: Config, store: "Store", since: float) -> Any:
-    from chart_binder.store.answers import AnswersSince
+    from chart_binder.store.store import AnswersSince
 
     connect = plugins.load("chart_binder.evidence_sources", "musicbrainz")
     answers = AnswersSince(store.answers, since) if since else store.answers

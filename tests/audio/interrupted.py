@@ -22,10 +22,10 @@ from typing import Any
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from audio.wanted import WANTED
+from chart_binder.audio.containers import audio_hash, read_tag_set
 from chart_binder.audio.fields import with_fields
-from chart_binder.audio.file_access import sweep
-from chart_binder.audio.formats import audio_hash, read_tag_set
-from chart_binder.audio.save import Prepared, safely_saved
+from chart_binder.audio.file_access import remove_leftovers
+from chart_binder.audio.save import PreparedCopy, save_tags
 from chart_binder.audio.tagset import TagSet
 from chart_binder.errors import CanonError
 
@@ -93,10 +93,10 @@ os.commit = journal  # type: ignore[attr-defined]  # wrapped like any other call
 
 
 def save(folder: Path, path: Path) -> None:
-    def intend(prepared: Prepared) -> None:
+    def intend(prepared: PreparedCopy) -> None:
         os.commit(folder, f"intended {prepared.before.hash} {prepared.after.hash}")  # type: ignore[attr-defined]
 
-    safely_saved(path, wanted, before_replace=intend)
+    save_tags(path, wanted, before_replace=intend)
     os.commit(folder, "done")  # type: ignore[attr-defined]
 
 
@@ -150,7 +150,7 @@ class Trial:
         self.counts["refused"] += status == REFUSED
         self.counts["old"] += content == self.old
         self.counts["new"] += content == self.new
-        swept = [each for each in sweep(path.parent) if each.kept is None]
+        swept = [each for each in remove_leftovers(path.parent) if each.kept is None]
         self.counts["swept"] += len(swept)
         right = (
             content in (self.old, self.new)
@@ -258,7 +258,7 @@ def full_disk(trial: Trial) -> None:
         def run(folder: Path, path: Path, size: int = size) -> int:
             def limited() -> None:
                 resource.setrlimit(resource.RLIMIT_FSIZE, (size, size))
-                safely_saved(path, wanted)
+                save_tags(path, wanted)
 
             return in_child(limited)
 

@@ -7,8 +7,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from audio.tagging import CONTAINERS, Container
+from chart_binder.audio.containers import audio_hash, read_tag_set
 from chart_binder.audio.fields import with_fields
-from chart_binder.audio.formats import audio_hash, read_tag_set
 from chart_binder.audio.reading import read_tags
 from chart_binder.audio.tagset import TagSet
 from chart_binder.errors import AudioError

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from audio.tagging import CONTAINERS, FILES, Container
 from audio.variants import VARIANTS, Variant
-from chart_binder.audio.file_access import Source, Stretch, opened
-from chart_binder.audio.formats import audio_hash, layout_of
+from chart_binder.audio.containers import audio_hash, layout_of
+from chart_binder.audio.file_access import Source, Span, open_audio
 from chart_binder.errors import AudioError
 
 # What only Ogg holds, and mediafile does not read.
@@ -23,11 +23,11 @@ def named(item: Container | Variant) -> str:
     return item.name
 
 
-def stretches(path: Path) -> list[Stretch]:
+def stretches(path: Path) -> list[Span]:
     """Return where the audio stands in the file."""
-    with opened(path) as descriptor:
+    with open_audio(path) as descriptor:
         pieces = list(layout_of(Source.of(path, descriptor)).audio())
-    return [piece for piece in pieces if isinstance(piece, Stretch) and piece.size]
+    return [piece for piece in pieces if isinstance(piece, Span) and piece.size]
 
 
 @pytest.mark.parametrize("container", CONTAINERS, ids=named)

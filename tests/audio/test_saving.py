@@ -15,12 +15,12 @@ import pytest
 from audio.tagging import CONTAINERS, FILES
 from audio.unprivileged import NOBODY, unprivileged
 from chart_binder.audio import file_access
+from chart_binder.audio.containers import audio_hash, read_tag_set
 from chart_binder.audio.fields import with_fields
-from chart_binder.audio.file_access import HeldError, Swept, is_temporary, sweep
-from chart_binder.audio.formats import audio_hash, read_tag_set
-from chart_binder.audio.save import Prepared, Saved, safely_saved
+from chart_binder.audio.file_access import FileInUseError, Leftover, is_temporary, remove_leftovers
+from chart_binder.audio.save import PreparedCopy, SaveResult, save_tags
 from chart_binder.audio.tagset import Block, TagSet
-from chart_binder.audio.walk import audio_files
+from chart_binder.audio.walk import find_audio_files
 from chart_binder.errors import AudioError, SaveError
 
 AS_ROOT = pytest.mark.skipif(os.geteuid() != 0, reason="needs to be root")
@@ -44,7 +44,7 @@ def must_be_refused(path: Path, reason: str) -> None:
     before, beside = path.read_bytes(), names(path.parent)
     status = path.stat()
     with pytest.raises(SaveError, match=reason) as caught:
-        safely_saved(path, changed)
+        save_tags(path, changed)
     assert repr(str(path)) in str(caught.value)
     assert "\n" not in str(caught.value)
     assert path.read_bytes() == before
@@ -53,12 +53,12 @@ def must_be_refused(path: Path, reason: str) -> None:
 
 
 def test_a_file_that_another_run_is_at_for_long_is_left_to_it(song: Path) -> None:
-    def meanwhile(_: Prepared) -> None:
-        with pytest.raises(HeldError, match="another run is writing its tags, and did not end"):
-            safely_saved(song, lambda tags: tags, patience_s=0.1)
+    def meanwhile(_: PreparedCopy) -> None:
+        with pytest.raises(FileInUseError, match="another run is writing its tags"):
+            save_tags(song, lambda tags: tags, patience_s=0.1)
 
-    assert safely_saved(song, changed, before_replace=meanwhile).changed
-    assert not safely_saved(song, changed, patience_s=0).changed
+    assert save_tags(song, changed, before_replace=meanwhile).changed
+    assert not save_tags(song, changed, patience_s=0).changed
 
 
 @contextmanager
@@ -74,9 +74,9 @@ def open_folder() -> Iterator[Path]:
 
 
 def test_a_change_of_nothing_leaves_the_file_untouched(song: Path) -> None:
-    safely_saved(song, changed)
+    save_tags(song, changed)
     before = song.stat()
-    saved = safely_saved(song, changed)
+    saved = save_tags(song, changed)
     assert not saved.changed
     assert song.stat() == before
 
@@ -87,12 +87,12 @@ def test_mode_and_owner_are_kept_and_the_time_on_request(song: Path) -> None:
         os.chown(song, NOBODY, NOBODY)
     os.utime(song, ns=(1_000_000_000, 2_123_456_789))
     before = song.stat()
-    safely_saved(song, changed, keep_mtime=True)
+    save_tags(song, changed, keep_mtime=True)
     after = song.stat()
     assert after.st_ino != before.st_ino
     kept = ("st_mode", "st_uid", "st_gid", "st_mtime_ns")
     assert [getattr(after, name) for name in kept] == [getattr(before, name) for name in kept]
-    safely_saved(song, lambda tags: with_fields(tags, {"album": ()}))
+    save_tags(song, lambda tags: with_fields(tags, {"album": ()}))
     assert song.stat().st_mtime_ns > before.st_mtime_ns
 
 
@@ -101,7 +101,7 @@ def test_extended_attributes_are_kept(song: Path) -> None:
         os.setxattr(song, "user.rating", b"5")
     except OSError:
         pytest.skip("the file system has no extended attributes")
-    safely_saved(song, changed)
+    save_tags(song, changed)
     assert os.getxattr(song, "user.rating") == b"5"
 
 
@@ -118,7 +118,7 @@ def test_an_access_list_is_kept(song: Path) -> None:
         os.setxattr(song, "system.posix_acl_access", packed)
     except OSError:
         pytest.skip("the file system has no access lists")
-    saved = safely_saved(song, changed)
+    saved = save_tags(song, changed)
     assert saved.lost == ()
     assert os.getxattr(song, "system.posix_acl_access") == packed
 
@@ -128,7 +128,7 @@ def test_a_link_stays_a_link_and_its_file_is_written(tmp_path: Path, song: Path)
     links.mkdir()
     link = links / "favourite.flac"
     link.symlink_to(Path("..") / song.name)
-    saved = safely_saved(link, changed)
+    saved = save_tags(link, changed)
     assert saved.path == song
     assert link.is_symlink()
     assert read_tag_set(song) == saved.after
@@ -140,7 +140,7 @@ def test_a_file_of_several_names_is_left_alone_unless_told_otherwise(song: Path)
     other.hardlink_to(song)
     must_be_refused(song, r"it has 2 names \(hard links\); replacing it under this one would leave")
     before = other.read_bytes()
-    assert safely_saved(song, changed, break_links=True).changed
+    assert save_tags(song, changed, break_links=True).changed
     assert other.read_bytes() == before
     assert song.read_bytes() != before
 
@@ -230,7 +230,7 @@ def test_a_name_of_any_bytes_and_any_length_is_saved(tmp_path: Path) -> None:
     for name in (b"caf\xe9 \xff\n\t'.flac", b"x" * 250 + b".flac", b"-rf.flac", b" .flac"):
         path = Path(os.fsdecode(os.fsencode(tmp_path) + b"/" + name))
         shutil.copy(FILES / "bare.flac", path)
-        assert safely_saved(path, changed).changed
+        assert save_tags(path, changed).changed
     assert len(names(tmp_path)) == 4
 
 
@@ -243,62 +243,62 @@ def test_a_pipe_a_folder_and_what_is_absent_are_refused_at_once(tmp_path: Path) 
         ("a\0b.mp3", "embedded null"),
     ]:
         with pytest.raises(AudioError, match=reason):
-            safely_saved(tmp_path / name, changed)
+            save_tags(tmp_path / name, changed)
 
 
 def test_a_change_by_another_program_meanwhile_wins(song: Path) -> None:
-    def edited(_: Prepared) -> None:
+    def edited(_: PreparedCopy) -> None:
         song.write_bytes(song.read_bytes() + b"more")
 
     with pytest.raises(SaveError, match="another program changed it meanwhile"):
-        safely_saved(song, changed, before_replace=edited)
+        save_tags(song, changed, before_replace=edited)
     assert song.read_bytes().endswith(b"more")
     assert names(song.parent) == [song.name]
 
 
 def test_a_file_replaced_or_removed_meanwhile_is_noticed(song: Path) -> None:
-    def replaced(_: Prepared) -> None:
+    def replaced(_: PreparedCopy) -> None:
         other = song.with_name("other")
         shutil.copy2(song, other)
         other.replace(song)
 
-    def removed(_: Prepared) -> None:
+    def removed(_: PreparedCopy) -> None:
         song.unlink()
 
     for meanwhile, reason in ((replaced, "changed it meanwhile"), (removed, "went away")):
         with pytest.raises(SaveError, match=reason):
-            safely_saved(song, changed, before_replace=meanwhile)
+            save_tags(song, changed, before_replace=meanwhile)
     assert names(song.parent) == []
 
 
 def test_what_is_recorded_before_the_replacement_is_what_happens(song: Path) -> None:
-    seen: list[Prepared] = []
+    seen: list[PreparedCopy] = []
 
-    def intend(prepared: Prepared) -> None:
+    def intend(prepared: PreparedCopy) -> None:
         assert read_tag_set(song) == prepared.before
         assert read_tag_set(prepared.temporary) == prepared.after
         assert is_temporary(prepared.temporary.name)
-        assert [item.path for item in audio_files([song.parent])] == [song]  # no walk meets it
-        assert list(sweep(song.parent)) == []  # it is in use
+        assert [item.path for item in find_audio_files([song.parent])] == [song]  # no walk meets it
+        assert list(remove_leftovers(song.parent)) == []  # it is in use
         seen.append(prepared)
 
-    saved = safely_saved(song, changed, before_replace=intend)
+    saved = save_tags(song, changed, before_replace=intend)
     (prepared,) = seen
-    assert prepared == Prepared(
+    assert prepared == PreparedCopy(
         song, prepared.temporary, audio_hash(song), saved.before, read_tag_set(song)
     )
-    assert isinstance(saved, Saved)
+    assert isinstance(saved, SaveResult)
 
 
 def test_what_the_journal_raises_leaves_the_file_as_it_was(song: Path) -> None:
     before = song.read_bytes()
     for error in (RuntimeError("no journal"), KeyboardInterrupt()):
 
-        def refuse(_: Prepared, error: BaseException = error) -> None:
+        def refuse(_: PreparedCopy, error: BaseException = error) -> None:
             raise error
 
         with pytest.raises(type(error)):
-            safely_saved(song, changed, before_replace=refuse)
+            save_tags(song, changed, before_replace=refuse)
         assert song.read_bytes() == before
         assert names(song.parent) == [song.name]
 
@@ -310,9 +310,9 @@ def test_tags_that_cannot_be_written_as_they_are_leave_the_file(song: Path) -> N
         return replace_blocks(tags, (Block("id3v1"), *tags.blocks))
 
     with pytest.raises(AudioError, match="of a FLAC file only the Vorbis comments are written"):
-        safely_saved(song, impossible)
+        save_tags(song, impossible)
     with pytest.raises(AudioError, match=r"the tags are too long for FLAC \(17,0"):
-        safely_saved(song, lambda tags: with_fields(tags, {"album": ["x" * 17_000_000]}))
+        save_tags(song, lambda tags: with_fields(tags, {"album": ["x" * 17_000_000]}))
     assert song.read_bytes() == before
     assert names(song.parent) == [song.name]
 
@@ -328,7 +328,7 @@ def test_a_damaged_file_is_left_alone(tmp_path: Path) -> None:
         for size in (len(whole) // 3, 20):
             path.write_bytes(whole[:size])
             try:
-                safely_saved(path, changed)
+                save_tags(path, changed)
             except (AudioError, SaveError):
                 assert path.read_bytes() == whole[:size]
             else:  # cut in the middle of the sound: that much of it is kept
@@ -342,7 +342,7 @@ def leftover(folder: Path, *, host: str = "", pid: int = 0, began: str = "1") ->
     if not pid:  # of a process that is over
         with subprocess.Popen([sys.executable, "-c", ""]) as process:
             pid = process.pid
-    own = file_access.new_name().split("-")[2]
+    own = file_access.new_temporary_name().split("-")[2]
     name = f".canon-save-{host or own}-{pid}-{began}-{'0' * 16}.part"
     path = folder / name
     path.write_bytes(b"half a copy")
@@ -351,21 +351,21 @@ def leftover(folder: Path, *, host: str = "", pid: int = 0, began: str = "1") ->
 
 def test_what_a_killed_save_left_is_swept_and_told(song: Path) -> None:
     left = leftover(song.parent)
-    assert list(sweep(song.parent)) == [Swept(left)]
+    assert list(remove_leftovers(song.parent)) == [Leftover(left)]
     assert names(song.parent) == [song.name]
-    assert list(sweep(song.parent)) == []
+    assert list(remove_leftovers(song.parent)) == []
 
 
 def test_a_number_that_another_process_has_now_does_not_keep_it(song: Path) -> None:
     left = leftover(song.parent, pid=os.getpid(), began="1")
     if not Path("/proc/self/stat").exists():
         pytest.skip("the system does not say when a process began")
-    assert list(sweep(song.parent)) == [Swept(left)]
+    assert list(remove_leftovers(song.parent)) == [Leftover(left)]
 
 
 def test_what_is_of_another_machine_is_kept_and_told(song: Path) -> None:
     left = leftover(song.parent, host="00000000")
-    (swept,) = sweep(song.parent)
+    (swept,) = remove_leftovers(song.parent)
     assert swept == replace(swept, path=left)
     assert "of another machine" in str(swept.kept)
     assert left.exists()
@@ -385,7 +385,7 @@ def test_only_files_of_the_very_name_are_swept(song: Path) -> None:
     link.symlink_to(song)
     folder = song.parent / left.name.replace("0" * 16, "2" * 16)
     folder.mkdir()
-    found = {swept.path: swept.kept for swept in sweep(song.parent)}
+    found = {swept.path: swept.kept for swept in remove_leftovers(song.parent)}
     assert found.pop(left) is None
     assert set(found) <= {link, folder}
     assert song.exists()
@@ -395,17 +395,17 @@ def test_only_files_of_the_very_name_are_swept(song: Path) -> None:
 
 
 def test_a_folder_that_is_not_there_has_nothing_to_sweep(tmp_path: Path) -> None:
-    assert list(sweep(tmp_path / "gone")) == []
+    assert list(remove_leftovers(tmp_path / "gone")) == []
 
 
 def test_two_saves_of_one_file_at_a_time_leave_one_of_both(song: Path) -> None:
     code = (
         "import sys; from pathlib import Path\n"
-        "from chart_binder.audio.save import safely_saved\n"
+        "from chart_binder.audio.save import save_tags\n"
         "from chart_binder.audio.fields import with_fields\n"
         "from chart_binder.errors import SaveError\n"
         "for turn in range(15):\n"
-        "    try: safely_saved(Path(sys.argv[1]), lambda tags: with_fields("
+        "    try: save_tags(Path(sys.argv[1]), lambda tags: with_fields("
         "tags, {sys.argv[2]: [str(turn)]}))\n"
         "    except SaveError: pass\n"
     )
@@ -427,7 +427,7 @@ def test_importing_the_saver_warns_of_nothing() -> None:
 
 
 def test_a_file_with_nothing_to_change_may_be_read_only_or_have_several_names(song: Path) -> None:
-    safely_saved(song, changed)
+    save_tags(song, changed)
     song.with_name("other.flac").hardlink_to(song)
     song.chmod(0o444)
-    assert not safely_saved(song, changed).changed
+    assert not save_tags(song, changed).changed

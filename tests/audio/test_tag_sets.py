@@ -34,10 +34,17 @@ from mutagen.mp4 import MP4, MP4Cover, MP4FreeForm
 from audio.tagging import CONTAINERS, FILES, Container
 from audio.variants import VARIANTS, Variant
 from audio.wanted import WANTED
+from chart_binder.audio.containers import audio_hash, read_tag_set
 from chart_binder.audio.fields import as_kept, field_texts, with_fields
-from chart_binder.audio.formats import audio_hash, read_tag_set
-from chart_binder.audio.save import safely_saved
-from chart_binder.audio.tagset import Block, Item, TagChanges, TagSet, changed, changes_between
+from chart_binder.audio.save import save_tags
+from chart_binder.audio.tagset import (
+    Block,
+    Item,
+    TagChanges,
+    TagSet,
+    apply_changes,
+    changes_between,
+)
 from chart_binder.errors import AudioError
 
 BY_NAME = {container.name: container for container in CONTAINERS}
@@ -55,21 +62,21 @@ def test_every_field_can_be_set_and_all_be_undone_exactly(tmp_path: Path, varian
     audio = audio_hash(path)
     before = read_tag_set(path)
 
-    saved = safely_saved(path, lambda tags: with_fields(tags, WANTED))
+    saved = save_tags(path, lambda tags: with_fields(tags, WANTED))
     assert (saved.changed, saved.audio_hash) == (True, audio)
     assert {name: field_texts(saved.after, name) for name in WANTED} == {
         name: as_kept(before, name, texts) for name, texts in WANTED.items()
     }
-    again = safely_saved(path, lambda tags: with_fields(tags, WANTED))
+    again = save_tags(path, lambda tags: with_fields(tags, WANTED))
     assert not again.changed
 
     changes = TagChanges.from_json(changes_between(before, saved.after).json)
-    undone = safely_saved(path, lambda tags: changed(tags, changes.reversed))
+    undone = save_tags(path, lambda tags: apply_changes(tags, changes.reversed))
     assert undone.after == before
     assert read_tag_set(path).json == before.json
     assert audio_hash(path) == audio
 
-    redone = safely_saved(path, lambda tags: changed(tags, changes))
+    redone = save_tags(path, lambda tags: apply_changes(tags, changes))
     assert redone.after.hash == saved.after.hash
 
 
@@ -80,7 +87,7 @@ def test_fields_taken_out_and_long_ones_put_in_leave_the_audio(
     path = variant.make(tmp_path)
     audio = audio_hash(path)
     for texts in (("x" * 200_000,), ("short",), ()):
-        saved = safely_saved(path, lambda tags, texts=texts: with_fields(tags, {"album": texts}))  # type: ignore[misc]
+        saved = save_tags(path, lambda tags, texts=texts: with_fields(tags, {"album": texts}))  # type: ignore[misc]
         assert field_texts(saved.after, "album") == texts
         assert audio_hash(path) == audio
 
@@ -200,14 +207,14 @@ def test_pictures_lyrics_chapters_gain_and_the_unknown_keep_every_bit(
     assert not any(item.key == "" for item in kept)
 
     content = path.read_bytes()
-    safely_saved(path, lambda tags: with_fields(tags, {"album": ["Lateralus"]}))
+    save_tags(path, lambda tags: with_fields(tags, {"album": ["Lateralus"]}))
     after = read_tag_set(path)
     rest = [item for block in after.blocks for item in block.items if item in kept]
     assert rest == kept
     assert all(item.data[6:] in path.read_bytes() for item in kept)  # behind name and flags
     assert content != path.read_bytes()
 
-    safely_saved(path, lambda tags: with_fields(tags, {"album": ()}))
+    save_tags(path, lambda tags: with_fields(tags, {"album": ()}))
     assert read_tag_set(path) == before
 
 
@@ -231,7 +238,7 @@ def test_what_stands_behind_an_mp3_stays(tmp_path: Path) -> None:
     assert audio_hash(path) == audio
     before = read_tag_set(path)
     assert [block.form for block in before.blocks] == ["apev2", "lyrics3", "id3v1"]
-    safely_saved(path, lambda tags: with_fields(tags, {"album": ["Lateralus"]}))
+    save_tags(path, lambda tags: with_fields(tags, {"album": ["Lateralus"]}))
     assert read_tag_set(path).blocks[1:] == before.blocks
     assert path.read_bytes().endswith(b"".join(parts))
     assert audio_hash(path) == audio
@@ -242,7 +249,7 @@ def test_what_id3v1_says_goes_into_a_new_tag_which_hides_it(tmp_path: Path) -> N
     behind(path)
     before = read_tag_set(path)
     assert with_fields(before, {}) is before
-    saved = safely_saved(path, lambda tags: with_fields(tags, {"album": ["Time"]}))
+    saved = save_tags(path, lambda tags: with_fields(tags, {"album": ["Time"]}))
     tags: Any = ID3(path, load_v1=False)
     assert [str(tags[key]) for key in ("TIT2", "TPE1", "TALB", "TDRC", "TRCK")] == [
         "Time", "Pink Floyd", "Time", "1973", "4"
@@ -250,13 +257,13 @@ def test_what_id3v1_says_goes_into_a_new_tag_which_hides_it(tmp_path: Path) -> N
     assert tags["TCON"].genres == ["Rock"]
     assert str(tags["COMM::eng"]) == "remastered"
     back = changes_between(before, saved.after).reversed
-    assert safely_saved(path, lambda tags: changed(tags, back)).after == before
+    assert save_tags(path, lambda tags: apply_changes(tags, back)).after == before
 
 
 @pytest.mark.parametrize("version", [3, 4])
 def test_id3_stays_of_its_version(tmp_path: Path, version: int) -> None:
     path = BY_NAME[f"mp3-2.{version}"].fully_tagged(tmp_path)
-    safely_saved(path, lambda tags: with_fields(tags, WANTED))
+    save_tags(path, lambda tags: with_fields(tags, WANTED))
     assert path.read_bytes()[:4] == b"ID3" + bytes((version,))
     tags: Any = ID3(path, translate=False)
     assert tags.version == (2, version, 0)
@@ -278,7 +285,7 @@ def test_id3v2_2_stays_as_old_as_it_is(tmp_path: Path) -> None:
     head = b"ID3\2\0\0" + bytes((0, 0, 0, len(frames)))
     path.write_bytes(head + frames + path.read_bytes())
     before = read_tag_set(path)
-    saved = safely_saved(path, lambda tags: with_fields(tags, WANTED))
+    saved = save_tags(path, lambda tags: with_fields(tags, WANTED))
     assert saved.after.blocks[0].form == "id3v2.2"
     tags: Any = ID3(path)
     assert tags.version == (2, 2, 0)
@@ -287,7 +294,7 @@ def test_id3v2_2_stays_as_old_as_it_is(tmp_path: Path) -> None:
     assert tags["TDRC"].text == [ID3TimeStamp("2011-09-05")]
     assert str(tags["TALB"]) == WANTED["album"][0]
     back = changes_between(before, saved.after).reversed
-    assert safely_saved(path, lambda tags: changed(tags, back)).after == before
+    assert save_tags(path, lambda tags: apply_changes(tags, back)).after == before
 
 
 def test_an_unsynchronised_tag_means_the_same_frames(tmp_path: Path) -> None:
@@ -312,7 +319,7 @@ def test_lengths_as_itunes_wrote_them_are_understood(tmp_path: Path) -> None:
     path.write_bytes(b"ID3\4\0\0" + size + frames + path.read_bytes())
     tags = read_tag_set(path)
     assert [item.key for item in tags.blocks[0].items] == ["TALB", "TIT2"]
-    safely_saved(path, lambda tags: with_fields(tags, {"media": ["CD"]}))
+    save_tags(path, lambda tags: with_fields(tags, {"media": ["CD"]}))
     assert str(ID3(path)["TALB"]) == "x" * 299
 
 
@@ -324,14 +331,14 @@ def test_what_says_the_same_already_keeps_its_bytes(tmp_path: Path) -> None:
     tags.save(path)
     before = path.read_bytes()
     same = {name: WANTED[name] for name in ("release_mbid", "date")}
-    assert not safely_saved(path, lambda tags: with_fields(tags, same)).changed
+    assert not save_tags(path, lambda tags: with_fields(tags, same)).changed
     assert path.read_bytes() == before
 
 
 def test_keys_that_other_programs_read_first_are_not_left_to_contradict(tmp_path: Path) -> None:
     path = BY_NAME["flac"].tagged(tmp_path, [("ALBUM ARTIST", ["Old"]), ("YEAR", ["1999"])])
     wanted = {"album_artist": ["New"], "date": ["2011"]}
-    saved = safely_saved(path, lambda tags: with_fields(tags, wanted))
+    saved = save_tags(path, lambda tags: with_fields(tags, wanted))
     found = {item.key: item.data.partition(b"=")[2] for item in saved.after.blocks[0].items}
     assert found == {
         "ALBUM ARTIST": b"New",
@@ -375,17 +382,17 @@ def test_changes_lead_from_any_tags_to_any_others_and_back(old: TagSet, new: Tag
     blocks = tuple(Block(b.form, b.items, heads.get(b.form, b.head)) for b in new.blocks)
     new = TagSet("any", blocks)
     changes = changes_between(old, new)
-    assert changed(old, changes) == new
-    assert changed(new, changes.reversed) == old
+    assert apply_changes(old, changes) == new
+    assert apply_changes(new, changes.reversed) == old
 
 
 def test_undoing_some_keys_leaves_what_another_program_added(tmp_path: Path) -> None:
     path = BY_NAME["flac"].tagged(tmp_path, [("ALBUM", ["Old"])])
-    saved = safely_saved(path, lambda tags: with_fields(tags, {"album": ["New"]}))
+    saved = save_tags(path, lambda tags: with_fields(tags, {"album": ["New"]}))
     audio = FLAC(path)
     audio["MOOD"] = "calm"
     audio.save()
     back = changes_between(saved.before, saved.after).reversed
-    safely_saved(path, lambda tags: changed(tags, back))
+    save_tags(path, lambda tags: apply_changes(tags, back))
     tags: Any = FLAC(path).tags
     assert (tags["ALBUM"], tags["MOOD"]) == (["Old"], ["calm"])

@@ -5,7 +5,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from audio.unprivileged import unprivileged
-from chart_binder.audio.walk import Found, Unreadable, audio_files
+from chart_binder.audio.walk import AudioFile, UnreadablePath, find_audio_files
 
 
 def make(folder: Path, *names: str) -> None:
@@ -18,8 +18,8 @@ def make(folder: Path, *names: str) -> None:
 def walked(*paths: Path, below: Path) -> list[str]:
     """Return the files found, relative to `below`, and the reasons for those that were not."""
     return [
-        str(item.path.relative_to(below)) if isinstance(item, Found) else str(item.problem)
-        for item in audio_files(paths)
+        str(item.path.relative_to(below)) if isinstance(item, AudioFile) else str(item.problem)
+        for item in find_audio_files(paths)
     ]
 
 
@@ -53,9 +53,9 @@ def test_a_named_folder_counts_though_hidden(tmp_path: Path) -> None:
 def test_a_path_that_leads_nowhere_does_not_end_the_walk(tmp_path: Path) -> None:
     make(tmp_path, "1.mp3", "2.mp3")
     gone = tmp_path / "gone"
-    items = list(audio_files([tmp_path / "1.mp3", gone, Path("a\0b"), tmp_path / "2.mp3"]))
-    assert [type(item) for item in items] == [Found, Unreadable, Unreadable, Found]
-    assert str(items[1].problem if isinstance(items[1], Unreadable) else "") == (
+    items = list(find_audio_files([tmp_path / "1.mp3", gone, Path("a\0b"), tmp_path / "2.mp3"]))
+    assert [type(item) for item in items] == [AudioFile, UnreadablePath, UnreadablePath, AudioFile]
+    assert str(items[1].problem if isinstance(items[1], UnreadablePath) else "") == (
         f"'{gone}' does not exist"
     )
 
@@ -100,7 +100,7 @@ def test_a_link_that_leads_nowhere_is_left_to_the_reader(tmp_path: Path) -> None
 def test_names_that_are_not_utf_8_keep_their_bytes(tmp_path: Path) -> None:
     name = b"caf\xe9.flac"
     Path(os.fsdecode(os.fsencode(tmp_path) + b"/" + name)).touch()
-    (found,) = audio_files([tmp_path])
+    (found,) = find_audio_files([tmp_path])
     assert os.fsencode(found.path.name) == name
 
 
@@ -111,7 +111,7 @@ def test_a_folder_deeper_than_python_recurses_is_walked(tmp_path: Path) -> None:
         os.mkdir(folder)  # noqa: PTH102  # pathlib makes parents by recursion
     make(Path(folder), "1.mp3")
     try:
-        assert [item.path.name for item in audio_files([tmp_path])] == ["1.mp3"]
+        assert [item.path.name for item in find_audio_files([tmp_path])] == ["1.mp3"]
     finally:  # pytest removes by recursion too
         os.unlink(f"{folder}/1.mp3")  # noqa: PTH108
         while folder != str(tmp_path):
@@ -121,7 +121,7 @@ def test_a_folder_deeper_than_python_recurses_is_walked(tmp_path: Path) -> None:
 
 def test_a_folder_is_listed_only_when_its_turn_comes(tmp_path: Path) -> None:
     make(tmp_path, "a/1.mp3", "b/2.mp3", "c/3.mp3")
-    items = audio_files([tmp_path])
+    items = find_audio_files([tmp_path])
     assert next(items).path.name == "1.mp3"
     make(tmp_path, "c/4.mp3")
     assert [item.path.name for item in items] == ["2.mp3", "3.mp3", "4.mp3"]
@@ -129,14 +129,14 @@ def test_a_folder_is_listed_only_when_its_turn_comes(tmp_path: Path) -> None:
 
 def test_a_folder_that_vanishes_on_the_way_is_one_problem_among_files(tmp_path: Path) -> None:
     make(tmp_path, "a/1.mp3", "b/2.mp3", "c/3.mp3")
-    items = audio_files([tmp_path])
+    items = find_audio_files([tmp_path])
     next(items)
     (tmp_path / "b" / "2.mp3").unlink()
     (tmp_path / "b").rmdir()
     gone, last = items
-    assert isinstance(gone, Unreadable)
+    assert isinstance(gone, UnreadablePath)
     assert str(gone.problem) == f"'{tmp_path / 'b'}' does not exist"
-    assert last == Found(tmp_path / "c" / "3.mp3")
+    assert last == AudioFile(tmp_path / "c" / "3.mp3")
 
 
 def test_a_folder_that_may_not_be_listed_is_one_problem() -> None:
@@ -147,12 +147,12 @@ def test_a_folder_that_may_not_be_listed_is_one_problem() -> None:
         (folder / "a").chmod(0)
         try:
             with unprivileged():
-                problem, found = audio_files([folder])
+                problem, found = find_audio_files([folder])
         finally:
             (folder / "a").chmod(0o700)
-    assert isinstance(problem, Unreadable)
+    assert isinstance(problem, UnreadablePath)
     assert str(problem.problem) == f"'{folder / 'a'}' may not be read: permission denied"
-    assert found == Found(folder / "b" / "2.mp3")
+    assert found == AudioFile(folder / "b" / "2.mp3")
 
 
 def test_walking_loads_no_tag_library() -> None:

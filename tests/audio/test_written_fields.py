@@ -20,7 +20,7 @@ from audio.tagging import CONTAINERS, Container
 from audio.wanted import WANTED
 from chart_binder.audio.fields import with_fields
 from chart_binder.audio.reading import read_tags
-from chart_binder.audio.save import safely_saved
+from chart_binder.audio.save import save_tags
 
 
 class Read(MediaFile):  # type: ignore[misc]  # mediafile has no type information
@@ -72,7 +72,7 @@ def test_mediafile_reads_every_field_of_every_container(
 ) -> None:
     path = container.fully_tagged(tmp_path) if full else container.copy(tmp_path)
     title = MediaFile(path).title
-    safely_saved(path, lambda tags: with_fields(tags, WANTED))
+    save_tags(path, lambda tags: with_fields(tags, WANTED))
     audio = Read(path)
     expected = dict(READ)
     if full and container.name.endswith("2.3"):
@@ -106,7 +106,7 @@ QUICK = {"mp3-2.3", "flac", "ogg", "aac-fast", "wma"}
 def test_ffprobe_reads_them_and_the_same_sound(tmp_path: Path, container: Container) -> None:
     path = container.fully_tagged(tmp_path)
     before = decoded(path)
-    safely_saved(path, lambda tags: with_fields(tags, WANTED))
+    save_tags(path, lambda tags: with_fields(tags, WANTED))
     found = probed(path)
     assert first("release_mbid") in found
     assert first("album") in found

@@ -1,6 +1,6 @@
 """A value for every field that is written."""
 
-from chart_binder.audio.fields import BY_NAME
+from chart_binder.audio.fields import FIELDS_BY_NAME
 
 FREDDIE = "0383dadf-2a4e-4d10-a46a-e9e041da8eb3"
 DAVID = "5441c29d-3602-4898-b1a1-b77fa23b8e50"
@@ -26,4 +26,4 @@ WANTED: dict[str, tuple[str, ...]] = {
     "decision_trace": ("evh=9b1f2c3d;crg=ALBUM_LEAD_WINDOW;rr=WORLD_EARLIEST;src=mb;cfg=lw90",),
 }
 
-assert WANTED.keys() == BY_NAME.keys()
+assert WANTED.keys() == FIELDS_BY_NAME.keys()

@@ -34,7 +34,7 @@ from chart_binder.config import (
 from chart_binder.domain.evidence_json import read_bundle
 from chart_binder.domain.records import KeptRun, new_id, now_utc
 from chart_binder.jobs.decide import Decider
-from chart_binder.jobs.stored_decisions import Under, rules_version, to_keep
+from chart_binder.jobs.stored_decisions import RunVersions, rules_version, stored_case
 from chart_binder.store import open_store
 from golden.bundles import CASES, golden
 from integration.services import file_of
@@ -49,7 +49,7 @@ DISTINCT = 2_000
 def make_library(folder: Path, files: int, config: Config) -> None:
     """Make tiny files, each decided before by other rules, on evidence that is kept."""
     before = RulesConfig(lead_window_days=config.rules.lead_window_days + 1)
-    under = Under(new_id(), rules_version(before))
+    under = RunVersions(new_id(), rules_version(before))
     names = list(CASES)
     with open_store(config.store.url) as store:
         store.runs.begin(KeptRun(id=under.run_id, command="batch", started_at_utc=now_utc()))
@@ -65,7 +65,7 @@ def make_library(folder: Path, files: int, config: Config) -> None:
                 album.mkdir(parents=True)
             file = album / f"{number % AN_ALBUM:02}.flac"
             file.write_bytes(b"tiny")
-            held.append(to_keep(cases[number % len(cases)], file, file.stat(), under))
+            held.append(stored_case(cases[number % len(cases)], file, file.stat(), under))
             if len(held) == 5_000:
                 store.decisions.put_all(held)
                 held = []

@@ -22,7 +22,7 @@ from chart_binder.chat.scripted import Scripted
 from chart_binder.config import LLMConfig, PromptConfig
 from chart_binder.domain.evidence_json import read_bundle
 from chart_binder.llm.evidence_markdown import evidence_markdown
-from chart_binder.llm.prompt import versions
+from chart_binder.llm.prompt import shipped_versions
 from chart_binder.llm.react_adjudicator import ReActAdjudicator
 from chart_binder.react.conversation import Message
 from chart_binder.react.dialect import Dialect
@@ -103,7 +103,7 @@ def prefix(first: bytes, second: bytes) -> int:
 def show(name: str, version: str) -> None:
     """Print the figures of one dialect."""
     dialect: Dialect = plugins.load("chart_binder.dialects", name)()
-    version = version or versions()[-1]
+    version = version or shipped_versions()[-1]
     turns = prompts(dialect, version, evidence_of(4, 3))
     sent = [laid_out(messages) for messages in turns]
     sizes = [len(each.decode()) / 4 for each in sent]

@@ -18,7 +18,7 @@ from mediafile import MediaFile
 from mutagen.flac import FLAC
 
 from chart_binder.audio.fields import with_fields
-from chart_binder.audio.save import safely_saved
+from chart_binder.audio.save import save_tags
 
 BARE = Path(__file__).parents[1] / "audio" / "files" / "bare.flac"
 SIZES = {"100 kB": 100_000, "1 MB": 1_000_000, "10 MB": 10_000_000, "100 MB": 100_000_000}
@@ -52,7 +52,7 @@ def in_place(path: Path) -> None:
 
 def safely(path: Path) -> None:
     """Save as this program does."""
-    safely_saved(path, lambda tags: with_fields(tags, {"album": [ALBUM]}))
+    save_tags(path, lambda tags: with_fields(tags, {"album": [ALBUM]}))
 
 
 def copied(path: Path) -> None:

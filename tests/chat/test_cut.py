@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from chart_binder.chat.streaming import LOOK, AtStop, Cut
+from chart_binder.chat.streaming import LINE_START, AtStop, Cut
 from chart_binder.react.conversation import Enough
 
 
@@ -42,8 +42,8 @@ def cut_text(enough: Enough, *pieces: str) -> str | None:
         (("a\nx\nb",), "a"),
         (("a", "\n", "x", "y", "\n", "b"), "a"),
         (("a\nx",), None),  # the line may go on as something else
-        (("a\n" + "x" * LOOK,), "a"),
-        (("a\n", *"x" * LOOK), "a"),
+        (("a\n" + "x" * LINE_START,), "a"),
+        (("a\n", *"x" * LINE_START), "a"),
         (("a\nbx\n",), None),
         (("x\na\nx\n",), "x\na"),
         (("a\n\n\nx\n",), "a\n\n"),
@@ -66,7 +66,7 @@ def test_the_cut_is_the_same_however_the_text_is_split(text: str, at: set[int]) 
 def test_each_line_is_looked_at_once_and_never_in_full_length() -> None:
     enough = AtX()
     cut_text(enough, *["b" * 7] * 100, "\n", "c", "\n", "d")
-    assert enough.looked_at == ["b" * LOOK, "c"]
+    assert enough.looked_at == ["b" * LINE_START, "c"]
 
 
 def test_a_line_is_heard_as_it_comes_once_it_can_be_no_label() -> None:

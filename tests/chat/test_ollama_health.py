@@ -3,8 +3,8 @@
 import httpx
 import pytest
 
-from chart_binder.chat.capabilities import Health
-from chart_binder.chat.ollama_server import check
+from chart_binder.chat.ollama import check
+from chart_binder.chat.served_model import Health
 from chart_binder.config import LLMConfig
 from servers.ollama import FAULTS, OllamaStandIn
 

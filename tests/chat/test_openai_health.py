@@ -2,8 +2,8 @@
 
 import pytest
 
-from chart_binder.chat.capabilities import Health
-from chart_binder.chat.openai_server import check
+from chart_binder.chat.openai import check
+from chart_binder.chat.served_model import Health
 from chart_binder.config import LLMConfig
 from servers.openai import FAULTS, OpenAIStandIn
 

@@ -9,7 +9,7 @@ from dataclasses import replace
 
 import pytest
 
-from chart_binder.chat import ollama_server, openai_server
+from chart_binder.chat import ollama, openai
 from chart_binder.config import LLMConfig
 from chart_binder.react.conversation import ChatModel, Message, Terms
 from servers.kinds import KINDS
@@ -18,7 +18,7 @@ pytestmark = pytest.mark.slow
 
 OLLAMA = os.environ.get("CANON_TEST_OLLAMA", "http://127.0.0.1:11434")
 LLAMA_CPP = os.environ.get("CANON_TEST_OPENAI", "http://127.0.0.1:8080")
-CHECKS = {"ollama": ollama_server.check, "openai": openai_server.check}
+CHECKS = {"ollama": ollama.check, "openai": openai.check}
 ASKED = (
     Message("system", "You count in words, one a line, and say nothing else."),
     Message("user", "Count from one to ten."),

@@ -9,13 +9,13 @@ import pytest
 from chart_binder.batch import FileResult
 from chart_binder.cli.batch import metrics_file
 from chart_binder.jobs.batch.report import Tally
-from chart_binder.jobs.batch.work import Settled
+from chart_binder.jobs.batch.work import FileOutcome
 from chart_binder.jobs.decide import Decision, State
 from servers.prometheus import read_text
 
 
 def result(files: int) -> FileResult:
-    settled = Settled(Path("a.flac"), Decision(State.DECIDED))
+    settled = FileOutcome(Path("a.flac"), Decision(State.DECIDED))
     tally = Tally()
     for _ in range(files):
         tally.finished(settled, None)

@@ -10,7 +10,7 @@ from chart_binder.audio.fields import with_fields
 from chart_binder.cli.render.tags import TagResults
 from chart_binder.cli.write import ending
 from chart_binder.jobs.journal import WritingRun
-from chart_binder.jobs.write import Fate
+from chart_binder.jobs.write import WriteStatus
 from chart_binder.store import open_store
 
 
@@ -24,7 +24,7 @@ def test_a_run_that_is_cut_short_is_kept_with_what_it_did(
     def cut_short() -> None:
         with ending(results, run):
             run.save(song, lambda tags: with_fields(tags, {"album": ["Lateralus"]}), None)
-            results.counts[Fate.WRITTEN] += 1
+            results.counts[WriteStatus.WRITTEN] += 1
             raise error
 
     with open_store(f"sqlite:///{tmp_path / 'canon.db'}") as store:

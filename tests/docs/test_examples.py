@@ -11,7 +11,7 @@ import tomli
 from chart_binder import plugins
 from chart_binder.config import Config, LLMConfig, PromptConfig
 from chart_binder.domain.evidence_json import read_bundle
-from chart_binder.llm.prompt import configured
+from chart_binder.llm.prompt import configured_prompt
 from chart_binder.llm.react_adjudicator import ReActAdjudicator
 from chart_binder.llm.result import Outcome
 from chart_binder.llm.tools import as_tool
@@ -64,7 +64,9 @@ def test_the_prompts_examples_are_prompts(capsys: pytest.CaptureFixture[str]) ->
     assert "9. Radio sessions are no releases." in capsys.readouterr().out
     text = next(text for text in blocks("docs/adjudicator.md", "toml") if "[llm.prompt]" in text)
     words = tomli.loads(text)["llm"]["prompt"]
-    assert configured(PromptConfig.model_validate(words)).name.startswith("react-2+role+rules@")
+    assert configured_prompt(PromptConfig.model_validate(words)).name.startswith(
+        "react-2+role+rules@"
+    )
 
 
 def test_the_readmes_library_example_runs(capsys: pytest.CaptureFixture[str]) -> None:

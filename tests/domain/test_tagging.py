@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from chart_binder.audio.fields import BY_NAME
+from chart_binder.audio.fields import FIELDS_BY_NAME
 from chart_binder.domain.evidence import EvidenceBundle
 from chart_binder.domain.evidence_json import read_bundle
 from chart_binder.domain.tags import IDS, Chosen, Policy, wanted_fields
@@ -61,8 +61,8 @@ def test_full_adds_what_is_known_and_no_more() -> None:
 
 def test_every_name_is_a_field() -> None:
     everything = wanted_fields(CHOSEN, evidence(), Policy.FULL, {"release_mbid": ("another",)})
-    assert set(everything) <= set(BY_NAME)
-    assert set(IDS) <= set(BY_NAME)
+    assert set(everything) <= set(FIELDS_BY_NAME)
+    assert set(IDS) <= set(FIELDS_BY_NAME)
 
 
 def test_what_was_true_of_another_release_goes() -> None:

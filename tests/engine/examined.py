@@ -5,7 +5,7 @@ import math
 from typing import Any
 
 from chart_binder.domain.evidence_json import read_bundle
-from chart_binder.llm.labels import Labels
+from chart_binder.llm.answer import Labels
 from chart_binder.llm.react_adjudicator import ReActAdjudicator
 from chart_binder.llm.result import AdjudicationResult, Outcome
 from chart_binder.react.calls import Replay

@@ -23,11 +23,11 @@ import pytest
 from chart_binder.batch import WorkerSetup
 from chart_binder.config import Config, StoreConfig
 from chart_binder.errors import ClusterError, PluginError, StoreError, UsageError
-from chart_binder.jobs.batch.dask import DaskHands, connected, local, ready
+from chart_binder.jobs.batch.dask import DaskExecutor, connect, prepare_workers, start_local_cluster
 from chart_binder.jobs.batch.dask_tasks import Packed, gather_album, let_go, stop
-from chart_binder.jobs.batch.work import Album, Waiting
+from chart_binder.jobs.batch.work import Album, OpenCase
 from chart_binder.jobs.decide import Case, Cause, Decision, State
-from chart_binder.jobs.stored_decisions import Under
+from chart_binder.jobs.stored_decisions import RunVersions
 from chart_binder.store import open_store
 from golden.bundles import Bundle, golden, year_only_single
 from integration.conftest import Canon
@@ -197,11 +197,11 @@ def test_what_kills_its_workers_fails_alone(home: Path, cluster: DaskCluster) ->
     album = Album((home / "0" / "album" / "song.flac",))
     case = Case(Decision(State.INDETERMINATE, evidence_hash="known"))
     with open_store(f"sqlite:///{home / 'store.db'}") as store:
-        here = WorkerSetup(Config(), Under("poison", "rules")).worker(store)
-        with connected(cluster.address) as connection:
-            hands = DaskHands(connection, Packed.of(Poison()), here, 1, 1)
+        here = WorkerSetup(Config(), RunVersions("poison", "rules")).worker(store)
+        with connect(cluster.address) as connection:
+            hands = DaskExecutor(connection, Packed.of(Poison()), here, 1, 1)
             gathered = hands.gather(album)
-            looked_into = hands.look_into(Waiting(album.paths[0], None, case))
+            looked_into = hands.look_into(OpenCase(album.paths[0], None, case))
             (file,), answer = gathered.result(60).settled, looked_into.result(60)
             hands.close()
     told = "the Dask worker died each of 2 times that it was begun"
@@ -221,10 +221,14 @@ def test_a_file_given_twice_is_answered_twice_and_none_once_work_is_recalled(
     twice = (Path("0/album/song.flac"), Path("0/../0/album/song.flac"), Path("0/album/song.flac"))
     config = Config(store=StoreConfig(url=f"sqlite:///{home / 'store.db'}"))
     with open_store(config.store.url) as store:
-        setup = WorkerSetup(config, Under("twice", "rules"), is_frozen=True)
+        setup = WorkerSetup(config, RunVersions("twice", "rules"), is_frozen=True)
         packed, here = Packed.of(setup.elsewhere()), setup.worker(store)
-        with contextlib.chdir(home), connected(cluster.address) as there, ready(there, packed):
-            hands = DaskHands(there, packed, here, 1, 1)
+        with (
+            contextlib.chdir(home),
+            connect(cluster.address) as there,
+            prepare_workers(there, packed),
+        ):
+            hands = DaskExecutor(there, packed, here, 1, 1)
             gathered = hands.gather(Album(twice)).result(60)
             hands.recall()
             recalled = hands.gather(Album(twice)).result(60)
@@ -241,7 +245,7 @@ def test_a_worker_that_joins_a_run_that_is_to_stop_begins_nothing(tmp_path: Path
     many_decided(tmp_path, 1)
     config = Config(store=StoreConfig(url=f"sqlite:///{tmp_path / 'store.db'}"))
     with open_store(config.store.url):
-        setup = WorkerSetup(config, Under("stopped", "rules"), is_frozen=True).elsewhere()
+        setup = WorkerSetup(config, RunVersions("stopped", "rules"), is_frozen=True).elsewhere()
         stop("stopped")
         gathered = gather_album(Packed.of(setup), (str(tmp_path / "0" / "album" / "song.flac"),))
         let_go("stopped")
@@ -254,14 +258,14 @@ def test_two_runs_on_one_cluster_each_have_its_logs_to_their_end(
     cluster: DaskCluster, caplog: pytest.LogCaptureFixture
 ) -> None:
     def packed(run: str) -> Packed:
-        return Packed.of(WorkerSetup(Config(), Under(run, "rules")).elsewhere())
+        return Packed.of(WorkerSetup(Config(), RunVersions(run, "rules")).elsewhere())
 
     with (
-        connected(cluster.address) as one,
-        connected(cluster.address) as other,
-        ready(one, packed("one")),
+        connect(cluster.address) as one,
+        connect(cluster.address) as other,
+        prepare_workers(one, packed("one")),
     ):
-        with ready(other, packed("other")):
+        with prepare_workers(other, packed("other")):
             pass
         workers = len(one.client.run(warn, "still told"))
         for _ in range(1000):  # the machine may have other things to do
@@ -307,7 +311,7 @@ def test_ctrl_c_at_a_terminal_reaches_the_run_and_not_its_workers(
 def test_an_address_where_nobody_is_is_told_and_nothing_is_left_open(address: str) -> None:
     began = time.monotonic()
     with pytest.raises(ClusterError, match="no Dask scheduler can be reached"):
-        connected(address, timeout_s=0.2).__enter__()
+        connect(address, timeout_s=0.2).__enter__()
     gc.collect()
     assert time.monotonic() - began < 5
 
@@ -317,7 +321,7 @@ def test_an_address_where_nobody_is_is_told_and_nothing_is_left_open(address: st
 )
 def test_an_address_that_can_be_none_is_refused_at_once(address: str) -> None:
     with pytest.raises(UsageError, match="no Dask scheduler can be at"):
-        connected(address).__enter__()
+        connect(address).__enter__()
 
 
 def test_a_scheduler_without_dask_is_bad_usage(canon: Canon, home: Path) -> None:
@@ -346,13 +350,13 @@ def test_a_script_whose_top_level_is_not_guarded_is_told_so(
 def test_without_dask_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "distributed", None)
     with pytest.raises(PluginError, match=r"pip install 'chart-binder\[dask\]'"):
-        local(1, 1).__enter__()
+        start_local_cluster(1, 1).__enter__()
 
 
 def test_a_worker_that_sees_another_file_as_the_store_does_not_work(tmp_path: Path) -> None:
     config = Config(store=StoreConfig(url=f"sqlite:///{tmp_path / 'store.db'}"))
     with open_store(config.store.url):
-        setup = WorkerSetup(config, Under("run", "rules")).elsewhere()
+        setup = WorkerSetup(config, RunVersions("run", "rules")).elsewhere()
         with setup.open() as worker:
             assert worker.under.run_id == "run"
     with pytest.raises(StoreError, match="put it on PostgreSQL"):

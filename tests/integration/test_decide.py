@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from chart_binder.jobs.decide import Cause
-from chart_binder.jobs.stored_decisions import kept_bundle, kept_path
+from chart_binder.jobs.stored_decisions import path_bytes, stored_bundle
 from chart_binder.store import open_store
 from golden.bundles import CASES, golden, year_only_single
 from integration.conftest import REPOSITORY, Canon
@@ -370,12 +370,12 @@ def test_what_is_decided_for_files_is_kept_with_its_history(canon: Canon, home: 
             ran = canon("decide", file, home / "absent.flac", "--output=json", **asking(mb))
         canon("explain", file, "--offline", **asking(mb))
     with open_store(f"sqlite:///{home / 'data' / 'canon' / 'canon.db'}") as store:
-        kept = store.decisions.history(kept_path(file))
+        kept = store.decisions.history(path_bytes(file))
         assert len(kept) == 2
         assert json.loads(kept[0].document) == {
             key: value for key, value in ran.lines[0].items() if key != "path"
         }
-        assert kept_bundle(store, kept[0]) is not None
+        assert stored_bundle(store, kept[0]) is not None
         runs = list(store.runs.iterate())
     assert [(run.command, run.status, run.counts) for run in runs] == [
         ("decide", 1, {"decided": 1, "error": 1})

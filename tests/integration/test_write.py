@@ -15,7 +15,7 @@ from mediafile import MediaFile
 from mutagen.flac import FLAC, Picture
 
 from audio.tagging import CONTAINERS, FIELDS
-from chart_binder.audio.formats import audio_hash, read_tag_set
+from chart_binder.audio.containers import audio_hash, read_tag_set
 from golden.bundles import golden, year_only_single
 from integration.conftest import Canon
 from integration.services import ALBUM, LP, SINGLE, asking, file_of, flac

@@ -14,12 +14,12 @@ from functools import partial
 from itertools import islice
 from pathlib import Path
 
+from chart_binder.audio.containers import audio_hash, read_tag_set
 from chart_binder.audio.fields import with_fields
-from chart_binder.audio.formats import audio_hash, read_tag_set
 from chart_binder.domain.records import WriteState
-from chart_binder.jobs.journal import WritingRun, repaired, swept
-from chart_binder.jobs.stored_decisions import kept_path
-from chart_binder.jobs.undo import to_undo, undone, verified
+from chart_binder.jobs.journal import WritingRun, clean_folders, repair_journal
+from chart_binder.jobs.stored_decisions import path_bytes
+from chart_binder.jobs.undo import only_done, undo_writes, verify
 from chart_binder.store import open_store
 
 LONGEST_S = 0.4
@@ -60,8 +60,8 @@ def _write_for_ever(url: str, files: list[Path], number: int, writer: int) -> No
                 run.save(file, partial(with_fields, fields={"album": (said,)}), None)
             if turn % 2:
                 for file in files:
-                    last = islice(to_undo(store.journal.of_path(kept_path(file))), 1)
-                    for _ in undone(last, run):
+                    last = islice(only_done(store.journal.of_path(path_bytes(file))), 1)
+                    for _ in undo_writes(last, run):
                         pass
 
 
@@ -69,7 +69,7 @@ def _mended(url: str, folder: Path, sounds: dict[Path, str]) -> list[str]:
     found = ["kills"]
     with open_store(url) as store:
         found += [f"open intents: {len(store.journal.open_intents())}"]
-        for line in (*repaired(store), *swept([folder / "audio"])):
+        for line in (*repair_journal(store), *clean_folders([folder / "audio"])):
             found.append("said: " + line.split(": ", 1)[1])
         if store.journal.open_intents():
             found.append("BAD: an intent is still open")
@@ -79,8 +79,8 @@ def _mended(url: str, folder: Path, sounds: dict[Path, str]) -> list[str]:
             if audio_hash(file) != sound:
                 found.append("BAD: audio")
             read_tag_set(file)
-            found.append(f"a file is {verified(store, file).finding}")
-            states = [write.state for write in store.journal.of_path(kept_path(file))]
+            found.append(f"a file is {verify(store, file).finding}")
+            states = [write.state for write in store.journal.of_path(path_bytes(file))]
             if WriteState.INTENDED in states:
                 found.append("BAD: journal")
     return found

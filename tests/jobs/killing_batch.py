@@ -16,11 +16,11 @@ from collections import Counter
 from contextlib import closing
 from pathlib import Path
 
-from chart_binder.audio.formats import audio_hash, read_tag_set
+from chart_binder.audio.containers import audio_hash, read_tag_set
 from chart_binder.batch import BatchOptions, BatchResult, run_batch
 from chart_binder.config import BatchConfig, Config, MusicBrainzConfig, StoreConfig
-from chart_binder.jobs.journal import repaired
-from chart_binder.jobs.stored_decisions import kept_path
+from chart_binder.jobs.journal import repair_journal
+from chart_binder.jobs.stored_decisions import path_bytes
 from chart_binder.store import open_store
 
 LONGEST_S, PATIENT_S = 1.0, 120.0
@@ -104,10 +104,10 @@ def _complete(folder: Path, config: Config, sounds: dict[str, str]) -> list[str]
     counts = _decided(config)
     music = folder / "music"
     with open_store(config.store.url) as store:
-        if list(repaired(store)):
+        if list(repair_journal(store)):
             found.append("BAD: something was left to repair")
         for name in sounds:
-            writes = store.journal.of_path(kept_path(music / name))
+            writes = store.journal.of_path(path_bytes(music / name))
             hashes = {write.tags_after_hash for write in writes if write.state == "done"}
             if read_tag_set(music / name).hash not in hashes:
                 found.append("BAD: tags are not as the journal says")

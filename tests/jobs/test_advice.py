@@ -1,10 +1,9 @@
 """Whoever is told of a failure is told what helps against it."""
 
-from chart_binder.jobs.decide import Cause
-from chart_binder.jobs.stored_decisions import what_to_do
+from chart_binder.jobs.decide import Cause, advice_for
 
 
 def test_every_cause_has_an_advice_of_its_own_kind() -> None:
-    unknown = what_to_do(None)
-    assert [cause for cause in Cause if what_to_do(cause) == unknown] == []
-    assert "--frozen" in what_to_do(Cause.NOT_LOOKED_UP)
+    unknown = advice_for(None)
+    assert [cause for cause in Cause if advice_for(cause) == unknown] == []
+    assert "--frozen" in advice_for(Cause.NOT_LOOKED_UP)

@@ -11,9 +11,16 @@ import pytest
 from chart_binder.config import RulesConfig
 from chart_binder.domain.evidence import EvidenceBundle
 from chart_binder.domain.evidence_json import read_bundle
-from chart_binder.jobs.calibrate import Answer, calibration
+from chart_binder.jobs.calibrate import Answer, measure_calibration
 from chart_binder.jobs.decide import Case, Decider, Decision, State
-from chart_binder.jobs.evaluate import Golden, IllFormed, Mark, Report, evaluate, read_golden
+from chart_binder.jobs.evaluate import (
+    EvaluationReport,
+    GoldenCase,
+    InvalidLine,
+    Mark,
+    evaluate,
+    read_golden,
+)
 from chart_binder.llm.result import AdjudicationResult, Outcome
 from chart_binder.rules.premiere import RULES
 from rules.making import document, record, recording
@@ -33,7 +40,7 @@ def line(bundle: object = BUNDLE, name: object = None, **expected: Any) -> bytes
     return json.dumps({"id": name, "bundle": bundle, "expected": expected}).encode()
 
 
-def scored(decision: Decision, **expected: Any) -> Report:
+def scored(decision: Decision, **expected: Any) -> EvaluationReport:
     return evaluate(read_golden([line(**expected)]), lambda bundle: Case(decision, bundle))
 
 
@@ -90,7 +97,7 @@ def test_a_decision_is_marked_against_what_is_expected(
 )  # fmt: skip
 def test_nothing_can_be_expected_of_a_case_that_must_stay_open(beside: dict[str, Any]) -> None:
     (bad,) = read_golden([line(crg_mbid=None, **beside)])
-    assert isinstance(bad, IllFormed)
+    assert isinstance(bad, InvalidLine)
     assert next(iter(beside)) in bad.problem
 
 
@@ -101,7 +108,7 @@ def test_nothing_can_be_expected_of_a_case_that_must_stay_open(beside: dict[str,
 )  # fmt: skip
 def test_a_rule_that_is_none_is_refused_with_those_there_are(field: str, rule: str) -> None:
     (bad,) = read_golden([line(**ALL | {field: rule})])
-    assert isinstance(bad, IllFormed)
+    assert isinstance(bad, InvalidLine)
     assert bad.problem.startswith(f"expected.{field}: found {rule!r}; allowed are ")
     family = field.removesuffix("_rule").upper()
     for allowed in ("MANUAL_OVERRIDE", "LLM_ADJUDICATION", "INDETERMINATE"):
@@ -111,7 +118,7 @@ def test_a_rule_that_is_none_is_refused_with_those_there_are(field: str, rule: s
 def test_every_rule_there_is_may_be_expected() -> None:
     for rule, _ in RULES:
         (one,) = read_golden([line(crg_mbid="A", crg_rule=rule)])
-        assert isinstance(one, Golden)
+        assert isinstance(one, GoldenCase)
 
 
 def test_where_no_model_could_be_asked_no_rule_decided() -> None:
@@ -157,8 +164,8 @@ def test_a_bad_line_is_named_and_does_not_stop_the_rest() -> None:
     ]  # fmt: skip
     read = list(read_golden(lines))
     assert [one.line for one in read] == [1, 3, 4, 5, 6, 7, 8, 9]
-    assert [isinstance(one, Golden) for one in read] == [False, True] + [False] * 6
-    problems = [one.problem for one in read if isinstance(one, IllFormed)]
+    assert [isinstance(one, GoldenCase) for one in read] == [False, True] + [False] * 6
+    problems = [one.problem for one in read if isinstance(one, InvalidLine)]
     for problem, word in zip(
         problems,
         ("truncated", "bundle", "crg_mbid", "malformed", "mb_recording_id", "", "crg_mbid"),
@@ -172,15 +179,15 @@ def test_a_bad_line_is_named_and_does_not_stop_the_rest() -> None:
 def test_a_name_that_two_lines_have_is_refused_with_both() -> None:
     lines = [line(name="x", **ALL), b"", line(**ALL), line(**ALL), line(name="x", **ALL)]
     *_, last = read = list(read_golden(lines))
-    assert [isinstance(one, Golden) for one in read] == [True, True, True, False]
-    assert isinstance(last, IllFormed)
+    assert [isinstance(one, GoldenCase) for one in read] == [True, True, True, False]
+    assert isinstance(last, InvalidLine)
     assert (last.line, last.problem) == (5, "id: 'x' is that of line 1 too; each needs its own")
 
 
 @pytest.mark.parametrize("name", [None, "", " "])
 def test_a_case_without_a_name_is_called_by_its_line(name: str | None) -> None:
     (one,) = read_golden([line(name=name, **ALL)])
-    assert isinstance(one, Golden)
+    assert isinstance(one, GoldenCase)
     assert one.name == "line 1"
 
 
@@ -198,7 +205,7 @@ def test_a_case_without_a_name_is_called_by_its_line(name: str | None) -> None:
 )
 def test_a_defect_is_told_with_its_place(text: bytes, says: str) -> None:
     (one,) = read_golden([text])
-    assert isinstance(one, IllFormed)
+    assert isinstance(one, InvalidLine)
     assert says in one.problem
 
 
@@ -213,7 +220,7 @@ def test_ids_in_capitals_are_the_same_ids() -> None:
 
 def test_a_byte_order_mark_is_passed_over() -> None:
     (one,) = read_golden([b"\xef\xbb\xbf" + line(name="x", **ALL)])
-    assert isinstance(one, Golden)
+    assert isinstance(one, GoldenCase)
     assert list(read_golden([b"\xef\xbb\xbf\n"])) == []
 
 
@@ -258,7 +265,7 @@ def test_answers_of_the_adjudicator_are_held_to_their_confidence() -> None:
 
 def test_calibration_follows_its_formulas() -> None:
     answers = [Answer(0.9, True), Answer(0.9, False), Answer(1.0, True), Answer(0.3, False)]
-    found = calibration(answers)
+    found = measure_calibration(answers)
     assert found is not None
     assert found.brier_score == pytest.approx((0.01 + 0.81 + 0 + 0.09) / 4)
     bands = [(band.least, band.most, band.answers) for band in found.bands]
@@ -268,6 +275,6 @@ def test_calibration_follows_its_formulas() -> None:
 
 
 def test_a_perfect_judge_has_no_error() -> None:
-    found = calibration([Answer(1.0, True), Answer(0.0, False)])
+    found = measure_calibration([Answer(1.0, True), Answer(0.0, False)])
     assert found is not None
     assert (found.brier_score, found.expected_calibration_error) == (0, 0)

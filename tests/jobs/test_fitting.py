@@ -10,13 +10,13 @@ from hypothesis import strategies as st
 
 from chart_binder.errors import CanonError
 from chart_binder.jobs.calibrate import (
-    FEWEST,
+    MIN_ANSWERS,
     Answer,
     Calibration,
-    Known,
-    calibration,
-    fit,
-    fitted,
+    KnownAnswer,
+    fit_and_measure,
+    fit_map,
+    measure_calibration,
     read_answers,
 )
 from chart_binder.llm.confidence import AS_STATED
@@ -30,14 +30,14 @@ JUDGES: dict[str, Callable[[float], float]] = {
 }
 
 
-def answers(share_right: Callable[[float], float], count: int, seed: int) -> list[Known]:
+def answers(share_right: Callable[[float], float], count: int, seed: int) -> list[KnownAnswer]:
     chance = random.Random(seed)
     stated = [chance.choice(STATED) for _ in range(count)]
-    return [Known(each, chance.random() < share_right(each)) for each in stated]
+    return [KnownAnswer(each, chance.random() < share_right(each)) for each in stated]
 
 
-def measured(known: list[Known], worth: Callable[[float], float]) -> Calibration:
-    found = calibration([Answer(worth(one.confidence), one.right) for one in known])
+def measured(known: list[KnownAnswer], worth: Callable[[float], float]) -> Calibration:
+    found = measure_calibration([Answer(worth(one.confidence), one.right) for one in known])
     assert found
     return found
 
@@ -47,42 +47,53 @@ def measured(known: list[Known], worth: Callable[[float], float]) -> Calibration
 def test_on_answers_it_has_not_seen_confidence_is_nearer_to_the_truth(
     judge: str, seed: int
 ) -> None:
-    worth = fit(answers(JUDGES[judge], 200, seed))
+    worth = fit_map(answers(JUDGES[judge], 200, seed))
     unseen = answers(JUDGES[judge], 2_000, seed + 100)
     before, after = measured(unseen, AS_STATED), measured(unseen, worth)
     assert after.brier_score < before.brier_score
     assert after.expected_calibration_error < before.expected_calibration_error * 0.6
-    assert fitted(answers(JUDGES[judge], 200, seed)).is_better
+    assert fit_and_measure(answers(JUDGES[judge], 200, seed)).is_better
 
 
 def test_a_judge_that_is_right_as_often_as_it_says_is_hardly_changed() -> None:
-    worth = fit(answers(lambda stated: stated, 5_000, 1))
+    worth = fit_map(answers(lambda stated: stated, 5_000, 1))
     assert all(abs(worth(stated) - stated) < 0.05 for stated in STATED)
 
 
-@given(st.lists(st.builds(Known, st.floats(0, 1), st.booleans()), max_size=60))
-def test_worth_never_falls_as_confidence_rises_and_is_never_certain(known: list[Known]) -> None:
-    worth = fit(known)
+@given(st.lists(st.builds(KnownAnswer, st.floats(0, 1), st.booleans()), max_size=60))
+def test_worth_never_falls_as_confidence_rises_and_is_never_certain(
+    known: list[KnownAnswer],
+) -> None:
+    worth = fit_map(known)
     read = [worth(stated / 50) for stated in range(51)]
     assert all(after >= before - 1e-12 for before, after in pairwise(read))
     assert not known or 0 < min(read) <= max(read) < 1
 
 
-@given(st.permutations([Known(0.9, True), Known(0.9, False), Known(0.5, False), Known(0.7, True)]))
-def test_the_order_of_the_answers_does_not_matter(known: list[Known]) -> None:
-    assert fit(known) == fit(known[::-1])
+@given(
+    st.permutations(
+        [
+            KnownAnswer(0.9, True),
+            KnownAnswer(0.9, False),
+            KnownAnswer(0.5, False),
+            KnownAnswer(0.7, True),
+        ]
+    )
+)
+def test_the_order_of_the_answers_does_not_matter(known: list[KnownAnswer]) -> None:
+    assert fit_map(known) == fit_map(known[::-1])
 
 
 def test_few_answers_are_refused_and_smoothed() -> None:
-    with pytest.raises(CanonError, match=f"needs {FEWEST} answers .* there are 29"):
-        fitted([Known(0.9, True)] * 29)
-    assert fitted([Known(0.9, True)] * 30).map(0.9) == 31 / 32
+    with pytest.raises(CanonError, match=f"needs {MIN_ANSWERS} answers .* there are 29"):
+        fit_and_measure([KnownAnswer(0.9, True)] * 29)
+    assert fit_and_measure([KnownAnswer(0.9, True)] * 30).map(0.9) == 31 / 32
 
 
 def test_answers_are_read_by_the_line_and_a_bad_one_is_named() -> None:
     lines = [b'\xef\xbb\xbf{"confidence": 0.9, "right": true, "more": 1}\n', b"\n"]
-    lines.append(Known(0.5, False, "x").line())
-    assert list(read_answers(lines, "f")) == [Known(0.9, True), Known(0.5, False, "x")]
+    lines.append(KnownAnswer(0.5, False, "x").line())
+    assert list(read_answers(lines, "f")) == [KnownAnswer(0.9, True), KnownAnswer(0.5, False, "x")]
     for bad, says in (
         (b"{", "line 2"),
         (b'{"confidence": 90, "right": true}', "confidence"),
@@ -97,14 +108,15 @@ def test_answers_are_read_by_the_line_and_a_bad_one_is_named() -> None:
 
 def test_what_is_learned_of_a_result_is_the_models_own_figure() -> None:
     result = AdjudicationResult(Outcome.REVIEW, confidence=0.3, stated_confidence=0.9)
-    assert Known.of(result, right=True) == Known(0.9, True)
+    assert KnownAnswer.of(result, right=True) == KnownAnswer(0.9, True)
     assert (
-        Known.of(AdjudicationResult(Outcome.REVIEW, confidence=0.3), right=False).confidence == 0.3
+        KnownAnswer.of(AdjudicationResult(Outcome.REVIEW, confidence=0.3), right=False).confidence
+        == 0.3
     )
 
 
 def test_confidence_that_differs_in_the_last_bits_is_one() -> None:
     bits = [(0.1, False, 30), (0.10000000000000002, True, 30), (0.10000000000000003, True, 40)]
-    answers = [Known(stated, right) for stated, right, count in bits for _ in range(count)]
-    assert [point.stated for point in fit(answers).points] == [0.1]
-    assert fitted(answers).map.answers == 100
+    answers = [KnownAnswer(stated, right) for stated, right, count in bits for _ in range(count)]
+    assert [point.stated for point in fit_map(answers).points] == [0.1]
+    assert fit_and_measure(answers).map.answers == 100

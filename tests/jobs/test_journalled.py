@@ -11,14 +11,14 @@ from pathlib import Path
 import pytest
 
 from audio.tagging import FILES
+from chart_binder.audio.containers import read_tag_set
 from chart_binder.audio.fields import with_fields
-from chart_binder.audio.formats import read_tag_set
-from chart_binder.audio.save import Prepared, Saved, safely_saved
+from chart_binder.audio.save import PreparedCopy, SaveResult, save_tags
 from chart_binder.audio.tagset import TagSet
 from chart_binder.domain.records import KeptWrite, WriteState, now_utc
 from chart_binder.errors import SaveError, StoreError
-from chart_binder.jobs.journal import WritingRun, repaired
-from chart_binder.jobs.stored_decisions import kept_path
+from chart_binder.jobs.journal import WritingRun, repair_journal
+from chart_binder.jobs.stored_decisions import path_bytes
 from chart_binder.store import open_store
 
 
@@ -29,16 +29,16 @@ def _changed(tags: TagSet) -> TagSet:
 def test_the_same_tags_by_another_run_are_not_taken_for_its_own(tmp_path: Path) -> None:
     song = Path(shutil.copy(FILES / "bare.flac", tmp_path / "song.flac"))
 
-    def overtaken(_: Prepared) -> None:  # as from a machine whose locks do not reach this one
+    def overtaken(_: PreparedCopy) -> None:  # as from a machine whose locks do not reach this one
         copy = Path(shutil.copy(song, tmp_path / "copy.flac"))
-        safely_saved(copy, _changed)
+        save_tags(copy, _changed)
         copy.replace(song)
 
     with open_store(f"sqlite:///{tmp_path / 'canon.db'}") as store:
         run = WritingRun.of(store, "write", (), keep_mtime=False)
         with pytest.raises(SaveError, match="another program changed it meanwhile"):
             run.save(song, _changed, None, overtaken)
-        (write,) = store.journal.of_path(kept_path(song))
+        (write,) = store.journal.of_path(path_bytes(song))
     assert write.state is WriteState.FAILED
     assert "another run wrote them" in (write.problem or "")
 
@@ -50,16 +50,16 @@ def test_of_two_runs_at_one_file_the_second_waits_and_finds_it_written(tmp_path:
         ThreadPoolExecutor(1) as pool,
     ):
         first, second = (WritingRun.of(store, "batch", (), keep_mtime=False) for _ in "12")
-        waiting: list[Future[tuple[Saved, KeptWrite | None]]] = []
+        waiting: list[Future[tuple[SaveResult, KeptWrite | None]]] = []
 
-        def meanwhile(_: Prepared) -> None:
+        def meanwhile(_: PreparedCopy) -> None:
             waiting.append(pool.submit(second.save, song, _changed, None))
             assert not wait(waiting, 0.2).done
 
         saved, _ = first.save(song, _changed, None, meanwhile)
         found, write = waiting[0].result(10)
         assert (saved.changed, found.changed, write) == (True, False, None)
-        (kept,) = store.journal.of_path(kept_path(song))
+        (kept,) = store.journal.of_path(path_bytes(song))
     assert (kept.run_id, kept.state) == (first.run.id, WriteState.DONE)
 
 
@@ -76,7 +76,7 @@ def test_a_store_that_fails_after_the_file_was_written_says_that_it_was(tmp_path
         with pytest.raises(StoreError, match="has its new tags"):
             run.save(song, _changed, None)
         other.execute("DROP TRIGGER worn_out")
-        assert list(repaired(store)) == [
+        assert list(repair_journal(store)) == [
             f"{song}: a run was cut short after it wrote the tags; the journal has them now"
         ]
 
@@ -87,7 +87,7 @@ def test_what_another_machine_may_be_writing_is_passed_over_for_an_hour(tmp_path
     hours_ago = datetime.now(UTC) - timedelta(hours=2)
     young, old = (
         KeptWrite(
-            id=name, run_id="run", path=kept_path(song), decision_id=None, audio_hash="audio",
+            id=name, run_id="run", path=path_bytes(song), decision_id=None, audio_hash="audio",
             tags_before_hash=read_tag_set(song).hash, tags_after_hash="after", changes=b"{}",
             at_utc=at, temporary=os.fsencode(temporary),
         )
@@ -96,6 +96,6 @@ def test_what_another_machine_may_be_writing_is_passed_over_for_an_hour(tmp_path
     with open_store(f"sqlite:///{tmp_path / 'canon.db'}") as store:
         store.journal.intend(young)
         store.journal.intend(old)
-        assert len(list(repaired(store))) == 1
+        assert len(list(repair_journal(store))) == 1
         assert store.journal.open_intents() == (young,)
         store.journal.done("old", now_utc())  # by the machine that was at it after all

@@ -16,12 +16,12 @@ from chart_binder.domain.records import KeptDecision
 from chart_binder.errors import AudioError
 from chart_binder.jobs.decide import Case, Decider, Decision, State
 from chart_binder.jobs.stored_decisions import (
-    Keeper,
-    keeping,
-    kept_bundle,
-    kept_decision,
-    kept_path,
+    DecisionSaver,
+    path_bytes,
+    read_decision,
     rules_version,
+    save_decisions,
+    stored_bundle,
 )
 from chart_binder.llm.result import AdjudicationResult, Outcome
 from chart_binder.react.transcript import Said
@@ -44,8 +44,8 @@ def store(place: Path) -> Iterator[Store]:
 
 
 @pytest.fixture
-def keeper(store: Store) -> Iterator[Keeper]:
-    with keeping(store, "decide", ("music",), KNOBS) as made:
+def keeper(store: Store) -> Iterator[DecisionSaver]:
+    with save_decisions(store, "decide", ("music",), KNOBS) as made:
         yield made
 
 
@@ -64,36 +64,38 @@ def attempt(duration_ms: int = 355_000) -> Callable[[], Case]:
 
 
 def latest(store: Store, path: Path) -> KeptDecision:
-    kept = store.decisions.latest(kept_path(path))
+    kept = store.decisions.latest(path_bytes(path))
     assert kept is not None
     return kept
 
 
 def test_a_decision_is_kept_with_its_evidence_and_the_file_it_was_made_for(
-    store: Store, keeper: Keeper, song: Path
+    store: Store, keeper: DecisionSaver, song: Path
 ) -> None:
-    case = keeper.kept(song, attempt())
+    case = keeper.decide_and_save(song, attempt())
     kept = latest(store, song)
-    assert kept_decision(kept) == case.decision
+    assert read_decision(kept) == case.decision
     assert (kept.state, kept.crg_mbid) == ("decided", case.decision.crg_mbid)
     assert (kept.file_size, kept.file_mtime_ns) == (5, song.stat().st_mtime_ns)
     assert kept.rules_version == rules_version(KNOBS)
-    assert kept_bundle(store, kept) == case.bundle
+    assert stored_bundle(store, kept) == case.bundle
 
 
 def test_files_that_share_evidence_keep_what_each_says_of_itself(
-    store: Store, keeper: Keeper, song: Path, tmp_path: Path
+    store: Store, keeper: DecisionSaver, song: Path, tmp_path: Path
 ) -> None:
     other = tmp_path / "other.flac"
     other.write_bytes(b"more audio")
-    keeper.kept(song, attempt(355_000))
-    case = keeper.kept(other, attempt(356_000))
+    keeper.decide_and_save(song, attempt(355_000))
+    case = keeper.decide_and_save(other, attempt(356_000))
     assert latest(store, song).evidence_hash == latest(store, other).evidence_hash
-    assert kept_bundle(store, latest(store, other)) == case.bundle
+    assert stored_bundle(store, latest(store, other)) == case.bundle
 
 
-def test_a_run_is_kept_with_how_its_files_ended(store: Store, keeper: Keeper, song: Path) -> None:
-    keeper.kept(song, attempt())
+def test_a_run_is_kept_with_how_its_files_ended(
+    store: Store, keeper: DecisionSaver, song: Path
+) -> None:
+    keeper.decide_and_save(song, attempt())
     begun = store.runs.latest()
     assert begun is not None
     assert (begun.command, begun.arguments, begun.status) == ("decide", ("music",), None)
@@ -109,9 +111,9 @@ def test_an_interrupted_run_says_so(store: Store, song: Path) -> None:
         raise KeyboardInterrupt
 
     def run_of_two() -> None:
-        with keeping(store, "decide", (), KNOBS) as keeper:
-            keeper.kept(song, attempt())
-            keeper.kept(song, interrupted)
+        with save_decisions(store, "decide", (), KNOBS) as keeper:
+            keeper.decide_and_save(song, attempt())
+            keeper.decide_and_save(song, interrupted)
 
     with pytest.raises(KeyboardInterrupt):
         run_of_two()
@@ -121,34 +123,34 @@ def test_an_interrupted_run_says_so(store: Store, song: Path) -> None:
 
 
 def test_a_file_that_could_not_be_read_is_kept_as_failed(
-    store: Store, keeper: Keeper, song: Path
+    store: Store, keeper: DecisionSaver, song: Path
 ) -> None:
     def gather() -> None:
         raise AudioError("no audio")
 
-    case = keeper.kept(song, lambda: Decider(KNOBS).attempt(gather))  # type: ignore[arg-type]
+    case = keeper.decide_and_save(song, lambda: Decider(KNOBS).attempt(gather))  # type: ignore[arg-type]
     assert case.decision.error == "no audio"
     assert latest(store, song).state == "error"
-    assert kept_bundle(store, latest(store, song)) is None
+    assert stored_bundle(store, latest(store, song)) is None
 
 
-def test_what_is_no_file_is_not_kept(store: Store, keeper: Keeper, tmp_path: Path) -> None:
+def test_what_is_no_file_is_not_kept(store: Store, keeper: DecisionSaver, tmp_path: Path) -> None:
     for path in (tmp_path / "absent.flac", tmp_path):
-        keeper.kept(path, attempt())
+        keeper.decide_and_save(path, attempt())
     assert list(store.decisions.iterate()) == []
     assert store.runs.latest() is None
 
 
 @pytest.mark.parametrize("is_file", [True, False])
 def test_a_transcript_is_kept_from_its_file_or_as_it_came(
-    store: Store, keeper: Keeper, song: Path, tmp_path: Path, is_file: bool
+    store: Store, keeper: DecisionSaver, song: Path, tmp_path: Path, is_file: bool
 ) -> None:
     event = Said(role="user", content="what is it?")
     recorded = tmp_path / "2026-run.jsonl"
     recorded.write_bytes(msgspec.json.encode(event) + b"\n")
     result = AdjudicationResult(Outcome.REVIEW, transcript=str(recorded) if is_file else (event,))
     decision = Decision(State.REVIEW, adjudication=result)
-    keeper.kept(song, lambda: Case(decision))
+    keeper.decide_and_save(song, lambda: Case(decision))
     name = latest(store, song).transcript_id
     assert name is not None
     assert name == "2026-run" or not is_file
@@ -158,25 +160,27 @@ def test_a_transcript_is_kept_from_its_file_or_as_it_came(
 
 
 def test_a_transcript_that_is_gone_costs_no_decision(
-    store: Store, keeper: Keeper, song: Path
+    store: Store, keeper: DecisionSaver, song: Path
 ) -> None:
     result = AdjudicationResult(Outcome.REVIEW, transcript="/absent.jsonl")
-    keeper.kept(song, lambda: Case(Decision(State.REVIEW, adjudication=result)))
+    keeper.decide_and_save(song, lambda: Case(Decision(State.REVIEW, adjudication=result)))
     assert latest(store, song).transcript_id is None
 
 
 def test_a_decision_that_cannot_be_kept_is_an_error_with_the_decision_in_it(
-    store: Store, keeper: Keeper, song: Path, place: Path
+    store: Store, keeper: DecisionSaver, song: Path, place: Path
 ) -> None:
     with closing(connect(place, isolation_level=None)) as other:
         other.execute("BEGIN IMMEDIATE")
-        case = keeper.kept(song, attempt())
+        case = keeper.decide_and_save(song, attempt())
     assert case.decision.state is State.ERROR
     assert case.decision.crg_rule == "CRG:ALBUM_LEAD_WINDOW"
     assert case.decision.error is not None
     assert case.decision.error.startswith("decided, not kept: the store")
     assert "locked by another program" in case.decision.error
-    assert keeper.kept(song, attempt()).decision.state is State.DECIDED, "the next is kept again"
+    assert keeper.decide_and_save(song, attempt()).decision.state is State.DECIDED, (
+        "the next is kept again"
+    )
     keeper.end(1)
     run = store.runs.latest()
     assert run is not None

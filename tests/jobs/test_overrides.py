@@ -9,7 +9,8 @@ from chart_binder.domain.evidence_json import read_bundle
 from chart_binder.domain.verdict import Decided, KeptOverride, Override
 from chart_binder.domain.vocabulary import RecordingId, ReleaseGroupId, ReleaseId
 from chart_binder.errors import CanonError
-from chart_binder.jobs.overrides import doubts, override_for, recording_meant
+from chart_binder.jobs.decide import override_for
+from chart_binder.jobs.overrides import recording_meant, unknown_ids
 from chart_binder.rules.decide import decide
 from rules.making import document, record, recording, release
 
@@ -33,7 +34,7 @@ def test_an_override_in_capitals_means_the_same(shout: Callable[[str], str]) -> 
     assert (verdict.crg, verdict.rr, verdict.recording) == (CRG, RR, REC)
     assert [rival.title for rival in verdict.rivals] == ["A"]
     kept = KeptOverride(RecordingId(REC), ReleaseGroupId(CRG.upper()), None, "heard it", "2026")
-    assert list(doubts(evidence, kept)) == []
+    assert list(unknown_ids(evidence, kept)) == []
     assert override_for(evidence, {REC: kept}) == kept
     assert recording_meant(evidence) == REC
 

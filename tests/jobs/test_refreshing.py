@@ -8,14 +8,14 @@ import pytest
 from chart_binder.domain.evidence import EvidenceBundle
 from chart_binder.domain.evidence_json import read_bundle
 from chart_binder.errors import AudioError, CanonError, LookupFailedError, NothingFoundError
-from chart_binder.jobs.drift import MOST_IN_A_ROW, NotAskedError, Refreshing
+from chart_binder.jobs.drift import MAX_FAILURES, EvidenceRefresher, NotAskedError
 from golden.bundles import golden
 
 SONG = Path("song.flac")
 DOWN, ABSENT, UNREADABLE = LookupFailedError("down"), NothingFoundError("absent"), AudioError("?")
 
 
-def asked(*outcomes: CanonError | None) -> tuple[Refreshing, list[Path]]:
+def asked(*outcomes: CanonError | None) -> tuple[EvidenceRefresher, list[Path]]:
     """What fails, or not, as it is asked."""
     paths: list[Path] = []
 
@@ -25,7 +25,7 @@ def asked(*outcomes: CanonError | None) -> tuple[Refreshing, list[Path]]:
             raise outcome
         return read_bundle(golden("lead-bohemian"))
 
-    refreshing = Refreshing(gather)
+    refreshing = EvidenceRefresher(gather)
     for _ in outcomes:
         _tried(lambda: refreshing(SONG))
     return refreshing, paths
@@ -40,7 +40,7 @@ def _tried(ask: Callable[[], EvidenceBundle]) -> None:
 
 def test_after_three_failures_in_a_row_nothing_is_asked() -> None:
     refreshing, paths = asked(DOWN, DOWN, DOWN, None)
-    assert len(paths) == MOST_IN_A_ROW
+    assert len(paths) == MAX_FAILURES
     with pytest.raises(NotAskedError, match=r"3 look-ups in a row .*: down"):
         refreshing(SONG)
 

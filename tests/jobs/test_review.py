@@ -15,9 +15,15 @@ from chart_binder.domain.records import UnreadDecision
 from chart_binder.errors import CanonError
 from chart_binder.jobs.calibrate import reviewed_answers
 from chart_binder.jobs.decide import Case, Decider, Decision, State
-from chart_binder.jobs.review import ReviewCase, case_named, is_empty, review_queue, transcript_of
-from chart_binder.jobs.review_ruling import accept, chosen, keep, reject
-from chart_binder.jobs.stored_decisions import Keeper, keeping
+from chart_binder.jobs.overrides import accept, choose, keep, reject
+from chart_binder.jobs.review import (
+    ReviewCase,
+    find_case,
+    is_queue_empty,
+    read_case_transcript,
+    review_queue,
+)
+from chart_binder.jobs.stored_decisions import DecisionSaver, save_decisions
 from chart_binder.llm.result import AdjudicationResult, Outcome
 from chart_binder.store import open_store
 from chart_binder.store.store import Store
@@ -38,8 +44,8 @@ def store(tmp_path: Path) -> Iterator[Store]:
 
 
 @pytest.fixture
-def keeper(store: Store) -> Iterator[Keeper]:
-    with keeping(store, "decide", (), KNOBS) as made:
+def keeper(store: Store) -> Iterator[DecisionSaver]:
+    with save_decisions(store, "decide", (), KNOBS) as made:
         yield made
 
 
@@ -64,17 +70,17 @@ def left_open(bundle: EvidenceBundle = BUNDLE) -> Case:
     return Decider(KNOBS).decide(bundle)
 
 
-def put(keeper: Keeper, path: Path, case: Case) -> ReviewCase:
+def put(keeper: DecisionSaver, path: Path, case: Case) -> ReviewCase:
     path.write_bytes(b"audio")
-    keeper.kept(path, lambda: case)
-    return case_named(keeper.store, str(path))
+    keeper.decide_and_save(path, lambda: case)
+    return find_case(keeper.store, str(path))
 
 
 def queue(store: Store) -> list[str]:
     return [queued.case.path.name for queued in review_queue(store, store.overrides.all(), OPEN)]
 
 
-def test_a_case_has_its_candidates_side_by_side(keeper: Keeper, tmp_path: Path) -> None:
+def test_a_case_has_its_candidates_side_by_side(keeper: DecisionSaver, tmp_path: Path) -> None:
     case = put(keeper, tmp_path / "a", proposing())
     first, second = case.rows[:2]
     assert (first.label, first.appeared, first.kind, first.is_proposed) == (
@@ -86,14 +92,14 @@ def test_a_case_has_its_candidates_side_by_side(keeper: Keeper, tmp_path: Path) 
 
 
 def test_a_proposal_too_unsure_to_decide_can_be_accepted(
-    store: Store, keeper: Keeper, tmp_path: Path
+    store: Store, keeper: DecisionSaver, tmp_path: Path
 ) -> None:
     case = put(keeper, tmp_path / "a", proposing(state=State.INDETERMINATE))
     ruled = accept(store, case)
-    assert ruled.ruling.override is not None
-    assert ruled.ruling.override.crg_mbid == ALBUM
+    assert ruled.saved.override is not None
+    assert ruled.saved.override.crg_mbid == ALBUM
     assert queue(store) == []
-    assert is_empty(store, store.overrides.all(), OPEN)
+    assert is_queue_empty(store, store.overrides.all(), OPEN)
 
 
 @pytest.mark.parametrize(
@@ -107,7 +113,7 @@ def test_a_proposal_too_unsure_to_decide_can_be_accepted(
     ],
 )
 def test_what_cannot_be_accepted_is_named(
-    store: Store, keeper: Keeper, tmp_path: Path, case: Case, problem: str
+    store: Store, keeper: DecisionSaver, tmp_path: Path, case: Case, problem: str
 ) -> None:
     made = put(keeper, tmp_path / "a", case)
     with pytest.raises(CanonError, match=problem):
@@ -117,17 +123,17 @@ def test_what_cannot_be_accepted_is_named(
 
 
 def test_a_proposed_release_of_another_group_is_left_to_the_rules(
-    store: Store, keeper: Keeper, tmp_path: Path
+    store: Store, keeper: DecisionSaver, tmp_path: Path
 ) -> None:
     of_the_single = RECORDING.groups[0].editions[0].mb_release_id
     ruled = accept(store, put(keeper, tmp_path / "a", proposing(rr=of_the_single)))
-    assert ruled.ruling.override is not None
-    assert ruled.ruling.override.rr_mbid is None
+    assert ruled.saved.override is not None
+    assert ruled.saved.override.rr_mbid is None
     assert "the rules name one" in ruled.notes[0]
 
 
 def test_of_several_recordings_the_one_on_the_record_is_meant(
-    store: Store, keeper: Keeper, tmp_path: Path
+    store: Store, keeper: DecisionSaver, tmp_path: Path
 ) -> None:
     single, album, *_ = RECORDING.groups
     one = msgspec.structs.replace(RECORDING, rg_candidates=(single,), length_ms=None)
@@ -135,12 +141,12 @@ def test_of_several_recordings_the_one_on_the_record_is_meant(
         RECORDING, mb_recording_id=OTHER, rg_candidates=(album,), length_ms=None
     )
     ruled = accept(store, put(keeper, tmp_path / "a", proposing(with_recordings(one, other))))
-    assert ruled.ruling.override is not None
-    assert ruled.ruling.override.recording_mbid == OTHER
+    assert ruled.saved.override is not None
+    assert ruled.saved.override.recording_mbid == OTHER
 
 
 def test_of_several_recordings_on_the_record_one_must_be_named(
-    store: Store, keeper: Keeper, tmp_path: Path
+    store: Store, keeper: DecisionSaver, tmp_path: Path
 ) -> None:
     other = msgspec.structs.replace(RECORDING, mb_recording_id=OTHER)
     case = put(keeper, tmp_path / "a", proposing(with_recordings(RECORDING, other)))
@@ -153,7 +159,7 @@ def test_of_several_recordings_on_the_record_one_must_be_named(
 
 
 def test_a_file_whose_length_means_another_recording_is_ruled_on_by_itself(
-    store: Store, keeper: Keeper, tmp_path: Path
+    store: Store, keeper: DecisionSaver, tmp_path: Path
 ) -> None:
     short = msgspec.structs.replace(RECORDING, mb_recording_id=OTHER, length_ms=100_000)
     long = msgspec.structs.replace(RECORDING, length_ms=355_000)
@@ -161,26 +167,26 @@ def test_a_file_whose_length_means_another_recording_is_ruled_on_by_itself(
     for name, length in (("a", 355_000), ("b", 100_000), ("c", 355_000)):
         heard = msgspec.structs.replace(bundle, artifact=Artifact(length))
         put(keeper, tmp_path / name, proposing(heard))
-    ruled = accept(store, case_named(store, str(tmp_path / "a")))
+    ruled = accept(store, find_case(store, str(tmp_path / "a")))
     assert ruled.files == 2
     assert queue(store) == ["b"]
 
 
 def test_what_is_chosen_is_accepted_or_taken_in_its_place(
-    store: Store, keeper: Keeper, tmp_path: Path
+    store: Store, keeper: DecisionSaver, tmp_path: Path
 ) -> None:
     case = put(keeper, tmp_path / "a", proposing())
     for group, kind in ((ALBUM, "accept"), (SINGLE, "reject")):
-        ruled = chosen(store, case, group, "heard it")
-        assert ruled.ruling.verdicts[0].verdict == kind
+        ruled = choose(store, case, group, "heard it")
+        assert ruled.saved.verdicts[0].verdict == kind
         assert [each.crg_mbid for each in store.overrides.all().values()] == [group]
-        store.verdicts.take_back(ruled.ruling)
+        store.verdicts.take_back(ruled.saved)
         assert queue(store) == ["a"]
         assert store.overrides.all() == {}
 
 
 def test_a_second_verdict_takes_the_place_of_the_first(
-    store: Store, keeper: Keeper, tmp_path: Path
+    store: Store, keeper: DecisionSaver, tmp_path: Path
 ) -> None:
     for name in "ab":
         case = put(keeper, tmp_path / name, proposing())
@@ -193,13 +199,13 @@ def test_a_second_verdict_takes_the_place_of_the_first(
     assert [each.crg_mbid for each in store.overrides.all().values()] == [SINGLE]
     third = keep(store, case)
     assert "is removed: C1 'Bohemian Rhapsody', said 2" in third.notes[0]
-    store.verdicts.take_back(third.ruling)
+    store.verdicts.take_back(third.saved)
     assert [each.crg_mbid for each in store.overrides.all().values()] == [SINGLE]
-    assert store.verdicts.latest(case.kept.id) == other.ruling.verdicts[0]
+    assert store.verdicts.latest(case.kept.id) == other.saved.verdicts[0]
 
 
 def test_what_a_person_said_of_the_recording_elsewhere_is_not_replaced_unasked(
-    store: Store, keeper: Keeper, tmp_path: Path
+    store: Store, keeper: DecisionSaver, tmp_path: Path
 ) -> None:
     accept(store, put(keeper, tmp_path / "copy", proposing()), "heard it")
     renamed = msgspec.structs.replace(RECORDING, title="Bohemian Rhapsody (2011 mix)")
@@ -218,7 +224,7 @@ def test_what_a_person_said_of_the_recording_elsewhere_is_not_replaced_unasked(
 
 
 def test_a_release_is_not_taken_for_one_of_another_group_than_its_own(
-    store: Store, keeper: Keeper, tmp_path: Path
+    store: Store, keeper: DecisionSaver, tmp_path: Path
 ) -> None:
     case = put(keeper, tmp_path / "a", proposing(crg=SINGLE))
     of_the_single = RECORDING.groups[0].editions[0].mb_release_id
@@ -230,7 +236,7 @@ def test_a_release_is_not_taken_for_one_of_another_group_than_its_own(
 
 
 def test_a_case_whose_evidence_is_damaged_is_listed_with_the_others(
-    store: Store, keeper: Keeper, tmp_path: Path
+    store: Store, keeper: DecisionSaver, tmp_path: Path
 ) -> None:
     put(keeper, tmp_path / "a", left_open())
     renamed = msgspec.structs.replace(RECORDING, mb_recording_id=OTHER)
@@ -248,7 +254,7 @@ def test_a_case_whose_evidence_is_damaged_is_listed_with_the_others(
 
 
 def test_a_record_that_cannot_be_read_keeps_no_other_from_being_ruled_on(
-    store: Store, keeper: Keeper, tmp_path: Path
+    store: Store, keeper: DecisionSaver, tmp_path: Path
 ) -> None:
     cases = [put(keeper, tmp_path / name, left_open()) for name in "ab"]
     with sqlite3.connect(tmp_path / "store.db") as connection:
@@ -265,7 +271,7 @@ def test_a_record_that_cannot_be_read_keeps_no_other_from_being_ruled_on(
 
 
 def test_a_reviewed_answer_that_cannot_be_read_is_left_out_and_named(
-    store: Store, keeper: Keeper, tmp_path: Path
+    store: Store, keeper: DecisionSaver, tmp_path: Path
 ) -> None:
     for number in range(31):
         recording = f"{number:08}-1111-4111-8111-111111111111"
@@ -281,19 +287,19 @@ def test_a_reviewed_answer_that_cannot_be_read_is_left_out_and_named(
 
 
 def test_a_case_is_found_by_path_and_id_until_it_is_decided_again(
-    store: Store, keeper: Keeper, tmp_path: Path
+    store: Store, keeper: DecisionSaver, tmp_path: Path
 ) -> None:
     first = put(keeper, tmp_path / "a", proposing())
-    assert case_named(store, first.kept.id).kept == first.kept
+    assert find_case(store, first.kept.id).kept == first.kept
     put(keeper, tmp_path / "a", left_open())
     with pytest.raises(CanonError, match="was decided again since"):
-        case_named(store, first.kept.id)
+        find_case(store, first.kept.id)
     with pytest.raises(CanonError, match="no file with a decision"):
-        case_named(store, "01absent")
+        find_case(store, "01absent")
     (tmp_path / "a").unlink()
-    latest = case_named(store, str(tmp_path / "a"))
+    latest = find_case(store, str(tmp_path / "a"))
     with pytest.raises(CanonError, match="no transcript is kept"):
-        transcript_of(store, latest)
+        read_case_transcript(store, latest)
 
 
 def known(store: Store, model: str = "m") -> list[tuple[float, bool]]:
@@ -302,7 +308,7 @@ def known(store: Store, model: str = "m") -> list[tuple[float, bool]]:
 
 
 def test_reviews_are_answers_known_to_be_right_or_wrong(
-    store: Store, keeper: Keeper, tmp_path: Path
+    store: Store, keeper: DecisionSaver, tmp_path: Path
 ) -> None:
     for number in range(33):
         recording = f"{number:08}-1111-4111-8111-111111111111"
@@ -321,7 +327,9 @@ def test_reviews_are_answers_known_to_be_right_or_wrong(
     ]
 
 
-def test_files_of_one_evidence_teach_once(store: Store, keeper: Keeper, tmp_path: Path) -> None:
+def test_files_of_one_evidence_teach_once(
+    store: Store, keeper: DecisionSaver, tmp_path: Path
+) -> None:
     for number in range(40):
         case = put(keeper, tmp_path / str(number), proposing())
     accept(store, case)

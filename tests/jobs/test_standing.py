@@ -6,7 +6,7 @@ from chart_binder.config import AcceptanceConfig
 from chart_binder.domain.records import KeptVerdict, VerdictKind
 from chart_binder.domain.tags import Chosen
 from chart_binder.jobs.decide import Decision, State
-from chart_binder.jobs.stored_decisions import chosen_by
+from chart_binder.jobs.write import writable_ids
 from chart_binder.llm.result import AdjudicationResult, Outcome
 
 RECORDING, GROUP, RELEASE, OTHER = (f"{digit * 8}-1111-4111-8111-111111111111" for digit in "1234")
@@ -54,7 +54,7 @@ TAKEN = Chosen(RECORDING, GROUP, RELEASE, "evh=1")
 def test_what_may_be_written(
     decision: Decision, verdict: KeptVerdict | None, min_sources: int, chosen: Chosen | str
 ) -> None:
-    found = chosen_by(decision, verdict, AcceptanceConfig(write_min_sources=min_sources))
+    found = writable_ids(decision, verdict, AcceptanceConfig(write_min_sources=min_sources))
     if isinstance(chosen, str):
         assert isinstance(found, str)
         assert chosen in found

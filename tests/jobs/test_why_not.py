@@ -25,7 +25,7 @@ def answered(
 ) -> Case:
     decider = Decider(KNOBS)
     result = AdjudicationResult(outcome, crg_mbid=crg, confidence=0.9, rationale=why, facts=facts)
-    return decider.answered(decider.decide(read_bundle(bundle)), result)
+    return decider.apply_answer(decider.decide(read_bundle(bundle)), result)
 
 
 def reasons(case: Case) -> dict[str, str]:

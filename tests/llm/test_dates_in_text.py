@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from chart_binder.domain.dates import PartialDate
-from chart_binder.llm.dates_in_text import dates_in, only_date, stands_in
+from chart_binder.llm.dates_in_text import contains_date, find_dates, single_date
 
 SAME_DAY = [
     "1974-10-11", "1974/10/11", "1974.10.11", "1974. 10. 11.", "11.10.1974", "11. 10. 1974",
@@ -33,8 +33,8 @@ SAME_DAY = [
 
 @pytest.mark.parametrize("text", SAME_DAY)
 def test_a_day_is_found_however_it_is_written(text: str) -> None:
-    assert stands_in(PartialDate.parse("1974-10-11"), f"It came out ({text}) in London.")
-    assert stands_in(PartialDate.parse("1974"), text)
+    assert contains_date(PartialDate.parse("1974-10-11"), f"It came out ({text}) in London.")
+    assert contains_date(PartialDate.parse("1974"), text)
 
 
 @pytest.mark.parametrize(
@@ -59,7 +59,7 @@ def test_a_day_is_found_however_it_is_written(text: str) -> None:
 def test_a_day_is_found_in_other_languages_and_where_it_can_be_read_in_one_way_only(
     value: str, text: str
 ) -> None:
-    assert stands_in(PartialDate.parse(value), f"({text})")
+    assert contains_date(PartialDate.parse(value), f"({text})")
 
 
 @pytest.mark.parametrize(
@@ -76,7 +76,7 @@ def test_a_day_is_found_in_other_languages_and_where_it_can_be_read_in_one_way_o
     ],
 )  # fmt: skip
 def test_another_day_or_what_only_looks_like_it_is_not_taken_for_it(text: str) -> None:
-    assert not stands_in(PartialDate.parse("1974-10-11"), text)
+    assert not contains_date(PartialDate.parse("1974-10-11"), text)
 
 
 @pytest.mark.parametrize(
@@ -96,7 +96,7 @@ def test_another_day_or_what_only_looks_like_it_is_not_taken_for_it(text: str) -
     ],
 )  # fmt: skip
 def test_a_part_a_span_or_a_number_is_no_date(value: str, text: str) -> None:
-    assert not stands_in(PartialDate.parse(value), text)
+    assert not contains_date(PartialDate.parse(value), text)
 
 
 @pytest.mark.parametrize(
@@ -115,7 +115,7 @@ def test_a_part_a_span_or_a_number_is_no_date(value: str, text: str) -> None:
     ],
 )  # fmt: skip
 def test_a_month_or_a_year_is_found_too(value: str, text: str) -> None:
-    assert stands_in(PartialDate.parse(value), text)
+    assert contains_date(PartialDate.parse(value), text)
 
 
 @pytest.mark.parametrize(
@@ -125,14 +125,14 @@ def test_a_month_or_a_year_is_found_too(value: str, text: str) -> None:
      ("1974-10-11T00:00:00Z", "1974-10-11")],
 )  # fmt: skip
 def test_a_text_that_is_nothing_but_a_date_is_that_date(text: str, value: str) -> None:
-    assert only_date(text) == PartialDate.parse(value)
+    assert single_date(text) == PartialDate.parse(value)
 
 
 @pytest.mark.parametrize(
     "text", ["10/11/1974", "EMI 1974", "1974 and 1975", "31 February 1974", "", "a"]
 )
 def test_a_text_that_says_more_or_may_mean_two_days_is_no_date(text: str) -> None:
-    assert only_date(text) is None
+    assert single_date(text) is None
 
 
 @pytest.mark.parametrize(
@@ -152,7 +152,7 @@ def test_a_text_that_says_more_or_may_mean_two_days_is_no_date(text: str) -> Non
     ],
 )  # fmt: skip
 def test_an_end_of_a_span_or_one_of_two_is_no_date(value: str, text: str) -> None:
-    assert not stands_in(PartialDate.parse(value), f"It is of {text}.")
+    assert not contains_date(PartialDate.parse(value), f"It is of {text}.")
 
 
 @pytest.mark.parametrize(
@@ -166,12 +166,12 @@ def test_an_end_of_a_span_or_one_of_two_is_no_date(value: str, text: str) -> Non
 )  # fmt: skip
 def test_what_did_not_happen_or_is_not_known_is_no_date(before: str) -> None:
     for text in (f"{before} 1974", f"{before} 11 October 1974", f"{before} October 11, 1974"):
-        assert not stands_in(PartialDate.parse("1974"), f"The single {text}.")
+        assert not contains_date(PartialDate.parse("1974"), f"The single {text}.")
 
 
 @pytest.mark.parametrize("after", ["?", " ?", " (?)", " (cancelled)", " (not released)"])
 def test_a_date_with_a_doubt_behind_it_is_no_date(after: str) -> None:
-    assert not stands_in(PartialDate.parse("1974"), f"11 October 1974{after}, 1974{after}")
+    assert not contains_date(PartialDate.parse("1974"), f"11 October 1974{after}, 1974{after}")
 
 
 @pytest.mark.parametrize(
@@ -184,7 +184,7 @@ def test_a_date_with_a_doubt_behind_it_is_no_date(after: str) -> None:
     ],
 )  # fmt: skip
 def test_what_is_said_of_something_else_does_not_cast_a_doubt(text: str) -> None:
-    assert stands_in(PartialDate.parse("1974-10-11"), text)
+    assert contains_date(PartialDate.parse("1974-10-11"), text)
 
 
 @pytest.mark.parametrize(
@@ -253,9 +253,9 @@ def test_what_is_said_of_something_else_does_not_cast_a_doubt(text: str) -> None
 )  # fmt: skip
 def test_a_doubt_is_known_in_every_language_whose_dates_are(text: str) -> None:
     told = f"Queen: {text}."
-    assert not stands_in(PartialDate.parse("1974-10-11"), told)
-    assert not stands_in(PartialDate.parse("1974-10"), told)
-    assert not stands_in(PartialDate.parse("1974"), told)
+    assert not contains_date(PartialDate.parse("1974-10-11"), told)
+    assert not contains_date(PartialDate.parse("1974-10"), told)
+    assert not contains_date(PartialDate.parse("1974"), told)
 
 
 @pytest.mark.parametrize(
@@ -290,7 +290,7 @@ def test_a_doubt_is_known_in_every_language_whose_dates_are(text: str) -> None:
     ],
 )  # fmt: skip
 def test_a_plain_statement_is_believed_in_every_language(text: str) -> None:
-    assert stands_in(PartialDate.parse("1974-10-11"), f"Queen: {text}.")
+    assert contains_date(PartialDate.parse("1974-10-11"), f"Queen: {text}.")
 
 
 @pytest.mark.parametrize(
@@ -316,9 +316,9 @@ def test_a_plain_statement_is_believed_in_every_language(text: str) -> None:
 )  # fmt: skip
 def test_the_date_of_something_else_is_the_date_of_no_release(text: str) -> None:
     day = PartialDate.parse("1974-10-11")
-    assert stands_in(day, f"Queen: {text}.")
-    assert not stands_in(day, f"Queen: {text}.", of_release=True)
-    assert stands_in(day, f"{text}, and released on 11 October 1974.", of_release=True)
+    assert contains_date(day, f"Queen: {text}.")
+    assert not contains_date(day, f"Queen: {text}.", of_release=True)
+    assert contains_date(day, f"{text}, and released on 11 October 1974.", of_release=True)
 
 
 @pytest.mark.parametrize(
@@ -332,7 +332,7 @@ def test_the_date_of_something_else_is_the_date_of_no_release(text: str) -> None
     ],
 )  # fmt: skip
 def test_a_release_that_is_told_beside_something_else_is_believed(text: str) -> None:
-    assert stands_in(PartialDate.parse("1974-10-11"), f"Queen: {text}.", of_release=True)
+    assert contains_date(PartialDate.parse("1974-10-11"), f"Queen: {text}.", of_release=True)
 
 
 DAYS = st.dates(date(1880, 1, 1), date(2030, 12, 31))
@@ -349,7 +349,7 @@ def test_the_day_that_was_written_is_the_only_one_found(
     day: date, form: str, before: str, after: str
 ) -> None:
     text = f"{before} ({form.format(day)}) {after}"
-    found = {known.text for dates, _ in dates_in(text) for known in dates}
+    found = {known.text for dates, _ in find_dates(text) for known in dates}
     assert found <= {day.isoformat()}
     if "\n" not in before and not re.search(r"\b(?:c\.|ca\.?|by)[^a-z年発]*$", before):
         assert found == {day.isoformat()}
@@ -358,21 +358,21 @@ def test_the_day_that_was_written_is_the_only_one_found(
 @given(DAYS, DAYS, st.sampled_from(WRITTEN))
 def test_no_other_day_is_read_out_of_a_date(day: date, other: date, form: str) -> None:
     wanted = PartialDate.parse(other.isoformat())
-    assert stands_in(wanted, f"x {form.format(day)} y") == (day == other)
+    assert contains_date(wanted, f"x {form.format(day)} y") == (day == other)
 
 
 @given(DAYS, st.sampled_from(WRITTEN), st.sampled_from("0123456789"))
 def test_a_digit_more_on_either_side_spoils_a_date(day: date, form: str, digit: str) -> None:
     wanted, text = PartialDate.parse(day.isoformat()), form.format(day)
     if text[0].isdigit():
-        assert not stands_in(wanted, f"5{text}")
+        assert not contains_date(wanted, f"5{text}")
     if text[-1].isdigit():
-        assert not stands_in(wanted, f"{text}{digit}")
+        assert not contains_date(wanted, f"{text}{digit}")
 
 
 @given(st.text(alphabet="0123456789-/.,' :年月日昭和octberjanmayof\n", max_size=60))
 def test_whatever_stands_there_is_read_without_complaint(text: str) -> None:
-    for dates, _ in dates_in(text):
+    for dates, _ in find_dates(text):
         assert dates
 
 
@@ -381,5 +381,5 @@ def test_whatever_stands_there_is_read_without_complaint(text: str) -> None:
 )
 def test_long_texts_take_no_long_time(junk: str) -> None:
     began = time.process_time()
-    stands_in(PartialDate.parse("1974-10-11"), junk * (20_000 // len(junk)))
+    contains_date(PartialDate.parse("1974-10-11"), junk * (20_000 // len(junk)))
     assert time.process_time() - began < 2

@@ -3,14 +3,14 @@
 import pytest
 
 from chart_binder.llm.answer import CitedFact
-from chart_binder.llm.grounding import borne_out_by, read_date
+from chart_binder.llm.grounding import read_date, supporting_passages
 from chart_binder.react.sanitize import sanitize
 from chart_binder.react.transcript import Observed
 from chart_binder.web import passages
 from chart_binder.web.fetch import Page
 from chart_binder.web.page_text import from_html
-from chart_binder.web.results import Hits, search_results
-from chart_binder.web.searxng import SearchBody, outcome
+from chart_binder.web.searxng import Hits, SearchBody, outcome
+from chart_binder.web.tools import search_results
 
 WIKI = "https://en.wikipedia.org/wiki/Bohemian_Rhapsody"
 STRANGER = "https://stranger.example/x"
@@ -19,7 +19,7 @@ TOLD = "It came out on 31 October 1975"
 
 def says(seen: Observed, source: str) -> bool:
     fact = CitedFact(about="C1", field="date", value="1975-10-31", source=source)
-    return any(borne_out_by(fact, [seen]))
+    return any(supporting_passages(fact, [seen]))
 
 
 def searched(*results: tuple[str, str]) -> Observed:
@@ -129,7 +129,7 @@ def test_a_date_is_borne_out_as_that_of_what_happened_then() -> None:
     seen = Observed("> It was recorded on 31 October 1975.", sources=(WIKI,))
     for field, is_so in (("first_release_date", False), ("recording date", True)):
         fact = CitedFact(about="C1", field=field, value="1975-10-31", source=WIKI)
-        assert any(borne_out_by(fact, [seen])) is is_so
+        assert any(supporting_passages(fact, [seen])) is is_so
 
 
 @pytest.mark.parametrize(

@@ -12,11 +12,10 @@ from chart_binder.chat.scripted import Scripted
 from chart_binder.config import LLMConfig
 from chart_binder.domain.evidence_json import read_bundle
 from chart_binder.jobs.transcripts import replay
-from chart_binder.llm.answer import last_word
-from chart_binder.llm.labels import Labels
+from chart_binder.llm.answer import Labels, last_word
 from chart_binder.llm.react_adjudicator import ReActAdjudicator
 from chart_binder.llm.result import AdjudicationResult, Outcome
-from chart_binder.react.context import Gauge
+from chart_binder.react.context import TokenEstimate
 from chart_binder.react.conversation import ChatError, ChatModel, Message, Reply, Terms
 from chart_binder.react.tools import Observation, Tool
 from golden.bundles import year_only_single
@@ -174,7 +173,7 @@ def test_a_small_window_costs_old_observations_and_not_the_evidence(tmp_path: Pa
     replies = [*looks, f"Final Answer: {json.dumps(ANSWER)}"]
     wide, chat = Scripted(replies), Scripted(replies)
     adjudicated(chat=wide)
-    opening = Gauge().tokens(wide.asked[0])
+    opening = TokenEstimate().tokens(wide.asked[0])
     result = adjudicated(chat=chat, record=tmp_path, num_ctx=opening + 1_600, max_tokens=300)
     assert result.outcome is Outcome.ACCEPTED
     first, last = chat.asked[0], chat.asked[-1]

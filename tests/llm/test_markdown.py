@@ -9,8 +9,8 @@ import pytest
 
 from chart_binder.config import RulesConfig
 from chart_binder.domain.evidence_json import read_bundle
-from chart_binder.llm.evidence_markdown import MOST_CHARS, evidence_markdown
-from chart_binder.llm.labels import Labels
+from chart_binder.llm.answer import Labels
+from chart_binder.llm.evidence_markdown import MAX_CHARS, evidence_markdown
 from chart_binder.rules.decide import decide
 from golden.bundles import RENDERED, Bundle, crowd, golden, year_only_single
 
@@ -53,7 +53,7 @@ def test_however_much_evidence_there_is_the_text_is_bounded_and_says_what_is_lef
     groups: int, releases: int
 ) -> None:
     text = rendered(crowd(groups, releases))
-    assert len(text) <= MOST_CHARS
+    assert len(text) <= MAX_CHARS
     assert re.search(r"and \d+ more", text, re.IGNORECASE)
     assert text.splitlines()[-1].endswith("if it cannot be told.")
 
@@ -64,7 +64,7 @@ def test_long_names_do_not_push_the_task_out() -> None:
         group["title"] = "long " * 40
         group["releases"][0]["country"] = group["releases"][0]["status"] = "x" * 500
     text = rendered(bundle)
-    assert len(text) <= MOST_CHARS
+    assert len(text) <= MAX_CHARS
     assert "## Why this is open" in text
     assert text.splitlines()[-1].endswith("if it cannot be told.")
 

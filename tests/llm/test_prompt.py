@@ -12,7 +12,14 @@ from chart_binder.cli.main import run
 from chart_binder.config import LLMConfig, PromptConfig, RulesConfig
 from chart_binder.errors import ConfigError
 from chart_binder.jobs.transcripts import replay
-from chart_binder.llm.prompt import TEXTS, Prompt, configured, load_prompt, numbers, versions
+from chart_binder.llm.prompt import (
+    TEXT_SECTIONS,
+    Prompt,
+    configured_prompt,
+    load_prompt,
+    prompt_numbers,
+    shipped_versions,
+)
 from chart_binder.llm.react_adjudicator import ReActAdjudicator
 from chart_binder.react.dialects.classic import Classic
 from chart_binder.react.steps import Act, Finish
@@ -20,7 +27,7 @@ from chart_binder.react.tools import Tool
 from golden.bundles import year_only_single
 
 GOLDEN = Path(__file__).parent / "golden"
-NUMBERS = numbers(LLMConfig(), RulesConfig())
+NUMBERS = prompt_numbers(LLMConfig(), RulesConfig())
 ANSWER = 'Final Answer: {"crg_mbid": "C2", "confidence": 0.9, "rationale": "so"}'
 DIALECTS = plugins.names("chart_binder.dialects")
 
@@ -37,18 +44,18 @@ def rendered(prompt: Prompt, *tools: Tool) -> str:
     return prompt.render(Classic(), tools, NUMBERS)
 
 
-@pytest.mark.parametrize("version", versions())
+@pytest.mark.parametrize("version", shipped_versions())
 def test_a_shipped_prompt_is_as_it_was_for_a_changed_one_is_a_new_file(version: str) -> None:
     golden = (GOLDEN / f"{version}.txt").read_text("utf-8")
     assert rendered(load_prompt(version), *TOOLS) + "\n" == golden
 
 
 def test_the_configured_prompt_is_the_last_version() -> None:
-    assert PromptConfig().version == versions()[-1]
+    assert PromptConfig().version == shipped_versions()[-1]
     assert load_prompt().name == "react-2"
 
 
-@pytest.mark.parametrize("version", versions())
+@pytest.mark.parametrize("version", shipped_versions())
 @pytest.mark.parametrize("dialect", DIALECTS)
 def test_the_exemplars_are_written_as_a_model_should_write(version: str, dialect: str) -> None:
     writing = plugins.load("chart_binder.dialects", dialect)()
@@ -79,10 +86,12 @@ def test_there_is_an_example_of_success_and_one_of_not_knowing_with_tools_and_wi
     assert "web_search" not in rendered(load_prompt())
 
 
-@pytest.mark.parametrize("section", [text for text in TEXTS if text != "task"])
+@pytest.mark.parametrize("section", [text for text in TEXT_SECTIONS if text != "task"])
 def test_each_section_can_be_said_in_other_words_and_the_rest_stays(section: str) -> None:
     shipped = rendered(load_prompt(), *TOOLS)
-    text = rendered(configured(PromptConfig.model_validate({section: "OTHER WORDS"})), *TOOLS)
+    text = rendered(
+        configured_prompt(PromptConfig.model_validate({section: "OTHER WORDS"})), *TOOLS
+    )
     assert "OTHER WORDS" in text
     others = shipped.split("\n\n")
     kept = sum(part in text for part in others)
@@ -90,7 +99,7 @@ def test_each_section_can_be_said_in_other_words_and_the_rest_stays(section: str
 
 
 def test_a_section_may_take_up_its_own_words_and_numbers() -> None:
-    prompt = configured(
+    prompt = configured_prompt(
         PromptConfig(
             rules="{rules}\n9. {lead_window_days} days, {{lead_window_days}}.",
             tools="Call these:\n{tools}",
@@ -105,7 +114,7 @@ def test_a_section_may_take_up_its_own_words_and_numbers() -> None:
 
 
 def test_a_section_of_blanks_is_left_out_and_exemplars_can_be() -> None:
-    text = rendered(configured(PromptConfig(role=" ", exemplars=False)), *TOOLS)
+    text = rendered(configured_prompt(PromptConfig(role=" ", exemplars=False)), *TOOLS)
     assert "discographer" not in text
     assert "Example" not in text
     assert "\n\n\n" not in text
@@ -116,7 +125,7 @@ def test_a_section_of_blanks_is_left_out_and_exemplars_can_be() -> None:
     "words", ["{", "}", "{}", "{ x }", "{0}", "}{", '{"crg_mbid": {"a": 1}}', "{{", "%s", "{!r}"]
 )
 def test_a_stray_brace_is_a_brace(words: str) -> None:
-    assert words in rendered(configured(PromptConfig(answer=f"Write {words} here.")))
+    assert words in rendered(configured_prompt(PromptConfig(answer=f"Write {words} here.")))
 
 
 @pytest.mark.parametrize(
@@ -133,7 +142,7 @@ def test_an_unknown_placeholder_is_refused_with_key_and_those_allowed(
     section: str, words: str, told: str
 ) -> None:
     with pytest.raises(ConfigError) as caught:
-        configured(PromptConfig.model_validate({section: words}))
+        configured_prompt(PromptConfig.model_validate({section: words}))
     assert str(caught.value).startswith(f"llm.prompt.{section}: found {words}; allowed here: ")
     assert told in str(caught.value)
 
@@ -149,7 +158,7 @@ def test_the_prompt_is_checked_before_any_file_is_read() -> None:
 
 def test_a_changed_prompt_is_told_apart_by_its_name() -> None:
     def name(**words: object) -> str:
-        return configured(PromptConfig.model_validate(words)).name
+        return configured_prompt(PromptConfig.model_validate(words)).name
 
     assert name() == "react-2"
     assert name(version="react-1") == "react-1"

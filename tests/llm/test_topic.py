@@ -7,7 +7,7 @@ from dataclasses import replace
 from chart_binder.chat.scripted import Scripted
 from chart_binder.config import FetchConfig, LLMConfig, RulesConfig
 from chart_binder.domain.evidence_json import read_bundle
-from chart_binder.llm.react_adjudicator import ReActAdjudicator, topic
+from chart_binder.llm.react_adjudicator import ReActAdjudicator, search_topic
 from chart_binder.react.tools import Tool
 from chart_binder.rules.decide import decide
 from golden.bundles import crowd, year_only_single
@@ -17,17 +17,17 @@ ANSWER = 'Final Answer: {"crg_mbid": "C2", "confidence": 0.9, "rationale": "so"}
 
 
 def test_a_topic_names_artist_title_and_candidates_once() -> None:
-    assert topic(read_bundle(year_only_single())) == (
+    assert search_topic(read_bundle(year_only_single())) == (
         "Queen / Bohemian Rhapsody / A Night at the Opera / Greatest Hits"
     )
 
 
 def test_a_topic_of_many_candidates_is_bounded() -> None:
-    assert topic(read_bundle(crowd())).count(" / ") <= 13
+    assert search_topic(read_bundle(crowd())).count(" / ") <= 13
 
 
 def test_nothing_known_is_no_topic() -> None:
-    assert topic(read_bundle({"recording_title": "x", "recording_candidates": []})) == "x"
+    assert search_topic(read_bundle({"recording_title": "x", "recording_candidates": []})) == "x"
 
 
 def test_each_case_has_tools_of_its_own_and_its_samples_share_them() -> None:
@@ -49,7 +49,7 @@ def test_each_case_has_tools_of_its_own_and_its_samples_share_them() -> None:
     bundle = read_bundle(year_only_single())
     adjudicator.adjudicate(bundle)
     adjudicator.adjudicate({"recording_title": "Time", "recording_candidates": []})
-    assert told == [topic(bundle), "Time"]
+    assert told == [search_topic(bundle), "Time"]
 
 
 def test_a_run_reads_of_a_long_page_what_it_is_about_and_asks_for_it_once() -> None:

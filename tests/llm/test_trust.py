@@ -11,11 +11,18 @@ from chart_binder.chat.scripted import Scripted
 from chart_binder.config import AcceptanceConfig, LLMConfig
 from chart_binder.errors import ConfigError, TranscriptError
 from chart_binder.jobs.transcripts import replay
-from chart_binder.llm.acceptance import CHECKS, why_not_written
-from chart_binder.llm.confidence import CEILINGS, FACTORS, ConfidenceMap, Point, lowered, read_map
+from chart_binder.llm.acceptance import CHECKS
+from chart_binder.llm.confidence import (
+    CHECK_CEILINGS,
+    CHECK_FACTORS,
+    ConfidenceMap,
+    Point,
+    lower_by_checks,
+    read_confidence_map,
+)
 from chart_binder.llm.react_adjudicator import ReActAdjudicator
-from chart_binder.llm.result import AdjudicationResult, Check, Outcome, Standing
-from chart_binder.llm.sources import SAME_SOURCE, independent, origin
+from chart_binder.llm.result import AdjudicationResult, Check, Outcome, Standing, why_not_written
+from chart_binder.llm.sources import SAME_SOURCE, independent_sources, registered_site
 from chart_binder.react.tools import Observation, Tool
 from golden.bundles import year_only_single
 
@@ -102,7 +109,7 @@ def failed(result: AdjudicationResult) -> list[str]:
     ],
 )
 def test_who_stands_behind_an_address(source: str, who: str) -> None:
-    assert origin(source) == who
+    assert registered_site(source) == who
 
 
 RELAYED = "http://stranger.example/x"
@@ -123,15 +130,21 @@ RELAYED = "http://stranger.example/x"
     ],
 )  # fmt: skip
 def test_a_page_that_somebody_else_shows_is_no_second_source(other: str) -> None:
-    assert len(independent([RELAYED, other])) == 1
-    assert len(independent([other, RELAYED, "https://honest.example/index.html"])) == 2
-    assert len(independent([other, "https://second.example/?u=https://stranger.example/y"])) == 1
+    assert len(independent_sources([RELAYED, other])) == 1
+    assert len(independent_sources([other, RELAYED, "https://honest.example/index.html"])) == 2
+    assert (
+        len(independent_sources([other, "https://second.example/?u=https://stranger.example/y"]))
+        == 1
+    )
 
 
 def test_no_address_makes_several_sources_of_one_by_naming_others() -> None:
     told = [f"https://stranger.example/{n}?u=https://honest{n}.example/" for n in range(3)]
-    assert independent(told) == {"stranger.example"}
-    assert len(independent([*told, "https://honest0.example/", "https://honest5.example/"])) == 2
+    assert independent_sources(told) == {"stranger.example"}
+    assert (
+        len(independent_sources([*told, "https://honest0.example/", "https://honest5.example/"]))
+        == 2
+    )
 
 
 @pytest.mark.parametrize(
@@ -148,34 +161,36 @@ def test_no_address_makes_several_sources_of_one_by_naming_others() -> None:
     ],
 )  # fmt: skip
 def test_addresses_that_are_alike_are_still_two_sources(pair: tuple[str, str]) -> None:
-    assert len(independent(pair)) == 2
+    assert len(independent_sources(pair)) == 2
 
 
 def test_every_copy_is_of_one_original_which_copies_nobody() -> None:
     copies = [copy for each in SAME_SOURCE.values() for copy in each]
     assert len(copies) == len(set(copies))
     assert not set(copies) & set(SAME_SOURCE)
-    assert independent(["https://wikiwand.com/", "https://fr.wikipedia.org/"]) == {"wikipedia.org"}
+    assert independent_sources(["https://wikiwand.com/", "https://fr.wikipedia.org/"]) == {
+        "wikipedia.org"
+    }
 
 
 def test_the_documented_table_is_the_one_that_lowers_confidence() -> None:
     text = (ROOT / "docs" / "adjudicator.md").read_text()
     shown = re.findall(r"^\| `(\w+)` \|.*\| (×|at most) ([0-9.]+) \|$", text, re.MULTILINE)
-    assert {name: float(n) for name, how, n in shown if how == "×"} == FACTORS
-    assert {name: float(n) for name, how, n in shown if how != "×"} == CEILINGS
+    assert {name: float(n) for name, how, n in shown if how == "×"} == CHECK_FACTORS
+    assert {name: float(n) for name, how, n in shown if how != "×"} == CHECK_CEILINGS
     names = {look.__name__.removesuffix("s") for look in CHECKS}
-    assert {name.removesuffix("s") for name in (*FACTORS, *CEILINGS)} <= names
+    assert {name.removesuffix("s") for name in (*CHECK_FACTORS, *CHECK_CEILINGS)} <= names
     for copies in SAME_SOURCE.values():
         assert all(copy in text for copy in copies)
 
 
 def test_confidence_is_lowered_for_what_failed_and_for_nothing_else() -> None:
-    assert lowered(0.9, [Check("fact", True, ""), Check("release", True, "")]) == 0.9
+    assert lower_by_checks(0.9, [Check("fact", True, ""), Check("release", True, "")]) == 0.9
     twice = [Check("fact", False, ""), Check("fact", False, "")]
-    assert lowered(0.9, twice) == pytest.approx(0.9 * 0.36)
-    assert lowered(0.9, [Check("rules", False, "")]) == 0.3
-    assert lowered(0.1, [Check("rules", False, "")]) == 0.1
-    assert lowered(0.9, [Check("agreement", False, "")]) == 0.9
+    assert lower_by_checks(0.9, twice) == pytest.approx(0.9 * 0.36)
+    assert lower_by_checks(0.9, [Check("rules", False, "")]) == 0.3
+    assert lower_by_checks(0.1, [Check("rules", False, "")]) == 0.1
+    assert lower_by_checks(0.9, [Check("agreement", False, "")]) == 0.9
 
 
 def test_an_answer_that_nothing_speaks_against_keeps_its_confidence() -> None:
@@ -327,7 +342,7 @@ def test_what_tells_nothing_new_is_no_source_for_what_rests_on_something_else(
 
 
 def test_a_page_whose_site_is_not_told_is_no_second_source() -> None:
-    assert independent(["https://archive.ph/Ab1", PAGE]) == {"discography.example"}
+    assert independent_sources(["https://archive.ph/Ab1", PAGE]) == {"discography.example"}
 
 
 def test_what_may_go_into_a_file_unseen_rests_on_enough_sources() -> None:
@@ -392,7 +407,7 @@ def test_a_calibration_that_is_none_is_refused_with_the_file(tmp_path: Path, tex
     file = tmp_path / "calibration.json"
     file.write_text(text)
     with pytest.raises(ConfigError, match=r"llm\.acceptance\.calibration: .*calibration\.json"):
-        read_map(file)
+        read_confidence_map(file)
     with pytest.raises(ConfigError, match="absent"):
         adjudicated(acceptance=AcceptanceConfig(calibration=str(tmp_path / "absent")))
 

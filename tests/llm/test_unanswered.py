@@ -1,6 +1,6 @@
 """A run in which a service failed says so, for its answer rests on less."""
 
-from chart_binder.llm.react_adjudicator import unanswered
+from chart_binder.llm.recording import failed_services
 from chart_binder.react.tools import SAYS_NOTHING
 from chart_binder.react.transcript import AnyEvent, Observed, Replied, Stepped
 
@@ -12,7 +12,7 @@ def call(tool: str, error: str | None) -> tuple[AnyEvent, ...]:
 
 
 def told(*calls: tuple[AnyEvent, ...]) -> list[str]:
-    return [check.detail for check in unanswered(event for each in calls for event in each)]
+    return [check.detail for check in failed_services(event for each in calls for event in each)]
 
 
 def test_the_service_that_failed_last_is_named_with_what_it_said() -> None:

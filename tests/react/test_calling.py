@@ -4,8 +4,8 @@ import pytest
 
 from chart_binder.react.parsing.lenient_json import LenientJSONError, read_json
 from chart_binder.react.steps import Act
-from chart_binder.react.tool_names import clean_name, meant
-from chart_binder.react.tools import Tool, Toolbox, ToolError
+from chart_binder.react.tool_names import clean_name
+from chart_binder.react.tools import Tool, Toolbox, ToolError, find_tool
 
 KNOWN = ("add", "multiply", "web_search")
 
@@ -41,7 +41,7 @@ KNOWN = ("add", "multiply", "web_search")
     ],
 )
 def test_a_name_means_one_tool_or_none(written: str, name: str | None) -> None:
-    assert meant(written, KNOWN) == name
+    assert find_tool(written, KNOWN) == name
 
 
 def test_a_name_is_cleaned_of_decoration_alone() -> None:

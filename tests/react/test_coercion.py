@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from chart_binder.react.arguments import bent
+from chart_binder.react.arguments import coerce
 
 WHOLE, NUMBER, TEXT, TRUTH = ({"type": t} for t in ("integer", "number", "string", "boolean"))
 DAY = {"type": "string", "format": "date"}
@@ -63,8 +63,8 @@ DEFINITIONS: dict[str, Any] = {
 def test_a_value_becomes_what_is_wanted(
     value: object, schema: dict[str, Any], expected: object
 ) -> None:
-    assert bent(value, schema, DEFINITIONS) == expected
-    assert type(bent(value, schema, DEFINITIONS)) is type(expected)
+    assert coerce(value, schema, DEFINITIONS) == expected
+    assert type(coerce(value, schema, DEFINITIONS)) is type(expected)
 
 
 @pytest.mark.parametrize(
@@ -97,7 +97,7 @@ def test_a_value_becomes_what_is_wanted(
 def test_a_value_with_two_meanings_or_none_stays_as_it_is(
     value: object, schema: dict[str, Any]
 ) -> None:
-    assert bent(value, schema, DEFINITIONS) is value
+    assert coerce(value, schema, DEFINITIONS) is value
 
 
 JSON = st.recursive(
@@ -118,6 +118,6 @@ SCHEMAS = st.recursive(
 
 @given(JSON, SCHEMAS)
 def test_nothing_raises_and_what_is_bent_once_stays(value: object, schema: dict[str, Any]) -> None:
-    once = bent(value, schema, DEFINITIONS)
-    again = bent(once, schema, DEFINITIONS)
+    once = coerce(value, schema, DEFINITIONS)
+    again = coerce(once, schema, DEFINITIONS)
     assert repr(again) == repr(once)

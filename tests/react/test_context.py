@@ -6,10 +6,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from chart_binder.react.context import Context, Gauge, Heard, Round, size
+from chart_binder.react.calls import CallResult
+from chart_binder.react.context import Context, Round, TokenEstimate, size_of
 from chart_binder.react.conversation import ChatError, Message
 from chart_binder.react.dialects.classic import Classic
-from chart_binder.react.steps import Act
+from chart_binder.react.steps import Act, Observation
 
 OPENING = (Message("system", "Add up. " * 20), Message("user", "What is 2 + 3?"))
 ACT = Act("fetch", {"url": "https://a.example/"}, "I need to know. " * 20)
@@ -17,8 +18,10 @@ ACT = Act("fetch", {"url": "https://a.example/"}, "I need to know. " * 20)
 
 def turn(number: int, length: int = 1_000, thought: str = "I wonder. ") -> Round:
     act = Act("fetch", {"url": f"https://{number}.example/"}, thought * 20)
-    heard = Heard(f"{number}" * length, (f"https://{number}.example/",), act)
-    return Round(Classic().render(act), act, (heard,), f"({9 - number} turns left.)")
+    seen = Observation(f"{number}" * length, (f"https://{number}.example/",))
+    return Round(
+        Classic().render(act), act, (CallResult(act, seen),), f"({9 - number} turns left.)"
+    )
 
 
 def context(turns: Sequence[Round], window: int) -> Context:
@@ -90,7 +93,7 @@ def test_an_opening_that_cannot_fit_is_refused_with_what_is_needed() -> None:
 def test_an_opening_that_may_fit_is_sent_until_the_server_has_counted() -> None:
     made = Context([Message("system", "x" * 30_000)], Classic(), "user", 7_000)
     assert made.tokens > 7_000
-    made.gauge.learn(made.messages(), 9_000)
+    made.estimate.learn(made.messages(), 9_000)
     with pytest.raises(ChatError, match="about 9000 tokens"):
         made.messages()
 
@@ -99,26 +102,26 @@ def test_a_server_that_counts_fewer_tokens_than_feared_leaves_more_room() -> Non
     whole = contents(TURNS[:3], 0)
     assert contents(TURNS[:3], WHOLE * 7 // 10) != whole
     known = context(TURNS[:2], WHOLE * 7 // 10)
-    known.gauge.learn(known.messages(), size(known.messages()) // 5)
+    known.estimate.learn(known.messages(), size_of(known.messages()) // 5)
     known.add(TURNS[2])
     assert [message.content for message in known.messages()] == whole
 
 
 @pytest.mark.parametrize("tokens", [None, 0, 5, 100_000])
 def test_a_count_that_cannot_be_is_left_aside(tokens: int | None) -> None:
-    gauge = Gauge()
-    before = gauge.tokens(OPENING)
-    gauge.learn(OPENING, tokens)
-    assert not gauge.has_counted
-    assert gauge.tokens(OPENING) == before
+    estimate = TokenEstimate()
+    before = estimate.tokens(OPENING)
+    estimate.learn(OPENING, tokens)
+    assert not estimate.has_counted
+    assert estimate.tokens(OPENING) == before
 
 
 def test_what_was_counted_is_known_and_the_rest_is_estimated() -> None:
-    gauge = Gauge()
-    gauge.learn(OPENING, 60)
+    estimate = TokenEstimate()
+    estimate.learn(OPENING, 60)
     more = Message("user", "東京" * 100)
-    assert gauge.tokens(OPENING) == 60
-    assert gauge.tokens([*OPENING, more]) == 60 + round((600 + 40) / 2.5)
+    assert estimate.tokens(OPENING) == 60
+    assert estimate.tokens([*OPENING, more]) == 60 + round((600 + 40) / 2.5)
 
 
 TEXT = st.builds(str.__mul__, st.text(min_size=1, max_size=5), st.integers(0, 600))
@@ -134,13 +137,13 @@ def test_what_is_sent_fits_or_is_refused(
     turns: list[tuple[str, str]], window: int, rate: float
 ) -> None:
     made = Context(OPENING, Classic(), "user", window)
-    made.gauge.learn(OPENING, round(size(OPENING) * rate))
+    made.estimate.learn(OPENING, round(size_of(OPENING) * rate))
     for said, heard in turns:
-        made.add(Round(said, ACT, (Heard(heard, ("https://a.example/",), ACT),)))
+        made.add(Round(said, ACT, (CallResult(ACT, Observation(heard, ("https://a.example/",))),)))
         try:
             sent = made.messages()
         except ChatError:
             return
         assert sent[:2] == OPENING
         assert sum(message.role == "assistant" for message in sent) == len(sent) // 2 - 1
-        assert made.gauge.tokens(sent) <= window
+        assert made.estimate.tokens(sent) <= window

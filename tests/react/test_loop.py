@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from chart_binder.react.calls import Recorded, Replay, call_live
+from chart_binder.react.calls import RecordedCall, Replay, call_tool
 from chart_binder.react.conversation import ChatError, Message, Reply, Terms
 from chart_binder.react.dialect import Dialect
 from chart_binder.react.dialects.classic import Classic
@@ -128,7 +128,7 @@ def play(
         limits=limits,
         last_word=last_word,
         clock=clock,
-        perform=chat.perform if isinstance(chat, Replay) else call_live,
+        perform=chat.perform if isinstance(chat, Replay) else call_tool,
     )
     return ending, events, chat
 
@@ -226,7 +226,7 @@ def test_a_repeated_call_is_answered_from_memory() -> None:
     assert "5" in observed(events)[1].content
 
 
-def recalled(events: Iterable[AnyEvent], turns: int) -> list[Recorded]:
+def recalled(events: Iterable[AnyEvent], turns: int) -> list[RecordedCall]:
     replay = Replay(events)
     known = [replay.recall(turn, 0) for turn in range(1, turns + 1)]
     return [each for each in known if each]
@@ -237,7 +237,7 @@ def test_a_call_that_differs_by_white_space_is_the_same(again: str) -> None:
     first = 'Action: echo\nAction Input: {"text": "a b"}'
     _, events, _ = play(first, f'Action: echo\nAction Input: {{"text": {again}}}', DONE)
     assert "You made this very call before" in observed(events)[1].content
-    assert [known.led_on for known in recalled(events, 2)] == [True, False]
+    assert [known.is_progress for known in recalled(events, 2)] == [True, False]
 
 
 def test_a_call_that_failed_is_made_again() -> None:
@@ -257,14 +257,14 @@ def test_a_call_that_failed_is_made_again() -> None:
     assert "failing" in first.content
     assert second.content == "found"
     assert third.content.endswith("very call before; nothing new was looked up. It said:\nfound")
-    assert [known.led_on for known in recalled(events, 3)] == [True, True, False]
+    assert [known.is_progress for known in recalled(events, 3)] == [True, True, False]
 
 
 def test_a_call_that_fails_again_and_again_leads_nowhere() -> None:
     ending, events, _ = play(*["Action: fail\nAction Input: that"] * 5, DONE)
     assert ending.iterations == 4
     assert "3 turns in a row led nowhere" in (ending.problem or "")
-    assert [known.led_on for known in recalled(events, 4)] == [True, False, False, False]
+    assert [known.is_progress for known in recalled(events, 4)] == [True, False, False, False]
 
 
 def test_turns_in_a_row_that_lead_nowhere_end_the_run() -> None:

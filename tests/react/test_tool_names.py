@@ -7,7 +7,8 @@ import pytest
 from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
-from chart_binder.react.tool_names import folded, meant, same_name
+from chart_binder.react.tool_names import folded, same_name
+from chart_binder.react.tools import find_tool
 
 KNOWN = ("web_search", "web_fetch", "add")
 
@@ -51,7 +52,7 @@ KNOWN = ("web_search", "web_fetch", "add")
     ],
 )
 def test_a_name_that_goes_on_or_is_taken_back_means_nothing(written: str, name: str | None) -> None:
-    assert meant(written, KNOWN) == name
+    assert find_tool(written, KNOWN) == name
 
 
 @pytest.mark.parametrize(
@@ -72,15 +73,15 @@ def test_a_name_that_goes_on_or_is_taken_back_means_nothing(written: str, name: 
 def test_a_tool_of_one_word_is_a_word_like_any_other_in_a_remark(
     written: str, name: str | None
 ) -> None:
-    assert meant(written, (*KNOWN, "wikipedia", "musicbrainz")) == name
+    assert find_tool(written, (*KNOWN, "wikipedia", "musicbrainz")) == name
 
 
 def test_of_two_names_alike_but_for_punctuation_only_the_exact_one_is_meant() -> None:
     near = ("get_date", "getdate", "Get-Date")
     for name in near:
-        assert meant(name, near) == name
+        assert find_tool(name, near) == name
     for written in ("GETDATE", "get date", "use get date", "the getDate tool"):
-        assert meant(written, near) is None
+        assert find_tool(written, near) is None
 
 
 NAMES = st.from_regex(r"[a-z]{2,6}(_[a-z]{2,6}){0,2}", fullmatch=True)
@@ -109,7 +110,7 @@ def test_a_name_written_otherwise_is_that_name_and_no_other(
         f"functions.{name}",
         f"{name}()",
     )
-    assert {meant(form, known) for form in forms} == {name}
+    assert {find_tool(form, known) for form in forms} == {name}
 
 
 @given(TWO, st.integers(0, 30), st.sampled_from(string.ascii_lowercase + "0_"),
@@ -122,7 +123,7 @@ def test_a_name_one_letter_away_means_nothing_unless_it_is_another_tools_own(
     expected = same_name(changed, known)
     # A part that remains may be a tool's whole name with a word before or after it: `to_add`.
     assume(expected or not any(folded(n) in map(folded, re.split("_", changed)) for n in known))
-    assert meant(changed, known) == expected
+    assert find_tool(changed, known) == expected
 
 
 WORDS = ["use", "the", "tool", "to", "for", "not", "or", "and", "then", "-", ",", "(", ")", "."]
@@ -136,9 +137,9 @@ def test_with_two_tools_named_none_is_meant(
     assume(not {folded(first + second), folded(second + first)} & set(map(folded, known)))
     at = data.draw(st.integers(0, len(words)))
     written = " ".join([*words[:at], first, "or", second, *words[at:]])
-    assert meant(written, known) in {None, same_name(written, known)}
+    assert find_tool(written, known) in {None, same_name(written, known)}
 
 
 @given(st.text(max_size=80))
 def test_whatever_is_written_means_a_known_name_or_none(written: str) -> None:
-    assert meant(written, KNOWN) in {None, *KNOWN}
+    assert find_tool(written, KNOWN) in {None, *KNOWN}

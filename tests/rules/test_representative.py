@@ -7,7 +7,7 @@ import pytest
 from chart_binder.config import RulesConfig
 from chart_binder.domain.verdict import Decided
 from chart_binder.rules.decide import decide
-from chart_binder.rules.representative import choose, representative
+from chart_binder.rules.representative import choose_release, representative
 from rules.making import Json, album, bundle, release
 
 HOME = "ORIGIN_COUNTRY_EARLIEST"
@@ -183,7 +183,7 @@ def test_a_label_of_authority_goes_before_others_of_its_day() -> None:
 def test_a_former_state_is_home() -> None:
     evidence = bundle(album("A", us("1970"), at("XG", "1975")))
     (group,) = evidence.recording_candidates[0].groups
-    chosen = choose(group.editions, group, "DE", RulesConfig())
+    chosen = choose_release(group.editions, group, "DE", RulesConfig())
     assert (chosen.release, chosen.rule) == (group.editions[1], f"RR:{HOME}")
 
 

@@ -16,7 +16,7 @@ import pytest
 from chart_binder.domain.records import KeptEvidence
 from chart_binder.errors import StoreError
 from chart_binder.store import open_store
-from chart_binder.store.read_overrides import kept_overrides
+from chart_binder.store.sqlite_file import read_overrides
 from chart_binder.store.store import Store
 from store.records import decision, run, write
 
@@ -239,7 +239,7 @@ def test_a_file_on_a_read_only_file_system_is_read_and_named_when_written(
     leave(path)
     subprocess.run(["mount", "-o", "remount,ro", str(tiny_disk)], check=True)
     try:
-        assert kept_overrides(f"sqlite:///{path}") == {}
+        assert read_overrides(f"sqlite:///{path}") == {}
         with open_store(f"sqlite:///{path}") as store:
             assert len(list(store.decisions.iterate())) == count
             with pytest.raises(StoreError, match="is read-only: make the file and") as caught:

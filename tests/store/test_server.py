@@ -9,7 +9,7 @@ from chart_binder.domain.verdict import KeptOverride
 from chart_binder.domain.vocabulary import RecordingId, ReleaseGroupId
 from chart_binder.errors import StoreError
 from chart_binder.store import open_store
-from chart_binder.store.read_overrides import kept_overrides
+from chart_binder.store.sqlite_file import read_overrides
 from servers.postgres import NoServerError, Postgres
 from store.records import decision
 
@@ -45,7 +45,7 @@ def test_a_plain_postgresql_url_will_do(postgres: Postgres) -> None:
     url = postgres.database().replace("+psycopg", "")
     with open_store(url) as store:
         store.decisions.put(decision(1))
-    assert kept_overrides(url) == {}
+    assert read_overrides(url) == {}
 
 
 def test_a_database_of_another_program_is_left_alone(postgres: Postgres) -> None:
@@ -56,12 +56,12 @@ def test_a_database_of_another_program_is_left_alone(postgres: Postgres) -> None
 
 def test_overrides_are_read_without_making_a_store(postgres: Postgres) -> None:
     url = postgres.database("unmade")
-    assert kept_overrides(url) == {}
+    assert read_overrides(url) == {}
     assert postgres.query("unmade", "SELECT 1 FROM pg_tables WHERE schemaname = 'public'") == []
     ruled = KeptOverride(RecordingId("r"), ReleaseGroupId("g"), None, "why", "2026-11-02")
     with open_store(url) as store:
         store.overrides.put(ruled)
-    assert kept_overrides(url) == {"r": ruled}
+    assert read_overrides(url) == {"r": ruled}
 
 
 def test_a_lock_of_another_program_is_waited_for_and_named(postgres: Postgres) -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from chart_binder.store import open_store
-from chart_binder.store.answers import QUEUE_LENGTH
+from chart_binder.store.store import QUEUE_LENGTH
 from store.records import decision
 
 NOW = 1_000_000.0

@@ -4,7 +4,7 @@ import time
 
 import pytest
 
-from chart_binder.web.charset import decoded
+from chart_binder.web.transport import decode_text
 
 TEXTS = {
     "ja": "椎名林檎のセカンドシングル。1998年5月27日に東芝EMIから発売された。人気が高い曲である。",
@@ -30,15 +30,15 @@ def test_a_page_that_names_no_character_set_is_read_by_its_letters(
 ) -> None:
     script = "<script>function f(a) { return document.getElementById(a).style.left }</script>"
     page = f"<html>{script}<title>x</title><body><p>{TEXTS[language]}</p>{script * 3}" * times
-    assert decoded(page.encode(codec), None) == page
+    assert decode_text(page.encode(codec), None) == page
 
 
 @pytest.mark.parametrize("codec", ["shift_jis", "euc_jp", "gb2312", "big5", "cp1251"])
 def test_what_a_page_or_its_server_says_goes_before(codec: str) -> None:
     text = "Björk; déjà"
-    assert decoded(text.encode("cp1252"), "windows-1252") == text
+    assert decode_text(text.encode("cp1252"), "windows-1252") == text
     japanese = TEXTS["ja"].encode("euc_jp")
-    assert decoded(japanese, codec) == japanese.decode(
+    assert decode_text(japanese, codec) == japanese.decode(
         {"shift_jis": "cp932", "gb2312": "gb18030", "big5": "big5hkscs"}.get(codec, codec),
         "replace",
     )
@@ -57,11 +57,11 @@ def test_names_that_only_browsers_know_are_known(label: str, codec: str) -> None
         "cp932": "椎名", "euc_jp": "椎名", "gbk": "专辑", "cp949": "앨범", "cp874": "ไทย",
         "iso8859-8": "שיר", "mac-cyrillic": "Песня", "utf-8": "Björk",
     }[codec]  # fmt: skip
-    assert decoded(text.encode(codec), label) == text
+    assert decode_text(text.encode(codec), label) == text
 
 
 @pytest.mark.parametrize("junk", [b"\xff", b"\xa4\xa2", b"\x82\xa0", bytes(range(256)), b"<\xe9"])
 def test_what_is_no_text_is_guessed_at_in_no_time(junk: bytes) -> None:
     began = time.process_time()
-    assert decoded(junk * (1_000_000 // len(junk)), None)
+    assert decode_text(junk * (1_000_000 // len(junk)), None)
     assert time.process_time() - began < 1

@@ -12,8 +12,7 @@ import httpx
 import pytest
 
 from chart_binder.config import SearxngConfig
-from chart_binder.web.results import Hits, NothingFound
-from chart_binder.web.searxng import SearxngClient
+from chart_binder.web.searxng import Hits, NothingFound, SearxngClient
 
 PACKAGE = Path("/usr/share/python3-searx")
 SETTINGS = """

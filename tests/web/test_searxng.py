@@ -10,8 +10,14 @@ import pytest
 
 from chart_binder.config import SearxngConfig
 from chart_binder.errors import SearchError, UnknownHostError
-from chart_binder.web.results import Degraded, EngineFailure, Hits, NothingFound, SearchOutcome
-from chart_binder.web.searxng import SearxngClient
+from chart_binder.web.searxng import (
+    Degraded,
+    EngineFailure,
+    Hits,
+    NothingFound,
+    SearchOutcome,
+    SearxngClient,
+)
 from servers.http import Response, StandIn
 from servers.searxng import Mode, Searxng, hit
 

@@ -11,7 +11,7 @@ import pytest
 from chart_binder.config import FetchConfig
 from chart_binder.errors import FetchError
 from chart_binder.net import Deadline
-from chart_binder.web.fetch import PageFetcher, Turns
+from chart_binder.web.fetch import HostPacing, PageFetcher
 from servers.http import Request, Response, StandIn
 from servers.pages import Pages, redirect
 
@@ -21,7 +21,7 @@ def to_loopback(host: str, port: int) -> Sequence[IPv4Address]:
 
 
 def soon() -> Deadline:
-    return Deadline.after(5)
+    return Deadline(5)
 
 
 class Counting(StandIn):
@@ -57,13 +57,13 @@ def test_threads_ask_a_host_one_after_the_other_whatever_fetcher_they_use() -> N
 
 
 def test_different_hosts_do_not_wait_for_each_other() -> None:
-    turns = Turns()
+    turns = HostPacing()
     with turns.at("a.example", 60, soon()), turns.at("b.example", 60, soon()):
         pass
 
 
 def test_a_host_is_left_alone_between_two_pages() -> None:
-    turns, started = Turns(), time.monotonic()
+    turns, started = HostPacing(), time.monotonic()
     for _ in range(3):
         with turns.at("a.example", 0.1, soon()):
             pass
@@ -71,7 +71,7 @@ def test_a_host_is_left_alone_between_two_pages() -> None:
 
 
 def test_a_pause_that_is_longer_than_the_deadline_is_said_at_once() -> None:
-    turns, started = Turns(), time.monotonic()
+    turns, started = HostPacing(), time.monotonic()
     with turns.at("a.example", 30, soon()):
         pass
     with (
@@ -83,17 +83,17 @@ def test_a_pause_that_is_longer_than_the_deadline_is_said_at_once() -> None:
 
 
 def test_a_turn_that_does_not_come_ends_with_the_deadline() -> None:
-    turns = Turns()
+    turns = HostPacing()
     with (
         turns.at("a.example", 0, soon()),
         pytest.raises(FetchError, match="too much"),
-        turns.at("a.example", 0, Deadline.after(0.1)),
+        turns.at("a.example", 0, Deadline(0.1)),
     ):
         pass
 
 
 def test_a_turn_ends_also_where_asking_failed() -> None:
-    turns = Turns()
+    turns = HostPacing()
 
     def fail() -> None:
         with turns.at("a.example", 0, soon()):
@@ -105,7 +105,7 @@ def test_a_turn_ends_also_where_asking_failed() -> None:
 
 
 def test_hosts_asked_long_ago_are_forgotten() -> None:
-    turns = Turns()
+    turns = HostPacing()
     for number in range(1_200):
         with turns.at(f"{number}.example", 0, soon()):
             turns._ended.update(dict.fromkeys(turns._ended, -1000000000.0))
@@ -118,7 +118,7 @@ def test_a_redirect_on_the_same_host_is_followed_within_one_turn() -> None:
         config = FetchConfig(
             ports=(server.port,), allow_private_hosts=("127.0.0.0/8",), host_pause_s=60
         )
-        reading = PageFetcher(config, resolve=to_loopback, turns=Turns())
+        reading = PageFetcher(config, resolve=to_loopback, pacing=HostPacing())
         assert reading.fetch(name).text == "there"
         with pytest.raises(FetchError, match="too much"):
             reading.fetch(name)
@@ -129,7 +129,7 @@ def test_a_final_dot_makes_no_other_host() -> None:
         config = FetchConfig(
             ports=(server.port,), allow_private_hosts=("127.0.0.0/8",), host_pause_s=60
         )
-        reading = PageFetcher(config, resolve=to_loopback, turns=Turns())
+        reading = PageFetcher(config, resolve=to_loopback, pacing=HostPacing())
         reading.fetch(f"http://a.example:{server.port}/")
         with pytest.raises(FetchError, match="too much"):
             reading.fetch(f"http://a.example.:{server.port}/b")

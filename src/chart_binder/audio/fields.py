@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Literal
 
-from chart_binder.audio.containers import asf, flac, id3, mp3, mp4
+from chart_binder.audio.containers import asf, id3, mp3, mp4, vorbis
 from chart_binder.audio.containers.id3 import frames_of
 from chart_binder.audio.tagset import Block, Item, TagSet
 from chart_binder.errors import AudioError
@@ -132,7 +132,7 @@ FIELDS: tuple[TagField, ...] = (
 )  # fmt: skip
 """Every field that is written, in the order in which differences are shown."""
 
-BY_NAME = {field.name: field for field in FIELDS}
+FIELDS_BY_NAME = {field.name: field for field in FIELDS}
 """The fields by name."""
 
 
@@ -158,7 +158,7 @@ def _id3(form: str) -> Form:
 _FORMS: dict[str, Form] = {
     **{form: _id3(form) for form in ("id3v2.2", "id3v2.3", "id3v2.4")},
     "apev2": Form(mp3.texts_of, lambda key, texts: (mp3.text_item(key, texts),)),
-    "vorbis": Form(flac.texts_of, flac.text_items),
+    "vorbis": Form(vorbis.texts_of, vorbis.text_items),
     "mp4": Form(mp4.texts_of, lambda key, texts: (mp4.text_item(key, texts),), exact=True),
     "asf": Form(asf.texts_of, asf.text_items),
 }
@@ -222,7 +222,7 @@ def _same_key(form: str, key: str) -> Callable[[str], bool]:
 
 
 # The form of the tag that is written in each kind of file, with what a new one begins with.
-_VORBIS = ("vorbis", flac.NEW_HEAD)
+_VORBIS = ("vorbis", vorbis.NEW_HEAD)
 _APE = ("apev2", mp3.NEW_HEAD)
 _ID3 = ("id3v2.4", b"\4\0")
 _WRITTEN: dict[str, tuple[str, bytes]] = {
@@ -289,9 +289,9 @@ def _new_block(tags: TagSet) -> Block:
 
 
 def _keys(block: Block, name: str) -> Keys:
-    field = BY_NAME.get(name)
+    field = FIELDS_BY_NAME.get(name)
     if field is None:
-        raise AudioError(f"there is no field {name!r}; fields are {', '.join(BY_NAME)}")
+        raise AudioError(f"there is no field {name!r}; fields are {', '.join(FIELDS_BY_NAME)}")
     keys = field.keys[_FAMILIES[block.form.split(".")[0]]]
     if block.form in ("id3v2.2", "id3v2.3"):
         keys = _OLD_DATES.get(name, keys)
@@ -322,7 +322,7 @@ def _shortened(key: str) -> str:
 
 def _with_field(block: Block, name: str, texts: tuple[str, ...]) -> Block:
     keys = _keys(block, name)
-    if len(texts) > 1 and not BY_NAME[name].several:
+    if len(texts) > 1 and not FIELDS_BY_NAME[name].several:
         raise AudioError(f"{name} has one value, not {len(texts)}")
     if any("\0" in text or not text for text in texts):
         raise AudioError(f"{name} cannot be empty or hold a NUL byte")
@@ -356,7 +356,8 @@ def _whole_date(block: Block, texts: tuple[str, ...]) -> tuple[str, ...]:
 
 def _parts(block: Block, name: str, texts: tuple[str, ...]) -> tuple[str, ...]:
     """Return the values that were joined where there is room for one text."""
-    if block.form in ("id3v2.2", "id3v2.3") and BY_NAME[name].several and name not in _WITH_SLASH:
+    has_one_text = block.form in ("id3v2.2", "id3v2.3") and FIELDS_BY_NAME[name].several
+    if has_one_text and name not in _WITH_SLASH:
         return tuple(part for text in texts for part in text.split("/") if part)
     return texts
 

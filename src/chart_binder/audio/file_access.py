@@ -14,24 +14,24 @@ from pathlib import Path
 from stat import S_ISDIR, S_ISREG
 
 from chart_binder.errors import AudioError, SaveError
-from chart_binder.files import refused, shown
+from chart_binder.files import path_error, quoted
 
 CHUNK_BYTES = 1 << 20
 """What is in memory at a time of a stretch."""
 
-MOST_BYTES = 1 << 28
+MAX_TAG_BYTES = 1 << 28
 """The longest tag that is read into memory; a longer one is a damaged length."""
 
 
 @dataclass(frozen=True, slots=True)
-class Stretch:
+class Span:
     """Bytes that stand in the source."""
 
     start: int
     size: int
 
 
-Piece = bytes | Stretch
+Piece = bytes | Span
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,9 +51,9 @@ class Source:
         """Return exactly `size` bytes from `start`; raise `AudioError` where they are not there."""
         if start < 0 or size < 0 or start + size > self.size:
             raise self.damaged("it ends within a structure that its header announces")
-        if size > MOST_BYTES:
+        if size > MAX_TAG_BYTES:
             raise self.damaged(f"a tag of {size:,} bytes is announced")
-        return b"".join(self.read(Stretch(start, size)))
+        return b"".join(self.read(Span(start, size)))
 
     def has(self, start: int, expected: bytes) -> bool:
         """Say whether these bytes stand at `start`."""
@@ -61,14 +61,14 @@ class Source:
             return False
         return self.at(start, len(expected)) == expected
 
-    def read(self, stretch: Stretch) -> Iterator[bytes]:
+    def read(self, stretch: Span) -> Iterator[bytes]:
         """Yield the bytes of a stretch, a chunk at a time; raise `AudioError` if it is cut."""
         at, end = stretch.start, stretch.start + stretch.size
         while at < end:
             try:
                 chunk = os.pread(self.descriptor, min(CHUNK_BYTES, end - at), at)
             except OSError as error:
-                raise refused(self.path, error) from error
+                raise path_error(self.path, error) from error
             if not chunk:
                 raise self.damaged("it has become shorter while it was read")
             yield chunk
@@ -77,7 +77,7 @@ class Source:
     def chunks(self, pieces: Iterable[Piece]) -> Iterator[bytes]:
         """Yield the bytes that the pieces stand for."""
         for piece in pieces:
-            if isinstance(piece, Stretch):
+            if isinstance(piece, Span):
                 yield from self.read(piece)
             else:
                 yield piece
@@ -85,52 +85,52 @@ class Source:
     def damaged(self, detail: str) -> AudioError:
         """Return what to raise where the file does not make sense."""
         return AudioError(
-            f"{shown(self.path)} is damaged, cut short or not what its name says: {detail}"
+            f"{quoted(self.path)} is damaged, cut short or not what its name says: {detail}"
         )
 
 
 def size_of(pieces: Iterable[Piece]) -> int:
     """Return how many bytes the pieces stand for."""
-    return sum(piece.size if isinstance(piece, Stretch) else len(piece) for piece in pieces)
+    return sum(piece.size if isinstance(piece, Span) else len(piece) for piece in pieces)
 
 
 @contextmanager
-def opened(path: Path) -> Iterator[int]:
+def open_audio(path: Path) -> Iterator[int]:
     """Hand out a descriptor of a regular file that is not empty; raise `AudioError` otherwise."""
     try:
         # Opening a pipe waits for somebody to write into it, unless told not to.
         descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
     except (OSError, ValueError) as error:
-        raise refused(path, error) from error
+        raise path_error(path, error) from error
     try:
-        require_content(path, os.fstat(descriptor))
+        require_audio_file(path, os.fstat(descriptor))
         yield descriptor
     finally:
         os.close(descriptor)
 
 
-def require_content(path: Path, status: os.stat_result) -> None:
+def require_audio_file(path: Path, status: os.stat_result) -> None:
     """Raise `AudioError` for what is no file, or is an empty one."""
     if S_ISDIR(status.st_mode):
-        raise AudioError(f"{shown(path)} is a folder, not an audio file")
+        raise AudioError(f"{quoted(path)} is a folder, not an audio file")
     if not S_ISREG(status.st_mode):
-        raise AudioError(f"{shown(path)} is a device or a pipe, not an audio file")
+        raise AudioError(f"{quoted(path)} is a device or a pipe, not an audio file")
     if not status.st_size:
-        raise AudioError(f"{shown(path)} is empty (0 bytes)")
+        raise AudioError(f"{quoted(path)} is empty (0 bytes)")
 
 
 _NAME = re.compile(r"\.canon-save-([0-9a-f]{8})-(\d+)-(\d+)-[0-9a-f]{16}\.part")
 
 
 @dataclass(frozen=True, slots=True)
-class Swept:
+class Leftover:
     """A temporary file that was found; `kept` says why it is still there, else it is gone."""
 
     path: Path
     kept: str | None = None
 
 
-def new_name() -> str:
+def new_temporary_name() -> str:
     """Return a name for a temporary file of this process."""
     pid = os.getpid()
     return f".canon-save-{_host()}-{pid}-{_began(pid)}-{secrets.token_hex(8)}.part"
@@ -141,13 +141,13 @@ def is_temporary(name: str) -> bool:
     return _NAME.fullmatch(name) is not None
 
 
-def is_elsewhere(name: str) -> bool:
+def is_of_another_host(name: str) -> bool:
     """Say whether a file of this name was written by a save on another machine."""
     match = _NAME.fullmatch(name)
     return match is not None and match[1] != _host()
 
 
-def sweep(folder: Path) -> Iterator[Swept]:
+def remove_leftovers(folder: Path) -> Iterator[Leftover]:
     """Remove what saves that were killed have left in one folder, and yield each of them.
 
     The files that were to be changed are untouched: a save that was killed had not replaced them.
@@ -164,7 +164,7 @@ def sweep(folder: Path) -> Iterator[Swept]:
             yield swept
 
 
-def locked(descriptor: int) -> bool:
+def try_lock(descriptor: int) -> bool:
     """Lock a file until it is closed; say whether that could be done."""
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -175,25 +175,27 @@ def locked(descriptor: int) -> bool:
     return True
 
 
-def _swept(path: Path) -> Swept | None:
+def _swept(path: Path) -> Leftover | None:
     match = _NAME.fullmatch(path.name)
     if match is None or (match[1] == _host() and _lives(int(match[2]), match[3])):
         return None
     if match[1] != _host():
-        return Swept(path, "it is of another machine: remove it if nothing is being written there")
+        return Leftover(
+            path, "it is of another machine: remove it if nothing is being written there"
+        )
     try:
-        return Swept(path) if _removed(path) else None
+        return Leftover(path) if _removed(path) else None
     except FileNotFoundError:
         return None
     except OSError as error:
-        return Swept(path, f"it cannot be removed ({error.strerror})")
+        return Leftover(path, f"it cannot be removed ({error.strerror})")
 
 
 def _removed(path: Path) -> bool:
     """Remove the file unless somebody holds it; raise `OSError`."""
     descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
     try:
-        if not S_ISREG(os.fstat(descriptor).st_mode) or not locked(descriptor):
+        if not S_ISREG(os.fstat(descriptor).st_mode) or not try_lock(descriptor):
             return False
         path.unlink()
     finally:
@@ -225,17 +227,17 @@ def _host() -> str:
     return hashlib.sha256(socket.gethostname().encode()).hexdigest()[:8]
 
 
-PATIENCE_S = 10.0
+LOCK_TIMEOUT_S = 10.0
 """How long another run may take for a file; a copy of an album's longest track takes about one."""
 _AGAIN_S = 0.05
 
 
-class HeldError(SaveError):
+class FileInUseError(SaveError):
     """Another run is changing the file's tags, and took longer than it was waited for."""
 
 
 @contextmanager
-def held(target: Path, patience_s: float = PATIENCE_S) -> Iterator[int]:
+def file_lock(target: Path, patience_s: float = LOCK_TIMEOUT_S) -> Iterator[int]:
     """Hand out a descriptor of a file that no other run changes until it is given back.
 
     Runs keep to this among themselves (`flock`), on a file system that has locks; other programs
@@ -243,11 +245,11 @@ def held(target: Path, patience_s: float = PATIENCE_S) -> Iterator[int]:
     """
     until = time.monotonic() + patience_s
     while True:
-        with opened(target) as descriptor:
-            if not locked(descriptor):
+        with open_audio(target) as descriptor:
+            if not try_lock(descriptor):
                 if time.monotonic() >= until:
-                    raise HeldError(
-                        f"{shown(target)} is left as it is: another run is writing its tags, and"
+                    raise FileInUseError(
+                        f"{quoted(target)} is left as it is: another run is writing its tags, and"
                         f" did not end within {patience_s:g} s"
                     )
             elif _is_named(descriptor, target):

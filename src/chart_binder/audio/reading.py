@@ -22,7 +22,7 @@ from mediafile import (
 from chart_binder.audio.containers.riff import LOOKED_AT, unread_wave
 from chart_binder.domain.tags import TrackTags
 from chart_binder.errors import AudioError, UnidentifiedError
-from chart_binder.files import refused, shown
+from chart_binder.files import path_error, quoted
 
 
 def _several(id3: str, mp4: str, asf: str, *others: str) -> ListMediaField:
@@ -90,7 +90,7 @@ def read_tags(path: Path) -> TrackTags:
         raise _damaged(path, f"a tag cannot be understood ({error})") from error
 
 
-def kind_of(path: Path) -> str:
+def format_name(path: Path) -> str:
     """Return what kind of audio file it is, by mediafile; raise `AudioError` like `read_tags`."""
     _require_content(path)
     return str(_opened(path).type)
@@ -100,13 +100,13 @@ def _require_content(path: Path) -> None:
     try:
         status = path.stat()
     except (OSError, ValueError) as error:
-        raise refused(path, error) from error
+        raise path_error(path, error) from error
     if S_ISDIR(status.st_mode):
-        raise AudioError(f"{shown(path)} is a folder, not an audio file")
+        raise AudioError(f"{quoted(path)} is a folder, not an audio file")
     if not S_ISREG(status.st_mode):  # opening a pipe would wait for somebody to write into it
-        raise AudioError(f"{shown(path)} is a device or a pipe, not an audio file")
+        raise AudioError(f"{quoted(path)} is a device or a pipe, not an audio file")
     if not status.st_size:
-        raise AudioError(f"{shown(path)} is empty (0 bytes)")
+        raise AudioError(f"{quoted(path)} is empty (0 bytes)")
 
 
 def _opened(path: Path) -> TaggedAudio:
@@ -119,18 +119,18 @@ def _opened(path: Path) -> TaggedAudio:
             stream.seek(0)
             return TaggedAudio(stream)
     except OSError as error:
-        raise refused(path, error) from error
+        raise path_error(path, error) from error
     except UnreadableFileError as error:
         raise _unread(path, head, error) from error
 
 
 def _unread(path: Path, head: bytes, error: UnreadableFileError) -> AudioError:
     if unread := unread_wave(head):
-        return AudioError(f"{shown(path)} {unread}")
+        return AudioError(f"{quoted(path)} {unread}")
     if isinstance(error, FileTypeError):
         known = ", ".join(TYPES.values())
         return AudioError(
-            f"{shown(path)} is not audio that can be read ({error.message}); readable are {known}"
+            f"{quoted(path)} is not audio that can be read ({error.message}); readable are {known}"
         )
     if isinstance(error, MutagenError):
         bug = error.mutagen_exception  # a defect of mutagen, met on a damaged file
@@ -140,7 +140,7 @@ def _unread(path: Path, head: bytes, error: UnreadableFileError) -> AudioError:
 
 def _damaged(path: Path, detail: str) -> AudioError:
     words = " ".join(detail.split())[:200] or "nothing in it makes sense"
-    return AudioError(f"{shown(path)} is damaged, cut short or not what its name says: {words}")
+    return AudioError(f"{quoted(path)} is damaged, cut short or not what its name says: {words}")
 
 
 def _tags(audio: TaggedAudio, path: Path) -> TrackTags:
@@ -184,7 +184,7 @@ def _mbid(value: str | None, kind: str, path: Path) -> str | None:
     for part in _BETWEEN_IDS.split(text.lower()):
         if _UUID.fullmatch(part):
             return part
-    _log.warning("%s: %s id %r is no UUID, taken as absent", shown(path), kind, text)
+    _log.warning("%s: %s id %r is no UUID, taken as absent", quoted(path), kind, text)
     return None
 
 
@@ -200,6 +200,6 @@ def require_identity(tags: TrackTags, path: Path) -> None:
         return
     names = [name for name, value in (("artist", tags.artist), ("title", tags.title)) if not value]
     raise UnidentifiedError(
-        f"{shown(path)} says too little to be looked up: its tags have no MusicBrainz recording id,"
-        f" no ISRC and no {' and no '.join(names)}"
+        f"{quoted(path)} says too little to be looked up: its tags have no MusicBrainz recording"
+        f" id, no ISRC and no {' and no '.join(names)}"
     )

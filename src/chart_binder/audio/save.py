@@ -12,19 +12,26 @@ from dataclasses import dataclass
 from pathlib import Path
 from stat import S_IMODE, S_IWGRP, S_IWOTH, S_IWUSR
 
-from chart_binder.audio.file_access import PATIENCE_S, Source, held, locked, new_name, opened
-from chart_binder.audio.formats import hash_if_same, layout_of
-from chart_binder.audio.reading import kind_of
+from chart_binder.audio.containers import hash_if_same, layout_of
+from chart_binder.audio.file_access import (
+    LOCK_TIMEOUT_S,
+    Source,
+    file_lock,
+    new_temporary_name,
+    open_audio,
+    try_lock,
+)
+from chart_binder.audio.reading import format_name
 from chart_binder.audio.tagset import TagSet
 from chart_binder.errors import AudioError, SaveError
-from chart_binder.files import shown
+from chart_binder.files import quoted
 
 # What file systems answer that have no extended attributes, or not this one.
 _NOT_THERE = frozenset({errno.ENOTSUP, errno.EPERM, errno.EACCES, errno.EINVAL, errno.ENODATA})
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
+class FileMetadata:
     """What tells whether a file is still the one that was read."""
 
     device: int
@@ -34,14 +41,14 @@ class Standing:
     changed_ns: int
 
     @classmethod
-    def of(cls, status: os.stat_result) -> "Standing":
+    def of(cls, status: os.stat_result) -> "FileMetadata":
         """Return it for what `stat` found."""
         return cls(
             status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns
         )
 
 
-def hand_down(
+def copy_metadata(
     path: Path, source: int, status: os.stat_result, copy: int, *, keep_mtime: bool
 ) -> tuple[str, ...]:
     """Give a copy the owner, mode and extended attributes (access lists too) of its source.
@@ -65,7 +72,7 @@ def _keep_owner(path: Path, status: os.stat_result, copy: int) -> None:
         os.fchown(copy, status.st_uid, status.st_gid)
     except PermissionError as error:
         raise SaveError(
-            f"{shown(path)} is left as it is: it belongs to user {status.st_uid} and group"
+            f"{quoted(path)} is left as it is: it belongs to user {status.st_uid} and group"
             f" {status.st_gid}, which this user cannot hand the new file to"
         ) from error
 
@@ -104,7 +111,7 @@ def require_writable(
     somebody's wish to have it left alone.
     """
     if reasons := _reasons(target, status, break_links=break_links):
-        raise SaveError(f"{shown(path)} is left as it is: {'; '.join(reasons)}")
+        raise SaveError(f"{quoted(path)} is left as it is: {'; '.join(reasons)}")
 
 
 def _reasons(target: Path, status: os.stat_result, *, break_links: bool) -> list[str]:
@@ -155,7 +162,7 @@ class UnconfirmedError(SaveError):
 
 
 @dataclass(frozen=True, slots=True)
-class Prepared:
+class PreparedCopy:
     """A copy that is on the disk, whole and proven, and about to take the place of `path`.
 
     `path` is the file itself, where a link led to it.
@@ -169,7 +176,7 @@ class Prepared:
 
 
 @dataclass(frozen=True, slots=True)
-class Saved:
+class SaveResult:
     """How a save came out; without a change the file was not touched.
 
     `lost` names extended attributes that the system did not let the new file have.
@@ -183,19 +190,19 @@ class Saved:
     lost: tuple[str, ...] = ()
 
 
-def nothing(_: Prepared) -> None:
+def do_nothing(_: PreparedCopy) -> None:
     """Do nothing before a file is replaced."""
 
 
-def safely_saved(
+def save_tags(
     path: Path,
     change: Callable[[TagSet], TagSet],
     *,
     keep_mtime: bool = False,
     break_links: bool = False,
-    patience_s: float = PATIENCE_S,
-    before_replace: Callable[[Prepared], None] = nothing,
-) -> Saved:
+    patience_s: float = LOCK_TIMEOUT_S,
+    before_replace: Callable[[PreparedCopy], None] = do_nothing,
+) -> SaveResult:
     """Change the tags of a file to what `change` makes of them; owner and mode are kept.
 
     The copy has a recognisable name in the same folder (`temporaries.sweep` removes it should this
@@ -211,27 +218,27 @@ def safely_saved(
     `HeldError` is raised where that takes longer than `patience_s`.
     """
     target = _target(path)
-    with held(target, patience_s) as descriptor:
-        status, kind = os.fstat(descriptor), kind_of(target)
+    with file_lock(target, patience_s) as descriptor:
+        status, kind = os.fstat(descriptor), format_name(target)
         source = Source.of(target, descriptor)
         layout = layout_of(source)
         before = layout.tags
         after = change(before)
         if after == before:
-            return Saved(target, changed=False, before=before, after=before)
+            return SaveResult(target, changed=False, before=before, after=before)
         require_writable(path, target, status, break_links=break_links)
         pieces = layout.with_blocks(after.blocks)
         with _copy(target, source.chunks(pieces)) as (temporary, copy):
-            lost = hand_down(target, descriptor, status, copy, keep_mtime=keep_mtime)
+            lost = copy_metadata(target, descriptor, status, copy, keep_mtime=keep_mtime)
             os.fsync(copy)
             found = _proven(source, temporary, before, after, kind)
-            prepared = Prepared(target, temporary, found, before, after)
+            prepared = PreparedCopy(target, temporary, found, before, after)
             _require_same(target, status)
             before_replace(prepared)
             _require_same(target, status)
             temporary.replace(target)
             _sync_folder(target.parent)
-    return Saved(target, changed=True, before=before, after=after, audio_hash=found, lost=lost)
+    return SaveResult(target, changed=True, before=before, after=after, audio_hash=found, lost=lost)
 
 
 def _target(path: Path) -> Path:
@@ -245,14 +252,14 @@ def _target(path: Path) -> Path:
 @contextmanager
 def _copy(target: Path, chunks: Iterable[bytes]) -> Iterator[tuple[Path, int]]:
     """Write a new file beside `target`; it is gone in the end unless it has taken its place."""
-    temporary = target.parent / new_name()
+    temporary = target.parent / new_temporary_name()
     flags = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
     made = False
     try:
         descriptor = os.open(temporary, flags, 0o600)
         made = True
         try:
-            locked(descriptor)
+            try_lock(descriptor)
             for chunk in chunks:
                 _write(descriptor, chunk)
             yield temporary, descriptor
@@ -277,7 +284,7 @@ def _failed(target: Path, error: OSError) -> SaveError:
         reason = f"there is no room for a copy beside it ({error.strerror})"
     else:
         reason = _REFUSALS.get(error.errno or 0, error.strerror or str(error))
-    return SaveError(f"{shown(target)} is left as it is: {reason}")
+    return SaveError(f"{quoted(target)} is left as it is: {reason}")
 
 
 def _proven(source: Source, temporary: Path, before: TagSet, after: TagSet, kind: str) -> str:
@@ -285,10 +292,10 @@ def _proven(source: Source, temporary: Path, before: TagSet, after: TagSet, kind
 
     The copy is opened anew, by its name; the source is read once more.
     """
-    left = f"{shown(source.path)} is left as it is"
+    left = f"{quoted(source.path)} is left as it is"
     try:
-        copied_kind = kind_of(temporary)
-        with opened(temporary) as descriptor:
+        copied_kind = format_name(temporary)
+        with open_audio(temporary) as descriptor:
             copy = Source.of(temporary, descriptor)
             tags = layout_of(copy).tags
             found = hash_if_same(source, copy)
@@ -307,9 +314,9 @@ def _require_same(target: Path, status: os.stat_result) -> None:
     try:
         now = os.stat(target, follow_symlinks=False)  # noqa: PTH116  # as it was opened
     except OSError as error:
-        raise SaveError(f"{shown(target)} went away while its tags were prepared") from error
-    if Standing.of(now) != Standing.of(status):
-        raise SaveError(f"{shown(target)} is left as it is: another program changed it meanwhile")
+        raise SaveError(f"{quoted(target)} went away while its tags were prepared") from error
+    if FileMetadata.of(now) != FileMetadata.of(status):
+        raise SaveError(f"{quoted(target)} is left as it is: another program changed it meanwhile")
 
 
 def _sync_folder(folder: Path) -> None:
@@ -322,6 +329,6 @@ def _sync_folder(folder: Path) -> None:
     except OSError as error:
         if error.errno not in _NO_FOLDER_SYNC:
             raise UnconfirmedError(
-                f"a file in {shown(folder)} has its new tags, but the disk did not confirm it"
+                f"a file in {quoted(folder)} has its new tags, but the disk did not confirm it"
                 f" ({error.strerror}): a power cut may bring the old ones back"
             ) from error

@@ -90,7 +90,7 @@ class TagSet(msgspec.Struct, frozen=True):
 _ENCODER = msgspec.json.Encoder(order="sorted")
 
 
-class Placed(msgspec.Struct, frozen=True):
+class PlacedItem(msgspec.Struct, frozen=True):
     """A record together with its place among the records of its block, from 0."""
 
     at: int
@@ -102,11 +102,11 @@ class Change(msgspec.Struct, frozen=True):
 
     form: str
     key: str
-    old: tuple[Placed, ...]
-    new: tuple[Placed, ...]
+    old: tuple[PlacedItem, ...]
+    new: tuple[PlacedItem, ...]
 
 
-class Shell(msgspec.Struct, frozen=True):
+class BlockHeader(msgspec.Struct, frozen=True):
     """That a block is there, with what it says before its items."""
 
     form: str
@@ -119,8 +119,8 @@ class TagChanges(msgspec.Struct, frozen=True):
     `old_alike` and `new_alike` are the `alike_hash` of both, or empty where nobody kept it.
     """
 
-    old_blocks: tuple[Shell, ...]
-    new_blocks: tuple[Shell, ...]
+    old_blocks: tuple[BlockHeader, ...]
+    new_blocks: tuple[BlockHeader, ...]
     changes: tuple[Change, ...]
     old_alike: str = ""
     new_alike: str = ""
@@ -163,7 +163,7 @@ def changes_between(old: TagSet, new: TagSet) -> TagChanges:
     return TagChanges(_shells(old), _shells(new), tuple(found))
 
 
-def changed(current: TagSet, changes: TagChanges) -> TagSet:
+def apply_changes(current: TagSet, changes: TagChanges) -> TagSet:
     """Return `current` with the changes made.
 
     Records of other keys stay. Where `current` is what the changes start from, the outcome is what
@@ -193,29 +193,29 @@ def _items(block: Block, changes: TagChanges) -> tuple[Item, ...]:
     return tuple(items)
 
 
-def _by_key(block: Block | None) -> dict[str, tuple[Placed, ...]]:
-    found: dict[str, tuple[Placed, ...]] = {}
+def _by_key(block: Block | None) -> dict[str, tuple[PlacedItem, ...]]:
+    found: dict[str, tuple[PlacedItem, ...]] = {}
     for at, item in enumerate(block.items if block else ()):
-        found[item.key] = (*found.get(item.key, ()), Placed(at, item))
+        found[item.key] = (*found.get(item.key, ()), PlacedItem(at, item))
     return found
 
 
-def _shells(tags: TagSet) -> tuple[Shell, ...]:
-    return tuple(Shell(block.form, block.head) for block in tags.blocks)
+def _shells(tags: TagSet) -> tuple[BlockHeader, ...]:
+    return tuple(BlockHeader(block.form, block.head) for block in tags.blocks)
 
 
 FORM = "vorbis"
 
 
-def alike_hash(tags: TagSet) -> str:
+def normalized_hash(tags: TagSet) -> str:
     """Return what is the same for tag sets that differ in names' case or fields' order alone.
 
     The order of several values of one field counts.
     """
-    return alike(tags).hash
+    return normalized(tags).hash
 
 
-def alike(tags: TagSet) -> TagSet:
+def normalized(tags: TagSet) -> TagSet:
     """Return the tags with the names of Vorbis comments in capitals, the fields in their order.
 
     Names have no case, and fields no order: https://xiph.org/vorbis/doc/v-comment.html
@@ -227,7 +227,7 @@ def alike(tags: TagSet) -> TagSet:
     return tags.with_block(Block(FORM, tuple(items), block.head))
 
 
-def as_recorded(tags: TagSet, changes: TagChanges) -> TagSet:
+def with_recorded_names(tags: TagSet, changes: TagChanges) -> TagSet:
     """Return the tags with the records that were changed under the names they were written by."""
     block = tags.block(FORM)
     if block is None:

@@ -7,7 +7,7 @@ from pathlib import Path
 from stat import S_ISDIR
 
 from chart_binder.errors import AudioError
-from chart_binder.files import refused, shown
+from chart_binder.files import path_error, quoted
 
 # What mediafile reads, by the names such files have; .mp4 and .asf are left out: mostly video.
 # fmt: off
@@ -19,21 +19,21 @@ AUDIO_SUFFIXES = frozenset({
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class AudioFile:
     """A file to read, named by the caller or found in a folder."""
 
     path: Path
 
 
 @dataclass(frozen=True, slots=True)
-class Unreadable:
+class UnreadablePath:
     """A path that yields no file, with the reason."""
 
     path: Path
     problem: AudioError
 
 
-def audio_files(paths: Iterable[Path]) -> Iterator[Found | Unreadable]:
+def find_audio_files(paths: Iterable[Path]) -> Iterator[AudioFile | UnreadablePath]:
     """Yield the files that `paths` stand for, in the order given, folders in the order of names.
 
     A named file is yielded whatever its name. In folders, at any depth, only names of audio count;
@@ -45,38 +45,40 @@ def audio_files(paths: Iterable[Path]) -> Iterator[Found | Unreadable]:
         yield from _files_at(path)
 
 
-def _files_at(path: Path) -> Iterator[Found | Unreadable]:
+def _files_at(path: Path) -> Iterator[AudioFile | UnreadablePath]:
     try:
         is_folder = S_ISDIR(path.stat().st_mode)
     except (OSError, ValueError) as error:
-        yield Unreadable(path, refused(path, error))
+        yield UnreadablePath(path, path_error(path, error))
         return
     if not is_folder:
-        yield Found(path)
+        yield AudioFile(path)
         return
     nothing = True
     for item in _files_below(path):
         nothing = False
         yield item
     if nothing:
-        yield Unreadable(path, AudioError(f"{shown(path)} is a folder without any audio files"))
+        yield UnreadablePath(
+            path, AudioError(f"{quoted(path)} is a folder without any audio files")
+        )
 
 
-def _files_below(top: Path) -> Iterator[Found | Unreadable]:
+def _files_below(top: Path) -> Iterator[AudioFile | UnreadablePath]:
     entered: set[tuple[int, int]] = set()
-    waiting: list[Found | Path] = [top]  # a bare path is a folder; a stack, as folders may be deep
+    waiting: list[AudioFile | Path] = [top]  # a path is a folder; a stack: they may be deep
     while waiting:
         item = waiting.pop()
-        if isinstance(item, Found):
+        if isinstance(item, AudioFile):
             yield item
             continue
         try:
             waiting += reversed(_listed(item, entered))
         except OSError as error:
-            yield Unreadable(item, refused(item, error))
+            yield UnreadablePath(item, path_error(item, error))
 
 
-def _listed(folder: Path, entered: set[tuple[int, int]]) -> list[Found | Path]:
+def _listed(folder: Path, entered: set[tuple[int, int]]) -> list[AudioFile | Path]:
     status = folder.stat()
     identity = (status.st_dev, status.st_ino)
     if identity in entered:
@@ -90,11 +92,11 @@ def _listed(folder: Path, entered: set[tuple[int, int]]) -> list[Found | Path]:
     return [item for entry in visible if (item := _counted(entry))]
 
 
-def _counted(entry: os.DirEntry[str]) -> Found | Path | None:
+def _counted(entry: os.DirEntry[str]) -> AudioFile | Path | None:
     if _is_folder(entry):
         return Path(entry.path)
     path = Path(entry.path)
-    return Found(path) if path.suffix.lower() in AUDIO_SUFFIXES else None
+    return AudioFile(path) if path.suffix.lower() in AUDIO_SUFFIXES else None
 
 
 def _is_folder(entry: os.DirEntry[str]) -> bool:

@@ -1,29 +1,51 @@
-"""What a model server does wrong, as one sentence with what to do about it."""
+"""What goes wrong at a model server, each as one sentence that ends in what to do about it."""
 
 import re
 from collections.abc import Callable, Container, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, TypeAlias
 
-import httpx
-
-from chart_binder.chat.capabilities import DeclinedError, PassingError
-from chart_binder.chat.http import Deadline
 from chart_binder.react.conversation import ChatError, plain_line
+
+if TYPE_CHECKING:
+    from chart_binder.net import Deadline
 
 LONGEST_DETAIL = 200  # characters of the server's own words
 DECLINING = frozenset({400, 422, 500, 501})
-"""Statuses of a server that may do without a part of the request."""
-_NUMBER = re.compile(r"\[Errno -?\d+\] ")
-"""What the system calls an error among its own; its words stand behind."""
+"""Statuses of a server that may accept the request without a part of it."""
+_ERROR_NUMBER = re.compile(r"\[Errno -?\d+\] ")
+
+
+class PassingError(ChatError):
+    """A fault that may be gone in a moment, met before anything of a reply had come.
+
+    `retry_after_s` is how many seconds the server asks to wait.
+    """
+
+    def __init__(self, problem: str, retry_after_s: float = 0.0) -> None:
+        super().__init__(problem)
+        self.retry_after_s = retry_after_s
+
+
+class DeclinedError(ChatError):
+    """A server refused a request that it may accept without some field."""
+
+    def __init__(self, problem: str, status: int, words: str) -> None:
+        super().__init__(problem)
+        self.status = status
+        self.words = words
+
+
+class OnlyThinkingError(ChatError):
+    """A model stopped before the first word of its answer, though it was thinking."""
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
-    """Who was asked about what, as the sentences name it.
+class RequestInfo:
+    """What the sentences say of a request: its server, its model, the seconds it was given.
 
-    `seconds` is what was allowed, `server` how sentences call what stands at `address`; the `key`
-    is kept out of them.
+    `server` is what the server is called; the `key` is masked in the server's own words.
     """
 
     address: str
@@ -34,19 +56,16 @@ class Asked:
 
 
 @dataclass(frozen=True, slots=True)
-class Answered:
-    """What a server said in place of a reply: the status (0 inside a stream), its words.
-
-    `after_s` is how long it asks to wait.
-    """
+class ErrorAnswer:
+    """What a server sent in place of a reply: its status (0 inside a stream) and its words."""
 
     status: int
     words: str
-    after_s: float = 0.0
+    retry_after_s: float = 0.0
 
     @property
     def detail(self) -> str:
-        """The status with the words; an HTML page says nothing."""
+        """The status with the words; nothing of an HTML page."""
         said = "" if self.words.lstrip().startswith("<") else self.words.strip()
         number = f"HTTP {self.status}" if self.status else ""
         return ": ".join(filter(None, (number, said)))
@@ -54,27 +73,28 @@ class Answered:
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """One thing that goes wrong.
+    """A kind of failure.
 
-    Its sentence names `server`, `address`, `model`, `seconds`, `detail`; `passing` may be gone in a
-    moment.
+    Its sentence may name `server`, `address`, `model`, `seconds` and `detail`; a `passing` one may
+    be gone in a moment.
     """
 
     sentence: str
     passing: bool = False
 
-    def error(self, asked: Asked, detail: str = "", after_s: float = 0.0) -> ChatError:
+    def error(
+        self, request: RequestInfo, detail: str = "", retry_after_s: float = 0.0
+    ) -> ChatError:
         """Return the error to raise, with the server's own words in brief."""
+        masked = detail.replace(request.key, "***") if request.key else detail
         sentence = self.sentence.format(
-            server=asked.server,
-            address=asked.address,
-            model=asked.model_id,
-            seconds=f"{asked.seconds:g}",
-            detail=plain_line(
-                detail.replace(asked.key, "***") if asked.key else detail, LONGEST_DETAIL
-            ),
+            server=request.server,
+            address=request.address,
+            model=request.model_id,
+            seconds=f"{request.seconds:g}",
+            detail=plain_line(masked, LONGEST_DETAIL),
         )
-        return PassingError(sentence, after_s) if self.passing else ChatError(sentence)
+        return PassingError(sentence, retry_after_s) if self.passing else ChatError(sentence)
 
 
 LATE = Fault(
@@ -85,74 +105,86 @@ BROKEN_OFF = Fault(
     "the connection to {server} at {address} broke off ({detail}): look into the server's log",
     passing=True,
 )
-_PROXY = Fault("the proxy refuses {address} ({detail}): set NO_PROXY")
-_IMPOSSIBLE = Fault("llm.base_url, or a proxy in the environment, is no possible address")
+PROXY = Fault("the proxy refuses {address} ({detail}): set NO_PROXY")
+IMPOSSIBLE_ADDRESS = Fault("llm.base_url, or a proxy in the environment, is no possible address")
 FAILED = Fault("{server} at {address} failed ({detail}): look into the server's log")
 
-Errors = tuple[tuple[tuple[type[Exception], ...], Fault], ...]
-Statuses = tuple[tuple[Container[int], Fault], ...]
-Knows = Callable[[Answered, Asked], Fault | None]
+Statuses: TypeAlias = tuple[tuple[Container[int], Fault], ...]
+_OF_ALL_SERVERS: Statuses = (
+    ((0,), Fault("{server} at {address} broke its reply off with an error: {detail}")),
+    (
+        (429,),
+        Fault(
+            "{server} at {address} has had enough requests for now ({detail}): ask later, or for "
+            "less at a time",
+            passing=True,
+        ),
+    ),
+)
 
 
 @dataclass(frozen=True, slots=True)
 class Faults:
-    """How the faults of one kind of server are told apart.
+    """The faults of one kind of server.
 
-    `absent` is for an address where nothing answers, `stranger` for an answer in another format;
-    `knows` recognises a fault by the server's words, else `statuses` has it, first match first.
+    `absent` is for an address where nothing answers, `wrong_format` for an answer that cannot be
+    read; `recognise` knows a fault by the server's words, else the status decides: what is the
+    same for all servers, then the first row of `statuses` that has it, then `FAILED`.
     """
 
     absent: Fault
-    stranger: Fault
+    wrong_format: Fault
     statuses: Statuses
-    knows: Knows
+    recognise: Callable[[ErrorAnswer, RequestInfo], Fault | None]
 
-    def explain(self, error: Exception, asked: Asked) -> ChatError:
-        """Return what to raise for one of `FOREIGN_ERRORS`."""
-        rows: Errors = (
+    def for_exception(self, error: Exception, request: RequestInfo) -> ChatError:
+        """Return what to raise for what a library raised."""
+        import httpx  # loaded by now, as it raised or was about to
+
+        rows: tuple[tuple[tuple[type[Exception], ...], Fault], ...] = (
             ((httpx.ConnectError, httpx.ConnectTimeout, ConnectionError), self.absent),
             ((httpx.TimeoutException,), LATE),
-            ((httpx.ProxyError,), _PROXY),
+            ((httpx.ProxyError,), PROXY),
             ((httpx.TransportError,), BROKEN_OFF),
-            ((httpx.InvalidURL,), _IMPOSSIBLE),
+            ((httpx.InvalidURL,), IMPOSSIBLE_ADDRESS),
         )
-        # Else a body is not what its reader takes it for: no JSON, another shape, nested too deep.
-        fault = next((fault for kinds, fault in rows if isinstance(error, kinds)), self.stranger)
+        # Else the body is not what its reader takes it for: no JSON, another shape, too deep.
+        fault = next((row for kinds, row in rows if isinstance(error, kinds)), self.wrong_format)
         # The client library of Ollama hides a failed connection behind words of its own.
         cause = error.__context__ if isinstance(error, ConnectionError) else None
-        told = _NUMBER.sub("", str(cause or error))
-        return fault.error(asked, told or type(error).__name__)
+        words = _ERROR_NUMBER.sub("", str(cause or error))
+        return fault.error(request, words or type(error).__name__)
 
-    def explain_answer(self, answered: Answered, asked: Asked) -> ChatError:
+    def for_answer(self, answer: ErrorAnswer, request: RequestInfo) -> ChatError:
         """Return what to raise for an answer that is no reply."""
-        known = self.knows(answered, asked)
+        known = self.recognise(answer, request)
         if known is not None:
-            return known.error(asked, answered.detail, answered.after_s)
-        status = answered.status
-        fault = next((fault for statuses, fault in self.statuses if status in statuses), FAILED)
-        error = fault.error(asked, answered.detail, answered.after_s)
+            return known.error(request, answer.detail, answer.retry_after_s)
+        status = answer.status
+        rows = (*_OF_ALL_SERVERS, (range(200, 300), self.wrong_format), *self.statuses)
+        fault = next((row for statuses, row in rows if status in statuses), FAILED)
+        error = fault.error(request, answer.detail, answer.retry_after_s)
         if status in DECLINING:
-            return DeclinedError(str(error), status, answered.words)
+            return DeclinedError(str(error), status, answer.words)
         return error
 
 
-FOREIGN_ERRORS: tuple[type[Exception], ...] = (
-    httpx.HTTPError,
-    httpx.InvalidURL,
-    ConnectionError,
-    ValueError,
-    AttributeError,
-    TypeError,
-    RecursionError,
-)
-"""What libraries raise for what a server does."""
-
-
 @contextmanager
-def translated(faults: Faults, asked: Asked, deadline: Deadline) -> Iterator[None]:
-    """Raise `ChatError` for whatever a library raises within."""
+def translated(faults: Faults, request: RequestInfo, deadline: "Deadline") -> Iterator[None]:
+    """Raise `ChatError` for whatever a library raises for what a server does."""
+    import httpx  # as above
+
     try:
         yield
-    except FOREIGN_ERRORS as error:
-        late = deadline.passed
-        raise (LATE.error(asked) if late else faults.explain(error, asked)) from error
+    except (
+        httpx.HTTPError,
+        httpx.InvalidURL,
+        ConnectionError,
+        ValueError,
+        AttributeError,
+        TypeError,
+        RecursionError,
+    ) as error:
+        if deadline.has_passed:
+            raise LATE.error(request) from error
+        raise faults.for_exception(error, request) from error

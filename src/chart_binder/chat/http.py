@@ -1,84 +1,35 @@
-"""How a model server is reached: its address, its key, its connection."""
+"""How a model server is reached: address, key, HTTP options, further tries."""
 
-import contextlib
 import ipaddress
-import socket
-import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cache
-from time import monotonic
-from typing import TYPE_CHECKING, Any, Self, TypedDict
+from time import sleep
+from typing import TYPE_CHECKING, TypedDict
 from urllib.parse import urlsplit
 
+from chart_binder.chat.faults import PassingError
 from chart_binder.config import LLMConfig
 from chart_binder.errors import ConfigError, masked
+from chart_binder.react.conversation import ChatError, Reply
 
 if TYPE_CHECKING:
     import ssl
 
     import httpx
 
-
-class Deadline:
-    """A moment `seconds` from now at which the watched connection is hung up.
-
-    httpx counts its timeouts for each read: a server that drips a byte now and then, in the
-    headers or in the body, is never cut by them. Hanging up wakes a read that is waiting.
-    """
-
-    def __init__(self, seconds: float) -> None:
-        self.seconds = seconds
-        self._socket: socket.socket | None = None
-        self._set(seconds)
-
-    def __enter__(self) -> Self:
-        self._timer.start()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._timer.cancel()
-
-    @property
-    def left(self) -> float:
-        """Seconds until the moment; 0 after it."""
-        return max(0.0, self._end - monotonic())
-
-    @property
-    def passed(self) -> bool:
-        """Whether the moment is over."""
-        return monotonic() >= self._end
-
-    def shorten(self, seconds: float) -> None:
-        """Have the moment come in `seconds`, if that is sooner."""
-        if seconds < self.left:
-            self._timer.cancel()
-            self._set(seconds)
-            self._timer.start()
-
-    def watch(self, event: str, info: Mapping[str, Any]) -> None:
-        """Take note of a request's connection: an httpx `trace` extension."""
-        if event.endswith((".connect_tcp.complete", ".start_tls.complete")):
-            self._socket = info["return_value"].get_extra_info("socket")
-            if self.passed:
-                self._hang_up()
-
-    def _set(self, seconds: float) -> None:
-        self._end = monotonic() + seconds
-        self._timer = threading.Timer(seconds, self._hang_up)
-        self._timer.daemon = True
-
-    def _hang_up(self) -> None:
-        if self._socket is not None:
-            with contextlib.suppress(OSError):  # closed or being wrapped for TLS meanwhile
-                self._socket.shutdown(socket.SHUT_RDWR)
-
+    from chart_binder.net import Deadline
 
 CONNECT_S = 5.0  # a host that is there answers the first packet long before
+MOST_BYTES = 16_000_000
+"""Of an answer as it is sent; a description of a model with its licences takes less than one MB."""
+MOST_BYTES_A_TOKEN = 1_024
+"""A token is streamed as a line of JSON with the model's name and the time, some 150 bytes."""
+PAUSES_S = (0.1, 0.4)  # before the second try and before the third
 
 
 class HttpOptions(TypedDict):
-    """What an `httpx.Client`, or a client library around one, is made with."""
+    """The arguments of an `httpx.Client`, or of a client library around one."""
 
     headers: dict[str, str]
     timeout: "httpx.Timeout"
@@ -90,7 +41,7 @@ class HttpOptions(TypedDict):
 
 @dataclass(frozen=True, slots=True)
 class Endpoint:
-    """The server as it is really dialled: `address` has its port and no user name."""
+    """The address of a server, with its port and without a user name, and the key for it."""
 
     address: str
     key: str = field(default="", repr=False)
@@ -112,19 +63,15 @@ class Endpoint:
             return False
         return address.is_loopback or address.is_unspecified
 
-    def http(self, deadline: Deadline, max_tokens: int = 0) -> HttpOptions:
-        """Return how to speak to it once, until `deadline`.
+    def http_options(self, deadline: "Deadline", max_tokens: int = 0) -> HttpOptions:
+        """Return the options for one request that ends with the deadline.
 
-        Proxies from the environment serve remote servers only. A redirect is not followed: it
+        Proxies from the environment serve remote servers only. Redirects are not followed: one
         would turn a POST into a GET, and carry a prompt to a host nobody configured. Connections
         are not kept: a new one costs nothing beside a reply. An answer is cut off, with a
         `ChatError`, at 16 MB, or at 1 KB for each of `max_tokens` if that is more.
         """
         import httpx  # 170 ms, for those who really ask a model
-
-        from chart_binder.chat.bounded import WIRE_BYTES, WIRE_BYTES_A_TOKEN, bounded
-
-        most_bytes = max(WIRE_BYTES, WIRE_BYTES_A_TOKEN * max_tokens)
 
         def prepare(request: httpx.Request) -> None:
             request.extensions["trace"] = deadline.watch
@@ -132,14 +79,28 @@ class Endpoint:
             if self.key:
                 request.headers["authorization"] = f"Bearer {self.key}"
 
+        limit = _limit_size(max(MOST_BYTES, MOST_BYTES_A_TOKEN * max_tokens))
         return {
             "headers": {"connection": "close", "accept-encoding": "identity"},
-            "timeout": httpx.Timeout(deadline.left, connect=min(CONNECT_S, deadline.left)),
+            "timeout": httpx.Timeout(deadline.left_s, connect=min(CONNECT_S, deadline.left_s)),
             "trust_env": not self.is_local,
             "verify": _trusted_roots(),
             "follow_redirects": False,
-            "event_hooks": {"request": [prepare], "response": [bounded(most_bytes)]},
+            "event_hooks": {"request": [prepare], "response": [limit]},
         }
+
+
+def retry_passing(ask: Callable[[], Reply], deadline: "Deadline") -> Reply:
+    """Return what `ask` returns; its third `PassingError` is final, and any other `ChatError`."""
+    for pause_s in PAUSES_S:
+        try:
+            return ask()
+        except PassingError as error:
+            wait_s = max(pause_s, error.retry_after_s)
+            if deadline.left_s <= wait_s:
+                raise
+            sleep(wait_s)
+    return ask()
 
 
 def _address(base_url: str) -> str:
@@ -182,3 +143,39 @@ def _trusted_roots() -> "ssl.SSLContext":
     import httpx  # as above
 
     return httpx.create_ssl_context()
+
+
+def _limit_size(most_bytes: int) -> "Callable[[httpx.Response], None]":
+    """Return a response hook that cuts an answer off, with a `ChatError`, after so many bytes.
+
+    A compressed answer, which was not asked for, is refused with `httpx.DecodingError`: how much
+    it grows in memory is known only afterwards.
+    """
+    import httpx  # as above
+
+    class Limited(httpx.SyncByteStream):
+        def __init__(self, stream: httpx.SyncByteStream, host: str) -> None:
+            self._stream = stream
+            self._host = host
+
+        def __iter__(self) -> Iterator[bytes]:
+            left = most_bytes
+            for piece in self._stream:
+                left -= len(piece)
+                if left < 0:
+                    raise ChatError(
+                        f"the server at {self._host} sent more than {most_bytes} bytes in one"
+                        " answer: set llm.base_url to a model server, or look into its log"
+                    )
+                yield piece
+
+        def close(self) -> None:
+            self._stream.close()
+
+    def limit(response: httpx.Response) -> None:
+        if response.headers.get("content-encoding", "").lower() not in {"", "identity"}:
+            raise httpx.DecodingError("a compressed answer", request=response.request)
+        if isinstance(response.stream, httpx.SyncByteStream):
+            response.stream = Limited(response.stream, response.url.netloc.decode("ascii"))
+
+    return limit

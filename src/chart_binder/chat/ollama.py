@@ -1,15 +1,47 @@
-"""A model on an Ollama server."""
+"""Models on an Ollama server: connecting, checking, asking.
+
+The client library and httpx take 350 ms to load, so that what asks a server imports them itself.
+"""
 
 import os
-from collections.abc import Mapping
+from collections.abc import Generator, Iterator, Mapping
+from contextlib import closing
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, TypeVar
 
-from chart_binder.chat.capabilities import OLLAMA_NAME, Fields, Optional
+from chart_binder.chat.faults import (
+    ErrorAnswer,
+    Fault,
+    Faults,
+    RequestInfo,
+    translated,
+)
 from chart_binder.chat.http import Endpoint
-from chart_binder.chat.served_model import Question, Served
+from chart_binder.chat.served_model import (
+    CHECK_S,
+    Fields,
+    Health,
+    OptionalField,
+    Request,
+    ServedModel,
+    completion_prompt,
+)
+from chart_binder.chat.streaming import Part, read_stream
 from chart_binder.config import LLMConfig
-from chart_binder.react.conversation import ChatModel, Reply
+from chart_binder.errors import ConfigError, masked
+from chart_binder.react.conversation import ChatError, ChatModel, Reply
+from chart_binder.typed import decoded
 
-_SCHEMA = Optional("format", marks=("format", "schema", "grammar"), statuses={400, 500, 501})
+if TYPE_CHECKING:
+    import httpx
+    from ollama import ChatResponse, Client, GenerateResponse
+
+    from chart_binder.net import Deadline
+
+T = TypeVar("T")
+_NAME = "Ollama"
+_NOT_FOUND = 404
+_SCHEMA = OptionalField("format", marks=("format", "schema", "grammar"), statuses={400, 500, 501})
 """What an old version, which knows no schemas, declines."""
 
 
@@ -18,30 +50,305 @@ def connect(config: LLMConfig, environ: Mapping[str, str] = os.environ) -> ChatM
 
     Raises `ConfigError` for an impossible `base_url`, and for an `api_key_env` that is not set.
     """
-    return Served(config, Endpoint.of(config, environ), Ollama())
+    return ServedModel(config, Endpoint.of(config, environ), OllamaApi())
 
 
-class Ollama:
-    """The `Kind` of server that speaks Ollama's own format."""
+def check(config: LLMConfig, environ: Mapping[str, str] = os.environ) -> Health:
+    """Ask the server for its version, its models and the configured one.
 
-    name = OLLAMA_NAME
+    What goes wrong is a problem in the result; nothing is raised for it.
+    """
+    from chart_binder.net import Deadline  # loads httpcore
+
+    try:
+        endpoint = Endpoint.of(config, environ)
+    except ConfigError as error:
+        return Health(masked(config.base_url), config.model_id, problems=(str(error),))
+    with Deadline(min(CHECK_S, config.timeout_s)) as deadline:
+        return _examine(_Server(endpoint, config.model_id, deadline), config)
+
+
+class OllamaApi:
+    """The `ServerApi` of Ollama's own format."""
+
+    name = _NAME
     more_context = "raise llm.num_ctx, or choose a model with more context"
-    may_decline = (_SCHEMA,)
+    optional = (_SCHEMA,)
 
-    def optional(self, question: Question) -> Fields:
+    def optional_fields(self, request: Request) -> Fields:
         """Return the schema, if one is wanted."""
-        schema = question.terms.schema
+        schema = request.terms.schema
         return {_SCHEMA.name: schema} if schema else {}
 
-    def ask(self, question: Question, optional: Fields) -> Reply:
+    def ask(self, request: Request, optional: Fields) -> Reply:
         """Ask once, with these optional fields; raise `ChatError`."""
-        from chart_binder.chat.ollama_server import ask  # 350 ms of libraries
+        info = _request_info(request.endpoint, request.config.model_id, request.deadline)
+        parts = _parts(request, optional, info)
+        return read_stream(parts, request.terms, request.config.max_tokens, info, request.deadline)
 
-        return ask(question, optional)
+    def context_length(self, request: Request) -> int | None:
+        """Return the context in tokens that the loaded model has, if its server tells."""
+        server = _Server(request.endpoint, request.config.model_id, request.deadline)
+        return server.loaded_length()
 
-    def allotted(self, question: Question) -> int | None:
-        """Return the context in tokens the model really has, if its server tells."""
-        from chart_binder.chat.ollama_server import Server  # as above
 
-        server = Server(question.endpoint, question.config.model_id, question.deadline)
-        return server.allotted()
+def names_of(model_id: str) -> set[str]:
+    """Return the names Ollama may list a model under: a missing tag means `latest`."""
+    return {model_id, f"{model_id}:latest"}
+
+
+def _request_info(endpoint: Endpoint, model_id: str, deadline: "Deadline") -> RequestInfo:
+    return RequestInfo(endpoint.address, model_id, deadline.seconds, _NAME)
+
+
+def _parts(request: Request, optional: Fields, info: RequestInfo) -> Generator[Part, None, None]:
+    """Yield what the server sends, and translate what goes wrong on the way."""
+    from ollama import Client, ResponseError
+
+    from chart_binder.net import retry_after_s
+
+    options = request.endpoint.http_options(request.deadline, request.config.max_tokens)
+    waits: list[str] = []  # the library keeps no headers of a refusal
+    options["event_hooks"]["response"].append(
+        lambda response: waits.append(response.headers.get("retry-after", ""))
+    )
+    with (
+        translated(_FAULTS, info, request.deadline),
+        Client(request.endpoint.address, **options) as client,
+    ):
+        try:
+            with closing(_answers(client, request, optional)) as answers:
+                for answer in answers:
+                    yield _part(answer)
+        except ResponseError as error:
+            wait_s = retry_after_s("".join(waits))
+            answered = ErrorAnswer(max(error.status_code, 0), str(error.error), wait_s)
+            raise _FAULTS.for_answer(answered, info) from error
+
+
+def _answers(
+    client: "Client", request: Request, optional: Fields
+) -> "Generator[ChatResponse | GenerateResponse, None, None]":
+    """Send the request; the options are the same each time, as a change reloads the model."""
+    config, messages = request.config, request.messages
+    common: dict[str, Any] = {
+        "model": config.model_id,
+        "stream": config.stream,
+        "options": {
+            "num_ctx": config.num_ctx,
+            "num_predict": config.max_tokens,
+            "temperature": config.temperature,
+            "seed": config.seed,
+            "stop": list(request.stop),
+        },
+        **optional,
+    }
+    if config.prompting == "raw":
+        answer = client.generate(prompt=completion_prompt(messages), raw=True, **common)
+    else:
+        sent = [{"role": message.role, "content": message.content} for message in messages]
+        answer = client.chat(messages=sent, **common)
+    yield from answer if config.stream else (answer,)
+
+
+def _part(answer: "ChatResponse | GenerateResponse") -> Part:
+    from ollama import ChatResponse
+
+    calls_tool = False
+    if isinstance(answer, ChatResponse):
+        content, thinking = answer.message.content, answer.message.thinking
+        calls_tool = bool(answer.message.tool_calls)
+    else:
+        content, thinking = answer.response, answer.thinking
+    return Part(
+        content or "",
+        thinking or "",
+        answer.done_reason,
+        answer.prompt_eval_count,
+        answer.eval_count,
+        is_last=bool(answer.done),
+        calls_tool=calls_tool,
+    )
+
+
+@dataclass(frozen=True)
+class _Version:
+    version: str
+
+
+@dataclass(frozen=True)
+class _Model:
+    name: str
+    context_length: int | None = None  # of /api/ps only: what the loaded model has
+
+
+@dataclass(frozen=True)
+class _Models:
+    models: list[_Model] | None  # a server without any says null
+
+
+@dataclass(frozen=True)
+class _ErrorBody:
+    error: str
+
+
+@dataclass(frozen=True)
+class _Details:
+    model_info: dict[str, object] | None = None
+    capabilities: list[str] | None = None
+
+    @property
+    def context_length(self) -> int | None:
+        """The context in tokens that the model was trained for."""
+        info = self.model_info or {}
+        length = info.get(f"{info.get('general.architecture')}.context_length")
+        return length if isinstance(length, int) else None
+
+
+@dataclass(frozen=True, slots=True)
+class _Server:
+    """A server that is asked about one model; every question raises `ChatError`."""
+
+    endpoint: Endpoint
+    model_id: str
+    deadline: "Deadline"
+
+    def version(self) -> str:
+        return self._get("GET", "/api/version", _Version).version
+
+    def models(self) -> tuple[str, ...]:
+        """Return the names of the models it has, with their tags."""
+        return tuple(model.name for model in self._get("GET", "/api/tags", _Models).models or ())
+
+    def details(self) -> _Details:
+        return self._get("POST", "/api/show", _Details, {"model": self.model_id})
+
+    def loaded_length(self) -> int | None:
+        """Return the context in tokens that the loaded model has; older servers do not tell."""
+        running = self._get("GET", "/api/ps", _Models).models or ()
+        names = names_of(self.model_id)
+        return next((model.context_length for model in running if model.name in names), None)
+
+    def _get(
+        self, method: str, path: str, kind: type[T], question: dict[str, str] | None = None
+    ) -> T:
+        import httpx
+
+        info = _request_info(self.endpoint, self.model_id, self.deadline)
+        with translated(_FAULTS, info, self.deadline):
+            with httpx.Client(**self.endpoint.http_options(self.deadline)) as client:
+                answer = client.request(method, self.endpoint.address + path, json=question)
+            if not answer.is_success:
+                raise _FAULTS.for_answer(ErrorAnswer(answer.status_code, _words(answer)), info)
+            return decoded(answer.content, kind)
+
+
+def _words(answer: "httpx.Response") -> str:
+    try:
+        return decoded(answer.content, _ErrorBody).error
+    except ValueError:
+        return answer.text
+
+
+def _examine(server: _Server, config: LLMConfig) -> Health:
+    health = Health(server.endpoint.address, config.model_id)
+    try:
+        health = replace(health, server=f"{_NAME} {server.version()}")
+        health = replace(health, models=server.models())
+        details = server.details()
+    except ChatError as error:
+        return replace(health, problems=(_with_choice(str(error), health),))
+    try:
+        loaded_length = server.loaded_length()
+    except ChatError:
+        loaded_length = None
+    return replace(
+        health,
+        context_length=details.context_length,
+        problems=tuple(_misfits(details, config)),
+        loaded_length=loaded_length,
+    )
+
+
+def _with_choice(problem: str, health: Health) -> str:
+    """Add the models that the server has, where the configured one is not among them."""
+    if not health.models or names_of(health.model_id) & set(health.models):
+        return problem
+    return f"{problem} (or set llm.model_id to one it has: {', '.join(health.models)})"
+
+
+def _misfits(details: _Details, config: LLMConfig) -> Iterator[str]:
+    model, can, length = config.model_id, details.capabilities or (), details.context_length
+    if can and "completion" not in can:
+        yield (
+            f"model {model!r} cannot chat, only: {', '.join(can)}; set llm.model_id to one that can"
+        )
+    if config.observation_role == "tool" and can and "tools" not in can:
+        yield (
+            f"model {model!r} has no place for messages of the role 'tool': "
+            'set llm.observation_role = "user"'
+        )
+    if length is not None and config.num_ctx > length:
+        yield (
+            f"llm.num_ctx = {config.num_ctx} is more than the {length} tokens "
+            f"model {model!r} was made for: lower it to {length}"
+        )
+
+
+_WRONG_FORMAT = Fault(
+    "what answers at {address} does not speak Ollama's format: set llm.base_url to an Ollama server"
+)
+_NO_MODEL = Fault("model {model!r} is not on the server at {address}: ollama pull {model}")
+
+
+def _recognise(answer: ErrorAnswer, info: RequestInfo) -> Fault | None:
+    del info
+    words = answer.words
+    is_absent = answer.status == _NOT_FOUND and "model" in words and "not found" in words
+    return _NO_MODEL if is_absent else None
+
+
+_FAULTS = Faults(
+    absent=Fault(
+        "Ollama does not answer at {address} ({detail}): start it with `ollama serve`, "
+        "or set llm.base_url",
+        passing=True,
+    ),
+    wrong_format=_WRONG_FORMAT,
+    recognise=_recognise,
+    statuses=(
+        (
+            range(300, 400),
+            Fault("{address} redirects ({detail}): set llm.base_url to the Ollama server itself"),
+        ),
+        (
+            (401, 403),
+            Fault(
+                "Ollama at {address} refuses the request ({detail}): "
+                "set llm.api_key_env to the variable that holds its key"
+            ),
+        ),
+        (
+            (_NOT_FOUND, 405),
+            Fault(
+                "what answers at {address} is no Ollama server ({detail}): "
+                "set llm.base_url to an Ollama server"
+            ),
+        ),
+        (
+            (503,),
+            Fault(
+                "Ollama at {address} is busy ({detail}): ask for less at a time, or raise its "
+                "OLLAMA_MAX_QUEUE",
+                passing=True,
+            ),
+        ),
+        (
+            range(400, 500),
+            Fault(
+                "Ollama at {address} refuses the request for model {model!r} ({detail}): "
+                "choose a model that can chat, or another setting under [llm]"
+            ),
+        ),
+    ),
+)

@@ -1,36 +1,39 @@
-"""What a server writes in OpenAI's format, read as parts of a reply."""
+"""OpenAI's format: parts of replies, errors in their many forms, and what they mean."""
 
 import json
+from dataclasses import dataclass
 from typing import Any
 
-import msgspec
-
-from chart_binder.chat.faults import FAILED, Answered, Asked, Fault, Faults
+from chart_binder.chat.faults import ErrorAnswer, Fault, Faults, RequestInfo
 from chart_binder.chat.streaming import Part
 from chart_binder.typed import converted
 
 _ERRORS = range(400, 600)
 
 
-class _Thought(msgspec.Struct):
+@dataclass(frozen=True)
+class _Thought:
     text: str = ""
 
 
-class _Piece(msgspec.Struct):
+@dataclass(frozen=True)
+class _Piece:
     """A part of a content that is a list: words, Magistral's thinking, or neither."""
 
     text: str | None = None
     thinking: str | list[_Thought] | None = None
 
 
-class _Message(msgspec.Struct):
+@dataclass(frozen=True)
+class _Message:
     content: str | list[str | _Piece] | None = None
     reasoning_content: object = None  # vLLM, llama.cpp
     reasoning: object = None  # Ollama, OpenRouter
     tool_calls: object = None
 
 
-class _Choice(msgspec.Struct):
+@dataclass(frozen=True)
+class _Choice:
     delta: _Message | None = None  # of a chat, as it comes
     message: _Message | None = None  # of a chat, whole
     text: str | None = None  # of a completion
@@ -38,12 +41,13 @@ class _Choice(msgspec.Struct):
     index: object = 0
 
 
-class _Answer(msgspec.Struct):
+@dataclass(frozen=True)
+class _Answer:
     choices: list[_Choice] | None
     usage: object = None
 
 
-def document(text: bytes) -> Any:
+def parse_json(text: bytes) -> Any:
     """Return what the JSON says; raise `ValueError` or `RecursionError`.
 
     Half a letter in a piece is replaced, not refused: servers split text between tokens.
@@ -51,13 +55,13 @@ def document(text: bytes) -> Any:
     return json.loads(text.decode("utf-8", "replace"))
 
 
-def part(said: Any) -> Part:
+def read_part(document: Any) -> Part:
     """Return the part of a reply that a document holds; raise `ValueError` for another format."""
-    answer = converted(said, _Answer)
+    answer = converted(document, _Answer)
     choices = answer.choices or ()
     choice = next((each for each in choices if each.index in (0, None)), _Choice())
     message = choice.delta or choice.message or _Message(choice.text)
-    content, thinking = _parted(message.content)
+    content, thinking = _split_thinking(message.content)
     usage = answer.usage if isinstance(answer.usage, dict) else {}
     return Part(
         content,
@@ -65,12 +69,12 @@ def part(said: Any) -> Part:
         choice.finish_reason or None,
         usage.get("prompt_tokens"),
         usage.get("completion_tokens"),
-        calls=bool(message.tool_calls),
+        calls_tool=bool(message.tool_calls),
     )
 
 
-def complaint(said: Any, status: int = 0, after_s: float = 0.0) -> Answered | None:
-    """Return what a document says is wrong, if it says so: servers have many ways to.
+def error_in(said: Any, status: int = 0, retry_after_s: float = 0.0) -> ErrorAnswer | None:
+    """Return the error that a document holds, if any: servers have many ways to tell.
 
     They are `{"error": {"message"}}`, `{"error": "..."}`, `{"message"}`, `{"detail"}`, and any of
     them under the status 200 with the code inside.
@@ -83,21 +87,22 @@ def complaint(said: Any, status: int = 0, after_s: float = 0.0) -> Answered | No
     words = about.get("message", about) if isinstance(about, dict) else about
     code = about.get("code") if isinstance(about, dict) else None
     inside = code if isinstance(code, int) and code in _ERRORS else 0
-    return Answered(status or inside, words if isinstance(words, str) else _json(words), after_s)
+    text = words if isinstance(words, str) else json.dumps(words, ensure_ascii=False)
+    return ErrorAnswer(status or inside, text, retry_after_s)
 
 
-def refusal(body: bytes, status: int, after_s: float = 0.0) -> Answered:
+def read_error(body: bytes, status: int, retry_after_s: float = 0.0) -> ErrorAnswer:
     """Return what an answer with an error status says, in whatever form; a page says nothing."""
     try:
-        said = complaint(document(body), status, after_s)
+        said = error_in(parse_json(body), status, retry_after_s)
     except (ValueError, RecursionError):
         said = None
     text = body.decode("utf-8", "replace").strip()
-    return said or Answered(status, "" if text.startswith("<") else text, after_s)
+    return said or ErrorAnswer(status, "" if text.startswith("<") else text, retry_after_s)
 
 
-def _parted(content: str | list[str | _Piece] | None) -> tuple[str, str]:
-    """Return the words of a content, with what it holds of thinking."""
+def _split_thinking(content: str | list[str | _Piece] | None) -> tuple[str, str]:
+    """Return the text of a content and the thinking in it."""
     if not isinstance(content, list):
         return content or "", ""
     words: list[str] = []
@@ -116,11 +121,7 @@ def _text(value: object) -> str:
     return value if isinstance(value, str) else ""
 
 
-def _json(value: object) -> str:
-    return json.dumps(value, ensure_ascii=False)
-
-
-UNAUTHORIZED = frozenset({401, 403})
+_UNAUTHORIZED = frozenset({401, 403})
 NOT_FOUND = 404
 _TOO_LONG = (
     "context length",
@@ -131,18 +132,18 @@ _TOO_LONG = (
     "prompt is too long",
     "too many tokens",
 )
-_ABSENT = ("does not exist", "not found", "not_found", "no such", "unknown model", "invalid model")
-_ROLE = ("role", "tool")
+_MISSING = ("does not exist", "not found", "not_found", "no such", "unknown model", "invalid model")
+_ROLES = ("role", "tool")
 
-ABSENT = Fault("model {model!r} is not on the server at {address}: {detail}")
-ROLE = Fault(
+NO_MODEL = Fault("model {model!r} is not on the server at {address}: {detail}")
+NO_TOOL_ROLE = Fault(
     "{server} at {address} refuses the role 'tool' for an observation ({detail}): "
     'set llm.observation_role = "user"'
 )
 NO_COMPLETIONS = Fault(
     '{server} at {address} has no /completions ({detail}): set llm.prompting = "chat"'
 )
-STRANGER = Fault(
+_WRONG_FORMAT = Fault(
     "what answers at {address} does not speak OpenAI's format: set llm.base_url to the server's "
     "API, with or without /v1"
 )
@@ -160,41 +161,39 @@ _WRONG_KEY = Fault(
 )
 
 
-def is_about_absence(answered: Answered) -> bool:
+def is_missing_model(answer: ErrorAnswer) -> bool:
     """Tell whether the server says that it has no such model."""
-    words = answered.words.casefold()
+    words = answer.words.casefold()
     return (
-        answered.status in {0, 400, NOT_FOUND, 422}
+        answer.status in {0, 400, NOT_FOUND, 422}
         and "model" in words
-        and any(mark in words for mark in _ABSENT)
+        and any(mark in words for mark in _MISSING)
     )
 
 
-def is_about_role(answered: Answered) -> bool:
+def is_about_roles(answer: ErrorAnswer) -> bool:
     """Tell whether the server's words are about who says a message."""
-    return any(mark in answered.words.casefold() for mark in _ROLE)
+    return any(mark in answer.words.casefold() for mark in _ROLES)
 
 
-def _known(answered: Answered, asked: Asked) -> Fault | None:
-    words = answered.words.casefold()
+def _recognise(answer: ErrorAnswer, info: RequestInfo) -> Fault | None:
+    words = answer.words.casefold()
     if any(mark in words for mark in _TOO_LONG):
         return _OVERFLOW
-    if answered.status in UNAUTHORIZED:
-        return _WRONG_KEY if asked.key else _NO_KEY
+    if answer.status in _UNAUTHORIZED:
+        return _WRONG_KEY if info.key else _NO_KEY
     return None
 
 
-OPENAI = Faults(
+FAULTS = Faults(
     absent=Fault(
         "no server answers at {address} ({detail}): start it, or set llm.base_url (usual ports: "
         "vLLM 8000, llama.cpp 8080, LM Studio 1234, Ollama 11434)",
         passing=True,
     ),
-    stranger=STRANGER,
-    knows=_known,
+    wrong_format=_WRONG_FORMAT,
+    recognise=_recognise,
     statuses=(
-        ((0,), Fault("{server} at {address} broke its reply off with an error: {detail}")),
-        (range(200, 300), STRANGER),
         (
             range(300, 400),
             Fault("{address} redirects ({detail}): set llm.base_url to the server itself"),
@@ -204,14 +203,6 @@ OPENAI = Faults(
             Fault(
                 "what answers at {address} is no OpenAI-compatible server ({detail}): "
                 "set llm.base_url to the server's API, with or without /v1"
-            ),
-        ),
-        (
-            (429,),
-            Fault(
-                "{server} at {address} has had enough requests for now ({detail}): "
-                "ask later, or for less at a time",
-                passing=True,
             ),
         ),
         (
@@ -229,6 +220,5 @@ OPENAI = Faults(
                 "choose another model, or another setting under [llm]"
             ),
         ),
-        (range(500, 600), FAILED),
     ),
 )

@@ -1,150 +1,87 @@
-"""A conversation as one text that the model goes on writing.
+"""A chat model behind a server of any kind: one deadline, further tries, the context window.
 
-The system prompt, the evidence, the turns and their observations follow each other as they are,
-each with an empty line after it: the dialect has put a label on every step and observation. A
-message changes nothing of what stands before it, so each text begins with the one of the turn
-before, which is what a server's prompt cache asks for.
+`ServedModel` holds what is the same for all servers; a `ServerApi` says how one kind is asked.
 """
 
+import logging
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Container, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from time import monotonic
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
-from chart_binder.chat.capabilities import Concessions, Fields, Optional, patiently
-from chart_binder.chat.http import Deadline, Endpoint
+from chart_binder.chat.faults import DeclinedError, OnlyThinkingError
+from chart_binder.chat.http import Endpoint, retry_passing
 from chart_binder.config import LLMConfig
+from chart_binder.react.context import fewest_tokens, most_tokens
 from chart_binder.react.conversation import ChatError, Message, Reply, Terms
 from chart_binder.react.parsing.thinking import strip_thinking
 
+if TYPE_CHECKING:
+    from chart_binder.net import Deadline
 
-def speakable(messages: Sequence[Message]) -> tuple[Message, ...]:
-    """Return the messages that say something, in text that UTF-8 can hold.
-
-    Lone surrogates, as file names and broken pages hold them, are replaced. A message without
-    content would be sent without the field by some libraries, and be refused by some servers.
-    """
-    return tuple(
-        replace(message, content=message.content.encode("utf-8", "replace").decode())
-        for message in messages
-        if message.content
-    )
-
-
-# Plain English prose stays below five characters a token in the vocabularies of today's models,
-# lists of ids and dates are near two and a half, Chinese or Japanese below two.
-LOOSEST = 6  # more characters than a token holds on average over any prompt
-LOOSE = 5  # more than it usually holds: worth a question
-TIGHT_BYTES = 2  # fewer bytes of UTF-8 than a token usually holds
+CHECK_S = 10.0
+"""What the questions of a check may take together: none of them makes a server load a model."""
 SMALLEST_WINDOW = 2_048  # of what any server allots unasked
-TEMPLATE_TOKENS = 16  # what a chat template puts around one message, at most
+_BROKEN = 500
+"""What a server also says that accepts a field and broke once, as llama.cpp does where a reply
+by schema was cut."""
+_log = logging.getLogger(__name__)
 
-
-def refuse_overflow(messages: Sequence[Message], config: LLMConfig) -> None:
-    """Raise `ChatError` for a prompt that cannot leave room for a reply."""
-    fewest = fewest_tokens(messages)
-    if fewest + config.max_tokens > config.num_ctx:
-        raise ChatError(
-            f"the prompt takes at least {fewest} tokens and llm.max_tokens = {config.max_tokens} "
-            f"more, which is over llm.num_ctx = {config.num_ctx}: raise llm.num_ctx"
-        )
-
-
-class Gauge:
-    """Holds each conversation of a thread against what its server counted in it a turn before."""
-
-    def __init__(self) -> None:
-        self._here = threading.local()
-
-    def doubts(self, messages: tuple[Message, ...], tokens: int) -> bool:
-        """Tell whether the server looks to have dropped a part of the prompt."""
-        now = Measured(messages, tokens)
-        before: Measured | None = getattr(self._here, "measured", None)
-        self._here.measured = now
-        return looks_cut(now, before)
+Fields = Mapping[str, object]
+"""Fields of a request, by their names on the wire."""
 
 
 @dataclass(frozen=True, slots=True)
-class Measured:
-    """A conversation with the tokens its server counted in it."""
+class Health:
+    """What a check of a server found; each problem is a sentence that ends in its remedy.
 
-    messages: tuple[Message, ...]
-    tokens: int
-
-
-def fewest_tokens(messages: Sequence[Message]) -> int:
-    """Return a number of tokens the messages certainly take."""
-    return _characters(messages) // LOOSEST
-
-
-def most_tokens(messages: Sequence[Message]) -> int:
-    """Return a number of tokens the messages hardly exceed."""
-    size = sum(len(message.content.encode("utf-8", "replace")) for message in messages)
-    return size // TIGHT_BYTES + TEMPLATE_TOKENS * len(messages)
-
-
-def looks_cut(now: Measured, before: Measured | None) -> bool:
-    """Tell whether the server counted too few tokens for the text, or no more than before it grew.
-
-    A server that cuts a prompt keeps about half of its window.
+    `server` is what the server calls itself, `context_length` the context in tokens that the model
+    can have there, if its server tells; `loaded_length` the one that the loaded model has now.
     """
-    if now.tokens < _characters(now.messages) // LOOSE:
-        return True
-    return before is not None and _grew(before, now) and now.tokens <= before.tokens
 
+    address: str
+    model_id: str
+    server: str | None = None
+    models: tuple[str, ...] = ()
+    context_length: int | None = None
+    problems: tuple[str, ...] = ()
+    loaded_length: int | None = None
 
-def _grew(before: Measured, now: Measured) -> bool:
-    old = len(before.messages)
-    return len(now.messages) > old and now.messages[:old] == before.messages
-
-
-def _characters(messages: Sequence[Message]) -> int:
-    return sum(len(message.content) for message in messages)
-
-
-class UnsaidError(ChatError):
-    """A model stopped before it had said a word, though it was thinking."""
-
-
-def aloud(ask: Callable[[tuple[str, ...]], Reply], stop: tuple[str, ...]) -> Reply:
-    """Return what `ask` returns, told the stop strings to send; raise `ChatError` as it does.
-
-    A model that thinks about its format writes the very words that are to end its turn, and a
-    server looks for them in the thinking, too.
-    """
-    try:
-        reply = ask(stop)
-    except UnsaidError:
-        if not stop:
-            raise
-        return ask(())
-    if not (stop and reply.done_reason == "stop" and strip_thinking(reply.content).unclosed):
-        return reply
-    try:
-        return ask(())
-    except ChatError:  # half a thought is better than none: the model is told what to write
-        return reply
+    @property
+    def is_well(self) -> bool:
+        """Whether the model can be asked as things are."""
+        return not self.problems
 
 
 @dataclass(frozen=True, slots=True)
-class Question:
-    """What a server is asked, over and over until it answers or the deadline is over.
-
-    `stop` are the stop strings it is sent.
-    """
+class Request:
+    """What a server is asked until it answers or the deadline is over; `stop` is what is sent."""
 
     endpoint: Endpoint
     config: LLMConfig
     messages: tuple[Message, ...]
     terms: Terms
-    deadline: Deadline
+    deadline: "Deadline"
     stop: tuple[str, ...] = ()
 
 
-class Kind(Protocol):
-    """How servers of one kind are spoken to."""
+@dataclass(frozen=True, slots=True)
+class OptionalField:
+    """A field of a request that can be left out.
+
+    A refusal that holds one of `marks` is about it; `statuses` are those of servers that do not
+    say what they refuse.
+    """
+
+    name: str
+    marks: tuple[str, ...]
+    statuses: Container[int]
+
+
+class ServerApi(Protocol):
+    """How servers of one kind are asked."""
 
     @property
     def name(self) -> str:
@@ -157,24 +94,24 @@ class Kind(Protocol):
         ...
 
     @property
-    def may_decline(self) -> tuple[Optional, ...]:
-        """The optional fields of a request."""
+    def optional(self) -> tuple[OptionalField, ...]:
+        """The fields that some servers do not accept."""
         ...
 
-    def optional(self, question: Question) -> Fields:
-        """Return the optional fields that the question calls for."""
+    def optional_fields(self, request: Request) -> Fields:
+        """Return the optional fields that the request calls for."""
         ...
 
-    def ask(self, question: Question, optional: Fields) -> Reply:
+    def ask(self, request: Request, optional: Fields) -> Reply:
         """Ask once, with these optional fields; raise `ChatError`."""
         ...
 
-    def allotted(self, question: Question) -> int | None:
-        """Return the context in tokens the model really has, if its server tells."""
+    def context_length(self, request: Request) -> int | None:
+        """Return the context in tokens that the model really has, if its server tells."""
         ...
 
 
-class Served:
+class ServedModel:
     """A `ChatModel` that asks a server; threads may share it, each with one conversation.
 
     `timeout_s`, or less where the terms say so, is one deadline for a whole reply: loading the
@@ -182,12 +119,12 @@ class Served:
     long as nothing of a reply has come.
     """
 
-    def __init__(self, config: LLMConfig, endpoint: Endpoint, kind: Kind) -> None:
+    def __init__(self, config: LLMConfig, endpoint: Endpoint, api: ServerApi) -> None:
         self._config = config
         self._endpoint = endpoint
-        self._kind = kind
-        self._gauge = Gauge()
-        self._concessions = Concessions(kind.may_decline)
+        self._api = api
+        self._declined: frozenset[str] = frozenset()
+        self._thread = threading.local()  # the prompt that was counted last, and its count
 
     @property
     def model_id(self) -> str:
@@ -201,49 +138,135 @@ class Served:
         that ran into `max_tokens` has the `done_reason` `length`. The listener hears the content
         and no thinking that stands apart from it.
         """
-        said = speakable(messages)
-        refuse_overflow(said, self._config)
+        from chart_binder.net import Deadline  # httpcore, for those who really ask a model
+
+        sent = _sendable(messages)
+        _refuse_overflow(sent, self._config)
         began = monotonic()
         most_s = self._config.timeout_s
         allowed_s = most_s if terms.seconds is None else min(most_s, terms.seconds)
         with Deadline(allowed_s) as deadline:
-            question = Question(self._endpoint, self._config, said, terms, deadline)
-            reply = aloud(lambda stop: self._ask(replace(question, stop=stop)), terms.stop)
+            request = Request(self._endpoint, self._config, sent, terms, deadline)
+            reply = retry_without_stop(
+                lambda stop: self._ask(replace(request, stop=stop)), terms.stop
+            )
             counted = reply.prompt_tokens
-            if counted is not None and self._gauge.doubts(said, counted):
-                self._refuse_cut(question, counted)
+            if counted is not None and self._looks_cut(sent, counted):
+                self._refuse_cut(request, counted)
         return replace(reply, seconds=monotonic() - began)
 
-    def _ask(self, question: Question) -> Reply:
-        return self._concessions.ask(
-            self._kind.optional(question),
-            lambda fields: patiently(partial(self._kind.ask, question, fields), question.deadline),
+    def _ask(self, request: Request) -> Reply:
+        """Ask with as many of the optional fields as the server accepts.
+
+        What it declined is remembered once a request without it was accepted, unless the server
+        may only have broken on it. With several threads at worst one more request is declined.
+        """
+        fields = self._api.optional_fields(request)
+        kept = {name: value for name, value in fields.items() if name not in self._declined}
+        declined = set[str]()
+        while True:
+            try:
+                reply = retry_passing(partial(self._api.ask, request, kept), request.deadline)
+            except DeclinedError as refusal:
+                blamed = self._blamed(kept, refusal)
+                if not blamed:
+                    raise
+                _log.info("asking again without %s: %s", ", ".join(sorted(blamed)), refusal)
+                kept = {name: value for name, value in kept.items() if name not in blamed}
+                declined |= blamed if refusal.status != _BROKEN else set()
+            else:
+                self._declined |= declined
+                return reply
+
+    def _blamed(self, kept: Fields, refusal: DeclinedError) -> frozenset[str]:
+        """Return the fields that a refusal names, or else those it may be about by its status."""
+        left = [field for field in self._api.optional if field.name in kept]
+        words = refusal.words.casefold()
+        named = [field.name for field in left if any(mark in words for mark in field.marks)]
+        return frozenset(
+            named or (field.name for field in left if refusal.status in field.statuses)
         )
 
-    def _refuse_cut(self, question: Question, counted: int) -> None:
+    def _looks_cut(self, messages: tuple[Message, ...], tokens: int) -> bool:
+        """Tell whether a server counted too few tokens, or no more than before the prompt grew.
+
+        A server that cuts a prompt keeps about half of its window.
+        """
+        before, before_tokens = getattr(self._thread, "counted", ((), 0))
+        self._thread.counted = (messages, tokens)
+        grew = bool(before) and len(messages) > len(before)
+        grew = grew and messages[: len(before)] == before
+        return tokens < fewest_tokens(messages) or (grew and tokens <= before_tokens)
+
+    def _refuse_cut(self, request: Request, counted: int) -> None:
         """Raise `ChatError` where the server dropped a part of the prompt, which it never says.
 
         Few tokens alone prove nothing (some versions count only what their cache did not hold):
-        the prompt must also be long enough to overflow the context that was allotted.
+        the prompt must also be long enough to overflow the context that the model has.
         """
-        most = most_tokens(question.messages)
+        most = most_tokens(request.messages)
         if most <= min(SMALLEST_WINDOW, self._config.num_ctx):
             return
-        allotted = self._allotted(question)
-        if allotted is None or most > allotted:
-            has = f" (it has {allotted})" if allotted else ""
+        try:
+            length = self._api.context_length(request)
+        except ChatError:  # it will not tell, so nothing speaks against the suspicion
+            length = None
+        if length is None or most > length:
+            has = f" (it has {length})" if length else ""
             raise ChatError(
-                f"{self._kind.name} cut the prompt for model {self.model_id!r} to {counted} tokens"
-                f"{has}, where llm.num_ctx = {self._config.num_ctx}: {self._kind.more_context}"
+                f"{self._api.name} cut the prompt for model {self.model_id!r} to {counted} tokens"
+                f"{has}, where llm.num_ctx = {self._config.num_ctx}: {self._api.more_context}"
             )
 
-    def _allotted(self, question: Question) -> int | None:
-        try:
-            return self._kind.allotted(question)
-        except ChatError:  # it will not tell, so nothing speaks against the suspicion
-            return None
+
+def retry_without_stop(ask: Callable[[tuple[str, ...]], Reply], stop: tuple[str, ...]) -> Reply:
+    """Return what `ask` returns for the stop strings, or for none where they ended the thinking.
+
+    A model that thinks about its format writes the very words that are to end its turn, and a
+    server looks for them in the thinking, too.
+    """
+    try:
+        reply = ask(stop)
+    except OnlyThinkingError:
+        if not stop:
+            raise
+        return ask(())
+    if not (stop and reply.done_reason == "stop" and strip_thinking(reply.content).unclosed):
+        return reply
+    try:
+        return ask(())
+    except ChatError:  # half a thought is better than none: the model is told what to write
+        return reply
 
 
-def growing_text(messages: Sequence[Message]) -> str:
-    """Return the conversation up to where the model goes on, at the beginning of a line."""
+def completion_prompt(messages: Sequence[Message]) -> str:
+    """Return a conversation as one text for the model to go on writing, for servers asked raw.
+
+    The messages follow each other with an empty line between them: the dialect has put a label on
+    every step and observation. Each text begins with that of the turn before, as a server's
+    prompt cache needs it.
+    """
     return "".join(f"{message.content.rstrip()}\n\n" for message in messages)
+
+
+def _sendable(messages: Sequence[Message]) -> tuple[Message, ...]:
+    """Return the messages that say something, in text that UTF-8 can hold.
+
+    Lone surrogates, as file names and broken pages hold them, are replaced. A message without
+    content would be sent without the field by some libraries, and be refused by some servers.
+    """
+    return tuple(
+        replace(message, content=message.content.encode("utf-8", "replace").decode())
+        for message in messages
+        if message.content
+    )
+
+
+def _refuse_overflow(messages: Sequence[Message], config: LLMConfig) -> None:
+    """Raise `ChatError` for a prompt that cannot leave room for a reply."""
+    fewest = fewest_tokens(messages)
+    if fewest + config.max_tokens > config.num_ctx:
+        raise ChatError(
+            f"the prompt takes at least {fewest} tokens and llm.max_tokens = {config.max_tokens} "
+            f"more, which is over llm.num_ctx = {config.num_ctx}: raise llm.num_ctx"
+        )

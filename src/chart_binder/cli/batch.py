@@ -26,9 +26,14 @@ from chart_binder.domain.records import KeptRun, Measures, now_utc
 from chart_binder.domain.tags import Policy
 from chart_binder.errors import UsageError
 from chart_binder.jobs.batch.report import metrics_json, prometheus_text
-from chart_binder.jobs.batch.requests import Begun, Given, Lines, lines_from
-from chart_binder.jobs.batch.run import breaking_off
-from chart_binder.jobs.batch.work import albums
+from chart_binder.jobs.batch.requests import (
+    BundleRequest,
+    PendingRequests,
+    RequestReader,
+    read_lines,
+)
+from chart_binder.jobs.batch.run import on_error
+from chart_binder.jobs.batch.work import find_albums
 
 if TYPE_CHECKING:
     from chart_binder.batch import BatchOptions, BatchResult, FileResult
@@ -120,7 +125,7 @@ def metrics_file(path: str | None) -> Iterator[MetricsFile | None]:
     run = KeptRun(id="", command="batch", started_at_utc=now_utc())
     metrics = MetricsFile(path, run)
     metrics.begin()
-    with breaking_off(metrics.broken_off):
+    with on_error(metrics.broken_off):
         yield metrics
 
 
@@ -143,13 +148,13 @@ def serve(
     """
     if sys.stdin is None:
         raise UsageError("--stdin: standard input is closed")
-    begun = Begun()
-    lines = Lines(lines_from(sys.stdin.fileno()))
+    begun = PendingRequests()
+    lines = RequestReader(read_lines(sys.stdin.fileno()))
 
     def finished(file: "FileResult") -> None:
-        line = begun.of(file.path, is_given=file.settled.is_given)
-        head = {"line": line.number, "id": line.known_as}
-        said = result_of(file) | ({"path": None} if isinstance(line.asked, Given) else {})
+        line = begun.of(file.path, is_given=file.outcome.is_given)
+        head = {"line": line.number, "id": line.id}
+        said = result_of(file) | ({"path": None} if isinstance(line.target, BundleRequest) else {})
         click.echo(msgspec.json.encode(head | said))
         _batch_stdin_log.info("finished", extra=log_fields(file))
         if measured:
@@ -321,7 +326,7 @@ def _over_files(
     ):
         telling = _Telling(session.as_json, written, bar, measured, wish)
         result = run_items(
-            albums(named),
+            find_albums(named),
             session.config,
             options,
             arguments=arguments,

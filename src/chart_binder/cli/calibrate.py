@@ -12,12 +12,12 @@ from chart_binder.cli.output import readable
 from chart_binder.cli.render.tags import require_no_song
 from chart_binder.cli.terminal import harmless
 from chart_binder.errors import CanonError, UsageError
-from chart_binder.files import lines_named
+from chart_binder.files import read_lines
 from chart_binder.jobs.calibrate import (
     Calibration,
-    Fitted,
-    Known,
-    fitted,
+    FittedCalibration,
+    KnownAnswer,
+    fit_and_measure,
     read_answers,
     reviewed_answers,
 )
@@ -77,7 +77,9 @@ def command(
         done = "written to" if answers_out else "read from"
         raise click.UsageError(f"-o {out} names the file that the answers are {done}")
     unread = LeftOut()
-    found = fitted(_reviewed(session, answers_out, unread) if file is None else _in_file(file))
+    found = fit_and_measure(
+        _reviewed(session, answers_out, unread) if file is None else _in_file(file)
+    )
     if session.as_json:
         click.echo(msgspec.json.encode(found))
     else:
@@ -94,11 +96,11 @@ def command(
     return unread.status
 
 
-def _in_file(file: str) -> list[Known]:
-    return list(read_answers(lines_named(file), readable(file)))
+def _in_file(file: str) -> list[KnownAnswer]:
+    return list(read_answers(read_lines(file), readable(file)))
 
 
-def _reviewed(session: Session, answers_out: Path | None, unread: LeftOut) -> list[Known]:
+def _reviewed(session: Session, answers_out: Path | None, unread: LeftOut) -> list[KnownAnswer]:
     with open_store(store_url(session.config)) as store:
         answers = reviewed_answers(store, session.config.llm.model_id, unread.record)
     if answers_out:
@@ -125,7 +127,7 @@ def _write(file: Path, content: bytes) -> None:
         raise CanonError(f"{file}: cannot be written ({error.strerror or error})") from error
 
 
-def _lines(found: Fitted) -> Iterator[str]:
+def _lines(found: FittedCalibration) -> Iterator[str]:
     yield _ROW.format("stated", "worth", "").rstrip()
     for point in found.map.points:
         yield _ROW.format(f"{point.stated:.2f}", f"{point.right:.2f}", "").rstrip()

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 import msgspec
 
-from chart_binder.audio.walk import Unreadable, audio_files
+from chart_binder.audio.walk import UnreadablePath, find_audio_files
 from chart_binder.cli.logs import about_file
 from chart_binder.cli.options import Session, common_options, pass_session, typed
 from chart_binder.cli.output import BRIEF, Form, Results, readable
@@ -24,9 +24,14 @@ from chart_binder.domain.evidence_json import read_bundle
 from chart_binder.domain.records import KeptDecision
 from chart_binder.domain.vocabulary import country_code
 from chart_binder.errors import StoreError, UsageError
-from chart_binder.files import read_named
+from chart_binder.files import read_file
 from chart_binder.jobs.decide import Case, Cause, Decider, Decision, State
-from chart_binder.jobs.stored_decisions import Keeper, keeping, names_of, standing_decision
+from chart_binder.jobs.stored_decisions import (
+    DecisionSaver,
+    current_decision,
+    save_decisions,
+    stored_names,
+)
 from chart_binder.wiring import decider, overrides, store_and_evidence, transcripts_folder
 
 if TYPE_CHECKING:
@@ -113,15 +118,15 @@ def _decide_files(
         _keeping(session, store) if keeps else nullcontext() as keeper,
     ):
         for named in named_paths(paths):
-            for item in audio_files([Path(named)]):
+            for item in find_audio_files([Path(named)]):
                 shown = named if item.path == Path(named) else str(item.path)
                 about_file(readable(shown))
                 attempt = (
                     partial(_failed, item)
-                    if isinstance(item, Unreadable)
+                    if isinstance(item, UnreadablePath)
                     else partial(pipeline.attempt, partial(gather, item.path))
                 )
-                case = keeper.kept(item.path, attempt) if keeper else attempt()
+                case = keeper.decide_and_save(item.path, attempt) if keeper else attempt()
                 results.show(shown, _advised(shown, case), _pinned(store, item.path))
         if keeper:
             keeper.end(results.status)
@@ -138,22 +143,22 @@ def _advised(path: str, case: Case) -> Case:
 def _pinned(store: "Store", path: Path) -> KeptDecision | None:
     """Return the decision that stands whatever is decided now, if one does."""
     with suppress(StoreError):  # which is told where the new decision cannot be kept
-        kept = standing_decision(store, *names_of(path))
+        kept = current_decision(store, *stored_names(path))
         return kept if kept and kept.pinned else None
     return None
 
 
-def _keeping(session: Session, store: "Store") -> AbstractContextManager[Keeper]:
+def _keeping(session: Session, store: "Store") -> AbstractContextManager[DecisionSaver]:
     config = session.config
     asked = ""
     if config.llm.enabled:
         from chart_binder.jobs.stored_decisions import adjudicator_version
 
         asked = adjudicator_version(config.llm, config.rules)
-    return keeping(store, "decide", typed(click.get_current_context()), config.rules, asked)
+    return save_decisions(store, "decide", typed(click.get_current_context()), config.rules, asked)
 
 
-def _failed(item: Unreadable) -> Case:
+def _failed(item: UnreadablePath) -> Case:
     return Case(Decision(State.ERROR, error=str(item.problem), cause=Cause.FILE))
 
 
@@ -176,7 +181,7 @@ def named_paths(paths: Iterable[str]) -> Iterator[str]:
 
 def bundle_at(place: str) -> EvidenceBundle:
     """Read a bundle from a file, or from standard input for `-`. Raises `CanonError`."""
-    bundle = read_bundle(read_named(place))
+    bundle = read_bundle(read_file(place))
     for key in _COUNTRIES:
         written = getattr(bundle.performer, key)
         if written and not _CODE.fullmatch(country_code(written) or ""):

@@ -14,9 +14,9 @@ from chart_binder.cli.render.decision import explanation_lines
 from chart_binder.cli.terminal import harmless, terminal_width, wrapped
 from chart_binder.config import LogConfig, RulesConfig
 from chart_binder.config.load import config_candidates, found_file
+from chart_binder.demo import Demo, prepare_demo
 from chart_binder.domain.verdict import Decided
 from chart_binder.jobs.decide import Case
-from chart_binder.jobs.demo import Demo, laid_out
 from chart_binder.react.transcript import AnyEvent, Said
 from chart_binder.wiring import decider, evidence_for_files
 
@@ -51,7 +51,7 @@ _COMMAND = 32
 def command(session: Session) -> int:
     """Decide two shipped files, one by rules, one by a recorded run of a model."""
     set_up_logging(LogConfig(), session.verbosity)
-    with laid_out() as demo:
+    with prepare_demo() as demo:
         return _play(session, demo)
 
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from chart_binder.audio.walk import Found, audio_files
+from chart_binder.audio.walk import AudioFile, find_audio_files
 from chart_binder.cli.left_out import LeftOut
 from chart_binder.cli.options import Group, Session, common_options, pass_session, typed
 from chart_binder.cli.output import found, group_name, readable, release_name
@@ -19,14 +19,21 @@ from chart_binder.cli.write import say
 from chart_binder.domain.records import KeptDecision, KeptRun, UnreadDecision, new_id, now_utc
 from chart_binder.errors import CanonError, DamagedRecordError
 from chart_binder.jobs.decide import Decider
-from chart_binder.jobs.drift import Drift, Drifting, Refreshing, Stand, kept_all_the_same, taken
-from chart_binder.jobs.journal import FieldChange, path_of
-from chart_binder.jobs.stored_decisions import names_of, standing_decisions
+from chart_binder.jobs.drift import (
+    Drift,
+    DriftCheck,
+    DriftState,
+    EvidenceRefresher,
+    accept_new_decision,
+    keep_old_decision,
+)
+from chart_binder.jobs.journal import FieldChange
+from chart_binder.jobs.stored_decisions import current_decisions, path_from_bytes, stored_names
 from chart_binder.store import open_store
 from chart_binder.wiring import overrides, store_and_evidence, store_url
 
 if TYPE_CHECKING:
-    from chart_binder.store.decisions import Unread
+    from chart_binder.store.decisions import UnreadHandler
 
 
 def drift_lines(drift: Drift, done: str | None) -> Iterator[str]:
@@ -64,8 +71,8 @@ def drift_facts(drift: Drift, done: str | None) -> dict[str, object]:
     """Return the same as JSON has it."""
     return {
         "decision_id": drift.kept.id,
-        "state": drift.stand,
-        "done": done if drift.stand is Stand.DIFFERS else None,
+        "state": drift.state,
+        "done": done if drift.state is DriftState.DIFFERS else None,
         "causes": drift.causes,
         "why": drift.why,
         "decided_at_utc": drift.kept.decided_at_utc,
@@ -97,9 +104,9 @@ def _named(change: FieldChange, names: Mapping[str, str]) -> FieldChange:
     return FieldChange(change.field, old, new)
 
 
-_STATUS = {Stand.DIFFERS: 3, Stand.FAILED: 1, Stand.NOT_ASKED: 1}
+_STATUS = {DriftState.DIFFERS: 3, DriftState.FAILED: 1, DriftState.NOT_ASKED: 1}
 _WORST_FIRST = (1, 3, 0)
-_HELD = (Stand.STANDS, Stand.PINNED, Stand.KEPT)
+_HELD = (DriftState.STANDS, DriftState.PINNED, DriftState.KEPT)
 
 
 class _ListUnlessNamed(Group):
@@ -160,8 +167,8 @@ def accept(session: Session, names: tuple[str, ...], refresh: bool) -> int:
         try:
             for kept in _kept(drifting, names, results.left_out):
                 drift = drifting.drift(kept)
-                if drift.stand is Stand.DIFFERS:
-                    taken(drifting, drift, run)
+                if drift.state is DriftState.DIFFERS:
+                    accept_new_decision(drifting, drift, run)
                 results.show(drift)
         except (OSError, CanonError):  # as where nobody reads the results any more
             results.status = 1
@@ -182,8 +189,8 @@ def keep(session: Session, names: tuple[str, ...], refresh: bool) -> int:
     with _drifting(session, refresh=refresh) as drifting:
         for kept in _kept(drifting, names, results.left_out):
             drift = drifting.drift(kept)
-            if drift.stand is Stand.DIFFERS:
-                kept_all_the_same(drifting.store, drift)
+            if drift.state is DriftState.DIFFERS:
+                keep_old_decision(drifting.store, drift)
             results.show(drift)
     return results.end()
 
@@ -210,10 +217,10 @@ def _pin(session: Session, names: tuple[str, ...], *, pinned: bool) -> None:
     with _drifting(session, refresh=False) as drifting:
         for kept in _kept(drifting, names, _raised):
             if pinned and kept.crg_mbid is None:
-                where = shown_path(path_of(kept.path))
+                where = shown_path(path_from_bytes(kept.path))
                 raise CanonError(f"{where}: nothing is decided yet that could be pinned")
             drifting.store.decisions.pin(kept.id, pinned=pinned)
-            path = path_of(kept.path)
+            path = path_from_bytes(kept.path)
             if session.as_json:
                 more = {"decision_id": kept.id, "pinned": pinned, "crg_mbid": kept.crg_mbid}
                 click.echo(json_line(str(path), more, ()))
@@ -222,15 +229,15 @@ def _pin(session: Session, names: tuple[str, ...], *, pinned: bool) -> None:
 
 
 @contextmanager
-def _drifting(session: Session, *, refresh: bool) -> Iterator[Drifting]:
+def _drifting(session: Session, *, refresh: bool) -> Iterator[DriftCheck]:
     config = session.config
     decider = Decider(config.rules, overrides=overrides(config))
     if refresh:
         with store_and_evidence(config, since=time.time()) as (store, gather):
-            yield Drifting(store, decider, Refreshing(gather))
+            yield DriftCheck(store, decider, EvidenceRefresher(gather))
     else:
         with open_store(store_url(config)) as store:
-            yield Drifting(store, decider)
+            yield DriftCheck(store, decider)
 
 
 def _raised(left_out: UnreadDecision) -> None:
@@ -238,7 +245,7 @@ def _raised(left_out: UnreadDecision) -> None:
 
 
 def _kept(
-    drifting: Drifting, names: tuple[str, ...], unread: "Unread"
+    drifting: DriftCheck, names: tuple[str, ...], unread: "UnreadHandler"
 ) -> Iterator[KeptDecision]:  # fmt: skip
     """Yield the decisions that hold, of all files or of those named. Raises `CanonError`.
 
@@ -247,7 +254,7 @@ def _kept(
     store = drifting.store
     if not names:
         for latest in store.decisions.iterate(unread=unread):
-            (holds,) = standing_decisions(store, [(latest.path,)])
+            (holds,) = current_decisions(store, [(latest.path,)])
             yield from _readable(holds or latest, unread)
     for name in names:
         found = None if Path(name).exists() else store.decisions.by_id(name)
@@ -255,9 +262,9 @@ def _kept(
             yield found
             continue
         nothing = True
-        for item in audio_files([Path(name)]):
-            names_now = names_of(item.path) if isinstance(item, Found) else ()
-            (holds,) = standing_decisions(store, [names_now])
+        for item in find_audio_files([Path(name)]):
+            names_now = stored_names(item.path) if isinstance(item, AudioFile) else ()
+            (holds,) = current_decisions(store, [names_now])
             if holds:
                 nothing = False
                 yield from _readable(holds, unread)
@@ -265,7 +272,9 @@ def _kept(
             raise CanonError(f"{readable(name)}: no decision is kept by that id or for that path")
 
 
-def _readable(found: KeptDecision | UnreadDecision, unread: "Unread") -> Iterator[KeptDecision]:
+def _readable(
+    found: KeptDecision | UnreadDecision, unread: "UnreadHandler"
+) -> Iterator[KeptDecision]:
     if isinstance(found, KeptDecision):
         yield found
     else:
@@ -286,16 +295,16 @@ class _Results:
 
     def show(self, drift: Drift) -> None:
         # What a person just settled is no longer open.
-        settled = drift.stand is Stand.DIFFERS and self.done is not None
-        self.counts[(settled and self.done) or drift.stand] += 1
-        status = 0 if settled else _STATUS.get(drift.stand, 0)
+        settled = drift.state is DriftState.DIFFERS and self.done is not None
+        self.counts[(settled and self.done) or drift.state] += 1
+        status = 0 if settled else _STATUS.get(drift.state, 0)
         self.status = min(self.status, status, key=_WORST_FIRST.index)
-        if drift.stand in _HELD:
+        if drift.state in _HELD:
             return
         if self.session.as_json:
             click.echo(json_line(str(drift.path), drift_facts(drift, self.done), drifted(drift)))
             return
-        if drift.stand is Stand.NOT_ASKED:  # all alike, and told once at the end
+        if drift.state is DriftState.NOT_ASKED:  # all alike, and told once at the end
             self.given_up = drift.why or ""
             return
         click.echo(shown_path(drift.path))
@@ -305,12 +314,12 @@ class _Results:
     def left_out(self, unread: UnreadDecision) -> None:
         """Tell of a decision that cannot be read, as of one that failed."""
         self.status = 1
-        self.counts[Stand.FAILED] += 1
+        self.counts[DriftState.FAILED] += 1
         LeftOut().decision(unread)
 
     def end(self) -> int:
         said = ", ".join(f"{count} {stand}" for stand, count in self.counts.items())
         say([said or "no decision is kept"])
         if self.given_up:
-            say([f"{self.counts[Stand.NOT_ASKED]} not asked: {self.given_up}"])
+            say([f"{self.counts[DriftState.NOT_ASKED]} not asked: {self.given_up}"])
         return self.status

@@ -14,15 +14,15 @@ from chart_binder.cli.render.tags import require_no_song
 from chart_binder.cli.terminal import harmless
 from chart_binder.domain.vocabulary import bare_id
 from chart_binder.errors import CanonError, UsageError
-from chart_binder.files import lines_named
-from chart_binder.jobs.calibrate import Calibration, Known
+from chart_binder.files import read_lines
+from chart_binder.jobs.calibrate import Calibration, KnownAnswer
 from chart_binder.jobs.decide import Decider
 from chart_binder.jobs.evaluate import (
+    EvaluationReport,
     Mark,
-    Report,
     RuleRow,
-    Scored,
-    Tally,
+    ScoredCase,
+    ScoreTotals,
     evaluate,
     forget,
     read_golden,
@@ -70,7 +70,7 @@ def command(session: Session, file: str, adjudicate: bool, answers: Path | None)
             raise UsageError(f"--answers: {answers} is what is scored; name another file")
     decide = _decider(session, adjudicate).decide
     with _learner(answers) as learn:
-        report = evaluate(read_golden(lines_named(file)), decide, learn)
+        report = evaluate(read_golden(read_lines(file)), decide, learn)
     if not report.crg.cases and not report.ill_formed:
         raise CanonError(f"{readable(file)}: holds no case, so there is nothing to score")
     if session.as_json:
@@ -82,7 +82,7 @@ def command(session: Session, file: str, adjudicate: bool, answers: Path | None)
 
 
 @contextmanager
-def _learner(file: Path | None) -> Iterator[Callable[[Known], object]]:
+def _learner(file: Path | None) -> Iterator[Callable[[KnownAnswer], object]]:
     """Yield what takes each answer down as it is known, in a file if one is named."""
     if file is None:
         yield forget
@@ -111,7 +111,7 @@ def _decider(session: Session, adjudicate: bool) -> Decider:
     return asking
 
 
-def _lines(report: Report) -> Iterator[str]:
+def _lines(report: EvaluationReport) -> Iterator[str]:
     yield _TALLY.format(
         "", "cases", "right", "wrong", "open", "failed", "accuracy", "precision"
     ).rstrip()
@@ -136,7 +136,7 @@ def _lines(report: Report) -> Iterator[str]:
         yield from row(f"line {bad.line}", bad.problem)
 
 
-def _tally(name: str, tally: Tally) -> str:
+def _tally(name: str, tally: ScoreTotals) -> str:
     counts = (tally.cases, tally.right, tally.wrong, tally.open, tally.failed)
     return _TALLY.format(name, *counts, _share(tally.accuracy), _share(tally.precision))
 
@@ -156,7 +156,7 @@ def _calibrated(found: Calibration) -> Iterator[str]:
     )
 
 
-def _case(case: Scored) -> Iterator[str]:
+def _case(case: ScoredCase) -> Iterator[str]:
     yield f"  {case.id} (line {case.line}): {case.name}"
     expected, found = case.expected, case.decision
     yield from row("expected", _named(case, expected.crg_mbid, expected.crg_rule))
@@ -175,7 +175,7 @@ def _case(case: Scored) -> Iterator[str]:
         yield from row("" if number else "missing", fact)
 
 
-def _answer(case: Scored, result: AdjudicationResult) -> Iterator[str]:
+def _answer(case: ScoredCase, result: AdjudicationResult) -> Iterator[str]:
     """Yield what the model said: the group too, where its answer was not taken."""
     if result.crg_mbid and result.crg_mbid != case.decision.crg_mbid:
         yield from row("answered", _named(case, result.crg_mbid, None))
@@ -184,7 +184,7 @@ def _answer(case: Scored, result: AdjudicationResult) -> Iterator[str]:
     yield from adjudication_lines(result, case.decision.state)
 
 
-def _named(case: Scored, group: str | None, rule: str | None) -> str:
+def _named(case: ScoredCase, group: str | None, rule: str | None) -> str:
     if not group:
         return f"open{_by(rule)}"
     title = case.titles.get(bare_id(group))

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from chart_binder.cli.render.tags import shown_path
 from chart_binder.cli.write import say
 from chart_binder.domain.records import UnreadDecision
-from chart_binder.jobs.journal import path_of
+from chart_binder.jobs.stored_decisions import path_from_bytes
 
 
 @dataclass
@@ -26,4 +26,4 @@ class LeftOut:
 
 def where(left_out: UnreadDecision) -> str:
     """Return the file that a decision is about, as far as that is known, before a problem."""
-    return "" if left_out.path is None else f"{shown_path(path_of(left_out.path))}: "
+    return "" if left_out.path is None else f"{shown_path(path_from_bytes(left_out.path))}: "

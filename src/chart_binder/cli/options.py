@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 from click.core import ParameterSource
 
-from chart_binder.files import in_any_folder
+from chart_binder.files import absolute_path
 
 if TYPE_CHECKING:
     from chart_binder.config import Config
@@ -44,10 +44,10 @@ class Session:
         """The effective configuration with its sources; logging is set up by it."""
         from chart_binder.cli.logs import set_up_logging
         from chart_binder.config.load import load_settings
-        from chart_binder.llm.tools import misnamed
+        from chart_binder.llm.tools import unknown_names
 
         settings = load_settings(self.file, os.environ, self.flags)
-        settings.refuse(dict(misnamed(settings.config.llm)))
+        settings.refuse(dict(unknown_names(settings.config.llm)))
         set_up_logging(settings.config.log, self.verbosity)
         return settings
 
@@ -134,7 +134,7 @@ def _values(call: click.Context, parameter: click.Parameter) -> Iterator[str]:
         is_place = isinstance(parameter.type, click.Path) and value != _STANDARD_INPUT
         if _OR_AN_ID in (parameter.metavar or ""):
             is_place &= os.path.lexists(value)
-        yield in_any_folder(value) if is_place else str(value)
+        yield absolute_path(value) if is_place else str(value)
 
 
 class Group(click.Group):

@@ -26,9 +26,18 @@ from chart_binder.domain.records import KeptDecision, is_new_id
 from chart_binder.domain.verdict import KeptOverride
 from chart_binder.domain.vocabulary import MBID, RecordingId, ReleaseGroupId, ReleaseId, bare_id
 from chart_binder.errors import CanonError, LookupFailedError, UsageError
-from chart_binder.jobs.overrides import doubts, override_for, recording_meant, require_home
-from chart_binder.jobs.review import DECIDE_AGAIN, file_names, resting_on
-from chart_binder.jobs.stored_decisions import Reached, kept_bundle, reached
+from chart_binder.jobs.decide import override_for
+from chart_binder.jobs.overrides import (
+    DECIDE_AGAIN,
+    OverrideEffect,
+    decisions_by_override,
+    list_files,
+    override_effect,
+    recording_meant,
+    require_home,
+    unknown_ids,
+)
+from chart_binder.jobs.stored_decisions import stored_bundle
 from chart_binder.store import open_store
 from chart_binder.wiring import (
     evidence_for_files,
@@ -41,7 +50,7 @@ from chart_binder.wiring import (
 
 _NAMED = click.argument("name", metavar="PATH_OR_ID", type=click.Path(path_type=str))
 
-_NOTHING = Reached()
+_NOTHING = OverrideEffect()
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,19 +106,22 @@ def set_override(
         require_home(meant.bundle, ruled)
     before = overrides(session.config)().get(ruled.recording_mbid)
     with open_store(store_url(session.config)) as store:
-        reached = [each for each in store.verdicts.reached_by(ruled) if not each.pinned]
+        affected = [each for each in store.verdicts.reached_by(ruled) if not each.pinned]
         store.overrides.put(ruled)
-    others = file_names(each for each in reached if each.crg_mbid != ruled.crg_mbid)
+    others = list_files(each for each in affected if each.crg_mbid != ruled.crg_mbid)
     notes = (
         *meant.notes,
-        *(doubts(meant.bundle, ruled) if meant.bundle else ()),
+        *(unknown_ids(meant.bundle, ruled) if meant.bundle else ()),
         *([f"{DECIDE_AGAIN}: {others}"] if others else ()),
     )
     if session.as_json:
         line = msgspec.to_builtins(ruled) | {"in_place_of": before, "notes": notes}
         click.echo(msgspec.json.encode(line))
         return
-    for text in (*override_lines(ruled, Reached(bundle=meant.bundle)), *_changes(before, notes)):
+    for text in (
+        *override_lines(ruled, OverrideEffect(bundle=meant.bundle)),
+        *_changes(before, notes),
+    ):
         click.echo(harmless(text))
 
 
@@ -137,9 +149,9 @@ def list_overrides(session: Session, name: str | None, offline: bool) -> None:
 def _print(session: Session, listed: Iterable[KeptOverride]) -> None:
     with store_and_kept_evidence(session.config) as (store, evidence):
         for number, ruled in enumerate(listed):
-            known = reached(store, ruled)
+            known = override_effect(store, ruled)
             if known.bundle is None:
-                known = Reached(known.files, evidence(ruled.recording_mbid))
+                known = OverrideEffect(known.files, evidence(ruled.recording_mbid))
             if session.as_json:
                 line = msgspec.to_builtins(ruled) | _in_words(ruled, known)
                 click.echo(msgspec.json.encode(line))
@@ -161,7 +173,7 @@ def remove(session: Session, name: str, offline: bool) -> None:
     session.flags |= {"musicbrainz.offline": True} if offline else {}
     ruled = _kept_for(session, name, overrides(session.config)())
     with open_store(store_url(session.config)) as store:
-        resting = resting_on(store, ruled)
+        resting = decisions_by_override(store, ruled)
         store.overrides.remove(ruled.recording_mbid)
     if session.as_json:
         files = [each.path.decode("utf-8", "replace") for each in resting]
@@ -170,7 +182,7 @@ def remove(session: Session, name: str, offline: bool) -> None:
     click.echo("removed:")
     for text in override_lines(ruled):
         click.echo(harmless(text))
-    for text in row("note", f"decided by it, so {DECIDE_AGAIN}: {file_names(resting)}"):
+    for text in row("note", f"decided by it, so {DECIDE_AGAIN}: {list_files(resting)}"):
         if resting:
             click.echo(harmless(text))
 
@@ -191,7 +203,7 @@ def _kept_for(session: Session, name: str, kept: Mapping[str, KeptOverride]) -> 
     return ruled
 
 
-def _in_words(ruled: KeptOverride, known: Reached) -> dict[str, object]:
+def _in_words(ruled: KeptOverride, known: OverrideEffect) -> dict[str, object]:
     group, _ = found(known.bundle, ruled.crg_mbid, ruled.rr_mbid)
     return {
         "name": known.bundle.name if known.bundle else None,
@@ -206,7 +218,7 @@ def _decision(session: Session, name: str) -> _Meant | None:
         return None
     with open_store(store_url(session.config)) as store:
         kept = store.decisions.by_id(name)
-        return _meant_by(kept, kept_bundle(store, kept)) if kept else None
+        return _meant_by(kept, stored_bundle(store, kept)) if kept else None
 
 
 def _meant_by(kept: KeptDecision, bundle: EvidenceBundle | None) -> _Meant:
@@ -239,7 +251,7 @@ def _only(meant: _Meant, named: str) -> RecordingId:
         raise CanonError(f"{readable(named)}: {error}") from error
 
 
-def override_lines(ruled: KeptOverride, known: Reached = _NOTHING) -> Iterator[str]:
+def override_lines(ruled: KeptOverride, known: OverrideEffect = _NOTHING) -> Iterator[str]:
     """Yield an override as a short block, with the names and files that are `known`."""
     group, release = found(known.bundle, ruled.crg_mbid, ruled.rr_mbid)
     yield page("recording", ruled.recording_mbid)

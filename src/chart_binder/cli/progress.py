@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING, Any, Protocol, TextIO, cast
 
 import click
 
-from chart_binder.audio.walk import Found, audio_files
+from chart_binder.audio.walk import AudioFile, find_audio_files
 from chart_binder.cli.render.run import pace, span
 from chart_binder.cli.terminal import fitted, harmless
-from chart_binder.jobs.batch.work import outermost
+from chart_binder.jobs.batch.work import outermost_paths
 from chart_binder.react.transcript import AnyEvent, Observed, Replied, Result, Run, Said, Stepped
 
 if TYPE_CHECKING:
@@ -181,7 +181,9 @@ class _Count:
         threading.Thread(target=self._count, args=(named,), daemon=True).start()
 
     def _count(self, named: Sequence[Path]) -> None:
-        self.total = sum(isinstance(item, Found) for item in audio_files(outermost(named)))
+        self.total = sum(
+            isinstance(item, AudioFile) for item in find_audio_files(outermost_paths(named))
+        )
 
 
 @dataclass(slots=True)

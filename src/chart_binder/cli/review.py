@@ -26,16 +26,16 @@ from chart_binder.cli.terminal import harmless
 from chart_binder.cli.write import say
 from chart_binder.errors import UsageError
 from chart_binder.jobs.decide import State
+from chart_binder.jobs.overrides import VerdictResult, accept, keep, reject
 from chart_binder.jobs.review import (
     OPEN_STATES,
     ReviewCase,
-    case_named,
-    has_lapsed,
+    find_case,
     is_overridden,
+    override_removed,
+    read_case_transcript,
     review_queue,
-    transcript_of,
 )
-from chart_binder.jobs.review_ruling import Ruled, accept, keep, reject
 from chart_binder.store import open_store
 from chart_binder.wiring import overrides, store_url
 
@@ -142,10 +142,10 @@ def show(session: Session, name: str, transcript: bool) -> int:
     """
     with _named(session, name) as (store, case):
         rules = case.question(session.config.rules)
-        events = transcript_of(store, case) if transcript else ()
+        events = read_case_transcript(store, case) if transcript else ()
         ruled = overrides(session.config)()
         waits = store.waiting.has(case.kept.id, OPEN_STATES) and not is_overridden(case, ruled)
-        lapsed = has_lapsed(case, ruled)
+        lapsed = override_removed(case, ruled)
         verdict = None if waits else store.verdicts.on_the_same(case.kept)
     if session.as_json:
         more = {"waits": waits, "has_lapsed": lapsed, "verdict": verdict}
@@ -245,7 +245,7 @@ def walk_queue(session: Session, paths: tuple[str, ...], states: str) -> int:
 def _named(session: Session, name: str) -> Iterator[tuple["Store", ReviewCase]]:
     _not_empty(name)
     with open_store(store_url(session.config)) as store:
-        yield store, case_named(store, name)
+        yield store, find_case(store, name)
 
 
 def _not_empty(*names: str) -> list[Path]:
@@ -254,7 +254,7 @@ def _not_empty(*names: str) -> list[Path]:
     return list(map(Path, names))
 
 
-def _tell(session: Session, case: ReviewCase, done: str, ruled: Ruled) -> None:
+def _tell(session: Session, case: ReviewCase, done: str, ruled: VerdictResult) -> None:
     if session.as_json:
         click.echo(file_line(str(case.path), ruled_object(case, done, ruled)))
     else:

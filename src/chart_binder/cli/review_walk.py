@@ -16,19 +16,19 @@ from chart_binder.cli.render.review import case_lines, ruled_lines
 from chart_binder.cli.terminal import harmless, terminal_width, wrapped
 from chart_binder.config import Config
 from chart_binder.errors import CanonError, StoreError, UsageError
+from chart_binder.jobs.overrides import VerdictResult, accept, choose, keep, reject
 from chart_binder.jobs.review import (
     ReviewCase,
-    has_lapsed,
-    is_empty,
     is_overridden,
+    is_queue_empty,
+    override_removed,
+    read_case_transcript,
     review_queue,
-    transcript_of,
 )
-from chart_binder.jobs.review_ruling import Ruled, accept, chosen, keep, reject
 from chart_binder.llm.result import Fact
 
 if TYPE_CHECKING:
-    from chart_binder.store.reviews import Ruling
+    from chart_binder.store.reviews import SavedVerdicts
     from chart_binder.store.store import Store
 
 _CHOSEN = "chosen in review"
@@ -61,7 +61,7 @@ class _Walk:
     store: "Store"
     config: Config
     states: Collection[str]
-    done: list[tuple[ReviewCase, "Ruling"]] = field(default_factory=list)
+    done: list[tuple[ReviewCase, "SavedVerdicts"]] = field(default_factory=list)
     taken_back: list[ReviewCase] = field(default_factory=list)
     unread: LeftOut = field(default_factory=LeftOut)
 
@@ -76,7 +76,7 @@ class _Walk:
         while self._at_the_end() is _Next.BACK:
             if self._go_through(self.taken_back.pop()) is _Next.LEAVE:
                 return self._left()
-        nothing = is_empty(self.store, self.store.overrides.all(), self.states, paths)
+        nothing = is_queue_empty(self.store, self.store.overrides.all(), self.states, paths)
         return self.unread.status or (0 if nothing else 3)
 
     def _go_through(self, case: ReviewCase) -> _Next:
@@ -115,7 +115,7 @@ class _Walk:
         if not waits or is_overridden(case, ruled):
             self._say(f"{readable(str(case.path))}: ruled on meanwhile")
             return _Next.ON
-        lapsed = has_lapsed(case, ruled)
+        lapsed = override_removed(case, ruled)
         self._print(case_lines(case, case.question(self.config.rules), lapsed=lapsed))
         self._legend(case)
         while True:
@@ -185,14 +185,14 @@ class _Walk:
         if group is None:
             there = f"C1 to C{len(case.rows)} are there" if case.rows else "there is none"
             raise CanonError(f"{label}: no such candidate; {there}")
-        return self._ruled(case, f"{label} is right", chosen(self.store, case, group, reason))
+        return self._ruled(case, f"{label} is right", choose(self.store, case, group, reason))
 
     def _skip(self, case: ReviewCase) -> _Next:
         self._say(f"{readable(str(case.path))}: skipped")
         return _Next.ON
 
     def _transcript(self, case: ReviewCase) -> _Next:
-        for event in transcript_of(self.store, case):
+        for event in read_case_transcript(self.store, case):
             self._print(event_lines(event))
         return self._legend(case)
 
@@ -218,8 +218,8 @@ class _Walk:
         del case
         return _Next.LEAVE
 
-    def _ruled(self, case: ReviewCase, done: str, ruled: Ruled) -> _Next:
-        self.done.append((case, ruled.ruling))
+    def _ruled(self, case: ReviewCase, done: str, ruled: VerdictResult) -> _Next:
+        self.done.append((case, ruled.saved))
         self._print(ruled_lines(case, done, ruled))
         return _Next.ON
 

@@ -9,7 +9,7 @@ import msgspec
 from chart_binder.cli.options import Group, Session, common_options, pass_session
 from chart_binder.cli.terminal import terminal_width, wrapped
 from chart_binder.errors import CanonError, LookupFailedError, UsageError
-from chart_binder.react.calls import call_live
+from chart_binder.react.calls import call_tool
 from chart_binder.react.steps import Act
 from chart_binder.react.tools import Tool, Toolbox, ToolError
 from chart_binder.wiring import tools
@@ -52,7 +52,7 @@ def run(session: Session, name: str, arguments: str) -> None:
     except ToolError as error:
         raise UsageError(str(error)) from error
     try:
-        observation = call_live(call, 1, 1)
+        observation = call_tool(call, 1, 1)
     except ToolError as error:
         # What a model is told leaves out addresses and settings; a person needs them.
         told = error.__cause__ if isinstance(error.__cause__, CanonError) else error

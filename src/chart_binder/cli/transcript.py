@@ -17,15 +17,15 @@ from chart_binder.cli.render.html import run_page
 from chart_binder.cli.render.tags import require_no_song
 from chart_binder.cli.terminal import harmless
 from chart_binder.errors import CanonError, PluginError, UsageError
-from chart_binder.files import lines_named, read_named
-from chart_binder.jobs.parse import Understanding, Understood, Written, read_written
+from chart_binder.files import read_file, read_lines
+from chart_binder.jobs.parse import ParsedReply, ReplyParser, ReplyToParse, read_reply_line
 from chart_binder.jobs.transcripts import (
     Comparison,
     Difference,
     Pair,
-    Recorded,
+    RecordedRun,
     compare,
-    read_recorded,
+    read_recording,
 )
 from chart_binder.jobs.transcripts import replay as run_again
 from chart_binder.llm.result import Outcome
@@ -133,7 +133,7 @@ def show(session: Session, file: Path) -> None:
 
     Exit status: 0, or 1 where FILE is no transcript or cannot be read.
     """
-    recorded = read_recorded(file)
+    recorded = read_recording(file)
     for event in recorded.events:
         if session.as_json:
             click.echo(msgspec.json.encode(event))
@@ -158,7 +158,7 @@ def replay(session: Session, file: Path) -> int:
 
     Exit status: 0 the same, 1 another result, none at all, or a FILE that cannot be read.
     """
-    recorded = read_recorded(file)
+    recorded = read_recording(file)
     result = run_again(file, show_event if session.shows_run else None)
     before = recorded.result
     differs = _differences(before, result.to_dict())
@@ -184,7 +184,7 @@ def diff(session: Session, a: Path, b: Path) -> int:
     same, 1 different, 2 a file cannot be read.
     """
     try:
-        one, other = read_recorded(a), read_recorded(b)
+        one, other = read_recording(a), read_recording(b)
     except CanonError as error:
         raise UsageError(str(error)) from error  # 1 would say that the runs differ
     comparison = compare(one, other)
@@ -208,7 +208,7 @@ def html(session: Session, file: Path, out: Path | None) -> None:
     the page would replace the transcript, or what is called audio.
     """
     del session
-    page = run_page(readable(file.name), read_recorded(file)).encode("utf-8", "replace")
+    page = run_page(readable(file.name), read_recording(file)).encode("utf-8", "replace")
     if out is None:
         click.echo(page, nl=False)
         return
@@ -250,21 +250,21 @@ def parse(session: Session, file: Path, dialect: str, jsonl: bool, takes_any: bo
     Exit status: 0 read, also where a reply is malformed; 1 FILE cannot be read; 2 a line of --jsonl
     is no reply to read (the others are answered all the same), or the dialect is not installed.
     """
-    understanding = Understanding(session.config.llm, takes_any=takes_any)
+    understanding = ReplyParser(session.config.llm, takes_any=takes_any)
     if not jsonl:
         understanding.dialect(dialect)  # before standard input is waited for
-        text = read_named(file).decode("utf-8", "replace")
-        click.echo(msgspec.json.encode(understanding.of(Written(text, dialect))))
+        text = read_file(file).decode("utf-8", "replace")
+        click.echo(msgspec.json.encode(understanding.of(ReplyToParse(text, dialect))))
         return 0
     status = 0
-    for number, line in enumerate(lines_named(file), start=1):
+    for number, line in enumerate(read_lines(file), start=1):
         if not line.strip():
             continue
         try:
-            understood = understanding.of(read_written(line))
+            understood = understanding.of(read_reply_line(line))
         except (UsageError, PluginError) as error:
             problem = f"line {number}: {error}"
-            status, understood = 2, Understood("malformed", problem=problem)
+            status, understood = 2, ParsedReply("malformed", problem=problem)
             click.echo(f"canon: {harmless(problem)}", err=True)
         click.echo(msgspec.json.encode(understood))
     return status
@@ -277,13 +277,13 @@ def _differences(before: dict[str, Any] | None, now: dict[str, Any]) -> list[str
     return [key for key in now if key not in _NOT_COMPARED and now[key] != before.get(key)]
 
 
-def _compared(recorded: Recorded, differs: list[str]) -> str:
+def _compared(recorded: RecordedRun, differs: list[str]) -> str:
     if recorded.result is None:
         return recorded.missing or "no result was recorded"
     return f"NOT the same: {', '.join(differs)}" if differs else "the same"
 
 
-def _called(file: Path, recorded: Recorded) -> str:
+def _called(file: Path, recorded: RecordedRun) -> str:
     name = readable(str(file))
     return f"{name} ({recorded.missing})" if recorded.missing else name
 

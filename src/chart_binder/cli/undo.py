@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from chart_binder.audio.walk import Found, audio_files
+from chart_binder.audio.walk import AudioFile, find_audio_files
 from chart_binder.cli.logs import about_file
 from chart_binder.cli.options import Session, common_options, pass_session, typed
 from chart_binder.cli.output import readable
@@ -17,15 +17,15 @@ from chart_binder.cli.render.tags import TagResults
 from chart_binder.cli.write import ended, ending, say
 from chart_binder.domain.records import KeptWrite
 from chart_binder.errors import CanonError
-from chart_binder.jobs.journal import WritingRun, repaired
+from chart_binder.jobs.journal import WritingRun, repair_journal
 from chart_binder.jobs.undo import (
     UNDO,
     last_write,
-    standing_writes,
-    to_undo,
-    undone,
-    write_of_moved,
-    writing_runs,
+    last_write_of_moved_file,
+    only_done,
+    runs_to_undo,
+    undo_writes,
+    writes_to_undo,
 )
 from chart_binder.store import open_store
 from chart_binder.wiring import store_url
@@ -49,11 +49,11 @@ def command(session: Session, name: str | None, keep_mtime: bool) -> int:
     """
     results = TagResults(session.as_json)
     with open_store(store_url(session.config)) as store, finishing_in_hand() as wish:
-        say(repaired(store))
+        say(repair_journal(store))
         run = WritingRun.of(store, UNDO, typed(click.get_current_context()), keep_mtime=keep_mtime)
         moved: dict[str, Path] = {}
         with ending(results, run):
-            for told in undone(_meant(store, name, moved), run, moved):
+            for told in undo_writes(_meant(store, name, moved), run, moved):
                 about_file(readable(str(told.path)))
                 results.show(told)
                 if wish.to_stop:
@@ -73,7 +73,7 @@ def _any(writes: Iterator[KeptWrite]) -> Iterator[KeptWrite] | None:
 def _last_write(store: "Store", path: Path, moved: dict[str, Path]) -> KeptWrite | None:
     if own := last_write(store, path):
         return own
-    write = write_of_moved(store, path)
+    write = last_write_of_moved_file(store, path)
     if write:
         moved[write.id] = path
     return write
@@ -81,7 +81,7 @@ def _last_write(store: "Store", path: Path, moved: dict[str, Path]) -> KeptWrite
 
 def _run_before(store: "Store") -> str | None:
     """Return the writing run before the last, where the last cannot be taken back."""
-    runs = writing_runs(store)
+    runs = runs_to_undo(store)
     next(runs, None)
     before = next(runs, None)
     return before.id if before else None
@@ -90,18 +90,20 @@ def _run_before(store: "Store") -> str | None:
 def _meant(store: "Store", name: str | None, moved: dict[str, Path]) -> Iterator[KeptWrite]:
     """Return the writes to take back; of those of a file by another name, say where it is."""
     if name is None:
-        run = next(writing_runs(store), None)
+        run = next(runs_to_undo(store), None)
         if run is None:
             raise CanonError("there is nothing to undo: no tags were written, or all are put back")
-        return standing_writes(store, run)
+        return writes_to_undo(store, run)
     if os.path.lexists(name):
-        found = (item.path for item in audio_files([Path(name)]) if isinstance(item, Found))
+        found = (
+            item.path for item in find_audio_files([Path(name)]) if isinstance(item, AudioFile)
+        )
         last = (_last_write(store, path, moved) for path in found)
         if writes := _any(write for write in last if write):
             return writes
         raise CanonError(f"{readable(name)}: no tags were written there, or all are put back")
     if store.runs.get(name) is None:
         raise CanonError(f"{readable(name)!r} is neither a file or folder nor a run that is kept")
-    if writes := _any(to_undo(store.journal.of_run(name))):
+    if writes := _any(only_done(store.journal.of_run(name))):
         return writes
     raise CanonError(f"the run {name} wrote no tags, or all are put back")

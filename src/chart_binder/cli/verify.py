@@ -5,7 +5,7 @@ from pathlib import Path
 
 import click
 
-from chart_binder.audio.walk import Unreadable, audio_files
+from chart_binder.audio.walk import UnreadablePath, find_audio_files
 from chart_binder.cli.decide import named_paths
 from chart_binder.cli.logs import about_file
 from chart_binder.cli.options import Session, common_options, pass_session
@@ -13,7 +13,7 @@ from chart_binder.cli.output import readable
 from chart_binder.cli.render.tags import change_lines, json_line, shown_path, told_line
 from chart_binder.cli.write import say
 from chart_binder.errors import UsageError
-from chart_binder.jobs.undo import Finding, Verified, verified
+from chart_binder.jobs.undo import Finding, Verification, verify
 from chart_binder.store import open_store
 from chart_binder.wiring import store_url
 
@@ -44,12 +44,12 @@ def command(session: Session, paths: tuple[str, ...]) -> int:
     counts: Counter[Finding] = Counter()
     with open_store(store_url(session.config)) as store:
         for named in named_paths(paths):
-            for item in audio_files([Path(named)]):
+            for item in find_audio_files([Path(named)]):
                 about_file(readable(str(item.path)))
-                if isinstance(item, Unreadable):
-                    found = Verified(item.path, Finding.UNREADABLE, str(item.problem))
+                if isinstance(item, UnreadablePath):
+                    found = Verification(item.path, Finding.UNREADABLE, str(item.problem))
                 else:
-                    found = verified(store, item.path)
+                    found = verify(store, item.path)
                 is_named = item.path == Path(named)
                 counts[found.finding] += 1
                 status = min(status, _status(found, is_named=is_named), key=_WORST_FIRST.index)
@@ -58,11 +58,11 @@ def command(session: Session, paths: tuple[str, ...]) -> int:
     return status
 
 
-def _status(found: Verified, *, is_named: bool) -> int:
+def _status(found: Verification, *, is_named: bool) -> int:
     return 3 if found.finding is Finding.UNRECORDED and is_named else _STATUS[found.finding]
 
 
-def _show(session: Session, found: Verified, *, is_named: bool) -> None:
+def _show(session: Session, found: Verification, *, is_named: bool) -> None:
     if session.as_json:
         write = found.write
         more = {

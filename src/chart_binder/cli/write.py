@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from chart_binder.audio.walk import Unreadable, audio_files
+from chart_binder.audio.walk import UnreadablePath, find_audio_files
 from chart_binder.cli.decide import named_paths
 from chart_binder.cli.logs import about_file
 from chart_binder.cli.options import Session, common_options, pass_session, typed
@@ -16,8 +16,8 @@ from chart_binder.cli.render.tags import TagResults
 from chart_binder.cli.terminal import harmless
 from chart_binder.domain.tags import Policy
 from chart_binder.errors import CanonError, StoreError, UsageError
-from chart_binder.jobs.journal import WritingRun, repaired, swept
-from chart_binder.jobs.write import Fate, Planner, Told, told_of
+from chart_binder.jobs.journal import WritingRun, clean_folders, repair_journal
+from chart_binder.jobs.write import Planner, WriteReport, WriteStatus, write_tags
 from chart_binder.store import open_store
 from chart_binder.wiring import overrides, store_url
 
@@ -56,14 +56,14 @@ def command(
         planner = Planner(store, config.llm.acceptance, overrides(config)(), Policy(policy))
         run = WritingRun.of(store, "write", called, keep_mtime=keep_mtime) if applies else None
         if run:
-            say(repaired(store))
+            say(repair_journal(store))
         with ending(results, run):
             for item in _items(paths, say if run else None):
-                if isinstance(item, Told):
+                if isinstance(item, WriteReport):
                     results.show(item)
                 else:
                     about_file(readable(str(item)))
-                    results.show(told_of(planner, item, run))
+                    results.show(write_tags(planner, item, run))
                 if wish.to_stop:
                     break
             return ended(results, run, wish)
@@ -97,7 +97,7 @@ def ended(results: TagResults, run: WritingRun | None, wish: Wish) -> int:
         _end(results, run, status)
         if run.has_begun:
             hint = f"; `canon undo {run.run.id}` takes it back"
-    elif results.counts[Fate.PLANNED]:
+    elif results.counts[WriteStatus.PLANNED]:
         hint = "; --apply writes it"
     if is_cut:
         hint += "; interrupted: the same command goes on"
@@ -113,16 +113,16 @@ def say(lines: Iterable[str]) -> None:
 
 def _items(
     paths: Iterable[str], report: Callable[[Iterable[str]], None] | None
-) -> Iterator[Path | Told]:
+) -> Iterator[Path | WriteReport]:
     """Yield the files; the first time a folder is come to, what is left over there is removed."""
     known: Path | None = None
     for named in named_paths(paths):
-        for item in audio_files([Path(named)]):
-            if isinstance(item, Unreadable):
-                yield Told(item.path, Fate.FAILED, why=str(item.problem))
+        for item in find_audio_files([Path(named)]):
+            if isinstance(item, UnreadablePath):
+                yield WriteReport(item.path, WriteStatus.FAILED, why=str(item.problem))
                 continue
             folder = item.path.resolve().parent
             if report and folder != known:
-                report(swept([folder]))
+                report(clean_folders([folder]))
                 known = folder
             yield item.path

@@ -1,8 +1,11 @@
-"""MusicBrainz identifiers, one type for each kind of thing."""
+"""Words and ids as MusicBrainz writes them, and the folding under which texts are compared."""
 
 import re
+import unicodedata
 from functools import lru_cache
 from typing import NewType
+
+_ACCENTS = re.compile("[\u0300-\u036f]+")
 
 STATUSES = ("Official", "Promotion", "Bootleg", "Pseudo-Release", "Withdrawn", "Cancelled")
 """Release statuses (musicbrainz.org/doc/Release, "Status")."""
@@ -41,6 +44,18 @@ def type_names(
     if first in _SECONDARY:
         return "Album", tuple(sorted({*kinds, _SECONDARY[first]}))
     return _PRIMARY.get(first), tuple(sorted(kinds))
+
+
+def fold(text: str) -> str:
+    """Return text without case, accents and letter widths: `Ｂeyoncé` is `beyonce`.
+
+    Accents are those of Latin, Greek and Cyrillic; kana keep their marks, which make another sound.
+    A dotless `ı` is `i`, because its capital is the `I` of other languages.
+    """
+    if text.isascii():
+        return text.lower()
+    plain = unicodedata.normalize("NFKC", text).casefold().replace("ı", "i")
+    return unicodedata.normalize("NFC", _ACCENTS.sub("", unicodedata.normalize("NFKD", plain)))
 
 
 NO_COUNTRIES = frozenset({"XW", "XE"})

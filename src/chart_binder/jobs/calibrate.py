@@ -12,7 +12,7 @@ from chart_binder.domain.evidence_json import defect
 from chart_binder.domain.records import KeptVerdict, VerdictKind
 from chart_binder.domain.vocabulary import bare_id
 from chart_binder.errors import CanonError, DamagedRecordError
-from chart_binder.jobs.stored_decisions import kept_decision
+from chart_binder.jobs.stored_decisions import read_decision
 from chart_binder.llm.confidence import ConfidenceMap, Point
 from chart_binder.llm.result import AdjudicationResult
 
@@ -56,7 +56,7 @@ class Calibration(msgspec.Struct, frozen=True):
     bands: tuple[Band, ...]
 
 
-def calibration(answers: Sequence[Answer]) -> Calibration | None:
+def measure_calibration(answers: Sequence[Answer]) -> Calibration | None:
     """Return the calibration, or none where there is no answer."""
     if not answers:
         return None
@@ -95,7 +95,7 @@ def _mean(values: Sequence[float]) -> float:
 Confidence = Annotated[float, msgspec.Meta(ge=0, le=1)]
 
 
-class Known(msgspec.Struct, frozen=True, omit_defaults=True):
+class KnownAnswer(msgspec.Struct, frozen=True, omit_defaults=True):
     """An answer of which somebody knows whether it was right: `{"confidence": 0.9, "right": true}`.
 
     `confidence` is what the model stated, 0..1, before any calibration; `id` is for a person.
@@ -106,7 +106,9 @@ class Known(msgspec.Struct, frozen=True, omit_defaults=True):
     id: str | None = None
 
     @classmethod
-    def of(cls, result: AdjudicationResult, *, right: bool, name: str | None = None) -> "Known":
+    def of(
+        cls, result: AdjudicationResult, *, right: bool, name: str | None = None
+    ) -> "KnownAnswer":
         """Return what a run's answer has to teach: its own figure, and how it turned out."""
         stated = result.stated_confidence
         return cls(result.confidence if stated is None else stated, right, name)
@@ -116,7 +118,7 @@ class Known(msgspec.Struct, frozen=True, omit_defaults=True):
         return msgspec.json.encode(self) + b"\n"
 
 
-def read_answers(lines: Iterable[bytes], place: str) -> Iterator[Known]:
+def read_answers(lines: Iterable[bytes], place: str) -> Iterator[KnownAnswer]:
     """Read every line; other keys are left aside. Raises `CanonError` with the line's number."""
     for number, line in enumerate(lines, 1):
         text = line.removeprefix(BOM_UTF8) if number == 1 else line
@@ -135,17 +137,17 @@ def read_answers(lines: Iterable[bytes], place: str) -> Iterator[Known]:
         )
 
 
-_DECODER = msgspec.json.Decoder(Known)
+_DECODER = msgspec.json.Decoder(KnownAnswer)
 
 
-FEWEST = 30
+MIN_ANSWERS = 30
 """Below this many answers a fit says more about chance than about the model."""
 _FOLDS = 5
 _DIGITS = 6
 """Confidence that differs further behind the point is one: means of such would run together."""
 
 
-class Fitted(msgspec.Struct, frozen=True):
+class FittedCalibration(msgspec.Struct, frozen=True):
     """A calibration, and what it is worth on answers that it was not fitted from."""
 
     map: ConfidenceMap
@@ -159,28 +161,31 @@ class Fitted(msgspec.Struct, frozen=True):
         return self.calibrated.brier_score < self.as_stated.brier_score
 
 
-def fitted(answers: Sequence[Known]) -> Fitted:
+def fit_and_measure(answers: Sequence[KnownAnswer]) -> FittedCalibration:
     """Fit a calibration, and measure it. Raises `CanonError` for too few answers."""
-    if len(answers) < FEWEST:
+    if len(answers) < MIN_ANSWERS:
         raise CanonError(
-            f"a calibration needs {FEWEST} answers known to be right or wrong, and there are"
+            f"a calibration needs {MIN_ANSWERS} answers known to be right or wrong, and there are"
             f" {len(answers)}"
         )
     held_out = [
         known
         for fold in range(_FOLDS)
         for known in _read_by(
-            fit([one for n, one in enumerate(answers) if n % _FOLDS != fold]),
+            fit_map([one for n, one in enumerate(answers) if n % _FOLDS != fold]),
             answers[fold::_FOLDS],
         )
     ]
-    stated, calibrated = calibration(_read_by(_as_it_is, answers)), calibration(held_out)
+    stated, calibrated = (
+        measure_calibration(_read_by(_as_it_is, answers)),
+        measure_calibration(held_out),
+    )
     assert stated is not None
     assert calibrated is not None
-    return Fitted(fit(answers), stated, calibrated)
+    return FittedCalibration(fit_map(answers), stated, calibrated)
 
 
-def fit(answers: Sequence[Known]) -> ConfidenceMap:
+def fit_map(answers: Sequence[KnownAnswer]) -> ConfidenceMap:
     """Return the shares right that rise with confidence and come nearest to the answers."""
     given = Counter(round(known.confidence, _DIGITS) for known in answers)
     right = Counter(round(known.confidence, _DIGITS) for known in answers if known.right)
@@ -215,7 +220,7 @@ class _Pool:
         )
 
 
-def _read_by(worth: Callable[[float], float], answers: Sequence[Known]) -> list[Answer]:
+def _read_by(worth: Callable[[float], float], answers: Sequence[KnownAnswer]) -> list[Answer]:
     return [Answer(worth(known.confidence), known.right) for known in answers]
 
 
@@ -225,7 +230,7 @@ def _as_it_is(stated: float) -> float:
 
 def reviewed_answers(
     store: "Store", model_id: str, unread: Callable[[str], None]
-) -> list[Known]:  # fmt: skip
+) -> list[KnownAnswer]:  # fmt: skip
     """Return each answer of a model that a person accepted or rejected, once for its evidence.
 
     An answer that named no release group is none. One that cannot be read is left out, and `unread`
@@ -233,20 +238,20 @@ def reviewed_answers(
     are too few to fit a calibration from, with the models whose answers there are.
     """
     counts: Counter[str] = Counter()
-    found: dict[tuple[str, str, float], Known] = {}
+    found: dict[tuple[str, str, float], KnownAnswer] = {}
     for verdict, result in _answers(store, unread):
-        known = Known.of(result, right=_is_right(verdict, result), name=verdict.decision_id)
+        known = KnownAnswer.of(result, right=_is_right(verdict, result), name=verdict.decision_id)
         if result.model_id == model_id:
             # Files that share evidence may share its one answer: the newest verdict on it counts.
             found[result.evidence_hash, result.crg_mbid or "", known.confidence] = known
         else:
             counts[result.model_id] += 1
-    if len(found) < FEWEST:
+    if len(found) < MIN_ANSWERS:
         listed = ", ".join(f"{count} of {name!r}" for name, count in counts.most_common())
         others = f" ({listed}: llm.model_id says which)" if listed else ""
         raise CanonError(
-            f"a calibration needs {FEWEST} answers that were reviewed, and there are {len(found)}"
-            f" of the model {model_id!r}{others}"
+            f"a calibration needs {MIN_ANSWERS} answers that were reviewed, and there are"
+            f" {len(found)} of the model {model_id!r}{others}"
         )
     return list(found.values())
 
@@ -257,7 +262,7 @@ def _answers(
     for verdict in store.verdicts.spoken():
         try:
             kept = store.decisions.by_id(verdict.decision_id)
-            result = kept_decision(kept).adjudication if kept else None
+            result = read_decision(kept).adjudication if kept else None
         except DamagedRecordError as error:
             unread(str(error))
             continue

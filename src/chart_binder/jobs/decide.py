@@ -1,11 +1,11 @@
-"""Decide one recording: a person's verdict, else rules, else the adjudicator."""
+"""Decide one recording: by a person's override, else by rules, else by the adjudicator."""
 
 import logging
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Protocol
+from typing import Protocol, TypeAlias
 
 import msgspec
 from msgspec import UNSET
@@ -14,7 +14,7 @@ from chart_binder.config import RulesConfig
 from chart_binder.domain.evidence import EvidenceBundle
 from chart_binder.domain.evidence_json import evidence_hash
 from chart_binder.domain.tags import TrackTags
-from chart_binder.domain.verdict import Decided, Open, Verdict
+from chart_binder.domain.verdict import Decided, KeptOverride, Open, Verdict
 from chart_binder.errors import (
     AudioError,
     CanonError,
@@ -26,16 +26,22 @@ from chart_binder.errors import (
     StoreError,
     UnidentifiedError,
 )
-from chart_binder.jobs.overrides import Overrides, no_overrides, override_for
 from chart_binder.llm.result import AdjudicationResult, Outcome
 from chart_binder.rules.decide import decide
+from chart_binder.rules.recordings import sort_recordings
 
 INDETERMINATE = "INDETERMINATE"
 LLM_ADJUDICATION = "LLM_ADJUDICATION"
 
+Overrides: TypeAlias = Callable[[], Mapping[str, KeptOverride]]
+"""Returns the overrides by recording id; may raise `StoreError`."""
+
+_log = logging.getLogger(__name__)
+_NOT_A_WORD = re.compile(r"[^\w-]+")
+
 
 class State(StrEnum):
-    """Where a file stands after a run."""
+    """The outcome of deciding one file."""
 
     DECIDED = "decided"
     REVIEW = "review"
@@ -44,7 +50,7 @@ class State(StrEnum):
 
 
 class Cause(StrEnum):
-    """Why no decision was come to: what to look at, and whether another try may help."""
+    """The kind of an error: what to look at, and whether another try may help."""
 
     FILE = "file"
     UNIDENTIFIED = "unidentified"
@@ -56,32 +62,6 @@ class Cause(StrEnum):
     STORE = "store"
     FAULT = "fault"
 
-
-class Decision(msgspec.Struct, frozen=True):
-    """One decision, by rules, the adjudicator, a person or nobody yet.
-
-    `cause` is there for an error alone, and says in one word what `error` says in a sentence.
-    """
-
-    state: State
-    decided_by: str | None = None
-    crg_mbid: str | None = None
-    rr_mbid: str | None = None
-    recording_mbid: str | None = None
-    crg_rule: str | None = None
-    rr_rule: str | None = None
-    confidence: float | None = None
-    rationale: str | None = None
-    missing_facts: tuple[str, ...] = ()
-    evidence_hash: str | None = None
-    trace: str | None = None
-    adjudication: AdjudicationResult | None = None
-    error: str | None = None
-    cause: Cause | msgspec.UnsetType = msgspec.UNSET
-
-
-_log = logging.getLogger(__name__)
-_NOT_A_WORD = re.compile(r"[^\w-]+")
 
 _STATES = {
     Outcome.ACCEPTED: State.DECIDED,
@@ -99,10 +79,55 @@ _CAUSES: dict[type[CanonError], Cause] = {
     EvidenceError: Cause.EVIDENCE,
     StoreError: Cause.STORE,
 }
+_TRY_AGAIN = "`canon decide` tries again"
+_ADVICE = {
+    Cause.FILE: f"mend or replace the file, then {_TRY_AGAIN}",
+    Cause.UNIDENTIFIED: f"give it tags (artist and title, or a recording id), then {_TRY_AGAIN}",
+    Cause.LOOKUP_FAILED: f"{_TRY_AGAIN}; `canon doctor` says what answers",
+    Cause.NOTHING_FOUND: "correct its tags, or add the recording to MusicBrainz; then"
+    " `canon batch --refresh` looks again",
+    Cause.NOT_LOOKED_UP: "`canon batch` without `--frozen`, or `canon decide`, looks it up",
+    Cause.EVIDENCE: f"correct the evidence, then {_TRY_AGAIN}",
+    Cause.MODEL: f"{_TRY_AGAIN}; `canon doctor` says what answers",
+    Cause.STORE: f"{_TRY_AGAIN}; `canon doctor` says what is wrong with the store",
+    Cause.FAULT: f"report it, with the error; {_TRY_AGAIN}",
+}
+
+
+class Decision(msgspec.Struct, frozen=True):
+    """The decision on one recording, made by rules, the adjudicator, a person, or not at all.
+
+    An error has its text in `error` and its kind in `cause`; other states have neither.
+    """
+
+    state: State
+    decided_by: str | None = None
+    crg_mbid: str | None = None
+    rr_mbid: str | None = None
+    recording_mbid: str | None = None
+    crg_rule: str | None = None
+    rr_rule: str | None = None
+    confidence: float | None = None
+    rationale: str | None = None
+    missing_facts: tuple[str, ...] = ()
+    evidence_hash: str | None = None
+    trace: str | None = None
+    adjudication: AdjudicationResult | None = None
+    error: str | None = None
+    cause: Cause | msgspec.UnsetType = UNSET
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """A decision with the evidence and the rules' verdict behind it, where there are any."""
+
+    decision: Decision
+    bundle: EvidenceBundle | None = None
+    verdict: Verdict | None = None
 
 
 class EvidenceSource(Protocol):
-    """Where the facts about a recording come from."""
+    """A source of evidence about recordings."""
 
     def gather(self, tags: TrackTags) -> EvidenceBundle:
         """Return the evidence, or raise `LookupFailedError` or `NothingFoundError`."""
@@ -110,95 +135,73 @@ class EvidenceSource(Protocol):
 
 
 class Adjudicator(Protocol):
-    """What looks into a case that the rules leave open."""
+    """Answers cases that the rules leave open."""
 
     def adjudicate(
         self, evidence_bundle: EvidenceBundle, decision_trace: Verdict | None = None
     ) -> AdjudicationResult:
-        """Return an answer of any outcome; raises nothing for what the world did."""
+        """Return an answer of any outcome; failures of models and networks are answers, too."""
         ...
 
 
-@dataclass(frozen=True, slots=True)
-class Case:
-    """A decision with what it was made from; absent is what was not come by."""
-
-    decision: Decision
-    bundle: EvidenceBundle | None = None
-    verdict: Verdict | None = None
-
-
-def guarded(make: Callable[[], Case]) -> Case:
-    """Return the case that is made; whatever keeps it from being made makes an error case.
-
-    So does a fault of the program itself or of a plug-in: it is logged with its traceback, and the
-    run goes on with the next file.
-    """
-    try:
-        return make()
-    except CanonError as error:
-        cause = next((cause for kind, cause in _CAUSES.items() if isinstance(error, kind)), UNSET)
-        return Case(Decision(State.ERROR, error=str(error), cause=cause))
-    except Exception as error:  # noqa: BLE001 (one item of many: the next must not suffer)
-        _log.exception("a fault of canon, or of a plug-in")
-        told = f"a fault of canon, or of a plug-in: {type(error).__name__}: {error}"
-        return Case(Decision(State.ERROR, error=told, cause=Cause.FAULT))
+def no_overrides() -> Mapping[str, KeptOverride]:
+    """Return no overrides."""
+    return {}
 
 
 @dataclass(frozen=True, slots=True)
 class Decider:
     """The pipeline from evidence to a decision.
 
-    `adjudicator` is absent where none may be asked; `why_not` then says why, and what to do.
+    Without an `adjudicator`, `why_not` says in the rationale of open cases why there is none.
     """
 
-    knobs: RulesConfig
+    rules: RulesConfig
     adjudicator: Adjudicator | None = None
     why_not: str = ""
     overrides: Overrides = no_overrides
 
     def attempt(self, gather: Callable[[], EvidenceBundle]) -> Case:
-        """Decide what `gather` finds; whatever keeps it from finding makes an error case."""
-        return guarded(lambda: self.decide(gather()))
+        """Decide the evidence that `gather` returns; any exception becomes an error case."""
+        return case_or_error(lambda: self.decide(gather()))
 
     def decide(self, bundle: EvidenceBundle) -> Case:
-        """Decide by a person's verdict, else by rules, else by the adjudicator, or leave it open.
+        """Decide by override, else by rules, else by the adjudicator, or leave the case open.
 
-        Raises `StoreError` if it cannot be told what people ruled.
+        Raises `StoreError` if the overrides cannot be read.
         """
-        case = self.by_rules(bundle)
-        return self.looked_into(case) if self.is_for_adjudicator(case) else case
+        case = self.decide_by_rules(bundle)
+        return self.adjudicate(case) if self.needs_adjudicator(case) else case
 
-    def by_rules(self, bundle: EvidenceBundle) -> Case:
-        """Decide by a person's verdict, else by rules, or leave it open. Raises `StoreError`."""
-        ruled = override_for(bundle, self.overrides())
-        verdict = decide(bundle, self.knobs, ruled.ruling if ruled else None)
-        if ruled and isinstance(verdict, Decided):
-            verdict = msgspec.structs.replace(verdict, recording=ruled.recording_mbid)
-        if isinstance(verdict, Decided):
-            decision = self._by_rules(bundle, verdict, "override" if ruled else "rules")
-        else:
-            decision = self._still_open(bundle, verdict)
+    def decide_by_rules(self, bundle: EvidenceBundle) -> Case:
+        """Decide by override, else by rules, or leave the case open. Raises `StoreError`."""
+        override = override_for(bundle, self.overrides())
+        verdict = decide(bundle, self.rules, override.ruling if override else None)
+        if not isinstance(verdict, Decided):
+            return Case(self._open(bundle, verdict), bundle, verdict)
+        if override:
+            verdict = msgspec.structs.replace(verdict, recording=override.recording_mbid)
+        decision = self._decided(bundle, verdict, "override" if override else "rules")
         return Case(decision, bundle, verdict)
 
-    def is_for_adjudicator(self, case: Case) -> bool:
-        """Say whether a case is open that somebody is there to look into."""
+    def needs_adjudicator(self, case: Case) -> bool:
+        """Return whether the case is open and there is an adjudicator to ask."""
         return self.adjudicator is not None and isinstance(case.verdict, Open)
 
-    def looked_into(self, case: Case) -> Case:
-        """Let the adjudicator look into a case that is open."""
+    def adjudicate(self, case: Case) -> Case:
+        """Let the adjudicator answer an open case."""
         assert self.adjudicator is not None
         assert case.bundle is not None
-        return self.answered(case, self.adjudicator.adjudicate(case.bundle, case.verdict))
+        return self.apply_answer(case, self.adjudicator.adjudicate(case.bundle, case.verdict))
 
-    def answered(self, case: Case, result: AdjudicationResult) -> Case:
-        """Decide an open case by what an adjudicator said of the same evidence."""
+    def apply_answer(self, case: Case, result: AdjudicationResult) -> Case:
+        """Decide an open case by an adjudicator's answer to the same evidence."""
         assert case.bundle is not None
         assert isinstance(case.verdict, Open)
-        decision = self._by_adjudicator(case.bundle, case.verdict, result)
+        decision = self._adjudicated(case.bundle, case.verdict, result)
         return Case(decision, case.bundle, case.verdict)
 
-    def _by_rules(self, bundle: EvidenceBundle, verdict: Decided, decided_by: str) -> Decision:
+    def _decided(self, bundle: EvidenceBundle, verdict: Decided, decided_by: str) -> Decision:
         known = evidence_hash(bundle)
         return Decision(
             state=State.DECIDED,
@@ -215,11 +218,7 @@ class Decider:
             trace=self._trace(bundle, known, verdict.crg_rule, verdict.rr_rule),
         )
 
-    def _still_open(self, bundle: EvidenceBundle, verdict: Open) -> Decision:
-        told = (verdict.because, self.why_not)
-        return self._open(bundle, verdict, ". ".join(filter(None, told)))
-
-    def _open(self, bundle: EvidenceBundle, verdict: Open, rationale: str) -> Decision:
+    def _open(self, bundle: EvidenceBundle, verdict: Open) -> Decision:
         known = evidence_hash(bundle)
         crg_rule, rr_rule = f"CRG:{INDETERMINATE}", f"RR:{INDETERMINATE}"
         return Decision(
@@ -227,13 +226,13 @@ class Decider:
             crg_rule=crg_rule,
             rr_rule=rr_rule,
             confidence=0.0,
-            rationale=rationale,
+            rationale=". ".join(filter(None, (verdict.because, self.why_not))),
             missing_facts=verdict.missing_facts,
             evidence_hash=known,
             trace=self._trace(bundle, known, crg_rule, rr_rule),
         )
 
-    def _by_adjudicator(
+    def _adjudicated(
         self, bundle: EvidenceBundle, verdict: Open, result: AdjudicationResult
     ) -> Decision:
         state = _STATES[result.outcome]
@@ -267,12 +266,56 @@ class Decider:
             "crg": crg_rule.removeprefix("CRG:"),
             "rr": rr_rule.removeprefix("RR:"),
             "src": "+".join(sorted(_NOT_A_WORD.sub("", source.casefold()) for source in used)),
-            "cfg": f"lw{self.knobs.lead_window_days},rg{self.knobs.reissue_long_gap_years}",
+            "cfg": f"lw{self.rules.lead_window_days},rg{self.rules.reissue_long_gap_years}",
         }
         return ";".join(f"{key}={value}" for key, value in parts.items())
 
 
+def case_or_error(make: Callable[[], Case]) -> Case:
+    """Return the case that `make` returns, or an error case for whatever it raises.
+
+    A fault of the program or of a plug-in is logged with its traceback; the run goes on with the
+    next file.
+    """
+    try:
+        return make()
+    except CanonError as error:
+        cause = next((cause for kind, cause in _CAUSES.items() if isinstance(error, kind)), UNSET)
+        return Case(Decision(State.ERROR, error=str(error), cause=cause))
+    except Exception as error:  # noqa: BLE001 (one item of many: the next must not suffer)
+        _log.exception("a fault of canon, or of a plug-in")
+        told = f"a fault of canon, or of a plug-in: {type(error).__name__}: {error}"
+        return Case(Decision(State.ERROR, error=told, cause=Cause.FAULT))
+
+
+def override_for(
+    bundle: EvidenceBundle, overrides: Mapping[str, KeptOverride]
+) -> KeptOverride | None:
+    """Return the override for the recording in a bundle.
+
+    Where several recordings may be meant, the newest override for any of them applies. Recordings
+    that the rules leave out (another length, a karaoke take) do not count; the recording id in the
+    file's tags does, for it may since have been merged into another.
+    """
+    if not overrides:
+        return None
+    tags = (bundle.artifact and bundle.artifact.tags) or {}
+    meant = (
+        *(one.mb_recording_id for one in sort_recordings(bundle).kept),
+        tags.get("recording_mbid"),
+    )
+    ids = (one.strip().casefold() for one in meant if one)
+    found = [overrides[recording] for recording in ids if recording in overrides]
+    return max(found, key=lambda one: (one.set_at_utc, one.recording_mbid), default=None)
+
+
+def advice_for(cause: Cause | msgspec.UnsetType | None) -> str:
+    """Return what a user can do about an error of this cause, as half a sentence."""
+    return _ADVICE.get(cause, _TRY_AGAIN) if isinstance(cause, Cause) else _TRY_AGAIN
+
+
 def _recording_in(bundle: EvidenceBundle, release_group: str | None) -> str | None:
+    """Return the first recording that is on the release group."""
     return next(
         (
             recording.mb_recording_id

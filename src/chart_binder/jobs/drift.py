@@ -26,21 +26,20 @@ from chart_binder.errors import (
     NothingFoundError,
     StoreError,
 )
-from chart_binder.jobs.decide import Case, Decider, Decision, State
-from chart_binder.jobs.journal import path_of
+from chart_binder.jobs.decide import Case, Decider, Decision, State, advice_for
 from chart_binder.jobs.stored_decisions import (
-    kept_bundle,
-    kept_decision,
-    ruled_on,
+    path_from_bytes,
+    read_decision,
     rules_version,
-    what_to_do,
+    stored_bundle,
 )
+from chart_binder.jobs.write import verdict_on
 
 if TYPE_CHECKING:
     from chart_binder.store.store import Store
 
 
-MOST_IN_A_ROW = 3
+MAX_FAILURES = 3
 """Look-ups that fail one after the other, each after tries of its own, before no more are made."""
 
 
@@ -49,7 +48,7 @@ class NotAskedError(LookupFailedError):
 
 
 @dataclass(slots=True)
-class Refreshing:
+class EvidenceRefresher:
     """Gathers evidence by `gather`, and does not ask any more where that keeps failing."""
 
     gather: Callable[[Path], EvidenceBundle]
@@ -58,9 +57,9 @@ class Refreshing:
 
     def __call__(self, path: Path) -> EvidenceBundle:
         """Return the evidence for a file; raise as `gather` does, or `NotAskedError`."""
-        if self.in_a_row >= MOST_IN_A_ROW:
+        if self.in_a_row >= MAX_FAILURES:
             raise NotAskedError(
-                f"{MOST_IN_A_ROW} look-ups in a row had failed, so no more were made: {self.why}"
+                f"{MAX_FAILURES} look-ups in a row had failed, so no more were made: {self.why}"
             )
         try:
             found = self.gather(path)
@@ -78,7 +77,7 @@ class Refreshing:
 _OPEN = (State.ERROR, State.INDETERMINATE)
 
 
-class Cause(StrEnum):
+class DriftCause(StrEnum):
     """Why a decision would now be another; both of the first two may hold."""
 
     EVIDENCE = "evidence"
@@ -86,7 +85,7 @@ class Cause(StrEnum):
     RULING = "ruling"
 
 
-class Stand(StrEnum):
+class DriftState(StrEnum):
     """How a decision stands beside what would be decided today."""
 
     STANDS = "stands"
@@ -103,8 +102,8 @@ class Drift:
     """How one kept decision stands: what it `was` and would be `now`, where either can be told."""
 
     kept: KeptDecision
-    stand: Stand
-    causes: tuple[Cause, ...] = ()
+    state: DriftState
+    causes: tuple[DriftCause, ...] = ()
     now: Case | None = None
     why: str | None = None
     was: Decision | None = None
@@ -112,11 +111,11 @@ class Drift:
     @property
     def path(self) -> Path:
         """The file that was decided."""
-        return path_of(self.kept.path)
+        return path_from_bytes(self.kept.path)
 
 
 @dataclass(frozen=True, slots=True)
-class Drifting:
+class DriftCheck:
     """Decides again, asking no model: what one said stands while the rules leave the case open.
 
     `gather` fetches evidence anew; without it, that which is kept is gone by.
@@ -129,47 +128,49 @@ class Drifting:
     def drift(self, kept: KeptDecision) -> Drift:
         """Hold one decision against today's. Raises `StoreError`."""
         if kept.pinned:
-            return Drift(kept, Stand.PINNED)
-        ruled = ruled_on(self.store, kept)
+            return Drift(kept, DriftState.PINNED)
+        ruled = verdict_on(self.store, kept)
         if ruled and ruled.verdict is VerdictKind.ACCEPT:
-            return Drift(kept, Stand.KEPT, why="a person accepted it")
+            return Drift(kept, DriftState.KEPT, why="a person accepted it")
         was = None
         try:
-            was = kept_decision(kept)
+            was = read_decision(kept)
             return self._beside(kept, was)
         except DamagedRecordError as error:
-            return Drift(kept, Stand.FAILED, why=str(error), was=was)
+            return Drift(kept, DriftState.FAILED, why=str(error), was=was)
         except StoreError:
             raise
         except NotAskedError as error:
-            return Drift(kept, Stand.NOT_ASKED, why=str(error), was=was)
+            return Drift(kept, DriftState.NOT_ASKED, why=str(error), was=was)
         except CanonError as error:
-            return Drift(kept, Stand.FAILED, why=str(error), was=was)
+            return Drift(kept, DriftState.FAILED, why=str(error), was=was)
 
     def _beside(self, kept: KeptDecision, was: Decision) -> Drift:
-        bundle = kept_bundle(self.store, kept)
+        bundle = stored_bundle(self.store, kept)
         before = self.decider.decide(bundle) if bundle else None
-        now = self.decider.decide(self.gather(path_of(kept.path))) if self.gather else before
+        now = (
+            self.decider.decide(self.gather(path_from_bytes(kept.path))) if self.gather else before
+        )
         if now is None:  # nothing was found then, and nothing was looked for now
-            why = f"nothing was decided then ({was.error}); {what_to_do(was.cause)}"
-            return Drift(kept, Stand.FAILED, why=why, was=was)
+            why = f"nothing was decided then ({was.error}); {advice_for(was.cause)}"
+            return Drift(kept, DriftState.FAILED, why=why, was=was)
         if _outcome(was, now) == _outcome(was):
-            return Drift(kept, Stand.STANDS, now=now, was=was)
+            return Drift(kept, DriftState.STANDS, now=now, was=was)
         causes = self._causes(kept, was, before, now)
-        stand = Stand.KEPT if self._is_left(kept, now) else Stand.DIFFERS
+        stand = DriftState.KEPT if self._is_left(kept, now) else DriftState.DIFFERS
         return Drift(kept, stand, causes, now, was=was)
 
     def _causes(
         self, kept: KeptDecision, was: Decision, before: Case | None, now: Case
-    ) -> tuple[Cause, ...]:
+    ) -> tuple[DriftCause, ...]:
         if "override" in (was.decided_by, now.decision.decided_by):
-            return (Cause.RULING,)
+            return (DriftCause.RULING,)
         if before is None:
-            same_rules = kept.rules_version == rules_version(self.decider.knobs)
-            return (Cause.EVIDENCE,) if same_rules else (Cause.EVIDENCE, Cause.RULES)
+            same_rules = kept.rules_version == rules_version(self.decider.rules)
+            return (DriftCause.EVIDENCE,) if same_rules else (DriftCause.EVIDENCE, DriftCause.RULES)
         moved = (
-            (Cause.EVIDENCE, _outcome(was, now) != _outcome(was, before)),
-            (Cause.RULES, _outcome(was, before) != _outcome(was)),
+            (DriftCause.EVIDENCE, _outcome(was, now) != _outcome(was, before)),
+            (DriftCause.RULES, _outcome(was, before) != _outcome(was)),
         )
         return tuple(cause for cause, is_so in moved if is_so)
 
@@ -180,7 +181,7 @@ class Drifting:
         return bool(left and verdict and verdict.reason == _known_as(now.decision))
 
 
-def kept_all_the_same(store: "Store", drift: Drift) -> None:
+def keep_old_decision(store: "Store", drift: Drift) -> None:
     """Keep that a person leaves a decision, knowing what it would be now. Raises `StoreError`."""
     if drift.now:
         reason = _known_as(drift.now.decision)
@@ -191,7 +192,7 @@ def kept_all_the_same(store: "Store", drift: Drift) -> None:
         )
 
 
-def taken(drifting: Drifting, drift: Drift, run: KeptRun) -> KeptDecision | None:
+def accept_new_decision(drifting: DriftCheck, drift: Drift, run: KeptRun) -> KeptDecision | None:
     """Keep today's decision as the file's own. Raises `StoreError`."""
     if drift.now is None or drift.now.bundle is None:
         return None
@@ -200,7 +201,7 @@ def taken(drifting: Drifting, drift: Drift, run: KeptRun) -> KeptDecision | None
         kept, id=new_id(), run_id=run.id, recording_mbid=decision.recording_mbid,
         state=decision.state, decided_by=decision.decided_by, crg_mbid=decision.crg_mbid,
         rr_mbid=decision.rr_mbid, evidence_hash=decision.evidence_hash,
-        rules_version=rules_version(drifting.decider.knobs), trace=decision.trace,
+        rules_version=rules_version(drifting.decider.rules), trace=decision.trace,
         document=msgspec.json.encode(decision), decided_at_utc=now_utc(), transcript_id=None,
         artifact=msgspec.json.encode(bundle.artifact) if bundle.artifact else None,
         adjudicator=None,

@@ -14,7 +14,7 @@ from chart_binder.domain.evidence_json import defect, read_bundle
 from chart_binder.domain.verdict import Considered
 from chart_binder.domain.vocabulary import bare_id, said
 from chart_binder.errors import EvidenceError
-from chart_binder.jobs.calibrate import Answer, Calibration, Known, calibration
+from chart_binder.jobs.calibrate import Answer, Calibration, KnownAnswer, measure_calibration
 from chart_binder.jobs.decide import INDETERMINATE, LLM_ADJUDICATION, Case, Decision, State
 from chart_binder.llm.result import AdjudicationResult
 from chart_binder.rules.decide import MANUAL_OVERRIDE
@@ -63,7 +63,7 @@ class Expected(msgspec.Struct, frozen=True):
         return frozenset(named - {None} or {None})
 
 
-class Golden(msgspec.Struct, frozen=True):
+class GoldenCase(msgspec.Struct, frozen=True):
     """One case, and the line that it stands on, counted from 1."""
 
     line: int
@@ -72,7 +72,7 @@ class Golden(msgspec.Struct, frozen=True):
     expected: Expected
 
 
-class IllFormed(msgspec.Struct, frozen=True):
+class InvalidLine(msgspec.Struct, frozen=True):
     """A line that is no case, and why."""
 
     line: int
@@ -85,7 +85,7 @@ class _Line(msgspec.Struct):
     id: str | None = None
 
 
-def read_golden(lines: Iterable[bytes]) -> Iterator[Golden | IllFormed]:
+def read_golden(lines: Iterable[bytes]) -> Iterator[GoldenCase | InvalidLine]:
     """Read every line for itself; a bad one does not stop the rest, an empty one is passed over.
 
     A name that an earlier line has is a defect: most likely a case was copied and not changed.
@@ -96,25 +96,28 @@ def read_golden(lines: Iterable[bytes]) -> Iterator[Golden | IllFormed]:
         if not text.strip():
             continue
         case = _case(number, text)
-        if isinstance(case, Golden) and (first := named.setdefault(case.name, number)) != number:
-            case = IllFormed(
+        if (
+            isinstance(case, GoldenCase)
+            and (first := named.setdefault(case.name, number)) != number
+        ):
+            case = InvalidLine(
                 number, f"id: {case.name!r} is that of line {first} too; each needs its own"
             )
         yield case
 
 
-def _case(number: int, line: bytes) -> Golden | IllFormed:
+def _case(number: int, line: bytes) -> GoldenCase | InvalidLine:
     try:
         read = _DECODER.decode(line)
         bundle = read_bundle(bytes(read.bundle))
         expected = _expected(read.expected)
     except msgspec.ValidationError as error:
-        return IllFormed(number, ": ".join(filter(None, defect(error))))
+        return InvalidLine(number, ": ".join(filter(None, defect(error))))
     except (msgspec.DecodeError, ValueError, EvidenceError) as error:
-        return IllFormed(number, str(error))
+        return InvalidLine(number, str(error))
     except RecursionError:
-        return IllFormed(number, "nested too deeply")
-    return Golden(number, said(read.id) or f"line {number}", bundle, expected)
+        return InvalidLine(number, "nested too deeply")
+    return GoldenCase(number, said(read.id) or f"line {number}", bundle, expected)
 
 
 def _expected(found: Expected) -> Expected:
@@ -176,7 +179,7 @@ class Mark(StrEnum):
     """Nothing is expected, or another mark already says it."""
 
 
-class Scored(msgspec.Struct, frozen=True):
+class ScoredCase(msgspec.Struct, frozen=True):
     """One case, decided and marked; `path` is how the decision was reached."""
 
     line: int
@@ -205,7 +208,7 @@ class Scored(msgspec.Struct, frozen=True):
         return Mark.OPEN in marks and is_else_right and not self.is_by_another_rule
 
 
-class Tally(msgspec.Struct, frozen=True):
+class ScoreTotals(msgspec.Struct, frozen=True):
     """How many came out how; shares are absent where there is nothing to divide by."""
 
     cases: int
@@ -231,18 +234,18 @@ class RuleRow(msgspec.Struct, frozen=True):
     """Expected of this rule, but left open."""
 
 
-class Report(msgspec.Struct, frozen=True):
+class EvaluationReport(msgspec.Struct, frozen=True):
     """The score of a golden file."""
 
-    crg: Tally
-    rr: Tally
+    crg: ScoreTotals
+    rr: ScoreTotals
     rightly_open: int
     rules: tuple[RuleRow, ...]
     calibration: Calibration | None
-    wrong: tuple[Scored, ...]
+    wrong: tuple[ScoredCase, ...]
     """Everything that is otherwise than expected, and not for being open."""
-    open: tuple[Scored, ...]
-    ill_formed: tuple[IllFormed, ...]
+    open: tuple[ScoredCase, ...]
+    ill_formed: tuple[InvalidLine, ...]
 
     @property
     def status(self) -> int:
@@ -250,35 +253,35 @@ class Report(msgspec.Struct, frozen=True):
         return 1 if self.wrong or self.ill_formed else 3 if self.open else 0
 
 
-def forget(known: Known) -> None:
+def forget(known: KnownAnswer) -> None:
     """Learn nothing from an answer."""
     del known
 
 
 def evaluate(
-    golden: Iterable[Golden | IllFormed],
+    golden: Iterable[GoldenCase | InvalidLine],
     decide: Callable[[EvidenceBundle], Case],
-    learn: Callable[[Known], object] = forget,
-) -> Report:
+    learn: Callable[[KnownAnswer], object] = forget,
+) -> EvaluationReport:
     """Decide every case and return the score; `learn` is told each answer of the adjudicator.
 
     Of what is as expected only the count is kept, so that a file may be of any length.
     """
     count = _Count()
     for case in golden:
-        if isinstance(case, IllFormed):
+        if isinstance(case, InvalidLine):
             count.ill_formed.append(case)
         else:
             one = score(case, decide(case.bundle))
             count.add(one)
             for known in _known(one):
                 learn(known)
-    return Report(
+    return EvaluationReport(
         crg=_tally(count.crg),
         rr=_tally(count.rr),
         rightly_open=count.rightly_open,
         rules=tuple(_rows(count.rules)),
-        calibration=calibration(count.answers),
+        calibration=measure_calibration(count.answers),
         wrong=tuple(count.wrong),
         open=tuple(count.open),
         ill_formed=tuple(count.ill_formed),
@@ -295,11 +298,11 @@ class _Count:
     """By rule and column of its row."""
     rightly_open: int = 0
     answers: list[Answer] = field(default_factory=list)
-    wrong: list[Scored] = field(default_factory=list)
-    open: list[Scored] = field(default_factory=list)
-    ill_formed: list[IllFormed] = field(default_factory=list)
+    wrong: list[ScoredCase] = field(default_factory=list)
+    open: list[ScoredCase] = field(default_factory=list)
+    ill_formed: list[InvalidLine] = field(default_factory=list)
 
-    def add(self, one: Scored) -> None:
+    def add(self, one: ScoredCase) -> None:
         self.crg[one.crg] += 1
         self.rr[one.rr] += 1
         self.rules.update(_told(one))
@@ -311,7 +314,7 @@ class _Count:
             self.wrong.append(one)
 
 
-def score(golden: Golden, case: Case) -> Scored:
+def score(golden: GoldenCase, case: Case) -> ScoredCase:
     """Hold one decision against what is expected of it.
 
     An answer that is only for review decides nothing yet. The release is looked at where the
@@ -322,7 +325,7 @@ def score(golden: Golden, case: Case) -> Scored:
     rr = Mark.UNSCORED
     if crg is Mark.RIGHT and expected.crg_mbid and expected.releases is not None:
         rr = _mark(decision, decision.rr_mbid, expected.releases)
-    return Scored(
+    return ScoredCase(
         line=golden.line,
         id=golden.name,
         name=golden.bundle.name,
@@ -368,10 +371,10 @@ def _mark(decision: Decision, found: str | None, right: frozenset[str | None]) -
     return Mark.WRONG if answer else Mark.OPEN
 
 
-def _tally(count: Counter[Mark]) -> Tally:
+def _tally(count: Counter[Mark]) -> ScoreTotals:
     cases = count.total() - count[Mark.UNSCORED]
     answered = count[Mark.RIGHT] + count[Mark.WRONG]
-    return Tally(
+    return ScoreTotals(
         cases=cases,
         right=count[Mark.RIGHT],
         wrong=count[Mark.WRONG],
@@ -382,7 +385,7 @@ def _tally(count: Counter[Mark]) -> Tally:
     )
 
 
-def _told(one: Scored) -> Iterator[tuple[str, str]]:
+def _told(one: ScoredCase) -> Iterator[tuple[str, str]]:
     """Yield what one case adds to the rows of the rules: the rule and the column."""
     expected, decision = one.expected, one.decision
     rr = one.rr if expected.crg_mbid else one.crg
@@ -410,12 +413,12 @@ def _rows(count: Counter[tuple[str, str]]) -> list[RuleRow]:
     return sorted(rows, key=lambda row: (row.rule.partition(":")[0], -row.decided, row.rule))
 
 
-def _answers(one: Scored) -> Iterator[tuple[AdjudicationResult, bool]]:
+def _answers(one: ScoredCase) -> Iterator[tuple[AdjudicationResult, bool]]:
     """Yield what the adjudicator said, accepted or not, if it named a group; if that is right."""
     result = one.decision.adjudication
     if result and result.crg_mbid:
         yield result, bare_id(result.crg_mbid) == one.expected.crg_mbid
 
 
-def _known(one: Scored) -> Iterator[Known]:
-    return (Known.of(result, right=right, name=one.id) for result, right in _answers(one))
+def _known(one: ScoredCase) -> Iterator[KnownAnswer]:
+    return (KnownAnswer.of(result, right=right, name=one.id) for result, right in _answers(one))

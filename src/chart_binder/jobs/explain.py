@@ -12,14 +12,14 @@ from chart_binder.domain.evidence import EvidenceBundle, Release
 from chart_binder.domain.verdict import Decided, Open, Rival
 from chart_binder.domain.vocabulary import ReleaseGroupId, ReleaseId
 from chart_binder.jobs.decide import Case
-from chart_binder.llm.facts import with_facts
+from chart_binder.llm.facts import with_verified_facts
 from chart_binder.llm.result import AdjudicationResult
 from chart_binder.rules.candidates import Candidate, candidates_of
-from chart_binder.rules.contest import contest
+from chart_binder.rules.contest import build_contest
 from chart_binder.rules.decide import decide
-from chart_binder.rules.explain import rivals
-from chart_binder.rules.premiere import weigh
-from chart_binder.rules.recordings import line_up
+from chart_binder.rules.explain import explain_losers
+from chart_binder.rules.premiere import apply_rules
+from chart_binder.rules.recordings import sort_recordings
 from chart_binder.rules.representative import first_by_id
 
 
@@ -71,15 +71,15 @@ class LeadWindow(msgspec.Struct, frozen=True):
 
 def appearances(bundle: EvidenceBundle) -> tuple[Appearance, ...]:
     """Return what the rules compare, the earliest first."""
-    return tuple(map(_appearance, candidates_of(line_up(bundle).kept)))
+    return tuple(map(_appearance, candidates_of(sort_recordings(bundle).kept)))
 
 
 def lead_window(bundle: EvidenceBundle, knobs: RulesConfig) -> LeadWindow | None:
     """Return the window of the single that comes first, if a studio album is there to lead to."""
-    field = contest(line_up(bundle).kept, bundle.performer, knobs)
+    field = build_contest(sort_recordings(bundle).kept, bundle.performer, knobs)
     if field.intent or not field.singles or not field.albums:
         return None
-    single, days = field.singles[0], field.knobs.lead_window_days
+    single, days = field.singles[0], field.settings.lead_window_days
     if not single.is_dated:
         return None
     certain = single.last + 1, single.first + days
@@ -125,7 +125,7 @@ def _sources(one: Candidate) -> Iterator[Source]:
 def _aside(one: Candidate) -> Iterator[Source]:
     """Yield a source for each date and status; releases without a date come last."""
     together: dict[tuple[PartialDate, str], list[Release]] = {}
-    for release in one.aside:
+    for release in one.unofficial:
         together.setdefault((release.when, release.standing or ""), []).append(release)
     for when, status in sorted(together, key=lambda key: (not key[0].is_known, *map(str, key))):
         yield _source(when, together[when, status])
@@ -159,7 +159,7 @@ def why_not(case: Case, knobs: RulesConfig) -> tuple[Rival, ...]:
         return case.verdict.rivals
     assert isinstance(case.verdict, Open)  # only what is open is asked of a model
     crg = case.decision.crg_mbid
-    again = decide(with_facts(case.bundle, result.facts), knobs) if result.facts else None
+    again = decide(with_verified_facts(case.bundle, result.facts), knobs) if result.facts else None
     if isinstance(again, Decided) and again.crg == crg:
         return tuple(_by_facts(again, case.verdict))
     said = _said(case.bundle, crg, result)
@@ -179,17 +179,17 @@ def _by_facts(again: Decided, before: Open) -> Iterator[Rival]:
 
 
 def _by_word(bundle: EvidenceBundle, crg: str, said: str, knobs: RulesConfig) -> Iterator[Rival]:
-    lineup = line_up(bundle)
-    field = contest(lineup.kept, bundle.performer, knobs)
+    recordings = sort_recordings(bundle)
+    field = build_contest(recordings.kept, bundle.performer, knobs)
     running: dict[str, Candidate] = {one.group.mb_rg_id: one for one in field.candidates}
-    possible = {one.group.mb_rg_id for one in weigh(field).possible}
+    possible = {one.group.mb_rg_id for one in apply_rules(field).possible}
     chosen = running.get(crg)
     by_model = {
         name: f"{one.kind} ({one.when}): {said}"
         for name, one in running.items()
         if one.counts and not _is_out(one, chosen, possible)
     }
-    for rival in rivals(field, chosen, lineup.left_out):
+    for rival in explain_losers(field, chosen, recordings.excluded):
         if rival.release_group != crg:
             yield replace(rival, why_not=by_model.get(rival.release_group, rival.why_not))
 

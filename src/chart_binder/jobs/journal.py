@@ -12,24 +12,30 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from chart_binder.audio.containers import audio_hash, read_tag_set
 from chart_binder.audio.fields import FIELDS, field_texts, is_same_key, item_texts
-from chart_binder.audio.file_access import Swept, is_elsewhere, sweep
-from chart_binder.audio.formats import audio_hash, read_tag_set
-from chart_binder.audio.save import Prepared, Saved, UnconfirmedError, nothing, safely_saved
+from chart_binder.audio.file_access import Leftover, is_of_another_host, remove_leftovers
+from chart_binder.audio.save import (
+    PreparedCopy,
+    SaveResult,
+    UnconfirmedError,
+    do_nothing,
+    save_tags,
+)
 from chart_binder.audio.tagset import (
     Block,
     Change,
-    Placed,
+    PlacedItem,
     TagChanges,
     TagSet,
-    alike,
-    alike_hash,
     changes_between,
+    normalized,
+    normalized_hash,
 )
 from chart_binder.domain.records import KeptRun, KeptWrite, WriteState, new_id, now_utc
 from chart_binder.errors import AudioError, CanonError, StoreError
-from chart_binder.files import shown
-from chart_binder.jobs.stored_decisions import kept_path
+from chart_binder.files import quoted
+from chart_binder.jobs.stored_decisions import path_bytes, path_from_bytes
 from chart_binder.typed import decoded
 
 if TYPE_CHECKING:
@@ -47,15 +53,15 @@ class FieldChange(msgspec.Struct, frozen=True):
     new: Texts
 
 
-def texts_now(tags: TagSet) -> dict[str, Texts]:
+def field_values(tags: TagSet) -> dict[str, Texts]:
     """Return what every field says."""
     said = ((field.name, field_texts(tags, field.name)) for field in FIELDS)
     return {name: texts for name, texts in said if texts}
 
 
-def changes_of(old: TagSet, new: TagSet) -> tuple[FieldChange, ...]:
+def field_changes(old: TagSet, new: TagSet) -> tuple[FieldChange, ...]:
     """Return which fields differ, in the order of the table, then which keys differ besides."""
-    was, will = texts_now(old), texts_now(new)
+    was, will = field_values(old), field_values(new)
     fields = tuple(
         FieldChange(field.name, was.get(field.name, ()), will.get(field.name, ()))
         for field in FIELDS
@@ -89,7 +95,7 @@ def _key_change(change: Change) -> FieldChange:
     )
 
 
-def placed_texts(form: str, placed: tuple[Placed, ...]) -> Texts:
+def placed_texts(form: str, placed: tuple[PlacedItem, ...]) -> Texts:
     """Return what records say; of what is no text its length, with the begin of its SHA-256."""
     return tuple(
         text
@@ -132,7 +138,7 @@ def raw_changes(written: TagChanges, now: TagSet) -> tuple[FieldChange, ...]:
         block = now.block(change.form) or Block(change.form)
         items = tuple(item for item in block.items if _same(item.key, change.key))
         if items != tuple(placed.item for placed in change.new):
-            here = tuple(Placed(0, item) for item in items)
+            here = tuple(PlacedItem(0, item) for item in items)
             old, new = placed_texts(change.form, change.new), placed_texts(change.form, here)
             found.append(FieldChange(change.key, old, new))
     return tuple(found)
@@ -148,7 +154,7 @@ _DIGITS = 8
 _SAME_WORDS = "(the same words, written otherwise)"
 
 
-class KeyLeft(msgspec.Struct, frozen=True, array_like=True):
+class KeySnapshot(msgspec.Struct, frozen=True, array_like=True):
     """What one key says, with the begin of the SHA-256 of its records."""
 
     form: str
@@ -157,12 +163,14 @@ class KeyLeft(msgspec.Struct, frozen=True, array_like=True):
     mark: str
 
 
-def left_by(tags: TagSet) -> bytes:
+def written_snapshot(tags: TagSet) -> bytes:
     """Return what every key says, as it is kept with a write; long values by their hash."""
     return zlib.compress(msgspec.json.encode(tuple(_keys(tags))))
 
 
-def changed_since(write: KeptWrite, changes: TagChanges, now: TagSet) -> tuple[FieldChange, ...]:
+def changes_since_write(
+    write: KeptWrite, changes: TagChanges, now: TagSet
+) -> tuple[FieldChange, ...]:
     """Return every key that says something else than when the write was done.
 
     Of a write from before that was kept, only keys that it changed itself can be told, maybe none.
@@ -176,28 +184,28 @@ def changed_since(write: KeptWrite, changes: TagChanges, now: TagSet) -> tuple[F
     return tuple(_change(old, new) for old, new in pairs if old != new)
 
 
-def _keys(tags: TagSet) -> Iterator[KeyLeft]:
-    for block in alike(tags).blocks:
+def _keys(tags: TagSet) -> Iterator[KeySnapshot]:
+    for block in normalized(tags).blocks:
         if block.head:
-            yield KeyLeft(block.form, f"head of {block.form}", (_short(block.head),), "")
+            yield KeySnapshot(block.form, f"head of {block.form}", (_short(block.head),), "")
         for key in dict.fromkeys(item.key for item in block.items):
             yield _key(block, key)
 
 
-def _key(block: Block, key: str) -> KeyLeft:
+def _key(block: Block, key: str) -> KeySnapshot:
     items = [item for item in block.items if item.key == key]
-    texts = placed_texts(block.form, tuple(Placed(0, item) for item in items))
+    texts = placed_texts(block.form, tuple(PlacedItem(0, item) for item in items))
     if sum(map(len, texts)) > _MOST_TEXT:
         texts = (_short("\0".join(texts).encode(errors="surrogateescape")),)
     mark = hashlib.sha256(msgspec.json.encode(items)).hexdigest()[:_DIGITS]
-    return KeyLeft(block.form, key or f"odd bytes in {block.form}", texts, mark)
+    return KeySnapshot(block.form, key or f"odd bytes in {block.form}", texts, mark)
 
 
 def _short(data: bytes) -> str:
     return f"({len(data)} bytes, {hashlib.sha256(data).hexdigest()[:_DIGITS]})"
 
 
-def _change(old: KeyLeft | None, new: KeyLeft | None) -> FieldChange:
+def _change(old: KeySnapshot | None, new: KeySnapshot | None) -> FieldChange:
     was, says = old.texts if old else (), new.texts if new else ()
     if was == says:
         says = (*says, _SAME_WORDS)
@@ -205,9 +213,9 @@ def _change(old: KeyLeft | None, new: KeyLeft | None) -> FieldChange:
     return FieldChange(found.key if found else "", was, says)
 
 
-def _read(kept: bytes) -> tuple[KeyLeft, ...]:
+def _read(kept: bytes) -> tuple[KeySnapshot, ...]:
     try:
-        return decoded(zlib.decompress(kept), tuple[KeyLeft, ...])
+        return decoded(zlib.decompress(kept), tuple[KeySnapshot, ...])
     except (zlib.error, msgspec.MsgspecError) as error:
         raise AudioError(f"the journal does not say what the tags were: {error}") from error
 
@@ -235,8 +243,8 @@ class WritingRun:
         path: Path,
         change: Callable[[TagSet], TagSet],
         decision_id: str | None,
-        check: Callable[[Prepared], None] = nothing,
-    ) -> tuple[Saved, KeptWrite | None]:
+        check: Callable[[PreparedCopy], None] = do_nothing,
+    ) -> tuple[SaveResult, KeptWrite | None]:
         """Change the tags of a file, with an entry in the journal unless nothing changes.
 
         `check` may refuse what is about to happen. Raises `AudioError`, `SaveError`, `StoreError`;
@@ -244,7 +252,7 @@ class WritingRun:
         """
         intents: list[KeptWrite] = []
 
-        def intend(prepared: Prepared) -> None:
+        def intend(prepared: PreparedCopy) -> None:
             check(prepared)
             if not self.has_begun:
                 self.store.runs.begin(self.run)
@@ -254,11 +262,11 @@ class WritingRun:
             self.store.journal.intend(intent)
 
         try:
-            saved = safely_saved(path, change, keep_mtime=self.keep_mtime, before_replace=intend)
+            saved = save_tags(path, change, keep_mtime=self.keep_mtime, before_replace=intend)
         except CanonError as error:
             replaced = isinstance(error, UnconfirmedError)
             for intent in intents:
-                settled(self.store, intent, str(error), replaced=replaced)
+                settle_intent(self.store, intent, str(error), replaced=replaced)
             raise
         for intent in intents:
             self._told(saved.path, intent)
@@ -269,8 +277,8 @@ class WritingRun:
             self.store.journal.done(intent.id, now_utc())
         except StoreError as error:
             raise StoreError(
-                f"{shown(path)} has its new tags, which the next run that writes tells the journal,"
-                f" for now {error}"
+                f"{quoted(path)} has its new tags, which the next run that writes tells the"
+                f" journal, for now {error}"
             ) from error
 
     def end(self, status: int) -> None:
@@ -278,31 +286,31 @@ class WritingRun:
         if self.has_begun:
             self.store.runs.end(self.run.id, now_utc(), status, self.counts)
 
-    def _intent(self, prepared: Prepared, decision_id: str | None) -> KeptWrite:
+    def _intent(self, prepared: PreparedCopy, decision_id: str | None) -> KeptWrite:
         return KeptWrite(
             id=new_id(),
             run_id=self.run.id,
-            path=kept_path(prepared.path),
+            path=path_bytes(prepared.path),
             decision_id=decision_id,
             audio_hash=prepared.audio_hash,
             tags_before_hash=prepared.before.hash,
             tags_after_hash=prepared.after.hash,
             changes=_changes(prepared).json,
-            tags_left=left_by(prepared.after),
+            tags_left=written_snapshot(prepared.after),
             at_utc=now_utc(),
-            temporary=kept_path(prepared.temporary),
+            temporary=path_bytes(prepared.temporary),
         )
 
 
-def _changes(prepared: Prepared) -> TagChanges:
+def _changes(prepared: PreparedCopy) -> TagChanges:
     return msgspec.structs.replace(
         changes_between(prepared.before, prepared.after),
-        old_alike=alike_hash(prepared.before),
-        new_alike=alike_hash(prepared.after),
+        old_alike=normalized_hash(prepared.before),
+        new_alike=normalized_hash(prepared.after),
     )
 
 
-def settled(
+def settle_intent(
     store: "Store", intent: KeptWrite, problem: str, *, replaced: bool | None = None
 ) -> WriteState | None:
     """Hold an intent against its file, and say in the journal what became of it.
@@ -314,7 +322,7 @@ def settled(
     if replaced:
         store.journal.done(intent.id, now_utc())
         return WriteState.DONE
-    path = path_of(intent.path)
+    path = path_from_bytes(intent.path)
     try:
         found = read_tag_set(path).hash
     except AudioError as error:
@@ -335,16 +343,11 @@ def settled(
     return WriteState.FAILED
 
 
-def path_of(kept: bytes) -> Path:
-    """Return a path as it is kept in the store."""
-    return Path(os.fsdecode(kept))
-
-
 _LONGEST_SAVE = timedelta(hours=1)
 _KILLED = "the run was cut short before the file was replaced"
 
 
-def repaired(store: "Store") -> Iterator[str]:
+def repair_journal(store: "Store") -> Iterator[str]:
     """Settle every intent that is open, after its left-over copy is removed; say so in sentences.
 
     What a living process is about to write is passed over; on another machine, where that cannot be
@@ -352,8 +355,8 @@ def repaired(store: "Store") -> Iterator[str]:
     """
     intents = store.journal.open_intents()
     removed = set()
-    for folder in dict.fromkeys(path_of(intent.path).parent for intent in intents):
-        for found in sweep(folder):
+    for folder in dict.fromkeys(path_from_bytes(intent.path).parent for intent in intents):
+        for found in remove_leftovers(folder):
             if not found.kept:
                 removed.add(os.fsencode(found.path))
             yield _said(found)
@@ -367,25 +370,27 @@ def repaired(store: "Store") -> Iterator[str]:
 def _may_go_on_elsewhere(intent: KeptWrite) -> bool:
     """Say whether another machine may be at it, with files of its own or a slow disk between."""
     an_hour_ago = (datetime.now(UTC) - _LONGEST_SAVE).isoformat(timespec="microseconds")
-    return is_elsewhere(path_of(intent.temporary).name) and intent.at_utc > an_hour_ago
+    return (
+        is_of_another_host(path_from_bytes(intent.temporary).name) and intent.at_utc > an_hour_ago
+    )
 
 
-def swept(folders: Iterable[Path]) -> Iterator[str]:
+def clean_folders(folders: Iterable[Path]) -> Iterator[str]:
     """Remove the copies that killed saves left in folders, and say so in sentences."""
     for folder in folders:
-        for found in sweep(folder):
+        for found in remove_leftovers(folder):
             yield _said(found)
 
 
-def _said(found: Swept) -> str:
+def _said(found: Leftover) -> str:
     if found.kept:
         return f"{found.path}: left over by a save, and still there: {found.kept}"
     return f"{found.path}: left over by a save that was cut short, removed"
 
 
 def _settled(store: "Store", intent: KeptWrite, *, replaced: bool | None) -> Iterator[str]:
-    path = path_of(intent.path)
-    match settled(store, intent, _KILLED, replaced=replaced):
+    path = path_from_bytes(intent.path)
+    match settle_intent(store, intent, _KILLED, replaced=replaced):
         case WriteState.DONE:
             yield f"{path}: a run was cut short after it wrote the tags; the journal has them now"
         case WriteState.FAILED:
@@ -409,10 +414,14 @@ def moved_write(
         sound = audio_hash(path)
     except AudioError:
         return None
-    own = kept_path(path)
+    own = path_bytes(path)
     names = dict.fromkeys(write.path for write in store.journal.of_audio(sound))
     for name in names:
-        if name != own and not _has(path_of(name), sound) and (found := last(store, path_of(name))):
+        if (
+            name != own
+            and not _has(path_from_bytes(name), sound)
+            and (found := last(store, path_from_bytes(name)))
+        ):
             return found
     return None
 

@@ -1,44 +1,175 @@
-"""A person's verdict goes before the rules: which one applies, and what it names."""
+"""Record what a person says about a decision: accept, reject, choose or keep, and overrides.
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import TypeAlias
+An override names the release group of a recording, and applies to every file of that recording. A
+verdict in review (`canon review`) is kept for all files that wait on the same evidence, and comes
+with an override unless the case is left as it is. `canon override set` keeps one by itself.
+"""
+
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING
+
+import msgspec
 
 from chart_binder.domain.evidence import EvidenceBundle, RecordingCandidate, ReleaseGroup
+from chart_binder.domain.records import KeptDecision, KeptVerdict, VerdictKind, now_utc
 from chart_binder.domain.verdict import KeptOverride
-from chart_binder.domain.vocabulary import MBID, RecordingId, bare_id
-from chart_binder.errors import CanonError
-from chart_binder.rules.recordings import line_up, minutes
+from chart_binder.domain.vocabulary import MBID, RecordingId, ReleaseGroupId, ReleaseId, bare_id
+from chart_binder.errors import CanonError, DamagedRecordError
+from chart_binder.jobs.decide import State, override_for
+from chart_binder.jobs.review import ReviewCase, override_removed, same_evidence
+from chart_binder.jobs.stored_decisions import stored_bundle
+from chart_binder.rules.recordings import format_length, sort_recordings
 
-Overrides: TypeAlias = Callable[[], Mapping[str, KeptOverride]]
-"""What people ruled, by recording; may raise `StoreError`."""
+if TYPE_CHECKING:
+    from chart_binder.store.reviews import SavedVerdicts
+    from chart_binder.store.store import Store
+
+DECIDE_AGAIN = "to be decided again: canon decide, or canon batch"
+ACCEPTED = "the model's answer, accepted in review"
+_MAX_FILES_NAMED = 3
+_MAX_RELEASES_NAMED = 6
 
 
-def no_overrides() -> Mapping[str, KeptOverride]:
-    """Return none: for a decision that no person's verdict may change."""
-    return {}
+class VerdictResult(msgspec.Struct, frozen=True):
+    """A verdict that was kept, for `files` files; `notes` are remarks for the person."""
+
+    saved: "SavedVerdicts"
+    files: int
+    notes: tuple[str, ...] = ()
 
 
-def override_for(bundle: EvidenceBundle, kept: Mapping[str, KeptOverride]) -> KeptOverride | None:
-    """Return the override for the recording in a bundle.
+def accept(
+    store: "Store",
+    case: ReviewCase,
+    reason: str = "",
+    recording: str | None = None,
+    *,
+    replaces: bool = False,
+) -> VerdictResult:
+    """Accept the proposed release group as an override for the recording.
 
-    Where several recordings may be meant, that of any of them applies; of several the one that was
-    set last. A recording that the rules leave out (another length, a karaoke take) is not meant.
+    Raises `CanonError` if there is no proposal that can be accepted, if several recordings may be
+    meant and `recording` names none, or if another override of the recording contradicts it and
+    `replaces` is false; and `StoreError`.
     """
-    if not kept:
-        return None
-    meant = [one.mb_recording_id for one in line_up(bundle).kept]
-    ids = (one.strip().casefold() for one in (*meant, _tagged(bundle)) if one)
-    found = [kept[recording] for recording in ids if recording in kept]
-    return max(found, key=lambda one: (one.set_at_utc, one.recording_mbid), default=None)
+    proposal = case.proposal
+    if proposal is None:
+        _require_open(store, case)
+        raise CanonError(
+            f"{case.path}: nothing is proposed, so nothing can be accepted; name what is right:"
+            f" canon review reject {case.kept.id} --crg C1 --reason ..."
+        )
+    if proposal.label is None:
+        raise CanonError(
+            f"{case.path}: the proposed release group {proposal.crg_mbid} is not in the"
+            " evidence; if it is right all the same: canon override set ... --crg"
+        )
+    release = bare_id(proposal.rr_mbid) if proposal.rr_mbid else None
+    notes: tuple[str, ...] = ()
+    if release and case.labels.home.get(proposal.rr_mbid or "") != proposal.crg_mbid:
+        notes = (
+            f"the proposed release {release} is not of that release group: the rules name one",
+        )
+        release = None
+    override = _new_override(store, case, proposal.crg_mbid, release, reason or ACCEPTED, recording)
+    kept = _keep_override(store, case, VerdictKind.ACCEPT, override, replaces=replaces)
+    return msgspec.structs.replace(kept, notes=(*notes, *kept.notes))
+
+
+def reject(
+    store: "Store",
+    case: ReviewCase,
+    reason: str,
+    crg: str | None = None,
+    rr: str | None = None,
+    recording: str | None = None,
+    *,
+    replaces: bool = False,
+) -> VerdictResult:
+    """Reject the proposal; the right release group, if named, becomes an override.
+
+    Raises `CanonError` if `crg` is the proposal itself, if the evidence has the release in another
+    group, and as `accept` does for several recordings or a contradicting override; and
+    `StoreError`.
+    """
+    if crg is None:
+        return _keep_verdict(store, case, VerdictKind.REJECT, reason)
+    if case.proposal and bare_id(case.proposal.crg_mbid) == bare_id(crg) and not rr:
+        raise CanonError(
+            f"{case.path}: that is what is proposed: canon review accept {case.kept.id}"
+        )
+    if rr:
+        _require_release_in_row(case, crg, rr)
+    override = _new_override(store, case, crg, rr and bare_id(rr), reason, recording)
+    kept = _keep_override(store, case, VerdictKind.REJECT, override, replaces=replaces)
+    return msgspec.structs.replace(kept, notes=(*kept.notes, DECIDE_AGAIN))
+
+
+def keep(store: "Store", case: ReviewCase, reason: str = "") -> VerdictResult:
+    """Leave a case as it is: it waits no more until it is decided otherwise.
+
+    Raises `CanonError` if the case is not open, and `StoreError`.
+    """
+    return _keep_verdict(store, case, VerdictKind.KEEP, reason)
+
+
+def choose(
+    store: "Store", case: ReviewCase, group: str, reason: str, recording: str | None = None
+) -> VerdictResult:
+    """Accept the proposal if `group` is the proposed one, else reject it in favour of `group`.
+
+    Raises as `accept` and `reject` do.
+    """
+    if case.proposal and bare_id(case.proposal.crg_mbid) == bare_id(group):
+        return accept(store, case, recording=recording)
+    return reject(store, case, reason, group, recording=recording)
+
+
+class OverrideEffect(msgspec.Struct, frozen=True):
+    """The decided files that an override applies to, and the evidence of one of them."""
+
+    files: tuple[bytes, ...] = ()
+    bundle: EvidenceBundle | None = None
+
+
+def override_effect(store: "Store", override: KeptOverride) -> OverrideEffect:
+    """Return the files that an override applies to; damaged evidence is passed over.
+
+    Raises `StoreError`.
+    """
+    decisions = store.verdicts.reached_by(override)
+    files = tuple(dict.fromkeys(each.path for each in decisions))
+    for each in reversed(decisions):
+        try:
+            bundle = stored_bundle(store, each)
+        except DamagedRecordError:
+            continue
+        if bundle:
+            return OverrideEffect(files, bundle)
+    return OverrideEffect(files)
+
+
+def decisions_by_override(store: "Store", override: KeptOverride) -> tuple[KeptDecision, ...]:
+    """Return the latest decisions that an override made. Raises `StoreError`."""
+    reached = store.verdicts.reached_by(override)
+    return tuple(each for each in reached if each.decided_by == "override" and not each.pinned)
+
+
+def list_files(kept: Iterable[KeptDecision]) -> str:
+    """Return the files of decisions as text, the first few by name."""
+    paths = [each.path.decode("utf-8", "replace") for each in kept]
+    more = len(paths) - _MAX_FILES_NAMED
+    named = ", ".join(paths[: _MAX_FILES_NAMED if more > 0 else None])
+    return f"{named} and {more} more" if more > 0 else named
 
 
 def recording_meant(bundle: EvidenceBundle) -> RecordingId:
-    """Return the recording that evidence leads to.
+    """Return the one recording that evidence leads to.
 
-    Raises `CanonError` that lists them where there are several, says that there is none, or that
-    its id is none of MusicBrainz', by which overrides are kept.
+    Raises `CanonError` that lists them if there are several, or says that there is none, or that
+    its id is no MusicBrainz id, by which overrides are kept.
     """
-    kept = line_up(bundle).kept
+    kept = sort_recordings(bundle).kept
     if len(kept) == 1:
         meant = bare_id(kept[0].mb_recording_id)
         if not MBID.fullmatch(meant):
@@ -48,16 +179,15 @@ def recording_meant(bundle: EvidenceBundle) -> RecordingId:
         return RecordingId(meant)
     if not kept:
         raise CanonError("the evidence knows no recording: name one by its MusicBrainz id")
-    listed = "; ".join(map(_described, kept))
+    listed = "; ".join(map(_recording_text, kept))
     raise CanonError(f"several recordings may be meant: name one by its id: {listed}")
 
 
 def require_home(bundle: EvidenceBundle, override: KeptOverride) -> None:
-    """Raise `CanonError` where evidence has the release, and in other groups than the one named."""
-    rr = bare_id(override.rr_mbid or "")
+    """Raise `CanonError` if evidence has the override's release only in other release groups."""
+    rr, crg = bare_id(override.rr_mbid or ""), bare_id(override.crg_mbid)
     groups = _groups(bundle)
-    homes = [group for group in groups if rr in _releases([group])]
-    crg = bare_id(override.crg_mbid)
+    homes = [group for group in groups if rr in _release_ids([group])]
     if not homes or any(bare_id(group.mb_rg_id) == crg for group in homes):
         return
     named = next((group for group in groups if bare_id(group.mb_rg_id) == crg), None)
@@ -68,8 +198,8 @@ def require_home(bundle: EvidenceBundle, override: KeptOverride) -> None:
     )
 
 
-def doubts(bundle: EvidenceBundle, override: KeptOverride) -> Iterator[str]:
-    """Yield what a person should know of the ids they named: those that evidence does not hold."""
+def unknown_ids(bundle: EvidenceBundle, override: KeptOverride) -> Iterator[str]:
+    """Yield a remark for each id of an override that evidence does not have."""
     crg, rr = bare_id(override.crg_mbid), override.rr_mbid and bare_id(override.rr_mbid)
     carrying = [group for group in _groups(bundle) if bare_id(group.mb_rg_id) == crg]
     if not carrying:
@@ -79,28 +209,255 @@ def doubts(bundle: EvidenceBundle, override: KeptOverride) -> Iterator[str]:
         )
     if rr is None and not carrying:
         yield "no release can be named for it: give one with --rr if you know it"
-    elif rr and rr not in _releases(carrying):
+    elif rr and rr not in _release_ids(carrying):
         yield f"release {rr} is not in the evidence: kept all the same"
+
+
+def _new_override(
+    store: "Store", case: ReviewCase, crg: str, rr: str | None, reason: str, recording: str | None
+) -> KeptOverride:
+    """Return the override for a verdict.
+
+    Raises `CanonError` if the case is not open, or for ids that the override cannot have.
+    """
+    _require_open(store, case)
+    override = KeptOverride(
+        _recording_of(case, crg, recording),
+        ReleaseGroupId(bare_id(crg)),
+        ReleaseId(rr) if rr else None,
+        reason,
+        now_utc(),
+    )
+    for named in filter(None, (override.crg_mbid, override.rr_mbid)):
+        if not MBID.fullmatch(named):
+            raise CanonError(f"{case.path}: {named!r} is no MusicBrainz id (a UUID)")
+    return override
+
+
+def _recording_of(case: ReviewCase, crg: str, named: str | None) -> RecordingId:
+    """Return the recording to override: the one named, else the only one on the release group.
+
+    Raises `CanonError` that lists the recordings if several may be meant.
+    """
+    kept = sort_recordings(case.bundle).kept if case.bundle else ()
+    wanted = bare_id(crg)
+    carrying = [one for one in kept if any(bare_id(each.mb_rg_id) == wanted for each in one.groups)]
+    found = carrying or list(kept)
+    ids = [bare_id(one.mb_recording_id) for one in found]
+    if named is not None:
+        everyone = [bare_id(one.mb_recording_id) for one in kept]
+        if bare_id(named) not in everyone:
+            allowed = ", ".join(everyone) or "none: the evidence has no recording"
+            raise CanonError(
+                f"{case.path}: recording {named} cannot be the file's; allowed: {allowed}"
+            )
+        ids = [bare_id(named)]
+    if not ids:
+        raise CanonError(
+            f"{case.path}: the evidence has no recording: canon override set rules on one by its id"
+        )
+    if len(ids) > 1:
+        listed = "; ".join(map(_recording_text, found))
+        raise CanonError(
+            f"{case.path}: several recordings may be meant: name one with --recording: {listed}"
+        )
+    if not MBID.fullmatch(ids[0]):
+        raise CanonError(
+            f"{case.path}: the recording's id is {ids[0]!r}; a MusicBrainz id (a UUID) is required"
+        )
+    return RecordingId(ids[0])
+
+
+def _require_release_in_row(case: ReviewCase, crg: str, rr: str) -> None:
+    """Raise `CanonError` if a release of the case is a release of another release group."""
+    homes = [
+        (each.label, row)
+        for row in case.rows
+        for each in row.releases
+        if bare_id(each.release) == bare_id(rr)
+    ]
+    if not homes or any(bare_id(row.release_group) == bare_id(crg) for _, row in homes):
+        return
+    label, home = homes[0]
+    own = next((row for row in case.rows if bare_id(row.release_group) == bare_id(crg)), None)
+    labels = [each.label for each in own.releases] if own else []
+    more = " ..." if labels[_MAX_RELEASES_NAMED:] else ""
+    allowed = f"{', '.join(labels[:_MAX_RELEASES_NAMED])}{more}, " if labels else ""
+    group = f"{own.label} '{own.title}'" if own else f"release group {bare_id(crg)}"
+    raise CanonError(
+        f"{case.path}: the release {label} is of {home.label} '{home.title}', not of {group};"
+        f" allowed: {allowed}a release that the evidence does not have, or none"
+    )
+
+
+def _keep_override(
+    store: "Store",
+    case: ReviewCase,
+    kind: VerdictKind,
+    override: KeptOverride,
+    *,
+    replaces: bool,
+) -> VerdictResult:
+    """Keep an override and the verdicts that come with it."""
+    before = _overrides_of_verdicts(store, case)
+    given = [
+        KeptVerdict(
+            decision_id=each,
+            verdict=kind,
+            crg_mbid=override.crg_mbid,
+            rr_mbid=override.rr_mbid,
+            reason=override.reason,
+            at_utc=override.set_at_utc,
+        )
+        for each in _decisions_to_rule_on(store, case, before, override)
+    ]
+    notes = (
+        *_replacements(store, case, override, before, replaces=replaces),
+        *(unknown_ids(case.bundle, override) if case.bundle else ()),
+    )
+    return VerdictResult(store.verdicts.rule(given, override, before), len(given), notes)
+
+
+def _keep_verdict(
+    store: "Store", case: ReviewCase, kind: VerdictKind, reason: str
+) -> VerdictResult:
+    """Keep a verdict that names no release group; overrides of earlier verdicts are removed."""
+    _require_open(store, case)
+    before = _overrides_of_verdicts(store, case)
+    at = now_utc()
+    given = [
+        KeptVerdict(decision_id=each, verdict=kind, reason=reason, at_utc=at)
+        for each in _decisions_to_rule_on(store, case, before)
+    ]
+    notes: list[str] = []
+    for gone in before:
+        notes.append(
+            f"the override for recording {gone.recording_mbid}, of an earlier verdict, is removed:"
+            f" {_override_text(case, gone)}"
+        )
+        if named := list_files(decisions_by_override(store, gone)):
+            notes.append(f"decided by it, so {DECIDE_AGAIN}: {named}")
+    return VerdictResult(store.verdicts.rule(given, without=before), len(given), tuple(notes))
+
+
+def _overrides_of_verdicts(store: "Store", case: ReviewCase) -> tuple[KeptOverride, ...]:
+    """Return the overrides that came with earlier verdicts on the decision.
+
+    An override that was set by itself since is not among them.
+    """
+    given = {(each.at_utc, each.crg_mbid) for each in store.verdicts.history(case.kept.id)}
+    everything = store.overrides.all().values() if given else ()
+    return tuple(each for each in everything if (each.set_at_utc, each.crg_mbid) in given)
+
+
+def _replacements(
+    store: "Store",
+    case: ReviewCase,
+    new: KeptOverride,
+    before: Collection[KeptOverride],
+    *,
+    replaces: bool,
+) -> Iterator[str]:
+    """Yield which overrides a new one replaces, and which other files that concerns.
+
+    Raises `CanonError` if it contradicts an override from elsewhere and `replaces` is false.
+    """
+    current = store.overrides.all().get(new.recording_mbid)
+    replaced = tuple(before)
+    if current is not None and current not in before:
+        replaced += (current,)
+        if _contradicts(new, current) and not replaces:
+            raise CanonError(
+                f"{case.path}: a person ruled otherwise on its recording:"
+                f" {_override_text(case, current)}{_other_files(store, case, current)}; --replace"
+                " rules so for all of them"
+            )
+    for each in replaced:
+        others = _other_files(store, case, each) if _contradicts(new, each) else ""
+        yield f"in place of {_override_text(case, each)}{others}"
+
+
+def _contradicts(new: KeptOverride, old: KeptOverride) -> bool:
+    releases = {each.rr_mbid for each in (new, old) if each.rr_mbid}
+    return new.crg_mbid != old.crg_mbid or len(releases) > 1
+
+
+def _other_files(store: "Store", case: ReviewCase, override: KeptOverride) -> str:
+    reached = store.verdicts.reached_by(override)
+    named = list_files(each for each in reached if each.path != case.kept.path)
+    return f", which holds for {named} too" if named else ""
+
+
+def _override_text(case: ReviewCase, override: KeptOverride) -> str:
+    known = next((one for one in case.labels.titles if bare_id(one) == override.crg_mbid), None)
+    named = case.labels.name_of(known) if known else f"release group {override.crg_mbid}"
+    return f"{named}, said {override.set_at_utc} ({override.reason})"
+
+
+def _decisions_to_rule_on(
+    store: "Store",
+    case: ReviewCase,
+    before: Collection[KeptOverride],
+    override: KeptOverride | None = None,
+) -> tuple[str, ...]:
+    """Return the ids of decisions on the same evidence that wait or share an earlier verdict.
+
+    Only those whose file may hold the recording of the override: the length of another file may
+    mean another recording.
+    """
+    overrides: dict[str, KeptOverride] = {override.recording_mbid: override} if override else {}
+    together = [each for one in before for each in store.verdicts.given_with(one)]
+    again = [_readable(store, each.decision_id) for each in together]
+    same = [each for each in again if each and each.evidence_hash == case.kept.evidence_hash]
+    reached = [
+        each.id
+        for each in (*same_evidence(store, case.kept), *same)
+        if override is None or each.id == case.kept.id or _applies(store, each, overrides)
+    ]
+    return tuple(dict.fromkeys(reached))
+
+
+def _readable(store: "Store", decision: str) -> KeptDecision | None:
+    try:
+        return store.decisions.by_id(decision)
+    except DamagedRecordError:  # it waits no more, and is reported where it is named
+        return None
+
+
+def _applies(store: "Store", kept: KeptDecision, overrides: Mapping[str, KeptOverride]) -> bool:
+    try:
+        bundle = stored_bundle(store, kept)
+    except DamagedRecordError:  # it stays in the queue, which reports it
+        return False
+    return bool(bundle and override_for(bundle, overrides))
+
+
+def _require_open(store: "Store", case: ReviewCase) -> None:
+    """Raise `CanonError` for errors, and for what rules or an override decided."""
+    decision = case.decision
+    if decision.state is State.ERROR:
+        raise CanonError(f"{case.path}: no decision was come to: {decision.error}")
+    if override_removed(case, store.overrides.all()):
+        return
+    if decision.state is State.DECIDED and decision.adjudication is None:
+        by = "a person's override" if decision.decided_by == "override" else "the rules"
+        raise CanonError(f"{case.path}: decided by {by}; to rule against it: canon override set")
 
 
 def _groups(bundle: EvidenceBundle) -> Sequence[ReleaseGroup]:
     return [group for recording in bundle.recording_candidates for group in recording.groups]
 
 
-def _titled(known_as: str, group: ReleaseGroup | None) -> str:
-    return f"{known_as} {group.title!r}" if group and group.title else known_as
+def _titled(group_id: str, group: ReleaseGroup | None) -> str:
+    return f"{group_id} {group.title!r}" if group and group.title else group_id
 
 
-def _releases(groups: Sequence[ReleaseGroup]) -> set[str]:
+def _release_ids(groups: Sequence[ReleaseGroup]) -> set[str]:
     return {bare_id(release.mb_release_id) for group in groups for release in group.editions}
 
 
-def _described(recording: RecordingCandidate) -> str:
-    more = filter(None, (recording.title, recording.disambiguation, minutes(recording.length_ms)))
+def _recording_text(recording: RecordingCandidate) -> str:
+    more = filter(
+        None, (recording.title, recording.disambiguation, format_length(recording.length_ms))
+    )
     return f"{recording.mb_recording_id} ({', '.join(more)})"
-
-
-def _tagged(bundle: EvidenceBundle) -> str | None:
-    """Return the recording id in the file's tags, which may since have been merged into another."""
-    tags = (bundle.artifact and bundle.artifact.tags) or {}
-    return tags.get("recording_mbid")

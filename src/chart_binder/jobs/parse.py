@@ -10,7 +10,7 @@ from chart_binder import plugins
 from chart_binder.config import Config, LLMConfig
 from chart_binder.errors import UsageError
 from chart_binder.llm.answer import FinalAnswer, read_answer
-from chart_binder.llm.prompt import configured, numbers
+from chart_binder.llm.prompt import configured_prompt, prompt_numbers
 from chart_binder.llm.tools import default_tools
 from chart_binder.react.dialect import Dialect
 from chart_binder.react.loop import RefusedError
@@ -19,14 +19,14 @@ from chart_binder.react.tools import Toolbox, ToolError
 from chart_binder.typed import decoded
 
 
-class Written(msgspec.Struct, frozen=True):
+class ReplyToParse(msgspec.Struct, frozen=True):
     """A reply to read, in a dialect."""
 
     text: str
     dialect: str = "classic"
 
 
-class Understood(msgspec.Struct, frozen=True):
+class ParsedReply(msgspec.Struct, frozen=True):
     """What a reply asks for: arguments as the tool would get them, the answer in normal form.
 
     Where any step is taken, they are as the reply has them, and the answer is text.
@@ -40,15 +40,15 @@ class Understood(msgspec.Struct, frozen=True):
     notes: tuple[str, ...] = ()
 
 
-def read_written(line: bytes | str) -> Written:
+def read_reply_line(line: bytes | str) -> ReplyToParse:
     """Read one JSON line, or raise `UsageError`."""
     try:
-        return decoded(line, Written)
+        return decoded(line, ReplyToParse)
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
         raise UsageError(f"no reply to read: {error}") from error
 
 
-class Understanding:
+class ReplyParser:
     """Reads replies one after the other; tools and dialects are looked up once.
 
     A reply is judged as the adjudicator would judge it, by its tools and its form of an answer;
@@ -60,17 +60,17 @@ class Understanding:
         self._takes_any = takes_any
         self._dialects: dict[str, Dialect] = {}
 
-    def of(self, written: Written) -> Understood:
+    def of(self, written: ReplyToParse) -> ParsedReply:
         """Read a reply. Raises `PluginError` for a dialect that is not installed."""
         match self.dialect(written.dialect).parse(written.text):
             case Act() as act:
                 return self._call(act)
             case Finish(answer=answer, notes=notes) if self._takes_any:
-                return Understood("finish", answer=answer, notes=notes)
+                return ParsedReply("finish", answer=answer, notes=notes)
             case Finish() as finish:
                 return _answer(finish)
             case Malformed(advice=advice, notes=notes):
-                return Understood("malformed", problem=advice, notes=notes)
+                return ParsedReply("malformed", problem=advice, notes=notes)
 
     def dialect(self, name: str) -> Dialect:
         """Return a dialect. Raises `PluginError` for one that is not installed."""
@@ -82,25 +82,25 @@ class Understanding:
     def _toolbox(self) -> Toolbox:
         return Toolbox(default_tools(self._config))
 
-    def _call(self, act: Act) -> Understood:
+    def _call(self, act: Act) -> ParsedReply:
         """Show the first call of a turn; the others are named in the notes."""
         notes = (*act.notes, *(f"also calls {other.tool}" for other in act.also))
         if self._takes_any:
             given = act.arguments if isinstance(act.arguments, str) else dict(act.arguments)
-            return Understood("act", act.tool, given, notes=notes)
+            return ParsedReply("act", act.tool, given, notes=notes)
         try:
             call = self._toolbox.resolve(act)
         except ToolError as error:
-            return Understood("malformed", problem=str(error), notes=notes)
-        return Understood("act", call.tool.name, call.arguments, notes=notes)
+            return ParsedReply("malformed", problem=str(error), notes=notes)
+        return ParsedReply("act", call.tool.name, call.arguments, notes=notes)
 
 
-def _answer(finish: Finish) -> Understood:
+def _answer(finish: Finish) -> ParsedReply:
     try:
         answer = read_answer(finish.answer)
     except RefusedError as refusal:
-        return Understood("malformed", problem=str(refusal), notes=finish.notes)
-    return Understood("finish", answer=_shown(answer), notes=finish.notes + answer.notes)
+        return ParsedReply("malformed", problem=str(refusal), notes=finish.notes)
+    return ParsedReply("finish", answer=_shown(answer), notes=finish.notes + answer.notes)
 
 
 def _shown(answer: FinalAnswer) -> dict[str, Any]:
@@ -128,8 +128,8 @@ def effective_prompt(config: Config) -> EffectivePrompt:
 
     Raises `ConfigError` and `PluginError`.
     """
-    prompt, dialect = configured(config.llm.prompt), config.llm.dialect
-    values = numbers(config.llm, config.rules)
+    prompt, dialect = configured_prompt(config.llm.prompt), config.llm.dialect
+    values = prompt_numbers(config.llm, config.rules)
     tools = () if config.llm.method == "direct" else default_tools(config.llm)
     writing = plugins.load("chart_binder.dialects", dialect)()
     return EffectivePrompt(

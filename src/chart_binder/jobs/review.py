@@ -1,8 +1,9 @@
-"""What a person ruled before is named before another ruling takes its place."""
+"""The cases that wait for a person: their queue, and what is shown of each."""
 
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -14,36 +15,38 @@ from chart_binder.domain.records import KeptDecision, UnreadDecision
 from chart_binder.domain.verdict import KeptOverride, Verdict
 from chart_binder.domain.vocabulary import RecordingId, ReleaseGroupId, ReleaseId, bare_id
 from chart_binder.errors import CanonError, DamagedRecordError, StoreError
-from chart_binder.jobs.decide import Decision, State
-from chart_binder.jobs.journal import path_of
-from chart_binder.jobs.overrides import override_for
-from chart_binder.jobs.stored_decisions import kept_bundle, kept_decision, names_of
+from chart_binder.jobs.decide import Decision, State, override_for
+from chart_binder.jobs.stored_decisions import (
+    path_from_bytes,
+    read_decision,
+    stored_bundle,
+    stored_names,
+)
 from chart_binder.jobs.write import NOT_DECIDED
-from chart_binder.llm.labels import Labels, labelled, labelled_releases
+from chart_binder.llm.answer import Labels, labelled_candidates, labelled_releases
 from chart_binder.llm.result import AdjudicationResult
 from chart_binder.react.transcript import AnyEvent, TranscriptDefectError, read_transcript
 from chart_binder.rules.candidates import Candidate
 from chart_binder.rules.decide import decide
 
 if TYPE_CHECKING:
-    from chart_binder.store.decisions import Unread
+    from chart_binder.store.decisions import UnreadHandler
     from chart_binder.store.store import Store
 
-
 OPEN_STATES = (State.REVIEW.value, State.INDETERMINATE.value)
-"""What a person has to look at."""
+"""The states of decisions that wait for a person."""
 
 
 class Edition(msgspec.Struct, frozen=True):
-    """A release with its label, and what tells it from the others."""
+    """A release with its label, and a text that tells it from the others."""
 
     label: str
     release: ReleaseId
     said: str
 
 
-class Row(msgspec.Struct, frozen=True):
-    """A candidate: its label, and when and where the recording came out on it."""
+class CandidateRow(msgspec.Struct, frozen=True):
+    """A candidate with its label, and when and where the recording appeared on it."""
 
     label: str
     release_group: ReleaseGroupId
@@ -52,39 +55,42 @@ class Row(msgspec.Struct, frozen=True):
     appeared: str
     countries: tuple[str, ...]
     releases: tuple[Edition, ...]
-    """Those that have the recording, by date; the official ones first."""
+    """The releases that have the recording, official ones first, by date."""
     is_proposed: bool
 
 
 class Proposal(msgspec.Struct, frozen=True):
-    """What the adjudicator would say, however sure it was; a release only where it names one."""
+    """The adjudicator's answer, however sure it was; the release is optional."""
 
     crg_mbid: str
     rr_mbid: str | None
     confidence: float
     label: str | None
-    """Absent where the evidence does not have that release group."""
+    """Absent if the evidence does not have the release group."""
 
 
 @dataclass(frozen=True)
 class ReviewCase:
-    """One decision with what a person needs to rule on it; `files` wait on the same evidence."""
+    """A decision with what a person needs to judge it.
+
+    `files` is how many files wait on the same evidence, `damage` is what cannot be read of the
+    case in the store.
+    """
 
     kept: KeptDecision
     decision: Decision
     bundle: EvidenceBundle | None
     files: int = 1
     damage: str | None = None
-    """What cannot be read of it in the store."""
 
     @property
     def path(self) -> Path:
         """The file that was decided."""
-        return path_of(self.kept.path)
+        return path_from_bytes(self.kept.path)
 
     @property
     def is_gone(self) -> bool:
-        """Whether nothing has the file's name any more; what may not be looked at is no such."""
+        """Whether the file does not exist any more; false if that cannot be found out."""
         try:
             self.path.lstat()
         except (FileNotFoundError, NotADirectoryError):
@@ -100,55 +106,55 @@ class ReviewCase:
 
     @property
     def result(self) -> AdjudicationResult | None:
-        """What the adjudicator came to, where one was asked."""
+        """The adjudicator's result, if one was asked."""
         return self.decision.adjudication
 
     @cached_property
     def proposal(self) -> Proposal | None:
-        """What can be accepted, if the adjudicator named a release group."""
+        """The release group that the adjudicator named, if any."""
         result = self.result
         if result is None or not result.crg_mbid:
             return None
         group = self.labels.id_of(result.crg_mbid) or result.crg_mbid
         release = self.labels.id_of(result.rr_mbid)
-        named = {known: label for label, known in self.labels.ids.items()}
-        return Proposal(group, release, result.confidence, named.get(group))
+        label_of = {known: label for label, known in self.labels.ids.items()}
+        return Proposal(group, release, result.confidence, label_of.get(group))
 
     @cached_property
-    def rows(self) -> tuple[Row, ...]:
-        """The candidates, by when the recording came out on them."""
+    def rows(self) -> tuple[CandidateRow, ...]:
+        """The candidates, by when the recording appeared on them."""
         proposed = self.proposal.crg_mbid if self.proposal else None
-        found = labelled(self.bundle) if self.bundle else ()
+        found = labelled_candidates(self.bundle) if self.bundle else ()
         return tuple(_row(label, one, proposed) for label, one in found)
 
-    def question(self, knobs: RulesConfig) -> Verdict | None:
-        """Return what today's rules say of the evidence: what is open, or that nothing is."""
-        return decide(self.bundle, knobs) if self.bundle else None
+    def question(self, rules: RulesConfig) -> Verdict | None:
+        """Return today's verdict of the rules on the evidence, if there is evidence."""
+        return decide(self.bundle, rules) if self.bundle else None
 
 
 def review_case(store: "Store", kept: KeptDecision, files: int = 1) -> ReviewCase:
-    """Return a decision as a case, also where what is kept of it is damaged.
+    """Return a decision as a case, which says so if its records are damaged.
 
     Raises `StoreError`.
     """
     try:
-        decision = kept_decision(kept)
+        decision = read_decision(kept)
     except DamagedRecordError as error:
         unread = Decision(State(kept.state), kept.decided_by, error=str(error))
         return ReviewCase(kept, unread, None, files, str(error))
     try:
-        return ReviewCase(kept, decision, kept_bundle(store, kept), files)
+        return ReviewCase(kept, decision, stored_bundle(store, kept), files)
     except DamagedRecordError as error:
         return ReviewCase(kept, decision, None, files, str(error))
 
 
-def case_named(store: "Store", name: str) -> ReviewCase:
-    """Return the case of a file or of a decision's id, with all files of its evidence that wait.
+def find_case(store: "Store", name: str) -> ReviewCase:
+    """Return the case of a file or of a decision's id, with the number of files that share it.
 
-    Raises `CanonError` where there is none, or a newer decision on the file, and `StoreError`.
+    Raises `CanonError` if there is none, or if the file has a newer decision; and `StoreError`.
     """
     found = None if Path(name).exists() else store.decisions.by_id(name)
-    names = (found.path,) if found else names_of(Path(name))
+    names = (found.path,) if found else stored_names(Path(name))
     latest = next(filter(None, map(store.decisions.latest, names)), None)
     if latest is None:
         raise CanonError(f"{name}: no file with a decision, nor the id of one; {NOT_DECIDED}")
@@ -160,68 +166,45 @@ def case_named(store: "Store", name: str) -> ReviewCase:
 
 
 def same_evidence(store: "Store", kept: KeptDecision) -> tuple[KeptDecision, ...]:
-    """Return a decision with the others on its evidence that wait. Raises `StoreError`."""
+    """Return a decision and the waiting ones on the same evidence. Raises `StoreError`."""
     found = kept.evidence_hash and store.waiting.of_evidence(kept.evidence_hash, OPEN_STATES)
     return (kept, *(each for each in found or () if each.id != kept.id))
 
 
 def is_overridden(case: ReviewCase, overrides: Mapping[str, KeptOverride]) -> bool:
-    """Tell whether a person ruled on the recording since, so that deciding again settles it."""
+    """Return whether an override applies to the case, so that deciding again settles it."""
     return bool(case.bundle and override_for(case.bundle, overrides))
 
 
-def has_lapsed(case: ReviewCase, overrides: Mapping[str, KeptOverride]) -> bool:
-    """Tell whether a person's ruling decided it that is no more, so that it is to decide again."""
-    was_ruled = case.kept.decided_by == "override" and not case.kept.pinned
-    bundle, recording = case.bundle, case.kept.recording_mbid or ""
-    ruled = override_for(bundle, overrides) if bundle else overrides.get(RecordingId(recording))
-    return was_ruled and ruled is None
+def override_removed(case: ReviewCase, overrides: Mapping[str, KeptOverride]) -> bool:
+    """Return whether the case was decided by an override that was removed since."""
+    if case.kept.decided_by != "override" or case.kept.pinned:
+        return False
+    if case.bundle:
+        return override_for(case.bundle, overrides) is None
+    return RecordingId(case.kept.recording_mbid or "") not in overrides
 
 
-def transcript_of(store: "Store", case: ReviewCase) -> tuple[AnyEvent, ...]:
-    """Return the adjudicator's run as it is kept. Raises `CanonError` where none is."""
+def read_case_transcript(store: "Store", case: ReviewCase) -> tuple[AnyEvent, ...]:
+    """Return the events of the adjudicator's run. Raises `CanonError` if none was recorded."""
     known = case.kept.transcript_id
     kept = store.transcripts.get(known) if known else None
     if kept is None:
-        raise CanonError(f"no transcript is kept of {case.kept.id}: no model was asked, or it was"
-                         " not recorded")  # fmt: skip
+        raise CanonError(
+            f"no transcript is kept of {case.kept.id}: no model was asked, or it was not recorded"
+        )
     try:
         return tuple(read_transcript(kept.document.splitlines(keepends=True)))
     except TranscriptDefectError as error:
         raise StoreError(f"the transcript {known} in the store is damaged: {error}") from error
 
 
-def _row(label: str, one: Candidate, proposed: str | None) -> Row:
-    releases = (*one.official, *one.aside)
-    return Row(
-        label,
-        one.group.mb_rg_id,
-        one.title,
-        one.kind,
-        one.when if one.counts else "nothing official",
-        tuple(dict.fromkeys(_places(releases))),
-        tuple(
-            Edition(name, each.mb_release_id, _said(each))
-            for name, each in labelled_releases(label, one)
-        ),
-        is_proposed=proposed is not None and bare_id(one.group.mb_rg_id) == bare_id(proposed),
-    )
-
-
-def _places(releases: tuple[Release, ...]) -> Iterator[str]:
-    ordered = sorted(releases, key=lambda each: (each.when.last, each.mb_release_id))
-    return (each.place for each in ordered if each.place)
-
-
-def _said(one: Release) -> str:
-    status = None if one.is_official else (one.standing or "of unknown status")
-    parts = (one.when.text, one.place, one.label, one.catno, one.format, one.disambiguation, status)
-    return " ".join(filter(None, parts))
-
-
 @dataclass(frozen=True, slots=True)
-class Queued:
-    """A case in the queue; `left` are from it on, that a person's override may settle included."""
+class QueueEntry:
+    """A case in the queue; `left` is how many cases there are from this one on.
+
+    Cases that an override settles are counted in `left`, and not yielded.
+    """
 
     case: ReviewCase
     left: int
@@ -232,125 +215,69 @@ def review_queue(
     overrides: Mapping[str, KeptOverride],
     states: Collection[str],
     paths: Collection[Path] = (),
-    unread: "Unread | None" = None,
-) -> Iterator[Queued]:
-    """Return the queue, or what of it is in files and folders, by when it was last decided.
+    unread: "UnreadHandler | None" = None,
+) -> Iterator[QueueEntry]:
+    """Return the waiting cases, of all files or of `paths`, by when they were last decided.
 
-    A case of which what it rests on is damaged is one, too, and says so; a decision that cannot be
-    read itself is left out, and told to `unread`.
-
-    Raises `StoreError`, and `CanonError` for a path that is not there and of which nothing waits.
+    Cases with damaged evidence are among them; a decision that cannot be read is passed to
+    `unread` instead. Raises `StoreError`, and `CanonError` for a path that does not exist and of
+    which nothing waits.
     """
-    under = {path: names_of(path) for path in paths}
+    under = {path: stored_names(path) for path in paths}
     for path, names in under.items():
-        if not path.exists() and _is_nothing(store, states, names):
+        if not path.exists() and next(store.waiting.cases(states, names, _ignore), None) is None:
             raise CanonError(f"{path}: no such file or folder, and nothing of that name waits")
-    named = [name for names in under.values() for name in names]
-    return _queued(store, overrides, states, named, unread)
+    return _entries(store, overrides, states, [*chain.from_iterable(under.values())], unread)
 
 
-def _is_nothing(store: "Store", states: Collection[str], names: Collection[bytes]) -> bool:
-    return next(store.waiting.cases(states, names, _ignored), None) is None
-
-
-def is_empty(
+def is_queue_empty(
     store: "Store",
     overrides: Mapping[str, KeptOverride],
     states: Collection[str],
     paths: Collection[Path] = (),
 ) -> bool:
-    """Tell whether nothing waits, of all or of files and folders. Raises `StoreError`."""
-    names = [name for path in paths for name in names_of(path)]
-    return next(_queued(store, overrides, states, names, _ignored), None) is None
+    """Return whether nothing waits, of all files or of `paths`. Raises `StoreError`."""
+    names = [*chain.from_iterable(map(stored_names, paths))]
+    return next(_entries(store, overrides, states, names, _ignore), None) is None
 
 
-def _ignored(left_out: UnreadDecision) -> None:
-    """Say nothing: whoever lists the queue is told."""
+def _ignore(unread: UnreadDecision) -> None:
+    """Report nothing: whoever lists the queue is told."""
 
 
-def _queued(
+def _entries(
     store: "Store",
     overrides: Mapping[str, KeptOverride],
     states: Collection[str],
     under: Collection[bytes],
-    unread: "Unread | None" = None,
-) -> Iterator[Queued]:
-    for waits in store.waiting.cases(states, under, unread):
-        case = review_case(store, waits.decision, waits.files)
+    unread: "UnreadHandler | None",
+) -> Iterator[QueueEntry]:
+    for waiting in store.waiting.cases(states, under, unread):
+        case = review_case(store, waiting.decision, waiting.files)
         if not is_overridden(case, overrides):
-            yield Queued(case, waits.left)
+            yield QueueEntry(case, waiting.left)
 
 
-DECIDE_AGAIN = "to be decided again: canon decide, or canon batch"
-_FEW = 3
+def _row(label: str, one: Candidate, proposed: str | None) -> CandidateRow:
+    releases = sorted(
+        (*one.official, *one.unofficial), key=lambda each: (each.when.last, each.mb_release_id)
+    )
+    return CandidateRow(
+        label,
+        one.group.mb_rg_id,
+        one.title,
+        one.kind,
+        one.when if one.counts else "nothing official",
+        tuple(dict.fromkeys(each.place for each in releases if each.place)),
+        tuple(
+            Edition(name, each.mb_release_id, _release_text(each))
+            for name, each in labelled_releases(label, one)
+        ),
+        is_proposed=proposed is not None and bare_id(one.group.mb_rg_id) == bare_id(proposed),
+    )
 
 
-def said_before(store: "Store", case: ReviewCase) -> tuple[KeptOverride, ...]:
-    """Return the overrides that came with earlier verdicts on the decision.
-
-    One that was set since, by itself, is none. Raises `StoreError`.
-    """
-    given = {(each.at_utc, each.crg_mbid) for each in store.verdicts.history(case.kept.id)}
-    everything = store.overrides.all().values() if given else ()
-    return tuple(each for each in everything if (each.set_at_utc, each.crg_mbid) in given)
-
-
-def replaced_by(
-    store: "Store",
-    case: ReviewCase,
-    new: KeptOverride,
-    before: Collection[KeptOverride],
-    *,
-    replaces: bool,
-) -> Iterator[str]:
-    """Yield what another ruling on a case puts aside, and which other files that reaches.
-
-    Raises `CanonError` where that is what a person said elsewhere of the recording, and the new
-    one speaks against it, unless it `replaces` that; and `StoreError`.
-    """
-    standing = store.overrides.all().get(new.recording_mbid)
-    if standing is None or standing in before:
-        replaced = tuple(before)
-    else:
-        replaced = (*before, standing)
-        if _speaks_against(new, standing) and not replaces:
-            raise CanonError(
-                f"{case.path}: a person ruled otherwise on its recording:"
-                f" {described(case, standing)}{_files(store, case, standing)}; --replace rules so"
-                " for all of them"
-            )
-    for each in replaced:
-        others = _files(store, case, each) if _speaks_against(new, each) else ""
-        yield f"in place of {described(case, each)}{others}"
-
-
-def described(case: ReviewCase, ruled: KeptOverride) -> str:
-    """Return what a person ruled, by name, with when and why."""
-    known = next((one for one in case.labels.titles if bare_id(one) == ruled.crg_mbid), None)
-    named = case.labels.name_of(known) if known else f"release group {ruled.crg_mbid}"
-    return f"{named}, said {ruled.set_at_utc} ({ruled.reason})"
-
-
-def resting_on(store: "Store", ruled: KeptOverride) -> tuple[KeptDecision, ...]:
-    """Return the last decisions of files that an override made. Raises `StoreError`."""
-    reached = store.verdicts.reached_by(ruled)
-    return tuple(each for each in reached if each.decided_by == "override" and not each.pinned)
-
-
-def file_names(kept: Iterable[KeptDecision]) -> str:
-    """Return the files of decisions, the first few by name."""
-    paths = [each.path.decode("utf-8", "replace") for each in kept]
-    more = len(paths) - _FEW
-    named = ", ".join(paths[: _FEW if more > 0 else None])
-    return f"{named} and {more} more" if more > 0 else named
-
-
-def _speaks_against(new: KeptOverride, old: KeptOverride) -> bool:
-    releases = {each.rr_mbid for each in (new, old) if each.rr_mbid}
-    return new.crg_mbid != old.crg_mbid or len(releases) > 1
-
-
-def _files(store: "Store", case: ReviewCase, ruled: KeptOverride) -> str:
-    reached = store.verdicts.reached_by(ruled)
-    named = file_names(each for each in reached if each.path != case.kept.path)
-    return f", which holds for {named} too" if named else ""
+def _release_text(one: Release) -> str:
+    status = None if one.is_official else (one.standing or "of unknown status")
+    parts = (one.when.text, one.place, one.label, one.catno, one.format, one.disambiguation, status)
+    return " ".join(filter(None, parts))

@@ -17,12 +17,12 @@ from chart_binder.config import LLMConfig, RulesConfig
 from chart_binder.domain.evidence import EvidenceBundle
 from chart_binder.domain.evidence_json import read_bundle
 from chart_binder.errors import ConfigError, EvidenceError, PluginError, TranscriptError
-from chart_binder.files import read_named
+from chart_binder.files import read_file
 from chart_binder.llm.confidence import ConfidenceMap
 from chart_binder.llm.prompt import Prompt
 from chart_binder.llm.react_adjudicator import ReActAdjudicator
 from chart_binder.llm.result import AdjudicationResult, counted
-from chart_binder.llm.tools import with_tools_here
+from chart_binder.llm.tools import with_installed_tools
 from chart_binder.react.calls import Replay
 from chart_binder.react.dialect import Dialect
 from chart_binder.react.transcript import (
@@ -41,7 +41,7 @@ from chart_binder.typed import converted
 
 
 @dataclass(frozen=True)
-class Recorded:
+class RecordedRun:
     """What a transcript file holds; `is_cut` when its last line was only half written."""
 
     events: tuple[AnyEvent, ...]
@@ -108,16 +108,16 @@ class Recorded:
         return f"{unfinished}; {cut}" if cut else unfinished
 
 
-def read_recorded(path: Path) -> Recorded:
+def read_recording(path: Path) -> RecordedRun:
     """Read a transcript file, or raise `CanonError`."""
-    lines = read_named(path).splitlines(keepends=True)
+    lines = read_file(path).splitlines(keepends=True)
     try:
         events = tuple(read_transcript(lines))
     except TranscriptDefectError as error:
         raise TranscriptError(f"{path}: no transcript: {error}") from error
     if not events:
         raise TranscriptError(f"{path}: no transcript: it holds no whole line")
-    return Recorded(events, is_cut=len(events) < sum(1 for line in lines if line.strip()))
+    return RecordedRun(events, is_cut=len(events) < sum(1 for line in lines if line.strip()))
 
 
 Options = TypeVar("Options", bound=BaseModel)
@@ -126,14 +126,14 @@ Part = TypeVar("Part")
 
 def replay(path: Path, watch: Watch | None = None) -> AdjudicationResult:
     """Return what the recorded run comes to today. Raises `TranscriptError`."""
-    recorded = read_recorded(path)
+    recorded = read_recording(path)
     run = recorded.run
     if run is None or run.evidence is None:
         raise TranscriptError(
             f"{path}: has no run line with evidence: a canned transcript is played with"
             " llm.provider = replay and llm.model_id = its file"
         )
-    config = with_tools_here(_options(LLMConfig, run, "llm", path))
+    config = with_installed_tools(_options(LLMConfig, run, "llm", path))
     adjudicator = ReActAdjudicator(
         config.model_copy(update={"enabled": True}),
         chat=Replay(recorded.events),
@@ -263,7 +263,7 @@ class Comparison:
         return not (self.before or self.result or self.departure)
 
 
-def compare(a: Recorded, b: Recorded) -> Comparison:
+def compare(a: RecordedRun, b: RecordedRun) -> Comparison:
     """Return how two runs differ, turns laid side by side by what they did."""
     before = (
         *_differing("settings", _settings(a.run), _settings(b.run)),
@@ -313,12 +313,12 @@ def _fields(evidence: dict[str, object]) -> dict[str, object]:
     return {path: value for path, value in flat(hashed) if path not in _FETCHING}
 
 
-def _opening(recorded: Recorded) -> dict[str, object]:
+def _opening(recorded: RecordedRun) -> dict[str, object]:
     said = enumerate(recorded.opening, start=1)
     return {f"message {number}, {each.role}": each.content for number, each in said}
 
 
-def _result(recorded: Recorded) -> dict[str, object]:
+def _result(recorded: RecordedRun) -> dict[str, object]:
     result = recorded.result or {}
     return dict(flat({key: value for key, value in result.items() if key not in _TOLD_ELSEWHERE}))
 

@@ -7,23 +7,28 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
-from chart_binder.audio.file_access import HeldError
-from chart_binder.audio.formats import audio_hash, read_tag_set
-from chart_binder.audio.save import Prepared
-from chart_binder.audio.tagset import TagChanges, TagSet, alike_hash, as_recorded, changed
+from chart_binder.audio.containers import audio_hash, read_tag_set
+from chart_binder.audio.file_access import FileInUseError
+from chart_binder.audio.save import PreparedCopy
+from chart_binder.audio.tagset import (
+    TagChanges,
+    TagSet,
+    apply_changes,
+    normalized_hash,
+    with_recorded_names,
+)
 from chart_binder.domain.records import KeptRun, KeptWrite, WriteState, now_utc
 from chart_binder.errors import AudioError, CanonError, SaveError, StoreError
-from chart_binder.files import shown
+from chart_binder.files import quoted
 from chart_binder.jobs.journal import (
     FieldChange,
     WritingRun,
-    changed_since,
-    changes_of,
+    changes_since_write,
+    field_changes,
     moved_write,
-    path_of,
 )
-from chart_binder.jobs.stored_decisions import kept_path
-from chart_binder.jobs.write import Fate, Told
+from chart_binder.jobs.stored_decisions import path_bytes, path_from_bytes
+from chart_binder.jobs.write import WriteReport, WriteStatus
 
 if TYPE_CHECKING:
     from chart_binder.store.store import Store
@@ -45,14 +50,14 @@ class _ChangedSinceError(SaveError):
         self.changes = changes
 
 
-def writing_runs(store: "Store") -> Iterator[KeptRun]:
+def runs_to_undo(store: "Store") -> Iterator[KeptRun]:
     """Yield the runs, newest first, with tags that are not taken back, and that took none back."""
-    return (run for run in store.runs.iterate() if any(standing_writes(store, run)))
+    return (run for run in store.runs.iterate() if any(writes_to_undo(store, run)))
 
 
-def standing_writes(store: "Store", run: KeptRun) -> Iterator[KeptWrite]:
+def writes_to_undo(store: "Store", run: KeptRun) -> Iterator[KeptWrite]:
     """Yield what a run wrote and nobody took back, without its own taking back of writes."""
-    writes = to_undo(store.journal.of_run(run.id))
+    writes = only_done(store.journal.of_run(run.id))
     if run.command != UNDO:
         return writes
     return (write for write in writes if not _takes_back(store, write))
@@ -60,13 +65,13 @@ def standing_writes(store: "Store", run: KeptRun) -> Iterator[KeptWrite]:
 
 def last_write(store: "Store", path: Path) -> KeptWrite | None:
     """Return the last write of a file that is not taken back, and that took none back."""
-    for write in to_undo(store.journal.of_path(kept_path(path))):
+    for write in only_done(store.journal.of_path(path_bytes(path))):
         if not _takes_back(store, write):
             return write
     return None
 
 
-def write_of_moved(store: "Store", path: Path) -> KeptWrite | None:
+def last_write_of_moved_file(store: "Store", path: Path) -> KeptWrite | None:
     """Return the last write, as of `last_write`, of a file that had another name then."""
     return moved_write(store, path, last_write)
 
@@ -93,38 +98,38 @@ def _is_reverse(one: KeptWrite, other: KeptWrite) -> bool:
     )  # fmt: skip
 
 
-def to_undo(writes: Iterable[KeptWrite]) -> Iterator[KeptWrite]:
+def only_done(writes: Iterable[KeptWrite]) -> Iterator[KeptWrite]:
     """Yield the writes that can be taken back, in the same order."""
     return (write for write in writes if write.state is WriteState.DONE)
 
 
-def undone(
+def undo_writes(
     writes: Iterable[KeptWrite], run: WritingRun, moved: Mapping[str, Path] = _NOT_MOVED
-) -> Iterator[Told]:
+) -> Iterator[WriteReport]:
     """Take writes back, the newest first, and yield what became of each.
 
     Taking back is a write of its own in the journal, so it can be taken back by its run. `moved`
     says where files are now, by the identifier of the write. Raises `StoreError`.
     """
     for write in writes:
-        was = path_of(write.path)
+        was = path_from_bytes(write.path)
         told = _undone(write, moved.get(write.id, was), run)
         if write.id in moved:
-            why = f"it was {shown(was)} when its tags were written"
+            why = f"it was {quoted(was)} when its tags were written"
             told = replace(told, why=f"{why}; {told.why}" if told.why else why)
-        elif told.fate is Fate.FAILED and not was.exists():
+        elif told.status is WriteStatus.FAILED and not was.exists():
             told = replace(told, why=f"{told.why}{_GONE}")
         yield told
 
 
-def _undone(write: KeptWrite, path: Path, run: WritingRun) -> Told:
+def _undone(write: KeptWrite, path: Path, run: WritingRun) -> WriteReport:
     try:
         changes = TagChanges.from_json(write.changes)
         now = read_tag_set(path)
         if now.hash == write.tags_before_hash:
             run.store.journal.undone(write.id, now_utc())
-            return Told(path, Fate.UNCHANGED, why="its tags are as they were already",
-                        decision_id=write.decision_id)  # fmt: skip
+            why = "its tags are as they were already"
+            return WriteReport(path, WriteStatus.UNCHANGED, why=why, decision_id=write.decision_id)
         saved, back = run.save(
             path, lambda tags: _put_back(write, changes, tags), write.decision_id,
             lambda prepared: _require_same_audio(write, prepared),
@@ -132,32 +137,41 @@ def _undone(write: KeptWrite, path: Path, run: WritingRun) -> Told:
         run.store.journal.undone(write.id, now_utc())
     except StoreError:
         raise
-    except HeldError as error:
-        return Told(path, Fate.REFUSED, why=str(error), decision_id=write.decision_id)
+    except FileInUseError as error:
+        return WriteReport(path, WriteStatus.REFUSED, why=str(error), decision_id=write.decision_id)
     except _ChangedSinceError as found:
-        return Told(path, Fate.REFUSED, found.changes, str(found), decision_id=write.decision_id)
+        return WriteReport(
+            path, WriteStatus.REFUSED, found.changes, str(found), decision_id=write.decision_id
+        )
     except CanonError as error:
-        return Told(path, Fate.FAILED, why=str(error), decision_id=write.decision_id)
-    return Told(
-        path, Fate.UNDONE, changes_of(saved.before, saved.after), decision_id=write.decision_id,
-        write_id=back.id if back else None, run_id=run.run.id, lost=saved.lost,
-    )  # fmt: skip
+        return WriteReport(path, WriteStatus.FAILED, why=str(error), decision_id=write.decision_id)
+    return WriteReport(
+        path,
+        WriteStatus.UNDONE,
+        field_changes(saved.before, saved.after),
+        decision_id=write.decision_id,
+        write_id=back.id if back else None,
+        run_id=run.run.id,
+        lost=saved.lost,
+    )
 
 
 def _put_back(write: KeptWrite, changes: TagChanges, tags: TagSet) -> TagSet:
     is_exact = tags.hash == write.tags_after_hash
-    if not is_exact and alike_hash(tags) != changes.new_alike:
-        found = changed_since(write, changes, tags)
+    if not is_exact and normalized_hash(tags) != changes.new_alike:
+        found = changes_since_write(write, changes, tags)
         raise _ChangedSinceError(_DIFFERS if found else _OTHERS_DIFFER, found)
-    now = tags if is_exact else as_recorded(tags, changes)
-    before = changed(now, changes.reversed)
+    now = tags if is_exact else with_recorded_names(tags, changes)
+    before = apply_changes(now, changes.reversed)
     is_back = before.hash == write.tags_before_hash
-    if not is_back and (is_exact or alike_hash(before) != changes.old_alike):
-        raise SaveError(f"{path_of(write.path)}: the journal does not lead back to the tags before")
+    if not is_back and (is_exact or normalized_hash(before) != changes.old_alike):
+        raise SaveError(
+            f"{path_from_bytes(write.path)}: the journal does not lead back to the tags before"
+        )
     return before
 
 
-def _require_same_audio(write: KeptWrite, prepared: Prepared) -> None:
+def _require_same_audio(write: KeptWrite, prepared: PreparedCopy) -> None:
     if prepared.audio_hash != write.audio_hash:
         raise _ChangedSinceError("its audio is not that which the tags were written for")
 
@@ -174,7 +188,7 @@ class Finding(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Verified:
+class Verification:
     """What was found of one file; `changes` are from what was written to what stands there."""
 
     path: Path
@@ -184,23 +198,25 @@ class Verified:
     write: KeptWrite | None = None
 
 
-def verified(store: "Store", path: Path) -> Verified:
+def verify(store: "Store", path: Path) -> Verification:
     """Read a file's tags and audio again, and compare. Raises `StoreError`; changes nothing."""
-    writes = store.journal.of_path(kept_path(path))
+    writes = store.journal.of_path(path_bytes(path))
     write = _done(writes)
     begun = next((write for write in writes if write.state is WriteState.INTENDED), None)
     try:
         if write is None and begun is None:
             write = moved_write(store, path, _last_done)
             if write is None:
-                return Verified(path, Finding.UNRECORDED, "no tags were written into it by canon")
+                return Verification(
+                    path, Finding.UNRECORDED, "no tags were written into it by canon"
+                )
             return _known_again(_compared(path, write))
         if write is None or (begun and begun.id > write.id):
             why = "a run is writing it, or was cut short: the next that writes settles that"
-            return Verified(path, Finding.OPEN, why, write=begun)
+            return Verification(path, Finding.OPEN, why, write=begun)
         return _compared(path, write)
     except AudioError as error:
-        return Verified(path, Finding.UNREADABLE, str(error), write=write)
+        return Verification(path, Finding.UNREADABLE, str(error), write=write)
 
 
 def _done(writes: Sequence[KeptWrite]) -> KeptWrite | None:
@@ -208,28 +224,28 @@ def _done(writes: Sequence[KeptWrite]) -> KeptWrite | None:
 
 
 def _last_done(store: "Store", path: Path) -> KeptWrite | None:
-    return _done(store.journal.of_path(kept_path(path)))
+    return _done(store.journal.of_path(path_bytes(path)))
 
 
-def _known_again(found: Verified) -> Verified:
+def _known_again(found: Verification) -> Verification:
     if found.write is None:
         return found
-    was = f"it was {shown(path_of(found.write.path))} when its tags were written"
+    was = f"it was {quoted(path_from_bytes(found.write.path))} when its tags were written"
     return replace(found, why=f"{was}; {found.why}" if found.why else was)
 
 
-def _compared(path: Path, write: KeptWrite) -> Verified:
+def _compared(path: Path, write: KeptWrite) -> Verification:
     if audio_hash(path) != write.audio_hash:
         why = "its audio is not that which the tags were written for: damaged, or another file"
-        return Verified(path, Finding.AUDIO_DIFFERS, why, write=write)
+        return Verification(path, Finding.AUDIO_DIFFERS, why, write=write)
     tags = read_tag_set(path)
     changes = TagChanges.from_json(write.changes)
-    if tags.hash == write.tags_after_hash or alike_hash(tags) == changes.new_alike:
-        return Verified(path, Finding.SAME, write=write)
-    found = changed_since(write, changes, tags)
+    if tags.hash == write.tags_after_hash or normalized_hash(tags) == changes.new_alike:
+        return Verification(path, Finding.SAME, write=write)
+    found = changes_since_write(write, changes, tags)
     why = (
         "its tags say something else than was written"
         if found
         else "other tags than those that were written changed since"
     )
-    return Verified(path, Finding.TAGS_DIFFER, why, found, write)
+    return Verification(path, Finding.TAGS_DIFFER, why, found, write)

@@ -1,52 +1,62 @@
-"""What is planned for files is written into them, or why it is not."""
+"""Plan what decisions change in the tags of files, and write it."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
+import msgspec
+
+from chart_binder.audio.containers import read_tag_set
 from chart_binder.audio.fields import with_fields
-from chart_binder.audio.file_access import HeldError
-from chart_binder.audio.formats import read_tag_set
-from chart_binder.audio.save import Saved
+from chart_binder.audio.file_access import FileInUseError
+from chart_binder.audio.reading import read_tags
 from chart_binder.audio.tagset import TagSet
 from chart_binder.config import AcceptanceConfig
-from chart_binder.domain.evidence import EvidenceBundle
-from chart_binder.domain.records import KeptDecision
+from chart_binder.domain.evidence import Artifact, EvidenceBundle
+from chart_binder.domain.records import KeptDecision, KeptVerdict, VerdictKind, WriteState
 from chart_binder.domain.tags import Chosen, Fields, Policy, wanted_fields
 from chart_binder.domain.verdict import KeptOverride
-from chart_binder.domain.vocabulary import bare_id
+from chart_binder.domain.vocabulary import MBID, bare_id
 from chart_binder.errors import AudioError, CanonError, DamagedRecordError, StoreError
-from chart_binder.jobs.decide import Decision, State
-from chart_binder.jobs.journal import FieldChange, WritingRun, changes_of, texts_now
-from chart_binder.jobs.overrides import override_for
+from chart_binder.jobs.decide import Decision, State, advice_for, override_for
+from chart_binder.jobs.journal import FieldChange, WritingRun, field_changes, field_values
 from chart_binder.jobs.stored_decisions import (
-    chosen_by,
-    kept_bundle,
-    kept_decision,
-    names_of,
-    ruled_on,
-    standing_decision,
-    what_to_do,
-    why_another,
+    current_decision,
+    path_bytes,
+    read_decision,
+    stored_bundle,
+    stored_names,
 )
+from chart_binder.llm.result import why_not_written
+from chart_binder.typed import decoded
 
 if TYPE_CHECKING:
     from chart_binder.store.store import Store
 
-
 NO_TITLE = "(a release group that evidence has no title of)"
-_TO_THE_MINUTE = len("2026-11-21T15:45")
 NOT_DECIDED = "no decision on it is kept: `canon decide` makes one"
+_MINUTES_LENGTH = len("2026-11-21T15:45")
+
+
+class WriteStatus(StrEnum):
+    """The outcome of planning or writing the tags of one file."""
+
+    PLANNED = "planned"
+    WRITTEN = "written"
+    UNDONE = "undone"
+    UNCHANGED = "unchanged"
+    REFUSED = "refused"
+    FAILED = "failed"
 
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What is to be written into one file; `album` is what the release group is called.
+    """The changes to one file; `album` is the title of the release group.
 
-    `is_changed` says whether any record of its tags would be another.
+    `is_changed` says whether any raw tag would differ, `changes` what a person is shown of it.
     """
 
     path: Path
@@ -59,17 +69,17 @@ class Plan:
     is_changed: bool
 
     def change(self, tags: TagSet) -> TagSet:
-        """Return the tags with what is to be written; raise `AudioError`."""
+        """Return the tags with the planned values. Raises `AudioError`."""
         return with_fields(tags, self.fields(tags))
 
     def fields(self, tags: TagSet) -> Fields:
-        """Return what the fields are to say."""
-        return wanted_fields(self.chosen, self.bundle, self.policy, texts_now(tags))
+        """Return the planned values of fields."""
+        return wanted_fields(self.chosen, self.bundle, self.policy, field_values(tags))
 
 
 @dataclass(frozen=True, slots=True)
 class Refusal:
-    """Why nothing may be written into a file."""
+    """The reason why nothing may be written into a file."""
 
     path: Path
     why: str
@@ -80,111 +90,14 @@ Planned: TypeAlias = Plan | Refusal
 
 
 @dataclass(frozen=True, slots=True)
-class Planner:
-    """Plans by what is kept in the store."""
+class WriteReport:
+    """The outcome for one file; `why` is there if nothing was written as expected.
 
-    store: "Store"
-    acceptance: AcceptanceConfig
-    overrides: Mapping[str, KeptOverride]
-    policy: Policy = Policy.IDS
-
-    def plan(self, path: Path) -> Planned:
-        """Plan for one file. Raises `AudioError` where it cannot be read, and `StoreError`."""
-        kept = standing_decision(self.store, *names_of(path))
-        if kept is None:
-            return Refusal(path, NOT_DECIDED)
-        return self.plan_by(path, kept, partial(kept_bundle, self.store, kept))
-
-    def plan_by(
-        self, path: Path, kept: KeptDecision, evidence: Callable[[], EvidenceBundle | None]
-    ) -> Planned:
-        """Plan for one file by a decision that need not be in the store; raise as `plan` does."""
-        decision = kept_decision(kept)
-        chosen = chosen_by(decision, ruled_on(self.store, kept), self.acceptance)
-        if isinstance(chosen, str):
-            ruled = self._ruled_since(kept, evidence)
-            return Refusal(path, ruled or _then(kept, decision, chosen), kept)
-        bundle = evidence()
-        if bundle is None:
-            return Refusal(path, "what it was decided by is not in the store: decide again", kept)
-        if why := self._overruled(kept, bundle, chosen):
-            return Refusal(path, why, kept)
-        tags = read_tag_set(path)
-        if why := why_another(self.store, path, kept, tags):
-            how = ", and unpin what was decided before" if kept.pinned else ""
-            return Refusal(path, f"{why}{how}", kept)
-        fields = wanted_fields(chosen, bundle, self.policy, texts_now(tags))
-        new = with_fields(tags, fields)
-        return Plan(
-            path, kept, chosen, _album(bundle, chosen), bundle, self.policy,
-            changes_of(tags, new), is_changed=new != tags,
-        )  # fmt: skip
-
-    def _ruled_since(
-        self, kept: KeptDecision, evidence: Callable[[], EvidenceBundle | None]
-    ) -> str | None:
-        """Return that a person ruled where a decision alone may not be written."""
-        bundle = evidence() if self.overrides and kept.state != State.ERROR else None
-        if bundle is None or not override_for(bundle, self.overrides):
-            return None
-        return f"a person ruled on it since: {_unpinning(kept)}decide again"
-
-    def _overruled(self, kept: KeptDecision, bundle: EvidenceBundle, chosen: Chosen) -> str | None:
-        """Return how what people rule today speaks against a decision."""
-        ruled = override_for(bundle, self.overrides)
-        if ruled and _contradicts(ruled, chosen):
-            return f"a person ruled otherwise since: {_unpinning(kept)}decide again"
-        was_ruled = kept.decided_by == "override" and not kept.pinned
-        if was_ruled and not ruled and not ruled_on(self.store, kept):
-            return "the ruling of a person that decided it was removed since: decide again"
-        return None
-
-
-def _then(kept: KeptDecision, decision: Decision, why: str) -> str:
-    """Return why nothing was decided, with when that was: the cause may be gone by now."""
-    if decision.state is not State.ERROR:
-        return why
-    when = kept.decided_at_utc[:_TO_THE_MINUTE].replace("T", " ")
-    return f"when it was last decided, {when} UTC, {why}; {what_to_do(decision.cause)}"
-
-
-def _unpinning(kept: KeptDecision) -> str:
-    return "unpin it, then " if kept.pinned else ""
-
-
-def _contradicts(ruled: KeptOverride, chosen: Chosen) -> bool:
-    """Say whether a person names another release group, or another release of it."""
-    if bare_id(ruled.crg_mbid) != bare_id(chosen.release_group):
-        return True
-    release = bare_id(chosen.release) if chosen.release else None
-    return ruled.rr_mbid is not None and bare_id(ruled.rr_mbid) != release
-
-
-def _album(bundle: EvidenceBundle, chosen: Chosen) -> str:
-    groups = (group for one in bundle.recording_candidates for group in one.groups)
-    found = next((group for group in groups if group.mb_rg_id == chosen.release_group), None)
-    if found is None:
-        return NO_TITLE
-    return found.title or next((one.title for one in found.editions if one.title), NO_TITLE)
-
-
-class Fate(StrEnum):
-    """How it went with the tags of one file."""
-
-    PLANNED = "planned"
-    WRITTEN = "written"
-    UNDONE = "undone"
-    UNCHANGED = "unchanged"
-    REFUSED = "refused"
-    FAILED = "failed"
-
-
-@dataclass(frozen=True, slots=True)
-class Told:
-    """What became of one file; `why` where nothing was written that somebody may have expected."""
+    `lost` are extended attributes that the file could not keep.
+    """
 
     path: Path
-    fate: Fate
+    status: WriteStatus
     changes: tuple[FieldChange, ...] = ()
     why: str | None = None
     plan: Plan | None = None
@@ -193,61 +106,255 @@ class Told:
     run_id: str | None = None
     lost: tuple[str, ...] = ()
 
+    @property
+    def fate(self) -> WriteStatus:
+        """Return `status`, under the name that docs/batch.md gave it until version 0.1."""
+        return self.status
 
-def told_of(
-    planner: Planner,
+
+def write_tags(
+    planner: "Planner",
     path: Path,
     run: WritingRun | None,
     plan: Callable[[], Planned] | None = None,
-) -> Told:
-    """Plan for one file, and write it where there is a run to write in.
+) -> WriteReport:
+    """Plan the tags of one file, and write them if there is a `run` to write in.
 
-    `plan` plans for it otherwise than by what is kept.
-
-    Raises `StoreError`: without a store nothing can be planned, nor journalled.
+    `plan` replaces the plan by the stored decision. Raises `StoreError`, without which nothing
+    can be planned or journalled.
     """
     try:
         planned = plan() if plan else planner.plan(path)
-        return _told(planned) if run is None else _applied(planned, run)
+        if isinstance(planned, Refusal):
+            known = planned.decision.id if planned.decision else None
+            return WriteReport(path, WriteStatus.REFUSED, why=planned.why, decision_id=known)
+        if run:
+            return _write(planned, run)
+        status = WriteStatus.PLANNED if planned.is_changed else WriteStatus.UNCHANGED
+        return _report(planned, status, planned.changes)
     except DamagedRecordError as error:
-        return Told(path, Fate.FAILED, why=str(error))
+        return WriteReport(path, WriteStatus.FAILED, why=str(error))
     except StoreError:
         raise
     except (CanonError, OSError) as error:
-        return Told(path, Fate.FAILED, why=str(error))
+        return WriteReport(path, WriteStatus.FAILED, why=str(error))
 
 
-def _told(planned: Planned) -> Told:
-    if isinstance(planned, Refusal):
-        known = planned.decision.id if planned.decision else None
-        return Told(planned.path, Fate.REFUSED, why=planned.why, decision_id=known)
-    fate = Fate.PLANNED if planned.is_changed else Fate.UNCHANGED
-    return Told(planned.path, fate, planned.changes, plan=planned, decision_id=planned.decision.id)
+def _report(plan: Plan, status: WriteStatus, changes: tuple[FieldChange, ...]) -> WriteReport:
+    return WriteReport(plan.path, status, changes, plan=plan, decision_id=plan.decision.id)
 
 
-def _applied(planned: Planned, run: WritingRun) -> Told:
-    if isinstance(planned, Refusal):
-        return _told(planned)
+def _write(plan: Plan, run: WritingRun) -> WriteReport:
     try:
-        saved, write = run.save(planned.path, planned.change, planned.decision.id)
-    except HeldError as error:
-        return Told(
-            planned.path, Fate.REFUSED, why=str(error), plan=planned,
-            decision_id=planned.decision.id,
-        )  # fmt: skip
+        saved, write = run.save(plan.path, plan.change, plan.decision.id)
+    except FileInUseError as error:
+        return replace(_report(plan, WriteStatus.REFUSED, ()), why=str(error))
     except AudioError as error:
-        return Told(planned.path, Fate.FAILED, planned.changes, str(error), planned)
-    return Told(
-        planned.path,
-        Fate.WRITTEN if saved.changed else Fate.UNCHANGED,
-        _changes(saved),
-        plan=planned,
-        decision_id=planned.decision.id,
+        return WriteReport(plan.path, WriteStatus.FAILED, plan.changes, str(error), plan)
+    return replace(
+        _report(
+            plan,
+            WriteStatus.WRITTEN if saved.changed else WriteStatus.UNCHANGED,
+            field_changes(saved.before, saved.after) if saved.changed else (),
+        ),
         write_id=write.id if write else None,
         run_id=run.run.id if write else None,
         lost=saved.lost,
     )
 
 
-def _changes(saved: Saved) -> tuple[FieldChange, ...]:
-    return changes_of(saved.before, saved.after) if saved.changed else ()
+@dataclass(frozen=True, slots=True)
+class Planner:
+    """Plans tags by the decisions, verdicts and overrides of people in the store."""
+
+    store: "Store"
+    acceptance: AcceptanceConfig
+    overrides: Mapping[str, KeptOverride]
+    policy: Policy = Policy.IDS
+
+    def plan(self, path: Path) -> Planned:
+        """Plan the tags of one file. Raises `AudioError` if it cannot be read, and `StoreError`."""
+        kept = current_decision(self.store, *stored_names(path))
+        if kept is None:
+            return Refusal(path, NOT_DECIDED)
+        return self.plan_by(path, kept, partial(stored_bundle, self.store, kept))
+
+    def plan_by(
+        self, path: Path, kept: KeptDecision, evidence: Callable[[], EvidenceBundle | None]
+    ) -> Planned:
+        """Plan by a decision that need not be in the store. Raises as `plan` does."""
+        decision = read_decision(kept)
+        chosen = writable_ids(decision, verdict_on(self.store, kept), self.acceptance)
+        if isinstance(chosen, str):
+            why = self._overridden_since(kept, evidence) or _with_time(kept, decision, chosen)
+            return Refusal(path, why, kept)
+        bundle = evidence()
+        if bundle is None:
+            return Refusal(path, "what it was decided by is not in the store: decide again", kept)
+        if contradiction := self._contradiction(kept, bundle, chosen):
+            return Refusal(path, contradiction, kept)
+        tags = read_tag_set(path)
+        if changed := identity_change(self.store, path, kept, tags):
+            how = ", and unpin what was decided before" if kept.pinned else ""
+            return Refusal(path, f"{changed}{how}", kept)
+        fields = wanted_fields(chosen, bundle, self.policy, field_values(tags))
+        new = with_fields(tags, fields)
+        return Plan(
+            path=path,
+            decision=kept,
+            chosen=chosen,
+            album=_album_title(bundle, chosen),
+            bundle=bundle,
+            policy=self.policy,
+            changes=field_changes(tags, new),
+            is_changed=new != tags,
+        )
+
+    def _overridden_since(
+        self, kept: KeptDecision, evidence: Callable[[], EvidenceBundle | None]
+    ) -> str | None:
+        """Return the refusal if an override applies to a decision that may not be written."""
+        bundle = evidence() if self.overrides and kept.state != State.ERROR else None
+        if bundle is None or not override_for(bundle, self.overrides):
+            return None
+        return f"a person ruled on it since: {_unpin_first(kept)}decide again"
+
+    def _contradiction(
+        self, kept: KeptDecision, bundle: EvidenceBundle, chosen: Chosen
+    ) -> str | None:
+        """Return the refusal if today's overrides contradict a decision."""
+        override = override_for(bundle, self.overrides)
+        if override and _contradicts(override, chosen):
+            return f"a person ruled otherwise since: {_unpin_first(kept)}decide again"
+        was_overridden = kept.decided_by == "override" and not kept.pinned
+        if was_overridden and not override and not verdict_on(self.store, kept):
+            return "the ruling of a person that decided it was removed since: decide again"
+        return None
+
+
+def verdict_on(store: "Store", decision: KeptDecision) -> KeptVerdict | None:
+    """Return the newest acceptance or rejection of a decision, if any.
+
+    A rejection also holds for an equal decision that was made again by the same evidence and
+    rules. Raises `StoreError`.
+    """
+    history = store.verdicts.history(decision.id)
+    found = next((each for each in history if each.verdict is not VerdictKind.KEEP), None)
+    if found or history or decision.adjudicator is None:
+        return found
+    before = store.verdicts.on_the_same(decision)
+    return before if before and before.verdict is VerdictKind.REJECT else None
+
+
+def writable_ids(
+    decision: Decision, verdict: KeptVerdict | None, acceptance: AcceptanceConfig
+) -> Chosen | str:
+    """Return the ids that may be written of a decision, or the reason why none may."""
+    accepted = verdict is not None and verdict.verdict is VerdictKind.ACCEPT
+    if not accepted and (why_not := _why_not(decision, verdict, acceptance)):
+        return why_not
+    named = verdict if accepted and verdict and verdict.crg_mbid else decision
+    if not named.crg_mbid:
+        return f"nothing was decided: {decision.error or decision.rationale or decision.state}"
+    ids = (decision.recording_mbid, named.crg_mbid, named.rr_mbid)
+    odd = next((one for one in ids if one and not MBID.fullmatch(one)), None)
+    if odd:
+        return f"{odd!r} is no MusicBrainz id (a UUID)"
+    return Chosen(decision.recording_mbid, named.crg_mbid, named.rr_mbid, decision.trace)
+
+
+def _why_not(
+    decision: Decision, verdict: KeptVerdict | None, acceptance: AcceptanceConfig
+) -> str | None:
+    if verdict is not None:
+        return f"a person rejected it{f': {verdict.reason}' if verdict.reason else ''}"
+    match decision.state:
+        case State.ERROR:
+            return f"no decision was come to: {decision.error}"
+        case State.INDETERMINATE:
+            return f"it was left open: {decision.rationale or 'the facts do not tell'}"
+    if decision.adjudication is not None:
+        unseen = why_not_written(decision.adjudication, acceptance)
+        return f"a person has to look at it: {unseen}" if unseen else None
+    return None if decision.state is State.DECIDED else f"it is for {decision.state}"
+
+
+def identity_change(
+    store: "Store", path: Path, kept: KeptDecision, tags: TagSet | None = None
+) -> str | None:
+    """Return why a file may be another recording than the one decided, `None` if it is the same.
+
+    `tags` are the file's present tags, if they were read. Raises `AudioError`, `OSError` and
+    `StoreError`.
+    """
+    status = path.stat()
+    if (status.st_size, status.st_mtime_ns) == (kept.file_size, kept.file_mtime_ns):
+        return None
+    if _are_written_tags(store, path, kept, tags or read_tag_set(path)):
+        return None
+    now = read_tags(path)
+    if now.recording_mbid and now.recording_mbid == kept.recording_mbid:
+        return None
+    then = _tags_when_decided(kept)
+    identity = (now.recording_mbid, "; ".join(now.isrcs) or None, now.artist, now.title)
+    if identity == tuple(then.get(name) for name in ("recording_mbid", "isrc", "artist", "title")):
+        return None
+    return "its tags changed since it was decided, and may mean another recording: decide again"
+
+
+def _are_written_tags(store: "Store", path: Path, kept: KeptDecision, tags: TagSet) -> bool:
+    """Return whether the tags are those last written by canon into the file that was decided.
+
+    Another file may have had this path since, and have been written by a decision of its own.
+    """
+    writes = store.journal.of_path(path_bytes(path))
+    done = next((write for write in writes if write.state is WriteState.DONE), None)
+    if done is None or done.tags_after_hash != tags.hash or done.decision_id is None:
+        return False
+    try:
+        by = store.decisions.by_id(done.decision_id)
+    except DamagedRecordError:  # then the tags are compared
+        return False
+    return by is not None and (by.file_size, by.file_mtime_ns, by.artifact) == (
+        kept.file_size,
+        kept.file_mtime_ns,
+        kept.artifact,
+    )
+
+
+def _tags_when_decided(kept: KeptDecision) -> Mapping[str, str | None]:
+    try:
+        then = decoded(kept.artifact, Artifact) if kept.artifact else Artifact()
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        raise DamagedRecordError(
+            f"what the file said when {kept.id} was decided is damaged in the store: {error}"
+        ) from error
+    return then.tags or {}
+
+
+def _with_time(kept: KeptDecision, decision: Decision, why: str) -> str:
+    """Return why nothing was decided; for an error also when, for it may be gone by now."""
+    if decision.state is not State.ERROR:
+        return why
+    when = kept.decided_at_utc[:_MINUTES_LENGTH].replace("T", " ")
+    return f"when it was last decided, {when} UTC, {why}; {advice_for(decision.cause)}"
+
+
+def _unpin_first(kept: KeptDecision) -> str:
+    return "unpin it, then " if kept.pinned else ""
+
+
+def _contradicts(override: KeptOverride, chosen: Chosen) -> bool:
+    """Return whether an override names another release group, or another release of it."""
+    if bare_id(override.crg_mbid) != bare_id(chosen.release_group):
+        return True
+    release = bare_id(chosen.release) if chosen.release else None
+    return override.rr_mbid is not None and bare_id(override.rr_mbid) != release
+
+
+def _album_title(bundle: EvidenceBundle, chosen: Chosen) -> str:
+    groups = (group for one in bundle.recording_candidates for group in one.groups)
+    found = next((group for group in groups if group.mb_rg_id == chosen.release_group), None)
+    if found is None:
+        return NO_TITLE
+    return found.title or next((one.title for one in found.editions if one.title), NO_TITLE)

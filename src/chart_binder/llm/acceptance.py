@@ -6,23 +6,24 @@ from dataclasses import dataclass, replace
 
 from msgspec import structs
 
-from chart_binder.config import AcceptanceConfig, LLMConfig, RulesConfig
+from chart_binder.config import LLMConfig, RulesConfig
 from chart_binder.domain.evidence import EvidenceBundle
 from chart_binder.domain.verdict import Decided, Verdict
-from chart_binder.llm.answer import FinalAnswer, read_answer
-from chart_binder.llm.confidence import AS_STATED, ConfidenceMap, lowered
-from chart_binder.llm.facts import evidence_says, with_facts
-from chart_binder.llm.grounding import another_subject, borne_out_by, read_date, verify
-from chart_binder.llm.labels import Labels
-from chart_binder.llm.result import AdjudicationResult, Check, Fact, Outcome, Standing, counted
-from chart_binder.llm.sources import independent
+from chart_binder.llm.answer import FinalAnswer, Labels, read_answer
+from chart_binder.llm.confidence import AS_STATED, ConfidenceMap, lower_by_checks
+from chart_binder.llm.facts import is_in_evidence, with_verified_facts
+from chart_binder.llm.grounding import another_subject, read_date, supporting_passages, verify_facts
+from chart_binder.llm.result import Check, Fact, Outcome, Standing, counted
+from chart_binder.llm.sources import independent_sources
 from chart_binder.react.loop import RefusedError
 from chart_binder.react.transcript import Observed
 from chart_binder.rules.decide import decide
 from chart_binder.rules.representative import representative
 
 
-def support(facts: Sequence[Fact], bundle: EvidenceBundle, home: Mapping[str, str]) -> int:
+def count_independent_sources(
+    facts: Sequence[Fact], bundle: EvidenceBundle, home: Mapping[str, str]
+) -> int:
     """Return how many independent sources say the statement that the fewest say.
 
     Only statements that tell more than the evidence does are looked at, and without one there is
@@ -31,25 +32,14 @@ def support(facts: Sequence[Fact], bundle: EvidenceBundle, home: Mapping[str, st
     """
     sources: dict[tuple[str, str], list[str]] = defaultdict(list)
     for fact in facts:
-        if tells_more(fact, bundle):
+        if adds_information(fact, bundle):
             sources[_statement(fact, home)].append(fact.source)
-    return min((len(independent(named)) for named in sources.values()), default=0)
+    return min((len(independent_sources(named)) for named in sources.values()), default=0)
 
 
-def tells_more(fact: Fact, bundle: EvidenceBundle) -> bool:
+def adds_information(fact: Fact, bundle: EvidenceBundle) -> bool:
     """Whether a fact is borne out, and changes what the rules go by."""
-    return with_facts(bundle, (fact,)) != bundle
-
-
-def why_not_written(result: AdjudicationResult, acceptance: AcceptanceConfig) -> str | None:
-    """Return why a model's answer must not go into a file without a person's look; else nothing."""
-    if result.outcome is not Outcome.ACCEPTED:
-        return result.problem or f"the answer is {result.outcome}"
-    needed, found = acceptance.write_min_sources, result.independent_sources
-    if found >= needed:
-        return None
-    shown = counted(found, "independent source")
-    return f"the answer rests on {shown}, {needed} needed before it is written unseen"
+    return with_verified_facts(bundle, (fact,)) != bundle
 
 
 def _statement(fact: Fact, home: Mapping[str, str]) -> tuple[str, str]:
@@ -58,9 +48,9 @@ def _statement(fact: Fact, home: Mapping[str, str]) -> tuple[str, str]:
     return home.get(fact.about, fact.about), said
 
 
-def hosts(facts: Iterable[Fact]) -> frozenset[str]:
+def supporting_sources(facts: Iterable[Fact]) -> frozenset[str]:
     """Return the independent sources that bear out the verified facts."""
-    return independent(fact.source for fact in facts if fact.verified)
+    return independent_sources(fact.source for fact in facts if fact.verified)
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,7 +111,7 @@ def subject(claim: Claim) -> Iterator[Check]:
     """Look whether what bears a fact out is about another candidate."""
     for fact in claim.facts:
         if fact.verified:
-            texts = borne_out_by(fact, claim.seen)
+            texts = supporting_passages(fact, claim.seen)
             other = another_subject(fact, texts, claim.bundle, claim.labels)
             if other:
                 about, named = map(claim.labels.name_of, (fact.about, other))
@@ -136,7 +126,7 @@ def sources(claim: Claim) -> Iterator[Check]:
     none. Where several are required that holds only as long as nothing of strangers was read: a
     page may tell a model to answer and to cite nothing.
     """
-    counts = any(not fact.verified or tells_more(fact, claim.bundle) for fact in claim.facts)
+    counts = any(not fact.verified or adds_information(fact, claim.bundle) for fact in claim.facts)
     was_told = any(observed.sources and not observed.error for observed in claim.seen)
     if counts or (claim.min_sources > 1 and was_told):
         shown = counted(claim.sources, "independent host")
@@ -146,7 +136,7 @@ def sources(claim: Claim) -> Iterator[Check]:
 
 def rules(claim: Claim) -> Iterator[Check]:
     """Hold the answer against the rules with the verified facts in: they must not contradict it."""
-    standing = stands(claim.crg, claim.verdict)
+    standing = rules_agreement(claim.crg, claim.verdict)
     if standing is None or not claim.crg:
         return
     named, known = claim.labels.name_of(claim.crg), "with the verified facts in"
@@ -161,7 +151,7 @@ def rules(claim: Claim) -> Iterator[Check]:
         yield Check("rules", passed=False, detail=detail)
 
 
-def stands(crg: str | None, verdict: Verdict | None) -> Standing | None:
+def rules_agreement(crg: str | None, verdict: Verdict | None) -> Standing | None:
     """Return how an answer stands to what the rules say, where both there are."""
     if crg is None or verdict is None:
         return None
@@ -232,22 +222,22 @@ class Examination:
             return Judgement(Outcome.REJECTED, problem=problem, confidence=answer.confidence)
         known = {*self.labels.ids.values(), answer.crg, answer.rr or answer.crg}
         facts = tuple(
-            structs.replace(fact, verified=fact.verified or evidence_says(fact, self.bundle))
-            for fact in verify(answer.facts, self.observed(), self.labels, known)
+            structs.replace(fact, verified=fact.verified or is_in_evidence(fact, self.bundle))
+            for fact in verify_facts(answer.facts, self.observed(), self.labels, known)
         )
         claim = self._claim(answer, facts)
         checks = tuple(check for look in CHECKS for check in look(claim))
         confidence = self.calibrated(answer.confidence)
-        outcome, why = settled(confidence, checks, self.config)
+        outcome, why = outcome_of(confidence, checks, self.config)
         return Judgement(
             outcome,
             claim.crg,
             claim.rr,
             facts,
-            (*checks, *calibration(answer.confidence, self.calibrated)),
+            (*checks, *calibration_check(answer.confidence, self.calibrated)),
             why,
-            confidence=lowered(confidence, checks),
-            rules=stands(claim.crg, claim.verdict),
+            confidence=lower_by_checks(confidence, checks),
+            rules=rules_agreement(claim.crg, claim.verdict),
             independent_sources=claim.sources,
         )
 
@@ -263,8 +253,8 @@ class Examination:
             bundle=self.bundle,
             labels=self.labels,
             seen=self.observed(),
-            verdict=decide(with_facts(self.bundle, facts), self.knobs) if facts else None,
-            sources=support(facts, self.bundle, self.labels.home),
+            verdict=decide(with_verified_facts(self.bundle, facts), self.knobs) if facts else None,
+            sources=count_independent_sources(facts, self.bundle, self.labels.home),
             min_sources=self.config.acceptance.min_sources,
         )
 
@@ -290,14 +280,14 @@ class Examination:
         return identifier is None or identifier in candidates or identifier in self.found()
 
 
-def calibration(stated: float, calibrated: ConfidenceMap) -> Iterator[Check]:
+def calibration_check(stated: float, calibrated: ConfidenceMap) -> Iterator[Check]:
     """Note what a stated confidence is taken for, where a calibration is used."""
     if calibrated.points:
         detail = f"confidence {stated:.2f} is taken for {calibrated(stated):.2f}, by calibration"
         yield Check("calibration", passed=True, detail=detail)
 
 
-def settled(
+def outcome_of(
     confidence: float, checks: Sequence[Check], config: LLMConfig
 ) -> tuple[Outcome, str | None]:
     """Return the outcome by confidence, lowered by what the checks refute; and why it is so low."""

@@ -11,7 +11,7 @@ from chart_binder.errors import ConfigError
 from chart_binder.llm.result import Check
 from chart_binder.typed import decoded
 
-FACTORS = {
+CHECK_FACTORS = {
     "candidate": 0.5,
     "fact": 0.6,
     "subject": 0.8,
@@ -19,21 +19,21 @@ FACTORS = {
 }
 """What each check of this name that failed multiplies confidence by, each time."""
 
-CEILINGS = {
+CHECK_CEILINGS = {
     "rules": 0.3,
 }
 """What confidence is at most where a check of this name failed."""
 
 
-def lowered(confidence: float, checks: Iterable[Check]) -> float:
+def lower_by_checks(confidence: float, checks: Iterable[Check]) -> float:
     """Return confidence, 0..1, less what the failed checks take from it.
 
     Where none failed it is what it was: code finds faults, it does not vouch.
     """
     for check in checks:
         if not check.passed:
-            confidence *= FACTORS.get(check.name, 1.0)
-            confidence = min(confidence, CEILINGS.get(check.name, confidence))
+            confidence *= CHECK_FACTORS.get(check.name, 1.0)
+            confidence = min(confidence, CHECK_CEILINGS.get(check.name, confidence))
     return confidence
 
 
@@ -87,7 +87,7 @@ class ConfidenceMap(msgspec.Struct, frozen=True):
 AS_STATED = ConfidenceMap()
 
 
-def read_map(path: Path) -> ConfidenceMap:
+def read_confidence_map(path: Path) -> ConfidenceMap:
     """Read what `canon calibrate -o` wrote. Raises `ConfigError`."""
     try:
         with path.open("rb") as stream:

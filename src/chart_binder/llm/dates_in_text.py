@@ -4,10 +4,16 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import product
 
-from chart_binder.domain.dates import PartialDate
+from chart_binder.domain.dates import (
+    AMBIGUOUS_MONTHS,
+    ENGLISH_MONTHS,
+    MONTHS,
+    PartialDate,
+    month_pattern,
+)
+from chart_binder.domain.vocabulary import fold
 from chart_binder.llm import doubt_words as behind
 from chart_binder.llm import doubt_words as said
-from chart_binder.llm.doubt_words import ENGLISH, MONTHS, OTHER_WORDS, any_month, folded
 
 ERAS = {"明治": 1867, "大正": 1911, "昭和": 1925, "平成": 1988, "令和": 2018}
 ERAS |= {"民国": 1911, "民國": 1911}
@@ -20,12 +26,12 @@ _NO_LETTER_BEFORE, _NO_LETTER_AFTER = r"(?<![^\W\d_])", r"(?![^\W\d_])"
 
 
 def _date_forms_month(*left_out: str) -> str:
-    names = any_month(MONTHS.keys() - {*left_out})
+    names = month_pattern(MONTHS.keys() - {*left_out})
     return f"{_NO_LETTER_BEFORE}(?P<name>{names}){_NO_LETTER_AFTER}"
 
 
 _NAME = _date_forms_month()
-_CLEAR_NAME = _date_forms_month(*OTHER_WORDS)
+_CLEAR_NAME = _date_forms_month(*AMBIGUOUS_MONTHS)
 # Of Hungarian: a year with a full stop ends a sentence in other languages.
 _INFLECTED = _date_forms_month(*(name for name in MONTHS if not name.endswith(("ban", "ben"))))
 _OF = r"(?:[ ]?\b(?:of|the|de|del|di|den|der|do|του)\b)?"
@@ -38,7 +44,7 @@ _RANGE = rf"(?P<range>{_NUMBER})"
 _YEAR = r"(?P<year>[12][0-9]{3})"
 _SHORT = r"(?P<short>[0-9]{2})"
 # 28 September-31 October 1975 is of no year 31
-_NO_OTHER_YEAR = rf"(?!,?[ ]?[12][0-9]{{3}})(?![ ](?:{any_month()})(?![^\W\d_]))"
+_NO_OTHER_YEAR = rf"(?!,?[ ]?[12][0-9]{{3}})(?![ ](?:{month_pattern()})(?![^\W\d_]))"
 
 ROMAN = ("i", "ii", "iii", "iv", "v", "vi", "vii", "viii", "ix", "x", "xi", "xii")
 _ROMAN = rf"(?:{'|'.join(sorted(ROMAN, key=len, reverse=True))})"
@@ -124,10 +130,10 @@ _WORD = re.compile(r"[^\W_]+(?:['-][^\W_]+)*\.?|[;!?|\n.]")
 
 
 def _any(words: Iterable[str]) -> str:
-    return "|".join(re.escape(folded(word)) for word in sorted(words, key=len, reverse=True))
+    return "|".join(re.escape(fold(word)) for word in sorted(words, key=len, reverse=True))
 
 
-_MONTH_BESIDE = rf"(?:{any_month()})(?![^\W\d_])"
+_MONTH_BESIDE = rf"(?:{month_pattern()})(?![^\W\d_])"
 _AND, _BETWEEN, _TO_BESIDE = _any(said.AND), _any(said.BETWEEN), _any(said.TO)
 _TIMES = rf"(?:(?:{_any(said.TIMES.whole)}),?[- ]+){{0,5}}"
 _DAY_BESIDE = r"[0-9]{1,2}(?:st|nd|rd|th|er)?\.?"
@@ -242,7 +248,7 @@ _SIGNS = str.maketrans({"\u2019": "'", "\u2010": "-", "\u2011": "-"})
 _BLANKS = re.compile(r"[^\S\n]+")
 
 
-def stands_in(value: PartialDate, text: str, *, of_release: bool = False) -> bool:
+def contains_date(value: PartialDate, text: str, *, of_release: bool = False) -> bool:
     """Whether the text names this very date, to the same precision or a finer one.
 
     With `of_release` the date of a recording, a concert, a visit to a page does not count.
@@ -252,16 +258,16 @@ def stands_in(value: PartialDate, text: str, *, of_release: bool = False) -> boo
     """
     return any(
         all(value.first <= date.first and date.last <= value.last for date in dates)
-        for dates, _ in dates_in(text, of_release=of_release)
+        for dates, _ in find_dates(text, of_release=of_release)
     )
 
 
-def only_date(text: str) -> PartialDate | None:
+def single_date(text: str) -> PartialDate | None:
     """Return the date that is all that a text says, if it can be read in one way only.
 
     `8. November 1974` is a day here: where nothing else stands there is no list to be numbered.
     """
-    told = list(dates_in(text))
+    told = list(find_dates(text))
     if len(told) != 1 or not _NOTHING_ELSE.fullmatch(told[0][1]):
         return None
     first, *others = told[0][0]
@@ -269,11 +275,11 @@ def only_date(text: str) -> PartialDate | None:
     return first if is_within_all else None
 
 
-def dates_in(
+def find_dates(
     text: str, *, of_release: bool = False
 ) -> Iterator[tuple[tuple[PartialDate, ...], str]]:
     """Yield every mention of a date: what it may mean, and the text without all mentions."""
-    plain = folded(text).translate(_SIGNS)
+    plain = fold(text).translate(_SIGNS)
     plain = without_asides(_BLANKS.sub(" ", plain))
     found: list[tuple[PartialDate, ...]] = []
 
@@ -342,7 +348,7 @@ def _days(parts: dict[str, str], before: str) -> Iterable[tuple[int | None, int 
     day = _counted(written)
     is_line_start = not before.strip(" ") or before.rstrip(" ").endswith("\n")
     # The 5th of May, or of a list with "May 1974" in it?
-    if is_line_start and "dot" in parts and parts["name"] in ENGLISH:
+    if is_line_start and "dot" in parts and parts["name"] in ENGLISH_MONTHS:
         return ((month, day), (month, None))
     return ((month, day),)
 

@@ -6,12 +6,12 @@ from dataclasses import dataclass
 
 from chart_binder.domain.evidence import EvidenceBundle, RecordingCandidate, Release
 from chart_binder.domain.verdict import Decided, Verdict
-from chart_binder.llm.labels import labelled, labelled_releases
+from chart_binder.llm.answer import labelled_candidates, labelled_releases
 from chart_binder.llm.prompt import load_prompt
 from chart_binder.react.sanitize import bounded, one_line
 from chart_binder.rules.candidates import Candidate, Role
 
-MOST_CHARS = 9_000
+MAX_CHARS = 9_000
 """About 2,600 tokens: room is left for the prompt and five turns in a window of 8,192."""
 
 _MOST_OF_A_NAME = 200
@@ -40,10 +40,10 @@ def evidence_markdown(bundle: EvidenceBundle, trace: Trace = None, task: str | N
     What is left out is summarised, so that nothing is cut silently. `task` is what is asked in the
     end, by default in the words of the prompt.
     """
-    candidates = list(labelled(bundle))
+    candidates = list(labelled_candidates(bundle))
     asked = load_prompt().task if task is None else task
     question = "\n".join([*map(_harmless, _question(trace)), "", "## Your Task", asked]).rstrip()
-    room = MOST_CHARS - len(question) - 1
+    room = MAX_CHARS - len(question) - 1
     facts = ""
     for detail in _DETAILS:
         facts = "\n".join(map(_harmless, _facts(bundle, candidates, detail)))

@@ -7,12 +7,12 @@ from msgspec.structs import replace
 
 from chart_binder.domain.dates import PartialDate
 from chart_binder.domain.evidence import EvidenceBundle, Release, ReleaseGroup
-from chart_binder.llm.doubt_words import folded
-from chart_binder.llm.grounding import is_of_release, read_date
+from chart_binder.domain.vocabulary import fold
+from chart_binder.llm.grounding import is_release_date_field, read_date
 from chart_binder.llm.result import Fact
 
 
-def with_facts(bundle: EvidenceBundle, facts: Iterable[Fact]) -> EvidenceBundle:
+def with_verified_facts(bundle: EvidenceBundle, facts: Iterable[Fact]) -> EvidenceBundle:
     """Return the bundle with each verified date where it makes a vaguer one exact.
 
     A date outside what the evidence says is left out: two sources disagree, and that settles
@@ -21,7 +21,7 @@ def with_facts(bundle: EvidenceBundle, facts: Iterable[Fact]) -> EvidenceBundle:
     dates = [
         (fact.about, date)
         for fact in facts
-        if fact.verified and is_of_release(fact.field) and (date := read_date(fact))
+        if fact.verified and is_release_date_field(fact.field) and (date := read_date(fact))
     ]
     recordings = tuple(
         replace(
@@ -71,7 +71,7 @@ def _sharper(known: PartialDate, date: PartialDate) -> str:
 _OF_ADDRESSES = frozenset("./:")
 
 
-def evidence_says(fact: Fact, bundle: EvidenceBundle) -> bool:
+def is_in_evidence(fact: Fact, bundle: EvidenceBundle) -> bool:
     """Whether a fact names no address as its source, but stands in the evidence.
 
     A date of a release group is that of its first release; one that is vaguer than what the
@@ -83,8 +83,8 @@ def evidence_says(fact: Fact, bundle: EvidenceBundle) -> bool:
     if date := read_date(fact):
         dates = (known for group in groups for known in _dates(group, fact.about))
         return any(date.first <= known.first and known.last <= date.last for known in dates)
-    words = {folded(text) for group in groups for text in _words(group, fact.about) if text}
-    return folded(fact.value.strip()) in words
+    words = {fold(text) for group in groups for text in _words(group, fact.about) if text}
+    return fold(fact.value.strip()) in words
 
 
 def _dates(group: ReleaseGroup, about: str) -> Iterator[PartialDate]:

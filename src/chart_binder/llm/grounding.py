@@ -7,12 +7,11 @@ from urllib.parse import quote, unquote, urlsplit
 
 from chart_binder.domain.dates import PartialDate
 from chart_binder.domain.evidence import EvidenceBundle
-from chart_binder.llm.answer import CitedFact
-from chart_binder.llm.dates_in_text import only_date, stands_in
-from chart_binder.llm.doubt_words import folded
-from chart_binder.llm.labels import Labels
+from chart_binder.domain.vocabulary import fold
+from chart_binder.llm.answer import CitedFact, Labels
+from chart_binder.llm.dates_in_text import contains_date, single_date
 from chart_binder.llm.result import Fact
-from chart_binder.llm.sources import independent
+from chart_binder.llm.sources import independent_sources
 from chart_binder.react.transcript import Observed
 
 _WORDS = re.compile(r"[a-z]+|[A-Z]+(?![a-z])|[A-Z][a-z]*")
@@ -30,13 +29,13 @@ _ELSE = re.compile(
 )
 
 
-def is_numbered(field: str) -> bool:
+def is_number_field(field: str) -> bool:
     """Whether a field has a number or a code, which may look like a date."""
     words = {word.casefold() for word in _WORDS.findall(field)}
     return bool(words & _NUMBERED and not words & _DATED)
 
 
-def is_of_release(field: str) -> bool:
+def is_release_date_field(field: str) -> bool:
     """Whether a field says when something came out, and not when something else happened."""
     return bool(_RELEASED.search(field)) and not _ELSE.search(field)
 
@@ -60,7 +59,7 @@ _PARTING = "/?#%&=+;"
 """Signs that part an address where they stand as themselves (RFC 3986, 2.2)."""
 
 
-def verify(
+def verify_facts(
     cited: Iterable[CitedFact], seen: Sequence[Observed], labels: Labels, known: Container[str]
 ) -> tuple[Fact, ...]:
     """Return the facts with what the observations of this run say of each.
@@ -71,23 +70,23 @@ def verify(
     facts = []
     for fact in cited:
         about = labels.meant_by(fact.about)
-        verified = about in known and any(borne_out_by(fact, seen))
+        verified = about in known and any(supporting_passages(fact, seen))
         facts.append(Fact(about, fact.field, fact.value, fact.source, verified))
     return tuple(facts)
 
 
 def read_date(fact: CitedFact | Fact) -> PartialDate | None:
     """Return the date that a fact states, if it states one, in whatever way it is written."""
-    if is_numbered(fact.field):
+    if is_number_field(fact.field):
         return None
     try:
         date = PartialDate.parse(fact.value)
     except ValueError:
-        return only_date(fact.value)
+        return single_date(fact.value)
     return date if date.is_known else None
 
 
-def borne_out_by(fact: CitedFact | Fact, seen: Iterable[Observed]) -> Iterator[str]:
+def supporting_passages(fact: CitedFact | Fact, seen: Iterable[Observed]) -> Iterator[str]:
     """Yield what the source of a fact says, each time that it was read and says so."""
     return (said for observed in seen if (said := _says(observed, fact)))
 
@@ -102,8 +101,8 @@ def _says(observed: Observed, fact: CitedFact | Fact) -> str | None:
     passage = _passage(observed, fact.source)
     said = _ADDRESS.sub(" ", _OF_PAGE.sub(r"\1\2", passage))
     if date := read_date(fact):
-        is_said = stands_in(date, said, of_release=is_of_release(fact.field))
-        is_said = is_said and not stands_in(date, fact.source)
+        is_said = contains_date(date, said, of_release=is_release_date_field(fact.field))
+        is_said = is_said and not contains_date(date, fact.source)
     else:
         is_said = _has(said, fact.value)
     return passage if is_said else None
@@ -111,9 +110,9 @@ def _says(observed: Observed, fact: CitedFact | Fact) -> str | None:
 
 def _has(said: str, value: str) -> bool:
     """Whether a text names a label, a country, a catalogue number."""
-    words = " ".join(folded(value).split())
+    words = " ".join(fold(value).split())
     return len(words) >= _SHORTEST and bool(
-        re.search(rf"(?<!\w){re.escape(words)}(?!\w)", " ".join(folded(said).split()))
+        re.search(rf"(?<!\w){re.escape(words)}(?!\w)", " ".join(fold(said).split()))
     )
 
 
@@ -131,7 +130,7 @@ def _passage(observed: Observed, source: str) -> str:
     if wanted in named:
         return "\n".join(entry for owner, entry in owned if owner == wanted)
     others = [each for each in observed.sources if _address(each) not in named]
-    return head if len(independent(others)) == 1 else ""
+    return head if len(independent_sources(others)) == 1 else ""
 
 
 def _entries(content: str) -> tuple[str, list[tuple[Address, str]]]:
@@ -216,12 +215,12 @@ def _named(
 def _rows(fact: Fact, texts: Iterable[str]) -> list[str]:
     """Return the rows that say when it was, if nothing else says so."""
     date = read_date(fact)
-    of_release = is_of_release(fact.field)
+    of_release = is_release_date_field(fact.field)
     lines = [
         line
         for text in texts
         for line in text.splitlines()
-        if date and stands_in(date, line, of_release=of_release)
+        if date and contains_date(date, line, of_release=of_release)
     ]
     return lines if all(_CELLS in line for line in lines) else []
 
@@ -235,4 +234,4 @@ def _titles(title: str) -> Iterator[str]:
 
 def _spaced(text: str) -> str:
     """Return the words of a text with one space around each."""
-    return f" {_NO_WORDS.sub(' ', folded(text)).strip()} "
+    return f" {_NO_WORDS.sub(' ', fold(text)).strip()} "

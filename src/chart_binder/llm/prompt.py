@@ -19,7 +19,7 @@ from chart_binder.react.tools import Tool
 from chart_binder.typed import converted
 
 _BRACES: Final = re.compile(r"\{\{([A-Za-z_]\w*)\}\}|\{([A-Za-z_]\w*)\}")
-NUMBERS: Final = (
+PROMPT_NUMBERS: Final = (
     "auto_accept_threshold",
     "lead_window_days",
     "max_iterations",
@@ -30,13 +30,13 @@ NUMBERS: Final = (
 """What any section may name. None is a secret, and none differs from recording to recording."""
 
 
-def numbers(config: LLMConfig, knobs: RulesConfig) -> Mapping[str, object]:
+def prompt_numbers(config: LLMConfig, knobs: RulesConfig) -> Mapping[str, object]:
     """Return the value of each number that a section may name."""
     known = config.model_dump() | config.acceptance.model_dump() | knobs.model_dump()
-    return {name: known[name] for name in NUMBERS}
+    return {name: known[name] for name in PROMPT_NUMBERS}
 
 
-def filled(text: str, values: Mapping[str, object]) -> str:
+def fill_placeholders(text: str, values: Mapping[str, object]) -> str:
     """Put values in for `{name}`; `{{name}}` is the text {name}, any other brace is itself."""
 
     def value(found: re.Match[str]) -> str:
@@ -46,12 +46,12 @@ def filled(text: str, values: Mapping[str, object]) -> str:
     return _BRACES.sub(value, text)
 
 
-def with_own(text: str, section: str, own: str) -> str:
+def insert_original(text: str, section: str, own: str) -> str:
     """Put a section's own words in where a text names the section."""
     return _BRACES.sub(lambda found: own if found[2] == section else found.group(), text)
 
 
-def check(key: str, text: str, allowed: Collection[str]) -> None:
+def check_placeholders(key: str, text: str, allowed: Collection[str]) -> None:
     """Raise `ConfigError` that names the key, for a placeholder that there is not."""
     unknown = [name for _, name in _BRACES.findall(text) if name and name not in allowed]
     if unknown:
@@ -64,7 +64,7 @@ def check(key: str, text: str, allowed: Collection[str]) -> None:
 
 PROMPT_VERSION: Final = PromptConfig().version
 """The prompt in use unless another is asked for: the name of its file under `prompts/`."""
-TEXTS: Final = ("role", "tools", "format", "answer", "rules", "task")
+TEXT_SECTIONS: Final = ("role", "tools", "format", "answer", "rules", "task")
 """The sections that are text; the exemplars are the other one."""
 _OF_THE_DIALECT: Final = ("tools", "format")
 
@@ -116,9 +116,11 @@ class Prompt:
 
     def __post_init__(self) -> None:
         """Check the placeholders."""
-        for section in TEXTS:
+        for section in TEXT_SECTIONS:
             own = (section,) if section in _OF_THE_DIALECT else ()
-            check(f"llm.prompt.{section}", getattr(self, section), (*NUMBERS, *own))
+            check_placeholders(
+                f"llm.prompt.{section}", getattr(self, section), (*PROMPT_NUMBERS, *own)
+            )
 
     @property
     def name(self) -> str:
@@ -126,10 +128,10 @@ class Prompt:
 
         Two prompts of one name are the same: `react-2`, `react-2+rules@1f0c2a9b`.
         """
-        shipped = load_prompt(self.version) if self.version in versions() else None
+        shipped = load_prompt(self.version) if self.version in shipped_versions() else None
         changed = [
             section
-            for section in (*TEXTS, "exemplars")
+            for section in (*TEXT_SECTIONS, "exemplars")
             if shipped is None or getattr(self, section) != getattr(shipped, section)
         ]
         if not changed:
@@ -145,8 +147,8 @@ class Prompt:
         """
         own: dict[str, Any] = {}
         for section, text in sections.items():
-            check(f"llm.prompt.{section}", text, (*NUMBERS, section))
-            own[section] = with_own(text, section, getattr(self, section, ""))
+            check_placeholders(f"llm.prompt.{section}", text, (*PROMPT_NUMBERS, section))
+            own[section] = insert_original(text, section, getattr(self, section, ""))
         return replace(self, **own)
 
     def render(self, dialect: Dialect, tools: Sequence[Tool], numbers: Mapping[str, object]) -> str:
@@ -156,17 +158,17 @@ class Prompt:
 
     def question(self, numbers: Mapping[str, object]) -> str:
         """Return what is asked below the evidence."""
-        return filled(self.task, numbers).strip()
+        return fill_placeholders(self.task, numbers).strip()
 
     def _sections(
         self, dialect: Dialect, tools: Sequence[Tool], numbers: Mapping[str, object]
     ) -> Iterator[str]:
-        yield filled(self.role, numbers)
+        yield fill_placeholders(self.role, numbers)
         if tools:
-            yield filled(self.tools, {**numbers, "tools": dialect.tools(tools)})
-        yield filled(self.format, {**numbers, "format": dialect.form(tools)})
-        yield filled(self.answer, numbers)
-        yield filled(self.rules, numbers)
+            yield fill_placeholders(self.tools, {**numbers, "tools": dialect.tools(tools)})
+        yield fill_placeholders(self.format, {**numbers, "format": dialect.form(tools)})
+        yield fill_placeholders(self.answer, numbers)
+        yield fill_placeholders(self.rules, numbers)
         for exemplar in self._that_fit({tool.name for tool in tools}):
             yield "\n".join(_exemplar(exemplar, dialect))
 
@@ -189,7 +191,7 @@ def _exemplar(exemplar: Exemplar, dialect: Dialect) -> Iterator[str]:
 
 
 @lru_cache
-def versions() -> tuple[str, ...]:
+def shipped_versions() -> tuple[str, ...]:
     """Return the names of the shipped prompts."""
     shipped = (file.name for file in files("chart_binder.llm").joinpath("prompts").iterdir())
     return tuple(sorted(name.removesuffix(".toml") for name in shipped if name.endswith(".toml")))
@@ -198,22 +200,22 @@ def versions() -> tuple[str, ...]:
 @lru_cache
 def load_prompt(version: str = PROMPT_VERSION) -> Prompt:
     """Read a prompt from package data; raises `ConfigError` for one that is not shipped."""
-    if version not in versions():
+    if version not in shipped_versions():
         raise ConfigError(
-            f"llm.prompt.version: found {version!r}; shipped are {', '.join(versions())}"
+            f"llm.prompt.version: found {version!r}; shipped are {', '.join(shipped_versions())}"
         )
     text = files("chart_binder.llm").joinpath("prompts", f"{version}.toml").read_text("utf-8")
     sections = tomli.loads(text)
-    texts = {section: sections[section].strip() for section in TEXTS}
+    texts = {section: sections[section].strip() for section in TEXT_SECTIONS}
     return converted({**sections, **texts, "version": version}, Prompt)
 
 
-def configured(config: PromptConfig) -> Prompt:
+def configured_prompt(config: PromptConfig) -> Prompt:
     """Return the prompt that `[llm.prompt]` asks for.
 
     Raises `ConfigError` for a version or a placeholder that there is not.
     """
-    words = {section: getattr(config, section) for section in TEXTS}
+    words = {section: getattr(config, section) for section in TEXT_SECTIONS}
     prompt = load_prompt(config.version).overridden(
         **{s: text for s, text in words.items() if text}
     )

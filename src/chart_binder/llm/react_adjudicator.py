@@ -1,7 +1,7 @@
 """The adjudicator: a model looks into what the rules leave open, its answer checked by code."""
 
 import uuid
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import partial
@@ -16,37 +16,30 @@ from chart_binder.domain.evidence import EvidenceBundle
 from chart_binder.domain.evidence_json import evidence_hash, read_bundle, write_bundle
 from chart_binder.domain.verdict import Verdict
 from chart_binder.llm.acceptance import Examination
-from chart_binder.llm.answer import FinalAnswer, last_word
-from chart_binder.llm.confidence import AS_STATED, ConfidenceMap, read_map
+from chart_binder.llm.answer import FinalAnswer, Labels, last_word
+from chart_binder.llm.confidence import AS_STATED, ConfidenceMap, read_confidence_map
 from chart_binder.llm.evidence_markdown import Trace, evidence_markdown
-from chart_binder.llm.labels import Labels
-from chart_binder.llm.prompt import Prompt, configured, numbers
-from chart_binder.llm.recording import Record, recorded
-from chart_binder.llm.result import AdjudicationResult, Check, Outcome, Usage
-from chart_binder.llm.sampling import Way, by_method, sampled
+from chart_binder.llm.prompt import Prompt, configured_prompt, prompt_numbers
+from chart_binder.llm.recording import Record, failed_services, partial_findings, record_run
+from chart_binder.llm.result import AdjudicationResult, Outcome, Usage
+from chart_binder.llm.sampling import Way, run_methods, run_samples
 from chart_binder.llm.tools import default_tools
-from chart_binder.react.calls import Replay, call_live
+from chart_binder.react.calls import Replay, call_tool
 from chart_binder.react.conversation import ChatError, ChatModel, Message
 from chart_binder.react.dialect import Dialect
 from chart_binder.react.loop import Ending, Limits, converse
-from chart_binder.react.sanitize import one_line
-from chart_binder.react.steps import Malformed
-from chart_binder.react.tools import SAYS_NOTHING, Tool, Toolbox
+from chart_binder.react.tools import Tool, Toolbox
 from chart_binder.react.transcript import (
-    AnyEvent,
-    Observed,
-    Replied,
     Result,
     Run,
     Said,
-    Stepped,
     Watch,
 )
 
 _MOST_TITLES = 12
 
 
-def topic(bundle: EvidenceBundle) -> str:
+def search_topic(bundle: EvidenceBundle) -> str:
     """Return artist, title and the titles of candidates, each once, for tools to look for."""
     titles = (
         group.title for recording in bundle.recording_candidates for group in recording.groups
@@ -54,56 +47,6 @@ def topic(bundle: EvidenceBundle) -> str:
     names = (bundle.performer.name, bundle.recording_title, *titles)
     known = dict.fromkeys(name for name in names if name)
     return " / ".join(list(known)[: _MOST_TITLES + 2])
-
-
-_MOST_OF_A_THOUGHT = 400
-_MOST_OF_A_SOURCE = 200
-_MOST_SOURCES = 10
-
-
-def learned(events: Iterable[AnyEvent], dialect: Dialect) -> str:
-    """Return the last thought and the sources that were read, in one line; empty if none."""
-    events = tuple(events)
-    sources = dict.fromkeys(
-        one_line(source, _MOST_OF_A_SOURCE)
-        for event in events
-        if isinstance(event, Observed) and not event.error
-        for source in event.sources
-    )
-    more = f" and {len(sources) - _MOST_SOURCES} more" if len(sources) > _MOST_SOURCES else ""
-    thought = _last_thought(events, dialect)
-    told = (
-        f'the last thought was "{thought}"' if thought else "",
-        f"read: {' '.join(list(sources)[:_MOST_SOURCES])}{more}" if sources else "",
-    )
-    known = "; ".join(filter(None, told))
-    return f"no answer was reached; {known}" if known else ""
-
-
-def _last_thought(events: Iterable[AnyEvent], dialect: Dialect) -> str:
-    steps = (dialect.parse(event.content) for event in events if isinstance(event, Replied))
-    thoughts = [step.thought for step in steps if not isinstance(step, Malformed) and step.thought]
-    return one_line(thoughts[-1], _MOST_OF_A_THOUGHT) if thoughts else ""
-
-
-UNANSWERED = "unanswered"
-"""The name of the check: a run that came to nothing without a service is worth another."""
-
-
-def unanswered(events: Iterable[AnyEvent]) -> Iterator[Check]:
-    """Yield a check for each tool whose last call in the run failed for its service's sake."""
-    last: dict[str, str] = {}
-    tool = ""
-    for event in events:
-        if isinstance(event, Stepped):
-            tool = event.tool or ""
-        elif isinstance(event, Observed) and tool:
-            error = event.error or ""
-            last[tool] = error if error.endswith(SAYS_NOTHING) else ""
-    for name, error in last.items():
-        if error:
-            told = error.removesuffix(SAYS_NOTHING).strip()
-            yield Check(UNANSWERED, passed=False, detail=f"{name}: {told}")
 
 
 _NOT_RECORDED: dict[str, Any] = {
@@ -132,7 +75,7 @@ class Case:
 
 
 @dataclass(frozen=True, slots=True)
-class Asking:
+class AdjudicationRun:
     """What one run asks with. `config` is this run's own: a replay needs nothing but it.
 
     `part_of` says of which samples and methods the run is a part, for the record.
@@ -155,7 +98,7 @@ class Asking:
         """Run, and return what came of it, of whatever outcome."""
         run = self._run(case)
         opening = self._opening(case)
-        with recorded(run, self.record, self.watch) as record:
+        with record_run(run, self.record, self.watch) as record:
             record(run)
             for message in opening:
                 record(Said(message.role, message.content))
@@ -199,7 +142,7 @@ class Asking:
 
     def _own_prompt(self) -> Mapping[str, object]:
         """Return the prompt for the record, if the configuration does not lead to it."""
-        if self.prompt == configured(self.config.prompt):
+        if self.prompt == configured_prompt(self.config.prompt):
             return {}
         return {"prompt": msgspec.to_builtins(self.prompt)}
 
@@ -222,8 +165,8 @@ class Asking:
                 opening,
                 judge=examination.read,
                 watch=record,
-                limits=limits(self.config),
-                perform=replay.perform if replay else call_live,
+                limits=loop_limits(self.config),
+                perform=replay.perform if replay else call_tool,
                 recall=replay.recall if replay else None,
                 last_word=last_word(examination.labels) if is_forced else None,
                 listen=self.listen,
@@ -247,7 +190,7 @@ class Asking:
             transcript=record.place,
         )
         if answer is None:
-            known = learned(record.events, self.dialect)
+            known = partial_findings(record.events, self.dialect)
             return msgspec.structs.replace(said, rationale=known)
         judgement = examination.judge(answer)
         return msgspec.structs.replace(
@@ -259,14 +202,14 @@ class Asking:
             stated_confidence=answer.confidence,
             rationale=answer.rationale,
             facts=judgement.facts,
-            checks=(*judgement.checks, *unanswered(record.events)),
+            checks=(*judgement.checks, *failed_services(record.events)),
             rules=judgement.rules,
             independent_sources=judgement.independent_sources,
             problem=judgement.problem,
         )
 
 
-def limits(config: LLMConfig) -> Limits:
+def loop_limits(config: LLMConfig) -> Limits:
     """Return how far a run may go."""
     return Limits(
         iterations=config.max_iterations,
@@ -330,7 +273,7 @@ class ReActAdjudicator:
         self._knobs = knobs or RulesConfig()
         if config.enabled:
             self._calibrated = calibration or _calibration(config)
-            self._prompt = prompt or configured(config.prompt)
+            self._prompt = prompt or configured_prompt(config.prompt)
             self._samples = [(each, chat or _chat_model(each)) for each in _samples(config)]
             self._dialect = dialect or plugins.load("chart_binder.dialects", config.dialect)()
             offered = default_tools(config, searxng, musicbrainz) if tools is None else tools
@@ -350,26 +293,26 @@ class ReActAdjudicator:
         if not self._config.enabled:
             known = evidence_hash(bundle)
             return AdjudicationResult(Outcome.ERROR, problem=DISABLED, evidence_hash=known)
-        task = self._prompt.question(numbers(self._config, self._knobs))
+        task = self._prompt.question(prompt_numbers(self._config, self._knobs))
         case = Case.of(bundle, decision_trace, task)
-        return by_method(self._config.method, partial(self._ask, case))
+        return run_methods(self._config.method, partial(self._ask, case))
 
     def system_prompt(self) -> str:
         """Return the system prompt: the same bytes for every recording."""
         return self._rendered(() if self._config.method == "direct" else self._tools)
 
     def _rendered(self, tools: Sequence[Tool]) -> str:
-        return self._prompt.render(self._dialect, tools, numbers(self._config, self._knobs))
+        return self._prompt.render(self._dialect, tools, prompt_numbers(self._config, self._knobs))
 
     def _ask(self, case: Case, way: Way) -> AdjudicationResult:
         """Ask about a case in one way, as often as configured."""
         tools = self._tools if way == "react" else ()
         system_prompt = self._rendered(tools)
-        toolbox = Toolbox(tool.for_run(topic(case.bundle)) for tool in tools)
+        toolbox = Toolbox(tool.for_run(search_topic(case.bundle)) for tool in tools)
 
         def ask(sample: int) -> AdjudicationResult:
             config, chat = self._samples[sample]
-            asking = Asking(
+            asking = AdjudicationRun(
                 config=config.model_copy(update={"method": way}),
                 knobs=self._knobs,
                 chat=chat,
@@ -389,7 +332,7 @@ class ReActAdjudicator:
             )
             return asking.about(case)
 
-        return sampled(ask, self._config, case.labels.name_of, self._calibrated)
+        return run_samples(ask, self._config, case.labels.name_of, self._calibrated)
 
 
 def _samples(config: LLMConfig) -> Sequence[LLMConfig]:
@@ -405,7 +348,7 @@ def _samples(config: LLMConfig) -> Sequence[LLMConfig]:
 
 def _calibration(config: LLMConfig) -> ConfidenceMap:
     file = config.acceptance.calibration
-    return read_map(Path(file).expanduser()) if file else AS_STATED
+    return read_confidence_map(Path(file).expanduser()) if file else AS_STATED
 
 
 def _chat_model(config: LLMConfig) -> ChatModel:

@@ -3,13 +3,18 @@
 import contextlib
 import logging
 import os
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from urllib.parse import urlsplit
 
 from chart_binder.domain.vocabulary import MBID
+from chart_binder.llm.result import Check
+from chart_binder.react.dialect import Dialect
+from chart_binder.react.sanitize import one_line
+from chart_binder.react.steps import Malformed
+from chart_binder.react.tools import SAYS_NOTHING
 from chart_binder.react.transcript import (
     AnyEvent,
     Observed,
@@ -22,6 +27,13 @@ from chart_binder.react.transcript import (
 
 _log = logging.getLogger(__name__)
 _HOME_OF_IDS = "musicbrainz.org"
+_MOST_OF_A_THOUGHT = 400
+_MOST_OF_A_SOURCE = 200
+_MOST_SOURCES = 10
+
+
+FAILED_SERVICE = "unanswered"
+"""The name of the check: a run that came to nothing without a service is worth another."""
 
 
 @dataclass(slots=True)
@@ -85,7 +97,7 @@ def _host(source: str) -> str:
 
 
 @contextmanager
-def recorded(run: Run, folder: Path | None, watch: Watch | None) -> Iterator[Record]:
+def record_run(run: Run, folder: Path | None, watch: Watch | None) -> Iterator[Record]:
     """Record a run in a new file of `folder`, readable by its owner only.
 
     A folder that cannot be written to costs the record, not the run: a warning says so.
@@ -124,3 +136,44 @@ def _tolerant(record: Watch, path: Path) -> Watch:
             _log.warning("the record of the run ends here: %s: %s", path, error.strerror)
 
     return watch
+
+
+def partial_findings(events: Iterable[AnyEvent], dialect: Dialect) -> str:
+    """Return the last thought and the sources that were read, in one line; empty if none."""
+    events = tuple(events)
+    sources = dict.fromkeys(
+        one_line(source, _MOST_OF_A_SOURCE)
+        for event in events
+        if isinstance(event, Observed) and not event.error
+        for source in event.sources
+    )
+    more = f" and {len(sources) - _MOST_SOURCES} more" if len(sources) > _MOST_SOURCES else ""
+    thought = _last_thought(events, dialect)
+    told = (
+        f'the last thought was "{thought}"' if thought else "",
+        f"read: {' '.join(list(sources)[:_MOST_SOURCES])}{more}" if sources else "",
+    )
+    known = "; ".join(filter(None, told))
+    return f"no answer was reached; {known}" if known else ""
+
+
+def _last_thought(events: Iterable[AnyEvent], dialect: Dialect) -> str:
+    steps = (dialect.parse(event.content) for event in events if isinstance(event, Replied))
+    thoughts = [step.thought for step in steps if not isinstance(step, Malformed) and step.thought]
+    return one_line(thoughts[-1], _MOST_OF_A_THOUGHT) if thoughts else ""
+
+
+def failed_services(events: Iterable[AnyEvent]) -> Iterator[Check]:
+    """Yield a check for each tool whose last call in the run failed for its service's sake."""
+    last: dict[str, str] = {}
+    tool = ""
+    for event in events:
+        if isinstance(event, Stepped):
+            tool = event.tool or ""
+        elif isinstance(event, Observed) and tool:
+            error = event.error or ""
+            last[tool] = error if error.endswith(SAYS_NOTHING) else ""
+    for name, error in last.items():
+        if error:
+            told = error.removesuffix(SAYS_NOTHING).strip()
+            yield Check(FAILED_SERVICE, passed=False, detail=f"{name}: {told}")

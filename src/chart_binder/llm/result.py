@@ -5,6 +5,7 @@ from typing import Any
 
 import msgspec
 
+from chart_binder.config import AcceptanceConfig
 from chart_binder.react.transcript import AnyEvent
 from chart_binder.typed import decoded
 
@@ -104,3 +105,14 @@ class AdjudicationResult(Value, frozen=True):
         """Return the result as plain values, as they stand in JSON."""
         plain: dict[str, Any] = msgspec.json.decode(self.to_json())
         return plain
+
+
+def why_not_written(result: AdjudicationResult, acceptance: AcceptanceConfig) -> str | None:
+    """Return why a model's answer must not go into a file without a person's look; else nothing."""
+    if result.outcome is not Outcome.ACCEPTED:
+        return result.problem or f"the answer is {result.outcome}"
+    needed, found = acceptance.write_min_sources, result.independent_sources
+    if found >= needed:
+        return None
+    shown = counted(found, "independent source")
+    return f"the answer rests on {shown}, {needed} needed before it is written unseen"

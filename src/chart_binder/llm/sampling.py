@@ -12,8 +12,8 @@ from typing import Literal, TypeAlias
 from msgspec.structs import replace
 
 from chart_binder.config import LLMConfig
-from chart_binder.llm.acceptance import calibration, settled
-from chart_binder.llm.confidence import AS_STATED, ConfidenceMap, lowered
+from chart_binder.llm.acceptance import calibration_check, outcome_of
+from chart_binder.llm.confidence import AS_STATED, ConfidenceMap, lower_by_checks
 from chart_binder.llm.result import AdjudicationResult, Check, Outcome, Usage, counted
 
 Way: TypeAlias = Literal["react", "direct"]
@@ -28,7 +28,7 @@ WAYS: dict[Method, tuple[Way, ...]] = {
 }
 
 
-def by_method(method: Method, ask: Callable[[Way], AdjudicationResult]) -> AdjudicationResult:
+def run_methods(method: Method, ask: Callable[[Way], AdjudicationResult]) -> AdjudicationResult:
     """Return what the first way gives, else the second; what both took is added up.
 
     Where neither gives anything, not knowing goes before a failure. A model that never replied is
@@ -37,18 +37,18 @@ def by_method(method: Method, ask: Callable[[Way], AdjudicationResult]) -> Adjud
     first, *others = WAYS[method]
     result = ask(first)
     for way in others:
-        if gives_something(result) or not result.iterations:
+        if names_release_group(result) or not result.iterations:
             break
         result = _second(first, result, way, ask(way))
     return result
 
 
-def gives_something(result: AdjudicationResult) -> bool:
+def names_release_group(result: AdjudicationResult) -> bool:
     """Tell whether a result names a release group."""
     return result.outcome is not Outcome.ERROR and result.crg_mbid is not None
 
 
-def total(*usages: Usage) -> Usage:
+def total_usage(*usages: Usage) -> Usage:
     """Add up what several runs took."""
     return Usage(
         prompt_tokens=sum(usage.prompt_tokens for usage in usages),
@@ -61,20 +61,20 @@ def total(*usages: Usage) -> Usage:
 def _second(
     way: Way, before: AdjudicationResult, other: Way, now: AdjudicationResult
 ) -> AdjudicationResult:
-    taken = before if before.outcome is Outcome.REJECTED and not gives_something(now) else now
+    taken = before if before.outcome is Outcome.REJECTED and not names_release_group(now) else now
     check = Check(
         "method",
-        passed=gives_something(now),
+        passed=names_release_group(now),
         detail=f"{way} gave nothing ({before.problem}), so {other} was tried: {now.outcome}",
     )
-    usage = total(before.usage, now.usage)
+    usage = total_usage(before.usage, now.usage)
     return replace(taken, checks=(*taken.checks, check), usage=usage)
 
 
 _CANNOT_TELL = ""
 
 
-def sampled(
+def run_samples(
     ask: Callable[[int], AdjudicationResult],
     config: LLMConfig,
     name_of: Callable[[str], str],
@@ -87,14 +87,16 @@ def sampled(
     results: list[AdjudicationResult] = []
     while len(results) < config.samples and not _is_out_of_reach(results):
         results.append(ask(len(results)))
-    return results[0] if config.samples == 1 else agreed(results, config, name_of, calibrated)
+    return (
+        results[0] if config.samples == 1 else majority_answer(results, config, name_of, calibrated)
+    )
 
 
 def _is_out_of_reach(results: Sequence[AdjudicationResult]) -> bool:
     return len(results) > 1 and not any(result.iterations for result in results[-2:])
 
 
-def agreed(
+def majority_answer(
     results: Sequence[AdjudicationResult],
     config: LLMConfig,
     name_of: Callable[[str], str],
@@ -107,7 +109,7 @@ def agreed(
     rejection; where failed runs, or those not made, kept it from one, an error. `name_of` says what
     to call a release group.
     """
-    usage = total(*(result.usage for result in results))
+    usage = total_usage(*(result.usage for result in results))
     failures = [result for result in results if result.outcome is Outcome.ERROR]
     votes = Counter(_vote(result) for result in results if result not in failures)
     lost = config.samples - votes.total()
@@ -120,12 +122,12 @@ def agreed(
     check = Check("agreement", has_majority, f"of {counted(config.samples, 'run')}, {told}")
     if has_majority:
         agreeing = [r for r in results if r not in failures and _vote(r) == winner]
-        return _taken(agreeing, check, count / config.samples, config, calibrated, usage)
+        return _majority_result(agreeing, check, count / config.samples, config, calibrated, usage)
     is_failure = 2 * (count + lost) > config.samples
     return replace(
         failures[0] if is_failure else results[0],
         outcome=Outcome.ERROR if is_failure else Outcome.REJECTED,
-        problem=_failed(failures, len(results), not_made)
+        problem=_failure_text(failures, len(results), not_made)
         if is_failure
         else f"no majority: {check.detail}",
         crg_mbid=None,
@@ -141,12 +143,12 @@ def agreed(
     )
 
 
-def _failed(failures: Sequence[AdjudicationResult], made: int, not_made: int) -> str:
+def _failure_text(failures: Sequence[AdjudicationResult], made: int, not_made: int) -> str:
     after = f", and {counted(not_made, 'more run')} not made" if not_made else ""
     return f"{len(failures)} of {counted(made, 'run')} failed{after}: {failures[0].problem}"
 
 
-def _taken(
+def _majority_result(
     agreeing: Sequence[AdjudicationResult],
     check: Check,
     share: float,
@@ -155,21 +157,21 @@ def _taken(
     usage: Usage,
 ) -> AdjudicationResult:
     stated = fmean(_stated(result) for result in agreeing) * share
-    taken = _spokesman(agreeing)
+    taken = _most_doubted(agreeing)
     found = (*(each for each in taken.checks if each.name != "calibration"), check)
     if taken.crg_mbid is None:
         return replace(
             taken, confidence=stated, stated_confidence=stated, checks=found, usage=usage
         )
     confidence = calibrated(stated)
-    outcome, problem = settled(confidence, found, config)
+    outcome, problem = outcome_of(confidence, found, config)
     return replace(
         taken,
         outcome=outcome,
         problem=problem,
-        confidence=lowered(confidence, found),
+        confidence=lower_by_checks(confidence, found),
         stated_confidence=stated,
-        checks=(*found, *calibration(stated, calibrated)),
+        checks=(*found, *calibration_check(stated, calibrated)),
         usage=usage,
     )
 
@@ -182,7 +184,7 @@ def _vote(result: AdjudicationResult) -> str:
     return result.crg_mbid or _CANNOT_TELL
 
 
-def _spokesman(agreeing: Sequence[AdjudicationResult]) -> AdjudicationResult:
+def _most_doubted(agreeing: Sequence[AdjudicationResult]) -> AdjudicationResult:
     """Choose the run whose answer is taken.
 
     One whose verified facts contradict it speaks for all, for what code refutes must not be

@@ -62,7 +62,7 @@ _FILES = frozenset(
 _MOST_ESCAPED = 3  # times
 
 
-def independent(sources: Iterable[str]) -> frozenset[str]:
+def independent_sources(sources: Iterable[str]) -> frozenset[str]:
     """Return who stands behind some addresses, each once; those that do not tell are left out.
 
     An address that names another site may be that site's page, shown by somebody else: the two
@@ -70,7 +70,7 @@ def independent(sources: Iterable[str]) -> frozenset[str]:
     """
     standing: list[tuple[str, frozenset[str]]] = []
     for source in sources:
-        if owner := origin(source):
+        if owner := registered_site(source):
             known = frozenset({owner, *_named_in(source)}) - {""}
             shared = [each for each in standing if each[1] & known]
             standing = [each for each in standing if each not in shared]
@@ -79,7 +79,7 @@ def independent(sources: Iterable[str]) -> frozenset[str]:
     return frozenset(named for named, _ in standing)
 
 
-def origin(source: str) -> str:
+def registered_site(source: str) -> str:
     """Return who stands behind an address: the name that somebody registered.
 
     Two hosts below one such name are no independent sources. An archived, translated or relayed
@@ -106,7 +106,7 @@ def _named_in(source: str) -> Iterator[str]:
             plain = unquote(plain)
         for whole, bare in _NAMED.findall(plain):
             if whole or bare.rpartition(".")[2].lower() not in _FILES:
-                yield origin(f"http://{whole or bare}")
+                yield registered_site(f"http://{whole or bare}")
 
 
 def _unwrapped(source: str) -> SplitResult | None:

@@ -10,17 +10,16 @@ from chart_binder import plugins
 from chart_binder.config import LLMConfig, PromptConfig, ToolsConfig
 from chart_binder.domain.dates import PartialDate
 from chart_binder.errors import CanonError, ConfigError, PluginError
-from chart_binder.llm.dates_in_text import only_date
-from chart_binder.react.conversation import foreign
+from chart_binder.react.conversation import wrap_plugin_errors
 from chart_binder.react.tool_definition import ToolDefectError
 from chart_binder.react.tools import Tool, ToolError
 
-Misnamed: TypeAlias = tuple[str, str]
+UnknownName: TypeAlias = tuple[str, str]
 """A key, and a sentence on its value that begins with the key."""
 _INSTALLED: Final = (("provider", "chart_binder.chat_models"), ("dialect", "chart_binder.dialects"))
 
 
-def misnamed(config: LLMConfig) -> Iterator[Misnamed]:
+def unknown_names(config: LLMConfig) -> Iterator[UnknownName]:
     """Yield the keys that name what is not there; nothing is loaded that they name.
 
     Such are a provider, a dialect or a tool that is not installed, a prompt that is not shipped,
@@ -31,12 +30,12 @@ def misnamed(config: LLMConfig) -> Iterator[Misnamed]:
         if name not in installed:
             there = ", ".join(installed) or "none"
             yield f"llm.{key}", f"llm.{key}: found {name!r}; installed are {there}"
-    yield from unknown_tools(config.tools)
+    yield from unknown_tool_names(config.tools)
     if config.prompt != PromptConfig():
         yield from _in_prompt(config.prompt)
 
 
-def unknown_tools(config: ToolsConfig) -> Iterator[Misnamed]:
+def unknown_tool_names(config: ToolsConfig) -> Iterator[UnknownName]:
     """Yield the tools that `[llm.tools]` turns on or off though none of that name is installed."""
     installed = plugins.names("chart_binder.tools")
     there = ", ".join(installed)
@@ -45,15 +44,15 @@ def unknown_tools(config: ToolsConfig) -> Iterator[Misnamed]:
         yield key, f"{key}: no such tool is installed; there are {there}"
 
 
-def _in_prompt(config: PromptConfig) -> Iterator[Misnamed]:
-    from chart_binder.llm.prompt import TEXTS, load_prompt
+def _in_prompt(config: PromptConfig) -> Iterator[UnknownName]:
+    from chart_binder.llm.prompt import TEXT_SECTIONS, load_prompt
 
     try:
         shipped = load_prompt(config.version)
     except ConfigError as error:
         yield "llm.prompt.version", str(error)
         return
-    for section in TEXTS:
+    for section in TEXT_SECTIONS:
         text = getattr(config, section)
         try:
             shipped.overridden(**{section: text} if text else {})
@@ -93,7 +92,7 @@ def without_network(config: LLMConfig) -> LLMConfig:
     return config.model_copy(update={"tools": off})
 
 
-def with_tools_here(config: LLMConfig) -> LLMConfig:
+def with_installed_tools(config: LLMConfig) -> LLMConfig:
     """Return the configuration without a word on tools that are not installed here."""
     installed = plugins.names(_GROUP)
     kept = {name: on for name, on in config.tools.model_dump().items() if name in installed}
@@ -102,7 +101,7 @@ def with_tools_here(config: LLMConfig) -> LLMConfig:
 
 def _turned_on(installed: Sequence[str], config: LLMConfig) -> Iterator[str]:
     """Yield the tools that are on, the built-in ones first, in the order of their keys."""
-    for _, told in unknown_tools(config.tools):
+    for _, told in unknown_tool_names(config.tools):
         raise ConfigError(told)
     own = [name for name in ToolsConfig.model_fields if name in installed]
     for name in dict.fromkeys([*own, *installed]):
@@ -122,7 +121,7 @@ def as_tool(found: Any, name: str, config: LLMConfig, client: object | None = No
         told = str(error) if isinstance(error, ToolDefectError) else f"makes no tool: {error}"
         return PluginError(f"plug-in {name!r} of {_GROUP!r}: {told}")
 
-    with foreign(defect, CanonError):
+    with wrap_plugin_errors(defect, CanonError):
         made: Any = _made(found, config, client) if _makes_one(found) else found
         return made if isinstance(made, Tool) else Tool.of(made)
 
@@ -183,11 +182,13 @@ def _read(written: str) -> PartialDate:
 
     `10/11/1974` is refused: it is one day in London and another in New York.
     """
+    from chart_binder.llm.dates_in_text import single_date  # its expressions take 0.1 s to compile
+
     text = " ".join(written.split()).strip("\"'`.,")
     if len(text) <= _LONGEST:
         if found := _NUMBERS.fullmatch(text):
             text = "-".join(part.zfill(2) for part in found.groups() if part)
-        if told := only_date(text):
+        if told := single_date(text):
             return told
     try:
         date = PartialDate.parse(text)

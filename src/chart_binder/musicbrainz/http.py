@@ -88,7 +88,7 @@ class Transport:
             ssl_context=self._trust,
             proxy=self._proxy,
             max_keepalive_connections=0,
-            network_backend=TimedBackend(Deadline.after(self._timeout_s)),
+            network_backend=TimedBackend(Deadline(self._timeout_s)),
         )
 
     def _meaning(self, error: Exception) -> FailureError:

@@ -2,7 +2,6 @@
 
 import logging
 import re
-import unicodedata
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from difflib import SequenceMatcher
@@ -10,11 +9,10 @@ from functools import partial
 
 from chart_binder.domain.evidence import RecordingCandidate, RecordingFlags
 from chart_binder.domain.tags import TrackTags
-from chart_binder.domain.vocabulary import MBID, RecordingId
+from chart_binder.domain.vocabulary import MBID, RecordingId, fold
 from chart_binder.musicbrainz.client import Client
 from chart_binder.musicbrainz.responses import Recording
 
-_ACCENTS = dict.fromkeys(range(0x300, 0x370))  # of Latin, Greek, Cyrillic; not the kana's
 _QUOTES = str.maketrans("", "", "'’‘`´ʼ")
 _REMARK = re.compile(
     r"[(\[（［]([^)\]）］]*)[)\]）］]|\s[-–—]\s(.*)$|\s((?:feat|ft)\.?\s.*)$", re.IGNORECASE
@@ -38,9 +36,8 @@ _MOST_CHARACTERS = 400
 
 def words(text: str) -> tuple[str, ...]:
     """Return the words of a text without case, accents or punctuation, in order."""
-    text = text[:_MOST_CHARACTERS].strip().casefold()
-    bare = unicodedata.normalize("NFKD", text).translate(_ACCENTS)
-    bare = unicodedata.normalize("NFKC", bare).translate(_QUOTES).replace("&", " and ")
+    text = fold(text[:_MOST_CHARACTERS].strip())
+    bare = text.translate(_QUOTES).replace("&", " and ")
     spaced = "".join(char if char.isalnum() or char.isspace() else " " for char in bare)
     return tuple(spaced.split()) or (text,)
 

@@ -1,9 +1,13 @@
-"""Arguments are laid on a tool's parameters where they can fit in one way only."""
+"""Arguments as a model wrote them, bound to a tool's parameters and coerced to its JSON schema.
+
+Our own code rather than a validator's lax mode: pydantic's takes `True` for 1 and `"86400"` for a
+date, and refuses a choice in another case. Whatever could mean two things is left as it is.
+"""
 
 import json
 import math
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime
 from typing import Any, Final, TypeAlias
@@ -12,6 +16,7 @@ from chart_binder.react.parsing.lenient_json import (
     INNER,
     UNQUOTED,
     LenientJSONError,
+    Scanned,
     object_of,
     opens_string,
     scan,
@@ -21,19 +26,22 @@ from chart_binder.react.parsing.lenient_json import (
 )
 from chart_binder.react.tool_names import folded, same_name
 
+Schema: TypeAlias = Mapping[str, Any]
+
 _WRAPPERS: Final = frozenset(
     {"arguments", "args", "parameters", "params", "actioninput", "toolinput", "input", "kwargs"}
 )
-_ASIDES: Final = frozenset(
+_REMARKS: Final = frozenset(
     {"thought", "reason", "reasoning", "explanation", "purpose", "goal", "note", "status", "type"}
     | {"because", "why", "output", "expectedoutput", "result"}
 )
-"""What models say of a call beside its arguments."""
+"""Keys under which models explain a call, beside its arguments."""
 _QUOTES: Final = "\"'"
-_NAMED: Final = re.compile(r"\w{1,64}=[^=\s]")
-"""A pair as calls have it, whatever its name; with spaces around its sign it may be words."""
-_NAME_AT_MOST: Final = 66
-_MEMBER: Final = re.compile(r",[ ]{1,4}(?=\w{1,64}[ ]?[:：=])")
+_KEYWORD: Final = re.compile(r"\w{1,64}=[^=\s]")
+"""A keyword argument of any name; with spaces around its sign it may be prose."""
+_MAX_NAME_CHARS: Final = 66
+_NEXT_MEMBER: Final = re.compile(r",[ ]{1,4}(?=\w{1,64}[ ]?[:：=])")
+_MAX_REFERENCES: Final = 10
 _LINES_AT_MOST: Final = 32
 _MEMBER_LINE: Final = re.compile(
     r"[ \t]*+(?:[-*+•][ \t]{1,4}+)?+(?!```)[*_`\"'“]{0,4}+(?P<name>(?:[Ss]earch )?[\w-]{1,64}+)"
@@ -42,126 +50,125 @@ _MEMBER_LINE: Final = re.compile(
 )
 
 
-class UnfitError(ValueError):
-    """Arguments do not fit; the text is one clause that says why."""
+class ArgumentsError(ValueError):
+    """Arguments cannot be used; the text is one clause that says which, and why."""
 
 
 @dataclass(frozen=True, slots=True)
 class Parameter:
-    """What a tool takes under a name; `nullable` where null is a value of its own."""
+    """A parameter of a tool; `nullable` where null is a value of its own."""
 
     name: str
     required: bool
     nullable: bool = False
 
 
-def fit(
-    given: Mapping[str, object] | str, parameters: Sequence[Parameter], whole: str = ""
+def bind(
+    arguments: Mapping[str, object] | str, parameters: Sequence[Parameter], whole: str = ""
 ) -> dict[str, object]:
     """Return arguments by parameter name.
 
-    Bare text is the one argument a tool needs; `name: value` lines, `name="value"` pairs, values in
-    order are read too. Keys may differ in case or punctuation. An unknown key alone stands for the
-    one argument that is missing, unless it is an aside such as `reason`; other unknown ones are
-    left out, as is null for an optional one. All of them may stand inside one key, such as
-    `arguments`, or `whole`.
+    Bare text is the one argument that a tool needs; `name: value` lines, `name="value"` pairs and
+    values in order are read too. Keys may differ in case or punctuation. An unknown key alone
+    stands for the one argument that is missing, unless it is a remark such as `reason`; other
+    unknown keys are left out, as is null for an optional parameter. All arguments may stand inside
+    one key, such as `arguments`, or `whole`.
 
-    Raises `UnfitError`.
+    Raises `ArgumentsError`.
     """
-    if isinstance(given, str):
-        given = _from_text(given.strip(), parameters)
-    fitted, unknown = _sorted_out(given, parameters)
-    missing = [each for each in parameters if each.required and each.name not in fitted]
-    if not fitted and parameters:
-        if (inner := _wrapped(unknown, whole)) is not None:
-            return fit(inner, parameters)
+    if isinstance(arguments, str):
+        arguments = _from_text(arguments.strip(), parameters)
+    bound, unknown = _known_and_unknown(arguments, parameters)
+    missing = [each for each in parameters if each.required and each.name not in bound]
+    if not bound and parameters:
+        if (inner := _unwrapped(unknown, whole)) is not None:
+            return bind(inner, parameters)
         missing = missing or list(parameters[:1] if any(unknown.values()) else ())
     if not missing:
-        return fitted
-    own = [value for key, value in unknown.items() if folded(key) not in _ASIDES]
-    if len(missing) == len(own) == 1:
-        (value,) = own
+        return bound
+    candidates = [value for key, value in unknown.items() if folded(key) not in _REMARKS]
+    if len(missing) == len(candidates) == 1:
+        (value,) = candidates
         if isinstance(value, str | int | float | list) and not isinstance(value, bool):
-            return {**fitted, missing[0].name: value}
-    raise UnfitError(_told(missing, given))
+            return {**bound, missing[0].name: value}
+    names = [f"`{each.name}`" for each in missing]
+    found = ", ".join(f"`{key}`" for key in arguments) or "nothing"
+    raise ArgumentsError(
+        f"missing required field{'s'[: len(names) - 1]} {' and '.join(names)}, found {found}"
+    )
 
 
-def _sorted_out(
-    given: Mapping[str, object], parameters: Sequence[Parameter]
+def _known_and_unknown(
+    arguments: Mapping[str, object], parameters: Sequence[Parameter]
 ) -> tuple[dict[str, object], dict[str, object]]:
-    """Return what is known by its parameter's name, and what is not known."""
+    """Return the arguments with known keys by their parameter's name, and the others."""
     by_name = {each.name: each for each in parameters}
-    fitted: dict[str, object] = {}
+    bound: dict[str, object] = {}
     unknown: dict[str, object] = {}
-    for key in sorted(given, key=lambda key: key not in by_name):  # exact names first
-        name, value = same_name(key, by_name), given[key]
+    for key in sorted(arguments, key=lambda key: key not in by_name):  # exact names first
+        name, value = same_name(key, by_name), arguments[key]
         if name is None:
             unknown[key] = value
         elif value is not None or by_name[name].required or by_name[name].nullable:
-            fitted.setdefault(name, value)
-    return fitted, unknown
+            bound.setdefault(name, value)
+    return bound, unknown
 
 
-def _told(missing: Iterable[Parameter], given: Mapping[str, object]) -> str:
-    names = [f"`{each.name}`" for each in missing]
-    found = ", ".join(f"`{key}`" for key in given) or "nothing"
-    return f"missing required field{'s'[: len(names) - 1]} {' and '.join(names)}, found {found}"
-
-
-def _wrapped(unknown: Mapping[str, object], whole: str) -> Mapping[str, object] | str | None:
+def _unwrapped(unknown: Mapping[str, object], whole: str) -> Mapping[str, object] | str | None:
+    """Return what stands inside a key that holds all of the arguments, or None."""
     for key, value in unknown.items():
         if folded(key) in _WRAPPERS or key == whole:
             if isinstance(value, str):
-                return _object(value) or value
+                written = value.strip()
+                found = _scanned(written) if written.startswith("{") else None
+                return found.value if found and isinstance(found.value, dict) else value
             if isinstance(value, Mapping):
                 return value
     return None
 
 
-def _object(text: str) -> Mapping[str, object] | None:
+def _scanned(text: str) -> Scanned | None:
+    """Return the JSON value at the beginning of a text, if there is one."""
     try:
-        found = scan(text.strip(), 0).value if text.lstrip().startswith("{") else None
+        return scan(text, 0)
     except LenientJSONError:
         return None
-    return found if isinstance(found, dict) else None
 
 
 def _from_text(text: str, parameters: Sequence[Parameter]) -> Mapping[str, object]:
+    """Return the arguments that a text writes in some other form than a JSON object."""
     if not text:
         return {}
     names = [each.name for each in parameters]
-    if len(text) <= _NAME_AT_MOST and (name := same_name(text.rstrip(":： "), names)):
-        raise UnfitError(f"found the name `{name}` in place of its value")
-    if pairs := _pairs(text, parameters) or _members(text, parameters):
-        return pairs
-    if mixed := _mixed(text, parameters):
+    if len(text) <= _MAX_NAME_CHARS and (name := same_name(text.rstrip(":： "), names)):
+        raise ArgumentsError(f"found the name `{name}` in place of its value")
+    if members := _keywords(text, parameters) or _member_lines(text, parameters):
+        return members
+    if mixed := _values_then_keywords(text, parameters):
         return mixed
     needed = [each.name for each in parameters if each.required] or names[:1]
     in_order = len(needed) > 1 or (text[0] in _QUOTES and len(names) > 1)
-    values = _values(text, sure=not in_order)
+    values = _values(text, strict=not in_order)
     if in_order and values and len(needed) <= len(values) <= len(names):
         return dict(zip(names, values, strict=False))
     is_call = text[0] in _QUOTES and len(values) > 1
     if len(needed) == 1 and not is_call:
         return {needed[0]: values[0] if text[0] == "[" and len(values) == 1 else text}
     found = f", found {len(values)} value{'s'[: len(values) - 1]}" if values else ""
-    raise UnfitError(f"it needs a JSON object with {', '.join(needed)}{found}")
+    raise ArgumentsError(f"it needs a JSON object with {', '.join(needed)}{found}")
 
 
-def _values(text: str, *, sure: bool) -> Sequence[object]:
-    """Read `2, 3` or `[2, 3]`; where it must be `sure`, not what may be words with commas.
+def _values(text: str, *, strict: bool) -> Sequence[object]:
+    """Read `2, 3` or `[2, 3]`.
 
-    A list alone is one value there.
+    In the `strict` form words without quotes are no values, and a list alone is one value.
     """
-    try:
-        found = scan(f"[{text}]", 0)
-    except LenientJSONError:
-        return ()
-    doubtful = (INNER, UNQUOTED) if sure else INNER
-    if any(note.endswith(doubtful) for note in found.notes):
+    found = _scanned(f"[{text}]")
+    doubtful = (INNER, UNQUOTED) if strict else INNER
+    if found is None or any(note.endswith(doubtful) for note in found.notes):
         return ()
     match found.value:
-        case [list() as listed] if not sure:
+        case [list() as listed] if not strict:
             return listed
         case list() as values:
             return values
@@ -169,15 +176,14 @@ def _values(text: str, *, sure: bool) -> Sequence[object]:
             return ()
 
 
-def _pairs(text: str, parameters: Sequence[Parameter]) -> Mapping[str, object] | None:
-    """Read `query="x", limit=5`."""
+def _keywords(text: str, parameters: Sequence[Parameter]) -> Mapping[str, object] | None:
+    """Read `query="x", limit=5`, if the first name is a parameter's."""
     name, sign, _ = text.partition("=")
-    if not sign or same_name(name, [each.name for each in parameters]) is None:
-        return None
-    return _named(text)
+    is_known = sign and same_name(name, [each.name for each in parameters])
+    return _call_keywords(text) if is_known else None
 
 
-def _named(text: str) -> Mapping[str, object] | None:
+def _call_keywords(text: str) -> Mapping[str, object] | None:
     try:
         found = scan_call(f"({text})", 0, len(text) + 2).value
     except LenientJSONError:
@@ -185,8 +191,10 @@ def _named(text: str) -> Mapping[str, object] | None:
     return found if isinstance(found, dict) else None
 
 
-def _mixed(text: str, parameters: Sequence[Parameter]) -> Mapping[str, object] | None:
-    """Read `"Killer Queen", artist="Queen"`: values in quotes in order, then pairs."""
+def _values_then_keywords(
+    text: str, parameters: Sequence[Parameter]
+) -> Mapping[str, object] | None:
+    """Read `"Killer Queen", artist="Queen"`: quoted values in order, then keywords."""
     values: list[object] = []
     at = 0
     while at < len(text) and text[at] in _QUOTES and len(values) < len(parameters):
@@ -202,7 +210,7 @@ def _mixed(text: str, parameters: Sequence[Parameter]) -> Mapping[str, object] |
     if not values:
         return None
     rest = text[at:]
-    named = _named(rest) if _NAMED.match(rest) else _pairs(rest, parameters)
+    named = _call_keywords(rest) if _KEYWORD.match(rest) else _keywords(rest, parameters)
     if named is None:
         return None
     in_order = dict(zip((each.name for each in parameters), values, strict=False))
@@ -210,157 +218,143 @@ def _mixed(text: str, parameters: Sequence[Parameter]) -> Mapping[str, object] |
     return None if by_name & in_order.keys() else {**in_order, **named}
 
 
-def _members(text: str, parameters: Sequence[Parameter]) -> Mapping[str, object] | None:
-    """Read `name: value` lines, or members with commas between them, if the first is known."""
+def _member_lines(text: str, parameters: Sequence[Parameter]) -> Mapping[str, object] | None:
+    """Read `name: value` lines, or members separated by commas, if the first name is known."""
     known = [each.name for each in parameters]
-    first = re.split("[:：=]", text[:_NAME_AT_MOST], maxsplit=1)[0].strip(" -*+•_`\"'“”")
+    first = re.split("[:：=]", text[:_MAX_NAME_CHARS], maxsplit=1)[0].strip(" -*+•_`\"'“”")
     if same_name(first, known) is None:
         return None
     try:
-        return read_members("\n".join(_apart(text, known)))
+        return read_members("\n".join(_split_members(text, known)))
     except LenientJSONError as error:
-        raise UnfitError(str(error)) from error
+        raise ArgumentsError(str(error)) from error
 
 
-def _apart(text: str, known: Sequence[str]) -> Iterator[str]:
-    """Yield the lines of a text, those apart that stand on one with commas between them."""
+def _split_members(text: str, known: Sequence[str]) -> Iterator[str]:
+    """Yield the lines of a text, a line of several known members one by one."""
     for line in text.splitlines():
-        parts = _MEMBER.split(line)
+        parts = _NEXT_MEMBER.split(line)
         are_known = all(same_name(re.split("[:：=]", part)[0].strip(), known) for part in parts)
         yield from parts if are_known else (line,)
 
 
-_WHOLE: Final = re.compile(r"([+-]?[0-9]{1,30})(?:\.0{1,30})?")
-_NUMBER: Final = re.compile(
-    r"[+-]?(?:[0-9]{1,30}(?:\.[0-9]{0,30})?|\.[0-9]{1,30})(?:[eE][+-]?[0-9]{1,3})?"
-)
-_DAY: Final = re.compile(
-    r"([0-9]{4})(?:([-/.])([0-9]{1,2})\2([0-9]{1,2})|([0-9]{2})([0-9]{2}))"
-    r"(?:[T ]00:00(?::00(?:\.0+)?)?Z?)?"
-)
-_TRUTH: Final = {"true": True, "yes": True, "on": True, "false": False, "no": False, "off": False}
-_NOTHING: Final = frozenset({"", "null", "none", "nil"})
+def coerce(value: object, schema: Schema, definitions: Schema) -> object:
+    """Return a value in the type that a schema asks for, or as it is where that is not certain.
 
-
-def as_text(value: object) -> object:
-    """Write a number out; take the one text out of a list."""
-    if type(value) in (int, float):
-        return json.dumps(value)
-    if isinstance(value, list) and len(value) == 1 and isinstance(value[0], str):
-        return value[0]
-    return value
-
-
-def as_whole(value: object) -> object:
-    """Read a whole number, also one with zeros behind its point."""
-    if isinstance(value, float) and value.is_integer():
-        return int(value)
-    found = _WHOLE.fullmatch(value.strip()) if isinstance(value, str) else None
-    return int(found[1]) if found else value
-
-
-def as_number(value: object) -> object:
-    """Read a number that has an end."""
-    if not isinstance(value, str) or not _NUMBER.fullmatch(value.strip()):
-        return value
-    whole = as_whole(value)
-    read = float(value)
-    return whole if isinstance(whole, int) else read if math.isfinite(read) else value
-
-
-def as_truth(value: object) -> object:
-    """Read yes or no."""
-    if type(value) is int and value in (0, 1):
-        return bool(value)
-    return _TRUTH.get(value.strip().casefold(), value) if isinstance(value, str) else value
-
-
-def as_nothing(value: object) -> object:
-    """Read a word for null."""
-    return None if isinstance(value, str) and value.strip().casefold() in _NOTHING else value
-
-
-def as_day(value: object) -> object:
-    """Read a date that begins with its year: others have two meanings."""
-    found = _DAY.fullmatch(str(value).strip()) if type(value) in (str, int) else None
-    if found is None:
-        return value
-    year, month, day = found[1], found[3] or found[5], found[4] or found[6]
-    try:
-        return date(int(year), int(month), int(day)).isoformat()
-    except ValueError:
-        return value
-
-
-def as_moment(value: object) -> object:
-    """Read a date with a time, in any form of ISO 8601."""
-    try:
-        return (
-            datetime.fromisoformat(value.strip()).isoformat() if isinstance(value, str) else value
-        )
-    except ValueError:
-        return value
-
-
-Bend = Callable[[object], object]
-KINDS: Final[Mapping[str, Bend]] = {
-    "string": as_text,
-    "integer": as_whole,
-    "number": as_number,
-    "boolean": as_truth,
-    "null": as_nothing,
-}
-"""How each type of a JSON schema is read."""
-FORMATS: Final[Mapping[str, Bend]] = {"date": as_day, "date-time": as_moment}
-"""How a text is read that has a format."""
-SHAPES: Final[Mapping[str, re.Pattern[str]]] = {
-    "date": re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}"),
-    "date-time": re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}.{0,20}"),
-}
-"""What a text of that format looks like once it is read."""
-
-
-Schema: TypeAlias = Mapping[str, Any]
-
-_TYPES: Final[Mapping[str, tuple[type, ...]]] = {
-    "string": (str,),
-    "integer": (int,),
-    "number": (int, float),
-    "boolean": (bool,),
-    "null": (type(None),),
-    "array": (list,),
-    "object": (dict,),
-}
-_MOST_REFERENCES: Final = 10
-
-
-def bent(value: object, schema: Schema, definitions: Schema) -> object:
-    """Return a value as the schema wants it, or as it is where it cannot be bent.
-
-    `"3"` is 3 where a number is wanted, 3 is `"3"` where text is, `"True"` is true, `"null"` is
-    null where no text is wanted; a lone item is a list of one, JSON in a text is the list or object
-    it writes out; a name is the member of a choice that it matches but for case and punctuation;
-    `1975/10/31` is a date. Text with commas is a list of numbers or choices, never one of texts,
-    for a title may hold a comma. What comes out is still to be validated.
+    `"3"` becomes 3 and 3 becomes `"3"`, `"True"` true, `"null"` null where no text is wanted; a
+    lone item becomes a list of one, JSON in a text the list or object that it writes; a name the
+    choice that it equals but for case and punctuation; `1975/10/31` a date. Text with commas
+    becomes a list of numbers or choices, but never of texts, for a title may contain a comma. The
+    result is still to be validated.
     """
     schema = resolved(schema, definitions)
     if alternatives := alternatives_of(schema):
-        return _one_of(value, alternatives, definitions)
+        return _to_one_of(value, alternatives, definitions)
     if choice := choices(schema):
-        return _member(value, choice)
+        return _to_choice(value, choice)
     kind = schema.get("type")
     if kind == "array":
-        return _as_list(value, schema, definitions)
+        return _to_list(value, schema, definitions)
     if kind == "object":
-        return _as_object(value, schema, definitions)
-    for bend in (KINDS.get(kind or ""), FORMATS.get(schema.get("format", ""))):
-        value = bend(value) if bend else value
+        return _to_object(value, schema, definitions)
+    for convert in (_BY_TYPE.get(kind or ""), _BY_FORMAT.get(schema.get("format", ""))):
+        value = convert(value) if convert else value
     return value
+
+
+def _to_one_of(value: object, alternatives: Sequence[Schema], definitions: Schema) -> object:
+    """Take the alternative that a value has already, else the one that it can be bent to.
+
+    Of several that it has, one goes first in which nothing needs to be bent.
+    """
+    own = [
+        coerce(value, schema, definitions)
+        for schema in alternatives
+        if _has_type(value, schema, definitions)
+    ]
+    if own:
+        return next((new for new in own if repr(new) == repr(value)), own[0])
+    fitted = [
+        new
+        for schema in alternatives
+        if _has_type(new := coerce(value, schema, definitions), schema, definitions)
+    ]
+    return fitted[0] if fitted and all(new == fitted[0] for new in fitted) else value
+
+
+def _has_type(value: object, schema: Schema, definitions: Schema) -> bool:
+    """Return whether a value has the type that is wanted; its limits are not looked at."""
+    schema = resolved(schema, definitions)
+    if choice := choices(schema):
+        return _is_among(value, choice)
+    if shape := _FORMAT_PATTERNS.get(schema.get("format", "")):
+        return isinstance(value, str) and bool(shape.fullmatch(value))
+    kinds = _PYTHON_TYPES.get(schema.get("type", ""))
+    return kinds is None or type(value) in kinds
+
+
+def _is_among(value: object, choice: Sequence[object]) -> bool:
+    return any(type(item) is type(value) and item == value for item in choice)
+
+
+def _to_choice(value: object, choice: Sequence[object]) -> object:
+    if type(value) not in (str, int) or _is_among(value, choice):
+        return value
+    by_name = {str(item): item for item in choice}
+    name = same_name(str(value), by_name)
+    return value if name is None else by_name[name]
+
+
+def _to_list(value: object, schema: Schema, definitions: Schema) -> object:
+    value = _parsed(value, "[")
+    items = schema.get("items")
+    item = resolved(items, definitions) if isinstance(items, dict) else {}
+    if isinstance(value, list):
+        first: Sequence[Schema] = schema.get("prefixItems", ())
+        kinds = [*first, *([item] * max(0, len(value) - len(first)))]
+        return [coerce(part, kind, definitions) for part, kind in zip(value, kinds, strict=False)]
+    if value is None or not (choices(item) or item.get("type") in _BY_TYPE):
+        return value
+    return _split_items(value, item, definitions)
+
+
+def _split_items(value: object, item: Schema, definitions: Schema) -> object:
+    """Return a list of one item, or of those between commas where each is a number or a choice."""
+    if not isinstance(value, str) or "," not in value:
+        return [coerce(value, item, definitions)]
+    parts = [coerce(part.strip(), item, definitions) for part in value.split(",")]
+    certain = (
+        choices(item) or item.get("type") != "string" or item.get("format") in _FORMAT_PATTERNS
+    )
+    return parts if certain and all(_has_type(part, item, definitions) for part in parts) else value
+
+
+def _to_object(value: object, schema: Schema, definitions: Schema) -> object:
+    value = _parsed(value, "{")
+    if not isinstance(value, dict):
+        return value
+    members: Mapping[str, Schema] = schema.get("properties", {})
+    others = schema.get("additionalProperties")
+    other: Schema = others if isinstance(others, dict) else {}
+    fitted: dict[str, object] = {}
+    for key, part in value.items():
+        name = same_name(key, members) or key
+        fitted.setdefault(name, coerce(part, members.get(name, other), definitions))
+    return fitted
+
+
+def _parsed(value: object, opener: str) -> object:
+    """Return the list or object that a text writes in JSON, else the value."""
+    if not isinstance(value, str) or not value.strip().startswith(opener):
+        return value
+    text = value.strip()
+    found = _scanned(text)
+    return found.value if found and not text[found.end :].strip() else text
 
 
 def resolved(schema: Schema, definitions: Schema) -> Schema:
     """Return the schema that a reference leads to."""
-    for _ in range(_MOST_REFERENCES):
+    for _ in range(_MAX_REFERENCES):
         whole = schema.get("allOf", ())
         reference = (whole[0] if len(whole) == 1 else schema).get("$ref")
         if reference is None:
@@ -388,94 +382,112 @@ def alternatives_of(schema: Schema) -> Sequence[Schema]:
     return schema.get("anyOf") or schema.get("oneOf") or ()
 
 
-def _one_of(value: object, alternatives: Sequence[Schema], definitions: Schema) -> object:
-    """Take the alternative that a value has already, else the one that it can be bent to.
-
-    Of several that it has, one goes first in which nothing needs to be bent.
-    """
-    own = [
-        bent(value, schema, definitions)
-        for schema in alternatives
-        if _conforms(value, schema, definitions)
-    ]
-    if own:
-        return next((new for new in own if repr(new) == repr(value)), own[0])
-    fitted = [
-        new
-        for schema in alternatives
-        if _conforms(new := bent(value, schema, definitions), schema, definitions)
-    ]
-    return fitted[0] if fitted and all(new == fitted[0] for new in fitted) else value
-
-
-def _conforms(value: object, schema: Schema, definitions: Schema) -> bool:
-    """Tell whether a value has the type that is wanted; its limits are not looked at."""
-    schema = resolved(schema, definitions)
-    if choice := choices(schema):
-        return _is_among(value, choice)
-    if shape := SHAPES.get(schema.get("format", "")):
-        return isinstance(value, str) and bool(shape.fullmatch(value))
-    kinds = _TYPES.get(schema.get("type", ""))
-    return kinds is None or type(value) in kinds
+_INTEGER: Final = re.compile(r"([+-]?[0-9]{1,30})(?:\.0{1,30})?")
+_NUMBER: Final = re.compile(
+    r"[+-]?(?:[0-9]{1,30}(?:\.[0-9]{0,30})?|\.[0-9]{1,30})(?:[eE][+-]?[0-9]{1,3})?"
+)
+_DATE: Final = re.compile(
+    r"([0-9]{4})(?:([-/.])([0-9]{1,2})\2([0-9]{1,2})|([0-9]{2})([0-9]{2}))"
+    r"(?:[T ]00:00(?::00(?:\.0+)?)?Z?)?"
+)
+_BOOLEANS: Final = {
+    "true": True,
+    "yes": True,
+    "on": True,
+    "false": False,
+    "no": False,
+    "off": False,
+}
+_NULLS: Final = frozenset({"", "null", "none", "nil"})
 
 
-def _is_among(value: object, choice: Sequence[object]) -> bool:
-    return any(type(item) is type(value) and item == value for item in choice)
+def _to_text(value: object) -> object:
+    """Write a number out; take the one text out of a list."""
+    if type(value) in (int, float):
+        return json.dumps(value)
+    if isinstance(value, list) and len(value) == 1 and isinstance(value[0], str):
+        return value[0]
+    return value
 
 
-def _member(value: object, choice: Sequence[object]) -> object:
-    if type(value) not in (str, int) or _is_among(value, choice):
+def _to_integer(value: object) -> object:
+    """Read a whole number, also one with zeros behind its point."""
+    if isinstance(value, float) and value.is_integer():
+        return int(value)
+    found = _INTEGER.fullmatch(value.strip()) if isinstance(value, str) else None
+    return int(found[1]) if found else value
+
+
+def _to_number(value: object) -> object:
+    """Read a number that has an end."""
+    if not isinstance(value, str) or not _NUMBER.fullmatch(value.strip()):
         return value
-    by_name = {str(item): item for item in choice}
-    name = same_name(str(value), by_name)
-    return value if name is None else by_name[name]
+    whole = _to_integer(value)
+    read = float(value)
+    return whole if isinstance(whole, int) else read if math.isfinite(read) else value
 
 
-def _as_list(value: object, schema: Schema, definitions: Schema) -> object:
-    if isinstance(value, str) and value.strip()[:1] == "[":
-        value = _written_out(value.strip())
-    items = schema.get("items")
-    item = resolved(items, definitions) if isinstance(items, dict) else {}
-    if isinstance(value, list):
-        first: Sequence[Schema] = schema.get("prefixItems", ())
-        kinds = [*first, *([item] * max(0, len(value) - len(first)))]
-        return [bent(part, kind, definitions) for part, kind in zip(value, kinds, strict=False)]
-    if value is None or not (choices(item) or item.get("type") in KINDS):
+def _to_boolean(value: object) -> object:
+    """Read yes or no."""
+    if type(value) is int and value in (0, 1):
+        return bool(value)
+    return _BOOLEANS.get(value.strip().casefold(), value) if isinstance(value, str) else value
+
+
+def _to_null(value: object) -> object:
+    """Read a word for null."""
+    return None if isinstance(value, str) and value.strip().casefold() in _NULLS else value
+
+
+def _to_date(value: object) -> object:
+    """Read a date that begins with its year: others have two meanings."""
+    found = _DATE.fullmatch(str(value).strip()) if type(value) in (str, int) else None
+    if found is None:
         return value
-    return _items(value, item, definitions)
-
-
-def _items(value: object, item: Schema, definitions: Schema) -> object:
-    """Return a list of one item, or of those between commas where each is a number or a choice."""
-    if not isinstance(value, str) or "," not in value:
-        return [bent(value, item, definitions)]
-    parts = [bent(part.strip(), item, definitions) for part in value.split(",")]
-    certain = choices(item) or item.get("type") != "string" or item.get("format") in SHAPES
-    return parts if certain and all(_conforms(part, item, definitions) for part in parts) else value
-
-
-def _as_object(value: object, schema: Schema, definitions: Schema) -> object:
-    if isinstance(value, str) and value.strip()[:1] == "{":
-        value = _written_out(value.strip())
-    if not isinstance(value, dict):
-        return value
-    members: Mapping[str, Schema] = schema.get("properties", {})
-    others = schema.get("additionalProperties")
-    other: Schema = others if isinstance(others, dict) else {}
-    fitted: dict[str, object] = {}
-    for key, part in value.items():
-        name = same_name(key, members) or key
-        fitted.setdefault(name, bent(part, members.get(name, other), definitions))
-    return fitted
-
-
-def _written_out(text: str) -> object:
-    """Return the list or object that a text writes out in JSON, or the text."""
+    year, month, day = found[1], found[3] or found[5], found[4] or found[6]
     try:
-        found = scan(text, 0)
-    except LenientJSONError:
-        return text
-    return text if text[found.end :].strip() else found.value
+        return date(int(year), int(month), int(day)).isoformat()
+    except ValueError:
+        return value
+
+
+def _to_datetime(value: object) -> object:
+    """Read a date with a time, in any form of ISO 8601."""
+    try:
+        return (
+            datetime.fromisoformat(value.strip()).isoformat() if isinstance(value, str) else value
+        )
+    except ValueError:
+        return value
+
+
+Coercion = Callable[[object], object]
+_BY_TYPE: Final[Mapping[str, Coercion]] = {
+    "string": _to_text,
+    "integer": _to_integer,
+    "number": _to_number,
+    "boolean": _to_boolean,
+    "null": _to_null,
+}
+"""How each type of a JSON schema is read."""
+_BY_FORMAT: Final[Mapping[str, Coercion]] = {"date": _to_date, "date-time": _to_datetime}
+"""How a text is read that has a format."""
+_FORMAT_PATTERNS: Final[Mapping[str, re.Pattern[str]]] = {
+    "date": re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}"),
+    "date-time": re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}.{0,20}"),
+}
+"""What a text of that format looks like once it is read."""
+
+
+_PYTHON_TYPES: Final[Mapping[str, tuple[type, ...]]] = {
+    "string": (str,),
+    "integer": (int,),
+    "number": (int, float),
+    "boolean": (bool,),
+    "null": (type(None),),
+    "array": (list,),
+    "object": (dict,),
+}
 
 
 def read_members(text: str) -> Mapping[str, object] | None:
@@ -484,7 +496,7 @@ def read_members(text: str) -> Mapping[str, object] | None:
     Returns None for anything else. What a line says is text, without quotation marks around it.
     Raises `LenientJSONError` where they are not closed, or a brace is that nothing opens.
     """
-    lines = [*_member_lines(text)]
+    lines = [*_lines_with_members(text)]
     if not lines or text[lines[-1].end() :].strip():
         return _members_on_one_line(text)
     pairs = [(line["name"], _without_marks(line["value"])) for line in lines]
@@ -507,10 +519,10 @@ def read_members(text: str) -> Mapping[str, object] | None:
 
 def members_end(text: str, at: int, limit: int) -> int:
     """Return where the lines that `read_members` reads end; `at` where none begins."""
-    return max((line.end() for line in _member_lines(text[at:limit])), default=0) + at
+    return max((line.end() for line in _lines_with_members(text[at:limit])), default=0) + at
 
 
-def _member_lines(text: str) -> Iterator[re.Match[str]]:
+def _lines_with_members(text: str) -> Iterator[re.Match[str]]:
     at = 0
     for _ in range(_LINES_AT_MOST):
         if not (line := _MEMBER_LINE.match(text, at)):

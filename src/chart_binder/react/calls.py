@@ -1,16 +1,26 @@
-"""The calls of a turn are carried out in order, each once in a run unless it failed."""
+"""The calls of a turn: run in order, each once in a run unless it failed, or replayed.
+
+The budget of a run, which may forbid a call, is here too.
+"""
 
 import json
 import logging
 import math
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from typing import Final
 
-from chart_binder.react.conversation import ChatError, Message, Reply, Terms, foreign
+from chart_binder.react.conversation import (
+    ChatError,
+    Message,
+    Reply,
+    Terms,
+    wrap_plugin_errors,
+)
 from chart_binder.react.sanitize import bounded, sanitize
-from chart_binder.react.steps import Act
-from chart_binder.react.tools import Call, Observation, Toolbox, ToolError, is_refusal
+from chart_binder.react.steps import Act, Observation
+from chart_binder.react.tools import Call, Toolbox, ToolError, is_refusal
 from chart_binder.react.transcript import (
     AnyEvent,
     Exchange,
@@ -24,25 +34,62 @@ from chart_binder.react.transcript import (
     turns,
 )
 
+_log = logging.getLogger(__name__)
+
+MAX_CALLS: Final = 4
+"""Calls run in one turn; the model is told that the rest were not."""
+OUT_OF_TIME: Final = "Not run: the time for this run is over."
+
 Clock = Callable[[], float]
+Perform = Callable[[Call, int, int], Observation]
+"""Runs a call and returns sanitized text, or raises `ToolError`.
+
+The numbers are the turn, from 1, and the call's place in it, from 0.
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class RecordedCall:
+    """A call of a recorded run: what was called, what was shown, and whether it was progress."""
+
+    tool: str
+    arguments: Mapping[str, object] | str
+    observation: Observation
+    is_progress: bool
+
+
+Recall = Callable[[int, int], RecordedCall | None]
+"""Returns what was recorded of the call at a turn and a place, in place of making it."""
+
+
+@dataclass(frozen=True, slots=True)
+class CallResult:
+    """What the model is shown for one call, or for a turn without a call.
+
+    `is_progress` is false for what was malformed, refused, repeated or not run.
+    """
+
+    call: Act | None
+    observation: Observation
+    is_progress: bool = False
 
 
 class Budget:
-    """Seconds of wall-clock time from now on, and tokens of all prompts and replies together.
+    """Wall-clock seconds from now on, and tokens of all prompts and replies together.
 
-    No limit is infinite seconds, 0 tokens.
+    Infinite seconds and 0 tokens mean no limit.
     """
 
     def __init__(
         self, seconds: float = math.inf, tokens: int = 0, clock: Clock = time.monotonic
     ) -> None:
         self._seconds = seconds
-        self._most_tokens = tokens
+        self._max_tokens = tokens
         self._clock = clock
         self._began = clock()
         self._turns = 0
         self._tokens = 0
-        self._prompt = 0
+        self._last_prompt = 0
         self._written = 0
 
     @property
@@ -54,12 +101,12 @@ class Budget:
     def _spent(self) -> float:
         return self._clock() - self._began
 
-    def take(self, reply: Reply, prompt: int, written: int) -> None:
-        """Take a turn's tokens: as its server counted them, else by these estimates."""
-        self._prompt = prompt if reply.prompt_tokens is None else reply.prompt_tokens
+    def record(self, reply: Reply, prompt: int, written: int) -> None:
+        """Add the tokens of a turn: the server's counts, or these estimates where it has none."""
+        self._last_prompt = prompt if reply.prompt_tokens is None else reply.prompt_tokens
         written = written if reply.completion_tokens is None else reply.completion_tokens
         self._turns += 1
-        self._tokens += self._prompt + written
+        self._tokens += self._last_prompt + written
         self._written += written
 
     def out_of_time(self) -> str | None:
@@ -69,171 +116,123 @@ class Budget:
         return f"the run took longer than max_run_s = {self._seconds:g} allows"
 
     def out_of_tokens(self, prompt: int) -> str | None:
-        """Return a sentence if a next turn, with a prompt of so many tokens, is not affordable."""
-        if not self._most_tokens or self._after(1, prompt) <= self._most_tokens:
+        """Return a sentence if the tokens do not last for a turn with a prompt of this size."""
+        if not self._max_tokens or self._after(1, prompt) <= self._max_tokens:
             return None
         return (
             f"the run took {self._tokens} tokens and one more turn about"
-            f" {self._after(1, prompt) - self._tokens}, over max_run_tokens = {self._most_tokens}"
+            f" {self._after(1, prompt) - self._tokens}, over max_run_tokens = {self._max_tokens}"
         )
 
     def has_one_turn(self, prompt: int) -> bool:
-        """Tell whether the tokens do not last for two more turns."""
-        return bool(self._most_tokens) and self._after(2, prompt) > self._most_tokens
+        """Return whether the tokens do not last for two more turns."""
+        return bool(self._max_tokens) and self._after(2, prompt) > self._max_tokens
 
     def is_short_of_time(self) -> bool:
-        """Tell whether the time left does not last for two more turns like those before."""
+        """Return whether the time does not last for two more turns like those before."""
         return self._turns > 0 and 2 * self._spent / self._turns > self.seconds_left
 
     def _after(self, turns: int, prompt: int) -> int:
         """Return the tokens after so many more turns, no prompt shorter than the last one."""
         written = self._written // self._turns if self._turns else 0
-        return self._tokens + turns * (max(prompt, self._prompt) + written)
+        return self._tokens + turns * (max(prompt, self._last_prompt) + written)
 
 
-_log = logging.getLogger(__name__)
+def call_tool(call: Call, turn: int, place: int) -> Observation:  # noqa: ARG001 (a `Perform`)
+    """Call the tool itself and time it. Raises `ToolError`, also for any defect of a plug-in."""
 
-MOST_CALLS = 4
-"""Calls carried out in one turn; the rest are told that they were not."""
-OVER = "Not run: the time for this run is over."
-
-Perform = Callable[[Call, int, int], Observation]
-"""Runs a call and returns inert text, or raises `ToolError`.
-
-It is told the turn, from 1, and the place in it, from 0.
-"""
-
-
-@dataclass(frozen=True, slots=True)
-class Recorded:
-    """A call as it was carried out once: what was called, what was shown, whether that led on."""
-
-    tool: str
-    arguments: Mapping[str, object] | str
-    shown: Observation
-    led_on: bool
-
-
-Recall = Callable[[int, int], Recorded | None]
-"""Returns what was recorded of a call, in place of resolving and making it; told as `Perform`."""
-
-
-def call_live(call: Call, turn: int, place: int) -> Observation:
-    """Call the tool itself, its time taken; whatever a plug-in raises is a `ToolError`."""
-    del turn, place
-
-    def defect(error: Exception) -> ToolError:
+    def wrap(error: Exception) -> ToolError:
         _log.warning("tool %r failed", call.tool.name, exc_info=error)
         return ToolError(f"{call.tool.name} failed; try something else")
 
     started = time.monotonic()
-    with foreign(defect, ToolError):
+    with wrap_plugin_errors(wrap, ToolError):
         answer = call.run()
     seconds = time.monotonic() - started
     return Observation(sanitize(answer.content), answer.sources, answer.error, seconds)
 
 
-@dataclass(frozen=True, slots=True)
-class Done:
-    """What came of a call, or of a turn that called nothing; and whether that led on."""
-
-    call: Act | None
-    shown: Observation
-    led_on: bool
+def advice(text: str) -> Observation:
+    """Return the observation for a turn that went wrong."""
+    return Observation(text, error=text)
 
 
-class Calls:
-    """Carries calls out, tells each as it happens, and remembers what came of it.
+@dataclass(slots=True)
+class CallRunner:
+    """Runs the calls of a conversation, reports each as an event, remembers what it returned.
 
-    An observation has at most `most_chars` characters; no call begins when the time is over. What
-    `recall` knows is taken as it was, whatever tools there are now.
+    Observations are cut to `max_chars` characters; no call starts when the time is over. A call
+    that `recall` knows is taken from the record, whatever tools there are now.
     """
 
-    def __init__(
-        self,
-        toolbox: Toolbox,
-        perform: Perform,
-        watch: Watch,
-        most_chars: int,
-        budget: Budget,
-        recall: Recall | None = None,
-    ) -> None:
-        self._toolbox = toolbox
-        self._perform = perform
-        self._watch = watch
-        self._most_chars = most_chars
-        self._budget = budget
-        self._recall = recall
-        self._answers: dict[str, Observation] = {}
+    toolbox: Toolbox
+    perform: Perform
+    watch: Watch
+    max_chars: int
+    budget: Budget
+    recall: Recall | None = None
+    _answers: dict[str, Observation] = field(init=False, default_factory=dict)
 
-    def carry_out(self, act: Act, turn: int) -> Iterator[Done]:
-        """Yield what came of each call of a turn."""
-        for place, each in enumerate(act.calls[:MOST_CALLS]):
-            yield self._one(each, turn, place)
-        rest = act.calls[MOST_CALLS:]
+    def run(self, act: Act, turn: int) -> Iterator[CallResult]:
+        """Yield the result of each call of a turn."""
+        for place, each in enumerate(act.calls[:MAX_CALLS]):
+            yield self._run_one(each, turn, place)
+        rest = act.calls[MAX_CALLS:]
         if rest:
-            self._watch(_stepped(rest[0], rest[0].tool, rest[0].arguments, turn))
+            self.watch(_stepped(rest[0], rest[0].tool, rest[0].arguments, turn))
             which = "This call was" if len(rest) == 1 else f"These {len(rest)} calls were"
-            told = advice(f"{which} not run: a turn has at most {MOST_CALLS} calls.")
-            yield Done(rest[0], self.show(told, turn), led_on=False)
+            not_run = advice(f"{which} not run: a turn has at most {MAX_CALLS} calls.")
+            yield CallResult(rest[0], self.show(not_run, turn))
 
-    def show(self, seen: Observation, turn: int) -> Observation:
-        """Tell what the model is shown, in full length at most."""
-        content = bounded(seen.content, self._most_chars)
-        shown = seen if content is seen.content else replace(seen, content=content)
-        self._watch(Observed(shown.content, turn, shown.sources, shown.error, shown.seconds))
-        return shown
+    def show(self, observation: Observation, turn: int) -> Observation:
+        """Report an observation and return it, cut to the length that the model is shown."""
+        content = bounded(observation.content, self.max_chars)
+        if content is not observation.content:
+            observation = replace(observation, content=content)
+        self.watch(
+            Observed(content, turn, observation.sources, observation.error, observation.seconds)
+        )
+        return observation
 
-    def _one(self, act: Act, turn: int, place: int) -> Done:
-        known = self._recall(turn, place) if self._recall else None
-        if known:
-            self._watch(_stepped(act, known.tool, known.arguments, turn))
-            return Done(act, self.show(known.shown, turn), known.led_on)
-        return self._made(act, turn, place)
-
-    def _made(self, act: Act, turn: int, place: int) -> Done:
+    def _run_one(self, act: Act, turn: int, place: int) -> CallResult:
+        if self.recall and (known := self.recall(turn, place)):
+            self.watch(_stepped(act, known.tool, known.arguments, turn))
+            return CallResult(act, self.show(known.observation, turn), known.is_progress)
         try:
-            call = self._toolbox.resolve(act)
+            call = self.toolbox.resolve(act)
         except ToolError as error:
-            self._watch(_stepped(act, act.tool, act.arguments, turn))
-            return Done(act, self.show(advice(str(error)), turn), led_on=False)
-        self._watch(_stepped(act, call.tool.name, call.arguments, turn))
-        key = identity(call.tool.name, call.arguments)
-        known = self._answers.get(key)
-        if known and known.error is None:
+            self.watch(_stepped(act, act.tool, act.arguments, turn))
+            return CallResult(act, self.show(advice(str(error)), turn))
+        self.watch(_stepped(act, call.tool.name, call.arguments, turn))
+        key = call_key(call.tool.name, call.arguments)
+        before = self._answers.get(key)
+        if before and before.error is None:
             reminder = "You made this very call before; nothing new was looked up. It said:\n"
-            again = replace(known, content=reminder + known.content, seconds=0.0)
-            return Done(act, self.show(again, turn), led_on=False)
-        if self._budget.out_of_time():
-            return Done(act, self.show(advice(OVER), turn), led_on=False)
+            again = replace(before, content=reminder + before.content, seconds=0.0)
+            return CallResult(act, self.show(again, turn))
+        if self.budget.out_of_time():
+            return CallResult(act, self.show(advice(OUT_OF_TIME), turn))
         try:
-            answer = self._perform(call, turn, place)
+            answer = self.perform(call, turn, place)
         except ToolError as error:
             answer = Observation(sanitize(str(error)), error=str(error))
-        # As it was shown, so that a replay, which knows no more, remembers the same.
-        shown = self.show(answer, turn)
-        self._answers[key] = shown
-        # What failed before is tried again, and leads on where it now succeeds.
-        return Done(act, shown, led_on=known is None or shown.error is None)
+        # Remembered as it was shown, which is all that a replay knows of it.
+        shown = self._answers[key] = self.show(answer, turn)
+        # What failed before is tried again, and is progress where it succeeds now.
+        return CallResult(act, shown, is_progress=before is None or shown.error is None)
 
 
-def identity(tool: str, arguments: object) -> str:
-    """Return what two calls have in common that are the same, but for white space."""
-    return f"{tool} {json.dumps(_spaced(arguments), sort_keys=True, default=str)}"
+def call_key(tool: str, arguments: object) -> str:
+    """Return a key that is the same for two calls that differ by white space alone."""
+    return f"{tool} {json.dumps(_normal_space(arguments), sort_keys=True, default=str)}"
 
 
-def _spaced(value: object) -> object:
-    """Write white space inside of strings as one blank, take it off their ends."""
+def _normal_space(value: object) -> object:
     if isinstance(value, str):
         return " ".join(value.split())
     if isinstance(value, Mapping):
-        return {key: _spaced(inner) for key, inner in value.items()}
-    return [_spaced(inner) for inner in value] if isinstance(value, list | tuple) else value
-
-
-def advice(text: str) -> Observation:
-    """Return what a turn that went wrong is told."""
-    return Observation(text, error=text)
+        return {key: _normal_space(inner) for key, inner in value.items()}
+    return [_normal_space(inner) for inner in value] if isinstance(value, list | tuple) else value
 
 
 def _stepped(act: Act, tool: str, arguments: Mapping[str, object] | str, turn: int) -> Stepped:
@@ -242,7 +241,7 @@ def _stepped(act: Act, tool: str, arguments: Mapping[str, object] | str, turn: i
 
 
 class Replay:
-    """A chat model that plays the replies of a transcript and remembers what its tools said."""
+    """A chat model that plays the replies of a transcript, and knows what its tools returned."""
 
     def __init__(self, events: Iterable[AnyEvent], model_id: str = "replay") -> None:
         recorded = tuple(events)
@@ -252,7 +251,7 @@ class Replay:
             if isinstance(event, Observed):
                 self._observed.setdefault(event.iteration, []).append(event.observation)
         self._calls = {turn.number: tuple(turn.exchanges) for turn in turns(recorded)}
-        self._led_on = dict(_leading_on(self._calls))
+        self._progress = dict(_progress_of(self._calls))
         self._opening = tuple(
             Message(event.role, event.content) for event in recorded if isinstance(event, Said)
         )
@@ -268,9 +267,8 @@ class Replay:
         """The model that was recorded."""
         return self._model_id
 
-    def reply(self, messages: Sequence[Message], terms: Terms) -> Reply:
+    def reply(self, messages: Sequence[Message], terms: Terms) -> Reply:  # noqa: ARG002
         """Return the recorded reply of this turn; raise `ChatError` past the last one."""
-        del terms  # what was recorded was cut when it was said
         turn = sum(message.role == "assistant" for message in messages)
         if turn >= len(self._replies):
             if self._problem:  # what the model's server said when it was recorded
@@ -284,38 +282,38 @@ class Replay:
         """Return the messages that opened the conversation, if they were about this evidence."""
         return self._opening if self._evidence_hash == evidence_hash else ()
 
-    def recall(self, turn: int, place: int) -> Recorded | None:
-        """Return what was recorded of a call, if its step and its observation were."""
+    def recall(self, turn: int, place: int) -> RecordedCall | None:
+        """Return what was recorded of a call, if both its step and its observation were."""
         calls = self._calls.get(turn, ())
-        if place >= len(calls) or (turn, place) not in self._led_on:
+        if place >= len(calls) or (turn, place) not in self._progress:
             return None
-        step, seen = calls[place].step, calls[place].observation
-        if step is None or seen is None:
+        step, observed = calls[place].step, calls[place].observation
+        if step is None or observed is None:
             return None
         arguments = {} if step.arguments is None else step.arguments
-        led_on = self._led_on[turn, place]
-        return Recorded(step.tool or "", arguments, seen.observation, led_on)
+        is_progress = self._progress[turn, place]
+        return RecordedCall(step.tool or "", arguments, observed.observation, is_progress)
 
     def perform(self, call: Call, turn: int, place: int) -> Observation:
         """Return what was observed at this place of this turn, in place of calling the tool.
 
-        What was recorded is as the model was shown it; what somebody wrote by hand is made inert.
+        A recording holds what the model was shown; what somebody wrote by hand is sanitized first.
         """
-        seen = self._observed.get(turn, [])
-        if place >= len(seen):
+        observed = self._observed.get(turn, [])
+        if place >= len(observed):
             return Observation(f"(no answer of {call.tool.name} was recorded)")
         if self._is_canned:
-            return replace(seen[place], content=sanitize(seen[place].content))
-        return seen[place]
+            return replace(observed[place], content=sanitize(observed[place].content))
+        return observed[place]
 
 
-def _leading_on(
-    calls: dict[int, tuple[Exchange, ...]],
+def _progress_of(
+    calls: Mapping[int, Sequence[Exchange]],
 ) -> Iterator[tuple[tuple[int, int], bool]]:
-    """Yield the turn and the place of each recorded call, with whether it led on.
+    """Yield turn and place of each recorded call, with whether it was progress.
 
-    One did not that could not be made, or was not for want of time, or was made before; unless it
-    had failed, and now did not.
+    It was none if the call was refused, not run for want of time, or made before; but a call that
+    had failed before and now succeeded was.
     """
     failed: dict[str, bool] = {}
     for turn, exchanges in calls.items():
@@ -323,9 +321,11 @@ def _leading_on(
             step, seen = exchange.step, exchange.observation
             if step is None or step.kind != "act" or seen is None:
                 continue
-            key = identity(step.tool or "", step.arguments)
-            is_made = seen.error is None or not (is_refusal(seen.error) or seen.error == OVER)
+            key = call_key(step.tool or "", step.arguments)
+            was_run = seen.error is None or not (
+                is_refusal(seen.error) or seen.error == OUT_OF_TIME
+            )
             succeeds_now = failed.get(key, True) and seen.error is None
-            yield (turn, place), is_made and (key not in failed or succeeds_now)
-            if is_made:
+            yield (turn, place), was_run and (key not in failed or succeeds_now)
+            if was_run:
                 failed[key] = seen.error is not None

@@ -1,29 +1,57 @@
-"""The conversation as it is sent: append-only while it fits the window, then ever shorter."""
+"""What is sent to the model: an append-only conversation, shortened where it must fit a window.
+
+The estimate of tokens is here too; clients of model servers use the same one.
+"""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
+from chart_binder.react.calls import CallResult
 from chart_binder.react.conversation import ChatError, Message, Role
 from chart_binder.react.dialect import Dialect
 from chart_binder.react.sanitize import bounded, one_line
-from chart_binder.react.steps import Act
+from chart_binder.react.steps import Act, Observation
 
 # Lists of ids and dates have about two and a half bytes a token in the vocabularies of today's
 # models, prose in any script has more; no prompt as a whole has over six.
-_DENSE = 1 / 2.5
-_THIN = 1 / 6
-_DENSEST = 1.5  # a vocabulary of single bytes, with what a template puts around them
+_TOKENS_PER_BYTE = 1 / 2.5
+_MIN_TOKENS_PER_BYTE = 1 / 6
+_MAX_TOKENS_PER_BYTE = 1.5  # a vocabulary of single bytes, with what a template puts around them
 _TEMPLATE_BYTES = 40  # what a chat template puts around one message, as bytes of text
 
+_CUT_CHARS = 500
+_MAX_GIST_CHARS = 200
+_MAX_SOURCES = 5
+_MAX_SOURCE_CHARS = 200
 
-class Gauge:
-    """Estimates tokens by bytes of UTF-8: too many rather than too few, until a server counts.
 
-    What was counted is then known, and only what was added since is estimated.
+def size_of(messages: Sequence[Message]) -> int:
+    """Return the bytes of the messages in UTF-8, with those of the chat template around them."""
+    return sum([_bytes(message.content) + _TEMPLATE_BYTES for message in messages])
+
+
+def _bytes(text: str) -> int:
+    return len(text) if text.isascii() else len(text.encode("utf-8", "replace"))
+
+
+def fewest_tokens(messages: Sequence[Message]) -> int:
+    """Return a number of tokens that the messages take at least, in any vocabulary."""
+    return round(size_of(messages) * _MIN_TOKENS_PER_BYTE)
+
+
+def most_tokens(messages: Sequence[Message]) -> int:
+    """Return a number of tokens that the messages hardly exceed."""
+    return round(size_of(messages) * _TOKENS_PER_BYTE)
+
+
+class TokenEstimate:
+    """Estimates the tokens of a growing conversation by its bytes, rather too many than too few.
+
+    What a server has counted is known; only what was added since is estimated.
     """
 
     def __init__(self) -> None:
-        self._rate = _DENSE
+        self._rate = _TOKENS_PER_BYTE
         self._counted = 0
 
     @property
@@ -32,83 +60,55 @@ class Gauge:
         return self._counted > 0
 
     def learn(self, messages: Sequence[Message], tokens: int | None) -> None:
-        """Take over what a server counted, unless it cannot have counted them all.
+        """Take over what a server counted, unless it cannot have counted all of the messages.
 
         Some servers leave out what their cache held.
         """
         if not tokens:
             return
-        counted = size(messages)
-        if _THIN <= tokens / counted <= _DENSEST:
-            self._rate, self._counted = tokens / counted, counted
+        size = size_of(messages)
+        if _MIN_TOKENS_PER_BYTE <= tokens / size <= _MAX_TOKENS_PER_BYTE:
+            self._rate, self._counted = tokens / size, size
 
     def tokens(self, messages: Sequence[Message]) -> int:
-        """Return about how many tokens the messages take, rather too many."""
-        return self.tokens_of(size(messages))
+        """Return about how many tokens the messages take."""
+        return self.tokens_of(size_of(messages))
 
-    def tokens_of(self, total: int) -> int:
-        """Return the same for messages of so many bytes, as `size` counts them."""
-        known = min(total, self._counted)
-        return round(known * self._rate + (total - known) * max(self._rate, _DENSE))
-
-    def fewest(self, messages: Sequence[Message]) -> int:
-        """Return a number of tokens that the messages take for certain."""
-        return self.tokens(messages) if self._counted else round(size(messages) * _THIN)
-
-
-def size(messages: Sequence[Message]) -> int:
-    """Return the bytes of the messages, with those of the template around them."""
-    return sum([_bytes(message.content) + _TEMPLATE_BYTES for message in messages])
-
-
-def _bytes(text: str) -> int:
-    return len(text) if text.isascii() else len(text.encode("utf-8", "replace"))
-
-
-_SHORT = 500
-_MOST_OF_A_GIST = 200
-_MOST_SOURCES = 5
-_MOST_OF_A_SOURCE = 200
-
-
-@dataclass(frozen=True, slots=True)
-class Heard:
-    """What came of one call, or of a turn that called nothing."""
-
-    content: str
-    sources: tuple[str, ...] = ()
-    call: Act | None = None
+    def tokens_of(self, size: int) -> int:
+        """Return about how many tokens messages of this size in bytes (`size_of`) take."""
+        known = min(size, self._counted)
+        return round(known * self._rate + (size - known) * max(self._rate, _TOKENS_PER_BYTE))
 
 
 @dataclass(frozen=True, slots=True)
 class Round:
-    """A turn as it stays in the conversation: what was said, and what was heard.
+    """One turn of the conversation: the model's text, its calls if any, and what it was shown.
 
-    `act` is what was done, if anything; `closing` stands below what was heard.
+    `closing` is a line below what it was shown.
     """
 
-    said: str
+    reply: str
     act: Act | None
-    heard: tuple[Heard, ...]
+    results: tuple[CallResult, ...]
     closing: str = ""
 
 
 class Context:
-    """A conversation that stays within `window` tokens; 0 is a window without end.
+    """A conversation that stays within `window` tokens; 0 means no limit.
 
-    The opening is sent whole, whatever it takes. Where the rest does not fit beside it, what was
-    heard is shortened, the oldest first, then reduced to a line that names its sources; what the
-    model said is trimmed after that. What is short stays short, so that the prefix settles again
-    and a prompt cache can be reused.
+    The opening is always sent whole. Where the rest does not fit, observations are cut, then
+    reduced to a line that names their sources, the oldest first; after that the model's own texts
+    are reduced to their calls. What was shortened stays so: the prefix is stable again, and a
+    prompt cache can be reused.
     """
 
     def __init__(
         self, opening: Sequence[Message], dialect: Dialect, role: Role = "user", window: int = 0
     ) -> None:
-        self.gauge = Gauge()
+        self.estimate = TokenEstimate()
         self._opening = len(opening)
         self._messages = list(opening)
-        self._size = size(opening)
+        self._size = size_of(opening)
         self._rounds: list[Round] = []
         self._dialect = dialect
         self._role = role
@@ -117,98 +117,102 @@ class Context:
     @property
     def tokens(self) -> int:
         """About how many tokens the conversation takes now."""
-        return self.gauge.tokens_of(self._size)
+        return self.estimate.tokens_of(self._size)
 
     def add(self, turn: Round) -> None:
         """Append a turn."""
         self._rounds.append(turn)
         written = self._written(turn)
         self._messages += written
-        self._size += size(written)
+        self._size += size_of(written)
 
     def close(self, closing: str) -> None:
-        """Put a last word below what was heard in the last turn."""
-        self._put(len(self._rounds) - 1, replace(self._rounds[-1], closing=closing))
+        """Set the closing line of the last turn."""
+        self._replace(len(self._rounds) - 1, replace(self._rounds[-1], closing=closing))
 
     def messages(self) -> tuple[Message, ...]:
         """Return what to send, shortened as far as it must be.
 
-        Raises `ChatError` where it cannot be short enough: for certain, as far as nothing was
-        counted yet.
+        Raises `ChatError` where even the shortest form is too long: by a server's count, or, as
+        long as there is none, by the least it can take.
         """
-        for shorten, which in _MEASURES:
+        for shorten, which in _STEPS:
             for place in range(len(self._rounds))[which]:
                 if self._fits():
                     return tuple(self._messages)
-                self._put(place, shorten(self._rounds[place], self._dialect))
-        if self._fits():
-            return tuple(self._messages)
-        fewest = self.gauge.fewest(self._messages)
-        if fewest > self._window:
-            raise ChatError(
-                f"the prompt takes about {fewest} tokens where num_ctx less max_tokens leaves"
-                f" {self._window}: raise num_ctx by {fewest - self._window} at least"
-            )
+                self._replace(place, shorten(self._rounds[place], self._dialect))
+        if not self._fits():
+            has_counted = self.estimate.has_counted
+            tokens = self.tokens if has_counted else fewest_tokens(self._messages)
+            if tokens > self._window:
+                raise ChatError(
+                    f"the prompt takes about {tokens} tokens where num_ctx less max_tokens leaves"
+                    f" {self._window}: raise num_ctx by {tokens - self._window} at least"
+                )
         return tuple(self._messages)
 
     def _fits(self) -> bool:
         return not self._window or self.tokens <= self._window
 
-    def _put(self, place: int, turn: Round) -> None:
+    def _replace(self, place: int, turn: Round) -> None:
         if turn != self._rounds[place]:
             self._rounds[place] = turn
             at = self._opening + 2 * place
             written = self._written(turn)
-            self._size += size(written) - size(self._messages[at : at + 2])
+            self._size += size_of(written) - size_of(self._messages[at : at + 2])
             self._messages[at : at + 2] = written
 
     def _written(self, turn: Round) -> tuple[Message, Message]:
-        seen = (self._dialect.observation(heard.content, heard.call) for heard in turn.heard)
-        shown = "\n".join(seen)
+        shown = "\n".join(
+            self._dialect.observation(each.observation.content, each.call) for each in turn.results
+        )
         closed = f"{shown}\n\n{turn.closing}" if turn.closing else shown
-        return Message("assistant", turn.said), Message(self._role, closed)
+        return Message("assistant", turn.reply), Message(self._role, closed)
 
 
-def _cut(turn: Round, dialect: Dialect) -> Round:
-    del dialect
-    return replace(
-        turn,
-        heard=tuple(replace(heard, content=bounded(heard.content, _SHORT)) for heard in turn.heard),
+def _cut(turn: Round, dialect: Dialect) -> Round:  # noqa: ARG001 (every step takes both)
+    """Cut long observations."""
+    return _with_contents(turn, lambda each: bounded(each.content, _CUT_CHARS))
+
+
+def _name_sources(turn: Round, dialect: Dialect) -> Round:  # noqa: ARG001
+    """Replace each observation with a line that names its sources, where that is shorter."""
+    return _with_contents(turn, _sources_line)
+
+
+def _with_contents(turn: Round, shortened: Callable[[Observation], str]) -> Round:
+    observations = (
+        replace(each.observation, content=shortened(each.observation)) for each in turn.results
     )
+    results = zip(turn.results, observations, strict=True)
+    return replace(turn, results=tuple(replace(each, observation=short) for each, short in results))
 
 
-def _in_a_line(turn: Round, dialect: Dialect) -> Round:
-    del dialect
-    return replace(turn, heard=tuple(map(_told, turn.heard)))
-
-
-def _told(heard: Heard) -> Heard:
-    named = (one_line(source, _MOST_OF_A_SOURCE) for source in heard.sources[:_MOST_SOURCES])
+def _sources_line(observation: Observation) -> str:
+    named = (one_line(each, _MAX_SOURCE_CHARS) for each in observation.sources[:_MAX_SOURCES])
     sources = " ".join(named)
     line = f"(shortened to make room; it came from {sources})" if sources else "(shortened)"
-    return replace(heard, content=line) if len(line) < len(heard.content) else heard
+    return min(observation.content, line, key=len)
 
 
-def _trimmed(turn: Round, dialect: Dialect) -> Round:
-    return replace(turn, said=min(turn.said, _gist(turn.act, dialect), key=len))
-
-
-def _gist(act: Act | None, dialect: Dialect) -> str:
-    """Return the least that shows what a turn did: its calls, without a thought."""
-    if act is None:
-        return "(no step)"
-    also = tuple(replace(each, thought="") for each in act.also)
-    return bounded(dialect.render(replace(act, thought="", also=also)), _MOST_OF_A_GIST)
+def _drop_thoughts(turn: Round, dialect: Dialect) -> Round:
+    """Reduce the model's text to its calls, where that is shorter."""
+    gist = "(no step)"
+    if turn.act:
+        also = tuple(replace(each, thought="") for each in turn.act.also)
+        calls = dialect.render(replace(turn.act, thought="", also=also))
+        gist = bounded(calls, _MAX_GIST_CHARS)
+    return replace(turn, reply=min(turn.reply, gist, key=len))
 
 
 _OLDER, _NEWEST = slice(None, -1), slice(-1, None)
-_MEASURES: tuple[tuple[Callable[[Round, Dialect], Round], slice], ...] = (
+_STEPS: tuple[tuple[Callable[[Round, Dialect], Round], slice], ...] = (
     (_cut, _OLDER),
-    (_in_a_line, _OLDER),
+    (_name_sources, _OLDER),
     (_cut, _NEWEST),
-    (_trimmed, _OLDER),
-    (_in_a_line, _NEWEST),
-    (_trimmed, _NEWEST),
+    (_drop_thoughts, _OLDER),
+    (_name_sources, _NEWEST),
+    (_drop_thoughts, _NEWEST),
 )
-"""How turns are made shorter, one by one, until all fits: what the model has not read yet, and its
-own thoughts on what it has, stay longest."""
+"""How turns are shortened, one by one, until all fits. What the model has not read yet, and its own
+thoughts on what it has, stay longest."""

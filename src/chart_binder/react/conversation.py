@@ -1,4 +1,4 @@
-"""A conversation with a model that answers in text."""
+"""A conversation with a chat model: messages, replies, and the protocol that a model implements."""
 
 import logging
 import math
@@ -7,7 +7,10 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Final, Literal, Protocol
 
-MOST_OF_A_PROBLEM = 1_000
+_log = logging.getLogger(__name__)
+
+MAX_PROBLEM_CHARS: Final = 1_000
+_MAX_TOKENS: Final = 2**53  # more than any reply has, and exact in any reader of JSON
 
 Role = Literal["system", "user", "assistant", "tool"]
 
@@ -22,7 +25,7 @@ class Message:
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """What a model answered once.
+    """One reply of a model.
 
     `done_reason` is why it ended (`stop`, `length`, ...), `thinking` what a server sent apart
     from the content; token counts are the server's own and `seconds` is wall-clock time.
@@ -37,24 +40,24 @@ class Reply:
 
 
 class Enough(Protocol):
-    """Knows while a reply is being written whether the rest of it can count."""
+    """Tells, while a reply is still being written, from where on it cannot count any more."""
 
     def suspects(self, line: str) -> bool:
-        """Tell, at little cost, whether nothing may count from a line on, by its beginning."""
+        """Return cheaply whether the reply may end before a line, by the line's beginning."""
         ...
 
     def settled(self, text: str, line: str) -> bool:
-        """Tell whether nothing counts from a suspected line on, with the text before it."""
+        """Return whether the reply may end before a suspected line; `text` is all before it."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class Terms:
-    """How a reply is wanted. A model that cannot keep to one of them leaves it aside.
+    """What is asked of one reply. A model ignores what it cannot do.
 
-    The reply ends before any of `stop`; it has the form of the JSON schema `schema`; `listen` hears
-    the text piece by piece, as it comes; it is whole within `seconds`. `enough` tells where one
-    that is still being written may end, for want of it a line that begins with one of `stop`.
+    The reply ends before any of `stop`, follows the JSON schema `schema`, and is complete within
+    `seconds`; `listen` is called with each piece of the text as it comes. `enough` tells where a
+    reply that is being written may end; without it, at a line that begins with one of `stop`.
     """
 
     stop: tuple[str, ...] = ()
@@ -67,19 +70,15 @@ class Terms:
 class ChatError(Exception):
     """A model could not be asked; the text is one sentence for the operator, with what to do.
 
-    It may hold words of a server: it is one line of at most `MOST_OF_A_PROBLEM` characters, and
-    without any that do something to a terminal.
+    It may quote a server, so it is reduced to one printable line of `MAX_PROBLEM_CHARS`.
     """
 
     def __init__(self, problem: object = "") -> None:
-        super().__init__(plain_line(str(problem), MOST_OF_A_PROBLEM))
+        super().__init__(plain_line(str(problem), MAX_PROBLEM_CHARS))
 
 
-def plain_line(text: str, most: int) -> str:
-    """Return at most `most` characters of a text on one line, those left out that are unseen."""
-    seen = "".join(letter if letter.isprintable() else " " for letter in text[: 8 * most])
-    line = " ".join(seen.split())
-    return line if len(line) <= most else f"{line[:most]}..."
+class ReplayMismatchError(AssertionError):
+    """A conversation departs from the recording that a test plays. The loop lets it pass."""
 
 
 class ChatModel(Protocol):
@@ -87,7 +86,7 @@ class ChatModel(Protocol):
 
     @property
     def model_id(self) -> str:
-        """The model's name, as a result and a transcript show it."""
+        """The model's name, as results and transcripts show it."""
         ...
 
     def reply(self, messages: Sequence[Message], terms: Terms) -> Reply:
@@ -95,42 +94,42 @@ class ChatModel(Protocol):
         ...
 
 
-@contextmanager
-def foreign(
-    translated: Callable[[Exception], Exception], *known: type[Exception]
-) -> Iterator[None]:
-    """Run a plug-in's code: what it raises becomes what `translated` returns, but for `known`.
+def plain_line(text: str, most: int) -> str:
+    """Return a text as one line of printable characters, at most `most` of them."""
+    printable = "".join(letter if letter.isprintable() else " " for letter in text[: 8 * most])
+    line = " ".join(printable.split())
+    return line if len(line) <= most else f"{line[:most]}..."
 
-    A broad except, for a plug-in's own defect must not cost the files and turns beside it.
+
+@contextmanager
+def wrap_plugin_errors(
+    wrap: Callable[[Exception], Exception], *known: type[Exception]
+) -> Iterator[None]:
+    """Run a plug-in's code; raise `wrap(error)` in place of what it raises, unless it is `known`.
+
+    The except is broad because a plug-in's defect must cost neither other files nor other turns.
+    An error that `wrap` returns unchanged is raised again as it is.
     """
     try:
         yield
     except known:
         raise
     except Exception as error:
-        told = translated(error)
-        if told is error:
+        wrapped = wrap(error)
+        if wrapped is error:
             raise
-        raise told from error
-
-
-_log = logging.getLogger(__name__)
-_MOST_TOKENS: Final = 2**53  # far more than there are, few enough for any reader of JSON
-
-
-class PlayedWrongError(AssertionError):
-    """What plays a model in a test was asked what it must not be: this passes through the loop."""
+        raise wrapped from error
 
 
 def ask(chat: ChatModel, messages: Sequence[Message], terms: Terms) -> Reply:
-    """Return the model's reply in text that UTF-8 can hold, counts that make no sense left out.
+    """Return the model's reply, as text that UTF-8 can encode and without impossible counts.
 
-    Raises `ChatError` for whatever the model raises or gives in place of a reply. What the listener
-    raises is the caller's own, and passes through.
+    Raises `ChatError` for whatever the model raises or returns in place of a reply. What the
+    listener raises passes through: it is the caller's own.
     """
     listener = _Listener(terms)
 
-    def defect(error: Exception) -> Exception:
+    def wrap(error: Exception) -> Exception:
         if listener.is_hearing:
             return error
         _log.warning("the chat model %r failed", chat.model_id, exc_info=error)
@@ -139,19 +138,26 @@ def ask(chat: ChatModel, messages: Sequence[Message], terms: Terms) -> Reply:
             " log"
         )
 
-    with foreign(defect, ChatError, PlayedWrongError):
+    with wrap_plugin_errors(wrap, ChatError, ReplayMismatchError):
         reply = chat.reply(messages, listener.terms)
     if not (isinstance(reply, Reply) and isinstance(reply.content, str)):
         raise ChatError(
             f"the chat model {chat.model_id!r} gave no reply: its plug-in must return a Reply with"
             " text"
         )
-    return _legible(reply)
+    return Reply(
+        _encodable(reply.content),
+        _encodable(reply.thinking) if isinstance(reply.thinking, str) else None,
+        _encodable(reply.done_reason) if isinstance(reply.done_reason, str) else None,
+        _count(reply.prompt_tokens),
+        _count(reply.completion_tokens),
+        _seconds(reply.seconds),
+    )
 
 
 @dataclass(slots=True)
 class _Listener:
-    """Hears for the one in the terms, and knows whether that one was hearing when it failed."""
+    """Calls the listener of the terms; `is_hearing` while that runs, and after it has raised."""
 
     wanted: Terms
     is_hearing: bool = False
@@ -167,24 +173,13 @@ class _Listener:
         self.is_hearing = False
 
 
-def _legible(reply: Reply) -> Reply:
+def _encodable(text: str) -> str:
     """Replace lone surrogates: a server that streams tokens may send half a letter."""
-    return Reply(
-        _whole(reply.content),
-        _whole(reply.thinking) if isinstance(reply.thinking, str) else None,
-        _whole(reply.done_reason) if isinstance(reply.done_reason, str) else None,
-        _count(reply.prompt_tokens),
-        _count(reply.completion_tokens),
-        _seconds(reply.seconds),
-    )
-
-
-def _whole(text: str) -> str:
     return text if text.isascii() else text.encode("utf-8", "replace").decode()
 
 
 def _count(tokens: object) -> int | None:
-    return tokens if isinstance(tokens, int) and 0 <= tokens <= _MOST_TOKENS else None
+    return tokens if isinstance(tokens, int) and 0 <= tokens <= _MAX_TOKENS else None
 
 
 def _seconds(taken: object) -> float:

@@ -1,4 +1,4 @@
-"""A conversation goes turn by turn: a reply, its step, an observation, until there is an answer."""
+"""The ReAct loop: a reply, its step, an observation, turn by turn until there is an answer."""
 
 import math
 import time
@@ -6,8 +6,17 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final, Generic, TypeVar
 
-from chart_binder.react.calls import Budget, Calls, Clock, Done, Perform, Recall, advice, call_live
-from chart_binder.react.context import Context, Heard, Round
+from chart_binder.react.calls import (
+    Budget,
+    CallResult,
+    CallRunner,
+    Clock,
+    Perform,
+    Recall,
+    advice,
+    call_tool,
+)
+from chart_binder.react.context import Context, Round
 from chart_binder.react.conversation import ChatError, ChatModel, Message, Reply, Role, Terms, ask
 from chart_binder.react.dialect import Dialect, is_same_step
 from chart_binder.react.parsing.labels import begins_observation
@@ -80,11 +89,11 @@ class Early:
 
 T = TypeVar("T")
 Judge = Callable[[str, bool], T]
-"""Reads an answer's text, or raises `RefusedError`; told whether no turn is left to ask again."""
+"""Reads an answer's text, or raises `RefusedError`; told whether this is the last turn."""
 
-_MOST_KEPT = 4_000
-_LAST = "(1 turn left. It is the last: give your final answer now.)"
-_HURRY = "(The time for this run is nearly over: give your final answer now.)"
+_MAX_REPLY_CHARS: Final = 4_000
+_LAST_TURN: Final = "(1 turn left. It is the last: give your final answer now.)"
+_SHORT_OF_TIME: Final = "(The time for this run is nearly over: give your final answer now.)"
 
 
 class RefusedError(Exception):
@@ -95,9 +104,9 @@ class RefusedError(Exception):
 class Limits:
     """How far a conversation may go.
 
-    `patience` is how many turns in a row may lead nowhere: malformed, refused or repeated. Seconds
-    and tokens are those of the whole run (0 tokens: no limit). A prompt takes at most `num_ctx`
-    less `max_tokens`, those of a reply (0: as many as it likes).
+    `patience` is how many turns in a row may make no progress: malformed, refused or repeated.
+    Seconds and tokens are those of the whole run (0 tokens: no limit). A prompt takes at most
+    `num_ctx` less `max_tokens`, those of a reply (0: no limit).
     """
 
     iterations: int = 5
@@ -112,7 +121,7 @@ class Limits:
 
 @dataclass(frozen=True, slots=True)
 class LastWord:
-    """A turn past the last one, for the answer alone: how to ask for it, and its JSON schema."""
+    """An extra turn for the answer alone: the request for it, and its JSON schema."""
 
     request: str
     schema: Mapping[str, object]
@@ -136,45 +145,47 @@ def converse(
     judge: Judge[T],
     watch: Watch,
     limits: Limits = Limits(),
-    perform: Perform = call_live,
+    perform: Perform = call_tool,
     recall: Recall | None = None,
     last_word: LastWord | None = None,
     listen: Callable[[str], None] | None = None,
     clock: Clock = time.monotonic,
 ) -> Ending[T]:
-    """Converse until there is an answer or a limit is reached; raises `ChatError`.
+    """Converse until there is an answer or a limit is reached. Raises `ChatError`.
 
     `perform` makes a call, unless `recall` knows it from a record. `last_word` allows one more turn
-    where the turns are used up, or lead nowhere; `listen` hears each reply as it is written.
+    after the last, or after too many without progress; `listen` hears each reply piece by piece.
     """
     budget = Budget(limits.max_run_s, limits.max_run_tokens, clock)
     window = max(0, limits.num_ctx - limits.max_tokens)
-    context = Context(opening, dialect, limits.observation_role, window)
-    calls = Calls(toolbox, perform, watch, limits.observation_chars, budget, recall)
     return _Conversation(
-        chat,
-        dialect,
-        context,
-        calls,
-        budget,
-        judge,
-        watch,
-        limits,
-        last_word,
-        listen,
-        Early(dialect),
-        turns=limits.iterations,
+        chat=chat,
+        dialect=dialect,
+        context=Context(opening, dialect, limits.observation_role, window),
+        calls=CallRunner(toolbox, perform, watch, limits.observation_chars, budget, recall),
+        budget=budget,
+        judge=judge,
+        watch=watch,
+        limits=limits,
+        last_word=last_word,
+        listen=listen,
+        early=Early(dialect),
+        max_turns=limits.iterations,
     ).run()
 
 
 @dataclass(slots=True)
 class _Conversation(Generic[T]):
-    """A conversation under way: `turns` are allowed, `idle` turns in a row led nowhere."""
+    """A conversation under way; `idle` counts the turns in a row without progress.
+
+    `max_turns` becomes less than the limit when tokens run short. `last_shown` is what the model
+    was told last.
+    """
 
     chat: ChatModel
     dialect: Dialect
     context: Context
-    calls: Calls
+    calls: CallRunner
     budget: Budget
     judge: Judge[T]
     watch: Watch
@@ -182,39 +193,41 @@ class _Conversation(Generic[T]):
     last_word: LastWord | None
     listen: Callable[[str], None] | None
     early: Early
-    turns: int
+    max_turns: int
     turn: int = 0
     idle: int = 0
-    shown: str = ""
+    last_shown: str = ""
 
     def run(self) -> Ending[T]:
-        while (spent := self.spent()) is None:
-            if answered := self.take_turn():
-                return answered
-        if self.last_word and self.turn and not self.over():
+        while (spent := self.limit_reached()) is None:
+            if ending := self.take_turn():
+                return ending
+        if self.last_word and self.turn and not self.budget_reached():
             return self.force(self.last_word, spent)
-        told = f"; the last thing said to the model was: {_brief(self.shown)}" if self.turn else ""
-        return Ending(self.turn, problem=f"{spent}{told}")
+        if self.turn:
+            spent += f"; the last thing said to the model was: {_brief(self.last_shown)}"
+        return Ending(self.turn, problem=spent)
 
-    def spent(self) -> str | None:
-        """Return why there is no further turn.
+    def limit_reached(self) -> str | None:
+        """Return why there is no further turn, or None.
 
-        Time comes last: a replay, which takes none, finds the same reason where there is another.
+        Time is asked last: a replay, which takes none, finds the same reason where there is
+        another.
         """
         if self.idle >= self.limits.patience:
             return f"{self.idle} turns in a row led nowhere"
-        if self.turn < self.turns:
-            return self.over()
-        fewer = self.turns < self.limits.iterations
+        if self.turn < self.max_turns:
+            return self.budget_reached()
+        fewer = self.max_turns < self.limits.iterations
         allowed = f", all that max_run_tokens = {self.limits.max_run_tokens} allows"
         plural = "" if self.turn == 1 else "s"
         return f"no answer in {self.turn} turn{plural}{allowed if fewer else ''}"
 
-    def over(self) -> str | None:
+    def budget_reached(self) -> str | None:
         return self.budget.out_of_tokens(self.context.tokens) or self.budget.out_of_time()
 
     def ask(self, schema: Mapping[str, object] | None = None) -> Reply:
-        messages, estimate = self.context.messages(), self.context.tokens
+        messages, prompt_estimate = self.context.messages(), self.context.tokens
         left = self.budget.seconds_left
         seconds = left if math.isfinite(left) else None
         terms = Terms(self.dialect.stop, schema, self.listen, seconds, self.early)
@@ -225,9 +238,9 @@ class _Conversation(Generic[T]):
                 raise ChatError(late) from error
             raise
         self.turn += 1
-        self.context.gauge.learn(messages, reply.prompt_tokens)
-        written = self.context.gauge.tokens([Message("assistant", reply.content)])
-        self.budget.take(reply, estimate, written)
+        self.context.estimate.learn(messages, reply.prompt_tokens)
+        written = self.context.estimate.tokens([Message("assistant", reply.content)])
+        self.budget.record(reply, prompt_estimate, written)
         self.watch(Replied.of(reply, self.turn))
         return reply
 
@@ -235,7 +248,7 @@ class _Conversation(Generic[T]):
         reply = self.ask()
         step = whole_step(self.dialect.parse(reply.content), reply, self.dialect)
         if isinstance(step, Act):
-            self.remember(step, reply, tuple(self.calls.carry_out(step, self.turn)))
+            self.remember(step, reply, tuple(self.calls.run(step, self.turn)))
             return None
         if isinstance(step, Malformed):
             self.watch(Stepped("malformed", self.turn, notes=step.notes))
@@ -243,37 +256,37 @@ class _Conversation(Generic[T]):
         else:
             self.watch(Stepped("finish", self.turn, notes=step.notes))
             try:
-                return Ending(self.turn, self.judge(step.answer, self.is_end()))
+                return Ending(self.turn, self.judge(step.answer, self.is_last_turn()))
             except RefusedError as error:
                 refusal = str(error)
-        told = self.calls.show(advice(refusal), self.turn)
-        self.remember(step, reply, (Done(None, told, led_on=False),))
+        shown = self.calls.show(advice(refusal), self.turn)
+        self.remember(step, reply, (CallResult(None, shown),))
         return None
 
-    def is_end(self) -> bool:
-        """Tell whether nothing can be asked again: there is neither a turn left nor a last word."""
-        has_last_word = self.last_word and self.turns == self.limits.iterations
-        return self.turn == self.turns and not has_last_word
+    def is_last_turn(self) -> bool:
+        """Return whether nothing can be asked again: neither a turn is left nor a last word."""
+        has_last_word = self.last_word and self.max_turns == self.limits.iterations
+        return self.turn == self.max_turns and not has_last_word
 
-    def remember(self, step: Step, reply: Reply, done: Sequence[Done]) -> None:
-        self.idle = 0 if any(each.led_on for each in done) else self.idle + 1
-        self.shown = done[-1].shown.error or done[-1].shown.content
-        heard = tuple(Heard(each.shown.content, each.shown.sources, each.call) for each in done)
+    def remember(self, step: Step, reply: Reply, results: tuple[CallResult, ...]) -> None:
+        self.idle = 0 if any(each.is_progress for each in results) else self.idle + 1
+        newest = results[-1].observation
+        self.last_shown = newest.error or newest.content
         act = step if isinstance(step, Act) else None
-        self.context.add(Round(_kept(step, reply, self.dialect), act, heard))
+        self.context.add(Round(_kept_text(step, reply, self.dialect), act, results))
         if self.budget.has_one_turn(self.context.tokens):
-            self.turns = min(self.turns, self.turn + 1)
-        self.context.close(self.left())
+            self.max_turns = min(self.max_turns, self.turn + 1)
+        self.context.close(self.turns_left())
 
-    def left(self) -> str:
-        """Say how many turns are left."""
-        left = self.turns - self.turn
+    def turns_left(self) -> str:
+        """Return the line that tells the model how many turns are left."""
+        left = self.max_turns - self.turn
         if left > 1:
-            return _HURRY if self.budget.is_short_of_time() else f"({left} turns left.)"
-        return _LAST
+            return _SHORT_OF_TIME if self.budget.is_short_of_time() else f"({left} turns left.)"
+        return _LAST_TURN
 
     def force(self, last_word: LastWord, spent: str) -> Ending[T]:
-        """Ask for the answer alone. What comes is read and judged like any other."""
+        """Ask for the answer alone. The reply is read and judged like any other."""
         self.context.close(last_word.request)
         reply = self.ask(last_word.schema)
         step = whole_step(self.dialect.parse(reply.content), reply, self.dialect)
@@ -289,11 +302,11 @@ class _Conversation(Generic[T]):
         return Ending(self.turn, problem=f"{spent}, and a last word was refused: {refusal}")
 
 
-def _kept(step: Step, reply: Reply, dialect: Dialect) -> str:
-    """Return what of a reply stays in the conversation: an action without what followed it."""
+def _kept_text(step: Step, reply: Reply, dialect: Dialect) -> str:
+    """Return what stays of a reply in the conversation: a call without what followed it."""
     if isinstance(step, Act) and step.notes:
         return dialect.render(step)
-    return bounded(reply.content.strip() or "(nothing)", _MOST_KEPT)
+    return bounded(reply.content.strip() or "(nothing)", _MAX_REPLY_CHARS)
 
 
 def _brief(text: str) -> str:

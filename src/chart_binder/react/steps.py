@@ -1,4 +1,4 @@
-"""What one reply of a model asks for."""
+"""The step that one reply of a model asks for, and the observation that follows it."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -44,3 +44,17 @@ class Malformed:
 
 
 Step: TypeAlias = Act | Finish | Malformed
+
+
+@dataclass(frozen=True, slots=True)
+class Observation:
+    """What the model is shown after a step: a tool's answer, or advice.
+
+    `sources` are the addresses the content was read from, `error` is why there is no answer;
+    `seconds` is the wall-clock time the tool took.
+    """
+
+    content: str
+    sources: tuple[str, ...] = ()
+    error: str | None = None
+    seconds: float = 0.0

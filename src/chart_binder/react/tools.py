@@ -1,92 +1,39 @@
-"""Tools a model may call, made from typed Python functions."""
+"""Tools that a model may call: made from typed functions, listed for the prompt, found by name."""
 
 import json
+import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 import msgspec
 
 from chart_binder.react.arguments import (
+    ArgumentsError,
     Parameter,
     Schema,
-    UnfitError,
     alternatives_of,
-    bent,
+    bind,
     choices,
-    fit,
+    coerce,
     resolved,
     takes_null,
 )
 from chart_binder.react.steps import Act
+from chart_binder.react.steps import Observation as Observation  # noqa: PLC0414 (for plug-ins)
 from chart_binder.react.tool_definition import (
-    Form,
-    InvalidError,
+    ArgumentModel,
     ToolDefectError,
-    define,
-    refuse_endless,
+    define_tool,
+    require_finite,
 )
-from chart_binder.react.tool_names import meant
-
-
-def signature(name: str, schema: Schema) -> str:
-    """Return a call such as `search(query, limit: integer = 5)`; what has no type is text."""
-    return f"{name}({', '.join(_signatures_parameters(schema))})"
-
-
-def filled_in(schema: Schema) -> str:
-    """Return the object that a call takes, such as `{"query": ..., "limit": integer}`."""
-    definitions = schema.get("$defs", {})
-    members: Mapping[str, Any] = schema.get("properties", {})
-    forms = (
-        f"{json.dumps(name, ensure_ascii=False)}: {_kind(each, definitions) or '...'}"
-        for name, each in members.items()
-    )
-    return f"{{{', '.join(forms)}}}"
-
-
-def _signatures_parameters(schema: Schema) -> Iterator[str]:
-    definitions = schema.get("$defs", {})
-    required = schema.get("required", ())
-    for name, each in schema.get("properties", {}).items():
-        kind = _kind(each, definitions)
-        shown = f"{name}: {kind}" if kind else name
-        if name in required:
-            yield shown
-        elif "default" in each and each["default"] is not None:
-            yield f"{shown} = {json.dumps(each['default'], ensure_ascii=False)}"
-        else:
-            yield f"{shown} (optional)"
-
-
-def _kind(schema: Schema, definitions: Schema) -> str:
-    """Return a type in words, nothing for text."""
-    schema = resolved(schema, definitions)
-    if choice := choices(schema):
-        return " | ".join(json.dumps(item, ensure_ascii=False) for item in choice)
-    if alternatives := alternatives_of(schema):
-        kinds = [_kind(part, definitions) or "text" for part in alternatives]
-        left = [kind for kind in dict.fromkeys(kinds) if kind != "null"]
-        return "" if left == ["text"] else " | ".join(left)
-    kind: str = schema.get("type", "")
-    if kind == "array":
-        items = schema.get("items")
-        return (
-            f"list of {_kind(items, definitions) or 'text'}" if isinstance(items, dict) else "list"
-        )
-    if kind == "string":
-        shape: str = schema.get("format", "")
-        return "YYYY-MM-DD" if shape == "date" else shape
-    return kind
-
-
-_UNKNOWN: Final = "There is no tool"
-_WRONGLY: Final = " with wrong arguments:"
-
+from chart_binder.react.tool_names import by_folded_name, clean_name, find_folded, same_name
 
 SAYS_NOTHING: Final = "This says nothing about what exists."
-"""How an error ends where a service failed, and not what was asked: for models, and for code."""
+"""The end of an error where a service failed, in contrast to an answer that there is nothing."""
+_UNKNOWN: Final = "There is no tool"
+_WRONG_ARGUMENTS: Final = " with wrong arguments:"
 
 
 class ToolError(Exception):
@@ -94,36 +41,23 @@ class ToolError(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Observation:
-    """What the model is shown after a step: a tool's answer, or advice.
-
-    `sources` are the addresses the content was read from, `error` is why there is no answer.
-    """
-
-    content: str
-    sources: tuple[str, ...] = ()
-    error: str | None = None
-    seconds: float = 0.0
-
-
-@dataclass(frozen=True, slots=True)
 class Tool:
-    """A function a model may call by name, with the description the prompt gives it.
+    """A function that a model may call by name, with its description and its arguments.
 
-    `per_run` makes the function of one run, told in words what the run is about: it may remember
-    what it did in it.
+    `per_run` makes the function anew for each run, so that it may remember what it did in it; it
+    is told in words what the run is about.
     """
 
     name: str
     description: str
     function: Callable[..., object]
-    form: Form
+    arguments: ArgumentModel
     per_run: Callable[[str], Callable[..., object]] | None = None
     _parameters: tuple[Parameter, ...] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        """Look once for what the schema takes."""
-        object.__setattr__(self, "_parameters", tuple(_parameters(self.form.schema)))
+        """Read the parameters from the schema once."""
+        object.__setattr__(self, "_parameters", tuple(_parameters(self.arguments.schema)))
 
     @classmethod
     def of(
@@ -140,8 +74,8 @@ class Tool:
         `Observation`, or any other value as JSON. Raises `ToolDefectError` that names the function
         and all that is missing.
         """
-        found = define(function, name, description)
-        return cls(found.name, found.description, found.function, found.form)
+        found = define_tool(function, name, description)
+        return cls(found.name, found.description, found.function, found.arguments)
 
     def for_run(self, about: str) -> "Tool":
         """Return the tool as it is in one run."""
@@ -150,48 +84,50 @@ class Tool:
     @property
     def parameters(self) -> tuple[str, ...]:
         """The names of the arguments, in order."""
-        return tuple(self.form.schema.get("properties", ()))
+        return tuple(self.arguments.schema.get("properties", ()))
 
     @property
     def schema(self) -> dict[str, object]:
         """The arguments as a JSON schema."""
-        return {**self.form.schema, "title": self.name}
+        return {**self.arguments.schema, "title": self.name}
 
     @property
     def signature(self) -> str:
         """The call as the prompt shows it, such as `web_search(query)`."""
-        return signature(self.name, self.form.schema)
+        return signature(self.name, self.arguments.schema)
 
     @property
     def about(self) -> dict[str, str]:
         """What each argument means, of those that are described."""
-        members: Mapping[str, Schema] = self.form.schema.get("properties", {})
+        members: Mapping[str, Schema] = self.arguments.schema.get("properties", {})
         return {
             name: each["description"] for name, each in members.items() if each.get("description")
         }
 
     def call(self, arguments: Mapping[str, object] | str) -> "Call":
         """Return a call with arguments as a model wrote them, or raise `ToolError` with advice."""
+        definitions: Schema = self.arguments.schema.get("$defs", {})
+        members: Mapping[str, Schema] = self.arguments.schema.get("properties", {})
         try:
-            fitted = self._fitted(arguments)
-            value = self.form.build(fitted)
-            plain = self.form.plain(value)
-            refuse_endless(fitted, {name: plain.get(name) for name in fitted})
-            return Call(self, plain, self.form.keywords(value))
-        except (UnfitError, InvalidError, UnicodeEncodeError) as error:
+            bound = {
+                name: coerce(value, members[name], definitions)
+                for name, value in bind(
+                    arguments, self._parameters, self.arguments.model_parameter
+                ).items()
+            }
+            value = self.arguments.build(bound)
+            plain = self.arguments.to_json(value)
+            require_finite(bound, {name: plain.get(name) for name in bound})
+            return Call(self, plain, self.arguments.keywords(value))
+        except (ArgumentsError, UnicodeEncodeError) as error:
+            takes = object_form(self.arguments.schema)
             raise ToolError(
-                f"You called {self.name}{_WRONGLY} {error}. It takes {filled_in(self.form.schema)}"
+                f"You called {self.name}{_WRONG_ARGUMENTS} {error}. It takes {takes}"
             ) from error
 
     def read(self, arguments: Mapping[str, object] | str) -> dict[str, object]:
         """Return the arguments as the function takes them, or raise `ToolError` with advice."""
         return self.call(arguments).keywords
-
-    def _fitted(self, arguments: Mapping[str, object] | str) -> dict[str, object]:
-        definitions: Schema = self.form.schema.get("$defs", {})
-        members: Mapping[str, Schema] = self.form.schema.get("properties", {})
-        fitted = fit(arguments, self._parameters, self.form.into)
-        return {name: bent(value, members[name], definitions) for name, value in fitted.items()}
 
 
 def _parameters(schema: Schema) -> Iterator[Parameter]:
@@ -230,21 +166,21 @@ def _observation(answer: object) -> Observation:
 
 
 def _plain(value: object) -> object:
-    """Write what JSON has no form for: a pydantic model as it says, anything else as text."""
+    """Return a JSON value for what msgspec cannot encode: a pydantic model, else its text."""
     dump = getattr(value, "model_dump", None)
     return dump(mode="json") if callable(dump) else str(value)
 
 
 def is_refusal(error: str) -> bool:
-    """Tell whether an error is what a call is told that could not be made."""
-    return error.startswith(_UNKNOWN) or _WRONGLY in error.partition("\n")[0]
+    """Return whether an error is the advice for a call that could not be made."""
+    return error.startswith(_UNKNOWN) or _WRONG_ARGUMENTS in error.partition("\n")[0]
 
 
 class Toolbox:
-    """The tools of one conversation, found by the names models write for them.
+    """The tools of one conversation, found by the names that models write for them.
 
-    A typed function is taken for the tool it is. Raises `ToolDefectError` for one that is none, and
-    for two of one name.
+    Typed functions are made into tools. Raises `ToolDefectError` for one that cannot be a tool, and
+    for two tools of one name.
     """
 
     def __init__(self, tools: Iterable[Tool | Callable[..., object]]) -> None:
@@ -256,7 +192,7 @@ class Toolbox:
 
     def resolve(self, act: Act) -> Call:
         """Return the call an action means, or raise `ToolError` that says what there is."""
-        name = meant(act.tool, self._by_name)
+        name = find_tool(act.tool, self._by_name)
         if name is None:
             known = ", ".join(tool.signature for tool in self.tools) or "none; answer without tools"
             raise ToolError(f"{_UNKNOWN} {act.tool[:80]!r}. Tools: {known}")
@@ -264,16 +200,168 @@ class Toolbox:
 
 
 def listed(tools: Sequence[Tool]) -> str:
-    """Return the list of the tools, empty where there are none."""
-    return "\n".join(_lines(tools))
-
-
-def _lines(tools: Sequence[Tool]) -> Iterator[str]:
-    if tools:
-        yield "You can use these tools:"
-        yield ""
+    """Return the list of the tools for the prompt, empty where there are none."""
+    lines = ["You can use these tools:", ""] if tools else []
     for tool in tools:
         first, *rest = tool.description.strip().splitlines() or [""]
-        yield f"- {tool.signature}: {first}"
-        yield from (f"  {line.strip()}" for line in rest if line.strip())
-        yield from (f"  {name}: {about}" for name, about in tool.about.items())
+        lines.append(f"- {tool.signature}: {first}")
+        lines += [f"  {line.strip()}" for line in rest if line.strip()]
+        lines += [f"  {name}: {about}" for name, about in tool.about.items()]
+    return "\n".join(lines)
+
+
+def signature(name: str, schema: Schema) -> str:
+    """Return a call such as `search(query, limit: integer = 5)`; what has no type is text."""
+    return f"{name}({', '.join(_signature_parameters(schema))})"
+
+
+def object_form(schema: Schema) -> str:
+    """Return the object that a call takes, such as `{"query": ..., "limit": integer}`."""
+    definitions = schema.get("$defs", {})
+    members: Mapping[str, Any] = schema.get("properties", {})
+    forms = (
+        f"{json.dumps(name, ensure_ascii=False)}: {_type_name(each, definitions) or '...'}"
+        for name, each in members.items()
+    )
+    return f"{{{', '.join(forms)}}}"
+
+
+def _signature_parameters(schema: Schema) -> Iterator[str]:
+    definitions = schema.get("$defs", {})
+    required = schema.get("required", ())
+    for name, each in schema.get("properties", {}).items():
+        kind = _type_name(each, definitions)
+        shown = f"{name}: {kind}" if kind else name
+        if name in required:
+            yield shown
+        elif "default" in each and each["default"] is not None:
+            yield f"{shown} = {json.dumps(each['default'], ensure_ascii=False)}"
+        else:
+            yield f"{shown} (optional)"
+
+
+def _type_name(schema: Schema, definitions: Schema) -> str:
+    """Return a type in words, an empty text for text."""
+    schema = resolved(schema, definitions)
+    if choice := choices(schema):
+        return " | ".join(json.dumps(item, ensure_ascii=False) for item in choice)
+    if alternatives := alternatives_of(schema):
+        kinds = [_type_name(part, definitions) or "text" for part in alternatives]
+        left = [kind for kind in dict.fromkeys(kinds) if kind != "null"]
+        return "" if left == ["text"] else " | ".join(left)
+    kind: str = schema.get("type", "")
+    if kind == "array":
+        items = schema.get("items")
+        return (
+            f"list of {_type_name(items, definitions) or 'text'}"
+            if isinstance(items, dict)
+            else "list"
+        )
+    if kind == "string":
+        shape: str = schema.get("format", "")
+        return "YYYY-MM-DD" if shape == "date" else shape
+    return kind
+
+
+_LEAD: Final = frozenset(
+    "use using call calling run running invoke invoking execute try do the a an my i will should"  # noqa: SIM905
+    " need to now let me us tool function action name is perform performing conduct make".split()
+)
+_REMARK: Final = frozenset(
+    "to for with because so in order on about using via tool function again".split()  # noqa: SIM905
+)
+_ABOUT: Final = frozenset({"about", "because", "for", "in", "on", "to", "using", "via", "with"})
+_DENIAL: Final = frozenset(
+    "not no none never nothing without instead rather skip skipped skipping avoid except cannot"  # noqa: SIM905
+    " unable impossible unnecessary unneeded needless useless unavailable disabled forbidden broken"
+    " fail fails failed failing stop stopped already tried done but dont wont cant isnt doesnt"
+    " nicht kein keine nein ohne pas non sans nie sin nunca".split()
+)
+_DENIAL_MARKS: Final = re.compile(
+    r"n['’]t\b|~~|[❌✗✘🚫⛔]|[别勿]|不[要用需能是可该應应使必]|[无無][需法]", re.IGNORECASE
+)
+_QUOTED: Final = re.compile(r"\"[^\"]*\"|“[^”]*”|「[^」]*」|《[^》]*》")
+_WORD: Final = re.compile(r"[^\W_]+(?:[_-][^\W_]+)*|[^\w\s]")
+_GOES_ON: Final = re.compile(
+    r"(?![:#]\d{1,3}(?!\w))(?:[./\\:@#+%&=|^$?!;,~-]\w|[$?@#%&^=+~/\\]|\(\)\w)"
+)
+# 使用 web_search 工具: "use the tool web_search", in one word with its name or not.
+_USE: Final = re.compile(r"\A[请我要将来先]{0,3}(?:使用|调用|执行|运行|用)(?:工具)?[\s:：]*")
+_TOOL: Final = re.compile(r"\s*(?:工具|函数)\Z")
+_SUFFIX: Final = re.compile(r"(?:[ _-]|(?<=[a-z]))(?:Tool|Function|(?<=[ _-])(?:tool|function))$")
+_CAMEL: Final = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
+_MAX_NAME_CHARS: Final = 600
+
+
+def find_tool(written: str, known: Collection[str]) -> str | None:
+    """Return the one known name that a model means, or None.
+
+    Case, spaces, hyphens, underscores and camel case are ignored where that leaves one name. Words
+    that introduce the name (`use the web_search tool`) or remark on it (`web_search - to find the
+    date`) are skipped. A name that merely resembles a known one means nothing, nor does one that
+    goes on (`web_search.images`), is denied (`not web_search`), or stands beside a second one; but
+    in a remark, a tool of one word may be an ordinary word (`web_search for the Wikipedia page`).
+    """
+    name = clean_name(_TOOL.sub("", _USE.sub("", clean_name(written))))
+    if exact := same_name(name, known) or same_name(_SUFFIX.sub("", name), known):
+        return exact
+    if len(name) > _MAX_NAME_CHARS:
+        return None
+    words = [*_WORD.finditer(name)]
+    found = [*_occurrences(name, words, known)]
+    if not found:
+        return None
+    first, length, only = found[0]
+    others = {other for _, _, other in found} - {only}
+    if others and not _are_asides(others, words[first + length :]):
+        return None
+    start, end = words[first].start(), words[first + length - 1].end()
+    if _GOES_ON.match(name, end) or _is_denied(name[:start], name[end:]):
+        return None
+    introduced = all(map(_introduces, words[:first]))
+    return only if introduced and _is_remark(words[first + length :]) else None
+
+
+def _occurrences(
+    text: str, words: Sequence[re.Match[str]], known: Collection[str]
+) -> Iterator[tuple[int, int, str]]:
+    """Yield where a known name stands as whole words, its length in words, and the name."""
+    longest = max((len(_parts(name)) for name in known), default=0)
+    by_fold = by_folded_name(known)
+    at = 0
+    while at < len(words):
+        for length in range(min(longest, len(words) - at), 0, -1):
+            last = words[at + length - 1]
+            span = text[words[at].start() : last.end()]
+            if not last.group()[0].isalnum():
+                continue
+            if name := find_folded(span, known, by_fold):
+                yield at, length, name
+                at += length - 1
+                break
+        at += 1
+
+
+def _parts(name: str) -> list[str]:
+    return re.split(r"[\s_-]+", _CAMEL.sub(" ", name))
+
+
+def _are_asides(names: Iterable[str], remark: Sequence[re.Match[str]]) -> bool:
+    return remark[0].group().casefold() in _ABOUT and all(len(_parts(name)) == 1 for name in names)
+
+
+def _is_denied(before: str, after: str) -> bool:
+    """Return whether words around a name deny it; what is quoted after it is a title."""
+    context = f"{before} {_QUOTED.sub('', after)}"
+    words = {word.casefold() for word in _WORD.findall(context)}
+    return bool(_DENIAL & words or _DENIAL_MARKS.search(context))
+
+
+def _introduces(word: re.Match[str]) -> bool:
+    text = word.group()
+    return text.casefold() in _LEAD or text.isdigit() or not text[0].isalnum()
+
+
+def _is_remark(words: Sequence[re.Match[str]]) -> bool:
+    first = words[0].group() if words else ""
+    return not first or not first[0].isalnum() or first.casefold() in _REMARK

@@ -9,7 +9,7 @@ import msgspec
 
 from chart_binder.react.conversation import Reply, Role
 from chart_binder.react.parsing.lenient_json import MAX_DEPTH, is_deep
-from chart_binder.react.tools import Observation
+from chart_binder.react.steps import Observation
 
 VERSION = 1
 

@@ -1,11 +1,12 @@
-"""A candidate is a release group with what counts of it: when this recording came out on it.
+"""Candidates: release groups with their role and the span of days on which the recording came out.
 
-What counts is the earliest official release that contains the recording; the group's own first
-date stands in only where no release is listed at all.
+The span is that of the earliest official release that contains the recording. The group's own first
+date is used only where no release is listed.
 """
 
 import enum
-from collections.abc import Iterable, Iterator, Sequence
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from itertools import compress
 from operator import attrgetter, not_
@@ -20,38 +21,37 @@ from chart_binder.rules.names import is_various
 
 
 class Role(enum.Enum):
-    """The parts that the rules tell apart."""
+    """What a record can be, as far as the rules tell records apart."""
 
     SOUNDTRACK = "soundtrack"
     ALBUM = "album"
-    """A studio album: an Album by one artist, of none of the types in `_NO_STUDIO_ALBUM`."""
+    """A studio album: an Album by one artist, without any type in `_NO_STUDIO_ALBUM`."""
     SINGLE = "single"
-    """A single or EP, remixes and demos included."""
+    """A single or EP, including those of remixes and demos."""
     LIVE = "live"
     OTHER = "other"
-    """An official work all the same: a remix album, a broadcast, a tribute by many artists."""
+    """Any other original work: a remix album, a broadcast, a tribute by many artists."""
     COMPILATION = "compilation"
-    """It gathers what came out elsewhere: a compilation or a DJ's mix."""
+    """A collection of earlier recordings: a compilation or a DJ mix."""
 
 
-_GATHERING = ("Compilation", "DJ-mix")
-_NO_STUDIO_ALBUM = frozenset({*_GATHERING, "Soundtrack", "Live", "Remix"})
-"""Secondary types of an Album that no single leads to; a mixtape or a demo album is one."""
+_COLLECTIONS = ("Compilation", "DJ-mix")
+_NO_STUDIO_ALBUM = frozenset({*_COLLECTIONS, "Soundtrack", "Live", "Remix"})
+"""Secondary types of an Album that no single leads to; mixtapes and demo albums are not listed."""
 
 
 @lru_cache(maxsize=1_024)
-def part_of(primary: str | None, secondary: tuple[str, ...]) -> tuple[Role, str]:
-    """Return the role by the types of a group, and what to call such a record.
+def role_and_noun(primary: str | None, secondary: tuple[str, ...]) -> tuple[Role, str]:
+    """Return the role of a group by its types, and a noun such as `single` or `live album`.
 
-    Types are MusicBrainz' own (musicbrainz.org/doc/Release_Group/Type); the noun is `single`,
-    `live album`, `remix EP`, `DJ mix` ...
+    Types are those of MusicBrainz (musicbrainz.org/doc/Release_Group/Type).
     """
     record, kinds = type_names(primary, secondary)
     return _role(record, kinds), _noun(record, kinds)
 
 
 def _role(record: str | None, kinds: tuple[str, ...]) -> Role:
-    if any(kind in _GATHERING for kind in kinds):
+    if any(kind in _COLLECTIONS for kind in kinds):
         return Role.COMPILATION
     if "Soundtrack" in kinds:
         return Role.SOUNDTRACK
@@ -73,36 +73,21 @@ def _noun(record: str | None, kinds: tuple[str, ...]) -> str:
         return "soundtrack" if noun != "single" else "soundtrack single"
     if "Mixtape/Street" in kinds:
         return "mixtape"
-    return " ".join([*(kind.casefold() for kind in kinds[:1]), noun])
+    return " ".join([*(kind.lower() for kind in kinds[:1]), noun])
 
 
-def gathers(group: ReleaseGroup) -> bool:
-    """Whether it is a compilation by its types, be it one that runs as a soundtrack."""
-    role, _ = part_of(group.primary_type, group.secondary_types or ())
-    return role is Role.COMPILATION
+def is_compilation(group: ReleaseGroup) -> bool:
+    """Whether the types say compilation or DJ mix, including soundtrack compilations."""
+    return role_and_noun(group.primary_type, group.secondary_types or ())[0] is Role.COMPILATION
 
 
 def is_soundtrack(group: ReleaseGroup) -> bool:
-    """Whether it is a soundtrack, be it one of songs that were out before."""
-    return _sounds(group.primary_type, group.secondary_types or ())
-
-
-@lru_cache(maxsize=1_024)
-def _sounds(primary: str | None, secondary: tuple[str, ...]) -> bool:
-    return "Soundtrack" in type_names(primary, secondary)[1]
-
-
-_SPAN = attrgetter("first", "last")
-_ORDER = attrgetter("first", "last", "group.mb_rg_id")
-_NONE: tuple[Release, ...] = ()
-_DAY = len("YYYY-MM-DD")
-_LATE = ":"
-"""As text, later than any date."""
-_LISTS = ("secondary_types", "labels", "countries")
+    """Whether the types say soundtrack, including soundtrack compilations."""
+    return "Soundtrack" in type_names(group.primary_type, group.secondary_types or ())[1]
 
 
 class Candidate(msgspec.Struct, frozen=True, eq=False, gc=False):
-    """A release group in the running, or one that cannot be, with the reasons kept.
+    """A release group that carries the recording, eligible or not.
 
     The recording came out on it on some day from `first` to `last` (proleptic Gregorian
     ordinals). `since` is the date that gives `first`, `by` the one that gives `last`.
@@ -111,25 +96,25 @@ class Candidate(msgspec.Struct, frozen=True, eq=False, gc=False):
     group: ReleaseGroup
     role: Role
     kind: str
-    """What to call the record: `single`, `live album` ..."""
+    """A noun for the record: `single`, `live album` ..."""
     first: int
     last: int
     since: PartialDate
     by: PartialDate
     official: tuple[Release, ...]
-    aside: tuple[Release, ...]
-    """Releases that decide nothing: promotional, bootleg, pseudo, withdrawn, of no known status."""
-    carriers: tuple[RecordingCandidate, ...]
+    unofficial: tuple[Release, ...]
+    """Releases that decide nothing: promotional, bootleg, pseudo, withdrawn, of unknown status."""
+    recordings: tuple[RecordingCandidate, ...]
     """The recordings that are on it."""
 
     @property
     def is_weak(self) -> bool:
-        """Whether its date is only the group's own, as no release is listed."""
+        """Whether its date is only the group's own, because no release is listed."""
         return not self.group.releases
 
     @property
     def counts(self) -> bool:
-        """Whether it can be where the recording came out officially."""
+        """Whether the recording can have come out on it officially."""
         return bool(self.official) or not self.group.releases
 
     @property
@@ -139,19 +124,14 @@ class Candidate(msgspec.Struct, frozen=True, eq=False, gc=False):
 
     @property
     def when(self) -> str:
-        """The appearance date, in words where releases differ in how exactly they are dated."""
+        """The appearance date; two dates where releases are dated with different precision."""
         if self.since is self.by or self.since == self.by:
             return self.since.text or "date unknown"
         return f"{self.since.text}, {self.by.text} at the latest"
 
     @property
-    def is_partly_dated(self) -> bool:
-        """Whether some official release of it is dated, others are not."""
-        return self.since.is_known and None in [one.date for one in self.official]
-
-    @property
     def title(self) -> str:
-        """The title, or the id of a nameless one."""
+        """The title, or the id if there is none."""
         return self.group.title or self.group.mb_rg_id
 
     @property
@@ -161,80 +141,86 @@ class Candidate(msgspec.Struct, frozen=True, eq=False, gc=False):
 
     @property
     def dated_name(self) -> str:
-        """`the single 'Killer Queen' (1974-10-11)`, with what makes the date a weaker one."""
+        """`the single 'Killer Queen' (1974-10-11)`, with a remark if the date is a weak one."""
         remark = ""
         if self.is_weak and self.is_dated:
             remark = ", the group's own date"
-        elif self.is_partly_dated:
+        elif self.since.is_known and None in [one.date for one in self.official]:
             remark = "; another release has no date"
         return f"the {self.kind} '{self.title}' ({self.when}{remark})"
 
 
+_SPAN = attrgetter("first", "last")
+_ORDER = attrgetter("first", "last", "group.mb_rg_id")
+
+
 def candidates_of(recordings: Sequence[RecordingCandidate]) -> list[Candidate]:
-    """Join recordings into one candidate for each group that carries one, the earliest first."""
-    return sorted(_candidates(recordings), key=_ORDER)
+    """Return one candidate for each group that carries one of the recordings, earliest first."""
+    if len(recordings) == 1:
+        groups = recordings[0].rg_candidates or ()
+        if len({group.mb_rg_id for group in groups}) == len(groups):
+            carriers = (recordings[0],)
+            return sorted([_candidate(group, carriers) for group in groups], key=_ORDER)
+    return sorted([_candidate(*pair) for pair in _merged_groups(recordings)], key=_ORDER)
 
 
-def hinted(candidate: Candidate) -> Candidate | None:
-    """Return an undated candidate as no earlier than its group; nothing, if that has no date.
+def with_group_date(candidate: Candidate) -> Candidate | None:
+    """Return an undated candidate with its group's date as the lower bound; None if unknown.
 
-    The group's date is that of its earliest release, be it one without this recording.
+    The group's date is that of its earliest release, which may lack this recording.
     """
     first = candidate.group.first_date.first
-    return at(candidate, first, LAST_DAY) if first > FIRST_DAY else None
+    return with_span(candidate, first, LAST_DAY) if first > FIRST_DAY else None
 
 
-def at(candidate: Candidate, first: int, last: int) -> Candidate:
+def with_span(candidate: Candidate, first: int, last: int) -> Candidate:
     """Return the candidate as if it had come out on some day from `first` to `last`."""
     return replace(candidate, first=first, last=last)
 
 
-def _candidates(recordings: Sequence[RecordingCandidate]) -> list[Candidate]:
-    if len(recordings) == 1:
-        carriers = (recordings[0],)
-        groups = recordings[0].rg_candidates or ()
-        if len({group.mb_rg_id for group in groups}) == len(groups):
-            return [_candidate(group, carriers) for group in groups]
-    return [_candidate(group, carriers) for group, carriers in _joined(recordings)]
-
-
-def _candidate(group: ReleaseGroup, carriers: tuple[RecordingCandidate, ...]) -> Candidate:
+def _candidate(group: ReleaseGroup, recordings: tuple[RecordingCandidate, ...]) -> Candidate:
     releases = group.releases or ()
-    official, aside = releases, _NONE
-    if day := _plain_day(releases):
+    official, unofficial = releases, releases[:0]
+    if day := _earliest_day(releases):
         since = by = parse(day)
     else:
-        counts = [release.is_official for release in releases]
-        official = tuple(compress(releases, counts))
-        aside = tuple(compress(releases, map(not_, counts)))
+        are_official = [release.is_official for release in releases]
+        official = tuple(compress(releases, are_official))
+        unofficial = tuple(compress(releases, map(not_, are_official)))
         if official:
-            since, by = _appearance(official)
+            since, by = _bounds(official)
         else:
             since = by = UNKNOWN if releases else group.first_date
-    role, kind = part_of(group.primary_type, group.secondary_types or ())
+    role, noun = role_and_noun(group.primary_type, group.secondary_types or ())
     if role is Role.ALBUM and is_various(group, official):
-        role, kind = Role.OTHER, "various-artists album"
-    return Candidate(group, role, kind, since.first, by.last, since, by, official, aside, carriers)
+        role, noun = Role.OTHER, "various-artists album"
+    return Candidate(
+        group, role, noun, since.first, by.last, since, by, official, unofficial, recordings
+    )
 
 
-def _plain_day(releases: Sequence[Release]) -> str | None:
-    """Return the earliest date, if it is a day and all releases say that they are official.
+_DAY_LENGTH = len("YYYY-MM-DD")
+_AFTER_ANY_DATE = ":"
 
-    It is so of most groups, of which some have hundreds of releases: one look at each is enough.
-    As text, dates are in order: a year goes before its months, a month before its days; so where a
-    whole date is least, none can be earlier. One that is unknown tells nothing beside it.
+
+def _earliest_day(releases: Sequence[Release]) -> str | None:
+    """Return the earliest date, if it is a whole day and every release has the status Official.
+
+    This fast path fits most groups, some of which have hundreds of releases. Dates sort as text: a
+    year before its months, a month before its days; so if the least text is a whole date, no
+    release can be earlier.
     """
-    earliest = _LATE
+    earliest = _AFTER_ANY_DATE
     for release in releases:
         if release.status != "Official":
             return None
         if (date := release.date) and date < earliest:
             earliest = date
-    return earliest if len(earliest) == _DAY else None
+    return earliest if len(earliest) == _DAY_LENGTH else None
 
 
-def _appearance(releases: Sequence[Release]) -> tuple[PartialDate, PartialDate]:
-    """Return the dates that bound the earliest release: from the one on, by the other."""
+def _bounds(releases: Sequence[Release]) -> tuple[PartialDate, PartialDate]:
+    """Return the dates that bound the day of the earliest release from below and from above."""
     written = {release.date for release in releases if release.date}
     least = min(written, default="")
     dates = [parse(date) for date in written if date.startswith(least)]  # the rest is later
@@ -245,8 +231,8 @@ def _appearance(releases: Sequence[Release]) -> tuple[PartialDate, PartialDate]:
     return (by if by.first == since.first else since), by
 
 
-def _joined(
-    recordings: Iterable[RecordingCandidate],
+def _merged_groups(
+    recordings: Sequence[RecordingCandidate],
 ) -> Iterator[tuple[ReleaseGroup, tuple[RecordingCandidate, ...]]]:
     found: dict[str, list[tuple[ReleaseGroup, RecordingCandidate]]] = {}
     for recording in recordings:
@@ -258,31 +244,59 @@ def _joined(
 
 
 def _merged(groups: Sequence[ReleaseGroup]) -> ReleaseGroup:
-    """Return one group with the releases of all; the wordiest of them speaks for the rest."""
+    """Return one group with the releases of all; the most detailed one gives the other fields."""
     if len(groups) == 1:
         return groups[0]
-    spokesman = max(groups, key=_wording)
+    main = max(groups, key=_detail)
     releases = {release for group in groups for release in group.editions}
     dates = [group.first_date for group in groups if group.first_date.is_known]
     first = min(dates, key=lambda date: (date.last, date.first), default=UNKNOWN)
     credit = max((group.artist_credit for group in groups if group.artist_credit), default=None)
     primary = max((group.primary_type for group in groups if group.primary_type), default=None)
-    in_order = tuple(sorted(releases, key=str))
     return replace(
-        spokesman,
-        artist_credit=spokesman.artist_credit or credit,
-        primary_type=spokesman.primary_type or primary,
+        main,
+        artist_credit=main.artist_credit or credit,
+        primary_type=main.primary_type or primary,
         first_release_date=first.text or None,
-        releases=in_order,
+        releases=tuple(sorted(releases, key=str)),
     )
 
 
-def _wording(group: ReleaseGroup) -> tuple[int, bool, bool, str, str]:
-    """Return what puts descriptions in order, neither releases nor dates among it.
+def _detail(group: ReleaseGroup) -> tuple[int, bool, bool, str, str]:
+    """Return a sort key for descriptions of one group that ignores its releases and dates.
 
-    Where they contradict, a decision stands only if it is the same by each (`contradicting`).
+    Where descriptions contradict each other, a decision stands only if it is the same by each
+    (`ambiguity.contradictions_that_matter`).
     """
-    lists = {name: tuple(sorted(getattr(group, name) or ())) for name in _LISTS}
+    names = ("secondary_types", "labels", "countries")
+    lists = {name: tuple(sorted(getattr(group, name) or ())) for name in names}
     plain = replace(group, releases=None, first_release_date=None, **lists)
-    told = bool(group.primary_type), bool(group.artist_credit)
-    return len(group.kinds), *told, f"{group.types} {group.artist_credit}", str(plain)
+    given = bool(group.primary_type), bool(group.artist_credit)
+    return len(group.kinds), *given, f"{group.types} {group.artist_credit}", str(plain)
+
+
+NEVER_OUT = frozenset({"Pseudo-Release", "Withdrawn", "Cancelled"})
+"""Statuses of releases that never came out, or only on paper, such as a transliteration."""
+
+_UNOFFICIAL_NOUNS = {
+    "Promotion": ("a promotional copy", "promotional copies"),
+    "Bootleg": ("a bootleg", "bootlegs"),
+    "Pseudo-Release": ("a pseudo-release", "pseudo-releases"),
+    "Withdrawn": ("a withdrawn release", "withdrawn releases"),
+    "Cancelled": ("a cancelled release", "cancelled releases"),
+}
+_UNKNOWN_STATUS = ("a release of unknown status", "releases of unknown status")
+
+
+def describe_unofficial(release: Release) -> str:
+    """Return a noun for an unofficial release by its status: `a bootleg`."""
+    return _UNOFFICIAL_NOUNS.get(release.standing or "", _UNKNOWN_STATUS)[0]
+
+
+def count_unofficial(releases: Sequence[Release]) -> str:
+    """Return nouns for several: `2 bootlegs and a promotional copy`, `a bootleg of 2008`."""
+    if len(releases) == 1 and releases[0].when.is_known:
+        return f"{describe_unofficial(releases[0])} of {releases[0].when}"
+    nouns = (_UNOFFICIAL_NOUNS.get(one.standing or "", _UNKNOWN_STATUS) for one in releases)
+    counted = sorted(Counter(nouns).items())
+    return " and ".join(one if n == 1 else f"{n} {many}" for (one, many), n in counted)

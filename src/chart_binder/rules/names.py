@@ -1,4 +1,4 @@
-"""Whether a credit names an artist: as one of the names it joins, never as a part of another."""
+"""Artist credits: whether a credit names an artist, alone or joined with others."""
 
 import re
 import unicodedata
@@ -9,21 +9,18 @@ from itertools import accumulate
 
 from chart_binder.domain.dates import FIRST_DAY, Answer
 from chart_binder.domain.evidence import Release, ReleaseGroup
-from chart_binder.domain.vocabulary import said
+from chart_binder.domain.vocabulary import fold, said
 
-_APOSTROPHES = str.maketrans("", "", "'’`")
-_LETTERS = str.maketrans(
-    {"ø": "o", "ł": "l", "đ": "d", "ð": "d", "ı": "i", "æ": "ae", "œ": "oe", "þ": "th"}
+_SPELLINGS = str.maketrans(
+    {"ø": "o", "ł": "l", "đ": "d", "ð": "d", "æ": "ae", "œ": "oe", "þ": "th"} | dict.fromkeys("'’`")
 )
-"""What Unicode does not take apart into a letter and its accent."""
-_ACCENTS = re.compile("[\u0300-\u036f]+")
-# Those of Latin, Greek and Cyrillic only: in kana a mark makes another sound (`ガ`, `カ`).
+"""Apostrophes, and letters that Unicode does not take apart into a letter and its accent."""
 _AND = re.compile(r"\s*&\s*|\s\+\s|\s(?:und|et)\s")
 _ARTICLE = re.compile(r"^\s*the\s+(?=\S)")
 _ARTICLE_BEHIND = re.compile(r",\s*the\s*$")
 
-# Kana, Han and Thai are written without spaces: a run of them is one word, which ends where
-# another script begins (`安室奈美恵feat.X`).
+# Kana, Han and Thai have no spaces: a run of them is one word, which ends where another script
+# begins (`安室奈美恵feat.X`).
 _UNSPACED = r"\u0e00-\u0e7f\u3005-\u3007\u3040-\u30fa\u30fc-\u30ff\u3400-\u4dbf\u4e00-\u9fff"
 _WORD = re.compile(rf"[{_UNSPACED}]+|[^\W_{_UNSPACED}\u30fb]+")
 
@@ -38,19 +35,83 @@ _JOIN = re.compile(
     rf"(?P<sure>{_SURE_JOIN.pattern})|[&/,+]"
     r"|(?<=\s)(?:and|with|pres\.|presents|meets|und|mit|et|avec|y|con|e|og|och)(?=\s)"
 )
-_MOST_PARTS = 24
-_NEAR = 0.75
-_LONGEST_COMPARED = 100
+_MAX_PARTS = 24
+_MIN_LIKENESS = 0.75
+_MAX_COMPARED = 100
+
+
+_VARIOUS = frozenset(
+    {
+        "various artists", "various", "various artist", "va", "v.a.", "v/a", "v. a.",
+        "verschiedene interpreten", "artistes divers", "artisti vari", "varios artistas",
+        "vários artistas", "オムニバス", "ヴァリアス・アーティスト", "群星", "华语群星",
+    }
+)  # fmt: skip
+
+
+def is_various(group: ReleaseGroup, editions: Sequence[Release]) -> bool:
+    """Whether a record is by many artists, by its own credit or that of its first releases."""
+    if group.artist_credit:
+        return group.artist_credit.casefold() in _VARIOUS
+    written = set(_credits(_earliest(editions)))
+    return bool(written) and all(name.casefold() in _VARIOUS for name in written)
+
+
+def is_by(artists: Iterable[str], group: ReleaseGroup, editions: Sequence[Release]) -> Answer:
+    """Whether a record is credited to an artist, who may have several names.
+
+    Beside the record's own credit, that of its first releases counts; a later one may be shared.
+    Unknown where no credit is given, where first releases differ, or where it is unknown whether
+    the name credited is the artist's.
+    """
+    if is_various(group, editions):
+        return False
+    wanted = [artist for artist in artists if said(artist)]
+    if not wanted:
+        return None
+    own = _names_any(group.artist_credit, wanted) if group.artist_credit else None
+    if own:
+        return True
+    answers = {_names_any(credit, wanted) for credit in set(_credits(_earliest(editions)))}
+    if True in answers:
+        return None if False in answers else True
+    return False if False in answers or own is False else None
+
+
+def names_on(group: ReleaseGroup, editions: Sequence[Release]) -> list[str]:
+    """Return how a record credits its artist: the group, or else its first releases."""
+    return [group.artist_credit] if group.artist_credit else _credits(_earliest(editions))
+
+
+def _earliest(editions: Sequence[Release]) -> Sequence[Release]:
+    """Return the releases that may be the earliest; all of them if none is dated.
+
+    A later release added to these does not change the answer.
+    """
+    dated = [one for one in editions if one.when.first > FIRST_DAY]
+    if not dated:
+        return editions
+    soonest = min([one.when.last for one in dated])
+    return [one for one in dated if one.when.first <= soonest]
+
+
+def _credits(editions: Iterable[Release]) -> list[str]:
+    return [credit for one in editions if (credit := said(one.artist_credit))]
+
+
+def _names_any(credit: str, artists: Iterable[str]) -> Answer:
+    answers = {_names(credit, artist) for artist in artists}
+    return next((answer for answer in (True, None) if answer in answers), False)
 
 
 @lru_cache(maxsize=8_192)
-def names(credit: str, artist: str) -> Answer:
+def _names(credit: str, artist: str) -> Answer:
     """Whether a credit names an artist, alone or among others.
 
     Case, accents, punctuation, `and` for `&` and a leading `the` make no difference. Unknown where
-    the name is but a part of a longer one (`Beck` in `Jeff Beck`), where the credit may be the
+    the name is only part of a longer one (`Beck` in `Jeff Beck`), where the credit may be the
     name of one act (`Earth` in `Earth, Wind & Fire`: each part is one word), where the spelling is
-    near (`Ke$ha`, `Kesha`) or the script another (`Namie Amuro` may be `安室奈美恵`).
+    similar (`Ke$ha`, `Kesha`) or the script another (`Namie Amuro` may be `安室奈美恵`).
     """
     wanted = _key(_folded(artist))
     whole = _folded(credit)
@@ -65,26 +126,27 @@ def names(credit: str, artist: str) -> Answer:
 
 
 def _may_be(part: str, artist: str) -> Answer:
-    """Whether a credited name that is not the artist's may be it all the same: never for sure."""
+    """Return None where another credited name may still be the artist's, else False."""
     ours, theirs = _key(_folded(artist)), _key(part)
     if not _scripts(ours) & _scripts(theirs):
         return None
     if _has_words(part, ours) or _has_words(_folded(artist), theirs):
         return None
-    if max(len(ours), len(theirs)) > _LONGEST_COMPARED:
+    if max(len(ours), len(theirs)) > _MAX_COMPARED:
         return False
     one, other = sorted((ours, theirs))
     alike = SequenceMatcher(None, one, other, autojunk=False)
-    is_near = alike.real_quick_ratio() >= _NEAR and alike.ratio() >= _NEAR
+    # rapidfuzz gives slightly other ratios, which would change decisions, and loads 10 ms slower.
+    is_near = alike.real_quick_ratio() >= _MIN_LIKENESS and alike.ratio() >= _MIN_LIKENESS
     return None if is_near else False
 
 
 def _parts(credit: str) -> tuple[list[tuple[int, int]], bool]:
-    """Return where the names are that a credit joins, and whether they surely are names.
+    """Return the positions of the names in a credit, and whether they certainly are several names.
 
-    `Queen & David Bowie` joins two; `Earth, Wind & Fire` may be one.
+    `Queen & David Bowie` are two; `Earth, Wind & Fire` may be one.
     """
-    joins = list(_JOIN.finditer(credit))[:_MOST_PARTS]
+    joins = list(_JOIN.finditer(credit))[:_MAX_PARTS]
     edges = [0, *(edge for join in joins for edge in join.span()), len(credit)]
     parts = list(zip(edges[::2], edges[1::2], strict=True))
     is_sure = any(join["sure"] for join in joins)
@@ -93,7 +155,7 @@ def _parts(credit: str) -> tuple[list[tuple[int, int]], bool]:
 
 
 def _runs(credit: str, parts: list[tuple[int, int]]) -> Iterator[str]:
-    """Yield what stands between any two joins, for a name may have one in it (`AC/DC`)."""
+    """Yield the text between any two joins, because a name may contain one (`AC/DC`)."""
     for number, (first, _) in enumerate(parts):
         for _, last in parts[number:]:
             yield credit[first:last]
@@ -101,22 +163,20 @@ def _runs(credit: str, parts: list[tuple[int, int]]) -> Iterator[str]:
 
 @lru_cache(maxsize=8_192)
 def _folded(name: str) -> str:
-    """Return a name without what is written in several ways: case, accents, apostrophes."""
-    plain = unicodedata.normalize("NFKC", name).casefold().translate(_APOSTROPHES)
-    apart = unicodedata.normalize("NFKD", plain.translate(_LETTERS))
-    return unicodedata.normalize("NFC", _ACCENTS.sub("", apart)).strip()
+    """Return a name without case, accents and apostrophes."""
+    return fold(name).translate(_SPELLINGS).strip()
 
 
 @lru_cache(maxsize=16_384)
 def _key(folded: str) -> str:
-    """Return the letters and digits of a name; of signs alone (`!!!`) the signs."""
+    """Return the letters and digits of a name; the signs of a name without any (`!!!`)."""
     bare = _ARTICLE.sub("", _ARTICLE_BEHIND.sub("", folded), count=1)
     bare = _AND.sub(" and ", bare)
     return "".join(_WORD.findall(bare)) or "".join(folded.split())
 
 
 def _has_words(text: str, key: str) -> bool:
-    """Whether some words of a text, however they are spaced, have these letters."""
+    """Whether consecutive words of a text, however they are spaced, have these letters."""
     words = _WORD.findall(_AND.sub(" and ", text))
     together = "".join(words)
     edges = frozenset(accumulate(map(len, words), initial=0))
@@ -130,69 +190,5 @@ def _has_words(text: str, key: str) -> bool:
 
 @lru_cache(maxsize=8_192)
 def _scripts(key: str) -> frozenset[str]:
-    """Return the scripts a name is written in, the first word of a letter's Unicode name."""
+    """Return the scripts of a name: the first word of each letter's Unicode name."""
     return frozenset(unicodedata.name(letter, "?").split()[0] for letter in key if letter.isalpha())
-
-
-def may_be_earliest(editions: Sequence[Release]) -> Sequence[Release]:
-    """Return the releases that may be the earliest; of undated ones alone, all.
-
-    Another release, later than these, changes nothing of the answer.
-    """
-    dated = [one for one in editions if one.when.first > FIRST_DAY]
-    if not dated:
-        return editions
-    soonest = min([one.when.last for one in dated])
-    return [one for one in dated if one.when.first <= soonest]
-
-
-_VARIOUS = frozenset(
-    {
-        "various artists", "various", "various artist", "va", "v.a.", "v/a", "v. a.",
-        "verschiedene interpreten", "artistes divers", "artisti vari", "varios artistas",
-        "vários artistas", "オムニバス", "ヴァリアス・アーティスト", "群星", "华语群星",
-    }
-)  # fmt: skip
-
-
-def is_various(group: ReleaseGroup, editions: Sequence[Release]) -> bool:
-    """Whether a record is by many artists: its own credit says so, or its first releases' do."""
-    if group.artist_credit:
-        return group.artist_credit.casefold() in _VARIOUS
-    written = set(_credits(may_be_earliest(editions)))
-    return bool(written) and all(name.casefold() in _VARIOUS for name in written)
-
-
-def is_by(artists: Iterable[str], group: ReleaseGroup, editions: Sequence[Release]) -> Answer:
-    """Whether a record is credited to one of `artists`, who may go by several names.
-
-    What counts beside the record's own credit is that of its first releases; a later one may be
-    shared. Unknown where no credit is given, where first releases differ, or where nothing tells
-    whether the name credited is the artist's (`names`).
-    """
-    if is_various(group, editions):
-        return False
-    wanted = [artist for artist in artists if said(artist)]
-    if not wanted:
-        return None
-    own = _names(group.artist_credit, wanted) if group.artist_credit else None
-    if own:
-        return True
-    answers = {_names(credit, wanted) for credit in set(_credits(may_be_earliest(editions)))}
-    if True in answers:
-        return None if False in answers else True
-    return False if False in answers or own is False else None
-
-
-def names_on(group: ReleaseGroup, editions: Sequence[Release]) -> list[str]:
-    """Return how a record credits its artist: the group, or else its first releases."""
-    return [group.artist_credit] if group.artist_credit else _credits(may_be_earliest(editions))
-
-
-def _credits(editions: Iterable[Release]) -> list[str]:
-    return [credit for one in editions if (credit := said(one.artist_credit))]
-
-
-def _names(credit: str, artists: Iterable[str]) -> Answer:
-    answers = {names(credit, artist) for artist in artists}
-    return next((answer for answer in (True, None) if answer in answers), False)

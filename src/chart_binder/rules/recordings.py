@@ -1,7 +1,6 @@
-"""Several recordings of one song are sorted: which may be the file's, and which are the same."""
+"""The recordings of a bundle: which of them the file may hold, and which of them are the same."""
 
 import re
-import unicodedata
 from collections.abc import Callable, Iterable, Sequence
 
 import msgspec
@@ -15,200 +14,59 @@ from chart_binder.domain.evidence import (
     intents_in,
     set_off,
 )
-from chart_binder.domain.vocabulary import RecordingId, isrc
-from chart_binder.rules.candidates import Candidate, Role, candidates_of
+from chart_binder.domain.vocabulary import RecordingId, fold, isrc
+from chart_binder.rules.candidates import Role, candidates_of
 from chart_binder.rules.names import is_by, is_various
-
-_BACKING = re.compile(
-    r"\b(?:instrumental|inst|karaoke|off[ -]vocal|backing track|minus one|a ?cappella)\b"
-    r"|カラオケ|インスト|노래방|반주|伴奏",
-    re.IGNORECASE,
-)
-_AGAIN = re.compile(
-    r"\bre-?record(?:ed|ing)\b|\bnew recording\b|self[ -]cover|セルフカバー|再録|新録"
-    r"|\b\w+['’]s version\b|\b(?:19|20)\d\d version\b",
-    re.IGNORECASE,
-)
-
-_NO_TAKE = re.compile(
-    r"(?:\b(?:19|20)\d\d\s+)?\b(?:digital(?:ly)?\s+)?re-?master(?:ed|ing)?\b(?:\s+version)?"
-    r"(?:\s+(?:19|20)\d\d\b)?"
-    r"|\b(?:feat(?:uring)?|ft)\b[^/]*",
-    re.IGNORECASE,
-)
-"""A remaster is no other take, nor does a guest's name make one: they tell nothing apart."""
-_REMARK_WORD = re.compile(r"\w+")
-
-_FLAGS = ("is_live", "is_remix", "is_demo", "is_radio_edit", "is_acoustic")
-
-
-def kind_of(recording: RecordingCandidate) -> str:
-    """Return what is special about a recording: `live`, `instrumental`, or nothing."""
-    return _words(recording.intent, recording.title, recording.disambiguation)
-
-
-def kind_meant(bundle: EvidenceBundle) -> str:
-    """Return what is special about the recording that is looked for, by its title."""
-    title = title_meant(bundle)
-    return _words(RecordingFlags(*intents_in(title, None)), title, None)
-
-
-def remark_of(recording: RecordingCandidate) -> frozenset[str]:
-    """Return the words by which its title and comment tell a recording from others of the song."""
-    said = remark_in(f"{set_off(recording.title or '')} {recording.disambiguation or ''}")
-    return said | {"mono"} if recording.intent.is_mono else said
-
-
-def remark_in(said: str) -> frozenset[str]:
-    """Return the words of a remark, but for those on a remaster or a guest."""
-    plain = unicodedata.normalize("NFKC", _NO_TAKE.sub(" ", said)).casefold()
-    return frozenset(_REMARK_WORD.findall(plain))
-
-
-def title_meant(bundle: EvidenceBundle) -> str:
-    """Return the title that is looked for: of the evidence, or else of the file's tags."""
-    tags = (bundle.artifact and bundle.artifact.tags) or {}
-    return bundle.recording_title or tags.get("title") or ""
-
-
-def _words(flags: RecordingFlags, title: str | None, comment: str | None) -> str:
-    said = f"{set_off(title or '')} {comment or ''}"
-    words = [name.removeprefix("is_").replace("_", " ") for name in _FLAGS if getattr(flags, name)]
-    words += ["instrumental"] if _BACKING.search(said) else []
-    words += ["re-recorded"] if _AGAIN.search(said) else []
-    return " ".join(words)
-
 
 LENGTH_TOLERANCE_MS = 10_000
 """Transfers of one recording differ by this much at most, by silence and speed."""
 
 
-class Lineup(msgspec.Struct, frozen=True):
+class SortedRecordings(msgspec.Struct, frozen=True):
     """The recordings of a bundle, sorted."""
 
     kept: Sequence[RecordingCandidate]
-    """Those that may be the file's: the decision stands on all of them together."""
-    left_out: Sequence[tuple[RecordingCandidate, str]]
-    """The others, each with why."""
+    """Those that may be the file's: the decision is made on all of them together."""
+    excluded: Sequence[tuple[RecordingCandidate, str]]
+    """The others, each with the reason."""
     versions: Sequence[Sequence[RecordingCandidate]]
-    """The kept ones, told apart: each is one recording, perhaps entered several times."""
+    """The kept ones by version: each is one recording, perhaps entered several times."""
 
 
-_KINDS = {
-    "live": "a live recording", "remix": "a remix", "demo": "a demo", "radio edit": "a radio edit",
-    "acoustic": "an acoustic recording", "instrumental": "an instrumental",
-    "re-recorded": "a re-recording",
-}  # fmt: skip
-
-_Sieve = Callable[[RecordingCandidate, EvidenceBundle], Answer]
-_Why = Callable[[RecordingCandidate, EvidenceBundle, Answer], str]
+_Test = Callable[[RecordingCandidate], Answer]
+_Reason = Callable[[RecordingCandidate, Answer], str]
 
 
-def line_up(bundle: EvidenceBundle) -> Lineup:
+def sort_recordings(bundle: EvidenceBundle) -> SortedRecordings:
     """Sort the recordings of a bundle.
 
-    Left out are those of another kind (live, karaoke, a re-recording ...) than what is looked for,
-    by another artist, of another remark than the title looked for (`(X Remix)`, `(Y Remix)`), or of
-    another length than the file, as long as any fits. One of which nobody knows by whom it is
-    stays only where none is by the artist for certain.
+    Excluded are those of another kind (live, karaoke, a re-recording ...) than the one wanted,
+    by another artist, with another remark than the title wanted (`(X Remix)`, `(Y Remix)`), or of
+    another length than the file, as long as any fits. One by an unknown artist stays only where
+    none is certainly by the artist.
     """
     kept: Sequence[RecordingCandidate] = bundle.recording_candidates
     if len(kept) <= 1:
-        return Lineup(kept, (), (kept,))
+        return SortedRecordings(kept, (), (kept,))
     kept = sorted(kept, key=_order)
-    left_out: list[tuple[RecordingCandidate, str]] = []
-    sieves: Iterable[tuple[_Sieve, _Why]] = (
-        (_is_by_the_artist(bundle), _other_artist),
-        (_is_of_the_kind_meant, _other_kind),
-        (_is_of_the_remark_meant(bundle), _other_remark),
-        (_is_as_long, _other_length),
-    )
-    for fits, why in sieves:
-        answers = [fits(one, bundle) for one in kept]
+    excluded: list[tuple[RecordingCandidate, str]] = []
+    for test, reason in (
+        _artist_test(bundle), _kind_test(bundle), _remark_test(bundle), _length_test(bundle),
+    ):  # fmt: skip
+        answers = [test(one) for one in kept]
         wanted = next((answer for answer in (True, None) if answer in answers), False)
-        sorted_out = list(zip(kept, answers, strict=True))
-        left_out += [
-            (one, why(one, bundle, is_so)) for one, is_so in sorted_out if is_so is not wanted
-        ]
-        kept = [one for one, is_so in sorted_out if is_so is wanted]
-    return Lineup(kept, left_out, versions_among(kept))
+        pairs = list(zip(kept, answers, strict=True))
+        excluded += [(one, reason(one, answer)) for one, answer in pairs if answer is not wanted]
+        kept = [one for one, answer in pairs if answer is wanted]
+    return SortedRecordings(kept, excluded, _versions(kept))
 
 
-def _order(recording: RecordingCandidate) -> tuple[str, str]:
-    """Return what puts recordings in order, that of their own lists left aside."""
-    codes = tuple(sorted(recording.isrcs or ()))
-    return recording.mb_recording_id, str(replace(recording, isrcs=codes, rg_candidates=None))
-
-
-def versions_among(
-    recordings: Sequence[RecordingCandidate],
-) -> Sequence[Sequence[RecordingCandidate]]:
-    """Tell recordings apart: those of one length or with an ISRC in common are the same.
-
-    One without a length may be any of them, so it goes with each. Those of one length are not the
-    same if they are of two kinds, or if each has a remark that the other has not.
-    """
-    timed = [one for one in recordings if one.length_ms]
-    versions: list[list[RecordingCandidate]] = []
-    for one in sorted(timed, key=lambda one: one.length_ms or 0):
-        if versions and _apart_ms(one, versions[-1][0]) <= LENGTH_TOLERANCE_MS:
-            versions[-1].append(one)
-        else:
-            versions.append([one])
-    untimed = [one for one in recordings if not one.length_ms]
-    joined = [version + untimed for version in _joined(versions)] or [untimed]
-    return [each for version in joined for each in _told_apart(version)]
-
-
-def _told_apart(version: list[RecordingCandidate]) -> list[list[RecordingCandidate]]:
-    """Take recordings of one length apart by what is said of them, but for those of one ISRC.
-
-    One of which less is said (`live` beside `live, 1979: Lyon`) may be any of them, so it goes
-    with each.
-    """
-    if len(version) == 1:
-        return [version]
-    told = [
-        (
-            frozenset.intersection(*(frozenset(kind_of(one).split()) for one in same)),
-            frozenset.intersection(*map(remark_of, same)),
-            same,
-        )
-        for same in _joined([[one] for one in version])
-    ]
-    takes = dict.fromkeys((kind, remark) for kind, remark, _ in told)
-    fullest = [
-        (kind, remark)
-        for kind, remark in takes
-        if not any(kind == other and remark < more for other, more in takes)
-    ]
-    return [
-        [one for own, said, same in told if own == kind and said <= remark for one in same]
-        for kind, remark in fullest
-    ]
-
-
-def _joined(versions: Iterable[list[RecordingCandidate]]) -> list[list[RecordingCandidate]]:
-    """Join the versions that have an ISRC in common."""
-    joined: dict[int, list[RecordingCandidate]] = {}
-    homes: dict[str, int] = {}
-    for number, version in enumerate(versions):
-        codes = {isrc(code) for one in version for code in one.isrcs or ()} - {""}
-        members = list(version)
-        for home in sorted({homes[code] for code in codes if code in homes}, reverse=True):
-            members = joined.pop(home) + members
-        joined[number] = members
-        told = {isrc(code) for one in members for code in one.isrcs or ()} - {""}
-        homes |= dict.fromkeys(told, number)
-    return list(joined.values())
-
-
-def standing_on(
-    carriers: Sequence[RecordingCandidate], release: str | None, bundle: EvidenceBundle
+def recording_of(
+    recordings: Sequence[RecordingCandidate], release: str | None, bundle: EvidenceBundle
 ) -> RecordingId:
-    """Return the recording that a decision stands on: the one on the release, nearest in length."""
-    if len(carriers) == 1:
-        return carriers[0].mb_recording_id
+    """Return the recording of a decision: one on its release, the nearest to the file's length."""
+    if len(recordings) == 1:
+        return recordings[0].mb_recording_id
     duration_ms = (bundle.artifact and bundle.artifact.duration_ms) or 0
 
     def order(one: RecordingCandidate) -> tuple[bool, int, str]:
@@ -216,75 +74,10 @@ def standing_on(
         apart_ms = abs(one.length_ms - duration_ms) if one.length_ms and duration_ms else 0
         return release not in releases, apart_ms, one.mb_recording_id
 
-    return min(carriers, key=order).mb_recording_id
+    return min(recordings, key=order).mb_recording_id
 
 
-def _is_of_the_kind_meant(recording: RecordingCandidate, bundle: EvidenceBundle) -> bool:
-    return kind_of(recording) == kind_meant(bundle)
-
-
-def _is_of_the_remark_meant(bundle: EvidenceBundle) -> _Sieve:
-    """Return what tells whether a recording's title may be the one looked for, remark included.
-
-    Nothing is told apart by it, unless one of them has just that remark.
-    """
-    meant = remark_in(set_off(title_meant(bundle)))
-    is_any = meant and any(
-        remark_in(set_off(one.title or "")) == meant for one in bundle.recording_candidates
-    )
-
-    def answer(recording: RecordingCandidate, _bundle: EvidenceBundle) -> Answer:
-        remark = remark_in(set_off(recording.title or ""))
-        return not is_any or remark <= meant or meant <= remark
-
-    return answer
-
-
-def _is_by_the_artist(bundle: EvidenceBundle) -> _Sieve:
-    """Return what tells of a recording whether official records credit it to the artist.
-
-    Copies do not speak: one more of them would change what a decision stands on. A recording of
-    which no record speaks stays beside those that are the artist's for certain.
-    """
-    name = bundle.performer.name
-    told = {
-        one.group.mb_rg_id: is_by([name or ""], one.group, one.official)
-        for one in candidates_of(bundle.recording_candidates)
-        if _speaks(one)
-    }
-
-    def said(recording: RecordingCandidate) -> set[Answer]:
-        return {told[group.mb_rg_id] for group in recording.groups if group.mb_rg_id in told}
-
-    is_any_surely = not name or any(True in said(one) for one in bundle.recording_candidates)
-
-    def answer(recording: RecordingCandidate, _bundle: EvidenceBundle) -> Answer:
-        answers = said(recording) if name else set()
-        if not answers:
-            return True if is_any_surely else None
-        return True if True in answers else (None if None in answers else False)
-
-    return answer
-
-
-def _speaks(one: Candidate) -> bool:
-    """Whether its credit tells who performs: that of a compilation or soundtrack may be another."""
-    gathers = one.role in (Role.COMPILATION, Role.SOUNDTRACK)
-    return one.counts and not gathers and not is_various(one.group, one.official)
-
-
-def _is_as_long(recording: RecordingCandidate, bundle: EvidenceBundle) -> bool:
-    duration_ms = bundle.artifact and bundle.artifact.duration_ms
-    if not duration_ms or not recording.length_ms:
-        return True
-    return abs(recording.length_ms - duration_ms) <= LENGTH_TOLERANCE_MS
-
-
-def _apart_ms(one: RecordingCandidate, other: RecordingCandidate) -> int:
-    return abs((one.length_ms or 0) - (other.length_ms or 0))
-
-
-def minutes(length_ms: int | None) -> str:
+def format_length(length_ms: int | None) -> str:
     """Return a length as `3:58`."""
     if not length_ms:
         return "of unknown length"
@@ -292,27 +85,224 @@ def minutes(length_ms: int | None) -> str:
     return f"{seconds // 60}:{seconds % 60:02}"
 
 
-def _other_kind(recording: RecordingCandidate, bundle: EvidenceBundle, _: Answer) -> str:
-    found, meant = kind_of(recording), kind_meant(bundle)
-    return f"the recording on it is {_called(found) if found else f'not {_called(meant)}'}"
+def _order(recording: RecordingCandidate) -> tuple[str, str]:
+    """Return a sort key that does not depend on the order of the recording's own lists."""
+    codes = tuple(sorted(recording.isrcs or ()))
+    return recording.mb_recording_id, str(replace(recording, isrcs=codes, rg_candidates=None))
 
 
-def _called(kind: str) -> str:
-    return _KINDS.get(kind, f"a recording of the kind '{kind}'")
+# The tests, in the order in which they exclude.
 
 
-def _other_artist(_recording: RecordingCandidate, bundle: EvidenceBundle, answer: Answer) -> str:
-    known = "known to be " if answer is None else ""
-    return f"the recording on it is not {known}credited to {bundle.performer.name}"
+def _artist_test(bundle: EvidenceBundle) -> tuple[_Test, _Reason]:
+    """Test whether official records credit a recording to the artist.
+
+    Unofficial copies are not asked: one more of them would change what a decision rests on. A
+    recording that no record credits stays beside those that certainly are the artist's.
+    """
+    name = bundle.performer.name
+    credited = {
+        one.group.mb_rg_id: is_by([name or ""], one.group, one.official)
+        for one in candidates_of(bundle.recording_candidates)
+        # The credit of a compilation or soundtrack may differ from that of the recording.
+        if one.counts
+        and one.role not in (Role.COMPILATION, Role.SOUNDTRACK)
+        and not is_various(one.group, one.official)
+    }
+
+    def answers_of(recording: RecordingCandidate) -> set[Answer]:
+        return {credited[one.mb_rg_id] for one in recording.groups if one.mb_rg_id in credited}
+
+    is_any_certain = not name or any(True in answers_of(o) for o in bundle.recording_candidates)
+
+    def test(recording: RecordingCandidate) -> Answer:
+        answers = answers_of(recording) if name else set()
+        if not answers:
+            return True if is_any_certain else None
+        return True if True in answers else (None if None in answers else False)
+
+    def reason(_: RecordingCandidate, answer: Answer) -> str:
+        known = "known to be " if answer is None else ""
+        return f"the recording on it is not {known}credited to {name}"
+
+    return test, reason
 
 
-def _other_remark(recording: RecordingCandidate, bundle: EvidenceBundle, _: Answer) -> str:
-    return f"the recording on it is '{recording.title}', not '{title_meant(bundle)}'"
+_BACKING = re.compile(
+    r"\b(?:instrumental|inst|karaoke|off[ -]vocal|backing track|minus one|a ?cappella)\b"
+    r"|カラオケ|インスト|노래방|반주|伴奏",
+    re.IGNORECASE,
+)
+_RE_RECORDED = re.compile(
+    r"\bre-?record(?:ed|ing)\b|\bnew recording\b|self[ -]cover|セルフカバー|再録|新録"
+    r"|\b\w+['’]s version\b|\b(?:19|20)\d\d version\b",
+    re.IGNORECASE,
+)
+_KIND_FLAGS = ("is_live", "is_remix", "is_demo", "is_radio_edit", "is_acoustic")
+_KIND_NOUNS = {
+    "live": "a live recording", "remix": "a remix", "demo": "a demo", "radio edit": "a radio edit",
+    "acoustic": "an acoustic recording", "instrumental": "an instrumental",
+    "re-recorded": "a re-recording",
+}  # fmt: skip
 
 
-def _other_length(recording: RecordingCandidate, bundle: EvidenceBundle, _: Answer) -> str:
-    duration_ms = bundle.artifact.duration_ms if bundle.artifact else None
-    return (
-        f"the recording on it is {minutes(recording.length_ms)} long, the file"
-        f" {minutes(duration_ms)}"
+def _kind_test(bundle: EvidenceBundle) -> tuple[_Test, _Reason]:
+    """Test whether a recording is of the kind that the title wanted says."""
+    title = _title_wanted(bundle)
+    wanted = _kind(RecordingFlags(*intents_in(title, None)), title, None)
+
+    def noun(kind: str) -> str:
+        return _KIND_NOUNS.get(kind, f"a recording of the kind '{kind}'")
+
+    def reason(recording: RecordingCandidate, _: Answer) -> str:
+        found = _kind_of(recording)
+        return f"the recording on it is {noun(found) if found else f'not {noun(wanted)}'}"
+
+    return lambda recording: _kind_of(recording) == wanted, reason
+
+
+def _kind_of(recording: RecordingCandidate) -> str:
+    return _kind(recording.intent, recording.title, recording.disambiguation)
+
+
+def _kind(flags: RecordingFlags, title: str | None, comment: str | None) -> str:
+    """Return what is special about a recording: `live`, `instrumental`, or nothing."""
+    remark = f"{set_off(title or '')} {comment or ''}"
+    words = [
+        name.removeprefix("is_").replace("_", " ") for name in _KIND_FLAGS if getattr(flags, name)
+    ]
+    words += ["instrumental"] if _BACKING.search(remark) else []
+    words += ["re-recorded"] if _RE_RECORDED.search(remark) else []
+    return " ".join(words)
+
+
+_NO_VERSION = re.compile(
+    r"(?:\b(?:19|20)\d\d\s+)?\b(?:digital(?:ly)?\s+)?re-?master(?:ed|ing)?\b(?:\s+version)?"
+    r"(?:\s+(?:19|20)\d\d\b)?"
+    r"|\b(?:feat(?:uring)?|ft)\b[^/]*",
+    re.IGNORECASE,
+)
+"""Remarks that make no other version: of a remaster, and of guests."""
+_WORD = re.compile(r"\w+")
+
+
+def _remark_test(bundle: EvidenceBundle) -> tuple[_Test, _Reason]:
+    """Test whether a recording's title, with its remark, may be the one wanted.
+
+    Every recording passes, unless one of them has exactly the remark wanted.
+    """
+    title = _title_wanted(bundle)
+    wanted = _remark_words(set_off(title))
+    is_any = wanted and any(
+        _remark_words(set_off(one.title or "")) == wanted for one in bundle.recording_candidates
     )
+
+    def test(recording: RecordingCandidate) -> Answer:
+        remark = _remark_words(set_off(recording.title or ""))
+        return not is_any or remark <= wanted or wanted <= remark
+
+    return test, lambda one, _: f"the recording on it is '{one.title}', not '{title}'"
+
+
+def _remark_words(remark: str) -> frozenset[str]:
+    return frozenset(_WORD.findall(fold(_NO_VERSION.sub(" ", remark))))
+
+
+def _title_wanted(bundle: EvidenceBundle) -> str:
+    """Return the title of the evidence, or else of the file's tags."""
+    tags = (bundle.artifact and bundle.artifact.tags) or {}
+    return bundle.recording_title or tags.get("title") or ""
+
+
+def _length_test(bundle: EvidenceBundle) -> tuple[_Test, _Reason]:
+    """Test whether a recording is as long as the file."""
+    duration_ms = bundle.artifact.duration_ms if bundle.artifact else None
+
+    def test(recording: RecordingCandidate) -> Answer:
+        if not duration_ms or not recording.length_ms:
+            return True
+        return abs(recording.length_ms - duration_ms) <= LENGTH_TOLERANCE_MS
+
+    def reason(recording: RecordingCandidate, _: Answer) -> str:
+        return (
+            f"the recording on it is {format_length(recording.length_ms)} long, the file"
+            f" {format_length(duration_ms)}"
+        )
+
+    return test, reason
+
+
+# Versions among the recordings kept.
+
+
+def _versions(recordings: Sequence[RecordingCandidate]) -> Sequence[Sequence[RecordingCandidate]]:
+    """Group recordings by version: those of one length or with an ISRC in common are the same.
+
+    One without a length may be any of them, so it is in each group. Those of one length are not the
+    same if they are of two kinds, or if each has a remark that the other lacks.
+    """
+    timed = [(one.length_ms, one) for one in recordings if one.length_ms]
+    versions: list[list[RecordingCandidate]] = []
+    first_ms = -LENGTH_TOLERANCE_MS
+    for length_ms, one in sorted(timed, key=lambda pair: pair[0]):
+        if versions and length_ms - first_ms <= LENGTH_TOLERANCE_MS:
+            versions[-1].append(one)
+        else:
+            versions.append([one])
+            first_ms = length_ms
+    untimed = [one for one in recordings if not one.length_ms]
+    merged = [version + untimed for version in _merged_by_isrc(versions)] or [untimed]
+    return [each for version in merged for each in _split_by_remark(version)]
+
+
+def _split_by_remark(version: list[RecordingCandidate]) -> list[list[RecordingCandidate]]:
+    """Split recordings of one length by kind and remark, but keep those of one ISRC together.
+
+    One with a shorter remark (`live` beside `live, 1979: Lyon`) may be any of them, so it is in
+    each group.
+    """
+    if len(version) == 1:
+        return [version]
+    described = [
+        (
+            frozenset.intersection(*(frozenset(_kind_of(one).split()) for one in same)),
+            frozenset.intersection(*map(_remark_of, same)),
+            same,
+        )
+        for same in _merged_by_isrc([[one] for one in version])
+    ]
+    found = dict.fromkeys((kind, remark) for kind, remark, _ in described)
+    longest = [
+        (kind, remark)
+        for kind, remark in found
+        if not any(kind == other and remark < more for other, more in found)
+    ]
+    return [
+        [one for own, less, same in described if own == kind and less <= remark for one in same]
+        for kind, remark in longest
+    ]
+
+
+def _remark_of(recording: RecordingCandidate) -> frozenset[str]:
+    """Return the words of its title and comment that tell a recording from others of the song."""
+    words = _remark_words(f"{set_off(recording.title or '')} {recording.disambiguation or ''}")
+    return words | {"mono"} if recording.intent.is_mono else words
+
+
+def _merged_by_isrc(
+    versions: Iterable[list[RecordingCandidate]],
+) -> list[list[RecordingCandidate]]:
+    """Merge the versions that have an ISRC in common."""
+    merged: dict[int, list[RecordingCandidate]] = {}
+    homes: dict[str, int] = {}
+    for number, version in enumerate(versions):
+        members = list(version)
+        for home in sorted({homes[code] for code in _isrcs(version) & homes.keys()}, reverse=True):
+            members = merged.pop(home) + members
+        merged[number] = members
+        homes |= dict.fromkeys(_isrcs(members), number)
+    return list(merged.values())
+
+
+def _isrcs(recordings: Iterable[RecordingCandidate]) -> set[str]:
+    return {isrc(code) for one in recordings for code in one.isrcs or ()} - {""}

@@ -1,4 +1,4 @@
-"""The release that stands for a release group: the earliest at home, else in the world."""
+"""The representative release of a group: the earliest from the artist's country, else anywhere."""
 
 import re
 from collections.abc import Callable, Sequence
@@ -13,6 +13,130 @@ from chart_binder.domain.evidence import EvidenceBundle, Release, ReleaseGroup
 from chart_binder.domain.vocabulary import ReleaseId, said
 from chart_binder.rules.candidates import candidates_of
 from chart_binder.rules.contest import home_countries, label_rank
+
+ORIGIN_COUNTRY_EARLIEST = "RR:ORIGIN_COUNTRY_EARLIEST"
+WORLD_EARLIEST = "RR:WORLD_EARLIEST"
+REISSUE_FILTER_APPLIED = "RR:REISSUE_FILTER_APPLIED"
+INDETERMINATE = "RR:INDETERMINATE"
+
+_NUMBERS = re.compile(r"(\d+)")
+_MODERN = 9_999
+
+
+class Representative(msgspec.Struct, frozen=True):
+    """A release, the rule that chose it and the reason in words."""
+
+    release: Release | None
+    rule: str
+    reason: str
+
+
+def representative(
+    bundle: EvidenceBundle, release_group: str, settings: RulesConfig
+) -> ReleaseId | None:
+    """Return the id of the representative release of a group of the evidence, if one is known."""
+    for candidate in candidates_of(bundle.recording_candidates):
+        if candidate.group.mb_rg_id == release_group:
+            country = bundle.performer.country
+            release = choose_release(candidate.official, candidate.group, country, settings).release
+            return release.mb_release_id if release else None
+    return None
+
+
+def choose_release(
+    official: Sequence[Release], group: ReleaseGroup, country: str | None, settings: RulesConfig
+) -> Representative:
+    """Choose among the official releases of a group that contain the recording.
+
+    The earliest from the artist's country, else the earliest anywhere; a reissue loses to an
+    original even if it is the only one from the artist's country. Undated releases come after dated
+    ones. Ties: no reissue, label authority, a format of its time, catalogue number, id.
+    """
+    if not official:
+        return Representative(None, INDETERMINATE, "no official release is known")
+    pool = [release for release in official if release.when.first > FIRST_DAY] or official
+    order, home = _Order(group, settings), home_countries(country)
+    chosen, is_home = _first(pool, home, order)
+    if len(official) > 1 and not _is_surely_original(chosen, official, group, settings):
+        fresh, _ = _first(_originals(official, group, settings), home, order)
+        if fresh.mb_release_id != chosen.mb_release_id:
+            is_one_too = _is_marked_reissue(fresh, group, settings)
+            why = "came out before it" if is_one_too else "is the earliest that is not"
+            reason = f"{_named(chosen)} is a reissue; {_named(fresh)} {why}"
+            return Representative(fresh, REISSUE_FILTER_APPLIED, reason)
+    if is_home:
+        reason = f"{_named(chosen)} is the earliest in the artist's country"
+        return Representative(chosen, ORIGIN_COUNTRY_EARLIEST, reason)
+    is_undated_home = any(release.place in home for release in official)
+    dated = " with a date" if is_undated_home else ""
+    where = f"none{dated} is from {country}; " if country else ""
+    reason = f"{where}{_named(chosen)} is the earliest anywhere"
+    return Representative(chosen, WORLD_EARLIEST, reason)
+
+
+def _first(pool: Sequence[Release], home: frozenset[str], order: "_Order") -> tuple[Release, bool]:
+    at_home = [release for release in pool if release.place in home]
+    candidates = at_home or pool
+    if len(candidates) == 1:
+        return candidates[0], bool(at_home)
+    soonest = min([release.when.last for release in candidates])
+    tied = [release for release in candidates if release.when.last == soonest]
+    return order.first(tied), bool(at_home)
+
+
+def first_by_id(releases: Sequence[Release]) -> Release:
+    """Return the release of the least id; always the same one of several descriptions of it."""
+    least = min([release.mb_release_id for release in releases])
+    return min([release for release in releases if release.mb_release_id == least], key=str)
+
+
+def _named(release: Release) -> str:
+    parts = (said(release.format) or "release", release.place, release.label, release.catno)
+    return f"the {' '.join(filter(None, parts))} of {release.when.text or 'unknown date'}"
+
+
+class _Order:
+    """The order among releases of one group.
+
+    First is the release that certainly was out by the earliest day: a whole date precedes the bare
+    year of the same year. The year may mean an earlier day, but mostly it belongs to a later
+    pressing without an exact date.
+    """
+
+    __slots__ = ("group", "settings")
+
+    def __init__(self, group: ReleaseGroup, settings: RulesConfig) -> None:
+        self.group = group
+        self.settings = settings
+
+    def first(self, tied: Sequence[Release]) -> Release:
+        """Return the first of releases that were out by the same day, comparing key after key."""
+        for key in (self._day, self._is_marked, self._label, self._format, self._catno):
+            if len(tied) > 1:
+                keys = [key(release) for release in tied]
+                least = min(keys)
+                tied = [each for each, its in zip(tied, keys, strict=True) if its == least]
+        return first_by_id(tied)
+
+    def _day(self, release: Release) -> tuple[int]:
+        return (-release.when.first,)
+
+    def _is_marked(self, release: Release) -> tuple[bool]:
+        return (_is_marked_reissue(release, self.group, self.settings),)
+
+    def _label(self, release: Release) -> tuple[int]:
+        return (label_rank(self.settings.label_authority_order, [release.label]),)
+
+    def _format(self, release: Release) -> tuple[int]:
+        year = int(release.when.text[:4]) if release.when.is_known else _MODERN
+        return (_format_rank(release.format, year),)
+
+    def _catno(self, release: Release) -> tuple[bool, Sequence[str]]:
+        catno = (release.catno or "").strip()
+        parts = _NUMBERS.split(catno)
+        numbered = [part.zfill(12) if part.isdigit() else part.casefold() for part in parts]
+        return not catno, numbered
+
 
 _MEDIA = (
     # medium, family, first year on sale
@@ -60,8 +184,8 @@ _UNUSUAL = 9
 
 
 @lru_cache(maxsize=1_024)
-def first_year(written: str) -> int:
-    """Return the year before which no such release can have been made; 0 if that is not known.
+def _first_year(written: str) -> int:
+    """Return the year in which a format first went on sale; 0 if that is unknown.
 
     `written` is a release's format: media joined by ` + `, with `2×` for two.
     """
@@ -69,8 +193,8 @@ def first_year(written: str) -> int:
 
 
 @lru_cache(maxsize=4_096)
-def rank(written: str | None, year: int) -> int:
-    """Return how usual a format was in a year: 0 is what records of that year are known by."""
+def _format_rank(written: str | None, year: int) -> int:
+    """Return how unusual a format was in a year: 0 is the main format of that time."""
     families = next(families for start, families in _ERAS if year >= start)
     ranks = [families.index(name) for name, _ in _media(written or "") if name in families]
     return min(ranks, default=_UNUSUAL)
@@ -85,32 +209,32 @@ def _media(written: str) -> list[tuple[str, int]]:
     return [medium for medium in found if medium]
 
 
-# What a comment denies does not mark: "non-remastered", "the original, not the remaster".
+# Denied remarks do not count: "non-remastered", "the original, not the remaster".
 _DENIED = re.compile(r"\bnon[- ]?\w+|\b(?:not|no|without|isn['’]t)\b[^,;()\[\]/]*", re.IGNORECASE)
 _AGAIN = re.compile(r"^re-?(?=[a-z])", re.IGNORECASE)
 
 
-def originals(
-    official: Sequence[Release], group: ReleaseGroup, knobs: RulesConfig
+def _originals(
+    official: Sequence[Release], group: ReleaseGroup, settings: RulesConfig
 ) -> Sequence[Release]:
-    """Return the releases that are no reissues; undated ones only if all dated ones are.
+    """Return the releases that are no reissues; undated ones only if all dated ones are reissues.
 
     A release is a reissue if it is marked as one (a remaster, a deluxe or anniversary edition, by
-    flag, title or comment) and an unmarked one may be earlier, or any is for certain (of remasters
-    alone, too: else another one later at home would stand for the group); if it came
-    out `reissue_long_gap_years` later than the first; or if its medium was not there yet when the
-    first came out.
+    flag, title or comment) and an unmarked one may be earlier, or any one certainly is (so that of
+    remasters alone a later one from the artist's country is not chosen); if it came out
+    `reissue_long_gap_years` later than the first; or if its medium did not exist when the first
+    came out.
     """
-    marked = {one.mb_release_id for one in official if is_marked(one, group, knobs)}
+    marked = {one.mb_release_id for one in official if _is_marked_reissue(one, group, settings)}
     first = min([one.when.last for one in official])
-    gap, year = _gap(first, knobs.reissue_long_gap_years)
+    gap, year = _gap(first, settings.reissue_long_gap_years)
     kept = [
         one
         for one in official
         if one.when.last <= first
         or not (
             one.when.first >= gap
-            or (one.when.is_known and first_year(one.format or "") > year)
+            or (one.when.is_known and _first_year(one.format or "") > year)
             or one.mb_release_id in marked
         )
     ]
@@ -120,17 +244,17 @@ def originals(
     return [one for one in kept if one.when.first > FIRST_DAY] or kept
 
 
-def is_surely_original(
-    one: Release, official: Sequence[Release], group: ReleaseGroup, knobs: RulesConfig
+def _is_surely_original(
+    one: Release, official: Sequence[Release], group: ReleaseGroup, settings: RulesConfig
 ) -> bool:
-    """Whether a release was out as soon as any and nothing marks it: it is among the originals."""
+    """Whether a release was out as soon as any other and has no mark of a reissue."""
     soonest = min([release.when.last for release in official])
-    return one.when.last <= soonest and not is_marked(one, group, knobs)
+    return one.when.last <= soonest and not _is_marked_reissue(one, group, settings)
 
 
 @lru_cache(maxsize=4_096)
 def _gap(day: int, years: int) -> tuple[int, int]:
-    """Return the same day so many years later, with the year of the first."""
+    """Return the day `years` after another, with the year of that other one."""
     when = date.fromordinal(day)
     if when.year + years > date.max.year:
         return LAST_DAY, when.year
@@ -140,17 +264,17 @@ def _gap(day: int, years: int) -> tuple[int, int]:
         return date(when.year + years, 3, 1).toordinal(), when.year
 
 
-def is_marked(release: Release, group: ReleaseGroup, knobs: RulesConfig) -> bool:
+def _is_marked_reissue(release: Release, group: ReleaseGroup, settings: RulesConfig) -> bool:
     """Whether its flags, title or comment say that it is a reissue.
 
-    The title of the whole group says nothing of one release, nor does what a comment denies.
+    Words of the group's own title and words that a comment denies do not count.
     """
     if release.flags and release.flags.marks_reissue:
         return True
     title, comment = release.title or "", release.disambiguation or ""
     if not comment and title == group.title:
         return False
-    return _says_so(title, comment, group.title or "", knobs.reissue_terms)
+    return _says_so(title, comment, group.title or "", settings.reissue_terms)
 
 
 @lru_cache(maxsize=4_096)
@@ -161,13 +285,13 @@ def _says_so(title: str, comment: str, group_title: str, terms: tuple[str, ...])
 
 @lru_cache(maxsize=1_024)
 def _title(title: str) -> re.Pattern[str]:
-    """Return what finds a title as whole words, capitals or not."""
+    """Return a pattern that finds a title as whole words, ignoring case."""
     return re.compile(rf"(?<!\w){re.escape(title)}(?!\w)" if title else r"(?!)", re.IGNORECASE)
 
 
 @lru_cache(maxsize=16)
 def _marks(terms: tuple[str, ...]) -> Callable[[str], re.Match[str] | None]:
-    """Return what finds one of `terms` where a word begins: `remaster` is in `Re-mastered`."""
+    """Return a search for `terms` at the start of words: `remaster` is in `Re-mastered`."""
     form = "|".join(
         (r"(?<![^\W\d_])" if term[:1].isascii() else "")
         + ("re[- ]?" if _AGAIN.match(term) else "")
@@ -175,132 +299,3 @@ def _marks(terms: tuple[str, ...]) -> Callable[[str], re.Match[str] | None]:
         for term in terms
     )
     return re.compile(form or r"(?!)", re.IGNORECASE).search
-
-
-ORIGIN_COUNTRY_EARLIEST = "RR:ORIGIN_COUNTRY_EARLIEST"
-WORLD_EARLIEST = "RR:WORLD_EARLIEST"
-REISSUE_FILTER_APPLIED = "RR:REISSUE_FILTER_APPLIED"
-INDETERMINATE = "RR:INDETERMINATE"
-
-_NUMBERS = re.compile(r"(\d+)")
-_MODERN = 9_999
-
-
-class Representative(msgspec.Struct, frozen=True):
-    """A release, by which rule it was chosen, and why in words."""
-
-    release: Release | None
-    rule: str
-    said: str
-
-
-def representative(
-    bundle: EvidenceBundle, release_group: str, knobs: RulesConfig
-) -> ReleaseId | None:
-    """Return the id of the release that stands for a group of the evidence, if one is known."""
-    for candidate in candidates_of(bundle.recording_candidates):
-        if candidate.group.mb_rg_id == release_group:
-            country = bundle.performer.country
-            release = choose(candidate.official, candidate.group, country, knobs).release
-            return release.mb_release_id if release else None
-    return None
-
-
-def choose(
-    official: Sequence[Release], group: ReleaseGroup, country: str | None, knobs: RulesConfig
-) -> Representative:
-    """Choose among the official releases of a group that contain the recording.
-
-    The earliest from the artist's country, else the earliest anywhere; a reissue loses to an
-    original even if it is the only one from the artist's country. Undated releases come after dated
-    ones. Ties: no reissue, label authority, a format of its time, catalogue number,
-    id.
-    """
-    if not official:
-        return Representative(None, INDETERMINATE, "no official release is known")
-    pool = [release for release in official if release.when.first > FIRST_DAY] or official
-    order, home = _Order(group, knobs), home_countries(country)
-    chosen, is_home = _first(pool, home, order)
-    if len(official) > 1 and not is_surely_original(chosen, official, group, knobs):
-        fresh, _ = _first(originals(official, group, knobs), home, order)
-        if fresh.mb_release_id != chosen.mb_release_id:
-            is_one_too = is_marked(fresh, group, knobs)
-            why = "came out before it" if is_one_too else "is the earliest that is not"
-            told = f"{_named(chosen)} is a reissue; {_named(fresh)} {why}"
-            return Representative(fresh, REISSUE_FILTER_APPLIED, told)
-    if is_home:
-        told = f"{_named(chosen)} is the earliest in the artist's country"
-        return Representative(chosen, ORIGIN_COUNTRY_EARLIEST, told)
-    is_undated_home = any(release.place in home for release in official)
-    dated = " with a date" if is_undated_home else ""
-    where = f"none{dated} is from {country}; " if country else ""
-    told = f"{where}{_named(chosen)} is the earliest anywhere"
-    return Representative(chosen, WORLD_EARLIEST, told)
-
-
-def _first(pool: Sequence[Release], home: frozenset[str], order: "_Order") -> tuple[Release, bool]:
-    at_home = [release for release in pool if release.place in home]
-    candidates = at_home or pool
-    if len(candidates) == 1:
-        return candidates[0], bool(at_home)
-    soonest = min([release.when.last for release in candidates])
-    tied = [release for release in candidates if release.when.last == soonest]
-    return order.first(tied), bool(at_home)
-
-
-class _Order:
-    """Which of several releases goes first.
-
-    First is the release that had come out for certain by the earliest day: a whole date goes
-    before the bare year of the same year. The year may stand for an earlier day, but mostly it
-    stands for a later pressing that nobody dated, and only of the whole date is it known that the
-    record was out by then.
-    """
-
-    __slots__ = ("group", "knobs")
-
-    def __init__(self, group: ReleaseGroup, knobs: RulesConfig) -> None:
-        self.group = group
-        self.knobs = knobs
-
-    def first(self, tied: Sequence[Release]) -> Release:
-        """Return the first of releases that were out by the same day.
-
-        One thing after another is looked at, and only of those that are still tied.
-        """
-        for key in (self._day, self._is_marked, self._label, self._format, self._catno):
-            if len(tied) > 1:
-                keys = [key(release) for release in tied]
-                least = min(keys)
-                tied = [each for each, its in zip(tied, keys, strict=True) if its == least]
-        return first_by_id(tied)
-
-    def _day(self, release: Release) -> tuple[int]:
-        return (-release.when.first,)
-
-    def _is_marked(self, release: Release) -> tuple[bool]:
-        return (is_marked(release, self.group, self.knobs),)
-
-    def _label(self, release: Release) -> tuple[int]:
-        return (label_rank(self.knobs.label_authority_order, [release.label]),)
-
-    def _format(self, release: Release) -> tuple[int]:
-        year = int(release.when.text[:4]) if release.when.is_known else _MODERN
-        return (rank(release.format, year),)
-
-    def _catno(self, release: Release) -> tuple[bool, Sequence[str]]:
-        catno = (release.catno or "").strip()
-        parts = _NUMBERS.split(catno)
-        numbered = [part.zfill(12) if part.isdigit() else part.casefold() for part in parts]
-        return not catno, numbered
-
-
-def first_by_id(releases: Sequence[Release]) -> Release:
-    """Return the release of the least id; of several descriptions of it always the same one."""
-    least = min([release.mb_release_id for release in releases])
-    return min([release for release in releases if release.mb_release_id == least], key=str)
-
-
-def _named(release: Release) -> str:
-    parts = (said(release.format) or "release", release.place, release.label, release.catno)
-    return f"the {' '.join(filter(None, parts))} of {release.when.text or 'unknown date'}"

@@ -15,7 +15,7 @@ from sqlalchemy import Connection, Engine, QueuePool, create_engine, event
 from sqlalchemy.engine import URL
 
 from chart_binder.errors import StoreError, masked
-from chart_binder.store.read_overrides import first_line, is_read_only, meaning, reading_uri
+from chart_binder.store.sqlite_file import first_line, is_read_only, reading_uri, sqlite_problem
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +44,7 @@ MOST_PATIENCE_S = 86_400.0
 Query = Mapping[str, str | tuple[str, ...]]
 
 
-def patience_s(url: URL) -> tuple[float, Query]:
+def read_timeout(url: URL) -> tuple[float, Query]:
     """Return the seconds of `?timeout=`, and what else stands in the query."""
     query = dict(url.query)
     text = query.pop("timeout", str(PATIENCE_S))
@@ -68,7 +68,7 @@ def _odd(url: URL) -> StoreError:
 _PRAGMAS = ("journal_mode=WAL", "synchronous=FULL", "foreign_keys=ON")
 
 
-def sqlite_file(url: URL, allowed: str) -> Backend:
+def open_sqlite(url: URL, allowed: str) -> Backend:
     """Return the file that `url` names, its folder made where there was none.
 
     Raises `StoreError`; `allowed` says in it what a URL may be.
@@ -85,7 +85,7 @@ def sqlite_file(url: URL, allowed: str) -> Backend:
         ) from error
     if path.is_dir():
         raise StoreError(f"the store {url.database!r} is a folder; {allowed}")
-    patience, more = patience_s(url)
+    patience, more = read_timeout(url)
     if more:
         raise StoreError(
             f"store.url {said!r} has more than a file: only ?timeout=SECONDS may follow it, up to"
@@ -100,7 +100,7 @@ def sqlite_file(url: URL, allowed: str) -> Backend:
     event.listen(engine, "begin", _begin)
     writers = engine.execution_options(canon_begin="BEGIN IMMEDIATE")
     # SQLite lets who waits look again now and then: of many threads some would starve.
-    return Backend(url.database, "file", engine, writers, meaning, turn=Lock())
+    return Backend(url.database, "file", engine, writers, sqlite_problem, turn=Lock())
 
 
 def _read_only(path: Path, patience: float) -> Engine:
@@ -154,7 +154,7 @@ _NO_CODE = (
 _SAYS_WHO = re.compile(r'(user|role) "[^"]*"')
 
 
-def postgres_meaning(cause: BaseException | None) -> str:
+def postgres_problem(cause: BaseException | None) -> str:
     """Return what follows the store's name in a sentence: `is damaged: ...`."""
     code = getattr(cause, "sqlstate", None) or ""
     known = _MEANING.get(code) or _MEANING_OF_CLASS.get(code[:2])
@@ -170,13 +170,13 @@ _LOCK = "SELECT pg_advisory_xact_lock(7165063)"
 """The number is ours; who changes the schema holds it until the transaction ends."""
 
 
-def postgres(url: URL) -> Backend:
+def open_postgres(url: URL) -> Backend:
     """Return the database that `url` names; nothing is connected to yet.
 
     What follows `?` is for the server's own library (sslmode and the like), but for `timeout`: how
     many seconds a connection, or a lock, is waited for. Raises `StoreError`.
     """
-    patience, more = patience_s(url)
+    patience, more = read_timeout(url)
     # libpq reads less than two seconds of a connection as two, and none as for ever.
     arguments: dict[str, object] = {
         "connect_timeout": max(2, math.ceil(patience)),
@@ -193,7 +193,7 @@ def postgres(url: URL) -> Backend:
             f" ({first_line(error)}): pip install 'chart-binder[postgres]'"
         ) from error
     readers = engine.execution_options(isolation_level="REPEATABLE READ")
-    return Backend(_name(url), "database", readers, engine, postgres_meaning, _LOCK)
+    return Backend(_name(url), "database", readers, engine, postgres_problem, _LOCK)
 
 
 def _options(query: Query, patience: float) -> str:

@@ -14,9 +14,9 @@ from sqlalchemy.engine import make_url
 from sqlalchemy.exc import ArgumentError, DBAPIError, SQLAlchemyError
 
 from chart_binder.errors import DamagedRecordError, StoreError, masked
-from chart_binder.store.backends import Backend, sqlite_file
-from chart_binder.store.read_overrides import VERSION, first_line, from_the_future
+from chart_binder.store.backends import Backend, open_sqlite
 from chart_binder.store.schema import METADATA, migrate, schema_version
+from chart_binder.store.sqlite_file import VERSION, first_line, newer_schema_message
 from chart_binder.typed import converted
 
 Meaning = Callable[[BaseException | None], str]
@@ -68,7 +68,7 @@ class Database:
         ):
             yield connection
 
-    def settle(self) -> None:
+    def create_or_migrate(self) -> None:
         """Make the tables, or bring them up to date; refuse tables that are not ours.
 
         Every step is a transaction: a process that is killed in one leaves the version before it.
@@ -109,7 +109,7 @@ class Database:
                 f"the store {self.name!r} is damaged: its schema version is {found:.100}"
             )
         if version > VERSION:
-            raise StoreError(from_the_future(self.name, version))
+            raise StoreError(newer_schema_message(self.name, version))
         missing = sorted(set(METADATA.tables) - tables)
         if version == VERSION and missing:
             raise StoreError(
@@ -118,7 +118,7 @@ class Database:
         return version
 
 
-def database_at(text: str) -> Database:
+def open_database(text: str) -> Database:
     """Return the database that a URL names; nothing is made yet but its folder.
 
     Raises `StoreError`.
@@ -128,11 +128,11 @@ def database_at(text: str) -> Database:
     except (ArgumentError, ValueError) as error:  # ValueError: a port that is no number
         raise StoreError(f"store.url {masked(text)!r} is no URL; {_ALLOWED}") from error
     if url.get_backend_name() == "sqlite":
-        return Database(sqlite_file(url, _ALLOWED))
+        return Database(open_sqlite(url, _ALLOWED))
     if url.drivername in _POSTGRES:
-        from chart_binder.store.backends import postgres
+        from chart_binder.store.backends import open_postgres
 
-        return Database(postgres(url))
+        return Database(open_postgres(url))
     raise StoreError(f"store.url {masked(text)!r} names no store; {_ALLOWED}")
 
 
@@ -199,20 +199,20 @@ def read_row(name: str, kind: type[S], row: Row[Any] | Mapping[str, object]) -> 
     try:
         return converted(fields, kind, builtin_types=(bytes,))
     except (msgspec.ValidationError, UnicodeError) as error:
-        raise damaged(name, kind, str(error), columns.get("id")) from error
+        raise damaged_record(name, kind, str(error), columns.get("id")) from error
 
 
-def packed(document: bytes) -> bytes:
+def compress(document: bytes) -> bytes:
     """Return a document as it is kept."""
     return zlib.compress(document)
 
 
-def unpacked(name: str, kind: type, kept: object) -> bytes:
+def decompress(name: str, kind: type, kept: object) -> bytes:
     """Return a document that was kept. Raises `DamagedRecordError`."""
     try:
         return zlib.decompress(kept)  # type: ignore[arg-type]  # whatever another program put there
     except (zlib.error, TypeError) as error:
-        raise damaged(name, kind, str(error)) from error
+        raise damaged_record(name, kind, str(error)) from error
 
 
 def pages(
@@ -235,7 +235,7 @@ def pages(
         seen = found[-1].seq
 
 
-def damaged(
+def damaged_record(
     name: str, kind: type, problem: str, known_as: object = None
 ) -> DamagedRecordError:  # fmt: skip
     """Return what is raised about a record that nobody can have put; `known_as` is its id."""

@@ -22,16 +22,16 @@ from chart_binder.domain.records import KeptDecision, KeptEvidence, KeptTranscri
 from chart_binder.errors import DamagedRecordError
 from chart_binder.store.database import (
     Transactions,
+    compress,
+    decompress,
     insert_into,
-    packed,
     pages,
     path_key,
     read_row,
-    unpacked,
 )
 from chart_binder.store.schema import decisions, evidence, transcripts
 
-Unread: TypeAlias = Callable[[UnreadDecision], None]
+UnreadHandler: TypeAlias = Callable[[UnreadDecision], None]
 """Is told of each decision that is left out, for its record is damaged."""
 
 _log = logging.getLogger(__name__)
@@ -47,7 +47,7 @@ def read_decision(name: str, row: Row[Any]) -> KeptDecision | UnreadDecision:
 
 
 def readable(
-    name: str, rows: Iterable[Row[Any]], unread: Unread | None = None
+    name: str, rows: Iterable[Row[Any]], unread: UnreadHandler | None = None
 ) -> Iterator[KeptDecision]:
     """Yield the decisions that can be read; the others are told to `unread`, or logged."""
     for row in rows:
@@ -62,7 +62,7 @@ def _logged(left_out: UnreadDecision) -> None:
     _log.warning("left out: %s", left_out.problem)
 
 
-class KeptEvidences:
+class EvidenceDocuments:
     """Evidence bundles by their evidence hash; every method may raise `StoreError`."""
 
     def __init__(self, database: Transactions) -> None:
@@ -85,13 +85,13 @@ class KeptEvidences:
             rows = connection.execute(wanted).all() if names else ()
         return {
             row.hash: KeptEvidence(
-                row.hash, unpacked(self._database.name, KeptEvidence, row.document)
+                row.hash, decompress(self._database.name, KeptEvidence, row.document)
             )
             for row in rows
         }
 
 
-class KeptTranscripts:
+class TranscriptDocuments:
     """Recorded runs of the adjudicator by name; every method may raise `StoreError`."""
 
     def __init__(self, database: Transactions) -> None:
@@ -125,7 +125,7 @@ def _put(connection: Connection, table: Table, documents: Mapping[str, bytes]) -
     # Most evidence is there already: compressing it again costs more than to look.
     known = set(connection.execute(select(key).where(key.in_(documents))).scalars())
     rows = [
-        {key.name: name, "document": packed(document)}
+        {key.name: name, "document": compress(document)}
         for name, document in documents.items()
         if name not in known
     ]
@@ -138,10 +138,10 @@ def _document(database: Transactions, table: Table, name: str, kind: type) -> by
     wanted = select(table.c.document).where(table.primary_key.columns[0] == name)
     with database.reading() as connection:
         row = connection.execute(wanted).one_or_none()
-    return None if row is None else unpacked(database.name, kind, row.document)
+    return None if row is None else decompress(database.name, kind, row.document)
 
 
-Kept: TypeAlias = tuple[KeptDecision, KeptEvidence | None, KeptTranscript | None]
+StoredCase: TypeAlias = tuple[KeptDecision, KeptEvidence | None, KeptTranscript | None]
 """A decision with what it rests on."""
 
 
@@ -161,7 +161,7 @@ class Decisions:
         """Keep a decision with what it rests on, all or nothing; one that is kept already stays."""
         self.put_all([(decision, evidence, transcript)])
 
-    def put_all(self, kept: Iterable[Kept]) -> None:
+    def put_all(self, kept: Iterable[StoredCase]) -> None:
         """Keep several decisions in one transaction, so that the disk is waited for once.
 
         All or nothing is kept.
@@ -239,7 +239,7 @@ class Decisions:
         run_id: str | None = None,
         *,
         all_of_them: bool = False,
-        unread: Unread | None = None,
+        unread: UnreadHandler | None = None,
     ) -> Iterator[KeptDecision]:
         """Yield the latest decision of every file, or all, in the order in which they were made.
 

@@ -12,7 +12,7 @@ from chart_binder.domain.records import KeptDecision, KeptVerdict, VerdictKind
 from chart_binder.domain.verdict import KeptOverride
 from chart_binder.domain.vocabulary import RecordingId
 from chart_binder.store.database import Transactions, insert_into, pages, path_key, read_row
-from chart_binder.store.decisions import Unread, readable
+from chart_binder.store.decisions import UnreadHandler, readable
 from chart_binder.store.schema import Bytes, decisions, overrides, verdicts
 
 
@@ -75,7 +75,7 @@ _PAGE = 100
 
 
 @dataclass(frozen=True, slots=True)
-class Waits:
+class WaitingCase:
     """Files that share evidence: a decision on one of them, and how many wait.
 
     It is the last that is for review, for that has an answer; where none is, the last.
@@ -88,7 +88,7 @@ class Waits:
     left: int
 
 
-class Waiting:
+class ReviewQueue:
     """Decisions that wait for a person; every method may raise `StoreError`.
 
     One waits if it is the latest of its file and in an open state, no decision of the file that is
@@ -104,8 +104,8 @@ class Waiting:
         self,
         states: Collection[str],
         under: Collection[bytes] = (),
-        unread: Unread | None = None,
-    ) -> Iterator[Waits]:
+        unread: UnreadHandler | None = None,
+    ) -> Iterator[WaitingCase]:
         """Yield a case for each evidence that waits, in the order in which they were last decided.
 
         `under` are files or folders; without any, all are meant. What comes to wait while this goes
@@ -121,7 +121,7 @@ class Waiting:
             for place, number in enumerate(numbers, start):
                 there = [rows[number]] if number in rows else []
                 for decision in readable(self._database.name, there, unread):
-                    yield Waits(decision, files[place], len(last) - place)
+                    yield WaitingCase(decision, files[place], len(last) - place)
 
     def of_evidence(self, evidence_hash: str, states: Collection[str]) -> tuple[KeptDecision, ...]:
         """Return every decision on this evidence that waits, in the order they were made.
@@ -228,7 +228,7 @@ def _is_under(path: bytes) -> ColumnElement[bool]:
 _SPOKEN = (VerdictKind.ACCEPT.value, VerdictKind.REJECT.value)
 
 
-class Ruling(msgspec.Struct, frozen=True):
+class SavedVerdicts(msgspec.Struct, frozen=True):
     """What a person ruled at once: verdicts, perhaps with an override.
 
     `before` are the overrides that went for it, `with_it` the verdicts that went with those.
@@ -257,7 +257,7 @@ class Verdicts:
         given: Collection[KeptVerdict],
         override: KeptOverride | None = None,
         without: Collection[KeptOverride] = (),
-    ) -> Ruling:
+    ) -> SavedVerdicts:
         """Keep verdicts with the override they came with, all or nothing.
 
         It takes the place of an earlier one for its recording, and of those in `without`. A verdict
@@ -271,9 +271,9 @@ class Verdicts:
             if override:
                 put_override(connection, override)
             _put(connection, given)
-        return Ruling(tuple(given), override, before, with_it)
+        return SavedVerdicts(tuple(given), override, before, with_it)
 
-    def take_back(self, ruling: Ruling) -> None:
+    def take_back(self, ruling: SavedVerdicts) -> None:
         """Put everything back as it was before a ruling, all or nothing."""
         with self._database.writing() as connection:
             for verdict in ruling.verdicts:

@@ -11,12 +11,18 @@ from sqlalchemy import ColumnElement, Row, func, select, update
 
 from chart_binder.domain.records import KeptRun, KeptWrite, WriteState
 from chart_binder.errors import DamagedRecordError, StoreError
-from chart_binder.store.database import Transactions, damaged, insert_into, path_key, read_row
+from chart_binder.store.database import (
+    Transactions,
+    damaged_record,
+    insert_into,
+    path_key,
+    read_row,
+)
 from chart_binder.store.schema import runs, writes
 
 _PAGE = 100
 
-UnreadRun: TypeAlias = Callable[[str], None]
+UnreadRunHandler: TypeAlias = Callable[[str], None]
 """Is told what is wrong with each run that is left out, for its record is damaged."""
 
 
@@ -64,7 +70,7 @@ class Runs:
         return next(iter(self.newest(1, command)), None)
 
     def newest(
-        self, count: int, command: str | None = None, unread: UnreadRun | None = None
+        self, count: int, command: str | None = None, unread: UnreadRunHandler | None = None
     ) -> tuple[KeptRun, ...]:
         """Return the last `count` runs, or the last of a command, the newest first.
 
@@ -76,7 +82,7 @@ class Runs:
         with self._database.reading() as connection:
             return tuple(self._readable(connection.execute(wanted).all(), unread))
 
-    def iterate(self, unread: UnreadRun | None = None) -> Iterator[KeptRun]:
+    def iterate(self, unread: UnreadRunHandler | None = None) -> Iterator[KeptRun]:
         """Yield every run, the newest first, read by the page.
 
         One that cannot be read is told to `unread`, or raised.
@@ -97,7 +103,7 @@ class Runs:
             connection.execute(update(runs).where(runs.c.id == run).values(columns))
 
     def _readable(
-        self, rows: Iterable[Row[Any]], unread: UnreadRun | None
+        self, rows: Iterable[Row[Any]], unread: UnreadRunHandler | None
     ) -> Iterator[KeptRun]:  # fmt: skip
         for row in rows:
             try:
@@ -116,7 +122,7 @@ class Runs:
             for name in ("started_at_utc", "ended_at_utc"):
                 _check_moment(columns[name])
         except (ValueError, TypeError) as error:
-            raise damaged(self._database.name, KeptRun, str(error), columns["id"]) from error
+            raise damaged_record(self._database.name, KeptRun, str(error), columns["id"]) from error
         return read_row(self._database.name, KeptRun, columns)
 
 

@@ -1,4 +1,4 @@
-"""One page of the open web, read under guard."""
+"""Fetching pages: one at a time from each host, in turn, within bounds, as robots.txt allows."""
 
 import re
 import ssl
@@ -10,7 +10,8 @@ from dataclasses import dataclass
 from email.message import Message
 from importlib.metadata import version
 from types import MappingProxyType
-from typing import TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
+from urllib.parse import quote
 
 import httpx
 
@@ -18,262 +19,23 @@ from chart_binder.config import FetchConfig
 from chart_binder.errors import FetchError, RefusedError, UnknownHostError
 from chart_binder.net import Deadline
 from chart_binder.react.sanitize import one_line
-from chart_binder.web.charset import decoded
 from chart_binder.web.guard import Guard
 from chart_binder.web.page_text import Extract, from_csv, from_html, from_json, from_text, from_xml
-from chart_binder.web.robots_txt import NOTHING_FORBIDDEN, Rules
 from chart_binder.web.transport import (
     ACCEPTED_ENCODINGS,
     Body,
     Resolve,
+    decode_text,
     open_client,
     read_body,
     resolve_by_system,
     trusted_authorities,
 )
 
+if TYPE_CHECKING:
+    from protego import Protego
+
 MOST_REDIRECTS = 5
-_REDIRECTS = frozenset({301, 302, 303, 307, 308})
-_TYPE = re.compile(r"[\w.+-]+/[\w.+-]+", re.ASCII)
-# From the most telling class to the least; the first that fits names the failure.
-_FAILURES: tuple[tuple[type[httpx.HTTPError], str], ...] = (
-    (httpx.TimeoutException, "did not answer completely in {seconds:g} s"),
-    (httpx.ConnectError, "cannot be connected to"),
-    (httpx.DecodingError, "sent a body that cannot be unpacked"),
-    (httpx.ProtocolError, "broke off or does not speak HTTP"),
-    (httpx.HTTPError, "broke off"),
-)
-
-
-@dataclass(frozen=True, slots=True)
-class Head:
-    """What an answer says of itself before its body; no type where it names none.
-
-    What names no one type, such as `image` or `;`, stands there as it came.
-    """
-
-    host: str
-    status: int
-    reason: str
-    content_type: str
-    charset: str | None
-
-    @property
-    def is_success(self) -> bool:
-        """Whether there is what was asked for."""
-        return 200 <= self.status <= 299  # noqa: PLR2004
-
-    def __str__(self) -> str:
-        return f"{self.host} answered {self.status} {self.reason}".strip()[:300]
-
-
-@dataclass(frozen=True, slots=True)
-class Received:
-    """An answer that was read."""
-
-    head: Head
-    body: Body
-
-
-Check: TypeAlias = Callable[[Head], None]
-"""Raises `FetchError` for an answer whose body is not worth reading."""
-
-
-@dataclass(frozen=True, slots=True)
-class Visit:
-    """Asks one address after the other, over by its deadline."""
-
-    client: httpx.Client
-    guard: Guard
-    deadline: Deadline
-    config: FetchConfig
-
-    def ask(self, target: httpx.URL, check: Check, max_bytes: int) -> Received | httpx.URL:
-        """Return the answer, or the address it sends to, held against the guard.
-
-        Raises `FetchError`.
-        """
-        try:
-            with self.client.stream("GET", target, headers=headers(self.config)) as response:
-                if response.status_code in _REDIRECTS and "location" in response.headers:
-                    return self.guard.target(response.headers["location"], base=target)
-                head = _head(target.host, response)
-                check(head)
-                return Received(head, read_body(response, max_bytes))
-        except UnknownHostError as error:
-            raise FetchError(str(error)) from error
-        except httpx.InvalidURL as error:  # httpx reads where a redirect leads, followed or not
-            raise FetchError(f"{target.host} redirects to no well-formed address") from error
-        except httpx.HTTPError as error:
-            raise FetchError(f"{target.host} {_failure(error, self.deadline)}") from error
-
-
-def headers(config: FetchConfig) -> dict[str, str]:
-    """Say who asks, for what."""
-    return {
-        "User-Agent": agent(config),
-        "Accept": "text/html,application/xhtml+xml,text/plain;q=0.9,application/json;q=0.8,"
-        "application/xml;q=0.7",
-        "Accept-Encoding": ACCEPTED_ENCODINGS,
-        "Accept-Language": "en,*;q=0.5",
-    }
-
-
-def agent(config: FetchConfig) -> str:
-    """Return what the program calls itself on the open web."""
-    return config.user_agent or f"canon/{version('chart-binder')}"
-
-
-def _head(host: str, response: httpx.Response) -> Head:
-    named = response.headers.get("content-type", "").strip()
-    header = Message()
-    header["Content-Type"] = named
-    return Head(
-        host,
-        response.status_code,
-        response.reason_phrase[:60],
-        _type(named),
-        header.get_content_charset(),
-    )
-
-
-def _type(named: str) -> str:
-    """Return the type a header names, or the header where it names none, or several."""
-    given = {each.strip().lower() for each in named.partition(";")[0].split(",")}
-    only = next(iter(given))
-    return only if len(given) == 1 and _TYPE.fullmatch(only) else named
-
-
-def _failure(error: httpx.HTTPError, deadline: Deadline) -> str:
-    if _concerns_certificate(error):
-        return "has no certificate that proves it is that host"
-    words = next(words for kind, words in _FAILURES if isinstance(error, kind))
-    return words.format(seconds=deadline.seconds)
-
-
-def _concerns_certificate(error: BaseException | None) -> bool:
-    while error is not None and not isinstance(error, ssl.SSLCertVerificationError):
-        error = error.__cause__ or error.__context__  # httpcore raises "from None" on its way
-    return error is not None
-
-
-_MANY = 500
-_LONGEST_PAUSE_S = 60.0
-
-
-class Turns:
-    """Whose turn it is at each host; a library is decided by many threads at once."""
-
-    def __init__(self) -> None:
-        self._changed = threading.Condition()
-        self._busy: set[str] = set()
-        self._ended: dict[str, float] = {}
-
-    @contextmanager
-    def at(self, host: str, pause_s: float, deadline: Deadline) -> Iterator[None]:
-        """Have a host for oneself, once nobody asks it and `pause_s` have passed since.
-
-        Raises `FetchError` where the deadline comes first.
-        """
-        self._take(host, pause_s, deadline)
-        try:
-            yield
-        finally:
-            with self._changed:
-                self._busy.discard(host)
-                self._ended[host] = time.monotonic()
-                self._forget()
-                self._changed.notify_all()
-
-    def _take(self, host: str, pause_s: float, deadline: Deadline) -> None:
-        with self._changed:
-            while True:
-                left_s = deadline.left()
-                wait_s = self._ended.get(host, -pause_s) + pause_s - time.monotonic()
-                if host not in self._busy and wait_s <= 0:
-                    self._busy.add(host)
-                    return
-                wait_s = left_s if host in self._busy else wait_s
-                if not left_s or wait_s > left_s:
-                    raise FetchError(f"{host} is being asked too much at the moment")
-                self._changed.wait(wait_s)
-
-    def _forget(self) -> None:
-        if len(self._ended) > _MANY:
-            long_ago = time.monotonic() - _LONGEST_PAUSE_S
-            self._ended = {host: ended for host, ended in self._ended.items() if ended > long_ago}
-
-
-OF_THIS_PROCESS = Turns()
-
-
-_KEPT_S = 86_400.0  # RFC 9309, 2.4
-_MOST_KEPT = 500
-_MOST_BYTES = 512_000  # RFC 9309, 2.5
-_GONE = range(400, 500)
-
-
-class Robots:
-    """The rules of the sites asked so far, for the program that calls itself `agent`."""
-
-    def __init__(self, agent: str) -> None:
-        self._agent = agent
-        self._kept: dict[str, tuple[float, Rules]] = {}
-
-    def check(self, visit: Visit, target: httpx.URL) -> None:
-        """Raise `RefusedError` for an address that its site does not want programs to read.
-
-        `FetchError` where the site could not be asked: without an answer nothing is allowed
-        (RFC 9309, 2.3.1.4).
-        """
-        site = _robots_site(target)
-        until, rules = self._kept.get(site, (0.0, NOTHING_FORBIDDEN))
-        if until < time.monotonic():
-            rules = self._asked(visit, httpx.URL(site))
-            if len(self._kept) >= _MOST_KEPT:
-                self._kept.clear()
-            self._kept[site] = (time.monotonic() + _KEPT_S, rules)
-        if not rules.allow(target.raw_path.decode("ascii")):
-            raise RefusedError(
-                f"{target.host} does not want programs to read that page (its robots.txt says so)"
-            )
-
-    def delay_s(self, target: httpx.URL) -> float:
-        """Return how long a site that was asked wants to be left alone between two requests."""
-        until, rules = self._kept.get(_robots_site(target), (0.0, NOTHING_FORBIDDEN))
-        return rules.delay_s if until >= time.monotonic() else 0.0
-
-    def _asked(self, visit: Visit, target: httpx.URL) -> Rules:
-        host = target.host
-        for _ in range(MOST_REDIRECTS + 1):
-            try:
-                answer = visit.ask(target, _robots_check, _MOST_BYTES)
-            except (_NoneError, RefusedError):
-                return NOTHING_FORBIDDEN
-            if isinstance(answer, Received):
-                text = decoded(answer.body.data, "utf-8")
-                return Rules.of(text, self._agent)
-            if answer.host != host:  # another site's rules are for that site
-                return NOTHING_FORBIDDEN
-            target = answer
-        return NOTHING_FORBIDDEN
-
-
-def _robots_site(target: httpx.URL) -> str:
-    return str(target.copy_with(raw_path=b"/robots.txt"))
-
-
-class _NoneError(FetchError):
-    """The site has no robots.txt."""
-
-
-def _robots_check(head: Head) -> None:
-    if head.status in _GONE:
-        raise _NoneError
-    if not head.is_success:
-        raise FetchError(f"{head}, asked for its robots.txt")
-
-
 READERS: Mapping[str, Callable[[str], Extract]] = MappingProxyType(
     {
         "text/html": from_html,
@@ -289,7 +51,18 @@ READERS: Mapping[str, Callable[[str], Extract]] = MappingProxyType(
     }
 )
 """The content types that are read, and what reads them."""
+_MOST_RUN_PAGES = 30
 _BINARY_WITHIN = 1_024
+_REDIRECTS = frozenset({301, 302, 303, 307, 308})
+_TYPE = re.compile(r"[\w.+-]+/[\w.+-]+", re.ASCII)
+# From the most telling class to the least; the first that fits names the failure.
+_FAILURES: tuple[tuple[type[httpx.HTTPError], str], ...] = (
+    (httpx.TimeoutException, "did not answer completely in {seconds:g} s"),
+    (httpx.ConnectError, "cannot be connected to"),
+    (httpx.DecodingError, "sent a body that cannot be unpacked"),
+    (httpx.ProtocolError, "broke off or does not speak HTTP"),
+    (httpx.HTTPError, "broke off"),
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -297,7 +70,7 @@ class Page:
     """What one address says.
 
     `url` is where it was read in the end, without a fragment; `asked` what was asked for, `via`
-    where that sent to on the way; `cut` tells that the page was longer than what was read of it.
+    the redirects between; `cut` tells that the page was longer than what was read of it.
     """
 
     url: str
@@ -320,15 +93,15 @@ class Page:
     @property
     def sources(self) -> tuple[str, ...]:
         """The addresses the page may be cited by: never two hosts for one page."""
-        same = _site(self.asked) == _site(self.url)
-        return (self.url, self.asked) if same and self.asked != self.url else (self.url,)
+        hosts = {httpx.URL(url).host.removeprefix("www.") for url in (self.asked, self.url)}
+        return tuple(dict.fromkeys((self.url, self.asked))) if len(hosts) == 1 else (self.url,)
 
 
 class PageFetcher:
     """Reads pages as one configuration allows; may be shared between threads.
 
-    `resolve` and `trust` stand for the system's resolver and certificate authorities; of `turns`
-    there is one for all that asks in a process.
+    `resolve` and `trust` take the place of the system's resolver and certificate authorities; one
+    `pacing` is shared by all that asks in a process.
     """
 
     def __init__(
@@ -337,61 +110,73 @@ class PageFetcher:
         *,
         resolve: Resolve = resolve_by_system,
         trust: ssl.SSLContext | None = None,
-        turns: Turns = OF_THIS_PROCESS,
+        pacing: "HostPacing | None" = None,
     ) -> None:
         self._config = config
         self._guard = Guard.of(config)
         self._resolve = resolve
         self._trust = trust
-        self._turns = turns
-        self._robots = Robots(agent(config))
-
-    def address(self, url: str) -> str:
-        """Return an address in its one normal spelling, or raise `FetchError`."""
-        return str(self._guard.target(url))
+        self._pacing = pacing or PROCESS_PACING
+        self._robots = _Robots(user_agent(config))
 
     def fetch(self, url: str) -> Page:
         """Read a page and return what it says, or raise `FetchError`.
 
         `RefusedError`, a kind of it, means that the address, or one it redirects to, is forbidden.
         """
-        deadline = Deadline.after(self._config.timeout_s)
+        deadline = Deadline(self._config.timeout_s)
         trail = [self._guard.target(url)]
         trust = self._trust or trusted_authorities()
         with (
             open_client(self._guard.admit, deadline, self._resolve, trust) as client,
             ExitStack() as turn,
         ):
-            visit = Visit(client, self._guard, deadline, self._config)
+            visit = _Visit(client, self._guard, deadline, self._config)
             while len(trail) <= MOST_REDIRECTS + 1:
                 self._arrive(visit, trail, turn)
-                answer = visit.ask(trail[-1], _check, self._config.max_bytes)
-                if isinstance(answer, Received):
+                answer = visit.ask(trail[-1], _check_page, self._config.max_bytes)
+                if isinstance(answer, _Answer):
                     return _page(trail, answer)
                 trail.append(answer)
         raise FetchError(f"{trail[-1].host} redirects more than {MOST_REDIRECTS} times")
 
-    def _arrive(self, visit: Visit, trail: list[httpx.URL], turn: ExitStack) -> None:
-        """Wait for one's turn at the host that is asked next, and heed what it forbids."""
+    def for_run(self) -> Callable[[str], Page]:
+        """Return a `fetch` that keeps the pages of one run; a failure is tried again."""
+        known: dict[str, Page] = {}
+
+        def fetch(url: str) -> Page:
+            address = str(self._guard.target(url))
+            if address not in known:
+                page = self.fetch(url)
+                if len(known) >= _MOST_RUN_PAGES:
+                    known.clear()
+                known.update(dict.fromkeys((page.asked, *page.via, page.url), page))
+            return known[address]
+
+        return fetch
+
+    def _arrive(self, visit: "_Visit", trail: list[httpx.URL], turn: ExitStack) -> None:
+        """Wait for the turn at the host that is asked next, and obey its robots.txt."""
         target = trail[-1]
         if len(trail) == 1 or trail[-2].host != target.host:
             turn.close()
-            turn.enter_context(self._turns.at(target.host, self._pause_s(target), visit.deadline))
+            turn.enter_context(self._pacing.at(target.host, self._pause_s(target), visit.deadline))
         if self._config.robots == "obey":
             self._robots.check(visit, target)
 
     def _pause_s(self, target: httpx.URL) -> float:
-        """Return how long a host is left alone between pages; an operator's own needs no pause."""
+        """Return the pause between two pages of a host; an operator's own host needs none."""
         if self._guard.is_private(target.host):
             return 0.0
         return max(self._config.host_pause_s, self._robots.delay_s(target))
 
 
-def _site(url: str) -> str:
-    return httpx.URL(url).host.removeprefix("www.")
+def user_agent(config: FetchConfig) -> str:
+    """Return what the program calls itself on the open web."""
+    return config.user_agent or f"canon/{version('chart-binder')}"
 
 
-def _check(head: Head) -> None:
+def _check_page(head: "_Head") -> None:
     if not head.is_success:
         raise FetchError(str(head))
     if head.content_type and head.content_type not in READERS:
@@ -400,35 +185,259 @@ def _check(head: Head) -> None:
         )
 
 
-def _page(trail: list[httpx.URL], received: Received) -> Page:
+def _page(trail: list[httpx.URL], answer: "_Answer") -> Page:
     asked, *_, url = map(str, [trail[0], *trail])
-    text = decoded(received.body.data, received.head.charset)
+    text = decode_text(answer.body.data, answer.head.charset)
     if "\0" in text[:_BINARY_WITHIN]:
-        raise FetchError(f"{received.head.host} sent something that is not text")
-    content_type = received.head.content_type
+        raise FetchError(f"{answer.head.host} sent something that is not text")
+    content_type = answer.head.content_type
     if not content_type:
         content_type = "text/html" if text.lstrip()[:1] == "<" else "text/plain"
     extract = READERS[content_type](text)
     via = tuple(map(str, trail[1:-1]))
-    return Page(url, asked, content_type, extract, received.body.cut or extract.cut, via)
+    return Page(url, asked, content_type, extract, answer.body.cut or extract.cut, via)
 
 
-_MOST = 30
+@dataclass(frozen=True, slots=True)
+class _Head:
+    """What an answer says of itself before its body.
+
+    `content_type` is "" where none is named; what names no one type, such as `image` or `;`, stands
+    there as it came.
+    """
+
+    host: str
+    status: int
+    reason: str
+    content_type: str
+    charset: str | None
+
+    @classmethod
+    def of(cls, host: str, response: httpx.Response) -> "_Head":
+        named = response.headers.get("content-type", "").strip()
+        header = Message()
+        header["Content-Type"] = named
+        types = {each.strip().lower() for each in named.partition(";")[0].split(",")}
+        only = types.pop()
+        content_type = only if not types and _TYPE.fullmatch(only) else named
+        reason, charset = response.reason_phrase[:60], header.get_content_charset()
+        return cls(host, response.status_code, reason, content_type, charset)
+
+    @property
+    def is_success(self) -> bool:
+        return self.status // 100 == 2  # noqa: PLR2004
+
+    def __str__(self) -> str:
+        return f"{self.host} answered {self.status} {self.reason}".strip()[:300]
 
 
-class RunPages:
-    """Reads pages with a fetcher and keeps them as long as the run lasts."""
+@dataclass(frozen=True, slots=True)
+class _Answer:
+    head: _Head
+    body: Body
 
-    def __init__(self, fetcher: PageFetcher) -> None:
-        self._fetcher = fetcher
-        self._known: dict[str, Page] = {}
 
-    def fetch(self, url: str) -> Page:
-        """Return a page, read now or before, or raise `FetchError`: a failure is tried again."""
-        address = self._fetcher.address(url)
-        if address not in self._known:
-            page = self._fetcher.fetch(url)
-            if len(self._known) >= _MOST:
-                self._known.clear()
-            self._known.update(dict.fromkeys((page.asked, *page.via, page.url), page))
-        return self._known[address]
+_Check: TypeAlias = Callable[[_Head], None]
+"""Raises `FetchError` for an answer whose body is not worth reading."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Visit:
+    """Asks one address after the other until its deadline."""
+
+    client: httpx.Client
+    guard: Guard
+    deadline: Deadline
+    config: FetchConfig
+
+    def ask(self, target: httpx.URL, check: _Check, max_bytes: int) -> _Answer | httpx.URL:
+        """Return the answer, or the address it redirects to, checked by the guard.
+
+        Raises `FetchError`.
+        """
+        headers = {
+            "User-Agent": user_agent(self.config),
+            "Accept": "text/html,application/xhtml+xml,text/plain;q=0.9,application/json;q=0.8,"
+            "application/xml;q=0.7",
+            "Accept-Encoding": ACCEPTED_ENCODINGS,
+            "Accept-Language": "en,*;q=0.5",
+        }
+        try:
+            with self.client.stream("GET", target, headers=headers) as response:
+                if response.status_code in _REDIRECTS and "location" in response.headers:
+                    return self.guard.target(response.headers["location"], base=target)
+                head = _Head.of(target.host, response)
+                check(head)
+                return _Answer(head, read_body(response, max_bytes))
+        except UnknownHostError as error:
+            raise FetchError(str(error)) from error
+        except httpx.InvalidURL as error:  # httpx reads where a redirect leads, followed or not
+            raise FetchError(f"{target.host} redirects to no well-formed address") from error
+        except httpx.HTTPError as error:
+            raise FetchError(f"{target.host} {self._failure(error)}") from error
+
+    def _failure(self, error: httpx.HTTPError) -> str:
+        if _concerns_certificate(error):
+            return "has no certificate that proves it is that host"
+        words = next(words for kind, words in _FAILURES if isinstance(error, kind))
+        return words.format(seconds=self.deadline.seconds)
+
+
+def _concerns_certificate(error: BaseException | None) -> bool:
+    while error is not None and not isinstance(error, ssl.SSLCertVerificationError):
+        error = error.__cause__ or error.__context__  # httpcore raises "from None" on its way
+    return error is not None
+
+
+_MOST_HOSTS = 500
+_LONGEST_PAUSE_S = 60.0
+
+
+class HostPacing:
+    """Lets threads ask a host one after the other, with a pause between."""
+
+    def __init__(self) -> None:
+        self._changed = threading.Condition()
+        self._busy: set[str] = set()
+        self._ended: dict[str, float] = {}
+
+    @contextmanager
+    def at(self, host: str, pause_s: float, deadline: Deadline) -> Iterator[None]:
+        """Hold a host, once nobody asks it and `pause_s` have passed since.
+
+        Raises `FetchError` where the deadline comes first.
+        """
+        self._wait(host, pause_s, deadline)
+        try:
+            yield
+        finally:
+            with self._changed:
+                self._busy.discard(host)
+                now = self._ended[host] = time.monotonic()
+                if len(self._ended) > _MOST_HOSTS:
+                    recent = (
+                        (h, at) for h, at in self._ended.items() if now - at < _LONGEST_PAUSE_S
+                    )
+                    self._ended = dict(recent)
+                self._changed.notify_all()
+
+    def _wait(self, host: str, pause_s: float, deadline: Deadline) -> None:
+        with self._changed:
+            while True:
+                left_s = deadline.left_s
+                wait_s = self._ended.get(host, -pause_s) + pause_s - time.monotonic()
+                if host not in self._busy and wait_s <= 0:
+                    self._busy.add(host)
+                    return
+                wait_s = left_s if host in self._busy else wait_s
+                if not left_s or wait_s > left_s:
+                    raise FetchError(f"{host} is being asked too much at the moment")
+                self._changed.wait(wait_s)
+
+
+PROCESS_PACING = HostPacing()
+
+_ROBOTS_KEPT_S = 86_400.0  # RFC 9309, 2.4
+_MOST_ROBOTS_KEPT = 500
+_MOST_ROBOTS_BYTES = 512_000  # RFC 9309, 2.5
+_MOST_ROBOTS_LINES = 5_000
+_ROBOTS_CHARACTERS = "\t\n\r" + "".join(map(chr, range(0x20, 0x7F)))
+_PRODUCT = re.compile(r"[A-Za-z_-]*")
+_LONGEST_DELAY_S = 60.0
+_ABSURD_DELAY_S = 1_000_000.0  # a number that no site means
+
+
+@dataclass(frozen=True, slots=True)
+class SiteRules:
+    """What a site's robots.txt (RFC 9309) asks of one program; without one, nothing is asked."""
+
+    product: str = ""
+    parsed: "Protego | None" = None
+
+    @classmethod
+    def parse(cls, text: str, agent: str) -> "SiteRules":
+        """Read a robots.txt, however odd, for the program with the user agent `agent`.
+
+        The product name, the letters before the version, is what the groups of rules are for.
+        """
+        from protego import Protego  # 34 ms, for those who obey robots.txt
+
+        # A byte order mark would hide the first group, a lone surrogate raise; in digits of other
+        # scripts there would be a delay. As escapes they are harmless, and paths mean the same.
+        plain = quote(text.lstrip("\ufeff"), safe=_ROBOTS_CHARACTERS, errors="replace")
+        lines = plain.splitlines()[:_MOST_ROBOTS_LINES]
+        found = _PRODUCT.match(agent.strip())
+        try:
+            return cls(found[0] if found else "", Protego.parse("\n".join(lines)))
+        except ValueError:  # nothing else is known to raise: no rules can be read
+            return cls()
+
+    def allows(self, url: str) -> bool:
+        """Tell whether the page may be asked for; the longest rule that fits decides."""
+        return self.parsed is None or self.parsed.can_fetch(url, self.product)
+
+    @property
+    def delay_s(self) -> float:
+        """Seconds that the site wants between two requests (`Crawl-delay`), at most a minute."""
+        delay_s = self.parsed.crawl_delay(self.product) if self.parsed else None
+        return min(delay_s, _LONGEST_DELAY_S) if delay_s and delay_s < _ABSURD_DELAY_S else 0.0
+
+
+class _Robots:
+    """The rules of the sites asked so far, for the program with the user agent `agent`."""
+
+    def __init__(self, agent: str) -> None:
+        self._agent = agent
+        self._kept: dict[str, tuple[float, SiteRules]] = {}
+
+    def check(self, visit: _Visit, target: httpx.URL) -> None:
+        """Raise `RefusedError` for an address that its site does not want programs to read.
+
+        `FetchError` where the site could not be asked: without an answer nothing is allowed
+        (RFC 9309, 2.3.1.4).
+        """
+        site = _robots_url(target)
+        until, rules = self._kept.get(site, (0.0, SiteRules()))
+        if until < time.monotonic():
+            rules = self._ask(visit, httpx.URL(site))
+            if len(self._kept) >= _MOST_ROBOTS_KEPT:
+                self._kept.clear()
+            self._kept[site] = (time.monotonic() + _ROBOTS_KEPT_S, rules)
+        if not rules.allows(str(target)):
+            raise RefusedError(
+                f"{target.host} does not want programs to read that page (its robots.txt says so)"
+            )
+
+    def delay_s(self, target: httpx.URL) -> float:
+        """Return the pause between two requests that a site asks for, where its rules are known."""
+        until, rules = self._kept.get(_robots_url(target), (0.0, SiteRules()))
+        return rules.delay_s if until >= time.monotonic() else 0.0
+
+    def _ask(self, visit: _Visit, target: httpx.URL) -> SiteRules:
+        host = target.host
+        for _ in range(MOST_REDIRECTS + 1):
+            try:
+                answer = visit.ask(target, _check_robots, _MOST_ROBOTS_BYTES)
+            except (_NoRobotsError, RefusedError):
+                return SiteRules()
+            if isinstance(answer, _Answer):
+                return SiteRules.parse(decode_text(answer.body.data, "utf-8"), self._agent)
+            if answer.host != host:  # another site's rules are for that site
+                return SiteRules()
+            target = answer
+        return SiteRules()
+
+
+def _robots_url(target: httpx.URL) -> str:
+    return str(target.copy_with(raw_path=b"/robots.txt"))
+
+
+class _NoRobotsError(FetchError):
+    """The site has no robots.txt."""
+
+
+def _check_robots(head: _Head) -> None:
+    if head.status // 100 == 4:  # noqa: PLR2004
+        raise _NoRobotsError
+    if not head.is_success:
+        raise FetchError(f"{head}, asked for its robots.txt")

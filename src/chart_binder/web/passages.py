@@ -1,208 +1,29 @@
-"""The passages of a page that bear on when, where and on what a recording came out."""
+"""The passages of a page that bear on when, where and on what a recording came out.
+
+`page_reading` shows a page to a model, `excerpt` chooses blocks of any text; below them stands the
+ranking of passages by their words and dates.
+"""
 
 import math
 import re
-import unicodedata
 from collections import Counter
 from collections.abc import Container, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
+from chart_binder.domain.dates import month_pattern
+from chart_binder.domain.vocabulary import fold
 from chart_binder.react.sanitize import one_line
-from chart_binder.react.tools import Observation
+from chart_binder.react.steps import Observation
 
 if TYPE_CHECKING:
     from chart_binder.web.fetch import Page
 
-
-_WORD = re.compile(r"\w+")
-# Written without spaces between words, so that a word is found anywhere.
-_UNSPACED = re.compile(r"[\u0e00-\u0eff\u2e80-\u9fff\uf900-\ufaff]")
-_OF_EVERY_TEXT = frozenset(
-    _WORD.findall(
-        "a an and at by de del der des di die du el en et for from i il in la le les of on or the"
-        " to und"
-    )
-)
-# On folded text: the beginnings of months' names in the languages of most pages.
-_MONTH = (
-    "jan|feb|fev|mar|apr|avr|abr|mai|may|mag|maj|mei|jun|juin|jui|giu|jul|juil|lug|lip|aug|aou|ago"
-    "|sep|set|oct|okt|out|ott|nov|dec|dez|dic|des|gen|ene"
-    "|янв|фев|мар|апр|мая|июн|июл|авг|сен|окт|ноя|дек"
-)
-_YEAR = re.compile(r"(?<!\d)(?:1[89]|20)\d\d(?!\d)")
-_TO_THE_MONTH = re.compile(
-    r"(?<!\d)(?:1[89]|20)\d\d(?:[-/.]\d{1,2}(?!\d)|年\s?\d{1,2}月|년\s?\d{1,2}월)"
-    r"|(?<!\d)\d{1,2}[./-]\d{1,2}[./-](?:1[89]|20)\d\d(?!\d)"
-    rf"|(?<!\w)(?:{_MONTH})[a-zа-я]{{0,7}}\.?,?\s(?:de\s|del\s)?(?:\d{{1,2}}[a-z]{{0,2}},?\s)?"
-    r"(?:1[89]|20)\d\d(?!\d)"
-)
-# Words an answer about a release rests on, folded.
-_TELLING = frozenset(
-    _WORD.findall(
-        "release released releases issued date dates year single singles album albums ep lp cd"
-        " vinyl cassette label labels catalog catalogue format country recorded recording"
-        " soundtrack compilation original first premiere debut charted entered out"
-        " veroffentlichung veroffentlicht erschien erschienen sortie sorti parution paru"
-        " lanzamiento lanzado publicado publicacion uscita pubblicato pubblicazione lancamento"
-        " lancado uitgebracht utgiven slappt julkaistu wydany wydanie"
-        " вышел выпущен релиз альбом сингл"
-    )
-)
-_TELLING_UNSPACED = (
-    "リリース",
-    "発売",
-    "収録",
-    "シングル",
-    "アルバム",
-    "发行",
-    "發行",
-    "专辑",
-    "발매",
-)
-_TELLING_EVERYWHERE = {word: at for at, word in enumerate((*sorted(_TELLING), *_TELLING_UNSPACED))}
-_MOST_TELLING = 2.5
-_ABOUT_THE_WEB = re.compile(
-    r"retrieved|archived from|accessed|abgerufen|consulte le|consultado|閲覧|アーカイブ|joined:"
-    r"|^- [\^↑]"
-)
-_FIND = 30.0
-_BESIDE = 0.5
-_EARLIEST = 4.0
-_OPENING, _OPENING_WORTH = 3, 3.0
-
-
-@dataclass(frozen=True, slots=True)
-class Question:
-    """What is asked of a page: what it should be `about`, and words to `find`, if any; folded."""
-
-    about: tuple[str, ...]
-    find: tuple[str, ...]
-
-    @classmethod
-    def of(cls, about: str, find: str = "") -> "Question":
-        """Take the words of both; words that every text has count only where there are no other."""
-        return cls(_telling_words(about), _telling_words(find))
-
-
-def worths(pieces: Sequence[str], question: Question) -> list[float]:
-    """Return what each of the passages of a page is worth, for its length."""
-    seen = [_look(piece, question) for piece in pieces]
-    is_row = [one.is_row for one in seen]
-    topic = _spread(_shares([one.about for one in seen], len(question.about)), is_row)
-    sought = _spread(_shares([one.find for one in seen], len(question.find)), is_row)
-    dates = _spread([one.datedness for one in seen], is_row)
-    telling = _shares([one.telling for one in seen], len(_TELLING_EVERYWHERE))
-    early = _earliness(one.year for one in seen)
-    first = next((at for at, piece in enumerate(pieces) if piece.startswith("# ")), 0)
-    worths = []
-    for at, piece in enumerate(pieces):
-        worth = 2.0 * topic[at] + dates[at] + 2.0 * min(topic[at], dates[at])
-        worth += min(telling[at], _MOST_TELLING) + early.get(seen[at].year, 0.0)
-        if seen[at].is_aside:
-            worth *= 0.3
-        if first <= at < first + _OPENING:
-            worth += _OPENING_WORTH  # the opening says what the page is about
-        if piece.startswith("#"):
-            worth /= 4  # a heading comes along with what stands under it
-        worth += _FIND * sought[at] ** 2
-        worths.append(worth / math.sqrt(len(piece) + 40))
-    return worths
-
-
-def says(texts: Iterable[str], find: str) -> tuple[int, int]:
-    """Return how many words to find there are, and most of how many a single text has."""
-    question = Question.of("", find)
-    most = max((len(_look(text, question).find) for text in texts), default=0)
-    return len(question.find), most
-
-
-class _Look(NamedTuple):
-    """What is seen in a passage; of words that are asked for, their places in the question."""
-
-    about: tuple[int, ...]
-    find: tuple[int, ...]
-    telling: tuple[int, ...]
-    datedness: float
-    year: int
-    """The earliest in a row, or in what has a date to the month; 0 where there is none."""
-    is_row: bool
-    is_aside: bool
-    """Whether it is about a page and not about music."""
-
-
-def _look(piece: str, question: Question) -> _Look:
-    folded = fold(piece)
-    words = set(_WORD.findall(folded))
-    years = list(map(int, _YEAR.findall(folded)))
-    to_the_month = len(_TO_THE_MONTH.findall(folded)) if years else 0
-    is_row = " | " in piece
-    return _Look(
-        _places(question.about, folded, words),
-        _places(question.find, folded, words),
-        _telling_places(folded, words),
-        2.5 * min(to_the_month, 2) + min(max(0, len(years) - to_the_month), 2),
-        min(years, default=0) if is_row or to_the_month else 0,
-        is_row,
-        _ABOUT_THE_WEB.search(folded) is not None,
-    )
-
-
-def _places(asked: Sequence[str], folded: str, words: Container[str]) -> tuple[int, ...]:
-    return tuple(
-        at
-        for at, word in enumerate(asked)
-        if word in words or (word in folded and _UNSPACED.search(word))
-    )
-
-
-def fold(text: str) -> str:
-    """Return a text in which case and accents make no difference."""
-    if text.isascii():
-        return text.casefold()
-    apart = unicodedata.normalize("NFKD", text).casefold()
-    return "".join(mark for mark in apart if not unicodedata.combining(mark))
-
-
-def _telling_places(folded: str, words: set[str]) -> tuple[int, ...]:
-    known = [_TELLING_EVERYWHERE[word] for word in words & _TELLING]
-    unspaced = [_TELLING_EVERYWHERE[word] for word in _TELLING_UNSPACED if word in folded]
-    return (*known, *unspaced)
-
-
-def _telling_words(text: str) -> tuple[str, ...]:
-    every = tuple(dict.fromkeys(_WORD.findall(fold(text))))
-    return tuple(word for word in every if word not in _OF_EVERY_TEXT) or every
-
-
-def _shares(seen: Sequence[tuple[int, ...]], words: int) -> list[float]:
-    """Return the worth of the asked words in each passage, the rarer a word the more."""
-    counts = Counter(place for places in seen for place in places)
-    most = math.log(len(seen) + 1)
-    rarity = [max(0.1, 1 - math.log(counts[place] + 1) / most) for place in range(words)]
-    return [sum(rarity[place] for place in places) for places in seen]
-
-
-def _earliness(years: Iterable[int]) -> dict[int, float]:
-    """Prefer the earliest among rows: the question is where something came out first."""
-    known = sorted({year for year in years if year})
-    return {year: _EARLIEST * 0.8**rank for rank, year in enumerate(known)}
-
-
-def _spread(values: Sequence[float], is_row: Sequence[bool]) -> list[float]:
-    """Let neighbours share a little, but for the rows of a table, each of which stands alone."""
-    spread = list(values)
-    for share in (_BESIDE, _BESIDE):
-        before = list(spread)
-        for at, (one, other) in enumerate(pairwise(before)):
-            if not is_row[at] and not is_row[at + 1]:
-                spread[at] = max(spread[at], share * other)
-                spread[at + 1] = max(spread[at + 1], share * one)
-    return spread
-
-
 GAP = "…"
+_QUOTED = "> "
+_ROOM_FOR_REMARKS = 70  # each
+_LONGEST_FIND = 30
 _LONGEST_PIECE = 260
 _SHORTEST_PIECE = 30
 _LONGEST_HEAD = 160
@@ -212,6 +33,47 @@ _PART_END = re.compile(r"(?<=[.!?;] )|(?<=。)|(?= \| )")
 _WORD_END = re.compile(r"(?<= )")
 _BETWEEN_CELLS = " | "
 _DIGIT = re.compile(r"\d")
+
+
+def page_reading(page: "Page", max_chars: int, about: str = "", find: str = "") -> Observation:
+    """Return a page as quoted text under its title and address, with a remark on what is left out.
+
+    Of a long page the passages are shown that bear on what the run is `about`; those that have the
+    words to `find` come before.
+    """
+    # max_chars may be as little as 200: what was asked for goes before what it is called.
+    head = [f"Title: {page.title[: max_chars // 5]}"]
+    if len(page.url) <= max_chars // 4:
+        head.append(f"Address: {page.url}")
+    if page.extract.published:
+        head.append(f"Published: {page.extract.published}")
+    remarks = 1 + page.cut + bool(find)
+    room = max_chars - sum(len(line) + 1 for line in head) - remarks * _ROOM_FOR_REMARKS
+    chosen = excerpt(page.extract.blocks, room, about or page.title, find, len(_QUOTED) + 1)
+    lines = [*head, *(f"{_QUOTED}{line}" for line in chosen.lines)]
+    if find:
+        lines += _not_found(page, find)
+    if not chosen.total:
+        lines.append("(the page holds no readable text)")
+    elif chosen.shown < chosen.total:
+        lines.append(
+            f"(passages about dates and releases: {chosen.shown:,} of {chosen.total:,} characters)"
+        )
+    if page.cut:
+        lines.append("(the page goes on: its end was not read)")
+    return Observation("\n".join(lines)[:max_chars], page.sources)
+
+
+def _not_found(page: "Page", find: str) -> list[str]:
+    """Return a remark where the words to find are not on the page, or in no one place of it."""
+    words = _words(find)
+    most = max(len(_places(words, fold(text))) for text in (page.title, *page.extract.blocks))
+    if most == len(words):
+        return []
+    quoted = repr(one_line(find, _LONGEST_FIND))
+    if not most:
+        return [f"(nothing on the page says {quoted})"]
+    return [f"(no passage has all the words of {quoted})"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -226,7 +88,7 @@ class Excerpt:
 def excerpt(
     blocks: Sequence[str], max_chars: int, about: str = "", find: str = "", per_line: int = 1
 ) -> Excerpt:
-    """Choose blocks worth at most `max_chars`, with `per_line` characters added to each.
+    """Choose blocks of at most `max_chars`, with `per_line` characters added to each.
 
     A page that fits is shown whole. Of a longer one those passages are shown that have words to
     `find`, then those with dates, words about releases and words of what the question is `about`,
@@ -237,10 +99,10 @@ def excerpt(
     total = sum(len(piece) + per_line for piece in pieces)
     if total <= max_chars or not pieces:
         return Excerpt(tuple(pieces), total, total)
-    worth = worths(pieces, Question.of(about, find))
+    ranks = _ranks(pieces, _words(about), _words(find))
     heads = _heads(pieces)
     choice = _Choice(pieces, max_chars, per_line)
-    for at in sorted(range(len(pieces)), key=lambda at: (-worth[at], at)):
+    for at in sorted(range(len(pieces)), key=lambda at: (-ranks[at], at)):
         choice.take(at, heads[at])
     return Excerpt(tuple(choice.lines()), choice.shown, total)
 
@@ -319,57 +181,159 @@ def _heads(pieces: Sequence[str]) -> list[int | None]:
         if not is_row[at]:
             columns = None
         elif at == 0 or not is_row[at - 1]:
-            columns = at if _names_columns(piece) else None
+            names_columns = len(piece) <= _LONGEST_HEAD and not _DIGIT.search(piece)
+            columns = at if names_columns else None
         head = heading if columns is None else columns
         is_near = head is not None and (head == columns or at - head <= _FARTHEST_HEADING)
         heads.append(head if is_near and head != at else None)
     return heads
 
 
-def _names_columns(row: str) -> bool:
-    return len(row) <= _LONGEST_HEAD and not _DIGIT.search(row)
+_WORD = re.compile(r"\w+")
+# Written without spaces between words, so that a word is found anywhere.
+_UNSPACED = re.compile(r"[\u0e00-\u0eff\u2e80-\u9fff\uf900-\ufaff]")
+_OF_EVERY_TEXT = frozenset(
+    _WORD.findall(
+        "a an and at by de del der des di die du el en et for from i il in la le les of on or the"
+        " to und"
+    )
+)
+_YEAR = re.compile(r"(?<!\d)(?:1[89]|20)\d\d(?!\d)")
+_DATE_TO_THE_MONTH = re.compile(
+    r"(?<!\d)(?:1[89]|20)\d\d(?:[-/.]\d{1,2}(?!\d)|年\s?\d{1,2}月|년\s?\d{1,2}월)"
+    r"|(?<!\d)\d{1,2}[./-]\d{1,2}[./-](?:1[89]|20)\d\d(?!\d)"
+    rf"|(?<!\w)(?:{month_pattern()})\.?,?\s(?:de\s|del\s)?(?:\d{{1,2}}[a-z]{{0,2}},?\s)?"
+    r"(?:1[89]|20)\d\d(?!\d)"
+)
+# Words, folded, that a passage about a release has.
+_RELEASE_WORDS = frozenset(
+    _WORD.findall(
+        "release released releases issued date dates year single singles album albums ep lp cd"
+        " vinyl cassette label labels catalog catalogue format country recorded recording"
+        " soundtrack compilation original first premiere debut charted entered out"
+        " veroffentlichung veroffentlicht erschien erschienen sortie sorti parution paru"
+        " lanzamiento lanzado publicado publicacion uscita pubblicato pubblicazione lancamento"
+        " lancado uitgebracht utgiven slappt julkaistu wydany wydanie"
+        " вышел выпущен релиз альбом сингл"
+    )
+)
+_UNSPACED_RELEASE_WORDS = tuple(
+    _WORD.findall("リリース 発売 収録 シングル アルバム 发行 發行 专辑 발매")
+)
+_PLACE_OF_RELEASE_WORD = {
+    word: at for at, word in enumerate((*sorted(_RELEASE_WORDS), *_UNSPACED_RELEASE_WORDS))
+}
+_ABOUT_THE_WEB = re.compile(
+    r"retrieved|archived from|accessed|abgerufen|consulte le|consultado|閲覧|アーカイブ|joined:"
+    r"|^- [\^↑]"
+)
+_MOST_RELEASE_WORDS = 2.5
+_FIND = 30.0
+_NEIGHBOUR = 0.5
+_EARLIEST = 4.0
+_OPENING, _OPENING_RANK = 3, 3.0
 
 
-_QUOTED = "> "
-_ROOM_FOR_REMARKS = 70  # each
-_LONGEST_FIND = 30
+def _ranks(pieces: Sequence[str], about: Sequence[str], find: Sequence[str]) -> list[float]:
+    """Return how much each of the passages of a page bears on a question, for its length."""
+    seen = [_look(piece, about, find) for piece in pieces]
+    is_row = [one.is_row for one in seen]
+    topic = _shared(_rarity_sums([one.about for one in seen], len(about)), is_row)
+    sought = _shared(_rarity_sums([one.find for one in seen], len(find)), is_row)
+    dates = _shared([one.dates for one in seen], is_row)
+    release = _rarity_sums([one.release_words for one in seen], len(_PLACE_OF_RELEASE_WORD))
+    early = _earliness(one.year for one in seen)
+    first = next((at for at, piece in enumerate(pieces) if piece.startswith("# ")), 0)
+    ranks = []
+    for at, piece in enumerate(pieces):
+        rank = 2.0 * topic[at] + dates[at] + 2.0 * min(topic[at], dates[at])
+        rank += min(release[at], _MOST_RELEASE_WORDS) + early.get(seen[at].year, 0.0)
+        if seen[at].is_about_the_web:
+            rank *= 0.3
+        if first <= at < first + _OPENING:
+            rank += _OPENING_RANK  # the opening says what the page is about
+        if piece.startswith("#"):
+            rank /= 4  # a heading comes along with what stands under it
+        rank += _FIND * sought[at] ** 2
+        ranks.append(rank / math.sqrt(len(piece) + 40))
+    return ranks
 
 
-def page_reading(page: "Page", max_chars: int, about: str = "", find: str = "") -> Observation:
-    """Show a page as quoted text under its title and address, and say what was left out.
+class _Look(NamedTuple):
+    """What is seen in a passage; of words, their places in the list that they are looked for in.
 
-    Of a long page the passages are shown that bear on what the run is `about`; those that have the
-    words to `find` come before.
+    `year` is the earliest in a row, or in what has a date to the month; 0 where there is none.
     """
-    # max_chars may be as little as 200: what was asked for goes before what it is called.
-    head = [f"Title: {page.title[: max_chars // 5]}"]
-    if len(page.url) <= max_chars // 4:
-        head.append(f"Address: {page.url}")
-    if page.extract.published:
-        head.append(f"Published: {page.extract.published}")
-    remarks = 1 + page.cut + bool(find)
-    room = max_chars - sum(len(line) + 1 for line in head) - remarks * _ROOM_FOR_REMARKS
-    chosen = excerpt(page.extract.blocks, room, about or page.title, find, len(_QUOTED) + 1)
-    lines = [*head, *(f"{_QUOTED}{line}" for line in chosen.lines)]
-    if find:
-        lines += _missing(page, find)
-    if not chosen.total:
-        lines.append("(the page holds no readable text)")
-    elif chosen.shown < chosen.total:
-        lines.append(
-            f"(passages about dates and releases: {chosen.shown:,} of {chosen.total:,} characters)"
-        )
-    if page.cut:
-        lines.append("(the page goes on: its end was not read)")
-    return Observation("\n".join(lines)[:max_chars], page.sources)
+
+    about: tuple[int, ...]
+    find: tuple[int, ...]
+    release_words: tuple[int, ...]
+    dates: float
+    year: int
+    is_row: bool
+    is_about_the_web: bool
 
 
-def _missing(page: "Page", find: str) -> list[str]:
-    """Say so where the words to find are not on the page, or in no one place of it."""
-    words, found = says((page.title, *page.extract.blocks), find)
-    if found == words:
-        return []
-    quoted = repr(one_line(find, _LONGEST_FIND))
-    if not found:
-        return [f"(nothing on the page says {quoted})"]
-    return [f"(no passage has all the words of {quoted})"]
+def _look(piece: str, about: Sequence[str], find: Sequence[str]) -> _Look:
+    folded = fold(piece)
+    words = set(_WORD.findall(folded))
+    years = list(map(int, _YEAR.findall(folded)))
+    to_the_month = len(_DATE_TO_THE_MONTH.findall(folded)) if years else 0
+    is_row = _BETWEEN_CELLS in piece
+    release_words = [_PLACE_OF_RELEASE_WORD[word] for word in words & _RELEASE_WORDS]
+    release_words += [
+        _PLACE_OF_RELEASE_WORD[word] for word in _UNSPACED_RELEASE_WORDS if word in folded
+    ]
+    return _Look(
+        _places(about, folded, words),
+        _places(find, folded, words),
+        tuple(release_words),
+        2.5 * min(to_the_month, 2) + min(max(0, len(years) - to_the_month), 2),
+        min(years, default=0) if is_row or to_the_month else 0,
+        is_row,
+        _ABOUT_THE_WEB.search(folded) is not None,
+    )
+
+
+def _words(text: str) -> tuple[str, ...]:
+    """Return the words of a question, folded; those of every text only if there are no others."""
+    every = tuple(dict.fromkeys(_WORD.findall(fold(text))))
+    return tuple(word for word in every if word not in _OF_EVERY_TEXT) or every
+
+
+def _places(
+    asked: Sequence[str], folded: str, words: Container[str] | None = None
+) -> tuple[int, ...]:
+    """Return the places of the asked words that a text has."""
+    known = set(_WORD.findall(folded)) if words is None else words
+    return tuple(
+        at
+        for at, word in enumerate(asked)
+        if word in known or (word in folded and _UNSPACED.search(word))
+    )
+
+
+def _rarity_sums(seen: Sequence[tuple[int, ...]], words: int) -> list[float]:
+    """Return the weight of the words in each passage, the rarer a word the more."""
+    counts = Counter(place for places in seen for place in places)
+    most = math.log(len(seen) + 1)
+    rarity = [max(0.1, 1 - math.log(counts[place] + 1) / most) for place in range(words)]
+    return [sum(rarity[place] for place in places) for places in seen]
+
+
+def _earliness(years: Iterable[int]) -> dict[int, float]:
+    """Prefer the earliest among rows: the question is where something came out first."""
+    known = sorted({year for year in years if year})
+    return {year: _EARLIEST * 0.8**rank for rank, year in enumerate(known)}
+
+
+def _shared(values: Sequence[float], is_row: Sequence[bool]) -> list[float]:
+    """Let neighbours share a little, but for the rows of a table, each of which stands alone."""
+    shared = list(values)
+    for _ in range(2):
+        before = list(shared)
+        for at, (one, other) in enumerate(pairwise(before)):
+            if not is_row[at] and not is_row[at + 1]:
+                shared[at] = max(shared[at], _NEIGHBOUR * other)
+                shared[at + 1] = max(shared[at + 1], _NEIGHBOUR * one)
+    return shared

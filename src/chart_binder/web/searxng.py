@@ -1,4 +1,7 @@
-"""Search over a SearXNG server: one request, one deadline, one sentence for every failure."""
+"""Search over a SearXNG server: results as they arrive, and the client that asks for them.
+
+httpx is loaded with the first search, as the tools are made in every run.
+"""
 
 import json
 import math
@@ -6,47 +9,278 @@ import re
 import unicodedata
 from codecs import BOM_UTF8
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from importlib.metadata import version
-from typing import TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
-import httpx
 import msgspec
 
-from chart_binder.config import SearxngConfig
 from chart_binder.errors import SearchError, UnknownHostError, masked
-from chart_binder.net import Deadline
 from chart_binder.react.sanitize import one_line
 from chart_binder.typed import converted
-from chart_binder.web.guard import Address
-from chart_binder.web.results import (
-    Answer,
-    Degraded,
-    EngineFailure,
-    Hit,
-    Hits,
-    Infobox,
-    NothingFound,
-    SearchOutcome,
-)
-from chart_binder.web.transport import (
-    ACCEPTED_ENCODINGS,
-    Body,
-    Resolve,
-    open_client,
-    read_body,
-    resolve_by_system,
-    trusted_authorities,
-)
 
+if TYPE_CHECKING:
+    import httpx
+
+    from chart_binder.config import SearxngConfig
+    from chart_binder.web.guard import Address
+    from chart_binder.web.transport import Body, Resolve
+
+LONGEST_QUERY = 300
 _LONGEST_URL = 500
 _LONGEST_NUMBER = 40
 _LONGEST_TEXT = 2_000  # before it is folded: some letters unfold to eighteen others
+_MOST_BYTES = 2_000_000
 _DATE = re.compile(r"\d{4}-\d\d-\d\d")
 # What tells who sent a visitor, and the names of one site for other screens.
-_DECORATION = re.compile(r"(?<=[?&])(?:utm_\w+|fbclid|gclid)=[^&]*&?")
+_TRACKING = re.compile(r"(?<=[?&])(?:utm_\w+|fbclid|gclid)=[^&]*&?")
 _PREFIXES = re.compile(r"^(?:www|m|mobile)\.|(?<=^\w\w\.)m\.")
+# `!!!` alone and `:wumpscut:` mean nothing to it; `?word` does to its ancestor searx.
+_SYNTAX = re.compile(r"[!?]+[^!?].*|!!|:[^:]+|<.+")
+_COMPUTED = frozenset({"avg", "min", "max", "sum", "prod", "range", "random"})
+_OK = 200
 
-_Objects: TypeAlias = list[dict[str, object]]
+_CHECK_URL = "check that it runs there and that llm.searxng.url is right"
+_ENABLE_JSON = "add json to search.formats in its settings.yml (formats: [html, json])"
+_SEE_LOG = "see its log"
+_UNUSABLE = "gave no usable answer"
+# What a status means, what to do, and what a model may know ("the search service ...").
+_STATUSES = {
+    400: ("refused the search (400)", "check llm.searxng.language", "refused the search"),
+    403: ("does not give JSON (403)", _ENABLE_JSON, "is not set up for programs"),
+    404: ("has no search there (404)", _CHECK_URL, "is not set up"),
+    429: (
+        "refuses more requests (429)",
+        "set server.limiter to false in its settings.yml, or pass this machine in limiter.toml",
+        "refuses more searches for now",
+    ),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Hit:
+    """One result; `date` is `YYYY-MM-DD` as the page gives it, "" where it gives none."""
+
+    url: str
+    title: str
+    snippet: str
+    date: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Infobox:
+    """What an encyclopedia says about the thing searched for; `url` is "" if unknown.
+
+    `facts` are such as `Release date: 20 January 1997`.
+    """
+
+    title: str
+    text: str
+    url: str = ""
+    facts: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """A direct answer of an engine; `url` is where it is from, "" if unknown."""
+
+    text: str
+    url: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class EngineFailure:
+    """An engine behind the server that did not answer, and what the server says of it."""
+
+    engine: str
+    reason: str
+
+    def __str__(self) -> str:
+        return f"{self.engine} ({self.reason})" if self.reason else self.engine
+
+
+@dataclass(frozen=True, slots=True)
+class Hits:
+    """Something was found; `failing` engines may have had more."""
+
+    query: str
+    hits: tuple[Hit, ...]
+    infoboxes: tuple[Infobox, ...] = ()
+    answers: tuple[Answer, ...] = ()
+    failing: tuple[EngineFailure, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class NothingFound:
+    """Every engine that was asked answered, and none knew anything."""
+
+    query: str
+    suggestions: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Degraded:
+    """Nothing usable came back, which says nothing of what exists.
+
+    Engines failed, or so many results came `unreadable`: without an address that can be shown.
+    """
+
+    query: str
+    failing: tuple[EngineFailure, ...]
+    unreadable: int = 0
+
+
+SearchOutcome: TypeAlias = Hits | NothingFound | Degraded
+
+
+class SearxngClient:
+    """Asks one SearXNG server; may be shared between threads.
+
+    `resolve` takes the place of the system's resolver.
+    """
+
+    def __init__(self, config: "SearxngConfig", *, resolve: "Resolve | None" = None) -> None:
+        self._config = config
+        self._resolve = resolve
+        self._url = config.url.rstrip("/").removesuffix("/search") + "/search"
+
+    def search(self, query: str) -> SearchOutcome:
+        """Search for the words of a query, or raise `SearchError`.
+
+        The whole call is over within `timeout_s`. Redirects are not followed, and proxies from
+        the environment do not apply: the server is the operator's own, most often on this machine.
+        """
+        plain = plain_query(query)
+        if not plain:
+            raise SearchError(
+                "there are no words to search for", "give some", "was given no words to search for"
+            )
+        response, body = self._ask(plain)
+        return outcome(self._read(response, body), plain)
+
+    def check(self) -> SearchOutcome:
+        """Search once for something every engine knows, so that `doctor` can say what is wrong.
+
+        `SearchError` says what is broken between here and the server and how to mend it; what is
+        broken behind the server is a `Degraded` outcome, or `failing` engines beside hits.
+        """
+        return self.search("MusicBrainz")
+
+    def _ask(self, plain: str) -> "tuple[httpx.Response, Body]":
+        import httpx
+
+        from chart_binder.net import Deadline
+        from chart_binder.web import transport
+
+        deadline = Deadline(self._config.timeout_s)
+        # Reading the authorities costs more than a local search: only where they are needed.
+        trust = transport.trusted_authorities() if self._url.startswith("https:") else None
+        resolve = self._resolve or transport.resolve_by_system
+        parameters = {"q": plain, "format": "json", "language": self._config.language}
+        headers = {  # SearXNG's limiter turns away what does not also take HTML and a language
+            "User-Agent": f"canon/{version('chart-binder')}",
+            "Accept": "application/json,text/html;q=0.1",
+            "Accept-Language": "en,*;q=0.5",
+            "Accept-Encoding": transport.ACCEPTED_ENCODINGS,
+        }
+        try:
+            with (
+                transport.open_client(_admit_any, deadline, resolve, trust) as client,
+                client.stream("GET", self._url, params=parameters, headers=headers) as response,
+            ):
+                return response, transport.read_body(response, _MOST_BYTES)
+        except httpx.TimeoutException as error:
+            problem = f"did not answer completely in {deadline.seconds:g} s"
+            advice = "see whether it is overloaded, or raise llm.searxng.timeout_s"
+            raise self._error(problem, advice, "did not answer in time") from error
+        except httpx.InvalidURL as error:  # its text may quote a part of a password
+            raise self._error("has no possible address", _CHECK_URL, "is not set up") from error
+        except httpx.DecodingError as error:
+            problem = f"sent a body that cannot be unpacked: {one_line(str(error))}"
+            raise self._error(problem, _SEE_LOG, _UNUSABLE) from error
+        except (httpx.HTTPError, UnknownHostError) as error:
+            problem = f"cannot be asked: {one_line(str(error))}"
+            raise self._error(problem, _CHECK_URL, "cannot be reached") from error
+
+    def _read(self, response: "httpx.Response", body: "Body") -> "SearchBody":
+        status = response.status_code
+        if response.has_redirect_location:
+            target = one_line(response.headers["location"])[:100]
+            raise self._error(
+                f"answered with a redirect to {target!r}, which is not followed",
+                "set llm.searxng.url to where it really is",
+                "is not set up",
+            )
+        if status != _OK:
+            unlisted = (f"answered {status}", _SEE_LOG, _UNUSABLE)
+            problem, advice, brief = _STATUSES.get(status, unlisted)
+            reason = _reason(body)
+            raise self._error(problem + reason, advice, brief + reason)
+        try:
+            return converted(_json(body.data), SearchBody)
+        except (ValueError, RecursionError) as error:
+            raise self._error(*_unreadable(body)) from error
+
+    def _error(self, problem: str, advice: str, brief: str) -> SearchError:
+        return SearchError(f"SearXNG at {masked(self._config.url)} {problem}", advice, brief)
+
+
+def _admit_any(_host: str, _addresses: "Sequence[Address]") -> None:
+    """Let the operator's own setting lead wherever it leads."""
+
+
+def _reason(body: "Body") -> str:
+    """Return `: reason` where an error answer gives one in JSON."""
+    try:
+        answer = _json(body.data)
+    except (ValueError, RecursionError):
+        return ""
+    error = answer.get("error") if isinstance(answer, dict) else None
+    return f": {one_line(error)[:120]}" if isinstance(error, str) else ""
+
+
+def _unreadable(body: "Body") -> tuple[str, str, str]:
+    if body.cut and len(body.data) < _MOST_BYTES:
+        return "broke off in its answer", _SEE_LOG, _UNUSABLE
+    if body.cut:
+        return f"sent more than {_MOST_BYTES} bytes", _CHECK_URL, _UNUSABLE
+    if body.data.lstrip()[:1] == b"<":
+        return "answered with HTML instead of JSON", f"{_CHECK_URL}, and {_ENABLE_JSON}", _UNUSABLE
+    return "answered with something that is not its JSON", _CHECK_URL, _UNUSABLE
+
+
+def plain_query(text: str) -> str:
+    """Return the query on one line, bounded, with every word that is syntax put in quotes.
+
+    Inside a quotation the mark itself goes, since quotes do not nest; a computed word gets a
+    capital, which engines ignore. What is left of nothing is "".
+    """
+    visible = "".join(
+        " " if unicodedata.category(character) in {"Cc", "Zl", "Zp"} else character
+        for character in text
+        if unicodedata.category(character) not in {"Cf", "Cs"}
+    ).strip()
+    if len(visible) > LONGEST_QUERY:
+        whole_words, _, _ = visible[: LONGEST_QUERY + 1].rpartition(" ")
+        visible = whole_words or visible[:LONGEST_QUERY]
+    words: list[str] = []
+    quoted = False
+    for word in visible.split():
+        plain = _plain_word(word, quoted=quoted)
+        quoted ^= plain.count('"') % 2 == 1
+        words += [plain] if plain else []
+    if words and words[0] in _COMPUTED:
+        words[0] = words[0].capitalize()
+    return " ".join(words)
+
+
+def _plain_word(word: str, *, quoted: bool) -> str:
+    if not _SYNTAX.fullmatch(word):
+        return word
+    if quoted:
+        return word.lstrip("!?:<")
+    bare = word.replace('"', "")
+    return f'"{bare}"'
 
 
 class SearchBody(msgspec.Struct, frozen=True):
@@ -60,12 +294,7 @@ class SearchBody(msgspec.Struct, frozen=True):
     unresponsive_engines: object = None
 
 
-def read(data: bytes) -> SearchBody:
-    """Read an answer, or raise `ValueError` or `RecursionError` where it is none."""
-    return converted(document(data), SearchBody)
-
-
-def document(data: bytes) -> object:
+def _json(data: bytes) -> object:
     """Read JSON with what strict readers refuse in a value: 1e999, half a character, a lost byte.
 
     Raises `ValueError` or `RecursionError`.
@@ -74,15 +303,15 @@ def document(data: bytes) -> object:
         return msgspec.json.decode(data)
     except (msgspec.DecodeError, UnicodeDecodeError):
         text = data.removeprefix(BOM_UTF8).decode("utf-8", "replace")
-        return json.loads(text, strict=False, parse_int=_whole)
+        return json.loads(text, strict=False, parse_int=_parse_int)
 
 
-def _whole(digits: str) -> int | str:
+def _parse_int(digits: str) -> int | str:
     return int(digits) if len(digits) <= _LONGEST_NUMBER else digits
 
 
 def outcome(body: SearchBody, query: str) -> SearchOutcome:
-    """Tell what an answer to a query means."""
+    """Return what an answer to a query means."""
     hits = tuple(_hits(body))
     infoboxes = tuple(_infoboxes(body))
     answers = tuple(_answers(body, computed=False))
@@ -103,15 +332,15 @@ def _hits(body: SearchBody) -> Iterator[Hit]:
     for result in _objects(body.results):
         url = _web_address(result.get("url"))
         title, snippet = _text(result.get("title")), _text(result.get("content"))
-        same = {_place(url), (title, snippet) if snippet else url}
+        same = {_page_key(url), (title, snippet) if snippet else url}
         if url and seen.isdisjoint(same):
             seen |= same
             yield Hit(url, title or url, snippet, _date(result))
 
 
-def _place(url: str) -> str:
+def _page_key(url: str) -> str:
     """Return what the addresses of one page have in common."""
-    place = _DECORATION.sub("", url.partition("://")[2]).rstrip("?&/")
+    place = _TRACKING.sub("", url.partition("://")[2]).rstrip("?&/")
     return _PREFIXES.sub("", place)
 
 
@@ -158,7 +387,7 @@ def _list(value: object) -> list[object]:
     return value if isinstance(value, list) else []
 
 
-def _objects(value: object) -> _Objects:
+def _objects(value: object) -> list[dict[str, object]]:
     return [item for item in _list(value) if isinstance(item, dict)]
 
 
@@ -170,6 +399,8 @@ def _text(value: object) -> str:
 
 def _web_address(value: object) -> str:
     """Return an address a model may be shown, in its one normal spelling, or ""."""
+    import httpx  # as above
+
     if not isinstance(value, str) or len(value) > _LONGEST_URL:
         return ""
     try:
@@ -177,185 +408,3 @@ def _web_address(value: object) -> str:
     except (httpx.InvalidURL, ValueError):
         return ""
     return str(url) if url.scheme in {"http", "https"} and url.host and not url.userinfo else ""
-
-
-LONGEST_QUERY = 300
-
-# `!!!` alone and `:wumpscut:` mean nothing to it; `?word` does to its ancestor searx.
-_SYNTAX = re.compile(r"[!?]+[^!?].*|!!|:[^:]+|<.+")
-_COMPUTED = frozenset({"avg", "min", "max", "sum", "prod", "range", "random"})
-
-
-def plain_query(text: str) -> str:
-    """Return the query on one line, bounded, with every word that is syntax put in quotes.
-
-    Inside a quotation the mark itself goes, since quotes do not nest; a computed word gets a
-    capital, which engines ignore. What is left of nothing is "".
-    """
-    words: list[str] = []
-    quoted = False
-    for word in _shortened(_visible(text)).split():
-        plain = _plain_word(word, quoted=quoted)
-        quoted ^= plain.count('"') % 2 == 1
-        words.append(plain)
-    words = [word for word in words if word]
-    if words and words[0] in _COMPUTED:
-        words[0] = words[0].capitalize()
-    return " ".join(words)
-
-
-def _plain_word(word: str, *, quoted: bool) -> str:
-    if not _SYNTAX.fullmatch(word):
-        return word
-    if quoted:
-        return word.lstrip("!?:<")
-    bare = word.replace('"', "")
-    return f'"{bare}"'
-
-
-def _visible(text: str) -> str:
-    return "".join(
-        " " if unicodedata.category(character) in {"Cc", "Zl", "Zp"} else character
-        for character in text
-        if unicodedata.category(character) not in {"Cf", "Cs"}
-    ).strip()
-
-
-def _shortened(text: str) -> str:
-    """Cut a long query between two words where that is possible."""
-    if len(text) <= LONGEST_QUERY:
-        return text
-    head, _, _ = text[: LONGEST_QUERY + 1].rpartition(" ")
-    return head or text[:LONGEST_QUERY]
-
-
-_MOST_BYTES = 2_000_000
-_CHECK_URL = "check that it runs there and that llm.searxng.url is right"
-_ENABLE_JSON = "add json to search.formats in its settings.yml (formats: [html, json])"
-_SEE_LOG = "see its log"
-_UNUSABLE = "gave no usable answer"
-# What a status means, what to do, and what a model may know ("the search service ...").
-_STATUSES = {
-    400: ("refused the search (400)", "check llm.searxng.language", "refused the search"),
-    403: ("does not give JSON (403)", _ENABLE_JSON, "is not set up for programs"),
-    404: ("has no search there (404)", _CHECK_URL, "is not set up"),
-    429: (
-        "refuses more requests (429)",
-        "set server.limiter to false in its settings.yml, or pass this machine in limiter.toml",
-        "refuses more searches for now",
-    ),
-}
-
-
-class SearxngClient:
-    """Asks one SearXNG server; may be shared between threads.
-
-    `resolve` stands for the system's resolver.
-    """
-
-    def __init__(self, config: SearxngConfig, *, resolve: Resolve = resolve_by_system) -> None:
-        self._config = config
-        self._resolve = resolve
-        self._url = config.url.rstrip("/").removesuffix("/search") + "/search"
-
-    def search(self, query: str) -> SearchOutcome:
-        """Search for the words of a query, or raise `SearchError`.
-
-        The whole call is over within `timeout_s`. Redirects are not followed, and proxies from
-        the environment do not apply: the server is the operator's own, most often on this machine.
-        """
-        plain = plain_query(query)
-        if not plain:
-            raise SearchError(
-                "there are no words to search for", "give some", "was given no words to search for"
-            )
-        response, body = self._ask(plain)
-        return outcome(self._read(response, body), plain)
-
-    def check(self) -> SearchOutcome:
-        """Search once for something every engine knows, so that `doctor` can say what is wrong.
-
-        `SearchError` says what is broken between here and the server and how to mend it; what is
-        broken behind the server is a `Degraded` outcome, or `failing` engines beside hits.
-        """
-        return self.search("MusicBrainz")
-
-    def _ask(self, plain: str) -> tuple[httpx.Response, Body]:
-        deadline = Deadline.after(self._config.timeout_s)
-        # Reading the authorities costs more than a local search: only where they are needed.
-        trust = trusted_authorities() if self._url.startswith("https:") else None
-        parameters = {"q": plain, "format": "json", "language": self._config.language}
-        try:
-            with (
-                open_client(_admit_any, deadline, self._resolve, trust) as client,
-                client.stream("GET", self._url, params=parameters, headers=_headers()) as response,
-            ):
-                return response, read_body(response, _MOST_BYTES)
-        except httpx.TimeoutException as error:
-            problem = f"did not answer completely in {deadline.seconds:g} s"
-            advice = "see whether it is overloaded, or raise llm.searxng.timeout_s"
-            raise self._error(problem, advice, "did not answer in time") from error
-        except httpx.InvalidURL as error:  # its text may quote a part of a password
-            raise self._error("has no possible address", _CHECK_URL, "is not set up") from error
-        except httpx.DecodingError as error:
-            problem = f"sent a body that cannot be unpacked: {one_line(str(error))}"
-            raise self._error(problem, _SEE_LOG, _UNUSABLE) from error
-        except (httpx.HTTPError, UnknownHostError) as error:
-            problem = f"cannot be asked: {one_line(str(error))}"
-            raise self._error(problem, _CHECK_URL, "cannot be reached") from error
-
-    def _read(self, response: httpx.Response, body: Body) -> SearchBody:
-        status = response.status_code
-        if response.has_redirect_location:
-            target = one_line(response.headers["location"])[:100]
-            raise self._error(
-                f"answered with a redirect to {target!r}, which is not followed",
-                "set llm.searxng.url to where it really is",
-                "is not set up",
-            )
-        if status != httpx.codes.OK:
-            unlisted = (f"answered {status}", _SEE_LOG, _UNUSABLE)
-            problem, advice, brief = _STATUSES.get(status, unlisted)
-            reason = _reason(body)
-            raise self._error(problem + reason, advice, brief + reason)
-        try:
-            return read(body.data)
-        except (ValueError, RecursionError) as error:
-            raise self._error(*_unreadable(body)) from error
-
-    def _error(self, problem: str, advice: str, brief: str) -> SearchError:
-        return SearchError(f"SearXNG at {masked(self._config.url)} {problem}", advice, brief)
-
-
-def _admit_any(_host: str, _addresses: Sequence[Address]) -> None:
-    """Let the operator's own setting lead wherever it leads."""
-
-
-def _headers() -> dict[str, str]:
-    """Say who asks; SearXNG's limiter turns away what does not also take HTML and a language."""
-    return {
-        "User-Agent": f"canon/{version('chart-binder')}",
-        "Accept": "application/json,text/html;q=0.1",
-        "Accept-Language": "en,*;q=0.5",
-        "Accept-Encoding": ACCEPTED_ENCODINGS,
-    }
-
-
-def _reason(body: Body) -> str:
-    """Return `: reason` where an error answer gives one in JSON."""
-    try:
-        answer = document(body.data)
-    except (ValueError, RecursionError):
-        return ""
-    error = answer.get("error") if isinstance(answer, dict) else None
-    return f": {one_line(error)[:120]}" if isinstance(error, str) else ""
-
-
-def _unreadable(body: Body) -> tuple[str, str, str]:
-    if body.cut and len(body.data) < _MOST_BYTES:
-        return "broke off in its answer", _SEE_LOG, _UNUSABLE
-    if body.cut:
-        return f"sent more than {_MOST_BYTES} bytes", _CHECK_URL, _UNUSABLE
-    if body.data.lstrip()[:1] == b"<":
-        return "answered with HTML instead of JSON", f"{_CHECK_URL}, and {_ENABLE_JSON}", _UNUSABLE
-    return "answered with something that is not its JSON", _CHECK_URL, _UNUSABLE

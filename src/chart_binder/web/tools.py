@@ -1,36 +1,70 @@
-"""The tools with which a model looks at the open web."""
+"""The tools with which a model looks at the open web, and how their results are shown.
 
-from collections.abc import Callable
+Making the tools loads no network library: each is loaded with the first call.
+"""
+
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from functools import cache
 from typing import TYPE_CHECKING, Final
+from urllib.parse import urlsplit
 
 from msgspec import UNSET, UnsetType
 
 from chart_binder.errors import FetchError, LookupFailedError, SearchError
 from chart_binder.react.sanitize import one_line
-from chart_binder.react.tools import SAYS_NOTHING, Observation, Tool, ToolError
-from chart_binder.web.passages import page_reading
-from chart_binder.web.results import Degraded, Hits, NothingFound, nothing_found, search_results
+from chart_binder.react.steps import Observation
+from chart_binder.react.tools import SAYS_NOTHING, Tool, ToolError
+from chart_binder.web.passages import excerpt, page_reading
+from chart_binder.web.searxng import Degraded, Hit, Hits, NothingFound, SearxngClient
 
 if TYPE_CHECKING:
-    from chart_binder.config import FetchConfig, LLMConfig, SearxngConfig
-    from chart_binder.web.fetch import PageFetcher, RunPages
-    from chart_binder.web.searxng import SearxngClient
+    from chart_binder.config import LLMConfig
+    from chart_binder.web.fetch import Page, PageFetcher
     from chart_binder.web.wikipedia import Article, NoArticle
+
+_LONGEST_SNIPPET: Final = 300
+_LONGEST_BOX: Final = 500
+_LONGEST_TITLE: Final = 120
+_MOST_SUGGESTIONS: Final = 3
+_LONGEST_QUERY: Final = 80
+_SPARE: Final = 70  # characters kept for the last lines
+_ROOM_FOR_OTHERS: Final = 4  # the part of an observation that other articles may take: a fourth
 
 
 def web_search(config: "LLMConfig", searxng: "SearxngClient | None" = None) -> Tool:
     """Return the tool that searches with the configured server, or with `searxng`."""
-    client = searxng
+    client = searxng or SearxngClient(config.searxng)
 
     def web_search(query: str) -> Observation:
         """Search the web. Returns titles, addresses and snippets of the best results."""
-        nonlocal client
-        client = client or _open_search(config.searxng)
-        return _search(client, query, config)
+        try:
+            outcome = client.search(query)
+        except SearchError as error:
+            raise ToolError(f"The search service {error.brief}. {SAYS_NOTHING}") from error
+        match outcome:
+            case Hits():
+                return search_results(outcome, config.searxng.max_results, config.fetch.max_chars)
+            case NothingFound():
+                return nothing_found(outcome)
+            case Degraded():
+                raise _degraded(outcome)
 
     return Tool.of(web_search)
+
+
+def _degraded(found: Degraded) -> ToolError:
+    """Return what to raise; its cause tells the operator which engines fail, and why."""
+    if found.unreadable:
+        return ToolError(
+            f"Search results came, but none with an address that can be read. {SAYS_NOTHING}"
+        )
+    error = ToolError(f"The search engines are failing at the moment. {SAYS_NOTHING}")
+    error.__cause__ = LookupFailedError(
+        f"SearXNG answers, but its engines fail: {', '.join(map(str, found.failing))}; wait, or"
+        " turn others on, under engines in its settings.yml"
+    )
+    return error
 
 
 def web_fetch(config: "LLMConfig", pages: "PageFetcher | None" = None) -> Tool:
@@ -42,10 +76,14 @@ def web_fetch(config: "LLMConfig", pages: "PageFetcher | None" = None) -> Tool:
 
     @cache
     def fetcher() -> "PageFetcher":
-        return pages or _open_fetch(config.fetch)
+        from chart_binder.web.fetch import PageFetcher
+
+        return pages or PageFetcher(config.fetch)
 
     def for_run(about: str) -> Callable[..., Observation]:
-        read = cache(lambda: _run_pages(fetcher()))
+        @cache
+        def run_fetch() -> "Callable[[str], Page]":
+            return fetcher().for_run()
 
         # `find` is left out where it is not given: a call is recorded as it was made.
         def web_fetch(url: str, find: str | UnsetType = UNSET) -> Observation:
@@ -54,70 +92,15 @@ def web_fetch(config: "LLMConfig", pages: "PageFetcher | None" = None) -> Tool:
             Args:
                 find: words to look for in a long page.
             """
-            return _fetch(read(), url, config.fetch.max_chars, about, find or "")
+            try:
+                page = run_fetch()(url)
+            except FetchError as error:
+                raise ToolError(f"{error}.") from error
+            return page_reading(page, config.fetch.max_chars, about, find or "")
 
         return web_fetch
 
     return replace(Tool.of(for_run("")), per_run=for_run)
-
-
-def _open_search(config: "SearxngConfig") -> "SearxngClient":
-    from chart_binder.web.searxng import SearxngClient
-
-    return SearxngClient(config)
-
-
-def _open_fetch(config: "FetchConfig") -> "PageFetcher":
-    from chart_binder.web.fetch import PageFetcher
-
-    return PageFetcher(config)
-
-
-def _run_pages(fetcher: "PageFetcher") -> "RunPages":
-    from chart_binder.web.fetch import RunPages
-
-    return RunPages(fetcher)
-
-
-def _search(client: "SearxngClient", query: str, config: "LLMConfig") -> Observation:
-    try:
-        outcome = client.search(query)
-    except SearchError as error:
-        raise ToolError(f"The search service {error.brief}. {SAYS_NOTHING}") from error
-    match outcome:
-        case Hits():
-            return search_results(outcome, config.searxng.max_results, config.fetch.max_chars)
-        case NothingFound():
-            return nothing_found(outcome)
-        case Degraded() if outcome.unreadable:
-            raise ToolError(
-                f"Search results came, but none with an address that can be read. {SAYS_NOTHING}"
-            )
-        case Degraded():
-            raise ToolError(
-                f"The search engines are failing at the moment. {SAYS_NOTHING}"
-            ) from _failing(outcome)
-
-
-def _failing(found: "Degraded") -> LookupFailedError:
-    """Say to the operator what a model need not know: which engines fail, and why."""
-    named = ", ".join(map(str, found.failing))
-    return LookupFailedError(
-        f"SearXNG answers, but its engines fail: {named}; wait, or turn others on, under engines in"
-        " its settings.yml"
-    )
-
-
-def _fetch(pages: "RunPages", url: str, max_chars: int, about: str, find: str) -> Observation:
-    try:
-        page = pages.fetch(url)
-    except FetchError as error:
-        raise ToolError(f"{error}.") from error
-    return page_reading(page, max_chars, about, find)
-
-
-_ROOM_FOR_OTHERS: Final = 4
-"""The part of an observation that other pages may take: a fourth."""
 
 
 def wikipedia(config: "LLMConfig") -> Tool:
@@ -129,15 +112,15 @@ def wikipedia(config: "LLMConfig") -> Tool:
     def for_run(about: str) -> Callable[..., Observation]:
         def wikipedia(query: str, language: str = "") -> Observation:
             """Read the Wikipedia article that fits best; language is a code such as en or ja."""
-            found = _looked_up(config, query, language)
-            return _shown(found, f"{query} / {about}", config.fetch.max_chars)
+            found = _look_up(config, query, language)
+            return _article(found, f"{query} / {about}", config.fetch.max_chars)
 
         return wikipedia
 
     return replace(Tool.of(for_run("")), per_run=for_run)
 
 
-def _looked_up(config: "LLMConfig", query: str, language: str) -> "Article | NoArticle":
+def _look_up(config: "LLMConfig", query: str, language: str) -> "Article | NoArticle":
     from chart_binder.web.wikipedia import LANGUAGE, Wikipedia, in_address
 
     address = in_address(query)
@@ -154,21 +137,21 @@ def _looked_up(config: "LLMConfig", query: str, language: str) -> "Article | NoA
         raise ToolError(f"The look-up at Wikipedia failed: {error}. {SAYS_NOTHING}") from error
 
 
-def _shown(found: "Article | NoArticle", about: str, max_chars: int) -> Observation:
+def _article(found: "Article | NoArticle", about: str, max_chars: int) -> Observation:
     from chart_binder.web.wikipedia import NoArticle
 
     if isinstance(found, NoArticle):
         instead = one_line(found.suggestion, 80)
         advice = f"Try {instead!r}." if instead else "Try other words, or another language."
         return Observation(f"Wikipedia has no such article. {advice}")
-    others = _others(found, max_chars // _ROOM_FOR_OTHERS)
+    others = _other_articles(found, max_chars // _ROOM_FOR_OTHERS)
     room = max_chars - sum(len(line) + 1 for line in others)
     seen = page_reading(found.page, room, about)
     listed = [url for url in found.others.values() if any(url in line for line in others)]
     return Observation("\n".join((seen.content, *others)), (*seen.sources, *listed))
 
 
-def _others(found: "Article", room: int) -> list[str]:
+def _other_articles(found: "Article", room: int) -> list[str]:
     """Name other articles, each with its address, so that no page is cited for another's title."""
     lines: list[str] = []
     for number, (title, url) in enumerate(found.others.items(), start=1):
@@ -180,3 +163,69 @@ def _others(found: "Article", room: int) -> list[str]:
         lines += [*lead, *entry]
         room -= cost
     return lines
+
+
+def search_results(found: Hits, max_results: int, max_chars: int) -> Observation:
+    """Show what was found, numbered, best first, whole entries only, and say what was left out.
+
+    The sources are the addresses that are really in the text.
+    """
+    entries = [*_direct_entries(found), *_hit_entries(found.hits[:max_results], found.query)]
+    lines = ["Search results:"]  # without the query: it would look like something that was found
+    sources: list[str] = []
+    left_out = 0
+    room = max_chars - len(lines[0]) - _SPARE
+    for text, url in entries:
+        if len(text) + 1 > room:
+            left_out += 1
+            continue
+        room -= len(text) + 1
+        lines.append(text)
+        if url:
+            sources.append(url)
+    if left_out:
+        lines.append(f"({left_out} more not shown)")
+    if found.failing:
+        lines.append("(some search engines did not answer)")
+    return Observation("\n".join(lines)[:max_chars], tuple(dict.fromkeys(sources)))
+
+
+def nothing_found(found: NothingFound) -> Observation:
+    """Say that the search worked and found nothing, with what the engines suggest instead."""
+    instead = " or ".join(
+        repr(_cut(text, _LONGEST_QUERY)) for text in found.suggestions[:_MOST_SUGGESTIONS]
+    )
+    advice = f"Try {instead}." if instead else "Try fewer or other words."
+    return Observation(f"No results. {advice}")
+
+
+def _direct_entries(found: Hits) -> Iterator[tuple[str, str]]:
+    """Yield answers and infoboxes, each with its address.
+
+    The address stands also where there is none: the text may end in the address of another.
+    """
+    entries = [("Answer", _cut(each.text, _LONGEST_SNIPPET), each.url) for each in found.answers]
+    for box in found.infoboxes:
+        told = excerpt((*box.facts, box.text), _LONGEST_BOX, found.query, per_line=3)
+        text = " | ".join(filter(None, told.lines))
+        entries.append((f"Infobox {box.title}".strip(), text, box.url))
+    for label, text, url in entries:
+        yield f"{label}: {text} ({url or 'no address given'})", url
+
+
+def _hit_entries(hits: tuple[Hit, ...], query: str) -> Iterator[tuple[str, str]]:
+    for number, hit in enumerate(hits, start=1):
+        host = (urlsplit(hit.url).hostname or "").removeprefix("www.")
+        about = f"{host}, {hit.date}" if hit.date else host
+        lines = [f"{number}. {_cut(hit.title, _LONGEST_TITLE)} ({about})", f"   {hit.url}"]
+        if hit.snippet:
+            told = excerpt((hit.snippet,), _LONGEST_SNIPPET, query)
+            lines.append(f"   {' '.join(told.lines)}")
+        yield "\n".join(lines), hit.url
+
+
+def _cut(text: str, longest: int) -> str:
+    if len(text) <= longest:
+        return text
+    head, _, _ = text[:longest].rpartition(" ")
+    return f"{head or text[: longest - 1]}…"

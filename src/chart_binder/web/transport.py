@@ -1,6 +1,13 @@
-"""The one way out: resolved once, checked, pinned to what was checked, over by a deadline."""
+"""Bytes from the open web and the text they stand for.
 
+A connection is made to the very address that was checked, and ends with a deadline; a body is
+unpacked in bounded pieces. Character sets are told by our own code: `charset-normalizer` is wrong
+about pages that this is right about.
+"""
+
+import codecs
 import queue
+import re
 import socket
 import ssl
 import threading
@@ -9,7 +16,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 from ipaddress import ip_address
-from typing import Any, TypeAlias
+from typing import Any, Final, TypeAlias
 
 import httpcore
 import httpx
@@ -35,7 +42,10 @@ def open_client(
     proxy no address could be checked. Without `trust` no https server is believed.
     """
     return httpx.Client(
-        transport=_PinnedTransport(_PinnedBackend(admit, deadline, resolve), trust or _nobody()),
+        transport=_PinnedTransport(
+            _PinnedBackend(admit, deadline, resolve),
+            trust or ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT),
+        ),
         timeout=None,  # noqa: S113 - the deadline holds for every single read, write and connect
         trust_env=False,
     )
@@ -48,10 +58,6 @@ def resolve_by_system(host: str, port: int) -> tuple[Address, ...]:
     except (OSError, UnicodeError) as error:
         raise UnknownHostError(f"there is no host called {host!r}") from error
     return tuple(dict.fromkeys(ip_address(entry[4][0]) for entry in found))
-
-
-def _nobody() -> ssl.SSLContext:
-    return ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
 
 
 @cache
@@ -109,7 +115,7 @@ class _PinnedBackend(httpcore.NetworkBackend):
 
         threading.Thread(target=ask, name=f"resolve {host}", daemon=True).start()
         try:
-            addresses = answer.get(timeout=self._deadline.left())
+            addresses = answer.get(timeout=self._deadline.left_s)
         except queue.Empty:
             raise httpcore.ConnectTimeout(f"{host} was not resolved in time") from None
         if isinstance(addresses, UnknownHostError):
@@ -119,23 +125,24 @@ class _PinnedBackend(httpcore.NetworkBackend):
     def _connect(self, addresses: Sequence[Address], port: int) -> httpcore.NetworkStream:
         failure: Exception = httpcore.ConnectError("no address")
         for tried, address in enumerate(addresses):
-            share_s = self._deadline.left() / (len(addresses) - tried)
+            share_s = self._deadline.left_s / (len(addresses) - tried)
             try:
-                return self._system.connect_tcp(str(address), port, _some(share_s))
+                # A timeout of 0 would mean not to wait at all.
+                return self._system.connect_tcp(str(address), port, max(share_s, 0.001))
             except (httpcore.ConnectError, httpcore.ConnectTimeout) as error:
                 failure = error
         raise failure
-
-
-def _some(seconds: float) -> float:
-    """Return a timeout that is never 0, which would mean: do not wait at all."""
-    return max(seconds, 0.001)
 
 
 ACCEPTED_ENCODINGS = "gzip, deflate"
 """Not br or zstd: Python's libraries for them bound what they unpack in their newest versions only.
 """
 _GZIP, _ZLIB, _RAW = 16 + zlib.MAX_WBITS, zlib.MAX_WBITS, -zlib.MAX_WBITS
+_FRAMES: Final[dict[str, tuple[int, ...]]] = {
+    "": (), "identity": (), "gzip": (_GZIP,), "x-gzip": (_GZIP,), "deflate": (_ZLIB, _RAW),
+}  # fmt: skip
+"""By content encoding: what the bytes may be wrapped in. Deflate is zlib's format, though some
+servers send it bare."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,57 +159,34 @@ def read_body(response: httpx.Response, max_bytes: int) -> Body:
     Raises `httpx.DecodingError` for an encoding nobody asked for or that cannot be unpacked,
     and whatever httpx raises for a connection that fails.
     """
-    packing = _packing(response)
+    encoding = response.headers.get("content-encoding", "").strip().lower()
+    if encoding not in _FRAMES:
+        raise httpx.DecodingError(f"content encoding {encoding[:40]!r}", request=response.request)
+    inflater = _Inflater(*_FRAMES[encoding]) if _FRAMES[encoding] else None
     data = bytearray()
     arrived = 0
     for chunk in response.iter_raw():
         arrived += len(chunk)
-        for piece in packing.pieces(chunk):
+        for piece in inflater.pieces(chunk) if inflater else (chunk,):
             data += piece
             if len(data) > max_bytes:
                 return Body(bytes(data[:max_bytes]), cut=True)
         if arrived > max_bytes:
             return Body(bytes(data), cut=True)
-    return Body(bytes(data), cut=packing.is_unfinished)
-
-
-def _packing(response: httpx.Response) -> "_Plain | _Inflater":
-    encoding = response.headers.get("content-encoding", "").strip().lower()
-    if encoding in {"", "identity"}:
-        return _Plain()
-    if encoding in {"gzip", "x-gzip"}:
-        return _Inflater(_GZIP)
-    if encoding == "deflate":
-        return _Inflater(_ZLIB, _RAW)
-    raise httpx.DecodingError(f"content encoding {encoding[:40]!r}", request=response.request)
-
-
-class _Plain:
-    is_unfinished = False
-
-    def pieces(self, chunk: bytes) -> Iterator[bytes]:
-        yield chunk
+    return Body(bytes(data), cut=inflater is not None and inflater.is_unfinished)
 
 
 class _Inflater:
-    """gzip, its concatenated members included, or deflate, in pieces of bounded size.
-
-    What is called deflate is zlib's format; some servers send it without its frame.
-    """
+    """gzip, its concatenated members included, or deflate, in pieces of bounded size."""
 
     _PIECE = 65_536
 
     def __init__(self, frame: int, other: int | None = None) -> None:
+        self.is_unfinished = False  # a member has begun and not ended
         self._frame = frame
         self._other = other
         self._stream = zlib.decompressobj(frame)
         self._members = 0
-        self._is_within = False  # a member that has not ended
-
-    @property
-    def is_unfinished(self) -> bool:
-        """Whether what is packed should have gone on."""
-        return self._is_within
 
     def pieces(self, chunk: bytes) -> Iterator[bytes]:
         while True:
@@ -215,7 +199,7 @@ class _Inflater:
                 chunk = self._stream.unused_data
                 self._stream = zlib.decompressobj(self._frame)
                 self._members += 1
-                self._is_within = False
+                self.is_unfinished = False
                 if not chunk:
                     return
             elif not chunk and len(piece) < self._PIECE:
@@ -234,7 +218,158 @@ class _Inflater:
             self._stream = zlib.decompressobj(self._frame)
             return self._unpacked(chunk)
         # Behind a member there may be padding; only what unpacks to something is another one.
-        self._is_within = self._is_within or bool(piece) or not self._members
+        self.is_unfinished = self.is_unfinished or bool(piece) or not self._members
         if piece:
             self._other = None
         return piece
+
+
+_BYTE_ORDER_MARKS = (
+    (codecs.BOM_UTF8, "utf-8"),
+    (codecs.BOM_UTF16_LE, "utf-16-le"),
+    (codecs.BOM_UTF16_BE, "utf-16-be"),
+)
+# What browsers read under these names (https://encoding.spec.whatwg.org/#names-and-labels).
+_READ_AS = {
+    "ascii": "cp1252",
+    "iso8859-1": "cp1252",
+    "iso8859-9": "cp1254",
+    "gb2312": "gb18030",
+    "gbk": "gb18030",
+    "shift_jis": "cp932",
+    "euc_kr": "cp949",
+    "tis-620": "cp874",
+    "iso8859-11": "cp874",
+    "big5": "big5hkscs",
+    "utf-16": "utf-16-le",
+}
+# And names of theirs that Python does not know.
+_ALSO_CALLED = {
+    "x-sjis": "cp932", "windows-31j": "cp932", "x-euc-jp": "euc_jp",
+    "cseucpkdfmtjapanese": "euc_jp", "x-gbk": "gb18030", "gb_2312-80": "gb18030",
+    "csgb2312": "gb18030", "cn-big5": "big5", "x-x-big5": "big5", "windows-949": "cp949",
+    "csksc56011987": "cp949", "windows-874": "cp874", "dos-874": "cp874", "x-cp1251": "cp1251",
+    "x-cp1252": "cp1252", "koi": "koi8-r", "koi8-ru": "koi8-u", "mac": "mac-roman",
+    "x-mac-roman": "mac-roman", "x-mac-cyrillic": "mac-cyrillic", "iso-8859-8-i": "iso8859-8",
+    "iso-8859-6-i": "iso8859-6", "unicode-1-1-utf-8": "utf-8", "sun_eu_greek": "iso8859-7",
+}  # fmt: skip
+# Python knows codecs that are no character sets of pages, some of them with quadratic cost.
+_CODEC_OF_PAGES = re.compile(
+    r"utf-8|utf-16(-[lb]e)?|ascii|iso8859-\d+|iso2022_jp|cp\d+|koi8-[ru]|mac-\w+"
+    r"|gb18030|gbk|gb2312|big5(hkscs)?|euc_(jp|kr)|shift_jis|tis-620"
+)
+_DECLARED_IN_PAGE = re.compile(
+    rb"""(?:charset|encoding)\s*=\s*["']?\s*([\w.:-]{2,40})""", re.IGNORECASE
+)
+_DECLARED_WITHIN = 2_048
+
+
+def decode_text(data: bytes, declared: str | None) -> str:
+    """Return the text of a page; bytes that fit nothing become U+FFFD.
+
+    The order is a browser's: byte order mark, the server's word (`declared`), the page's own
+    word, then UTF-8 where it fits; else what its letters look like, Windows-1252 if like nothing.
+    """
+    for mark, name in _BYTE_ORDER_MARKS:
+        if data.startswith(mark):
+            return data[len(mark) :].decode(name, "replace")
+    known = _codec(declared) or _codec(_declared_in(data))
+    named = known or ("utf-8" if _fits_utf8(data) else _guess(data) or "cp1252")
+    return data.decode(named, "replace")
+
+
+def _codec(label: str | None) -> str | None:
+    try:
+        label = label.strip().lower() if label else ""
+        name = codecs.lookup(_ALSO_CALLED.get(label, label)).name
+    except (LookupError, ValueError):
+        return None
+    name = _READ_AS.get(name, name)
+    return name if _CODEC_OF_PAGES.fullmatch(name) else None
+
+
+def _declared_in(data: bytes) -> str | None:
+    found = _DECLARED_IN_PAGE.search(data, 0, _DECLARED_WITHIN)
+    if found is None:
+        return None
+    label = found[1].decode("ascii", "replace").lower()
+    # Whoever could read this word did not read it as UTF-16.
+    return "utf-8" if label.startswith("utf-16") else label
+
+
+def _fits_utf8(data: bytes) -> bool:
+    try:
+        codecs.getincrementaldecoder("utf-8")("strict").decode(data, final=False)
+    except UnicodeDecodeError:
+        return False
+    return True
+
+
+_LOOKED_AT: Final = 20_000  # bytes
+# Half a character may be an ASCII byte: a run of these is left out behind a tag or a blank only.
+_MARKUP: Final = re.compile(rb"<[^>]*>|(?<=[>\s])[\x00-\x7f]{40,}")
+_HIGH: Final = re.compile(rb"[\x80-\xff]")
+_FEWEST_HIGH: Final = 12
+"""Bytes beyond ASCII; of fewer nothing can be told."""
+_LEAST_HIGH: Final = 0.25
+"""The share of bytes beyond ASCII, markup left out; in Western languages it is a tenth at most."""
+
+
+def _guess(data: bytes) -> str | None:
+    """Return the character set that bytes which are no UTF-8 are likely in, if it shows."""
+    sample = _MARKUP.sub(b" ", data[:_LOOKED_AT])
+    high = len(_HIGH.findall(sample))
+    if high < max(_FEWEST_HIGH, _LEAST_HIGH * len(sample)):
+        return None
+    return next(
+        (codec for codec in _COMMON_LETTERS if _share(sample, codec) >= _LEAST_COMMON[codec]), None
+    )
+
+
+def _share(sample: bytes, codec: str) -> float:
+    """Return the share of letters beyond ASCII that are common in the codec's script."""
+    try:
+        text = codecs.getincrementaldecoder(codec)("strict").decode(sample, final=False)
+    except UnicodeDecodeError:
+        return 0.0
+    letters = [letter for letter in text if letter > "\x7f"]
+    return sum(map(_COMMON_LETTERS[codec], letters)) / len(letters) if letters else 0.0
+
+
+def _is_kana(letter: str) -> bool:
+    return "\u3041" <= letter <= "\u30fc"
+
+
+def _is_hangul(letter: str) -> bool:
+    return "\uac00" <= letter <= "\ud7a3"
+
+
+def _is_common_simplified(letter: str) -> bool:
+    """Tell whether it is one of the 3,755 commonest characters of GB 2312, or its punctuation."""
+    code = letter.encode("gb2312", "ignore")
+    return b"\xb0\xa1" <= code <= b"\xd7\xf9" or code[:1] in {b"\xa1", b"\xa3"}
+
+
+def _is_common_traditional(letter: str) -> bool:
+    """Tell whether it is one of the 5,401 commonest characters of Big5, or its punctuation."""
+    return b"\xa1\x40" <= letter.encode("big5", "ignore") <= b"\xc6\x7e"
+
+
+def _is_small_cyrillic(letter: str) -> bool:
+    return "\u0430" <= letter <= "\u045f"
+
+
+_COMMON_LETTERS: Final[dict[str, Callable[[str], bool]]] = {
+    "euc_jp": _is_kana,
+    "cp932": _is_kana,
+    "cp949": _is_hangul,
+    "gb18030": _is_common_simplified,
+    "big5hkscs": _is_common_traditional,
+    "cp1251": _is_small_cyrillic,
+    "koi8-r": _is_small_cyrillic,
+}
+"""In the order in which they are tried: Korean text may look Chinese, and not the reverse."""
+_LEAST_COMMON: Final = {
+    "euc_jp": 0.2, "cp932": 0.2, "cp949": 0.85, "gb18030": 0.8, "big5hkscs": 0.8, "cp1251": 0.7,
+    "koi8-r": 0.7,
+}  # fmt: skip

@@ -20,7 +20,7 @@ from chart_binder.errors import FetchError, UnknownHostError
 from chart_binder.net import Deadline
 from chart_binder.react.sanitize import one_line
 from chart_binder.typed import decoded
-from chart_binder.web.fetch import OF_THIS_PROCESS, Page, agent
+from chart_binder.web.fetch import PROCESS_PACING, Page, user_agent
 from chart_binder.web.guard import Guard
 from chart_binder.web.page_text import from_html
 from chart_binder.web.transport import (
@@ -124,7 +124,7 @@ class Wikipedia:
 
         Raises `FetchError` where Wikipedia could not be asked.
         """
-        deadline = Deadline.after(self._fetch.timeout_s)
+        deadline = Deadline(self._fetch.timeout_s)
         if title := self._title_in(query):
             page = self._page(title, deadline)
             return Article(page, {}) if page else NoArticle()
@@ -177,7 +177,7 @@ class Wikipedia:
         trust = self._trust or (trusted_authorities() if target.scheme == "https" else None)
         try:
             with (
-                OF_THIS_PROCESS.at(target.host, 0.0, deadline),
+                PROCESS_PACING.at(target.host, 0.0, deadline),
                 open_client(self._guard.admit, deadline, self._resolve, trust) as client,
                 client.stream(
                     "GET", target, params={**_PLAIN, **asked}, headers=self._headers()
@@ -224,7 +224,7 @@ class Wikipedia:
 
     def _headers(self) -> dict[str, str]:
         return {
-            "User-Agent": agent(self._fetch),
+            "User-Agent": user_agent(self._fetch),
             "Accept": "application/json",
             "Accept-Encoding": ACCEPTED_ENCODINGS,
         }

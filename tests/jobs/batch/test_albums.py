@@ -2,8 +2,8 @@
 
 from pathlib import Path
 
-from chart_binder.audio.walk import Unreadable
-from chart_binder.jobs.batch.work import MOST_TOGETHER, Album, albums
+from chart_binder.audio.walk import UnreadablePath
+from chart_binder.jobs.batch.work import MAX_ALBUM_FILES, Album, find_albums
 
 
 def tree(top: Path, *names: str) -> None:
@@ -13,7 +13,7 @@ def tree(top: Path, *names: str) -> None:
 
 
 def folders(*named: Path) -> list[list[str]]:
-    found = list(albums(named))
+    found = list(find_albums(named))
     return [[path.name for path in item.paths] for item in found if isinstance(item, Album)]
 
 
@@ -32,15 +32,15 @@ def test_small_folders_side_by_side_are_looked_up_together(tmp_path: Path) -> No
 def test_named_files_of_one_folder_are_an_album_and_what_is_missing_is_told(tmp_path: Path) -> None:
     tree(tmp_path, "1.flac", "2.flac")
     one, other = tmp_path / "1.flac", tmp_path / "2.flac"
-    found = list(albums([one, other, tmp_path / "no.flac", tmp_path / "empty"]))
+    found = list(find_albums([one, other, tmp_path / "no.flac", tmp_path / "empty"]))
     assert found[0] == Album((one, other))
     # What is named counts, and is read: whether it is there is told then.
-    assert any(isinstance(item, Unreadable) for item in found[1:])
+    assert any(isinstance(item, UnreadablePath) for item in found[1:])
 
 
 def test_a_large_folder_is_several_albums(tmp_path: Path) -> None:
-    tree(tmp_path, *(f"{number:03}.mp3" for number in range(2 * MOST_TOGETHER + 1)))
-    assert [len(names) for names in folders(tmp_path)] == [MOST_TOGETHER, MOST_TOGETHER, 1]
+    tree(tmp_path, *(f"{number:03}.mp3" for number in range(2 * MAX_ALBUM_FILES + 1)))
+    assert [len(names) for names in folders(tmp_path)] == [MAX_ALBUM_FILES, MAX_ALBUM_FILES, 1]
 
 
 def test_what_lies_inside_another_folder_that_was_named_comes_once(tmp_path: Path) -> None:

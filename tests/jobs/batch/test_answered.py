@@ -5,7 +5,7 @@ from pathlib import Path
 import msgspec
 
 from chart_binder.domain.records import KeptDecision, KeptEvidence, KeptRun, now_utc
-from chart_binder.jobs.batch.resume import Answered
+from chart_binder.jobs.batch.resume import AnswerCache
 from chart_binder.jobs.decide import Decision, State
 from chart_binder.llm.result import AdjudicationResult, Outcome
 from chart_binder.store import open_store
@@ -24,5 +24,5 @@ def test_a_refresh_takes_the_answers_of_its_own_runs_alone(tmp_path: Path) -> No
         store.runs.begin(KeptRun(id="yesterday", command="batch", started_at_utc=now_utc()))
         store.decisions.put(kept, KeptEvidence("e", b"{}"), None)
         for runs, is_known in ((set(), True), ({"yesterday"}, True), ({"now"}, False)):
-            answered = Answered(store, "asked", frozenset(runs))
+            answered = AnswerCache(store, "asked", frozenset(runs))
             assert (answered.known("e") is not None) == is_known

@@ -8,7 +8,13 @@ from pathlib import Path
 import pytest
 
 from chart_binder.errors import EvidenceError
-from chart_binder.jobs.batch.requests import Begun, Given, Lines, NotYet, read_line
+from chart_binder.jobs.batch.requests import (
+    BundleRequest,
+    NoInputYet,
+    PendingRequests,
+    RequestReader,
+    read_request,
+)
 from chart_binder.jobs.batch.work import Album
 
 
@@ -20,7 +26,7 @@ from chart_binder.jobs.batch.work import Album
     ],
 )
 def test_a_line_names_a_file(line: bytes, path: Path) -> None:
-    assert read_line(line, 1).asked == path
+    assert read_request(line, 1).target == path
 
 
 @pytest.mark.parametrize(
@@ -41,8 +47,8 @@ def test_a_line_names_a_file(line: bytes, path: Path) -> None:
     ],
 )
 def test_a_line_that_asks_for_nothing_is_told_what_may_stand_there(line: bytes, told: str) -> None:
-    asked = read_line(line, 7).asked
-    assert isinstance(asked, Given)
+    asked = read_request(line, 7).target
+    assert isinstance(asked, BundleRequest)
     with pytest.raises(EvidenceError, match=told):
         asked.bundle()
 
@@ -50,11 +56,11 @@ def test_a_line_that_asks_for_nothing_is_told_what_may_stand_there(line: bytes, 
 def test_files_of_a_folder_that_came_together_are_an_album() -> None:
     paths = ["a/1", "a/2", "b/1"]
     lines = [json.dumps({"path": path, "id": path}).encode() for path in paths]
-    begun = Begun()
-    waiting = Lines([*lines, b" ", b"{}"])
+    begun = PendingRequests()
+    waiting = RequestReader([*lines, b" ", b"{}"])
     time.sleep(0.05)  # until they have come
-    found = [item for item in waiting.items(begun) if not isinstance(item, NotYet)]
+    found = [item for item in waiting.items(begun) if not isinstance(item, NoInputYet)]
     albums = [item.paths for item in found if isinstance(item, Album)]
     assert albums == [(Path("a/1"), Path("a/2")), (Path("b/1"),)]
-    assert [begun.of(Path(path), is_given=False).known_as for path in paths] == paths
+    assert [begun.of(Path(path), is_given=False).id for path in paths] == paths
     assert begun.of(Path("line 5"), is_given=True).number == 5

@@ -7,7 +7,7 @@ import msgspec
 import pytest
 
 from chart_binder.domain.records import KeptRun, Measures
-from chart_binder.jobs.batch.resume import goes_on_with
+from chart_binder.jobs.batch.resume import interrupted_refresh
 from chart_binder.store import open_store
 from chart_binder.store.store import Store
 
@@ -42,7 +42,7 @@ def test_it_goes_on_from_where_the_first_of_them_began(store: Store) -> None:
     keep(store, "13", stopped="MusicBrainz failed 8 times in a row")
     keep(store, "14", ("/music",))
     keep(store, "15", ("--jobs=8", "--write", *ASKED), status=130)
-    found = goes_on_with(store, NOW)
+    found = interrupted_refresh(store, NOW)
     assert found
     assert found.runs == {"12", "13", "15", "now"}
     assert found.begun == "2026-11-12 12:00:00"
@@ -53,17 +53,17 @@ def test_it_goes_on_from_where_the_first_of_them_began(store: Store) -> None:
 def test_one_that_came_to_its_end_is_begun_anew(store: Store, status: int) -> None:
     keep(store, "19", status=130)
     keep(store, "20", status=status)
-    assert goes_on_with(store, NOW) is None
+    assert interrupted_refresh(store, NOW) is None
 
 
 def test_another_call_and_one_of_long_ago_are_not_gone_on_with(store: Store) -> None:
     keep(store, "13", status=130)
     keep(store, "19", ("--refresh", "/other"), status=130)
     keep(store, "20", ("--refresh", "--only=failed", "/music"), status=130)
-    assert goes_on_with(store, NOW) is None
+    assert interrupted_refresh(store, NOW) is None
 
 
 def test_what_comes_on_standard_input_is_begun_anew(store: Store) -> None:
     for asked in (("--refresh", "--stdin"), ("--refresh", "-")):
         keep(store, f"2{len(asked[1]) % 2}", asked, status=130)
-        assert goes_on_with(store, msgspec.structs.replace(NOW, arguments=asked)) is None
+        assert interrupted_refresh(store, msgspec.structs.replace(NOW, arguments=asked)) is None

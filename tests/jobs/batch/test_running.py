@@ -16,12 +16,17 @@ from chart_binder.domain.records import KeptRun, new_id, now_utc
 from chart_binder.domain.verdict import Verdict
 from chart_binder.errors import LookupFailedError
 from chart_binder.jobs.batch.report import Tally
-from chart_binder.jobs.batch.resume import Answered, Choice, Resuming
-from chart_binder.jobs.batch.run import MOST_IN_A_ROW, Batch, Keeping, Tagging, Trouble
-from chart_binder.jobs.batch.work import Album, Facts, Settled, Threads, Worker
-from chart_binder.jobs.decide import Cause, Decider, State
-from chart_binder.jobs.overrides import no_overrides
-from chart_binder.jobs.stored_decisions import Under, kept_bundle, rules_version
+from chart_binder.jobs.batch.resume import AnswerCache, ResumeCheck, Selection
+from chart_binder.jobs.batch.run import (
+    MAX_FAILURES,
+    BatchRun,
+    CircuitBreaker,
+    OutcomeBuffer,
+    TagWriter,
+)
+from chart_binder.jobs.batch.work import Album, EvidenceLookup, FileOutcome, ThreadExecutor, Worker
+from chart_binder.jobs.decide import Cause, Decider, State, no_overrides
+from chart_binder.jobs.stored_decisions import RunVersions, rules_version, stored_bundle
 from chart_binder.llm.result import AdjudicationResult, Outcome
 from chart_binder.store import open_store
 from chart_binder.store.store import Store
@@ -56,7 +61,7 @@ class Open:
     def __init__(self) -> None:
         self.counting = Counting()
 
-    def of(self, paths: Sequence[Path]) -> Facts:
+    def of(self, paths: Sequence[Path]) -> EvidenceLookup:
         with self.counting:
             time.sleep(0.001 * len(paths))
         return self._facts
@@ -149,18 +154,18 @@ def batch_of(
     albums: int = 2,
     cases: int = 3,
     asked: str = "adjudicator",
-) -> tuple[Batch, list[Settled]]:
-    under = Under(new_id(), rules_version(KNOBS), asked)
+) -> tuple[BatchRun, list[FileOutcome]]:
+    under = RunVersions(new_id(), rules_version(KNOBS), asked)
     worker = Worker(evidence, Decider(KNOBS, adjudicator), under)
     run = KeptRun(id=under.run_id, command="batch", started_at_utc=now_utc())
-    settled: list[Settled] = []
-    batch = Batch(
-        hands=Threads(worker, albums, cases),
+    settled: list[FileOutcome] = []
+    batch = BatchRun(
+        hands=ThreadExecutor(worker, albums, cases),
         worker=worker,
-        resuming=Resuming(store, Choice(), under, no_overrides),
-        answered=Answered(store, under.adjudicator),
-        keeping=Keeping(store, run),
-        tagging=Tagging(None),
+        resuming=ResumeCheck(store, Selection(), under, no_overrides),
+        answered=AnswerCache(store, under.adjudicator),
+        keeping=OutcomeBuffer(store, run),
+        tagging=TagWriter(None),
         tally=Tally(),
         finished=lambda one, _: settled.append(one),
         to_stop=lambda: False,
@@ -196,7 +201,7 @@ def test_a_fault_of_an_adjudicator_fails_its_file_and_keeps_what_was_found(
     }
     failed = [one for one in settled if one.decision.state is State.ERROR]
     assert {one.decision.cause for one in failed} == {Cause.FAULT}
-    assert all(one.kept and kept_bundle(store, one.kept[0]) for one in failed)
+    assert all(one.kept and stored_bundle(store, one.kept[0]) for one in failed)
 
 
 def test_a_service_that_is_down_ends_the_run_before_the_library(
@@ -204,7 +209,9 @@ def test_a_service_that_is_down_ends_the_run_before_the_library(
 ) -> None:
     batch, settled = batch_of(store, Down(), Slow(), albums=1)
     moments = count(step=100)
-    batch.lookups = Trouble(clock=lambda: float(next(moments)))  # in which every pause goes by
+    batch.lookups = CircuitBreaker(
+        clock=lambda: float(next(moments))
+    )  # in which every pause goes by
     batch.go(library(tmp_path, 60, 5))
     assert batch.is_cut_short
     assert len(settled) < 60 * 5
@@ -219,23 +226,23 @@ def test_a_model_that_fails_is_given_up_and_the_rest_is_looked_up(
     adjudicator = Failing()
     batch, settled = batch_of(store, Open(), adjudicator, cases=1)
     moments = count(step=100)
-    batch.model = Trouble(clock=lambda: float(next(moments)))  # in which every pause goes by
+    batch.model = CircuitBreaker(clock=lambda: float(next(moments)))  # in which every pause goes by
     batch.go(library(tmp_path, 4, 5))
     assert not batch.is_cut_short
-    assert adjudicator.counting.all == MOST_IN_A_ROW
+    assert adjudicator.counting.all == MAX_FAILURES
     told = Counter(one.decision.error for one in settled)
     assert told == {
-        "it is down": MOST_IN_A_ROW,
-        f"the model was not asked, for it failed {MOST_IN_A_ROW} times: it is down": 12,
+        "it is down": MAX_FAILURES,
+        f"the model was not asked, for it failed {MAX_FAILURES} times: it is down": 12,
     }
     assert {one.decision.cause for one in settled} == {Cause.MODEL}
-    assert all(one.kept and kept_bundle(store, one.kept[0]) for one in settled)
+    assert all(one.kept and stored_bundle(store, one.kept[0]) for one in settled)
 
 
 def test_a_model_that_replies_is_there_whatever_it_says(store: Store, tmp_path: Path) -> None:
     adjudicator = Failing(replies=3)
     batch, settled = batch_of(store, Open(), adjudicator, cases=1)
-    batch.model = Trouble(clock=lambda: 0.0)  # in which no pause would end
+    batch.model = CircuitBreaker(clock=lambda: 0.0)  # in which no pause would end
     batch.go(library(tmp_path, 4, 5))
     assert adjudicator.counting.all == len(settled) == 20
     assert {one.decision.cause for one in settled} == {Cause.MODEL}

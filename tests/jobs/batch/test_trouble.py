@@ -1,19 +1,19 @@
 """A service that fails is asked less and less, and then no more."""
 
-from chart_binder.jobs.batch.run import MOST_IN_A_ROW, Trouble
+from chart_binder.jobs.batch.run import MAX_FAILURES, CircuitBreaker
 
 
 def test_the_pause_doubles_and_a_success_ends_it() -> None:
     now = [0.0]
-    trouble = Trouble(clock=lambda: now[0])
+    trouble = CircuitBreaker(clock=lambda: now[0])
     pauses, may_go = [], [trouble.may_go]
-    for _ in range(MOST_IN_A_ROW):
+    for _ in range(MAX_FAILURES):
         trouble.met("no answer")
         pauses.append(trouble.ready_at - now[0])
         may_go.append(trouble.may_go)
         now[0] = trouble.ready_at
         may_go.append(trouble.may_go)
-    assert may_go == [True, *[False, True] * MOST_IN_A_ROW]
+    assert may_go == [True, *[False, True] * MAX_FAILURES]
     assert pauses == [0.5, 1, 2, 4, 8, 16, 32, 60]
     over = [trouble.is_over]
     trouble.met(None)
@@ -22,8 +22,8 @@ def test_the_pause_doubles_and_a_success_ends_it() -> None:
 
 def test_what_was_asked_before_a_pause_counts_once() -> None:
     now = [0.0]
-    trouble = Trouble(clock=lambda: now[0])
-    for _ in range(2 * MOST_IN_A_ROW):
+    trouble = CircuitBreaker(clock=lambda: now[0])
+    for _ in range(2 * MAX_FAILURES):
         trouble.met("no answer")
     trouble.met("no answer at all")
     assert (trouble.in_a_row, trouble.why, trouble.ready_at) == (1, "no answer at all", 0.5)

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from functools import partial
 from uuid import UUID
 
-from chart_binder.audio.file_access import Piece, Source, Stretch
+from chart_binder.audio.file_access import Piece, Source, Span
 from chart_binder.audio.tagset import Block, Item, TagSet
 from chart_binder.errors import AudioError
 
@@ -186,7 +186,7 @@ class ASF:
         for guid, content in self.objects:
             if guid == _STREAM:
                 yield content
-        yield Stretch(self._end, self.source.size - self._end)
+        yield Span(self._end, self.source.size - self._end)
 
     def with_blocks(self, blocks: Iterable[Block]) -> Iterable[Piece]:
         """Return the file with other attributes."""
@@ -200,7 +200,7 @@ class ASF:
         total = self.source.size - self._end + size
         head = MAGIC + struct.pack("<QI", size, len(objects)) + self.head[28:]
         header = [head, *(_written(each, total) for each in objects)]
-        return [b"".join(header), Stretch(self._end, self.source.size - self._end)]
+        return [b"".join(header), Span(self._end, self.source.size - self._end)]
 
     @property
     def _end(self) -> int:

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from chart_binder.audio.containers.id3 import FoundTag, find_id3, written_id3
-from chart_binder.audio.file_access import Piece, Source, Stretch
+from chart_binder.audio.file_access import Piece, Source, Span
 from chart_binder.audio.tagset import Block, Item, TagSet
 from chart_binder.errors import AudioError
 
@@ -178,13 +178,13 @@ class MP3:
             raise AudioError("of an MP3 file only the ID3v2 tag is written, not what stands behind")
         room = self.leading.size if self.leading else 0
         head = written_id3(leading, room) if leading else b""
-        end = Stretch(self.tail.start, self.source.size - self.tail.start)
+        end = Span(self.tail.start, self.source.size - self.tail.start)
         return [head, self._sound, end]
 
     @property
-    def _sound(self) -> Stretch:
+    def _sound(self) -> Span:
         start = self.leading.size if self.leading else 0
-        return Stretch(start, self.tail.start - start)
+        return Span(start, self.tail.start - start)
 
 
 MAGICS = {b"MAC ": "ape", b"wvpk": "wv", b"MP+": "mpc", b"MPCK": "mpc"}
@@ -214,7 +214,7 @@ class APE:
 
     def audio(self) -> Iterator[Piece]:
         """Yield what stands before the tags."""
-        yield Stretch(self.start, self.tail.start - self.start)
+        yield Span(self.start, self.tail.start - self.start)
 
     def with_blocks(self, blocks: Iterable[Block]) -> Iterable[Piece]:
         """Return the file with another APE tag, or without one."""
@@ -222,7 +222,7 @@ class APE:
         others = tuple(block for block in wanted if block.form != "apev2")
         if others != tuple(block for block in self.tail.blocks if block.form != "apev2"):
             raise AudioError("of this kind of file only the APE tag is written")
-        pieces: list[Piece] = [Stretch(0, self.tail.start)]
+        pieces: list[Piece] = [Span(0, self.tail.start)]
         for block in sorted(wanted, key=lambda block: block.form == "id3v1"):
             is_ape = block.form == "apev2"
             pieces.append(written_ape(block) if is_ape else block.items[0].data)

@@ -8,7 +8,7 @@ from bisect import bisect_right
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from chart_binder.audio.file_access import Piece, Source, Stretch
+from chart_binder.audio.file_access import Piece, Source, Span
 from chart_binder.audio.tagset import Block, Item, TagSet
 from chart_binder.errors import AudioError
 
@@ -310,7 +310,7 @@ class MP4:
                 yield self._fragment(each)
         for each in media:
             yield struct.pack(">Q", each.end - each.content)
-            yield Stretch(each.content, each.end - each.content)
+            yield Span(each.content, each.end - each.content)
 
     def with_blocks(self, blocks: Iterable[Block]) -> Iterable[Piece]:
         """Return the file with other items; where `moov` comes first, all places follow it."""
@@ -322,21 +322,21 @@ class MP4:
             movie = self._shifted(movie, (p for _, p in tables_in(movie) if p), shift)
             if any(each.kind == b"saio" for each, _ in tables_in(movie)):
                 raise AudioError("its samples are encrypted: where they stand must not change")
-        pieces: list[Piece] = [Stretch(0, self.moov.start), box(_MOVIE, movie)]
+        pieces: list[Piece] = [Span(0, self.moov.start), box(_MOVIE, movie)]
         for each in self.boxes:
             if each.start < behind:
                 continue
             pieces += self._moved(each, shift)
         end = self.boxes[-1].end
-        return [*pieces, Stretch(end, self.source.size - end)]
+        return [*pieces, Span(end, self.source.size - end)]
 
     def _moved(self, each: Box, shift: int) -> list[Piece]:
         """Return a box that stands behind `moov`."""
         if not shift or each.kind not in (_FRAGMENT, _INDEX):
-            return [Stretch(each.start, each.end - each.start)]
+            return [Span(each.start, each.end - each.start)]
         body = self.source.at(each.content, each.end - each.content)
         places = fragment_places(body) if each.kind == _FRAGMENT else index_places(body)
-        head = Stretch(each.start, each.content - each.start)
+        head = Span(each.start, each.content - each.start)
         return [head, self._shifted(body, places, shift)]
 
     def _shifted(self, body: bytes, places: Iterator[Places], shift: int) -> bytes:

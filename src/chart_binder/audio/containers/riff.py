@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from chart_binder.audio.containers.id3 import FoundTag, find_id3, written_id3
-from chart_binder.audio.file_access import Piece, Source, Stretch
+from chart_binder.audio.file_access import Piece, Source, Span
 from chart_binder.audio.tagset import Block, TagSet
 from chart_binder.errors import AudioError
 
@@ -37,7 +37,7 @@ class Chunk:
     """A chunk: its name, its content, and where the next one begins."""
 
     name: bytes
-    content: Stretch
+    content: Span
     end: int
 
     @property
@@ -95,9 +95,9 @@ class IFF:
             raise AudioError("the file would be longer than its kind can be (4 GiB)")
         return [
             self.source.at(0, 4) + size.to_bytes(4, self.kind.order),
-            Stretch(_HEADER, cut[0] - _HEADER),
+            Span(_HEADER, cut[0] - _HEADER),
             odd + tag,
-            Stretch(cut[1], self.source.size - cut[1]),
+            Span(cut[1], self.source.size - cut[1]),
         ]
 
     def _chunk(self, name: bytes, content: bytes) -> bytes:
@@ -122,7 +122,7 @@ def _chunks(source: Source, kind: Kind, end: int) -> Iterator[Chunk]:
     while at + _HEADER <= end:
         header = source.at(at, _HEADER)
         size = int.from_bytes(header[4:], kind.order)
-        content = Stretch(at + _HEADER, size)
+        content = Span(at + _HEADER, size)
         if content.start + size > source.size:
             raise source.damaged(f"its chunk {header[:4]!r} is longer than the file")
         at = min(content.start + size + size % 2, source.size)
@@ -160,7 +160,7 @@ class DSF:
 
     def audio(self) -> Iterator[Piece]:
         """Yield everything between the header and the tag."""
-        yield Stretch(_DSF_HEADER, self.end - _DSF_HEADER)
+        yield Span(_DSF_HEADER, self.end - _DSF_HEADER)
 
     def with_blocks(self, blocks: Iterable[Block]) -> Iterable[Piece]:
         """Return the file with another tag, or without one."""
@@ -170,7 +170,7 @@ class DSF:
         tag = written_id3(block, room) if block else b""
         pointer = self.end if tag else 0
         header = MAGIC + struct.pack("<QQQ", _DSF_HEADER, self.end + len(tag), pointer)
-        return [header, Stretch(_DSF_HEADER, self.end - _DSF_HEADER), tag]
+        return [header, Span(_DSF_HEADER, self.end - _DSF_HEADER), tag]
 
 
 _KINDS: tuple[tuple[bytes, bytes, str], ...] = (

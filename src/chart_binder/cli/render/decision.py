@@ -27,7 +27,7 @@ from chart_binder.jobs.explain import (
     why_not,
 )
 from chart_binder.llm.result import AdjudicationResult, Fact, counted
-from chart_binder.rules.recordings import minutes
+from chart_binder.rules.recordings import format_length
 
 
 def explanation_lines(path: str, case: Case, knobs: RulesConfig) -> Iterator[str]:
@@ -70,7 +70,7 @@ def _recording(named: str | None, bundle: EvidenceBundle) -> Iterator[str]:
     same = (one for one in bundle.recording_candidates if one.mb_recording_id == named)
     known = next(same, None)
     if known:
-        parts = (known.title, known.disambiguation, minutes(known.length_ms))
+        parts = (known.title, known.disambiguation, format_length(known.length_ms))
         yield from row("recording", ", ".join(filter(None, parts)))
         yield from row("", page("recording", known.mb_recording_id))
 

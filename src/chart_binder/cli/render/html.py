@@ -14,7 +14,7 @@ from chart_binder.cli.output import SITE, found, group_name, release_name
 from chart_binder.cli.terminal import harmless
 from chart_binder.domain.evidence import EvidenceBundle
 from chart_binder.domain.vocabulary import MBID
-from chart_binder.jobs.transcripts import Recorded
+from chart_binder.jobs.transcripts import RecordedRun
 from chart_binder.llm.result import AdjudicationResult, Check, Fact, counted
 from chart_binder.react.dialect import Dialect
 from chart_binder.react.steps import Act, Finish, Step
@@ -176,7 +176,7 @@ def _observed(seen: Observed) -> Markup:
 _MOST_CANDIDATES = 40
 
 
-def run_page(name: str, recorded: Recorded) -> str:
+def run_page(name: str, recorded: RecordedRun) -> str:
     """Return the page, whole and on its own: it runs no script and loads nothing.
 
     `name` is what the transcript is called. A policy in the page itself forbids everything but its
@@ -201,7 +201,7 @@ def run_page(name: str, recorded: Recorded) -> str:
     return f"<!doctype html>\n{element('html', head, body, lang='en')}\n"
 
 
-def _parts(about: str, name: str, recorded: Recorded) -> Iterator[Content]:
+def _parts(about: str, name: str, recorded: RecordedRun) -> Iterator[Content]:
     yield element("h1", about, dir="auto")
     if recorded.missing:
         sentence = f"{recorded.missing[0].upper()}{recorded.missing[1:]}."
@@ -223,7 +223,7 @@ def _section(title: str, *content: Content, class_: str = "") -> Markup:
     return element("section", element("h2", title), *content, class_=class_ or title.lower())
 
 
-def _answer(result: AdjudicationResult, recorded: Recorded) -> Markup:
+def _answer(result: AdjudicationResult, recorded: RecordedRun) -> Markup:
     group, release = found(recorded.bundle, result.crg_mbid, result.rr_mbid)
     named = group_name(group) if group else ""
     edition = release_name(release) if release else ""
@@ -289,7 +289,7 @@ def _about(fact: Fact, bundle: EvidenceBundle | None) -> str:
     return group_name(group) if group else fact.about
 
 
-def _evidence(recorded: Recorded) -> Content:
+def _evidence(recorded: RecordedRun) -> Content:
     messages = [
         element(
             "details",
@@ -302,7 +302,7 @@ def _evidence(recorded: Recorded) -> Content:
     return _section("Evidence", *content) if content else None
 
 
-def _candidates(recorded: Recorded) -> Iterator[Content]:
+def _candidates(recorded: RecordedRun) -> Iterator[Content]:
     chosen = recorded.outcome.crg_mbid if recorded.outcome else None
     bundle = recorded.bundle
     groups = {
@@ -326,7 +326,7 @@ def _candidates(recorded: Recorded) -> Iterator[Content]:
         yield element("p", f"and {len(groups) - len(shown)} more")
 
 
-def _particulars(name: str, recorded: Recorded) -> Markup:
+def _particulars(name: str, recorded: RecordedRun) -> Markup:
     rows = {"transcript": name}
     run, result = recorded.run, recorded.outcome
     if run:

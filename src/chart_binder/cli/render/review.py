@@ -10,10 +10,9 @@ from chart_binder.cli.render.decision import outcome_lines
 from chart_binder.cli.terminal import columns, fitted, terminal_width, wrapped
 from chart_binder.domain.records import KeptVerdict
 from chart_binder.domain.verdict import Decided, Verdict
-from chart_binder.jobs.decide import State
-from chart_binder.jobs.review import ReviewCase, Row
-from chart_binder.jobs.review_ruling import Ruled
-from chart_binder.jobs.stored_decisions import what_to_do
+from chart_binder.jobs.decide import State, advice_for
+from chart_binder.jobs.overrides import VerdictResult
+from chart_binder.jobs.review import CandidateRow, ReviewCase
 from chart_binder.llm.result import counted
 
 _GAP = 2
@@ -107,11 +106,11 @@ def case_object(case: ReviewCase, rules: Verdict | None) -> dict[str, Any]:
     }
 
 
-def ruled_lines(case: ReviewCase, done: str, ruled: Ruled) -> Iterator[str]:
+def ruled_lines(case: ReviewCase, done: str, ruled: VerdictResult) -> Iterator[str]:
     """Yield what a ruling came to."""
     files = f", with {counted(ruled.files - 1, 'more file')}" if ruled.files > 1 else ""
     yield f"{readable(str(case.path))}: {done}{files}"
-    override = ruled.ruling.override
+    override = ruled.saved.override
     if override:
         known = {known: label for label, known in case.labels.ids.items()}
         label = known.get(override.crg_mbid)
@@ -127,14 +126,14 @@ def ruled_lines(case: ReviewCase, done: str, ruled: Ruled) -> Iterator[str]:
         yield from row("note", note)
 
 
-def ruled_object(case: ReviewCase, done: str, ruled: Ruled) -> dict[str, Any]:
+def ruled_object(case: ReviewCase, done: str, ruled: VerdictResult) -> dict[str, Any]:
     """Return the same as plain values."""
     return {
         "decision_id": case.kept.id,
         "done": done,
         "files": ruled.files,
-        "override": ruled.ruling.override,
-        "in_place_of": ruled.ruling.before,
+        "override": ruled.saved.override,
+        "in_place_of": ruled.saved.before,
         "notes": ruled.notes,
     }
 
@@ -149,7 +148,7 @@ def _heading(case: ReviewCase) -> Iterator[str]:
 
 def _failed(case: ReviewCase) -> Iterator[str]:
     yield from row("failed", case.decision.error or "no reason was given")
-    yield from row("to do", what_to_do(case.decision.cause))
+    yield from row("to do", advice_for(case.decision.cause))
 
 
 def _damage(case: ReviewCase) -> Iterator[str]:
@@ -197,7 +196,7 @@ def _question(rules: Verdict | None) -> Iterator[str]:
         yield from row("" if number else "missing", fact)
 
 
-def _table(rows: Sequence[Row]) -> Iterator[str]:
+def _table(rows: Sequence[CandidateRow]) -> Iterator[str]:
     """Yield the candidates below each other in columns, no line wider than the terminal."""
     cells = [_HEAD, *map(_cells, rows)]
     widths = [max(columns(line[place]) for line in cells) for place in range(len(_HEAD))]
@@ -209,7 +208,7 @@ def _table(rows: Sequence[Row]) -> Iterator[str]:
         yield gap.join(parts).rstrip()
 
 
-def _records(one: Row, most: int | None) -> Iterator[str]:
+def _records(one: CandidateRow, most: int | None) -> Iterator[str]:
     """Yield a candidate's address, and its releases with their labels."""
     yield from row(one.label, page("release-group", one.release_group))
     for each in one.releases[:most]:
@@ -218,7 +217,7 @@ def _records(one: Row, most: int | None) -> Iterator[str]:
         yield from row("", f"and {more} more; -v shows all")
 
 
-def _cells(one: Row) -> tuple[str, ...]:
+def _cells(one: CandidateRow) -> tuple[str, ...]:
     places = " ".join(one.countries[:_MOST_PLACES])
     more = " .." if len(one.countries) > _MOST_PLACES else ""
     mark = ">" if one.is_proposed else ""

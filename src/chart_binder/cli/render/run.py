@@ -59,10 +59,10 @@ def result_of(file: "FileResult") -> dict[str, object]:
         line["path_b64"] = base64.b64encode(os.fsencode(path)).decode()
     if file.resumed:
         line["resumed"] = True
-    if file.settled.is_pinned:
+    if file.outcome.is_pinned:
         line["pinned"] = True
     if file.tags:
-        line["tags"] = {"fate": file.tags.fate.value, "why": file.tags.why}
+        line["tags"] = {"fate": file.tags.status.value, "why": file.tags.why}
     return line
 
 
@@ -75,7 +75,7 @@ def log_fields(file: "FileResult") -> dict[str, object]:
         "rule": found.crg_rule,
         "crg_mbid": found.crg_mbid,
         "error": found.error,
-        "tags": file.tags.fate.value if file.tags else None,
+        "tags": file.tags.status.value if file.tags else None,
         "resumed": file.resumed or None,
     }
     return {name: value for name, value in told.items() if value is not None}

@@ -16,7 +16,7 @@ from chart_binder.cli.output import SITE, readable
 from chart_binder.cli.terminal import harmless, terminal_width, wrapped
 from chart_binder.errors import UsageError
 from chart_binder.jobs.journal import FieldChange
-from chart_binder.jobs.write import Fate, Told
+from chart_binder.jobs.write import WriteReport, WriteStatus
 
 _STEP = 2
 _LABEL = 20
@@ -63,18 +63,18 @@ def shown_path(path: Path) -> str:
     return harmless(readable(str(path)))
 
 
-_STATUS = {Fate.REFUSED: 3, Fate.FAILED: 1}
+_STATUS = {WriteStatus.REFUSED: 3, WriteStatus.FAILED: 1}
 _WORST_FIRST = (1, 3, 0)
 _MOST_HELD = 100
 """Files of one album that are held back, to say once what is the same in all."""
 
 _SAID = {
-    Fate.PLANNED: "would change",
-    Fate.WRITTEN: "written",
-    Fate.UNDONE: "put back",
-    Fate.UNCHANGED: "nothing to change",
-    Fate.REFUSED: "left alone",
-    Fate.FAILED: "failed",
+    WriteStatus.PLANNED: "would change",
+    WriteStatus.WRITTEN: "written",
+    WriteStatus.UNDONE: "put back",
+    WriteStatus.UNCHANGED: "nothing to change",
+    WriteStatus.REFUSED: "left alone",
+    WriteStatus.FAILED: "failed",
 }
 
 
@@ -84,14 +84,14 @@ class TagResults:
 
     as_json: bool
     status: int = 0
-    counts: Counter[Fate] = field(default_factory=Counter)
-    held: list[Told] = field(default_factory=list)
+    counts: Counter[WriteStatus] = field(default_factory=Counter)
+    held: list[WriteReport] = field(default_factory=list)
     printed: bool = False
 
-    def show(self, told: Told) -> None:
+    def show(self, told: WriteReport) -> None:
         """Take one file."""
-        self.counts[told.fate] += 1
-        self.status = min(self.status, _STATUS.get(told.fate, 0), key=_WORST_FIRST.index)
+        self.counts[told.status] += 1
+        self.status = min(self.status, _STATUS.get(told.status, 0), key=_WORST_FIRST.index)
         if self.as_json:
             click.echo(json_line(str(told.path), _facts(told), told.changes))
             return
@@ -115,10 +115,10 @@ class TagResults:
         return ", ".join(f"{count} {_SAID[fate]}" for fate, count in self.counts.items())
 
 
-def _facts(told: Told) -> dict[str, object]:
+def _facts(told: WriteReport) -> dict[str, object]:
     chosen = told.plan.chosen if told.plan else None
     return {
-        "state": told.fate,
+        "state": told.status,
         "why": told.why,
         "crg_mbid": chosen.release_group if chosen else None,
         "rr_mbid": chosen.release if chosen else None,
@@ -130,11 +130,11 @@ def _facts(told: Told) -> dict[str, object]:
     }
 
 
-def _album(told: Told) -> tuple[object, ...]:
+def _album(told: WriteReport) -> tuple[object, ...]:
     return told.path.parent, told.plan.chosen.release_group if told.plan else None
 
 
-def _album_lines(held: list[Told]) -> Iterator[str]:
+def _album_lines(held: list[WriteReport]) -> Iterator[str]:
     indent = 0
     common: tuple[FieldChange, ...] = ()
     if plan := held[0].plan:
@@ -150,18 +150,18 @@ def _album_lines(held: list[Told]) -> Iterator[str]:
         yield from _file_lines(told, set(common), indent + 2)
 
 
-def _common(held: Iterable[Told]) -> tuple[FieldChange, ...]:
+def _common(held: Iterable[WriteReport]) -> tuple[FieldChange, ...]:
     """Return the changes that are the same in every file of an album of several."""
     every = [told.changes for told in held]
     rest = every[1:]
     return tuple(one for one in every[0] if rest and all(one in other for other in rest))
 
 
-def _file_lines(told: Told, common: set[FieldChange], indent: int) -> Iterator[str]:
+def _file_lines(told: WriteReport, common: set[FieldChange], indent: int) -> Iterator[str]:
     if told.why:
-        yield from told_line(_SAID[told.fate], told.why, indent)
+        yield from told_line(_SAID[told.status], told.why, indent)
     else:
-        yield f"{'':{indent}}{_SAID[told.fate]}"
+        yield f"{'':{indent}}{_SAID[told.status]}"
     yield from change_lines(tuple(one for one in told.changes if one not in common), indent)
     if told.lost:
         yield from told_line("lost", f"extended attributes {', '.join(told.lost)}", indent)

@@ -27,10 +27,10 @@ from chart_binder.jobs.batch.dask_tasks import (
     look_into,
     readied,
 )
-from chart_binder.jobs.batch.work import Album, Gathered, Settled, Waiting, Worker
+from chart_binder.jobs.batch.work import Album, AlbumResult, FileOutcome, OpenCase, Worker
 from chart_binder.jobs.decide import Case, Cause, Decision, State
 from chart_binder.jobs.stored_decisions import file_status
-from chart_binder.react.conversation import foreign
+from chart_binder.react.conversation import wrap_plugin_errors
 
 if TYPE_CHECKING:
     from distributed import Client, WorkerPlugin
@@ -102,7 +102,7 @@ class Cluster:
 
 
 @contextmanager
-def connected(address: str, timeout_s: float = _CONNECTS_WITHIN_S) -> Iterator[Cluster]:
+def connect(address: str, timeout_s: float = _CONNECTS_WITHIN_S) -> Iterator[Cluster]:
     """Connect to the scheduler of a cluster.
 
     Raises `PluginError`, `ClusterError`, and `UsageError` where the address cannot be one.
@@ -121,7 +121,7 @@ def connected(address: str, timeout_s: float = _CONNECTS_WITHIN_S) -> Iterator[C
 
 
 @contextmanager
-def local(albums: int, cases: int) -> Iterator[Cluster]:
+def start_local_cluster(albums: int, cases: int) -> Iterator[Cluster]:
     """Start a cluster of two processes on this machine, and end it.
 
     Between them they look up `albums` and look into `cases` at once, rounded up to even numbers.
@@ -177,13 +177,13 @@ def _check_address(address: str) -> None:
 
 
 @contextmanager
-def ready(cluster: Cluster, setup: Packed) -> Iterator[None]:
+def prepare_workers(cluster: Cluster, setup: Packed) -> Iterator[None]:
     """Have all workers open what a run needs, and close it at the end.
 
     Raises `ClusterError` that names which of them cannot work, and says why.
     """
     _check_versions(cluster)
-    with foreign(lambda error: _unable("scheduler", _problem(error)), CanonError):
+    with wrap_plugin_errors(lambda error: _unable("scheduler", _problem(error)), CanonError):
         if problem := _problem(cluster.client.run_on_scheduler(installed)):
             raise _unable("scheduler", problem)
     answers = cluster.client.run(readied, setup, on_error="return")
@@ -316,7 +316,7 @@ def _quiet() -> Iterator[None]:
             logger.setLevel(level)
 
 
-One = TypeVar("One", Settled, Waiting)
+One = TypeVar("One", FileOutcome, OpenCase)
 Task = Callable[[Packed, Any], Any]
 Failed = Callable[[Exception], Any]
 """Returns what is made of a task that cannot be done, or raises `CanonError` to end the run."""
@@ -336,7 +336,7 @@ class _Told(Future[Any]):
 
 
 @dataclass(slots=True)
-class DaskHands:
+class DaskExecutor:
     """Hands out tasks, no more than the cluster can soon begin.
 
     A task whose worker died is done again by another: its result comes once. `albums_at_once` and
@@ -366,11 +366,11 @@ class DaskHands:
         declared = 0 if self.is_ours else self.cluster.has(MODEL)
         return declared or min(self.cases_at_once, max(self.cluster.threads, 1))
 
-    def gather(self, album: Album) -> "Future[Gathered]":
+    def gather(self, album: Album) -> "Future[AlbumResult]":
         """Look up an album and decide by rules."""
         there = [str(path.absolute()) for path in album.paths]
 
-        def found(gathered: Gathered) -> Gathered:
+        def found(gathered: AlbumResult) -> AlbumResult:
             given: defaultdict[str, deque[Path]] = defaultdict(deque)  # a file may come twice
             for name, path in zip(there, album.paths, strict=True):
                 given[name].append(path)
@@ -384,7 +384,7 @@ class DaskHands:
             gather_album, tuple(there), MUSICBRAINZ, found, partial(self._not_gathered, album)
         )
 
-    def look_into(self, waiting: Waiting) -> "Future[Settled]":
+    def look_into(self, waiting: OpenCase) -> "Future[FileOutcome]":
         """Let the adjudicator look into an open case."""
         return self._submit(
             look_into,
@@ -450,7 +450,7 @@ class DaskHands:
             " and the same command goes on from there"
         )
 
-    def _not_gathered(self, album: Album, error: Exception) -> Gathered:
+    def _not_gathered(self, album: Album, error: Exception) -> AlbumResult:
         if isinstance(error, UnseenError):
             seen = next((path for path in album.paths if path.exists()), None)
             if seen:
@@ -460,9 +460,9 @@ class DaskHands:
                 )
             return self.worker.gather(album)  # gone everywhere, as each file's error says
         case = _lost(error, Case(Decision(State.ERROR)))
-        return Gathered(
+        return AlbumResult(
             tuple(
-                self.worker.settled(Waiting(path, file_status(path), case)) for path in album.paths
+                self.worker.settled(OpenCase(path, file_status(path), case)) for path in album.paths
             )
         )
 

@@ -11,7 +11,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Protocol, Self
 
-from chart_binder.jobs.batch.work import Album, Gathered, Settled, Waiting, Worker
+from chart_binder.jobs.batch.work import Album, AlbumResult, FileOutcome, OpenCase, Worker
 
 _MOST_OPEN = 4
 """Runs that a process works for at once; what a killed run left open goes then."""
@@ -97,7 +97,7 @@ class _InUse:
 _opened = _Opened()
 
 
-def gather_album(setup: Packed, paths: Sequence[str]) -> Gathered:
+def gather_album(setup: Packed, paths: Sequence[str]) -> AlbumResult:
     """Look up the files of an album, and decide by rules what they decide.
 
     Raises `UnseenError`, and `CanonError` where this process cannot work.
@@ -109,7 +109,7 @@ def gather_album(setup: Packed, paths: Sequence[str]) -> Gathered:
     return in_use.worker.gather(album)
 
 
-def look_into(setup: Packed, waiting: Waiting) -> Settled:
+def look_into(setup: Packed, waiting: OpenCase) -> FileOutcome:
     """Let the adjudicator look into an open case.
 
     Raises `CanonError` where this process cannot work.

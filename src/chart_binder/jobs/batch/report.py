@@ -17,9 +17,9 @@ from pathlib import Path
 import msgspec
 
 from chart_binder.domain.records import KeptRun, Measures, SlowFile, StageCost
-from chart_binder.jobs.batch.work import Gathered, Settled, Stage
+from chart_binder.jobs.batch.work import AlbumResult, FileOutcome, Stage
 from chart_binder.jobs.decide import Cause, State
-from chart_binder.jobs.write import Fate, Told
+from chart_binder.jobs.write import WriteReport, WriteStatus
 from chart_binder.llm.result import AdjudicationResult
 
 _MOST_KINDS = 200
@@ -29,7 +29,7 @@ _PARTICULAR = re.compile(r"'[^']*'|\"[^\"]*\"|/\S+|\b[0-9a-f]{8}-[0-9a-f-]{27}\b
 
 
 @dataclass(slots=True)
-class Kinds:
+class MessageCounts:
     """Counts sentences by what they have in common; more of them take no more room."""
 
     _counts: Counter[str] = field(default_factory=Counter)
@@ -53,17 +53,17 @@ class Kinds:
 
     def files(self) -> dict[str, str]:
         """Return the file that each of those sentences was said of."""
-        return {why: readable(path) for why, path in self._first.values() if path}
+        return {why: path_text(path) for why, path in self._first.values() if path}
 
 
-def readable(path: Path) -> str:
+def path_text(path: Path) -> str:
     """Return a path as text that JSON can hold."""
     return os.fsencode(path).decode("utf-8", errors="replace")
 
 
 _SLOWEST = 10
 _NO_REASON = "no reason given"
-_NOT_WRITTEN = (Fate.REFUSED, Fate.FAILED)
+_NOT_WRITTEN = (WriteStatus.REFUSED, WriteStatus.FAILED)
 
 
 @dataclass(slots=True)
@@ -87,22 +87,24 @@ class Tally:
     rules: Counter[str] = field(default_factory=Counter)
     tags: Counter[str] = field(default_factory=Counter)
     causes: Counter[str] = field(default_factory=Counter)
-    errors: Kinds = field(default_factory=Kinds)
-    unwritten: Kinds = field(default_factory=Kinds)
+    errors: MessageCounts = field(default_factory=MessageCounts)
+    unwritten: MessageCounts = field(default_factory=MessageCounts)
     spent: Counter[str] = field(default_factory=Counter)
     _times: Counter[Stage] = field(default_factory=Counter)
     _seconds: dict[Stage, float] = field(default_factory=dict)
     _requests: dict[str, int] = field(default_factory=dict)
     _slowest: list[tuple[float, str]] = field(default_factory=list)
 
-    def gathered(self, album: Gathered) -> None:
+    def gathered(self, album: AlbumResult) -> None:
         """Take note of what an album cost; a process counts from its beginning."""
         if album.worker:
             known = self._requests.get(album.worker, 0)
             self._requests[album.worker] = max(known, album.requests)
             self.spent["musicbrainz_requests"] = sum(self._requests.values())
 
-    def finished(self, settled: Settled, told: Told | None, write_s: float = 0.0) -> None:
+    def finished(
+        self, settled: FileOutcome, told: WriteReport | None, write_s: float = 0.0
+    ) -> None:
         """Count one file, and what became of its tags."""
         self._count(settled)
         if told:
@@ -120,7 +122,7 @@ class Tally:
             self._times[stage] += 1
             self._seconds[stage] = self._seconds.get(stage, 0.0) + taken
         if seconds:
-            self._rank(sum(seconds.values()), readable(settled.path))
+            self._rank(sum(seconds.values()), path_text(settled.path))
 
     @property
     def seconds(self) -> float:
@@ -160,7 +162,7 @@ class Tally:
             ),
         )
 
-    def _count(self, settled: Settled) -> None:
+    def _count(self, settled: FileOutcome) -> None:
         decision = settled.decision
         if _is_folder(settled):
             self.folders += 1
@@ -176,9 +178,9 @@ class Tally:
         if decision.state is State.ERROR:
             self.errors.add(decision.error or _NO_REASON, settled.path)
 
-    def _tag(self, told: Told) -> None:
-        self.tags[told.fate] += 1
-        if told.fate in _NOT_WRITTEN:
+    def _tag(self, told: WriteReport) -> None:
+        self.tags[told.status] += 1
+        if told.status in _NOT_WRITTEN:
             self.unwritten.add(told.why or _NO_REASON, told.path)
 
     def _spend(self, result: AdjudicationResult | None) -> None:
@@ -203,7 +205,7 @@ def _by_count(counter: Mapping[str, int]) -> dict[str, int]:
     return {str(name): count for name, count in Counter(counter).most_common()}
 
 
-def _is_folder(settled: Settled) -> bool:
+def _is_folder(settled: FileOutcome) -> bool:
     """Say whether this is what could not be found in a folder, and no file."""
     return (
         settled.decision.cause is Cause.FILE

@@ -14,20 +14,19 @@ import msgspec
 from chart_binder.domain.records import KeptDecision, KeptRun, Measures, UnreadDecision
 from chart_binder.domain.verdict import KeptOverride
 from chart_binder.errors import AudioError, DamagedRecordError
-from chart_binder.files import shown
-from chart_binder.jobs.batch.work import Settled
-from chart_binder.jobs.decide import Cause, State
-from chart_binder.jobs.overrides import override_for
+from chart_binder.files import quoted
+from chart_binder.jobs.batch.work import FileOutcome
+from chart_binder.jobs.decide import Cause, State, override_for
 from chart_binder.jobs.stored_decisions import (
-    Under,
+    RunVersions,
+    current_decisions,
     file_status,
-    kept_bundle,
-    kept_decision,
-    names_of,
-    standing_decisions,
-    why_another,
+    read_decision,
+    stored_bundle,
+    stored_names,
 )
-from chart_binder.llm.react_adjudicator import UNANSWERED
+from chart_binder.jobs.write import identity_change
+from chart_binder.llm.recording import FAILED_SERVICE
 from chart_binder.llm.result import AdjudicationResult, Outcome
 
 if TYPE_CHECKING:
@@ -39,7 +38,7 @@ _MOST_REMEMBERED = 500
 _answered_log = logging.getLogger(__name__)
 
 
-class Answered:
+class AnswerCache:
     """Answers of this run, and of earlier ones in the store, by evidence hash.
 
     `adjudicator` is the `adjudicator_version` that an answer must have been given under. Where
@@ -62,7 +61,7 @@ class Answered:
             kept = self._store.decisions.by_evidence(evidence, self._adjudicator)
             if kept is None or (self._runs and kept.run_id not in self._runs):
                 return None
-            found = kept_decision(kept).adjudication
+            found = read_decision(kept).adjudication
         except DamagedRecordError as error:
             _answered_log.warning("asked again, for the answer cannot be read: %s", error)
             return None
@@ -85,7 +84,7 @@ def is_answer(result: AdjudicationResult | None) -> bool:
     if result is None:
         return True
     if result.outcome is Outcome.REJECTED:
-        return all(check.passed or check.name != UNANSWERED for check in result.checks)
+        return all(check.passed or check.name != FAILED_SERVICE for check in result.checks)
     return result.outcome is not Outcome.ERROR
 
 
@@ -108,7 +107,7 @@ _WHICH: Mapping[str, Which] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Choice:
+class Selection:
     """Which files are decided: by default those whose decision is not there, or not today's.
 
     `only` are those whose last decision stands so; without any, all. `anew` decides also what is
@@ -120,7 +119,7 @@ class Choice:
     runs: frozenset[str] = frozenset()
 
 
-class Fate(StrEnum):
+class FileAction(StrEnum):
     """What is to happen with a file."""
 
     DECIDE = "decide"
@@ -129,17 +128,17 @@ class Fate(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Resuming:
+class ResumeCheck:
     """Holds files against what the store has of them; every method may raise `StoreError`."""
 
     store: "Store"
-    choice: Choice
-    under: Under
+    choice: Selection
+    under: RunVersions
     overrides: Callable[[], Mapping[str, KeptOverride]]
 
-    def fates(self, paths: Sequence[Path]) -> Iterator[tuple[Path, Fate, Settled | None]]:
+    def fates(self, paths: Sequence[Path]) -> Iterator[tuple[Path, FileAction, FileOutcome | None]]:
         """Yield what is to happen with files, and what they were settled as where that stands."""
-        standing = standing_decisions(self.store, [*map(names_of, paths)])
+        standing = current_decisions(self.store, [*map(stored_names, paths)])
         for path, kept in zip(paths, standing, strict=True):
             try:
                 fate = self._fate(path, kept)
@@ -147,29 +146,29 @@ class Resuming:
                 fate = self._unread(path, error), None
             yield path, *fate
 
-    def _unread(self, path: Path, error: DamagedRecordError) -> Fate:
+    def _unread(self, path: Path, error: DamagedRecordError) -> FileAction:
         """Say what is to happen with a file of whose decision nothing is known: it failed."""
         if self.choice.only and Which.FAILED not in self.choice.only:
-            _log.warning("%s: left out: %s", shown(path), error)
-            return Fate.LEAVE
-        _log.warning("%s: decided again: %s", shown(path), error)
-        return Fate.DECIDE
+            _log.warning("%s: left out: %s", quoted(path), error)
+            return FileAction.LEAVE
+        _log.warning("%s: decided again: %s", quoted(path), error)
+        return FileAction.DECIDE
 
     def _fate(
         self, path: Path, kept: KeptDecision | UnreadDecision | None
-    ) -> tuple[Fate, Settled | None]:
+    ) -> tuple[FileAction, FileOutcome | None]:
         if isinstance(kept, UnreadDecision):
             raise DamagedRecordError(kept.problem)
         if self.choice.only:
             which = _WHICH.get(kept.state) if kept else None
             if kept is None or kept.pinned or which not in self.choice.only:
-                return Fate.LEAVE, None
+                return FileAction.LEAVE, None
             if not self._is_done_anew(kept) or not self._stands(kept, path):
-                return Fate.DECIDE, None
+                return FileAction.DECIDE, None
         if kept is None or not (kept.pinned or self._stands(kept, path)):
-            return Fate.DECIDE, None
-        settled = Settled(path, kept_decision(kept), is_resumed=True, is_pinned=kept.pinned)
-        return Fate.RESUME, settled
+            return FileAction.DECIDE, None
+        settled = FileOutcome(path, read_decision(kept), is_resumed=True, is_pinned=kept.pinned)
+        return FileAction.RESUME, settled
 
     def _stands(self, kept: KeptDecision, path: Path) -> bool:
         """Say whether a decision would be made again just so, as far as can be told at once."""
@@ -200,7 +199,7 @@ class Resuming:
         ruled = overrides.get(kept.recording_mbid or "")
         if ruled is None and overrides and kept.decided_by not in ("rules", "override"):
             # What was left open names no recording, and a model's answer perhaps another of them.
-            bundle = kept_bundle(self.store, kept)
+            bundle = stored_bundle(self.store, kept)
             ruled = override_for(bundle, overrides) if bundle else None
         if ruled is None:
             return kept.decided_by != "override"
@@ -211,9 +210,9 @@ def _is_result(kept: KeptDecision) -> bool:
     """Say whether something came of it: a look-up that failed is made again."""
     match kept.state:
         case State.ERROR:
-            return kept_decision(kept).cause is Cause.NOTHING_FOUND
+            return read_decision(kept).cause is Cause.NOTHING_FOUND
         case State.INDETERMINATE:
-            return is_answer(kept_decision(kept).adjudication)
+            return is_answer(read_decision(kept).adjudication)
     return True
 
 
@@ -224,7 +223,7 @@ def _is_same_file(store: "Store", path: Path, kept: KeptDecision) -> bool:
     if (status.st_size, status.st_mtime_ns) == (kept.file_size, kept.file_mtime_ns):
         return True
     try:
-        return why_another(store, path, kept) is None
+        return identity_change(store, path, kept) is None
     except (AudioError, OSError):  # reading it anew says what is wrong
         return False
 
@@ -253,7 +252,7 @@ class Refresh:
     begun: str = ""
 
 
-def goes_on_with(store: "Store", run: KeptRun) -> Refresh | None:
+def interrupted_refresh(store: "Store", run: KeptRun) -> Refresh | None:
     """Return the refresh that a run goes on with; `None` where it begins anew.
 
     That is one that was called alike, ended before its time or has no end, and was heard of within

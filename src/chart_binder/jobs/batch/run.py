@@ -15,27 +15,35 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 from msgspec import UNSET
 
-from chart_binder.audio.walk import Unreadable
+from chart_binder.audio.walk import UnreadablePath
 from chart_binder.domain.records import KeptRun, Measures, now_utc
 from chart_binder.jobs.batch.report import Tally
-from chart_binder.jobs.batch.requests import Given, NotYet
-from chart_binder.jobs.batch.resume import Answered, Fate, Resuming
-from chart_binder.jobs.batch.work import Album, Gathered, Hands, Settled, Stage, Waiting, Worker
-from chart_binder.jobs.decide import Cause, Decision, State, guarded
-from chart_binder.jobs.stored_decisions import is_outweighed
-from chart_binder.jobs.write import Told
+from chart_binder.jobs.batch.requests import BundleRequest, NoInputYet
+from chart_binder.jobs.batch.resume import AnswerCache, FileAction, ResumeCheck
+from chart_binder.jobs.batch.work import (
+    Album,
+    AlbumResult,
+    FileOutcome,
+    OpenCase,
+    Stage,
+    TaskExecutor,
+    Worker,
+)
+from chart_binder.jobs.decide import Cause, Decision, State, case_or_error
+from chart_binder.jobs.stored_decisions import has_earlier_answer
+from chart_binder.jobs.write import WriteReport
 
 if TYPE_CHECKING:
     from chart_binder.store.store import Store
 
 
-MOST_IN_A_ROW = 8
+MAX_FAILURES = 8
 """Failures after which a service is not asked any more in this run."""
 _FIRST_PAUSE_S, _LONGEST_PAUSE_S = 0.5, 60.0
 
 
 @dataclass(slots=True)
-class Trouble:
+class CircuitBreaker:
     """How often a service has failed in a row; the pause doubles each time.
 
     `why` is the last failure, in a sentence.
@@ -65,7 +73,7 @@ class Trouble:
     @property
     def is_over(self) -> bool:
         """Whether the service is given up for this run."""
-        return self.in_a_row >= MOST_IN_A_ROW
+        return self.in_a_row >= MAX_FAILURES
 
     @property
     def may_go(self) -> bool:
@@ -78,15 +86,15 @@ _LONGEST_HELD_S = 0.5
 
 
 @dataclass(slots=True)
-class Keeping:
+class OutcomeBuffer:
     """Holds what is settled for a moment, then keeps it; without a store nothing is kept."""
 
     store: "Store | None"
     run: KeptRun
-    _held: list[Settled] = field(default_factory=list)
+    _held: list[FileOutcome] = field(default_factory=list)
     _since: float = 0.0
 
-    def hold(self, settled: Settled) -> None:
+    def hold(self, settled: FileOutcome) -> None:
         """Take what is settled."""
         if not self._held:
             self._since = time.monotonic()
@@ -99,7 +107,7 @@ class Keeping:
             return False
         return len(self._held) >= _MOST_HELD or time.monotonic() - self._since >= _LONGEST_HELD_S
 
-    def keep(self) -> Sequence[Settled]:
+    def keep(self) -> Sequence[FileOutcome]:
         """Keep what is held, all of it or nothing, and return it. Raises `StoreError`."""
         held = self._held
         started = time.monotonic()
@@ -109,7 +117,7 @@ class Keeping:
             self.store.decisions.put_all(
                 settled.kept
                 for settled in held
-                if settled.kept and not is_outweighed(store, settled.kept[0], settled.decision)
+                if settled.kept and not has_earlier_answer(store, settled.kept[0], settled.decision)
             )
         self._held = []
         share_s = (time.monotonic() - started) / max(1, len(to_keep))
@@ -132,7 +140,7 @@ class Keeping:
             self.store.runs.end(self.run.id, now_utc(), status, found.states)
 
 
-def _timed(settled: Settled, seconds: float) -> Settled:
+def _timed(settled: FileOutcome, seconds: float) -> FileOutcome:
     return replace(settled, seconds={**settled.seconds, Stage.STORE: seconds})
 
 
@@ -140,13 +148,15 @@ _MOST_IN_HAND = 64
 _WITH_AN_ANSWER = (State.DECIDED, State.REVIEW)
 
 
-class Tagging:
+class TagWriter:
     """Writes the tags of settled files, a few at once; without `write` nothing is written.
 
     `write` tells what became of a file's tags.
     """
 
-    def __init__(self, write: Callable[[Settled], Told] | None, at_once: int = 1) -> None:
+    def __init__(
+        self, write: Callable[[FileOutcome], WriteReport] | None, at_once: int = 1
+    ) -> None:
         self._write = write
         self._pool = ThreadPoolExecutor(at_once, "canon-write") if write else None
         self._in_hand = 0
@@ -156,7 +166,7 @@ class Tagging:
         """Whether more may be settled before what is in hand is written."""
         return self._in_hand < _MOST_IN_HAND
 
-    def begin(self, settled: Settled) -> "Future[tuple[Told, float]] | None":
+    def begin(self, settled: FileOutcome) -> "Future[tuple[WriteReport, float]] | None":
         """Begin to write, where there is an answer that may be written."""
         is_file = settled.kept is not None or settled.is_resumed
         if self._pool is None or not is_file or settled.decision.state not in _WITH_AN_ANSWER:
@@ -173,7 +183,7 @@ class Tagging:
         if self._pool:
             self._pool.shutdown(wait=False, cancel_futures=True)
 
-    def _written(self, settled: Settled) -> tuple[Told, float]:
+    def _written(self, settled: FileOutcome) -> tuple[WriteReport, float]:
         assert self._write is not None
         started = time.monotonic()
         return self._write(settled), time.monotonic() - started
@@ -191,36 +201,36 @@ _WAITING_PER_ASKER = 25
 
 _log = logging.getLogger(__name__)
 
-Items = Iterator[Album | Unreadable | Given | NotYet]
+Items = Iterator[Album | UnreadablePath | BundleRequest | NoInputYet]
 """What a batch is made of, as it comes."""
 
-Finished = Callable[[Settled, Told | None], None]
+Finished = Callable[[FileOutcome, WriteReport | None], None]
 """Is told of each file when nothing more happens with it."""
 
 
 @dataclass(slots=True)
-class Batch:
+class BatchRun:
     """One run over a library; `go` works until all is done, or `to_stop` says otherwise.
 
     Each service is asked as much at once as `hands` says, and what waits between stages is
     bounded, so that a library of any size takes the same room.
     """
 
-    hands: Hands
+    hands: TaskExecutor
     worker: Worker
-    resuming: Resuming
-    answered: Answered
-    keeping: Keeping
-    tagging: Tagging
+    resuming: ResumeCheck
+    answered: AnswerCache
+    keeping: OutcomeBuffer
+    tagging: TagWriter
     tally: Tally
     finished: Finished
     to_stop: Callable[[], bool]
-    lookups: Trouble = field(default_factory=Trouble)
-    model: Trouble = field(default_factory=Trouble)
+    lookups: CircuitBreaker = field(default_factory=CircuitBreaker)
+    model: CircuitBreaker = field(default_factory=CircuitBreaker)
     is_cut_short: bool = False
     _futures: dict["Future[Any]", Callable[[Any], None]] = field(default_factory=dict)
-    _waiting: deque[Waiting] = field(default_factory=deque)
-    _asked: dict[str, list[Waiting]] = field(default_factory=dict)
+    _waiting: deque[OpenCase] = field(default_factory=deque)
+    _asked: dict[str, list[OpenCase]] = field(default_factory=dict)
     _gathering: int = 0
     _has_more: bool = True
     _is_idle: bool = False
@@ -258,12 +268,12 @@ class Batch:
                 self.is_cut_short, self._has_more = True, False
             elif (item := next(items, None)) is None:
                 self._has_more = False
-            elif isinstance(item, Unreadable):
+            elif isinstance(item, UnreadablePath):
                 error = Decision(State.ERROR, error=str(item.problem), cause=Cause.FILE)
-                self.keeping.hold(Settled(item.path, error))
-            elif isinstance(item, Given):
+                self.keeping.hold(FileOutcome(item.path, error))
+            elif isinstance(item, BundleRequest):
                 self._decide(item)
-            elif isinstance(item, NotYet):
+            elif isinstance(item, NoInputYet):
                 self._is_idle = True
                 break
             else:
@@ -286,7 +296,7 @@ class Batch:
         """Hand out the files of an album that have work left."""
         to_do: list[Path] = []
         for path, fate, settled in self.resuming.fates(album.paths):
-            if fate is Fate.DECIDE:
+            if fate is FileAction.DECIDE:
                 to_do.append(path)
             elif settled:
                 self.keeping.hold(settled)
@@ -295,11 +305,11 @@ class Batch:
             gathering = self.hands.gather(Album(tuple(to_do)))
             self._futures[gathering] = partial(self._gathered, len(to_do))
 
-    def _decide(self, given: Given) -> None:
+    def _decide(self, given: BundleRequest) -> None:
         """Decide a bundle by rules, here and now; it is no file, and not kept."""
-        case = guarded(lambda: self.worker.decider.by_rules(given.bundle()))
-        one = Waiting(Path(given.name), None, case, is_given=True)
-        if self.worker.decider.is_for_adjudicator(case):
+        case = case_or_error(lambda: self.worker.decider.decide_by_rules(given.bundle()))
+        one = OpenCase(Path(given.name), None, case, is_given=True)
+        if self.worker.decider.needs_adjudicator(case):
             self._waiting.append(one)
         else:
             self.keeping.hold(self.worker.settled(one))
@@ -330,7 +340,7 @@ class Batch:
         for future in done:
             self._futures.pop(future)(future.result())
 
-    def _gathered(self, files: int, album: Gathered) -> None:
+    def _gathered(self, files: int, album: AlbumResult) -> None:
         self._gathering -= 1
         self.is_cut_short |= len(album.settled) + len(album.waiting) < files
         self.tally.gathered(album)
@@ -341,7 +351,7 @@ class Batch:
         decisions += [one.case.decision for one in album.waiting]
         self._hear(self.lookups, decisions, Cause.LOOKUP_FAILED)
 
-    def _looked_into(self, known_as: str, settled: Settled) -> None:
+    def _looked_into(self, known_as: str, settled: FileOutcome) -> None:
         result = settled.decision.adjudication
         if result and result.iterations:
             self.model.met(None)  # it replied, so it is there, whatever it said
@@ -351,7 +361,7 @@ class Batch:
         self._waiting.extendleft(self._asked.pop(known_as, ()))
         self.keeping.hold(settled)
 
-    def _hear(self, service: Trouble, decisions: Sequence[Decision], cause: Cause) -> None:
+    def _hear(self, service: CircuitBreaker, decisions: Sequence[Decision], cause: Cause) -> None:
         """Take note of how a service did: whoever answered once of several times is there.
 
         What failed before it came to the service says nothing of it.
@@ -368,7 +378,7 @@ class Batch:
             told = (name, words, service.in_a_row, service.why)
             _log.warning("%s %s: it failed %d times in a row: %s", *told)
 
-    def _not_asked(self, one: Waiting) -> Settled:
+    def _not_asked(self, one: OpenCase) -> FileOutcome:
         why = (
             f"the model was not asked, for it failed {self.model.in_a_row} times: {self.model.why}"
         )
@@ -392,16 +402,16 @@ class Batch:
             self._measured_at = time.monotonic()
             self.keeping.measure(self.tally.measures())
 
-    def _tagged(self, settled: Settled, done: tuple[Told, float]) -> None:
+    def _tagged(self, settled: FileOutcome, done: tuple[WriteReport, float]) -> None:
         self.tagging.is_done()
         self._finish(settled, *done)
 
-    def _finish(self, settled: Settled, told: Told | None, write_s: float) -> None:
+    def _finish(self, settled: FileOutcome, told: WriteReport | None, write_s: float) -> None:
         self.tally.finished(settled, told, write_s)
         self.finished(settled, told)
 
 
-def breaking_off(tell: Callable[[BaseException], None]) -> ExitStack:
+def on_error(tell: Callable[[BaseException], None]) -> ExitStack:
     """Return a context that tells what error or interruption it ends with, if any; it goes on."""
 
     def ended(

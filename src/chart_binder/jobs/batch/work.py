@@ -15,23 +15,23 @@ from typing import TYPE_CHECKING, Protocol
 import msgspec
 
 from chart_binder.audio.reading import read_tags, require_identity
-from chart_binder.audio.walk import Found, Unreadable, audio_files
+from chart_binder.audio.walk import AudioFile, UnreadablePath, find_audio_files
 from chart_binder.domain.evidence import EvidenceBundle
 from chart_binder.domain.records import KeptDecision, KeptEvidence
 from chart_binder.domain.tags import TrackTags
 from chart_binder.errors import AudioError, CanonError, LookupFailedError, NotLookedUpError
-from chart_binder.files import shown
-from chart_binder.jobs.decide import Case, Cause, Decider, Decision, State, guarded
+from chart_binder.files import quoted
+from chart_binder.jobs.decide import Case, Cause, Decider, Decision, State, case_or_error
 from chart_binder.jobs.stored_decisions import (
-    Kept,
-    Under,
-    bundle_of,
+    RunVersions,
+    StoredCase,
+    bundle_with_tags,
     file_status,
-    names_of,
-    to_keep,
+    stored_case,
+    stored_names,
 )
 from chart_binder.llm.result import AdjudicationResult
-from chart_binder.react.conversation import foreign
+from chart_binder.react.conversation import wrap_plugin_errors
 
 if TYPE_CHECKING:
     from chart_binder.store.store import Store
@@ -48,11 +48,11 @@ class Stage(StrEnum):
     WRITE = "write"
 
 
-Seconds = Mapping[Stage, float]
+StageSeconds = Mapping[Stage, float]
 
 
 @dataclass(frozen=True, slots=True)
-class Settled:
+class FileOutcome:
     """A file that is decided, left open or failed; `kept` is absent where nothing is to be kept.
 
     One that `is_given` is a bundle, with a name in place of a path.
@@ -62,8 +62,8 @@ class Settled:
 
     path: Path
     decision: Decision
-    kept: Kept | None = None
-    seconds: Seconds = field(default_factory=dict)
+    kept: StoredCase | None = None
+    seconds: StageSeconds = field(default_factory=dict)
     is_resumed: bool = False
     is_given: bool = False
     is_pinned: bool = False
@@ -71,13 +71,13 @@ class Settled:
 
 
 @dataclass(frozen=True, slots=True)
-class Waiting:
+class OpenCase:
     """An open case that waits for the adjudicator; `before` is its file before it was read."""
 
     path: Path
     before: os.stat_result | None
     case: Case
-    seconds: Seconds = field(default_factory=dict)
+    seconds: StageSeconds = field(default_factory=dict)
     is_given: bool = False
 
     @property
@@ -87,21 +87,21 @@ class Waiting:
 
 
 @dataclass(frozen=True, slots=True)
-class Gathered:
+class AlbumResult:
     """What came of an album: files that are settled, and open cases.
 
     `requests` is how many requests the process `worker` has sent to MusicBrainz since it began.
     """
 
-    settled: tuple[Settled, ...] = ()
-    waiting: tuple[Waiting, ...] = ()
+    settled: tuple[FileOutcome, ...] = ()
+    waiting: tuple[OpenCase, ...] = ()
     worker: str = ""
     requests: int = 0
 
 
-MOST_TOGETHER = 50
+MAX_ALBUM_FILES = 50
 """Files of one folder that are looked up together; a larger one is several albums."""
-FEW_TOGETHER = 24
+MAX_MERGED_FILES = 24
 """Files of folders side by side that are: mostly of one artist, whose look-ups they share."""
 
 
@@ -112,14 +112,14 @@ class Album:
     paths: tuple[Path, ...]
 
 
-def albums(named: Iterable[Path]) -> Iterator[Album | Unreadable]:
+def find_albums(named: Iterable[Path]) -> Iterator[Album | UnreadablePath]:
     """Yield the albums that files and folders stand for, and what cannot be read, as it is come to.
 
     Folders are walked as `audio_files` says; what lies inside another that was named comes once.
     """
     held: tuple[Path, ...] = ()
     for item in _folders(named):
-        if isinstance(item, Unreadable):
+        if isinstance(item, UnreadablePath):
             if held:
                 yield Album(held)
             held = ()
@@ -134,15 +134,15 @@ def albums(named: Iterable[Path]) -> Iterator[Album | Unreadable]:
         yield Album(held)
 
 
-def _folders(named: Iterable[Path]) -> Iterator[tuple[Path, ...] | Unreadable]:
+def _folders(named: Iterable[Path]) -> Iterator[tuple[Path, ...] | UnreadablePath]:
     """Yield files of one folder, as they come together."""
     held: list[Path] = []
-    for item in audio_files(outermost(named)):
-        is_next = isinstance(item, Found) and held and item.path.parent == held[-1].parent
-        if held and (not is_next or len(held) == MOST_TOGETHER):
+    for item in find_audio_files(outermost_paths(named)):
+        is_next = isinstance(item, AudioFile) and held and item.path.parent == held[-1].parent
+        if held and (not is_next or len(held) == MAX_ALBUM_FILES):
             yield tuple(held)
             held = []
-        if isinstance(item, Found):
+        if isinstance(item, AudioFile):
             held.append(item.path)
         else:
             yield item
@@ -153,10 +153,10 @@ def _folders(named: Iterable[Path]) -> Iterator[tuple[Path, ...] | Unreadable]:
 def _are_neighbours(one: tuple[Path, ...], other: tuple[Path, ...]) -> bool:
     """Tell whether files are few, and of folders that stand in one and the same."""
     places = {path.parent.parent for path in (one[-1], other[0])}
-    return len(places) == 1 and len(one) + len(other) <= FEW_TOGETHER
+    return len(places) == 1 and len(one) + len(other) <= MAX_MERGED_FILES
 
 
-def outermost(named: Iterable[Path]) -> Sequence[Path]:
+def outermost_paths(named: Iterable[Path]) -> Sequence[Path]:
     """Return what was named without what lies inside another of them, or was named twice."""
     kept: dict[str, Path] = {}
     for path in named:
@@ -168,14 +168,14 @@ def outermost(named: Iterable[Path]) -> Sequence[Path]:
 _MOST_IN_A_ROW = 3
 """Failed look-ups after which the rest of an album is left for another run."""
 
-Facts = Callable[[Path], EvidenceBundle]
+EvidenceLookup = Callable[[Path], EvidenceBundle]
 """Returns the evidence for a file, or raises `CanonError`."""
 
 
-class EvidenceOfAlbums(Protocol):
+class AlbumEvidence(Protocol):
     """Where the evidence for the files of one album comes from."""
 
-    def of(self, paths: Sequence[Path]) -> Facts:
+    def of(self, paths: Sequence[Path]) -> EvidenceLookup:
         """Read the files, and return what finds the evidence for each; raises nothing yet."""
         ...
 
@@ -192,15 +192,15 @@ class Worker:
     Once `stopping` is set, the files of an album that are not begun are left for another run.
     """
 
-    evidence: EvidenceOfAlbums
+    evidence: AlbumEvidence
     decider: Decider
-    under: Under
+    under: RunVersions
     stopping: threading.Event = field(default_factory=threading.Event)
 
-    def gather(self, album: Album) -> Gathered:
+    def gather(self, album: Album) -> AlbumResult:
         """Look up the files of an album, and decide by rules what they decide."""
         if self.stopping.is_set():
-            return Gathered((), (), _worker(), self.evidence.requests)
+            return AlbumResult((), (), _worker(), self.evidence.requests)
         before = [file_status(path) for path in album.paths]
         started = time.monotonic()
         facts = self.evidence.of(album.paths)
@@ -211,16 +211,16 @@ class Worker:
             for path, status in zip(album.paths, before, strict=True)
             if not self.stopping.is_set()
         ]
-        waiting = tuple(one for one in met if self.decider.is_for_adjudicator(one.case))
+        waiting = tuple(one for one in met if self.decider.needs_adjudicator(one.case))
         settled = tuple(
-            self.settled(one) for one in met if not self.decider.is_for_adjudicator(one.case)
+            self.settled(one) for one in met if not self.decider.needs_adjudicator(one.case)
         )
-        return Gathered(settled, waiting, _worker(), self.evidence.requests)
+        return AlbumResult(settled, waiting, _worker(), self.evidence.requests)
 
-    def look_into(self, waiting: Waiting) -> Settled:
+    def look_into(self, waiting: OpenCase) -> FileOutcome:
         """Let the adjudicator look into an open case."""
         started = time.monotonic()
-        case = guarded(lambda: self.decider.looked_into(waiting.case))
+        case = case_or_error(lambda: self.decider.adjudicate(waiting.case))
         if case.bundle is None:  # a fault: what was found is kept all the same
             found = waiting.case.decision
             failed = msgspec.structs.replace(
@@ -230,41 +230,41 @@ class Worker:
         seconds = {**waiting.seconds, Stage.ADJUDICATE: time.monotonic() - started}
         return self.settled(replace(waiting, case=case, seconds=seconds))
 
-    def answered(self, waiting: Waiting, result: AdjudicationResult) -> Settled:
+    def answered(self, waiting: OpenCase, result: AdjudicationResult) -> FileOutcome:
         """Settle an open case by what was answered of the same evidence before."""
-        case = guarded(lambda: self.decider.answered(waiting.case, result))
+        case = case_or_error(lambda: self.decider.apply_answer(waiting.case, result))
         return replace(self.settled(replace(waiting, case=case)), is_answered_before=True)
 
-    def settled(self, one: Waiting) -> Settled:
+    def settled(self, one: OpenCase) -> FileOutcome:
         """Return the file with what is to be kept of it.
 
         What is no file is not kept; nor that nobody looked, for what was found before says more.
         """
         decision = one.case.decision
         before = one.before if decision.cause is not Cause.NOT_LOOKED_UP else None
-        kept = to_keep(one.case, one.path, before, self.under) if before else None
-        return Settled(one.path, decision, kept, one.seconds, is_given=one.is_given)
+        kept = stored_case(one.case, one.path, before, self.under) if before else None
+        return FileOutcome(one.path, decision, kept, one.seconds, is_given=one.is_given)
 
     def _decided(
-        self, path: Path, before: os.stat_result | None, facts: Facts, read_s: float
-    ) -> Waiting:
+        self, path: Path, before: os.stat_result | None, facts: EvidenceLookup, read_s: float
+    ) -> OpenCase:
         moments = [time.monotonic()]
 
         def make() -> Case:
             bundle = facts(path)
             moments.append(time.monotonic())
-            return self.decider.by_rules(bundle)
+            return self.decider.decide_by_rules(bundle)
 
-        case = guarded(make)
+        case = case_or_error(make)
         moments.append(time.monotonic())
-        return Waiting(path, before, case, dict(_stages(read_s, moments)))
+        return OpenCase(path, before, case, dict(_stages(read_s, moments)))
 
 
 @dataclass(slots=True)
 class _Patient:
     """Looks up the files of an album, as long as not too many fail in a row."""
 
-    facts: Facts
+    facts: EvidenceLookup
     in_a_row: int = 0
 
     def __call__(self, path: Path) -> EvidenceBundle:
@@ -293,7 +293,7 @@ def _worker() -> str:
     return f"{socket.gethostname()}:{os.getpid()}"
 
 
-class Hands(Protocol):
+class TaskExecutor(Protocol):
     """Takes work and gives what came of it; `albums` and `cases` are how many it takes at once."""
 
     @property
@@ -306,11 +306,11 @@ class Hands(Protocol):
         """Open cases that a model looks into at once."""
         ...
 
-    def gather(self, album: Album) -> "Future[Gathered]":
+    def gather(self, album: Album) -> "Future[AlbumResult]":
         """Look up an album and decide by rules."""
         ...
 
-    def look_into(self, waiting: Waiting) -> "Future[Settled]":
+    def look_into(self, waiting: OpenCase) -> "Future[FileOutcome]":
         """Let the adjudicator look into an open case."""
         ...
 
@@ -323,21 +323,21 @@ class Hands(Protocol):
         ...
 
 
-class Threads:
+class ThreadExecutor:
     """Threads of this process, some for albums and others for the model."""
 
-    def __init__(self, worker: Worker, albums: int, cases: int) -> None:
-        self.albums = albums
+    def __init__(self, worker: Worker, find_albums: int, cases: int) -> None:
+        self.albums = find_albums
         self.cases = cases
         self._worker = worker
-        self._gatherers = ThreadPoolExecutor(albums, "canon-album")
+        self._gatherers = ThreadPoolExecutor(find_albums, "canon-album")
         self._askers = ThreadPoolExecutor(cases, "canon-model")
 
-    def gather(self, album: Album) -> "Future[Gathered]":
+    def gather(self, album: Album) -> "Future[AlbumResult]":
         """Look up an album and decide by rules."""
         return self._gatherers.submit(self._worker.gather, album)
 
-    def look_into(self, waiting: Waiting) -> "Future[Settled]":
+    def look_into(self, waiting: OpenCase) -> "Future[FileOutcome]":
         """Let the adjudicator look into an open case."""
         return self._askers.submit(self._worker.look_into, waiting)
 
@@ -365,7 +365,7 @@ class AlbumSource(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class LookedUp:
+class SourceEvidence:
     """Evidence from a source, by what the tags of the files say."""
 
     source: AlbumSource
@@ -375,7 +375,7 @@ class LookedUp:
         """Requests since the process began, tries that came to nothing among them."""
         return self.source.requests
 
-    def of(self, paths: Sequence[Path]) -> Facts:
+    def of(self, paths: Sequence[Path]) -> EvidenceLookup:
         """Read the tags of all files, and return what looks each of them up."""
         said = {path: _tags(path) for path in paths}
         found = [tags for tags in said.values() if isinstance(tags, TrackTags)]
@@ -405,15 +405,15 @@ class _Shared:
 
 
 @dataclass(frozen=True, slots=True)
-class AsKept:
+class StoredEvidence:
     """The evidence that was last found for each file; nothing is asked."""
 
     store: "Store"
     requests: int = 0
 
-    def of(self, paths: Sequence[Path]) -> Facts:
+    def of(self, paths: Sequence[Path]) -> EvidenceLookup:
         """Return what finds the kept evidence of a file, all of it read at once."""
-        names = {path: names_of(path) for path in paths}
+        names = {path: stored_names(path) for path in paths}
         history = self.store.decisions.histories({name for each in names.values() for name in each})
         kept: dict[Path, KeptDecision] = {}
         for path, each in names.items():
@@ -433,15 +433,15 @@ def _kept_of(
     found = evidence.get(one.evidence_hash or "") if one else None
     if one is None or found is None:
         raise NotLookedUpError("no evidence is kept for it: look it up without --frozen first")
-    return bundle_of(one, found)
+    return bundle_with_tags(one, found)
 
 
 def _tags(path: Path) -> TrackTags | CanonError:
     def defect(error: Exception) -> AudioError:
-        return AudioError(f"{shown(path)} cannot be read: {type(error).__name__}: {error}")
+        return AudioError(f"{quoted(path)} cannot be read: {type(error).__name__}: {error}")
 
     try:
-        with foreign(defect, CanonError):  # what reads tags is other people's code
+        with wrap_plugin_errors(defect, CanonError):  # what reads tags is other people's code
             tags = read_tags(path)
         require_identity(tags, path)
     except CanonError as error:

@@ -26,7 +26,7 @@ _MEANING = {
 _PRIMARY = 0xFF
 
 
-def meaning(cause: BaseException | None) -> str:
+def sqlite_problem(cause: BaseException | None) -> str:
     """Return what follows the store's name in a sentence: `is damaged: ...`."""
     code = getattr(cause, "sqlite_errorcode", 0) & _PRIMARY
     return _MEANING.get(code, f"cannot be used: {first_line(cause)}")
@@ -57,7 +57,7 @@ VERSION = 3
 """What `schema_version` holds once every table stands as `schema` says."""
 
 
-def from_the_future(name: str, version: int) -> str:
+def newer_schema_message(name: str, version: int) -> str:
     """Return what is said of a store that a newer program has brought up to date."""
     return (
         f"the store {name!r} was written by a newer canon (schema {version}, this one knows"
@@ -71,7 +71,7 @@ _VERSION = "SELECT version FROM schema_version"
 _PATIENCE_S = 10.0
 
 
-def kept_overrides(url: str) -> Mapping[str, KeptOverride]:
+def read_overrides(url: str) -> Mapping[str, KeptOverride]:
     """Return the overrides in the store at `url`, by recording; none where there is no store.
 
     Nothing is made or changed. Raises `StoreError` that names the store.
@@ -89,20 +89,20 @@ def kept_overrides(url: str) -> Mapping[str, KeptOverride]:
                 return {}
             (version,) = connection.execute(_VERSION).fetchone() or (0,)
             if isinstance(version, int) and version > VERSION:
-                raise StoreError(from_the_future(str(path), version))
+                raise StoreError(newer_schema_message(str(path), version))
             rows = connection.execute(_ALL).fetchall()
     except sqlite3.Error as error:
-        raise StoreError(f"the store {str(path)!r} {meaning(error)}") from error
+        raise StoreError(f"the store {str(path)!r} {sqlite_problem(error)}") from error
     except UnicodeDecodeError as error:
         raise StoreError(f"the store {str(path)!r} is damaged: {error}") from error
     return {row[0]: KeptOverride(*row) for row in rows}
 
 
 def _on_a_server(url: str) -> Mapping[str, KeptOverride]:
-    from chart_binder.store.database import database_at
+    from chart_binder.store.database import open_database
     from chart_binder.store.reviews import Overrides
 
-    database = database_at(url)
+    database = open_database(url)
     try:
         return Overrides(database).all() if database.has_tables() else {}
     finally:
