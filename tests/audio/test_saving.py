@@ -17,7 +17,7 @@ from audio.unprivileged import NOBODY, unprivileged
 from chart_binder.audio import file_access
 from chart_binder.audio.containers import audio_hash, read_tag_set
 from chart_binder.audio.fields import with_fields
-from chart_binder.audio.file_access import FileInUseError, Leftover, is_temporary, remove_leftovers
+from chart_binder.audio.file_access import FileInUseError, Leftover, remove_leftovers
 from chart_binder.audio.save import PreparedCopy, SaveResult, save_tags
 from chart_binder.audio.tagset import Block, TagSet
 from chart_binder.audio.walk import find_audio_files
@@ -55,10 +55,10 @@ def must_be_refused(path: Path, reason: str) -> None:
 def test_a_file_that_another_run_is_at_for_long_is_left_to_it(song: Path) -> None:
     def meanwhile(_: PreparedCopy) -> None:
         with pytest.raises(FileInUseError, match="another run is writing its tags"):
-            save_tags(song, lambda tags: tags, patience_s=0.1)
+            save_tags(song, lambda tags: tags, timeout_s=0.1)
 
     assert save_tags(song, changed, before_replace=meanwhile).changed
-    assert not save_tags(song, changed, patience_s=0).changed
+    assert not save_tags(song, changed, timeout_s=0).changed
 
 
 @contextmanager
@@ -277,7 +277,7 @@ def test_what_is_recorded_before_the_replacement_is_what_happens(song: Path) -> 
     def intend(prepared: PreparedCopy) -> None:
         assert read_tag_set(song) == prepared.before
         assert read_tag_set(prepared.temporary) == prepared.after
-        assert is_temporary(prepared.temporary.name)
+        assert prepared.temporary.name.startswith(".canon-save-")
         assert [item.path for item in find_audio_files([song.parent])] == [song]  # no walk meets it
         assert list(remove_leftovers(song.parent)) == []  # it is in use
         seen.append(prepared)

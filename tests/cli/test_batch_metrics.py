@@ -36,10 +36,10 @@ def test_a_run_that_is_cut_short_says_so(tmp_path: Path, error: BaseException, s
         with metrics_file(str(path)) as metrics:
             assert metrics
             assert counts(path) == (0, None)
-            metrics.tick(result(3))
+            metrics.update(result(3))
             assert counts(path) == (0, None), "written a moment ago"
             metrics.written_at -= 6
-            metrics.tick()
+            metrics.update()
             assert counts(path) == (3, None)
             raise error
 
@@ -59,7 +59,7 @@ def test_a_folder_that_goes_away_is_told_once(
         shutil.rmtree(folder)
         for _ in range(3):
             metrics.written_at -= 6
-            metrics.tick(result(1))
+            metrics.update(result(1))
     assert capsys.readouterr().err.count("No such file or directory; goes on") == 1
 
 
@@ -69,6 +69,6 @@ def test_a_reader_never_sees_half_a_file(tmp_path: Path) -> None:
         assert metrics
         begun = os.fstat(reader.fileno()).st_ino
         metrics.written_at -= 6
-        metrics.tick(result(2))
+        metrics.update(result(2))
         assert path.stat().st_ino != begun, "another file took its place"
         assert read_text(reader.read())

@@ -12,7 +12,7 @@ import click
 import pytest
 
 from chart_binder.cli.progress import bar_line, progress
-from chart_binder.cli.render.run import pace
+from chart_binder.cli.render.run import rate_text
 from chart_binder.jobs.batch.report import Tally
 
 
@@ -50,7 +50,7 @@ def test_a_wide_terminal_shows_all_of_it() -> None:
     [(1234.56, "1,234.6/s"), (1.0, "1.0/s"), (0.5, "30/min"), (0.01, "36/h"), (0, "0/h")],
 )
 def test_a_rate_is_told_in_a_unit_that_shows_it(rate: float, told: str) -> None:
-    assert pace(rate) == told
+    assert rate_text(rate) == told
 
 
 def test_what_is_settled_already_says_nothing_of_how_long_the_rest_takes() -> None:

@@ -6,9 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from chart_binder.cli.output import page
-from chart_binder.cli.render.decision import explanation_lines
-from chart_binder.cli.terminal import columns, fitted, terminal_width, wrapped
+from chart_binder.cli.output import display_width, fit, terminal_width, wrap
+from chart_binder.cli.render.decision import explanation_lines, musicbrainz_page
 from chart_binder.config import RulesConfig
 from chart_binder.jobs.decide import Decider
 from cli.drawing import DRAWN
@@ -21,14 +20,14 @@ def test_no_line_is_wider_than_asked_but_for_a_word_alone(
     text: str, width: int, indent: int
 ) -> None:
     head = "-" * indent
-    lines = list(wrapped(text, width, head, indent))
-    assert all(columns(line) <= width or len(line[indent:].split(" ")) == 1 for line in lines)
+    lines = list(wrap(text, width, head, indent))
+    assert all(display_width(line) <= width or len(line[indent:].split(" ")) == 1 for line in lines)
     assert [word for line in lines for word in line[indent:].split()] == text.split()
     assert all(line.startswith(head if not n else " " * indent) for n, line in enumerate(lines))
 
 
 def test_spaces_within_a_line_are_kept_as_they_are() -> None:
-    assert list(wrapped("one  two\nthree\u3000four", 12, "", 2)) == [
+    assert list(wrap("one  two\nthree\u3000four", 12, "", 2)) == [
         "one  two",
         "  three\u3000four",
     ]
@@ -44,26 +43,26 @@ def test_an_explanation_is_as_wide_as_the_terminal(
     monkeypatch.setenv("COLUMNS", columns_wide)
     lines = list(explanation_lines("p", case, RulesConfig()))
     for line in lines:
-        assert columns(line) <= int(columns_wide) or len(line.split()) == 1, line
+        assert display_width(line) <= int(columns_wide) or len(line.split()) == 1, line
     assert " ".join(lines).split() == " ".join(wide).split()
 
 
 def test_only_a_trace_ends_a_line_within_a_word() -> None:
     trace = "evh=9b1f2c3d;crg=ALBUM_LEAD_WINDOW;rr=ORIGIN_COUNTRY_EARLIEST;src=mb;cfg=lw90"
-    lines = list(wrapped(f"+ {trace}", 60, "decision trace ", 17))
+    lines = list(wrap(f"+ {trace}", 60, "decision trace ", 17))
     assert lines == [
         "decision trace + evh=9b1f2c3d;crg=ALBUM_LEAD_WINDOW;",
         "                 rr=ORIGIN_COUNTRY_EARLIEST;src=mb;cfg=lw90",
     ]
-    assert list(wrapped(trace, 100, "", 0)) == [trace]
+    assert list(wrap(trace, 100, "", 0)) == [trace]
     address = "https://musicbrainz.org/release-group/6b47c9a0-b9e1-3df9-a5e8-50a6ce0dbdbd"
-    assert list(wrapped(address, 30, "", 0)) == [address]
+    assert list(wrap(address, 30, "", 0)) == [address]
 
 
 def test_only_a_uuid_has_a_page() -> None:
-    assert page("release", "sheer-heart-attack") == "sheer-heart-attack"
+    assert musicbrainz_page("release", "sheer-heart-attack") == "sheer-heart-attack"
     known = "6b47c9a0-b9e1-3df9-a5e8-50a6ce0dbdbd"
-    assert page("release", known) == f"https://musicbrainz.org/release/{known}"
+    assert musicbrainz_page("release", known) == f"https://musicbrainz.org/release/{known}"
 
 
 def test_a_rival_hangs_below_its_title(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -85,6 +84,6 @@ def test_lines_end_where_the_terminal_does(
 
 def test_a_very_long_title_is_cut_at_once() -> None:
     start = time.perf_counter()
-    assert fitted("東" * 100_000, 9) == "東東東.. "
-    assert len(list(wrapped("word " * 16_000, 40, "", 0))) == 2_000
+    assert fit("東" * 100_000, 9) == "東東東.. "
+    assert len(list(wrap("word " * 16_000, 40, "", 0))) == 2_000
     assert time.perf_counter() - start < 2

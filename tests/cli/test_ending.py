@@ -8,7 +8,7 @@ import pytest
 from audio.tagging import FILES
 from chart_binder.audio.fields import with_fields
 from chart_binder.cli.render.tags import TagResults
-from chart_binder.cli.write import ending
+from chart_binder.cli.write import recording_end
 from chart_binder.jobs.journal import WritingRun
 from chart_binder.jobs.write import WriteStatus
 from chart_binder.store import open_store
@@ -22,7 +22,7 @@ def test_a_run_that_is_cut_short_is_kept_with_what_it_did(
     results = TagResults(as_json=True)
 
     def cut_short() -> None:
-        with ending(results, run):
+        with recording_end(results, run):
             run.save(song, lambda tags: with_fields(tags, {"album": ["Lateralus"]}), None)
             results.counts[WriteStatus.WRITTEN] += 1
             raise error

@@ -5,16 +5,16 @@ import signal
 
 import pytest
 
-from chart_binder.cli.progress import finishing_in_hand
+from chart_binder.cli.progress import stop_after_current
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_what_is_in_hand_is_finished_unless_it_is_asked_again(number: signal.Signals) -> None:
     before = signal.getsignal(number)
-    with finishing_in_hand() as wish:
-        found = [wish.to_stop]
+    with stop_after_current() as stop:
+        found = [stop.is_made]
         os.kill(os.getpid(), number)
-        found.append(wish.to_stop)
+        found.append(stop.is_made)
         with pytest.raises(KeyboardInterrupt):
             os.kill(os.getpid(), number)
     assert found == [False, True]

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from chart_binder.cli.output import read_mbid, read_path_or_mbid
+from chart_binder.cli.options import read_mbid, read_path_or_mbid
 from chart_binder.errors import UsageError
 
 ID = "6b47c9a0-b9e1-3df9-a5e8-50a6ce0dbdbd"

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from chart_binder.cli.render.decision import Scale
-from chart_binder.cli.terminal import columns, fitted
+from chart_binder.cli.output import display_width, fit
+from chart_binder.cli.render.timeline import Scale
 from chart_binder.domain.evidence_json import read_bundle
 from chart_binder.jobs.explain import appearances, lead_window
 from cli.drawing import DRAWN, KNOBS, drawn, evidence
@@ -28,7 +28,7 @@ def test_the_timeline_is_as_it_was(name: str) -> None:
 @pytest.mark.parametrize("width", [20, 31, 40, 60, 79, 80, 100])
 def test_no_line_is_wider_than_asked_and_each_candidate_has_one(name: str, width: int) -> None:
     lines = drawn(DRAWN[name], width)
-    assert all(columns(line) <= width for line in lines)
+    assert all(display_width(line) <= width for line in lines)
     assert len(lines) >= len(appearances(DRAWN[name]))
 
 
@@ -72,8 +72,8 @@ def test_a_gap_of_days_beside_decades_is_seen() -> None:
     ],
 )
 def test_text_is_fitted_by_the_columns_it_takes(text: str, width: int, shown: str) -> None:
-    assert fitted(text, width) == shown
-    assert columns(shown) == width
+    assert fit(text, width) == shown
+    assert display_width(shown) == width
 
 
 def test_a_title_cannot_break_its_line() -> None:

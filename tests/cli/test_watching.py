@@ -2,7 +2,7 @@
 
 import pytest
 
-from chart_binder.cli.progress import Watching
+from chart_binder.cli.progress import LiveRun
 from chart_binder.react.transcript import Observed, Replied, Result, Run
 
 REPLY = "Thought: hm\nAction: x"
@@ -10,12 +10,12 @@ REPLY = "Thought: hm\nAction: x"
 
 def shown(capsys: pytest.CaptureFixture[str], *happened: object) -> str:
     """Return what is shown of pieces of replies and of events, in order."""
-    watching = Watching()
+    watching = LiveRun()
     for each in happened:
         if isinstance(each, str):
-            watching.hear(each)
+            watching.listen(each)
         else:
-            watching.see(each)  # type: ignore[arg-type]
+            watching.watch(each)  # type: ignore[arg-type]
     out, err = capsys.readouterr()
     assert not out
     return err

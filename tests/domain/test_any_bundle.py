@@ -9,7 +9,8 @@ import msgspec
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from chart_binder.cli.render.decision import explanation, explanation_lines, timeline_lines
+from chart_binder.cli.render.decision import explanation_lines, explanation_object
+from chart_binder.cli.render.timeline import timeline_lines
 from chart_binder.config import RulesConfig
 from chart_binder.domain.evidence import EvidenceBundle
 from chart_binder.domain.evidence_json import read_bundle
@@ -62,7 +63,7 @@ def test_any_bundle_is_refused_by_its_place_or_decided_and_shown(data: st.DataOb
 def _shown(evidence: EvidenceBundle) -> str:
     case = Decider(KNOBS).decide(evidence)
     window = lead_window(evidence, KNOBS)
-    assert json.loads(msgspec.json.encode(explanation(case, KNOBS)))
+    assert json.loads(msgspec.json.encode(explanation_object(case, KNOBS)))
     return "\n".join(
         (
             *explanation_lines("path", case, KNOBS),

@@ -13,7 +13,7 @@ from pathlib import Path
 import httpx
 import pytest
 
-from chart_binder.cli.terminal import columns
+from chart_binder.cli.output import display_width as columns
 from integration.conftest import REPOSITORY, Canon
 from integration.services import adjudicating, asking, flac
 from servers.http import Response

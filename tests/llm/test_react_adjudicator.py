@@ -11,9 +11,9 @@ from chart_binder.chat.scripted import Scripted
 from chart_binder.config import AcceptanceConfig, LLMConfig, RulesConfig
 from chart_binder.domain.evidence_json import read_bundle
 from chart_binder.errors import ConfigError, EvidenceError, PluginError
-from chart_binder.llm.acceptance import supporting_sources
 from chart_binder.llm.react_adjudicator import ReActAdjudicator
 from chart_binder.llm.result import AdjudicationResult, Fact, Outcome
+from chart_binder.llm.sources import independent_sources
 from chart_binder.react.conversation import ChatError, Message, Reply, Terms
 from chart_binder.react.tools import Observation, Tool, ToolError
 from chart_binder.react.transcript import AnyEvent, Result, read_transcript
@@ -167,7 +167,8 @@ def test_hosts_of_one_site_are_one_source() -> None:
         Fact("C1", "date", "1975", f"https://{host}/", verified=True)
         for host in ("a.e.com", "b.e.com", "e.com.", "www.e.com", "x.co.uk", "y.co.uk")
     ]
-    assert supporting_sources(facts) == {"e.com", "x.co.uk", "y.co.uk"}
+    verified = [fact.source for fact in facts if fact.verified]
+    assert independent_sources(verified) == {"e.com", "x.co.uk", "y.co.uk"}
 
 
 def test_too_few_independent_hosts_are_for_review() -> None:

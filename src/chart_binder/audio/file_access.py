@@ -1,4 +1,8 @@
-"""A file is held while its tags are changed, so that of two runs the second waits for the first."""
+"""Access to audio files on disk: reading at any place, locking, and temporary copies.
+
+A file is locked while its tags are changed, so that a second run waits for the first. A copy that
+is being written has a recognisable name, by which `remove_leftovers` finds what killed runs left.
+"""
 
 import fcntl
 import hashlib
@@ -17,15 +21,25 @@ from chart_binder.errors import AudioError, SaveError
 from chart_binder.files import path_error, quoted
 
 CHUNK_BYTES = 1 << 20
-"""What is in memory at a time of a stretch."""
+"""How much of a file is in memory at a time."""
 
 MAX_TAG_BYTES = 1 << 28
 """The longest tag that is read into memory; a longer one is a damaged length."""
 
+LOCK_TIMEOUT_S = 10.0
+"""How long another run may hold a file; a copy of an album's longest track takes about 1 s."""
+
+_LOCK_RETRY_S = 0.05
+_TEMPORARY_NAME = re.compile(r"\.canon-save-([0-9a-f]{8})-(\d+)-(\d+)-[0-9a-f]{16}\.part")
+
+
+class FileInUseError(SaveError):
+    """Another run is changing the tags of the file and did not end in time."""
+
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """Bytes that stand in the source."""
+    """Bytes of the source file, by offset and size."""
 
     start: int
     size: int
@@ -47,58 +61,59 @@ class Source:
         """Return the file behind an open descriptor."""
         return cls(path, descriptor, os.fstat(descriptor).st_size)
 
-    def at(self, start: int, size: int) -> bytes:
+    def read(self, start: int, size: int) -> bytes:
         """Return exactly `size` bytes from `start`; raise `AudioError` where they are not there."""
         if start < 0 or size < 0 or start + size > self.size:
             raise self.damaged("it ends within a structure that its header announces")
         if size > MAX_TAG_BYTES:
             raise self.damaged(f"a tag of {size:,} bytes is announced")
-        return b"".join(self.read(Span(start, size)))
+        return b"".join(self.chunks([Span(start, size)]))
 
     def has(self, start: int, expected: bytes) -> bool:
         """Say whether these bytes stand at `start`."""
         if start < 0 or start + len(expected) > self.size:
             return False
-        return self.at(start, len(expected)) == expected
-
-    def read(self, stretch: Span) -> Iterator[bytes]:
-        """Yield the bytes of a stretch, a chunk at a time; raise `AudioError` if it is cut."""
-        at, end = stretch.start, stretch.start + stretch.size
-        while at < end:
-            try:
-                chunk = os.pread(self.descriptor, min(CHUNK_BYTES, end - at), at)
-            except OSError as error:
-                raise path_error(self.path, error) from error
-            if not chunk:
-                raise self.damaged("it has become shorter while it was read")
-            yield chunk
-            at += len(chunk)
+        return self.read(start, len(expected)) == expected
 
     def chunks(self, pieces: Iterable[Piece]) -> Iterator[bytes]:
-        """Yield the bytes that the pieces stand for."""
+        """Yield the bytes of the pieces, at most `CHUNK_BYTES` of a span at a time.
+
+        Raises `AudioError` where the file cannot be read or has become shorter.
+        """
         for piece in pieces:
-            if isinstance(piece, Span):
-                yield from self.read(piece)
-            else:
+            if isinstance(piece, bytes):
                 yield piece
+                continue
+            at, end = piece.start, piece.start + piece.size
+            while at < end:
+                chunk = self._read_some(at, min(CHUNK_BYTES, end - at))
+                yield chunk
+                at += len(chunk)
 
     def damaged(self, detail: str) -> AudioError:
-        """Return what to raise where the file does not make sense."""
-        return AudioError(
-            f"{quoted(self.path)} is damaged, cut short or not what its name says: {detail}"
-        )
+        """Return the error to raise where the content of the file makes no sense."""
+        return damaged_file(self.path, detail)
+
+    def _read_some(self, start: int, size: int) -> bytes:
+        try:
+            chunk = os.pread(self.descriptor, size, start)
+        except OSError as error:
+            raise path_error(self.path, error) from error
+        if not chunk:
+            raise self.damaged("it has become shorter while it was read")
+        return chunk
 
 
-def size_of(pieces: Iterable[Piece]) -> int:
-    """Return how many bytes the pieces stand for."""
-    return sum(piece.size if isinstance(piece, Span) else len(piece) for piece in pieces)
+def damaged_file(path: Path, detail: str) -> AudioError:
+    """Return the error to raise where the content of a file makes no sense."""
+    return AudioError(f"{quoted(path)} is damaged, cut short or not what its name says: {detail}")
 
 
 @contextmanager
 def open_audio(path: Path) -> Iterator[int]:
-    """Hand out a descriptor of a regular file that is not empty; raise `AudioError` otherwise."""
+    """Yield a descriptor of a regular file that is not empty; raise `AudioError` otherwise."""
     try:
-        # Opening a pipe waits for somebody to write into it, unless told not to.
+        # Without O_NONBLOCK, opening a pipe waits for a writer.
         descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
     except (OSError, ValueError) as error:
         raise path_error(path, error) from error
@@ -110,7 +125,7 @@ def open_audio(path: Path) -> Iterator[int]:
 
 
 def require_audio_file(path: Path, status: os.stat_result) -> None:
-    """Raise `AudioError` for what is no file, or is an empty one."""
+    """Raise `AudioError` unless the status is that of a regular file that is not empty."""
     if S_ISDIR(status.st_mode):
         raise AudioError(f"{quoted(path)} is a folder, not an audio file")
     if not S_ISREG(status.st_mode):
@@ -119,80 +134,104 @@ def require_audio_file(path: Path, status: os.stat_result) -> None:
         raise AudioError(f"{quoted(path)} is empty (0 bytes)")
 
 
-_NAME = re.compile(r"\.canon-save-([0-9a-f]{8})-(\d+)-(\d+)-[0-9a-f]{16}\.part")
+@contextmanager
+def file_lock(target: Path, timeout_s: float = LOCK_TIMEOUT_S) -> Iterator[int]:
+    """Open and lock a file, and yield its descriptor; the lock ends with the block.
+
+    The lock (`flock`) is advisory: it keeps out other runs of this program, on a file system that
+    has locks. Raises `AudioError` as `open_audio` does, and `FileInUseError`.
+    """
+    until = time.monotonic() + timeout_s
+    while True:
+        with open_audio(target) as descriptor:
+            if not try_lock(descriptor):
+                if time.monotonic() >= until:
+                    raise FileInUseError(
+                        f"{quoted(target)} is left as it is: another run is writing its tags, and"
+                        f" did not end within {timeout_s:g} s"
+                    )
+            elif _is_at(descriptor, target):
+                yield descriptor
+                return
+            else:
+                continue  # the run that had the lock put a new file in its place
+        time.sleep(_LOCK_RETRY_S)
+
+
+def try_lock(descriptor: int) -> bool:
+    """Lock a file until it is closed; return whether this succeeded.
+
+    Also `True` on a file system without locks: there the process id in the name of a temporary
+    file has to do.
+    """
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    except OSError:
+        return True
+    return True
+
+
+def _is_at(descriptor: int, target: Path) -> bool:
+    try:
+        return os.path.samestat(os.fstat(descriptor), target.stat())
+    except OSError:  # removed: the next attempt to open it reports that
+        return False
 
 
 @dataclass(frozen=True, slots=True)
 class Leftover:
-    """A temporary file that was found; `kept` says why it is still there, else it is gone."""
+    """A temporary file that a killed run left; `kept` says why it was not removed."""
 
     path: Path
     kept: str | None = None
 
 
 def new_temporary_name() -> str:
-    """Return a name for a temporary file of this process."""
+    """Return a name for a temporary file of this process: host, process id, start time, random."""
     pid = os.getpid()
-    return f".canon-save-{_host()}-{pid}-{_began(pid)}-{secrets.token_hex(8)}.part"
-
-
-def is_temporary(name: str) -> bool:
-    """Say whether a file of this name was written by a save."""
-    return _NAME.fullmatch(name) is not None
+    return f".canon-save-{_host()}-{pid}-{_start_time(pid)}-{secrets.token_hex(8)}.part"
 
 
 def is_of_another_host(name: str) -> bool:
-    """Say whether a file of this name was written by a save on another machine."""
-    match = _NAME.fullmatch(name)
+    """Say whether a file of this name is a temporary copy of a save on another machine."""
+    match = _TEMPORARY_NAME.fullmatch(name)
     return match is not None and match[1] != _host()
 
 
 def remove_leftovers(folder: Path) -> Iterator[Leftover]:
-    """Remove what saves that were killed have left in one folder, and yield each of them.
+    """Remove the temporary files that killed saves left in one folder, and yield each of them.
 
-    The files that were to be changed are untouched: a save that was killed had not replaced them.
-    Files of living processes are passed over in silence; what cannot be removed, or belongs to
-    another machine on a shared disk, is yielded with the reason it is kept.
+    A save that was killed had not replaced its file. Temporary files of living processes are
+    skipped. One that cannot be removed, or that belongs to another machine on a shared disk, is
+    yielded with the reason it is kept.
     """
     try:
-        names = [name for name in os.listdir(folder) if is_temporary(name)]  # noqa: PTH208  # names
+        names = os.listdir(folder)  # noqa: PTH208  # names
     except OSError:
         return
-    for name in sorted(names):
-        swept = _swept(folder / name)
-        if swept:
-            yield swept
+    for match in filter(None, map(_TEMPORARY_NAME.fullmatch, sorted(names))):
+        if leftover := _remove_leftover(folder / match[0], *match.groups()):
+            yield leftover
 
 
-def try_lock(descriptor: int) -> bool:
-    """Lock a file until it is closed; say whether that could be done."""
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return False
-    except OSError:  # a file system without locks: the process's number has to do
-        return True
-    return True
-
-
-def _swept(path: Path) -> Leftover | None:
-    match = _NAME.fullmatch(path.name)
-    if match is None or (match[1] == _host() and _lives(int(match[2]), match[3])):
+def _remove_leftover(path: Path, host: str, pid: str, started: str) -> Leftover | None:
+    if host != _host():
+        why = "it is of another machine: remove it if nothing is being written there"
+        return Leftover(path, why)
+    if _is_alive(int(pid), started):
         return None
-    if match[1] != _host():
-        return Leftover(
-            path, "it is of another machine: remove it if nothing is being written there"
-        )
     try:
-        return Leftover(path) if _removed(path) else None
+        return Leftover(path) if _remove_unlocked(path) else None
     except FileNotFoundError:
         return None
     except OSError as error:
         return Leftover(path, f"it cannot be removed ({error.strerror})")
 
 
-def _removed(path: Path) -> bool:
-    """Remove the file unless somebody holds it; raise `OSError`."""
+def _remove_unlocked(path: Path) -> bool:
+    """Remove a regular file unless another process has locked it; raise `OSError`."""
     descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
     try:
         if not S_ISREG(os.fstat(descriptor).st_mode) or not try_lock(descriptor):
@@ -203,18 +242,19 @@ def _removed(path: Path) -> bool:
     return True
 
 
-def _lives(pid: int, began: str) -> bool:
-    """Say whether the very process lives, not another that was given its number since."""
+def _is_alive(pid: int, started: str) -> bool:
+    """Say whether this very process is alive, not another that was given its id since."""
     try:
         os.kill(pid, 0)
     except ProcessLookupError:
         return False
     except (OSError, OverflowError):
         pass  # of another user
-    return _began(pid) == began or began == "0"
+    return _start_time(pid) == started or started == "0"
 
 
-def _began(pid: int) -> str:
+def _start_time(pid: int) -> str:
+    """Return when a process started, in ticks since the system did; `0` where that is unknown."""
     try:
         stat = Path(f"/proc/{pid}/stat").read_text("ascii", "replace")
     except OSError:
@@ -225,43 +265,3 @@ def _began(pid: int) -> str:
 
 def _host() -> str:
     return hashlib.sha256(socket.gethostname().encode()).hexdigest()[:8]
-
-
-LOCK_TIMEOUT_S = 10.0
-"""How long another run may take for a file; a copy of an album's longest track takes about one."""
-_AGAIN_S = 0.05
-
-
-class FileInUseError(SaveError):
-    """Another run is changing the file's tags, and took longer than it was waited for."""
-
-
-@contextmanager
-def file_lock(target: Path, patience_s: float = LOCK_TIMEOUT_S) -> Iterator[int]:
-    """Hand out a descriptor of a file that no other run changes until it is given back.
-
-    Runs keep to this among themselves (`flock`), on a file system that has locks; other programs
-    do not. Raises `AudioError` as `opened` does, and `HeldError`.
-    """
-    until = time.monotonic() + patience_s
-    while True:
-        with open_audio(target) as descriptor:
-            if not try_lock(descriptor):
-                if time.monotonic() >= until:
-                    raise FileInUseError(
-                        f"{quoted(target)} is left as it is: another run is writing its tags, and"
-                        f" did not end within {patience_s:g} s"
-                    )
-            elif _is_named(descriptor, target):
-                yield descriptor
-                return
-            else:
-                continue  # whoever held it put a new file in its place
-        time.sleep(_AGAIN_S)
-
-
-def _is_named(descriptor: int, target: Path) -> bool:
-    try:
-        return os.path.samestat(os.fstat(descriptor), target.stat())
-    except OSError:  # gone: opening it anew says so
-        return False

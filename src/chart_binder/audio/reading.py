@@ -1,10 +1,9 @@
-"""What an audio file says of itself, read from the tags that Picard and beets write."""
+"""Reading of the tags that identify a recording, as Picard and beets write them, by mediafile."""
 
 import logging
 import re
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from stat import S_ISDIR, S_ISREG
 
 from mediafile import (
     TYPES,
@@ -19,10 +18,33 @@ from mediafile import (
     UnreadableFileError,
 )
 
-from chart_binder.audio.containers.riff import LOOKED_AT, unread_wave
+from chart_binder.audio.containers.riff import unread_wave
+from chart_binder.audio.file_access import damaged_file, require_audio_file
 from chart_binder.domain.tags import TrackTags
 from chart_binder.errors import AudioError, UnidentifiedError
 from chart_binder.files import path_error, quoted
+
+_log = logging.getLogger(__name__)
+
+_UUID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
+
+# ISO 3901: country, registrant, year, designation; often printed with hyphens or spaces between.
+_ISRC = re.compile(r"(?<![A-Z0-9])[A-Z]{2}[ -]?[A-Z0-9]{3}[ -]?[0-9]{2}[ -]?[0-9]{5}(?![A-Z0-9])")
+
+# What Picard and beets put between several values where ID3v2.3 has room for one text.
+_BETWEEN_IDS = re.compile(r"[\s/;,|\0]+")
+
+# What Picard shows between several values of one field.
+_BETWEEN_NAMES = "; "
+
+# Stray terminators and byte order marks around a name are no part of it.
+_AROUND_TEXT = " \t\r\n\0\ufeff"
+
+# No recording lasts a week; a longer duration is a damaged header.
+_MAX_DURATION_S = 7 * 24 * 3600
+
+# As much of a file as tells which kind of WAV it is.
+_WAVE_HEADER_BYTES = 12
 
 
 def _several(id3: str, mp4: str, asf: str, *others: str) -> ListMediaField:
@@ -52,34 +74,13 @@ class TaggedAudio(MediaFile):  # type: ignore[misc]  # mediafile has no type inf
     every_isrc = _several("TSRC", "----:com.apple.iTunes:ISRC", "WM/ISRC", "ISRC")
 
 
-_log = logging.getLogger(__name__)
-
-_UUID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
-
-# ISO 3901: country, registrant, year, designation; often printed with hyphens or spaces between.
-_ISRC = re.compile(r"(?<![A-Z0-9])[A-Z]{2}[ -]?[A-Z0-9]{3}[ -]?[0-9]{2}[ -]?[0-9]{5}(?![A-Z0-9])")
-
-# What Picard and beets put between several values where ID3v2.3 has room for one only.
-_BETWEEN_IDS = re.compile(r"[\s/;,|\0]+")
-
-# How Picard shows several values of one field.
-_BETWEEN_NAMES = "; "
-
-# Stray terminators and byte order marks are no part of a name.
-_AROUND_TEXT = " \t\r\n\0\ufeff"
-
-# No recording lasts a week; a longer duration is a damaged header.
-_LONGEST_S = 7 * 24 * 3600
-
-
 def read_tags(path: Path) -> TrackTags:
     """Read the tags and the duration of one audio file; it is opened for reading only.
 
-    Blank values are absent, as is a MusicBrainz id that is no UUID. Several artists come as one
-    text, joined the way Picard shows them. Raises `AudioError` for a path that is absent, a folder,
-    not permitted, empty, not audio or damaged.
+    Blank values are absent, as is a MusicBrainz id that is no UUID. Several artists are returned as
+    one text, joined the way Picard shows them. Raises `AudioError` for a path that is absent, a
+    folder, not permitted, empty, not audio or damaged.
     """
-    _require_content(path)
     audio = _opened(path)
     # mediafile guards the opening of a file against whatever mutagen raises, not what its fields
     # make of the values found. Of 155,000 damaged files only APE items marked binary got this far,
@@ -90,41 +91,42 @@ def read_tags(path: Path) -> TrackTags:
         raise _damaged(path, f"a tag cannot be understood ({error})") from error
 
 
+def require_identity(tags: TrackTags, path: Path) -> None:
+    """Raise `UnidentifiedError`, naming what is missing, if the tags identify no recording."""
+    if tags.recording_mbid or tags.isrcs or (tags.artist and tags.title):
+        return
+    names = [name for name, value in (("artist", tags.artist), ("title", tags.title)) if not value]
+    raise UnidentifiedError(
+        f"{quoted(path)} says too little to be looked up: its tags have no MusicBrainz recording"
+        f" id, no ISRC and no {' and no '.join(names)}"
+    )
+
+
 def format_name(path: Path) -> str:
-    """Return what kind of audio file it is, by mediafile; raise `AudioError` like `read_tags`."""
-    _require_content(path)
+    """Return mediafile's name for the format of an audio file; raise `AudioError` like `read_tags`.
+
+    It is `mp3`, `flac`, `aac`, `alac` and so on.
+    """
     return str(_opened(path).type)
 
 
-def _require_content(path: Path) -> None:
-    try:
-        status = path.stat()
-    except (OSError, ValueError) as error:
-        raise path_error(path, error) from error
-    if S_ISDIR(status.st_mode):
-        raise AudioError(f"{quoted(path)} is a folder, not an audio file")
-    if not S_ISREG(status.st_mode):  # opening a pipe would wait for somebody to write into it
-        raise AudioError(f"{quoted(path)} is a device or a pipe, not an audio file")
-    if not status.st_size:
-        raise AudioError(f"{quoted(path)} is empty (0 bytes)")
-
-
 def _opened(path: Path) -> TaggedAudio:
-    # What mediafile logs as an error on its own is raised from here as well, in clearer words.
+    # What mediafile logs as an error is raised from here as well, in clearer words.
     logging.getLogger("mediafile").setLevel(logging.CRITICAL)
     head = b""
     try:
+        require_audio_file(path, path.stat())  # opening a pipe would wait for a writer
         with path.open("rb") as stream:
-            head = stream.read(LOOKED_AT)
+            head = stream.read(_WAVE_HEADER_BYTES)
             stream.seek(0)
             return TaggedAudio(stream)
-    except OSError as error:
-        raise path_error(path, error) from error
     except UnreadableFileError as error:
-        raise _unread(path, head, error) from error
+        raise _unreadable(path, head, error) from error
+    except (OSError, ValueError) as error:
+        raise path_error(path, error) from error
 
 
-def _unread(path: Path, head: bytes, error: UnreadableFileError) -> AudioError:
+def _unreadable(path: Path, head: bytes, error: UnreadableFileError) -> AudioError:
     if unread := unread_wave(head):
         return AudioError(f"{quoted(path)} {unread}")
     if isinstance(error, FileTypeError):
@@ -139,8 +141,7 @@ def _unread(path: Path, head: bytes, error: UnreadableFileError) -> AudioError:
 
 
 def _damaged(path: Path, detail: str) -> AudioError:
-    words = " ".join(detail.split())[:200] or "nothing in it makes sense"
-    return AudioError(f"{quoted(path)} is damaged, cut short or not what its name says: {words}")
+    return damaged_file(path, " ".join(detail.split())[:200] or "nothing in it makes sense")
 
 
 def _tags(audio: TaggedAudio, path: Path) -> TrackTags:
@@ -189,17 +190,6 @@ def _mbid(value: str | None, kind: str, path: Path) -> str | None:
 
 
 def _milliseconds(seconds: float | None) -> int | None:
-    if seconds is None or not 0 < seconds <= _LONGEST_S:
+    if seconds is None or not 0 < seconds <= _MAX_DURATION_S:
         return None
     return round(seconds * 1000) or None
-
-
-def require_identity(tags: TrackTags, path: Path) -> None:
-    """Raise `UnidentifiedError`, naming what is missing, if the tags identify no recording."""
-    if tags.recording_mbid or tags.isrcs or (tags.artist and tags.title):
-        return
-    names = [name for name, value in (("artist", tags.artist), ("title", tags.title)) if not value]
-    raise UnidentifiedError(
-        f"{quoted(path)} says too little to be looked up: its tags have no MusicBrainz recording"
-        f" id, no ISRC and no {' and no '.join(names)}"
-    )

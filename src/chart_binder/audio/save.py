@@ -1,4 +1,4 @@
-"""Tags are changed in a copy that takes the file's place when it is whole and proven.
+"""Saving of changed tags: a copy is written beside the file, proven, and takes the file's place.
 
 At any moment, whatever kills the process or fills the disk, the file is either as it was, byte for
 byte, or as it was meant to be.
@@ -26,128 +26,8 @@ from chart_binder.audio.tagset import TagSet
 from chart_binder.errors import AudioError, SaveError
 from chart_binder.files import quoted
 
-# What file systems answer that have no extended attributes, or not this one.
-_NOT_THERE = frozenset({errno.ENOTSUP, errno.EPERM, errno.EACCES, errno.EINVAL, errno.ENODATA})
-
-
-@dataclass(frozen=True, slots=True)
-class FileMetadata:
-    """What tells whether a file is still the one that was read."""
-
-    device: int
-    inode: int
-    size: int
-    modified_ns: int
-    changed_ns: int
-
-    @classmethod
-    def of(cls, status: os.stat_result) -> "FileMetadata":
-        """Return it for what `stat` found."""
-        return cls(
-            status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns
-        )
-
-
-def copy_metadata(
-    path: Path, source: int, status: os.stat_result, copy: int, *, keep_mtime: bool
-) -> tuple[str, ...]:
-    """Give a copy the owner, mode and extended attributes (access lists too) of its source.
-
-    Returns the names of the attributes that could not be kept. Raises `SaveError` where the owner
-    or group would change, `OSError` for what the system refuses otherwise.
-    """
-    _keep_owner(path, status, copy)
-    lost = _copied_attributes(source, copy)
-    os.fchmod(copy, S_IMODE(status.st_mode))
-    if keep_mtime:
-        os.utime(copy, ns=(status.st_atime_ns, status.st_mtime_ns))
-    return lost
-
-
-def _keep_owner(path: Path, status: os.stat_result, copy: int) -> None:
-    now = os.fstat(copy)
-    if (now.st_uid, now.st_gid) == (status.st_uid, status.st_gid):
-        return
-    try:
-        os.fchown(copy, status.st_uid, status.st_gid)
-    except PermissionError as error:
-        raise SaveError(
-            f"{quoted(path)} is left as it is: it belongs to user {status.st_uid} and group"
-            f" {status.st_gid}, which this user cannot hand the new file to"
-        ) from error
-
-
-def _copied_attributes(source: int, copy: int) -> tuple[str, ...]:
-    if not hasattr(os, "listxattr"):  # only Linux has these calls in Python
-        return ()
-    try:
-        names = os.listxattr(source)
-    except OSError as error:
-        if error.errno in _NOT_THERE:
-            return ()
-        raise
-    lost = []
-    for name in names:
-        try:
-            value = os.getxattr(source, name)
-            os.setxattr(copy, name, value)
-        except OSError as error:
-            if error.errno not in _NOT_THERE:
-                raise
-            lost.append(name)
-    return tuple(lost)
-
-
 SPARE_BYTES = 1 << 20
 """What must stay free on the disk beside a copy."""
-
-
-def require_writable(
-    path: Path, target: Path, status: os.stat_result, *, break_links: bool
-) -> None:
-    """Raise `SaveError`, with the reason, if the file is not to be replaced by a copy.
-
-    Replacing needs the folder only; still a file that nobody may write, or not this user, is
-    somebody's wish to have it left alone.
-    """
-    if reasons := _reasons(target, status, break_links=break_links):
-        raise SaveError(f"{quoted(path)} is left as it is: {'; '.join(reasons)}")
-
-
-def _reasons(target: Path, status: os.stat_result, *, break_links: bool) -> list[str]:
-    reasons = []
-    if status.st_nlink > 1 and not break_links:
-        reasons.append(
-            f"it has {status.st_nlink} names (hard links); replacing it under this one would leave"
-            " the others with the old tags"
-        )
-    if not status.st_mode & (S_IWUSR | S_IWGRP | S_IWOTH):
-        reasons.append("it is read-only")
-    elif not _may_write(target):
-        reasons.append("this user may not write it")
-    if not _may_write(target.parent):
-        reasons.append("its folder may not be written, where a copy has to be made first")
-    free = _free_bytes(target.parent)
-    if free is not None and free < status.st_size + SPARE_BYTES:
-        reasons.append(
-            f"there is no room for a copy beside it ({free:,} bytes are free,"
-            f" {status.st_size + SPARE_BYTES:,} needed)"
-        )
-    return reasons
-
-
-def _may_write(path: Path) -> bool:
-    effective = os.access in os.supports_effective_ids
-    return os.access(path, os.W_OK, effective_ids=effective)
-
-
-def _free_bytes(folder: Path) -> int | None:
-    try:
-        disk = os.statvfs(folder)
-    except OSError:
-        return None
-    return disk.f_bavail * disk.f_frsize if disk.f_blocks else None
-
 
 _NO_ROOM = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
 _REFUSALS = {
@@ -155,17 +35,19 @@ _REFUSALS = {
     errno.EROFS: "it is on a read-only disk",
 }
 _NO_FOLDER_SYNC = frozenset({errno.EINVAL, errno.ENOTSUP, errno.EBADF})
+# The answers of file systems that have no extended attributes, or not this one.
+_NO_ATTRIBUTE = frozenset({errno.ENOTSUP, errno.EPERM, errno.EACCES, errno.EINVAL, errno.ENODATA})
 
 
 class UnconfirmedError(SaveError):
-    """The file was replaced, but the disk did not say that this will last."""
+    """The file was replaced, but the disk did not confirm that this will last."""
 
 
 @dataclass(frozen=True, slots=True)
 class PreparedCopy:
     """A copy that is on the disk, whole and proven, and about to take the place of `path`.
 
-    `path` is the file itself, where a link led to it.
+    `path` is the file itself, where a symbolic link led to it.
     """
 
     path: Path
@@ -177,7 +59,7 @@ class PreparedCopy:
 
 @dataclass(frozen=True, slots=True)
 class SaveResult:
-    """How a save came out; without a change the file was not touched.
+    """The outcome of a save; without a change the file was not touched.
 
     `lost` names extended attributes that the system did not let the new file have.
     """
@@ -200,25 +82,27 @@ def save_tags(
     *,
     keep_mtime: bool = False,
     break_links: bool = False,
-    patience_s: float = LOCK_TIMEOUT_S,
+    timeout_s: float = LOCK_TIMEOUT_S,
     before_replace: Callable[[PreparedCopy], None] = do_nothing,
 ) -> SaveResult:
-    """Change the tags of a file to what `change` makes of them; owner and mode are kept.
+    """Replace the tags of a file by what `change` returns for them.
 
-    The copy has a recognisable name in the same folder (`temporaries.sweep` removes it should this
-    process be killed). `before_replace` is called when it is on the disk, has the same audio and
-    the tags meant: to record what is about to happen. What it raises leaves the file as it was.
+    Owner, mode, extended attributes and access lists are kept, with `keep_mtime` also the time of
+    the last change. The copy has a recognisable name in the same folder (`remove_leftovers` removes
+    it if this process is killed). `before_replace` is called when the copy is on the disk and is
+    proven to have the same audio and the tags meant, to record what is about to happen; what it
+    raises leaves the file as it was.
 
-    Raises `AudioError` for a file that cannot be read or has no room for the tags, `SaveError` if
-    it must not or cannot be replaced: it is as it was then. A file with more names (hard links) is
-    refused unless `break_links`, which leaves the other names with the old tags. Only with
-    `UnconfirmedError` is the new file there.
+    Another run that has the file locked is waited for, and `change` gets the tags that it wrote.
 
-    Another run that is at the file is waited for, and `change` is told the tags that it left;
-    `HeldError` is raised where that takes longer than `patience_s`.
+    Raises `AudioError` for a file that cannot be read or has no room for the tags, `FileInUseError`
+    if another run holds it longer than `timeout_s`, and `SaveError` if it must not or cannot be
+    replaced; the file is as it was then. A file with several names (hard links) is refused unless
+    `break_links`, which leaves the other names with the old tags. Only with `UnconfirmedError` is
+    the new file there.
     """
-    target = _target(path)
-    with file_lock(target, patience_s) as descriptor:
+    target = _resolved(path)
+    with file_lock(target, timeout_s) as descriptor:
         status, kind = os.fstat(descriptor), format_name(target)
         source = Source.of(target, descriptor)
         layout = layout_of(source)
@@ -226,32 +110,71 @@ def save_tags(
         after = change(before)
         if after == before:
             return SaveResult(target, changed=False, before=before, after=before)
-        require_writable(path, target, status, break_links=break_links)
-        pieces = layout.with_blocks(after.blocks)
-        with _copy(target, source.chunks(pieces)) as (temporary, copy):
-            lost = copy_metadata(target, descriptor, status, copy, keep_mtime=keep_mtime)
+        _require_writable(path, target, status, break_links=break_links)
+        with _copy(target, source.chunks(layout.with_tags(after))) as (temporary, copy):
+            lost = _copy_metadata(target, descriptor, status, copy, keep_mtime=keep_mtime)
             os.fsync(copy)
-            found = _proven(source, temporary, before, after, kind)
-            prepared = PreparedCopy(target, temporary, found, before, after)
-            _require_same(target, status)
-            before_replace(prepared)
-            _require_same(target, status)
+            found = _require_proven(source, temporary, before, after, kind)
+            _require_unchanged(target, status)
+            before_replace(PreparedCopy(target, temporary, found, before, after))
+            _require_unchanged(target, status)
             temporary.replace(target)
             _sync_folder(target.parent)
     return SaveResult(target, changed=True, before=before, after=after, audio_hash=found, lost=lost)
 
 
-def _target(path: Path) -> Path:
-    """Return the file that a link leads to: the link itself stays."""
+def _resolved(path: Path) -> Path:
+    """Return the file that a symbolic link leads to: the link itself stays."""
     try:
         return path.resolve(strict=True)
     except (OSError, ValueError, RuntimeError):
-        return path  # opening it will say why
+        return path  # opening it reports why
+
+
+def _require_writable(
+    path: Path, target: Path, status: os.stat_result, *, break_links: bool
+) -> None:
+    """Raise `SaveError`, with all reasons, if the file must not be replaced by a copy.
+
+    Replacing needs write access to the folder only; still a file that nobody may write, or not this
+    user, is meant to be left alone.
+    """
+    reasons = []
+    if status.st_nlink > 1 and not break_links:
+        reasons.append(
+            f"it has {status.st_nlink} names (hard links); replacing it under this one would leave"
+            " the others with the old tags"
+        )
+    if not status.st_mode & (S_IWUSR | S_IWGRP | S_IWOTH):
+        reasons.append("it is read-only")
+    elif not _is_writable(target):
+        reasons.append("this user may not write it")
+    if not _is_writable(target.parent):
+        reasons.append("its folder may not be written, where a copy has to be made first")
+    free, needed = _free_bytes(target.parent), status.st_size + SPARE_BYTES
+    if free is not None and free < needed:
+        reasons.append(
+            f"there is no room for a copy beside it ({free:,} bytes are free, {needed:,} needed)"
+        )
+    if reasons:
+        raise SaveError(f"{quoted(path)} is left as it is: {'; '.join(reasons)}")
+
+
+def _is_writable(path: Path) -> bool:
+    return os.access(path, os.W_OK, effective_ids=os.access in os.supports_effective_ids)
+
+
+def _free_bytes(folder: Path) -> int | None:
+    try:
+        disk = os.statvfs(folder)
+    except OSError:
+        return None
+    return disk.f_bavail * disk.f_frsize if disk.f_blocks else None
 
 
 @contextmanager
 def _copy(target: Path, chunks: Iterable[bytes]) -> Iterator[tuple[Path, int]]:
-    """Write a new file beside `target`; it is gone in the end unless it has taken its place."""
+    """Write a new file beside `target`; it is removed in the end unless it replaced `target`."""
     temporary = target.parent / new_temporary_name()
     flags = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
     made = False
@@ -261,33 +184,71 @@ def _copy(target: Path, chunks: Iterable[bytes]) -> Iterator[tuple[Path, int]]:
         try:
             try_lock(descriptor)
             for chunk in chunks:
-                _write(descriptor, chunk)
+                rest = memoryview(chunk)
+                while rest:
+                    rest = rest[os.write(descriptor, rest) :]
             yield temporary, descriptor
         finally:
             os.close(descriptor)
     except OSError as error:
-        raise _failed(target, error) from error
+        if error.errno in _NO_ROOM:
+            reason = f"there is no room for a copy beside it ({error.strerror})"
+        else:
+            reason = _REFUSALS.get(error.errno or 0, error.strerror or str(error))
+        raise SaveError(f"{quoted(target)} is left as it is: {reason}") from error
     finally:
         if made:
             with suppress(OSError):  # replaced already, or left to the next sweep
                 temporary.unlink()
 
 
-def _write(descriptor: int, chunk: bytes) -> None:
-    rest = memoryview(chunk)
-    while rest:
-        rest = rest[os.write(descriptor, rest) :]
+def _copy_metadata(
+    path: Path, source: int, status: os.stat_result, copy: int, *, keep_mtime: bool
+) -> tuple[str, ...]:
+    """Give a copy the owner, mode and extended attributes (access lists too) of its source.
+
+    Returns the names of the attributes that could not be kept. Raises `SaveError` where the owner
+    or group would change, `OSError` for what the system refuses otherwise.
+    """
+    now = os.fstat(copy)
+    if (now.st_uid, now.st_gid) != (status.st_uid, status.st_gid):
+        try:
+            os.fchown(copy, status.st_uid, status.st_gid)
+        except PermissionError as error:
+            raise SaveError(
+                f"{quoted(path)} is left as it is: it belongs to user {status.st_uid} and group"
+                f" {status.st_gid}, which this user cannot hand the new file to"
+            ) from error
+    lost = _copy_attributes(source, copy)
+    os.fchmod(copy, S_IMODE(status.st_mode))
+    if keep_mtime:
+        os.utime(copy, ns=(status.st_atime_ns, status.st_mtime_ns))
+    return lost
 
 
-def _failed(target: Path, error: OSError) -> SaveError:
-    if error.errno in _NO_ROOM:
-        reason = f"there is no room for a copy beside it ({error.strerror})"
-    else:
-        reason = _REFUSALS.get(error.errno or 0, error.strerror or str(error))
-    return SaveError(f"{quoted(target)} is left as it is: {reason}")
+def _copy_attributes(source: int, copy: int) -> tuple[str, ...]:
+    if not hasattr(os, "listxattr"):  # only Linux has these calls in Python
+        return ()
+    try:
+        names = os.listxattr(source)
+    except OSError as error:
+        if error.errno in _NO_ATTRIBUTE:
+            return ()
+        raise
+    lost = []
+    for name in names:
+        try:
+            os.setxattr(copy, name, os.getxattr(source, name))
+        except OSError as error:
+            if error.errno not in _NO_ATTRIBUTE:
+                raise
+            lost.append(name)
+    return tuple(lost)
 
 
-def _proven(source: Source, temporary: Path, before: TagSet, after: TagSet, kind: str) -> str:
+def _require_proven(
+    source: Source, temporary: Path, before: TagSet, after: TagSet, kind: str
+) -> str:
     """Return the hash of the audio, which is the same in both; raise `SaveError` otherwise.
 
     The copy is opened anew, by its name; the source is read once more.
@@ -310,13 +271,20 @@ def _proven(source: Source, temporary: Path, before: TagSet, after: TagSet, kind
     return found
 
 
-def _require_same(target: Path, status: os.stat_result) -> None:
+def _require_unchanged(target: Path, status: os.stat_result) -> None:
+    """Raise `SaveError` if the file is not the one that was opened, or was written since."""
     try:
         now = os.stat(target, follow_symlinks=False)  # noqa: PTH116  # as it was opened
     except OSError as error:
         raise SaveError(f"{quoted(target)} went away while its tags were prepared") from error
-    if FileMetadata.of(now) != FileMetadata.of(status):
+    if _identity(now) != _identity(status):
         raise SaveError(f"{quoted(target)} is left as it is: another program changed it meanwhile")
+
+
+def _identity(status: os.stat_result) -> tuple[int, ...]:
+    return (
+        status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns
+    )  # fmt: skip
 
 
 def _sync_folder(folder: Path) -> None:

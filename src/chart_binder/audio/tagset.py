@@ -1,7 +1,7 @@
-"""All that stands in the tags of one audio file, as the very bytes it stands there in.
+"""Tag sets: the tags of one audio file as the bytes they have there, and changes between two sets.
 
-Nothing is translated: a frame, comment, atom, item or attribute that nobody here knows is kept,
-compared, put back by its bytes. What values *say* is read in `chart_binder.audio.forms`.
+Nothing is translated: a frame, comment, atom, item or attribute that is unknown here is kept,
+compared and put back by its bytes. What values say is read in `audio.fields`.
 """
 
 import hashlib
@@ -12,13 +12,15 @@ from chart_binder.errors import AudioError
 from chart_binder.typed import decoded
 
 NEVER_EMPTY = frozenset({"mp4", "asf"})
-"""Forms of which it cannot be seen whether they are there, if they hold nothing."""
+"""Forms of tag that are not there if they hold nothing: the file has no tag of their own."""
+
+_VORBIS = "vorbis"
 
 
 class Item(msgspec.Struct, frozen=True):
-    """One record of a tag.
+    """One record of a tag: a frame, comment, atom, item or attribute.
 
-    `data` is enough to write the record again; `key` is its name, for finding it; `place` says in
+    `data` is enough to write the record again; `key` is its name, to find it; `place` says in
     which part of the tag it stands, where there are several. Bytes that are no record have no key.
     """
 
@@ -43,7 +45,7 @@ class Block(msgspec.Struct, frozen=True):
 class TagSet(msgspec.Struct, frozen=True):
     """The tags of one file; two files with the same tag set are tagged identically, byte for byte.
 
-    Room for later (padding) is no part of it, nor is where in the file a tag stands.
+    Padding is no part of it, nor is the place of a tag in the file.
     """
 
     container: str
@@ -52,7 +54,7 @@ class TagSet(msgspec.Struct, frozen=True):
 
     @property
     def json(self) -> bytes:
-        """The canonical JSON: `TagSet.from_json` reads it back without loss."""
+        """The canonical JSON; `TagSet.from_json` reads it back without loss."""
         return _ENCODER.encode(self)
 
     @property
@@ -62,7 +64,7 @@ class TagSet(msgspec.Struct, frozen=True):
 
     @classmethod
     def from_json(cls, document: bytes) -> "TagSet":
-        """Return what `json` was made of; raise `AudioError` for anything else."""
+        """Read what `json` returned; raise `AudioError` for anything else."""
         try:
             return decoded(document, cls)
         except msgspec.MsgspecError as error:
@@ -70,13 +72,12 @@ class TagSet(msgspec.Struct, frozen=True):
 
     def block(self, form: str) -> Block | None:
         """Return the block of this form; `id3v2` finds any version of it."""
-        return next((block for block in self.blocks if block.form.split(".")[0] == form
-                     or block.form == form), None)  # fmt: skip
+        return next((b for b in self.blocks if form in (b.form, b.form.partition(".")[0])), None)
 
     def with_block(self, block: Block) -> "TagSet":
-        """Return the set with this block instead of that of its form, or before all others.
+        """Return the set with this block in place of the one of its form, or before all others.
 
-        A form that is not there where it has no items is left out then.
+        A block without items is left out if its form is never empty.
         """
         if not block.items and block.form in NEVER_EMPTY:
             blocks = tuple(old for old in self.blocks if old.form != block.form)
@@ -91,14 +92,14 @@ _ENCODER = msgspec.json.Encoder(order="sorted")
 
 
 class PlacedItem(msgspec.Struct, frozen=True):
-    """A record together with its place among the records of its block, from 0."""
+    """A record with its index among the records of its block."""
 
     at: int
     item: Item
 
 
 class Change(msgspec.Struct, frozen=True):
-    """The records of one key before and after; none before means it was added."""
+    """The records of one key before and after; it was added if there are none before."""
 
     form: str
     key: str
@@ -107,7 +108,7 @@ class Change(msgspec.Struct, frozen=True):
 
 
 class BlockHeader(msgspec.Struct, frozen=True):
-    """That a block is there, with what it says before its items."""
+    """The form and head of a block that is there."""
 
     form: str
     head: bytes
@@ -116,7 +117,7 @@ class BlockHeader(msgspec.Struct, frozen=True):
 class TagChanges(msgspec.Struct, frozen=True):
     """All changes from one tag set to another, in the order of the file.
 
-    `old_alike` and `new_alike` are the `alike_hash` of both, or empty where nobody kept it.
+    `old_alike` and `new_alike` are the `normalized_hash` of both, or empty if it was not recorded.
     """
 
     old_blocks: tuple[BlockHeader, ...]
@@ -127,12 +128,12 @@ class TagChanges(msgspec.Struct, frozen=True):
 
     @property
     def json(self) -> bytes:
-        """JSON with the raw values in base64: `TagChanges.from_json` reads it back."""
+        """JSON with the raw values in base64; `TagChanges.from_json` reads it back."""
         return msgspec.json.encode(self)
 
     @classmethod
     def from_json(cls, document: bytes) -> "TagChanges":
-        """Return what `json` was made of; raise `AudioError` for anything else."""
+        """Read what `json` returned; raise `AudioError` for anything else."""
         try:
             return decoded(document, cls)
         except msgspec.MsgspecError as error:
@@ -151,39 +152,78 @@ class TagChanges(msgspec.Struct, frozen=True):
 
 
 def changes_between(old: TagSet, new: TagSet) -> TagChanges:
-    """Return what to change in `old` to have `new`."""
-    forms = dict.fromkeys(block.form for block in (*old.blocks, *new.blocks))
+    """Return the changes that lead from `old` to `new`."""
     found = []
-    for form in forms:
+    for form in dict.fromkeys(block.form for block in (*old.blocks, *new.blocks)):
         before, after = _by_key(old.block(form)), _by_key(new.block(form))
         for key in dict.fromkeys((*before, *after)):
             was, will = before.get(key, ()), after.get(key, ())
             if [each.item for each in was] != [each.item for each in will]:
                 found.append(Change(form, key, was, will))
-    return TagChanges(_shells(old), _shells(new), tuple(found))
+    return TagChanges(_headers(old), _headers(new), tuple(found))
 
 
 def apply_changes(current: TagSet, changes: TagChanges) -> TagSet:
     """Return `current` with the changes made.
 
-    Records of other keys stay. Where `current` is what the changes start from, the outcome is what
-    they lead to, exactly, in the same order; so `changed(now, changes.reversed)` undoes.
+    Records of other keys stay. Where `current` is what the changes start from, the result is
+    exactly what they lead to, in the same order; `apply_changes(now, changes.reversed)` undoes.
     """
     blocks = []
-    for shell in changes.new_blocks:
-        block = current.block(shell.form) or Block(shell.form, (), shell.head)
-        blocks.append(Block(shell.form, _items(block, changes), block.head))
-    known = {shell.form for shell in changes.new_blocks}
-    gone = {shell.form for shell in changes.old_blocks} - known
+    for header in changes.new_blocks:
+        block = current.block(header.form) or Block(header.form, (), header.head)
+        blocks.append(Block(header.form, _changed_items(block, changes), block.head))
+    known = {header.form for header in changes.new_blocks}
+    gone = {header.form for header in changes.old_blocks} - known
     for block in current.blocks:
-        items = _items(block, changes)
+        items = _changed_items(block, changes)
         if block.form not in known and (items or block.form not in gone):
             blocks.append(Block(block.form, items, block.head))
     left = tuple(each for each in blocks if each.items or each.form not in NEVER_EMPTY)
     return TagSet(current.container, left)
 
 
-def _items(block: Block, changes: TagChanges) -> tuple[Item, ...]:
+def normalized_hash(tags: TagSet) -> str:
+    """Return the hash of the normalized tags.
+
+    It is the same for tag sets that differ only in the case of names or the order of fields.
+    """
+    return normalized(tags).hash
+
+
+def normalized(tags: TagSet) -> TagSet:
+    """Return the tags with the names of Vorbis comments in capitals, sorted by name.
+
+    Such names have no case, and fields no order: https://xiph.org/vorbis/doc/v-comment.html
+    The order of several values of one field counts, and stays.
+    """
+    block = tags.block(_VORBIS)
+    if block is None:
+        return tags
+    items = []
+    for item in block.items:
+        name, sign, text = item.data.partition(b"=")
+        named = Item(item.key.upper(), name.upper() + sign + text, item.place)
+        items.append(named if sign else item)
+    items.sort(key=lambda item: item.key)
+    return tags.with_block(Block(_VORBIS, tuple(items), block.head))
+
+
+def with_recorded_names(tags: TagSet, changes: TagChanges) -> TagSet:
+    """Return the tags with the keys of changed Vorbis comments in the case they were written in."""
+    block = tags.block(_VORBIS)
+    if block is None:
+        return tags
+    written = [change for change in changes.changes if change.form == _VORBIS]
+    names = {change.key.upper(): change.key for change in written if change.new}
+    items = tuple(
+        msgspec.structs.replace(item, key=names.get(item.key.upper(), item.key))
+        for item in block.items
+    )
+    return tags.with_block(Block(_VORBIS, items, block.head))
+
+
+def _changed_items(block: Block, changes: TagChanges) -> tuple[Item, ...]:
     here = [each for each in changes.changes if each.form == block.form]
     keys = {each.key for each in here}
     items = [item for item in block.items if item.key not in keys]
@@ -200,47 +240,5 @@ def _by_key(block: Block | None) -> dict[str, tuple[PlacedItem, ...]]:
     return found
 
 
-def _shells(tags: TagSet) -> tuple[BlockHeader, ...]:
+def _headers(tags: TagSet) -> tuple[BlockHeader, ...]:
     return tuple(BlockHeader(block.form, block.head) for block in tags.blocks)
-
-
-FORM = "vorbis"
-
-
-def normalized_hash(tags: TagSet) -> str:
-    """Return what is the same for tag sets that differ in names' case or fields' order alone.
-
-    The order of several values of one field counts.
-    """
-    return normalized(tags).hash
-
-
-def normalized(tags: TagSet) -> TagSet:
-    """Return the tags with the names of Vorbis comments in capitals, the fields in their order.
-
-    Names have no case, and fields no order: https://xiph.org/vorbis/doc/v-comment.html
-    """
-    block = tags.block(FORM)
-    if block is None:
-        return tags
-    items = sorted(map(_folded, block.items), key=lambda item: item.key)
-    return tags.with_block(Block(FORM, tuple(items), block.head))
-
-
-def with_recorded_names(tags: TagSet, changes: TagChanges) -> TagSet:
-    """Return the tags with the records that were changed under the names they were written by."""
-    block = tags.block(FORM)
-    if block is None:
-        return tags
-    written = [change for change in changes.changes if change.form == FORM]
-    names = {change.key.upper(): change.key for change in written if change.new}
-    items = tuple(
-        msgspec.structs.replace(item, key=names.get(item.key.upper(), item.key))
-        for item in block.items
-    )
-    return tags.with_block(Block(FORM, items, block.head))
-
-
-def _folded(item: Item) -> Item:
-    name, sign, text = item.data.partition(b"=")
-    return Item(item.key.upper(), name.upper() + sign + text, item.place) if sign else item

@@ -1,4 +1,4 @@
-"""The audio files that files and folders on the command line stand for."""
+"""Finding of the audio files below the files and folders that are named on the command line."""
 
 import os
 from collections.abc import Iterable, Iterator
@@ -9,7 +9,7 @@ from stat import S_ISDIR
 from chart_binder.errors import AudioError
 from chart_binder.files import path_error, quoted
 
-# What mediafile reads, by the names such files have; .mp4 and .asf are left out: mostly video.
+# What mediafile reads, by the usual file names; .mp4 and .asf are left out: mostly video.
 # fmt: off
 AUDIO_SUFFIXES = frozenset({
     ".aif", ".aifc", ".aiff", ".ape", ".dsf", ".flac", ".m4a", ".m4b", ".m4p", ".mp+", ".mp2",
@@ -34,39 +34,34 @@ class UnreadablePath:
 
 
 def find_audio_files(paths: Iterable[Path]) -> Iterator[AudioFile | UnreadablePath]:
-    """Yield the files that `paths` stand for, in the order given, folders in the order of names.
+    """Yield the audio files at `paths`, in the order given, those of a folder sorted by name.
 
-    A named file is yielded whatever its name. In folders, at any depth, only names of audio count;
-    hidden files and folders are passed over. Links are followed, yet no folder is entered twice
-    below one path. What cannot be reached, or a folder without any audio, is an `Unreadable`, after
-    which the walk goes on. One folder is listed at a time: the first file comes at once.
+    A named file is yielded whatever its name. In folders, at any depth, only files with a suffix
+    of audio are; hidden files and folders are skipped. Links are followed, but no folder is entered
+    twice below one path. A path that cannot be read, or a folder without any audio, is yielded as
+    `UnreadablePath`, and the walk goes on. Folders are listed one at a time, when their turn comes.
     """
     for path in paths:
-        yield from _files_at(path)
-
-
-def _files_at(path: Path) -> Iterator[AudioFile | UnreadablePath]:
-    try:
-        is_folder = S_ISDIR(path.stat().st_mode)
-    except (OSError, ValueError) as error:
-        yield UnreadablePath(path, path_error(path, error))
-        return
-    if not is_folder:
-        yield AudioFile(path)
-        return
-    nothing = True
-    for item in _files_below(path):
-        nothing = False
-        yield item
-    if nothing:
-        yield UnreadablePath(
-            path, AudioError(f"{quoted(path)} is a folder without any audio files")
-        )
+        try:
+            is_folder = S_ISDIR(path.stat().st_mode)
+        except (OSError, ValueError) as error:
+            yield UnreadablePath(path, path_error(path, error))
+            continue
+        if not is_folder:
+            yield AudioFile(path)
+            continue
+        is_empty = True
+        for item in _files_below(path):
+            is_empty = False
+            yield item
+        if is_empty:
+            problem = f"{quoted(path)} is a folder without any audio files"
+            yield UnreadablePath(path, AudioError(problem))
 
 
 def _files_below(top: Path) -> Iterator[AudioFile | UnreadablePath]:
     entered: set[tuple[int, int]] = set()
-    waiting: list[AudioFile | Path] = [top]  # a path is a folder; a stack: they may be deep
+    waiting: list[AudioFile | Path] = [top]  # a Path is a folder; no recursion: folders may be deep
     while waiting:
         item = waiting.pop()
         if isinstance(item, AudioFile):
@@ -85,22 +80,19 @@ def _listed(folder: Path, entered: set[tuple[int, int]]) -> list[AudioFile | Pat
         return []
     entered.add(identity)
     with os.scandir(folder) as entries:
-        visible = sorted(
-            (entry for entry in entries if not entry.name.startswith(".")),
-            key=lambda entry: entry.name,
-        )
-    return [item for entry in visible if (item := _counted(entry))]
-
-
-def _counted(entry: os.DirEntry[str]) -> AudioFile | Path | None:
-    if _is_folder(entry):
-        return Path(entry.path)
-    path = Path(entry.path)
-    return AudioFile(path) if path.suffix.lower() in AUDIO_SUFFIXES else None
+        visible = [entry for entry in entries if not entry.name.startswith(".")]
+    items: list[AudioFile | Path] = []
+    for entry in sorted(visible, key=lambda entry: entry.name):
+        path = Path(entry.path)
+        if _is_folder(entry):
+            items.append(path)
+        elif path.suffix.lower() in AUDIO_SUFFIXES:
+            items.append(AudioFile(path))
+    return items
 
 
 def _is_folder(entry: os.DirEntry[str]) -> bool:
     try:
         return entry.is_dir()
-    except OSError:  # a link that leads nowhere: reading it as a file will say why
+    except OSError:  # a broken link: the reader of the file reports it
         return False

@@ -1,4 +1,4 @@
-"""`canon batch`: a whole library, resumable, with a report at the end."""
+"""`canon batch`: a whole library, or requests on standard input, with reports as files end."""
 
 import logging
 import os
@@ -13,15 +13,28 @@ from typing import TYPE_CHECKING
 import click
 import msgspec
 
-from chart_binder.batch import run_items
-from chart_binder.cli.decide import named_paths
-from chart_binder.cli.options import Session, common_options, pass_session, typed
-from chart_binder.cli.output import readable
-from chart_binder.cli.progress import Progress, Wish, ending_at_once, finishing_in_hand, progress
-from chart_binder.cli.render.run import file_line, log_fields, result_of, summary_lines
-from chart_binder.cli.render.tags import require_no_song
-from chart_binder.cli.terminal import harmless
-from chart_binder.cli.write import say
+from chart_binder.batch import BatchOptions, Executor, run_items
+from chart_binder.cli.options import (
+    INTERRUPTED,
+    Session,
+    command_line,
+    common_options,
+    keep_mtime_option,
+    named_paths,
+    offline_option,
+    pass_session,
+    paths_argument,
+    refuse_audio_file,
+)
+from chart_binder.cli.output import print_json, print_lines, print_notes, readable
+from chart_binder.cli.progress import (
+    Progress,
+    StopRequest,
+    exit_on_interrupt,
+    progress,
+    stop_after_current,
+)
+from chart_binder.cli.render.run import file_result, log_fields, summary_lines
 from chart_binder.domain.records import KeptRun, Measures, now_utc
 from chart_binder.domain.tags import Policy
 from chart_binder.errors import UsageError
@@ -32,199 +45,22 @@ from chart_binder.jobs.batch.requests import (
     RequestReader,
     read_lines,
 )
+from chart_binder.jobs.batch.resume import Which
 from chart_binder.jobs.batch.run import on_error
 from chart_binder.jobs.batch.work import find_albums
 
 if TYPE_CHECKING:
-    from chart_binder.batch import BatchOptions, BatchResult, FileResult
+    from chart_binder.batch import BatchResult, FileResult
 
-
-_EVERY_S = 5.0
-_AS_JSON = ".json"
-_FAILED, _INTERRUPTED = 1, 130
-
-
-@dataclass(slots=True)
-class MetricsFile:
-    """A file that is replaced whole every few seconds; one named `*.json` holds JSON."""
-
-    path: str
-    run: KeptRun
-    last: "FileResult | None" = None
-    written_at: float = 0.0
-    is_broken: bool = False
-
-    def tick(self, file: "FileResult | None" = None) -> None:
-        """Write how far the run has come, where that is due."""
-        self.last = file or self.last
-        if self.last and time.monotonic() - self.written_at >= _EVERY_S:
-            self._try(self.last.so_far.measures(), None)
-
-    def end(self, result: "BatchResult") -> None:
-        """Write what the run came to."""
-        self.run = msgspec.structs.replace(self.run, id=result.run_id)
-        self._try(result.measures, result.status)
-
-    def broken_off(self, error: BaseException) -> None:
-        """Write that the run ended before its end."""
-        status = _INTERRUPTED if isinstance(error, KeyboardInterrupt) else _FAILED
-        self._try(self.last.so_far.measures() if self.last else Measures(), status)
-
-    def begin(self) -> None:
-        """Write that nothing is done yet.
-
-        Raises `UsageError` where the file cannot be written, or is a song.
-        """
-        require_no_song("--metrics", self.path)
-        if os.path.exists(self.path) and not os.path.isfile(self.path):  # noqa: PTH110, PTH113
-            raise UsageError(f"--metrics {readable(self.path)}: it is no file that can be replaced")
-        try:
-            self._write(Measures())
-        except OSError as error:
-            raise UsageError(f"--metrics {readable(self.path)}: {error.strerror}") from error
-
-    def _try(self, found: Measures, status: int | None) -> None:
-        """Write; a disk that is full is no reason to end the run."""
-        if self.last:
-            self.run = msgspec.structs.replace(self.run, id=self.last.run_id)
-        if status is not None:
-            ended = now_utc()
-            self.run = msgspec.structs.replace(self.run, status=status, ended_at_utc=ended)
-        try:
-            self._write(found)
-        except OSError as error:
-            if not self.is_broken:
-                why = error.strerror
-                click.echo(f"canon: --metrics {readable(self.path)}: {why}; goes on", err=True)
-            self.is_broken = True
-
-    def _write(self, found: Measures) -> None:
-        self.written_at = time.monotonic()
-        is_json = self.path.endswith(_AS_JSON)
-        text = (metrics_json if is_json else _prometheus)(self.run, found)
-        target = os.path.realpath(self.path)  # a link stays, and leads to the new file
-        folder, name = os.path.split(target)
-        # The collector reads `*.prom`, so it passes over this name.
-        temporary = os.path.join(folder, f".{name}.{os.getpid()}.tmp")  # noqa: PTH118 - any bytes
-        try:
-            with open(temporary, "wb") as file:  # noqa: PTH123 - as the umask says, for others read
-                file.write(text)
-            os.replace(temporary, target)  # noqa: PTH105
-        except OSError:
-            with suppress(OSError):
-                os.unlink(temporary)  # noqa: PTH108
-            raise
-
-
-@contextmanager
-def metrics_file(path: str | None) -> Iterator[MetricsFile | None]:
-    """Yield the file that a run's metrics are written into, if one was asked for."""
-    if path is None:
-        yield None
-        return
-    run = KeptRun(id="", command="batch", started_at_utc=now_utc())
-    metrics = MetricsFile(path, run)
-    metrics.begin()
-    with on_error(metrics.broken_off):
-        yield metrics
-
-
-def _prometheus(run: KeptRun, found: Measures) -> bytes:
-    return prometheus_text(run, found).encode()
-
-
-_batch_stdin_log = logging.getLogger(__name__)
-
-
-def serve(
-    session: "Session",
-    options: "BatchOptions",
-    arguments: tuple[str, ...],
-    measured: "MetricsFile | None",
-) -> int:
-    """Answer every line with one, as soon as it is decided, and return the exit status.
-
-    An answer has the `line` it is for, from 1, and the `id` that was in it.
-    """
-    if sys.stdin is None:
-        raise UsageError("--stdin: standard input is closed")
-    begun = PendingRequests()
-    lines = RequestReader(read_lines(sys.stdin.fileno()))
-
-    def finished(file: "FileResult") -> None:
-        line = begun.of(file.path, is_given=file.outcome.is_given)
-        head = {"line": line.number, "id": line.id}
-        said = result_of(file) | ({"path": None} if isinstance(line.target, BundleRequest) else {})
-        click.echo(msgspec.json.encode(head | said))
-        _batch_stdin_log.info("finished", extra=log_fields(file))
-        if measured:
-            measured.tick(file)
-
-    with finishing_in_hand("what is in hand is") as wish:
-        result = run_items(
-            lines.items(begun),
-            session.config,
-            options,
-            arguments=arguments,
-            on_file=finished,
-            to_stop=lambda: wish.to_stop,
-            said=lambda line: say([line]),
-        )
-    if measured:
-        measured.end(result)
-    left = "lines without an answer are left"
-    for text in summary_lines(result, left, is_dry=options.dry_run):
-        click.echo(harmless(text), err=True)
-    return result.status
-
-
-class ReportFile:
-    """Takes lines; a disk that is full ends the report, not the run."""
-
-    def __init__(self, path: str) -> None:
-        """Open the file anew. Raises `UsageError` where it cannot be written, or is a song."""
-        self.is_broken = False
-        self._name = readable(path)
-        require_no_song("--report", path)
-        try:
-            self._descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o666)
-        except OSError as error:
-            raise UsageError(f"--report {self._name}: {error.strerror}") from error
-
-    def write(self, line: bytes) -> None:
-        """Write a line."""
-        if self.is_broken:
-            return
-        try:
-            os.write(self._descriptor, line + b"\n")
-        except OSError as error:
-            self.is_broken = True
-            told = f"canon: --report {self._name}: {error.strerror}; it ends here"
-            click.echo(told, err=True)
-
-    def close(self) -> None:
-        """Close the file."""
-        os.close(self._descriptor)
-
-
-@contextmanager
-def report_file(path: str | None) -> Iterator[ReportFile | None]:
-    """Yield the file that a run is reported into, if one was asked for."""
-    report = ReportFile(path) if path is not None else None
-    try:
-        yield report
-    finally:
-        if report:
-            report.close()
-
-
-_log = logging.getLogger(__name__)
-FAILED = 1
+_FAILED = 1
+_METRICS_EVERY_S = 5.0
 _ONLY = ("open", "failed", "review")
+_STOPPING = "what is in hand is"
+_log = logging.getLogger(__name__)
 
 
 @click.command("batch")
-@click.argument("paths", nargs=-1, type=click.Path(path_type=str))
+@paths_argument
 @click.option("--jobs", type=click.IntRange(1, 256), help="Albums looked up at once (batch.jobs).")
 @click.option("--write", is_flag=True, help="Write tags where that is allowed.")
 @click.option(
@@ -233,7 +69,7 @@ _ONLY = ("open", "failed", "review")
     default=Policy.IDS.value,
     help="What is written: ids (the default), or full.",
 )
-@click.option("--keep-mtime", is_flag=True, help="Leave the files' modification times.")
+@keep_mtime_option
 @click.option("--dry-run", is_flag=True, help="Decide all the same; keep and write nothing.")
 @click.option(
     "--report",
@@ -258,7 +94,7 @@ _ONLY = ("open", "failed", "review")
     metavar="WHICH",
     help=f"Files whose last decision stands so: {', '.join(_ONLY)}; several with commas.",
 )
-@click.option("--offline", is_flag=True, help="Open no socket: cached evidence only.")
+@offline_option
 @click.option(
     "--executor",
     type=click.Choice(["threads", "dask"]),
@@ -274,13 +110,12 @@ _ONLY = ("open", "failed", "review")
 )
 @common_options
 @pass_session
-def command(
+def batch(
     session: Session,
     /,
     paths: tuple[str, ...],
     report: str | None,
     metrics: str | None,
-    offline: bool,
     from_stdin: bool,
     **flags: object,
 ) -> int:
@@ -297,97 +132,248 @@ def command(
         raise UsageError("--report: with --stdin the same lines are on standard output")
     if from_stdin and flags["only"] is not None:
         raise UsageError("--only chooses files of a library: with --stdin every line is answered")
-    session.flags |= {"musicbrainz.offline": True} if offline else {}
     options = _options(flags)
     options.check()
-    if from_stdin:
-        with ending_at_once(), metrics_file(metrics) as measured:
-            return serve(session, options, typed(click.get_current_context()), measured)
-    with ending_at_once(), metrics_file(metrics) as measured:
-        return _over_files(session, paths, options, report, measured)
+    with exit_on_interrupt(), metrics_file(metrics) as measured:
+        if from_stdin:
+            return _decide_requests(session, options, measured)
+        return _decide_files(session, paths, options, report, measured)
 
 
-def _over_files(
-    session: Session,
-    paths: tuple[str, ...],
-    options: "BatchOptions",
-    report: str | None,
-    measured: "MetricsFile | None",
-) -> int:
-    from chart_binder.batch import run_items
-
-    named = [Path(path) for path in named_paths(paths)]
-    arguments = typed(click.get_current_context())
-    is_drawn = not (session.as_json and sys.stdout.isatty())
-    with (
-        report_file(report) as written,
-        progress(named, is_all=not options.only, is_drawn=is_drawn) as bar,
-        finishing_in_hand("what is in hand is") as wish,
-    ):
-        telling = _Telling(session.as_json, written, bar, measured, wish)
-        result = run_items(
-            find_albums(named),
-            session.config,
-            options,
-            arguments=arguments,
-            on_file=telling.finished,
-            to_stop=telling.is_to_stop,
-            said=lambda line: say([line]),
-        )
-    if measured:
-        measured.end(result)
-    goes_on = "begins anew" if options.dry_run or (options.refresh and "-" in paths) else "goes on"
-    lines = summary_lines(result, f"the same command {goes_on}", is_dry=options.dry_run)
-    for line in lines:
-        click.echo(harmless(line), err=session.as_json)
-    return FAILED if written and written.is_broken else result.status
-
-
-@dataclass(frozen=True, slots=True)
-class _Telling:
-    """Tells of files as they are finished, wherever somebody wants to know."""
-
-    as_json: bool
-    report: "ReportFile | None"
-    bar: Progress
-    measured: "MetricsFile | None"
-    wish: Wish
-
-    def finished(self, file: "FileResult") -> None:
-        line = file_line(file)
-        if self.report:
-            self.report.write(line)
-        if self.as_json:
-            click.echo(line)
-        _log.info("finished", extra=log_fields(file))
-        self._tell(file)
-
-    def is_to_stop(self) -> bool:
-        """Tell how it goes, for this is asked also while no file is finished."""
-        self._tell()
-        return self.wish.to_stop
-
-    def _tell(self, file: "FileResult | None" = None) -> None:
-        self.bar.show(file.so_far if file else None)
-        if self.measured:
-            self.measured.tick(file)
-
-
-def _options(flags: dict[str, object]) -> "BatchOptions":
-    from chart_binder.batch import (
-        BatchOptions,
-        Executor,
-    )
-    from chart_binder.jobs.batch.resume import Which
-
+def _options(flags: dict[str, object]) -> BatchOptions:
     only = flags.pop("only")
     named = [] if only is None else [one.strip() for one in str(only).split(",")]
-    odd = [one for one in named if one not in _ONLY]
-    if odd:
-        raise UsageError(f"--only: found {odd[0]!r}; {', '.join(_ONLY)} are allowed")
+    unknown = [one for one in named if one not in _ONLY]
+    if unknown:
+        raise UsageError(f"--only: found {unknown[0]!r}; {', '.join(_ONLY)} are allowed")
     options = BatchOptions(
         only=frozenset(map(Which, named)),
         policy=Policy(str(flags.pop("policy"))),
         executor=Executor(str(flags.pop("executor"))),
     )
     return replace(options, **flags)  # type: ignore[arg-type]  # named as the fields are
+
+
+def _decide_files(
+    session: Session,
+    paths: tuple[str, ...],
+    options: BatchOptions,
+    report: str | None,
+    metrics: "MetricsFile | None",
+) -> int:
+    named = [Path(path) for path in named_paths(paths)]
+    is_drawn = not (session.as_json and sys.stdout.isatty())
+    with (
+        _report_file(report) as written,
+        progress(named, is_all=not options.only, is_drawn=is_drawn) as bar,
+        stop_after_current(_STOPPING) as stop,
+    ):
+        listener = _Listener(session.as_json, written, bar, metrics, stop)
+        result = run_items(
+            find_albums(named),
+            session.config,
+            options,
+            arguments=command_line(click.get_current_context()),
+            on_file=listener.on_file,
+            to_stop=listener.is_to_stop,
+            said=lambda line: print_notes([line]),
+        )
+    if metrics:
+        metrics.end(result)
+    begins_anew = options.dry_run or (options.refresh and "-" in paths)
+    what_next = f"the same command {'begins anew' if begins_anew else 'goes on'}"
+    lines = summary_lines(result, what_next, is_dry=options.dry_run)
+    print_lines(lines, err=session.as_json)
+    return _FAILED if written and written.is_broken else result.status
+
+
+@dataclass(frozen=True, slots=True)
+class _Listener:
+    """Reports each file that ends to everything that was asked for."""
+
+    as_json: bool
+    report: "_ReportFile | None"
+    bar: Progress
+    metrics: "MetricsFile | None"
+    stop: StopRequest
+
+    def on_file(self, file: "FileResult") -> None:
+        line = msgspec.json.encode(file_result(file))
+        if self.report:
+            self.report.write(line)
+        if self.as_json:
+            click.echo(line)
+        _log.info("finished", extra=log_fields(file))
+        self._update(file)
+
+    def is_to_stop(self) -> bool:
+        """Return whether the run is to stop; called also while no file ends."""
+        self._update()
+        return self.stop.is_made
+
+    def _update(self, file: "FileResult | None" = None) -> None:
+        self.bar.show(file.so_far if file else None)
+        if self.metrics:
+            self.metrics.update(file)
+
+
+def _decide_requests(session: Session, options: BatchOptions, metrics: "MetricsFile | None") -> int:
+    """Answer every line of standard input with one, as soon as it is decided.
+
+    An answer has the `line` it is for, from 1, and the `id` that was in it.
+    """
+    if sys.stdin is None:
+        raise UsageError("--stdin: standard input is closed")
+    begun = PendingRequests()
+    lines = RequestReader(read_lines(sys.stdin.fileno()))
+
+    def on_file(file: "FileResult") -> None:
+        line = begun.of(file.path, is_given=file.outcome.is_given)
+        answer = {"line": line.number, "id": line.id} | file_result(file)
+        print_json(answer | ({"path": None} if isinstance(line.target, BundleRequest) else {}))
+        _log.info("finished", extra=log_fields(file))
+        if metrics:
+            metrics.update(file)
+
+    with stop_after_current(_STOPPING) as stop:
+        result = run_items(
+            lines.items(begun),
+            session.config,
+            options,
+            arguments=command_line(click.get_current_context()),
+            on_file=on_file,
+            to_stop=lambda: stop.is_made,
+            said=lambda line: print_notes([line]),
+        )
+    if metrics:
+        metrics.end(result)
+    what_next = "lines without an answer are left"
+    print_lines(summary_lines(result, what_next, is_dry=options.dry_run), err=True)
+    return result.status
+
+
+@contextmanager
+def metrics_file(path: str | None) -> Iterator["MetricsFile | None"]:
+    """Yield the file for metrics, if one is named; an error that ends the run is recorded in it.
+
+    Raises `UsageError` where the file cannot be written, or has an audio suffix.
+    """
+    if path is None:
+        yield None
+        return
+    metrics = MetricsFile(path, KeptRun(id="", command="batch", started_at_utc=now_utc()))
+    metrics.begin()
+    with on_error(metrics.fail):
+        yield metrics
+
+
+@dataclass(slots=True)
+class MetricsFile:
+    """A file that is replaced whole every few seconds; one named `*.json` holds JSON."""
+
+    path: str
+    run: KeptRun
+    last: "FileResult | None" = None
+    written_at: float = 0.0
+    is_broken: bool = False
+
+    def begin(self) -> None:
+        """Write that nothing is done yet. Raises `UsageError`."""
+        refuse_audio_file("--metrics", self.path)
+        if os.path.exists(self.path) and not os.path.isfile(self.path):  # noqa: PTH110, PTH113
+            raise UsageError(f"--metrics {readable(self.path)}: it is no file that can be replaced")
+        try:
+            self._write(Measures())
+        except OSError as error:
+            raise UsageError(f"--metrics {readable(self.path)}: {error.strerror}") from error
+
+    def update(self, file: "FileResult | None" = None) -> None:
+        """Write how far the run is, where that is due."""
+        self.last = file or self.last
+        if self.last and time.monotonic() - self.written_at >= _METRICS_EVERY_S:
+            self._try_to_write(self.last.so_far.measures(), None)
+
+    def end(self, result: "BatchResult") -> None:
+        """Write the result of the run."""
+        self.run = msgspec.structs.replace(self.run, id=result.run_id)
+        self._try_to_write(result.measures, result.status)
+
+    def fail(self, error: BaseException) -> None:
+        """Write that an error ended the run."""
+        status = INTERRUPTED if isinstance(error, KeyboardInterrupt) else _FAILED
+        measures = self.last.so_far.measures() if self.last else Measures()
+        self._try_to_write(measures, status)
+
+    def _try_to_write(self, measures: Measures, status: int | None) -> None:
+        """Write; a full disk is reported once and does not end the run."""
+        if self.last:
+            self.run = msgspec.structs.replace(self.run, id=self.last.run_id)
+        if status is not None:
+            ended = now_utc()
+            self.run = msgspec.structs.replace(self.run, status=status, ended_at_utc=ended)
+        try:
+            self._write(measures)
+        except OSError as error:
+            if not self.is_broken:
+                why = error.strerror
+                click.echo(f"canon: --metrics {readable(self.path)}: {why}; goes on", err=True)
+            self.is_broken = True
+
+    def _write(self, measures: Measures) -> None:
+        self.written_at = time.monotonic()
+        is_json = self.path.endswith(".json")
+        content = (
+            metrics_json(self.run, measures)
+            if is_json
+            else prometheus_text(self.run, measures).encode()
+        )
+        target = os.path.realpath(self.path)  # a link stays, and leads to the new file
+        folder, name = os.path.split(target)
+        # A collector reads `*.prom`, and so ignores this name.
+        temporary = os.path.join(folder, f".{name}.{os.getpid()}.tmp")  # noqa: PTH118 - any bytes
+        try:
+            with open(temporary, "wb") as file:  # noqa: PTH123 - as the umask says, for others read
+                file.write(content)
+            os.replace(temporary, target)  # noqa: PTH105
+        except OSError:
+            with suppress(OSError):
+                os.unlink(temporary)  # noqa: PTH108
+            raise
+
+
+@contextmanager
+def _report_file(path: str | None) -> Iterator["_ReportFile | None"]:
+    """Yield the file for the report, if one is named."""
+    if path is None:
+        yield None
+        return
+    report = _ReportFile(path)
+    try:
+        yield report
+    finally:
+        os.close(report.descriptor)
+
+
+class _ReportFile:
+    """Takes a line for each file; a full disk ends the report, not the run."""
+
+    def __init__(self, path: str) -> None:
+        """Create the file. Raises `UsageError` where that fails, or it has an audio suffix."""
+        self.is_broken = False
+        self._name = readable(path)
+        refuse_audio_file("--report", path)
+        try:
+            self.descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o666)
+        except OSError as error:
+            raise UsageError(f"--report {self._name}: {error.strerror}") from error
+
+    def write(self, line: bytes) -> None:
+        """Write a line."""
+        if self.is_broken:
+            return
+        try:
+            os.write(self.descriptor, line + b"\n")
+        except OSError as error:
+            self.is_broken = True
+            problem = f"canon: --report {self._name}: {error.strerror}; it ends here"
+            click.echo(problem, err=True)

@@ -1,4 +1,4 @@
-"""`canon config`: the effective configuration, and where it comes from."""
+"""`canon config` and `canon tools`: what is configured, and what the model can call."""
 
 import json
 from collections.abc import Iterator, Mapping
@@ -8,56 +8,72 @@ import click
 import msgspec
 
 from chart_binder.cli.options import Group, Session, common_options, pass_session
-from chart_binder.cli.terminal import columns, fitted, harmless, terminal_width, wrapped
+from chart_binder.cli.output import (
+    display_width,
+    fit,
+    print_json,
+    safe_text,
+    terminal_width,
+    wrap,
+)
 from chart_binder.config.load import config_candidates
-from chart_binder.errors import masked
+from chart_binder.errors import CanonError, LookupFailedError, UsageError, masked
 from chart_binder.jobs.parse import effective_prompt
+from chart_binder.react.calls import call_tool
+from chart_binder.react.steps import Act
+from chart_binder.react.tools import Tool, Toolbox, ToolError
 from chart_binder.wiring import store_url, transcripts_folder
+from chart_binder.wiring import tools as configured_tools
 
-_SOURCE = 60
-"""The column in which a key's source stands, where there is room for it."""
+_SOURCE_COLUMN = 60
 _INDENT = 4
 
 
 @click.group("config", cls=Group)
 @common_options
-def command() -> None:
+def config() -> None:
     """Show the effective configuration and where it comes from."""
 
 
-@command.command("show")
+@config.command("show")
 @common_options
 @pass_session
 def show(session: Session) -> None:
     """Print every key with its value, and who set it; secrets are masked."""
     settings = session.settings
-    rows = list(_rows(settings.config.model_dump(mode="json")))
-    if session.as_json:
-        for key, value in rows:
-            source = settings.origins.get(key, "default")
-            click.echo(msgspec.json.encode({"key": key, "value": value, "source": source}))
-        return
-    for key, value in rows:
-        for line in _folded(key, value, settings.origins.get(key, "default"), terminal_width()):
+    for key, value in _keys(settings.config.model_dump(mode="json")):
+        source = settings.origins.get(key, "default")
+        if session.as_json:
+            print_json({"key": key, "value": value, "source": source})
+            continue
+        for line in _key_lines(key, value, source, terminal_width()):
             click.echo(line)
 
 
-def _folded(key: str, value: object, source: str, width: int) -> Iterator[str]:
+def _keys(tree: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
+    """Yield every key of nested tables in dotted form, with its value."""
+    for key, value in tree.items():
+        if isinstance(value, dict):
+            yield from _keys(value, f"{prefix}{key}.")
+        else:
+            yield f"{prefix}{key}", masked(value) if isinstance(value, str) else value
+
+
+def _key_lines(key: str, value: object, source: str, width: int) -> Iterator[str]:
     """Yield a key with its value and, beside it or below where there is no room, its source."""
-    shown = f"{key} = {json.dumps(value, ensure_ascii=False)}"
-    *others, last = wrapped(shown, width, "", _INDENT)
+    *others, last = wrap(f"{key} = {json.dumps(value, ensure_ascii=False)}", width, "", _INDENT)
     yield from others
     comment = f"# {source}"
-    room = min(_SOURCE, width - columns(comment) - 1)
-    if columns(last) <= room:
-        yield f"{fitted(last, room)} {comment}"
-    elif columns(f"{last} {comment}") <= width:
+    room = min(_SOURCE_COLUMN, width - display_width(comment) - 1)
+    if display_width(last) <= room:
+        yield f"{fit(last, room)} {comment}"
+    elif display_width(f"{last} {comment}") <= width:
         yield f"{last} {comment}"
     else:
         yield from (last, f"{'':{_INDENT}}{comment}")
 
 
-@command.command("path")
+@config.command("path")
 @common_options
 @pass_session
 def path(session: Session) -> None:
@@ -70,7 +86,7 @@ def path(session: Session) -> None:
         "transcripts": str(transcripts_folder()),
     }
     if session.as_json:
-        click.echo(msgspec.json.encode(places))
+        print_json(places)
         return
     none = f"none: built-in defaults; make {config_candidates()[-1]} to change them"
     click.echo(f"configuration  {places['config'] or none}")
@@ -79,23 +95,78 @@ def path(session: Session) -> None:
     click.echo(f"transcripts    {places['transcripts']}")
 
 
-@command.command("prompt")
+@config.command("prompt")
 @common_options
 @pass_session
 def prompt(session: Session) -> None:
     """Print the system prompt as a run would send it, and what is asked below the evidence."""
     found = effective_prompt(session.config)
     if session.as_json:
-        click.echo(msgspec.json.encode(found))
+        print_json(found)
         return
-    click.echo(harmless(found.system))
-    click.echo(f"\n## Your Task\n{harmless(found.task)}")
+    click.echo(safe_text(found.system))
+    click.echo(f"\n## Your Task\n{safe_text(found.task)}")
     click.echo(f"canon: prompt {found.prompt_version}, dialect {found.dialect}", err=True)
 
 
-def _rows(tree: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
-    for key, value in tree.items():
-        if isinstance(value, dict):
-            yield from _rows(value, f"{prefix}{key}.")
+@click.group("tools", cls=Group)
+@common_options
+def tools() -> None:
+    """List what the model can call, or call it by hand."""
+
+
+@tools.command("list")
+@common_options
+@pass_session
+def list_tools(session: Session) -> None:
+    """Print each tool with its arguments and its description."""
+    for tool in configured_tools(session.config):
+        if session.as_json:
+            fields = {"name": tool.name, "description": tool.description, "schema": tool.schema}
+            print_json(fields)
         else:
-            yield f"{prefix}{key}", masked(value) if isinstance(value, str) else value
+            for line in _tool_lines(tool, terminal_width()):
+                click.echo(line)
+
+
+def _tool_lines(tool: Tool, width: int) -> Iterator[str]:
+    yield from wrap(tool.signature, width, "", 2 * _INDENT)
+    arguments = (f"{name}: {about}" for name, about in tool.about.items())
+    for text in (*tool.description.splitlines(), *arguments):
+        yield from wrap(text, width, " " * _INDENT, _INDENT) if text.strip() else [""]
+
+
+@tools.command("run")
+@click.argument("name")
+@click.argument("arguments")
+@common_options
+@pass_session
+def run(session: Session, name: str, arguments: str) -> None:
+    """Call tool NAME with ARGUMENTS: a JSON object, or bare text for a tool that takes one.
+
+    Exit status: 0, 1 the tool failed, 2 there is no such tool, or the arguments are wrong.
+    """
+    try:
+        toolbox = Toolbox(configured_tools(session.config))
+        call = toolbox.resolve(Act(name, _read_arguments(arguments)))
+    except ToolError as error:
+        raise UsageError(str(error)) from error
+    try:
+        observation = call_tool(call, 1, 1)
+    except ToolError as error:
+        # The text for a model leaves out addresses and settings; a person needs them.
+        cause = error.__cause__ if isinstance(error.__cause__, CanonError) else error
+        raise LookupFailedError(str(cause)) from error
+    if session.as_json:
+        print_json(observation)
+    else:
+        click.echo(observation.content)
+
+
+def _read_arguments(arguments: str) -> dict[str, Any] | str:
+    if not arguments.lstrip().startswith("{"):
+        return arguments
+    try:
+        return msgspec.json.decode(arguments, type=dict[str, Any])
+    except (msgspec.DecodeError, msgspec.ValidationError) as error:
+        raise UsageError(f"ARGUMENTS are no JSON object: {error}") from error

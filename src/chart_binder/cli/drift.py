@@ -2,20 +2,25 @@
 
 import time
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
 from chart_binder.audio.walk import AudioFile, find_audio_files
-from chart_binder.cli.left_out import LeftOut
-from chart_binder.cli.options import Group, Session, common_options, pass_session, typed
-from chart_binder.cli.output import found, group_name, readable, release_name
-from chart_binder.cli.render.tags import change_lines, json_line, shown_path, told_line
-from chart_binder.cli.write import say
+from chart_binder.cli.options import Group, Session, command_line, common_options, pass_session
+from chart_binder.cli.output import (
+    WORST_FIRST,
+    SkippedRecords,
+    file_object,
+    print_json,
+    print_notes,
+    printable_path,
+    readable,
+)
+from chart_binder.cli.render.decision import find_entities, group_name, release_name
+from chart_binder.cli.render.tags import change_lines, note_lines
 from chart_binder.domain.records import KeptDecision, KeptRun, UnreadDecision, new_id, now_utc
 from chart_binder.errors import CanonError, DamagedRecordError
 from chart_binder.jobs.decide import Decider
@@ -32,85 +37,12 @@ from chart_binder.jobs.stored_decisions import current_decisions, path_from_byte
 from chart_binder.store import open_store
 from chart_binder.wiring import overrides, store_and_evidence, store_url
 
-if TYPE_CHECKING:
-    from chart_binder.store.decisions import UnreadHandler
-
-
-def drift_lines(drift: Drift, done: str | None) -> Iterator[str]:
-    """Yield what would differ and why; `done` is what was made of it."""
-    if drift.why:
-        yield from told_line("failed", drift.why)
-    if drift.now:
-        causes = " and ".join(drift.causes)
-        yield from told_line(done or "would differ", f"by {causes}")
-        names = _names(drift)
-        yield from change_lines(tuple(_named(change, names) for change in drifted(drift)))
-        yield from told_line("because", drift.now.decision.rationale or "no reason was given")
-        yield from told_line("decision", drift.kept.id)
-
-
-def drifted(drift: Drift) -> tuple[FieldChange, ...]:
-    """Return what differs in the decision, nothing where one of the two cannot be told."""
-    if drift.now is None or drift.was is None:
-        return ()
-    was, now = drift.was, drift.now.decision
-    pairs = (
-        ("state", was.state.value, now.state.value),
-        ("release group", was.crg_mbid, now.crg_mbid),
-        ("release", was.rr_mbid, now.rr_mbid),
-        ("rule", was.crg_rule, now.crg_rule),
-    )
-    return tuple(
-        FieldChange(name, tuple(filter(None, (old,))), tuple(filter(None, (new,))))
-        for name, old, new in pairs
-        if old != new
-    )
-
-
-def drift_facts(drift: Drift, done: str | None) -> dict[str, object]:
-    """Return the same as JSON has it."""
-    return {
-        "decision_id": drift.kept.id,
-        "state": drift.state,
-        "done": done if drift.state is DriftState.DIFFERS else None,
-        "causes": drift.causes,
-        "why": drift.why,
-        "decided_at_utc": drift.kept.decided_at_utc,
-        "rules_version": drift.kept.rules_version,
-        "evidence_hash": drift.kept.evidence_hash,
-        "old": drift.was,
-        "new": drift.now.decision if drift.now else None,
-    }
-
-
-def _names(drift: Drift) -> Mapping[str, str]:
-    """Return what the evidence calls the ids of both decisions."""
-    names: dict[str, str] = {}
-    bundle = drift.now.bundle if drift.now else None
-    for one in (drift.was, drift.now and drift.now.decision):
-        group, release = found(bundle, one.crg_mbid, one.rr_mbid) if one else (None, None)
-        if group:
-            names[group.mb_rg_id] = group_name(group)
-        if release:
-            names[release.mb_release_id] = release_name(release)
-    return names
-
-
-def _named(change: FieldChange, names: Mapping[str, str]) -> FieldChange:
-    old, new = (
-        tuple(" ".join(filter(None, (text, names.get(text)))) for text in side)
-        for side in (change.old, change.new)
-    )
-    return FieldChange(change.field, old, new)
-
-
 _STATUS = {DriftState.DIFFERS: 3, DriftState.FAILED: 1, DriftState.NOT_ASKED: 1}
-_WORST_FIRST = (1, 3, 0)
-_HELD = (DriftState.STANDS, DriftState.PINNED, DriftState.KEPT)
+_NOT_LISTED = (DriftState.STANDS, DriftState.PINNED, DriftState.KEPT)
 
 
-class _ListUnlessNamed(Group):
-    """Lists where no command of its own is named: `canon drift ~/Music`."""
+class _ListByDefault(Group):
+    """Runs `list` where no subcommand is named: `canon drift ~/Music`."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         named = args[:1] and (args[0] in self.commands or args[0] in ctx.help_option_names)
@@ -118,9 +50,9 @@ class _ListUnlessNamed(Group):
         return super().parse_args(ctx, args if named or optioned else ["list", *args])
 
 
-@click.group("drift", cls=_ListUnlessNamed)
+@click.group("drift", cls=_ListByDefault)
 @common_options
-def command() -> None:
+def drift() -> None:
     """Say which decisions would now be others, and why: evidence, rules, or a person's ruling.
 
     `canon drift [PATH...]` is short for `canon drift list [PATH...]`. No model is asked.
@@ -129,15 +61,14 @@ def command() -> None:
     """
 
 
-_PATHS = click.argument("names", metavar="[PATH]...", nargs=-1, type=click.Path(path_type=str))
-_NAMED = click.argument(
+_NAMES = click.argument(
     "names", metavar="PATH_OR_DECISION...", nargs=-1, required=True, type=click.Path(path_type=str)
 )
 _REFRESH = click.option("--refresh", is_flag=True, help="Fetch the evidence anew.")
 
 
-@command.command("list")
-@_PATHS
+@drift.command("list")
+@click.argument("names", metavar="[PATH]...", nargs=-1, type=click.Path(path_type=str))
 @_REFRESH
 @common_options
 @pass_session
@@ -145,19 +76,19 @@ def list_drift(session: Session, names: tuple[str, ...], refresh: bool) -> int:
     """Decide again what was decided, all or what is named, and print what would differ."""
     results = _Results(session)
     with _drifting(session, refresh=refresh) as drifting:
-        for kept in _kept(drifting, names, results.left_out):
+        for kept in _decisions(drifting, names, results.skip):
             results.show(drifting.drift(kept))
     return results.end()
 
 
-@command.command("accept")
-@_NAMED
+@drift.command("accept")
+@_NAMES
 @_REFRESH
 @common_options
 @pass_session
 def accept(session: Session, names: tuple[str, ...], refresh: bool) -> int:
     """Take today's decision where it differs; `canon write` then goes by it."""
-    arguments = typed(click.get_current_context())
+    arguments = command_line(click.get_current_context())
     run = KeptRun(
         id=new_id(), command="drift accept", arguments=arguments, started_at_utc=now_utc()
     )
@@ -165,12 +96,12 @@ def accept(session: Session, names: tuple[str, ...], refresh: bool) -> int:
     with _drifting(session, refresh=refresh) as drifting:
         drifting.store.runs.begin(run)
         try:
-            for kept in _kept(drifting, names, results.left_out):
-                drift = drifting.drift(kept)
-                if drift.state is DriftState.DIFFERS:
-                    accept_new_decision(drifting, drift, run)
-                results.show(drift)
-        except (OSError, CanonError):  # as where nobody reads the results any more
+            for kept in _decisions(drifting, names, results.skip):
+                found = drifting.drift(kept)
+                if found.state is DriftState.DIFFERS:
+                    accept_new_decision(drifting, found, run)
+                results.show(found)
+        except (OSError, CanonError):  # also where the results cannot be printed any more
             results.status = 1
             raise
         finally:
@@ -178,8 +109,8 @@ def accept(session: Session, names: tuple[str, ...], refresh: bool) -> int:
     return results.end()
 
 
-@command.command("keep")
-@_NAMED
+@drift.command("keep")
+@_NAMES
 @_REFRESH
 @common_options
 @pass_session
@@ -187,16 +118,16 @@ def keep(session: Session, names: tuple[str, ...], refresh: bool) -> int:
     """Leave decisions as they are: not listed again until yet another would come out."""
     results = _Results(session, "kept")
     with _drifting(session, refresh=refresh) as drifting:
-        for kept in _kept(drifting, names, results.left_out):
-            drift = drifting.drift(kept)
-            if drift.state is DriftState.DIFFERS:
-                keep_old_decision(drifting.store, drift)
-            results.show(drift)
+        for kept in _decisions(drifting, names, results.skip):
+            found = drifting.drift(kept)
+            if found.state is DriftState.DIFFERS:
+                keep_old_decision(drifting.store, found)
+            results.show(found)
     return results.end()
 
 
-@command.command("pin")
-@_NAMED
+@drift.command("pin")
+@_NAMES
 @common_options
 @pass_session
 def pin(session: Session, names: tuple[str, ...]) -> None:
@@ -204,8 +135,8 @@ def pin(session: Session, names: tuple[str, ...]) -> None:
     _pin(session, names, pinned=True)
 
 
-@command.command("unpin")
-@_NAMED
+@drift.command("unpin")
+@_NAMES
 @common_options
 @pass_session
 def unpin(session: Session, names: tuple[str, ...]) -> None:
@@ -214,18 +145,21 @@ def unpin(session: Session, names: tuple[str, ...]) -> None:
 
 
 def _pin(session: Session, names: tuple[str, ...], *, pinned: bool) -> None:
+    def refuse(unread: UnreadDecision) -> None:
+        raise DamagedRecordError(unread.problem)
+
     with _drifting(session, refresh=False) as drifting:
-        for kept in _kept(drifting, names, _raised):
-            if pinned and kept.crg_mbid is None:
-                where = shown_path(path_from_bytes(kept.path))
-                raise CanonError(f"{where}: nothing is decided yet that could be pinned")
-            drifting.store.decisions.pin(kept.id, pinned=pinned)
+        for kept in _decisions(drifting, names, refuse):
             path = path_from_bytes(kept.path)
+            name = printable_path(path)
+            if pinned and kept.crg_mbid is None:
+                raise CanonError(f"{name}: nothing is decided yet that could be pinned")
+            drifting.store.decisions.pin(kept.id, pinned=pinned)
             if session.as_json:
-                more = {"decision_id": kept.id, "pinned": pinned, "crg_mbid": kept.crg_mbid}
-                click.echo(json_line(str(path), more, ()))
+                fields = {"decision_id": kept.id, "pinned": pinned, "crg_mbid": kept.crg_mbid}
+                print_json(file_object(str(path), fields | {"changes": ()}))
             else:
-                click.echo(f"{shown_path(path)}: {'pinned' if pinned else 'no longer pinned'}")
+                click.echo(f"{name}: {'pinned' if pinned else 'no longer pinned'}")
 
 
 @contextmanager
@@ -240,86 +174,147 @@ def _drifting(session: Session, *, refresh: bool) -> Iterator[DriftCheck]:
             yield DriftCheck(store, decider)
 
 
-def _raised(left_out: UnreadDecision) -> None:
-    raise DamagedRecordError(left_out.problem)
+def _decisions(
+    drifting: DriftCheck, names: tuple[str, ...], skip: Callable[[UnreadDecision], None]
+) -> Iterator[KeptDecision]:
+    """Yield the decisions that count, of all files or of those named, by path or id.
 
-
-def _kept(
-    drifting: DriftCheck, names: tuple[str, ...], unread: "UnreadHandler"
-) -> Iterator[KeptDecision]:  # fmt: skip
-    """Yield the decisions that hold, of all files or of those named. Raises `CanonError`.
-
-    Those that cannot be read are told to `unread`.
+    `skip` is called with those that cannot be read. Raises `CanonError` for a name without any.
     """
     store = drifting.store
-    if not names:
-        for latest in store.decisions.iterate(unread=unread):
-            (holds,) = current_decisions(store, [(latest.path,)])
-            yield from _readable(holds or latest, unread)
-    for name in names:
-        found = None if Path(name).exists() else store.decisions.by_id(name)
-        if found:
+
+    def read(found: KeptDecision | UnreadDecision) -> Iterator[KeptDecision]:
+        if isinstance(found, KeptDecision):
             yield found
+        else:
+            skip(found)
+
+    if not names:
+        for latest in store.decisions.iterate(unread=skip):
+            (counts,) = current_decisions(store, [(latest.path,)])
+            yield from read(counts or latest)
+    for name in names:
+        by_id = None if Path(name).exists() else store.decisions.by_id(name)
+        if by_id:
+            yield by_id
             continue
-        nothing = True
+        is_found = False
         for item in find_audio_files([Path(name)]):
-            names_now = stored_names(item.path) if isinstance(item, AudioFile) else ()
-            (holds,) = current_decisions(store, [names_now])
-            if holds:
-                nothing = False
-                yield from _readable(holds, unread)
-        if nothing:
+            file_names = stored_names(item.path) if isinstance(item, AudioFile) else ()
+            (counts,) = current_decisions(store, [file_names])
+            if counts:
+                is_found = True
+                yield from read(counts)
+        if not is_found:
             raise CanonError(f"{readable(name)}: no decision is kept by that id or for that path")
 
 
-def _readable(
-    found: KeptDecision | UnreadDecision, unread: "UnreadHandler"
-) -> Iterator[KeptDecision]:
-    if isinstance(found, KeptDecision):
-        yield found
-    else:
-        unread(found)
-
-
-@dataclass
 class _Results:
-    """Prints what differs, and adds it up."""
+    """Prints what differs; `done` is what the command does with it, if anything."""
 
-    session: Session
-    done: str | None = None
-
-    def __post_init__(self) -> None:
+    def __init__(self, session: Session, done: str | None = None) -> None:
+        self.session = session
+        self.done = done
         self.status = 0
         self.counts: Counter[str] = Counter()
-        self.given_up = ""
+        self.not_asked = ""
 
-    def show(self, drift: Drift) -> None:
-        # What a person just settled is no longer open.
-        settled = drift.state is DriftState.DIFFERS and self.done is not None
-        self.counts[(settled and self.done) or drift.state] += 1
-        status = 0 if settled else _STATUS.get(drift.state, 0)
-        self.status = min(self.status, status, key=_WORST_FIRST.index)
-        if drift.state in _HELD:
+    def show(self, found: Drift) -> None:
+        # What a person has just decided on is no longer open.
+        is_done = found.state is DriftState.DIFFERS and self.done is not None
+        self.counts[(is_done and self.done) or found.state] += 1
+        status = 0 if is_done else _STATUS.get(found.state, 0)
+        self.status = min(self.status, status, key=WORST_FIRST.index)
+        if found.state in _NOT_LISTED:
             return
         if self.session.as_json:
-            click.echo(json_line(str(drift.path), drift_facts(drift, self.done), drifted(drift)))
-            return
-        if drift.state is DriftState.NOT_ASKED:  # all alike, and told once at the end
-            self.given_up = drift.why or ""
-            return
-        click.echo(shown_path(drift.path))
-        for line in drift_lines(drift, self.done):
-            click.echo(line)
+            print_json(file_object(str(found.path), _drift_object(found, self.done)))
+        elif (
+            found.state is DriftState.NOT_ASKED
+        ):  # the reason is the same for all, and printed once
+            self.not_asked = found.why or ""
+        else:
+            click.echo(printable_path(found.path))
+            for line in _drift_lines(found, self.done):
+                click.echo(line)
 
-    def left_out(self, unread: UnreadDecision) -> None:
-        """Tell of a decision that cannot be read, as of one that failed."""
+    def skip(self, unread: UnreadDecision) -> None:
+        """Count a decision that cannot be read as failed, and report it."""
         self.status = 1
         self.counts[DriftState.FAILED] += 1
-        LeftOut().decision(unread)
+        SkippedRecords().decision(unread)
 
     def end(self) -> int:
-        said = ", ".join(f"{count} {stand}" for stand, count in self.counts.items())
-        say([said or "no decision is kept"])
-        if self.given_up:
-            say([f"{self.counts[DriftState.NOT_ASKED]} not asked: {self.given_up}"])
+        """Print the summary, and return the exit status."""
+        summary = ", ".join(f"{count} {stand}" for stand, count in self.counts.items())
+        print_notes([summary or "no decision is kept"])
+        if self.not_asked:
+            print_notes([f"{self.counts[DriftState.NOT_ASKED]} not asked: {self.not_asked}"])
         return self.status
+
+
+def _drift_lines(found: Drift, done: str | None) -> Iterator[str]:
+    """Yield what would differ and why."""
+    if found.why:
+        yield from note_lines("failed", found.why)
+    if found.now:
+        yield from note_lines(done or "would differ", f"by {' and '.join(found.causes)}")
+        names = _entity_names(found)
+        yield from change_lines(tuple(_with_names(each, names) for each in _changes(found)))
+        yield from note_lines("because", found.now.decision.rationale or "no reason was given")
+        yield from note_lines("decision", found.kept.id)
+
+
+def _drift_object(found: Drift, done: str | None) -> dict[str, object]:
+    return {
+        "decision_id": found.kept.id,
+        "state": found.state,
+        "done": done if found.state is DriftState.DIFFERS else None,
+        "causes": found.causes,
+        "why": found.why,
+        "decided_at_utc": found.kept.decided_at_utc,
+        "rules_version": found.kept.rules_version,
+        "evidence_hash": found.kept.evidence_hash,
+        "old": found.was,
+        "new": found.now.decision if found.now else None,
+        "changes": _changes(found),
+    }
+
+
+def _changes(found: Drift) -> tuple[FieldChange, ...]:
+    """Return the parts of the decision that differ; none where one of the two is unknown."""
+    if found.now is None or found.was is None:
+        return ()
+    was, now = found.was, found.now.decision
+    pairs = (
+        ("state", was.state.value, now.state.value),
+        ("release group", was.crg_mbid, now.crg_mbid),
+        ("release", was.rr_mbid, now.rr_mbid),
+        ("rule", was.crg_rule, now.crg_rule),
+    )
+    return tuple(
+        FieldChange(name, tuple(filter(None, (old,))), tuple(filter(None, (new,))))
+        for name, old, new in pairs
+        if old != new
+    )
+
+
+def _entity_names(found: Drift) -> dict[str, str]:
+    """Return the names that the evidence has for the ids of both decisions."""
+    names: dict[str, str] = {}
+    bundle = found.now.bundle if found.now else None
+    for one in (found.was, found.now and found.now.decision):
+        group, release = find_entities(bundle, one.crg_mbid, one.rr_mbid) if one else (None, None)
+        if group:
+            names[group.mb_rg_id] = group_name(group)
+        if release:
+            names[release.mb_release_id] = release_name(release)
+    return names
+
+
+def _with_names(change: FieldChange, names: dict[str, str]) -> FieldChange:
+    old, new = (
+        tuple(" ".join(filter(None, (text, names.get(text)))) for text in side)
+        for side in (change.old, change.new)
+    )
+    return FieldChange(change.field, old, new)

@@ -1,4 +1,4 @@
-"""The `canon` command: a table of commands, each loaded when it is called."""
+"""The `canon` command: a table of commands, each imported when it is called."""
 
 import contextlib
 import importlib
@@ -11,39 +11,45 @@ from difflib import get_close_matches
 import click
 
 from chart_binder import __version__
-from chart_binder.cli.options import common_options
-from chart_binder.cli.terminal import harmless
+from chart_binder.cli.options import INTERRUPTED, common_options
 from chart_binder.errors import CanonError, ConfigError, PluginError, UsageError
 
-OK, FAILED, MISUSED, INTERRUPTED = 0, 1, 2, 130
+OK, FAILED, MISUSED = 0, 1, 2
 
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """A command: where it is defined, and the one line that `--help` shows."""
+    """A command: the module and name of its function, and the line that `--help` shows."""
 
     module: str
+    function: str
     about: str
 
 
+_ABOUT_BATCH = "Decide a whole library; the same call goes on where one ended."
+_ABOUT_DOCTOR = "Check MusicBrainz, the model, the search service and the store."
+_ABOUT_TRANSCRIPT = "Read, compare, replay or parse recorded runs of a model."
+
 COMMANDS = {
-    "decide": Row("decide", "Decide files, folders, or an evidence bundle."),
-    "batch": Row("batch", "Decide a whole library; the same call goes on where one ended."),
-    "runs": Row("runs", "Look at what earlier calls did, cost and left undone."),
-    "explain": Row("explain", "Decide files, and show why every other candidate lost."),
-    "override": Row("override", "Say where a recording belongs, against the rules."),
-    "write": Row("write", "Show what decisions change in tags, or write it."),
-    "review": Row("review", "Look at what is open or for review, and rule on it."),
-    "undo": Row("undo", "Put tags back as they were before they were written."),
-    "verify": Row("verify", "Hold tags and audio against what was written."),
-    "drift": Row("drift", "Say which decisions would now be others, and why."),
-    "eval": Row("eval", "Decide every bundle of a golden file, and score the decisions."),
-    "calibrate": Row("calibrate", "Fit what the model's confidence is worth."),
-    "demo": Row("demo", "See the whole pipeline, with no network and no model."),
-    "doctor": Row("doctor", "Check MusicBrainz, the model, the search service and the store."),
-    "transcript": Row("transcript", "Read, compare, replay or parse recorded runs of a model."),
-    "tools": Row("tools", "List what the model can call, or call it by hand."),
-    "config": Row("config", "Show the effective configuration and where it comes from."),
+    "decide": Row("decide", "decide", "Decide files, folders, or an evidence bundle."),
+    "batch": Row("batch", "batch", _ABOUT_BATCH),
+    "runs": Row("runs", "runs", "Look at what earlier calls did, cost and left undone."),
+    "explain": Row("decide", "explain", "Decide files, and show why every other candidate lost."),
+    "override": Row("override", "override", "Say where a recording belongs, against the rules."),
+    "write": Row("write", "write", "Show what decisions change in tags, or write it."),
+    "review": Row("review", "review", "Look at what is open or for review, and rule on it."),
+    "undo": Row("write", "undo", "Put tags back as they were before they were written."),
+    "verify": Row("write", "verify", "Hold tags and audio against what was written."),
+    "drift": Row("drift", "drift", "Say which decisions would now be others, and why."),
+    "eval": Row(
+        "evaluate", "eval_golden", "Decide every bundle of a golden file, and score the decisions."
+    ),
+    "calibrate": Row("evaluate", "calibrate", "Fit what the model's confidence is worth."),
+    "demo": Row("demo", "demo", "See the whole pipeline, with no network and no model."),
+    "doctor": Row("doctor", "doctor", _ABOUT_DOCTOR),
+    "transcript": Row("transcript", "transcript", _ABOUT_TRANSCRIPT),
+    "tools": Row("config", "tools", "List what the model can call, or call it by hand."),
+    "config": Row("config", "config", "Show the effective configuration and where it comes from."),
 }
 
 
@@ -62,13 +68,13 @@ class Commands(click.Group):
         if row is None:
             return None
         module = importlib.import_module(f"chart_binder.cli.{row.module}")
-        command: click.Command = module.command
+        command: click.Command = getattr(module, row.function)
         return command
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        """Find the command that is called, or say which one may be meant."""
+        """Find the command that is called, or fail with the one that may be meant."""
         name = args[0]
         if name not in COMMANDS and not name.startswith("-"):
             close = get_close_matches(name.casefold(), COMMANDS, n=1)
@@ -113,13 +119,13 @@ def run(arguments: list[str]) -> int:
         status = canon.main(arguments, prog_name="canon", standalone_mode=False)
         sys.stdout.flush()
     except tuple(_STATUS) as error:
-        _say(error)
+        _report(error)
         return next(status for kind, status in _STATUS.items() if isinstance(error, kind))
     return status if isinstance(status, int) else OK
 
 
 def _prepare_streams() -> None:
-    """Have both streams, whatever started the program; show what a terminal of few letters can."""
+    """Open streams that are closed, and let none fail on letters that its encoding lacks."""
     for name in ("stdout", "stderr"):
         stream = getattr(sys, name)
         if stream is None:  # closed, as some supervisors start programs
@@ -136,23 +142,25 @@ _STATUS: dict[type[BaseException], int] = {
     CanonError: FAILED,
     KeyboardInterrupt: INTERRUPTED,
     click.Abort: INTERRUPTED,
-    OSError: FAILED,  # results that cannot be written: a full disk, or nobody reads them any more
+    OSError: FAILED,  # results that cannot be written: a full disk, or a closed pipe
 }
-"""The exit status of every way to end early; the first that fits holds."""
+"""The exit status for each kind of error; the first row that fits counts."""
 
 
-def _say(error: BaseException) -> None:
-    """Say in one line on standard error why the program ends, without a traceback."""
+def _report(error: BaseException) -> None:
+    """Print in one line on standard error why the program ends."""
     match error:
         case click.ClickException():
             error.show()
         case KeyboardInterrupt() | click.Abort():
             click.echo("canon: interrupted", err=True)
         case OSError():
-            # Python must not flush into what takes nothing any more.
+            # Else Python would flush its buffer into the stream that failed.
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-            if not isinstance(error, BrokenPipeError):  # as with `head`: its reader has had enough
+            if not isinstance(error, BrokenPipeError):  # which `head` causes on purpose
                 with contextlib.suppress(OSError):  # standard error may be on the same full disk
                     click.echo(f"canon: cannot go on: {error.strerror or error}", err=True)
         case _:
-            click.echo(f"canon: {harmless(str(error))}", err=True)
+            from chart_binder.cli.output import safe_text
+
+            click.echo(f"canon: {safe_text(str(error))}", err=True)

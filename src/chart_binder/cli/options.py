@@ -1,7 +1,12 @@
-"""Options that may stand before or after a command, and what they lead to."""
+"""Options and arguments: what the commands share, and how it is read.
+
+`Session` holds the options of one call that may stand before or after a command.
+"""
 
 import os
-from collections.abc import Callable, Iterator
+import re
+import sys
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property, wraps
 from pathlib import Path
@@ -10,19 +15,23 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 from click.core import ParameterSource
 
+from chart_binder.errors import UsageError
 from chart_binder.files import absolute_path
 
 if TYPE_CHECKING:
     from chart_binder.config import Config
     from chart_binder.config.load import Settings
 
-
 R = TypeVar("R")
+
+INTERRUPTED = 130
+"""The exit status of a call that was interrupted."""
+_EMPTY_PATH = "a path is empty: is a variable of the shell not set?"
 
 
 @dataclass
 class Session:
-    """One call of the program: its options, and the configuration they lead to."""
+    """One call of the program: its common options, and the configuration they lead to."""
 
     file: Path | None = None
     verbosity: int = 0
@@ -42,7 +51,7 @@ class Session:
     @cached_property
     def settings(self) -> "Settings":
         """The effective configuration with its sources; logging is set up by it."""
-        from chart_binder.cli.logs import set_up_logging
+        from chart_binder.cli.output import set_up_logging
         from chart_binder.config.load import load_settings
         from chart_binder.llm.tools import unknown_names
 
@@ -91,16 +100,30 @@ def common_options(command: Callable[..., R]) -> Callable[..., R]:
     return with_session
 
 
-_STANDARD_INPUT = "-"
-_OR_AN_ID = "_OR_"
-"""In what an argument is called that takes a name or an id."""
+def _set_offline(context: click.Context, option: click.Parameter, value: bool) -> None:
+    del option
+    if value:
+        context.ensure_object(Session).flags["musicbrainz.offline"] = True
 
 
-def typed(context: click.Context) -> tuple[str, ...]:
-    """Return the options that were given, those before the command too, then the arguments.
+offline_option = click.option(
+    "--offline",
+    is_flag=True,
+    expose_value=False,
+    callback=_set_offline,
+    help="Open no socket: cached evidence only.",
+)
+keep_mtime_option = click.option(
+    "--keep-mtime", is_flag=True, help="Leave the files' modification times."
+)
+paths_argument = click.argument("paths", nargs=-1, type=click.Path(path_type=str))
 
-    Names of files and folders are absolute; what was not typed is not there. What may be an id as
-    well is a name where it is there.
+
+def command_line(context: click.Context) -> tuple[str, ...]:
+    """Return the options that were given, also those before the command, then the arguments.
+
+    Defaults are left out. Names of files and folders are absolute; an argument that may be a path
+    or an id is taken for a path where such a file exists.
     """
     options: list[str] = []
     arguments: list[str] = []
@@ -109,46 +132,114 @@ def typed(context: click.Context) -> tuple[str, ...]:
         calls.append(calls[-1].parent)
     for call in calls:
         for parameter in call.command.params:
+            values = _given_values(call, parameter)
             if isinstance(parameter, click.Option):
-                options += _option(call, parameter)
+                name = max(parameter.opts, key=len)
+                for value in values:
+                    if parameter.count:
+                        options += [name] * int(value)
+                    else:
+                        options.append(name if parameter.is_flag else f"{name}={value}")
             else:
-                arguments += _values(call, parameter)
+                arguments += values
     return (*options, *arguments)
 
 
-def _option(call: click.Context, option: click.Option) -> Iterator[str]:
-    name = max(option.opts, key=len)
-    for value in _values(call, option):
-        if option.count:
-            yield from [name] * int(value)
-        else:
-            yield name if option.is_flag else f"{name}={value}"
-
-
-def _values(call: click.Context, parameter: click.Parameter) -> Iterator[str]:
+def _given_values(call: click.Context, parameter: click.Parameter) -> Iterator[str]:
     name = parameter.name or ""
     if call.get_parameter_source(name) is not ParameterSource.COMMANDLINE:
         return
-    given = call.params[name]
+    given = call.params.get(name, True)  # what a callback took is not there: `offline_option`
     for value in given if isinstance(given, tuple) else (given,):
-        is_place = isinstance(parameter.type, click.Path) and value != _STANDARD_INPUT
-        if _OR_AN_ID in (parameter.metavar or ""):
-            is_place &= os.path.lexists(value)
-        yield absolute_path(value) if is_place else str(value)
+        is_path = isinstance(parameter.type, click.Path) and value != "-"
+        if "_OR_" in (parameter.metavar or ""):  # a path or an id
+            is_path &= os.path.lexists(value)
+        yield absolute_path(value) if is_path else str(value)
 
 
 class Group(click.Group):
-    """Lists its commands by the first paragraph of their help, folded where click cuts it."""
+    """Lists its commands by the whole first paragraph of their help, which click would cut."""
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the list."""
         commands = [(name, self.get_command(ctx, name)) for name in self.list_commands(ctx)]
-        rows = [(name, _about(each)) for name, each in commands if each and not each.hidden]
+        rows = [(name, _summary(each)) for name, each in commands if each and not each.hidden]
         if rows:
             with formatter.section("Commands"):
                 formatter.write_dl(rows)
 
 
-def _about(command: click.Command) -> str:
-    said = command.short_help or command.help or ""
-    return " ".join(said.partition("\n\n")[0].split())
+def _summary(command: click.Command) -> str:
+    text = command.short_help or command.help or ""
+    return " ".join(text.partition("\n\n")[0].split())
+
+
+def named_paths(paths: Iterable[str]) -> Iterator[str]:
+    """Yield the paths; in place of `-` those on standard input, one a line or NUL between.
+
+    Raises `UsageError` for an empty one.
+    """
+    for path in paths:
+        if not path:
+            raise UsageError(_EMPTY_PATH)
+        if path == "-":
+            listed = sys.stdin.buffer.read()
+            between = b"\0" if b"\0" in listed else b"\n"
+            names = (
+                name.removesuffix(b"\r") if between == b"\n" else name
+                for name in listed.split(between)
+            )
+            yield from (os.fsdecode(name) for name in names if name.strip())
+        else:
+            yield path
+
+
+def not_empty(*paths: str) -> list[Path]:
+    """Return the paths, where none is empty. Raises `UsageError`."""
+    if not all(paths):
+        raise UsageError(_EMPTY_PATH)
+    return list(map(Path, paths))
+
+
+def read_mbid(text: str, entity: str, *, or_else: str = "") -> str:
+    """Return the id in a bare MusicBrainz id or in the address of its page, in lower case.
+
+    `entity` is `release-group`, `release` or `recording`. Raises `UsageError` with what was found
+    and what is allowed, `or_else` included.
+    """
+    from chart_binder.cli.output import readable
+    from chart_binder.domain.vocabulary import MBID
+
+    written = text.strip()
+    address = rf"(?:https?://)?(?:\w+\.)?musicbrainz\.org/([a-z-]+)/({MBID.pattern})(?:[/?#].*)?"
+    page = re.fullmatch(address, written, re.IGNORECASE)
+    if page and page[1].lower() == entity:
+        return page[2].lower()
+    if MBID.fullmatch(written):
+        return written.lower()
+    thing = "the address of a " + page[1] if page else f"no {entity.replace('-', ' ')} id"
+    raise UsageError(
+        f"{readable(text)!r} is {thing}; {or_else}a UUID or https://musicbrainz.org/{entity}/UUID"
+        " is allowed"
+    )
+
+
+def read_path_or_mbid(text: str) -> str | Path:
+    """Return the path of a file that exists, else the id of a recording. Raises `UsageError`."""
+    path = Path(text)
+    if path.exists():
+        return path
+    return read_mbid(text, "recording", or_else="a file that exists, a decision's id, ")
+
+
+def refuse_audio_file(option: str, path: str | Path) -> None:
+    """Raise `UsageError` where an output file, or what a link leads to, has an audio suffix.
+
+    Such a file would be replaced, and a slip of the keys is enough to name one.
+    """
+    from chart_binder.audio.walk import AUDIO_SUFFIXES
+    from chart_binder.cli.output import readable
+
+    suffixes = AUDIO_SUFFIXES | {".asf", ".mp4"}  # which may be audio, too
+    if any(Path(each).suffix.lower() in suffixes for each in (path, os.path.realpath(path))):
+        raise UsageError(f"{option} {readable(str(path))}: so audio is called, and is not replaced")

@@ -1,230 +1,240 @@
-"""MusicBrainz ids on the command line, bare or as the address of their page."""
+"""Everything that is printed: wrapped text for a terminal, JSON lines, and logs.
+
+All text from outside passes `safe_text` before it is printed. Logs go to standard error, as lines
+for a person on a terminal and as JSON otherwise. The other packages log through the standard
+library, so that a program that embeds them decides on the form; here structlog does. It is loaded
+with the first line that is logged: most calls log nothing.
+"""
 
 import base64
+import logging
 import os
 import re
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+import shutil
+import sys
+import unicodedata
+import uuid
+from collections.abc import Iterable, Iterator
+from contextvars import ContextVar
+from functools import cached_property
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import click
 import msgspec
 
-from chart_binder.cli.terminal import harmless, terminal_width, wrapped
-from chart_binder.domain.evidence import EvidenceBundle, Release, ReleaseGroup
-from chart_binder.domain.records import KeptDecision
-from chart_binder.domain.vocabulary import MBID
-from chart_binder.errors import UsageError
-from chart_binder.jobs.decide import Case, Decision, State
-from chart_binder.llm.result import AdjudicationResult, counted
+if TYPE_CHECKING:
+    import structlog
 
-SITE = "https://musicbrainz.org"
-_HEADLINES = {
-    State.DECIDED: "belongs to",
-    State.REVIEW: "for review",
-    State.INDETERMINATE: "left open",
-    State.ERROR: "decided",
-}
+    from chart_binder.config import LogConfig
+    from chart_binder.domain.records import UnreadDecision
+
+MAX_WIDTH = 100
+"""Lines longer than this are hard to read, however wide a terminal is."""
+WORST_FIRST = (1, 3, 0)
+"""Exit statuses of single files, in the order in which one hides another."""
+_LABEL_WIDTH = 12
 _INDENT = 2
-_LABEL = 12
 
-
-def decision_lines(path: str, case: Case) -> Iterator[str]:
-    """Yield a decision as a short block: what, where, by which rule, why."""
-    decision = case.decision
-    yield path
-    if case.bundle:
-        yield from wrapped(case.bundle.name, terminal_width(), " " * _INDENT, _INDENT)
-    if decision.state is State.ERROR:
-        yield from row("failed", decision.error or "no reason was given")
-    if decision.crg_mbid:  # beside an error: what was decided and could not be kept
-        yield from _answer(case, decision, decision.crg_mbid)
-    elif decision.state is not State.ERROR:
-        yield from row("left open", f"{decision.crg_rule}")
-    if decision.rationale:
-        yield from row("because", decision.rationale)
-    for number, fact in enumerate(decision.missing_facts):
-        yield from row("" if number else "missing", fact)
-    if decision.adjudication:
-        yield from adjudication_lines(decision.adjudication, decision.state)
-
-
-def _answer(case: Case, decision: Decision, crg: str) -> Iterator[str]:
-    group, release = found(case.bundle, crg, decision.rr_mbid)
-    named = group_name(group) if group else "a release group the evidence lacks"
-    yield from row(_HEADLINES[decision.state], f"{named}  [{decision.crg_rule}]")
-    yield from row("", page("release-group", crg))
-    if decision.rr_mbid:
-        shown = release_name(release) if release else "none that the evidence has of that group"
-        yield from row("release", f"{shown}  [{decision.rr_rule}]")
-        yield from row("", page("release", decision.rr_mbid))
-    else:
-        yield from row("release", f"none can be named  [{decision.rr_rule}]")
-
-
-def page(entity: str, known_as: str) -> str:
-    """Return the address of a MusicBrainz page; what is no UUID has none, and is shown itself."""
-    if not MBID.fullmatch(known_as):
-        return known_as  # a bundle's producer may have ids of its own
-    return f"{SITE}/{entity}/{known_as}"
-
-
-def found(
-    bundle: EvidenceBundle | None, crg: str | None, rr: str | None
-) -> tuple[ReleaseGroup | None, Release | None]:
-    """Return what two ids stand for in the evidence, where it has them."""
-    groups = [
-        group
-        for recording in (bundle.recording_candidates if bundle else ())
-        for group in recording.groups
-        if group.mb_rg_id == crg
-    ]
-    releases = (edition for group in groups for edition in group.editions)
-    return (
-        next(iter(groups), None),
-        next((edition for edition in releases if edition.mb_release_id == rr), None),
-    )
-
-
-def group_name(group: ReleaseGroup) -> str:
-    """Return a release group's title with its type."""
-    primary, secondary = group.types
-    kinds = " + ".join(filter(None, (primary, *secondary)))
-    return f"{group.title or group.mb_rg_id} ({kinds or 'type unknown'})"
-
-
-def release_name(release: Release) -> str:
-    """Return what tells a release from another: date, place, label, format."""
-    parts = (
-        str(release.when), release.place, release.label, release.catno, release.format,
-        release.disambiguation and f"({release.disambiguation})",
-    )  # fmt: skip
-    return " ".join(filter(None, parts))
-
-
-def adjudication_lines(result: AdjudicationResult, state: State) -> Iterator[str]:
-    """Yield which model answered and how sure, what the checks found, where the run is recorded."""
-    turns = counted(result.iterations, "turn")
-    yield from row("model", f"{result.model_id}, {turns}, confidence {result.confidence:.2f}")
-    if result.problem and state is not State.ERROR:
-        yield from row("", result.problem)
-    for check in result.checks:
-        yield from row("", f"{'ok' if check.passed else 'NOT OK'}: {check.detail}")
-    if isinstance(result.transcript, str):
-        yield from row("transcript", result.transcript)
-
-
-def row(label: str, text: str) -> Iterator[str]:
-    """Yield a label and its text, the text wrapped below itself."""
-    head = f"{'':{_INDENT}}{label:<{_LABEL}} "
-    yield from wrapped(text, terminal_width(), head, len(head))
-
-
-_STATUS = {State.DECIDED: 0, State.REVIEW: 3, State.INDETERMINATE: 3, State.ERROR: 1}
-_WORST_FIRST = (1, 3, 0)
-
-
-@dataclass(frozen=True, slots=True)
-class Form:
-    """How a case is shown: as lines of text, and by what its JSON has beside the decision."""
-
-    lines: Callable[[str, Case], Iterator[str]]
-    more: Callable[[Case], dict[str, object]]
-
-
-def _nothing_more(case: Case) -> dict[str, object]:
-    del case
-    return {}
-
-
-BRIEF = Form(decision_lines, _nothing_more)
-
-
-@dataclass
-class Results:
-    """Prints cases as they come, as text or as JSON lines, and remembers the worst."""
-
-    as_json: bool
-    form: Form = BRIEF
-    printed: int = 0
-    status: int = 0
-
-    def show(self, path: str, case: Case, pinned: KeptDecision | None = None) -> None:
-        """Print one case; `path` is as given, `pinned` the decision that stands in its place."""
-        self.status = min(self.status, _STATUS[case.decision.state], key=_WORST_FIRST.index)
-        name = readable(path)
-        if self.as_json:
-            line = {"path": name} | msgspec.to_builtins(case.decision) | self.form.more(case)
-            if name != path:
-                line["path_b64"] = base64.b64encode(os.fsencode(path)).decode()
-            if pinned:
-                line |= {"pinned": True, "stands": _named(pinned)}
-            click.echo(msgspec.json.encode(line))
-        else:
-            if self.printed:
-                click.echo()
-            for text in self.form.lines(name, case):
-                click.echo(harmless(text))
-            for text in _stands(pinned, case) if pinned else ():
-                click.echo(harmless(text))
-        self.printed += 1
-
-
-def _named(pinned: KeptDecision) -> dict[str, str | None]:
-    return {
-        "decision_id": pinned.id,
-        "crg_mbid": pinned.crg_mbid,
-        "rr_mbid": pinned.rr_mbid,
-        "decided_at_utc": pinned.decided_at_utc,
-    }
-
-
-def _stands(pinned: KeptDecision, case: Case) -> Iterator[str]:
-    """Yield that an earlier decision stands, by the name that the evidence has for its record."""
-    group, _ = found(case.bundle, pinned.crg_mbid, None)
-    name = group_name(group) if group else pinned.crg_mbid
-    day = pinned.decided_at_utc[: len("2026-11-21")]
-    yield from row(
-        "pinned",
-        f"{name} stands, as decided on {day}: `canon drift unpin PATH` lets this one count",
-    )
-
-
-def readable(path: str) -> str:
-    """Return a file name as text: what is not UTF-8 in it shows as U+FFFD."""
-    return os.fsencode(path).decode("utf-8", errors="replace")
-
-
-_PAGE = re.compile(
-    rf"(?:https?://)?(?:\w+\.)?musicbrainz\.org/([a-z-]+)/({MBID.pattern})(?:[/?#].*)?",
-    re.IGNORECASE,
+_SEMICOLON_PARTS = re.compile(r"[^;]*;|[^;]+")
+# A space that is no ASCII, such as U+00A0 and U+3000, is part of a name.
+_WORD = re.compile(r"([ \t\n\r\f\v]*)([^ \t\n\r\f\v]+)")
+_UNSAFE = dict.fromkeys(
+    (*range(9), *range(11, 32), *range(127, 160), *range(0x202A, 0x202F), *range(0x2066, 0x206A)),
+    "\ufffd",
 )
 
 
-def read_mbid(text: str, entity: str, *, or_else: str = "") -> str:
-    """Return the bare id of an `entity` (`release-group`, `release`, `recording`), in lower case.
+def safe_text(text: str) -> str:
+    """Return text in which control characters and changes of direction are replaced.
 
-    Raises `UsageError` with what was found and what is allowed, `or_else` included.
+    The latter (U+202A to U+202E, U+2066 to U+2069) let a line be read in another order than it
+    has: https://www.unicode.org/reports/tr9/#Directional_Formatting_Characters.
     """
-    written = text.strip()
-    page = _PAGE.fullmatch(written)
-    if page and page[1].lower() == entity:
-        return page[2].lower()
-    if MBID.fullmatch(written):
-        return written.lower()
-    thing = "the address of a " + page[1] if page else f"no {entity.replace('-', ' ')} id"
-    raise UsageError(
-        f"{readable(text)!r} is {thing}; {or_else}a UUID or https://musicbrainz.org/{entity}/UUID"
-        " is allowed"
-    )
+    return text.translate(_UNSAFE)
 
 
-def read_path_or_mbid(text: str) -> str | Path:
-    """Return the path of a file that exists, else the bare id of a recording.
+def readable(path: str) -> str:
+    """Return a file name as valid text: bytes that are not UTF-8 become U+FFFD."""
+    return os.fsencode(path).decode("utf-8", errors="replace")
 
-    Raises `UsageError` with what was found and what is allowed.
+
+def printable_path(path: Path | str) -> str:
+    """Return a path as a terminal may show it."""
+    return safe_text(readable(str(path)))
+
+
+def print_lines(lines: Iterable[str], *, err: bool = False) -> None:
+    """Print lines, made safe for a terminal."""
+    for line in lines:
+        click.echo(safe_text(line), err=err)
+
+
+def print_notes(lines: Iterable[str]) -> None:
+    """Print lines beside the results, on standard error."""
+    print_lines(map(readable, lines), err=True)
+
+
+def print_json(value: object) -> None:
+    """Print a value as one line of JSON."""
+    click.echo(msgspec.json.encode(value))
+
+
+def file_object(path: str, fields: dict[str, Any]) -> dict[str, Any]:
+    """Return what is printed of a file as JSON; a name that is not UTF-8 is added in base64."""
+    name = readable(path)
+    line: dict[str, Any] = {"path": name} | fields
+    if name != path:
+        line["path_b64"] = base64.b64encode(os.fsencode(path)).decode()
+    return line
+
+
+class SkippedRecords:
+    """Reports records of the store that cannot be read; `status` is 1 as soon as there is one."""
+
+    status = 0
+
+    def decision(self, unread: "UnreadDecision") -> None:
+        """Report a decision, by its file where that is known."""
+        from chart_binder.jobs.stored_decisions import path_from_bytes
+
+        where = "" if unread.path is None else f"{printable_path(path_from_bytes(unread.path))}: "
+        self.record(f"{where}{unread.problem}; decide it again: canon decide")
+
+    def record(self, problem: str) -> None:
+        """Report a record by what is wrong with it."""
+        self.status = 1
+        print_notes([f"left out: {problem}"])
+
+
+def terminal_width() -> int:
+    """Return how wide lines may be: as the terminal or `COLUMNS` says, `MAX_WIDTH` at most."""
+    return min(shutil.get_terminal_size((MAX_WIDTH, 0)).columns, MAX_WIDTH)
+
+
+def display_width(text: str) -> int:
+    """Return how many columns a text takes in a terminal."""
+    return len(text) if text.isascii() else sum(map(_character_width, text))
+
+
+def _character_width(character: str) -> int:
+    if unicodedata.combining(character) or unicodedata.category(character) in ("Mn", "Me", "Cf"):
+        return 0
+    return 2 if unicodedata.east_asian_width(character) in "WF" else 1
+
+
+def fit(text: str, width: int) -> str:
+    """Return a text of exactly `width` columns: padded, or cut with `..` at the end."""
+    taken = display_width(text)
+    if taken > width:
+        dots = ".."[:width]
+        kept, taken = "", len(dots)
+        for character in text:
+            if taken + _character_width(character) > width:
+                break
+            kept += character
+            taken += _character_width(character)
+        text = kept + dots
+    return text + " " * (width - taken)
+
+
+def wrap(text: str, width: int, head: str, indent: int) -> Iterator[str]:
+    """Yield lines of a text, the first with `head` in front, the others indented.
+
+    Counts columns, which `textwrap` does not. Words stay whole, also one that is longer than a
+    line, so that an id or an address can be copied; only a word of parts with semicolons, such as
+    a decision trace, is broken behind one.
     """
-    path = Path(text)
-    if path.exists():
-        return path
-    return read_mbid(text, "recording", or_else="a file that exists, a decision's id, ")
+    line, taken, has_word = head, display_width(head), False
+    for gap, word in _words(text, width - indent):
+        length = display_width(word)
+        if has_word and taken + len(gap) + length > width:
+            yield line
+            line, taken, has_word = " " * indent, indent, False
+        space = gap if has_word else ""
+        line += " " * len(space) + word
+        taken += len(space) + length
+        has_word = True
+    if has_word:
+        yield line
+
+
+def _words(text: str, room: int) -> Iterator[tuple[str, str]]:
+    """Yield the words, each with the space before it; too long ones are split at semicolons."""
+    for gap, word in _WORD.findall(text):
+        parts = _SEMICOLON_PARTS.findall(word) if display_width(word) > room else [word]
+        yield from zip([gap, *[""] * (len(parts) - 1)], parts, strict=True)
+
+
+def labelled(label: str, text: str) -> Iterator[str]:
+    """Yield an indented label and its text, which is wrapped below itself."""
+    head = f"{'':{_INDENT}}{label:<{_LABEL_WIDTH}} "
+    yield from wrap(text, terminal_width(), head, len(head))
+
+
+def labelled_list(label: str, texts: Iterable[str]) -> Iterator[str]:
+    """Yield several texts below each other, the first with the label."""
+    for text in texts:
+        yield from labelled(label, text)
+        label = ""
+
+
+_LEVELS = {0: None, 1: logging.INFO, 2: logging.DEBUG}
+_log_context: ContextVar[dict[str, str]] = ContextVar("log_context", default={})  # noqa: B039 (never changed in place)
+
+
+def set_up_logging(config: "LogConfig", verbosity: int) -> None:
+    """Send all logs to standard error; ours from the level asked for, others from warning on."""
+    handler = logging.StreamHandler(sys.stderr)
+    handler.setFormatter(_StructlogFormatter(config))
+    root = logging.getLogger()
+    root.handlers[:] = [handler]
+    root.setLevel(logging.WARNING)
+    level = _LEVELS[min(verbosity, 2)] or config.level.upper()
+    logging.getLogger("chart_binder").setLevel(level)
+    _log_context.set({"run": uuid.uuid4().hex[:8]})
+
+
+def set_log_file(path: str) -> None:
+    """Put the name of the file that is worked on into every log line that follows."""
+    _log_context.set(_log_context.get() | {"file": path})
+
+
+class _StructlogFormatter(logging.Formatter):
+    """Formats lines with structlog, which is imported with the first line."""
+
+    def __init__(self, config: "LogConfig") -> None:
+        super().__init__()
+        self._config = config
+
+    def format(self, record: logging.LogRecord) -> str:
+        return self._formatter.format(record)
+
+    @cached_property
+    def _formatter(self) -> "structlog.stdlib.ProcessorFormatter":
+        import structlog
+
+        is_terminal = sys.stderr.isatty()
+        last: list[structlog.typing.Processor] = [
+            structlog.processors.format_exc_info,
+            structlog.processors.JSONRenderer(ensure_ascii=False),
+        ]
+        if self._config.format == "console" or (self._config.format == "auto" and is_terminal):
+            last = [structlog.dev.ConsoleRenderer(colors=is_terminal)]
+        return structlog.stdlib.ProcessorFormatter(
+            foreign_pre_chain=[
+                _add_context,
+                structlog.stdlib.ExtraAdder(),
+                structlog.stdlib.add_log_level,
+                structlog.stdlib.add_logger_name,
+                structlog.processors.TimeStamper(fmt="iso", utc=True),
+            ],
+            processors=[structlog.stdlib.ProcessorFormatter.remove_processors_meta, *last],
+        )
+
+
+def _add_context(
+    logger: object, name: str, line: "structlog.typing.EventDict"
+) -> "structlog.typing.EventDict":
+    del logger, name
+    return {**_log_context.get(), **line}

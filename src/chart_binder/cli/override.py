@@ -8,21 +8,25 @@ from pathlib import Path
 import click
 import msgspec
 
-from chart_binder.cli.decide import bundle_at
-from chart_binder.cli.options import Group, Session, common_options, pass_session
-from chart_binder.cli.output import (
-    found,
-    group_name,
-    page,
+from chart_binder.cli.decide import read_bundle_file
+from chart_binder.cli.options import (
+    Group,
+    Session,
+    common_options,
+    offline_option,
+    pass_session,
     read_mbid,
     read_path_or_mbid,
-    readable,
-    release_name,
-    row,
 )
-from chart_binder.cli.terminal import harmless
+from chart_binder.cli.output import labelled, labelled_list, print_json, print_lines, readable
+from chart_binder.cli.render.decision import (
+    find_entities,
+    group_name,
+    musicbrainz_page,
+    release_name,
+)
 from chart_binder.domain.evidence import EvidenceBundle
-from chart_binder.domain.records import KeptDecision, is_new_id
+from chart_binder.domain.records import is_new_id
 from chart_binder.domain.verdict import KeptOverride
 from chart_binder.domain.vocabulary import MBID, RecordingId, ReleaseGroupId, ReleaseId, bare_id
 from chart_binder.errors import CanonError, LookupFailedError, UsageError
@@ -48,13 +52,12 @@ from chart_binder.wiring import (
     tagged_recording,
 )
 
-_NAMED = click.argument("name", metavar="PATH_OR_ID", type=click.Path(path_type=str))
-
-_NOTHING = OverrideEffect()
+_NAME = click.argument("name", metavar="PATH_OR_ID", type=click.Path(path_type=str))
+_NOTHING_KNOWN = OverrideEffect()
 
 
 @dataclass(frozen=True, slots=True)
-class _Meant:
+class _Subject:
     """What a path or an id leads to: a recording, its evidence, or both."""
 
     recording: RecordingId | None
@@ -64,21 +67,19 @@ class _Meant:
 
 @click.group("override", cls=Group)
 @common_options
-def command() -> None:
+def override() -> None:
     """Say where a recording belongs, against the rules; `decide` and `explain` keep to it."""
 
 
-@command.command("set")
-@_NAMED
+@override.command("set")
+@_NAME
 @click.option("--crg", required=True, help="Where it belongs.")
 @click.option("--rr", help="The release; else the rules choose one of it.")
 @click.option("--reason", required=True, help="Why, in your words: shown with the decision.")
-@click.option("--offline", is_flag=True, help="Open no socket: cached evidence only.")
+@offline_option
 @common_options
 @pass_session
-def set_override(
-    session: Session, name: str, crg: str, rr: str | None, reason: str, offline: bool
-) -> None:
+def set_override(session: Session, name: str, crg: str, rr: str | None, reason: str) -> None:
     """Rule on a recording: by its id, a file that leads to it, or a decision on such a file.
 
     PATH is an audio file, or an evidence bundle (.json). Ids of MusicBrainz may be bare or the
@@ -87,194 +88,174 @@ def set_override(
     Exit status: 0 kept, 1 no recording can be told, or the release is of another group, 2 what was
     named is neither a file nor an id.
     """
-    session.flags |= {"musicbrainz.offline": True} if offline else {}
     words = " ".join(readable(reason).split())
     if not words:
         raise UsageError("--reason is blank: say in a few words why the rules are wrong")
     group = ReleaseGroupId(read_mbid(crg, "release-group"))
     release = ReleaseId(read_mbid(rr, "release")) if rr is not None else None
-    named = _decision(session, name) or read_path_or_mbid(name)
-    meant = named if isinstance(named, _Meant) else _look_up(session, named)
-    ruled = KeptOverride(
-        meant.recording or _only(meant, name),
+    subject = _decision(session, name) or _look_up(session, read_path_or_mbid(name))
+    kept = KeptOverride(
+        subject.recording or _only_recording(subject, name),
         group,
         release,
         words,
         datetime.now(UTC).isoformat(timespec="microseconds").replace("+00:00", "Z"),
     )
-    if meant.bundle:
-        require_home(meant.bundle, ruled)
-    before = overrides(session.config)().get(ruled.recording_mbid)
+    if subject.bundle:
+        require_home(subject.bundle, kept)
+    before = overrides(session.config)().get(kept.recording_mbid)
     with open_store(store_url(session.config)) as store:
-        affected = [each for each in store.verdicts.reached_by(ruled) if not each.pinned]
-        store.overrides.put(ruled)
-    others = list_files(each for each in affected if each.crg_mbid != ruled.crg_mbid)
+        decisions = [each for each in store.verdicts.reached_by(kept) if not each.pinned]
+        store.overrides.put(kept)
+    others = list_files(each for each in decisions if each.crg_mbid != kept.crg_mbid)
     notes = (
-        *meant.notes,
-        *(unknown_ids(meant.bundle, ruled) if meant.bundle else ()),
+        *subject.notes,
+        *(unknown_ids(subject.bundle, kept) if subject.bundle else ()),
         *([f"{DECIDE_AGAIN}: {others}"] if others else ()),
     )
     if session.as_json:
-        line = msgspec.to_builtins(ruled) | {"in_place_of": before, "notes": notes}
-        click.echo(msgspec.json.encode(line))
+        print_json(msgspec.to_builtins(kept) | {"in_place_of": before, "notes": notes})
         return
-    for text in (
-        *override_lines(ruled, OverrideEffect(bundle=meant.bundle)),
-        *_changes(before, notes),
-    ):
-        click.echo(harmless(text))
+    print_lines(override_lines(kept, OverrideEffect(bundle=subject.bundle)))
+    if before:
+        where = musicbrainz_page("release-group", before.crg_mbid)
+        print_lines(labelled("in place of", f"{where} ({before.reason})"))
+    for note in notes:
+        print_lines(labelled("note", note))
 
 
-@command.command("list")
+@override.command("list")
 @click.argument("name", metavar="[PATH_OR_ID]", required=False, type=click.Path(path_type=str))
-@click.option("--offline", is_flag=True, help="Open no socket: cached evidence only.")
+@offline_option
 @common_options
 @pass_session
-def list_overrides(session: Session, name: str | None, offline: bool) -> None:
+def list_overrides(session: Session, name: str | None) -> None:
     """Print every override, the oldest first, or the one that holds for a file or an id.
 
     Names are those of the evidence in the store; files are those decided that it holds for.
 
     Exit status: 0, 1 none is kept for what was named, 2 that is neither a file nor an id.
     """
-    session.flags |= {"musicbrainz.offline": True} if offline else {}
     kept = overrides(session.config)()
-    listed = tuple(kept.values()) if name is None else (_kept_for(session, name, kept),)
+    listed = tuple(kept.values()) if name is None else (_override_named(session, name, kept),)
     if listed:
-        _print(session, sorted(listed, key=lambda one: one.set_at_utc))
+        _print_list(session, sorted(listed, key=lambda one: one.set_at_utc))
     elif not session.as_json:
         click.echo("no overrides: `canon override set` makes one")
 
 
-def _print(session: Session, listed: Iterable[KeptOverride]) -> None:
+def _print_list(session: Session, listed: Iterable[KeptOverride]) -> None:
     with store_and_kept_evidence(session.config) as (store, evidence):
-        for number, ruled in enumerate(listed):
-            known = override_effect(store, ruled)
+        for number, kept in enumerate(listed):
+            known = override_effect(store, kept)
             if known.bundle is None:
-                known = OverrideEffect(known.files, evidence(ruled.recording_mbid))
+                known = OverrideEffect(known.files, evidence(kept.recording_mbid))
             if session.as_json:
-                line = msgspec.to_builtins(ruled) | _in_words(ruled, known)
-                click.echo(msgspec.json.encode(line))
-                continue
-            for text in (*[""] * bool(number), *override_lines(ruled, known)):
-                click.echo(harmless(text))
+                group, _ = find_entities(known.bundle, kept.crg_mbid, kept.rr_mbid)
+                more = {
+                    "name": known.bundle.name if known.bundle else None,
+                    "crg_title": group.title if group else None,
+                    "files": [path.decode("utf-8", "replace") for path in known.files],
+                }
+                print_json(msgspec.to_builtins(kept) | more)
+            else:
+                print_lines((*[""] * bool(number), *override_lines(kept, known)))
 
 
-@command.command("remove")
-@_NAMED
-@click.option("--offline", is_flag=True, help="Open no socket: cached evidence only.")
+@override.command("remove")
+@_NAME
+@offline_option
 @common_options
 @pass_session
-def remove(session: Session, name: str, offline: bool) -> None:
+def remove(session: Session, name: str) -> None:
     """Take an override back: the rules decide again, by `canon decide` or `canon batch`.
 
     Exit status: 0, 1 none is kept for what was named, 2 that is neither a file nor an id.
     """
-    session.flags |= {"musicbrainz.offline": True} if offline else {}
-    ruled = _kept_for(session, name, overrides(session.config)())
+    kept = _override_named(session, name, overrides(session.config)())
     with open_store(store_url(session.config)) as store:
-        resting = decisions_by_override(store, ruled)
-        store.overrides.remove(ruled.recording_mbid)
+        decisions = decisions_by_override(store, kept)
+        store.overrides.remove(kept.recording_mbid)
     if session.as_json:
-        files = [each.path.decode("utf-8", "replace") for each in resting]
-        click.echo(msgspec.json.encode(msgspec.to_builtins(ruled) | {"to_decide_again": files}))
+        files = [each.path.decode("utf-8", "replace") for each in decisions]
+        print_json(msgspec.to_builtins(kept) | {"to_decide_again": files})
         return
     click.echo("removed:")
-    for text in override_lines(ruled):
-        click.echo(harmless(text))
-    for text in row("note", f"decided by it, so {DECIDE_AGAIN}: {list_files(resting)}"):
-        if resting:
-            click.echo(harmless(text))
+    print_lines(override_lines(kept))
+    if decisions:
+        note = f"decided by it, so {DECIDE_AGAIN}: {list_files(decisions)}"
+        print_lines(labelled("note", note))
 
 
-def _kept_for(session: Session, name: str, kept: Mapping[str, KeptOverride]) -> KeptOverride:
+def _override_named(session: Session, name: str, kept: Mapping[str, KeptOverride]) -> KeptOverride:
     """Return the override that a name leads to. Raises `CanonError` where there is none."""
-    ruled = kept.get(bare_id(name))  # whatever is listed is known by its name
-    named = ruled.recording_mbid if ruled else _decision(session, name) or read_path_or_mbid(name)
-    if isinstance(named, str):
-        ruled = kept.get(named)
-    elif kept:
-        meant = named if isinstance(named, _Meant) else _look_up(session, named)
-        ruled = (meant.bundle and override_for(meant.bundle, kept)) or kept.get(
-            meant.recording or ""
-        )
-    if ruled is None:
+    found = kept.get(bare_id(name))  # also an id that is no UUID, as it is listed
+    if found is None:
+        named = _decision(session, name) or read_path_or_mbid(name)
+        if isinstance(named, str):
+            found = kept.get(named)
+        elif kept:
+            subject = named if isinstance(named, _Subject) else _look_up(session, named)
+            found = (subject.bundle and override_for(subject.bundle, kept)) or kept.get(
+                subject.recording or ""
+            )
+    if found is None:
         raise CanonError(f"no override is kept for {readable(name)}; see `canon override list`")
-    return ruled
+    return found
 
 
-def _in_words(ruled: KeptOverride, known: OverrideEffect) -> dict[str, object]:
-    group, _ = found(known.bundle, ruled.crg_mbid, ruled.rr_mbid)
-    return {
-        "name": known.bundle.name if known.bundle else None,
-        "crg_title": group.title if group else None,
-        "files": [path.decode("utf-8", "replace") for path in known.files],
-    }
-
-
-def _decision(session: Session, name: str) -> _Meant | None:
-    """Return what a kept decision was made on, if one has that name and no file has."""
+def _decision(session: Session, name: str) -> _Subject | None:
+    """Return what a stored decision is about, if it has that id and no file has that name."""
     if not is_new_id(name) or Path(name).exists():
         return None
     with open_store(store_url(session.config)) as store:
         kept = store.decisions.by_id(name)
-        return _meant_by(kept, stored_bundle(store, kept)) if kept else None
+        if kept is None:
+            return None
+        recording = bare_id(kept.recording_mbid or "")
+        known = RecordingId(recording) if MBID.fullmatch(recording) else None
+        return _Subject(known, stored_bundle(store, kept))
 
 
-def _meant_by(kept: KeptDecision, bundle: EvidenceBundle | None) -> _Meant:
-    known = bare_id(kept.recording_mbid or "")
-    return _Meant(RecordingId(known) if MBID.fullmatch(known) else None, bundle)
-
-
-def _look_up(session: Session, named: str | Path) -> _Meant:
+def _look_up(session: Session, named: str | Path) -> _Subject:
+    """Return what an id of a recording or the path of a file leads to. Raises `CanonError`."""
     if isinstance(named, str):
         recording = RecordingId(named)
-        return _Meant(recording, kept_evidence(session.config, recording))
+        return _Subject(recording, kept_evidence(session.config, recording))
     if named.suffix.casefold() == ".json":
-        return _Meant(None, bundle_at(str(named)))
+        return _Subject(None, read_bundle_file(str(named)))
     with evidence_for_files(session.config) as gather:
         try:
-            return _Meant(None, gather(named))
+            return _Subject(None, gather(named))
         except LookupFailedError as error:
             tagged = tagged_recording(named)
             if tagged is None:
                 raise
-            return _Meant(tagged, None, (f"the ids could not be held against evidence: {error}",))
+            note = f"the ids could not be held against evidence: {error}"
+            return _Subject(tagged, None, (note,))
 
 
-def _only(meant: _Meant, named: str) -> RecordingId:
-    if meant.bundle is None:
-        raise CanonError(f"{readable(named)} leads to no recording")
+def _only_recording(subject: _Subject, name: str) -> RecordingId:
+    if subject.bundle is None:
+        raise CanonError(f"{readable(name)} leads to no recording")
     try:
-        return recording_meant(meant.bundle)
+        return recording_meant(subject.bundle)
     except CanonError as error:
-        raise CanonError(f"{readable(named)}: {error}") from error
+        raise CanonError(f"{readable(name)}: {error}") from error
 
 
-def override_lines(ruled: KeptOverride, known: OverrideEffect = _NOTHING) -> Iterator[str]:
+def override_lines(kept: KeptOverride, known: OverrideEffect = _NOTHING_KNOWN) -> Iterator[str]:
     """Yield an override as a short block, with the names and files that are `known`."""
-    group, release = found(known.bundle, ruled.crg_mbid, ruled.rr_mbid)
-    yield page("recording", ruled.recording_mbid)
+    group, release = find_entities(known.bundle, kept.crg_mbid, kept.rr_mbid)
+    yield musicbrainz_page("recording", kept.recording_mbid)
     if known.bundle:
-        yield from row("recording", known.bundle.name)
-    yield from _called("belongs to", group_name(group) if group else None)
-    yield from row("" if group else "belongs to", page("release-group", ruled.crg_mbid))
-    yield from _called("release", release_name(release) if release else None)
-    where = page("release", ruled.rr_mbid) if ruled.rr_mbid else "by the rules"
-    yield from row("" if release else "release", where)
-    yield from row("because", ruled.reason)
-    yield from row("set at", ruled.set_at_utc)
-    for number, path in enumerate(known.files):
-        yield from row("" if number else "files", path.decode("utf-8", "replace"))
-
-
-def _called(label: str, name: str | None) -> Iterator[str]:
-    return row(label, name) if name else iter(())
-
-
-def _changes(before: KeptOverride | None, notes: tuple[str, ...]) -> Iterator[str]:
-    if before:
-        where = page("release-group", before.crg_mbid)
-        yield from row("in place of", f"{where} ({before.reason})")
-    for note in notes:
-        yield from row("note", note)
+        yield from labelled("recording", known.bundle.name)
+    names = [group_name(group)] if group else []
+    page = musicbrainz_page("release-group", kept.crg_mbid)
+    yield from labelled_list("belongs to", (*names, page))
+    names = [release_name(release)] if release else []
+    page = musicbrainz_page("release", kept.rr_mbid) if kept.rr_mbid else "by the rules"
+    yield from labelled_list("release", (*names, page))
+    yield from labelled("because", kept.reason)
+    yield from labelled("set at", kept.set_at_utc)
+    yield from labelled_list("files", (path.decode("utf-8", "replace") for path in known.files))

@@ -1,4 +1,4 @@
-"""How far a batch has come: a bar on a terminal, plain lines elsewhere."""
+"""What is shown and heard while a command works: signals, a model's run, and how far a batch is."""
 
 import os
 import signal
@@ -15,28 +15,32 @@ from typing import TYPE_CHECKING, Any, Protocol, TextIO, cast
 import click
 
 from chart_binder.audio.walk import AudioFile, find_audio_files
-from chart_binder.cli.render.run import pace, span
-from chart_binder.cli.terminal import fitted, harmless
+from chart_binder.cli.options import INTERRUPTED
+from chart_binder.cli.output import fit, print_lines, safe_text
+from chart_binder.cli.render.run import duration, rate_text
 from chart_binder.jobs.batch.work import outermost_paths
 from chart_binder.react.transcript import AnyEvent, Observed, Replied, Result, Run, Said, Stepped
 
 if TYPE_CHECKING:
     from chart_binder.jobs.batch.report import Tally
 
-
-INTERRUPTED = 130
+_LINE_EVERY_S = 10.0
+_DRAW_EVERY_S = 0.1
+_ESTIMATE_AFTER_S = 10.0
+_ESTIMATE_AFTER_FILES, _ESTIMATE_AFTER_SHARE, _ENOUGH_FILES = 3, 0.03, 30
+_MAX_BAR, _MIN_BAR = 30, 8
 
 
 @dataclass(slots=True)
-class Wish:
-    """Whether somebody wants the run to end."""
+class StopRequest:
+    """Whether the user asked the run to stop."""
 
-    to_stop: bool = False
+    is_made: bool = False
 
 
 @contextmanager
-def ending_at_once() -> Iterator[None]:
-    """End the program when it is interrupted, whatever its other threads wait for."""
+def exit_on_interrupt() -> Iterator[None]:
+    """End the process when it is interrupted, whatever its other threads wait for."""
     try:
         yield
     except KeyboardInterrupt:
@@ -47,64 +51,58 @@ def ending_at_once() -> Iterator[None]:
 
 
 @contextmanager
-def finishing_in_hand(what: str = "the file in hand is") -> Iterator[Wish]:
-    """Yield what says that somebody wants the run to end; asked again, it ends at once.
+def stop_after_current(what: str = "the file in hand is") -> Iterator[StopRequest]:
+    """Turn the first SIGINT or SIGTERM into a request to stop, the second into an interrupt.
 
-    `what` is done before the run stops.
+    `what` is named in the message as that which is finished first. Raises `KeyboardInterrupt`.
     """
-    wish = Wish()
+    request = StopRequest()
 
-    def heard(number: int, frame: FrameType | None) -> None:
+    def handle(number: int, frame: FrameType | None) -> None:
         del number, frame
-        if wish.to_stop:
+        if request.is_made:
             raise KeyboardInterrupt
-        wish.to_stop = True
+        request.is_made = True
         click.echo(f"canon: stops when {what} done; again: at once", err=True)
 
-    before = {each: signal.signal(each, heard) for each in (signal.SIGINT, signal.SIGTERM)}
+    before = {each: signal.signal(each, handle) for each in (signal.SIGINT, signal.SIGTERM)}
     try:
-        yield wish
+        yield request
     finally:
         for each, handler in before.items():
             signal.signal(each, handler)
 
 
-class Watching:
-    """Shows runs as they happen: every event, and every reply while it is written."""
+class LiveRun:
+    """Shows runs of a model on standard error: every event, and every reply while it is written."""
 
     def __init__(self) -> None:
         self._turn = 0
-        self._heard: list[str] = []
+        self._pieces: list[str] = []
 
-    def hear(self, piece: str) -> None:
-        """Write a piece of the reply that is being given."""
-        if not self._heard:
+    def listen(self, piece: str) -> None:
+        """Write a piece of the reply that is being received."""
+        if not self._pieces:
             click.echo(f"--- turn {self._turn + 1}: reply", err=True)
-        self._heard.append(piece)
-        click.echo(harmless(piece), nl=False, err=True)
+        self._pieces.append(piece)
+        click.echo(safe_text(piece), nl=False, err=True)
 
-    def see(self, event: AnyEvent) -> None:
-        """Write an event; of a reply that was heard, what is known at its end."""
-        heard, self._heard = "".join(self._heard), []
-        if heard:
+    def watch(self, event: AnyEvent) -> None:
+        """Write an event; of a reply whose text was shown, only what is known at its end."""
+        shown, self._pieces = "".join(self._pieces), []
+        if shown:
             click.echo(err=True)
         if isinstance(event, Run):
             self._turn = 0
         if isinstance(event, Replied):
             self._turn = event.iteration
-        # A reply is cut before what ended it, of which a part may have been heard.
-        was_heard = isinstance(event, Replied) and heard.startswith(event.content or "?")
-        show_event(event, was_heard=was_heard)
+        # A reply is cut before its stop sequence, of which a part may have been shown.
+        is_shown = isinstance(event, Replied) and shown.startswith(event.content or "?")
+        print_lines(event_lines(event, is_shown=is_shown), err=True)
 
 
-def show_event(event: AnyEvent, *, was_heard: bool = False) -> None:
-    """Write one event of a run to standard error."""
-    for line in event_lines(event, was_heard=was_heard):
-        click.echo(harmless(line), err=True)
-
-
-def event_lines(event: AnyEvent, *, was_heard: bool = False) -> Iterator[str]:
-    """Yield one event of a run as lines for a person; `was_heard`: the reply's text is out."""
+def event_lines(event: AnyEvent, *, is_shown: bool = False) -> Iterator[str]:
+    """Yield one event of a run as lines; without the text of a reply that `is_shown` already."""
     match event:
         case Run():
             parts = (event.id, event.model_id, event.dialect, event.prompt_version)
@@ -113,13 +111,16 @@ def event_lines(event: AnyEvent, *, was_heard: bool = False) -> Iterator[str]:
             yield f"--- {event.role}"
             yield event.content
         case Replied():
-            yield f"--- turn {event.iteration}: {'said' if was_heard else 'reply'}{_cost(event)}"
+            tokens = f", {event.completion_tokens} tokens" if event.completion_tokens else ""
+            name = "said" if is_shown else "reply"
+            yield f"--- turn {event.iteration}: {name} ({event.seconds:.1f} s{tokens})"
             if event.thinking:
                 yield f"(thinking) {event.thinking}"
-            if not was_heard:
+            if not is_shown:
                 yield event.content
         case Stepped():
-            yield f"--- turn {event.iteration}: {event.kind}{_call(event)}"
+            call = f" {event.tool} {event.arguments}" if event.tool else ""
+            yield f"--- turn {event.iteration}: {event.kind}{call}"
             yield from (f"(note) {note}" for note in event.notes)
         case Observed():
             yield f"--- turn {event.iteration}: observation ({event.seconds:.1f} s)"
@@ -129,24 +130,8 @@ def event_lines(event: AnyEvent, *, was_heard: bool = False) -> Iterator[str]:
             yield f"=== {event.result.get('outcome')}: {said}"
 
 
-def _cost(event: Replied) -> str:
-    tokens = f", {event.completion_tokens} tokens" if event.completion_tokens else ""
-    return f" ({event.seconds:.1f} s{tokens})"
-
-
-def _call(event: Stepped) -> str:
-    return f" {event.tool} {event.arguments}" if event.tool else ""
-
-
-_BETWEEN_LINES_S = 10.0
-_BETWEEN_DRAWINGS_S = 0.1
-_TOLD_AFTER_S = 10.0
-_FEWEST_TOLD_FROM, _SHARE_TOLD_FROM, _ENOUGH_TOLD_FROM = 3, 0.03, 30
-_LONGEST_BAR, _SHORTEST_BAR = 30, 8
-
-
 class Progress(Protocol):
-    """Is told how far the run is; `show` is also called, without news, while nothing is done."""
+    """Shows how far a batch is; `show` is also called, without a tally, while no file ends."""
 
     def show(self, tally: "Tally | None" = None) -> None:
         """Show how far the run is, where that is due."""
@@ -155,17 +140,16 @@ class Progress(Protocol):
 
 @contextmanager
 def progress(named: Sequence[Path], *, is_all: bool, is_drawn: bool) -> Iterator[Progress]:
-    """Yield what is told how far the run is, on standard error.
+    """Yield what shows progress on standard error: a bar if `is_drawn` on a terminal, else lines.
 
-    The files are counted beside the work, so that how long it takes is known soon; unless not all
-    of them `is_all` are worked on. `is_drawn` draws a bar where there is a terminal.
+    If `is_all`, the files are counted in a thread, for an estimate of how long the run takes.
     """
-    count = _Count(named if is_all else ())
+    count = _FileCount(named if is_all else ())
     if not (is_drawn and sys.stderr.isatty()):
-        yield _InLines(count)
+        yield _Lines(count)
         return
-    bar = _OnTerminal(sys.stderr, count)
-    with redirect_stderr(cast("TextIO", _Above(bar))):
+    bar = _Bar(sys.stderr, count)
+    with redirect_stderr(cast("TextIO", _AboveBar(bar))):
         try:
             yield bar
         finally:
@@ -173,7 +157,7 @@ def progress(named: Sequence[Path], *, is_all: bool, is_drawn: bool) -> Iterator
             bar.clear()
 
 
-class _Count:
+class _FileCount:
     """Counts the files of a library in a thread of its own; `total` is 0 until it is done."""
 
     def __init__(self, named: Sequence[Path]) -> None:
@@ -187,9 +171,11 @@ class _Count:
 
 
 @dataclass(slots=True)
-class _OnTerminal:
+class _Bar:
+    """A line at the bottom of the terminal that is drawn again and again."""
+
     stream: TextIO
-    count: _Count
+    count: _FileCount
     tally: "Tally | None" = None
     began: float = field(default_factory=time.monotonic)
     drawn_at: float = 0.0
@@ -197,29 +183,36 @@ class _OnTerminal:
     is_over: bool = False
 
     def show(self, tally: "Tally | None" = None) -> None:
-        """Draw the bar anew; the time that is gone shows that it goes on."""
+        """Draw the bar again."""
         self.tally = tally or self.tally
-        if self.is_over or time.monotonic() - self.drawn_at < _BETWEEN_DRAWINGS_S:
+        if self.is_over or time.monotonic() - self.drawn_at < _DRAW_EVERY_S:
             return
         self.drawn_at = time.monotonic()
-        width = _width(self.stream)
+        width = self._width()
         line = bar_line(self.tally, self.count.total, self.drawn_at - self.began, width)
-        self.stream.write("\r" + fitted(line, width))
+        self.stream.write("\r" + fit(line, width))
         self.stream.flush()
         self.drawn = width
 
     def clear(self) -> None:
-        """Take the bar away, for what is said now stands in its place."""
+        """Remove the bar, so that something else can be written in its place."""
         if self.drawn:
-            self.stream.write("\r" + " " * min(self.drawn, _width(self.stream)) + "\r")
+            self.stream.write("\r" + " " * min(self.drawn, self._width()) + "\r")
             self.stream.flush()
         self.drawn = 0
 
+    def _width(self) -> int:
+        """Return how wide the line may be; in the last column the cursor would wrap."""
+        try:
+            return max(1, os.get_terminal_size(self.stream.fileno()).columns - 1)
+        except (OSError, ValueError):
+            return 79
 
-class _Above:
-    """Standard error while there is a bar: what is written stands above it."""
 
-    def __init__(self, bar: _OnTerminal) -> None:
+class _AboveBar:
+    """Standard error while there is a bar: what is written replaces it until it is drawn again."""
+
+    def __init__(self, bar: _Bar) -> None:
         self._bar = bar
 
     def write(self, text: str) -> int:
@@ -231,60 +224,50 @@ class _Above:
 
 
 @dataclass(slots=True)
-class _InLines:
-    count: _Count
+class _Lines:
+    """Prints a line now and then, where there is no terminal."""
+
+    count: _FileCount
     last: float = field(default_factory=time.monotonic)
     tally: "Tally | None" = None
 
     def show(self, tally: "Tally | None" = None) -> None:
-        """Print a line now and then."""
+        """Print a line, where the last is long enough ago."""
         self.tally = tally or self.tally
         now = time.monotonic()
-        if self.tally is None or now - self.last < _BETWEEN_LINES_S:
+        if self.tally is None or now - self.last < _LINE_EVERY_S:
             return
         self.last = now
-        click.echo(f"canon: {', '.join(_told(self.tally, self.count.total))}", err=True)
+        click.echo(f"canon: {', '.join(_parts(self.tally, self.count.total))}", err=True)
 
 
-def bar_line(tally: "Tally | None", total: int, gone_s: float, width: int) -> str:
-    """Return a line of `width` columns at most: a bar, then as much as there is room for."""
+def bar_line(tally: "Tally | None", total: int, elapsed_s: float, width: int) -> str:
+    """Return a bar and as many words as fit into `width` columns; the first part always stands."""
     files = tally.files if tally else 0
-    told = list(_told(tally, total)) if tally else [f"{_files(0, total)}, {gone_s:.0f} s"]
-    while len(told) > 1 and len(", ".join(told)) > width:
-        told.pop()
-    words = ", ".join(told)
-    room = min(_LONGEST_BAR, width - len(words) - len("[] "))
-    if not total or room < _SHORTEST_BAR:
+    parts = [*_parts(tally, total)] if tally else [f"{_file_count(0, total)}, {elapsed_s:.0f} s"]
+    while len(parts) > 1 and len(", ".join(parts)) > width:
+        parts.pop()
+    words = ", ".join(parts)
+    room = min(_MAX_BAR, width - len(words) - len("[] "))
+    if not total or room < _MIN_BAR:
         return words
     filled = min(room, room * files // total)
     return f"[{'#' * filled}{'-' * (room - filled)}] {words}"
 
 
-def _told(tally: "Tally", total: int) -> Iterator[str]:
-    """Yield what is worth knowing while it goes on, the most needed first."""
-    yield _files(tally.files, total)
-    if total > tally.files and _is_telling(tally, total):
-        yield f"about {span((total - tally.files) / tally.rate)} left"
+def _parts(tally: "Tally", total: int) -> Iterator[str]:
+    """Yield what is shown of a run that goes on, the most important first."""
+    yield _file_count(tally.files, total)
+    enough = max(_ESTIMATE_AFTER_FILES, min(_ENOUGH_FILES, total * _ESTIMATE_AFTER_SHARE))
+    has_estimate = tally.seconds >= _ESTIMATE_AFTER_S and tally.worked >= enough
+    if total > tally.files and has_estimate:
+        yield f"about {duration((total - tally.files) / tally.rate)} left"
     if tally.worked:
-        yield pace(tally.rate)
+        yield rate_text(tally.rate)
     for state, word in (("error", "failed"), ("review", "for review"), ("indeterminate", "open")):
         if tally.states[state]:
             yield f"{tally.states[state]:,} {word}"
 
 
-def _is_telling(tally: "Tally", total: int) -> bool:
-    """Say whether enough is done to tell from it how long the rest takes."""
-    enough = max(_FEWEST_TOLD_FROM, min(_ENOUGH_TOLD_FROM, total * _SHARE_TOLD_FROM))
-    return tally.seconds >= _TOLD_AFTER_S and tally.worked >= enough
-
-
-def _files(done: int, total: int) -> str:
+def _file_count(done: int, total: int) -> str:
     return f"{done:,} of {total:,} files" if total else f"{done:,} files"
-
-
-def _width(stream: TextIO) -> int:
-    """Return how wide a line may be; in the last column the cursor would go to the next."""
-    try:
-        return max(1, os.get_terminal_size(stream.fileno()).columns - 1)
-    except (OSError, ValueError):
-        return 79

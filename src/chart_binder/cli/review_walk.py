@@ -1,7 +1,7 @@
-"""The review queue is walked in a terminal, a key for each verdict."""
+"""`canon review walk`: the review queue in a terminal, with a key for each verdict."""
 
 import sys
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass, field
 from enum import Enum, auto
 from pathlib import Path
@@ -9,11 +9,16 @@ from typing import TYPE_CHECKING, TypeAlias
 
 import click
 
-from chart_binder.cli.left_out import LeftOut
-from chart_binder.cli.output import page, readable
+from chart_binder.cli.output import (
+    SkippedRecords,
+    print_lines,
+    readable,
+    terminal_width,
+    wrap,
+)
 from chart_binder.cli.progress import event_lines
+from chart_binder.cli.render.decision import musicbrainz_page
 from chart_binder.cli.render.review import case_lines, ruled_lines
-from chart_binder.cli.terminal import harmless, terminal_width, wrapped
 from chart_binder.config import Config
 from chart_binder.errors import CanonError, StoreError, UsageError
 from chart_binder.jobs.overrides import VerdictResult, accept, choose, keep, reject
@@ -25,102 +30,100 @@ from chart_binder.jobs.review import (
     read_case_transcript,
     review_queue,
 )
-from chart_binder.llm.result import Fact
 
 if TYPE_CHECKING:
     from chart_binder.store.reviews import SavedVerdicts
     from chart_binder.store.store import Store
 
-_CHOSEN = "chosen in review"
 _DIGITS = frozenset("123456789")
-_END = "\x04"
-_TIED = "\N{NO-BREAK SPACE}"
-_LEAVING = frozenset({"q", _END})
+_CTRL_D = "\x04"
+_NO_BREAK = "\N{NO-BREAK SPACE}"
+_LEAVE = frozenset({"q", _CTRL_D})
 
 
 def walk(store: "Store", config: Config, states: Collection[str], paths: Collection[Path]) -> int:
     """Walk the queue, and return the exit status. Raises `CanonError`."""
     if not (sys.stdin.isatty() and sys.stdout.isatty()):
         raise UsageError("walking the queue needs a terminal: `canon review list` does without")
-    return _Walk(store, config, states).through(paths)
+    return _Walk(store, config, states).run(paths)
 
 
 class _Next(Enum):
-    """Where a key leads."""
+    """What follows a key: the same case, the next, the one that was taken back, or the end."""
 
     STAY = auto()
-    ON = auto()
+    FORWARD = auto()
     BACK = auto()
     LEAVE = auto()
 
 
 @dataclass
 class _Walk:
-    """Where a person stands in the queue, and what they ruled since they began."""
+    """A walk through the queue, with the verdicts given since it began."""
 
     store: "Store"
     config: Config
     states: Collection[str]
     done: list[tuple[ReviewCase, "SavedVerdicts"]] = field(default_factory=list)
     taken_back: list[ReviewCase] = field(default_factory=list)
-    unread: LeftOut = field(default_factory=LeftOut)
+    skipped: SkippedRecords = field(default_factory=SkippedRecords)
 
-    def through(self, paths: Collection[Path]) -> int:
-        """Show every case until the end or until the person leaves."""
-        ruled = self.store.overrides.all()
-        for queued in review_queue(self.store, ruled, self.states, paths, self.unread.decision):
+    def run(self, paths: Collection[Path]) -> int:
+        """Show every case until the end or until the person leaves; return the exit status."""
+        kept = self.store.overrides.all()
+        for queued in review_queue(self.store, kept, self.states, paths, self.skipped.decision):
             left = f"{queued.left} to look at" if queued.left > 1 else "the last"
-            self._print(["", f"--- {left}"])
-            if self._go_through(queued.case) is _Next.LEAVE:
-                return self._left()
-        while self._at_the_end() is _Next.BACK:
-            if self._go_through(self.taken_back.pop()) is _Next.LEAVE:
-                return self._left()
+            print_lines(["", f"--- {left}"])
+            if self._show(queued.case) is _Next.LEAVE:
+                return self._quit()
+        while self._ask_at_end() is _Next.BACK:
+            if self._show(self.taken_back.pop()) is _Next.LEAVE:
+                return self._quit()
         nothing = is_queue_empty(self.store, self.store.overrides.all(), self.states, paths)
-        return self.unread.status or (0 if nothing else 3)
+        return self.skipped.status or (0 if nothing else 3)
 
-    def _go_through(self, case: ReviewCase) -> _Next:
+    def _show(self, case: ReviewCase) -> _Next:
         """Show a case until it is done with, and those before it that are taken back meanwhile."""
         pending = [case]
         while pending:
             now = pending.pop()
-            leads = self._look_at(now)
+            leads = self._show_one(now)
             if leads is _Next.LEAVE:
                 return leads
             if leads is _Next.BACK:
                 pending += [now, self.taken_back.pop()]
-        return _Next.ON
+        return _Next.FORWARD
 
-    def _at_the_end(self) -> _Next:
-        """Ask, where anything was ruled on, whether the last of it is to be taken back."""
+    def _ask_at_end(self) -> _Next:
+        """Ask, where there were verdicts, whether the last is to be taken back."""
         ruled = f"the end of the queue: {len(self.done)} ruled on"
         if not self.done:
             self._say(ruled)
             return _Next.LEAVE
         self._say(f"{ruled}; u undo the last, q quit")
-        while (key := _key()) not in _LEAVING:
+        while (key := _key()) not in _LEAVE:
             if key == "u":
                 return self._undo()
             self._say("no such key; u undo the last, q quit")
         return _Next.LEAVE
 
-    def _left(self) -> int:
+    def _quit(self) -> int:
         self._say(f"{len(self.done)} ruled on; the same command goes on")
-        return self.unread.status or 3
+        return self.skipped.status or 3
 
-    def _look_at(self, case: ReviewCase) -> _Next:
-        """Show one case until it is ruled on or skipped; return where that leads."""
+    def _show_one(self, case: ReviewCase) -> _Next:
+        """Show one case until there is a verdict or it is skipped."""
         waits = self.store.waiting.has(case.kept.id, self.states)
         ruled = self.store.overrides.all()
         if not waits or is_overridden(case, ruled):
             self._say(f"{readable(str(case.path))}: ruled on meanwhile")
-            return _Next.ON
+            return _Next.FORWARD
         lapsed = override_removed(case, ruled)
-        self._print(case_lines(case, case.question(self.config.rules), lapsed=lapsed))
+        print_lines(case_lines(case, case.question(self.config.rules), lapsed=lapsed))
         self._legend(case)
         while True:
             try:
-                leads = self._did(_key(), case)
+                leads = self._do(_key(), case)
             except StoreError:
                 raise
             except CanonError as error:
@@ -129,10 +132,10 @@ class _Walk:
                 if leads is not _Next.STAY:
                     return leads
 
-    def _did(self, key: str, case: ReviewCase) -> _Next:
-        """Do what a key stands for, and return where that leads."""
+    def _do(self, key: str, case: ReviewCase) -> _Next:
+        """Do what a key stands for."""
         if key in _DIGITS:
-            return self._choose(case, key, _CHOSEN)
+            return self._choose(case, key, "chosen in review")
         action = _ACTIONS.get(key)
         if action is None:
             self._say("no such key")
@@ -140,7 +143,7 @@ class _Walk:
         return action(self, case)
 
     def _legend(self, case: ReviewCase) -> _Next:
-        """Show the keys that do something for a case."""
+        """Print the keys that do something for a case."""
         many = min(len(case.rows), len(_DIGITS))
         keys = {
             "a accept": case.proposal and case.proposal.label,
@@ -155,9 +158,9 @@ class _Walk:
             "q quit": True,
             "? keys": True,
         }
-        told = ", ".join(key.replace(" ", _TIED) for key, does in keys.items() if does)
-        lines = wrapped(told, terminal_width(), "", 0)
-        self._print(line.replace(_TIED, " ") for line in lines)
+        keys_text = ", ".join(key.replace(" ", _NO_BREAK) for key, does in keys.items() if does)
+        lines = wrap(keys_text, terminal_width(), "", 0)
+        print_lines(line.replace(_NO_BREAK, " ") for line in lines)
         return _Next.STAY
 
     def _accept(self, case: ReviewCase) -> _Next:
@@ -169,9 +172,9 @@ class _Walk:
         return self._ruled(case, "left as it is", keep(self.store, case))
 
     def _reject(self, case: ReviewCase) -> _Next:
-        reason = _asked("what is wrong (Enter: back)")
+        reason = _ask("what is wrong (Enter: back)")
         if reason:
-            right = _asked("which candidate is right (its number; Enter: none of them)")
+            right = _ask("which candidate is right (its number; Enter: none of them)")
             if right:
                 return self._choose(case, right, reason)
             if right is not None:
@@ -189,18 +192,21 @@ class _Walk:
 
     def _skip(self, case: ReviewCase) -> _Next:
         self._say(f"{readable(str(case.path))}: skipped")
-        return _Next.ON
+        return _Next.FORWARD
 
     def _transcript(self, case: ReviewCase) -> _Next:
         for event in read_case_transcript(self.store, case):
-            self._print(event_lines(event))
+            print_lines(event_lines(event))
         return self._legend(case)
 
     def _addresses(self, case: ReviewCase) -> _Next:
         for each in case.rows:
-            self._print([f"{each.label:<4} {page('release-group', each.release_group)}"])
-        for source in dict.fromkeys(fact.source for fact in _facts(case)):
-            self._print([f"fact {source}"])
+            print_lines(
+                [f"{each.label:<4} {musicbrainz_page('release-group', each.release_group)}"]
+            )
+        facts = case.result.facts if case.result else ()
+        for source in dict.fromkeys(fact.source for fact in facts):
+            print_lines([f"fact {source}"])
         return self._legend(case)
 
     def _undo(self, case: ReviewCase | None = None) -> _Next:
@@ -220,15 +226,11 @@ class _Walk:
 
     def _ruled(self, case: ReviewCase, done: str, ruled: VerdictResult) -> _Next:
         self.done.append((case, ruled.saved))
-        self._print(ruled_lines(case, done, ruled))
-        return _Next.ON
-
-    def _print(self, lines: Iterable[str]) -> None:
-        for line in lines:
-            click.echo(harmless(line))
+        print_lines(ruled_lines(case, done, ruled))
+        return _Next.FORWARD
 
     def _say(self, text: str) -> None:
-        self._print(wrapped(text, terminal_width(), "", 0))
+        print_lines(wrap(text, terminal_width(), "", 0))
 
 
 _Action: TypeAlias = Callable[[_Walk, ReviewCase], _Next]
@@ -241,25 +243,21 @@ _ACTIONS: dict[str, _Action] = {
     "o": _Walk._addresses,  # noqa: SLF001
     "u": _Walk._undo,  # noqa: SLF001
     "q": _Walk._leave,  # noqa: SLF001
-    _END: _Walk._leave,  # noqa: SLF001
+    _CTRL_D: _Walk._leave,  # noqa: SLF001
     "?": _Walk._legend,  # noqa: SLF001
 }
 
 
 def _key() -> str:
-    """Wait for a key; Ctrl-D, or a terminal that is gone, is the end."""
+    """Wait for a key; a terminal that is gone counts as Ctrl-D."""
     try:
         return click.getchar().casefold()
     except EOFError:
-        return _END
+        return _CTRL_D
 
 
-def _facts(case: ReviewCase) -> tuple[Fact, ...]:
-    return case.result.facts if case.result else ()
-
-
-def _asked(question: str) -> str | None:
-    """Ask for a line; `None` where the person thinks better of it (Ctrl-C)."""
+def _ask(question: str) -> str | None:
+    """Ask for a line; return `None` for Ctrl-C."""
     try:
         said: str = click.prompt(question, default="", show_default=False)
     except click.Abort:

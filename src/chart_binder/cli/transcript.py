@@ -1,23 +1,27 @@
-"""`canon transcript`: recorded runs, read and run again."""
+"""`canon transcript`: recorded runs are shown, compared, replayed, and their replies parsed."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from difflib import unified_diff
 from itertools import islice
 from pathlib import Path
-from typing import Any
 
 import click
 import msgspec
 
-from chart_binder.cli.options import Group, Session, common_options, pass_session
-from chart_binder.cli.output import readable
-from chart_binder.cli.progress import event_lines, show_event
+from chart_binder.cli.options import (
+    Group,
+    Session,
+    common_options,
+    pass_session,
+    refuse_audio_file,
+)
+from chart_binder.cli.output import print_json, print_lines, readable
+from chart_binder.cli.progress import LiveRun, event_lines
 from chart_binder.cli.render.decision import outcome_lines
 from chart_binder.cli.render.html import run_page
-from chart_binder.cli.render.tags import require_no_song
-from chart_binder.cli.terminal import harmless
 from chart_binder.errors import CanonError, PluginError, UsageError
 from chart_binder.files import read_file, read_lines
+from chart_binder.jobs import transcripts
 from chart_binder.jobs.parse import ParsedReply, ReplyParser, ReplyToParse, read_reply_line
 from chart_binder.jobs.transcripts import (
     Comparison,
@@ -27,104 +31,24 @@ from chart_binder.jobs.transcripts import (
     compare,
     read_recording,
 )
-from chart_binder.jobs.transcripts import replay as run_again
 from chart_binder.llm.result import Outcome
 
-_HEAD = 3
-"""How many lines a unified difference begins with, before the first line of text."""
-_MOST_LINES = 2_000
-"""Above this many lines a text is shown whole: comparing them takes time by the square."""
-
-
-def comparison_lines(a: str, b: str, comparison: Comparison) -> Iterator[str]:
-    """Yield the verdict first, then every difference; `a` and `b` are what the runs are called."""
-    yield f"--- {a}"
-    yield f"+++ {b}"
-    yield _verdict(comparison)
-    for difference in comparison.before:
-        yield from _shown(f"{difference.part}: {difference.where}", difference)
-    for pair in comparison.turns if comparison.departure else ():
-        yield from _turn(pair)
-    for difference in comparison.result:
-        yield from _shown(f"result: {difference.where}", difference)
-
-
-def comparison_object(comparison: Comparison) -> dict[str, object]:
-    """Return the same as plain values, for JSON."""
-    first = comparison.departure
-    return {
-        "same": comparison.same,
-        "departure": first and {**_numbers(first), "where": first.differences[0].where},
-        "before": msgspec.to_builtins(comparison.before),
-        "turns": msgspec.to_builtins(comparison.turns),
-        "result": msgspec.to_builtins(comparison.result),
-    }
-
-
-def _verdict(comparison: Comparison) -> str:
-    if comparison.same:
-        return f"the same in all {len(comparison.turns)} turns"
-    first = comparison.departure
-    if first:
-        return f"different: they part in {_named(first)}, {first.differences[0].where}"
-    return f"different, but all {len(comparison.turns)} turns are the same"
-
-
-def _turn(pair: Pair) -> Iterator[str]:
-    name = _named(pair)
-    if not pair.differences:
-        yield from ("", f"{name}: the same")
-    for difference in pair.differences:
-        yield from _shown(f"{name}: {difference.where}", difference)
-
-
-def _named(pair: Pair) -> str:
-    if pair.a is None:
-        return f"turn {pair.b} of the second run alone"
-    if pair.b is None:
-        return f"turn {pair.a} of the first run alone"
-    return f"turn {pair.a}" if pair.a == pair.b else f"turn {pair.a} and {pair.b}"
-
-
-def _numbers(pair: Pair) -> dict[str, int | None]:
-    return {"a": pair.a, "b": pair.b}
-
-
-def _shown(title: str, difference: Difference) -> Iterator[str]:
-    yield from ("", title)
-    a, b = _lines(difference.a), _lines(difference.b)
-    if a == b:  # line ends, or a number here and its text there
-        a, b = [_json(difference.a)], [_json(difference.b)]
-    if max(len(a), len(b)) > _MOST_LINES:
-        yield from (f"- {line}" for line in a)
-        yield from (f"+ {line}" for line in b)
-        return
-    for line in islice(unified_diff(a, b, lineterm="", n=1), _HEAD, None):
-        yield "  ..." if line.startswith("@@") else f"{line[0]} {line[1:]}"
-
-
-def _lines(value: object) -> list[str]:
-    if value is None:
-        return []
-    if isinstance(value, str):
-        return value.splitlines() or [""]
-    return [_json(value)]
-
-
-def _json(value: object) -> str:
-    return msgspec.json.encode(value).decode()
-
-
+_DIFF_HEAD = 3
+"""Lines that a unified diff has before the first line of text."""
+_MAX_DIFF_LINES = 2_000
+"""Longer texts are shown whole, for the time of a comparison grows with the square."""
+_NOT_COMPARED = frozenset({"usage", "transcript"})
+"""Keys of a result that differ between a run and its replay: its cost, and its file."""
 _FILE = click.Path(path_type=Path)
 
 
 @click.group("transcript", cls=Group)
 @common_options
-def command() -> None:
+def transcript() -> None:
     """Read, compare, replay or parse recorded runs of the adjudicator."""
 
 
-@command.command("show")
+@transcript.command("show")
 @click.argument("file", type=_FILE)
 @common_options
 @pass_session
@@ -136,20 +60,20 @@ def show(session: Session, file: Path) -> None:
     recorded = read_recording(file)
     for event in recorded.events:
         if session.as_json:
-            click.echo(msgspec.json.encode(event))
+            print_json(event)
         else:
-            _print(event_lines(event))
+            print_lines(event_lines(event))
     if session.as_json:
         if recorded.missing:
             click.echo(f"canon: {readable(str(file))}: {recorded.missing}", err=True)
         return
     if recorded.outcome:
-        _print(outcome_lines(recorded.outcome, recorded.bundle))
+        print_lines(outcome_lines(recorded.outcome, recorded.bundle))
     if recorded.missing:
         click.echo(f"=== {recorded.missing}")
 
 
-@command.command("replay")
+@transcript.command("replay")
 @click.argument("file", type=_FILE)
 @common_options
 @pass_session
@@ -159,20 +83,25 @@ def replay(session: Session, file: Path) -> int:
     Exit status: 0 the same, 1 another result, none at all, or a FILE that cannot be read.
     """
     recorded = read_recording(file)
-    result = run_again(file, show_event if session.shows_run else None)
-    before = recorded.result
-    differs = _differences(before, result.to_dict())
+    result = transcripts.replay(file, LiveRun().watch if session.shows_run else None)
+    before, now = recorded.result, result.to_dict()
+    differs: list[str] = []
+    if before is not None:
+        differs = [key for key in now if key not in _NOT_COMPARED and now[key] != before.get(key)]
     if session.as_json:
-        now = result.to_dict() | {"transcript": str(file)}
-        click.echo(msgspec.json.encode({"same": not differs, "differs": differs, "result": now}))
+        replayed = now | {"transcript": str(file)}
+        print_json({"same": not differs, "differs": differs, "result": replayed})
     else:
-        said = result.rationale or result.problem or "no reason given"
-        _print([f"{result.outcome}: {said}", *outcome_lines(result, recorded.bundle)])
-        click.echo(f"as recorded    {_compared(recorded, differs)}")
+        reason = result.rationale or result.problem or "no reason given"
+        print_lines([f"{result.outcome}: {reason}", *outcome_lines(result, recorded.bundle)])
+        compared = f"NOT the same: {', '.join(differs)}" if differs else "the same"
+        if before is None:
+            compared = recorded.missing or "no result was recorded"
+        click.echo(f"as recorded    {compared}")
     return 1 if differs or (before is None and result.outcome is Outcome.ERROR) else 0
 
 
-@command.command("diff")
+@transcript.command("diff")
 @click.argument("a", type=_FILE)
 @click.argument("b", type=_FILE)
 @common_options
@@ -186,17 +115,88 @@ def diff(session: Session, a: Path, b: Path) -> int:
     try:
         one, other = read_recording(a), read_recording(b)
     except CanonError as error:
-        raise UsageError(str(error)) from error  # 1 would say that the runs differ
+        raise UsageError(str(error)) from error  # status 1 would say that the runs differ
     comparison = compare(one, other)
     if session.as_json:
         missing = {"a": one.missing or None, "b": other.missing or None}
-        click.echo(msgspec.json.encode(comparison_object(comparison) | {"missing": missing}))
+        print_json(_comparison_object(comparison) | {"missing": missing})
     else:
-        _print(comparison_lines(_called(a, one), _called(b, other), comparison))
+        print_lines([f"--- {_title(a, one)}", f"+++ {_title(b, other)}"])
+        print_lines(_comparison_lines(comparison))
     return 0 if comparison.same else 1
 
 
-@command.command("html")
+def _title(file: Path, recorded: RecordedRun) -> str:
+    name = readable(str(file))
+    return f"{name} ({recorded.missing})" if recorded.missing else name
+
+
+def _comparison_object(comparison: Comparison) -> dict[str, object]:
+    first = comparison.departure
+    departure = first and {"a": first.a, "b": first.b, "where": first.differences[0].where}
+    return {
+        "same": comparison.same,
+        "departure": departure,
+        "before": msgspec.to_builtins(comparison.before),
+        "turns": msgspec.to_builtins(comparison.turns),
+        "result": msgspec.to_builtins(comparison.result),
+    }
+
+
+def _comparison_lines(comparison: Comparison) -> Iterator[str]:
+    """Yield whether the runs differ, then every difference."""
+    first = comparison.departure
+    turns = len(comparison.turns)
+    if comparison.same:
+        yield f"the same in all {turns} turns"
+    elif first:
+        yield f"different: they part in {_turn_name(first)}, {first.differences[0].where}"
+    else:
+        yield f"different, but all {turns} turns are the same"
+    for difference in comparison.before:
+        yield from _difference(f"{difference.part}: {difference.where}", difference)
+    for pair in comparison.turns if first else ():
+        name = _turn_name(pair)
+        if not pair.differences:
+            yield from ("", f"{name}: the same")
+        for difference in pair.differences:
+            yield from _difference(f"{name}: {difference.where}", difference)
+    for difference in comparison.result:
+        yield from _difference(f"result: {difference.where}", difference)
+
+
+def _turn_name(pair: Pair) -> str:
+    if pair.a is None:
+        return f"turn {pair.b} of the second run alone"
+    if pair.b is None:
+        return f"turn {pair.a} of the first run alone"
+    return f"turn {pair.a}" if pair.a == pair.b else f"turn {pair.a} and {pair.b}"
+
+
+def _difference(title: str, difference: Difference) -> Iterator[str]:
+    yield from ("", title)
+    a, b = _lines(difference.a), _lines(difference.b)
+    if a == b:  # they differ in line ends, or one is a number and the other its text
+        a, b = [_json(difference.a)], [_json(difference.b)]
+    if max(len(a), len(b)) > _MAX_DIFF_LINES:
+        yield from (f"- {line}" for line in a)
+        yield from (f"+ {line}" for line in b)
+        return
+    for line in islice(unified_diff(a, b, lineterm="", n=1), _DIFF_HEAD, None):
+        yield "  ..." if line.startswith("@@") else f"{line[0]} {line[1:]}"
+
+
+def _lines(value: object) -> list[str]:
+    if isinstance(value, str):
+        return value.splitlines() or [""]
+    return [] if value is None else [_json(value)]
+
+
+def _json(value: object) -> str:
+    return msgspec.json.encode(value).decode()
+
+
+@transcript.command("html")
 @click.argument("file", type=_FILE)
 @click.option("-o", "--out", type=_FILE, help="Write this file; by default standard output.")
 @common_options
@@ -212,7 +212,7 @@ def html(session: Session, file: Path, out: Path | None) -> None:
     if out is None:
         click.echo(page, nl=False)
         return
-    require_no_song("--out", out)
+    refuse_audio_file("--out", out)
     if out.exists() and out.samefile(file):
         raise UsageError(f"--out: {out} is the transcript itself; name another file")
     try:
@@ -221,7 +221,7 @@ def html(session: Session, file: Path, out: Path | None) -> None:
         raise CanonError(f"{out}: cannot be written ({error.strerror or error})") from error
 
 
-@command.command("parse")
+@transcript.command("parse")
 @click.argument("file", type=_FILE, default="-")
 @click.option(
     "--dialect",
@@ -252,9 +252,9 @@ def parse(session: Session, file: Path, dialect: str, jsonl: bool, takes_any: bo
     """
     understanding = ReplyParser(session.config.llm, takes_any=takes_any)
     if not jsonl:
-        understanding.dialect(dialect)  # before standard input is waited for
+        understanding.dialect(dialect)  # fails before standard input is waited for
         text = read_file(file).decode("utf-8", "replace")
-        click.echo(msgspec.json.encode(understanding.of(ReplyToParse(text, dialect))))
+        print_json(understanding.of(ReplyToParse(text, dialect)))
         return 0
     status = 0
     for number, line in enumerate(read_lines(file), start=1):
@@ -265,33 +265,6 @@ def parse(session: Session, file: Path, dialect: str, jsonl: bool, takes_any: bo
         except (UsageError, PluginError) as error:
             problem = f"line {number}: {error}"
             status, understood = 2, ParsedReply("malformed", problem=problem)
-            click.echo(f"canon: {harmless(problem)}", err=True)
-        click.echo(msgspec.json.encode(understood))
+            print_lines([f"canon: {problem}"], err=True)
+        print_json(understood)
     return status
-
-
-def _differences(before: dict[str, Any] | None, now: dict[str, Any]) -> list[str]:
-    """Return the keys of a result that came out otherwise than they were recorded."""
-    if before is None:
-        return []
-    return [key for key in now if key not in _NOT_COMPARED and now[key] != before.get(key)]
-
-
-def _compared(recorded: RecordedRun, differs: list[str]) -> str:
-    if recorded.result is None:
-        return recorded.missing or "no result was recorded"
-    return f"NOT the same: {', '.join(differs)}" if differs else "the same"
-
-
-def _called(file: Path, recorded: RecordedRun) -> str:
-    name = readable(str(file))
-    return f"{name} ({recorded.missing})" if recorded.missing else name
-
-
-def _print(lines: Iterable[str]) -> None:
-    for line in lines:
-        click.echo(harmless(line))
-
-
-_NOT_COMPARED = frozenset({"usage", "transcript"})
-"""What a replay cannot have in common with its recording: time, and the place of the record."""

@@ -1,32 +1,76 @@
-"""`canon write`: what decisions change in tags, shown or written."""
+"""`canon write`, `canon undo` and `canon verify`: tags are written, put back and compared."""
 
+import os
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
+from itertools import chain
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
-from chart_binder.audio.walk import UnreadablePath, find_audio_files
-from chart_binder.cli.decide import named_paths
-from chart_binder.cli.logs import about_file
-from chart_binder.cli.options import Session, common_options, pass_session, typed
-from chart_binder.cli.output import readable
-from chart_binder.cli.progress import Wish, finishing_in_hand
-from chart_binder.cli.render.tags import TagResults
-from chart_binder.cli.terminal import harmless
+from chart_binder.audio.walk import AudioFile, UnreadablePath, find_audio_files
+from chart_binder.cli.options import (
+    INTERRUPTED,
+    Session,
+    command_line,
+    common_options,
+    keep_mtime_option,
+    named_paths,
+    pass_session,
+    paths_argument,
+)
+from chart_binder.cli.output import (
+    WORST_FIRST,
+    file_object,
+    print_json,
+    print_notes,
+    printable_path,
+    readable,
+    set_log_file,
+)
+from chart_binder.cli.progress import StopRequest, stop_after_current
+from chart_binder.cli.render.tags import TagResults, change_lines, note_lines
+from chart_binder.domain.records import KeptWrite
 from chart_binder.domain.tags import Policy
 from chart_binder.errors import CanonError, StoreError, UsageError
 from chart_binder.jobs.journal import WritingRun, clean_folders, repair_journal
+from chart_binder.jobs.undo import (
+    UNDO,
+    Finding,
+    Verification,
+    last_write,
+    last_write_of_moved_file,
+    only_done,
+    runs_to_undo,
+    undo_writes,
+    writes_to_undo,
+)
+from chart_binder.jobs.undo import (
+    verify as verify_file,
+)
 from chart_binder.jobs.write import Planner, WriteReport, WriteStatus, write_tags
 from chart_binder.store import open_store
 from chart_binder.wiring import overrides, store_url
 
-INTERRUPTED = 130
-FAILED = 1
+if TYPE_CHECKING:
+    from chart_binder.store.store import Store
+
+_FAILED = 1
+_NO_PATHS = "name files or folders, or - for paths on standard input"
+_VERIFY_STATUS = {
+    Finding.SAME: 0,
+    Finding.UNRECORDED: 0,
+    Finding.OPEN: 3,
+    Finding.TAGS_DIFFER: 3,
+    Finding.AUDIO_DIFFERS: 1,
+    Finding.UNREADABLE: 1,
+}
 
 
 @click.command("write")
-@click.argument("paths", nargs=-1, type=click.Path(path_type=str))
+@paths_argument
 @click.option("--apply", "applies", is_flag=True, help="Write; else only show what would change.")
 @click.option(
     "--policy",
@@ -34,10 +78,10 @@ FAILED = 1
     default=Policy.IDS.value,
     help="ids: identifiers alone (the default); full: album, dates, label and the rest too.",
 )
-@click.option("--keep-mtime", is_flag=True, help="Leave the files' modification times.")
+@keep_mtime_option
 @common_options
 @pass_session
-def command(
+def write(
     session: Session, paths: tuple[str, ...], applies: bool, policy: str, keep_mtime: bool
 ) -> int:
     """Show what the decisions on files change in their tags; --apply writes it, safely.
@@ -48,73 +92,31 @@ def command(
     be read or saved.
     """
     if not paths:
-        raise UsageError("name files or folders, or - for paths on standard input")
+        raise UsageError(_NO_PATHS)
     config = session.config
     results = TagResults(session.as_json)
-    called = typed(click.get_current_context())
-    with open_store(store_url(config)) as store, finishing_in_hand() as wish:
+    call = command_line(click.get_current_context())
+    with open_store(store_url(config)) as store, stop_after_current() as stop:
         planner = Planner(store, config.llm.acceptance, overrides(config)(), Policy(policy))
-        run = WritingRun.of(store, "write", called, keep_mtime=keep_mtime) if applies else None
+        run = WritingRun.of(store, "write", call, keep_mtime=keep_mtime) if applies else None
         if run:
-            say(repair_journal(store))
-        with ending(results, run):
-            for item in _items(paths, say if run else None):
+            print_notes(repair_journal(store))
+        with recording_end(results, run):
+            for item in _files(paths, print_notes if run else None):
                 if isinstance(item, WriteReport):
                     results.show(item)
                 else:
-                    about_file(readable(str(item)))
+                    set_log_file(readable(str(item)))
                     results.show(write_tags(planner, item, run))
-                if wish.to_stop:
+                if stop.is_made:
                     break
-            return ended(results, run, wish)
+            return _finish(results, run, stop)
 
 
-@contextmanager
-def ending(results: TagResults, run: WritingRun | None) -> Iterator[None]:
-    """Keep how a run ended that is cut short, by Ctrl-C or because nobody reads its results."""
-    try:
-        yield
-    except (KeyboardInterrupt, OSError, CanonError) as error:
-        if run:
-            status = INTERRUPTED if isinstance(error, KeyboardInterrupt) else FAILED
-            with suppress(StoreError):  # the first error is what is told
-                _end(results, run, status)
-        raise
-
-
-def _end(results: TagResults, run: WritingRun, status: int) -> None:
-    run.counts.update({fate.value: count for fate, count in results.counts.items()})
-    run.end(status)
-
-
-def ended(results: TagResults, run: WritingRun | None, wish: Wish) -> int:
-    """Print what is left, keep how the run ended, and return the exit status."""
-    results.flush()
-    is_cut = wish.to_stop  # Ctrl-C may come once more while this is said
-    status = INTERRUPTED if is_cut else results.status
-    hint = ""
-    if run:
-        _end(results, run, status)
-        if run.has_begun:
-            hint = f"; `canon undo {run.run.id}` takes it back"
-    elif results.counts[WriteStatus.PLANNED]:
-        hint = "; --apply writes it"
-    if is_cut:
-        hint += "; interrupted: the same command goes on"
-    say([f"{results.summary or 'no file'}{hint}"])
-    return status
-
-
-def say(lines: Iterable[str]) -> None:
-    """Say something beside the results."""
-    for line in lines:
-        click.echo(harmless(readable(line)), err=True)
-
-
-def _items(
+def _files(
     paths: Iterable[str], report: Callable[[Iterable[str]], None] | None
 ) -> Iterator[Path | WriteReport]:
-    """Yield the files; the first time a folder is come to, what is left over there is removed."""
+    """Yield the files; with `report`, remove leftovers from each folder that is entered."""
     known: Path | None = None
     for named in named_paths(paths):
         for item in find_audio_files([Path(named)]):
@@ -126,3 +128,168 @@ def _items(
                 report(clean_folders([folder]))
                 known = folder
             yield item.path
+
+
+@contextmanager
+def recording_end(results: TagResults, run: WritingRun | None) -> Iterator[None]:
+    """Store how a run ended where it is interrupted, or its results cannot be printed."""
+    try:
+        yield
+    except (KeyboardInterrupt, OSError, CanonError) as error:
+        if run:
+            status = INTERRUPTED if isinstance(error, KeyboardInterrupt) else _FAILED
+            with suppress(StoreError):  # the first error is the one that is reported
+                _end(results, run, status)
+        raise
+
+
+def _end(results: TagResults, run: WritingRun, status: int) -> None:
+    run.counts.update({fate.value: count for fate, count in results.counts.items()})
+    run.end(status)
+
+
+def _finish(results: TagResults, run: WritingRun | None, stop: StopRequest) -> int:
+    """Print the rest and the summary, store how the run ended, and return the exit status."""
+    results.flush()
+    is_cut = stop.is_made  # read once: another signal may come while the summary is printed
+    status = INTERRUPTED if is_cut else results.status
+    hint = ""
+    if run:
+        _end(results, run, status)
+        if run.has_begun:
+            hint = f"; `canon undo {run.run.id}` takes it back"
+    elif results.counts[WriteStatus.PLANNED]:
+        hint = "; --apply writes it"
+    if is_cut:
+        hint += "; interrupted: the same command goes on"
+    print_notes([f"{results.summary or 'no file'}{hint}"])
+    return status
+
+
+@click.command("undo")
+@click.argument("name", metavar="[RUN_OR_PATH]", required=False, type=click.Path(path_type=str))
+@keep_mtime_option
+@common_options
+@pass_session
+def undo(session: Session, name: str | None, keep_mtime: bool) -> int:
+    """Put the tags back as they were before a run, or before the last write of a file or folder.
+
+    Without an argument, the last run that wrote is taken back. A file that was changed since is
+    left alone, and the difference shown. The run of an undo can be undo_writes by its name.
+
+    Exit status: 0 all is put back, 3 something was changed since and left, 1 something failed.
+    """
+    results = TagResults(session.as_json)
+    call = command_line(click.get_current_context())
+    with open_store(store_url(session.config)) as store, stop_after_current() as stop:
+        print_notes(repair_journal(store))
+        run = WritingRun.of(store, UNDO, call, keep_mtime=keep_mtime)
+        moved: dict[str, Path] = {}
+        with recording_end(results, run):
+            for told in undo_writes(_writes_named(store, name, moved), run, moved):
+                set_log_file(readable(str(told.path)))
+                results.show(told)
+                if stop.is_made:
+                    break
+            status = _finish(results, run, stop)
+        if name is None and status and (before := _run_before(store)):
+            hint = f"what was written before that is taken back by `canon undo {before}`"
+            print_notes([hint])
+        return status
+
+
+def _writes_named(store: "Store", name: str | None, moved: dict[str, Path]) -> Iterator[KeptWrite]:
+    """Return the writes to take back; `moved` gets the present path of files that were renamed.
+
+    Raises `CanonError` where there are none.
+    """
+    if name is None:
+        run = next(runs_to_undo(store), None)
+        if run is None:
+            raise CanonError("there is nothing to undo: no tags were written, or all are put back")
+        return writes_to_undo(store, run)
+    if os.path.lexists(name):
+        paths = (
+            item.path for item in find_audio_files([Path(name)]) if isinstance(item, AudioFile)
+        )
+        last = (_last_write(store, path, moved) for path in paths)
+        writes: Iterator[KeptWrite] = (write for write in last if write)
+        problem = f"{readable(name)}: no tags were written there, or all are put back"
+    elif store.runs.get(name) is None:
+        raise CanonError(f"{readable(name)!r} is neither a file or folder nor a run that is kept")
+    else:
+        writes = only_done(store.journal.of_run(name))
+        problem = f"the run {name} wrote no tags, or all are put back"
+    first = next(writes, None)
+    if first is None:
+        raise CanonError(problem)
+    return chain([first], writes)  # not in a list, for there may be very many
+
+
+def _last_write(store: "Store", path: Path, moved: dict[str, Path]) -> KeptWrite | None:
+    if own := last_write(store, path):
+        return own
+    write = last_write_of_moved_file(store, path)
+    if write:
+        moved[write.id] = path
+    return write
+
+
+def _run_before(store: "Store") -> str | None:
+    """Return the id of the writing run before the last."""
+    runs = runs_to_undo(store)
+    next(runs, None)
+    before = next(runs, None)
+    return before.id if before else None
+
+
+@click.command("verify")
+@paths_argument
+@common_options
+@pass_session
+def verify(session: Session, paths: tuple[str, ...]) -> int:
+    """Read the tags and audio of files again, and say what differs from what was written.
+
+    Nothing is changed. Exit status: 0 all as written, 3 tags differ, or a named file was never
+    written; 1 audio differs, or cannot be read.
+    """
+    if not paths:
+        raise UsageError(_NO_PATHS)
+    status = 0
+    counts: Counter[Finding] = Counter()
+    with open_store(store_url(session.config)) as store:
+        for named in named_paths(paths):
+            for item in find_audio_files([Path(named)]):
+                set_log_file(readable(str(item.path)))
+                if isinstance(item, UnreadablePath):
+                    result = Verification(item.path, Finding.UNREADABLE, str(item.problem))
+                else:
+                    result = verify_file(store, item.path)
+                is_missed = result.finding is Finding.UNRECORDED and item.path == Path(named)
+                counts[result.finding] += 1
+                its_status = 3 if is_missed else _VERIFY_STATUS[result.finding]
+                status = min(status, its_status, key=WORST_FIRST.index)
+                _show_verified(session, result, is_missed=is_missed)
+    counted = (f"{count} {finding}" for finding, count in counts.items())
+    print_notes([", ".join(counted) or "no file"])
+    return status
+
+
+def _show_verified(session: Session, result: Verification, *, is_missed: bool) -> None:
+    """Print one file; `is_missed`: it was named, and nothing is recorded of it."""
+    if session.as_json:
+        write = result.write
+        fields = {
+            "state": result.finding, "why": result.why,
+            "decision_id": write and write.decision_id, "run_id": write and write.run_id,
+            "write_id": write and write.id, "written_at_utc": write and write.at_utc,
+            "changes": result.changes,
+        }  # fmt: skip
+        print_json(file_object(str(result.path), fields))
+    elif is_missed or result.finding not in (Finding.SAME, Finding.UNRECORDED):
+        click.echo(printable_path(result.path))
+        for line in (
+            *note_lines(result.finding, result.why or ""),
+            *change_lines(result.changes, 4),
+        ):
+            click.echo(line)

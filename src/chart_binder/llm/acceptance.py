@@ -1,7 +1,7 @@
-"""Code has the last word: what it can refute never leaves as accepted."""
+"""Checks of an answer by code; an answer that one of them refutes is never accepted."""
 
 from collections import defaultdict
-from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from msgspec import structs
@@ -24,11 +24,11 @@ from chart_binder.rules.representative import representative
 def count_independent_sources(
     facts: Sequence[Fact], bundle: EvidenceBundle, home: Mapping[str, str]
 ) -> int:
-    """Return how many independent sources say the statement that the fewest say.
+    """Return the number of independent sources of the statement that has the fewest.
 
-    Only statements that tell more than the evidence does are looked at, and without one there is
-    no source: a label, or a date that was known, must not vouch for what is decided on other
-    grounds. `home` is the release group of each release: a date of both is one statement.
+    Only statements that add to the evidence count, and without any the number is 0: a label, or a
+    date that was known, must not support a decision on other grounds. `home` is the release group
+    of each release: a date of both is one statement.
     """
     sources: dict[tuple[str, str], list[str]] = defaultdict(list)
     for fact in facts:
@@ -38,7 +38,7 @@ def count_independent_sources(
 
 
 def adds_information(fact: Fact, bundle: EvidenceBundle) -> bool:
-    """Whether a fact is borne out, and changes what the rules go by."""
+    """Return whether a fact is verified and changes the evidence that the rules use."""
     return with_verified_facts(bundle, (fact,)) != bundle
 
 
@@ -48,17 +48,12 @@ def _statement(fact: Fact, home: Mapping[str, str]) -> tuple[str, str]:
     return home.get(fact.about, fact.about), said
 
 
-def supporting_sources(facts: Iterable[Fact]) -> frozenset[str]:
-    """Return the independent sources that bear out the verified facts."""
-    return independent_sources(fact.source for fact in facts if fact.verified)
-
-
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """An answer to look into: `written` is the group as the model named it, `crg` as it is known.
+    """An answer to check: `written` is the release group as the model named it, `crg` its id.
 
-    `crg` is absent for an id that is neither in the evidence nor in an observation; `misplaced` is
-    a release that was named though it is not in the group.
+    `crg` is None for an id that is neither in the evidence nor in an observation; `misplaced` is a
+    release that was named although it is not in the group.
     """
 
     written: str
@@ -70,14 +65,14 @@ class Claim:
     labels: Labels
     seen: Sequence[Observed]
     verdict: Verdict | None
-    """What the rules say with the verified facts in; absent where no facts are cited."""
+    """The rules' verdict with the verified facts added; None where no facts are cited."""
     sources: int
-    """How many independent sources the facts have."""
+    """The number of independent sources of the facts."""
     min_sources: int
 
 
 def candidate(claim: Claim) -> Iterator[Check]:
-    """Look whether the group is a candidate; one that only a page names is for a person to see."""
+    """Check that the group is a candidate; one that only a page names needs a person."""
     crg, name = claim.crg, claim.labels.name_of(claim.written)
     if crg is None:
         detail = f"{name} is neither among the candidates nor in an observation"
@@ -90,7 +85,7 @@ def candidate(claim: Claim) -> Iterator[Check]:
 
 
 def release(claim: Claim) -> Iterator[Check]:
-    """Note that the rules' own release stands in for one outside the group."""
+    """Note that the rules' own release replaces one outside the group."""
     if claim.misplaced and claim.crg:
         named, group = map(claim.labels.name_of, (claim.misplaced, claim.crg))
         detail = f"{named} is no release of {group}: the rules' own is taken"
@@ -98,7 +93,7 @@ def release(claim: Claim) -> Iterator[Check]:
 
 
 def facts(claim: Claim) -> Iterator[Check]:
-    """Look whether each cited source was read in this run, or is the evidence, and says so."""
+    """Check that each cited source was read in this run, or is the evidence, and says so."""
     for fact in claim.facts:
         says = "says so" if fact.verified else "was not read in this run, or does not say so"
         about = claim.labels.name_of(fact.about) or "nothing that is named"
@@ -108,7 +103,7 @@ def facts(claim: Claim) -> Iterator[Check]:
 
 
 def subject(claim: Claim) -> Iterator[Check]:
-    """Look whether what bears a fact out is about another candidate."""
+    """Check that the text which supports a fact is not about another candidate."""
     for fact in claim.facts:
         if fact.verified:
             texts = supporting_passages(fact, claim.seen)
@@ -120,11 +115,10 @@ def subject(claim: Claim) -> Iterator[Check]:
 
 
 def sources(claim: Claim) -> Iterator[Check]:
-    """Count the independent sources behind each of the cited facts.
+    """Check the number of independent sources of the cited facts.
 
-    An answer that cites none, or only what tells nothing new, rests on the evidence alone and needs
-    none. Where several are required that holds only as long as nothing of strangers was read: a
-    page may tell a model to answer and to cite nothing.
+    An answer that cites nothing new rests on the evidence alone and needs none; but where several
+    are required, only as long as no page was read, which may tell a model to cite nothing.
     """
     counts = any(not fact.verified or adds_information(fact, claim.bundle) for fact in claim.facts)
     was_told = any(observed.sources and not observed.error for observed in claim.seen)
@@ -135,7 +129,7 @@ def sources(claim: Claim) -> Iterator[Check]:
 
 
 def rules(claim: Claim) -> Iterator[Check]:
-    """Hold the answer against the rules with the verified facts in: they must not contradict it."""
+    """Check that the rules, with the verified facts added, do not contradict the answer."""
     standing = rules_agreement(claim.crg, claim.verdict)
     if standing is None or not claim.crg:
         return
@@ -152,7 +146,7 @@ def rules(claim: Claim) -> Iterator[Check]:
 
 
 def rules_agreement(crg: str | None, verdict: Verdict | None) -> Standing | None:
-    """Return how an answer stands to what the rules say, where both there are."""
+    """Return how the rules agree with an answer, where there are both."""
     if crg is None or verdict is None:
         return None
     if not isinstance(verdict, Decided):
@@ -188,7 +182,7 @@ class Judgement:
 
 @dataclass(frozen=True, slots=True)
 class Examination:
-    """Holds answers against the evidence and against what was observed in this run."""
+    """Checks answers against the evidence and against the observations of this run."""
 
     bundle: EvidenceBundle
     labels: Labels
@@ -196,7 +190,7 @@ class Examination:
     config: LLMConfig
     observed: Callable[[], Sequence[Observed]]
     found: Callable[[], Container[str]]
-    """The MusicBrainz ids that observations of this run brought in."""
+    """The MusicBrainz ids that observations of this run contain."""
     calibrated: ConfidenceMap = AS_STATED
 
     def read(self, text: str, is_last: bool) -> FinalAnswer:  # noqa: FBT001 (the loop's word)
@@ -216,7 +210,7 @@ class Examination:
         return answer
 
     def judge(self, answer: FinalAnswer) -> Judgement:
-        """Return the outcome by confidence, lowered by what the checks refute."""
+        """Return the outcome by confidence, lowered by failed checks."""
         if answer.crg is None:
             problem = "the model cannot tell"
             return Judgement(Outcome.REJECTED, problem=problem, confidence=answer.confidence)
@@ -281,7 +275,7 @@ class Examination:
 
 
 def calibration_check(stated: float, calibrated: ConfidenceMap) -> Iterator[Check]:
-    """Note what a stated confidence is taken for, where a calibration is used."""
+    """Note the calibrated value of a stated confidence, where a calibration is used."""
     if calibrated.points:
         detail = f"confidence {stated:.2f} is taken for {calibrated(stated):.2f}, by calibration"
         yield Check("calibration", passed=True, detail=detail)
@@ -290,7 +284,7 @@ def calibration_check(stated: float, calibrated: ConfidenceMap) -> Iterator[Chec
 def outcome_of(
     confidence: float, checks: Sequence[Check], config: LLMConfig
 ) -> tuple[Outcome, str | None]:
-    """Return the outcome by confidence, lowered by what the checks refute; and why it is so low."""
+    """Return the outcome by confidence, lowered by failed checks, and why it is not accepted."""
     outcome, problem = _by_confidence(confidence, config)
     refuted = next((check.detail for check in checks if not check.passed), None)
     if refuted and outcome is not Outcome.REJECTED:

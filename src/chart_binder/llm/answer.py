@@ -13,7 +13,7 @@ from chart_binder.react.parsing.steps import read_answer_object
 from chart_binder.rules.candidates import Candidate, candidates_of
 
 CONFIDENCE_WORDS = {"high": 0.9, "medium": 0.7, "low": 0.4}
-"""What confidence in words counts as: accepted, for review, rejected by the default thresholds."""
+"""Confidence in words: by the default thresholds accepted, for review, and rejected."""
 
 _NO_ID = frozenset({"", "null", "none", "unknown", "n/a", "na", "nil", "undefined", "-"})
 # C1, **C1**, C1., C1 (its title)
@@ -27,10 +27,10 @@ _ADDRESS = re.compile(
     re.IGNORECASE,
 )
 _KINDS = {"crg_mbid": "release-group", "rr_mbid": "release"}
-"""What the address of each id is an address of."""
+"""The kind of entity in a MusicBrainz URL, by field."""
 _NUMBER = re.compile(r"([+-]?\d*[.,]?\d+(?:e[+-]?\d+)?)\s*(%|percent)?", re.IGNORECASE)
-_MOST_IN_PERCENT = 100
-_MOST_SHOWN = 200
+_MAX_PERCENT = 100
+_MAX_SHOWN_CHARS = 200
 _SOURCE_KEYS = ("source", "sources", "url")
 _URL = re.compile(r"https?://[^\s<>\[\]\"`|]+", re.IGNORECASE)
 _BEHIND = ".,;:'}"
@@ -39,8 +39,8 @@ FORM = '{"crg_mbid": "C1", "rr_mbid": "C1.R1", "confidence": 0.9, "rationale": "
 """The form of an answer, as advice shows it."""
 _LABEL_IN_TEXT = re.compile(r"(?<![\w.-])C[0-9]{1,4}(?:\.R[0-9]{1,4})?(?![\w-])")
 _TITLE_QUOTES = " .,'\"`*_"
-_MOST_LABELS = 400
-_MOST_FACTS = 4
+_MAX_LABELS = 400
+_MAX_FACTS = 4
 _REQUEST = """\
 No turn is left. Answer now with what you know: write one JSON object and nothing else, such as
 {"rationale": "one line", "crg_mbid": "C1", "rr_mbid": "C1.R1", "confidence": 0.9, "facts": []}
@@ -49,7 +49,7 @@ No turn is left. Answer now with what you know: write one JSON object and nothin
 
 @dataclass(frozen=True, slots=True)
 class Labels:
-    """The ids behind `C1` (a release group) and `C1.R2` (a release in it)."""
+    """The labels of candidates: `C1` for a release group, `C1.R2` for a release in it."""
 
     ids: Mapping[str, str]
     home: Mapping[str, str]
@@ -59,7 +59,7 @@ class Labels:
 
     @classmethod
     def of(cls, bundle: EvidenceBundle) -> "Labels":
-        """Label the candidates of a bundle: the same labels whatever order they came in."""
+        """Label the candidates of a bundle; the order in the bundle makes no difference."""
         ids: dict[str, str] = {}
         home: dict[str, str] = {}
         titles: dict[str, str] = {}
@@ -72,19 +72,16 @@ class Labels:
         return cls(ids, home, titles)
 
     def id_of(self, written: str | None) -> str | None:
-        """Return the id that a label stands for, the id itself, or what was written.
-
-        An id of the evidence is meant however its letters are written.
-        """
+        """Return the id for a label or an id in any case, else the text as it is."""
         if not written or written in self.ids:
             return self.ids.get(written or "")
         folded = written.casefold()
         return next((known for known in self.ids.values() if known.casefold() == folded), written)
 
     def meant_by(self, words: str) -> str:
-        """Return the id of the one thing that words name: by label, by id, or by a group's title.
+        """Return the id of the one thing that a text names, by label, id or a group's title.
 
-        What names nothing, or several things, is returned as it is.
+        A text that names nothing, or several things, is returned as it is.
         """
         named = {
             self.ids[label] for label in _LABEL_IN_TEXT.findall(words.upper()) if label in self.ids
@@ -97,27 +94,27 @@ class Labels:
         return words if others else only
 
     def name_of(self, identifier: str) -> str:
-        """Return what to call the thing with an id: its label, its title, else the id itself."""
+        """Return label and title of an id, else the id itself."""
         label = next((label for label, known in self.ids.items() if known == identifier), None)
         title = self.titles.get(identifier)
         return f"{label} '{title}'" if title else label or identifier
 
 
 def labelled_candidates(bundle: EvidenceBundle) -> Iterator[tuple[str, Candidate]]:
-    """Yield the candidates with their labels, by when the recording came out on them."""
+    """Yield the candidates with their labels, by the date of the recording's appearance."""
     found = candidates_of(bundle.recording_candidates)
     found.sort(key=lambda c: (c.first, c.last, c.title, c.group.mb_rg_id))
     return ((f"C{number}", candidate) for number, candidate in enumerate(found, start=1))
 
 
 def labelled_releases(label: str, candidate: Candidate) -> Iterator[tuple[str, Release]]:
-    """Yield the releases of a candidate with their labels, those that count first, by date."""
+    """Yield the releases of a candidate with their labels: official ones first, then by date."""
     ordered = [*_by_date(candidate.official), *_by_date(candidate.unofficial)]
     return ((f"{label}.R{number}", release) for number, release in enumerate(ordered, start=1))
 
 
 def _by_date(releases: Sequence[Release]) -> list[Release]:
-    """Sort by the day by which a release was out for certain: a whole date before its bare year."""
+    """Sort by the last possible day of release, so that a full date precedes its bare year."""
     return sorted(
         releases,
         key=lambda r: (r.when.last, -r.when.first, r.place or "", r.mb_release_id),
@@ -126,7 +123,7 @@ def _by_date(releases: Sequence[Release]) -> list[Release]:
 
 @dataclass(frozen=True, slots=True)
 class CitedFact:
-    """A fact as the model cites it, not yet looked into."""
+    """A fact as the model cites it, not yet verified."""
 
     about: str
     field: str
@@ -136,7 +133,7 @@ class CitedFact:
 
 @dataclass(frozen=True, slots=True)
 class FinalAnswer:
-    """An answer in normal form: ids are UUIDs, labels (`C1.R2`) or absent; confidence is 0..1."""
+    """An answer in normal form: ids are UUIDs, labels (`C1.R2`) or None; confidence is 0..1."""
 
     crg: str | None
     rr: str | None
@@ -174,7 +171,7 @@ def read_answer(text: str) -> FinalAnswer:
 def read_id(value: object, field: str) -> str | None:
     """Return the UUID in a bare id or a MusicBrainz URL, a label as it is, or `None` for no id.
 
-    An address must be MusicBrainz's own, of the kind of thing that the field holds.
+    A URL must be MusicBrainz's, for the kind of entity that the field holds. Raises `RefusedError`.
     """
     if value is None or value is False:
         return None
@@ -196,9 +193,9 @@ def read_id(value: object, field: str) -> str | None:
 
 
 def read_confidence(value: object) -> float:
-    """Return confidence as 0..1; `90` and `"90%"` are 0.9, words have the values of the table.
+    """Return confidence as 0..1; `90` and `"90%"` are 0.9, words as in `CONFIDENCE_WORDS`.
 
-    Raises `RefusedError` for anything else: absent, not finite, negative or above 100.
+    Raises `RefusedError` for anything else: missing, not finite, negative or above 100.
     """
     amount, is_percent = _amount(value)
     if is_percent or amount > 1:
@@ -212,7 +209,7 @@ def read_confidence(value: object) -> float:
 
 def _amount(value: object) -> tuple[float, bool]:
     if isinstance(value, int | float) and not isinstance(value, bool):
-        return (float(value) if abs(value) <= _MOST_IN_PERCENT else math.nan), False
+        return (float(value) if abs(value) <= _MAX_PERCENT else math.nan), False
     if isinstance(value, str):
         word = value.strip().casefold()
         if word in CONFIDENCE_WORDS:
@@ -227,10 +224,7 @@ def _shown(value: object) -> str:
 
 
 def _facts(value: object) -> tuple[CitedFact, ...]:
-    """Read what is cited; an entry that is no fact stays in as one that nothing bears out.
-
-    An entry that says there is none is none.
-    """
+    """Read the cited facts; an entry that cannot be read stays as a fact that nothing supports."""
     entries = value if isinstance(value, list | tuple) else [value]
     return tuple(fact for entry in entries if not _is_none(entry) for fact in _cited(entry))
 
@@ -244,7 +238,7 @@ def _is_none(value: object) -> bool:
 
 
 def _cited(entry: object) -> Iterator[CitedFact]:
-    """Yield a fact, once for each source that it names."""
+    """Yield a fact once for each source that it names."""
     if isinstance(entry, Mapping):
         about, field, value = (
             str(entry.get(key) or "").strip() for key in ("about", "field", "value")
@@ -253,11 +247,11 @@ def _cited(entry: object) -> Iterator[CitedFact]:
             named = next(filter(None, map(entry.get, _SOURCE_KEYS)), "")
             yield from (CitedFact(about, field, value, source) for source in _sources(named))
             return
-    yield CitedFact(about="", field="unreadable", value=repr(entry)[:_MOST_SHOWN], source="")
+    yield CitedFact(about="", field="unreadable", value=repr(entry)[:_MAX_SHOWN_CHARS], source="")
 
 
 def _sources(named: object) -> Iterable[str]:
-    """Return the addresses in what a model names as sources, or what it says if there is none."""
+    """Return the URLs among the named sources, or the text where there is none."""
     texts = [str(text).strip() for text in (named if isinstance(named, list) else [named])]
     found = [_unbracketed(url) for text in texts for url in _URL.findall(text)]
     if found:
@@ -266,19 +260,19 @@ def _sources(named: object) -> Iterable[str]:
 
 
 def _unbracketed(url: str) -> str:
-    """Return an address without what closes around it: [its name](https://...)."""
+    """Return a URL without the punctuation after it, as in [its name](https://...)."""
     url = url.rstrip(_BEHIND)
     return url[:-1].rstrip(_BEHIND) if url.endswith(")") and "(" not in url else url
 
 
 def last_word(labels: Labels) -> LastWord:
-    """Return how to ask for an answer alone.
+    """Return the request for an answer alone, with a schema that allows existing labels only.
 
-    A server that keeps to a schema writes keys in its order, so that the reasons come before the
-    choice; and it can write no label that is not there. What comes is trusted no more for that.
+    Servers write keys in the schema's order, so the rationale comes first. The answer is checked
+    like any other.
     """
     groups = [label for label in labels.ids if "." not in label]
-    releases = [label for label in labels.ids if "." in label][:_MOST_LABELS]
+    releases = [label for label in labels.ids if "." in label][:_MAX_LABELS]
     text = {"type": "string"}
     fact = {"about": {"enum": [*groups, *releases]}, "field": text, "value": text, "source": text}
     properties: dict[str, object] = {
@@ -286,7 +280,7 @@ def last_word(labels: Labels) -> LastWord:
         "crg_mbid": {"enum": [*groups, None]},
         "rr_mbid": {"enum": [*releases, None]},
         "confidence": {"type": "number", "minimum": 0, "maximum": 1},
-        "facts": {"type": "array", "items": _object(fact), "maxItems": _MOST_FACTS},
+        "facts": {"type": "array", "items": _object(fact), "maxItems": _MAX_FACTS},
     }
     return LastWord(_REQUEST, _object(properties))
 

@@ -1,4 +1,4 @@
-"""What is reported of a model's confidence is lowered by what code found against its answer."""
+"""A model's confidence: lowered by failed checks, and calibrated by a map fitted to known cases."""
 
 from collections.abc import Iterable
 from itertools import pairwise
@@ -17,19 +17,16 @@ CHECK_FACTORS = {
     "subject": 0.8,
     "sources": 0.8,
 }
-"""What each check of this name that failed multiplies confidence by, each time."""
+"""The factor by which each failed check of this name multiplies confidence."""
 
 CHECK_CEILINGS = {
     "rules": 0.3,
 }
-"""What confidence is at most where a check of this name failed."""
+"""The highest confidence where a check of this name failed."""
 
 
 def lower_by_checks(confidence: float, checks: Iterable[Check]) -> float:
-    """Return confidence, 0..1, less what the failed checks take from it.
-
-    Where none failed it is what it was: code finds faults, it does not vouch.
-    """
+    """Return confidence (0..1) lowered by the failed checks; passed checks do not raise it."""
     for check in checks:
         if not check.passed:
             confidence *= CHECK_FACTORS.get(check.name, 1.0)
@@ -37,29 +34,30 @@ def lower_by_checks(confidence: float, checks: Iterable[Check]) -> float:
     return confidence
 
 
-_MOST_BYTES = 1_000_000
+_MAX_BYTES = 1_000_000
 
 
 class Point(msgspec.Struct, frozen=True):
-    """Answers given with a confidence of `stated` were right in a share of `right` of cases."""
+    """Of the answers given with confidence `stated`, the share `right` was right (both 0..1)."""
 
     stated: float
     right: float
 
 
 class ConfidenceMap(msgspec.Struct, frozen=True):
-    """From stated confidence to the share right: straight lines between points, flat beyond them.
+    """A map from stated confidence to the share that is right: linear between points, flat beyond.
 
-    `stated` grows from point to point, and `right` never falls. No points: as stated.
+    `stated` grows from point to point and `right` never falls. Without points, confidence is
+    returned as stated.
     """
 
     points: tuple[Point, ...] = ()
     answers: int = 0
-    """How many the map was fitted from, for a person to see."""
+    """The number of answers that the map was fitted to."""
     version: Literal[1] = 1
 
     def __post_init__(self) -> None:
-        """Raise `ValueError` for points that make no such line."""
+        """Raise `ValueError` for points out of range or out of order."""
         known = [(point.stated, point.right) for point in self.points]
         if not all(0 <= stated <= 1 and 0 <= right <= 1 for stated, right in known):
             raise ValueError("points must be from 0 to 1")
@@ -68,7 +66,7 @@ class ConfidenceMap(msgspec.Struct, frozen=True):
                 raise ValueError("points must grow in stated, and not fall in right")
 
     def __call__(self, stated: float) -> float:
-        """Return what a stated confidence is worth."""
+        """Return the calibrated confidence."""
         if not self.points:
             return stated
         before = after = self.points[0]
@@ -91,7 +89,7 @@ def read_confidence_map(path: Path) -> ConfidenceMap:
     """Read what `canon calibrate -o` wrote. Raises `ConfigError`."""
     try:
         with path.open("rb") as stream:
-            return decoded(stream.read(_MOST_BYTES), ConfidenceMap)
+            return decoded(stream.read(_MAX_BYTES), ConfidenceMap)
     except (OSError, msgspec.MsgspecError, UnicodeDecodeError) as error:
         why = getattr(error, "strerror", None) or error
         raise ConfigError(

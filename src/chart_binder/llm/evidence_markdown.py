@@ -1,4 +1,4 @@
-"""The evidence as markdown: the same text for the same evidence, for a model and for a person."""
+"""The evidence as markdown for the model: the same text for the same evidence."""
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -12,17 +12,17 @@ from chart_binder.react.sanitize import bounded, one_line
 from chart_binder.rules.candidates import Candidate, Role
 
 MAX_CHARS = 9_000
-"""About 2,600 tokens: room is left for the prompt and five turns in a window of 8,192."""
+"""About 2,600 tokens, which leaves room for the prompt and five turns in 8,192."""
 
-_MOST_OF_A_NAME = 200
-_MOST_REASONS = 8
+_MAX_NAME_CHARS = 200
+_MAX_REASONS = 8
 
 Trace = Verdict | Sequence[str] | str | None
 
 
 @dataclass(frozen=True, slots=True)
 class _Detail:
-    """How much is told: candidates in full, releases of each, candidates in one line."""
+    """A level of detail: candidates in full, releases of each, candidates in one line."""
 
     full: int
     releases: int
@@ -35,18 +35,17 @@ _DETAILS = tuple(
 
 
 def evidence_markdown(bundle: EvidenceBundle, trace: Trace = None, task: str | None = None) -> str:
-    """Return the evidence with its open question, told in less detail the more there is of it.
+    """Return the evidence with its open question, in less detail the more there is of it.
 
-    What is left out is summarised, so that nothing is cut silently. `task` is what is asked in the
-    end, by default in the words of the prompt.
+    What is left out is summarised. `task` is the question at the end, by default the prompt's.
     """
     candidates = list(labelled_candidates(bundle))
     asked = load_prompt().task if task is None else task
-    question = "\n".join([*map(_harmless, _question(trace)), "", "## Your Task", asked]).rstrip()
+    question = "\n".join([*map(_sanitized, _question(trace)), "", "## Your Task", asked]).rstrip()
     room = MAX_CHARS - len(question) - 1
     facts = ""
     for detail in _DETAILS:
-        facts = "\n".join(map(_harmless, _facts(bundle, candidates, detail)))
+        facts = "\n".join(map(_sanitized, _facts(bundle, candidates, detail)))
         if len(facts) <= room:
             break
     return f"{bounded(facts, room)}\n{question}"
@@ -55,8 +54,8 @@ def evidence_markdown(bundle: EvidenceBundle, trace: Trace = None, task: str | N
 Labelled = Sequence[tuple[str, Candidate]]
 
 
-def _harmless(line: str) -> str:
-    """Return a line as one line that cannot speak for the protocol, whatever names are in it."""
+def _sanitized(line: str) -> str:
+    """Return a line with its names sanitized, so that none can imitate a step."""
     text = line.lstrip(" ")
     return " " * (len(line) - len(text)) + one_line(text)
 
@@ -84,8 +83,8 @@ def _facts(bundle: EvidenceBundle, candidates: Labelled, detail: _Detail) -> Ite
 def _question(trace: Trace) -> Iterator[str]:
     reasons = list(_reasons(trace))
     yield "## Why this is open"
-    yield from (f"- {one_line(reason, 400)}" for reason in reasons[:_MOST_REASONS])
-    if (more := len(reasons) - _MOST_REASONS) > 0:
+    yield from (f"- {one_line(reason, 400)}" for reason in reasons[:_MAX_REASONS])
+    if (more := len(reasons) - _MAX_REASONS) > 0:
         yield f"- and {more} more questions"
 
 
@@ -128,7 +127,7 @@ def _in_full(
     releases = list(labelled_releases(label, candidate))
     if releases:
         yield f"   - its releases with this recording: {len(releases)}"
-    shown = _that_matter(releases, home, most)
+    shown = _shown_releases(releases, home, most)
     for release_label, release in shown:
         yield f"     - {release_label}: {', '.join(_release(release))}"
     rest = [release for pair in releases if pair not in shown for release in pair[1:]]
@@ -139,8 +138,8 @@ def _in_full(
 Releases = Sequence[tuple[str, Release]]
 
 
-def _that_matter(releases: Releases, home: str | None, most: int) -> Releases:
-    """Return the first releases, with the first of the artist's own country among them."""
+def _shown_releases(releases: Releases, home: str | None, most: int) -> Releases:
+    """Return the first releases, and the first one of the artist's own country."""
     shown = list(releases[:most])
     at_home = next((pair for pair in releases if pair[1].place == home), None) if home else None
     if at_home and at_home not in shown:
@@ -182,16 +181,12 @@ def _summary(releases: Sequence[Release]) -> str:
     statuses = Counter(release.standing or "status unknown" for release in releases)
     countries = sorted({release.place for release in releases if release.place})
     years = sorted({release.when.text[:4] for release in releases if release.when.is_known})
-    return "; ".join(
-        filter(
-            None,
-            (
-                ", ".join(f"{count} {status}" for status, count in sorted(statuses.items())),
-                f"{years[0]} to {years[-1]}" if years else "",
-                " ".join(countries[:20]),
-            ),
-        )
+    parts = (
+        ", ".join(f"{count} {status}" for status, count in sorted(statuses.items())),
+        f"{years[0]} to {years[-1]}" if years else "",
+        " ".join(countries[:20]),
     )
+    return "; ".join(filter(None, parts))
 
 
 def _kinds(candidates: Sequence[Candidate]) -> str:
@@ -236,4 +231,4 @@ def _reasons(trace: Trace) -> Iterator[str]:
 
 
 def _name(text: str) -> str:
-    return one_line(text, _MOST_OF_A_NAME)
+    return one_line(text, _MAX_NAME_CHARS)

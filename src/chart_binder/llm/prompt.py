@@ -1,4 +1,4 @@
-"""A prompt is made of sections from package data, any of them in a caller's own words."""
+"""The prompt: sections from package data, each of which configuration or a caller may replace."""
 
 import hashlib
 import re
@@ -27,17 +27,17 @@ PROMPT_NUMBERS: Final = (
     "reissue_long_gap_years",
     "review_threshold",
 )
-"""What any section may name. None is a secret, and none differs from recording to recording."""
+"""Numbers that any section may name: none is a secret, none differs between recordings."""
 
 
 def prompt_numbers(config: LLMConfig, knobs: RulesConfig) -> Mapping[str, object]:
-    """Return the value of each number that a section may name."""
+    """Return the value of each number of `PROMPT_NUMBERS`."""
     known = config.model_dump() | config.acceptance.model_dump() | knobs.model_dump()
     return {name: known[name] for name in PROMPT_NUMBERS}
 
 
 def fill_placeholders(text: str, values: Mapping[str, object]) -> str:
-    """Put values in for `{name}`; `{{name}}` is the text {name}, any other brace is itself."""
+    """Replace each `{name}` by its value; `{{name}}` becomes {name}, other braces stay."""
 
     def value(found: re.Match[str]) -> str:
         escaped, name = found.groups()
@@ -47,12 +47,12 @@ def fill_placeholders(text: str, values: Mapping[str, object]) -> str:
 
 
 def insert_original(text: str, section: str, own: str) -> str:
-    """Put a section's own words in where a text names the section."""
+    """Replace the name of a section in braces by that section's original text."""
     return _BRACES.sub(lambda found: own if found[2] == section else found.group(), text)
 
 
 def check_placeholders(key: str, text: str, allowed: Collection[str]) -> None:
-    """Raise `ConfigError` that names the key, for a placeholder that there is not."""
+    """Raise `ConfigError` that names the key, for an unknown placeholder."""
     unknown = [name for _, name in _BRACES.findall(text) if name and name not in allowed]
     if unknown:
         names = ", ".join(f"{{{name}}}" for name in sorted(allowed))
@@ -63,15 +63,15 @@ def check_placeholders(key: str, text: str, allowed: Collection[str]) -> None:
 
 
 PROMPT_VERSION: Final = PromptConfig().version
-"""The prompt in use unless another is asked for: the name of its file under `prompts/`."""
+"""The default prompt: the name of its file under `prompts/`."""
 TEXT_SECTIONS: Final = ("role", "tools", "format", "answer", "rules", "task")
-"""The sections that are text; the exemplars are the other one."""
-_OF_THE_DIALECT: Final = ("tools", "format")
+"""The sections that are text, which is all but the exemplars."""
+_DIALECT_SECTIONS: Final = ("tools", "format")
 
 
 @dataclass(frozen=True, slots=True)
 class ExemplarStep:
-    """One step of an exemplar: an action with what was observed, or an answer."""
+    """One step of an exemplar: a call with its observation, or an answer."""
 
     thought: str
     tool: str = ""
@@ -82,7 +82,7 @@ class ExemplarStep:
 
 @dataclass(frozen=True, slots=True)
 class Exemplar:
-    """A short run that shows how it is done."""
+    """An example run in the prompt."""
 
     about: str
     question: str
@@ -96,13 +96,13 @@ class Exemplar:
 
 @dataclass(frozen=True, slots=True)
 class Prompt:
-    """The sections of a prompt, before the numbers are put in.
+    """The sections of a prompt, with placeholders.
 
-    `tools` has `{tools}` where the list of the tools stands, `format` has `{format}` where the
-    dialect says how a step is written; `task` is what is asked below the evidence, the rest is the
-    system prompt. An empty section is left out. `version` is the shipped prompt it is made from.
+    `{tools}` in `tools` is the list of the tools, `{format}` in `format` the dialect's form of a
+    step; `task` is asked below the evidence, the rest is the system prompt. Empty sections are left
+    out. `version` is the shipped prompt that this one is made from.
 
-    Raises `ConfigError` for a placeholder that there is not.
+    Raises `ConfigError` for an unknown placeholder.
     """
 
     version: str
@@ -117,16 +117,16 @@ class Prompt:
     def __post_init__(self) -> None:
         """Check the placeholders."""
         for section in TEXT_SECTIONS:
-            own = (section,) if section in _OF_THE_DIALECT else ()
+            own = (section,) if section in _DIALECT_SECTIONS else ()
             check_placeholders(
                 f"llm.prompt.{section}", getattr(self, section), (*PROMPT_NUMBERS, *own)
             )
 
     @property
     def name(self) -> str:
-        """The version, with the sections that are in other words and a hash of those words.
+        """The version, with the sections that were replaced and a hash of their text.
 
-        Two prompts of one name are the same: `react-2`, `react-2+rules@1f0c2a9b`.
+        Prompts with the same name are the same: `react-2`, `react-2+rules@1f0c2a9b`.
         """
         shipped = load_prompt(self.version) if self.version in shipped_versions() else None
         changed = [
@@ -137,13 +137,13 @@ class Prompt:
         if not changed:
             return self.version
         words = msgspec.json.encode([getattr(self, section) for section in changed])
-        told = "".join(f"+{section}" for section in changed) if shipped else ""
-        return f"{self.version}{told}@{hashlib.sha256(words).hexdigest()[:8]}"
+        names = "".join(f"+{section}" for section in changed) if shipped else ""
+        return f"{self.version}{names}@{hashlib.sha256(words).hexdigest()[:8]}"
 
     def overridden(self, **sections: str) -> "Prompt":
-        """Return the prompt with sections in other words; `{rules}` in `rules` are those it had.
+        """Return the prompt with sections replaced; `{rules}` in `rules` is the original text.
 
-        Raises `ConfigError` for a placeholder that there is not, `TypeError` for no such section.
+        Raises `ConfigError` for an unknown placeholder, `TypeError` for an unknown section.
         """
         own: dict[str, Any] = {}
         for section, text in sections.items():
@@ -157,7 +157,7 @@ class Prompt:
         return "\n\n".join(filter(None, sections))
 
     def question(self, numbers: Mapping[str, object]) -> str:
-        """Return what is asked below the evidence."""
+        """Return the question that is asked below the evidence."""
         return fill_placeholders(self.task, numbers).strip()
 
     def _sections(
@@ -169,11 +169,11 @@ class Prompt:
         yield fill_placeholders(self.format, {**numbers, "format": dialect.form(tools)})
         yield fill_placeholders(self.answer, numbers)
         yield fill_placeholders(self.rules, numbers)
-        for exemplar in self._that_fit({tool.name for tool in tools}):
+        for exemplar in self._fitting_exemplars({tool.name for tool in tools}):
             yield "\n".join(_exemplar(exemplar, dialect))
 
-    def _that_fit(self, tools: set[str]) -> Sequence[Exemplar]:
-        """Return the exemplars that call what is there, else those that call nothing."""
+    def _fitting_exemplars(self, tools: set[str]) -> Sequence[Exemplar]:
+        """Return the exemplars whose tools are all offered, else those that call none."""
         calling = [each for each in self.exemplars if each.tools and each.tools <= tools]
         return calling or [each for each in self.exemplars if not each.tools]
 
@@ -213,7 +213,7 @@ def load_prompt(version: str = PROMPT_VERSION) -> Prompt:
 def configured_prompt(config: PromptConfig) -> Prompt:
     """Return the prompt that `[llm.prompt]` asks for.
 
-    Raises `ConfigError` for a version or a placeholder that there is not.
+    Raises `ConfigError` for an unknown version or placeholder.
     """
     words = {section: getattr(config, section) for section in TEXT_SECTIONS}
     prompt = load_prompt(config.version).overridden(

@@ -1,4 +1,4 @@
-"""The adjudicator: a model looks into what the rules leave open, its answer checked by code."""
+"""The adjudicator: a model researches what the rules leave open, and code checks its answer."""
 
 import uuid
 from collections.abc import Callable, Mapping, Sequence
@@ -36,218 +36,30 @@ from chart_binder.react.transcript import (
     Watch,
 )
 
-_MOST_TITLES = 12
-
-
-def search_topic(bundle: EvidenceBundle) -> str:
-    """Return artist, title and the titles of candidates, each once, for tools to look for."""
-    titles = (
-        group.title for recording in bundle.recording_candidates for group in recording.groups
-    )
-    names = (bundle.performer.name, bundle.recording_title, *titles)
-    known = dict.fromkeys(name for name in names if name)
-    return " / ".join(list(known)[: _MOST_TITLES + 2])
-
-
+DISABLED = "LLM adjudication is disabled"
+_MAX_TITLES = 12
 _NOT_RECORDED: dict[str, Any] = {
     "base_url": True,
     "api_key_env": True,
     "searxng": {"url"},
     "acceptance": {"calibration"},
 }
-"""Addresses may hold passwords, and a replay needs none; nor the file of what is recorded whole."""
-
-
-@dataclass(frozen=True, slots=True)
-class Case:
-    """An evidence bundle and its open question, as a model is asked about it."""
-
-    bundle: EvidenceBundle
-    labels: Labels
-    markdown: str
-    evidence_hash: str
-
-    @classmethod
-    def of(cls, bundle: EvidenceBundle, trace: Trace, task: str | None = None) -> "Case":
-        """Make a bundle ready to be asked about; `trace` says why it is open, `task` what to do."""
-        known = evidence_hash(bundle)
-        return cls(bundle, Labels.of(bundle), evidence_markdown(bundle, trace, task), known)
-
-
-@dataclass(frozen=True, slots=True)
-class AdjudicationRun:
-    """What one run asks with. `config` is this run's own: a replay needs nothing but it.
-
-    `part_of` says of which samples and methods the run is a part, for the record.
-    """
-
-    config: LLMConfig
-    knobs: RulesConfig
-    chat: ChatModel
-    dialect: Dialect
-    toolbox: Toolbox
-    prompt: Prompt
-    system_prompt: str
-    part_of: Mapping[str, object]
-    calibrated: ConfidenceMap = AS_STATED
-    record: Path | None = None
-    watch: Watch | None = None
-    listen: Callable[[str], None] | None = None
-
-    def about(self, case: Case) -> AdjudicationResult:
-        """Run, and return what came of it, of whatever outcome."""
-        run = self._run(case)
-        opening = self._opening(case)
-        with record_run(run, self.record, self.watch) as record:
-            record(run)
-            for message in opening:
-                record(Said(message.role, message.content))
-            examination = Examination(
-                case.bundle,
-                case.labels,
-                self.knobs,
-                self.config,
-                record.observed,
-                record.found_ids,
-                self.calibrated,
-            )
-            ending = self._converse(opening, examination, record)
-            result = self._result(ending, examination, run, record)
-            record(Result(result.to_dict() | {"transcript": None}))
-        return result
-
-    def _opening(self, case: Case) -> tuple[Message, ...]:
-        """Return how the conversation opens; one that is played again, as it was recorded."""
-        as_recorded = self.chat.opening(case.evidence_hash) if isinstance(self.chat, Replay) else ()
-        written = (Message("system", self.system_prompt), Message("user", case.markdown))
-        return as_recorded or written
-
-    def _run(self, case: Case) -> Run:
-        return Run(
-            id=uuid.uuid4().hex[:12],
-            started_at=datetime.now(UTC).isoformat(timespec="seconds").replace("+00:00", "Z"),
-            model_id=self.chat.model_id,
-            dialect=self.dialect.name,
-            prompt_version=self.prompt.name,
-            evidence_hash=case.evidence_hash,
-            options={
-                "llm": self.config.model_dump(mode="json", exclude=_NOT_RECORDED),
-                "rules": self.knobs.model_dump(mode="json"),
-                "part_of": dict(self.part_of),
-                **self._own_prompt(),
-                **self._own_calibration(),
-            },
-            evidence=msgspec.json.decode(write_bundle(case.bundle)),
-        )
-
-    def _own_prompt(self) -> Mapping[str, object]:
-        """Return the prompt for the record, if the configuration does not lead to it."""
-        if self.prompt == configured_prompt(self.config.prompt):
-            return {}
-        return {"prompt": msgspec.to_builtins(self.prompt)}
-
-    def _own_calibration(self) -> Mapping[str, object]:
-        """Return the calibration for the record, if one is used."""
-        if not self.calibrated.points:
-            return {}
-        return {"calibration": msgspec.to_builtins(self.calibrated)}
-
-    def _converse(
-        self, opening: tuple[Message, ...], examination: Examination, record: Record
-    ) -> Ending[FinalAnswer]:
-        replay = self.chat if isinstance(self.chat, Replay) else None
-        is_forced = self.config.final_turn == "force"
-        try:
-            return converse(
-                self.chat,
-                self.dialect,
-                self.toolbox,
-                opening,
-                judge=examination.read,
-                watch=record,
-                limits=loop_limits(self.config),
-                perform=replay.perform if replay else call_tool,
-                recall=replay.recall if replay else None,
-                last_word=last_word(examination.labels) if is_forced else None,
-                listen=self.listen,
-            )
-        except ChatError as error:
-            return Ending(len(record.replies()), problem=str(error))
-
-    def _result(
-        self, ending: Ending[FinalAnswer], examination: Examination, run: Run, record: Record
-    ) -> AdjudicationResult:
-        answer = ending.answer
-        said = AdjudicationResult(
-            outcome=Outcome.ERROR,
-            problem=ending.problem,
-            iterations=ending.iterations,
-            usage=_usage(record),
-            model_id=run.model_id,
-            dialect=run.dialect,
-            prompt_version=run.prompt_version,
-            evidence_hash=run.evidence_hash,
-            transcript=record.place,
-        )
-        if answer is None:
-            known = partial_findings(record.events, self.dialect)
-            return msgspec.structs.replace(said, rationale=known)
-        judgement = examination.judge(answer)
-        return msgspec.structs.replace(
-            said,
-            outcome=judgement.outcome,
-            crg_mbid=judgement.crg,
-            rr_mbid=judgement.rr,
-            confidence=judgement.confidence,
-            stated_confidence=answer.confidence,
-            rationale=answer.rationale,
-            facts=judgement.facts,
-            checks=(*judgement.checks, *failed_services(record.events)),
-            rules=judgement.rules,
-            independent_sources=judgement.independent_sources,
-            problem=judgement.problem,
-        )
-
-
-def loop_limits(config: LLMConfig) -> Limits:
-    """Return how far a run may go."""
-    return Limits(
-        iterations=config.max_iterations,
-        observation_chars=config.fetch.max_chars,
-        observation_role=config.observation_role,
-        max_run_s=config.max_run_s,
-        max_run_tokens=config.max_run_tokens,
-        num_ctx=config.num_ctx,
-        max_tokens=config.max_tokens,
-    )
-
-
-def _usage(record: Record) -> Usage:
-    replies = record.replies()
-    return Usage(
-        prompt_tokens=sum(reply.prompt_tokens or 0 for reply in replies),
-        completion_tokens=sum(reply.completion_tokens or 0 for reply in replies),
-        model_seconds=sum(reply.seconds for reply in replies),
-        tool_seconds=sum(seen.seconds for seen in record.observed()),
-    )
-
-
-DISABLED = "LLM adjudication is disabled"
+"""Addresses may hold passwords, and a replay needs none; the calibration is recorded in full."""
 
 
 class ReActAdjudicator:
-    """Looks into a case that the rules leave open, by reasoning in the open and looking things up.
+    """Asks a model about a case that the rules leave open, in a ReAct loop with tools.
 
     Everything after `config` has a default built from configuration. `searxng` is a search client
     for `web_search`, `musicbrainz` what opens MusicBrainz for its tool; `tools` are tools or typed
-    functions; `record` is a folder for transcripts; `watch` is told every event as it happens,
-    `listen` every piece of a reply as it is written; `knobs` are those of the rules that an answer
-    is held against; `prompt` goes before what `[llm.prompt]` says, `calibration` before the
-    file of `[llm.acceptance]`. Nothing is opened before `adjudicate`; threads may share one
-    adjudicator as far as they may share `chat`.
+    functions; `record` is a folder for transcripts; `watch` is called with every event, `listen`
+    with every piece of a reply as it is written; `knobs` are the rule settings that an answer is
+    checked by; `prompt` replaces `[llm.prompt]`, `calibration` the file of `[llm.acceptance]`.
+    Nothing is opened before `adjudicate`; threads may share one adjudicator as far as they may
+    share `chat`.
 
     Raises `PluginError` for a provider, tool or dialect that is not installed, `ConfigError` for a
-    prompt that cannot be meant or a calibration that cannot be read.
+    wrong placeholder in a prompt or a calibration that cannot be read.
     """
 
     def __init__(
@@ -284,10 +96,10 @@ class ReActAdjudicator:
         evidence_bundle: EvidenceBundle | Mapping[str, Any] | bytes | str,
         decision_trace: Verdict | Sequence[str] | str | None = None,
     ) -> AdjudicationResult:
-        """Return the answer, of whatever outcome; `decision_trace` says why the case is open.
+        """Return the result, of whatever outcome; `decision_trace` says why the case is open.
 
-        Raises `EvidenceError` for an ill-formed bundle, a caller's mistake. Whatever the model, the
-        network or a page does becomes the outcome.
+        Raises `EvidenceError` for an ill-formed bundle. Whatever goes wrong with the model, the
+        network or a page becomes the outcome.
         """
         bundle = read_bundle(evidence_bundle)
         if not self._config.enabled:
@@ -304,15 +116,15 @@ class ReActAdjudicator:
     def _rendered(self, tools: Sequence[Tool]) -> str:
         return self._prompt.render(self._dialect, tools, prompt_numbers(self._config, self._knobs))
 
-    def _ask(self, case: Case, way: Way) -> AdjudicationResult:
-        """Ask about a case in one way, as often as configured."""
+    def _ask(self, case: "Case", way: Way) -> AdjudicationResult:
+        """Ask about a case with one method, as many times as configured."""
         tools = self._tools if way == "react" else ()
         system_prompt = self._rendered(tools)
         toolbox = Toolbox(tool.for_run(search_topic(case.bundle)) for tool in tools)
 
         def ask(sample: int) -> AdjudicationResult:
             config, chat = self._samples[sample]
-            asking = AdjudicationRun(
+            return _AdjudicationRun(
                 config=config.model_copy(update={"method": way}),
                 knobs=self._knobs,
                 chat=chat,
@@ -329,8 +141,7 @@ class ReActAdjudicator:
                 record=self._record,
                 watch=self._watch,
                 listen=self._listen,
-            )
-            return asking.about(case)
+            ).ask_about(case)
 
         return run_samples(ask, self._config, case.labels.name_of, self._calibrated)
 
@@ -354,3 +165,175 @@ def _calibration(config: LLMConfig) -> ConfidenceMap:
 def _chat_model(config: LLMConfig) -> ChatModel:
     chat: ChatModel = plugins.load("chart_binder.chat_models", config.provider)(config)
     return chat
+
+
+def search_topic(bundle: EvidenceBundle) -> str:
+    """Return artist, title and the titles of candidates, each once, for tools to search with."""
+    titles = (
+        group.title for recording in bundle.recording_candidates for group in recording.groups
+    )
+    names = (bundle.performer.name, bundle.recording_title, *titles)
+    known = dict.fromkeys(name for name in names if name)
+    return " / ".join(list(known)[: _MAX_TITLES + 2])
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """An evidence bundle with its open question, as a model is asked about it."""
+
+    bundle: EvidenceBundle
+    labels: Labels
+    markdown: str
+    evidence_hash: str
+
+    @classmethod
+    def of(cls, bundle: EvidenceBundle, trace: Trace, task: str | None = None) -> "Case":
+        """Prepare a bundle; `trace` says why it is open, `task` what is asked."""
+        markdown = evidence_markdown(bundle, trace, task)
+        return cls(bundle, Labels.of(bundle), markdown, evidence_hash(bundle))
+
+
+@dataclass(frozen=True, slots=True)
+class _AdjudicationRun:
+    """One conversation about a case. `config` is its own, so that a replay needs nothing else.
+
+    `part_of` is recorded: which method and which sample the run is.
+    """
+
+    config: LLMConfig
+    knobs: RulesConfig
+    chat: ChatModel
+    dialect: Dialect
+    toolbox: Toolbox
+    prompt: Prompt
+    system_prompt: str
+    part_of: Mapping[str, object]
+    calibrated: ConfidenceMap
+    record: Path | None
+    watch: Watch | None
+    listen: Callable[[str], None] | None
+
+    def ask_about(self, case: Case) -> AdjudicationResult:
+        """Run the conversation and return its result, of whatever outcome."""
+        run = self._run_event(case)
+        opening = self._opening(case)
+        with record_run(run, self.record, self.watch) as record:
+            record(run)
+            for message in opening:
+                record(Said(message.role, message.content))
+            examination = Examination(
+                case.bundle,
+                case.labels,
+                self.knobs,
+                self.config,
+                record.observed,
+                record.found_ids,
+                self.calibrated,
+            )
+            ending = self._converse(opening, examination, record)
+            result = self._result(ending, examination, run, record)
+            record(Result(result.to_dict() | {"transcript": None}))
+        return result
+
+    def _opening(self, case: Case) -> tuple[Message, ...]:
+        """Return the opening messages; in a replay, those that were recorded."""
+        recorded = self.chat.opening(case.evidence_hash) if isinstance(self.chat, Replay) else ()
+        written = (Message("system", self.system_prompt), Message("user", case.markdown))
+        return recorded or written
+
+    def _run_event(self, case: Case) -> Run:
+        options: dict[str, object] = {
+            "llm": self.config.model_dump(mode="json", exclude=_NOT_RECORDED),
+            "rules": self.knobs.model_dump(mode="json"),
+            "part_of": dict(self.part_of),
+        }
+        if self.prompt != configured_prompt(self.config.prompt):
+            options["prompt"] = msgspec.to_builtins(self.prompt)
+        if self.calibrated.points:
+            options["calibration"] = msgspec.to_builtins(self.calibrated)
+        return Run(
+            id=uuid.uuid4().hex[:12],
+            started_at=datetime.now(UTC).isoformat(timespec="seconds").replace("+00:00", "Z"),
+            model_id=self.chat.model_id,
+            dialect=self.dialect.name,
+            prompt_version=self.prompt.name,
+            evidence_hash=case.evidence_hash,
+            options=options,
+            evidence=msgspec.json.decode(write_bundle(case.bundle)),
+        )
+
+    def _converse(
+        self, opening: tuple[Message, ...], examination: Examination, record: Record
+    ) -> Ending[FinalAnswer]:
+        replay = self.chat if isinstance(self.chat, Replay) else None
+        limits = Limits(
+            iterations=self.config.max_iterations,
+            observation_chars=self.config.fetch.max_chars,
+            observation_role=self.config.observation_role,
+            max_run_s=self.config.max_run_s,
+            max_run_tokens=self.config.max_run_tokens,
+            num_ctx=self.config.num_ctx,
+            max_tokens=self.config.max_tokens,
+        )
+        try:
+            return converse(
+                self.chat,
+                self.dialect,
+                self.toolbox,
+                opening,
+                judge=examination.read,
+                watch=record,
+                limits=limits,
+                perform=replay.perform if replay else call_tool,
+                recall=replay.recall if replay else None,
+                last_word=last_word(examination.labels)
+                if self.config.final_turn == "force"
+                else None,
+                listen=self.listen,
+            )
+        except ChatError as error:
+            return Ending(len(record.replies()), problem=str(error))
+
+    def _result(
+        self, ending: Ending[FinalAnswer], examination: Examination, run: Run, record: Record
+    ) -> AdjudicationResult:
+        answer = ending.answer
+        base = AdjudicationResult(
+            outcome=Outcome.ERROR,
+            problem=ending.problem,
+            iterations=ending.iterations,
+            usage=_usage(record),
+            model_id=run.model_id,
+            dialect=run.dialect,
+            prompt_version=run.prompt_version,
+            evidence_hash=run.evidence_hash,
+            transcript=record.place,
+        )
+        if answer is None:
+            findings = partial_findings(record.events, self.dialect)
+            return msgspec.structs.replace(base, rationale=findings)
+        judgement = examination.judge(answer)
+        return msgspec.structs.replace(
+            base,
+            outcome=judgement.outcome,
+            crg_mbid=judgement.crg,
+            rr_mbid=judgement.rr,
+            confidence=judgement.confidence,
+            stated_confidence=answer.confidence,
+            rationale=answer.rationale,
+            facts=judgement.facts,
+            checks=(*judgement.checks, *failed_services(record.events)),
+            rules=judgement.rules,
+            independent_sources=judgement.independent_sources,
+            problem=judgement.problem,
+        )
+
+
+def _usage(record: Record) -> Usage:
+    replies = record.replies()
+    return Usage(
+        prompt_tokens=sum(reply.prompt_tokens or 0 for reply in replies),
+        completion_tokens=sum(reply.completion_tokens or 0 for reply in replies),
+        model_seconds=sum(reply.seconds for reply in replies),
+        tool_seconds=sum(seen.seconds for seen in record.observed()),
+    )

@@ -1,4 +1,4 @@
-"""A run is recorded as it happens, so that a killed one leaves all it had."""
+"""The record of a run: its events, written to a file as they happen, and what is read off them."""
 
 import contextlib
 import logging
@@ -26,26 +26,23 @@ from chart_binder.react.transcript import (
 )
 
 _log = logging.getLogger(__name__)
-_HOME_OF_IDS = "musicbrainz.org"
-_MOST_OF_A_THOUGHT = 400
-_MOST_OF_A_SOURCE = 200
-_MOST_SOURCES = 10
-
-
 FAILED_SERVICE = "unanswered"
-"""The name of the check: a run that came to nothing without a service is worth another."""
+"""The name of the check for a service that failed: the run is worth repeating."""
+_MAX_THOUGHT_CHARS = 400
+_MAX_SOURCE_CHARS = 200
+_MAX_SOURCES = 10
 
 
 @dataclass(slots=True)
 class Record:
-    """The events of one run, and the file they stand in, if any."""
+    """The events of one run, and the path of their file, if any."""
 
     watches: tuple[Watch, ...]
     path: Path | None = None
     events: list[AnyEvent] = field(default_factory=list)
 
     def __call__(self, event: AnyEvent) -> None:
-        """Take an event in and pass it on."""
+        """Keep an event and pass it to the watchers."""
         self.events.append(event)
         for watch in self.watches:
             watch(event)
@@ -59,9 +56,9 @@ class Record:
         return [event for event in self.events if isinstance(event, Observed)]
 
     def found_ids(self) -> set[str]:
-        """Return the MusicBrainz ids that observations brought in.
+        """Return the MusicBrainz ids that observations contain.
 
-        An id that the model itself put into the call proves nothing when it comes back, unless
+        An id that the model itself wrote into the call does not count when it comes back, unless
         MusicBrainz answered.
         """
         asked, found = "", set[str]()
@@ -70,7 +67,8 @@ class Record:
                 asked = str(event.arguments)
             elif isinstance(event, Observed) and not event.error:
                 brought = _ids(f"{event.content} {' '.join(event.sources)}")
-                found |= brought if _from_home(event.sources) else brought - _ids(asked)
+                is_known = any(map(_is_musicbrainz, event.sources))
+                found |= brought if is_known else brought - _ids(asked)
         return found
 
     @property
@@ -83,24 +81,19 @@ def _ids(text: str) -> set[str]:
     return {found.casefold() for found in MBID.findall(text)}
 
 
-def _from_home(sources: tuple[str, ...]) -> bool:
-    return any(
-        host == _HOME_OF_IDS or host.endswith(f".{_HOME_OF_IDS}") for host in map(_host, sources)
-    )
-
-
-def _host(source: str) -> str:
+def _is_musicbrainz(source: str) -> bool:
     try:
-        return urlsplit(source).hostname or ""
+        host = urlsplit(source).hostname or ""
     except ValueError:  # a tool or a canned transcript may name what is no address
-        return ""
+        return False
+    return f".{host}".endswith(".musicbrainz.org")
 
 
 @contextmanager
 def record_run(run: Run, folder: Path | None, watch: Watch | None) -> Iterator[Record]:
     """Record a run in a new file of `folder`, readable by its owner only.
 
-    A folder that cannot be written to costs the record, not the run: a warning says so.
+    Where the folder cannot be written to, a warning is logged and the run goes on unrecorded.
     """
     watches = (watch,) if watch else ()
     if folder is None:
@@ -115,14 +108,14 @@ def record_run(run: Run, folder: Path | None, watch: Watch | None) -> Iterator[R
         yield Record(watches)
         return
     try:
-        yield Record((_tolerant(record_in(stream), path), *watches), path)
+        yield Record((_until_disk_full(record_in(stream), path), *watches), path)
     finally:
         with contextlib.suppress(OSError):  # what a full disk did not take is flushed once more
             stream.close()
 
 
-def _tolerant(record: Watch, path: Path) -> Watch:
-    """Go on without a record when the disk fills up in the middle of a run."""
+def _until_disk_full(record: Watch, path: Path) -> Watch:
+    """Return a watcher that stops recording, with a warning, at the first error of the file."""
     failed = False
 
     def watch(event: AnyEvent) -> None:
@@ -142,29 +135,29 @@ def partial_findings(events: Iterable[AnyEvent], dialect: Dialect) -> str:
     """Return the last thought and the sources that were read, in one line; empty if none."""
     events = tuple(events)
     sources = dict.fromkeys(
-        one_line(source, _MOST_OF_A_SOURCE)
+        one_line(source, _MAX_SOURCE_CHARS)
         for event in events
         if isinstance(event, Observed) and not event.error
         for source in event.sources
     )
-    more = f" and {len(sources) - _MOST_SOURCES} more" if len(sources) > _MOST_SOURCES else ""
+    more = f" and {len(sources) - _MAX_SOURCES} more" if len(sources) > _MAX_SOURCES else ""
     thought = _last_thought(events, dialect)
-    told = (
+    findings = (
         f'the last thought was "{thought}"' if thought else "",
-        f"read: {' '.join(list(sources)[:_MOST_SOURCES])}{more}" if sources else "",
+        f"read: {' '.join(list(sources)[:_MAX_SOURCES])}{more}" if sources else "",
     )
-    known = "; ".join(filter(None, told))
-    return f"no answer was reached; {known}" if known else ""
+    found = "; ".join(filter(None, findings))
+    return f"no answer was reached; {found}" if found else ""
 
 
 def _last_thought(events: Iterable[AnyEvent], dialect: Dialect) -> str:
     steps = (dialect.parse(event.content) for event in events if isinstance(event, Replied))
     thoughts = [step.thought for step in steps if not isinstance(step, Malformed) and step.thought]
-    return one_line(thoughts[-1], _MOST_OF_A_THOUGHT) if thoughts else ""
+    return one_line(thoughts[-1], _MAX_THOUGHT_CHARS) if thoughts else ""
 
 
 def failed_services(events: Iterable[AnyEvent]) -> Iterator[Check]:
-    """Yield a check for each tool whose last call in the run failed for its service's sake."""
+    """Yield a failed check for each tool whose last call failed because of its service."""
     last: dict[str, str] = {}
     tool = ""
     for event in events:
@@ -175,5 +168,5 @@ def failed_services(events: Iterable[AnyEvent]) -> Iterator[Check]:
             last[tool] = error if error.endswith(SAYS_NOTHING) else ""
     for name, error in last.items():
         if error:
-            told = error.removesuffix(SAYS_NOTHING).strip()
-            yield Check(FAILED_SERVICE, passed=False, detail=f"{name}: {told}")
+            reason = error.removesuffix(SAYS_NOTHING).strip()
+            yield Check(FAILED_SERVICE, passed=False, detail=f"{name}: {reason}")

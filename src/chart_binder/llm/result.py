@@ -1,4 +1,4 @@
-"""What an adjudication comes to, as a value that survives JSON."""
+"""The result of an adjudication, as values with a JSON form."""
 
 from enum import StrEnum
 from typing import Any
@@ -20,7 +20,7 @@ class Outcome(StrEnum):
 
 
 class Standing(StrEnum):
-    """What the rules say to an answer, with the verified facts in."""
+    """How the rules, with the verified facts added, agree with an answer."""
 
     CONFIRMED = "confirmed"
     CONTRADICTED = "contradicted"
@@ -37,7 +37,7 @@ class Value(msgspec.Struct, frozen=True):
 
 
 class Fact(Value, frozen=True):
-    """A fact the answer cites; `verified` when its source was given in this run and says so."""
+    """A fact that the answer cites; `verified` if its source was read in this run and says so."""
 
     about: str
     field: str
@@ -47,7 +47,7 @@ class Fact(Value, frozen=True):
 
 
 class Check(Value, frozen=True):
-    """Something the code looked into: whether it came out well, and how, in one sentence."""
+    """One check of an answer by code: whether it passed, with one sentence of detail."""
 
     name: str
     passed: bool
@@ -55,7 +55,7 @@ class Check(Value, frozen=True):
 
 
 class Usage(Value, frozen=True):
-    """What a run took: tokens as the server counts them, seconds of wall-clock time."""
+    """What a run used: tokens as the server counts them, seconds of wall-clock time."""
 
     prompt_tokens: int = 0
     completion_tokens: int = 0
@@ -64,13 +64,13 @@ class Usage(Value, frozen=True):
 
 
 class AdjudicationResult(Value, frozen=True):
-    """The adjudicator's answer and everything needed to trust it or not.
+    """The adjudicator's answer, with everything needed to judge it.
 
     `confidence` is 0..1, after calibration and checks; `stated_confidence` is the model's own.
-    `rules` is what the rules say to the answer, where facts are cited; `independent_sources` how
-    many sources that do not repeat one another say each fact the answer rests on. `problem` says in
-    one sentence why the outcome is error, review or rejected; `transcript` is the recorded file's
-    path, or the events themselves.
+    `rules` is the rules' agreement, where facts are cited; `independent_sources` the number of
+    sources, not repeating one another, of each fact that the answer rests on. `problem` says in one
+    sentence why the outcome is error, review or rejected; `transcript` is the recorded file's path,
+    or the events themselves.
     """
 
     outcome: Outcome
@@ -108,7 +108,7 @@ class AdjudicationResult(Value, frozen=True):
 
 
 def why_not_written(result: AdjudicationResult, acceptance: AcceptanceConfig) -> str | None:
-    """Return why a model's answer must not go into a file without a person's look; else nothing."""
+    """Return why an answer must not be written to a file before a person has seen it, or None."""
     if result.outcome is not Outcome.ACCEPTED:
         return result.problem or f"the answer is {result.outcome}"
     needed, found = acceptance.write_min_sources, result.independent_sources

@@ -1,4 +1,4 @@
-"""Several runs of one case are taken together: the majority answers, and agreement counts.
+"""Several runs of one case: a second method where the first fails, and a majority of samples.
 
 Self-consistency, after Wang et al., "Self-Consistency Improves Chain of Thought Reasoning in
 Language Models" (2022).
@@ -29,10 +29,10 @@ WAYS: dict[Method, tuple[Way, ...]] = {
 
 
 def run_methods(method: Method, ask: Callable[[Way], AdjudicationResult]) -> AdjudicationResult:
-    """Return what the first way gives, else the second; what both took is added up.
+    """Return the result of the first method, or of the second where the first names nothing.
 
-    Where neither gives anything, not knowing goes before a failure. A model that never replied is
-    not asked again.
+    Usage is added up. Where neither names anything, a rejection is returned rather than an error. A
+    model that never replied is not asked again.
     """
     first, *others = WAYS[method]
     result = ask(first)
@@ -44,12 +44,12 @@ def run_methods(method: Method, ask: Callable[[Way], AdjudicationResult]) -> Adj
 
 
 def names_release_group(result: AdjudicationResult) -> bool:
-    """Tell whether a result names a release group."""
+    """Return whether a result names a release group."""
     return result.outcome is not Outcome.ERROR and result.crg_mbid is not None
 
 
 def total_usage(*usages: Usage) -> Usage:
-    """Add up what several runs took."""
+    """Add up the usage of several runs."""
     return Usage(
         prompt_tokens=sum(usage.prompt_tokens for usage in usages),
         completion_tokens=sum(usage.completion_tokens for usage in usages),
@@ -80,9 +80,9 @@ def run_samples(
     name_of: Callable[[str], str],
     calibrated: ConfidenceMap = AS_STATED,
 ) -> AdjudicationResult:
-    """Ask `config.samples` times, told the number of the sample, and take the answers together.
+    """Call `ask` with the numbers of `config.samples` samples, and return the majority's answer.
 
-    A model that did not reply at all in two samples one after the other is not asked for the next.
+    After two samples in a row without any reply, the rest is not made.
     """
     results: list[AdjudicationResult] = []
     while len(results) < config.samples and not _is_out_of_reach(results):
@@ -104,10 +104,9 @@ def majority_answer(
 ) -> AdjudicationResult:
     """Return the answer of more than half of `config.samples` runs.
 
-    What was stated is taken as the mean of those that agree, times their share: the outcome follows
-    from it as calibrated, and the checks of the run that is taken may lower both. No majority is a
-    rejection; where failed runs, or those not made, kept it from one, an error. `name_of` says what
-    to call a release group.
+    The stated confidence is the mean of the runs that agree, times their share; calibration and the
+    checks of the run that is returned apply to it. No majority is a rejection, or an error where
+    failed or missing runs prevented one. `name_of` returns the name of a release group.
     """
     usage = total_usage(*(result.usage for result in results))
     failures = [result for result in results if result.outcome is Outcome.ERROR]
@@ -185,10 +184,10 @@ def _vote(result: AdjudicationResult) -> str:
 
 
 def _most_doubted(agreeing: Sequence[AdjudicationResult]) -> AdjudicationResult:
-    """Choose the run whose answer is taken.
+    """Return the run that stands for those that agree.
 
-    One whose verified facts contradict it speaks for all, for what code refutes must not be
-    outvoted. Then the one that code found least against, with the commonest release.
+    A run whose verified facts contradict the answer comes first: what code refutes must not be
+    outvoted. Then the run with the fewest failed checks, and with the commonest release.
     """
     releases = Counter(result.rr_mbid for result in agreeing)
 

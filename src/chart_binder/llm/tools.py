@@ -1,4 +1,4 @@
-"""The tool that counts the days from one date to another, for models are poor at it."""
+"""The adjudicator's tools: those that are installed and on, and `days_between`."""
 
 import inspect
 import re
@@ -15,14 +15,14 @@ from chart_binder.react.tool_definition import ToolDefectError
 from chart_binder.react.tools import Tool, ToolError
 
 UnknownName: TypeAlias = tuple[str, str]
-"""A key, and a sentence on its value that begins with the key."""
+"""A configuration key, and a sentence about its value that begins with the key."""
 _INSTALLED: Final = (("provider", "chart_binder.chat_models"), ("dialect", "chart_binder.dialects"))
 
 
 def unknown_names(config: LLMConfig) -> Iterator[UnknownName]:
-    """Yield the keys that name what is not there; nothing is loaded that they name.
+    """Yield the configuration keys that name something unknown, without loading anything.
 
-    Such are a provider, a dialect or a tool that is not installed, a prompt that is not shipped,
+    Unknown are a provider, a dialect or a tool that is not installed, a prompt that is not shipped,
     and a placeholder that a section of the prompt does not have.
     """
     for key, group in _INSTALLED:
@@ -36,7 +36,7 @@ def unknown_names(config: LLMConfig) -> Iterator[UnknownName]:
 
 
 def unknown_tool_names(config: ToolsConfig) -> Iterator[UnknownName]:
-    """Yield the tools that `[llm.tools]` turns on or off though none of that name is installed."""
+    """Yield the tools that `[llm.tools]` turns on or off but that are not installed."""
     installed = plugins.names("chart_binder.tools")
     there = ", ".join(installed)
     for name in sorted({*(config.model_extra or {})} - {*installed}):
@@ -68,10 +68,10 @@ _ON_THE_NETWORK: Final = (_SEARCH, "web_fetch", "musicbrainz", "wikipedia")
 def default_tools(
     config: LLMConfig, searxng: object | None = None, musicbrainz: object | None = None
 ) -> tuple[Tool, ...]:
-    """Return every tool that is installed and on; none opens a socket yet.
+    """Return the tools that are installed and on; none opens a socket yet.
 
-    `searxng` is a search client, `musicbrainz` what opens MusicBrainz, in place of those that the
-    tools make themselves. Raises `ConfigError` where `[llm.tools]` names a tool that is not
+    `searxng` is a search client, `musicbrainz` what opens MusicBrainz; they replace the tools' own.
+    Raises `ConfigError` where `[llm.tools]` names a tool that is not
     installed, `PluginError` for one that cannot be loaded or is no tool, and for two of one name.
     """
     installed = plugins.names(_GROUP)
@@ -87,13 +87,13 @@ def default_tools(
 
 
 def without_network(config: LLMConfig) -> LLMConfig:
-    """Return the configuration with the built-in tools off that ask others."""
+    """Return the configuration with the built-in tools off that use the network."""
     off = config.tools.model_copy(update=dict.fromkeys(_ON_THE_NETWORK, False))
     return config.model_copy(update={"tools": off})
 
 
 def with_installed_tools(config: LLMConfig) -> LLMConfig:
-    """Return the configuration without a word on tools that are not installed here."""
+    """Return the configuration without the keys of tools that are not installed here."""
     installed = plugins.names(_GROUP)
     kept = {name: on for name, on in config.tools.model_dump().items() if name in installed}
     return config.model_copy(update={"tools": ToolsConfig.model_validate(kept)})
@@ -112,17 +112,17 @@ def _turned_on(installed: Sequence[str], config: LLMConfig) -> Iterator[str]:
 def as_tool(found: Any, name: str, config: LLMConfig, client: object | None = None) -> Tool:
     """Return the tool that the plug-in `name` is or makes.
 
-    A `Tool` is one. A function makes one if it says so (`-> Tool`) or takes the configuration: its
-    first parameter is annotated `LLMConfig`, or called `config` without an annotation. Everything
-    else is the function that the tool calls. Raises `PluginError` that says what is missing.
+    A function makes a tool if its annotation says so (`-> Tool`) or if it takes the configuration:
+    its first parameter is annotated `LLMConfig`, or called `config` without an annotation. Any
+    other function is the one that the tool calls. Raises `PluginError` that says what is missing.
     """
 
     def defect(error: Exception) -> PluginError:
-        told = str(error) if isinstance(error, ToolDefectError) else f"makes no tool: {error}"
-        return PluginError(f"plug-in {name!r} of {_GROUP!r}: {told}")
+        what = str(error) if isinstance(error, ToolDefectError) else f"makes no tool: {error}"
+        return PluginError(f"plug-in {name!r} of {_GROUP!r}: {what}")
 
     with wrap_plugin_errors(defect, CanonError):
-        made: Any = _made(found, config, client) if _makes_one(found) else found
+        made: Any = _made(found, config, client) if _makes_tool(found) else found
         return made if isinstance(made, Tool) else Tool.of(made)
 
 
@@ -131,7 +131,7 @@ def _made(found: Any, config: LLMConfig, client: object | None) -> object:
     return found(*given, *((client,) if client else ()))
 
 
-def _makes_one(found: object) -> bool:
+def _makes_tool(found: object) -> bool:
     if not inspect.isroutine(found):
         return False
     signature = inspect.signature(found)
@@ -145,14 +145,14 @@ def _makes_one(found: object) -> bool:
 
 
 def _names(annotation: object, kind: type) -> bool:
-    """Tell whether an annotation is a type, also one that is only written down."""
+    """Return whether an annotation is a type, or names it in a string."""
     if isinstance(annotation, str):
         return annotation.strip("\"' ").rpartition(".")[2] == kind.__name__
     return annotation is kind
 
 
 _NUMBERS: Final = re.compile(r"(\d{4})[-/. ](\d{1,2})(?:[-/. ](\d{1,2}))?")
-_LONGEST: Final = 40
+_MAX_DATE_CHARS: Final = 40
 
 
 def days_between(first: str, second: str) -> str:
@@ -178,14 +178,14 @@ def _days(least: int, most: int) -> str:
 
 
 def _read(written: str) -> PartialDate:
-    """Read a date as models and pages write them, or raise `ToolError` that says how to write it.
+    """Read a date as models and pages write it, or raise `ToolError` that says how to write it.
 
     `10/11/1974` is refused: it is one day in London and another in New York.
     """
     from chart_binder.llm.dates_in_text import single_date  # its expressions take 0.1 s to compile
 
     text = " ".join(written.split()).strip("\"'`.,")
-    if len(text) <= _LONGEST:
+    if len(text) <= _MAX_DATE_CHARS:
         if found := _NUMBERS.fullmatch(text):
             text = "-".join(part.zfill(2) for part in found.groups() if part)
         if told := single_date(text):

@@ -1,4 +1,4 @@
-"""Windows Media (ASF): attributes in several objects of the header.
+"""Windows Media files (ASF): attributes in four objects of the header.
 
 Format: Advanced Systems Format (ASF) Specification, revision 01.20.03
 """
@@ -6,117 +6,20 @@ Format: Advanced Systems Format (ASF) Specification, revision 01.20.03
 import struct
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from functools import partial
 from uuid import UUID
 
 from chart_binder.audio.file_access import Piece, Source, Span
 from chart_binder.audio.tagset import Block, Item, TagSet
 from chart_binder.errors import AudioError
 
-DESCRIPTION, EXTENDED, METADATA, LIBRARY = "description", "extended", "metadata", "library"
-"""The objects that attributes stand in; `Item.place` says which."""
+# The objects that attributes stand in, as `Item.place` names them, in the order of a tag set.
+_DESCRIPTION, _EXTENDED, _METADATA, _LIBRARY = "description", "extended", "metadata", "library"
+_IN_ORDER = (_DESCRIPTION, _EXTENDED, _METADATA, _LIBRARY)
 
-_IN_ORDER = (DESCRIPTION, EXTENDED, METADATA, LIBRARY)
-
-DESCRIPTION_KEYS = ("Title", "Author", "Copyright", "Description", "Rating")
-
+_DESCRIPTION_KEYS = ("Title", "Author", "Copyright", "Description", "Rating")
 _UNICODE, _BYTES, _BOOL, _DWORD, _QWORD, _WORD = range(6)
 _NUMBERS = frozenset({_BOOL, _DWORD, _QWORD, _WORD})
-_MOST_EXTENDED = 0xFFFF
-
-
-def read_description(body: bytes) -> tuple[Item, ...]:
-    """Return the five texts of a content description, those that are empty left out."""
-    at, items = 10, list[Item]()
-    for key, size in zip(DESCRIPTION_KEYS, struct.unpack("<5H", body[:10]), strict=True):
-        if at + size > len(body):
-            raise ValueError(f"{key} is longer than its object")
-        if size:
-            items.append(Item(key, body[at : at + size], DESCRIPTION))
-        at += size
-    return tuple(items)
-
-
-def read_extended(body: bytes) -> tuple[Item, ...]:
-    """Return the attributes of an extended content description."""
-    at, items = 2, list[Item]()
-    for _ in range(_count(body)):
-        (named,) = struct.unpack_from("<H", body, at)
-        (size,) = struct.unpack_from("<H", body, at + 2 + named + 2)
-        end = at + named + 6 + size
-        items.append(_item(body, at, end, body[at + 2 : at + 2 + named], EXTENDED))
-        at = end
-    return tuple(items)
-
-
-def read_metadata(body: bytes, place: str) -> tuple[Item, ...]:
-    """Return the attributes of a metadata or metadata library object."""
-    at, items = 2, list[Item]()
-    for _ in range(_count(body)):
-        _, _, named, _, size = struct.unpack_from("<HHHHI", body, at)
-        end = at + 12 + named + size
-        items.append(_item(body, at, end, body[at + 12 : at + 12 + named], place))
-        at = end
-    return tuple(items)
-
-
-def in_places(items: Iterable[Item]) -> tuple[Item, ...]:
-    """Return the items of each object together, whatever the order of the objects in a file."""
-    return tuple(sorted(items, key=lambda item: _IN_ORDER.index(item.place)))
-
-
-def written_attributes(items: tuple[Item, ...], place: str) -> bytes:
-    """Return the content of the object `place`."""
-    here = [item for item in items if item.place == place]
-    if place == DESCRIPTION:
-        texts = {item.key: item.data for item in here}
-        values = [texts.get(key, b"") for key in DESCRIPTION_KEYS]
-        return struct.pack("<5H", *map(len, values)) + b"".join(values)
-    return struct.pack("<H", len(here)) + b"".join(item.data for item in here)
-
-
-def texts_of(item: Item) -> tuple[str, ...] | None:
-    """Return what an attribute says as text; numbers in digits, nothing for bytes."""
-    kind, value = _value(item)
-    if kind == _UNICODE:
-        return (value.decode("utf-16-le", "replace").rstrip("\0"),)
-    return (str(int.from_bytes(value, "little")),) if kind in _NUMBERS else None
-
-
-def text_items(key: str, texts: tuple[str, ...]) -> tuple[Item, ...]:
-    """Return an attribute for each text: the first where players look, more where there is room."""
-    items = list[Item]()
-    for text in texts:
-        value = (text + "\0").encode("utf-16-le")
-        named = (key + "\0").encode("utf-16-le")
-        if items or len(value) > _MOST_EXTENDED:
-            head = struct.pack("<HHHHI", 0, 0, len(named), _UNICODE, len(value))
-            items.append(Item(key, head + named + value, LIBRARY))
-        else:
-            head = struct.pack("<H", len(named)) + named
-            size = struct.pack("<HH", _UNICODE, len(value))
-            items.append(Item(key, head + size + value, EXTENDED))
-    return tuple(items)
-
-
-def _value(item: Item) -> tuple[int, bytes]:
-    if item.place == DESCRIPTION:
-        return _UNICODE, item.data
-    if item.place == EXTENDED:
-        at = 2 + int.from_bytes(item.data[:2], "little")
-        return int.from_bytes(item.data[at : at + 2], "little"), item.data[at + 4 :]
-    _, _, named, kind, _ = struct.unpack_from("<HHHHI", item.data)
-    return kind, item.data[12 + named :]
-
-
-def _count(body: bytes) -> int:
-    return int(struct.unpack_from("<H", body)[0])
-
-
-def _item(body: bytes, start: int, end: int, named: bytes, place: str) -> Item:
-    if end > len(body):
-        raise ValueError("an attribute is longer than its object")
-    return Item(named.decode("utf-16-le", "replace").rstrip("\0"), body[start:end], place)
+_MAX_EXTENDED = 0xFFFF
 
 
 def _guid(text: str) -> bytes:
@@ -124,32 +27,22 @@ def _guid(text: str) -> bytes:
 
 
 MAGIC = _guid("75B22630-668E-11CF-A6D9-00AA0062CE6C")
-_DATA = _guid("75B22636-668E-11CF-A6D9-00AA0062CE6C")
 _FILE = _guid("8CABDCA1-A947-11CF-8EE4-00C00C205365")
 _STREAM = _guid("B7DC0791-A9B7-11CF-8EE6-00C00C205365")
 _EXTENSION = _guid("5FBF03B5-A92E-11CF-8EE3-00C00C205365")
 _PADDING = _guid("1806D474-CADF-4509-A4BA-9AABCB96AAE8")
 _EXTENSION_HEAD = _guid("ABD3D211-A9BA-11CF-8EE6-00C00C205365") + b"\6\0"
 
-_OBJECT, _HEADER, _EXTENSION_FIELDS = 24, 30, 22
-_FILE_SIZE = slice(16, 24)
-
-# Where attributes stand: the object, what reads it, whether it stands in the header extension.
-_PLACES: dict[bytes, tuple[str, Callable[[bytes], tuple[Item, ...]], bool]] = {
-    _guid("75B22633-668E-11CF-A6D9-00AA0062CE6C"): (DESCRIPTION, read_description, False),
-    _guid("D2D0A440-E307-11D2-97F0-00A0C95EA850"): (EXTENDED, read_extended, False),
-    _guid("C5F8CBEA-5BAF-4877-8467-AA8C44FA4CCA"): (
-        METADATA, partial(read_metadata, place=METADATA), True),
-    _guid("44231C94-9498-49D1-A141-1D134E457054"): (
-        LIBRARY, partial(read_metadata, place=LIBRARY), True),
-}  # fmt: skip
+_OBJECT_HEADER, _FILE_HEADER, _EXTENSION_FIELDS = 24, 30, 22
+_HEADER_SIZE, _FILE_SIZE = slice(16, 24), slice(16, 24)
 
 Object = tuple[bytes, bytes]
+"""An object of the header: its GUID and its content."""
 
 
 @dataclass(frozen=True, slots=True)
 class ASF:
-    """The objects of the header, those of its extension, and the rest of the file."""
+    """A Windows Media file: the objects of its header, those of the header's extension."""
 
     source: Source
     head: bytes
@@ -157,11 +50,11 @@ class ASF:
     extension: tuple[Object, ...]
 
     @classmethod
-    def of(cls, source: Source) -> "ASF":
+    def parse(cls, source: Source) -> "ASF":
         """Take a Windows Media file apart."""
-        head = source.at(0, _HEADER)
-        size = int.from_bytes(head[16:24], "little")
-        objects = tuple(_objects(source, source.at(0, size)[_HEADER:]))
+        head = source.read(0, _FILE_HEADER)
+        size = int.from_bytes(head[_HEADER_SIZE], "little")
+        objects = tuple(_objects(source, source.read(0, size)[_FILE_HEADER:]))
         inner: tuple[Object, ...] = ()
         for guid, content in objects:
             if guid == _EXTENSION:
@@ -175,11 +68,12 @@ class ASF:
         for guid, content in (*self.objects, *self.extension):
             if guid not in _PLACES:
                 continue
+            place, read, _ = _PLACES[guid]
             try:
-                items += _PLACES[guid][1](content)
+                items += read(content, place)
             except (ValueError, struct.error) as error:
                 raise self.source.damaged(f"its attributes cannot be read ({error})") from error
-        return TagSet("asf", (Block("asf", in_places(items)),) if items else ())
+        return TagSet("asf", (Block("asf", sorted_by_place(items)),) if items else ())
 
     def audio(self) -> Iterator[Piece]:
         """Yield what describes the streams, and everything behind the header."""
@@ -188,15 +82,15 @@ class ASF:
                 yield content
         yield Span(self._end, self.source.size - self._end)
 
-    def with_blocks(self, blocks: Iterable[Block]) -> Iterable[Piece]:
+    def with_tags(self, tags: TagSet) -> Iterable[Piece]:
         """Return the file with other attributes."""
-        block = next(iter(blocks), Block("asf"))
-        extension = _with_attributes(self.extension, block.items, inner=True)
-        objects = _with_attributes(self.objects, block.items, inner=False)
+        items = (tags.block("asf") or Block("asf")).items
+        extension = _with_attributes(self.extension, items, inner=True)
+        objects = _with_attributes(self.objects, items, inner=False)
         if extension != list(self.extension):
             objects = _with_extension(objects, extension)
-        objects = _in_room(objects, self._end - _HEADER)
-        size = _HEADER + sum(_OBJECT + len(content) for _, content in objects)
+        objects = _padded(objects, self._end - _FILE_HEADER)
+        size = _FILE_HEADER + sum(_OBJECT_HEADER + len(content) for _, content in objects)
         total = self.source.size - self._end + size
         head = MAGIC + struct.pack("<QI", size, len(objects)) + self.head[28:]
         header = [head, *(_written(each, total) for each in objects)]
@@ -204,16 +98,116 @@ class ASF:
 
     @property
     def _end(self) -> int:
-        return int.from_bytes(self.head[16:24], "little")
+        return int.from_bytes(self.head[_HEADER_SIZE], "little")
+
+
+def texts_of(item: Item) -> tuple[str, ...] | None:
+    """Return an attribute as text, a number in digits; `None` for bytes."""
+    kind, value = _value(item)
+    if kind == _UNICODE:
+        return (value.decode("utf-16-le", "replace").rstrip("\0"),)
+    return (str(int.from_bytes(value, "little")),) if kind in _NUMBERS else None
+
+
+def text_items(key: str, texts: tuple[str, ...]) -> tuple[Item, ...]:
+    """Return an attribute for each text: the first where players look, more where there is room."""
+    items = list[Item]()
+    for text in texts:
+        value = (text + "\0").encode("utf-16-le")
+        named = (key + "\0").encode("utf-16-le")
+        if items or len(value) > _MAX_EXTENDED:
+            head = struct.pack("<HHHHI", 0, 0, len(named), _UNICODE, len(value))
+            items.append(Item(key, head + named + value, _LIBRARY))
+        else:
+            head = struct.pack("<H", len(named)) + named
+            size = struct.pack("<HH", _UNICODE, len(value))
+            items.append(Item(key, head + size + value, _EXTENDED))
+    return tuple(items)
+
+
+def sorted_by_place(items: Iterable[Item]) -> tuple[Item, ...]:
+    """Return the items of each object together, whatever the order of the objects in a file."""
+    return tuple(sorted(items, key=lambda item: _IN_ORDER.index(item.place)))
+
+
+def _value(item: Item) -> tuple[int, bytes]:
+    if item.place == _DESCRIPTION:
+        return _UNICODE, item.data
+    if item.place == _EXTENDED:
+        at = 2 + int.from_bytes(item.data[:2], "little")
+        return int.from_bytes(item.data[at : at + 2], "little"), item.data[at + 4 :]
+    _, _, named, kind, _ = struct.unpack_from("<HHHHI", item.data)
+    return kind, item.data[12 + named :]
+
+
+def _read_description(body: bytes, place: str) -> Iterator[Item]:
+    """Yield the five texts of a content description, without those that are empty."""
+    at = 10
+    for key, size in zip(_DESCRIPTION_KEYS, struct.unpack("<5H", body[:10]), strict=True):
+        if at + size > len(body):
+            raise ValueError(f"{key} is longer than its object")
+        if size:
+            yield Item(key, body[at : at + size], place)
+        at += size
+
+
+def _read_extended(body: bytes, place: str) -> Iterator[Item]:
+    """Yield the attributes of an extended content description."""
+    at = 2
+    for _ in range(_count(body)):
+        (named,) = struct.unpack_from("<H", body, at)
+        (size,) = struct.unpack_from("<H", body, at + 2 + named + 2)
+        end = at + named + 6 + size
+        yield _item(body, at, end, body[at + 2 : at + 2 + named], place)
+        at = end
+
+
+def _read_metadata(body: bytes, place: str) -> Iterator[Item]:
+    """Yield the attributes of a metadata or metadata library object."""
+    at = 2
+    for _ in range(_count(body)):
+        _, _, named, _, size = struct.unpack_from("<HHHHI", body, at)
+        end = at + 12 + named + size
+        yield _item(body, at, end, body[at + 12 : at + 12 + named], place)
+        at = end
+
+
+# Where attributes stand: the object, what reads it, whether it stands in the header extension.
+_PLACES: dict[bytes, tuple[str, Callable[[bytes, str], Iterator[Item]], bool]] = {
+    _guid("75B22633-668E-11CF-A6D9-00AA0062CE6C"): (_DESCRIPTION, _read_description, False),
+    _guid("D2D0A440-E307-11D2-97F0-00A0C95EA850"): (_EXTENDED, _read_extended, False),
+    _guid("C5F8CBEA-5BAF-4877-8467-AA8C44FA4CCA"): (_METADATA, _read_metadata, True),
+    _guid("44231C94-9498-49D1-A141-1D134E457054"): (_LIBRARY, _read_metadata, True),
+}
+
+
+def _count(body: bytes) -> int:
+    return int(struct.unpack_from("<H", body)[0])
+
+
+def _item(body: bytes, start: int, end: int, named: bytes, place: str) -> Item:
+    if end > len(body):
+        raise ValueError("an attribute is longer than its object")
+    return Item(named.decode("utf-16-le", "replace").rstrip("\0"), body[start:end], place)
+
+
+def _written_attributes(items: tuple[Item, ...], place: str) -> bytes:
+    """Return the content of the object `place`."""
+    here = [item for item in items if item.place == place]
+    if place == _DESCRIPTION:
+        texts = {item.key: item.data for item in here}
+        values = [texts.get(key, b"") for key in _DESCRIPTION_KEYS]
+        return struct.pack("<5H", *map(len, values)) + b"".join(values)
+    return struct.pack("<H", len(here)) + b"".join(item.data for item in here)
 
 
 def _objects(source: Source, body: bytes) -> Iterator[Object]:
     at = 0
-    while at + _OBJECT <= len(body):
-        size = int.from_bytes(body[at + 16 : at + _OBJECT], "little")
-        if size < _OBJECT or at + size > len(body):
+    while at + _OBJECT_HEADER <= len(body):
+        size = int.from_bytes(body[at + 16 : at + _OBJECT_HEADER], "little")
+        if size < _OBJECT_HEADER or at + size > len(body):
             raise source.damaged("an object of its header is longer than the header")
-        yield body[at : at + 16], body[at + _OBJECT : at + size]
+        yield body[at : at + 16], body[at + _OBJECT_HEADER : at + size]
         at += size
     if body[at:]:
         raise source.damaged("its header does not end with an object")
@@ -231,7 +225,7 @@ def _with_attributes(
             continue
         if len(there) > 1:
             raise AudioError(f"the file has more than one {place} object: it is left as it is")
-        content = written_attributes(items, place)
+        content = _written_attributes(items, place)
         if there:
             result[there[0]] = (guid, content)
         else:
@@ -247,9 +241,9 @@ def _with_extension(objects: list[Object], inner: list[Object]) -> list[Object]:
     return [*objects, (_EXTENSION, content)]
 
 
-def _in_room(objects: list[Object], room: int) -> list[Object]:
+def _padded(objects: list[Object], room: int) -> list[Object]:
     """Return the objects with their padding cut or widened so that they fill the room."""
-    excess = sum(_OBJECT + len(content) for _, content in objects) - room
+    excess = sum(_OBJECT_HEADER + len(content) for _, content in objects) - room
     for at, (guid, content) in enumerate(objects):
         if guid == _PADDING and len(content) >= excess:
             return [*objects[:at], (guid, bytes(len(content) - excess)), *objects[at + 1 :]]
@@ -257,9 +251,10 @@ def _in_room(objects: list[Object], room: int) -> list[Object]:
 
 
 def _written(each: Object, total: int | None = None) -> bytes:
+    """Return an object as it stands in a file of `total` bytes."""
     guid, content = each
     if guid == _FILE and total is not None:
         sized = bytearray(content)
         sized[_FILE_SIZE] = struct.pack("<Q", total)
         content = bytes(sized)
-    return guid + struct.pack("<Q", _OBJECT + len(content)) + content
+    return guid + struct.pack("<Q", _OBJECT_HEADER + len(content)) + content

@@ -1,6 +1,7 @@
-"""Kinds of WAV that nothing here reads are known by how they begin, and called by their names.
+"""AIFF, WAV and DSF files: an ID3v2 tag in a chunk of its own, or behind the audio.
 
-Formats: EBU Tech 3306 (RF64); ITU-R BS.2088 (BW64); Sony Wave64.
+Formats: EA IFF 85; Audio Interchange File Format 1.3 (AIFF); RIFF (WAV); Sony's DSF File Format
+Specification; of the kinds that are not read: EBU Tech 3306 (RF64), ITU-R BS.2088 (BW64), Wave64
 """
 
 import struct
@@ -10,21 +11,30 @@ from typing import Literal
 
 from chart_binder.audio.containers.id3 import FoundTag, find_id3, written_id3
 from chart_binder.audio.file_access import Piece, Source, Span
-from chart_binder.audio.tagset import Block, TagSet
+from chart_binder.audio.tagset import TagSet
 from chart_binder.errors import AudioError
 
-_HEADER, _FORM = 8, 12
-_MOST = 0xFFFFFFFF
-_TAG_NAMES = frozenset({b"ID3 ", b"id3 "})
+DSF_MAGIC = b"DSD "
+
+_CHUNK_HEADER, _FORM_HEADER, _DSF_HEADER = 8, 12, 28
+_MAX_SIZE = 0xFFFFFFFF
+_TAG_CHUNKS = frozenset({b"ID3 ", b"id3 "})
+
+_UNREAD_WAVES: tuple[tuple[bytes, bytes, str], ...] = (
+    (b"RF64", b"WAVE", "RF64, a WAV with sizes of 64 bits"),
+    (b"BW64", b"WAVE", "BW64, a broadcast WAV with sizes of 64 bits"),
+    (b"RIFX", b"WAVE", "RIFX, a WAV with its bytes the other way round"),
+    (b"riff\x2e\x91\xcf\x11", b"", "Wave64, Sony's WAV with sizes of 64 bits"),
+)
 
 
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """What tells the two apart."""
+    """What tells AIFF and WAV apart; `heard` are the chunks that hold or describe the audio."""
 
     container: str
     order: Literal["big", "little"]
-    tag_name: bytes
+    tag_chunk: bytes
     heard: frozenset[bytes]
 
 
@@ -40,15 +50,10 @@ class Chunk:
     content: Span
     end: int
 
-    @property
-    def start(self) -> int:
-        """Where its header stands."""
-        return self.content.start - _HEADER
-
 
 @dataclass(frozen=True, slots=True)
 class IFF:
-    """The chunks, and where they end."""
+    """An AIFF or WAV file: its chunks, and where they end."""
 
     source: Source
     kind: Kind
@@ -56,22 +61,26 @@ class IFF:
     end: int
 
     @classmethod
-    def of(cls, source: Source, kind: Kind) -> "IFF":
+    def parse(cls, source: Source, kind: Kind) -> "IFF":
         """Take an AIFF or WAV file apart."""
-        size = int.from_bytes(source.at(4, 4), kind.order)
-        end = _HEADER + size
+        end = _CHUNK_HEADER + int.from_bytes(source.read(4, 4), kind.order)
         if end > source.size:
             raise source.damaged("it is shorter than its header says, or was never finished")
         chunks = tuple(_chunks(source, kind, end))
-        if sum(chunk.name in _TAG_NAMES for chunk in chunks) > 1:
+        if sum(chunk.name in _TAG_CHUNKS for chunk in chunks) > 1:
             raise source.damaged("it has more than one ID3 tag")
-        return cls(source, kind, chunks, max(end, chunks[-1].end if chunks else _FORM))
+        return cls(source, kind, chunks, max(end, chunks[-1].end if chunks else _FORM_HEADER))
 
     @property
     def tags(self) -> TagSet:
         """The tag, if there is one."""
-        found = self._tag()
-        return TagSet(self.kind.container, (found.block,) if found else ())
+        chunk = self._tag_chunk()
+        if chunk is None:
+            return TagSet(self.kind.container)
+        found = find_id3(self.source, chunk.content.start)
+        if found is None or found.size > chunk.content.size:
+            raise self.source.damaged("its ID3 chunk holds no ID3 tag")
+        return TagSet(self.kind.container, (found.block,))
 
     def audio(self) -> Iterator[Piece]:
         """Yield the chunks that describe the audio and those that hold it."""
@@ -80,72 +89,57 @@ class IFF:
                 yield chunk.name + chunk.content.size.to_bytes(8, "big")
                 yield chunk.content
 
-    def with_blocks(self, blocks: Iterable[Block]) -> Iterable[Piece]:
-        """Return the file with another tag, or without one."""
-        block = next(iter(blocks), None)
-        old = self._tag_chunk()
-        tag = b""
+    def with_tags(self, tags: TagSet) -> Iterable[Piece]:
+        """Return the file with another ID3v2 tag, or without one."""
+        block, old = tags.block("id3v2"), self._tag_chunk()
+        start, end = (old.content.start - _CHUNK_HEADER, old.end) if old else (self.end, self.end)
+        new = b""
         if block:
-            tag = self._chunk(old.name if old else self.kind.tag_name,
-                              written_id3(block, old.content.size if old else 0))  # fmt: skip
-        cut = (old.start, old.end) if old else (self.end, self.end)
-        odd = bytes(cut[0] % 2) if tag and not old else b""  # a chunk begins at an even place
-        size = self.end - (cut[1] - cut[0]) + len(odd) + len(tag) - _HEADER
-        if size > _MOST:
+            name = old.name if old else self.kind.tag_chunk
+            content = written_id3(block, old.content.size if old else 0)
+            new = name + len(content).to_bytes(4, self.kind.order) + content
+            new += bytes(len(content) % 2)
+            if not old:  # a chunk begins at an even offset
+                new = bytes(start % 2) + new
+        size = self.end - (end - start) + len(new) - _CHUNK_HEADER
+        if size > _MAX_SIZE:
             raise AudioError("the file would be longer than its kind can be (4 GiB)")
         return [
-            self.source.at(0, 4) + size.to_bytes(4, self.kind.order),
-            Span(_HEADER, cut[0] - _HEADER),
-            odd + tag,
-            Span(cut[1], self.source.size - cut[1]),
+            self.source.read(0, 4) + size.to_bytes(4, self.kind.order),
+            Span(_CHUNK_HEADER, start - _CHUNK_HEADER),
+            new,
+            Span(end, self.source.size - end),
         ]
 
-    def _chunk(self, name: bytes, content: bytes) -> bytes:
-        even = bytes(len(content) % 2)
-        return name + len(content).to_bytes(4, self.kind.order) + content + even
-
     def _tag_chunk(self) -> Chunk | None:
-        return next((chunk for chunk in self.chunks if chunk.name in _TAG_NAMES), None)
-
-    def _tag(self) -> FoundTag | None:
-        chunk = self._tag_chunk()
-        if chunk is None:
-            return None
-        found = find_id3(self.source, chunk.content.start)
-        if found is None or found.size > chunk.content.size:
-            raise self.source.damaged("its ID3 chunk holds no ID3 tag")
-        return found
+        return next((chunk for chunk in self.chunks if chunk.name in _TAG_CHUNKS), None)
 
 
 def _chunks(source: Source, kind: Kind, end: int) -> Iterator[Chunk]:
-    at = _FORM
-    while at + _HEADER <= end:
-        header = source.at(at, _HEADER)
-        size = int.from_bytes(header[4:], kind.order)
-        content = Span(at + _HEADER, size)
-        if content.start + size > source.size:
+    at = _FORM_HEADER
+    while at + _CHUNK_HEADER <= end:
+        header = source.read(at, _CHUNK_HEADER)
+        content = Span(at + _CHUNK_HEADER, int.from_bytes(header[4:], kind.order))
+        at = content.start + content.size
+        if at > source.size:
             raise source.damaged(f"its chunk {header[:4]!r} is longer than the file")
-        at = min(content.start + size + size % 2, source.size)
+        at = min(at + content.size % 2, source.size)
         yield Chunk(header[:4], content, at)
-
-
-MAGIC = b"DSD "
-_DSF_HEADER = 28
 
 
 @dataclass(frozen=True, slots=True)
 class DSF:
-    """The audio up to `end`, then the tag."""
+    """A DSF file: the audio up to `end`, then the tag."""
 
     source: Source
     end: int
     tag: FoundTag | None
 
     @classmethod
-    def of(cls, source: Source) -> "DSF":
+    def parse(cls, source: Source) -> "DSF":
         """Take a DSF file apart."""
-        # What it says of the file's length is not looked at: mutagen leaves it wrong at times.
-        size, _, pointer = struct.unpack("<QQQ", source.at(4, 24))
+        # The length of the file in the header is not checked: mutagen leaves it wrong at times.
+        size, _, pointer = struct.unpack("<QQQ", source.read(4, 24))
         if size != _DSF_HEADER:
             raise source.damaged("its header is of another length than it should be")
         tag = find_id3(source, pointer) if pointer else None
@@ -162,30 +156,19 @@ class DSF:
         """Yield everything between the header and the tag."""
         yield Span(_DSF_HEADER, self.end - _DSF_HEADER)
 
-    def with_blocks(self, blocks: Iterable[Block]) -> Iterable[Piece]:
-        """Return the file with another tag, or without one."""
-        block = next(iter(blocks), None)
-        # Whatever stands behind the tag inside the file is room of that tag.
-        room = self.source.size - self.end
-        tag = written_id3(block, room) if block else b""
+    def with_tags(self, tags: TagSet) -> Iterable[Piece]:
+        """Return the file with another ID3v2 tag, or without one."""
+        # Everything between the old tag's start and the end of the file is room for the new one.
+        block = tags.block("id3v2")
+        tag = written_id3(block, self.source.size - self.end) if block else b""
         pointer = self.end if tag else 0
-        header = MAGIC + struct.pack("<QQQ", _DSF_HEADER, self.end + len(tag), pointer)
+        header = DSF_MAGIC + struct.pack("<QQQ", _DSF_HEADER, self.end + len(tag), pointer)
         return [header, Span(_DSF_HEADER, self.end - _DSF_HEADER), tag]
 
 
-_KINDS: tuple[tuple[bytes, bytes, str], ...] = (
-    (b"RF64", b"WAVE", "RF64, a WAV with sizes of 64 bits"),
-    (b"BW64", b"WAVE", "BW64, a broadcast WAV with sizes of 64 bits"),
-    (b"RIFX", b"WAVE", "RIFX, a WAV with its bytes the other way round"),
-    (b"riff\x2e\x91\xcf\x11", b"", "Wave64, Sony's WAV with sizes of 64 bits"),
-)
-_FORM_AT = 8
-LOOKED_AT = 12
-
-
 def unread_wave(head: bytes) -> str | None:
-    """Return what kind of WAV begins so that is not read, with what can be done."""
-    for magic, form, name in _KINDS:
-        if head.startswith(magic) and head[_FORM_AT:].startswith(form):
+    """Return why a file that begins so is not read, if it is a kind of WAV that is not."""
+    for magic, form, name in _UNREAD_WAVES:
+        if head.startswith(magic) and head[8:].startswith(form):
             return f"is {name}, which is not read; a WAV of less than 4 GiB is, or FLAC of any size"
     return None

@@ -10,28 +10,46 @@ section 5; RFC 3533
 import struct
 import zlib
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from chart_binder.audio.containers.id3 import find_id3
-from chart_binder.audio.containers.mp3 import Tail, tail_of
+from chart_binder.audio.containers.id3 import leading_id3_size
+from chart_binder.audio.containers.mp3 import Tail, find_tail
 from chart_binder.audio.file_access import Piece, Source, Span
 from chart_binder.audio.tagset import Block, Item, TagSet
 from chart_binder.errors import AudioError
 
+FLAC_MAGIC = b"fLaC"
+OGG_MAGIC = b"OggS"
+
 NEW_HEAD = b"chart-binder"
-"""The vendor of comments that this program was the first to write."""
+"""The vendor string of comments that this program was the first to write."""
+
+PADDING = 4096
+"""Room left behind FLAC metadata that had to grow."""
+
+# FLAC metadata blocks: their types, the size of a header, the flag of the last one.
+_STREAMINFO, _PADDING, _COMMENTS, _PICTURE, _INVALID = 0, 1, 4, 6, 127
+_BLOCK_HEADER, _LAST_BLOCK, _MAX_BLOCK = 4, 0x80, (1 << 24) - 1
+
+_COMMENTS_IN_OGG = (bytes((_COMMENTS,)), bytes((_COMMENTS | _LAST_BLOCK,)))
+
+_PAGE_HEADER, _MAX_HEADER_PAGES = 27, 1 << 14
+_CONTINUED, _FIRST_PAGE = 1, 2
+_NO_PACKET_ENDS = (1 << 64) - 1  # the position of a page on which no packet ends
+_FULL_SEGMENT, _MAX_SEGMENTS = 255, 255
+_MIRRORED = bytes(int(f"{byte:08b}"[::-1], 2) for byte in range(256))
 
 
 @dataclass(frozen=True, slots=True)
 class Comments:
-    """The comments, and what stands behind them in the same packet."""
+    """Vorbis comments, and what stands behind them in the same packet."""
 
     block: Block
     rest: bytes
 
 
 def read_comments(body: bytes) -> Comments | None:
-    """Return the comments at the beginning of `body`, or nothing if that is not what it is."""
+    """Return the comments at the beginning of `body`, or `None` if there are none."""
     vendor = _counted(body, 0)
     if vendor is None or len(body) < len(vendor) + 8:
         return None
@@ -52,8 +70,7 @@ def read_comments(body: bytes) -> Comments | None:
 def written_comments(block: Block) -> bytes:
     """Return the comments as they stand in a packet or metadata block."""
     parts = [_with_length(block.head), struct.pack("<I", len(block.items))]
-    parts += [_with_length(item.data) for item in block.items]
-    return b"".join(parts)
+    return b"".join((*parts, *(_with_length(item.data) for item in block.items)))
 
 
 def texts_of(item: Item) -> tuple[str, ...] | None:
@@ -77,17 +94,9 @@ def _with_length(data: bytes) -> bytes:
     return struct.pack("<I", len(data)) + data
 
 
-FLAC_MAGIC = b"fLaC"
-PADDING = 4096
-"""Room left behind metadata that had to grow."""
-
-_STREAMINFO, _PADDING, _COMMENTS, _PICTURE, _INVALID = 0, 1, 4, 6, 127
-_HEADER, _LAST, _MOST = 4, 0x80, (1 << 24) - 1
-
-
 @dataclass(frozen=True, slots=True)
 class Metadata:
-    """One metadata block: what kind, where its content stands."""
+    """One metadata block of a FLAC file: its type, and where its content stands."""
 
     kind: int
     content: Span
@@ -95,7 +104,7 @@ class Metadata:
 
 @dataclass(frozen=True, slots=True)
 class FLAC:
-    """The metadata blocks, with the audio behind them."""
+    """A FLAC file: metadata blocks, the audio, and tags of other forms behind it."""
 
     source: Source
     start: int
@@ -103,26 +112,25 @@ class FLAC:
     tail: Tail
 
     @classmethod
-    def of(cls, source: Source) -> "FLAC":
+    def parse(cls, source: Source) -> "FLAC":
         """Take a FLAC file apart; an ID3 tag around it is left alone."""
-        leading = find_id3(source, 0)
-        start = leading.size if leading else 0
-        metadata = tuple(_metadata(source, start + len(FLAC_MAGIC)))
+        start = leading_id3_size(source) + len(FLAC_MAGIC)
+        metadata = tuple(_metadata(source, start))
         if metadata[0].kind != _STREAMINFO:
             raise source.damaged("its first metadata block does not describe the stream")
-        sound = metadata[-1].content.start + metadata[-1].content.size
-        return cls(source, start, metadata, tail_of(source, sound))
+        last = metadata[-1].content
+        return cls(source, start, metadata, find_tail(source, last.start + last.size))
 
     @property
     def tags(self) -> TagSet:
-        """The comments, the pictures, and what stands behind the audio."""
+        """The comments, the pictures, and the tags behind the audio."""
         blocks = []
-        if body := self._content(_COMMENTS):
+        if body := self._contents(_COMMENTS):
             comments = read_comments(body[0])
             if comments is None or comments.rest.strip(b"\0"):
                 raise self.source.damaged("its Vorbis comments do not fit their block")
             blocks.append(comments.block)
-        if pictures := self._content(_PICTURE):
+        if pictures := self._contents(_PICTURE):
             items = tuple(Item(f"PICTURE:{at}", data) for at, data in enumerate(pictures, 1))
             blocks.append(Block("flac-picture", items))
         return TagSet("flac", (*blocks, *self.tail.blocks))
@@ -130,36 +138,31 @@ class FLAC:
     def audio(self) -> Iterator[Piece]:
         """Yield the stream's description and the frames."""
         yield self.metadata[0].content
-        yield Span(self._sound, self.tail.start - self._sound)
+        yield Span(self._frames, self.tail.start - self._frames)
 
-    def with_blocks(self, blocks: Iterable[Block]) -> Iterable[Piece]:
+    def with_tags(self, tags: TagSet) -> Iterable[Piece]:
         """Return the file with other Vorbis comments."""
-        wanted = list(blocks)
-        comments = next((block for block in wanted if block.form == "vorbis"), None)
-        others = [block for block in self.tags.blocks if block.form != "vorbis"]
-        if others != [block for block in wanted if block.form != "vorbis"]:
+        if _without_comments(tags) != _without_comments(self.tags):
             raise AudioError("of a FLAC file only the Vorbis comments are written")
+        comments = tags.block("vorbis")
         kept = self._kept(written_comments(comments) if comments else None)
         return [
-            Span(0, self.start + len(FLAC_MAGIC)),
-            *_with_headers(kept, self._sound - self.start - len(FLAC_MAGIC)),
-            Span(self._sound, self.source.size - self._sound),
+            Span(0, self.start),
+            *_with_headers(kept, self._frames - self.start),
+            Span(self._frames, self.source.size - self._frames),
         ]
 
     @property
-    def _sound(self) -> int:
+    def _frames(self) -> int:
         last = self.metadata[-1].content
         return last.start + last.size
 
-    def _content(self, kind: int) -> list[bytes]:
-        return [
-            self.source.at(each.content.start, each.content.size)
-            for each in self.metadata
-            if each.kind == kind
-        ]
+    def _contents(self, kind: int) -> list[bytes]:
+        found = (each.content for each in self.metadata if each.kind == kind)
+        return [self.source.read(content.start, content.size) for content in found]
 
     def _kept(self, comments: bytes | None) -> list[tuple[int, Piece]]:
-        """Return the blocks in their order, those of room left out, the comments put in."""
+        """Return the metadata blocks in order, without padding, with the comments put in."""
         kept: list[tuple[int, Piece]] = []
         for each in self.metadata:
             if each.kind == _COMMENTS and comments is not None:
@@ -172,13 +175,17 @@ class FLAC:
         return kept
 
 
+def _without_comments(tags: TagSet) -> list[Block]:
+    return [block for block in tags.blocks if block.form != "vorbis"]
+
+
 def _metadata(source: Source, at: int) -> Iterator[Metadata]:
     last = False
     while not last:
-        header = source.at(at, _HEADER)
-        last, kind = bool(header[0] & _LAST), header[0] & ~_LAST
+        header = source.read(at, _BLOCK_HEADER)
+        last, kind = bool(header[0] & _LAST_BLOCK), header[0] & ~_LAST_BLOCK
         size = int.from_bytes(header[1:], "big")
-        at += _HEADER
+        at += _BLOCK_HEADER
         if kind == _INVALID or at + size > source.size:
             raise source.damaged("a metadata block is longer than the file")
         yield Metadata(kind, Span(at, size))
@@ -188,34 +195,23 @@ def _metadata(source: Source, at: int) -> Iterator[Metadata]:
 def _with_headers(blocks: list[tuple[int, Piece]], room: int) -> Iterator[Piece]:
     """Yield the blocks with their headers, padded so that they fill the room where they fit."""
     sizes = [len(each) if isinstance(each, bytes) else each.size for _, each in blocks]
-    left = room - sum(sizes) - _HEADER * len(sizes)
-    if left < 0 or 0 < left < _HEADER:
-        left = PADDING + _HEADER
+    left = room - sum(sizes) - _BLOCK_HEADER * len(sizes)
+    if left < 0 or 0 < left < _BLOCK_HEADER:
+        left = PADDING + _BLOCK_HEADER
     for at, ((kind, content), size) in enumerate(zip(blocks, sizes, strict=True), 1):
-        if size > _MOST:
-            raise AudioError(f"the tags are too long for FLAC ({size:,} bytes, {_MOST:,} fit)")
-        last = _LAST if at == len(blocks) and not left else 0
+        if size > _MAX_BLOCK:
+            raise AudioError(f"the tags are too long for FLAC ({size:,} bytes, {_MAX_BLOCK:,} fit)")
+        last = _LAST_BLOCK if at == len(blocks) and not left else 0
         yield bytes((kind | last,)) + size.to_bytes(3, "big")
         yield content
     if left:
-        size = min(left - _HEADER, _MOST)
-        yield bytes((_PADDING | _LAST,)) + size.to_bytes(3, "big") + bytes(size)
-
-
-OGG_MAGIC = b"OggS"
-PAGE_HEADER = 27
-CONTINUED, FIRST, LAST = 1, 2, 4
-NO_PACKET_ENDS = (1 << 64) - 1
-"""The position of a page on which no packet ends."""
-
-_FULL = 255
-_MOST_SEGMENTS = 255
-_MIRRORED = bytes(int(f"{byte:08b}"[::-1], 2) for byte in range(256))
+        size = min(left - _BLOCK_HEADER, _MAX_BLOCK)
+        yield bytes((_PADDING | _LAST_BLOCK,)) + size.to_bytes(3, "big") + bytes(size)
 
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """One page: where it stands, what its header says, how its content is cut into segments."""
+    """One page of an Ogg file; `lacing` says how its content is cut into segments."""
 
     start: int
     flags: int
@@ -225,106 +221,22 @@ class Page:
     lacing: bytes
 
     @property
-    def content(self) -> int:
-        """Where its content begins."""
-        return self.start + PAGE_HEADER + len(self.lacing)
+    def content(self) -> Span:
+        """The content, behind the header."""
+        return Span(self.start + _PAGE_HEADER + len(self.lacing), sum(self.lacing))
 
     @property
     def end(self) -> int:
         """Where the next page begins."""
-        return self.content + sum(self.lacing)
-
-    @property
-    def ends_a_packet(self) -> bool:
-        """Whether its last packet is whole: the next page begins a new one."""
-        return bool(self.lacing) and self.lacing[-1] < _FULL
-
-
-def page_at(source: Source, start: int) -> Page | None:
-    """Return the page that begins here, or nothing if none does or it is cut short."""
-    if start + PAGE_HEADER > source.size:
-        return None
-    magic, version, flags, position, serial, number, _, count = struct.unpack(
-        "<4sBBQIIIB", source.at(start, PAGE_HEADER)
-    )
-    if magic != OGG_MAGIC or version or start + PAGE_HEADER + count > source.size:
-        return None
-    lacing = source.at(start + PAGE_HEADER, count)
-    page = Page(start, flags, position, serial, number, lacing)
-    return page if page.end <= source.size else None
-
-
-def pages_from(source: Source, start: int) -> Iterator[Page]:
-    """Yield the pages that stand one behind the other."""
-    while page := page_at(source, start):
-        yield page
-        start = page.end
-
-
-def packets_on(page: Page, content: bytes) -> Iterator[tuple[bytes, bool]]:
-    """Yield the parts of packets on a page, with whether the packet ends there."""
-    at, size = 0, 0
-    for lace in page.lacing:
-        size += lace
-        if lace < _FULL:
-            yield content[at : at + size], True
-            at, size = at + size, 0
-    if size:
-        yield content[at : at + size], False
-
-
-def written_page(page: Page, content: bytes) -> bytes:
-    """Return the page as it stands in a file, with its checksum."""
-    fields = (page.flags, page.position, page.serial, page.number)
-
-    def header(checksum: int) -> bytes:
-        return struct.pack("<4sBBQIIIB", OGG_MAGIC, 0, *fields, checksum, len(page.lacing))
-
-    checksum = _checksum(header(0) + page.lacing + content)
-    return header(checksum) + page.lacing + content
-
-
-def paginated(packets: list[bytes], serial: int, number: int, *, pages: int) -> Iterator[bytes]:
-    """Yield pages that hold these packets, starting with `number`; `pages` of them if that can be.
-
-    The first packet begins the first page, the last one ends the last. The position of a page on
-    which a header ends is 0.
-    """
-    lacing = b"".join(_laced(packet) for packet in packets)
-    content = b"".join(packets)
-    needed = -(-len(lacing) // _MOST_SEGMENTS)
-    pages = min(max(pages, needed), len(lacing))
-    at, done, continued = 0, 0, False
-    for left in range(pages - 1, -1, -1):
-        taken = lacing[at : at + min(_MOST_SEGMENTS, len(lacing) - at - left)]
-        size = sum(taken)
-        position = 0 if min(taken) < _FULL else NO_PACKET_ENDS
-        page = Page(0, CONTINUED if continued else 0, position, serial, number, taken)
-        yield written_page(page, content[done : done + size])
-        at, done, number = at + len(taken), done + size, number + 1
-        continued = taken[-1] == _FULL
-
-
-def _laced(packet: bytes) -> bytes:
-    full, rest = divmod(len(packet), _FULL)
-    return bytes((_FULL,)) * full + bytes((rest,))
-
-
-def _checksum(data: bytes) -> int:
-    """Return Ogg's CRC-32: zlib's polynomial over mirrored bits, without its inversions."""
-    mirrored = zlib.crc32(data.translate(_MIRRORED), 0xFFFFFFFF) ^ 0xFFFFFFFF
-    return int(f"{mirrored:032b}"[::-1], 2)
-
-
-_MOST_HEADER_PAGES = 1 << 14
-_MOST_FLAC_HEADER = (1 << 24) - 1
-_FLAC_COMMENTS = 4
-_FLAC_HEADER = 4
+        return self.content.start + self.content.size
 
 
 @dataclass(frozen=True, slots=True)
 class Codec:
-    """How a codec begins its first packet and its comments, and how many headers it has."""
+    """How a codec begins its first packet and its comments, and how many headers it has.
+
+    `framed` says that the comments end with a byte of their own, and may have padding behind it.
+    """
 
     name: str
     first: bytes
@@ -343,7 +255,7 @@ _CODECS = (
 
 @dataclass(frozen=True, slots=True)
 class Ogg:
-    """The pages that hold the headers of the audio, and the packets on them.
+    """An Ogg file: the pages that hold the headers of the audio, and the packets on them.
 
     `pages` are those from the comments to the last header; `packets` are whole, the comments first.
     """
@@ -356,16 +268,16 @@ class Ogg:
     comments: Comments
 
     @classmethod
-    def of(cls, source: Source) -> "Ogg":
+    def parse(cls, source: Source) -> "Ogg":
         """Take an Ogg file apart; its first audio stream counts."""
-        page, codec, first = _beginning(source)
-        pages, packets = _headers(source, page, codec)
+        page, codec, first = _first_packet(source)
+        pages, packets = _header_packets(source, page, codec)
         body = packets[0]
-        start = _FLAC_HEADER if codec.name == "oga" else len(codec.comments)
-        known = not codec.comments or body.startswith(codec.comments)
-        if codec.name == "oga" and (body[:1] or b"\xff")[0] & 0x7F != _FLAC_COMMENTS:
-            known = False
-        comments = read_comments(body[start:]) if known else None
+        if codec.name == "oga":
+            is_known, start = body[:1] in _COMMENTS_IN_OGG, _BLOCK_HEADER
+        else:
+            is_known, start = body.startswith(codec.comments), len(codec.comments)
+        comments = read_comments(body[start:]) if is_known else None
         if comments is None:
             raise source.damaged("it has no comments where they should stand")
         return cls(source, codec, first, pages, packets, comments)
@@ -382,33 +294,34 @@ class Ogg:
             yield packet
         skipped = {page.start for page in self.pages}
         end = 0
-        for page in pages_from(self.source, 0):
+        for page in _pages_from(self.source, 0):
             end = page.end
             if page.start not in skipped:
                 yield repr((page.flags, page.position, page.serial)).encode() + page.lacing
-                yield Span(page.content, page.end - page.content)
+                yield page.content
         yield Span(end, self.source.size - end)
 
-    def with_blocks(self, blocks: Iterable[Block]) -> Iterable[Piece]:
+    def with_tags(self, tags: TagSet) -> Iterable[Piece]:
         """Yield the file with other comments."""
-        wanted = list(blocks)
-        if [block.form for block in wanted] != ["vorbis"]:
+        if [block.form for block in tags.blocks] != ["vorbis"]:
             raise AudioError("an Ogg file has Vorbis comments, no other tag")
-        packets = [self._comments(wanted[0]), *self.packets[1:]]
+        packets = [self._comment_packet(tags.blocks[0]), *self.packets[1:]]
         first, last = self.pages[0], self.pages[-1]
-        ours = list(paginated(packets, first.serial, first.number, pages=len(self.pages)))
-        shift = len(ours) - len(self.pages)
+        ours = list(_paginated(packets, first.serial, first.number, pages=len(self.pages)))
         yield Span(0, first.start)
         yield b"".join(ours)
         known = {page.start for page in self.pages}
-        for page in pages_from(self.source, first.start):
+        for page in _pages_from(self.source, first.start):
             if page.start >= last.end:
                 break
             if page.start not in known:  # of another stream, in between
                 yield Span(page.start, page.end - page.start)
-        yield from self._renumbered(last.end, shift) if shift else self._rest(last.end)
+        if shift := len(ours) - len(self.pages):
+            yield from self._renumbered(last.end, shift)
+        else:
+            yield Span(last.end, self.source.size - last.end)
 
-    def _comments(self, block: Block) -> bytes:
+    def _comment_packet(self, block: Block) -> bytes:
         """Return the packet of the comments, as long as it was where room was left for it."""
         body = written_comments(block)
         rest = self.comments.rest
@@ -418,22 +331,19 @@ class Ogg:
             rest = mark + bytes(max(0, old - len(body)) if room else 0)
         if self.codec.name != "oga":
             return self.codec.comments + body + rest
-        if len(body) > _MOST_FLAC_HEADER:
+        if len(body) > _MAX_BLOCK:
             raise AudioError(f"the tags are too long for FLAC ({len(body):,} bytes)")
         return self.packets[0][:1] + len(body + rest).to_bytes(3, "big") + body + rest
-
-    def _rest(self, start: int) -> Iterator[Piece]:
-        yield Span(start, self.source.size - start)
 
     def _renumbered(self, start: int, shift: int) -> Iterator[Piece]:
         """Yield the pages that follow, their numbers shifted up to where the stream ends."""
         serial, end, ours = self.pages[0].serial, start, True
-        for page in pages_from(self.source, start):
-            ours = ours and not (page.serial == serial and page.flags & FIRST)
+        for page in _pages_from(self.source, start):
+            ours = ours and not (page.serial == serial and page.flags & _FIRST_PAGE)
             if ours and page.serial == serial:
-                content = self.source.at(page.content, page.end - page.content)
+                content = self.source.read(page.content.start, page.content.size)
                 number = (page.number + shift) % (1 << 32)
-                yield written_page(_with_number(page, number), content)
+                yield _written_page(replace(page, number=number), content)
             else:
                 yield Span(page.start, page.end - page.start)
             end = page.end
@@ -441,41 +351,99 @@ class Ogg:
             raise self.source.damaged("what stands behind its last page is no page")
 
 
-def _with_number(page: Page, number: int) -> Page:
-    return Page(page.start, page.flags, page.position, page.serial, number, page.lacing)
-
-
-def _beginning(source: Source) -> tuple[Page, Codec, bytes]:
+def _first_packet(source: Source) -> tuple[Page, Codec, bytes]:
     """Return the page on which the audio stream begins, its codec, and its first packet."""
-    for page in pages_from(source, 0):
-        if not page.flags & FIRST:
+    for page in _pages_from(source, 0):
+        if not page.flags & _FIRST_PAGE:
             break
-        packet = source.at(page.content, page.end - page.content)
+        packet = source.read(page.content.start, page.content.size)
         for codec in _CODECS:
             if packet.startswith(codec.first):
                 return page, codec, packet
     raise source.damaged("none of its streams is Vorbis, Opus, Speex or FLAC")
 
 
-def _headers(
+def _header_packets(
     source: Source, beginning: Page, codec: Codec
 ) -> tuple[tuple[Page, ...], tuple[bytes, ...]]:
     """Return the pages from the comments to the last header, with the packets on them.
 
     They end where a packet ends with its page: only there can other pages take their place.
     """
-    pages, packets, open_packet = list[Page](), list[bytes](), b""
-    at = beginning.end
-    while len(pages) < _MOST_HEADER_PAGES and (page := page_at(source, at)):
-        at = page.end
+    pages, packets, open_packet = list[Page](), list[bytes](), bytearray()
+    for page in _pages_from(source, beginning.end):
         if page.serial != beginning.serial:
             continue
+        if len(pages) == _MAX_HEADER_PAGES:
+            break
         pages.append(page)
-        for part, ended in packets_on(page, source.at(page.content, page.end - page.content)):
-            open_packet += part
-            if ended:
-                packets.append(open_packet)
-                open_packet = b""
-        if len(packets) >= codec.headers - 1 and page.ends_a_packet:
+        content = source.read(page.content.start, page.content.size)
+        at = 0
+        for lace in page.lacing:
+            open_packet += content[at : at + lace]
+            at += lace
+            if lace < _FULL_SEGMENT:
+                packets.append(bytes(open_packet))
+                open_packet.clear()
+        if len(packets) >= codec.headers - 1 and page.lacing and not open_packet:
             return tuple(pages), tuple(packets)
     raise source.damaged("its headers do not end")
+
+
+def _pages_from(source: Source, start: int) -> Iterator[Page]:
+    """Yield the pages that stand one behind the other, up to what is no page or is cut short."""
+    while start + _PAGE_HEADER <= source.size:
+        magic, version, flags, position, serial, number, _, count = struct.unpack(
+            "<4sBBQIIIB", source.read(start, _PAGE_HEADER)
+        )
+        if magic != OGG_MAGIC or version or start + _PAGE_HEADER + count > source.size:
+            return
+        lacing = source.read(start + _PAGE_HEADER, count)
+        page = Page(start, flags, position, serial, number, lacing)
+        if page.end > source.size:
+            return
+        yield page
+        start = page.end
+
+
+def _paginated(packets: list[bytes], serial: int, number: int, *, pages: int) -> Iterator[bytes]:
+    """Yield pages that hold these packets, starting with `number`; `pages` of them if possible.
+
+    The first packet begins the first page, the last one ends the last. The position of a page on
+    which a header ends is 0.
+    """
+    lacing = b"".join(_laced(packet) for packet in packets)
+    content = b"".join(packets)
+    needed = -(-len(lacing) // _MAX_SEGMENTS)
+    pages = min(max(pages, needed), len(lacing))
+    at, done, continued = 0, 0, False
+    for left in range(pages - 1, -1, -1):
+        taken = lacing[at : at + min(_MAX_SEGMENTS, len(lacing) - at - left)]
+        size = sum(taken)
+        position = 0 if min(taken) < _FULL_SEGMENT else _NO_PACKET_ENDS
+        page = Page(0, _CONTINUED if continued else 0, position, serial, number, taken)
+        yield _written_page(page, content[done : done + size])
+        at, done, number = at + len(taken), done + size, number + 1
+        continued = taken[-1] == _FULL_SEGMENT
+
+
+def _laced(packet: bytes) -> bytes:
+    full, rest = divmod(len(packet), _FULL_SEGMENT)
+    return bytes((_FULL_SEGMENT,)) * full + bytes((rest,))
+
+
+def _written_page(page: Page, content: bytes) -> bytes:
+    """Return the page as it stands in a file, with its checksum."""
+    fields = (page.flags, page.position, page.serial, page.number)
+
+    def header(checksum: int) -> bytes:
+        return struct.pack("<4sBBQIIIB", OGG_MAGIC, 0, *fields, checksum, len(page.lacing))
+
+    checksum = _crc32(header(0) + page.lacing + content)
+    return header(checksum) + page.lacing + content
+
+
+def _crc32(data: bytes) -> int:
+    """Return Ogg's CRC-32: zlib's polynomial over mirrored bits, without its inversions."""
+    mirrored = zlib.crc32(data.translate(_MIRRORED), 0xFFFFFFFF) ^ 0xFFFFFFFF
+    return int(f"{mirrored:032b}"[::-1], 2)

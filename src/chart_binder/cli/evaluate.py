@@ -1,0 +1,305 @@
+"""`canon eval` and `canon calibrate`: score decisions, and fit what confidence is worth."""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import click
+import msgspec
+
+from chart_binder.cli.decide import live_decider
+from chart_binder.cli.options import Session, common_options, pass_session, refuse_audio_file
+from chart_binder.cli.output import (
+    SkippedRecords,
+    labelled,
+    labelled_list,
+    print_json,
+    print_lines,
+    readable,
+)
+from chart_binder.cli.render.decision import adjudication_lines
+from chart_binder.domain.vocabulary import bare_id
+from chart_binder.errors import CanonError, UsageError
+from chart_binder.files import read_lines
+from chart_binder.jobs.calibrate import (
+    Calibration,
+    FittedCalibration,
+    KnownAnswer,
+    fit_and_measure,
+    read_answers,
+    reviewed_answers,
+)
+from chart_binder.jobs.decide import Decider
+from chart_binder.jobs.evaluate import (
+    EvaluationReport,
+    Mark,
+    ScoredCase,
+    ScoreTotals,
+    evaluate,
+    forget,
+    read_golden,
+)
+from chart_binder.llm.result import AdjudicationResult
+from chart_binder.store import open_store
+from chart_binder.wiring import store_url
+
+_OUTPUT_FILE = click.Path(path_type=Path, dir_okay=False)
+_TALLY = "{:<28} {:>6} {:>6} {:>6} {:>6} {:>7} {:>9} {:>10}"
+_RULE = "{:<30} {:>9} {:>8} {:>6} {:>6} {:>6}"
+_BAND = "{:<12} {:>8} {:>11} {:>12}"
+_POINT = "{:<12} {:>12} {:>28}"
+_NOT_ENABLED = (
+    "--adjudicate: no model is enabled; llm.enabled = true enables the one that is configured"
+    " (`canon config path` says in which file), and `canon doctor` says whether it is ready"
+)
+_NO_MODEL = "--adjudicate: musicbrainz.offline is true, so that no model can be asked but a replay"
+
+
+@click.command("eval")
+@click.argument("file", type=click.Path(path_type=str))
+@click.option("--adjudicate", is_flag=True, help="Send open cases to the configured adjudicator.")
+@click.option(
+    "--answers",
+    type=_OUTPUT_FILE,
+    help="Write each answer of the adjudicator, right or wrong, for `canon calibrate`.",
+)
+@common_options
+@pass_session
+def eval_golden(session: Session, file: str, adjudicate: bool, answers: Path | None) -> int:
+    """Decide every bundle of a golden FILE (JSON lines, - for standard input), and score it.
+
+    A line is {"id", "bundle", "expected": {"crg_mbid", "rr_mbid", "rr_acceptable", "crg_rule",
+    "rr_rule"}}; a crg_mbid of null means that the case must stay open.
+
+    With --adjudicate the transcript of each run is kept; it is named where a case is listed.
+
+    Exit status: 0 all as expected, 3 some open that should be decided, 1 something wrong, a line
+    ill-formed or no case at all.
+    """
+    if answers and not adjudicate:
+        raise UsageError("--answers: only with --adjudicate are there any")
+    if answers:
+        refuse_audio_file("--answers", answers)
+        if answers.exists() and Path(file).exists() and answers.samefile(file):
+            raise UsageError(f"--answers: {answers} is what is scored; name another file")
+    decide = _decider(session, adjudicate).decide
+    with _answers_file(answers) as learn:
+        report = evaluate(read_golden(read_lines(file)), decide, learn)
+    if not report.crg.cases and not report.ill_formed:
+        raise CanonError(f"{readable(file)}: holds no case, so there is nothing to score")
+    if session.as_json:
+        print_json(report)
+    else:
+        print_lines(_report_lines(report))
+    return report.status
+
+
+@contextmanager
+def _answers_file(file: Path | None) -> Iterator[Callable[[KnownAnswer], object]]:
+    """Yield what records each answer in the file, if one is named."""
+    if file is None:
+        yield forget
+        return
+    try:
+        stream = file.open("wb", buffering=0)
+    except OSError as error:
+        raise CanonError(f"{file}: cannot be written ({error.strerror or error})") from error
+    with stream:
+        yield lambda known: stream.write(known.line())
+
+
+def _decider(session: Session, adjudicate: bool) -> Decider:
+    """Return what decides, without overrides, for rules and model are what is scored."""
+    if not adjudicate:
+        return Decider(session.config.rules)
+    decider = live_decider(session, respects_overrides=False)
+    if decider.adjudicator is None:
+        raise UsageError(_NO_MODEL if session.config.llm.enabled else _NOT_ENABLED)
+    return decider
+
+
+def _report_lines(report: EvaluationReport) -> Iterator[str]:
+    head = ("", "cases", "right", "wrong", "open", "failed", "accuracy", "precision")
+    yield _TALLY.format(*head).rstrip()
+    yield _tally("release group (CRG)", report.crg)
+    yield _tally("release (RR) where right", report.rr)
+    yield f"{report.rightly_open} of the cases rightly open"
+    yield ""
+    yield _RULE.format("rule", "expected", "decided", "right", "wrong", "open")
+    for row in report.rules:
+        yield _RULE.format(row.rule, row.expected, row.decided, row.right, row.wrong, row.open)
+    if report.calibration:
+        yield ""
+        yield from _calibration(report.calibration)
+    for title, cases in (
+        ("Not as expected:", report.wrong),
+        ("Open, though they should be decided:", report.open),
+    ):
+        for number, case in enumerate(cases):
+            yield from () if number else ("", title)
+            yield from _case_lines(case)
+    for number, bad in enumerate(report.ill_formed):
+        yield from () if number else ("", "Ill-formed lines:")
+        yield from labelled(f"line {bad.line}", bad.problem)
+
+
+def _tally(name: str, tally: ScoreTotals) -> str:
+    counts = (tally.cases, tally.right, tally.wrong, tally.open, tally.failed)
+    return _TALLY.format(name, *counts, _percent(tally.accuracy), _percent(tally.precision))
+
+
+def _calibration(found: Calibration) -> Iterator[str]:
+    yield _BAND.format("confidence", "answers", "mean", "share right")
+    for band in found.bands:
+        name = f"{band.least:.1f} to {band.most:.1f}"
+        mean = f"{band.confidence:.2f}"
+        yield _BAND.format(name, band.answers, mean, _percent(band.share_right))
+    yield (
+        f"{found.right} of {found.answers} answers right, Brier score {found.brier_score:.3f},"
+        f" expected calibration error {found.expected_calibration_error:.3f}"
+    )
+
+
+def _case_lines(case: ScoredCase) -> Iterator[str]:
+    yield f"  {case.id} (line {case.line}): {case.name}"
+    expected, found = case.expected, case.decision
+    yield from labelled("expected", _group(case, expected.crg_mbid, expected.crg_rule))
+    yield from labelled("found", _group(case, found.crg_mbid, found.crg_rule))
+    if case.rr in (Mark.WRONG, Mark.OPEN) or case.is_by_another_rule:
+        wanted = " or ".join(sorted(filter(None, expected.releases or ()))) or "none"
+        yield from labelled("release", f"expected {wanted}{_rule(expected.rr_rule)}")
+        yield from labelled("", f"found {found.rr_mbid or 'none'}{_rule(found.rr_rule)}")
+    if found.error:
+        yield from labelled("failed", found.error)
+    if found.adjudication:
+        yield from _answer(case, found.adjudication)
+    yield from labelled_list("path", (f"{each.rule}: {each.said}" for each in case.path))
+    yield from labelled_list("missing", found.missing_facts)
+
+
+def _answer(case: ScoredCase, result: AdjudicationResult) -> Iterator[str]:
+    """Yield what the model answered, with its group where the answer was not accepted."""
+    if result.crg_mbid and result.crg_mbid != case.decision.crg_mbid:
+        yield from labelled("answered", _group(case, result.crg_mbid, None))
+    if result.rationale:
+        yield from labelled("because", result.rationale)
+    yield from adjudication_lines(result, case.decision.state)
+
+
+def _group(case: ScoredCase, group: str | None, rule: str | None) -> str:
+    if not group:
+        return f"open{_rule(rule)}"
+    title = case.titles.get(bare_id(group))
+    name = f"{title} ({group})" if title else f"{group}, which the evidence lacks"
+    return f"{name}{_rule(rule)}"
+
+
+def _rule(rule: str | None) -> str:
+    return f"  [{rule}]" if rule else ""
+
+
+def _percent(share: float | None) -> str:
+    return "-" if share is None else f"{share:.1%}"
+
+
+@click.command("calibrate")
+@click.argument("file", required=False, type=click.Path(path_type=str))
+@click.option(
+    "--from-reviews",
+    is_flag=True,
+    help="Fit from what people accepted and rejected of the configured model's answers.",
+)
+@click.option(
+    "--answers-out", type=_OUTPUT_FILE, help="Write the answers that were reviewed to this file."
+)
+@click.option(
+    "-o",
+    "--out",
+    type=_OUTPUT_FILE,
+    help="Store the calibration, for [llm.acceptance] calibration.",
+)
+@common_options
+@pass_session
+def calibrate(
+    session: Session,
+    file: str | None,
+    from_reviews: bool,
+    answers_out: Path | None,
+    out: Path | None,
+) -> int:
+    """Fit what confidence is worth from FILE (JSON lines, - for standard input), or from reviews.
+
+    A line is {"confidence": 0.9, "right": true}: what the model stated, and whether it was right.
+    `canon eval --adjudicate --answers FILE` writes such lines. With --from-reviews, right is what a
+    person accepted in `canon review`, wrong what they rejected.
+
+    Exit status: 0 confidence is nearer to the truth with the calibration, 3 it is not, and nothing
+    is stored; 1 there are too few answers, a line cannot be read, or a reviewed answer was left
+    out, for the store's record of it is damaged.
+    """
+    if from_reviews == (file is not None):
+        raise UsageError("name one: FILE with answers, or --from-reviews")
+    if answers_out and not from_reviews:
+        raise UsageError("--answers-out: only with --from-reviews; FILE has the answers already")
+    for option, written in (("--answers-out", answers_out), ("--out", out)):
+        if written:
+            refuse_audio_file(option, written)
+    source = answers_out or file
+    if out and source and _is_same_file(source, out):
+        done = "written to" if answers_out else "read from"
+        raise click.UsageError(f"-o {out} names the file that the answers are {done}")
+    skipped = SkippedRecords()
+    if file is None:
+        found = fit_and_measure(_reviewed_answers(session, answers_out, skipped))
+    else:
+        found = fit_and_measure(list(read_answers(read_lines(file), readable(file))))
+    if session.as_json:
+        print_json(found)
+    else:
+        print_lines(_fitted_lines(found))
+    if not found.is_better:
+        click.echo("canon: it would not help, so nothing is stored", err=True)
+        return skipped.status or 3
+    if out:
+        _write(out, msgspec.json.format(msgspec.json.encode(found.map)) + b"\n")
+        key = f"llm.acceptance.calibration = {str(out.resolve())!r}"
+        click.echo(f"stored; to use it: {key}", err=True)
+    return skipped.status
+
+
+def _reviewed_answers(
+    session: Session, answers_out: Path | None, skipped: SkippedRecords
+) -> list[KnownAnswer]:
+    with open_store(store_url(session.config)) as store:
+        answers = reviewed_answers(store, session.config.llm.model_id, skipped.record)
+    if answers_out:
+        _write(answers_out, b"".join(each.line() for each in answers))
+    return answers
+
+
+def _is_same_file(file: str | Path, out: Path) -> bool:
+    """Say whether the calibration would replace the answers, under whatever name."""
+    try:
+        return file != "-" and (out == Path(file) or out.samefile(file))
+    except OSError:
+        return False  # one of them does not exist yet, or cannot be looked at
+
+
+def _write(file: Path, content: bytes) -> None:
+    try:
+        file.write_bytes(content)
+    except OSError as error:
+        raise CanonError(f"{file}: cannot be written ({error.strerror or error})") from error
+
+
+def _fitted_lines(found: FittedCalibration) -> Iterator[str]:
+    yield _POINT.format("stated", "worth", "").rstrip()
+    for point in found.map.points:
+        yield _POINT.format(f"{point.stated:.2f}", f"{point.right:.2f}", "").rstrip()
+    yield ""
+    answers = f"{found.map.answers} answers"
+    yield _POINT.format(answers, "Brier score", "expected calibration error")
+    for name, measured in (("as stated", found.as_stated), ("calibrated", found.calibrated)):
+        error = f"{measured.expected_calibration_error:.3f}"
+        yield _POINT.format(name, f"{measured.brier_score:.3f}", error)
+    yield "(calibrated: each fifth of the answers, by what the other four say)"
