@@ -12,9 +12,10 @@ from hypothesis import strategies as st
 
 from chart_binder import plugins
 from chart_binder.react.dialect import Dialect
-from chart_binder.react.dialects.classic import Classic, Labelled
+from chart_binder.react.dialects.classic import Classic, ExactForm, Labelled
 from chart_binder.react.dialects.pause import Pause
 from chart_binder.react.parsing.advice import DialectRules, Wording
+from chart_binder.react.parsing.answers import read_answer_object
 from chart_binder.react.parsing.labels import (
     _RESULTS,
     _RETURNS,
@@ -26,12 +27,7 @@ from chart_binder.react.parsing.labels import (
     label_at,
 )
 from chart_binder.react.parsing.lenient_json import LenientJSONError
-from chart_binder.react.parsing.steps import (
-    ExactForm,
-    read_answer_object,
-    read_reply,
-    whole_answer,
-)
+from chart_binder.react.parsing.steps import read_reply, whole_answer
 from chart_binder.react.steps import Act, Finish, Malformed
 from chart_binder.react.tools import Tool, Toolbox, ToolError
 

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from chart_binder.domain.evidence import EvidenceBundle, Release
 from chart_binder.domain.vocabulary import MBID, fold
 from chart_binder.react.loop import LastWord, RefusedError
+from chart_binder.react.parsing.answers import read_answer_object
 from chart_binder.react.parsing.lenient_json import LenientJSONError
-from chart_binder.react.parsing.steps import read_answer_object
 from chart_binder.rules.candidates import Candidate, candidates_of
 
 CONFIDENCE_WORDS = {"high": 0.9, "medium": 0.7, "low": 0.4}

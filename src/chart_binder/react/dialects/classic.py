@@ -1,12 +1,16 @@
 """The classic dialect: Thought, Action, Action Input, Observation, Final Answer."""
 
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
 from chart_binder.react.dialect import arguments_as_text, render_readably
 from chart_binder.react.parsing.advice import DialectRules, Wording
-from chart_binder.react.parsing.steps import ExactForm, read_reply
+from chart_binder.react.parsing.json_turns import announces, is_finisher, is_no_tool
+from chart_binder.react.parsing.labels import find_observations
+from chart_binder.react.parsing.lenient_json import LenientJSONError, read_strictly
+from chart_binder.react.parsing.steps import read_reply
 from chart_binder.react.steps import Act, Finish, Step
 from chart_binder.react.tools import Tool, listed
 
@@ -110,3 +114,54 @@ class Classic(Labelled):
         call = "Action: {tool}\nAction Input: {given}"
         tool = "the name of one tool, nothing else"
         super().__init__("classic", Labels("Final Answer", "Action Input", call, tool))
+
+
+# A turn in exactly the form that is asked for, read at one look.
+
+# Nothing in it can be a tag, a fence, a quotation, a label: those need a character left out here.
+_PLAIN: Final = r"[A-Za-z](?:[A-Za-z0-9 .,;!?()+-]|(?<=[a-z])'(?=[a-z]))*+(?<! )(?<!json)(?<!xml)"
+_SAFE: Final = r"(?:[ -;=-Z\\\]-_a-~]|\[(?![/A-Za-z]))*+"
+"""All of ASCII that can be seen, but for back-quotes or what may begin a tag."""
+
+
+class ExactForm:
+    """The form of a turn: the lines of a call, of `{tool}` and `{given}`, or those of an answer."""
+
+    def __init__(self, call: str, answer: str) -> None:
+        lines = re.escape(call).replace(r"\{tool\}", r"(?P<tool>[a-z][a-z0-9_]{2,63}+)")
+        lines = lines.replace(r"\{given\}", rf"(?P<given>\{{{_SAFE})")
+        line = rf"[A-Za-z0-9\{{]{_SAFE}"
+        member = rf"\n[ ]*+(?:\"(?![a-z_]*(?:obs|result|response|output)){_SAFE}|[\]}}{{][\]}},]*)"
+        fenced = rf"```json\n(?P<object>\{{{_SAFE}(?:{member})*+)\n```"
+        self._turn = re.compile(
+            rf"(?:Thought:\ (?P<thought>{_PLAIN})\n)?+"
+            rf"(?:{lines}|{re.escape(answer)}:[ \n](?P<answer>{fenced}|{line}))\s?"
+        )
+
+    def read(self, reply: str) -> Act | Finish | None:
+        """Return the step of a reply of exactly this form, or None.
+
+        It is the step that `read_reply` finds, which reads any reply, in a fraction of the time.
+        """
+        found = self._turn.fullmatch(reply)
+        if found is None:
+            return None
+        thought = found["thought"] or ""
+        if found["answer"]:
+            fenced = found["object"] or ""
+            if fenced and (_object_alone(fenced) is None or any(find_observations(fenced))):
+                return None
+            return Finish(found["answer"].strip(), thought)
+        tool, given = found["tool"], _object_alone(found["given"])
+        if given is None or is_finisher(tool) or is_no_tool(tool) or announces(tool):
+            return None
+        return Act(tool, given, thought)
+
+
+def _object_alone(text: str) -> dict[str, object] | None:
+    try:
+        found = read_strictly(text, 0)
+    except LenientJSONError:
+        return None
+    is_all = found is not None and found.end == len(text)
+    return found.value if found and is_all and isinstance(found.value, dict) else None

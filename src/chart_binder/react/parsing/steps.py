@@ -11,34 +11,30 @@ from itertools import islice
 from typing import Final
 
 from chart_binder.react.parsing.advice import Defect, DialectRules
-from chart_binder.react.parsing.attribution import is_own, is_passed_on, is_quoted_by
+from chart_binder.react.parsing.answers import read_answer
+from chart_binder.react.parsing.attribution import is_own, is_passed_on
 from chart_binder.react.parsing.calls import (
     Taken,
-    announces,
-    is_finisher,
-    is_no_tool,
-    noted,
     opens_turn,
     read_action,
-    read_answer,
     read_given,
     read_in_brackets,
+)
+from chart_binder.react.parsing.json_turns import (
+    noted,
     read_turn,
 )
-from chart_binder.react.parsing.labels import Kind, Label, find_observations, label_at
+from chart_binder.react.parsing.labels import Kind, Label, label_at
 from chart_binder.react.parsing.lenient_json import (
     LenientJSONError,
     encodable_text,
-    find_object,
     opens_object,
-    read_strictly,
     scan,
     skip_space,
 )
 from chart_binder.react.parsing.lexer import (
     end_of_line,
     lowered,
-    skip_fence_opener,
     span_around,
     without_outer_fence,
 )
@@ -151,57 +147,6 @@ def _earlier(turn: Turn, labelled: Taken | None, tagged: Taken | None) -> Taken 
     names_tool = label.kind == "action" and is_name and isinstance(tagged.step, Act)
     announces_tag = not between or names_tool
     return replace(tagged, start=labelled.start) if announces_tag else labelled
-
-
-# A turn in exactly the form that is asked for, read at one look.
-
-# Nothing in it can be a tag, a fence, a quotation, a label: those need a character left out here.
-_PLAIN: Final = r"[A-Za-z](?:[A-Za-z0-9 .,;!?()+-]|(?<=[a-z])'(?=[a-z]))*+(?<! )(?<!json)(?<!xml)"
-_SAFE: Final = r"(?:[ -;=-Z\\\]-_a-~]|\[(?![/A-Za-z]))*+"
-"""All of ASCII that can be seen, but for back-quotes or what may begin a tag."""
-
-
-class ExactForm:
-    """The form of a turn: the lines of a call, of `{tool}` and `{given}`, or those of an answer."""
-
-    def __init__(self, call: str, answer: str) -> None:
-        lines = re.escape(call).replace(r"\{tool\}", r"(?P<tool>[a-z][a-z0-9_]{2,63}+)")
-        lines = lines.replace(r"\{given\}", rf"(?P<given>\{{{_SAFE})")
-        line = rf"[A-Za-z0-9\{{]{_SAFE}"
-        member = rf"\n[ ]*+(?:\"(?![a-z_]*(?:obs|result|response|output)){_SAFE}|[\]}}{{][\]}},]*)"
-        fenced = rf"```json\n(?P<object>\{{{_SAFE}(?:{member})*+)\n```"
-        self._turn = re.compile(
-            rf"(?:Thought:\ (?P<thought>{_PLAIN})\n)?+"
-            rf"(?:{lines}|{re.escape(answer)}:[ \n](?P<answer>{fenced}|{line}))\s?"
-        )
-
-    def read(self, reply: str) -> Act | Finish | None:
-        """Return the step of a reply of exactly this form, or None.
-
-        It is the step that `read_reply` finds, which reads any reply, in a fraction of the time.
-        """
-        found = self._turn.fullmatch(reply)
-        if found is None:
-            return None
-        thought = found["thought"] or ""
-        if found["answer"]:
-            fenced = found["object"] or ""
-            if fenced and (_object_alone(fenced) is None or any(find_observations(fenced))):
-                return None
-            return Finish(found["answer"].strip(), thought)
-        tool, given = found["tool"], _object_alone(found["given"])
-        if given is None or is_finisher(tool) or is_no_tool(tool) or announces(tool):
-            return None
-        return Act(tool, given, thought)
-
-
-def _object_alone(text: str) -> dict[str, object] | None:
-    try:
-        found = read_strictly(text, 0)
-    except LenientJSONError:
-        return None
-    is_all = found is not None and found.end == len(text)
-    return found.value if found and is_all and isinstance(found.value, dict) else None
 
 
 # Steps behind labels.
@@ -519,61 +464,3 @@ def _defect(reply: str, said: Spoken, turn: Turn) -> Defect:
     )
     kind = next((name for name, is_so in defects if is_so), "neither")
     return Defect(kind, f"{found}>" if found.startswith("<") else found.rstrip(" :："))
-
-
-# The object of an answer.
-
-
-def read_answer_object(text: str, key: str = "") -> tuple[dict[str, object], tuple[str, ...]]:
-    """Return the one object in an answer's words, with notes on what was repaired.
-
-    It may be fenced or bare, with any prose before or after it. Objects without `key` do not count
-    beside one that has it. A list of one object, or a string that holds it, is that object.
-
-    Raises `LenientJSONError` with the defect: there is none, it cannot be read, its last bracket is
-    missing, it is quoted, or another one differs from it.
-    """
-    start = skip_fence_opener(text, skip_space(text, 0))
-    if text.startswith("[", start) and text.startswith("{", skip_space(text, start + 1)):
-        listed = scan(text, start, closed=True)
-        match listed.value:
-            case [dict() as only]:
-                return only, listed.notes
-            case _:
-                raise LenientJSONError("it is a list of several answers")
-    found = list(_answers(text))
-    keyed = [each for each in found if key in {name.strip().casefold() for name in each[0]}]
-    found = keyed or found
-    if not found:
-        whole = find_object(text, 0, len(text), closed=True) if "{" in text else None
-        if whole is None or not isinstance(whole.value, dict):
-            raise LenientJSONError("there is no JSON object in it")
-        return whole.value, whole.notes
-    if any(value != found[0][0] for value, _ in found):
-        raise LenientJSONError("there are two different JSON objects in it")
-    return found[0]
-
-
-def _answers(text: str) -> Iterator[tuple[dict[str, object], tuple[str, ...]]]:
-    """Yield the objects in an answer's words that no words or marks before them quote."""
-    at, problem = text.find("{"), ""
-    is_any = False
-    for _ in range(_MAX_OBJECTS):
-        if at < 0:
-            break
-        line = text[text.rfind("\n", 0, at) + 1 : at]
-        if line.lstrip().startswith((">", "＞")):
-            problem, at = "it is a block quote", text.find("{", end_of_line(text, at))
-        elif not opens_object(text, at):
-            at = text.find("{", at + 1)
-        else:
-            fence = text.find("```", at)
-            found = scan(text, at, fence if fence >= 0 else len(text), closed=True)
-            if is_quoted_by(text[:at]):
-                problem = "the JSON object stands among other words, as if you quoted it"
-            elif isinstance(found.value, dict):
-                is_any = True
-                yield found.value, found.notes
-            at = text.find("{", found.end)
-    if problem and not is_any:
-        raise LenientJSONError(problem)

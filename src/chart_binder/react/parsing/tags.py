@@ -7,16 +7,9 @@ from itertools import count, islice
 from typing import Final, Literal, NamedTuple, TypeAlias
 
 from chart_binder.react.parsing.advice import Defect
-from chart_binder.react.parsing.calls import (
-    Taken,
-    is_no_tool,
-    noted,
-    read_action,
-    read_answer,
-    read_given,
-    read_tagged_call,
-    step_named,
-)
+from chart_binder.react.parsing.answers import read_answer
+from chart_binder.react.parsing.calls import Taken, read_action, read_given
+from chart_binder.react.parsing.json_turns import is_no_tool, noted, read_tagged_call, step_named
 from chart_binder.react.parsing.labels import is_label
 from chart_binder.react.parsing.lenient_json import (
     LenientJSONError,
