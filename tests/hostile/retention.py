@@ -6,7 +6,8 @@ from bs4 import BeautifulSoup, XMLParsedAsHTMLWarning
 
 from chart_binder.web import passages
 from chart_binder.web.fetch import Page
-from chart_binder.web.page_text import Extract, from_csv, from_html, from_json, from_text, from_xml
+from chart_binder.web.page_text import Extract, from_html, from_text
+from chart_binder.web.structured_data import from_csv, from_json, from_xml
 from web.shapes import Shape, kept
 
 LEAST = 0.9

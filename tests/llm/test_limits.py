@@ -11,18 +11,14 @@ import pytest
 from chart_binder.chat.scripted import Scripted
 from chart_binder.config import LLMConfig
 from chart_binder.domain.evidence_json import read_bundle
-from chart_binder.jobs.transcripts import replay
 from chart_binder.llm.answer import Labels, last_word
-from chart_binder.llm.react_adjudicator import ReActAdjudicator
-from chart_binder.llm.result import AdjudicationResult, Outcome
+from chart_binder.llm.result import Outcome
 from chart_binder.react.context import TokenEstimate
 from chart_binder.react.conversation import ChatError, ChatModel, Message, Reply, Terms
-from chart_binder.react.tools import Observation, Tool
 from golden.bundles import year_only_single
+from llm.scripted_runs import PAGE, adjudicated, is_replayed, look
 from servers.ollama import OllamaStandIn
 
-PAGE = "https://discography.example/single"
-LOOK = "Thought: the day is missing\nAction: web_fetch\nAction Input: " + json.dumps({"url": PAGE})
 ANSWER: dict[str, object] = {
     "rationale": "so",
     "crg_mbid": "C2",
@@ -30,44 +26,22 @@ ANSWER: dict[str, object] = {
     "confidence": 0.9,
     "facts": [],
 }
+LONG_PAGE = " ".join(["Bohemian Rhapsody, released 31 October 1975."] * 40)
 FORCED: dict[str, Any] = {"max_iterations": 1, "final_turn": "force"}
 
 
-def web_fetch(url: str) -> Observation:
-    """Read a page."""
-    return Observation("Bohemian Rhapsody, released 31 October 1975. " * 40, (url,))
-
-
-def adjudicated(
-    *replies: str | Reply, chat: ChatModel | None = None, record: Path | None = None, **config: Any
-) -> AdjudicationResult:
-    return ReActAdjudicator(
-        LLMConfig(enabled=True, **config),
-        chat=chat or Scripted(replies),
-        tools=[Tool.of(web_fetch)],
-        record=record,
-    ).adjudicate(year_only_single())
-
-
-def same(path: str, result: AdjudicationResult) -> bool:
-    again, before = replay(Path(path)).to_dict(), result.to_dict()
-    return all(again[key] == before[key] for key in before.keys() - {"usage", "transcript"})
-
-
 def test_an_error_says_what_was_learned(tmp_path: Path) -> None:
-    result = adjudicated(LOOK, "hm", "hm", "hm", record=tmp_path)
+    result = adjudicated(look(), "hm", "hm", "hm", record=tmp_path)
     assert result.outcome is Outcome.ERROR
-    assert result.rationale == (
-        f'no answer was reached; the last thought was "the day is missing"; read: {PAGE}'
-    )
-    assert same(str(result.transcript), result)
+    assert result.rationale == (f'no answer was reached; the last thought was "look"; read: {PAGE}')
+    assert is_replayed(result)
 
 
 def test_a_model_that_fails_on_the_way_leaves_what_was_learned(tmp_path: Path) -> None:
-    result = adjudicated(LOOK, record=tmp_path)
+    result = adjudicated(look(), record=tmp_path)
     assert "the script has 1 replies" in (result.problem or "")
     assert PAGE in result.rationale
-    assert same(str(result.transcript), result)
+    assert is_replayed(result)
 
 
 @pytest.mark.parametrize(
@@ -75,9 +49,9 @@ def test_a_model_that_fails_on_the_way_leaves_what_was_learned(tmp_path: Path) -
     ["%s", "Final Answer: %s", "<think>Final Answer: C1?</think>%s", "```json\n%s\n```"],
 )
 def test_an_answer_can_be_forced_when_the_turns_are_used_up(form: str, tmp_path: Path) -> None:
-    result = adjudicated(LOOK, form % json.dumps(ANSWER), record=tmp_path, **FORCED)
+    result = adjudicated(look(), form % json.dumps(ANSWER), record=tmp_path, **FORCED)
     assert (result.outcome, result.iterations) == (Outcome.ACCEPTED, 2)
-    assert same(str(result.transcript), result)
+    assert is_replayed(result)
 
 
 @pytest.mark.parametrize(
@@ -93,20 +67,19 @@ def test_an_answer_can_be_forced_when_the_turns_are_used_up(form: str, tmp_path:
 )  # fmt: skip
 def test_a_forced_answer_is_trusted_no_more_than_any_other(changes: dict[str, object]) -> None:
     reply = json.dumps(ANSWER | changes)
-    assert adjudicated(LOOK, reply, **FORCED).outcome in (Outcome.ERROR, Outcome.REVIEW)
+    assert adjudicated(look(), reply, **FORCED).outcome in (Outcome.ERROR, Outcome.REVIEW)
 
 
-@pytest.mark.parametrize("reply", [LOOK, "hm", "", json.dumps(ANSWER)[:-20]])
+@pytest.mark.parametrize("reply", [look(), "hm", "", json.dumps(ANSWER)[:-20]])
 def test_a_forced_turn_without_an_answer_is_an_error(reply: str) -> None:
-    result = adjudicated(LOOK, reply, **FORCED)
+    result = adjudicated(look(), reply, **FORCED)
     assert (result.outcome, result.iterations) == (Outcome.ERROR, 2)
     assert "a last word was refused" in (result.problem or "")
 
 
 def test_an_answer_is_not_forced_by_default() -> None:
-    assert adjudicated(LOOK, max_iterations=1).problem == (
-        "no answer in 1 turn; the last thing said to the model was: "
-        + " ".join(["Bohemian Rhapsody, released 31 October 1975."] * 40)[:200]
+    assert adjudicated(look(), page=LONG_PAGE, max_iterations=1).problem == (
+        "no answer in 1 turn; the last thing said to the model was: " + LONG_PAGE[:200]
     )
 
 
@@ -126,7 +99,7 @@ def test_a_run_ends_in_time_however_slow_the_model(tmp_path: Path) -> None:
         result = adjudicated(chat=_ollama(server), record=tmp_path, max_run_s=0.3, timeout_s=60.0)
     assert monotonic() - began < 10
     assert result.problem == "the run took longer than max_run_s = 0.3 allows"
-    assert same(str(result.transcript), result)
+    assert is_replayed(result)
 
 
 def _ollama(server: OllamaStandIn) -> ChatModel:
@@ -146,20 +119,20 @@ def test_a_run_that_has_no_time_left_is_replayed_to_the_same_result(tmp_path: Pa
                 pass
             return reply
 
-    result = adjudicated(chat=Slow([LOOK]), record=tmp_path, max_run_s=0.04)
+    result = adjudicated(chat=Slow([look()]), record=tmp_path, max_run_s=0.04)
     assert result.problem is not None
     assert result.problem.startswith("the run took longer than max_run_s = 0.04 allows")
-    assert same(str(result.transcript), result)
+    assert is_replayed(result)
 
 
 def test_the_tokens_of_a_run_are_bounded(tmp_path: Path) -> None:
-    looks = [LOOK.replace("single", str(number)) for number in range(5)]
+    looks = [look(PAGE.replace("single", str(number))) for number in range(5)]
     replies = [Reply(look, prompt_tokens=2_000, completion_tokens=50) for look in looks]
     result = adjudicated(*replies, record=tmp_path, max_run_tokens=6_000)
     assert result.outcome is Outcome.ERROR
     assert result.usage.prompt_tokens + result.usage.completion_tokens <= 6_000
     assert "max_run_tokens = 6000" in (result.problem or "")
-    assert same(str(result.transcript), result)
+    assert is_replayed(result)
 
 
 def test_a_window_that_is_too_small_is_named() -> None:
@@ -169,17 +142,19 @@ def test_a_window_that_is_too_small_is_named() -> None:
 
 
 def test_a_small_window_costs_old_observations_and_not_the_evidence(tmp_path: Path) -> None:
-    looks = [LOOK.replace("single", f"page-{number}") for number in range(4)]
+    looks = [look(PAGE.replace("single", f"page-{number}")) for number in range(4)]
     replies = [*looks, f"Final Answer: {json.dumps(ANSWER)}"]
     wide, chat = Scripted(replies), Scripted(replies)
-    adjudicated(chat=wide)
+    adjudicated(chat=wide, page=LONG_PAGE)
     opening = TokenEstimate().tokens(wide.asked[0])
-    result = adjudicated(chat=chat, record=tmp_path, num_ctx=opening + 1_600, max_tokens=300)
+    result = adjudicated(
+        chat=chat, page=LONG_PAGE, record=tmp_path, num_ctx=opening + 1_600, max_tokens=300
+    )
     assert result.outcome is Outcome.ACCEPTED
     first, last = chat.asked[0], chat.asked[-1]
     assert last[:2] == first
     assert "it came from https://discography.example/page-0" in last[3].content
-    assert same(str(result.transcript), result)
+    assert is_replayed(result)
 
 
 def test_what_a_model_writes_is_heard_as_it_comes() -> None:
@@ -192,8 +167,5 @@ def test_what_a_model_writes_is_heard_as_it_comes() -> None:
             return super().reply(messages, terms)
 
     chat = Aloud([f"Final Answer: {json.dumps(ANSWER)}"])
-    config = LLMConfig(enabled=True)
-    ReActAdjudicator(config, chat=chat, tools=[], listen=heard.append).adjudicate(
-        year_only_single()
-    )
+    adjudicated(chat=chat, parts={"listen": heard.append})
     assert heard == ["so"]

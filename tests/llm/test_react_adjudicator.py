@@ -1,65 +1,51 @@
 """The adjudicator with a scripted model: every outcome, every check, every way to go wrong."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from chart_binder import plugins
 from chart_binder.chat.scripted import Scripted
-from chart_binder.config import AcceptanceConfig, LLMConfig, RulesConfig
+from chart_binder.config import AcceptanceConfig, FetchConfig, LLMConfig, RulesConfig
 from chart_binder.domain.evidence_json import read_bundle
 from chart_binder.errors import ConfigError, EvidenceError, PluginError
-from chart_binder.llm.react_adjudicator import ReActAdjudicator
+from chart_binder.llm.react_adjudicator import ReActAdjudicator, search_topic
+from chart_binder.llm.recording import failed_services
 from chart_binder.llm.result import AdjudicationResult, Fact, Outcome
 from chart_binder.llm.sources import independent_sources
 from chart_binder.react.conversation import ChatError, Message, Reply, Terms
-from chart_binder.react.tools import Observation, Tool, ToolError
-from chart_binder.react.transcript import AnyEvent, Result, read_transcript
+from chart_binder.react.tools import SAYS_NOTHING, Observation, Tool
+from chart_binder.react.transcript import (
+    AnyEvent,
+    Observed,
+    Replied,
+    Result,
+    Stepped,
+    read_transcript,
+)
 from chart_binder.rules.decide import decide
+from chart_binder.testing import Play
 from golden.bundles import crowd, year_only_single
-
-ALBUM, LP = "6b47c9a0-b9e1-3df9-a5e8-50a6ce0dbdbd", "6defd963-fe91-4550-b18e-82c685603c2b"
-SINGLE = "361a28b7-4588-44a6-8c96-86c1efb8258f"
-ELSEWHERE = "11111111-2222-4333-8444-555555555555"
-PAGE = "https://discography.example/single"
-DAY = {"about": "C1", "field": "first_release_date", "value": "1975-10-31", "source": PAGE}
-LOOK = "Thought: look\nAction: web_fetch\nAction Input: " + json.dumps({"url": PAGE})
-
-
-def web_search(query: str) -> Observation:
-    """Search the web."""
-    return Observation(f"Results for {query}: https://musicbrainz.org/release-group/{ELSEWHERE}")
-
-
-def web_fetch(url: str) -> Observation:
-    """Read a page."""
-    if "gone" in url:
-        raise ToolError("there is no such page")
-    return Observation("Bohemian Rhapsody, released 31 October 1975.", (url,))
-
-
-TOOLS = [Tool.of(web_search), Tool.of(web_fetch)]
-CONFIG = LLMConfig(enabled=True)
-
-
-def final(**changes: object) -> str:
-    answer = {"crg_mbid": "C2", "rr_mbid": "C2.R1", "confidence": 0.9, "rationale": "so"} | changes
-    return f"Thought: done\nFinal Answer:\n```json\n{json.dumps(answer)}\n```"
-
-
-def adjudicated(
-    *replies: str | Reply, config: LLMConfig = CONFIG, record: Path | None = None
-) -> AdjudicationResult:
-    bundle = read_bundle(year_only_single())
-    adjudicator = ReActAdjudicator(config, chat=Scripted(replies), tools=TOOLS, record=record)
-    return adjudicator.adjudicate(bundle, decide(bundle, RulesConfig()))
-
-
-def check(result: AdjudicationResult, name: str) -> bool:
-    (passed,) = [check.passed for check in result.checks if check.name == name]
-    return passed
+from llm.scripted_runs import (
+    ALBUM,
+    CONFIG,
+    DAY,
+    ELSEWHERE,
+    LP,
+    PAGE,
+    SINGLE,
+    adjudicated,
+    check,
+    failed,
+    final,
+    look,
+    web_search,
+)
+from servers.pages import Pages
 
 
 def _events(path: Path) -> tuple[AnyEvent, ...]:
@@ -84,14 +70,13 @@ def test_a_defect_of_a_chat_model_is_an_error_and_the_run_is_kept(
         def reply(self, messages: Sequence[Message], terms: Terms) -> Reply:
             self.asked += 1
             if self.asked == 1:
-                return Reply(LOOK)
+                return Reply(look())
             if isinstance(gives, Exception):
                 raise gives
             reply: Reply = gives
             return reply
 
-    adjudicator = ReActAdjudicator(CONFIG, chat=Broken(), tools=TOOLS, record=tmp_path)
-    result = adjudicator.adjudicate(year_only_single())
+    result = adjudicated(chat=Broken(), record=tmp_path)
     assert (result.outcome, result.iterations) == (Outcome.ERROR, 1)
     assert "the chat model 'broken'" in (result.problem or "")
     assert bool(caplog.records) == isinstance(gives, Exception)
@@ -100,10 +85,10 @@ def test_a_defect_of_a_chat_model_is_an_error_and_the_run_is_kept(
 
 
 def test_a_fact_that_was_read_is_verified_and_the_rules_confirm() -> None:
-    result = adjudicated(LOOK, final(facts=[DAY]))
+    result = adjudicated(look(), final(facts=[DAY]))
     assert result.outcome is Outcome.ACCEPTED
     assert [(fact.about, fact.verified) for fact in result.facts] == [(SINGLE, True)]
-    assert check(result, "rules")
+    assert check(result, "rules").passed
     assert result.usage.tool_seconds > 0
 
 
@@ -118,10 +103,10 @@ def test_a_fact_that_was_read_is_verified_and_the_rules_confirm() -> None:
     ],
 )
 def test_a_fact_that_does_not_hold_is_for_review(fact: dict[str, str]) -> None:
-    gone = LOOK.replace(PAGE, "https://gone.example/gone")
-    result = adjudicated(LOOK, gone, final(facts=[fact]))
+    gone = look("https://gone.example/gone")
+    result = adjudicated(look(), gone, final(facts=[fact]))
     assert result.outcome is Outcome.REVIEW
-    assert not check(result, "fact")
+    assert "fact" in failed(result)
     assert result.problem
 
 
@@ -136,13 +121,12 @@ def test_a_fact_that_does_not_hold_is_for_review(fact: dict[str, str]) -> None:
     ],
 )
 def test_what_only_looks_like_a_fact_is_for_review(facts: object) -> None:
-    assert adjudicated(LOOK, final(facts=facts)).outcome is Outcome.REVIEW
+    assert adjudicated(look(), final(facts=facts)).outcome is Outcome.REVIEW
 
 
 def test_a_date_that_the_model_put_into_an_address_proves_nothing() -> None:
     page = "https://empty.example/?day=1975-09-02"
-    look = LOOK.replace(PAGE, page)
-    result = adjudicated(look, final(facts=[DAY | {"value": "1975-09-02", "source": page}]))
+    result = adjudicated(look(page), final(facts=[DAY | {"value": "1975-09-02", "source": page}]))
     assert result.outcome is Outcome.REVIEW
 
 
@@ -172,16 +156,16 @@ def test_hosts_of_one_site_are_one_source() -> None:
 
 
 def test_too_few_independent_hosts_are_for_review() -> None:
-    config = LLMConfig(enabled=True, acceptance=AcceptanceConfig(min_sources=2))
-    result = adjudicated(LOOK, final(facts=[DAY, DAY | {"about": "C1.R1"}]), config=config)
+    strict = AcceptanceConfig(min_sources=2)
+    result = adjudicated(look(), final(facts=[DAY, DAY | {"about": "C1.R1"}]), acceptance=strict)
     assert result.outcome is Outcome.REVIEW
-    assert not check(result, "sources")
+    assert "sources" in failed(result)
 
 
 def test_an_answer_that_the_rules_contradict_is_for_review() -> None:
-    result = adjudicated(LOOK, final(crg_mbid="C1", rr_mbid="C1.R1", facts=[DAY]))
+    result = adjudicated(look(), final(crg_mbid="C1", rr_mbid="C1.R1", facts=[DAY]))
     assert result.outcome is Outcome.REVIEW
-    assert not check(result, "rules")
+    assert "rules" in failed(result)
     assert "ALBUM_LEAD_WINDOW" in (result.problem or "")
 
 
@@ -211,11 +195,9 @@ def test_an_invented_id_is_refused_and_may_be_corrected() -> None:
 
 
 def test_an_invented_id_in_the_last_turn_is_dropped() -> None:
-    result = adjudicated(
-        final(crg_mbid=ELSEWHERE), config=LLMConfig(enabled=True, max_iterations=1)
-    )
+    result = adjudicated(final(crg_mbid=ELSEWHERE), max_iterations=1)
     assert (result.outcome, result.crg_mbid, result.rr_mbid) == (Outcome.REVIEW, None, None)
-    assert not check(result, "candidate")
+    assert "candidate" in failed(result)
 
 
 def test_an_id_that_only_an_observation_names_is_for_review() -> None:
@@ -237,8 +219,7 @@ def test_a_source_that_is_no_address_is_borne() -> None:
 
 def test_an_id_that_only_echoes_the_models_own_call_is_not_known() -> None:
     echo = f"Action: web_search\nAction Input: {ELSEWHERE}"
-    config = LLMConfig(enabled=True, max_iterations=2)
-    assert adjudicated(echo, final(crg_mbid=ELSEWHERE), config=config).crg_mbid is None
+    assert adjudicated(echo, final(crg_mbid=ELSEWHERE), max_iterations=2).crg_mbid is None
 
 
 def test_an_id_that_one_of_several_calls_echoes_is_not_known() -> None:
@@ -262,7 +243,7 @@ def test_an_id_that_one_of_several_calls_echoes_is_not_known() -> None:
 def test_a_release_of_another_group_is_replaced() -> None:
     result = adjudicated(final(rr_mbid="C3.R1"))
     assert (result.outcome, result.rr_mbid) == (Outcome.ACCEPTED, LP)
-    assert check(result, "release")
+    assert check(result, "release").passed
 
 
 def test_a_release_left_out_is_chosen_by_the_rules() -> None:
@@ -284,8 +265,7 @@ class Broken:
 
 
 def test_a_model_that_fails_is_an_error_with_its_sentence() -> None:
-    adjudicator = ReActAdjudicator(CONFIG, chat=Broken(), tools=TOOLS)
-    result = adjudicator.adjudicate(year_only_single())
+    result = adjudicated(chat=Broken())
     assert (result.outcome, result.iterations) == (Outcome.ERROR, 0)
     assert result.problem == "the server is on fire: call the fire brigade"
 
@@ -307,12 +287,12 @@ def test_a_callers_mistakes_are_raised() -> None:
 
 def test_a_result_survives_json(tmp_path: Path) -> None:
     for record in (None, tmp_path):
-        result = adjudicated(LOOK, final(facts=[DAY]), record=record)
+        result = adjudicated(look(), final(facts=[DAY]), record=record)
         assert AdjudicationResult.from_json(result.to_json()) == result
 
 
 def test_the_transcript_is_recorded_as_it_happens_for_its_owner_alone(tmp_path: Path) -> None:
-    result = adjudicated(LOOK, final(), record=tmp_path / "deep" / "folder")
+    result = adjudicated(look(), final(), record=tmp_path / "deep" / "folder")
     path = Path(str(result.transcript))
     assert path.stat().st_mode & 0o077 == 0
     events = _events(path)
@@ -332,9 +312,7 @@ def test_a_folder_that_cannot_be_written_costs_the_record_not_the_run(tmp_path: 
 
 def test_a_watcher_sees_every_event() -> None:
     events: list[AnyEvent] = []
-    adjudicator = ReActAdjudicator(
-        CONFIG, chat=Scripted([final()]), tools=TOOLS, watch=events.append
-    )
+    adjudicator = ReActAdjudicator(CONFIG, chat=Scripted([final()]), tools=[], watch=events.append)
     result = adjudicator.adjudicate(year_only_single(), "because I say so")
     assert tuple(events[:-1]) == result.transcript
     assert "- because I say so" in result.transcript[2].content  # type: ignore[union-attr]
@@ -343,7 +321,7 @@ def test_a_watcher_sees_every_event() -> None:
 def test_the_system_prompt_is_the_same_for_every_recording_and_lists_what_is_on() -> None:
     scripts = [Scripted([final()]), Scripted([final()])]
     for script, bundle in zip(scripts, (year_only_single(), crowd()), strict=True):
-        ReActAdjudicator(CONFIG, chat=script, tools=TOOLS).adjudicate(bundle)
+        ReActAdjudicator(CONFIG, chat=script, tools=[web_search]).adjudicate(bundle)
     first, second = (script.asked[0][0] for script in scripts)
     assert first == second
     assert "web_search(query)" in first.content
@@ -358,3 +336,99 @@ def test_default_tools_follow_the_configuration() -> None:
     prompt = ReActAdjudicator(config, chat=Scripted([])).system_prompt()
     assert "web_fetch(url, find (optional))" in prompt
     assert "web_search" not in prompt
+
+
+def test_a_topic_names_artist_title_and_candidates_once() -> None:
+    assert search_topic(read_bundle(year_only_single())) == (
+        "Queen / Bohemian Rhapsody / A Night at the Opera / Greatest Hits"
+    )
+
+
+def test_a_topic_of_many_candidates_is_bounded() -> None:
+    assert search_topic(read_bundle(crowd())).count(" / ") <= 13
+
+
+def test_nothing_known_is_no_topic() -> None:
+    assert search_topic(read_bundle({"recording_title": "x", "recording_candidates": []})) == "x"
+
+
+def test_each_case_has_tools_of_its_own_and_its_samples_share_them() -> None:
+    told: list[str] = []
+
+    def look() -> str:
+        """Look."""
+        return "nothing"
+
+    def for_run(about: str) -> Callable[..., str]:
+        told.append(about)
+        return look
+
+    adjudicator = ReActAdjudicator(
+        LLMConfig(enabled=True, samples=2),
+        chat=Scripted([final()] * 4),
+        tools=[replace(Tool.of(look), per_run=for_run)],
+    )
+    bundle = read_bundle(year_only_single())
+    adjudicator.adjudicate(bundle)
+    adjudicator.adjudicate({"recording_title": "Time", "recording_candidates": []})
+    assert told == [search_topic(bundle), "Time"]
+
+
+def test_a_run_reads_of_a_long_page_what_it_is_about_and_asks_for_it_once() -> None:
+    filler = "".join(f"<p>The band toured again in {1950 + n % 70}, take {n}." for n in range(900))
+    page = f"{filler}<p>Bohemian Rhapsody was out on 31 October 1975.{filler}"
+    with Pages({"*": page}) as server:
+        calls = [{"url": server.url}, {"url": server.url, "find": "saxophone"}]
+        replies = [f"Action: web_fetch\nAction Input: {json.dumps(call)}" for call in calls]
+        fetch = FetchConfig(ports=(server.port,), allow_private_hosts=("127.0.0.1",))
+        chat = Scripted([*replies, final()])
+        adjudicator = ReActAdjudicator(LLMConfig(enabled=True, fetch=fetch), chat=chat)
+        bundle = read_bundle(year_only_single())
+        adjudicator.adjudicate(bundle, decide(bundle, RulesConfig()))
+    first, second = (asked[-1].content for asked in chat.asked[1:])
+    assert "Bohemian Rhapsody was out on 31 October 1975." in first
+    assert "nothing on the page says 'saxophone'" in second
+    assert len(server.requests) == 1
+
+
+DOWN = f"The search service refused the connection. {SAYS_NOTHING}"
+
+
+def call(tool: str, error: str | None) -> tuple[AnyEvent, ...]:
+    return Replied("..."), Stepped("act", 1, tool, {}), Observed(error or "1. A page", 1, (), error)
+
+
+def told(*calls: tuple[AnyEvent, ...]) -> list[str]:
+    return [check.detail for check in failed_services(event for each in calls for event in each)]
+
+
+def test_the_service_that_failed_last_is_named_with_what_it_said() -> None:
+    assert told(call("web_search", DOWN), call("web_fetch", None)) == [
+        "web_search: The search service refused the connection."
+    ]
+
+
+def test_a_service_that_answered_in_the_end_is_none_that_failed() -> None:
+    assert told(call("web_search", DOWN), call("web_search", None)) == []
+
+
+def test_what_was_asked_wrongly_and_what_is_not_there_is_no_failure() -> None:
+    assert told(call("web_search", "query: a text is needed"), call("web_fetch", "404.")) == []
+
+
+TRANSCRIPTS = Path(__file__).parent / "transcripts"
+FILES = sorted(TRANSCRIPTS.glob("*/*.jsonl"))
+
+
+@pytest.mark.parametrize("file", FILES, ids=lambda file: f"{file.parent.name}/{file.stem}")
+def test_a_canned_run_comes_to_what_its_file_says(file: Path, canned: Play) -> None:
+    run = canned(file)
+    config = LLMConfig(enabled=True, dialect=file.parent.name)
+    adjudicator = ReActAdjudicator(config, chat=run, tools=run.tools)
+    result = adjudicator.adjudicate(year_only_single()).to_dict()
+    assert run.result
+    assert {key: result[key] for key in run.result} == run.result
+
+
+def test_every_dialect_has_a_canned_run() -> None:
+    assert {file.parent.name for file in FILES} == set(plugins.names("chart_binder.dialects"))

@@ -6,68 +6,44 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from chart_binder.chat.scripted import Scripted
 from chart_binder.config import LLMConfig
-from chart_binder.jobs.transcripts import replay
 from chart_binder.llm.react_adjudicator import ReActAdjudicator
-from chart_binder.llm.result import AdjudicationResult, Check, Outcome
+from chart_binder.llm.result import AdjudicationResult, Outcome
 from chart_binder.llm.sampling import WAYS, Method
 from chart_binder.react.conversation import ChatError, Message, Reply, Terms
-from chart_binder.react.tools import Observation, Tool
 from chart_binder.react.transcript import Result, Run, read_transcript
 from golden.bundles import year_only_single
+from llm.scripted_runs import ALBUM, DAY, SINGLE, adjudicated, check, final, is_replayed, look
 
-SINGLE, ALBUM = "361a28b7-4588-44a6-8c96-86c1efb8258f", "6b47c9a0-b9e1-3df9-a5e8-50a6ce0dbdbd"
-PAGE = "https://discography.example/single"
-LOOK = "Thought: look\nAction: web_fetch\nAction Input: " + json.dumps({"url": PAGE})
 GIBBERISH = ["hm", "hm", "hm"]
 
 
-def web_fetch(url: str) -> Observation:
-    """Read a page."""
-    return Observation("Bohemian Rhapsody, released 31 October 1975.", (url,))
+UNKNOWN = final(None, confidence=0.3)
 
 
-def final(crg: str | None = "C2", confidence: float = 0.9, **more: object) -> str:
-    answer = {"crg_mbid": crg, "confidence": confidence, "rationale": "so"} | more
-    return f"Thought: done\nFinal Answer: {json.dumps(answer)}"
-
-
-UNKNOWN = final(None, 0.3)
-DAY = {"about": "C1", "field": "first_release_date", "value": "1975-10-31", "source": PAGE}
-
-
-def adjudicated(
-    *replies: str | Reply, record: Path | None = None, **config: Any
-) -> tuple[AdjudicationResult, Scripted]:
+def sampled(*replies: str | Reply, **more: Any) -> tuple[AdjudicationResult, Scripted]:
     chat = Scripted(replies)
-    adjudicator = ReActAdjudicator(
-        LLMConfig(enabled=True, **config), chat=chat, tools=[Tool.of(web_fetch)], record=record
-    )
-    return adjudicator.adjudicate(year_only_single()), chat
-
-
-def check(result: AdjudicationResult, name: str) -> Check:
-    (found,) = [check for check in result.checks if check.name == name]
-    return found
+    return adjudicated(chat=chat, **more), chat
 
 
 def test_one_run_is_the_default_and_says_nothing_of_agreement() -> None:
-    result, chat = adjudicated(final())
+    result, chat = sampled(final())
     assert len(chat.asked) == 1
     assert [check.name for check in result.checks] == ["candidate"]
 
 
 def test_all_runs_that_agree_keep_their_confidence() -> None:
-    result, _ = adjudicated(final(), final(confidence=0.94), final(confidence=0.92), samples=3)
+    result, _ = sampled(final(), final(confidence=0.94), final(confidence=0.92), samples=3)
     assert (result.outcome, result.crg_mbid) == (Outcome.ACCEPTED, ALBUM)
     assert result.confidence == pytest.approx(0.92)
     assert check(result, "agreement").detail.startswith("of 3 runs, C2 '")
 
 
 def test_disagreement_lowers_confidence_and_with_it_the_outcome() -> None:
-    result, _ = adjudicated(final(), final("C1"), final(), samples=3)
+    result, _ = sampled(final(), final("C1"), final(), samples=3)
     assert (result.outcome, result.crg_mbid) == (Outcome.REVIEW, ALBUM)
     assert result.confidence == pytest.approx(0.6)
     agreement = check(result, "agreement")
@@ -79,21 +55,21 @@ def test_disagreement_lowers_confidence_and_with_it_the_outcome() -> None:
     "replies", [(final(), final("C1")), (final(), final("C1"), UNKNOWN), (final(), UNKNOWN)]
 )
 def test_a_tie_is_no_majority_and_is_left_open(replies: tuple[str, ...]) -> None:
-    result, _ = adjudicated(*replies, samples=len(replies))
+    result, _ = sampled(*replies, samples=len(replies))
     assert (result.outcome, result.crg_mbid, result.confidence) == (Outcome.REJECTED, None, 0)
     assert (result.problem or "").startswith(f"no majority: of {len(replies)} runs, ")
     assert not check(result, "agreement").passed
 
 
 def test_a_majority_may_be_that_it_cannot_be_told() -> None:
-    result, _ = adjudicated(UNKNOWN, final(), UNKNOWN, samples=3)
+    result, _ = sampled(UNKNOWN, final(), UNKNOWN, samples=3)
     assert (result.outcome, result.crg_mbid) == (Outcome.REJECTED, None)
     assert result.problem == "the model cannot tell"
     assert check(result, "agreement").passed
 
 
 def test_a_failed_run_counts_against_the_others() -> None:
-    result, _ = adjudicated(final(), *GIBBERISH, final(), samples=3)
+    result, _ = sampled(final(), *GIBBERISH, final(), samples=3)
     assert (result.outcome, result.crg_mbid) == (Outcome.REVIEW, ALBUM)
     assert check(result, "agreement").detail.endswith("; failed: 1")
 
@@ -142,7 +118,7 @@ def test_a_vote_without_a_majority_says_how_many_runs_were_made(
 
 
 def test_where_failures_kept_a_majority_away_it_is_an_error() -> None:
-    result, _ = adjudicated(final(), *GIBBERISH, *GIBBERISH, samples=3)
+    result, _ = sampled(final(), *GIBBERISH, *GIBBERISH, samples=3)
     assert (result.outcome, result.crg_mbid) == (Outcome.ERROR, None)
     assert (result.problem or "").startswith("2 of 3 runs failed: 3 turns in a row led nowhere")
 
@@ -165,20 +141,20 @@ def test_a_server_that_is_down_is_asked_twice() -> None:
 
 def test_what_the_runs_took_is_added_up() -> None:
     replies = [Reply(final(), prompt_tokens=2_000, completion_tokens=5, seconds=0.5)] * 3
-    result, _ = adjudicated(*replies, samples=3)
+    result, _ = sampled(*replies, samples=3)
     assert (result.usage.prompt_tokens, result.usage.completion_tokens) == (6_000, 15)
     assert result.usage.model_seconds == 1.5
 
 
 def test_a_run_whose_verified_facts_contradict_it_is_not_outvoted() -> None:
-    refuted = (LOOK, final("C1", facts=[DAY]))
-    result, _ = adjudicated(final("C1"), *refuted, final("C1"), samples=3)
+    refuted = (look(), final("C1", facts=[DAY]))
+    result, _ = sampled(final("C1"), *refuted, final("C1"), samples=3)
     assert (result.outcome, result.crg_mbid) == (Outcome.REVIEW, SINGLE)
     assert not check(result, "rules").passed
 
 
 def test_a_run_that_cites_what_it_did_not_read_does_not_speak_for_the_others() -> None:
-    result, _ = adjudicated(final(facts=[DAY]), final(), final(), samples=3)
+    result, _ = sampled(final(facts=[DAY]), final(), final(), samples=3)
     assert result.outcome is Outcome.ACCEPTED
     assert result.facts == ()
 
@@ -191,8 +167,8 @@ def _run(path: Path) -> tuple[Run, dict[str, object]]:
 
 
 def test_each_run_is_recorded_with_its_own_seed_and_temperature(tmp_path: Path) -> None:
-    replies = (final("C1"), LOOK, final(facts=[DAY]), final())
-    result, _ = adjudicated(*replies, record=tmp_path, samples=3, seed=7)
+    replies = (final("C1"), look(), final(facts=[DAY]), final())
+    result, _ = sampled(*replies, record=tmp_path, samples=3, seed=7)
     runs = [_run(path) for path in tmp_path.iterdir()]
     options = [run.options for run, _ in runs]
     assert sorted(each["llm"]["seed"] for each in options) == [7, 8, 9]  # type: ignore[index]
@@ -205,15 +181,13 @@ def test_each_run_is_recorded_with_its_own_seed_and_temperature(tmp_path: Path) 
 
 
 def test_each_run_is_replayed_alone_to_its_own_result(tmp_path: Path) -> None:
-    replies = (*GIBBERISH, final(None), final(), LOOK, final(facts=[DAY]))
-    adjudicated(*replies, record=tmp_path, samples=2, method="react_then_direct")
+    replies = (*GIBBERISH, final(None), final(), look(), final(facts=[DAY]))
+    sampled(*replies, record=tmp_path, samples=2, method="react_then_direct")
     paths = list(tmp_path.iterdir())
     assert len(paths) == 4
     for path in paths:
-        _, said = _run(path)
-        again = replay(path).to_dict()
-        for key in said.keys() - {"usage", "transcript"}:
-            assert again[key] == said[key], (path, key)
+        recorded = AdjudicationResult.from_json(json.dumps(_run(path)[1]))
+        assert is_replayed(replace(recorded, transcript=str(path)))
 
 
 def test_a_model_is_built_for_each_sample(tmp_path: Path) -> None:
@@ -226,7 +200,7 @@ def test_a_model_is_built_for_each_sample(tmp_path: Path) -> None:
 
 
 def test_direct_answering_has_no_tools() -> None:
-    result, chat = adjudicated(LOOK, final(), method="direct")
+    result, chat = sampled(look(), final(), method="direct")
     assert result.outcome is Outcome.ACCEPTED
     assert "web_fetch" not in chat.asked[0][0].content
     assert "There is no tool 'web_fetch'" in chat.asked[1][-1].content
@@ -237,7 +211,7 @@ def test_direct_answering_has_no_tools() -> None:
 def test_the_second_way_is_tried_where_the_first_gives_nothing(
     method: Method, nothing: list[str]
 ) -> None:
-    result, chat = adjudicated(*nothing, final(), method=method)
+    result, chat = sampled(*nothing, final(), method=method)
     assert (result.outcome, result.crg_mbid) == (Outcome.ACCEPTED, ALBUM)
     first, second = WAYS[method]
     detail = check(result, "method").detail
@@ -249,19 +223,19 @@ def test_the_second_way_is_tried_where_the_first_gives_nothing(
 
 @pytest.mark.parametrize("reply", [final(), final(confidence=0.2)])
 def test_the_second_way_is_left_where_the_first_gives_an_answer(reply: str) -> None:
-    result, chat = adjudicated(reply, method="react_then_direct")
+    result, chat = sampled(reply, method="react_then_direct")
     assert len(chat.asked) == 1
     assert "method" not in [check.name for check in result.checks]
 
 
 def test_where_neither_gives_anything_not_knowing_goes_before_a_failure() -> None:
-    result, _ = adjudicated(UNKNOWN, *GIBBERISH, method="react_then_direct")
+    result, _ = sampled(UNKNOWN, *GIBBERISH, method="react_then_direct")
     assert (result.outcome, result.problem) == (Outcome.REJECTED, "the model cannot tell")
     assert not check(result, "method").passed
 
 
 def test_direct_samples_without_a_majority_fall_back_to_looking_things_up() -> None:
-    replies = (final("C1"), final("C2"), LOOK, final(facts=[DAY]), final(facts=[DAY]))
-    result, _ = adjudicated(*replies, samples=2, method="direct_then_react")
+    replies = (final("C1"), final("C2"), look(), final(facts=[DAY]), final(facts=[DAY]))
+    result, _ = sampled(*replies, samples=2, method="direct_then_react")
     assert result.crg_mbid == ALBUM
     assert "direct gave nothing (no majority" in check(result, "method").detail

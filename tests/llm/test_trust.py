@@ -1,14 +1,11 @@
 """What an answer is worth: who says so, of what, and how much of the confidence is left."""
 
-import json
 import re
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from chart_binder.chat.scripted import Scripted
-from chart_binder.config import AcceptanceConfig, LLMConfig
+from chart_binder.config import AcceptanceConfig
 from chart_binder.errors import ConfigError, TranscriptError
 from chart_binder.jobs.transcripts import replay
 from chart_binder.llm.acceptance import CHECKS
@@ -20,50 +17,12 @@ from chart_binder.llm.confidence import (
     lower_by_checks,
     read_confidence_map,
 )
-from chart_binder.llm.react_adjudicator import ReActAdjudicator
-from chart_binder.llm.result import AdjudicationResult, Check, Outcome, Standing, why_not_written
+from chart_binder.llm.result import Check, Outcome, Standing, why_not_written
 from chart_binder.llm.sources import SAME_SOURCE, independent_sources, registered_site
-from chart_binder.react.tools import Observation, Tool
-from golden.bundles import year_only_single
+from llm.scripted_runs import DAY, OTHER, PAGE, SINGLE, adjudicated, failed, final, look
 
 ROOT = Path(__file__).parents[2]
-PAGE, OTHER = "https://discography.example/single", "https://archive.example/single"
-DAY = {"about": "C1", "field": "first_release_date", "value": "1975-10-31", "source": PAGE}
 HALVED = ConfidenceMap((Point(0.0, 0.0), Point(1.0, 0.5)), 100)
-
-
-def look(url: str) -> str:
-    return f"Action: web_fetch\nAction Input: {json.dumps({'url': url})}"
-
-
-def final(**changes: object) -> str:
-    answer = {"crg_mbid": "C2", "rr_mbid": "C2.R1", "confidence": 0.9, "rationale": "so"} | changes
-    return f"Final Answer: {json.dumps(answer)}"
-
-
-def adjudicated(
-    *replies: str,
-    pages: str = "Bohemian Rhapsody came out on 31 October 1975.",
-    calibration: ConfidenceMap | None = None,
-    record: Path | None = None,
-    **config: Any,
-) -> AdjudicationResult:
-    def web_fetch(url: str) -> Observation:
-        """Read a page."""
-        return Observation(pages, (url,))
-
-    adjudicator = ReActAdjudicator(
-        LLMConfig(enabled=True, **config),
-        chat=Scripted(replies),
-        tools=[Tool.of(web_fetch)],
-        calibration=calibration,
-        record=record,
-    )
-    return adjudicator.adjudicate(year_only_single())
-
-
-def failed(result: AdjudicationResult) -> list[str]:
-    return [check.name for check in result.checks if not check.passed]
 
 
 @pytest.mark.parametrize(
@@ -194,7 +153,7 @@ def test_confidence_is_lowered_for_what_failed_and_for_nothing_else() -> None:
 
 
 def test_an_answer_that_nothing_speaks_against_keeps_its_confidence() -> None:
-    result = adjudicated(look(PAGE), final(facts=[DAY]))
+    result = adjudicated(look(), final(facts=[DAY]))
     assert (result.outcome, result.rules) == (Outcome.ACCEPTED, Standing.CONFIRMED)
     assert (result.confidence, result.stated_confidence) == (0.9, 0.9)
     assert adjudicated(final()).rules is None
@@ -210,29 +169,29 @@ def test_an_unverified_fact_lowers_what_is_reported_and_caps_the_outcome_at_revi
 
 
 def test_a_contradicted_answer_is_worth_little() -> None:
-    result = adjudicated(look(PAGE), final(crg_mbid="C1", rr_mbid="C1.R1", facts=[DAY]))
+    result = adjudicated(look(), final(crg_mbid="C1", rr_mbid="C1.R1", facts=[DAY]))
     assert (result.outcome, result.rules) == (Outcome.REVIEW, Standing.CONTRADICTED)
     assert (result.confidence, result.stated_confidence) == (0.3, 0.9)
 
 
 def test_the_value_may_be_written_in_words_and_is_put_into_the_evidence() -> None:
-    result = adjudicated(look(PAGE), final(facts=[DAY | {"value": "October 31, 1975"}]))
+    result = adjudicated(look(), final(facts=[DAY | {"value": "October 31, 1975"}]))
     assert (result.outcome, result.rules) == (Outcome.ACCEPTED, Standing.CONFIRMED)
 
 
 def test_a_catalogue_number_that_looks_like_a_year_is_none() -> None:
     fact = DAY | {"field": "catalogue number", "value": "1975"}
-    dated = adjudicated(look(PAGE), final(facts=[fact]), pages="Bohemian Rhapsody, 31/10/75")
+    dated = adjudicated(look(), final(facts=[fact]), page="Bohemian Rhapsody, 31/10/75")
     assert failed(dated) == ["fact", "sources"]
-    found = adjudicated(look(PAGE), final(facts=[fact]), pages="Bohemian Rhapsody, EMI 1975")
+    found = adjudicated(look(), final(facts=[fact]), page="Bohemian Rhapsody, EMI 1975")
     assert failed(found) == []
 
 
 @pytest.mark.parametrize("field", ["recording date", "re-release date", "chart_date", "label"])
 def test_a_date_of_something_else_is_not_put_into_the_evidence(field: str) -> None:
-    result = adjudicated(look(PAGE), final(facts=[DAY | {"field": field}]))
+    result = adjudicated(look(), final(facts=[DAY | {"field": field}]))
     assert (result.outcome, result.rules) == (Outcome.ACCEPTED, Standing.OPEN)
-    dated = adjudicated(look(PAGE), final(facts=[DAY | {"field": "year of release"}]))
+    dated = adjudicated(look(), final(facts=[DAY | {"field": "year of release"}]))
     assert dated.rules is Standing.CONFIRMED
 
 
@@ -256,7 +215,7 @@ def test_a_date_of_something_else_is_not_put_into_the_evidence(field: str) -> No
 def test_a_page_that_names_another_candidate_only_bears_nothing_out(
     pages: str, is_right: bool
 ) -> None:
-    result = adjudicated(look(PAGE), final(facts=[DAY]), pages=pages)
+    result = adjudicated(look(), final(facts=[DAY]), page=pages)
     assert result.outcome is (Outcome.ACCEPTED if is_right else Outcome.REVIEW)
     assert failed(result) == ([] if is_right else ["subject"])
     if not is_right:
@@ -284,26 +243,23 @@ def test_the_evidence_may_be_cited_for_what_it_says_and_is_no_source(
     assert result.independent_sources == 0
 
 
-C1 = "361a28b7-4588-44a6-8c96-86c1efb8258f"
-
-
 @pytest.mark.parametrize(
     ("about", "is_right"),
     [
         *((about, True) for about in (
-            "C1", "c1", "C1 (Bohemian Rhapsody)", "[C1]", f"C1 {C1}", C1, C1.upper(),
-            f"https://musicbrainz.org/release-group/{C1}", "bohemian rhapsody",
+            "C1", "c1", "C1 (Bohemian Rhapsody)", "[C1]", f"C1 {SINGLE}", SINGLE, SINGLE.upper(),
+            f"https://musicbrainz.org/release-group/{SINGLE}", "bohemian rhapsody",
             '"Bohemian Rhapsody"',
             "C1.R1", "release C1.R1",
         )),
         *((about, False) for about in (
-            "", "C9", "C1 and C2", f"C2 {C1}", "Bohemian", "the single",
+            "", "C9", "C1 and C2", f"C2 {SINGLE}", "Bohemian", "the single",
             "deadbeef-0000-4000-8000-0000",
         )),
     ],
 )  # fmt: skip
 def test_what_a_fact_is_about_may_be_named_in_many_ways(about: str, is_right: bool) -> None:
-    result = adjudicated(look(PAGE), final(facts=[DAY | {"about": about}]))
+    result = adjudicated(look(), final(facts=[DAY | {"about": about}]))
     assert failed(result) == ([] if is_right else ["fact", "sources"])
 
 
@@ -321,7 +277,7 @@ def test_sources_that_repeat_one_another_are_one() -> None:
 
 def test_a_second_site_that_says_something_else_does_not_vouch_for_a_date() -> None:
     label = {"about": "C1", "field": "title", "value": "Bohemian Rhapsody", "source": OTHER}
-    run = (look(PAGE), look(OTHER), final(facts=[DAY, label]))
+    run = (look(), look(OTHER), final(facts=[DAY, label]))
     result = adjudicated(*run, acceptance=AcceptanceConfig(min_sources=2))
     assert (failed(result), result.independent_sources) == (["sources"], 1)
 
@@ -333,7 +289,7 @@ def test_what_tells_nothing_new_is_no_source_for_what_rests_on_something_else(
     told: dict[str, str],
 ) -> None:
     facts = [DAY | told, DAY | told | {"source": OTHER}]
-    run = (look(PAGE), look(OTHER), final(crg_mbid="C1", rr_mbid="C1.R1", facts=facts))
+    run = (look(), look(OTHER), final(crg_mbid="C1", rr_mbid="C1.R1", facts=facts))
     strict = adjudicated(*run, acceptance=AcceptanceConfig(min_sources=2))
     assert (failed(strict), strict.independent_sources) == (["sources"], 0)
     plain = adjudicated(*run)
@@ -347,9 +303,9 @@ def test_a_page_whose_site_is_not_told_is_no_second_source() -> None:
 
 def test_what_may_go_into_a_file_unseen_rests_on_enough_sources() -> None:
     asked = AcceptanceConfig()
-    one = adjudicated(look(PAGE), final(facts=[DAY]))
+    one = adjudicated(look(), final(facts=[DAY]))
     two = adjudicated(
-        look(PAGE), look(OTHER), final(facts=[DAY, DAY | {"source": OTHER, "about": "C1.R1"}])
+        look(), look(OTHER), final(facts=[DAY, DAY | {"source": OTHER, "about": "C1.R1"}])
     )
     assert one.outcome is two.outcome is Outcome.ACCEPTED
     assert "1 independent source, 2 needed" in (why_not_written(one, asked) or "")
@@ -361,7 +317,7 @@ def test_what_may_go_into_a_file_unseen_rests_on_enough_sources() -> None:
 
 
 def test_a_calibration_is_applied_before_the_thresholds_and_told() -> None:
-    result = adjudicated(final(), calibration=HALVED)
+    result = adjudicated(final(), parts={"calibration": HALVED})
     assert (result.outcome, result.stated_confidence) == (Outcome.REJECTED, 0.9)
     assert result.confidence == pytest.approx(0.45)
     assert result.checks[-1].name == "calibration"
@@ -371,7 +327,7 @@ def test_a_calibration_is_applied_before_the_thresholds_and_told() -> None:
 
 def test_samples_are_calibrated_once() -> None:
     single = final(crg_mbid="C1", rr_mbid=None)
-    result = adjudicated(final(), single, final(), samples=3, calibration=HALVED)
+    result = adjudicated(final(), single, final(), samples=3, parts={"calibration": HALVED})
     assert result.stated_confidence == pytest.approx(0.6)
     assert result.confidence == pytest.approx(0.3)
     assert [check.name for check in result.checks].count("calibration") == 1

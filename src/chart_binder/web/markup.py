@@ -1,224 +1,403 @@
-"""A page's markup, reduced to what carries text before any tree is built of it.
+"""Tokens of HTML and XML, and whether a tag hides its element from readers.
 
-A tree of a hostile page costs seconds and hundreds of megabytes: 100,000 nested elements, a
-million tags, attributes without end, comments that never close. This pass is linear in its
-input, keeps only the tags that shape text, closes what was left open, and drops what no reader
-sees. What comes out is small, shallow and well-formed.
+Style sheets are read by our own code: `tinycss2` with `cssselect2` takes three times as long, and
+minutes for some selectors.
 """
 
 import html
 import re
+import sys
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-
-from chart_binder.web.hidden_text import (
-    PageStyle,
-    Token,
-    attributes_of,
-    is_hidden,
-    tokens,
-    unescaped,
-)
+from itertools import islice
+from types import MappingProxyType
+from typing import NamedTuple, TypeAlias
 
 
-def _names(words: str) -> frozenset[str]:
+def name_set(words: str) -> frozenset[str]:
+    """Return the names in a text that separates them by spaces."""
     return frozenset(words.split())
 
 
-_MOST_TOKENS = 150_000
-_MOST_TAGS_KEPT = 12_000  # a tree of them is about 14 MB
-_MOST_CHARS_KEPT = 500_000
-_DEEPEST = 40
-_LONGEST_TITLE = 1_000
-_LONGEST_DATE = 40
+_RAW_TEXT = name_set("script style textarea title iframe noembed noframes xmp")
 
-_HEADINGS = _names("h1 h2 h3 h4 h5 h6")
-_KEPT = _HEADINGS | _names("li dt dd table caption tr th td")
-# What a start tag closes, up to the next table: authors leave these end tags out.
-_CLOSES = {
-    "li": _names("li"),
-    "dt": _names("dt dd"),
-    "dd": _names("dt dd"),
-    "tr": _names("tr td th caption"),
-    "td": _names("td th"),
-    "th": _names("td th"),
-    **dict.fromkeys(_HEADINGS, _HEADINGS),
-}
-# What the end of a list closes, though no list is kept: an item left open would go on.
-_ENDS = {"ul": _names("li"), "ol": _names("li"), "dl": _names("dt dd")}
-_INLINE = _names(
-    "a abbr acronym b bdi bdo big cite code data del dfn em font i ins kbd label mark q rp rt ruby"
-    " s samp small span strike strong sub sup time tt u var wbr"
+_DECLARATIONS = (("<!--", "-->"), ("<![CDATA[", "]]>"), ("<", ">"))
+_MARK = re.compile(r"<(?=[A-Za-z/!?])")
+_NAME = re.compile(r"[A-Za-z][A-Za-z0-9:_-]{0,30}")
+_SELF_CLOSED = re.compile(r"""(?:^|[\s"'])/$""")
+_ATTRIBUTE = re.compile(r"""([^\s=/>"']+)(?:\s*=\s*(?:"([^"]*)"|'([^']*)'|([^\s>]+)))?""", re.ASCII)
+_ATTRIBUTES_READ = 1_000  # characters of one tag
+# int() refuses thousands of digits, and no character has more than seven.
+_ENDLESS_REFERENCE = re.compile(r"&#[xX]?[0-9a-fA-F]{8,};?")
+
+
+class Token(NamedTuple):
+    """`<name text>`, `</name>` (`closes`), or text as it is written (no name)."""
+
+    name: str
+    text: str
+    closes: bool = False
+
+    @property
+    def is_empty_element(self) -> bool:
+        """Whether it is an empty element of XML, `<name />`."""
+        return _SELF_CLOSED.search(self.text) is not None
+
+
+def tokens(markup: str) -> Iterator[Token]:
+    """Cut markup into tokens as a browser would, in one pass over it."""
+    ends = _TagEnds(markup)
+    position = 0
+    while (mark := _MARK.search(markup, position)) is not None:
+        start = mark.start()
+        if start > position:
+            yield Token("", markup[position:start])
+        if markup[start + 1] in "!?":
+            text, position = _declaration(markup, start)
+            if text:
+                yield Token("", html.escape(text))
+        else:
+            closes = markup[start + 1] == "/"
+            end = markup.find(">", start) if closes else ends.after(start)
+            name = _NAME.match(markup, start + 1 + closes)
+            if end < 0:
+                return
+            position = end + 1
+            if name is None:
+                continue
+            word, rest = name[0].lower(), markup[name.end() : end]
+            yield (token := Token(word, rest, closes))
+            if word in _RAW_TEXT and not closes and not token.is_empty_element:
+                inside = position
+                position = _close_of(word, markup, position)
+                yield Token("", markup[inside:position])
+    yield Token("", markup[position:])
+
+
+def _declaration(markup: str, start: int) -> tuple[str, int]:
+    """Return the text of a CDATA section, or none, with where the declaration ends."""
+    opening, closing = next(pair for pair in _DECLARATIONS if markup.startswith(pair[0], start))
+    inside = start + len(opening)
+    end = markup.find(closing, inside)
+    if end < 0:
+        return "", len(markup)
+    return markup[inside:end] if opening == "<![CDATA[" else "", end + len(closing)
+
+
+def _close_of(name: str, markup: str, position: int) -> int:
+    found = re.compile(f"</{name}", re.IGNORECASE).search(markup, position)
+    return len(markup) if found is None else found.start()
+
+
+class _TagEnds:
+    """Where start tags end, `>` inside quoted values not counted, in linear time over all tags."""
+
+    def __init__(self, markup: str) -> None:
+        self._markup = markup
+        self._found = {">": -1, '"': -1, "'": -1}
+
+    def after(self, start: int) -> int:
+        """Return the place of the `>` that ends the tag, or -1."""
+        position = start + 1
+        while True:
+            end = self._next(">", position)
+            quote = min(self._next('"', position), self._next("'", position))
+            if end == len(self._markup):
+                return -1
+            if quote > end:
+                return end
+            position = quote + 1
+            if self._markup[max(quote - 4, start) : quote].rstrip().endswith("="):
+                closing = self._next(self._markup[quote], position)
+                if closing == len(self._markup):
+                    return end
+                position = closing + 1
+
+    def _next(self, character: str, position: int) -> int:
+        """Find from `position`, which only ever grows, so that nothing is searched twice."""
+        if self._found[character] < position:
+            found = self._markup.find(character, position)
+            self._found[character] = len(self._markup) if found < 0 else found
+        return self._found[character]
+
+
+def attributes_of(tag: Token) -> dict[str, str]:
+    """Return a start tag's attributes, names in lower case, values unescaped."""
+    attributes: dict[str, str] = {}
+    for found in _ATTRIBUTE.finditer(tag.text, 0, _ATTRIBUTES_READ):
+        value = found[2] or found[3] or found[4] or ""
+        attributes.setdefault(found[1].lower(), unescaped(value))
+    return attributes
+
+
+def unescaped(text: str) -> str:
+    """Return text with its character references resolved."""
+    return html.unescape(_ENDLESS_REFERENCE.sub("\ufffd", text)) if "&" in text else text
+
+
+_MAY_HIDE = re.compile(r"hidden|style|class|color|\bid\b", re.IGNORECASE)
+_COLOURS = ("color", "bgcolor")  # attributes of old
+_HIDING_CLASSES = name_set(
+    "d-none hidden mw-editsection navbox noprint reference screen-reader-text sr-only"
+    " visually-hidden visuallyhidden"
 )
-_VOID = _names("area base br col embed hr img input link meta param source track wbr")
-# Read by the browser, not by people; `nav` and `footer` are not what a page is about.
-_UNREAD = _names(
-    "script style template noscript svg canvas iframe object audio video nav footer select button"
-    " textarea dialog noframes noembed xmp title"
+# `hidden md:block`, `d-none d-md-block`: hidden on a telephone only.
+_SHOWN_ELSEWHERE = re.compile(
+    r":(?:block|flex|grid|inline|table)|d-\w+-(?:block|flex|inline|table)"
 )
-_DATE_NAMES = _names(
-    "article:published_time datepublished date dc.date dcterms.date og:published_time"
+# Pages hide themselves whole until their script has run.
+_NEVER_HIDDEN = name_set("html body main article")
+
+
+def is_hidden(tag: Token, page: "PageStyle") -> bool:
+    """Tell whether a start tag hides its element, by attribute, style, class or the page's sheets.
+
+    Colours and sizes count, too: text that no reader sees is not to be read to a model.
+    """
+    if tag.name in _NEVER_HIDDEN or not _MAY_HIDE.search(tag.text):
+        return False
+    attributes = attributes_of(tag)
+    classes = attributes.get("class", "")
+    old = [(name, attributes[name].strip().lower()) for name in _COLOURS if name in attributes]
+    style = attributes.get("style", "")
+    return (
+        "hidden" in attributes
+        or attributes.get("aria-hidden", "").strip().lower() == "true"
+        or _hides([*old, *_declarations(style)], on_white=page.on_white)
+        or _is_hiding_class(classes.lower())
+        or page.hides(tag.name, classes, attributes.get("id", ""))
+    )
+
+
+def _is_hiding_class(classes: str) -> bool:
+    hiding = not _HIDING_CLASSES.isdisjoint(classes.split())
+    return hiding and not _SHOWN_ELSEWHERE.search(classes)
+
+
+_Declarations: TypeAlias = Sequence[tuple[str, str]]
+"""Names and values, in lower case."""
+
+_COMMENT = re.compile(r"/\*.*?(?:\*/|\Z)", re.DOTALL)
+_ESCAPE = re.compile(r"\\(?:([0-9a-fA-F]{1,6})\s?|(.))", re.DOTALL)
+_LONGEST_VALUE = 200
+_ZERO = r"[+-]?(?:0+(?:\.0*)?|\.0+)(?:[a-z]+|%)?"
+_FAR = re.compile(r"-\s*\d{3}.*")
+_NO_SIZE = re.compile(rf"{_ZERO}|1px")
+_CLIPPED = re.compile(r".*(?:hidden|clip).*")
+_HIDING = MappingProxyType(
+    {
+        "display": re.compile(r"none"),
+        "visibility": re.compile(r"hidden|collapse"),
+        "content-visibility": re.compile(r"hidden"),
+        "opacity": re.compile(rf"{_ZERO}|-.+"),
+        "filter": re.compile(rf".*opacity\(\s*{_ZERO}\s*\).*"),
+        "font-size": re.compile(_ZERO),
+        "font": re.compile(rf"(?:[a-z0-9-]+ )*{_ZERO}\s?(?:/\s?\S+)? .+"),
+        "transform": re.compile(rf".*scale[xy]?\((?:[^)]*,)?\s*{_ZERO}\s*[,)].*"),
+        "scale": re.compile(rf"{_ZERO}(?: .*)?"),
+        "clip": re.compile(r"rect\((?:[\s,]*[01](?:px)?(?=[\s,)])){4}\s*\)"),
+        "clip-path": re.compile(
+            rf"inset\(\s*(?:[5-9]\d|100)(?:\.\d+)?%\s*(?:round.*)?\)|inset\([^)]*\b100%.*"
+            rf"|(?:circle|ellipse)\(\s*{_ZERO}\b.*"
+        ),
+        **dict.fromkeys(("left", "right", "top", "text-indent", "margin-left", "margin-top"), _FAR),
+    }
 )
-_SEVERAL = re.compile(r"[2-9]|[1-9][0-9]", re.ASCII)
-_DATE = re.compile(r"(?:1[89]|20)\d\d(?:-\d\d(?:-\d\d)?)?(?!\d)", re.ASCII)
-_SPACES = re.compile(r"\s+")
-_BLANKS = re.compile(r"[^\S\n]+")
+_SIZES = name_set("width height max-width max-height")
+_OVERFLOWS = name_set("overflow overflow-x overflow-y")
+_BACKGROUNDS = name_set("background background-color bgcolor")
+_UNSEEN_COLOUR = re.compile(
+    rf"transparent|(?:rgb|hsl)a?\((?:[^,/)]*,){{3}}\s*{_ZERO}\s*\)"
+    rf"|(?:rgb|hsl)a?\([^/)]*/\s*{_ZERO}\s*\)|#[0-9a-f]{{3}}0|#[0-9a-f]{{6}}00"
+)
+_TRIPLE = re.compile(
+    r"rgba?\(\s*(\d{1,3})[\s,]+(\d{1,3})[\s,]+(\d{1,3})(?:[\s,/]+1(?:\.0*)?)?\s*\)"
+)
+_NAMED = MappingProxyType(
+    {"white": "#ffffff", "black": "#000000", "red": "#ff0000", "yellow": "#ffff00"}
+)
+_IN_PARENTHESES = re.compile(r"\s*([(,)])\s*")
+_SHORT_HEX = re.compile(r"#([0-9a-f])([0-9a-f])([0-9a-f])f?")
+_WHITE = "#ffffff"
+
+
+def _declarations(css: str) -> _Declarations:
+    """Return what a style declares, in its order."""
+    pairs = (each.partition(":") for each in _plain(css).lower().split(";"))
+    return [
+        (name.strip(), " ".join(value.partition("!")[0].split())[:_LONGEST_VALUE])
+        for name, _, value in pairs
+        if name
+    ]
+
+
+def _plain(css: str) -> str:
+    """Return CSS without comments and escapes."""
+    return _ESCAPE.sub(_unescape_css, _COMMENT.sub(" ", css))
+
+
+def _unescape_css(escape: re.Match[str]) -> str:
+    if escape[1] is None:
+        return escape[2]
+    point = int(escape[1], 16)
+    return chr(point) if 0 < point <= sys.maxunicode else "\ufffd"
+
+
+def _hides(style: _Declarations, *, on_white: bool) -> bool:
+    """Tell whether a style hides its element; `on_white` where the page has no other background."""
+    return (
+        any((shape := _HIDING.get(name)) and shape.fullmatch(value) for name, value in style)
+        or _is_clipped_away(style)
+        or _is_unseen(style, on_white=on_white)
+    )
+
+
+def _colour(written: str) -> str:
+    """Return a colour as `#rrggbb` where it is written in a well-known way."""
+    written = _NAMED.get(written, written)
+    if triple := _TRIPLE.fullmatch(written):
+        return "#" + "".join(f"{min(int(part), 255):02x}" for part in triple.groups())
+    if short := _SHORT_HEX.fullmatch(written):
+        return "#" + "".join(part * 2 for part in short.groups())
+    return written
+
+
+def _is_clipped_away(style: _Declarations) -> bool:
+    """Tell whether a box has no size and clips what is in it."""
+    return any(name in _SIZES and _NO_SIZE.fullmatch(value) for name, value in style) and any(
+        name in _OVERFLOWS and _CLIPPED.fullmatch(value) for name, value in style
+    )
+
+
+def _is_unseen(style: _Declarations, *, on_white: bool) -> bool:
+    """Tell whether text has its background's colour or none; not where the text is a clip of it."""
+    colours = {_colour(_without_blanks(value)) for name, value in style if name == "color"}
+    if not colours or any(name.endswith("background-clip") for name, _ in style):
+        return False
+    backgrounds = [_without_blanks(value) for name, value in style if name in _BACKGROUNDS]
+    shown = {_colour(part) for background in backgrounds for part in background.split()}
+    if not backgrounds and on_white:
+        shown = {_WHITE}
+    return not colours.isdisjoint(shown) or any(map(_UNSEEN_COLOUR.fullmatch, colours))
+
+
+def _without_blanks(value: str) -> str:
+    return _IN_PARENTHESES.sub(r"\1", value)
+
+
+_MOST_SHEET_CHARS = 200_000
+_MOST_SHEET_TOKENS = 150_000
+_MOST_RULES = 5_000
+_HAS_STYLE = re.compile(r"<style", re.IGNORECASE)
+_BRACE = re.compile(r"[{}]")
+_SIMPLE = re.compile(r"([A-Za-z][\w-]*)?([.#][\w-]+)")
+_CLASSES_AND_IDS = re.compile(r"[.#][\w-]+")
+_FOR_SCREENS = re.compile(r"(?:only\s+)?(?:all|screen)?", re.IGNORECASE)
+_AT_ALL_TIMES = re.compile(
+    r"@media\s+(?:only\s+)?(?:all|screen)\s*|@layer\b.*|@supports\b.*", re.IGNORECASE | re.DOTALL
+)
+_SHEET_ELSEWHERE = re.compile(r"\bstylesheet\b|@import\b", re.IGNORECASE)
+_BACKGROUND = re.compile(
+    r"\b(?:background[\w-]{0,20}|bgcolor)\s{0,4}[:=]\s{0,4}[\"']?\s{0,4}([^;\"'}>]{0,40})",
+    re.IGNORECASE,
+)
+_NO_BACKGROUND = name_set(f"{_WHITE} none transparent inherit initial")
+_Selector: TypeAlias = tuple[str, str]
+"""An element's name, or "" for any, with `.class` or `#id`."""
 
 
 @dataclass(frozen=True, slots=True)
-class Markup:
-    """The reduced markup, with what the head of the page says; `cut` where a limit was met.
+class PageStyle:
+    """The selectors that hide, and whether all of the page is white, by what it says itself."""
 
-    A line end in `body` is where one block of text ends; there is no other white space but blanks.
-    """
+    hiding: frozenset[_Selector] = frozenset()
+    on_white: bool = False
 
-    body: str
-    title: str
-    published: str
-    cut: bool
+    @classmethod
+    def of(cls, markup: str) -> "PageStyle":
+        """Read the styles of a page, in time linear in its length."""
+        hiding = _hiding(_sheets(markup)) if _HAS_STYLE.search(markup) else frozenset()
+        return cls(hiding, _is_white(markup))
 
-
-def reduced(markup: str) -> Markup:
-    """Reduce a page of any size and shape."""
-    return _Reduction(PageStyle.of(markup)).of(markup)
-
-
-def _spans(cell: Token) -> str:
-    """Return how far a cell reaches, as attributes."""
-    if "span" not in cell.text or cell.name not in {"td", "th"}:
-        return ""
-    given = attributes_of(cell)
-    spans = [(name, given.get(name, "").strip()) for name in ("rowspan", "colspan")]
-    return "".join(f" {name}={span}" for name, span in spans if _SEVERAL.fullmatch(span))
+    def hides(self, name: str, classes: str, identity: str) -> bool:
+        """Tell whether an element is hidden by a simple selector."""
+        if not self.hiding:
+            return False
+        marks = [f".{each}" for each in classes.split()]
+        marks += [f"#{identity.strip()}"] if identity else []
+        return any(("", mark) in self.hiding or (name, mark) in self.hiding for mark in marks)
 
 
-def _date_of(time: Token) -> str:
-    """Return the date that a text such as `2 days ago` stands for."""
-    found = _DATE.match(attributes_of(time).get("datetime", "").strip()) if time.text else None
-    return found[0] if found else ""
+def _is_white(markup: str) -> bool:
+    return _SHEET_ELSEWHERE.search(markup) is None and all(
+        _colour(found[1].strip().lower()) in _NO_BACKGROUND
+        for found in _BACKGROUND.finditer(markup)
+    )
 
 
-class _Reduction:
-    def __init__(self, style: PageStyle) -> None:
-        self._style = style
-        self._out: list[str] = []
-        self._chars = 0
-        self._tags = 0
-        self._open: list[str] = []
-        self._unread = ""  # the element whose content is being passed over
-        self._unread_depth = 0
-        self._preformatted = False
-        self._when = ""  # the date that the text to come stands for
-        self._title = ""
-        self._published = ""
+def _sheets(markup: str) -> str:
+    """Return the sheets for screens; those for browsers without scripts hide other things."""
+    sheets: list[str] = []
+    without_scripts = is_sheet = False
+    for token in islice(tokens(markup), _MOST_SHEET_TOKENS):
+        if token.name == "noscript":
+            without_scripts = not token.closes
+        elif token.name:
+            is_sheet = token.name == "style" and not token.closes and not without_scripts
+            media = attributes_of(token).get("media", "") if is_sheet else ""
+            is_sheet = is_sheet and _FOR_SCREENS.fullmatch(media.strip()) is not None
+        elif is_sheet:
+            sheets.append(token.text)
+    return "\n".join(sheets)[:_MOST_SHEET_CHARS]
 
-    def of(self, markup: str) -> Markup:
-        cut = False
-        for count, token in enumerate(tokens(markup)):
-            self._take(token)
-            if (
-                count >= _MOST_TOKENS
-                or self._tags >= _MOST_TAGS_KEPT
-                or self._chars >= _MOST_CHARS_KEPT
-            ):
-                cut = True
-                break
-        while self._open:
-            self._close_last()
-        return Markup("".join(self._out), self._title, self._published, cut)
 
-    def _take(self, token: Token) -> None:
-        if self._unread:
-            self._pass_over(token)
-        elif not token.name:
-            self._text(token.text)
-        elif token.closes:
-            self._end(token.name)
-        else:
-            self._start(token)
+def _hiding(css: str) -> frozenset[_Selector]:
+    hiding: set[_Selector] = set()
+    shown: set[str] = set()
+    for selectors, body, is_conditional in islice(_rules(_COMMENT.sub(" ", css)), _MOST_RULES):
+        does_hide = _does_hide(body)
+        if does_hide is None:
+            continue
+        for selector in _plain(selectors).split(","):
+            simple = _SIMPLE.fullmatch(selector.strip())
+            key = ((simple[1] or "").lower(), simple[2]) if simple else ("", "")
+            if simple and does_hide and not is_conditional:
+                hiding.add(key)
+            elif simple and not is_conditional and key in hiding:
+                hiding.discard(key)  # of two rules for one thing the later one holds
+            elif not does_hide and (simple is None or simple[1] or is_conditional):
+                shown.update(_CLASSES_AND_IDS.findall(selector))
+    return frozenset(key for key in hiding if key[1] not in shown)
 
-    def _pass_over(self, token: Token) -> None:
-        if token.name != self._unread:
-            if not token.name and self._unread == "title" and not self._title:
-                self._title = _SPACES.sub(" ", unescaped(token.text[:_LONGEST_TITLE])).strip()
-            return
-        self._unread_depth += -1 if token.closes else 1
-        # A paragraph cannot hold a paragraph: the next one ends a hidden one left open.
-        if not self._unread_depth or (self._unread == "p" and not token.closes):
-            self._unread = ""
-            self._boundary()
 
-    def _start(self, token: Token) -> None:
-        name = token.name
-        if name == "meta":
-            self._meta(token)
-        elif name in _UNREAD or (name not in _VOID and is_hidden(token, self._style)):
-            if not token.holds_nothing:
-                self._unread, self._unread_depth = name, 1
-        elif name not in _KEPT:
-            if name == "time":
-                self._when = _date_of(token)
-            self._preformatted = self._preformatted or name == "pre"
-            if name not in _INLINE:
-                self._boundary()
-        elif len(self._open) < _DEEPEST:
-            self._close_all(_CLOSES.get(name, frozenset()))
-            self._emit(f"<{name}{_spans(token)}>")
-            self._tags += 1
-            self._open.append(name)
-        else:
-            self._boundary()
+def _does_hide(body: str) -> bool | None:
+    """Tell whether a rule hides or shows; None where it does neither."""
+    told: bool | None = None
+    for name, value in _declarations(body):
+        if name == "display":
+            told = value == "none"
+        elif name == "visibility" and not told:
+            told = value in {"hidden", "collapse"}
+    return told
 
-    def _end(self, name: str) -> None:
-        if name not in _KEPT:
-            self._preformatted = self._preformatted and name != "pre"
-            self._close_all(_ENDS.get(name, frozenset()))
-            if name not in _INLINE:
-                self._boundary()
-        elif name in self._open and (name == "table" or name in self._since_table()):
-            while self._open[-1] != name:
-                self._close_last()
-            self._close_last()
 
-    def _close_all(self, names: frozenset[str]) -> None:
-        while not names.isdisjoint(self._since_table()):
-            self._close_last()
+def _rules(css: str) -> Iterator[tuple[str, str, bool]]:
+    """Yield selectors, body, and whether the rule holds at some times only."""
+    opened: list[tuple[str, int]] = []
+    conditions = 0
+    position = 0
+    for brace in _BRACE.finditer(css):
+        if brace[0] == "{":
+            head = css[position : brace.start()].rpartition(";")[2].strip()
+            opened.append((head, brace.end()))
+            conditions += _is_condition(head)
+        elif opened:
+            head, start = opened.pop()
+            conditions -= _is_condition(head)
+            if not head.startswith("@"):
+                yield head, css[max(start, position) : brace.start()], conditions > 0
+        position = brace.end()
 
-    def _since_table(self) -> set[str]:
-        """Return what is open inside the innermost table, or all that is."""
-        names: set[str] = set()
-        for name in reversed(self._open):
-            if name == "table":
-                break
-            names.add(name)
-        return names
 
-    def _close_last(self) -> None:
-        self._emit(f"</{self._open.pop()}>")
-
-    def _boundary(self) -> None:
-        if self._out and self._out[-1] != "\n":
-            self._emit("\n")
-
-    def _text(self, text: str) -> None:
-        room = _MOST_CHARS_KEPT - self._chars
-        spaces = _BLANKS if self._preformatted else _SPACES
-        line = spaces.sub(" ", unescaped(text[:room]))
-        if self._when:
-            line = line if self._when[:4] in line else f"{self._when} ({line.strip()})"
-            self._when = ""
-        if line:
-            self._emit(html.escape(line, quote=False)[:room])
-
-    def _emit(self, piece: str) -> None:
-        self._out.append(piece)
-        self._chars += len(piece)
-
-    def _meta(self, tag: Token) -> None:
-        attributes = attributes_of(tag)
-        names = (attributes.get(each) for each in ("property", "name", "itemprop"))
-        name = next(filter(None, names), "").lower()
-        content = attributes.get("content", "").strip()
-        if name in _DATE_NAMES and content and not self._published:
-            self._published = content[:_LONGEST_DATE]
-        elif name == "og:title" and content and not self._title:
-            self._title = content[:_LONGEST_TITLE]
+def _is_condition(head: str) -> bool:
+    return head.startswith("@") and _AT_ALL_TIMES.fullmatch(head) is None

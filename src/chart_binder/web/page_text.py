@@ -1,120 +1,41 @@
-"""XML as objects, lists and texts: an element's attributes and the elements in it are members.
+"""The text of web pages, in blocks: a paragraph, a heading, a list item or a table row each.
 
-`<release id="x"><title>Y</title></release>` is `{"release": {"id": "x", "title": "Y"}}`; elements
-of one name side by side are a list. What never closes is closed at the end.
+Our own reduction stands before Beautiful Soup, with Python's parser: with lxml below it a page of
+2 MB takes three times as long and 108 MB, and an unclosed comment drops the rest.
 """
 
-import csv
-import json
+import html
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 from bs4 import BeautifulSoup
 from bs4.element import NavigableString, Tag
 
 from chart_binder.react.sanitize import one_line
-from chart_binder.web.hidden_text import Token, attributes_of, tokens, unescaped
-from chart_binder.web.markup import reduced
-
-Value: TypeAlias = "Mapping[str, Value] | list[Value] | str | float | bool | None"
-
-_LONGEST_LINE = 240
-_LONGEST_NAME = 60
-_NAMES = ("title", "name")
-_BETWEEN = " | "
-_END = object()
-
-
-def told(document: object) -> Iterator[str]:
-    """Yield a document as lines, in its order; what is null or empty is left out."""
-    return _told(document, "")
-
-
-def _told(value: object, path: str) -> Iterator[str]:
-    # Iterators, not lists: a list of a hundred thousand empty objects has as many names.
-    pending: list[Iterator[tuple[str, object]]] = [iter([(path, value)])]
-    while pending:
-        path, value = next(pending[-1], (path, _END))
-        if value is _END:
-            pending.pop()
-        elif isinstance(value, Mapping):
-            pending.append(_members(path, value))
-        elif isinstance(value, list):
-            pending.append(_items(path, value))
-        elif isinstance(value, _Record):
-            yield from _lines(path, value.members)
-        elif value not in (None, ""):
-            yield f"{path}: {value}" if path else str(value)
-
-
-def _members(path: str, value: "Mapping[str, object]") -> Iterator[tuple[str, object]]:
-    return ((f"{path}.{name}".lstrip("."), member) for name, member in value.items())
-
-
-def _items(path: str, value: list[object]) -> Iterator[tuple[str, object]]:
-    return (
-        (f"{path}[{at}]", _Record(item) if isinstance(item, Mapping) else item)
-        for at, item in enumerate(value)
-    )
-
-
-class _Record:
-    """An object in a list."""
-
-    def __init__(self, members: Mapping[str, object]) -> None:
-        self.members = members
-
-
-def _lines(path: str, record: Mapping[str, object]) -> Iterator[str]:
-    """Put the values of a record side by side; where it takes several lines, each has its name."""
-    names = (record.get(name) for name in _NAMES)
-    name = next((name[:_LONGEST_NAME] for name in names if isinstance(name, str) and name), "")
-    again = f"{path} ({name}): " if name else f"{path}: "
-    line, is_empty = f"{path}: ", True
-    for value in _leaves(record):
-        if not is_empty and len(line) + len(_BETWEEN) + len(value) > _LONGEST_LINE:
-            yield line
-            line, is_empty = again, True
-        line += value if is_empty else _BETWEEN + value
-        is_empty = False
-    if not is_empty:
-        yield line
-
-
-def _leaves(record: Mapping[str, object]) -> Iterator[str]:
-    """Yield `path: value` for every value of a record; the only item of a list needs no number."""
-    pending: list[tuple[str, object]] = [("", record)]
-    while pending:
-        path, value = pending.pop()
-        if isinstance(value, Mapping):
-            inner = [(f"{path}.{name}".lstrip("."), value[name]) for name in value]
-            pending.extend(reversed(inner))
-        elif isinstance(value, list):
-            alone = len(value) == 1
-            items = [(path if alone else f"{path}[{at}]", each) for at, each in enumerate(value)]
-            pending.extend(reversed(items))
-        elif value not in (None, ""):
-            yield f"{path}: {value}"
-
+from chart_binder.web.markup import (
+    PageStyle,
+    Token,
+    attributes_of,
+    is_hidden,
+    name_set,
+    tokens,
+    unescaped,
+)
 
 _MOST_BLOCKS = 20_000
-_MOST_CHARS = 500_000
+MOST_CHARS = 500_000
 _LONGEST_BLOCK = 4_000
 _MOST_UNFOLDED = 2 * _LONGEST_BLOCK  # a few letters unfold to eighteen others
 _LONGEST_TITLE = 200
 _LONGEST_CELL = 400
 _BETWEEN_ITEMS = " · "
-_LONGEST_JSON = 300_000
 _LONGEST_LABEL = 40
 _LONGEST_SPANNING = 60  # with at most so many columns, so that spans cannot blow a table up
 _MOST_SPANNING = 8
 _Spans: TypeAlias = dict[int, tuple[int, int, str]]
 """By column: rows that a cell reaches down still, columns it takes, what it says."""
-_IS_PAGE = re.compile(r"<html[\s>]", re.IGNORECASE)
-_ROOT_WITHIN = 2_000
-_HEADINGS = ("h1", "h2", "h3", "h4", "h5", "h6")
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,47 +51,24 @@ class Extract:
 def from_html(markup: str) -> Extract:
     """Read a page of HTML, XHTML or other tagged text, however broken."""
     page = reduced(markup)
-    blocks = _tidy(_blocks(BeautifulSoup(page.body, "html.parser")))
-    return Extract(_title(page.title), one_line(page.published), blocks, page.cut)
+    blocks = tidy(_blocks(BeautifulSoup(page.body, "html.parser")))
+    title = one_line(page.title)
+    title = title if len(title) <= _LONGEST_TITLE else title[: _LONGEST_TITLE - 1] + "…"
+    return Extract(title, one_line(page.published), blocks, page.cut)
 
 
 def from_text(text: str) -> Extract:
     """Read plain text, a block a line."""
-    return Extract("", "", _tidy(text[:_MOST_CHARS].splitlines()), len(text) > _MOST_CHARS)
+    return Extract("", "", tidy(text[:MOST_CHARS].splitlines()), len(text) > MOST_CHARS)
 
 
-def from_csv(text: str) -> Extract:
-    """Read a table of comma-separated values, a block a row."""
-    try:
-        rows = [" | ".join(cells) for cells in csv.reader(text[:_MOST_CHARS].splitlines())]
-    except csv.Error:
-        return from_text(text)
-    return Extract("", "", _tidy(rows), len(text) > _MOST_CHARS)
+def tidy(blocks: Iterator[str] | list[str]) -> tuple[str, ...]:
+    """Return blocks sanitized and bounded, without what is empty or repeats the one before.
 
-
-def from_json(text: str) -> Extract:
-    """Read JSON, a block a record: `releases[0]: title: Killer Queen | date: 1974-10-11`."""
-    if len(text) > _LONGEST_JSON:  # as objects it would be twenty times its size
-        return from_text(text)
-    try:
-        document = json.loads(text)
-    except (ValueError, RecursionError):
-        return from_text(text)
-    return Extract("", "", _tidy(told(document)))
-
-
-def from_xml(text: str) -> Extract:
-    """Read XML as JSON is read; a page of XHTML is a page."""
-    if _IS_PAGE.search(text, 0, _ROOT_WITHIN):
-        return from_html(text)
-    members, cut = document(text)
-    return Extract("", "", _tidy(told(members)), cut)
-
-
-def _tidy(blocks: Iterator[str] | list[str]) -> tuple[str, ...]:
-    """Make blocks harmless, drop empty ones and those that repeat the one before."""
-    tidy: list[str] = []
-    room = _MOST_CHARS
+    A label such as `Released:` is put before the block that it names.
+    """
+    kept: list[str] = []
+    room = MOST_CHARS
     for block in blocks:
         for start in range(0, len(block), _LONGEST_BLOCK):
             if room <= 0:
@@ -178,25 +76,19 @@ def _tidy(blocks: Iterator[str] | list[str]) -> tuple[str, ...]:
             unfolded = one_line(block[start : start + _LONGEST_BLOCK])
             text = unfolded[: min(room, _MOST_UNFOLDED)]
             room -= len(unfolded)
-            if not text.strip("#-|•· ") or (tidy and text == tidy[-1]):
+            if not text.strip("#-|•· ") or (kept and text == kept[-1]):
                 continue
-            if tidy and _is_label(tidy[-1]) and not _is_label(text) and text[0] not in "#-":
-                tidy[-1] = f"{tidy[-1]} {text}"
+            if kept and _is_label(kept[-1]) and not _is_label(text) and text[0] not in "#-":
+                kept[-1] = f"{kept[-1]} {text}"
             else:
-                tidy.append(text)
-        if len(tidy) >= _MOST_BLOCKS or room <= 0:
+                kept.append(text)
+        if len(kept) >= _MOST_BLOCKS or room <= 0:
             break
-    return tuple(tidy)
+    return tuple(kept)
 
 
 def _is_label(block: str) -> bool:
-    """Tell a block that names what the next one says: `Released:`."""
     return block.endswith((":", "：")) and len(block) <= _LONGEST_LABEL and block[0] not in "#-"
-
-
-def _title(text: str) -> str:
-    title = one_line(text)
-    return title if len(title) <= _LONGEST_TITLE else title[: _LONGEST_TITLE - 1] + "…"
 
 
 def _blocks(element: Tag) -> Iterator[str]:
@@ -292,98 +184,207 @@ def _flat(element: Tag) -> str:
     return " ".join("".join(parts).split()).removeprefix(_BETWEEN_ITEMS.strip()).strip()
 
 
-Members: TypeAlias = dict[str, Any]
-
-_MOST_TOKENS = 60_000
-_ELEMENTS_MOST_CHARS = 300_000
+_MOST_TOKENS = 150_000
+_MOST_TAGS_KEPT = 12_000  # a tree of them is about 14 MB
+_MOST_CHARS_KEPT = 500_000
 _DEEPEST = 40
-_TEXT = "text"
-_OF_XML_ITSELF = ("xmlns", "xml:", "xsi:")
+_LONGEST_RAW_TITLE = 1_000
+_LONGEST_DATE = 40
+
+_HEADINGS = name_set("h1 h2 h3 h4 h5 h6")
+_KEPT = _HEADINGS | name_set("li dt dd table caption tr th td")
+# What a start tag closes, up to the next table: authors leave these end tags out.
+_CLOSES = {
+    "li": name_set("li"),
+    "dt": name_set("dt dd"),
+    "dd": name_set("dt dd"),
+    "tr": name_set("tr td th caption"),
+    "td": name_set("td th"),
+    "th": name_set("td th"),
+    **dict.fromkeys(_HEADINGS, _HEADINGS),
+}
+# What the end of a list closes, though no list is kept: an item left open would go on.
+_ENDS = {"ul": name_set("li"), "ol": name_set("li"), "dl": name_set("dt dd")}
+_INLINE = name_set(
+    "a abbr acronym b bdi bdo big cite code data del dfn em font i ins kbd label mark q rp rt ruby"
+    " s samp small span strike strong sub sup time tt u var wbr"
+)
+_VOID = name_set("area base br col embed hr img input link meta param source track wbr")
+# Read by the browser, not by people; `nav` and `footer` are not what a page is about.
+_UNREAD = name_set(
+    "script style template noscript svg canvas iframe object audio video nav footer select button"
+    " textarea dialog noframes noembed xmp title"
+)
+_DATE_NAMES = name_set(
+    "article:published_time datepublished date dc.date dcterms.date og:published_time"
+)
+_SEVERAL = re.compile(r"[2-9]|[1-9][0-9]", re.ASCII)
+_DATE = re.compile(r"(?:1[89]|20)\d\d(?:-\d\d(?:-\d\d)?)?(?!\d)", re.ASCII)
+_SPACES = re.compile(r"\s+")
+_BLANKS = re.compile(r"[^\S\n]+")
 
 
-def document(markup: str) -> tuple[Members, bool]:
-    """Return what XML says, and whether there was more than is read."""
-    reading = _Reading()
-    cut = False
-    for count, token in enumerate(tokens(markup)):
-        if count >= _MOST_TOKENS or reading.chars >= _ELEMENTS_MOST_CHARS:
-            cut = True
-            break
-        reading.take(token)
-    return reading.finished(), cut
+@dataclass(frozen=True, slots=True)
+class ReducedMarkup:
+    """The reduced markup, with what the head of the page says; `cut` where a limit was met.
+
+    A line end in `body` is where one block of text ends; there is no other white space but blanks.
+    """
+
+    body: str
+    title: str
+    published: str
+    cut: bool
 
 
-class _Element:
-    def __init__(self, name: str, members: Members) -> None:
-        self.name = name
-        self.members = members
-        self.texts: list[str] = []
+def reduced(markup: str) -> ReducedMarkup:
+    """Reduce a page of any size and shape to what carries text, before a tree is built of it.
 
-    def add(self, name: str, value: object) -> None:
-        if value in ("", {}):
-            return
-        known = self.members.get(name)
-        if known is None:
-            self.members[name] = value
-        elif isinstance(known, list):
-            known.append(value)
-        else:
-            self.members[name] = [known, value]
-
-    @property
-    def value(self) -> Members | str:
-        text = _without_markup(" ".join(self.texts))
-        if not self.members:
-            return text
-        if text:
-            self.add(_TEXT, text)
-        return self.members
+    A tree of a hostile page costs seconds and hundreds of megabytes: 100,000 nested elements, a
+    million tags, attributes without end, comments that never close. This pass is linear in its
+    input, keeps only the tags that shape text, closes what was left open, and drops what no reader
+    sees. What comes out is small, shallow and well-formed.
+    """
+    return _Reduction(PageStyle.of(markup)).of(markup)
 
 
-class _Reading:
-    def __init__(self) -> None:
-        self.chars = 0
-        self._open = [_Element("", {})]
+def _spans(cell: Token) -> str:
+    """Return how far a cell reaches, as attributes."""
+    if "span" not in cell.text or cell.name not in {"td", "th"}:
+        return ""
+    given = attributes_of(cell)
+    spans = [(name, given.get(name, "").strip()) for name in ("rowspan", "colspan")]
+    return "".join(f" {name}={span}" for name, span in spans if _SEVERAL.fullmatch(span))
 
-    def take(self, token: Token) -> None:
-        if not token.name:
-            text = unescaped(token.text).strip()
-            self.chars += len(text)
-            if text:
-                self._open[-1].texts.append(text)
+
+def _date_of(time: Token) -> str:
+    """Return the date that a text such as `2 days ago` stands for."""
+    found = _DATE.match(attributes_of(time).get("datetime", "").strip()) if time.text else None
+    return found[0] if found else ""
+
+
+class _Reduction:
+    def __init__(self, style: PageStyle) -> None:
+        self._style = style
+        self._out: list[str] = []
+        self._chars = 0
+        self._tags = 0
+        self._open: list[str] = []
+        self._unread = ""  # the element whose content is being passed over
+        self._unread_depth = 0
+        self._preformatted = False
+        self._when = ""  # the date that the text to come stands for
+        self._title = ""
+        self._published = ""
+
+    def of(self, markup: str) -> ReducedMarkup:
+        cut = False
+        for count, token in enumerate(tokens(markup)):
+            self._take(token)
+            if (
+                count >= _MOST_TOKENS
+                or self._tags >= _MOST_TAGS_KEPT
+                or self._chars >= _MOST_CHARS_KEPT
+            ):
+                cut = True
+                break
+        while self._open:
+            self._close_last()
+        return ReducedMarkup("".join(self._out), self._title, self._published, cut)
+
+    def _take(self, token: Token) -> None:
+        if self._unread:
+            self._pass_over(token)
+        elif not token.name:
+            self._text(token.text)
         elif token.closes:
             self._end(token.name)
-        elif len(self._open) < _DEEPEST:
-            members = {
-                name: value
-                for name, value in attributes_of(token).items()
-                if value and not name.startswith(_OF_XML_ITSELF)
-            }
-            self.chars += sum(len(name) + len(value) for name, value in members.items())
-            self._open.append(_Element(token.name, members))
-            if token.holds_nothing:
-                self._end(token.name)
+        else:
+            self._start(token)
 
-    def finished(self) -> Members:
-        while len(self._open) > 1:
-            self._end(self._open[-1].name)
-        value = self._open[0].value
-        return value if isinstance(value, dict) else {_TEXT: value}
+    def _pass_over(self, token: Token) -> None:
+        if token.name != self._unread:
+            if not token.name and self._unread == "title" and not self._title:
+                self._title = _SPACES.sub(" ", unescaped(token.text[:_LONGEST_RAW_TITLE])).strip()
+            return
+        self._unread_depth += -1 if token.closes else 1
+        # A paragraph cannot hold a paragraph: the next one ends a hidden one left open.
+        if not self._unread_depth or (self._unread == "p" and not token.closes):
+            self._unread = ""
+            self._boundary()
+
+    def _start(self, token: Token) -> None:
+        name = token.name
+        if name == "meta":
+            self._meta(token)
+        elif name in _UNREAD or (name not in _VOID and is_hidden(token, self._style)):
+            if not token.is_empty_element:
+                self._unread, self._unread_depth = name, 1
+        elif name not in _KEPT:
+            if name == "time":
+                self._when = _date_of(token)
+            self._preformatted = self._preformatted or name == "pre"
+            if name not in _INLINE:
+                self._boundary()
+        elif len(self._open) < _DEEPEST:
+            self._close_all(_CLOSES.get(name, frozenset()))
+            self._emit(f"<{name}{_spans(token)}>")
+            self._tags += 1
+            self._open.append(name)
+        else:
+            self._boundary()
 
     def _end(self, name: str) -> None:
-        """Close the innermost element of a name, and what is open in it."""
-        if name not in (element.name for element in self._open[1:]):
-            return
-        while True:
-            closed = self._open.pop()
-            self._open[-1].add(closed.name, closed.value)
-            if closed.name == name:
-                return
+        if name not in _KEPT:
+            self._preformatted = self._preformatted and name != "pre"
+            self._close_all(_ENDS.get(name, frozenset()))
+            if name not in _INLINE:
+                self._boundary()
+        elif name in self._open and (name == "table" or name in self._since_table()):
+            while self._open[-1] != name:
+                self._close_last()
+            self._close_last()
 
+    def _close_all(self, names: frozenset[str]) -> None:
+        while not names.isdisjoint(self._since_table()):
+            self._close_last()
 
-def _without_markup(text: str) -> str:
-    """Return a text, which may be a page in its own right, without tags."""
-    if "<" not in text:
-        return text
-    body = reduced(text).body
-    return " ".join("".join(unescaped(token.text) or " " for token in tokens(body)).split())
+    def _since_table(self) -> set[str]:
+        """Return what is open inside the innermost table, or all that is."""
+        names: set[str] = set()
+        for name in reversed(self._open):
+            if name == "table":
+                break
+            names.add(name)
+        return names
+
+    def _close_last(self) -> None:
+        self._emit(f"</{self._open.pop()}>")
+
+    def _boundary(self) -> None:
+        if self._out and self._out[-1] != "\n":
+            self._emit("\n")
+
+    def _text(self, text: str) -> None:
+        room = _MOST_CHARS_KEPT - self._chars
+        spaces = _BLANKS if self._preformatted else _SPACES
+        line = spaces.sub(" ", unescaped(text[:room]))
+        if self._when:
+            line = line if self._when[:4] in line else f"{self._when} ({line.strip()})"
+            self._when = ""
+        if line:
+            self._emit(html.escape(line, quote=False)[:room])
+
+    def _emit(self, piece: str) -> None:
+        self._out.append(piece)
+        self._chars += len(piece)
+
+    def _meta(self, tag: Token) -> None:
+        attributes = attributes_of(tag)
+        names = (attributes.get(each) for each in ("property", "name", "itemprop"))
+        name = next(filter(None, names), "").lower()
+        content = attributes.get("content", "").strip()
+        if name in _DATE_NAMES and content and not self._published:
+            self._published = content[:_LONGEST_DATE]
+        elif name == "og:title" and content and not self._title:
+            self._title = content[:_LONGEST_RAW_TITLE]

@@ -1,0 +1,218 @@
+"""The text of JSON, XML and CSV: a block for each record, with the names of its values."""
+
+import csv
+import json
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+from chart_binder.web.markup import Token, attributes_of, tokens, unescaped
+from chart_binder.web.page_text import MOST_CHARS, Extract, from_html, from_text, reduced, tidy
+
+_LONGEST_JSON = 300_000
+_IS_PAGE = re.compile(r"<html[\s>]", re.IGNORECASE)
+_ROOT_WITHIN = 2_000
+_LONGEST_LINE = 240
+_LONGEST_NAME = 60
+_NAMES = ("title", "name")
+_BETWEEN = " | "
+_END = object()
+
+
+def from_csv(text: str) -> Extract:
+    """Read a table of comma-separated values, a block a row."""
+    try:
+        rows = [" | ".join(cells) for cells in csv.reader(text[:MOST_CHARS].splitlines())]
+    except csv.Error:
+        return from_text(text)
+    return Extract("", "", tidy(rows), len(text) > MOST_CHARS)
+
+
+def from_json(text: str) -> Extract:
+    """Read JSON, a block a record: `releases[0]: title: Killer Queen | date: 1974-10-11`."""
+    if len(text) > _LONGEST_JSON:  # as objects it would be twenty times its size
+        return from_text(text)
+    try:
+        document = json.loads(text)
+    except (ValueError, RecursionError):
+        return from_text(text)
+    return Extract("", "", tidy(_lines_of(document)))
+
+
+def from_xml(text: str) -> Extract:
+    """Read XML as JSON is read; a page of XHTML is a page."""
+    if _IS_PAGE.search(text, 0, _ROOT_WITHIN):
+        return from_html(text)
+    members, cut = _read_xml(text)
+    return Extract("", "", tidy(_lines_of(members)), cut)
+
+
+def _lines_of(document: object) -> Iterator[str]:
+    """Yield a document as lines, in its order; what is null or empty is left out."""
+    # Iterators, not lists: a list of a hundred thousand empty objects has as many names.
+    pending: list[Iterator[tuple[str, object]]] = [iter([("", document)])]
+    while pending:
+        path, value = next(pending[-1], ("", _END))
+        if value is _END:
+            pending.pop()
+        elif isinstance(value, Mapping):
+            pending.append(_members(path, value))
+        elif isinstance(value, list):
+            pending.append(_items(path, value))
+        elif isinstance(value, _Record):
+            yield from _record_lines(path, value.members)
+        elif value not in (None, ""):
+            yield f"{path}: {value}" if path else str(value)
+
+
+def _members(path: str, value: Mapping[str, object]) -> Iterator[tuple[str, object]]:
+    return ((f"{path}.{name}".lstrip("."), member) for name, member in value.items())
+
+
+def _items(path: str, value: list[object]) -> Iterator[tuple[str, object]]:
+    return (
+        (f"{path}[{at}]", _Record(item) if isinstance(item, Mapping) else item)
+        for at, item in enumerate(value)
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Record:
+    """An object in a list."""
+
+    members: Mapping[str, object]
+
+
+def _record_lines(path: str, record: Mapping[str, object]) -> Iterator[str]:
+    """Put the values of a record side by side; where it takes several lines, each has its name."""
+    names = (record.get(name) for name in _NAMES)
+    name = next((name[:_LONGEST_NAME] for name in names if isinstance(name, str) and name), "")
+    again = f"{path} ({name}): " if name else f"{path}: "
+    line, is_empty = f"{path}: ", True
+    for value in _leaves(record):
+        if not is_empty and len(line) + len(_BETWEEN) + len(value) > _LONGEST_LINE:
+            yield line
+            line, is_empty = again, True
+        line += value if is_empty else _BETWEEN + value
+        is_empty = False
+    if not is_empty:
+        yield line
+
+
+def _leaves(record: Mapping[str, object]) -> Iterator[str]:
+    """Yield `path: value` for every value of a record; the only item of a list needs no number."""
+    pending: list[tuple[str, object]] = [("", record)]
+    while pending:
+        path, value = pending.pop()
+        if isinstance(value, Mapping):
+            inner = [(f"{path}.{name}".lstrip("."), value[name]) for name in value]
+            pending.extend(reversed(inner))
+        elif isinstance(value, list):
+            alone = len(value) == 1
+            items = [(path if alone else f"{path}[{at}]", each) for at, each in enumerate(value)]
+            pending.extend(reversed(items))
+        elif value not in (None, ""):
+            yield f"{path}: {value}"
+
+
+_Members: TypeAlias = dict[str, Any]
+
+_MOST_XML_TOKENS = 60_000
+_MOST_XML_CHARS = 300_000
+_DEEPEST = 40
+_TEXT_MEMBER = "text"
+_OF_XML_ITSELF = ("xmlns", "xml:", "xsi:")
+
+
+def _read_xml(markup: str) -> tuple[_Members, bool]:
+    """Return XML as objects, lists and texts, and whether there was more than is read.
+
+    An element's attributes and the elements in it are members: `<release id="x"><title>Y</title>
+    </release>` is `{"release": {"id": "x", "title": "Y"}}`; elements of one name side by side are a
+    list. What never closes is closed at the end.
+    """
+    reading = _Reading()
+    cut = False
+    for count, token in enumerate(tokens(markup)):
+        if count >= _MOST_XML_TOKENS or reading.chars >= _MOST_XML_CHARS:
+            cut = True
+            break
+        reading.take(token)
+    return reading.finished(), cut
+
+
+class _Element:
+    def __init__(self, name: str, members: _Members) -> None:
+        self.name = name
+        self.members = members
+        self.texts: list[str] = []
+
+    def add(self, name: str, value: object) -> None:
+        if value in ("", {}):
+            return
+        known = self.members.get(name)
+        if known is None:
+            self.members[name] = value
+        elif isinstance(known, list):
+            known.append(value)
+        else:
+            self.members[name] = [known, value]
+
+    @property
+    def value(self) -> _Members | str:
+        text = _without_markup(" ".join(self.texts))
+        if not self.members:
+            return text
+        if text:
+            self.add(_TEXT_MEMBER, text)
+        return self.members
+
+
+class _Reading:
+    def __init__(self) -> None:
+        self.chars = 0
+        self._open = [_Element("", {})]
+
+    def take(self, token: Token) -> None:
+        if not token.name:
+            text = unescaped(token.text).strip()
+            self.chars += len(text)
+            if text:
+                self._open[-1].texts.append(text)
+        elif token.closes:
+            self._end(token.name)
+        elif len(self._open) < _DEEPEST:
+            members = {
+                name: value
+                for name, value in attributes_of(token).items()
+                if value and not name.startswith(_OF_XML_ITSELF)
+            }
+            self.chars += sum(len(name) + len(value) for name, value in members.items())
+            self._open.append(_Element(token.name, members))
+            if token.is_empty_element:
+                self._end(token.name)
+
+    def finished(self) -> _Members:
+        while len(self._open) > 1:
+            self._end(self._open[-1].name)
+        value = self._open[0].value
+        return value if isinstance(value, dict) else {_TEXT_MEMBER: value}
+
+    def _end(self, name: str) -> None:
+        """Close the innermost element of a name, and what is open in it."""
+        if name not in (element.name for element in self._open[1:]):
+            return
+        while True:
+            closed = self._open.pop()
+            self._open[-1].add(closed.name, closed.value)
+            if closed.name == name:
+                return
+
+
+def _without_markup(text: str) -> str:
+    """Return a text, which may be a page in its own right, without tags."""
+    if "<" not in text:
+        return text
+    body = reduced(text).body
+    return " ".join("".join(unescaped(token.text) or " " for token in tokens(body)).split())

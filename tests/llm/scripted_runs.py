@@ -1,0 +1,80 @@
+"""Runs of the adjudicator with a scripted model, and one tool that reads a page."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+from chart_binder.chat.scripted import Scripted
+from chart_binder.config import LLMConfig, RulesConfig
+from chart_binder.domain.evidence_json import read_bundle
+from chart_binder.jobs.transcripts import replay
+from chart_binder.llm.react_adjudicator import ReActAdjudicator
+from chart_binder.llm.result import AdjudicationResult, Check
+from chart_binder.react.conversation import ChatModel, Reply
+from chart_binder.react.tools import Observation, Tool, ToolError
+from chart_binder.rules.decide import decide
+from golden.bundles import year_only_single
+
+SINGLE, ALBUM = "361a28b7-4588-44a6-8c96-86c1efb8258f", "6b47c9a0-b9e1-3df9-a5e8-50a6ce0dbdbd"
+LP = "6defd963-fe91-4550-b18e-82c685603c2b"
+ELSEWHERE = "11111111-2222-4333-8444-555555555555"
+PAGE, OTHER = "https://discography.example/single", "https://archive.example/single"
+DAY = {"about": "C1", "field": "first_release_date", "value": "1975-10-31", "source": PAGE}
+CONFIG = LLMConfig(enabled=True)
+
+
+def web_search(query: str) -> Observation:
+    """Search the web."""
+    return Observation(f"Results for {query}: https://musicbrainz.org/release-group/{ELSEWHERE}")
+
+
+def look(url: str = PAGE) -> str:
+    """Return a reply that reads a page."""
+    return f"Thought: look\nAction: web_fetch\nAction Input: {json.dumps({'url': url})}"
+
+
+def final(crg: str | None = "C2", **changes: object) -> str:
+    """Return a reply that answers with a candidate and its first release."""
+    answer: dict[str, object] = {"crg_mbid": crg, "rr_mbid": crg and f"{crg}.R1"}
+    answer |= {"confidence": 0.9, "rationale": "so"} | changes
+    return f"Thought: done\nFinal Answer:\n```json\n{json.dumps(answer)}\n```"
+
+
+def adjudicated(
+    *replies: str | Reply,
+    chat: ChatModel | None = None,
+    page: str = "Bohemian Rhapsody came out on 31 October 1975.",
+    record: Path | None = None,
+    parts: dict[str, Any] | None = None,
+    **config: Any,
+) -> AdjudicationResult:
+    """Return the result of a run; `parts` are further arguments of the adjudicator."""
+
+    def web_fetch(url: str) -> Observation:
+        """Read a page."""
+        if "gone" in url:
+            raise ToolError("there is no such page")
+        return Observation(page, (url,))
+
+    more = {"tools": [Tool.of(web_search), Tool.of(web_fetch)], "record": record} | (parts or {})
+    chat = chat or Scripted(replies)
+    adjudicator = ReActAdjudicator(LLMConfig(enabled=True, **config), chat=chat, **more)
+    bundle = read_bundle(year_only_single())
+    return adjudicator.adjudicate(bundle, decide(bundle, RulesConfig()))
+
+
+def check(result: AdjudicationResult, name: str) -> Check:
+    """Return the only check of a name."""
+    (found,) = [check for check in result.checks if check.name == name]
+    return found
+
+
+def failed(result: AdjudicationResult) -> list[str]:
+    """Return the names of the checks that failed."""
+    return [check.name for check in result.checks if not check.passed]
+
+
+def is_replayed(result: AdjudicationResult) -> bool:
+    """Return whether a replay of the recorded run comes to the same result."""
+    again, before = replay(Path(str(result.transcript))).to_dict(), result.to_dict()
+    return all(again[key] == before[key] for key in before.keys() - {"usage", "transcript"})
