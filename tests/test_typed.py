@@ -7,7 +7,7 @@ import pytest
 
 RACE = """
 import sys, threading
-from chart_binder.musicbrainz.responses import Metadata
+from chart_binder.musicbrainz.web_service import Metadata
 from chart_binder.typed import converted
 sys.setswitchinterval(1e-6)
 begin = threading.Event()
