@@ -14,7 +14,7 @@ import msgspec
 from musicbrainzngs import mbxml
 
 from chart_binder.domain.vocabulary import ArtistId, RecordingId, ReleaseGroupId, ReleaseId
-from chart_binder.typed import converted
+from chart_binder.typed_json import convert_json
 
 _PAGE = 100
 """The largest number of releases or search results in one response."""
@@ -370,7 +370,7 @@ def parse_response(body: bytes, wanted: str) -> Metadata:
         dates = _first_release_dates(root)
         for recording in _recordings(tree):
             recording["first-release-date"] = dates.get(recording.get("id"))
-        metadata = converted(tree, Metadata)
+        metadata = convert_json(tree, Metadata)
     except ET.ParseError as error:
         raise UnreadableError(f"the answer is no XML ({error})") from error
     except _PARSE_ERRORS as error:
