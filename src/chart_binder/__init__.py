@@ -1,6 +1,6 @@
 """Decide which release group a recording belongs to, and show why.
 
-What is named here is for other programs; it is loaded when it is first asked for.
+The names here are for other programs; each is imported when it is first used.
 """
 
 TYPE_CHECKING = False  # as in `typing`, which takes longer to import than all else here

@@ -1,18 +1,22 @@
-"""What can go wrong outside the program, one class for each way.
+"""The errors that the program reports in one sentence, one class for each kind.
 
 CanonError                     one clear sentence for the person at the terminal
-├── ConfigError                a configuration that cannot be meant
-├── UsageError                 a call that cannot be meant
-├── PluginError                a plug-in that is not there or cannot be loaded
+├── ConfigError                a configuration that is not valid
+├── UsageError                 a call that is not valid
+├── PluginError                a plug-in that is not installed or cannot be loaded
 ├── EvidenceError              an ill-formed evidence bundle (`where` is the path inside it)
-├── FileError                  a file that was named and cannot be read, whatever it should hold
+├── FileError                  a file that was named and cannot be read
 ├── AudioError                 a file that cannot be read as audio
-├── SaveError                  a file whose tags are not changed (it is as it was)
-├── UnidentifiedError          a file that says too little to be looked up
-├── LookupFailedError          a service that could not be asked; says nothing about the music
+├── SaveError                  a file whose tags could not be changed (it is as it was)
+├── UnidentifiedError          a file whose tags are not enough for a look-up
+├── LookupFailedError          a service that could not be asked
+│   ├── SearchError            the search service could not be asked
+│   └── FetchError             a page could not be read
+│       └── RefusedError       an address that may not be fetched
 ├── NothingFoundError          a service that answered: it knows no such recording
-├── NotLookedUpError           nobody was asked, as the caller wished, and nothing is kept
+├── NotLookedUpError           no service was asked, as the caller wished, and nothing is stored
 ├── StoreError                 the store cannot be opened, read or written
+│   └── DamagedRecordError     one record of the store is damaged
 ├── ClusterError               a Dask cluster that cannot be reached, or cannot work
 └── TranscriptError            a transcript that cannot be read
 """
@@ -21,19 +25,19 @@ import re
 
 
 class CanonError(Exception):
-    """Something outside the program is not as it must be; the text is one clear sentence."""
+    """Something outside the program is wrong; the text is one clear sentence."""
 
 
 class ConfigError(CanonError):
-    """The configuration cannot be meant: names the source, the key, what was found and allowed."""
+    """The configuration is not valid: names the source, the key, what was found and allowed."""
 
 
 class UsageError(CanonError):
-    """The command line cannot be meant."""
+    """The command line is not valid."""
 
 
 class PluginError(CanonError):
-    """A plug-in is not installed or cannot be loaded: names it, its group and what there is."""
+    """A plug-in is not installed or cannot be loaded: names it, its group and the others."""
 
 
 class EvidenceError(CanonError):
@@ -50,7 +54,7 @@ class EvidenceError(CanonError):
 
 
 class FileError(CanonError):
-    """A file that was named is absent, unreadable or too long: names it and says which."""
+    """A file that was named is absent, unreadable or too long."""
 
 
 class AudioError(CanonError):
@@ -58,7 +62,7 @@ class AudioError(CanonError):
 
 
 class SaveError(CanonError):
-    """The tags of a file could not be changed, or must not be: it is as it was, with the reason."""
+    """The tags of a file could not or must not be changed; the file is as it was."""
 
 
 class UnidentifiedError(CanonError):
@@ -66,15 +70,15 @@ class UnidentifiedError(CanonError):
 
 
 class LookupFailedError(CanonError):
-    """A service could not be asked or its answer not read; says nothing about the music."""
+    """A service could not be asked or its answer not read, so that nothing is known."""
 
 
 class NothingFoundError(CanonError):
-    """A service answered, and knows no such recording."""
+    """A service answered that it knows no such recording."""
 
 
 class NotLookedUpError(CanonError):
-    """Nobody was asked, as the caller wished, and nothing is kept; says nothing of the music."""
+    """No service was asked, as the caller wished, and no answer is stored."""
 
 
 class StoreError(CanonError):
@@ -82,19 +86,42 @@ class StoreError(CanonError):
 
 
 class DamagedRecordError(StoreError):
-    """One record in the store is not what was put there; others may be whole."""
+    """One record of the store is damaged; others may be whole."""
 
 
 class ClusterError(CanonError):
-    """A Dask cluster cannot be reached or started, or a worker of it cannot work: says which."""
+    """A Dask cluster cannot be reached or started, or one of its workers cannot work."""
 
 
 class TranscriptError(CanonError):
     """A recorded transcript cannot be read: names the file, the line and the defect."""
 
 
-# Greedy up to the last @: a password may hold @, / and spaces, and more hidden is better than less.
-# The address of an SQLite file has neither user nor password, while folders may have an @.
+class SearchError(LookupFailedError):
+    """The search service could not be asked; the text says what to do about it.
+
+    `brief` is the text for a model, without addresses and settings.
+    """
+
+    def __init__(self, problem: str, advice: str, brief: str) -> None:
+        super().__init__(f"{problem}; {advice}")
+        self.brief = brief
+
+
+class FetchError(LookupFailedError):
+    """A page could not be read; the text may be shown to a model, too."""
+
+
+class RefusedError(FetchError):
+    """An address may not be fetched: nothing was sent to it."""
+
+
+class UnknownHostError(Exception):
+    """The name service knows no such host."""
+
+
+# Greedy up to the last @, for a password may hold @, / and spaces. The address of an SQLite file
+# has neither user nor password, while its folders may have an @.
 _USER = re.compile(
     r"(?<=://)(?<!sqlite://).*(?=@)"
     r"|(?<!.)(?!mailto:)(?!.*://)/*[^\s:/@]+:.*(?=@)",
@@ -104,33 +131,8 @@ _PARAMETER = re.compile(r"([?&#;](?!timeout=)[^\s=&?#;]+=)[^&#;]+")
 
 
 def masked(text: str) -> str:
-    """Return a configured value with what may be secret in an address hidden.
+    """Return a configured value without user name, password and query values of an address.
 
-    That is user name and password, and the values in a query. `text` is one value and no whole
-    sentence: of what follows a secret, too much may be hidden, never too little.
+    `text` is one value, not a sentence: of what follows a secret, too much may be hidden.
     """
     return _PARAMETER.sub(r"\1***", _USER.sub("***", text, count=1))
-
-
-class SearchError(LookupFailedError):
-    """The search service could not be asked.
-
-    The text is one sentence for the operator, with what to do about it; `brief` is what a model
-    may be told: no addresses, no settings.
-    """
-
-    def __init__(self, problem: str, advice: str, brief: str) -> None:
-        super().__init__(f"{problem}; {advice}")
-        self.brief = brief
-
-
-class FetchError(LookupFailedError):
-    """A page could not be read; the text is one sentence fit for a model and for the operator."""
-
-
-class RefusedError(FetchError):
-    """An address that may not be asked, whoever asks: nothing was sent to it."""
-
-
-class UnknownHostError(Exception):
-    """The name service knows no such host."""

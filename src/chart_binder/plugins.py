@@ -1,4 +1,4 @@
-"""Plug-ins are looked up by name among installed entry points."""
+"""Plug-ins, which are looked up by name among the installed entry points."""
 
 import sys
 from collections.abc import Callable, Iterable
@@ -11,10 +11,11 @@ from chart_binder.react.conversation import wrap_plugin_errors
 
 
 def load(group: str, name: str) -> Any:
-    """Return what the entry point `name` of `group` names, or raise `PluginError`."""
-    known = {point.name: point for point in _installed(group)}
+    """Return what the entry point `name` of `group` names. Raises `PluginError`."""
+    known = {point.name: point for point in _entry_points(tuple(sys.path))(group)}
     if name not in known:
-        raise PluginError(f"no plug-in {name!r} in {group!r}; installed: {_listed(known)}")
+        installed = ", ".join(sorted(known)) or "none (is the package installed?)"
+        raise PluginError(f"no plug-in {name!r} in {group!r}; installed: {installed}")
     with wrap_plugin_errors(
         lambda error: PluginError(f"plug-in {name!r} of {group!r} cannot be loaded: {error}")
     ):
@@ -23,20 +24,12 @@ def load(group: str, name: str) -> Any:
 
 def names(group: str) -> tuple[str, ...]:
     """Return the names of the plug-ins of a group, in alphabetical order."""
-    return tuple(sorted(point.name for point in _installed(group)))
-
-
-def _installed(group: str) -> tuple[EntryPoint, ...]:
-    return tuple(_finder(tuple(sys.path))(group))
+    return tuple(sorted(point.name for point in _entry_points(tuple(sys.path))(group)))
 
 
 @cache
-def _finder(path: tuple[str, ...]) -> Callable[[str], Iterable[EntryPoint]]:
-    """Look through all that is installed, once for each path: it takes milliseconds."""
-    del path
+def _entry_points(path: tuple[str, ...]) -> Callable[[str], Iterable[EntryPoint]]:
+    """Return what finds the entry points of a group; reading them takes milliseconds."""
+    del path  # a changed path has other packages
     found = entry_points()
     return lambda group: found.select(group=group)
-
-
-def _listed(names: dict[str, Any]) -> str:
-    return ", ".join(sorted(names)) or "none (is the package installed?)"

@@ -1,13 +1,14 @@
-"""For those who test: a pytest fixture that plays a canned transcript against an adjudicator.
+"""A pytest fixture that plays canned transcripts against an adjudicator: docs/testing.md.
 
-`pytest_plugins = ["chart_binder.testing"]` in the top `conftest.py` makes it known. It is no
-automatic plug-in, so that nobody's test run pays for it who does not ask.
+`pytest_plugins = ["chart_binder.testing"]` in the top `conftest.py` loads it. It is not loaded
+automatically, so that other test runs do not pay for it.
 """
 
 import json
 from collections.abc import Generator, Iterable, Iterator, Sequence
 from dataclasses import replace
 from difflib import unified_diff
+from itertools import zip_longest
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Protocol, Self
@@ -23,23 +24,14 @@ from chart_binder.react.sanitize import sanitize
 from chart_binder.react.tools import Observation, Tool, ToolError
 from chart_binder.react.transcript import Exchange, Stepped, Turn
 
+__all__ = ["Canned", "Departure", "Play", "canned", "play"]
+
 _HOW_TO_MEND = "If the change is meant, record the run anew: docs/testing.md says how."
 _MOST_COMPARED, _MOST_LINES, _MOST_CHARACTERS = 1_000, 40, 500
 
 
-class Departure(ReplayMismatchError):  # noqa: N818 (it is what happened, and pytest shows its name)
-    """The conversation is not the recorded one: what was played, what was expected, what came."""
-
-
-def departure(name: str, where: str, expected: str, found: str, played: Iterable[str]) -> Departure:
-    """Return the departure from the transcript `name`, after what was `played` as recorded."""
-    lines = [
-        f"the conversation departs from {name}: {where}",
-        *(f"  as recorded  {line}" for line in played),
-        *_versus(expected, found),
-        _HOW_TO_MEND,
-    ]
-    return Departure("\n".join(lines))
+class Departure(ReplayMismatchError):  # noqa: N818 (pytest shows its name)
+    """The conversation is not the recorded one; the text says where, and what was expected."""
 
 
 def brief(text: str, most: int = 90) -> str:
@@ -68,13 +60,12 @@ def _versus(expected: str, found: str) -> Iterator[str]:
 
 
 class Canned:
-    """A chat model, with `tools`, that says and answers what a transcript holds.
+    """A chat model with `tools` that play a transcript, and check the conversation against it.
 
-    Whatever the file has is checked: the opening messages where there are `message` lines, each
-    call where there are `step` lines, what the model is shown where there are `step` and
-    `observation` lines. A file of `reply` lines alone checks that all of them are asked for, and
-    no more. `departure` is the first thing that was not as recorded: an `AssertionError`, raised
-    when the model is asked next, and again by `finish`, for a pipeline may swallow it.
+    `message` lines check the opening, `step` lines each call, `step` and `observation` lines what
+    the model is shown; `reply` lines alone, that all of them are asked for and no more. `departure`
+    is the first difference: an `AssertionError`, raised when the model is asked next and again by
+    `finish`, because a pipeline may swallow it.
     """
 
     def __init__(self, name: str, recorded: RecordedRun, tools: Iterable[Tool]) -> None:
@@ -101,18 +92,17 @@ class Canned:
 
     @property
     def result(self) -> dict[str, Any] | None:
-        """What the recorded run came to, to hold against what it comes to now."""
+        """The result of a whole recording."""
         return self._recorded.result
 
-    def reply(self, messages: Sequence[Message], terms: Terms) -> Reply:
+    def reply(self, messages: Sequence[Message], terms: Terms) -> Reply:  # noqa: ARG002
         """Return the next recorded reply; raise `Departure`, or `ChatError` as recorded."""
         __tracebackhide__ = True
-        del terms  # what was recorded was cut when it was said
-        self._go_on()
+        self._raise_departure()
         if self._given:
-            self._hold_observations(_new(messages))
+            self._check_observations(_new(messages))
         else:
-            self._hold_opening(messages)
+            self._check_opening(messages)
         if self._given == len(self._turns):
             if self.result and self.result.get("outcome") == "error":
                 raise ChatError(str(self.result.get("problem")))
@@ -129,9 +119,9 @@ class Canned:
     def finish(self) -> None:
         """Raise `Departure` unless the whole conversation took place as recorded."""
         __tracebackhide__ = True
-        self._go_on()
+        self._raise_departure()
         if self._given:
-            self._hold_calls()
+            self._check_calls()
         left = self._turns[self._given :]
         if left:
             after = f"it ends after turn {self._given}" if self._given else "it never began"
@@ -160,12 +150,18 @@ class Canned:
     def _turn(self) -> Turn:
         return self._turns[self._given - 1]
 
-    def _go_on(self) -> None:
+    def _raise_departure(self) -> None:
         if self.departure:
             raise self.departure
 
     def _departs(self, where: str, expected: str, found: str) -> Departure:
-        self.departure = departure(self._name, where, expected, found, self._log)
+        lines = [
+            f"the conversation departs from {self._name}: {where}",
+            *(f"  as recorded  {line}" for line in self._log),
+            *_versus(expected, found),
+            _HOW_TO_MEND,
+        ]
+        self.departure = Departure("\n".join(lines))
         return self.departure
 
     def _played(self, tool: Tool) -> Tool:
@@ -186,7 +182,7 @@ class Canned:
 
     def _answer(self, tool: str, arguments: dict[str, object]) -> Observation:
         __tracebackhide__ = True
-        self._go_on()
+        self._raise_departure()
         called = call_text(tool, arguments)
         exchanges = self._turn.exchanges[self._answered :] if self._given else ()
         # What is recorded between was answered without a tool: a repeated call, an unknown tool.
@@ -206,23 +202,20 @@ class Canned:
     def _has_steps(self) -> bool:
         return any(exchange.step for turn in self._turns for exchange in turn.exchanges)
 
-    def _hold_opening(self, messages: Sequence[Message]) -> None:
+    def _check_opening(self, messages: Sequence[Message]) -> None:
         expected = [(said.role, said.content) for said in self._recorded.opening]
         if not expected:
             return
         found = [(message.role, message.content) for message in messages]
-        for number in range(max(len(expected), len(found))):
-            one, other = (_at(number, side) for side in (expected, found))
+        for number, (one, other) in enumerate(zip_longest(expected, found), start=1):
             if one != other:
-                which = one or other
-                name = which[0] if which else ""
-                raise self._departs(
-                    f"opening message {number + 1} ({name})", _text(one), _text(other)
-                )
+                role, *_ = one or other or ("",)
+                texts = (each[1] if each else "(no such message)" for each in (one, other))
+                raise self._departs(f"opening message {number} ({role})", *texts)
 
-    def _hold_observations(self, shown: str) -> None:
+    def _check_observations(self, shown: str) -> None:
         """Check that the model is shown what it was shown, where the steps tell what for."""
-        self._hold_calls()
+        self._check_calls()
         for exchange in self._turn.exchanges:
             seen = exchange.observation
             if exchange.step and seen and not _stands_in(seen.content, shown):
@@ -230,7 +223,7 @@ class Canned:
                     f"what the model is shown after turn {self._given}", seen.content, shown
                 )
 
-    def _hold_calls(self) -> None:
+    def _check_calls(self) -> None:
         """Check that every answer was asked for, where no step tells what it answered."""
         left = self._turn.exchanges[self._answered :]
         for exchange in left:
@@ -244,7 +237,7 @@ class Canned:
 
 
 def _new(messages: Sequence[Message]) -> str:
-    """Return what the model is told since it last spoke."""
+    """Return what the model was told since its last reply."""
     said: list[str] = []
     for message in reversed(messages):
         if message.role == "assistant":
@@ -254,7 +247,7 @@ def _new(messages: Sequence[Message]) -> str:
 
 
 def _stands_in(content: str, shown: str) -> bool:
-    """Whether what was observed is shown: as it is, made inert, or inside a JSON text."""
+    """Return whether an observation is shown: as it is, sanitized, or inside a JSON text."""
     forms = (content, sanitize(content), msgspec.json.encode(content).decode()[1:-1])
     return any(form in shown for form in forms)
 
@@ -274,41 +267,36 @@ def _expected(exchanges: Sequence[Exchange]) -> str:
     return next((call_text(step.tool, step.arguments) for step in calls), "")
 
 
-def _at(number: int, side: list[tuple[Any, str]]) -> tuple[str, str] | None:
-    return side[number] if number < len(side) else None
-
-
-def _text(message: tuple[str, str] | None) -> str:
-    return message[1] if message else "(no such message)"
-
-
-__all__ = ["Canned", "Departure", "Play", "canned", "play"]
-
-
 class Play(Protocol):
-    """Begins to play a transcript file; a relative path is taken from the test's own folder."""
+    """Plays a transcript file; a relative path is taken from the test's own folder."""
 
     def __call__(self, file: str | Path, *, tools: Sequence[Tool] | None = None) -> Canned:
-        """Return the conversation; `tools` are stood in for, by default those of `canon`."""
+        """Return the conversation; `tools` are those it replaces, by default those of `canon`."""
         ...
 
 
 def play(file: str | Path, *, tools: Sequence[Tool] | None = None) -> Canned:
-    """Return what plays a transcript file; a `with` block, or `finish`, ends it.
+    """Return a `Canned` for a transcript file, to be ended by a `with` block or `finish`.
 
     No tool is called: `tools` lend their names, descriptions and arguments. Raises `CanonError`
     for a file that is no transcript.
     """
+    from chart_binder.config import LLMConfig
+    from chart_binder.llm.tools import default_tools
+
     path = Path(file)
     recorded = read_recording(path)
     if recorded.is_cut:
         raise TranscriptError(f"{path}: no transcript: {recorded.missing}")
-    return Canned(path.name, recorded, _usual_tools() if tools is None else tools)
+    return Canned(path.name, recorded, default_tools(LLMConfig()) if tools is None else tools)
+
+
+_PLAYED: pytest.StashKey[list[Canned]] = pytest.StashKey()
 
 
 @pytest.fixture
 def canned(request: pytest.FixtureRequest) -> Play:
-    """Play transcript files; a conversation that departs from its file fails the test."""
+    """Return a function that plays transcript files; a departure from one fails the test."""
     played = request.node.stash.setdefault(_PLAYED, [])
 
     def begin(file: str | Path, *, tools: Sequence[Tool] | None = None) -> Canned:
@@ -321,7 +309,7 @@ def canned(request: pytest.FixtureRequest) -> Play:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_call(item: pytest.Item) -> Generator[None, None, None]:
-    """Fail a test, at its end, whose conversations were not played as recorded, and to the end."""
+    """Fail a test at its end if a conversation was not played to its end as recorded."""
     played = item.stash.get(_PLAYED, [])
     try:
         yield
@@ -345,13 +333,3 @@ def pytest_runtest_makereport(
             if run.departure and str(run.departure) not in report.longreprtext:
                 report.sections.append(("Departure from a transcript", str(run.departure)))
     return report
-
-
-def _usual_tools() -> Sequence[Tool]:
-    from chart_binder.config import LLMConfig
-    from chart_binder.llm.tools import default_tools
-
-    return default_tools(LLMConfig())
-
-
-_PLAYED: pytest.StashKey[list[Canned]] = pytest.StashKey()

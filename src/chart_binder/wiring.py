@@ -1,4 +1,4 @@
-"""Configuration is turned into objects, and plug-ins are looked up by name, here alone."""
+"""The only place where configuration becomes objects and plug-ins are looked up by name."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -43,7 +43,7 @@ def transcripts_folder() -> Path:
 
 
 def overrides(config: Config) -> Overrides:
-    """Return what people ruled, read when it is first asked for; none where there is no store."""
+    """Return what reads the overrides when it is first called; none where there is no store."""
     return cache(partial(read_overrides, store_url(config)))
 
 
@@ -57,8 +57,8 @@ def decider(
 ) -> Decider:
     """Return the pipeline from evidence to decision, its runs recorded in the folder `record`.
 
-    `watch` is told every event of a run, `listen` every piece of a reply as it is written.
-    Nothing is opened yet. Raises `PluginError` and `ConfigError`.
+    `watch` is called with every event of a run, `listen` with every piece of a reply as it is
+    received. Nothing is opened yet. Raises `PluginError` and `ConfigError`.
     """
     llm = config.llm
     if not llm.enabled:
@@ -88,7 +88,7 @@ def tools(config: Config) -> tuple[Tool, ...]:
 
 @contextmanager
 def _musicbrainz(config: Config) -> Iterator["Client"]:
-    """Open MusicBrainz for one look-up: what evidence knows is kept for it, and it for evidence."""
+    """Open MusicBrainz for one look-up, with the stored answers that evidence is made of, too."""
     from chart_binder.musicbrainz.source import connect
 
     with open_store(store_url(config)) as store:
@@ -97,7 +97,7 @@ def _musicbrainz(config: Config) -> Iterator["Client"]:
 
 @contextmanager
 def evidence_for_files(config: Config) -> Iterator[Callable[[Path], EvidenceBundle]]:
-    """Open the store and yield what gathers the evidence for an audio file.
+    """Open the store and yield a function that gathers the evidence for an audio file.
 
     Raises `StoreError`; the function yielded raises `AudioError`, `UnidentifiedError`,
     `LookupFailedError` and `NothingFoundError`.
@@ -110,12 +110,12 @@ def evidence_for_files(config: Config) -> Iterator[Callable[[Path], EvidenceBund
 def store_and_evidence(
     config: Config, *, since: float = 0.0
 ) -> Iterator[tuple["Store", Callable[[Path], EvidenceBundle]]]:
-    """Open the store and yield it beside what gathers the evidence for an audio file.
+    """Open the store and yield it with a function that gathers the evidence for an audio file.
 
-    What was answered before the moment `since`, in seconds since the epoch, is asked again, and
-    does not stand in where that fails.
+    Answers from before the time `since`, in seconds since the epoch, are asked for again, and are
+    not used where that fails.
     """
-    # Heavy rooms, which a decision on an evidence bundle does without.
+    # Slow to import, and not needed for a decision on an evidence bundle.
     from chart_binder.audio.reading import (
         read_tags,
         require_identity,
@@ -133,17 +133,16 @@ def store_and_evidence(
 
 
 def album_source(config: Config, store: "Store", *, since: float = 0.0) -> "AlbumSource":
-    """Return what looks up the files of an album together.
+    """Return what looks up the files of an album together. Raises `PluginError`.
 
-    What was answered before the moment `since`, in seconds since the epoch, is asked again.
-    Raises `PluginError`.
+    Answers from before the time `since`, in seconds since the epoch, are asked for again.
     """
     source: AlbumSource = _connected(config, store, since)
     return source
 
 
 def kept_evidence(config: Config, recording: RecordingId) -> EvidenceBundle | None:
-    """Return what the store has on a recording, however old; no socket is opened.
+    """Return the stored evidence on a recording, however old, without opening a socket.
 
     Raises `StoreError`.
     """
@@ -155,9 +154,9 @@ def kept_evidence(config: Config, recording: RecordingId) -> EvidenceBundle | No
 def store_and_kept_evidence(
     config: Config,
 ) -> Iterator[tuple["Store", Callable[[RecordingId], EvidenceBundle | None]]]:
-    """Open the store and yield it beside what tells what it has on a recording, however old.
+    """Open the store and yield it with a function that returns its evidence on a recording.
 
-    No socket is opened. Raises `StoreError`, as does the function yielded.
+    The evidence may be of any age; no socket is opened. Raises `StoreError`, as does the function.
     """
     musicbrainz = config.musicbrainz.model_copy(update={"offline": True})
     offline = config.model_copy(update={"musicbrainz": musicbrainz})

@@ -1,8 +1,8 @@
 """Saves that are killed, or refused by the disk, before any one of their calls to the system.
 
 Run as a process of its own (`python interrupted.py FILE WAY [MOMENTS]`), since it forks for every
-moment; prints one JSON object. The n-th call that changes anything on the disk is counted by
-wrapping the calls themselves, in the process that saves.
+moment; prints one JSON object. The n-th call that changes anything on the disk is found by wrapping
+the calls themselves in the process that saves.
 """
 
 import errno
@@ -16,17 +16,17 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
-from audio.wanted import WANTED
+from audio.tagging import WANTED
 from chart_binder.audio.containers import audio_hash, read_tag_set
 from chart_binder.audio.fields import with_fields
 from chart_binder.audio.file_access import remove_leftovers
 from chart_binder.audio.save import PreparedCopy, save_tags
-from chart_binder.audio.tagset import TagSet
 from chart_binder.errors import CanonError
 
 CALLS = (
@@ -34,42 +34,28 @@ CALLS = (
     "commit",
 )  # fmt: skip
 DONE, REFUSED = 0, 3
+MAX_TRIES = 6
 
 Fault = Callable[[], None]
-
-
-def wanted(tags: TagSet) -> TagSet:
-    return with_fields(tags, WANTED)
 
 
 def kill() -> None:
     os.kill(os.getpid(), signal.SIGKILL)
 
 
-def full() -> None:
-    raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+def disk_error(number: int) -> None:
+    raise OSError(number, os.strerror(number))
 
 
-def broken() -> None:
-    raise OSError(errno.EIO, os.strerror(errno.EIO))
+full, broken = partial(disk_error, errno.ENOSPC), partial(disk_error, errno.EIO)
 
 
-def nothing() -> None:
-    pass
-
-
-def before_call(number: int, fault: Fault, names: tuple[str, ...], *, halves: bool) -> None:
-    """Have the fault come before the n-th call; with `halves` writes are torn in two."""
-    seen = 0
+def wrap_calls(names: tuple[str, ...], before: Callable[..., None]) -> None:
+    """Have `before` run before each of the calls, with the call, its name and its arguments."""
 
     def wrapped(real: Any, name: str) -> Any:
         def call(*args: Any, **options: Any) -> Any:
-            nonlocal seen
-            seen += 1
-            if seen == number:
-                if halves and name == "write":
-                    real(args[0], memoryview(args[1])[: len(args[1]) // 2])
-                fault()
+            before(real, name, args)
             return real(*args, **options)
 
         return call
@@ -78,29 +64,41 @@ def before_call(number: int, fault: Fault, names: tuple[str, ...], *, halves: bo
         setattr(os, name, wrapped(getattr(os, name), name))
 
 
+def before_call(number: int, fault: Fault, names: tuple[str, ...], *, halves: bool) -> None:
+    """Have the fault come before the n-th call; with `halves` writes are torn in two."""
+    seen = 0
+
+    def before(real: Any, name: str, args: Any) -> None:
+        nonlocal seen
+        seen += 1
+        if seen == number:
+            if halves and name == "write":
+                real(args[0], memoryview(args[1])[: len(args[1]) // 2])
+            fault()
+
+    wrap_calls(names, before)
+
+
 _open, _write, _fsync, _close = os.open, os.write, os.fsync, os.close
 
 
-def journal(folder: Path, line: str) -> None:
-    """Commit a line whole or not at all, as the store does: one call, never torn."""
+def commit(folder: Path, line: str) -> None:
+    """Write a line to the journal whole or not at all, as the store does: one call, never torn."""
     descriptor = _open(folder / "journal", os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
     _write(descriptor, line.encode() + b"\n")
     _fsync(descriptor)
     _close(descriptor)
 
 
-os.commit = journal  # type: ignore[attr-defined]  # wrapped like any other call
+os.commit = commit  # type: ignore[attr-defined]  # wrapped like any other call
 
 
 def save(folder: Path, path: Path) -> None:
     def intend(prepared: PreparedCopy) -> None:
         os.commit(folder, f"intended {prepared.before.hash} {prepared.after.hash}")  # type: ignore[attr-defined]
 
-    save_tags(path, wanted, before_replace=intend)
+    save_tags(path, lambda tags: with_fields(tags, WANTED), before_replace=intend)
     os.commit(folder, "done")  # type: ignore[attr-defined]
-
-
-_MOST_TRIES = 6
 
 
 def in_child(run: Callable[[], None]) -> int:
@@ -111,7 +109,7 @@ def in_child(run: Callable[[], None]) -> int:
             run()
         except CanonError:
             os._exit(REFUSED)
-        except BaseException as error:  # noqa: BLE001  # told by the exit status
+        except BaseException as error:  # noqa: BLE001  # reported by the exit status
             sys.stderr.write(f"{error!r}\n")
             os._exit(1)
         os._exit(DONE)
@@ -119,7 +117,7 @@ def in_child(run: Callable[[], None]) -> int:
 
 
 class Trial:
-    """One file, saved over and over; what each time was left is counted."""
+    """One file, saved over and over; `counts` says what each of the saves left."""
 
     def __init__(self, pristine: Path) -> None:
         self.top = Path(tempfile.mkdtemp(dir=pristine.parent))
@@ -134,24 +132,26 @@ class Trial:
         )
 
     def fresh(self) -> tuple[Path, Path]:
+        """Return a new folder, and a copy of the file in a folder of its own below it."""
         folder = Path(tempfile.mkdtemp(dir=self.top))
         (folder / "music").mkdir()
-        path = folder / "music" / self.pristine.name
-        shutil.copy(self.pristine, path)
-        return folder, path
+        return folder, Path(shutil.copy(self.pristine, folder / "music"))
 
     def once(self, run: Callable[[Path, Path], int]) -> int:
-        """Let one save be disturbed, look at what is left, repair; return how the save ended."""
+        """Let one save be disturbed, check what is left, repair; return how the save ended."""
         folder, path = self.fresh()
         status = run(folder, path)
         content = path.read_bytes()
-        self.counts["moments"] += 1
-        self.counts["killed"] += status == -signal.SIGKILL
-        self.counts["refused"] += status == REFUSED
-        self.counts["old"] += content == self.old
-        self.counts["new"] += content == self.new
         swept = [each for each in remove_leftovers(path.parent) if each.kept is None]
-        self.counts["swept"] += len(swept)
+        for name, count in {
+            "moments": 1,
+            "killed": status == -signal.SIGKILL,
+            "refused": status == REFUSED,
+            "old": content == self.old,
+            "new": content == self.new,
+            "swept": len(swept),
+        }.items():
+            self.counts[name] += count
         right = (
             content in (self.old, self.new)
             and audio_hash(path) == self.audio
@@ -166,66 +166,58 @@ class Trial:
         return status
 
     def journal_is_right(self, folder: Path, path: Path) -> bool:
-        """Say whether the journal tells what happened: an open intent names both tag sets."""
-        try:
-            lines = (folder / "journal").read_text().splitlines()
-        except FileNotFoundError:
-            lines = []
-        tags = read_tag_set(path).hash
-        if not lines:
+        """Say whether the journal records what happened: an open intent names both tag sets."""
+        journal = folder / "journal"
+        if not journal.exists():
             return path.read_bytes() == self.old
+        lines = journal.read_text().splitlines()
         _, before, after = lines[0].split()
+        tags = read_tag_set(path).hash
         return tags == after if "done" in lines else tags in (before, after)
 
-
-def every_call(trial: Trial, fault: Fault, names: tuple[str, ...], *, halves: bool = False) -> None:
-    for number in range(1, 10_000):
-
-        def run(folder: Path, path: Path, number: int = number) -> int:
-            def disturbed() -> None:
-                before_call(number, fault, names, halves=halves)
-                save(folder, path)
-
-            return in_child(disturbed)
-
-        if trial.once(run) == DONE and fault is kill:
-            return
-        if fault is not kill and number > counted(trial, names):
-            return
-
-
-def counted(trial: Trial, names: tuple[str, ...]) -> int:
-    """Return how many such calls an undisturbed save makes."""
-    if names not in _counts:
-        folder, path = trial.fresh()
+    def number_of_calls(self, names: tuple[str, ...]) -> int:
+        """Return how many such calls an undisturbed save makes."""
         seen = 0
+
+        def count(*_: Any) -> None:
+            nonlocal seen
+            seen += 1
+
+        folder, path = self.fresh()
         real = {name: getattr(os, name) for name in names}
-
-        def counting(name: str) -> Any:
-            def call(*args: Any, **options: Any) -> Any:
-                nonlocal seen
-                seen += 1
-                return real[name](*args, **options)
-
-            return call
-
-        for name in names:
-            setattr(os, name, counting(name))
+        wrap_calls(names, count)
         try:
             save(folder, path)
         finally:
             for name in names:
                 setattr(os, name, real[name])
-        _counts[names] = seen
-    return _counts[names]
+        return seen
 
 
-_counts: dict[tuple[str, ...], int] = {}
+def every_call(trial: Trial, fault: Fault, names: tuple[str, ...], *, halves: bool = False) -> None:
+    """Disturb a save before each of its calls in turn, and once where there is none left."""
+
+    def run(folder: Path, path: Path, number: int) -> int:
+        def disturbed() -> None:
+            before_call(number, fault, names, halves=halves)
+            save(folder, path)
+
+        return in_child(disturbed)
+
+    for number in range(1, trial.number_of_calls(names) + 2):
+        trial.once(partial(run, number=number))
 
 
 def random_moments(trial: Trial, moments: int) -> None:
     """Kill by a clock, anywhere in a save; one that ends before its kill is tried again."""
-    lasts = min(undisturbed(trial) for _ in range(5))
+
+    def duration() -> float:
+        folder, path = trial.fresh()
+        begun = time.monotonic()
+        in_child(lambda: save(folder, path))
+        return time.monotonic() - begun
+
+    lasts = min(duration() for _ in range(5))
     chance = random.Random(6)
 
     def run(folder: Path, path: Path) -> int:
@@ -238,31 +230,23 @@ def random_moments(trial: Trial, moments: int) -> None:
         return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
 
     tried = 0
-    while trial.counts["killed"] < moments and tried < _MOST_TRIES * moments:
+    while trial.counts["killed"] < moments and tried < MAX_TRIES * moments:
         trial.once(run)
         tried += 1
 
 
-def undisturbed(trial: Trial) -> float:
-    """Return how long a save takes, in seconds."""
-    folder, path = trial.fresh()
-    begun = time.monotonic()
-    in_child(lambda: save(folder, path))
-    return time.monotonic() - begun
-
-
 def full_disk(trial: Trial) -> None:
-    """Let the system itself refuse: no file may grow beyond a size that the copy passes."""
+    """Let the system itself refuse: no file may grow beyond a size that the copy exceeds."""
+
+    def run(folder: Path, path: Path, size: int) -> int:
+        def limited() -> None:
+            resource.setrlimit(resource.RLIMIT_FSIZE, (size, size))
+            save_tags(path, lambda tags: with_fields(tags, WANTED))
+
+        return in_child(limited)
+
     for size in sorted({1, len(trial.new) // 3, len(trial.new) // 2, len(trial.new) - 1}):
-
-        def run(folder: Path, path: Path, size: int = size) -> int:
-            def limited() -> None:
-                resource.setrlimit(resource.RLIMIT_FSIZE, (size, size))
-                save_tags(path, wanted)
-
-            return in_child(limited)
-
-        trial.once(run)
+        trial.once(partial(run, size=size))
 
 
 def main() -> None:

@@ -1,11 +1,13 @@
-"""Tags bare audio files with mutagen, in the very frames and keys that Picard writes.
+"""Audio files for tests: bare, or tagged by mutagen with the frames and keys that Picard writes.
 
 Not through mediafile: what is read through mediafile must be proven against the real fields.
 Keys: https://picard-docs.musicbrainz.org/en/appendices/tag_mapping.html
 """
 
+import os
 import shutil
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -31,7 +33,7 @@ _FREE = "----:com.apple.iTunes:"
 
 @dataclass(frozen=True, slots=True)
 class Field:
-    """Where Picard keeps one attribute of `TrackTags`, what it writes, what must be read."""
+    """The keys of one attribute of `TrackTags`, what Picard writes, and what must be read."""
 
     attribute: str
     id3: str
@@ -122,7 +124,7 @@ def _atoms(audio: Any, values: Values) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Container:
-    """A kind of file, the column of `FIELDS` that holds its keys, how tags get into it."""
+    """A kind of file, the column of `FIELDS` with its keys, and how mutagen writes them."""
 
     name: str
     bare: str
@@ -173,3 +175,94 @@ CONTAINERS: tuple[Container, ...] = (
     Container("mpc-8", "bare.8.mpc", "ape", Musepack, _texts),
     Container("dsf", "bare.dsf", "id3", DSF, _id3_24),
 )
+
+CONTAINERS_BY_NAME = {container.name: container for container in CONTAINERS}
+
+
+@dataclass(frozen=True, slots=True)
+class Variant:
+    """A kind of file, bare, tagged, with padding or without, made in a folder by `make`."""
+
+    name: str
+    bare: str
+    make: Callable[[Path], Path]
+
+
+def _with_padding(container: Container, size: int) -> Callable[[Path], Path]:
+    def make(folder: Path) -> Path:
+        path = container.fully_tagged(folder)
+        audio: Any = container.opener(path)
+        old = {"v2_version": 3} if container.name.endswith("2.3") else {}
+        audio.save(padding=lambda _: size, **old)
+        return path
+
+    return make
+
+
+def _variants(container: Container) -> list[Variant]:
+    name, bare = container.name, container.bare
+    if container.opener in (MonkeysAudio, WavPack, Musepack):  # APE tags have no padding
+        return [Variant(f"{name}-tagged", bare, container.fully_tagged)]
+    return [
+        Variant(f"{name}-full", bare, _with_padding(container, 0)),
+        Variant(f"{name}-roomy", bare, _with_padding(container, 3_000)),
+    ]
+
+
+def _bare(name: str) -> Variant:
+    kind = name.removeprefix("bare.")
+    return Variant(f"{kind}-bare", name, lambda folder: Path(shutil.copy(FILES / name, folder)))
+
+
+BARE = sorted({container.bare for container in CONTAINERS})
+VARIANTS: tuple[Variant, ...] = (
+    *(_bare(name) for name in (*BARE, "bare.pieces.m4a")),
+    *(variant for container in CONTAINERS for variant in _variants(container)),
+)
+
+FEW = tuple(
+    variant
+    for variant in VARIANTS
+    if variant.name in {"mp3-2.3-full", "flac-roomy", "aac-fast-full", "ogg-full", "ape-tagged"}
+)
+"""One of each way in which a file is put together from its pieces."""
+
+FREDDIE = "0383dadf-2a4e-4d10-a46a-e9e041da8eb3"
+DAVID = "5441c29d-3602-4898-b1a1-b77fa23b8e50"
+
+WANTED: dict[str, tuple[str, ...]] = {
+    "recording_mbid": ("b1a9c0e9-d987-4042-ae91-78d6a3267d69",),
+    "release_track_mbid": ("0e0ad1e4-c2f2-3a3c-8a6b-4f3a6d2d3a4b",),
+    "release_mbid": ("1e477f68-c407-4eae-ad01-518528cedc2c",),
+    "release_group_mbid": ("6b47c9a0-b9e1-3df9-a5e8-50a6ce0dbdbd",),
+    "artist_mbids": (FREDDIE, DAVID),
+    "album_artist_mbids": (FREDDIE,),
+    "album": ("Ænima / 東京",),
+    "album_artist": ("AC/DC",),
+    "date": ("2011-09-05",),
+    "original_date": ("1974-10-11",),
+    "original_year": ("1974",),
+    "release_types": ("album", "compilation"),
+    "release_status": ("official",),
+    "release_country": ("GB",),
+    "labels": ("EMI",),
+    "catalog_numbers": ("EMC 3061",),
+    "media": ('12" Vinyl',),
+    "decision_trace": ("evh=9b1f2c3d;crg=ALBUM_LEAD_WINDOW;rr=WORLD_EARLIEST;src=mb;cfg=lw90",),
+}
+"""A value for every field that is written."""
+
+NOBODY = 65_534
+
+
+@contextmanager
+def unprivileged() -> Iterator[None]:
+    """Act as the user nobody for a while, if this is root, whom no permission binds."""
+    if os.geteuid() != 0:
+        yield
+        return
+    os.seteuid(NOBODY)
+    try:
+        yield
+    finally:
+        os.seteuid(0)

@@ -1,3 +1,5 @@
+"""Reading the tags that identify a recording, of every container, and refusing what is no audio."""
+
 import errno
 import os
 import shutil
@@ -10,24 +12,25 @@ from tempfile import TemporaryDirectory
 import pytest
 from mutagen.flac import FLAC
 
-from audio.tagging import CONTAINERS, FIELDS, Container, Field
-from audio.unprivileged import unprivileged
-from chart_binder.audio.reading import read_tags
+from audio.tagging import (
+    CONTAINERS,
+    CONTAINERS_BY_NAME,
+    DAVID,
+    FIELDS,
+    FREDDIE,
+    Container,
+    Field,
+    unprivileged,
+)
+from chart_binder.audio.reading import read_tags, require_identity
 from chart_binder.domain.tags import TrackTags
-from chart_binder.errors import AudioError
+from chart_binder.errors import AudioError, UnidentifiedError
 
-BY_NAME = {container.name: container for container in CONTAINERS}
-
-FREDDIE = "0383dadf-2a4e-4d10-a46a-e9e041da8eb3"
-DAVID = "5441c29d-3602-4898-b1a1-b77fa23b8e50"
+by_container = pytest.mark.parametrize("container", CONTAINERS, ids=lambda each: each.name)
 
 
-def named(item: Container | Field) -> str:
-    return item.name if isinstance(item, Container) else item.attribute
-
-
-@pytest.mark.parametrize("field", FIELDS, ids=named)
-@pytest.mark.parametrize("container", CONTAINERS, ids=named)
+@pytest.mark.parametrize("field", FIELDS, ids=lambda each: each.attribute)
+@by_container
 def test_each_container_gives_each_field(
     tmp_path: Path, container: Container, field: Field
 ) -> None:
@@ -36,7 +39,7 @@ def test_each_container_gives_each_field(
     assert tags == replace(TrackTags(), **{field.attribute: field.read})
 
 
-@pytest.mark.parametrize("container", CONTAINERS, ids=named)
+@by_container
 def test_all_fields_stand_side_by_side_with_the_duration(
     tmp_path: Path, container: Container
 ) -> None:
@@ -49,7 +52,7 @@ def test_all_fields_stand_side_by_side_with_the_duration(
     assert 300 <= tags.duration_ms <= 400
 
 
-@pytest.mark.parametrize("container", CONTAINERS, ids=named)
+@by_container
 def test_a_file_without_tags_has_a_duration_and_nothing_else(
     tmp_path: Path, container: Container
 ) -> None:
@@ -111,7 +114,7 @@ OTHER_SPELLINGS = [
 def test_other_spellings_of_a_field(
     tmp_path: Path, container: str, key: str, written: list[str], read: TrackTags
 ) -> None:
-    tags = read_tags(BY_NAME[container].tagged(tmp_path, [(key, written)]))
+    tags = read_tags(CONTAINERS_BY_NAME[container].tagged(tmp_path, [(key, written)]))
     assert replace(tags, duration_ms=None) == read
 
 
@@ -119,13 +122,13 @@ def test_an_id_that_is_no_uuid_is_noted_in_the_log(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level("INFO")
-    path = BY_NAME["flac"].tagged(tmp_path, [("MUSICBRAINZ_TRACKID", ["12345"])])
+    path = CONTAINERS_BY_NAME["flac"].tagged(tmp_path, [("MUSICBRAINZ_TRACKID", ["12345"])])
     read_tags(path)
     assert caplog.messages == [f"'{path}': recording id '12345' is no UUID, taken as absent"]
 
 
 def test_a_duration_that_no_recording_has_is_absent(tmp_path: Path) -> None:
-    path = BY_NAME["flac"].copy(tmp_path)
+    path = CONTAINERS_BY_NAME["flac"].copy(tmp_path)
     damaged = bytearray(path.read_bytes())
     damaged[21] |= 0x0F  # the top of the number of samples, 36 bits wide
     path.write_bytes(damaged)
@@ -135,7 +138,7 @@ def test_a_duration_that_no_recording_has_is_absent(tmp_path: Path) -> None:
 
 def test_a_name_that_is_not_utf_8_is_read_as_any_other(tmp_path: Path) -> None:
     path = Path(os.fsdecode(os.fsencode(tmp_path) + b"/caf\xe9.flac"))
-    shutil.copy(BY_NAME["flac"].copy(tmp_path), path)
+    shutil.copy(CONTAINERS_BY_NAME["flac"].copy(tmp_path), path)
     assert read_tags(path).duration_ms == 300
     path.write_bytes(b"")
     with pytest.raises(AudioError, match=r"caf\\udce9\.flac' is empty"):
@@ -145,12 +148,10 @@ def test_a_name_that_is_not_utf_8_is_read_as_any_other(tmp_path: Path) -> None:
 # No notes at all: a kind of file that mutagen knows, mediafile does not.
 MIDI = bytes.fromhex("4d546864 00000006 0000 0001 0060 4d54726b 00000004 00ff2f00")
 
+RF64 = b"RF64\xff\xff\xff\xffWAVEds64" + bytes(99)
+
 NOT_AUDIO = [
-    (
-        "large.wav",
-        b"RF64\xff\xff\xff\xffWAVEds64" + bytes(99),
-        "is RF64, a WAV .* FLAC of any size",
-    ),
+    ("large.wav", RF64, "is RF64, a WAV .* FLAC of any size"),
     ("broad.wav", b"BW64\xff\xff\xff\xffWAVEds64" + bytes(99), "is BW64, .*which is not read"),
     ("sony.wav", b"riff\x2e\x91\xcf\x11" + bytes(99), "is Wave64, .*which is not read"),
     ("notes.txt", b"Remember the milk.\n" * 50, "is not audio that can be read"),
@@ -164,7 +165,7 @@ NOT_AUDIO = [
 
 
 @pytest.mark.parametrize(("name", "content", "problem"), NOT_AUDIO)
-def test_what_is_not_audio_is_named_as_such(
+def test_a_file_that_is_not_audio_is_refused_with_the_reason(
     tmp_path: Path, name: str, content: bytes, problem: str
 ) -> None:
     path = tmp_path / name
@@ -183,14 +184,14 @@ CUT = {
 
 @pytest.mark.parametrize(("container", "size"), CUT.items())
 def test_a_truncated_file_is_an_audio_error(tmp_path: Path, container: str, size: int) -> None:
-    path = BY_NAME[container].copy(tmp_path)
+    path = CONTAINERS_BY_NAME[container].copy(tmp_path)
     path.write_bytes(path.read_bytes()[:size])
     with pytest.raises(AudioError, match=r"is damaged, cut short or not what its name says: .+"):
         read_tags(path)
 
 
 def test_an_ape_item_marked_binary_is_an_audio_error(tmp_path: Path) -> None:
-    audio = BY_NAME["ape"]
+    audio = CONTAINERS_BY_NAME["ape"]
     path = audio.tagged(tmp_path, [("Title", ["Innuendo"])])
     content = path.read_bytes()
     at = content.index(b"Title\0")
@@ -199,20 +200,23 @@ def test_an_ape_item_marked_binary_is_an_audio_error(tmp_path: Path) -> None:
         read_tags(path)
 
 
-def test_what_is_absent_is_not_called_damaged(tmp_path: Path) -> None:
-    with pytest.raises(AudioError, match=r"gone\.mp3' does not exist$"):
-        read_tags(tmp_path / "gone.mp3")
-
-
-def test_a_path_through_a_file_does_not_exist(tmp_path: Path) -> None:
-    path = BY_NAME["flac"].copy(tmp_path)
-    with pytest.raises(AudioError, match="does not exist: a part of its path is a file"):
-        read_tags(path / "song.mp3")
-
-
-def test_a_folder_is_no_file(tmp_path: Path) -> None:
-    with pytest.raises(AudioError, match="is a folder, not an audio file"):
-        read_tags(tmp_path)
+@pytest.mark.parametrize(
+    ("name", "problem"),
+    [
+        ("gone.mp3", r"gone\.mp3' does not exist$"),
+        ("bare.flac/song.mp3", "does not exist: a part of its path is a file"),
+        (".", "is a folder, not an audio file"),
+        ("loop.mp3", f"cannot be read: {os.strerror(errno.ELOOP)}"),
+        ("a\0b.mp3", r"a\\x00b\.mp3' cannot be read: embedded null"),
+    ],
+)
+def test_a_path_that_leads_to_no_file_is_an_audio_error(
+    tmp_path: Path, name: str, problem: str
+) -> None:
+    CONTAINERS_BY_NAME["flac"].copy(tmp_path)
+    (tmp_path / "loop.mp3").symlink_to(tmp_path / "loop.mp3")
+    with pytest.raises(AudioError, match=problem):
+        read_tags(tmp_path / name)
 
 
 def test_a_pipe_is_refused_without_waiting_for_a_writer(tmp_path: Path) -> None:
@@ -222,23 +226,11 @@ def test_a_pipe_is_refused_without_waiting_for_a_writer(tmp_path: Path) -> None:
         read_tags(pipe)
 
 
-def test_a_link_to_itself_says_what_the_system_says(tmp_path: Path) -> None:
-    link = tmp_path / "song.mp3"
-    link.symlink_to(link)
-    with pytest.raises(AudioError, match=f"cannot be read: {os.strerror(errno.ELOOP)}"):
-        read_tags(link)
-
-
-def test_a_path_no_system_can_have_is_an_audio_error() -> None:
-    with pytest.raises(AudioError, match=r"'a\\x00b\.mp3' cannot be read: embedded null"):
-        read_tags(Path("a\0b.mp3"))
-
-
 def test_a_file_that_may_not_be_read_is_an_audio_error() -> None:
     with TemporaryDirectory() as name:  # pytest's own folders are closed to others at the top
         folder = Path(name)
         folder.chmod(0o755)
-        path = BY_NAME["flac"].copy(folder)
+        path = CONTAINERS_BY_NAME["flac"].copy(folder)
         path.chmod(0)
         problem = r"flac' may not be read: permission denied$"
         with unprivileged(), pytest.raises(AudioError, match=problem):
@@ -248,20 +240,51 @@ def test_a_file_that_may_not_be_read_is_an_audio_error() -> None:
 def test_nothing_is_printed_about_a_file_that_breaks_mutagen(
     tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    path = BY_NAME["wma"].tagged(tmp_path, [("WM/AlbumTitle", ["Innuendo"])])
+    path = CONTAINERS_BY_NAME["wma"].tagged(tmp_path, [("WM/AlbumTitle", ["Innuendo"])])
     content = bytearray(path.read_bytes())
     name = "WM/AlbumTitle\0".encode("utf-16-le")
-    content[content.index(name) + len(name)] = (
-        0xFF  # the type of the attribute: mutagen lets a KeyError through
-    )
+    # The type of the attribute: mutagen lets a KeyError through.
+    content[content.index(name) + len(name)] = 0xFF
     path.write_bytes(content)
     with pytest.raises(AudioError, match="KeyError: 255"):
         read_tags(path)
     assert capfd.readouterr() == ("", "")
 
 
-def test_importing_the_room_warns_of_nothing() -> None:
-    command = "import chart_binder.audio.reading, chart_binder.audio.walk"
+@pytest.mark.parametrize(
+    "tags",
+    [
+        TrackTags(recording_mbid=FREDDIE),
+        TrackTags(isrcs=("GBUM71029604",)),
+        TrackTags(artist="Queen", title="Bohemian Rhapsody"),
+    ],
+)
+def test_a_recording_id_an_isrc_or_artist_and_title_identify_a_file(tags: TrackTags) -> None:
+    require_identity(tags, Path("song.mp3"))
+
+
+@pytest.mark.parametrize(
+    ("tags", "missing"),
+    [
+        (TrackTags(), "no artist and no title"),
+        (TrackTags(artist="Queen"), "no title"),
+        (TrackTags(title="Bohemian Rhapsody"), "no artist"),
+        (TrackTags(album="Queen", album_artist="Queen", artist=""), "no artist and no title"),
+    ],
+)
+def test_tags_that_identify_no_recording_are_told_what_is_missing(
+    tags: TrackTags, missing: str
+) -> None:
+    with pytest.raises(UnidentifiedError) as caught:
+        require_identity(tags, Path("song.mp3"))
+    assert str(caught.value) == (
+        "'song.mp3' says too little to be looked up: its tags have no MusicBrainz recording id,"
+        f" no ISRC and {missing}"
+    )
+
+
+def test_importing_audio_raises_no_warning() -> None:
+    command = "import chart_binder.audio.save, chart_binder.audio.fields, chart_binder.audio.walk"
     run = subprocess.run(
         [sys.executable, "-W", "error", "-c", command], capture_output=True, check=False
     )

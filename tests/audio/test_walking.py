@@ -1,10 +1,12 @@
+"""Finding audio files in folders."""
+
 import os
 import subprocess
 import sys
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from audio.unprivileged import unprivileged
+from audio.tagging import unprivileged
 from chart_binder.audio.walk import AudioFile, UnreadablePath, find_audio_files
 
 
@@ -15,7 +17,7 @@ def make(folder: Path, *names: str) -> None:
         path.write_bytes(b"\0")
 
 
-def walked(*paths: Path, below: Path) -> list[str]:
+def found(*paths: Path, below: Path) -> list[str]:
     """Return the files found, relative to `below`, and the reasons for those that were not."""
     return [
         str(item.path.relative_to(below)) if isinstance(item, AudioFile) else str(item.problem)
@@ -23,62 +25,50 @@ def walked(*paths: Path, below: Path) -> list[str]:
     ]
 
 
-def test_folders_are_walked_to_any_depth_in_the_order_of_names(tmp_path: Path) -> None:
+def test_folders_are_walked_to_any_depth_sorted_by_name(tmp_path: Path) -> None:
     make(tmp_path, "b/2.flac", "b/1.MP3", "b/a/9.ogg", "a.m4a", "c.opus")
-    assert walked(tmp_path, below=tmp_path) == [
-        "a.m4a",
-        "b/1.MP3",
-        "b/2.flac",
-        "b/a/9.ogg",
-        "c.opus",
-    ]
+    names = ["a.m4a", "b/1.MP3", "b/2.flac", "b/a/9.ogg", "c.opus"]
+    assert found(tmp_path, below=tmp_path) == names
 
 
-def test_hidden_names_and_what_is_not_audio_are_passed_over(tmp_path: Path) -> None:
+def test_hidden_names_and_other_files_are_skipped_in_folders(tmp_path: Path) -> None:
     make(tmp_path, ".trash/1.mp3", "._1.mp3", "cover.jpg", "mp3", "1.mp3.part", "1.mp3", "1.cue")
-    assert walked(tmp_path, below=tmp_path) == ["1.mp3"]
+    assert found(tmp_path, below=tmp_path) == ["1.mp3"]
 
 
-def test_a_named_file_counts_whatever_its_name(tmp_path: Path) -> None:
-    make(tmp_path, ".hidden", "cover.jpg")
-    paths = (tmp_path / "cover.jpg", tmp_path / ".hidden")
-    assert walked(*paths, below=tmp_path) == ["cover.jpg", ".hidden"]
+def test_a_named_file_or_folder_counts_whatever_its_name(tmp_path: Path) -> None:
+    make(tmp_path, ".hidden", "cover.jpg", ".music/1.mp3")
+    names = ["cover.jpg", ".hidden", ".music"]
+    expected = ["cover.jpg", ".hidden", ".music/1.mp3"]
+    assert found(*(tmp_path / name for name in names), below=tmp_path) == expected
 
 
-def test_a_named_folder_counts_though_hidden(tmp_path: Path) -> None:
-    make(tmp_path, ".music/1.mp3")
-    assert walked(tmp_path / ".music", below=tmp_path) == [".music/1.mp3"]
-
-
-def test_a_path_that_leads_nowhere_does_not_end_the_walk(tmp_path: Path) -> None:
+def test_the_walk_goes_on_after_a_path_that_does_not_exist(tmp_path: Path) -> None:
     make(tmp_path, "1.mp3", "2.mp3")
     gone = tmp_path / "gone"
-    items = list(find_audio_files([tmp_path / "1.mp3", gone, Path("a\0b"), tmp_path / "2.mp3"]))
-    assert [type(item) for item in items] == [AudioFile, UnreadablePath, UnreadablePath, AudioFile]
-    assert str(items[1].problem if isinstance(items[1], UnreadablePath) else "") == (
-        f"'{gone}' does not exist"
+    first, absent, impossible, last = find_audio_files(
+        [tmp_path / "1.mp3", gone, Path("a\0b"), tmp_path / "2.mp3"]
     )
+    assert (first, last) == (AudioFile(tmp_path / "1.mp3"), AudioFile(tmp_path / "2.mp3"))
+    assert isinstance(absent, UnreadablePath)
+    assert str(absent.problem) == f"'{gone}' does not exist"
+    assert isinstance(impossible, UnreadablePath)
 
 
 def test_a_folder_without_audio_is_named(tmp_path: Path) -> None:
     make(tmp_path, "scans/cover.jpg", "deep/er/.hidden.mp3")
     reason = f"'{tmp_path}' is a folder without any audio files"
-    assert walked(tmp_path, below=tmp_path) == [reason]
+    assert found(tmp_path, below=tmp_path) == [reason]
 
 
-def test_a_folder_that_links_to_its_parent_ends(tmp_path: Path) -> None:
-    make(tmp_path, "album/1.mp3")
-    (tmp_path / "album" / "up").symlink_to(tmp_path)
-    assert walked(tmp_path, below=tmp_path) == ["album/1.mp3"]
-
-
-def test_folders_that_link_to_each_other_are_entered_once(tmp_path: Path) -> None:
+def test_folders_that_link_to_each_other_or_upwards_are_entered_once(tmp_path: Path) -> None:
     names = [f"folder{number}" for number in range(12)]
     make(tmp_path, *(f"{name}/song.mp3" for name in names))
     for name in names:
+        (tmp_path / name / "up").symlink_to(tmp_path)
         for other in names:
             (tmp_path / name / other).symlink_to(tmp_path / other)
-    assert len(walked(tmp_path, below=tmp_path)) == len(names)
+    assert len(found(tmp_path, below=tmp_path)) == len(names)
 
 
 def test_a_linked_folder_and_a_linked_file_are_followed(tmp_path: Path) -> None:
@@ -87,21 +77,21 @@ def test_a_linked_folder_and_a_linked_file_are_followed(tmp_path: Path) -> None:
     library.mkdir()
     (library / "album").symlink_to(tmp_path / "disk" / "album")
     (library / "b.mp3").symlink_to(tmp_path / "disk" / "2.mp3")
-    assert walked(library, below=library) == ["album/1.mp3", "b.mp3"]
+    assert found(library, below=library) == ["album/1.mp3", "b.mp3"]
 
 
-def test_a_link_that_leads_nowhere_is_left_to_the_reader(tmp_path: Path) -> None:
+def test_a_broken_link_is_left_to_the_reader(tmp_path: Path) -> None:
     (tmp_path / "1.mp3").symlink_to(tmp_path / "gone")
     (tmp_path / "2.mp3").symlink_to(tmp_path / "2.mp3")
     (tmp_path / "cover").symlink_to(tmp_path / "gone")
-    assert walked(tmp_path, below=tmp_path) == ["1.mp3", "2.mp3"]
+    assert found(tmp_path, below=tmp_path) == ["1.mp3", "2.mp3"]
 
 
 def test_names_that_are_not_utf_8_keep_their_bytes(tmp_path: Path) -> None:
     name = b"caf\xe9.flac"
     Path(os.fsdecode(os.fsencode(tmp_path) + b"/" + name)).touch()
-    (found,) = find_audio_files([tmp_path])
-    assert os.fsencode(found.path.name) == name
+    (item,) = find_audio_files([tmp_path])
+    assert os.fsencode(item.path.name) == name
 
 
 def test_a_folder_deeper_than_python_recurses_is_walked(tmp_path: Path) -> None:
@@ -124,22 +114,15 @@ def test_a_folder_is_listed_only_when_its_turn_comes(tmp_path: Path) -> None:
     items = find_audio_files([tmp_path])
     assert next(items).path.name == "1.mp3"
     make(tmp_path, "c/4.mp3")
-    assert [item.path.name for item in items] == ["2.mp3", "3.mp3", "4.mp3"]
-
-
-def test_a_folder_that_vanishes_on_the_way_is_one_problem_among_files(tmp_path: Path) -> None:
-    make(tmp_path, "a/1.mp3", "b/2.mp3", "c/3.mp3")
-    items = find_audio_files([tmp_path])
-    next(items)
     (tmp_path / "b" / "2.mp3").unlink()
     (tmp_path / "b").rmdir()
-    gone, last = items
+    gone, *others = items
     assert isinstance(gone, UnreadablePath)
     assert str(gone.problem) == f"'{tmp_path / 'b'}' does not exist"
-    assert last == AudioFile(tmp_path / "c" / "3.mp3")
+    assert [item.path.name for item in others] == ["3.mp3", "4.mp3"]
 
 
-def test_a_folder_that_may_not_be_listed_is_one_problem() -> None:
+def test_the_walk_goes_on_after_a_folder_that_may_not_be_listed() -> None:
     with TemporaryDirectory() as name:  # pytest's own folders are closed to others at the top
         folder = Path(name)
         make(folder, "a/1.mp3", "b/2.mp3")
@@ -147,12 +130,12 @@ def test_a_folder_that_may_not_be_listed_is_one_problem() -> None:
         (folder / "a").chmod(0)
         try:
             with unprivileged():
-                problem, found = find_audio_files([folder])
+                problem, item = find_audio_files([folder])
         finally:
             (folder / "a").chmod(0o700)
     assert isinstance(problem, UnreadablePath)
     assert str(problem.problem) == f"'{folder / 'a'}' may not be read: permission denied"
-    assert found == AudioFile(folder / "b" / "2.mp3")
+    assert item == AudioFile(folder / "b" / "2.mp3")
 
 
 def test_walking_loads_no_tag_library() -> None:

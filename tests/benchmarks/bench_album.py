@@ -19,8 +19,8 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from chart_binder.config import MusicBrainzConfig
 from chart_binder.domain.evidence_json import evidence_hash
-from chart_binder.musicbrainz.lookup import Memory
 from chart_binder.musicbrainz.source import MusicBrainzSource, connect
+from chart_binder.musicbrainz.tool import MemoryCache
 from musicbrainz.albums import VARIOUS, Record, bundles_of, files_of, songs_of
 from servers.musicbrainz import MusicBrainzStandIn
 
@@ -68,7 +68,7 @@ def editions_of(releases: int) -> int:
 def source_at(server: MusicBrainzStandIn) -> MusicBrainzSource:
     """Return a source that remembers nothing."""
     config = MusicBrainzConfig(hostname=server.hostname, https=False, rate_limit_per_s=0.0)
-    memory = Memory()
+    memory = MemoryCache()
     return connect(config, memory, memory)
 
 

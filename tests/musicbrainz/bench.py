@@ -4,8 +4,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from chart_binder.config import MusicBrainzConfig
-from chart_binder.musicbrainz.lookup import Memory
 from chart_binder.musicbrainz.source import MusicBrainzSource, connect
+from chart_binder.musicbrainz.tool import MemoryCache
 from chart_binder.store.store import Store
 
 
@@ -13,8 +13,8 @@ from chart_binder.store.store import Store
 class Remembered:
     """In place of a store the memory of this process, for tests with many requests."""
 
-    answers: Memory = field(default_factory=Memory)
-    slots: Memory = field(default_factory=Memory)
+    answers: MemoryCache = field(default_factory=MemoryCache)
+    slots: MemoryCache = field(default_factory=MemoryCache)
 
 
 class Bench:

@@ -8,12 +8,12 @@ from chart_binder.domain.tags import TrackTags
 from chart_binder.domain.vocabulary import ArtistId, RecordingId
 from chart_binder.musicbrainz.matching import (
     bare_title,
+    main_artist,
     plausible,
-    principal,
     same_name,
     same_title,
 )
-from chart_binder.musicbrainz.responses import Alias, Artist, Credit, Recording
+from chart_binder.musicbrainz.web_service import Alias, Artist, Credit, Recording
 
 
 @pytest.mark.parametrize(
@@ -85,7 +85,7 @@ def test_names(one: str, other: str, is_same: bool) -> None:
     ],
 )
 def test_guests_are_left_out(artist: str, name: str) -> None:
-    assert principal(artist) == name
+    assert main_artist(artist) == name
 
 
 def test_a_remark_of_its_own_stays_in_a_title() -> None:

@@ -4,15 +4,15 @@ import pytest
 
 from chart_binder.domain.evidence import Release
 from chart_binder.domain.vocabulary import ArtistId, ReleaseGroupId, ReleaseId
-from chart_binder.musicbrainz import responses
-from chart_binder.musicbrainz.responses import Area, LabelInfo, Medium, ReleaseEvent
+from chart_binder.musicbrainz import web_service as ws
 from chart_binder.musicbrainz.source import country_of, release_groups
+from chart_binder.musicbrainz.web_service import Area, LabelInfo, Medium, ReleaseEvent
 
-GROUP = responses.ReleaseGroup(ReleaseGroupId("g"), "A Night at the Opera", "Album")
+GROUP = ws.ReleaseGroup(ReleaseGroupId("g"), "A Night at the Opera", "Album")
 
 
 def read(home: str | None = None, **fields: object) -> Release:
-    release = responses.Release(ReleaseId("r"), GROUP, **fields)  # type: ignore[arg-type]
+    release = ws.Release(ReleaseId("r"), GROUP, **fields)  # type: ignore[arg-type]
     (group,) = release_groups([release], home)
     (made,) = group.editions
     return made
@@ -67,17 +67,17 @@ def test_media_are_counted(formats: list[str | None], expected: str | None) -> N
 
 
 def test_a_group_has_the_labels_and_countries_of_all_its_releases() -> None:
-    one = responses.Release(
+    one = ws.Release(
         ReleaseId("one"),
         GROUP,
         label_info_list=(
             LabelInfo("EMTC 103"),
-            LabelInfo(None, responses.Label("EMI")),
-            LabelInfo("X 1", responses.Label("Parlophone")),
+            LabelInfo(None, ws.Label("EMI")),
+            LabelInfo("X 1", ws.Label("Parlophone")),
         ),
         release_event_list=(event("1975", "GB"), event("1975", "IE")),
     )
-    other = responses.Release(ReleaseId("other"), GROUP, country="US")
+    other = ws.Release(ReleaseId("other"), GROUP, country="US")
     (group,) = release_groups([one, other], None)
     assert group.labels == ("EMI", "Parlophone")
     assert group.countries == ("GB", "IE", "US")
@@ -102,5 +102,5 @@ def test_a_group_has_the_labels_and_countries_of_all_its_releases() -> None:
 def test_an_artist_is_from_where_they_began(
     begin: Area | None, area: Area | None, country: str | None, expected: str | None
 ) -> None:
-    artist = responses.Artist(ArtistId("a"), country=country, area=area, begin_area=begin)
+    artist = ws.Artist(ArtistId("a"), country=country, area=area, begin_area=begin)
     assert country_of(artist) == expected

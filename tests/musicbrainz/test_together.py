@@ -234,7 +234,7 @@ def test_threads_wait_for_a_catalogue_that_another_reads(bench: Bench) -> None:
 def test_of_a_folder_by_many_artists_only_its_own_recordings_are_held(
     bench: Bench, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(album, "LARGEST_HELD", 20)
+    monkeypatch.setattr(album, "MAX_HELD", 20)
     names = [f"Band {number}" for number in range(8)]
     records = [Record("One", name, songs_of(name, "One", 6), editions=2) for name in names]
     files = [tags for record in records for tags in files_of(record, record.songs[:4])]

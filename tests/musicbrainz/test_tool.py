@@ -11,9 +11,8 @@ from msgspec import structs
 from chart_binder.config import FetchConfig, LLMConfig
 from chart_binder.domain.evidence import EvidenceBundle
 from chart_binder.errors import LookupFailedError
-from chart_binder.musicbrainz.lookup import Memory
 from chart_binder.musicbrainz.source import connect
-from chart_binder.musicbrainz.tool import musicbrainz
+from chart_binder.musicbrainz.tool import MemoryCache, musicbrainz
 from chart_binder.react.steps import Act
 from chart_binder.react.tools import Observation, Toolbox, ToolError
 from musicbrainz.bench import Bench
@@ -220,7 +219,7 @@ def test_names_cannot_speak_for_the_protocol(bench: Bench, queen: EvidenceBundle
 
 
 def test_one_process_shares_a_pace_and_a_memory_without_a_store(queen: EvidenceBundle) -> None:
-    memory, waits = Memory(), list[float]()
+    memory, waits = MemoryCache(), list[float]()
     with MusicBrainzStandIn([queen]) as mb:
         config = Bench.settings(mb.hostname, rate_limit_per_s=2.0)
         source = connect(config, memory, memory, clock=lambda: 1_000.0, wait=waits.append)
@@ -233,7 +232,7 @@ def test_one_process_shares_a_pace_and_a_memory_without_a_store(queen: EvidenceB
 
 
 def test_of_many_answers_the_oldest_is_forgotten() -> None:
-    memory = Memory()
+    memory = MemoryCache()
     for number in range(1_001):
         memory.put(str(number), b"x", float(number))
     assert memory.get("0") is None

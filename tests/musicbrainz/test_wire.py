@@ -6,7 +6,7 @@ from msgspec.structs import replace
 from chart_binder.domain.evidence import EvidenceBundle, Release, ReleaseGroup
 from chart_binder.domain.tags import TrackTags
 from chart_binder.domain.vocabulary import RecordingId, ReleaseGroupId, ReleaseId
-from chart_binder.musicbrainz.responses import read
+from chart_binder.musicbrainz.web_service import parse_response
 from musicbrainz.bench import Bench
 from servers.http import Request, Response
 from servers.musicbrainz import MusicBrainzStandIn
@@ -30,7 +30,7 @@ RECORDING = """<?xml version="1.0" encoding="UTF-8"?>
 
 
 def test_the_first_release_date_of_a_recording_is_kept() -> None:
-    recording = read(RECORDING.encode(), "recording").recording
+    recording = parse_response(RECORDING.encode(), "recording").recording
     assert recording is not None
     assert recording.first_release_date == "1981-10-26"
     assert recording.length_ms == 248_000

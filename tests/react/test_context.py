@@ -1,4 +1,4 @@
-"""What is sent of a conversation: all of it while it fits, then ever less, in a fixed order."""
+"""The conversation as it is sent, shortened in a fixed order, and the budget of a run."""
 
 from collections.abc import Sequence
 
@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from chart_binder.react.calls import CallResult
+from chart_binder.react.calls import Budget, CallResult
 from chart_binder.react.context import Context, Round, TokenEstimate, size_of
-from chart_binder.react.conversation import ChatError, Message
+from chart_binder.react.conversation import ChatError, Message, Reply
 from chart_binder.react.dialects.classic import Classic
 from chart_binder.react.steps import Act, Observation
 
@@ -147,3 +147,53 @@ def test_what_is_sent_fits_or_is_refused(
         assert sent[:2] == OPENING
         assert sum(message.role == "assistant" for message in sent) == len(sent) // 2 - 1
         assert made.estimate.tokens(sent) <= window
+
+
+COUNTED = Reply("x", prompt_tokens=100, completion_tokens=20)
+
+
+def test_without_limits_nothing_is_ever_over() -> None:
+    budget = Budget()
+    budget.record(COUNTED, 1, 1)
+    assert budget.out_of_time() is None
+    assert budget.out_of_tokens(10**9) is None
+    assert not budget.has_one_turn(10**9)
+    assert not budget.is_short_of_time()
+
+
+def test_the_time_is_over_at_its_end() -> None:
+    now = 50.0
+    budget = Budget(10, clock=lambda: now)
+    now = 59.5
+    assert budget.seconds_left == 0.5
+    assert budget.out_of_time() is None
+    now = 60
+    assert budget.out_of_time() == "the run took longer than max_run_s = 10 allows"
+
+
+def test_time_is_short_when_two_turns_like_those_before_do_not_fit() -> None:
+    now = 0.0
+    budget = Budget(10, clock=lambda: now)
+    assert not budget.is_short_of_time()
+    budget.record(COUNTED, 0, 0)
+    now = 3
+    assert not budget.is_short_of_time()
+    now = 4
+    assert budget.is_short_of_time()
+
+
+def test_a_next_turn_takes_its_prompt_and_as_much_as_was_written_before() -> None:
+    budget = Budget(tokens=370)
+    budget.record(COUNTED, 0, 0)
+    assert budget.out_of_tokens(200) is None
+    assert not budget.has_one_turn(105)
+    assert budget.has_one_turn(106)
+    assert budget.out_of_tokens(231) == (
+        "the run took 120 tokens and one more turn about 251, over max_run_tokens = 370"
+    )
+
+
+def test_what_the_server_did_not_count_is_estimated() -> None:
+    budget = Budget(tokens=100)
+    budget.record(Reply("x"), 60, 10)
+    assert "70 tokens" in str(budget.out_of_tokens(60))

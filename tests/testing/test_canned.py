@@ -1,4 +1,4 @@
-"""What a canned run holds a conversation to, and how it tells a departure."""
+"""Canned transcripts: what they check of a conversation, and the pytest fixture for them."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -55,7 +55,7 @@ def lines_of(file: Path) -> list[Line]:
 
 
 def changed(file: Path, change: Callable[[Line], None]) -> Path:
-    """Write a transcript anew, each of its lines changed."""
+    """Rewrite a transcript with each of its lines changed."""
     lines = lines_of(file)
     for line in lines:
         change(line)
@@ -84,44 +84,46 @@ def test_what_is_left_out_of_a_recording_is_not_checked(recorded: Path, kept: se
         assert played(run).iterations == 5
 
 
-def test_another_argument_is_a_departure(recorded: Path) -> None:
-    def change(line: Line) -> None:
-        if line.get("arguments") == {"url": PAGE}:
-            line["arguments"] = {"url": "https://other.example/"}
-
-    with pytest.raises(Departure) as found:
-        played(play(changed(recorded, change), tools=TOOLS))
-    told = str(found.value)
-    assert "a call in turn 3" in told
-    assert 'expected     web_fetch {"url": "https://other.example/"}' in told
-    assert f'found        web_fetch {{"url": "{PAGE}"}}' in told
-    assert "turn 1: web_search" in told
+def edit_argument(line: Line) -> None:
+    if line.get("arguments") == {"url": PAGE}:
+        line["arguments"] = {"url": "https://other.example/"}
 
 
-def test_another_prompt_is_a_departure(recorded: Path) -> None:
-    def change(line: Line) -> None:
-        if line.get("role") == "system":
-            line["content"] = f"{line['content']}\nBe brave."
-
-    with pytest.raises(Departure, match=r"opening message 1 \(system\)(?s:.*)\n    -Be brave\."):
-        played(play(changed(recorded, change), tools=TOOLS))
+def edit_prompt(line: Line) -> None:
+    if line.get("role") == "system":
+        line["content"] = f"{line['content']}\nBe brave."
 
 
-def test_other_advice_is_a_departure(recorded: Path) -> None:
-    def change(line: Line) -> None:
-        if line["type"] == "observation" and line["iteration"] == 4:
-            line["content"] = "Say something else."
-
-    with pytest.raises(Departure, match="what the model is shown after turn 4"):
-        played(play(changed(recorded, change), tools=TOOLS))
+def edit_advice(line: Line) -> None:
+    if line["type"] == "observation" and line["iteration"] == 4:
+        line["content"] = "Say something else."
 
 
-def test_a_call_that_is_no_longer_made_is_a_departure(recorded: Path) -> None:
-    def change(line: Line) -> None:
-        if line["type"] == "reply" and line["iteration"] == 1:
-            line["content"] = "I would search for it."
+def drop_call(line: Line) -> None:
+    if line["type"] == "reply" and line["iteration"] == 1:
+        line["content"] = "I would search for it."
 
-    with pytest.raises(Departure, match="what the model is shown after turn 1"):
+
+@pytest.mark.parametrize(
+    ("change", "told"),
+    [
+        (
+            edit_argument,
+            (
+                r"a call in turn 3(?s:.*)turn 1: web_search(?s:.*)expected     web_fetch "
+                r'\{"url": "https://other.example/"\}\n  found        web_fetch '
+                rf'\{{"url": "{PAGE}"\}}'
+            ),
+        ),
+        (edit_prompt, r"opening message 1 \(system\)(?s:.*)\n    -Be brave\."),
+        (edit_advice, "what the model is shown after turn 4"),
+        (drop_call, "what the model is shown after turn 1"),
+    ],
+)
+def test_a_change_to_what_is_recorded_is_a_departure(
+    recorded: Path, change: Callable[[Line], None], told: str
+) -> None:
+    with pytest.raises(Departure, match=told):
         played(play(changed(recorded, change), tools=TOOLS))
 
 
@@ -193,3 +195,56 @@ def test_what_is_no_whole_transcript_is_refused(tmp_path: Path, text: str) -> No
     file.write_text(text)
     with pytest.raises(CanonError, match="no transcript"):
         play(file)
+
+
+ONE_REPLY = '{"type": "reply", "content": "hm"}\n'
+TEST_FILE = """
+    from chart_binder.react.conversation import Terms
+
+    def test_it(canned):
+        run = canned("canned.jsonl", tools=[])
+        {}
+"""
+
+
+def run_test(pytester: pytest.Pytester, body: str, transcript: str = ONE_REPLY) -> pytest.RunResult:
+    pytester.makepyfile(TEST_FILE.format(body))
+    (pytester.path / "canned.jsonl").write_text(transcript, "utf-8")
+    return pytester.runpytest_inprocess("-q", "-p", "chart_binder.testing")
+
+
+def test_a_conversation_played_to_its_end_passes(pytester: pytest.Pytester) -> None:
+    run_test(pytester, "run.reply([], Terms())").assert_outcomes(passed=1)
+
+
+def test_a_reply_left_over_fails_the_test_not_its_teardown(pytester: pytest.Pytester) -> None:
+    result = run_test(pytester, "pass")
+    result.assert_outcomes(failed=1)
+    result.stdout.fnmatch_lines(["the conversation departs from canned.jsonl: it never began*"])
+
+
+def test_a_departure_is_shown_without_the_way_it_came(pytester: pytest.Pytester) -> None:
+    result = run_test(pytester, "run.reply([], Terms()); run.reply([], Terms())")
+    result.assert_outcomes(failed=1)
+    result.stdout.no_fnmatch_line("*testing.py:*")
+
+
+def test_another_failure_names_the_departure_that_was_swallowed(
+    pytester: pytest.Pytester,
+) -> None:
+    body = """
+        try:
+            run.reply([], Terms())
+            run.reply([], Terms())
+        except AssertionError:
+            pass
+        assert 1 == 2
+    """
+    result = run_test(pytester, body)
+    result.assert_outcomes(failed=1)
+    result.stdout.fnmatch_lines(["*assert 1 == 2*", "*departs from canned.jsonl: it goes on*"])
+
+
+def test_a_test_that_plays_nothing_is_left_alone(pytester: pytest.Pytester) -> None:
+    pytester.makepyfile("def test_it(): pass")
+    pytester.runpytest_inprocess("-q", "-p", "chart_binder.testing").assert_outcomes(passed=1)

@@ -9,7 +9,7 @@ import hashlib
 import msgspec
 
 from chart_binder.errors import AudioError
-from chart_binder.typed import decoded
+from chart_binder.typed_json import decode_json
 
 NEVER_EMPTY = frozenset({"mp4", "asf"})
 """Forms of tag that are not there if they hold nothing: the file has no tag of their own."""
@@ -66,7 +66,7 @@ class TagSet(msgspec.Struct, frozen=True):
     def from_json(cls, document: bytes) -> "TagSet":
         """Read what `json` returned; raise `AudioError` for anything else."""
         try:
-            return decoded(document, cls)
+            return decode_json(document, cls)
         except msgspec.MsgspecError as error:
             raise AudioError(f"this is no recorded tag set: {error}") from error
 
@@ -135,7 +135,7 @@ class TagChanges(msgspec.Struct, frozen=True):
     def from_json(cls, document: bytes) -> "TagChanges":
         """Read what `json` returned; raise `AudioError` for anything else."""
         try:
-            return decoded(document, cls)
+            return decode_json(document, cls)
         except msgspec.MsgspecError as error:
             raise AudioError(f"these are no recorded changes of tags: {error}") from error
 

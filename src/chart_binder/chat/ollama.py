@@ -30,7 +30,7 @@ from chart_binder.chat.streaming import Part, read_stream
 from chart_binder.config import LLMConfig
 from chart_binder.errors import ConfigError, masked
 from chart_binder.react.conversation import ChatError, ChatModel, Reply
-from chart_binder.typed import decoded
+from chart_binder.typed_json import decode_json
 
 if TYPE_CHECKING:
     import httpx
@@ -240,12 +240,12 @@ class _Server:
                 answer = client.request(method, self.endpoint.address + path, json=question)
             if not answer.is_success:
                 raise _FAULTS.for_answer(ErrorAnswer(answer.status_code, _words(answer)), info)
-            return decoded(answer.content, kind)
+            return decode_json(answer.content, kind)
 
 
 def _words(answer: "httpx.Response") -> str:
     try:
-        return decoded(answer.content, _ErrorBody).error
+        return decode_json(answer.content, _ErrorBody).error
     except ValueError:
         return answer.text
 

@@ -39,7 +39,7 @@ from chart_binder.chat.streaming import Part, events, read_stream
 from chart_binder.config import LLMConfig
 from chart_binder.errors import ConfigError, masked
 from chart_binder.react.conversation import ChatError, ChatModel, Message, Reply
-from chart_binder.typed import converted
+from chart_binder.typed_json import convert_json
 
 if TYPE_CHECKING:
     import httpx
@@ -316,7 +316,7 @@ class _Server:
             document = parse_json(answer.content)
             if error := error_in(document):
                 raise FAULTS.for_answer(error, info)
-            return converted(document, kind)
+            return convert_json(document, kind)
 
 
 def _misfits(health: Health, config: LLMConfig) -> Iterator[str]:

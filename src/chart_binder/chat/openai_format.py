@@ -6,7 +6,7 @@ from typing import Any
 
 from chart_binder.chat.faults import ErrorAnswer, Fault, Faults, RequestInfo
 from chart_binder.chat.streaming import Part
-from chart_binder.typed import converted
+from chart_binder.typed_json import convert_json
 
 _ERRORS = range(400, 600)
 
@@ -57,7 +57,7 @@ def parse_json(text: bytes) -> Any:
 
 def read_part(document: Any) -> Part:
     """Return the part of a reply that a document holds; raise `ValueError` for another format."""
-    answer = converted(document, _Answer)
+    answer = convert_json(document, _Answer)
     choices = answer.choices or ()
     choice = next((each for each in choices if each.index in (0, None)), _Choice())
     message = choice.delta or choice.message or _Message(choice.text)

@@ -13,7 +13,7 @@ from chart_binder.domain.records import KeptRun, Measures, WriteState
 from chart_binder.errors import CanonError
 from chart_binder.jobs.batch.report import metrics_json, prometheus_text
 from chart_binder.store import open_store
-from chart_binder.typed import decoded
+from chart_binder.typed_json import decode_json
 from chart_binder.wiring import store_url
 
 if TYPE_CHECKING:
@@ -123,7 +123,7 @@ def _measures(run: KeptRun) -> Measures | None:
     if run.measures is None:
         return None
     try:
-        return decoded(run.measures, Measures)
+        return decode_json(run.measures, Measures)
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
         raise CanonError(f"what the run {run.id} cost cannot be read: {error}") from error
 

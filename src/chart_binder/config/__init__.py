@@ -1,4 +1,4 @@
-"""What can be configured, with the meaning, the default and the limits of every key."""
+"""Everything that can be configured; each key has a default, limits and a description."""
 
 from pydantic import Field
 

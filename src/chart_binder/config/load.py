@@ -1,4 +1,4 @@
-"""The effective configuration: defaults, under a file, under the environment, under flags."""
+"""The effective configuration: flags over environment over a file over the defaults."""
 
 import difflib
 import json
@@ -19,7 +19,7 @@ from chart_binder.errors import ConfigError, masked
 
 PREFIX = "CANON_"
 _TABLE_TWICE = re.compile(r"Cannot declare \((.*)\) twice (\(.*\))")
-_FOREIGN = " (it was read because it is in this folder; --config FILE names another)"
+_FOUND_HERE = " (it was read because it is in this folder; --config FILE names another)"
 Tree = dict[str, Any]
 
 
@@ -31,13 +31,13 @@ class Settings:
     file: Path | None
     origins: Mapping[str, str]
     hint: str = ""
-    """What a refusal ends with, where the file was not named but found."""
+    """Added to an error in a file that was found and not named."""
 
-    def refuse(self, told: Mapping[str, str]) -> None:
-        """Raise `ConfigError` if there is a sentence on any key, each with the key's source."""
-        if told:
-            sources = {key: self.origins.get(key, "configuration") for key in told}
-            sentences = (f"{sources[key]}: {sentence}" for key, sentence in told.items())
+    def refuse(self, problems: Mapping[str, str]) -> None:
+        """Raise `ConfigError` if there are problems, with each key's source."""
+        if problems:
+            sources = {key: self.origins.get(key, "configuration") for key in problems}
+            sentences = (f"{sources[key]}: {problem}" for key, problem in problems.items())
             hint = self.hint if str(self.file) in sources.values() else ""
             raise ConfigError("; ".join(sentences) + hint)
 
@@ -62,7 +62,7 @@ def found_file() -> Path | None:
 def load_settings(
     file: Path | None, environment: Mapping[str, str], flags: Mapping[str, Any]
 ) -> Settings:
-    """Lay the layers over each other; `flags` has dotted keys.
+    """Merge the layers; `flags` has dotted keys.
 
     Raises `ConfigError` that names the source, the key, what was found and what is allowed.
     """
@@ -73,13 +73,13 @@ def load_settings(
     merged: Tree = {}
     origins: dict[str, str] = {}
     for source, tree in layers:
-        _lay(merged, tree)
+        _merge(merged, tree)
         origins |= dict.fromkeys(_keys(tree), source)
-    hint = "" if file or found != config_candidates()[0] else _FOREIGN
+    hint = "" if file or found != config_candidates()[0] else _FOUND_HERE
     try:
         return Settings(Config.model_validate(merged), found, origins, hint)
     except ValidationError as error:
-        raise ConfigError(_all_told(error, origins, found) + hint) from error
+        raise ConfigError(_error_texts(error, origins, found) + hint) from error
 
 
 def _read_file(path: Path) -> Tree:
@@ -90,11 +90,11 @@ def _read_file(path: Path) -> Tree:
     except UnicodeDecodeError as error:
         raise ConfigError(f"{path}: no TOML: {error}") from error
     except tomli.TOMLDecodeError as error:
-        raise ConfigError(f"{path}: no TOML: {_in_words(str(error))}") from error
+        raise ConfigError(f"{path}: no TOML: {_toml_error(str(error))}") from error
 
 
-def _in_words(defect: str) -> str:
-    """Return a defect of TOML as a person says it, where its reader names Python's values."""
+def _toml_error(defect: str) -> str:
+    """Return an error of the TOML parser in plain words, where it shows Python's values."""
     twice = _TABLE_TWICE.fullmatch(defect)
     if twice:
         table = ".".join(re.findall(r"'([^']*)'", twice[1]))
@@ -106,12 +106,12 @@ def _in_words(defect: str) -> str:
 
 
 def _set_variables(environment: Mapping[str, str]) -> Iterator[tuple[str, str]]:
-    """Yield the variables that speak to this program."""
+    """Yield the environment variables of this program."""
     return ((name, text) for name, text in sorted(environment.items()) if name.startswith(PREFIX))
 
 
 def _from_text(name: str, text: str) -> Tree:
-    """Read a variable's text as the type that its key has; an unknown key is told with the rest."""
+    """Read a variable's text as the type of its key; unknown keys are reported by validation."""
     if "__" not in name:
         raise ConfigError(
             f"{name}: no such variable; section and key are joined by two underscores, as in"
@@ -127,7 +127,7 @@ def _from_text(name: str, text: str) -> Tree:
         value = TypeAdapter(kind).validate_python(_listed(text) if is_list else text, strict=False)
         return _nested(keys, value)
     except ValidationError as error:
-        raise ConfigError(_all_told(error, {}, name, tuple(keys))) from error
+        raise ConfigError(_error_texts(error, {}, name, tuple(keys))) from error
 
 
 def _field(keys: list[str]) -> FieldInfo | None:
@@ -156,10 +156,10 @@ def _nested(keys: list[str], value: Any) -> Tree:
     return dict(value)
 
 
-def _lay(below: Tree, above: Tree) -> None:
+def _merge(below: Tree, above: Tree) -> None:
     for key, value in above.items():
         if isinstance(value, dict) and isinstance(below.get(key), dict):
-            _lay(below[key], value)
+            _merge(below[key], value)
         else:
             below[key] = value
 
@@ -172,7 +172,7 @@ def _keys(tree: Tree, prefix: str = "") -> Iterator[str]:
             yield f"{prefix}{key}"
 
 
-def _all_told(
+def _error_texts(
     error: ValidationError, origins: Mapping[str, str], source: object, below: tuple[str, ...] = ()
 ) -> str:
     """Return one sentence for each wrong key, the innermost where a list and its item are wrong."""
@@ -180,11 +180,11 @@ def _all_told(
     for detail in error.errors():
         path = (*below, *map(str, detail["loc"]))
         if not any(inner[: len(path)] == path for inner in told):
-            told[path] = _told(detail, path, origins, source)
+            told[path] = _error_text(detail, path, origins, source)
     return "; ".join(told.values())
 
 
-def _told(
+def _error_text(
     detail: ErrorDetails, path: tuple[str, ...], origins: Mapping[str, str], source: object
 ) -> str:
     key = ".".join(path)
@@ -217,7 +217,7 @@ _ALLOWED = {
     "tuple_type": "a list is allowed",
     "model_type": "a table of keys is allowed, such as [llm]",
 }
-"""What each kind of wrong value is told, by pydantic's name for the defect."""
+"""What is said of a wrong value, by pydantic's name for the error."""
 
 
 def _allowed(path: tuple[str, ...]) -> str:

@@ -1,4 +1,4 @@
-"""Where evidence comes from, how it is decided, kept and told."""
+"""The sections `[musicbrainz]`, `[rules]`, `[store]`, `[batch]` and `[log]`."""
 
 from typing import Annotated, Literal
 

@@ -36,7 +36,7 @@ from chart_binder.domain.records import KeptRun, KeptWrite, WriteState, new_id, 
 from chart_binder.errors import AudioError, CanonError, StoreError
 from chart_binder.files import quoted
 from chart_binder.jobs.stored_decisions import path_bytes, path_from_bytes
-from chart_binder.typed import decoded
+from chart_binder.typed_json import decode_json
 
 if TYPE_CHECKING:
     from chart_binder.store.store import Store
@@ -215,7 +215,7 @@ def _change(old: KeySnapshot | None, new: KeySnapshot | None) -> FieldChange:
 
 def _read(kept: bytes) -> tuple[KeySnapshot, ...]:
     try:
-        return decoded(zlib.decompress(kept), tuple[KeySnapshot, ...])
+        return decode_json(zlib.decompress(kept), tuple[KeySnapshot, ...])
     except (zlib.error, msgspec.MsgspecError) as error:
         raise AudioError(f"the journal does not say what the tags were: {error}") from error
 

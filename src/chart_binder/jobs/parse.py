@@ -16,7 +16,7 @@ from chart_binder.react.dialect import Dialect
 from chart_binder.react.loop import RefusedError
 from chart_binder.react.steps import Act, Finish, Malformed
 from chart_binder.react.tools import Toolbox, ToolError
-from chart_binder.typed import decoded
+from chart_binder.typed_json import decode_json
 
 
 class ReplyToParse(msgspec.Struct, frozen=True):
@@ -43,7 +43,7 @@ class ParsedReply(msgspec.Struct, frozen=True):
 def read_reply_line(line: bytes | str) -> ReplyToParse:
     """Read one JSON line, or raise `UsageError`."""
     try:
-        return decoded(line, ReplyToParse)
+        return decode_json(line, ReplyToParse)
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
         raise UsageError(f"no reply to read: {error}") from error
 

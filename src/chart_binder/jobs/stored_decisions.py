@@ -33,7 +33,7 @@ from chart_binder.llm.prompt import configured_prompt
 from chart_binder.llm.result import Outcome
 from chart_binder.react.transcript import record_in
 from chart_binder.rules.premiere import TABLE_VERSION
-from chart_binder.typed import decoded
+from chart_binder.typed_json import decode_json
 
 if TYPE_CHECKING:
     from chart_binder.store.store import Store
@@ -254,7 +254,7 @@ def save_decisions(
 def read_decision(kept: KeptDecision) -> Decision:
     """Return the decision in a record. Raises `DamagedRecordError`."""
     try:
-        return decoded(kept.document, Decision)
+        return decode_json(kept.document, Decision)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise DamagedRecordError(
             f"the decision {kept.id} in the store is damaged: {error}"
@@ -290,7 +290,7 @@ def bundle_with_tags(kept: KeptDecision, evidence: KeptEvidence) -> EvidenceBund
     """Return evidence with the tags that the decision has. Raises `DamagedRecordError`."""
     try:
         bundle = read_bundle(evidence.document)
-        tags = decoded(kept.artifact, Artifact) if kept.artifact else None
+        tags = decode_json(kept.artifact, Artifact) if kept.artifact else None
     except (CanonError, msgspec.DecodeError, UnicodeDecodeError) as error:
         raise DamagedRecordError(
             f"the evidence of {kept.id} in the store is damaged: {error}"

@@ -37,7 +37,7 @@ from chart_binder.react.transcript import (
     read_transcript,
     turns,
 )
-from chart_binder.typed import converted
+from chart_binder.typed_json import convert_json
 
 
 @dataclass(frozen=True)
@@ -72,7 +72,7 @@ class RecordedRun:
     def outcome(self) -> AdjudicationResult | None:
         """The result as the value it was, if it can still be read as one."""
         try:
-            return converted(self.result, AdjudicationResult) if self.result else None
+            return convert_json(self.result, AdjudicationResult) if self.result else None
         except msgspec.ValidationError:
             return None
 
@@ -150,7 +150,7 @@ def _handed_over(kind: type[Part], run: Run, key: str, path: Path) -> Part | Non
     if (recorded := run.options.get(key)) is None:
         return None
     try:
-        return converted(recorded, kind)
+        return convert_json(recorded, kind)
     except (msgspec.ValidationError, ConfigError) as error:
         raise TranscriptError(f"{path}: its {key} is not understood: {error}") from error
 

@@ -31,7 +31,7 @@ from chart_binder.jobs.stored_decisions import (
     stored_names,
 )
 from chart_binder.llm.result import why_not_written
-from chart_binder.typed import decoded
+from chart_binder.typed_json import decode_json
 
 if TYPE_CHECKING:
     from chart_binder.store.store import Store
@@ -324,7 +324,7 @@ def _are_written_tags(store: "Store", path: Path, kept: KeptDecision, tags: TagS
 
 def _tags_when_decided(kept: KeptDecision) -> Mapping[str, str | None]:
     try:
-        then = decoded(kept.artifact, Artifact) if kept.artifact else Artifact()
+        then = decode_json(kept.artifact, Artifact) if kept.artifact else Artifact()
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
         raise DamagedRecordError(
             f"what the file said when {kept.id} was decided is damaged in the store: {error}"

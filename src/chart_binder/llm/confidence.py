@@ -9,7 +9,7 @@ import msgspec
 
 from chart_binder.errors import ConfigError
 from chart_binder.llm.result import Check
-from chart_binder.typed import decoded
+from chart_binder.typed_json import decode_json
 
 CHECK_FACTORS = {
     "candidate": 0.5,
@@ -89,7 +89,7 @@ def read_confidence_map(path: Path) -> ConfidenceMap:
     """Read what `canon calibrate -o` wrote. Raises `ConfigError`."""
     try:
         with path.open("rb") as stream:
-            return decoded(stream.read(_MAX_BYTES), ConfidenceMap)
+            return decode_json(stream.read(_MAX_BYTES), ConfidenceMap)
     except (OSError, msgspec.MsgspecError, UnicodeDecodeError) as error:
         why = getattr(error, "strerror", None) or error
         raise ConfigError(

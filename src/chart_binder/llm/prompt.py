@@ -16,7 +16,7 @@ from chart_binder.errors import ConfigError
 from chart_binder.react.dialect import Dialect
 from chart_binder.react.steps import Act, Finish
 from chart_binder.react.tools import Tool
-from chart_binder.typed import converted
+from chart_binder.typed_json import convert_json
 
 _BRACES: Final = re.compile(r"\{\{([A-Za-z_]\w*)\}\}|\{([A-Za-z_]\w*)\}")
 PROMPT_NUMBERS: Final = (
@@ -207,7 +207,7 @@ def load_prompt(version: str = PROMPT_VERSION) -> Prompt:
     text = files("chart_binder.llm").joinpath("prompts", f"{version}.toml").read_text("utf-8")
     sections = tomli.loads(text)
     texts = {section: sections[section].strip() for section in TEXT_SECTIONS}
-    return converted({**sections, **texts, "version": version}, Prompt)
+    return convert_json({**sections, **texts, "version": version}, Prompt)
 
 
 def configured_prompt(config: PromptConfig) -> Prompt:

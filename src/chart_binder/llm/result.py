@@ -7,7 +7,7 @@ import msgspec
 
 from chart_binder.config import AcceptanceConfig
 from chart_binder.react.transcript import AnyEvent
-from chart_binder.typed import decoded
+from chart_binder.typed_json import decode_json
 
 
 class Outcome(StrEnum):
@@ -99,7 +99,7 @@ class AdjudicationResult(Value, frozen=True):
     @classmethod
     def from_json(cls, document: bytes | str) -> "AdjudicationResult":
         """Read back what `to_json` wrote. Raises `msgspec.ValidationError`."""
-        return decoded(document, cls)
+        return decode_json(document, cls)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the result as plain values, as they stand in JSON."""

@@ -17,7 +17,7 @@ from chart_binder.errors import DamagedRecordError, StoreError, masked
 from chart_binder.store.backends import Backend, open_sqlite
 from chart_binder.store.schema import METADATA, migrate, schema_version
 from chart_binder.store.sqlite_file import VERSION, first_line, newer_schema_message
-from chart_binder.typed import converted
+from chart_binder.typed_json import convert_json
 
 Meaning = Callable[[BaseException | None], str]
 
@@ -197,7 +197,7 @@ def read_row(name: str, kind: type[S], row: Row[Any] | Mapping[str, object]) -> 
     columns = row._asdict() if isinstance(row, Row) else row
     fields = {field: columns[field] for field in kind.__struct_fields__}
     try:
-        return converted(fields, kind, builtin_types=(bytes,))
+        return convert_json(fields, kind, builtin_types=(bytes,))
     except (msgspec.ValidationError, UnicodeError) as error:
         raise damaged_record(name, kind, str(error), columns.get("id")) from error
 

@@ -17,7 +17,7 @@ import msgspec
 
 from chart_binder.errors import SearchError, UnknownHostError, masked
 from chart_binder.react.sanitize import one_line
-from chart_binder.typed import converted
+from chart_binder.typed_json import convert_json
 
 if TYPE_CHECKING:
     import httpx
@@ -217,7 +217,7 @@ class SearxngClient:
             reason = _reason(body)
             raise self._error(problem + reason, advice, brief + reason)
         try:
-            return converted(_json(body.data), SearchBody)
+            return convert_json(_json(body.data), SearchBody)
         except (ValueError, RecursionError) as error:
             raise self._error(*_unreadable(body)) from error
 

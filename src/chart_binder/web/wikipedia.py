@@ -19,7 +19,7 @@ from chart_binder.config import FetchConfig, WikipediaConfig
 from chart_binder.errors import FetchError, UnknownHostError
 from chart_binder.net import Deadline
 from chart_binder.react.sanitize import one_line
-from chart_binder.typed import decoded
+from chart_binder.typed_json import decode_json
 from chart_binder.web.fetch import PROCESS_PACING, Page, user_agent
 from chart_binder.web.guard import Guard
 from chart_binder.web.page_text import from_html
@@ -201,7 +201,7 @@ class Wikipedia:
         if body.cut:
             raise _LongError
         try:
-            answer = decoded(body.data, _Answer)
+            answer = decode_json(body.data, _Answer)
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
             raise self._odd() from error
         if answer.error is None:

@@ -7,15 +7,15 @@ import pytest
 
 RACE = """
 import sys, threading
-from chart_binder.musicbrainz.responses import Metadata
-from chart_binder.typed import converted
+from chart_binder.musicbrainz.web_service import Metadata
+from chart_binder.typed_json import convert_json
 sys.setswitchinterval(1e-6)
 begin = threading.Event()
 found = []
 def read():
     begin.wait()
     for _ in range(200):
-        found.append(converted({"release-count": 3}, Metadata).release_count)
+        found.append(convert_json({"release-count": 3}, Metadata).release_count)
 threads = [threading.Thread(target=read) for _ in range(6)]
 for thread in threads: thread.start()
 begin.set()

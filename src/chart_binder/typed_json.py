@@ -1,8 +1,7 @@
-"""Documents become typed values, in any thread.
+"""JSON and plain data become typed values, in any thread.
 
-msgspec (0.22) builds what it knows of a type when that is first read; a second thread that reads
-the same type in that moment may meet it half built, which ends the process. So each type is built
-once, under a lock, before anything is read as it.
+msgspec (0.22) builds what it knows of a type when that is first used; a second thread that uses
+the same type meanwhile may crash the process. So each type is built once, under a lock.
 """
 
 import threading
@@ -16,17 +15,17 @@ _lock = threading.Lock()
 _built: set[Any] = set()
 
 
-def converted(document: object, kind: type[T], *, builtin_types: tuple[type, ...] = ()) -> T:
+def convert_json(document: object, kind: type[T], *, builtin_types: tuple[type, ...] = ()) -> T:
     """Return plain data as a typed value. Raises `msgspec.ValidationError`."""
     _build(kind)
     return msgspec.convert(document, kind, builtin_types=builtin_types or None)
 
 
-def decoded(document: bytes | str, kind: type[T]) -> T:
+def decode_json(document: bytes | str, kind: type[T]) -> T:
     """Return JSON as a typed value.
 
-    Raises `msgspec.DecodeError` (`ValidationError` where it is JSON), `UnicodeDecodeError` and
-    `RecursionError`.
+    Raises `msgspec.DecodeError` (`ValidationError` where it is JSON of another form),
+    `UnicodeDecodeError` and `RecursionError`.
     """
     _build(kind)
     return msgspec.json.decode(document, type=kind)

@@ -1,0 +1,411 @@
+"""MusicBrainz' web service (ws/2): queries and responses, both by way of musicbrainzngs."""
+
+import importlib.util
+import re
+import xml.etree.ElementTree as ET
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from itertools import chain
+from types import ModuleType
+from typing import Any, Literal
+from urllib.parse import urlencode
+
+import msgspec
+from musicbrainzngs import mbxml
+
+from chart_binder.domain.vocabulary import ArtistId, RecordingId, ReleaseGroupId, ReleaseId
+from chart_binder.typed_json import convert_json
+
+_PAGE = 100
+"""The largest number of releases or search results in one response."""
+_MAX_GROUPS_FOUND = 8
+
+
+@dataclass(frozen=True, slots=True)
+class Query:
+    """A request: a path under `/ws/2/`, with the parameters in order.
+
+    `wanted` is the field of `Metadata` that the response must have.
+    """
+
+    path: str
+    parameters: tuple[tuple[str, str], ...] = ()
+    wanted: str = ""
+
+    @property
+    def shown(self) -> str:
+        """The query for a person: the search terms, or the path with an id."""
+        return dict(self.parameters).get("query") or self.path.strip("/")
+
+    @property
+    def target(self) -> str:
+        """Path and query string of the request."""
+        path = f"/ws/2/{self.path.rstrip('/')}"
+        return f"{path}?{urlencode(self.parameters)}" if self.parameters else path
+
+
+def _request_builder() -> ModuleType:
+    """Load a private copy of musicbrainzngs that returns a `Query` instead of sending a request.
+
+    Its own sending has no timeout, sleeps for up to 56 s inside a global lock, ignores Retry-After
+    and is set up through module globals. A private copy leaves the globals of other users of the
+    library in this process alone.
+    """
+    spec = importlib.util.find_spec("musicbrainzngs.musicbrainz")
+    if spec is None or spec.loader is None:
+        raise ImportError("musicbrainzngs.musicbrainz")
+    copy = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(copy)
+    vars(copy)["_mb_request"] = _build
+    return copy
+
+
+def _build(
+    path: str, _method: str, _auth: object, *, args: Mapping[str, object] | None = None
+) -> Query:
+    return Query(path, tuple(sorted((name, str(value)) for name, value in (args or {}).items())))
+
+
+_ngs = _request_builder()
+
+
+_RELEASE_INCLUDES = ["artist-credits", "labels", "media", "release-groups"]
+_TRACK_INCLUDES = [
+    "artist-credits", "isrcs", "labels", "media", "recordings", "release-groups",
+]  # fmt: skip
+
+
+def query_recording(recording_id: RecordingId) -> Query:
+    """Query one recording."""
+    query: Query = _ngs.get_recording_by_id(recording_id, includes=["artist-credits", "isrcs"])
+    return replace(query, wanted="recording")
+
+
+def query_isrc(isrc: str) -> Query:
+    """Query the recordings that carry an ISRC."""
+    query: Query = _ngs.get_recordings_by_isrc(isrc, includes=["artists", "isrcs"])
+    return replace(query, wanted="isrc")
+
+
+def query_releases_of(recording_id: RecordingId, offset: int) -> Query:
+    """Query one page of the releases that contain a recording.
+
+    A browse, because the server cuts the releases in a look-up at 25.
+    """
+    query: Query = _ngs.browse_releases(
+        recording=recording_id, includes=_RELEASE_INCLUDES, limit=_PAGE, offset=offset
+    )
+    return replace(query, wanted="release_list")
+
+
+def query_releases_by(
+    credit: Literal["artist", "track_artist"], artist_id: ArtistId, offset: int
+) -> Query:
+    """Query one page of an artist's releases with their tracks.
+
+    `artist`: those that are credited to the artist; `track_artist`: those of which only a track is.
+    With tracks a page has as many releases as have 500 tracks together, though at least one
+    (musicbrainz.org/doc/MusicBrainz_API#Paging).
+    """
+    query: Query = _ngs.browse_releases(
+        **{credit: artist_id}, includes=_TRACK_INCLUDES, limit=_PAGE, offset=offset
+    )
+    return replace(query, wanted="release_list")
+
+
+def query_artist(artist_id: ArtistId) -> Query:
+    """Query one artist; country and areas come without an include."""
+    query: Query = _ngs.get_artist_by_id(artist_id)
+    return replace(query, wanted="artist")
+
+
+def query_release_group(group_id: ReleaseGroupId) -> Query:
+    """Query one release group."""
+    query: Query = _ngs.get_release_group_by_id(group_id, includes=["artist-credits"])
+    return replace(query, wanted="release_group")
+
+
+def query_releases_in(group_id: ReleaseGroupId) -> Query:
+    """Query the first page of the releases of a group."""
+    query: Query = _ngs.browse_releases(
+        release_group=group_id, includes=_RELEASE_INCLUDES, limit=_PAGE
+    )
+    return replace(query, wanted="release_list")
+
+
+def query_release(release_id: ReleaseId) -> Query:
+    """Query one release with its tracks."""
+    query: Query = _ngs.get_release_by_id(release_id, includes=_TRACK_INCLUDES)
+    return replace(query, wanted="release")
+
+
+def search_release_groups(title: str, artist: str) -> Query:
+    """Search release groups by the exact words of title and artist."""
+    words = f"releasegroup:{_quoted(title)} AND artist:{_quoted(artist)}"
+    query: Query = _ngs.search_release_groups(query=words, limit=_MAX_GROUPS_FOUND)
+    return replace(query, wanted="release_group_list")
+
+
+def search_release_groups_loosely(title: str, artist: str) -> Query:
+    """Search release groups by any of the words of title and artist."""
+    query: Query = _ngs.search_release_groups(
+        releasegroup=title, artist=artist, limit=_MAX_GROUPS_FOUND
+    )
+    return replace(query, wanted="release_group_list")
+
+
+def search_recordings(artist: str, title: str, length_ms: tuple[int, int] | None) -> Query:
+    """Search recordings by the exact words of artist and title, in a range of lengths."""
+    terms = [f"recording:{_quoted(title)}", f"artist:{_quoted(artist)}"]
+    if length_ms is not None:
+        terms.append("dur:[{} TO {}]".format(*length_ms))
+    query: Query = _ngs.search_recordings(query=" AND ".join(terms), limit=_PAGE)
+    return replace(query, wanted="recording_list")
+
+
+def search_recordings_loosely(artist: str, title: str) -> Query:
+    """Search recordings by any of the words of artist and title."""
+    query: Query = _ngs.search_recordings(artist=artist, recording=title, limit=_PAGE)
+    return replace(query, wanted="recording_list")
+
+
+def _quoted(words: str) -> str:
+    escaped = re.sub(_ngs.LUCENE_SPECIAL, r"\\\1", words)
+    return f'"{escaped}"'
+
+
+_NUMBER = re.compile(r"\d{1,9}", re.ASCII)
+_PARSE_ERRORS = (ValueError, LookupError, TypeError, AttributeError, RecursionError)
+"""Raised for XML that is not MusicBrainz'; a LookupError also for an unknown encoding."""
+_NAMESPACE = "{http://musicbrainz.org/ns/mmd-2.0#}"
+
+
+class UnreadableError(Exception):
+    """A response is not MusicBrainz' XML; the text says what is wrong with it."""
+
+
+class _Element(msgspec.Struct, frozen=True, rename="kebab"):
+    """An element of MusicBrainz' XML (github.com/metabrainz/mmd-schema), read by musicbrainzngs.
+
+    Names are those of the schema; numbers are text.
+    """
+
+
+class Area(_Element, frozen=True):
+    """A country, or a part of one."""
+
+    iso_3166_1_code_list: tuple[str | None, ...] = ()
+    iso_3166_2_code_list: tuple[str | None, ...] = ()
+
+
+class Alias(_Element, frozen=True):
+    """Another name of an artist."""
+
+    alias: str | None = None
+
+
+class Artist(_Element, frozen=True):
+    """A person or group."""
+
+    id: ArtistId
+    name: str | None = None
+    sort_name: str | None = None
+    country: str | None = None
+    area: Area | None = None
+    begin_area: Area | None = None
+    alias_list: tuple[Alias, ...] = ()
+
+
+class Credit(_Element, frozen=True):
+    """An artist, under the name of the credit if that is another."""
+
+    artist: Artist
+    name: str | None = None
+
+
+class ReleaseGroup(_Element, frozen=True):
+    """A release group."""
+
+    id: ReleaseGroupId
+    title: str | None = None
+    primary_type: str | None = None
+    secondary_type_list: tuple[str | None, ...] = ()
+    first_release_date: str | None = None
+    artist_credit_phrase: str | None = None
+    disambiguation: str | None = None
+
+
+class Label(_Element, frozen=True):
+    """A record label."""
+
+    name: str | None = None
+
+
+class LabelInfo(_Element, frozen=True):
+    """The label and catalogue number of a release."""
+
+    catalog_number: str | None = None
+    label: Label | None = None
+
+
+class ReleaseInSearch(_Element, frozen=True):
+    """A release of a recording in search results."""
+
+    title: str | None = None
+
+
+class Recording(_Element, frozen=True):
+    """A recording; only search results have a `score` (0 to 100)."""
+
+    id: RecordingId
+    title: str | None = None
+    length: str | None = None
+    disambiguation: str | None = None
+    video: str | None = None
+    first_release_date: str | None = None
+    artist_credit: tuple[Credit | str, ...] = ()
+    artist_credit_phrase: str | None = None
+    isrc_list: tuple[str, ...] = ()
+    release_list: tuple[ReleaseInSearch, ...] = ()
+    score: str | None = msgspec.field(default=None, name="ext:score")
+
+    @property
+    def length_ms(self) -> int | None:
+        """The length in milliseconds."""
+        return int(self.length) if self.length and _NUMBER.fullmatch(self.length) else None
+
+    @property
+    def likelihood(self) -> int:
+        """The score of a search result; 100 for a recording that was not searched for."""
+        return int(self.score) if self.score and _NUMBER.fullmatch(self.score) else 100
+
+    @property
+    def credits(self) -> tuple[Credit, ...]:
+        """The artists credited, without the phrases that join the names."""
+        return tuple(credit for credit in self.artist_credit if isinstance(credit, Credit))
+
+
+class Track(_Element, frozen=True):
+    """A track; it has a title of its own where the recording's differs.
+
+    Without a credit of its own, musicbrainzngs gives it the recording's.
+    """
+
+    title: str | None = None
+    artist_credit: tuple[Credit | str, ...] = ()
+    recording: Recording | None = None
+
+    def is_by(self, artist_id: ArtistId) -> bool:
+        """Whether it is credited to an artist, alone or among others."""
+        named = (credit.artist.id for credit in self.artist_credit if isinstance(credit, Credit))
+        return artist_id in named
+
+
+class Medium(_Element, frozen=True):
+    """One disc of a release; it has tracks only if recordings were included in the query."""
+
+    format: str | None = None
+    track_list: tuple[Track, ...] = ()
+    track_count: int | None = None
+    pregap: Track | None = None
+    data_track_list: tuple[Track, ...] = ()
+
+    @property
+    def tracks(self) -> tuple[Track, ...]:
+        """All tracks, including the hidden one before the first (`pregap`) and data tracks."""
+        hidden = () if self.pregap is None else (self.pregap,)
+        return *hidden, *self.track_list, *self.data_track_list
+
+
+class ReleaseEvent(_Element, frozen=True):
+    """A date and country of a release."""
+
+    date: str | None = None
+    area: Area | None = None
+
+
+class Release(_Element, frozen=True):
+    """A release; its own date and country are those of its first event."""
+
+    id: ReleaseId
+    release_group: ReleaseGroup
+    title: str | None = None
+    status: str | None = None
+    disambiguation: str | None = None
+    date: str | None = None
+    country: str | None = None
+    artist_credit_phrase: str | None = None
+    label_info_list: tuple[LabelInfo, ...] = ()
+    medium_list: tuple[Medium, ...] = ()
+    release_event_list: tuple[ReleaseEvent, ...] = ()
+
+
+class Isrc(_Element, frozen=True):
+    """An ISRC with the recordings that carry it."""
+
+    recording_list: tuple[Recording, ...] = ()
+
+
+class Metadata(_Element, frozen=True):
+    """The root of a response; only what was queried is present."""
+
+    recording: Recording | None = None
+    artist: Artist | None = None
+    isrc: Isrc | None = None
+    release_group: ReleaseGroup | None = None
+    release: Release | None = None
+    recording_list: tuple[Recording, ...] | None = None
+    release_group_list: tuple[ReleaseGroup, ...] | None = None
+    release_list: tuple[Release, ...] | None = None
+    release_count: int | None = None
+
+
+def parse_response(body: bytes, wanted: str) -> Metadata:
+    """Parse a response that has the field `wanted`, or raise `UnreadableError`."""
+    try:
+        root = ET.fromstring(body)  # noqa: S314 - expat bounds entity expansion itself
+        if root.tag != f"{_NAMESPACE}metadata":
+            raise UnreadableError(f"<{root.tag}> is not what MusicBrainz answers")
+        tree = mbxml.parse_message(body)
+        dates = _first_release_dates(root)
+        for recording in _recordings(tree):
+            recording["first-release-date"] = dates.get(recording.get("id"))
+        metadata = convert_json(tree, Metadata)
+    except ET.ParseError as error:
+        raise UnreadableError(f"the answer is no XML ({error})") from error
+    except _PARSE_ERRORS as error:
+        raise UnreadableError(f"the answer is not as MusicBrainz writes it ({error})") from error
+    if getattr(metadata, wanted) is None:
+        raise UnreadableError(f"the answer has no {wanted.replace('_', '-')}")
+    return metadata
+
+
+def error_text(body: bytes) -> str | None:
+    """Return the text of an error document; `None` if the response is something else."""
+    if b"<error" not in body[:200]:
+        return None
+    try:
+        texts = [text for text in mbxml.get_error_message(body) or () if text]
+    except _PARSE_ERRORS:
+        return None
+    return texts[0] if texts else None
+
+
+def _first_release_dates(root: ET.Element) -> dict[str | None, str | None]:
+    """Return the first release dates of recordings, which musicbrainzngs leaves out."""
+    return {
+        recording.get("id"): recording.findtext(f"{_NAMESPACE}first-release-date")
+        for recording in root.iter(f"{_NAMESPACE}recording")
+    }
+
+
+def _recordings(tree: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    if "recording" in tree:
+        yield tree["recording"]
+    yield from tree.get("recording-list", ())
+    yield from tree.get("isrc", {}).get("recording-list", ())
+    for release in [tree.get("release", {}), *tree.get("release-list", ())]:
+        for medium in release.get("medium-list", ()):
+            hidden = [medium["pregap"]] if "pregap" in medium else []
+            tracks = chain(hidden, medium.get("track-list", ()), medium.get("data-track-list", ()))
+            yield from (track["recording"] for track in tracks if "recording" in track)

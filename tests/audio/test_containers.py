@@ -1,0 +1,210 @@
+"""Taking files apart: the hash over the audio, and what damaged files are read as."""
+
+import tracemalloc
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from audio.tagging import BARE, CONTAINERS, FILES, VARIANTS, Container, Variant
+from chart_binder.audio.containers import audio_hash, layout_of, read_tag_set
+from chart_binder.audio.fields import with_fields
+from chart_binder.audio.file_access import Source, Span, open_audio
+from chart_binder.audio.reading import read_tags
+from chart_binder.audio.tagset import TagSet
+from chart_binder.errors import AudioError
+
+# What only Ogg holds, and mediafile does not read.
+NAMES = sorted({*BARE, "bare.oga", "bare.spx", "bare.pieces.m4a"})
+by_container = pytest.mark.parametrize("container", CONTAINERS, ids=lambda each: each.name)
+
+
+@by_container
+def test_tags_written_by_another_program_leave_the_hash(
+    tmp_path: Path, container: Container
+) -> None:
+    bare = audio_hash(FILES / container.bare)
+    tagged = container.fully_tagged(tmp_path)
+    assert audio_hash(tagged) == bare
+    audio: Any = container.opener(tagged)
+    audio.delete()
+    assert audio_hash(tagged) == bare
+
+
+@pytest.mark.parametrize("variant", VARIANTS, ids=lambda each: each.name)
+def test_padding_leaves_the_hash(tmp_path: Path, variant: Variant) -> None:
+    assert audio_hash(variant.make(tmp_path)) == audio_hash(FILES / variant.bare)
+
+
+def test_moving_the_movie_box_before_the_media_leaves_the_hash() -> None:
+    assert audio_hash(FILES / "bare.fast.m4a") == audio_hash(FILES / "bare.aac.m4a")
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_any_changed_byte_of_the_audio_changes_the_hash(
+    tmp_path_factory: pytest.TempPathFactory, name: str
+) -> None:
+    path = tmp_path_factory.mktemp("flipped") / name
+    whole = (FILES / name).read_bytes()
+    path.write_bytes(whole)
+    with open_audio(path) as descriptor:
+        pieces = list(layout_of(Source.of(path, descriptor)).audio())
+    spans = [piece for piece in pieces if isinstance(piece, Span)]
+    places = [at for span in spans for at in range(span.start, span.start + span.size)]
+    before = audio_hash(path)
+    assert len(places) > 70
+    hashed = 0
+
+    @settings(max_examples=60, deadline=None, database=None)
+    @given(st.sampled_from(places), st.integers(1, 255))
+    def holds(place: int, mask: int) -> None:
+        nonlocal hashed
+        path.write_bytes(flipped(whole, [(place, mask)]))
+        try:
+            found = audio_hash(path)
+        except AudioError:  # a header that makes no sense any more
+            return
+        hashed += 1
+        assert found != before
+
+    holds()
+    assert hashed > 0
+
+
+def test_a_table_that_points_elsewhere_changes_the_hash(tmp_path: Path) -> None:
+    path = tmp_path / "song.m4a"
+    whole = (FILES / "bare.aac.m4a").read_bytes()
+    path.write_bytes(flipped(whole, [(whole.index(b"stco") + 15, 1)]))
+    assert audio_hash(path) != audio_hash(FILES / "bare.aac.m4a")
+
+
+# The last box of a fragmented MP4 is an index that a player can do without.
+@pytest.mark.parametrize("name", sorted({*NAMES} - {"bare.pieces.m4a"}))
+def test_a_cut_file_has_another_hash_or_none(tmp_path: Path, name: str) -> None:
+    path = tmp_path / name
+    whole = (FILES / name).read_bytes()
+    before = audio_hash(FILES / name)
+    for size in range(1, len(whole), max(1, len(whole) // 40)):
+        path.write_bytes(whole[:size])
+        try:
+            found = audio_hash(path)
+        except AudioError as error:
+            found = str(error)
+            assert found.startswith(f"'{path}' ")  # some are read
+        assert found != before, size
+
+
+def test_a_long_file_is_hashed_a_part_at_a_time(tmp_path: Path) -> None:
+    path = tmp_path / "long.wav"
+    size = 64 << 20
+    with path.open("wb") as file:
+        head = bytearray((FILES / "bare.wav").read_bytes()[:44])
+        at = head.index(b"data")
+        head[4:8] = (at + size).to_bytes(4, "little")
+        head[at + 4 : at + 8] = size.to_bytes(4, "little")
+        file.write(head[: at + 8])
+        file.truncate(at + 8 + size)
+    tracemalloc.start()
+    try:
+        audio_hash(path)
+        _, most = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert most < 8 << 20
+
+
+@pytest.mark.parametrize(
+    "content", [b"Remember the milk.\n" * 50, b"\xff\xd8\xff\xe0\0\x10JFIF\0" + bytes(500)]
+)
+def test_a_file_without_audio_is_refused(tmp_path: Path, content: bytes) -> None:
+    path = tmp_path / "notes.mp3"
+    path.write_bytes(content)
+    with pytest.raises(AudioError, match="is of no kind whose tags are written: those are MP3"):
+        audio_hash(path)
+
+
+# Tags stand before the sound or behind it: damage in the middle of the sound says nothing.
+HEAD, TAIL = 3_000, 3_000
+
+FLIPS = st.lists(
+    st.tuples(st.integers(0, HEAD + TAIL - 1), st.integers(1, 255)), min_size=1, max_size=12
+)
+
+
+def flipped(content: bytes, flips: list[tuple[int, int]]) -> bytes:
+    result = bytearray(content)
+    for place, mask in flips:
+        result[place] ^= mask
+    return bytes(result)
+
+
+def damaged(content: bytes, flips: list[tuple[int, int]]) -> bytes:
+    """Return the content with bits flipped in its first and last bytes."""
+    size = len(content)
+    reachable = [*range(min(HEAD, size)), *range(max(HEAD, size - TAIL), size)]
+    return flipped(content, [(reachable[place % len(reachable)], mask) for place, mask in flips])
+
+
+def must_be_read_or_refused(path: Path) -> None:
+    try:
+        tags = read_tags(path)
+    except AudioError as error:
+        assert str(error).startswith(f"'{path}' ")  # noqa: PT017  # most files are read
+        assert "\n" not in str(error)  # noqa: PT017
+    else:
+        assert tags.duration_ms is None or 0 < tags.duration_ms < 2**31
+        for text in (tags.title, tags.artist, tags.album, tags.album_artist, tags.date):
+            assert text is None or text.strip()
+            (text or "").encode()  # a lone surrogate could not be printed
+
+
+def must_be_hashed_or_refused(path: Path) -> None:
+    try:
+        tags = read_tag_set(path)
+        assert TagSet.from_json(tags.json) == tags
+        assert with_fields(tags, {"album": ["x"]}) != tags
+        assert len(audio_hash(path)) == 64
+    except AudioError as error:
+        assert str(error).startswith(f"'{path}' ")  # noqa: PT017  # most files are read
+
+
+@by_container
+def test_flipped_bytes_are_read_or_an_audio_error(
+    tmp_path_factory: pytest.TempPathFactory, container: Container
+) -> None:
+    path = container.fully_tagged(tmp_path_factory.mktemp("flipped"))
+    whole = path.read_bytes()
+
+    @settings(max_examples=30, deadline=None, database=None)
+    @given(FLIPS)
+    def holds(flips: list[tuple[int, int]]) -> None:
+        path.write_bytes(damaged(whole, flips))
+        must_be_read_or_refused(path)
+        must_be_hashed_or_refused(path)
+
+    holds()
+
+
+@by_container
+def test_truncations_are_read_or_an_audio_error(tmp_path: Path, container: Container) -> None:
+    path = container.fully_tagged(tmp_path)
+    whole = path.read_bytes()
+    for size in range(0, len(whole), max(1, len(whole) // 100)):
+        path.write_bytes(whole[:size])
+        must_be_read_or_refused(path)
+        must_be_hashed_or_refused(path)
+
+
+@pytest.mark.slow
+@by_container
+def test_each_single_flipped_byte_is_read_or_an_audio_error(
+    tmp_path: Path, container: Container
+) -> None:
+    path = container.fully_tagged(tmp_path)
+    whole = path.read_bytes()
+    for place in range(min(HEAD + TAIL, len(whole))):
+        for mask in (0x01, 0x80, 0xFF):
+            path.write_bytes(damaged(whole, [(place, mask)]))
+            must_be_read_or_refused(path)

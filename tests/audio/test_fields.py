@@ -1,0 +1,168 @@
+"""The fields that are written: what other programs read of them, and what the page on tags says."""
+
+import json
+import shutil
+import subprocess
+from datetime import date
+from pathlib import Path
+
+import pytest
+from mediafile import (
+    ASFStorageStyle,
+    MediaField,
+    MediaFile,
+    MP3DescStorageStyle,
+    MP4StorageStyle,
+    StorageStyle,
+)
+
+from audio.tagging import CONTAINERS, CONTAINERS_BY_NAME, WANTED, Container
+from chart_binder.audio.containers import read_tag_set
+from chart_binder.audio.fields import FIELDS, FREE, Family, TagField, with_fields
+from chart_binder.audio.reading import read_tags
+from chart_binder.audio.save import save_tags
+from chart_binder.errors import AudioError
+
+PAGE = Path(__file__).parents[2] / "docs" / "tags.md"
+FAMILIES: tuple[Family, ...] = ("id3", "vorbis", "mp4", "ape", "asf")
+
+
+class Read(MediaFile):  # type: ignore[misc]  # mediafile has no type information
+    """What mediafile reads, with a field that it does not know."""
+
+    decision_trace = MediaField(
+        MP3DescStorageStyle("CANON_TRACE"),
+        MP4StorageStyle("----:com.apple.iTunes:CANON_TRACE"),
+        StorageStyle("CANON_TRACE"),
+        ASFStorageStyle("CANON_TRACE"),
+    )
+
+
+FIRST = {name: texts[0] for name, texts in WANTED.items()}
+
+# mediafile's name for a field, and what it must read.
+READ = {
+    "mb_trackid": FIRST["recording_mbid"],
+    "mb_releasetrackid": FIRST["release_track_mbid"],
+    "mb_albumid": FIRST["release_mbid"],
+    "mb_releasegroupid": FIRST["release_group_mbid"],
+    "mb_artistids": list(WANTED["artist_mbids"]),
+    "mb_albumartistids": list(WANTED["album_artist_mbids"]),
+    "album": FIRST["album"],
+    "albumartist": FIRST["album_artist"],
+    "date": date(2011, 9, 5),
+    "original_date": date(1974, 10, 11),
+    "original_year": 1974,
+    "albumtypes": list(WANTED["release_types"]),
+    "albumstatus": FIRST["release_status"],
+    "country": FIRST["release_country"],
+    "label": FIRST["labels"],
+    "catalognums": list(WANTED["catalog_numbers"]),
+    "media": FIRST["media"],
+    "decision_trace": FIRST["decision_trace"],
+}
+
+
+@pytest.mark.parametrize("full", [False, True], ids=["bare", "tagged"])
+@pytest.mark.parametrize("container", CONTAINERS, ids=lambda each: each.name)
+def test_mediafile_reads_every_field_of_every_container(
+    tmp_path: Path, container: Container, *, full: bool
+) -> None:
+    path = container.fully_tagged(tmp_path) if full else container.copy(tmp_path)
+    title = MediaFile(path).title
+    save_tags(path, lambda tags: with_fields(tags, WANTED))
+    audio = Read(path)
+    expected = READ | {"title": title}
+    if full and container.name.endswith("2.3"):
+        expected["original_date"] = date(1974, 1, 1)  # there is room for the year only
+    assert {name: getattr(audio, name) for name in expected} == expected
+    own = read_tags(path)
+    names = ("recording_mbid", "release_group_mbid", "date")
+    assert [getattr(own, name) for name in names] == [FIRST[name] for name in names]
+
+
+# It shows no tags of DSF; the others were written by hand and hold nothing that it could decode.
+NOT_BY_FFPROBE = {"dsf", "ape", "mpc-7", "mpc-8"}
+QUICK = {"mp3-2.3", "flac", "ogg", "aac-fast", "wma"}
+
+
+@pytest.mark.skipif(shutil.which("ffprobe") is None, reason="ffprobe is not installed")
+@pytest.mark.parametrize(
+    "container",
+    [
+        pytest.param(each, marks=() if each.name in QUICK else pytest.mark.slow, id=each.name)
+        for each in CONTAINERS
+        if each.name not in NOT_BY_FFPROBE
+    ],
+)
+def test_ffprobe_reads_the_fields_and_ffmpeg_the_same_sound(
+    tmp_path: Path, container: Container
+) -> None:
+    def decoded() -> bytes:
+        """Return a digest of the samples."""
+        return output("ffmpeg", "-v", "error", "-i", path, "-map", "0:a", "-f", "md5", "-")
+
+    path = container.fully_tagged(tmp_path)
+    before = decoded()
+    save_tags(path, lambda tags: with_fields(tags, WANTED))
+    shown = ("-of", "json", "-show_format", "-show_streams")
+    document = json.loads(output("ffprobe", "-v", "error", *shown, path))
+    parts = [document["format"], *document["streams"]]
+    found = {value for part in parts for value in part.get("tags", {}).values()}
+    assert {FIRST["release_mbid"], FIRST["album"], FIRST["decision_trace"]} <= found
+    assert FIRST["catalog_numbers"] in found
+    assert decoded() == before
+
+
+def output(*command: str | Path) -> bytes:
+    run = subprocess.run(command, capture_output=True, check=True)
+    assert run.stderr == b""
+    return run.stdout
+
+
+def test_keys_that_other_programs_read_first_are_set_too(tmp_path: Path) -> None:
+    values = [("ALBUM ARTIST", ["Old"]), ("YEAR", ["1999"])]
+    tags = read_tag_set(CONTAINERS_BY_NAME["flac"].tagged(tmp_path, values))
+    changed = with_fields(tags, {"album_artist": ["New"], "date": ["2011"]})
+    assert {item.key: item.data.partition(b"=")[2] for item in changed.blocks[0].items} == {
+        "ALBUM ARTIST": b"New",
+        "YEAR": b"2011",
+        "ALBUMARTIST": b"New",
+        "DATE": b"2011",
+    }
+
+
+@pytest.mark.parametrize(
+    ("fields", "problem"),
+    [
+        ({"colour": ["red"]}, "there is no field 'colour'; fields are recording_mbid, "),
+        ({"album": ["a", "b"]}, "album has one value, not 2"),
+        ({"album": ["a\0b"]}, "album cannot be empty or hold a NUL byte"),
+        ({"album": [""]}, "album cannot be empty"),
+    ],
+)
+def test_values_that_no_field_can_hold_are_refused(
+    tmp_path: Path, fields: dict[str, list[str]], problem: str
+) -> None:
+    tags = read_tag_set(CONTAINERS_BY_NAME["flac"].copy(tmp_path))
+    with pytest.raises(AudioError, match=problem):
+        with_fields(tags, fields)
+
+
+def row(field: TagField) -> str:
+    cells = [
+        ", ".join(f"`{key.removeprefix(FREE)}`" for key in field.keys[family].written) or "-"
+        for family in FAMILIES
+    ]
+    return f"| {' | '.join((f'`{field.name}`', *cells))} |"
+
+
+def test_the_page_on_tags_lists_the_keys_that_are_written() -> None:
+    lines = PAGE.read_text("utf-8").splitlines()
+    start = lines.index("| field | ID3 | Vorbis comment | MP4 | APE | ASF |") + 2
+    assert lines[start : start + len(FIELDS)] == [row(field) for field in FIELDS]
+    assert lines[start + len(FIELDS)] == ""
+
+
+def test_the_tests_have_a_value_for_every_field() -> None:
+    assert WANTED.keys() == {field.name for field in FIELDS}
