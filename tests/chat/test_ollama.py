@@ -24,21 +24,6 @@ def ask(server: OllamaStandIn, **changes: object) -> Reply:
     return model(server, **changes).reply(ASKED, Terms(STOP))
 
 
-def test_a_reply_comes_whole_with_its_counts_and_its_time() -> None:
-    with OllamaStandIn(["Thought: look it up.\nAction: web_search"]) as server:
-        reply = ask(server)
-    assert reply.content == "Thought: look it up.\nAction: web_search"
-    assert (reply.done_reason, reply.thinking) == ("stop", None)
-    assert (reply.prompt_tokens, reply.completion_tokens) == (15, 13)
-    assert 0 < reply.seconds < 5
-
-
-def test_thinking_stays_apart_from_the_content() -> None:
-    with OllamaStandIn([Said("Final Answer: 1", thinking="Observation: is it 1?")]) as server:
-        reply = ask(server)
-    assert (reply.content, reply.thinking) == ("Final Answer: 1", "Observation: is it 1?")
-
-
 def test_every_call_sends_the_same_options() -> None:
     options = {"num_ctx": 4_096, "num_predict": 128, "temperature": 0.5, "seed": 7}
     with OllamaStandIn(["one", "two"]) as server:
@@ -47,18 +32,6 @@ def test_every_call_sends_the_same_options() -> None:
         chat.reply((*ASKED, Message("assistant", "one"), Message("user", "go on")), Terms(STOP))
     assert [each["options"] for each in server.chats] == [{**options, "stop": [*STOP]}] * 2
     assert all(each["stream"] for each in server.chats)
-
-
-def test_a_conversation_is_sent_as_it_is() -> None:
-    with OllamaStandIn(["well"]) as server:
-        ask(server)
-    sent = [(each["role"], each["content"]) for each in server.chats[0]["messages"]]
-    assert sent == [(each.role, each.content) for each in ASKED]
-
-
-def test_the_server_cuts_at_a_stop_string() -> None:
-    with OllamaStandIn(["Action: x\nObservation: invented"]) as server:
-        assert ask(server).content == "Action: x\n"
 
 
 @pytest.mark.parametrize("count", [0, -4, 2**60])
@@ -108,12 +81,6 @@ def test_a_raw_prompt_passes_the_template_by_with_the_same_options() -> None:
 
 
 class TestKeysAndProxies:
-    def test_a_configured_key_is_sent(self) -> None:
-        with OllamaStandIn(["well"]) as server:
-            config = LLMConfig(base_url=server.url, api_key_env="MY_KEY")
-            connect(config, {"MY_KEY": "s3cret\n"}).reply(ASKED, Terms(STOP))
-        assert server.requests[0].headers["authorization"] == "Bearer s3cret"
-
     def test_a_key_nobody_configured_is_not_sent(self, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setenv("OLLAMA_API_KEY", "meant for another host")
         with OllamaStandIn(["well"]) as server:
@@ -148,14 +115,6 @@ class TestKeysAndProxies:
 
 class TestTheContextWindow:
     LONG = (Message("system", "rules " * 100), Message("user", "0383dadf-2a4e-4d10 " * 400))
-
-    def test_a_prompt_that_cannot_fit_is_not_sent(self) -> None:
-        with (
-            OllamaStandIn(["well"]) as server,
-            pytest.raises(ChatError, match=r"raise llm\.num_ctx"),
-        ):
-            model(server, num_ctx=2_048).reply(self.LONG, Terms(STOP))
-        assert not server.requests
 
     def test_a_first_prompt_that_was_cut_is_noticed(self) -> None:
         with (

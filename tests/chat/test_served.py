@@ -12,6 +12,7 @@ from time import monotonic
 
 import pytest
 
+from chart_binder.config import LLMConfig
 from chart_binder.react.conversation import ChatError, Message, Terms
 from chart_binder.react.dialects.classic import Classic
 from chart_binder.react.loop import Early
@@ -27,6 +28,36 @@ ASKED = (Message("system", "You decide."), Message("user", "Which album?"))
 WAYS = pytest.mark.parametrize("prompting", ["chat", "raw"])
 SERVERS = pytest.mark.parametrize("kind", KINDS.values(), ids=KINDS)
 FAULTS = [(kind, fault) for kind in KINDS.values() for fault in kind.faults]
+
+
+@SERVERS
+@WAYS
+@pytest.mark.parametrize("streamed", [True, False])
+def test_a_reply_has_its_counts_and_its_time(kind: Kind, prompting: str, streamed: bool) -> None:
+    with kind.serve(["Thought: look it up.\nAction: web_search"]) as server:
+        reply = kind.model(server, stream=streamed, prompting=prompting).reply(ASKED, Terms(STOP))
+    assert reply.content == "Thought: look it up.\nAction: web_search"
+    assert (reply.done_reason, reply.thinking) == ("stop", None)
+    assert (reply.prompt_tokens, reply.completion_tokens) == (15 if prompting == "chat" else 13, 13)
+    assert 0 < reply.seconds < 5
+
+
+@SERVERS
+def test_messages_and_the_configured_key_are_sent(kind: Kind) -> None:
+    with kind.serve(["well"]) as server:
+        config = LLMConfig(base_url=server.url, api_key_env="MY_KEY")
+        kind.connect(config, {"MY_KEY": "s3cret\n"}).reply(ASKED, Terms(STOP))
+    sent = [(each["role"], each["content"]) for each in server.chats[0]["messages"]]
+    assert sent == [(each.role, each.content) for each in ASKED]
+    assert server.requests[0].headers["authorization"] == "Bearer s3cret"
+
+
+@SERVERS
+def test_a_prompt_that_cannot_fit_the_context_is_not_sent(kind: Kind) -> None:
+    long = Message("user", "0383dadf-2a4e-4d10 " * 400)
+    with kind.serve() as server, pytest.raises(ChatError, match=r"raise llm\.num_ctx"):
+        kind.model(server, num_ctx=2_048).reply([long], Terms(STOP))
+    assert not server.requests
 
 
 @SERVERS

@@ -1,4 +1,4 @@
-"""Three outcomes, and one sentence for everything that can go wrong."""
+"""A search has three outcomes, one sentence for each failure, and words that are not obeyed."""
 
 import os
 import socket
@@ -7,16 +7,21 @@ from pathlib import Path
 from typing import NoReturn
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from chart_binder.config import SearxngConfig
 from chart_binder.errors import SearchError, UnknownHostError
 from chart_binder.web.searxng import (
+    LONGEST_QUERY,
     Degraded,
     EngineFailure,
+    Hit,
     Hits,
     NothingFound,
     SearchOutcome,
     SearxngClient,
+    plain_query,
 )
 from servers.http import Response, StandIn
 from servers.searxng import Mode, Searxng, hit
@@ -29,24 +34,31 @@ def client(url: str, timeout_s: float = 5.0) -> SearxngClient:
     return SearxngClient(SearxngConfig(url=url, timeout_s=timeout_s))
 
 
-def recorded(name: str) -> SearchOutcome:
-    body = (RECORDED / f"{name}.json").read_bytes()
+def answered(body: bytes) -> SearchOutcome:
+    """Return the outcome of a search that is answered with a body."""
     with StandIn(lambda _: Response(body, content_type="application/json")) as server:
-        return client(server.url).search("anything")
+        return client(server.url).search("q")
+
+
+def recorded(name: str) -> SearchOutcome:
+    return answered((RECORDED / f"{name}.json").read_bytes())
+
+
+def hits(*found: dict[str, object]) -> list[Hit]:
+    """Return the hits of a search that finds these results."""
+    with Searxng({"q": list(found)}) as server:
+        outcome = client(server.url).search("q")
+    assert isinstance(outcome, Hits)
+    return list(outcome.hits)
 
 
 @pytest.mark.parametrize(
     ("name", "urls"),
     [
-        ("ok_general", 3),
-        ("ok_music", 3),
-        ("partial_slow", 3),
-        ("partial_results_with_engine_crash", 3),
-        ("band_wumpscut", 1),
-        ("band_sum41_title", 1),
-        ("band_chkchkchk", 1),
-        ("lang_ja", 1),
-        ("unicode", 1),
+        *((name, 3) for name in ("ok_general", "ok_music")),
+        *((name, 3) for name in ("partial_slow", "partial_results_with_engine_crash")),
+        *((name, 1) for name in ("band_wumpscut", "band_sum41_title", "band_chkchkchk")),
+        *((name, 1) for name in ("lang_ja", "unicode")),
     ],
 )
 def test_recorded_results_are_hits(name: str, urls: int) -> None:
@@ -83,9 +95,7 @@ def test_a_computed_answer_alone_is_a_hit(name: str, text: str) -> None:
 def test_an_engine_that_fails_beside_results_is_named(name: str) -> None:
     outcome = recorded(name)
     assert isinstance(outcome, Hits)
-    (failure,) = outcome.failing
-    assert failure.engine
-    assert failure.reason
+    assert [bool(each.engine and each.reason) for each in outcome.failing] == [True]
 
 
 @pytest.mark.parametrize("name", ["empty", "page99", "sqli_quote", "time_range_unsupported"])
@@ -126,53 +136,28 @@ def test_a_result_that_speaks_the_protocol_is_made_inert() -> None:
     assert "2099" in outcome.hits[0].snippet
 
 
-def test_the_same_page_twice_is_one_hit() -> None:
-    spellings = ("https://a.example/x", "http://www.a.example/x/", "https://A.example/x#top")
-    with Searxng({"q": [hit(url, "A") for url in spellings]}) as server:
-        outcome = client(server.url).search("q")
-    assert isinstance(outcome, Hits)
-    assert [found.url for found in outcome.hits] == ["https://a.example/x"]
-
-
 @pytest.mark.parametrize(
     "spellings",
     [
+        ("https://a.example/x", "http://www.a.example/x/", "https://A.example/x#top"),
         ("https://en.wikipedia.org/wiki/Q", "https://en.m.wikipedia.org/wiki/Q"),
         ("https://a.example/x", "http://m.a.example/x?utm_source=s&utm_medium=m"),
         ("https://a.example/x?id=3", "https://a.example/x?gclid=z&id=3"),
     ],
 )
-def test_a_page_for_another_screen_or_from_another_place_is_the_same(
-    spellings: tuple[str, ...],
-) -> None:
-    with Searxng({"q": [hit(url, "A") for url in spellings]}) as server:
-        outcome = client(server.url).search("q")
-    assert isinstance(outcome, Hits)
-    assert [found.url for found in outcome.hits] == [spellings[0]]
+def test_a_page_under_several_addresses_is_one_hit(spellings: tuple[str, ...]) -> None:
+    assert [found.url for found in hits(*(hit(url, "A") for url in spellings))] == [spellings[0]]
 
 
-def test_a_copy_of_a_text_elsewhere_is_no_second_hit() -> None:
-    urls = ("https://a.example/", "https://b.example/")
-    with Searxng({"q": [hit(url, "A", "the same") for url in urls]}) as server:
-        outcome = client(server.url).search("q")
-    assert isinstance(outcome, Hits)
-    assert [found.url for found in outcome.hits] == ["https://a.example/"]
-
-
-def test_pages_that_share_a_title_alone_are_two() -> None:
-    urls = ("https://a.example/?id=1", "https://a.example/?id=2")
-    with Searxng({"q": [hit(url, "A") for url in urls]}) as server:
-        outcome = client(server.url).search("q")
-    assert isinstance(outcome, Hits)
-    assert len(outcome.hits) == 2
+def test_a_copy_of_a_text_elsewhere_is_no_second_hit_but_a_shared_title_is() -> None:
+    urls = ("https://a.example/?id=1", "https://b.example/?id=2")
+    assert [found.url for found in hits(*(hit(url, "A", "same") for url in urls))] == [urls[0]]
+    assert [found.url for found in hits(*(hit(url, "A") for url in urls))] == [*urls]
 
 
 def test_a_date_stands_in_either_of_two_places() -> None:
     found = {**hit("https://a.example/", "A"), "pubdate": "1997-01-20 00:00:00+0000"}
-    with Searxng({"q": [found]}) as server:
-        outcome = client(server.url).search("q")
-    assert isinstance(outcome, Hits)
-    assert outcome.hits[0].date == "1997-01-20"
+    assert hits(found)[0].date == "1997-01-20"
 
 
 def test_odd_values_spoil_only_themselves() -> None:
@@ -185,12 +170,8 @@ def test_odd_values_spoil_only_themselves() -> None:
         {"url": ["https://a.example/"]},
         {},
     ]
-    with Searxng({"q": odd}) as server:
-        outcome = client(server.url).search("q")
-    assert isinstance(outcome, Hits)
-    assert [(found.title, found.snippet, found.date) for found in outcome.hits] == [
-        ("1984", "", "")
-    ]
+    (found,) = hits(*odd)
+    assert (found.title, found.snippet, found.date) == ("1984", "", "")
 
 
 @pytest.mark.parametrize("url", ["https://a.example/" + "a" * 600, "magnet:?xt=1", None])
@@ -216,9 +197,7 @@ ODD = {
 
 @pytest.mark.parametrize("body", ODD.values(), ids=ODD)
 def test_an_odd_value_leaves_the_other_results(body: bytes) -> None:
-    answer = Response(body.replace(b"%b", SOUND), content_type="application/json")
-    with StandIn(lambda _: answer) as server:
-        outcome = client(server.url).search("q")
+    outcome = answered(body.replace(b"%b", SOUND))
     assert isinstance(outcome, Hits)
     assert (outcome.hits[0].title, outcome.hits[0].snippet) == ("A", "1997")
     assert all("inf" not in found.title for found in outcome.hits)
@@ -226,9 +205,7 @@ def test_an_odd_value_leaves_the_other_results(body: bytes) -> None:
 
 def test_failing_engines_may_come_as_an_object() -> None:
     body = b'{"results": [], "unresponsive_engines": {"google": "CAPTCHA"}}'
-    with StandIn(lambda _: Response(body, content_type="application/json")) as server:
-        outcome = client(server.url).search("q")
-    assert outcome == Degraded("q", (EngineFailure("google", "CAPTCHA"),))
+    assert answered(body) == Degraded("q", (EngineFailure("google", "CAPTCHA"),))
 
 
 @pytest.mark.parametrize("encoding", ["br", "gzip"])
@@ -348,3 +325,54 @@ def test_a_check_tells_health_degradation_and_breakage_apart() -> None:
         server.mode = "json_off"
         with pytest.raises(SearchError, match=r"add json to search\.formats"):
             asked.check()
+
+
+@pytest.mark.parametrize(
+    ("written", "asked"),
+    [
+        ("Killer Queen Queen 1974", "Killer Queen Queen 1974"),
+        ("sum 41", "Sum 41"),
+        ("random access memories", "Random access memories"),
+        ("the sum of us", "the sum of us"),
+        ("!!! Louden Up Now", "!!! Louden Up Now"),
+        (":wumpscut: 1993", ":wumpscut: 1993"),
+        ("!music homework", '"!music" homework'),
+        ("homework !music", 'homework "!music"'),
+        ("!!g homework", '"!!g" homework'),
+        ("!! homework", '"!!" homework'),
+        ("?yt homework", '"?yt" homework'),
+        (":de Kraftwerk", '":de" Kraftwerk'),
+        ("<3 homework", '"<3" homework'),
+        ('"hello :de world" x', '"hello de world" x'),
+        ('!"odd', '"!odd"'),
+        ("Who? What!", "Who? What!"),
+        ("a\nb\t c\u2028d", "a b c d"),
+        ("zero\u200bwidth", "zerowidth"),
+        ("椎名林檎", "椎名林檎"),
+        (" \n ", ""),
+        ("", ""),
+    ],
+)
+def test_syntax_becomes_words(written: str, asked: str) -> None:
+    assert plain_query(written) == asked
+
+
+def test_a_long_query_is_cut_between_words() -> None:
+    asked = plain_query("daft punk " * 500)
+    assert len(asked) <= LONGEST_QUERY
+    assert asked.endswith(("daft", "punk"))
+
+
+@given(st.text(max_size=500))
+def test_a_query_never_grows_much_nor_breaks_its_line(written: str) -> None:
+    asked = plain_query(written)
+    assert len(asked) <= 2 * LONGEST_QUERY
+    assert asked == " ".join(asked.split())
+    assert asked.isprintable() or not asked.isascii()
+
+
+@given(st.lists(st.sampled_from(["!g", ":de", "<3", '"', "sum", "41", "!!", "x", '"a', 'b"'])))
+def test_no_word_that_is_syntax_is_left(words: list[str]) -> None:
+    asked = plain_query(" ".join(words)).split()
+    assert not {"!g", ":de", "<3", "!!"} & set(asked)
+    assert not asked or asked[0] != "sum"

@@ -1,0 +1,217 @@
+"""Everything that servers are known to do wrong, and the one sentence that comes of it."""
+
+import socket
+from email.utils import formatdate
+from time import monotonic, time
+
+import pytest
+
+from chart_binder.chat import ollama, openai
+from chart_binder.config import LLMConfig
+from chart_binder.errors import ConfigError
+from chart_binder.react.conversation import ChatError, Message, Reply, Terms
+from servers.http import Response
+from servers.kinds import KINDS
+from servers.ollama import OllamaStandIn
+from servers.openai import FAULTS, OpenAIStandIn
+
+LATE = "did not finish its answer for model 'llama3.2' within 0.3 s: raise llm.timeout_s"
+NOT_OLLAMA = "does not speak Ollama's format: set llm.base_url to an Ollama server"
+NOT_OPENAI = "does not speak OpenAI's format: set llm.base_url to the server's API, with or without"
+NO_SERVER = "what answers at {url}/v1 is no OpenAI-compatible server (HTTP 404"
+TOO_LONG = "set llm.num_ctx to what the server gives it, or start the server with more"
+MISSING = "model 'llama3.2' is not on the server at {url}/v1: set llm.model_id to one it has: qwen3"
+ENDLESS = "went on past 1000000 bytes, more than llm.max_tokens hold"
+TOO_MUCH = "sent more than 16000000 bytes in one answer: set llm.base_url"
+OF_BOTH = {
+    **dict.fromkeys(("empty body", "ends without done"), "ended its reply before it was done"),
+    **dict.fromkeys(("null content", "empty content", "blank content"), "answered with nothing: "),
+    **dict.fromkeys(("slow", "falls silent", "drips", "drips headers"), LATE),
+    **dict.fromkeys(("dropped", "hangs up"), "broke off ("),
+    "calls a tool": "answered with a tool call of its server's own, where text was asked for",
+    "endless": f"{ENDLESS}: look whether its server keeps to the limit it is given",
+    "endless thinking": ENDLESS,
+    "endless line": TOO_MUCH,
+    "502 page": "failed (HTTP 502): look into the server's log",
+}
+OF_OLLAMA = {
+    "absent": "model 'llama3.2' is not on the server at {url}: ollama pull llama3.2",
+    "absent, old wording": "is not on the server at {url}: ollama pull llama3.2",
+    "400": "does not support chat): choose a model that can chat",
+    "401": "(HTTP 401: unauthorized): set llm.api_key_env",
+    "404 page": "what answers at {url} is no Ollama server (HTTP 404): set llm.base_url",
+    "500": "failed (HTTP 500: model requires more system memory (9.2 GiB) than is available)",
+    "503": "is busy (HTTP 503: server busy, please try again. maximum pending",
+    "error in mid-stream": "broke its reply off with an error: llama runner process has terminated",
+    "redirect loop": "{url} redirects (HTTP 307): set llm.base_url",
+    **dict.fromkeys(
+        ("429", "429 for an hour"),
+        "has had enough requests for now (HTTP 429: too many requests): ask later",
+    ),
+    **dict.fromkeys(
+        ("500 list", "garbage", "html", "list", "number", "message is text"), NOT_OLLAMA
+    ),
+    **dict.fromkeys(("no message", "deep", "bad gzip", "garbage in mid-stream"), NOT_OLLAMA),
+    "error object in mid-stream": NOT_OLLAMA,
+}
+OF_OPENAI = {
+    **dict.fromkeys(("absent, vLLM", "absent, Ollama", "absent, 400"), MISSING),
+    "400": "refuses the request for model 'llama3.2' (HTTP 400: Image input is not supported)",
+    "401": "wants a key (HTTP 401: Invalid API Key): set llm.api_key_env to the variable",
+    "403": "wants a key (HTTP 403: Forbidden): set llm.api_key_env to the variable",
+    **dict.fromkeys(("404", "404 page"), NO_SERVER),
+    **dict.fromkeys(("too long, vLLM", "too long, 200"), TOO_LONG),
+    "too long, llama.cpp": "(HTTP 400: the request exceeds the available context size, try incr",
+    "too long, 500": "(HTTP 500: Context size has been exceeded.): set llm.num_ctx",
+    "422": '"extra_forbidden", "loc": ["body", "top_k"], "msg": "Extra inputs"',
+    **dict.fromkeys(
+        ("429", "429 for an hour"),
+        "has had enough requests for now (HTTP 429: Rate limit reached): ask later",
+    ),
+    "500": "failed (HTTP 500: CUDA out of memory): look into the server's log",
+    "500 text": "failed (HTTP 500: Internal Server Error): look into the server's log",
+    "500 list": 'failed (HTTP 500: ["no"]): look into the server\'s log',
+    **dict.fromkeys(
+        ("503", "503 in a 200"), "is busy or still loading (HTTP 503: Loading model): ask later"
+    ),
+    "error with 200": "broke its reply off with an error: Unexpected endpoint or method. (POST",
+    "garbage": "ended its reply before it was done",
+    **dict.fromkeys(("garbage event", "garbage document", "garbage in mid-stream"), NOT_OPENAI),
+    **dict.fromkeys(("html", "empty document", "list", "list event", "number"), NOT_OPENAI),
+    **dict.fromkeys(("no choices", "choices are text", "choice is text"), NOT_OPENAI),
+    **dict.fromkeys(("content is a number", "deep", "bad gzip"), NOT_OPENAI),
+    "error in mid-stream": "failed (HTTP 500: the engine died): look into the server's log",
+    "error text in mid-stream": "broke its reply off with an error: it crashed",
+    "error field in mid-stream": "failed (HTTP 500: it broke): look into the server's log",
+    **dict.fromkeys(
+        ("nothing but done", "no choice"), "answered with nothing: choose another model"
+    ),
+    "filtered": "filtered its whole answer out: choose another model or server",
+    "redirect loop": "{url}/v1 redirects (HTTP 307): set llm.base_url to the server itself",
+    "endless comments": TOO_MUCH,
+}
+SENTENCES = {"ollama": OF_BOTH | OF_OLLAMA, "openai": OF_BOTH | OF_OPENAI}
+TRIES = {
+    **{(kind, fault): 3 for kind in KINDS for fault in ("429", "503", "503 in a 200", "hangs up")},
+    # Refusals that do not say what is refused: one more request, without counts and seed.
+    **{("openai", fault): 2 for fault in ("400", "422")},
+}
+NOT_THERE = {
+    "ollama": r"Ollama does not answer at {} \([^\[]*refused\): start it with `ollama serve`, or",
+    "openai": r"no server answers at {}/v1 \([^\[]*refused\): start it, or set llm\.base_url "
+    r"\(usual ports: vLLM 8000, llama\.cpp 8080, LM Studio 1234, Ollama 11434\)",
+}
+
+
+def ask(provider: str, url: str, **changes: object) -> Reply:
+    config = LLMConfig.model_validate({"base_url": url, "timeout_s": 5.0, **changes})
+    chat = KINDS[provider].connect(config, {})
+    return chat.reply([Message("user", "Which album?")], Terms(("Observation:",)))
+
+
+@pytest.mark.parametrize(
+    ("provider", "fault"),
+    [(kind.provider, fault) for kind in KINDS.values() for fault in kind.rows],
+)
+def test_a_fault_is_one_sentence_with_its_remedy(provider: str, fault: str) -> None:
+    expected = SENTENCES[provider][fault]
+    models: dict[str, object] = {"models": ({"id": "qwen3"},)} if provider == "openai" else {}
+    with KINDS[provider].serve(["never"], fault=fault, **models) as server:
+        began = monotonic()
+        with pytest.raises(ChatError) as refused:
+            ask(provider, server.url, timeout_s=0.3 if expected is LATE else 5.0)
+        took_s = monotonic() - began
+    sentence = str(refused.value)
+    assert expected.format(url=server.url) in sentence
+    assert "\n" not in sentence
+    assert len(sentence) < 450
+    assert len(server.chats) == TRIES.get((provider, fault), 1)
+    assert took_s < 3.0  # what drips or keeps silent would do so for ten seconds and more
+
+
+@pytest.mark.parametrize("streamed", [True, False])
+@pytest.mark.parametrize("provider", KINDS)
+def test_a_server_that_is_not_there_is_named_with_what_to_do(provider: str, streamed: bool) -> None:
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        url = f"http://127.0.0.1:{free.getsockname()[1]}"
+    with pytest.raises(ChatError, match=NOT_THERE[provider].format(url)):
+        ask(provider, url, stream=streamed)
+
+
+def test_an_address_without_a_port_is_shown_with_the_port_it_means() -> None:
+    with pytest.raises(ChatError, match=r"at http://127\.255\.255\.254:80 "):
+        ask("ollama", "http://user:password@127.255.255.254/")
+
+
+@pytest.mark.parametrize(
+    "secret", ["u:hunter2@h:x", "u:hunter2/@h", "u:p/hunter2@h", "u:1/hunter2@h", "u:hunter2@"]
+)
+def test_a_password_in_the_address_is_not_told(secret: str) -> None:
+    with pytest.raises(ConfigError, match=r"llm\.base_url = 'http://\*\*\*@") as refused:
+        ask("ollama", f"http://{secret}")
+    assert "hunter" not in str(refused.value)
+
+
+def test_a_conversation_without_a_word_is_a_chat_error() -> None:
+    with OllamaStandIn() as server, pytest.raises(ChatError, match="answered with nothing"):
+        ollama.connect(LLMConfig(base_url=server.url), {}).reply([], Terms())
+
+
+def test_an_absent_model_is_named_with_some_of_those_that_are_there() -> None:
+    models = tuple({"id": f"model-{number}"} for number in range(300))
+    with (
+        OpenAIStandIn(models=models) as server,
+        pytest.raises(ChatError, match=r"one it has: model-0, .*, model-7 and 292 more$"),
+    ):
+        ask("openai", server.url)
+
+
+def test_an_absent_model_is_named_where_the_server_lists_none() -> None:
+    with (
+        OpenAIStandIn(fault="absent, vLLM", on=("/v1/chat/completions", "/v1/models")) as server,
+        pytest.raises(ChatError, match=r"load it there, or set llm\.model_id to one it has$"),
+    ):
+        ask("openai", server.url)
+
+
+def test_a_wrong_key_is_refused_without_being_told() -> None:
+    with OpenAIStandIn(key="right") as server:
+        chat = openai.connect(LLMConfig(base_url=server.url, api_key_env="KEY"), {"KEY": "s3cret"})
+        with pytest.raises(ChatError, match=r"refuses the key .*api_key_env names") as refused:
+            chat.reply([Message("user", "?")], Terms())
+    assert "Bearer ***" in str(refused.value)
+    assert "s3cret" not in str(refused.value)
+
+
+def test_a_missing_completions_route_is_told_from_a_missing_server() -> None:
+    with (
+        OpenAIStandIn(fault="404") as server,
+        pytest.raises(ChatError, match=r'has no /completions .*: set llm\.prompting = "chat"'),
+    ):
+        ask("openai", server.url, prompting="raw")
+
+
+def test_a_role_the_server_refuses_is_named() -> None:
+    said = [Message("user", "?"), Message("assistant", "Action"), Message("tool", "Observation")]
+    with (
+        OpenAIStandIn(["never"], roles=("user", "assistant")) as server,
+        pytest.raises(ChatError, match=r"refuses the role 'tool'.*observation_role = \"user\""),
+    ):
+        openai.connect(LLMConfig(base_url=server.url), {}).reply(said, Terms())
+    assert len(server.chats) == 1
+
+
+def busy_until(retry_after: str, status: int) -> Response:
+    return Response("{}", status, headers=(("Retry-After", retry_after),))
+
+
+@pytest.mark.parametrize("form", ["seconds", "date"])
+def test_a_server_that_asks_for_more_time_than_there_is_is_not_asked_again(
+    form: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    until = "3600" if form == "seconds" else formatdate(time() + 3600, usegmt=True)
+    monkeypatch.setitem(FAULTS, "busy", lambda *_: busy_until(until, 429))
+    with OpenAIStandIn(fault="busy") as server, pytest.raises(ChatError, match="HTTP 429"):
+        ask("openai", server.url)
+    assert len(server.chats) == 1
