@@ -1,4 +1,4 @@
-"""The batch job, wired: a whole library decided in one call, from Python as from the terminal."""
+"""Decide a whole library in one call: `run_batch` for Python, `run_items` for `canon batch`."""
 
 import os
 import time
@@ -19,7 +19,12 @@ from chart_binder.domain.records import KeptRun, Measures, new_id, now_utc
 from chart_binder.domain.tags import Policy
 from chart_binder.errors import StoreError, UsageError
 from chart_binder.files import absolute_path
-from chart_binder.jobs.batch.dask import DaskExecutor, connect, prepare_workers, start_local_cluster
+from chart_binder.jobs.batch.dask import (
+    DaskExecutor,
+    connect,
+    prepare_workers,
+    start_local_cluster,
+)
 from chart_binder.jobs.batch.dask_tasks import Packed
 from chart_binder.jobs.batch.report import Tally
 from chart_binder.jobs.batch.resume import (
@@ -51,111 +56,18 @@ from chart_binder.wiring import album_source, decider, overrides, store_url, tra
 if TYPE_CHECKING:
     from chart_binder.store.store import Store
 
-
+INTERRUPTED = 130
+MAX_JOBS: Final = 256
+_MAX_CLEAN_FOLDERS = 256
+"""Folders that are remembered as cleaned of what killed saves left there."""
 _FILE = "sqlite:///"
 
 
-@dataclass(frozen=True, slots=True)
-class WorkerSetup:
-    """How every process of a run works; it is sent to processes of other machines too.
-
-    `since` is the moment from which answers count, in seconds since the epoch (0: any moment);
-    `is_frozen` that kept evidence alone does, `is_dry` that runs of a model are not recorded.
-    `file` tells the store's file from others, where it is one: its device and its number there.
-    """
-
-    config: Config = field(repr=False)  # a password may stand in it, and Dask logs what it calls
-    under: RunVersions
-    since: float = 0.0
-    is_frozen: bool = False
-    is_dry: bool = False
-    file: tuple[int, int] | None = None
-
-    @property
-    def run_id(self) -> str:
-        """The run that the work is done for."""
-        return self.under.run_id
-
-    def worker(self, store: "Store") -> Worker:
-        """Return what works with an open store. Raises `PluginError` and `ConfigError`."""
-        evidence: AlbumEvidence = (
-            StoredEvidence(store)
-            if self.is_frozen
-            else SourceEvidence(album_source(self.config, store, since=self.since))
-        )
-        record = None if self.is_dry else transcripts_folder()
-        pipeline = decider(self.config, record=record, overruled=overrides(self.config))
-        return Worker(evidence, pipeline, self.under)
-
-    def elsewhere(self) -> "WorkerSetup":
-        """Return what means the same in a process of another folder, user or machine."""
-        url = store_url(self.config)
-        file = None
-        if path := _file(url):
-            url = f"{_FILE}{path.absolute()}" + url[len(_FILE) + len(str(path)) :]
-            file = _known_as(path)
-        store = self.config.store.model_copy(update={"url": url})
-        config = self.config.model_copy(update={"store": store})
-        return replace(self, config=config, file=file)
-
-    @contextmanager
-    def open(self) -> Iterator[Worker]:
-        """Open the store in another process. Raises `CanonError`, also if it sees another store."""
-        url = store_url(self.config)
-        path = _file(url)
-        if path and _known_as(path) != self.file:
-            raise StoreError(
-                f"the store {path} is a file of the machine that the run was started on:"
-                " for workers on others put it on PostgreSQL (store.url)"
-            )
-        with open_store(url) as store:
-            yield self.worker(store)
-
-
-def _file(url: str) -> Path | None:
-    """Return the file that a store's address names, if it is one."""
-    return Path(url.removeprefix(_FILE).partition("?")[0]) if url.startswith(_FILE) else None
-
-
-def _known_as(path: Path) -> tuple[int, int] | None:
-    try:
-        found = path.stat()
-    except OSError:
-        return None
-    return found.st_dev, found.st_ino
-
-
 class Executor(StrEnum):
-    """Who does the work: threads of this process, or the workers of a Dask cluster."""
+    """Where the work is done: in threads of this process, or on a Dask cluster."""
 
     THREADS = "threads"
     DASK = "dask"
-
-
-@contextmanager
-def open_executor(
-    setup: WorkerSetup,
-    worker: Worker,
-    executor: Executor,
-    jobs: int | None,
-    scheduler: str | None,
-) -> Iterator[TaskExecutor]:
-    """Yield who looks up `jobs` albums at once; without a `scheduler` a cluster is started here.
-
-    Without `jobs` it is as many as the configuration says. `worker` is what this process works
-    with. Raises `PluginError` and `ClusterError`.
-    """
-    jobs, cases = jobs or setup.config.batch.jobs, setup.config.batch.model_jobs
-    if executor == Executor.THREADS:
-        yield ThreadExecutor(worker, jobs, cases)
-        return
-    shared = Packed.of(setup.elsewhere())
-    there = connect(scheduler) if scheduler else start_local_cluster(jobs, cases)
-    with there as cluster, prepare_workers(cluster, shared):
-        yield DaskExecutor(cluster, shared, worker, jobs, cases, is_ours=not scheduler)
-
-
-MOST_JOBS: Final = 256
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -163,10 +75,10 @@ class BatchOptions:
     """How a library is decided.
 
     `jobs` is how many albums are looked up at once, in place of `batch.jobs`. `write` writes tags
-    where that is allowed, as `policy` says. `dry_run` decides, and keeps and writes nothing.
-    `only` chooses files by how their last decision stands; `refresh` decides all of them anew on
-    new evidence; `frozen` asks for no evidence, and goes by what is kept. `scheduler` is the
-    address of a Dask scheduler; without one, a cluster is started on this machine.
+    where that is allowed, by `policy`. `dry_run` decides, and neither saves nor writes anything.
+    `only` selects files by their last decision; `refresh` decides all of them again with newly
+    fetched evidence; `frozen` uses stored evidence alone. `scheduler` is the address of a Dask
+    scheduler; without one, a cluster is started on this machine.
     """
 
     jobs: int | None = None
@@ -181,15 +93,15 @@ class BatchOptions:
     scheduler: str | None = None
 
     def check(self) -> None:
-        """Raise `UsageError` for what cannot be meant."""
+        """Raise `UsageError` for options that cannot be combined or are out of range."""
         for problem in self._problems():
             raise UsageError(problem)
 
     def _problems(self) -> Iterator[str]:
         if self.refresh and self.frozen:
             yield "refresh asks for new evidence, frozen for none: choose one of them"
-        if self.jobs is not None and not 1 <= self.jobs <= MOST_JOBS:
-            yield f"jobs: found {self.jobs}; 1 to {MOST_JOBS} are allowed"
+        if self.jobs is not None and not 1 <= self.jobs <= MAX_JOBS:
+            yield f"jobs: found {self.jobs}; 1 to {MAX_JOBS} are allowed"
         for name, found, allowed in (
             ("executor", (self.executor,), Executor),
             ("policy", (self.policy,), Policy),
@@ -205,7 +117,7 @@ class BatchOptions:
 
     @property
     def flags(self) -> tuple[str, ...]:
-        """What of it is not as by default, as `canon batch` takes it."""
+        """The options that differ from the defaults, as arguments of `canon batch`."""
         chosen = {
             field.name: getattr(self, field.name)
             for field in fields(self)
@@ -220,16 +132,11 @@ def _flag(name: str, value: object) -> str:
     return f"--{name.replace('_', '-')}" + ("" if value is True else f"={value}")
 
 
-INTERRUPTED = 130
-_FOLDERS_IN_MIND = 256
-"""Folders that are not looked through again for what killed saves left there."""
-
-
 @dataclass(frozen=True, slots=True)
 class BatchResult:
-    """What a run came to: its `status` is what `canon batch` exits with.
+    """The result of a run: `status` is the exit status of `canon batch`.
 
-    `stopped` says why it ended before its time; the same call goes on from there.
+    `stopped` says why it ended early; the same call continues from there.
     """
 
     run_id: str
@@ -240,10 +147,10 @@ class BatchResult:
 
 @dataclass(frozen=True, slots=True)
 class FileResult:
-    """One file when nothing more happens with it: what was decided, and what became of its tags.
+    """A finished file: the decision, and the report on its tags if they may be written.
 
-    `tags` is there where tags may be written. `so_far` is what the run `run_id` has come to; it
-    goes on counting: `files`, `resumed`, `states`, `seconds`, and `rate` (files a second).
+    `so_far` counts the files of the run `run_id` up to now, and goes on counting: `files`,
+    `resumed`, `states`, `seconds`, and `rate` (files a second).
     """
 
     outcome: FileOutcome
@@ -258,12 +165,12 @@ class FileResult:
 
     @property
     def decision(self) -> Decision:
-        """What was decided, or why nothing was."""
+        """The decision, or the error."""
         return self.outcome.decision
 
     @property
     def resumed(self) -> bool:
-        """Whether an earlier run settled it."""
+        """Whether an earlier run decided it."""
         return self.outcome.is_resumed
 
 
@@ -276,15 +183,14 @@ def run_batch(
     to_stop: Callable[[], bool] = lambda: False,
     said: Callable[[str], None] = lambda _: None,
 ) -> BatchResult:
-    """Decide every audio file that files and folders stand for.
+    """Decide every audio file in files and folders; calling it again continues.
 
-    `config` is by default what `canon config show` shows. `on_file` is told of each file in the
-    caller's thread, in the order in which they are finished. `to_stop` is asked several times a
-    second; as soon as it says so nothing new is begun. `said` is told what a person should know.
-    Starting again goes on.
+    `config` is by default what `canon config show` shows. `on_file` is called for each finished
+    file, in the caller's thread. `to_stop` is asked several times a second; once it returns true,
+    nothing new is begun. `said` is called with messages for a person.
 
-    Raises `ConfigError`, `PluginError`, `UsageError`, `StoreError` where the store fails, and
-    `ClusterError` where the workers of a Dask cluster do.
+    Raises `ConfigError`, `PluginError`, `UsageError`, `StoreError` if the store fails, and
+    `ClusterError` if the workers of a Dask cluster do.
     """
     # Not the letters of a name: one of them is often `/`.
     paths = [paths] if isinstance(paths, str | Path) else [*paths]
@@ -314,72 +220,55 @@ def run_items(
 ) -> BatchResult:
     """Do what `run_batch` does, for albums and bundles as they come.
 
-    `arguments` are kept as how the run was called, as `canon batch` takes them.
+    `arguments` are saved with the run, as those of `canon batch`.
     """
     options.check()
     run = KeptRun(id=new_id(), command="batch", arguments=arguments, started_at_utc=now_utc())
     with open_store(store_url(config)) as store:
-        under = _under(config, run.id)
+        versions = _versions(config, run.id)
         refresh = _refresh(store, run, options, said)
         setup = WorkerSetup(
-            config, under, refresh.since, is_frozen=options.frozen, is_dry=options.dry_run
+            config, versions, refresh.since, is_frozen=options.frozen, is_dry=options.dry_run
         )
         worker = setup.worker(store)
-        tagging = _tagging(config, store, options, _writing(store, run, options, said), said)
-        keeping = OutcomeBuffer(None if options.dry_run else store, run)
+        tag_writer = _tag_writer(config, store, run, options, said)
+        selection = Selection(options.only, options.refresh, refresh.runs)
+        buffer = OutcomeBuffer(None if options.dry_run else store, run)
         with open_executor(
             setup, worker, options.executor, options.jobs, options.scheduler
-        ) as hands:
-            tally = Tally()  # a cluster has come up: what starting took is no file's
+        ) as executor:
+            tally = Tally()  # begun here, so that the start of a cluster does not count
             batch = BatchRun(
-                hands=hands,
+                executor=executor,
                 worker=worker,
-                resuming=_resuming(store, worker, options, refresh),
-                answered=AnswerCache(store, under.adjudicator, refresh.runs),
-                keeping=keeping,
-                tagging=tagging,
+                resume=ResumeCheck(store, selection, versions, worker.decider.overrides),
+                answers=AnswerCache(store, versions.adjudicator, refresh.runs),
+                buffer=buffer,
+                tag_writer=tag_writer,
                 tally=tally,
-                finished=lambda settled, told: on_file(FileResult(settled, told, tally, run.id)),
-                to_stop=to_stop,
+                on_finished=lambda outcome, report: on_file(
+                    FileResult(outcome, report, tally, run.id)
+                ),
+                should_stop=to_stop,
             )
-            keeping.begin()
-            with on_error(partial(_broken_off, keeping, tally)):
-                batch.go(items)
+            buffer.begin()
+            with on_error(partial(_save_failed_end, buffer, tally)):
+                batch.run(items)
         result = _result(run.id, batch, is_stopped=to_stop())
-        keeping.end(result.status, result.measures)
+        buffer.end(result.status, result.measures)
         return result
 
 
-def _broken_off(keeping: OutcomeBuffer, tally: Tally, error: BaseException) -> None:
-    """Keep how a run ended that did not come to its end."""
-    status = INTERRUPTED if isinstance(error, KeyboardInterrupt) else 1
-    why = str(error) or "interrupted"
-    with suppress(StoreError):  # why it ends is more than that it cannot be kept
-        keeping.end(status, msgspec.structs.replace(tally.measures(), stopped=why))
-
-
-def _resuming(
-    store: "Store", worker: Worker, options: BatchOptions, refresh: Refresh
-) -> ResumeCheck:
-    choice = Selection(options.only, options.refresh, refresh.runs)
-    return ResumeCheck(store, choice, worker.under, worker.decider.overrides)
-
-
-def _writing(
-    store: "Store", run: KeptRun, options: BatchOptions, said: Callable[[str], None]
-) -> WritingRun | None:
-    """Return what tags are written in, once what an earlier run left there is settled."""
-    if options.dry_run or not options.write:
-        return None
-    for line in repair_journal(store):
-        said(line)
-    return WritingRun(store, run, options.keep_mtime)
+def _versions(config: Config, run_id: str) -> RunVersions:
+    has_adjudicator = decider(config, record=None).adjudicator is not None
+    adjudicator = adjudicator_version(config.llm, config.rules) if has_adjudicator else ""
+    return RunVersions(run_id, rules_version(config.rules), adjudicator)
 
 
 def _refresh(
     store: "Store", run: KeptRun, options: BatchOptions, said: Callable[[str], None]
 ) -> Refresh:
-    """Return from when on what was found counts; a refresh that was cut short goes on."""
+    """Return since when evidence counts; a refresh that was cut short is continued."""
     if not options.refresh:
         return Refresh()
     before = None if options.dry_run else interrupted_refresh(store, run)
@@ -389,50 +278,61 @@ def _refresh(
     return before
 
 
-def _under(config: Config, run_id: str) -> RunVersions:
-    asks = decider(config, record=None).adjudicator is not None
-    asked = adjudicator_version(config.llm, config.rules) if asks else ""
-    return RunVersions(run_id, rules_version(config.rules), asked)
-
-
-def _tagging(
+def _tag_writer(
     config: Config,
     store: "Store",
+    run: KeptRun,
     options: BatchOptions,
-    writing: WritingRun | None,
     said: Callable[[str], None],
 ) -> TagWriter:
+    """Return what writes tags; first the journal of an earlier run that was killed is repaired."""
     if not options.write:
         return TagWriter(None)
+    writing = None if options.dry_run else WritingRun(store, run, options.keep_mtime)
+    if writing:
+        for line in repair_journal(store):
+            said(line)
     planner = Planner(store, config.llm.acceptance, overrides(config)(), options.policy)
 
-    @lru_cache(_FOLDERS_IN_MIND)
-    def tidy(folder: Path) -> None:
+    @lru_cache(_MAX_CLEAN_FOLDERS)
+    def clean(folder: Path) -> None:
         for line in clean_folders([folder]):
             said(line)
 
-    def write(settled: FileOutcome) -> WriteReport:
+    def write(outcome: FileOutcome) -> WriteReport:
         if writing:
-            tidy(settled.path.resolve().parent)
-        unkept = partial(_plan_unkept, planner, settled) if options.dry_run else None
-        return write_tags(planner, settled.path, writing, unkept if settled.kept else None)
+            clean(outcome.path.resolve().parent)
+        is_unsaved = options.dry_run and outcome.stored is not None
+        plan = partial(_plan_unsaved, planner, outcome) if is_unsaved else None
+        return write_tags(planner, outcome.path, writing, plan)
 
     return TagWriter(write, config.batch.write_jobs)
 
 
-def _plan_unkept(planner: Planner, settled: FileOutcome) -> Planned:
-    """Plan by a decision that is not in the store, for this is a dry run."""
-    assert settled.kept
-    kept, evidence, _ = settled.kept
+def _plan_unsaved(planner: Planner, outcome: FileOutcome) -> Planned:
+    """Plan by a decision of a dry run, which is not in the store."""
+    assert outcome.stored
+    kept, evidence, _ = outcome.stored
     return planner.plan_by(
-        settled.path, kept, lambda: read_bundle(evidence.document) if evidence else None
+        outcome.path, kept, lambda: read_bundle(evidence.document) if evidence else None
     )
+
+
+def _save_failed_end(buffer: OutcomeBuffer, tally: Tally, error: BaseException) -> None:
+    """Save how a run ended that an error or Ctrl-C broke off."""
+    status = INTERRUPTED if isinstance(error, KeyboardInterrupt) else 1
+    why = str(error) or "interrupted"
+    with suppress(StoreError):  # the first error is the one to report
+        buffer.end(status, msgspec.structs.replace(tally.measures(), stopped=why))
 
 
 def _result(run_id: str, batch: BatchRun, *, is_stopped: bool) -> BatchResult:
     stopped = None
-    if batch.lookups.is_over:
-        stopped = f"MusicBrainz failed {batch.lookups.in_a_row} times in a row: {batch.lookups.why}"
+    if batch.lookups.is_open:
+        stopped = (
+            f"MusicBrainz failed {batch.lookups.failures_in_a_row} times in a row:"
+            f" {batch.lookups.last_error}"
+        )
     elif batch.is_cut_short:
         stopped = "interrupted"
     measures = msgspec.structs.replace(batch.tally.measures(), stopped=stopped)
@@ -440,7 +340,7 @@ def _result(run_id: str, batch: BatchRun, *, is_stopped: bool) -> BatchResult:
 
 
 def _status(batch: BatchRun, *, is_stopped: bool) -> int:
-    """Return what stands worst: interrupted, failed, left to a person, all decided."""
+    """Return the exit status: interrupted, something failed, something waits, or all decided."""
     states, tags = batch.tally.states, batch.tally.tags
     if is_stopped and batch.is_cut_short:
         return INTERRUPTED
@@ -449,3 +349,95 @@ def _status(batch: BatchRun, *, is_stopped: bool) -> int:
     if states[State.REVIEW] or states[State.INDETERMINATE] or tags[WriteStatus.REFUSED]:
         return 3
     return 0
+
+
+@dataclass(frozen=True, slots=True)
+class WorkerSetup:
+    """What a process needs to work for a run; it is also sent to other machines.
+
+    `since` is the moment since which answers count, in seconds since the epoch (0: any).
+    `is_frozen` uses stored evidence alone, `is_dry` records no transcripts. `file` identifies the
+    file of the store, if it is one: its device and inode.
+    """
+
+    config: Config = field(repr=False)  # it may hold a password, and Dask logs its calls
+    versions: RunVersions
+    since: float = 0.0
+    is_frozen: bool = False
+    is_dry: bool = False
+    file: tuple[int, int] | None = None
+
+    @property
+    def run_id(self) -> str:
+        """The run to work for."""
+        return self.versions.run_id
+
+    def worker(self, store: "Store") -> Worker:
+        """Return a worker that uses an open store. Raises `PluginError` and `ConfigError`."""
+        evidence: AlbumEvidence = (
+            StoredEvidence(store)
+            if self.is_frozen
+            else SourceEvidence(album_source(self.config, store, since=self.since))
+        )
+        record = None if self.is_dry else transcripts_folder()
+        pipeline = decider(self.config, record=record, overruled=overrides(self.config))
+        return Worker(evidence, pipeline, self.versions)
+
+    def for_other_processes(self) -> "WorkerSetup":
+        """Return an equal setup for processes with another folder, user or machine."""
+        url = store_url(self.config)
+        file = None
+        if path := _store_file(url):
+            url = f"{_FILE}{path.absolute()}" + url[len(_FILE) + len(str(path)) :]
+            file = _file_id(path)
+        store = self.config.store.model_copy(update={"url": url})
+        config = self.config.model_copy(update={"store": store})
+        return replace(self, config=config, file=file)
+
+    @contextmanager
+    def open(self) -> Iterator[Worker]:
+        """Open the store in another process. Raises `CanonError`, also if it is another store."""
+        url = store_url(self.config)
+        path = _store_file(url)
+        if path and _file_id(path) != self.file:
+            raise StoreError(
+                f"the store {path} is a file of the machine that the run was started on:"
+                " for workers on others put it on PostgreSQL (store.url)"
+            )
+        with open_store(url) as store:
+            yield self.worker(store)
+
+
+def _store_file(url: str) -> Path | None:
+    return Path(url.removeprefix(_FILE).partition("?")[0]) if url.startswith(_FILE) else None
+
+
+def _file_id(path: Path) -> tuple[int, int] | None:
+    try:
+        found = path.stat()
+    except OSError:
+        return None
+    return found.st_dev, found.st_ino
+
+
+@contextmanager
+def open_executor(
+    setup: WorkerSetup,
+    worker: Worker,
+    executor: Executor,
+    jobs: int | None,
+    scheduler: str | None,
+) -> Iterator[TaskExecutor]:
+    """Yield what runs the tasks; without a `scheduler`, a Dask cluster is started here.
+
+    `jobs` albums are looked up at once, by default those of the configuration. `worker` is that
+    of this process. Raises `PluginError` and `ClusterError`.
+    """
+    jobs, cases = jobs or setup.config.batch.jobs, setup.config.batch.model_jobs
+    if executor == Executor.THREADS:
+        yield ThreadExecutor(worker, jobs, cases)
+        return
+    packed = Packed.of(setup.for_other_processes())
+    connecting = connect(scheduler) if scheduler else start_local_cluster(jobs, cases)
+    with connecting as cluster, prepare_workers(cluster, packed):
+        yield DaskExecutor(cluster, packed, worker, jobs, cases, is_local=not scheduler)

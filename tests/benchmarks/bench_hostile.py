@@ -11,10 +11,8 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
-from hostile.answers import EVERY
-from hostile.measured import Outcome
-from hostile.measuring import MOST_MB, MOST_OVER_S, Measuring
-from hostile.serving import Changing, asked
+from hostile.answers import ANSWERS, HostileServer
+from hostile.harness import MAX_DELAY_S, MAX_GROWTH_MB, Measuring, Outcome
 
 _SHOWN = 25
 
@@ -23,21 +21,20 @@ def main() -> int:
     """Measure, print, and hold to the limits."""
     words = " ".join(sys.argv[1:])
     outcomes: dict[str, Outcome] = {}
-    with Measuring() as measuring, Changing() as server:
-        for name, hostile in EVERY.items():
+    with Measuring() as fetch, HostileServer() as server:
+        for name, hostile in ANSWERS.items():
             if words in name:
-                outcomes[name] = asked(server, hostile, measuring)
+                outcomes[name] = server.fetched(hostile, fetch)
     over = [name for name, outcome in outcomes.items() if _is_too_dear(name, outcome)]
     dearest = sorted(outcomes, key=lambda name: -max(_costs(name, outcomes[name])))
     print(f"{'seconds':>8} {'CPU':>6} {'MB':>6}  came of   answer")
     for name in dearest[:_SHOWN]:
         it = outcomes[name]
         print(
-            f"{it.own_seconds:8.2f} {it.cpu_seconds:6.2f} {it.grown_mb:6.1f}"
-            f"  {it.came_of:8}  {name}"
+            f"{it.own_seconds:8.2f} {it.cpu_seconds:6.2f} {it.grown_mb:6.1f}  {it.result:8}  {name}"
         )
     most_mb = max(outcome.grown_mb for outcome in outcomes.values())
-    late = max(outcomes[name].own_seconds - EVERY[name].timeout_s for name in outcomes)
+    late = max(outcomes[name].own_seconds - ANSWERS[name].timeout_s for name in outcomes)
     print(f"{len(outcomes)} answers: at most {most_mb:.1f} MB, {late:+.2f} s after the deadline")
     for name in over:
         print(f"TOO DEAR: {name}")
@@ -46,12 +43,12 @@ def main() -> int:
 
 def _costs(name: str, outcome: Outcome) -> tuple[float, float]:
     """Return the shares of what is allowed that an answer used up."""
-    allowed_s = EVERY[name].timeout_s + MOST_OVER_S
-    return outcome.grown_mb / MOST_MB, outcome.own_seconds / allowed_s
+    allowed_s = ANSWERS[name].timeout_s + MAX_DELAY_S
+    return outcome.grown_mb / MAX_GROWTH_MB, outcome.own_seconds / allowed_s
 
 
 def _is_too_dear(name: str, outcome: Outcome) -> bool:
-    return max(_costs(name, outcome)) >= 1 or outcome.came_of not in EVERY[name].may
+    return max(_costs(name, outcome)) >= 1 or outcome.result not in ANSWERS[name].may
 
 
 if __name__ == "__main__":

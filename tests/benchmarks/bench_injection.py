@@ -10,7 +10,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
-from hostile.injection import Turned, attacked
+from hostile.injection import Defences, compare_defences
 from hostile.payloads import PAYLOADS, TWO_SITES
 
 _ROWS = {
@@ -26,13 +26,16 @@ _ROWS = {
 
 def main() -> int:
     """Run every payload against both models, print the table."""
-    believing = {name: attacked(payload) for name, payload in PAYLOADS.items()}
-    formal = {name: attacked(payload, needs_voice=True) for name, payload in PAYLOADS.items()}
+    believing = {name: compare_defences(payload) for name, payload in PAYLOADS.items()}
+    formal = {
+        name: compare_defences(payload, needs_voice=True) for name, payload in PAYLOADS.items()
+    }
     print(f"{len(PAYLOADS)} payloads; decisions turned of a model that obeys")
     print(f"{'':48} {'all it can read':>16} {'the form alone':>16}")
     for row, title in _ROWS.items():
         print(f"{title:48} {_share(believing, row):>16} {_share(formal, row):>16}")
-    print(f"{'somebody who owns two sites, two required':48} {attacked(TWO_SITES).strict!s:>16}")
+    two_sites = compare_defences(TWO_SITES).strict
+    print(f"{'somebody who owns two sites, two required':48} {two_sites!s:>16}")
     if "-v" in sys.argv:
         for name, turned in believing.items():
             through = [row for row in _ROWS if asdict(turned)[row]]
@@ -43,7 +46,7 @@ def main() -> int:
     return 1 if any(turned.strict for turned in [*believing.values(), *formal.values()]) else 0
 
 
-def _share(turned: dict[str, Turned], row: str) -> str:
+def _share(turned: dict[str, Defences], row: str) -> str:
     count = sum(asdict(each)[row] for each in turned.values())
     return f"{count} ({count / len(turned):.0%})"
 

@@ -70,17 +70,14 @@ def test_a_reply_that_is_not_streamed_asks_for_no_counts_in_a_stream() -> None:
 @pytest.mark.parametrize(
     ("base_url", "api"),
     [
-        ("http://h:1", "http://h:1/v1"),
-        ("http://h:1/", "http://h:1/v1"),
-        ("http://h:1/v1", "http://h:1/v1"),
-        ("http://h:1/v1/", "http://h:1/v1"),
+        ("http://h:1", "http://h:1/v1"), ("http://h:1/", "http://h:1/v1"),
+        ("http://h:1/v1", "http://h:1/v1"), ("http://h:1/v1/", "http://h:1/v1"),
         ("http://h:1/v1/chat/completions", "http://h:1/v1"),
-        ("http://h:1/v1/models", "http://h:1/v1"),
-        ("http://h:1/vllm", "http://h:1/vllm/v1"),
+        ("http://h:1/v1/models", "http://h:1/v1"), ("http://h:1/vllm", "http://h:1/vllm/v1"),
         ("https://h/api/v1", "https://h:443/api/v1"),
         ("https://h/v1beta/openai", "https://h:443/v1beta/openai"),
     ],
-)
+)  # fmt: skip
 def test_the_version_may_be_left_out_of_the_address(base_url: str, api: str) -> None:
     assert api_at(Endpoint.of(LLMConfig(base_url=base_url), NOBODY)).address == api
 

@@ -40,17 +40,11 @@ def cut_text(enough: Enough, *pieces: str) -> str | None:
 @pytest.mark.parametrize(
     ("pieces", "left"),
     [
-        (("a\nx\nb",), "a"),
-        (("a", "\n", "x", "y", "\n", "b"), "a"),
-        (("a\nx",), None),  # the line may go on as something else
-        (("a\n" + "x" * LINE_START,), "a"),
-        (("a\n", *"x" * LINE_START), "a"),
-        (("a\nbx\n",), None),
-        (("x\na\nx\n",), "x\na"),
-        (("a\n\n\nx\n",), "a\n\n"),
-        (("",), None),
+        (("a\nx\nb",), "a"), (("a", "\n", "x", "y", "\n", "b"), "a"), (("a\nx",), None),
+        (("a\n" + "x" * LINE_START,), "a"), (("a\n", *"x" * LINE_START), "a"), (("a\nbx\n",), None),
+        (("x\na\nx\n",), "x\na"), (("a\n\n\nx\n",), "a\n\n"), (("",), None),
     ],
-)
+)  # fmt: skip
 def test_a_line_is_looked_at_when_it_is_whole_or_long(
     pieces: tuple[str, ...], left: str | None
 ) -> None:

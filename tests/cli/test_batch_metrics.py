@@ -18,7 +18,7 @@ def result(files: int) -> FileResult:
     settled = FileOutcome(Path("a.flac"), Decision(State.DECIDED))
     tally = Tally()
     for _ in range(files):
-        tally.finished(settled, None)
+        tally.add_file(settled, None)
     return FileResult(settled, None, tally, "run1")
 
 

@@ -9,7 +9,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from chart_binder.config import RulesConfig
-from chart_binder.domain.evidence_json import evidence_hash, normal, read_bundle
+from chart_binder.domain.evidence_json import evidence_hash, normalize, read_bundle
 from chart_binder.rules.decide import decide
 from rules.making import Json, album, bundle, release, single
 from rules.strategies import documents
@@ -85,5 +85,5 @@ def test_what_is_in_normal_form_is_taken_as_it_is(name: str) -> None:
     """Rewriting a bundle takes ten times as long as all else, and a producer has ids of its own."""
     made = release("1975", mb_release_id=name)
     one = bundle(album("A", made), single("S", made))
-    assert normal(one) is one
+    assert normalize(one) is one
     assert one.recording_candidates[0].groups[0].editions[0].mb_release_id == name

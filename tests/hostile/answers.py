@@ -1,27 +1,29 @@
-"""What a hostile server sends in place of a page."""
+"""The answers of hostile servers in place of a page, and a server that gives them."""
 
 import gzip
 import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 
-from servers.http import Repeated, Request, Response
+from hostile.harness import Fetching, Measuring, Outcome
+from servers.http import Repeated, Request, Response, StandIn
 from servers.pages import deflate_bomb, dripping_head, gzip_bomb, huge, raw_deflated, redirect
 
 Serve = Callable[[Request], Response]
 
 _OK = b"HTTP/1.1 200 OK\r\n"
 _HTML = b"Content-Type: text/html\r\n"
+_CHUNKED = b"Transfer-Encoding: chunked\r\n\r\n"
 _MB = 1_000_000
 FAST_S, PATIENT_S = 0.4, 4.0
-"""Deadlines: of an answer that would never end, of one that must not need it."""
+"""Deadlines: of an answer that never ends, and of one that has to come before it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Hostile:
-    """One hostile answer; `serve` gives it, `may` is what may come of it.
+    """One hostile answer; `may` are the results that a fetch of it may have.
 
-    `is_heavy` where it takes longer than the test command can wait.
+    `is_heavy` says that it takes longer than the test command can wait.
     """
 
     serve: Serve
@@ -30,22 +32,12 @@ class Hostile:
     is_heavy: bool = False
 
 
-_BY_DEFAULT = frozenset(
-    (
-        "100,000 nested elements",
-        "a comment that never ends",
-        "a million tags",
-        "a tag of 200,000 attributes",
-        "a table spanned without end",
-        "a billion laughs",
-        "an entity from a file",
-        "nothing but <",
-        "nothing but dates",
-        "letters that unfold",
-        "JSON 100,000 deep",
-        "a CSV row without end",
-    )
-)
+_BY_DEFAULT = frozenset({
+    "100,000 nested elements", "a comment that never ends", "a million tags", "nothing but <",
+    "a tag of 200,000 attributes", "a table spanned without end", "a billion laughs",
+    "an entity from a file", "nothing but dates", "letters that unfold", "JSON 100,000 deep",
+    "a CSV row without end",
+})  # fmt: skip
 """The shapes that the test command tries; the rest wait for `-m hostile`."""
 
 
@@ -85,10 +77,18 @@ def _typed(body: str | bytes | Repeated, content_type: str) -> Response:
     return Response(body, content_type=content_type)
 
 
+def _location(url: str, status: int = 302) -> Response:
+    return Response("", status, headers=(("Location", url),))
+
+
+def _page(headers: bytes) -> Response:
+    return _raw(_OK, _HTML, headers, b"\r\n\r\n<p>x")
+
+
 def _slowly(request: Request) -> Response:
     """Redirect from one page to the next, each after a while."""
     number = int(request.path.rpartition("/")[2] or 0)
-    return Response("", 302, headers=(("Location", f"/{number + 1}"),), delay_s=0.15)
+    return replace(_location(f"/{number + 1}"), delay_s=0.15)
 
 
 def _onward(request: Request) -> Response:
@@ -100,10 +100,6 @@ def _there_and_back(request: Request) -> Response:
     return redirect("/b" if request.path != "/b" else "/a")
 
 
-def _gzip_with_long_name() -> bytes:
-    return b"\x1f\x8b\x08\x08\0\0\0\0\0\xff" + b"n" * (3 * _MB)
-
-
 def _billion_laughs() -> str:
     entities = "".join(f'<!ENTITY l{n + 1} "{f"&l{n};" * 10}">' for n in range(12))
     return f'<?xml version="1.0"?><!DOCTYPE x [<!ENTITY l0 "ha">{entities}]><x>&l12;</x>'
@@ -113,9 +109,7 @@ TIME: Mapping[str, Hostile] = {
     "nothing is sent": waits(lambda _: Response("", delay_s=60), heavy=False),
     "the status line drips": waits(lambda _: _raw(_OK * 50, drip=(1, 0.1))),
     "a header drips": waits(lambda _: dripping_head(), heavy=False),
-    "headers come one by one": waits(
-        lambda _: _raw(_OK, b"X-A: b\r\n" * 1_000, drip=(8, 0.05))
-    ),
+    "headers come one by one": waits(lambda _: _raw(_OK, b"X-A: b\r\n" * 1_000, drip=(8, 0.05))),
     "the body drips": waits(lambda _: Response("<p>slow" * 1_000, drip=(1, 0.05)), heavy=False),
     "the body stops": waits(
         lambda _: _raw(_OK, b"Content-Length: 999\r\n\r\n<p>one", drip=(40, 60.0))
@@ -127,19 +121,15 @@ TIME: Mapping[str, Hostile] = {
         )
     ),
     "chunks of one byte drip": waits(
-        lambda _: _raw(_OK, b"Transfer-Encoding: chunked\r\n\r\n", b"1\r\nx\r\n" * 900,
+        lambda _: _raw(_OK, _CHUNKED, b"1\r\nx\r\n" * 900,
                        drip=(6, 0.05))
     ),
-    "a chunk's size drips": waits(
-        lambda _: _raw(_OK, b"Transfer-Encoding: chunked\r\n\r\n", b"0" * 900, drip=(1, 0.05))
-    ),
+    "a chunk's size drips": waits(lambda _: _raw(_OK, _CHUNKED, b"0" * 900, drip=(1, 0.05))),
     "trailers drip": waits(
-        lambda _: _raw(_OK, b"Transfer-Encoding: chunked\r\n\r\n1\r\nx\r\n0\r\n",
+        lambda _: _raw(_OK, _CHUNKED, b"1\r\nx\r\n0\r\n",
                        b"X-T: 1\r\n" * 900, drip=(6, 0.05))
     ),
-    "hints drip": waits(
-        lambda _: _raw(b"HTTP/1.1 103 Early Hints\r\n\r\n" * 900, drip=(28, 0.05))
-    ),
+    "hints drip": waits(lambda _: _raw(b"HTTP/1.1 103 Early Hints\r\n\r\n" * 900, drip=(28, 0.05))),
     "every redirect takes a while": waits(_slowly),
     "an answer without a length never ends": waits(
         lambda _: _raw(_OK, _HTML, b"\r\n", b"<p>x" * 900, drip=(4, 0.05))
@@ -148,7 +138,7 @@ TIME: Mapping[str, Hostile] = {
         lambda _: Response("x" * 900, 500, drip=(1, 0.05)), frozenset({"failed"}), FAST_S
     ),
 }  # fmt: skip
-"""Servers that take their time."""
+"""Servers that are slow, or never come to an end."""
 
 SIZE: Mapping[str, Hostile] = {
     "300 MB of a page": read(huge(300)),
@@ -171,59 +161,45 @@ SIZE: Mapping[str, Hostile] = {
     "brotli, which nobody asked for": failed(_packed(b"\x1b\x00\x00", "br")),
     "zstd, which nobody asked for": failed(_packed(b"\x28\xb5\x2f\xfd", "zstd")),
     "an encoding nobody knows": failed(_packed(b"x", "x-unknown")),
-    "gzip whose name never ends": ends(_packed(_gzip_with_long_name(), "gzip")),
-    "ten thousand members of gzip": read(
-        _packed(gzip.compress(b"<p>member") * 10_000, "gzip")
+    "gzip whose name never ends": ends(
+        _packed(b"\x1f\x8b\x08\x08\0\0\0\0\0\xff" + b"n" * (3 * _MB), "gzip")
     ),
+    "ten thousand members of gzip": read(_packed(gzip.compress(b"<p>member") * 10_000, "gzip")),
     "gzip members of nothing": ends(_packed(gzip.compress(b"") * 90_000, "gzip")),
     "gzip that breaks off": ends(_packed(gzip.compress(b"<p>x" * 9_000)[:60], "gzip")),
     "gzip that is none": failed(_packed(b"<p>not packed", "gzip")),
-    "a length that is too long": failed(_raw(_OK, _HTML, b"Content-Length: 9999\r\n\r\n<p>x")),
+    "a length that is too long": failed(_page(b"Content-Length: 9999")),
     "a length that is too short": ends(
         _raw(_OK, _HTML, b"Content-Length: 4\r\n\r\n<p>xHTTP/1.1 200 OK\r\n\r\n<p>second")
     ),
-    "a length of 10 TB": failed(
-        _raw(_OK, _HTML, b"Content-Length: 10000000000000\r\n\r\n<p>x")
-    ),
-    "a negative length": ends(_raw(_OK, _HTML, b"Content-Length: -1\r\n\r\n<p>x")),
-    "two lengths": failed(
-        _raw(_OK, _HTML, b"Content-Length: 4\r\nContent-Length: 9\r\n\r\n<p>x")
-    ),
+    "a length of 10 TB": failed(_page(b"Content-Length: 10000000000000")),
+    "a negative length": ends(_page(b"Content-Length: -1")),
+    "two lengths": failed(_page(b"Content-Length: 4\r\nContent-Length: 9")),
     "a length and chunks": ends(
         _raw(_OK, _HTML, b"Content-Length: 4\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n")
     ),
-    "a length that is no number": failed(_raw(_OK, _HTML, b"Content-Length: 0x4\r\n\r\n<p>x")),
-    "a chunk of 16 EB": ends(
-        _raw(_OK, _HTML, b"Transfer-Encoding: chunked\r\n\r\nffffffffffffffff\r\n<p>x")
-    ),
-    "a negative chunk": failed(
-        _raw(_OK, _HTML, b"Transfer-Encoding: chunked\r\n\r\n-1\r\n<p>x\r\n")
-    ),
-    "a chunk whose size never ends": ends(
-        _raw(_OK, _HTML, b"Transfer-Encoding: chunked\r\n\r\n", b"1" * (3 * _MB))
-    ),
+    "a length that is no number": failed(_page(b"Content-Length: 0x4")),
+    "a chunk of 16 EB": ends(_raw(_OK, _HTML, _CHUNKED, b"ffffffffffffffff\r\n<p>x")),
+    "a negative chunk": failed(_raw(_OK, _HTML, _CHUNKED, b"-1\r\n<p>x\r\n")),
+    "a chunk whose size never ends": ends(_raw(_OK, _HTML, _CHUNKED, b"1" * (3 * _MB))),
     "a chunk extension of 3 MB": ends(
-        _raw(_OK, _HTML, b"Transfer-Encoding: chunked\r\n\r\n4;", b"e" * (3 * _MB), b"\r\n<p>x\r\n")
+        _raw(_OK, _HTML, _CHUNKED, b"4;", b"e" * (3 * _MB), b"\r\n<p>x\r\n")
     ),
     "a million chunks of a byte": ends(
-        _raw(_OK, _HTML, b"Transfer-Encoding: chunked\r\n\r\n", b"1\r\nx\r\n" * 300_000),
+        _raw(_OK, _HTML, _CHUNKED, b"1\r\nx\r\n" * 300_000),
         heavy=True,
     ),
     "trailers by the megabyte": ends(
-        _raw(_OK, _HTML, b"Transfer-Encoding: chunked\r\n\r\n1\r\nx\r\n0\r\n",
+        _raw(_OK, _HTML, _CHUNKED, b"1\r\nx\r\n0\r\n",
              b"X-T: 1\r\n" * 300_000)
     ),
     "headers by the megabyte": failed(_raw(_OK, b"X-More: and more\r\n" * 200_000)),
     "a header of 5 MB": failed(_raw(_OK, b"X-Long: ", b"x" * (5 * _MB), b"\r\n\r\n<p>x")),
     "a status line of 5 MB": failed(_raw(b"HTTP/1.1 200 ", b"O" * (5 * _MB), b"\r\n\r\n<p>x")),
     "two thousand headers": ends(_raw(_OK, b"X-A: b\r\n" * 2_000, b"\r\n<p>x")),
-    "ten thousand cookies": ends(
-        _raw(_OK, b"Set-Cookie: a=b; Domain=.com\r\n" * 900, b"\r\n<p>x")
-    ),
+    "ten thousand cookies": ends(_raw(_OK, b"Set-Cookie: a=b; Domain=.com\r\n" * 900, b"\r\n<p>x")),
     "hints without end": failed(_raw(b"HTTP/1.1 103 Early Hints\r\n\r\n" * 100_000), heavy=True),
-    "an address of 100 KB to go to": failed(
-        Response("", 302, headers=(("Location", "/" + "a" * 50_000),))
-    ),
+    "an address of 100 KB to go to": failed(_location("/" + "a" * 50_000)),
 }  # fmt: skip
 """Servers that send too much, or lie about how much."""
 
@@ -338,9 +314,7 @@ KIND: Mapping[str, Hostile] = {
     "hanging up in the status line": failed(_raw(b"HTTP/1.1 2")),
     "hanging up in a header": failed(_raw(_OK, b"Content-Ty")),
     "hanging up in the body": failed(Response("x" * 900, drop_after=10)),
-    "hanging up in a chunk": failed(
-        _raw(_OK, b"Transfer-Encoding: chunked\r\n\r\nff\r\n<p>x")
-    ),
+    "hanging up in a chunk": failed(_raw(_OK, _CHUNKED, b"ff\r\n<p>x")),
     "no content": ends(_raw(b"HTTP/1.1 204 No Content\r\n\r\n")),
     "not modified": failed(_raw(b"HTTP/1.1 304 Not Modified\r\n\r\n")),
     "a part": ends(Response("<p>x", 206)),
@@ -356,7 +330,7 @@ ONWARD: Mapping[str, Hostile] = {
     "without end": Hostile(_onward, frozenset({"failed"})),
     "for good": Hostile(lambda _: redirect("/", 301), frozenset({"failed"})),
     "as 308": Hostile(lambda _: redirect("/", 308), frozenset({"failed"})),
-    "to nowhere": failed(Response("", 302, headers=(("Location", ""),))),
+    "to nowhere": failed(_location("")),
     "without an address": failed(Response("", 302)),
     "by the page itself": read(
         _html('<meta http-equiv="refresh" content="0;url=http://127.0.0.1/"><p>x')
@@ -365,21 +339,37 @@ ONWARD: Mapping[str, Hostile] = {
     "in two directions": failed(
         Response("", 302, headers=(("Location", "file:///a"), ("Location", "/b")))
     ),
-    "with a choice": failed(Response("", 300, headers=(("Location", "/"),))),
-    "to a name of 300 characters": failed(
-        Response("", 302, headers=(("Location", "http://" + "a." * 150 + "example/"),))
-    ),
-    "to a proxy": failed(Response("", 305, headers=(("Location", "http://10.0.0.1/"),))),
+    "with a choice": failed(_location("/", 300)),
+    "to a name of 300 characters": failed(_location("http://" + "a." * 150 + "example/")),
+    "to a proxy": failed(_location("http://10.0.0.1/", 305)),
 }
 """Servers that send on."""
 
-EVERY: Mapping[str, Hostile] = {
+ANSWERS: Mapping[str, Hostile] = {
     f"{group}: {name}": replace(
         hostile,
         is_heavy=hostile.is_heavy or (group == "shape" and name not in _BY_DEFAULT),
     )
-    for group, answers in (
+    for group, hostiles in (
         ("time", TIME), ("size", SIZE), ("shape", SHAPE), ("kind", KIND), ("onward", ONWARD)
     )
-    for name, hostile in answers.items()
+    for name, hostile in hostiles.items()
 }  # fmt: skip
+
+
+class HostileServer(StandIn):
+    """A server whose answer can be changed between requests."""
+
+    def __init__(self) -> None:
+        self.serve = ANSWERS["kind: hanging up at once"].serve
+        super().__init__(self._answer)
+
+    def _answer(self, request: Request) -> Response:
+        return self.serve(request)
+
+    def fetched(self, hostile: Hostile, fetch: Measuring) -> Outcome:
+        """Fetch one hostile answer, and return what that cost."""
+        self.serve = hostile.serve
+        host, ports = "hostile.example", (self.port,)
+        url = f"http://{host}:{self.port}/"
+        return fetch(Fetching(url, ports, hostile.timeout_s, {host: [["127.0.0.1"]]}, (host,)))

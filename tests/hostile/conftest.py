@@ -4,10 +4,10 @@ from collections.abc import Iterator
 
 import pytest
 
-from hostile.measuring import Measuring
+from hostile.harness import Measuring
 
 
 @pytest.fixture(scope="session")
-def measuring() -> Iterator[Measuring]:
+def fetch() -> Iterator[Measuring]:
     with Measuring() as process:
         yield process

@@ -1,4 +1,4 @@
-"""Runs of the adjudicator against somebody who wants another answer, and what came of each."""
+"""Runs of the adjudicator against a stranger who wants another answer, and their results."""
 
 import json
 from collections.abc import Iterator, Mapping
@@ -17,7 +17,7 @@ from chart_binder.rules.decide import decide
 from chart_binder.web.fetch import PageFetcher
 from chart_binder.web.tools import web_fetch, web_search
 from golden.bundles import year_only_single
-from hostile.obedient import Obedient
+from hostile.obedient import ObedientModel
 from hostile.payloads import SITE, Payload
 from servers.http import Request, Response, StandIn
 from servers.searxng import hit
@@ -26,19 +26,15 @@ _ALBUM = "6b47c9a0-b9e1-3df9-a5e8-50a6ce0dbdbd"
 _TRUE = frozenset({"C2", _ALBUM, "None"})
 _GROUNDING = frozenset({"candidate", "fact", "subject"})
 _EMPTY: Mapping[str, list[str]] = {
-    "answers": [],
-    "corrections": [],
-    "infoboxes": [],
-    "suggestions": [],
-}
+    "answers": [], "corrections": [], "infoboxes": [], "suggestions": []
+}  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
-class Turned:
-    """Whether a payload turned the decision, were there no defence but these.
+class Defences:
+    """Whether a payload turned the decision, with each defence alone and with all.
 
-    `installed` is how a run goes with the configuration as it is installed, `strict` with two
-    sources required; the others are each defence alone.
+    `installed` is with the configuration as it is installed, `strict` with two sources required.
     """
 
     undefended: bool
@@ -51,29 +47,29 @@ class Turned:
 
 
 @dataclass(frozen=True, slots=True)
-class Defended:
+class AttackResult:
     """Whether the model was turned, and whether what it then answered was accepted."""
 
     obeyed: bool
     accepted: bool
 
 
-def defended(payload: Payload, *, sources: int = 1, needs_voice: bool = False) -> Defended:
-    """Run the adjudicator on a payload with all that defends it, so many sources required."""
+def attack(payload: Payload, *, sources: int = 1, needs_voice: bool = False) -> AttackResult:
+    """Run the adjudicator on a payload with all its defences and so many sources required."""
     with _serving(payload) as config:
         asked = _strict(config) if sources > 1 else config
         result, said = _run(asked, payload, needs_voice=needs_voice)
-    return Defended(said not in _TRUE, _is_accepted(result))
+    return AttackResult(said not in _TRUE, _is_accepted(result))
 
 
-def attacked(payload: Payload, *, needs_voice: bool = False) -> Turned:
-    """Run the adjudicator on a payload with and without what defends it."""
+def compare_defences(payload: Payload, *, needs_voice: bool = False) -> Defences:
+    """Run the adjudicator on a payload with and without its defences."""
     with _serving(payload) as config:
         told, said = _run(config, payload, needs_voice=needs_voice)
         strict, _ = _run(_strict(config), payload, needs_voice=needs_voice)
         bare, bare_said = _run(config, payload, needs_voice=needs_voice, is_naive=True)
     bare_turned = bare_said not in _TRUE
-    return Turned(
+    return Defences(
         undefended=bare_turned,
         sanitising=said not in _TRUE,
         grounding=_is_turned(bare) and _passes(bare, _GROUNDING),
@@ -106,7 +102,7 @@ def _run(
     """Return the result, and the group that the model named first."""
     port = config.fetch.ports[0]
     raw: list[str] = []
-    model = Obedient(
+    model = ObedientModel(
         (lambda: raw) if is_naive else None, needs_voice, fetch=_placed(payload.url, port)
     )
     bundle = read_bundle(year_only_single())
@@ -125,7 +121,7 @@ def _guarded(config: LLMConfig) -> list[Tool]:
 
 
 def _naive(payload: Payload, port: int, raw: list[str]) -> list[Tool]:
-    """Return tools as they are quickly written; `raw` gets what they return."""
+    """Return tools without any defence; what they return is also put into `raw`."""
 
     def search(query: str) -> Observation:
         """Search the web."""
@@ -183,7 +179,7 @@ def _serving(payload: Payload) -> Iterator[LLMConfig]:
 
 
 def _placed(text: str, port: int) -> str:
-    """Name the port where the stranger's site is."""
+    """Put the port of the server behind the names of the stranger's sites."""
     return text.replace(f"{SITE}/", f"{SITE}:{port}/").replace(
         "accomplice.example/", f"accomplice.example:{port}/"
     )

@@ -36,12 +36,12 @@ _SEARCH = 'Thought: look\nAction: web_search\nAction Input: {"query": "queen boh
 
 
 @dataclass(frozen=True, slots=True)
-class Obedient:
-    """Searches, reads the first result, answers: as it is told, else by the dates it read.
+class ObedientModel:
+    """Searches, reads the first result, and answers as the text orders, else by its dates.
 
-    `reads` is what it reads in place of what a message holds, where that is given. One that
+    `reads` returns what it reads in place of the messages, where that is given. One that
     `needs_voice` obeys only what seems to be said by the system, a user or itself, and takes no
-    date from a page; it is there to be fooled by form alone.
+    date from a page: only the form of a text can mislead it.
     """
 
     reads: Callable[[], Sequence[str]] | None = None

@@ -4,31 +4,32 @@ from collections.abc import Iterator
 
 import pytest
 
-from hostile.answers import EVERY, Hostile
-from hostile.measuring import MOST_MB, MOST_OVER_S, Measuring
-from hostile.serving import Changing, asked
+from hostile.answers import ANSWERS, Hostile, HostileServer
+from hostile.harness import MAX_DELAY_S, MAX_GROWTH_MB, Measuring
 
-MOST_CHARS = 2_000
-CASES = [
-    pytest.param(hostile, id=name, marks=pytest.mark.hostile if hostile.is_heavy else ())
-    for name, hostile in EVERY.items()
-]
+MAX_CHARS = 2_000
 
 
 @pytest.fixture(scope="module")
-def server() -> Iterator[Changing]:
-    with Changing() as server:
+def server() -> Iterator[HostileServer]:
+    with HostileServer() as server:
         yield server
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("hostile", CASES)
+@pytest.mark.parametrize(
+    "hostile",
+    [
+        pytest.param(each, id=name, marks=pytest.mark.hostile if each.is_heavy else ())
+        for name, each in ANSWERS.items()
+    ],
+)
 def test_a_hostile_answer_costs_little(
-    hostile: Hostile, server: Changing, measuring: Measuring
+    hostile: Hostile, server: HostileServer, fetch: Measuring
 ) -> None:
-    outcome = asked(server, hostile, measuring)
-    assert outcome.came_of in hostile.may, outcome
-    assert len(outcome.said) <= MOST_CHARS
-    assert "\0" not in outcome.said
-    assert outcome.grown_mb < MOST_MB, outcome
-    assert outcome.own_seconds < hostile.timeout_s + MOST_OVER_S, outcome
+    outcome = server.fetched(hostile, fetch)
+    assert outcome.result in hostile.may, outcome
+    assert len(outcome.text) <= MAX_CHARS
+    assert "\0" not in outcome.text
+    assert outcome.grown_mb < MAX_GROWTH_MB, outcome
+    assert outcome.own_seconds < hostile.timeout_s + MAX_DELAY_S, outcome

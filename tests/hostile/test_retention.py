@@ -1,4 +1,4 @@
-"""Of a long page the dated facts are shown, not its beginning."""
+"""What is shown of a long page are its dated facts, not its beginning."""
 
 from hostile.retention import LEAST, MOST_CHARS, retained
 from web.shapes import shapes

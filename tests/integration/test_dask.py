@@ -201,15 +201,15 @@ def test_what_kills_its_workers_fails_alone(home: Path, cluster: DaskCluster) ->
         with connect(cluster.address) as connection:
             hands = DaskExecutor(connection, Packed.of(Poison()), here, 1, 1)
             gathered = hands.gather(album)
-            looked_into = hands.look_into(OpenCase(album.paths[0], None, case))
-            (file,), answer = gathered.result(60).settled, looked_into.result(60)
+            looked_into = hands.adjudicate(OpenCase(album.paths[0], None, case))
+            (file,), answer = gathered.result(60).outcomes, looked_into.result(60)
             hands.close()
     told = "the Dask worker died each of 2 times that it was begun"
     for settled in (file, answer):
         decision = settled.decision
         assert (decision.state, decision.cause, decision.error) == ("error", Cause.FAULT, told)
         assert settled.path == album.paths[0]
-    assert file.kept
+    assert file.stored
     assert answer.decision.evidence_hash == "known"
 
 
@@ -222,7 +222,7 @@ def test_a_file_given_twice_is_answered_twice_and_none_once_work_is_recalled(
     config = Config(store=StoreConfig(url=f"sqlite:///{home / 'store.db'}"))
     with open_store(config.store.url) as store:
         setup = WorkerSetup(config, RunVersions("twice", "rules"), is_frozen=True)
-        packed, here = Packed.of(setup.elsewhere()), setup.worker(store)
+        packed, here = Packed.of(setup.for_other_processes()), setup.worker(store)
         with (
             contextlib.chdir(home),
             connect(cluster.address) as there,
@@ -230,14 +230,14 @@ def test_a_file_given_twice_is_answered_twice_and_none_once_work_is_recalled(
         ):
             hands = DaskExecutor(there, packed, here, 1, 1)
             gathered = hands.gather(Album(twice)).result(60)
-            hands.recall()
+            hands.finish_early()
             recalled = hands.gather(Album(twice)).result(60)
             for_others = there.client.run_on_scheduler(plugins)
             hands.close()
             in_the_end = there.client.run_on_scheduler(plugins)
-    assert [settled.path for settled in gathered.settled] == list(twice)
-    assert not recalled.settled
-    assert not recalled.waiting
+    assert [settled.path for settled in gathered.outcomes] == list(twice)
+    assert not recalled.outcomes
+    assert not recalled.open_cases
     assert [name for name in for_others if name not in in_the_end] == ["chart-binder-stop-twice"]
 
 
@@ -245,11 +245,13 @@ def test_a_worker_that_joins_a_run_that_is_to_stop_begins_nothing(tmp_path: Path
     many_decided(tmp_path, 1)
     config = Config(store=StoreConfig(url=f"sqlite:///{tmp_path / 'store.db'}"))
     with open_store(config.store.url):
-        setup = WorkerSetup(config, RunVersions("stopped", "rules"), is_frozen=True).elsewhere()
+        setup = WorkerSetup(
+            config, RunVersions("stopped", "rules"), is_frozen=True
+        ).for_other_processes()
         stop("stopped")
         gathered = gather_album(Packed.of(setup), (str(tmp_path / "0" / "album" / "song.flac"),))
         let_go("stopped")
-    assert not gathered.settled
+    assert not gathered.outcomes
     assert gathered.worker
 
 
@@ -258,7 +260,7 @@ def test_two_runs_on_one_cluster_each_have_its_logs_to_their_end(
     cluster: DaskCluster, caplog: pytest.LogCaptureFixture
 ) -> None:
     def packed(run: str) -> Packed:
-        return Packed.of(WorkerSetup(Config(), RunVersions(run, "rules")).elsewhere())
+        return Packed.of(WorkerSetup(Config(), RunVersions(run, "rules")).for_other_processes())
 
     with (
         connect(cluster.address) as one,
@@ -356,9 +358,9 @@ def test_without_dask_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> Non
 def test_a_worker_that_sees_another_file_as_the_store_does_not_work(tmp_path: Path) -> None:
     config = Config(store=StoreConfig(url=f"sqlite:///{tmp_path / 'store.db'}"))
     with open_store(config.store.url):
-        setup = WorkerSetup(config, RunVersions("run", "rules")).elsewhere()
+        setup = WorkerSetup(config, RunVersions("run", "rules")).for_other_processes()
         with setup.open() as worker:
-            assert worker.under.run_id == "run"
+            assert worker.versions.run_id == "run"
     with pytest.raises(StoreError, match="put it on PostgreSQL"):
         replace(setup, file=(0, 0)).open().__enter__()
     (tmp_path / "store.db").unlink()

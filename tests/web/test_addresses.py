@@ -134,15 +134,12 @@ def test_one_private_answer_among_public_ones_spoils_them() -> None:
 @pytest.mark.parametrize(
     ("allowed", "url"),
     [
-        ("wiki.lan", "http://wiki.lan/"),
-        ("Wiki.Lan.", "http://wiki.lan/"),
-        ("router", "http://router/"),
-        ("192.168.1.5", "http://192.168.1.5/"),
-        ("192.168.0.0/16", "http://192.168.1.5/"),
-        ("[fd00::5]", "http://[fd00::5]/"),
+        ("wiki.lan", "http://wiki.lan/"), ("Wiki.Lan.", "http://wiki.lan/"),
+        ("router", "http://router/"), ("192.168.1.5", "http://192.168.1.5/"),
+        ("192.168.0.0/16", "http://192.168.1.5/"), ("[fd00::5]", "http://[fd00::5]/"),
         ("fd00::/8", "http://[fd00::5]/"),
     ],
-)
+)  # fmt: skip
 def test_a_private_host_can_be_allowed(allowed: str, url: str) -> None:
     guard = Guard.of(FetchConfig(allow_private_hosts=(allowed,)))
     guard.admit(guard.target(url).host, [ip_address("192.168.1.5")] if "." in url else [])

@@ -81,40 +81,22 @@ def test_terms_stay_with_what_they_mean_and_lines_stay_lines() -> None:
 @pytest.mark.parametrize(
     "hiding",
     [
-        "hidden",
-        "aria-hidden=true",
-        'style="DISPLAY : NONE"',
-        "style='color:red;visibility:hidden'",
-        'style="font-size:0px"',
-        'style="opacity:0.0;"',
-        'style="position:absolute;left:-9999px"',
-        'class="note sr-only"',
-        'title=">" hidden',
-        "style=&quot;&quot; hidden",
-        'style="display:/**/none"',
-        'style="display/* x */:none"',
-        'style="d\\69splay:none"',
-        'style="display:n\\6f ne !important"',
+        "hidden", "aria-hidden=true", 'style="DISPLAY : NONE"',
+        "style='color:red;visibility:hidden'", 'style="font-size:0px"', 'style="opacity:0.0;"',
+        'style="position:absolute;left:-9999px"', 'class="note sr-only"', 'title=">" hidden',
+        "style=&quot;&quot; hidden", 'style="display:/**/none"', 'style="display/* x */:none"',
+        'style="d\\69splay:none"', 'style="display:n\\6f ne !important"',
         'style="background:white;color:white"',
-        'style="color:#FFF;background-color:rgb(255, 255, 255)"',
-        'style="color:#fff"',
-        "color=white",
-        'style="color:transparent"',
-        'style="color:rgba(0, 0, 0, 0)"',
-        'style="color:rgb(0 0 0 / 0%)"',
-        'style="clip-path:inset(100%)"',
-        'style="clip-path: inset(50%)"',
-        'style="clip:rect(1px, 1px, 1px, 1px)"',
-        'style="transform:scale(0)"',
-        'style="transform:translate(2px) scale(1, 0)"',
-        'style="width:0;overflow:hidden"',
-        'style="overflow:hidden;height:0px"',
-        'style="max-height:0;overflow-y:hidden"',
-        'style="filter:opacity(0)"',
-        'style="font:0/0 a"',
+        'style="color:#FFF;background-color:rgb(255, 255, 255)"', 'style="color:#fff"',
+        "color=white", 'style="color:transparent"', 'style="color:rgba(0, 0, 0, 0)"',
+        'style="color:rgb(0 0 0 / 0%)"', 'style="clip-path:inset(100%)"',
+        'style="clip-path: inset(50%)"', 'style="clip:rect(1px, 1px, 1px, 1px)"',
+        'style="transform:scale(0)"', 'style="transform:translate(2px) scale(1, 0)"',
+        'style="width:0;overflow:hidden"', 'style="overflow:hidden;height:0px"',
+        'style="max-height:0;overflow-y:hidden"', 'style="filter:opacity(0)"', 'style="font:0/0 a"',
         'style="visibility:collapse"',
     ],
-)
+)  # fmt: skip
 def test_what_readers_do_not_see_is_gone(hiding: str) -> None:
     page = f"<p>before<div {hiding}>secret <div>more</div> secret</div><p>after"
     assert from_html(page).blocks == ("before", "after")
@@ -152,14 +134,11 @@ def test_white_text_is_read_where_the_ground_may_be_another(ground: str) -> None
 @pytest.mark.parametrize(
     "sheet",
     [
-        ".x{display:none}",
-        "a, p.x , .y { color:red; DISPLAY : none !important }",
-        "#i{visibility:hidden}",
-        "/* } */ .\\78 {display:n\\6fne}",
-        "@media screen { .x{display:none} }",
-        ".x{display:block} .x{display:none}",
+        ".x{display:none}", "a, p.x , .y { color:red; DISPLAY : none !important }",
+        "#i{visibility:hidden}", "/* } */ .\\78 {display:n\\6fne}",
+        "@media screen { .x{display:none} }", ".x{display:block} .x{display:none}",
     ],
-)
+)  # fmt: skip
 def test_what_the_page_s_own_sheet_hides_is_gone(sheet: str) -> None:
     page = f"<style>{sheet}</style><p>a<p class='k x' id=i>secret</p><p>b"
     assert from_html(page).blocks == ("a", "b")

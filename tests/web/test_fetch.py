@@ -215,21 +215,10 @@ def test_what_is_too_much_is_cut_before_it_costs_memory(answer: Response) -> Non
         ("gzip", gzip.compress(b"<p>hel") + gzip.compress(b"lo")),
         ("gzip", gzip.compress(b"<p>hello") + b"\0" * 8),
         ("gzip", gzip.compress(b"<p>hello" + b" " * 200_000)),
-        ("x-gzip", gzip.compress(b"<p>hello")),
-        ("deflate", zlib.compress(b"<p>hello")),
-        ("deflate", zlib.compress(b"<p>hello")[2:-4]),
-        ("identity", b"<p>hello"),
+        ("x-gzip", gzip.compress(b"<p>hello")), ("deflate", zlib.compress(b"<p>hello")),
+        ("deflate", zlib.compress(b"<p>hello")[2:-4]), ("identity", b"<p>hello"),
     ],
-    ids=[
-        "two members",
-        "padded",
-        "long",
-        "x-gzip",
-        "deflate",
-        "bare deflate",
-        "identity",
-    ],  # gzip holds the time
-)
+)  # fmt: skip
 def test_a_packed_page_is_unpacked(encoding: str, body: bytes) -> None:
     answer = Response(body, headers=(("Content-Encoding", encoding),))
     with Pages({"/": answer}) as server:
@@ -260,15 +249,12 @@ def test_redirects_end() -> None:
 @pytest.mark.parametrize(
     "target",
     [
-        "http://127.0.0.2:{port}/secret",
-        "http://localhost:{port}/secret",
-        "http://2130706433:{port}/secret",
-        "http://[::ffff:127.0.0.1]:{port}/secret",
-        "//169.254.169.254/latest/meta-data/",
-        "http://127.0.0.1:22/",
+        "http://127.0.0.2:{port}/secret", "http://localhost:{port}/secret",
+        "http://2130706433:{port}/secret", "http://[::ffff:127.0.0.1]:{port}/secret",
+        "//169.254.169.254/latest/meta-data/", "http://127.0.0.1:22/",
         "http://user@127.0.0.1:{port}/secret",
     ],
-)
+)  # fmt: skip
 def test_a_redirect_is_checked_like_any_address(target: str) -> None:
     with Pages({"/secret": "<p>secret"}) as server:
         server.pages["/"] = redirect(target.format(port=server.port))

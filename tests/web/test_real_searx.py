@@ -102,16 +102,11 @@ def titles(url: str, query: str) -> list[str]:
 @pytest.mark.parametrize(
     ("query", "title"),
     [
-        ("sum 41", "All Killer No Filler"),
-        ("!!! Louden Up Now", "Louden Up Now"),
-        (":wumpscut: 1993", "Bunkertor 7"),
-        (":de", "Marked"),
-        ("<3", "Marked"),
-        ("!fa", "Marked"),
-        ("!!g", "Marked"),
-        ("?fa", "Marked"),
+        ("sum 41", "All Killer No Filler"), ("!!! Louden Up Now", "Louden Up Now"),
+        (":wumpscut: 1993", "Bunkertor 7"), (":de", "Marked"), ("<3", "Marked"), ("!fa", "Marked"),
+        ("!!g", "Marked"), ("?fa", "Marked"),
     ],
-)
+)  # fmt: skip
 def test_a_band_named_like_a_command_is_searched_for(searx: str, query: str, title: str) -> None:
     assert titles(searx, query) == [title]
 

@@ -228,7 +228,7 @@ def _decide_requests(session: Session, options: BatchOptions, metrics: "MetricsF
     lines = RequestReader(read_lines(sys.stdin.fileno()))
 
     def on_file(file: "FileResult") -> None:
-        line = begun.of(file.path, is_given=file.outcome.is_given)
+        line = begun.pop(file.path, is_given=file.outcome.is_given)
         answer = {"line": line.number, "id": line.id} | file_result(file)
         print_json(answer | ({"path": None} if isinstance(line.target, BundleRequest) else {}))
         _log.info("finished", extra=log_fields(file))

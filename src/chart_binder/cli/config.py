@@ -11,8 +11,6 @@ from chart_binder.cli.options import Group, Session, common_options, pass_sessio
 from chart_binder.cli.output import (
     display_width,
     fit,
-    print_json,
-    safe_text,
     terminal_width,
     wrap,
 )
@@ -43,11 +41,8 @@ def show(session: Session) -> None:
     settings = session.settings
     for key, value in _keys(settings.config.model_dump(mode="json")):
         source = settings.origins.get(key, "default")
-        if session.as_json:
-            print_json({"key": key, "value": value, "source": source})
-            continue
-        for line in _key_lines(key, value, source, terminal_width()):
-            click.echo(line)
+        line = {"key": key, "value": value, "source": source}
+        session.show(line, _key_lines(key, value, source, terminal_width()))
 
 
 def _keys(tree: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
@@ -85,14 +80,14 @@ def path(session: Session) -> None:
         "store": masked(store_url(settings.config)),
         "transcripts": str(transcripts_folder()),
     }
-    if session.as_json:
-        print_json(places)
-        return
     none = f"none: built-in defaults; make {config_candidates()[-1]} to change them"
-    click.echo(f"configuration  {places['config'] or none}")
-    click.echo(f"looked for     {', '.join(map(str, config_candidates()))}")
-    click.echo(f"store          {places['store']}")
-    click.echo(f"transcripts    {places['transcripts']}")
+    lines = (
+        f"configuration  {places['config'] or none}",
+        f"looked for     {', '.join(map(str, config_candidates()))}",
+        f"store          {places['store']}",
+        f"transcripts    {places['transcripts']}",
+    )
+    session.show(places, lines)
 
 
 @config.command("prompt")
@@ -101,12 +96,9 @@ def path(session: Session) -> None:
 def prompt(session: Session) -> None:
     """Print the system prompt as a run would send it, and what is asked below the evidence."""
     found = effective_prompt(session.config)
-    if session.as_json:
-        print_json(found)
-        return
-    click.echo(safe_text(found.system))
-    click.echo(f"\n## Your Task\n{safe_text(found.task)}")
-    click.echo(f"canon: prompt {found.prompt_version}, dialect {found.dialect}", err=True)
+    session.show(found, (found.system, f"\n## Your Task\n{found.task}"))
+    if not session.as_json:
+        click.echo(f"canon: prompt {found.prompt_version}, dialect {found.dialect}", err=True)
 
 
 @click.group("tools", cls=Group)
@@ -121,12 +113,8 @@ def tools() -> None:
 def list_tools(session: Session) -> None:
     """Print each tool with its arguments and its description."""
     for tool in configured_tools(session.config):
-        if session.as_json:
-            fields = {"name": tool.name, "description": tool.description, "schema": tool.schema}
-            print_json(fields)
-        else:
-            for line in _tool_lines(tool, terminal_width()):
-                click.echo(line)
+        fields = {"name": tool.name, "description": tool.description, "schema": tool.schema}
+        session.show(fields, _tool_lines(tool, terminal_width()))
 
 
 def _tool_lines(tool: Tool, width: int) -> Iterator[str]:
@@ -157,10 +145,7 @@ def run(session: Session, name: str, arguments: str) -> None:
         # The text for a model leaves out addresses and settings; a person needs them.
         cause = error.__cause__ if isinstance(error.__cause__, CanonError) else error
         raise LookupFailedError(str(cause)) from error
-    if session.as_json:
-        print_json(observation)
-    else:
-        click.echo(observation.content)
+    session.show(observation, [observation.content])
 
 
 def _read_arguments(arguments: str) -> dict[str, Any] | str:

@@ -8,7 +8,7 @@ import click
 from chart_binder.chat import ollama, openai
 from chart_binder.chat.served_model import Health
 from chart_binder.cli.options import Session, common_options, pass_session
-from chart_binder.cli.output import print_json, print_lines, terminal_width, wrap
+from chart_binder.cli.output import terminal_width, wrap
 from chart_binder.config import Config
 from chart_binder.errors import CanonError, ConfigError, LookupFailedError, masked
 from chart_binder.musicbrainz.source import connect
@@ -56,11 +56,8 @@ def doctor(session: Session) -> int:
     for finding in _findings(session.config):
         if not finding.is_well:
             status = 1 if finding.is_needed else status or 3
-        if session.as_json:
-            print_json(finding)
-        else:
-            head = f"{finding.mark:<8} {finding.name:<12} "
-            print_lines(wrap(finding.said, terminal_width(), head, len(head)))
+        head = f"{finding.mark:<8} {finding.name:<12} "
+        session.show(finding, wrap(finding.said, terminal_width(), head, len(head)))
     return status
 
 

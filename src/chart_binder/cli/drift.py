@@ -4,6 +4,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 
 import click
@@ -14,7 +15,6 @@ from chart_binder.cli.output import (
     WORST_FIRST,
     SkippedRecords,
     file_object,
-    print_json,
     print_notes,
     printable_path,
     readable,
@@ -74,11 +74,8 @@ _REFRESH = click.option("--refresh", is_flag=True, help="Fetch the evidence anew
 @pass_session
 def list_drift(session: Session, names: tuple[str, ...], refresh: bool) -> int:
     """Decide again what was decided, all or what is named, and print what would differ."""
-    results = _Results(session)
     with _drifting(session, refresh=refresh) as drifting:
-        for kept in _decisions(drifting, names, results.skip):
-            results.show(drifting.drift(kept))
-    return results.end()
+        return _check(drifting, names, _Results(session), None)
 
 
 @drift.command("accept")
@@ -96,17 +93,13 @@ def accept(session: Session, names: tuple[str, ...], refresh: bool) -> int:
     with _drifting(session, refresh=refresh) as drifting:
         drifting.store.runs.begin(run)
         try:
-            for kept in _decisions(drifting, names, results.skip):
-                found = drifting.drift(kept)
-                if found.state is DriftState.DIFFERS:
-                    accept_new_decision(drifting, found, run)
-                results.show(found)
+            take = partial(accept_new_decision, drifting, run=run)
+            return _check(drifting, names, results, take)
         except (OSError, CanonError):  # also where the results cannot be printed any more
             results.status = 1
             raise
         finally:
             drifting.store.runs.end(run.id, now_utc(), results.status, results.counts)
-    return results.end()
 
 
 @drift.command("keep")
@@ -116,13 +109,23 @@ def accept(session: Session, names: tuple[str, ...], refresh: bool) -> int:
 @pass_session
 def keep(session: Session, names: tuple[str, ...], refresh: bool) -> int:
     """Leave decisions as they are: not listed again until yet another would come out."""
-    results = _Results(session, "kept")
     with _drifting(session, refresh=refresh) as drifting:
-        for kept in _decisions(drifting, names, results.skip):
-            found = drifting.drift(kept)
-            if found.state is DriftState.DIFFERS:
-                keep_old_decision(drifting.store, found)
-            results.show(found)
+        leave = partial(keep_old_decision, drifting.store)
+        return _check(drifting, names, _Results(session, "kept"), leave)
+
+
+def _check(
+    drifting: DriftCheck,
+    names: tuple[str, ...],
+    results: "_Results",
+    settle: Callable[[Drift], object] | None,
+) -> int:
+    """Decide again, call `settle` for each decision that differs, and return the exit status."""
+    for kept in _decisions(drifting, names, results.skip):
+        found = drifting.drift(kept)
+        if settle and found.state is DriftState.DIFFERS:
+            settle(found)
+        results.show(found)
     return results.end()
 
 
@@ -155,11 +158,9 @@ def _pin(session: Session, names: tuple[str, ...], *, pinned: bool) -> None:
             if pinned and kept.crg_mbid is None:
                 raise CanonError(f"{name}: nothing is decided yet that could be pinned")
             drifting.store.decisions.pin(kept.id, pinned=pinned)
-            if session.as_json:
-                fields = {"decision_id": kept.id, "pinned": pinned, "crg_mbid": kept.crg_mbid}
-                print_json(file_object(str(path), fields | {"changes": ()}))
-            else:
-                click.echo(f"{name}: {'pinned' if pinned else 'no longer pinned'}")
+            fields = {"decision_id": kept.id, "pinned": pinned, "crg_mbid": kept.crg_mbid}
+            line = f"{name}: {'pinned' if pinned else 'no longer pinned'}"
+            session.show(file_object(str(path), fields | {"changes": ()}), [line])
 
 
 @contextmanager
@@ -227,16 +228,11 @@ class _Results:
         self.status = min(self.status, status, key=WORST_FIRST.index)
         if found.state in _NOT_LISTED:
             return
-        if self.session.as_json:
-            print_json(file_object(str(found.path), _drift_object(found, self.done)))
-        elif (
-            found.state is DriftState.NOT_ASKED
-        ):  # the reason is the same for all, and printed once
-            self.not_asked = found.why or ""
-        else:
-            click.echo(printable_path(found.path))
-            for line in _drift_lines(found, self.done):
-                click.echo(line)
+        if found.state is DriftState.NOT_ASKED and not self.session.as_json:
+            self.not_asked = found.why or ""  # the same for all, and printed once
+            return
+        fields = file_object(str(found.path), _drift_object(found, self.done))
+        self.session.show(fields, [readable(str(found.path)), *_drift_lines(found, self.done)])
 
     def skip(self, unread: UnreadDecision) -> None:
         """Count a decision that cannot be read as failed, and report it."""

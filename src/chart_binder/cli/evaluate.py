@@ -13,9 +13,8 @@ from chart_binder.cli.output import (
     SkippedRecords,
     labelled,
     labelled_list,
-    print_json,
-    print_lines,
     readable,
+    write_file,
 )
 from chart_binder.cli.render.decision import adjudication_lines
 from chart_binder.domain.vocabulary import bare_id
@@ -87,10 +86,7 @@ def eval_golden(session: Session, file: str, adjudicate: bool, answers: Path | N
         report = evaluate(read_golden(read_lines(file)), decide, learn)
     if not report.crg.cases and not report.ill_formed:
         raise CanonError(f"{readable(file)}: holds no case, so there is nothing to score")
-    if session.as_json:
-        print_json(report)
-    else:
-        print_lines(_report_lines(report))
+    session.show(report, _report_lines(report))
     return report.status
 
 
@@ -253,15 +249,12 @@ def calibrate(
         found = fit_and_measure(_reviewed_answers(session, answers_out, skipped))
     else:
         found = fit_and_measure(list(read_answers(read_lines(file), readable(file))))
-    if session.as_json:
-        print_json(found)
-    else:
-        print_lines(_fitted_lines(found))
+    session.show(found, _fitted_lines(found))
     if not found.is_better:
         click.echo("canon: it would not help, so nothing is stored", err=True)
         return skipped.status or 3
     if out:
-        _write(out, msgspec.json.format(msgspec.json.encode(found.map)) + b"\n")
+        write_file(out, msgspec.json.format(msgspec.json.encode(found.map)) + b"\n")
         key = f"llm.acceptance.calibration = {str(out.resolve())!r}"
         click.echo(f"stored; to use it: {key}", err=True)
     return skipped.status
@@ -273,7 +266,7 @@ def _reviewed_answers(
     with open_store(store_url(session.config)) as store:
         answers = reviewed_answers(store, session.config.llm.model_id, skipped.record)
     if answers_out:
-        _write(answers_out, b"".join(each.line() for each in answers))
+        write_file(answers_out, b"".join(each.line() for each in answers))
     return answers
 
 
@@ -283,13 +276,6 @@ def _is_same_file(file: str | Path, out: Path) -> bool:
         return file != "-" and (out == Path(file) or out.samefile(file))
     except OSError:
         return False  # one of them does not exist yet, or cannot be looked at
-
-
-def _write(file: Path, content: bytes) -> None:
-    try:
-        file.write_bytes(content)
-    except OSError as error:
-        raise CanonError(f"{file}: cannot be written ({error.strerror or error})") from error
 
 
 def _fitted_lines(found: FittedCalibration) -> Iterator[str]:

@@ -65,6 +65,15 @@ class Session:
         """The effective configuration."""
         return self.settings.config
 
+    def show(self, value: object, lines: Iterable[str]) -> None:
+        """Print a result: the value as a line of JSON, or the lines, as the call asks for."""
+        from chart_binder.cli.output import print_json, print_lines
+
+        if self.as_json:
+            print_json(value)
+        else:
+            print_lines(lines)
+
 
 pass_session = click.make_pass_decorator(Session, ensure=True)
 

@@ -23,6 +23,8 @@ from typing import TYPE_CHECKING, Any
 import click
 import msgspec
 
+from chart_binder.errors import CanonError
+
 if TYPE_CHECKING:
     import structlog
 
@@ -87,6 +89,14 @@ def file_object(path: str, fields: dict[str, Any]) -> dict[str, Any]:
     if name != path:
         line["path_b64"] = base64.b64encode(os.fsencode(path)).decode()
     return line
+
+
+def write_file(path: Path, content: bytes) -> None:
+    """Write a file. Raises `CanonError`."""
+    try:
+        path.write_bytes(content)
+    except OSError as error:
+        raise CanonError(f"{path}: cannot be written ({error.strerror or error})") from error
 
 
 class SkippedRecords:

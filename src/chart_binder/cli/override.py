@@ -18,7 +18,7 @@ from chart_binder.cli.options import (
     read_mbid,
     read_path_or_mbid,
 )
-from chart_binder.cli.output import labelled, labelled_list, print_json, print_lines, readable
+from chart_binder.cli.output import labelled, labelled_list, readable
 from chart_binder.cli.render.decision import (
     find_entities,
     group_name,
@@ -113,15 +113,13 @@ def set_override(session: Session, name: str, crg: str, rr: str | None, reason: 
         *(unknown_ids(subject.bundle, kept) if subject.bundle else ()),
         *([f"{DECIDE_AGAIN}: {others}"] if others else ()),
     )
-    if session.as_json:
-        print_json(msgspec.to_builtins(kept) | {"in_place_of": before, "notes": notes})
-        return
-    print_lines(override_lines(kept, OverrideEffect(bundle=subject.bundle)))
+    lines = list(override_lines(kept, OverrideEffect(bundle=subject.bundle)))
     if before:
         where = musicbrainz_page("release-group", before.crg_mbid)
-        print_lines(labelled("in place of", f"{where} ({before.reason})"))
+        lines += labelled("in place of", f"{where} ({before.reason})")
     for note in notes:
-        print_lines(labelled("note", note))
+        lines += labelled("note", note)
+    session.show(msgspec.to_builtins(kept) | {"in_place_of": before, "notes": notes}, lines)
 
 
 @override.command("list")
@@ -150,16 +148,13 @@ def _print_list(session: Session, listed: Iterable[KeptOverride]) -> None:
             known = override_effect(store, kept)
             if known.bundle is None:
                 known = OverrideEffect(known.files, evidence(kept.recording_mbid))
-            if session.as_json:
-                group, _ = find_entities(known.bundle, kept.crg_mbid, kept.rr_mbid)
-                more = {
-                    "name": known.bundle.name if known.bundle else None,
-                    "crg_title": group.title if group else None,
-                    "files": [path.decode("utf-8", "replace") for path in known.files],
-                }
-                print_json(msgspec.to_builtins(kept) | more)
-            else:
-                print_lines((*[""] * bool(number), *override_lines(kept, known)))
+            group, _ = find_entities(known.bundle, kept.crg_mbid, kept.rr_mbid)
+            fields = msgspec.to_builtins(kept) | {
+                "name": known.bundle.name if known.bundle else None,
+                "crg_title": group.title if group else None,
+                "files": [path.decode("utf-8", "replace") for path in known.files],
+            }
+            session.show(fields, (*[""] * bool(number), *override_lines(kept, known)))
 
 
 @override.command("remove")
@@ -176,15 +171,11 @@ def remove(session: Session, name: str) -> None:
     with open_store(store_url(session.config)) as store:
         decisions = decisions_by_override(store, kept)
         store.overrides.remove(kept.recording_mbid)
-    if session.as_json:
-        files = [each.path.decode("utf-8", "replace") for each in decisions]
-        print_json(msgspec.to_builtins(kept) | {"to_decide_again": files})
-        return
-    click.echo("removed:")
-    print_lines(override_lines(kept))
+    files = [each.path.decode("utf-8", "replace") for each in decisions]
+    lines = ["removed:", *override_lines(kept)]
     if decisions:
-        note = f"decided by it, so {DECIDE_AGAIN}: {list_files(decisions)}"
-        print_lines(labelled("note", note))
+        lines += labelled("note", f"decided by it, so {DECIDE_AGAIN}: {list_files(decisions)}")
+    session.show(msgspec.to_builtins(kept) | {"to_decide_again": files}, lines)
 
 
 def _override_named(session: Session, name: str, kept: Mapping[str, KeptOverride]) -> KeptOverride:

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from itertools import islice
+from itertools import chain, islice
 from typing import TYPE_CHECKING
 
 import click
@@ -18,8 +18,6 @@ from chart_binder.cli.options import (
 from chart_binder.cli.output import (
     SkippedRecords,
     file_object,
-    print_json,
-    print_lines,
     print_notes,
     readable,
 )
@@ -132,10 +130,8 @@ def list_queue(session: Session, paths: tuple[str, ...], states: str, limit: int
     with open_store(store_url(session.config)) as store:
         queue = review_queue(store, kept, _read_states(states), named, skipped.decision)
         for queued in islice(queue, limit or None):
-            if session.as_json:
-                print_json(file_object(str(queued.case.path), queued_object(queued.case)))
-            else:
-                print_lines((*("",) * bool(shown), *queued_lines(queued.case)))
+            fields = file_object(str(queued.case.path), queued_object(queued.case))
+            session.show(fields, (*("",) * bool(shown), *queued_lines(queued.case)))
             shown, left = shown + 1, queued.left - 1
     more = f", {left} more: --limit 0 lists all" if left and shown == limit else ""
     print_notes([f"{shown or 'nothing'} to look at{more}"])
@@ -162,19 +158,16 @@ def show(session: Session, name: str, transcript: bool) -> int:
         waits = store.waiting.has(case.kept.id, OPEN_STATES) and not is_overridden(case, kept)
         lapsed = override_removed(case, kept)
         verdict = None if waits else store.verdicts.on_the_same(case.kept)
-    if session.as_json:
-        fields = case_object(case, rules) | {
-            "waits": waits,
-            "has_lapsed": lapsed,
-            "verdict": verdict,
-            "transcript": events if transcript else None,
-        }
-        print_json(file_object(str(case.path), fields))
-    else:
-        whole = session.verbosity > 0
-        print_lines(case_lines(case, rules, verdict, waits=waits, lapsed=lapsed, whole=whole))
-        for event in events:
-            print_lines(event_lines(event))
+    fields = case_object(case, rules) | {
+        "waits": waits,
+        "has_lapsed": lapsed,
+        "verdict": verdict,
+        "transcript": events if transcript else None,
+    }
+    whole = session.verbosity > 0
+    lines = case_lines(case, rules, verdict, waits=waits, lapsed=lapsed, whole=whole)
+    run = chain.from_iterable(map(event_lines, events))
+    session.show(file_object(str(case.path), fields), chain(lines, run))
     failed = case.decision.state is State.ERROR
     return 1 if failed else 3 if waits else 0
 
@@ -269,10 +262,8 @@ def _case(session: Session, name: str) -> Iterator[tuple["Store", ReviewCase]]:
 
 
 def _print_ruled(session: Session, case: ReviewCase, done: str, ruled: VerdictResult) -> None:
-    if session.as_json:
-        print_json(file_object(str(case.path), ruled_object(case, done, ruled)))
-    else:
-        print_lines(ruled_lines(case, done, ruled))
+    fields = file_object(str(case.path), ruled_object(case, done, ruled))
+    session.show(fields, ruled_lines(case, done, ruled))
 
 
 def _read_states(text: str) -> frozenset[str]:

@@ -7,7 +7,7 @@ import click
 import msgspec
 
 from chart_binder.cli.options import Group, Session, common_options, pass_session
-from chart_binder.cli.output import SkippedRecords, print_json, print_lines, readable, safe_text
+from chart_binder.cli.output import SkippedRecords, print_lines, readable
 from chart_binder.cli.render.run import RunSummary, list_header, list_lines, run_lines
 from chart_binder.domain.records import KeptRun, Measures, WriteState
 from chart_binder.errors import CanonError
@@ -51,17 +51,15 @@ def list_runs(session: Session, named: str | None, limit: int) -> int:
 
 
 def _print_list(session: Session, summaries: Sequence[RunSummary], named: str | None) -> None:
-    if session.as_json:
-        for summary in summaries:
-            print_json(_summary_object(summary))
-        return
-    if not summaries:
-        of = f" of `canon {safe_text(readable(named))}`" if named else ""
-        click.echo(f"no runs{of} are kept: `canon decide`, `batch`, `write` and `undo` make some")
-        return
-    print_lines(list_header())
+    if not session.as_json and not summaries:
+        of = f" of `canon {readable(named)}`" if named else ""
+        print_lines(
+            [f"no runs{of} are kept: `canon decide`, `batch`, `write` and `undo` make some"]
+        )
+    elif not session.as_json:
+        print_lines(list_header())
     for summary in summaries:
-        print_lines(list_lines(summary))
+        session.show(_summary_object(summary), list_lines(summary))
 
 
 @runs.command("show")
@@ -92,12 +90,9 @@ def show(session: Session, run: str | None, metrics: str | None) -> int:
         click.echo(text, nl=not as_text)
         return 0
     summary = RunSummary.of(found, _readable_measures(found, skipped))
-    if session.as_json:
-        writes = {state.value: written[state] for state in WriteState if state in written}
-        more = {"measures": summary.measures, "decisions": decisions, "writes": writes}
-        print_json(_summary_object(summary) | more)
-    else:
-        print_lines(run_lines(summary, decisions, written))
+    writes = {state.value: written[state] for state in WriteState if state in written}
+    more = {"measures": summary.measures, "decisions": decisions, "writes": writes}
+    session.show(_summary_object(summary) | more, run_lines(summary, decisions, written))
     return skipped.status
 
 

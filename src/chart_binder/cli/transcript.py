@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 from difflib import unified_diff
-from itertools import islice
+from itertools import chain, islice
 from pathlib import Path
 
 import click
@@ -15,7 +15,7 @@ from chart_binder.cli.options import (
     pass_session,
     refuse_audio_file,
 )
-from chart_binder.cli.output import print_json, print_lines, readable
+from chart_binder.cli.output import print_json, print_lines, readable, write_file
 from chart_binder.cli.progress import LiveRun, event_lines
 from chart_binder.cli.render.decision import outcome_lines
 from chart_binder.cli.render.html import run_page
@@ -59,10 +59,7 @@ def show(session: Session, file: Path) -> None:
     """
     recorded = read_recording(file)
     for event in recorded.events:
-        if session.as_json:
-            print_json(event)
-        else:
-            print_lines(event_lines(event))
+        session.show(event, event_lines(event))
     if session.as_json:
         if recorded.missing:
             click.echo(f"canon: {readable(str(file))}: {recorded.missing}", err=True)
@@ -88,16 +85,17 @@ def replay(session: Session, file: Path) -> int:
     differs: list[str] = []
     if before is not None:
         differs = [key for key in now if key not in _NOT_COMPARED and now[key] != before.get(key)]
-    if session.as_json:
-        replayed = now | {"transcript": str(file)}
-        print_json({"same": not differs, "differs": differs, "result": replayed})
-    else:
-        reason = result.rationale or result.problem or "no reason given"
-        print_lines([f"{result.outcome}: {reason}", *outcome_lines(result, recorded.bundle)])
-        compared = f"NOT the same: {', '.join(differs)}" if differs else "the same"
-        if before is None:
-            compared = recorded.missing or "no result was recorded"
-        click.echo(f"as recorded    {compared}")
+    compared = f"NOT the same: {', '.join(differs)}" if differs else "the same"
+    if before is None:
+        compared = recorded.missing or "no result was recorded"
+    replayed = now | {"transcript": str(file)}
+    reason = result.rationale or result.problem or "no reason given"
+    lines = (
+        f"{result.outcome}: {reason}",
+        *outcome_lines(result, recorded.bundle),
+        f"as recorded    {compared}",
+    )
+    session.show({"same": not differs, "differs": differs, "result": replayed}, lines)
     return 1 if differs or (before is None and result.outcome is Outcome.ERROR) else 0
 
 
@@ -117,12 +115,10 @@ def diff(session: Session, a: Path, b: Path) -> int:
     except CanonError as error:
         raise UsageError(str(error)) from error  # status 1 would say that the runs differ
     comparison = compare(one, other)
-    if session.as_json:
-        missing = {"a": one.missing or None, "b": other.missing or None}
-        print_json(_comparison_object(comparison) | {"missing": missing})
-    else:
-        print_lines([f"--- {_title(a, one)}", f"+++ {_title(b, other)}"])
-        print_lines(_comparison_lines(comparison))
+    missing = {"a": one.missing or None, "b": other.missing or None}
+    titles = (f"--- {_title(a, one)}", f"+++ {_title(b, other)}")
+    fields = _comparison_object(comparison) | {"missing": missing}
+    session.show(fields, chain(titles, _comparison_lines(comparison)))
     return 0 if comparison.same else 1
 
 
@@ -215,10 +211,7 @@ def html(session: Session, file: Path, out: Path | None) -> None:
     refuse_audio_file("--out", out)
     if out.exists() and out.samefile(file):
         raise UsageError(f"--out: {out} is the transcript itself; name another file")
-    try:
-        out.write_bytes(page)
-    except OSError as error:
-        raise CanonError(f"{out}: cannot be written ({error.strerror or error})") from error
+    write_file(out, page)
 
 
 @transcript.command("parse")

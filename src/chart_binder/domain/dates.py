@@ -11,9 +11,9 @@ from typing import Protocol, TypeAlias
 from chart_binder.domain.vocabulary import fold
 
 Answer: TypeAlias = bool | None
-"""Yes, no, or `None`: it depends on days that are not known."""
+"""True, false, or `None` if it depends on unknown days."""
 
-# One before the calendar begins, for a date in its first year is known as any other.
+# One day before the calendar begins, so that a date in its first year counts as known.
 FIRST_DAY = date.min.toordinal() - 1
 LAST_DAY = date.max.toordinal()
 
@@ -21,7 +21,7 @@ _FORM = re.compile(r"([0-9]{4}|\?{4})(?:-([0-9]{2}|\?{2})(?:-([0-9]{2}|\?{2}))?)
 
 
 class Span(Protocol):
-    """Days, from `first` to `last` (proleptic Gregorian ordinals), one of which is meant."""
+    """An unknown day from `first` to `last` (proleptic Gregorian ordinals)."""
 
     @property
     def first(self) -> int:
@@ -33,10 +33,10 @@ class Span(Protocol):
 
 
 class PartialDate:
-    """The days a date may mean, from `first` to `last` (proleptic Gregorian ordinals).
+    """A date of any precision: the days from `first` to `last` (proleptic Gregorian ordinals).
 
-    `1974` is any day of that year. A day known without its month, or a month without its year
-    (`????-05`), narrows nothing to one span, so it reads as what is known in front of it.
+    `1974` is any day of that year. What follows an unknown part is ignored (`????-05` is unknown),
+    because it cannot be expressed as one span.
     """
 
     __slots__ = ("first", "last", "text")
@@ -48,9 +48,9 @@ class PartialDate:
 
     @classmethod
     def parse(cls, text: str) -> "PartialDate":
-        """Read `YYYY`, `YYYY-MM`, `YYYY-MM-DD` or a form with unknown parts; empty is unknown.
+        """Parse `YYYY`, `YYYY-MM`, `YYYY-MM-DD` or a form with unknown parts; empty is unknown.
 
-        Raises `ValueError` that shows what was found and what is allowed.
+        Raises `ValueError` with what was found and what is allowed.
         """
         return parse(text)
 
@@ -79,7 +79,7 @@ class PartialDate:
 
 @lru_cache(maxsize=65_536)
 def parse(text: str) -> PartialDate:
-    """Read a date as `PartialDate.parse` does; the same text gives the same value."""
+    """Parse a date as `PartialDate.parse` does; cached."""
     written = text.strip()
     if not written:
         return UNKNOWN

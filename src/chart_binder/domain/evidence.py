@@ -1,7 +1,7 @@
-"""The facts about one recording that a decision rests on.
+"""Evidence bundles: the facts about one recording that a decision rests on.
 
-Fields are as a producer wrote them; the properties read them: words in MusicBrainz' own (`words`),
-dates as the days they may mean. So reading a bundle costs no Python call for each release.
+Fields are as a producer wrote them; properties interpret them: types and statuses by MusicBrainz'
+names, dates as spans of days. So reading a bundle costs no Python call for each release.
 """
 
 import re
@@ -25,7 +25,7 @@ from chart_binder.domain.vocabulary import (
 
 
 class Intents(NamedTuple):
-    """The kinds a recording can be of, in the order of `RecordingFlags`."""
+    """The kinds of recording that a text names, in the order of `RecordingFlags`."""
 
     live: bool = False
     remix: bool = False
@@ -54,7 +54,8 @@ _WORDS = tuple(
     )
 )
 _ANY = re.compile("|".join(f"(?:{form.pattern})" for form in _WORDS), re.IGNORECASE)
-# A title's own words do not count ("Live and Let Die"): only what is bracketed or set off.
+# Words of the title proper do not count ("Live and Let Die"): only remarks, in brackets or behind
+# a dash.
 _SET_OFF = re.compile(r"[(\[（［]([^)\]）］]+)|\s[-–—]\s((?s:.+))|[-~～〜]([^-~～〜]+)[-~～〜]$")
 _STOP = re.compile(r"[,;:/|()\[\]（）［］]|\s[-–—]\s")
 _DENIED = re.compile(
@@ -75,27 +76,27 @@ _LIVE_REMARK = re.compile(
 
 @lru_cache(maxsize=4_096)
 def intents_in(title: str | None, comment: str | None) -> Intents:
-    """Return the kinds that a title sets off, or its disambiguation comment names.
+    """Return the kinds that the remarks of a title or a disambiguation comment name.
 
-    What is denied does not count: `studio version, not the live one`.
+    A denied kind does not count: `studio version, not the live one`.
     """
     remark, comment = set_off(title or ""), comment or ""
     if not _ANY.search(f"{remark} {comment}"):
         return Intents()
     remark, comment = _DENIED.sub("", remark), _DENIED.sub("", comment)
-    said = f"{remark} / {comment}"
-    found = Intents._make(form.search(said) is not None for form in _WORDS)
+    text = f"{remark} / {comment}"
+    found = Intents._make(form.search(text) is not None for form in _WORDS)
     is_live = _WORDS[0].search(comment) or any(map(_LIVE_REMARK.search, _STOP.split(remark)))
     return found._replace(live=bool(is_live))
 
 
 def set_off(title: str) -> str:
-    """Return what stands in brackets, behind a dash or between dashes at the end."""
+    """Return the remarks of a title: in brackets, behind a dash or between dashes at the end."""
     return " / ".join("".join(found) for found in _SET_OFF.findall(title))
 
 
 Text = Annotated[str, Meta(max_length=10_000)]
-"""A name, a remark or a word; what is longer is none, and would take long to look through."""
+"""A name, a remark or a word; longer texts are refused, as they would take long to search."""
 
 _ID = Meta(max_length=200)
 
@@ -104,15 +105,15 @@ Milliseconds = Annotated[int, Meta(ge=0, le=1_000_000_000_000)]
 
 
 class Value(msgspec.Struct, frozen=True, gc=False):
-    """An immutable value with a JSON form; `null` and absent mean the same: unknown.
+    """An immutable value with a JSON form; `null` and absent both mean unknown.
 
-    Values hold values only, never a cycle, so the garbage collector need not look at them: a
-    bundle of a thousand releases is read in half the time.
+    Values never form a cycle, so they are exempt from garbage collection, which halves the time of
+    reading a bundle of a thousand releases.
     """
 
 
 class Artist(Value, frozen=True):
-    """Who the recording is credited to."""
+    """The artist that the recording is credited to."""
 
     name: Text | None = None
     mb_artist_id: Annotated[ArtistId, _ID] | None = None
@@ -127,7 +128,7 @@ class Artist(Value, frozen=True):
 
 
 class ReleaseFlags(Value, frozen=True):
-    """What a producer says of a release; status and the first three say the same thing."""
+    """Flags of a release; the first three repeat its status."""
 
     is_official: bool | None = None
     is_promo: bool | None = None
@@ -146,7 +147,7 @@ class ReleaseFlags(Value, frozen=True):
 
     @property
     def marks_reissue(self) -> bool:
-        """Whether a producer took it for a reissue or a remaster."""
+        """Whether it is flagged as a reissue or a remaster."""
         return bool(self.is_reissue_hint or self.is_remaster_hint)
 
 
@@ -172,7 +173,7 @@ class Release(Value, frozen=True):
 
     @property
     def standing(self) -> str | None:
-        """The status by MusicBrainz' name; the flags tell it where no status is given."""
+        """The status by MusicBrainz' name, derived from the flags if none is given."""
         if self.status and (named := status_name(self.status)):
             return named
         return self.flags.status if self.flags else None
@@ -184,7 +185,7 @@ class Release(Value, frozen=True):
 
     @property
     def may_be_official(self) -> bool:
-        """Whether nothing says what its status is."""
+        """Whether its status is unknown."""
         denied = self.flags is not None and self.flags.is_official is False
         return self.standing is None and not denied
 
@@ -195,7 +196,7 @@ class Release(Value, frozen=True):
 
 
 class ReleaseGroup(Value, frozen=True):
-    """A candidate: a release group with those of its releases that contain the recording."""
+    """A release group with those of its releases that contain the recording."""
 
     mb_rg_id: Annotated[ReleaseGroupId, _ID]
     title: Text | None = None
@@ -219,7 +220,7 @@ class ReleaseGroup(Value, frozen=True):
 
     @property
     def first_date(self) -> PartialDate:
-        """When the group's first release came out, be it one without the recording."""
+        """The date of the group's first release, which may lack the recording."""
         return parse(self.first_release_date) if self.first_release_date else UNKNOWN
 
     @property
@@ -253,7 +254,7 @@ class RecordingCandidate(Value, frozen=True):
 
     @property
     def first_date(self) -> PartialDate:
-        """When it came out first by MusicBrainz, which takes that from its releases."""
+        """The first date by MusicBrainz, which takes it from the releases, bootlegs included."""
         return parse(self.first_release_date) if self.first_release_date else UNKNOWN
 
     @property
@@ -263,25 +264,24 @@ class RecordingCandidate(Value, frozen=True):
 
     @property
     def intent(self) -> RecordingFlags:
-        """The flags, where absent derived from title and disambiguation."""
-        said = RecordingFlags(*intents_in(self.title, self.disambiguation))
+        """The flags; absent ones are derived from title and disambiguation."""
+        derived = intents_in(self.title, self.disambiguation)
         if self.flags is None:
-            return said
+            return RecordingFlags(*derived)
         given = (getattr(self.flags, name) for name in RecordingFlags.__struct_fields__)
-        heard = (getattr(said, name) for name in RecordingFlags.__struct_fields__)
-        pairs = zip(given, heard, strict=True)
-        return RecordingFlags(*(derived if flag is None else flag for flag, derived in pairs))
+        pairs = zip(given, derived, strict=True)
+        return RecordingFlags(*(new if flag is None else flag for flag, new in pairs))
 
 
 class Artifact(Value, frozen=True):
-    """What the file itself says."""
+    """Length and tags of the file itself."""
 
     duration_ms: Milliseconds | None = None
     tags: dict[str, str | None] | None = None
 
 
 class Provenance(Value, frozen=True):
-    """Where the evidence came from; the age is of the oldest answer used, in seconds."""
+    """The sources of the evidence; `cache_age_s` is the age in seconds of the oldest response."""
 
     sources_used: tuple[Text, ...] | None = None
     fetched_at_utc: Text | None = None
@@ -310,7 +310,7 @@ class EvidenceBundle(Value, frozen=True, gc=True, dict=True):
 
     @cached_property
     def listed(self) -> "Listed":
-        """The ids of recordings, release groups and releases, as often as each is listed."""
+        """The ids of recordings, release groups and releases, each as often as it is listed."""
         recordings = self.recording_candidates
         groups = [group for one in recordings for group in one.rg_candidates or ()]
         homes: list[str] = [group.mb_rg_id for group in groups]
@@ -324,8 +324,8 @@ class EvidenceBundle(Value, frozen=True, gc=True, dict=True):
 
 
 class Listed(NamedTuple):
-    """What is listed in a bundle, by one look over it."""
+    """The ids in a bundle."""
 
     ids: list[str]
     is_each_once: bool
-    """Whether nothing is there twice, so that no two descriptions can contradict each other."""
+    """Whether no id occurs twice, so that no two descriptions can contradict each other."""

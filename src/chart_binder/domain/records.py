@@ -1,4 +1,4 @@
-"""What a run over a library cost, and how its files ended."""
+"""Records as the store keeps them: runs with their measures, decisions, verdicts and writes."""
 
 import os
 import time
@@ -9,16 +9,15 @@ from enum import StrEnum
 import msgspec
 
 _LETTERS = "0123456789abcdefghjkmnpqrstvwxyz"
-"""Crockford's base 32: no letter is taken for another."""
+"""Crockford's base 32, which has no letters that look alike."""
 _HALF = 10
 
 
 class KeptRun(msgspec.Struct, frozen=True, kw_only=True):
-    """One call of a command; `status` is its exit status, `counts` of files by how they ended.
+    """One run of a command; `status` is its exit status, `counts` has the files by state.
 
-    `measures` is JSON of what it cost (`domain.measures`), where that was taken.
-
-    A run that has not ended, or was killed, has neither an end nor a status.
+    `measures` is `Measures` as JSON, if taken. A run that has not ended or was killed has neither
+    an end nor a status.
     """
 
     id: str
@@ -32,14 +31,14 @@ class KeptRun(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class KeptDecision(msgspec.Struct, frozen=True, kw_only=True):
-    """What was decided for a file; decisions are added to, never changed, but for `pinned`.
+    """A decision for a file; only `pinned` is ever changed, a new decision is a new record.
 
     `document` is the `Decision` as JSON; the other fields repeat what is searched for. `file_size`
-    is in bytes, `rules_version` a hash of the rule table's version and its knobs. `artifact` is
-    what the file said of itself, as JSON: rules ask it, while evidence is kept without it, for
-    many files share one. `adjudicator` is a hash of all that a model's answer depends on beside the
-    evidence; it is empty where nobody kept that, and absent where no model answered, or it failed.
-    A pinned decision stands, whatever rules or evidence say later.
+    is in bytes, `rules_version` a hash of the rule table's version and its settings. `artifact` is
+    the bundle's `artifact` as JSON, which evidence is stored without because many files share it.
+    `adjudicator` is a hash of all that a model's answer depends on beside the evidence; it is empty
+    if that was not recorded, and `None` if no model answered. A pinned decision stays, whatever
+    rules or evidence say later.
     """
 
     id: str
@@ -64,9 +63,9 @@ class KeptDecision(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class UnreadDecision(msgspec.Struct, frozen=True, kw_only=True):
-    """A decision whose record is damaged; `problem` names it, and says what is wrong.
+    """A decision whose record is damaged; `problem` names it and says what is wrong.
 
-    `path` is that of its file, and absent where that cannot be read either.
+    `path` is that of its file, if that can be read.
     """
 
     problem: str
@@ -75,7 +74,7 @@ class UnreadDecision(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class KeptEvidence(msgspec.Struct, frozen=True):
-    """An evidence bundle as JSON, kept once under its evidence hash."""
+    """An evidence bundle as JSON, stored once under its evidence hash."""
 
     hash: str
     document: bytes
@@ -89,7 +88,7 @@ class KeptTranscript(msgspec.Struct, frozen=True):
 
 
 class VerdictKind(StrEnum):
-    """What a person made of a decision: took it, took another, or left it as it is."""
+    """A person's verdict on a decision: accept it, reject it for another, or keep it as it is."""
 
     ACCEPT = "accept"
     REJECT = "reject"
@@ -99,7 +98,7 @@ class VerdictKind(StrEnum):
 class KeptVerdict(msgspec.Struct, frozen=True, kw_only=True):
     """A person's verdict on a decision; of several, the newest counts.
 
-    `crg_mbid` and `rr_mbid` are what the person says is right, where they say it.
+    `crg_mbid` and `rr_mbid` are what the person chose instead, if anything.
     """
 
     decision_id: str
@@ -111,7 +110,7 @@ class KeptVerdict(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class WriteState(StrEnum):
-    """How far a change of a file's tags has come: an intent leads to one of the others."""
+    """The state of a change of a file's tags: an intent leads to one of the others."""
 
     INTENDED = "intended"
     DONE = "done"
@@ -123,8 +122,8 @@ class KeptWrite(msgspec.Struct, frozen=True, kw_only=True):
     """A change of one file's tags, committed as an intent before the file is touched.
 
     `changes` is JSON: per raw key the old and the new raw values. `temporary` is the name of the
-    copy that takes the file's place (`os.fsencode`). `tags_left` is what every key said afterwards,
-    to show what changed since. `problem` says why a write failed.
+    copy that replaces the file (`os.fsencode`). `tags_left` has all values after the write, to show
+    what changed since. `problem` says why a write failed.
     """
 
     id: str
@@ -144,38 +143,35 @@ class KeptWrite(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def new_id() -> str:
-    """Return an identifier that no other process makes; later ones sort last.
+    """Return a unique identifier; later ones sort last.
 
-    Twenty letters and digits: ten of the milliseconds since the epoch, ten by chance.
+    Twenty letters and digits: ten for the milliseconds since the epoch, ten random ones.
     """
     moment = time.time_ns() // 1_000_000
-    chance = int.from_bytes(os.urandom(7), "big")
-    return _in_letters(moment) + _in_letters(chance)
+    random = int.from_bytes(os.urandom(7), "big")
+    digits = [n >> 5 * place & 31 for n in (moment, random) for place in reversed(range(_HALF))]
+    return "".join(_LETTERS[digit] for digit in digits)
 
 
 def is_new_id(text: str) -> bool:
-    """Say whether a text has the form of what `new_id` makes."""
+    """Whether a text has the form of an identifier of `new_id`."""
     return len(text) == 2 * _HALF and set(text) <= set(_LETTERS)
 
 
 def now_utc() -> str:
-    """Return this moment as it is kept: `2026-11-21T15:45:00.123456Z`."""
+    """Return the current time as it is stored: `2026-11-21T15:45:00.123456Z`."""
     return datetime.now(UTC).isoformat(timespec="microseconds").replace("+00:00", "Z")
 
 
-def _in_letters(number: int) -> str:
-    return "".join(_LETTERS[number >> 5 * place & 31] for place in reversed(range(_HALF)))
-
-
 class StageCost(msgspec.Struct, frozen=True):
-    """How many files went through a stage of the job, and the seconds that all of them took."""
+    """The number of files that went through a stage, and the seconds of all of them together."""
 
     files: int = 0
     seconds: float = 0.0
 
 
 class SlowFile(msgspec.Struct, frozen=True):
-    """A file that took long, in seconds over all stages."""
+    """A slow file, with its seconds over all stages."""
 
     path: str
     seconds: float
@@ -184,14 +180,13 @@ class SlowFile(msgspec.Struct, frozen=True):
 class Measures(msgspec.Struct, frozen=True, kw_only=True):
     """Counts and costs of one run.
 
-    `states` are of `files`, and of `folders` that could not be read or had nothing in them. Of the
-    files `resumed` were settled by an earlier run, `pinned` of these because they are pinned.
-    `seconds` is by the clock, `rules` counts rule codes, `causes` why files failed in one word.
-    `errors` counts the sentences that say why, `unwritten` those why tags were not written: of
-    several that say the same the first, and `examples` has the file that it was said of. `spent`
-    counts what was asked of others: `musicbrainz_requests` (tries that came to nothing among them),
-    `model_runs`, `model_replies`, `prompt_tokens`, `completion_tokens`. `stopped` says why the run
-    ended before its time.
+    `states` counts `files`, and `folders` that were unreadable or empty. `resumed` files were done
+    by an earlier run, `pinned` of these because they are pinned. `seconds` is wall-clock time,
+    `rules` counts rule codes, `causes` counts failures by one word. `errors` counts failures by
+    message, `unwritten` reasons why tags were not written; similar messages count as the first of
+    them, and `examples` has a file for each. `spent` counts `musicbrainz_requests` (failed ones
+    included), `model_runs`, `model_replies`, `prompt_tokens` and `completion_tokens`. `stopped`
+    says why the run ended early.
     """
 
     files: int = 0

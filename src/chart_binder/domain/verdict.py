@@ -1,4 +1,4 @@
-"""What the rules say of a bundle: decided, or open with the facts that would settle it."""
+"""Verdicts of the rules on a bundle: decided, or open with the facts that would settle it."""
 
 from typing import TypeAlias
 
@@ -8,7 +8,7 @@ from chart_binder.domain.vocabulary import RecordingId, ReleaseGroupId, ReleaseI
 
 
 class Override(msgspec.Struct, frozen=True):
-    """What a person ruled, with their reason; without `rr` the rules name the release."""
+    """A person's decision with their reason; without `rr` the rules choose the release."""
 
     crg: ReleaseGroupId
     rr: ReleaseId | None = None
@@ -16,14 +16,14 @@ class Override(msgspec.Struct, frozen=True):
 
 
 class Considered(msgspec.Struct, frozen=True):
-    """A rule that was asked, and what it said: the rule path is a sequence of these."""
+    """A step of the rule path: a rule and what it said."""
 
     rule: str
     said: str
 
 
 class Rival(msgspec.Struct, frozen=True, gc=False):
-    """A candidate that was not chosen, and why, in one line."""
+    """A candidate that was not chosen, with the reason in one line."""
 
     release_group: ReleaseGroupId
     title: str
@@ -33,9 +33,9 @@ class Rival(msgspec.Struct, frozen=True, gc=False):
 class Decided(msgspec.Struct, frozen=True, tag="decided"):
     """The rules found the canonical release group.
 
-    `rr` is `None` where no release of it that contains the recording is known; `missing_facts`
-    then says so. Rule codes carry their family (`CRG:...`, `RR:...`). `path` ends with the rules
-    that decided, `because` is their reason as one sentence.
+    `rr` is `None` if no release of it with the recording is known, which `missing_facts` then says.
+    Rule codes have their family in front (`CRG:...`, `RR:...`). `path` ends with the rules that
+    decided; `because` is their reason as one sentence.
     """
 
     crg: ReleaseGroupId
@@ -62,10 +62,10 @@ Verdict: TypeAlias = Decided | Open
 
 
 class KeptOverride(msgspec.Struct, frozen=True):
-    """What a person ruled on a recording, why, and when; the fields are the store's columns.
+    """A person's decision on a recording as it is stored; the fields are the store's columns.
 
-    Without `rr_mbid` the rules name the release. `set_at_utc` is ISO 8601 with microseconds, so
-    that of two the newer sorts last.
+    Without `rr_mbid` the rules choose the release. `set_at_utc` is ISO 8601 with microseconds, so
+    that the newer of two sorts last.
     """
 
     recording_mbid: RecordingId
@@ -76,5 +76,5 @@ class KeptOverride(msgspec.Struct, frozen=True):
 
     @property
     def ruling(self) -> Override:
-        """What the rules are told."""
+        """The override for the rules."""
         return Override(self.crg_mbid, self.rr_mbid, self.reason)

@@ -25,21 +25,20 @@ _SECONDARY = {name.casefold(): name for name in SECONDARY_TYPES}
 
 @lru_cache(maxsize=512)
 def status_name(written: str) -> str | None:
-    """Return a release status as MusicBrainz names it; one it has not stays as it was written."""
-    return _STATUS_BY_NAME.get(written.strip().casefold(), said(written))
+    """Return a release status by MusicBrainz' name; an unknown one as it was written."""
+    return _STATUS_BY_NAME.get(written.strip().casefold(), non_blank(written))
 
 
 @lru_cache(maxsize=1_024)
 def type_names(
     primary: str | None, secondary: tuple[str, ...]
 ) -> tuple[str | None, tuple[str, ...]]:
-    """Return both kinds of type as MusicBrainz names them, the secondary ones in order.
+    """Return the primary type and the sorted secondary types by MusicBrainz' names.
 
-    A producer that puts a secondary type such as Soundtrack first is understood: an album of it.
-    A primary type that MusicBrainz does not have (`Maxi-Single`) says nothing for certain: it is as
-    unknown as none.
+    A secondary type in place of the primary one, such as Soundtrack, means an Album of that type.
+    A primary type that MusicBrainz does not have (`Maxi-Single`) is unknown: `None`.
     """
-    kinds = {_SECONDARY.get(kind.strip().casefold(), kind) for kind in secondary if said(kind)}
+    kinds = {_SECONDARY.get(kind.strip().casefold(), kind) for kind in secondary if non_blank(kind)}
     first = (primary or "").strip().casefold()
     if first in _SECONDARY:
         return "Album", tuple(sorted({*kinds, _SECONDARY[first]}))
@@ -59,7 +58,7 @@ def fold(text: str) -> str:
 
 
 NO_COUNTRIES = frozenset({"XW", "XE"})
-"""MusicBrainz' codes for worldwide and Europe, which are nobody's country."""
+"""MusicBrainz' codes for worldwide and Europe, which are no artist's country."""
 
 
 @lru_cache(maxsize=512)
@@ -70,12 +69,12 @@ def country_code(written: str | None) -> str | None:
 
 
 def isrc(written: str) -> str:
-    """Return an ISRC without what stands between its parts."""
+    """Return an ISRC without hyphens and spaces."""
     return "".join(filter(str.isalnum, written)).upper()
 
 
-def said(text: str | None) -> str | None:
-    """Return a text, if anything is in it."""
+def non_blank(text: str | None) -> str | None:
+    """Return a text, or `None` if it is blank or absent."""
     return text if text and not text.isspace() else None
 
 
@@ -92,9 +91,9 @@ MBID = re.compile(r"[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-
 
 
 def bare_id(written: str) -> str:
-    """Return an id as MusicBrainz writes it: a UUID in lower case, with no space around it.
+    """Return an id without surrounding space; a UUID in lower case, as MusicBrainz writes it.
 
-    What is no UUID keeps its letters; a producer may have ids of its own.
+    Other ids keep their case: a producer may have ids of its own.
     """
     bare = written.strip()
     return bare.lower() if MBID.fullmatch(bare) else bare

@@ -12,7 +12,7 @@ from msgspec import UNSET, UnsetType
 from chart_binder.domain.evidence import EvidenceBundle
 from chart_binder.domain.evidence_json import defect, read_bundle
 from chart_binder.domain.verdict import Considered
-from chart_binder.domain.vocabulary import bare_id, said
+from chart_binder.domain.vocabulary import bare_id, non_blank
 from chart_binder.errors import EvidenceError
 from chart_binder.jobs.calibrate import Answer, Calibration, KnownAnswer, measure_calibration
 from chart_binder.jobs.decide import INDETERMINATE, LLM_ADJUDICATION, Case, Decision, State
@@ -117,7 +117,7 @@ def _case(number: int, line: bytes) -> GoldenCase | InvalidLine:
         return InvalidLine(number, str(error))
     except RecursionError:
         return InvalidLine(number, "nested too deeply")
-    return GoldenCase(number, said(read.id) or f"line {number}", bundle, expected)
+    return GoldenCase(number, non_blank(read.id) or f"line {number}", bundle, expected)
 
 
 def _expected(found: Expected) -> Expected:
@@ -139,7 +139,7 @@ def _expected(found: Expected) -> Expected:
 
 def _beside_none(found: Expected) -> str | None:
     """Name what contradicts that a case must stay open."""
-    rules = (("crg_rule", said(found.crg_rule)), ("rr_rule", said(found.rr_rule)))
+    rules = (("crg_rule", non_blank(found.crg_rule)), ("rr_rule", non_blank(found.rr_rule)))
     odd = [f"{name} {rule!r}" for name, rule in rules if rule and not rule.endswith(_OPEN)]
     if found.rr_mbid or found.rr_acceptable:
         odd.append("rr_mbid or rr_acceptable")
@@ -148,7 +148,7 @@ def _beside_none(found: Expected) -> str | None:
 
 def _rule(written: str | None, field: str, known: Sequence[str]) -> str | None:
     """Return the code of a rule; one that no rule has would never match, and not be seen to."""
-    code = said(written)
+    code = non_blank(written)
     if code and code not in known:
         raise ValueError(f"expected.{field}: found {code!r}; allowed are {', '.join(known)}")
     return code
@@ -158,7 +158,7 @@ def _id(written: str | None, field: str) -> str | None:
     """Return an id; a blank one is refused, for it may be a gap in a table as well as a null."""
     if written is None:
         return None
-    if not said(written):
+    if not non_blank(written):
         raise ValueError(f"expected.{field}: found a blank id; an id is allowed, or null for none")
     return bare_id(written)
 

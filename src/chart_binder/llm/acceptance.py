@@ -167,7 +167,7 @@ CHECKS: tuple[Callable[[Claim], Iterator[Check]], ...] = (
 
 @dataclass(frozen=True, slots=True)
 class Judgement:
-    """What an answer is worth after the checks; `problem` is why it is not accepted."""
+    """The outcome of an answer after the checks; `problem` is why it is not accepted."""
 
     outcome: Outcome
     crg: str | None = None
@@ -194,10 +194,9 @@ class Examination:
     calibrated: ConfidenceMap = AS_STATED
 
     def read(self, text: str, is_last: bool) -> FinalAnswer:  # noqa: FBT001 (the loop's word)
-        """Read an answer with its labels resolved; an id from nowhere is refused.
+        """Read an answer and resolve its labels. Raises `RefusedError`, also for an unknown id.
 
-        In the last turn, when nothing can be asked again, such an id is left in, and `judge` drops
-        it. Raises `RefusedError`.
+        In the last turn an unknown id is left in, and dropped by `judge`.
         """
         answer = read_answer(text)
         answer = replace(answer, crg=self.labels.id_of(answer.crg), rr=self.labels.id_of(answer.rr))

@@ -1,4 +1,4 @@
-"""A fact may be cited of the evidence itself: it counts where that says just so."""
+"""Verified facts added to the evidence, and facts cited from the evidence itself."""
 
 from collections.abc import Iterable, Iterator
 from functools import reduce
@@ -13,10 +13,9 @@ from chart_binder.llm.result import Fact
 
 
 def with_verified_facts(bundle: EvidenceBundle, facts: Iterable[Fact]) -> EvidenceBundle:
-    """Return the bundle with each verified date where it makes a vaguer one exact.
+    """Return the bundle with each verified date where it is more precise than the evidence's.
 
-    A date outside what the evidence says is left out: two sources disagree, and that settles
-    nothing.
+    A date that contradicts the evidence is left out: where two sources disagree, neither counts.
     """
     dates = [
         (fact.about, date)
@@ -72,10 +71,10 @@ _OF_ADDRESSES = frozenset("./:")
 
 
 def is_in_evidence(fact: Fact, bundle: EvidenceBundle) -> bool:
-    """Whether a fact names no address as its source, but stands in the evidence.
+    """Return whether a fact names no URL as its source and is stated by the evidence.
 
-    A date of a release group is that of its first release; one that is vaguer than what the
-    evidence says is said by it, too.
+    The date of a release group is that of its first release; a less precise date than the
+    evidence's is stated by it, too.
     """
     if _OF_ADDRESSES & set(fact.source):
         return False

@@ -1,4 +1,4 @@
-"""A cited fact counts when its source was read in this run, and says so."""
+"""Verification of cited facts: the source was read in this run, and says so."""
 
 import re
 from collections.abc import Collection, Container, Iterable, Iterator, Mapping, Sequence
@@ -30,13 +30,13 @@ _ELSE = re.compile(
 
 
 def is_number_field(field: str) -> bool:
-    """Whether a field has a number or a code, which may look like a date."""
+    """Return whether a field holds a number or a code, which may look like a date."""
     words = {word.casefold() for word in _WORDS.findall(field)}
     return bool(words & _NUMBERED and not words & _DATED)
 
 
 def is_release_date_field(field: str) -> bool:
-    """Whether a field says when something came out, and not when something else happened."""
+    """Return whether a field is the date of a release rather than of another event."""
     return bool(_RELEASED.search(field)) and not _ELSE.search(field)
 
 
@@ -62,10 +62,9 @@ _PARTING = "/?#%&=+;"
 def verify_facts(
     cited: Iterable[CitedFact], seen: Sequence[Observed], labels: Labels, known: Container[str]
 ) -> tuple[Fact, ...]:
-    """Return the facts with what the observations of this run say of each.
+    """Return the facts, verified where an observation of this run supports them.
 
-    A fact that is about nothing `known` (the ids of the evidence and of the answer) bears nothing
-    out, whatever its source says.
+    A fact about nothing `known` (the ids of the evidence and of the answer) is never verified.
     """
     facts = []
     for fact in cited:
@@ -76,7 +75,7 @@ def verify_facts(
 
 
 def read_date(fact: CitedFact | Fact) -> PartialDate | None:
-    """Return the date that a fact states, if it states one, in whatever way it is written."""
+    """Return the date that a fact states, in any written form, or None."""
     if is_number_field(fact.field):
         return None
     try:
@@ -87,7 +86,7 @@ def read_date(fact: CitedFact | Fact) -> PartialDate | None:
 
 
 def supporting_passages(fact: CitedFact | Fact, seen: Iterable[Observed]) -> Iterator[str]:
-    """Yield what the source of a fact says, each time that it was read and says so."""
+    """Yield the passages of a fact's source that support it."""
     return (said for observed in seen if (said := _says(observed, fact)))
 
 
@@ -181,11 +180,11 @@ _NO_WORDS = re.compile(r"[\W_]+")
 def another_subject(
     fact: Fact, texts: Iterable[str], bundle: EvidenceBundle, labels: Labels
 ) -> str | None:
-    """Return the candidate that the texts are about, if the fact is about one they do not name.
+    """Return the candidate that the texts name, where they do not name the fact's own.
 
-    Titles are looked for whole, without case, accents, signs and what stands in brackets; one of
-    two sides (`A / B`) will do. Text that names no candidate at all tells nothing. Where a date
-    stands in rows of tables alone, the rows must not be another's either.
+    Titles are compared as whole words without case, accents, signs and bracketed parts; one side of
+    `A / B` is enough. None is returned where no candidate is named. Where a date stands in rows of
+    tables alone, the rows must not name another candidate either.
     """
     texts = tuple(texts)
     # An album of the artist's own name stands on every page about the artist.

@@ -48,11 +48,11 @@ class Record:
             watch(event)
 
     def replies(self) -> list[Replied]:
-        """Return what the model said."""
+        """Return the model's replies."""
         return [event for event in self.events if isinstance(event, Replied)]
 
     def observed(self) -> list[Observed]:
-        """Return what the model was shown."""
+        """Return the observations."""
         return [event for event in self.events if isinstance(event, Observed)]
 
     def found_ids(self) -> set[str]:

@@ -156,7 +156,7 @@ def _majority_result(
     usage: Usage,
 ) -> AdjudicationResult:
     stated = fmean(_stated(result) for result in agreeing) * share
-    taken = _most_doubted(agreeing)
+    taken = _representative_run(agreeing)
     found = (*(each for each in taken.checks if each.name != "calibration"), check)
     if taken.crg_mbid is None:
         return replace(
@@ -183,7 +183,7 @@ def _vote(result: AdjudicationResult) -> str:
     return result.crg_mbid or _CANNOT_TELL
 
 
-def _most_doubted(agreeing: Sequence[AdjudicationResult]) -> AdjudicationResult:
+def _representative_run(agreeing: Sequence[AdjudicationResult]) -> AdjudicationResult:
     """Return the run that stands for those that agree.
 
     A run whose verified facts contradict the answer comes first: what code refutes must not be

@@ -1,4 +1,8 @@
-"""Sources count once for all who only repeat them: one site, its mirrors, its archived pages."""
+"""Which sources are independent: a site, its mirrors and its archived pages count as one.
+
+Our own table of second-level domains: by the public suffix list two pages of `github.io` would be
+two sources.
+"""
 
 import re
 from collections.abc import Iterable, Iterator
@@ -63,10 +67,10 @@ _MOST_ESCAPED = 3  # times
 
 
 def independent_sources(sources: Iterable[str]) -> frozenset[str]:
-    """Return who stands behind some addresses, each once; those that do not tell are left out.
+    """Return the sites of some URLs, each once; URLs that do not tell their site are left out.
 
-    An address that names another site may be that site's page, shown by somebody else: the two
-    count once, and so do two that name the same one.
+    A URL that contains another site may be a copy of that site's page: the two count once, and so
+    do two URLs that contain the same site.
     """
     standing: list[tuple[str, frozenset[str]]] = []
     for source in sources:
@@ -80,7 +84,7 @@ def independent_sources(sources: Iterable[str]) -> frozenset[str]:
 
 
 def registered_site(source: str) -> str:
-    """Return who stands behind an address: the name that somebody registered.
+    """Return the registered domain of the site that is responsible for a URL.
 
     Two hosts below one such name are no independent sources. An archived, translated or relayed
     page is that of its site, and of nobody where the address does not tell which; a site that

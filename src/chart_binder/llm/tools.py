@@ -100,7 +100,7 @@ def with_installed_tools(config: LLMConfig) -> LLMConfig:
 
 
 def _turned_on(installed: Sequence[str], config: LLMConfig) -> Iterator[str]:
-    """Yield the tools that are on, the built-in ones first, in the order of their keys."""
+    """Yield the names of the tools that are on: the built-in ones first, then plug-ins."""
     for _, told in unknown_tool_names(config.tools):
         raise ConfigError(told)
     own = [name for name in ToolsConfig.model_fields if name in installed]

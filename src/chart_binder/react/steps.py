@@ -7,10 +7,10 @@ from typing import TypeAlias
 
 @dataclass(frozen=True, slots=True)
 class Act:
-    """Call a tool. `arguments` is a mapping, or the bare text a model wrote in place of one.
+    """A call of a tool. `arguments` is a mapping, or the bare text that the model wrote instead.
 
-    Where a dialect allows several calls a turn, `also` are the further ones, and `id` is the name
-    by which the model will know the observation.
+    In a dialect with several calls a turn, `also` are the further ones, and `id` names the call's
+    observation.
     """
 
     tool: str
@@ -22,13 +22,13 @@ class Act:
 
     @property
     def calls(self) -> tuple["Act", ...]:
-        """Every call of the turn, in the order they were written."""
+        """All calls of the turn, in order."""
         return (self, *self.also)
 
 
 @dataclass(frozen=True, slots=True)
 class Finish:
-    """End with an answer, still as the text the model wrote."""
+    """A final answer, as the text that the model wrote."""
 
     answer: str
     thought: str = ""
@@ -37,7 +37,7 @@ class Finish:
 
 @dataclass(frozen=True, slots=True)
 class Malformed:
-    """Neither: `advice` tells the model, in the second person, what to write instead."""
+    """A reply without a step; `advice` tells the model what to write instead."""
 
     advice: str
     notes: tuple[str, ...] = ()

@@ -14,7 +14,8 @@ from dataclasses import dataclass
 from enum import Enum
 from functools import partial, reduce
 from operator import or_
-from typing import Annotated, Any, Final, Literal, Union
+from textwrap import dedent
+from typing import Annotated, Any, Final, Literal, NamedTuple, Union
 
 import msgspec
 
@@ -38,20 +39,12 @@ class ToolDefectError(TypeError):
     """A function cannot be a tool; the text names it and says all that is missing."""
 
 
-@dataclass(frozen=True, slots=True)
-class Definition:
-    """What is derived from a function: its name, its description, and its arguments."""
-
-    name: str
-    description: str
-    function: Callable[..., object]
-    arguments: "ArgumentModel"
-
-
 def define_tool(
     function: Callable[..., object], name: str | None = None, description: str | None = None
-) -> Definition:
-    """Derive a tool from a typed function, or from a model class with a `__call__`.
+) -> "tuple[str, str, Callable[..., object], ArgumentModel]":
+    """Return a tool's name, description, function and arguments.
+
+    It is derived from a typed function, or from a model class with a `__call__`.
 
     A single parameter that is a model (pydantic, dataclass, struct) gives its members as the
     arguments. `name` and `description` replace the function's own. Raises `ToolDefectError`.
@@ -69,7 +62,7 @@ def define_tool(
         raise ToolDefectError(
             f"{getattr(function, '__module__', '?')}.{place} cannot be a tool: {'; '.join(defects)}"
         )
-    return Definition(called, said.about, _call_model if is_class else function, arguments)
+    return called, said.about, _call_model if is_class else function, arguments
 
 
 def _of_class(kind: Any, said: "Docstring", defects: list[str]) -> "ArgumentModel | None":
@@ -369,8 +362,7 @@ def _with_inner(marks: Iterable[object]) -> Iterator[object]:
             yield from within
 
 
-@dataclass(frozen=True, slots=True)
-class Docstring:
+class Docstring(NamedTuple):
     """A docstring: its description, and that of each argument by name."""
 
     about: str
@@ -382,46 +374,28 @@ def read_docstring(text: str) -> Docstring:
 
     The section on exceptions is left out: a model is told when one happens.
     """
-    lines = inspect.cleandoc(text).splitlines()
     about: list[str] = []
-    arguments: dict[str, str] = {}
-    at = 0
-    while at < len(lines):
-        section = _SECTION.fullmatch(lines[at])
-        if section is None:
-            about.append(lines[at].rstrip())
-            at += 1
-            continue
-        end = _end(lines, at + 1)
-        if section[1] in _ARGUMENT_SECTIONS:
-            arguments |= dict(_entries(lines[at + 1 : end]))
-        at = end
-    return Docstring("\n".join(about).strip(), arguments)
-
-
-def _end(lines: Sequence[str], start: int) -> int:
-    """Return where a section ends: at the next line that is not indented."""
-    for at in range(start, len(lines)):
-        if lines[at].strip() and not lines[at][0].isspace():
-            return at
-    return len(lines)
-
-
-def _entries(lines: Sequence[str]) -> Iterator[tuple[str, str]]:
-    """Yield each argument with its description; deeper lines go on with the one before."""
-    indent = min((_indent(line) for line in lines if line.strip()), default=0)
-    name, words = "", list[str]()
-    for line in filter(str.strip, lines):
-        entry = _ENTRY.fullmatch(line.strip()) if _indent(line) == indent else None
-        if entry:
-            if name:
-                yield name, " ".join(words)
-            name, words = entry[1], [entry[2]] if entry[2] else []
+    entries: list[str] = []
+    section = ""
+    for line in inspect.cleandoc(text).splitlines():
+        if heading := _SECTION.fullmatch(line):
+            section = heading[1]
+        elif section and (not line.strip() or line[0].isspace()):
+            entries += [line] if section in _ARGUMENT_SECTIONS else []
         else:
-            words.append(line.strip())
-    if name:
-        yield name, " ".join(words)
+            section = ""
+            about.append(line.rstrip())
+    return Docstring("\n".join(about).strip(), _argument_descriptions(entries))
 
 
-def _indent(line: str) -> int:
-    return len(line) - len(line.lstrip())
+def _argument_descriptions(lines: Sequence[str]) -> Mapping[str, str]:
+    """Return the descriptions by argument; an indented line continues the one before."""
+    described: dict[str, list[str]] = {}
+    name = ""
+    for line in dedent("\n".join(lines)).splitlines():
+        if entry := _ENTRY.fullmatch(line.rstrip()):
+            name = entry[1]
+            described[name] = [entry[2]]
+        elif name and line.strip():
+            described[name].append(line.strip())
+    return {name: " ".join(filter(None, texts)) for name, texts in described.items()}

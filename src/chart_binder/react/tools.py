@@ -74,8 +74,7 @@ class Tool:
         `Observation`, or any other value as JSON. Raises `ToolDefectError` that names the function
         and all that is missing.
         """
-        found = define_tool(function, name, description)
-        return cls(found.name, found.description, found.function, found.arguments)
+        return cls(*define_tool(function, name, description))
 
     def for_run(self, about: str) -> "Tool":
         """Return the tool as it is in one run."""

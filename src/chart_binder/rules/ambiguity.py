@@ -20,7 +20,7 @@ from chart_binder.domain.evidence import (
     ReleaseGroup,
 )
 from chart_binder.domain.verdict import Decided, Verdict
-from chart_binder.domain.vocabulary import MBID, ReleaseId, said
+from chart_binder.domain.vocabulary import MBID, ReleaseId, non_blank
 from chart_binder.rules.candidates import Candidate, role_and_noun
 
 Rules: TypeAlias = Callable[[EvidenceBundle], Verdict]
@@ -240,7 +240,7 @@ def _about_group(one: Candidate, copies: Sequence[ReleaseGroup]) -> Iterator[Con
             groups,
             [_set(primary_type=primary, secondary_types=kinds) for primary, kinds in types],
         )
-    names = sorted({credit for copy in copies if (credit := said(copy.artist_credit))})
+    names = sorted({credit for copy in copies if (credit := non_blank(copy.artist_credit))})
     if len({name.casefold() for name in names}) > 1:
         question = f"the evidence credits '{title}' both to {' and '.join(names)}: which is right?"
         yield Contradiction(question, groups, [_set(artist_credit=name) for name in names])

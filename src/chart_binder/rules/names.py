@@ -9,7 +9,7 @@ from itertools import accumulate
 
 from chart_binder.domain.dates import FIRST_DAY, Answer
 from chart_binder.domain.evidence import Release, ReleaseGroup
-from chart_binder.domain.vocabulary import fold, said
+from chart_binder.domain.vocabulary import fold, non_blank
 
 _SPELLINGS = str.maketrans(
     {"ø": "o", "ł": "l", "đ": "d", "ð": "d", "æ": "ae", "œ": "oe", "þ": "th"} | dict.fromkeys("'’`")
@@ -66,7 +66,7 @@ def is_by(artists: Iterable[str], group: ReleaseGroup, editions: Sequence[Releas
     """
     if is_various(group, editions):
         return False
-    wanted = [artist for artist in artists if said(artist)]
+    wanted = [artist for artist in artists if non_blank(artist)]
     if not wanted:
         return None
     own = _names_any(group.artist_credit, wanted) if group.artist_credit else None
@@ -96,7 +96,7 @@ def _earliest(editions: Sequence[Release]) -> Sequence[Release]:
 
 
 def _credits(editions: Iterable[Release]) -> list[str]:
-    return [credit for one in editions if (credit := said(one.artist_credit))]
+    return [credit for one in editions if (credit := non_blank(one.artist_credit))]
 
 
 def _names_any(credit: str, artists: Iterable[str]) -> Answer:

@@ -10,7 +10,7 @@ import msgspec
 from chart_binder.config import RulesConfig
 from chart_binder.domain.dates import FIRST_DAY, LAST_DAY
 from chart_binder.domain.evidence import EvidenceBundle, Release, ReleaseGroup
-from chart_binder.domain.vocabulary import ReleaseId, said
+from chart_binder.domain.vocabulary import ReleaseId, non_blank
 from chart_binder.rules.candidates import candidates_of
 from chart_binder.rules.contest import home_countries, label_rank
 
@@ -91,7 +91,7 @@ def first_by_id(releases: Sequence[Release]) -> Release:
 
 
 def _named(release: Release) -> str:
-    parts = (said(release.format) or "release", release.place, release.label, release.catno)
+    parts = (non_blank(release.format) or "release", release.place, release.label, release.catno)
     return f"the {' '.join(filter(None, parts))} of {release.when.text or 'unknown date'}"
 
 

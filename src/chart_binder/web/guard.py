@@ -1,4 +1,7 @@
-"""What a model may ask of the open web: which addresses, on which ports, under which names."""
+"""Which addresses, ports and host names may be asked: only those of the public internet.
+
+An operator's own hosts can be allowed. Every redirect is checked again.
+"""
 
 import re
 from collections.abc import Iterable, Sequence
@@ -71,7 +74,7 @@ def is_public(address: Address) -> bool:
     return not any(address in network for network in _NOT_PUBLIC_4)
 
 
-def parsed(host: str) -> Address | None:
+def parse_address(host: str) -> Address | None:
     """Return the address a host is written as, or None where it is a name."""
     try:
         return ip_address(host)
@@ -123,28 +126,14 @@ _LABEL = re.compile(r"(?!-)[a-z0-9_-]{1,63}(?<!-)")
 # 127.1, 0x7f000001, 2130706433, 0177.0.0.1: a resolver reads them as addresses.
 _NUMERIC_LABEL = re.compile(r"\d+|0x[0-9a-f]*")
 _INTERNAL_SUFFIXES = (
-    "arpa",
-    "cluster",
-    "corp",
-    "home",
-    "internal",
-    "intra",
-    "intranet",
-    "invalid",
-    "lan",
-    "local",
-    "localdomain",
-    "localhost",
-    "onion",
-    "private",
-    "svc",
-    "test",
-)
+    "arpa", "cluster", "corp", "home", "internal", "intra", "intranet", "invalid", "lan", "local",
+    "localdomain", "localhost", "onion", "private", "svc", "test",
+)  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
 class Guard:
-    """The rules for one configuration, held against every address, redirects included."""
+    """The rules of one configuration, for every address that is asked, redirects included."""
 
     ports: frozenset[int]
     private: PrivateHosts
@@ -172,7 +161,7 @@ class Guard:
 
     def admit(self, host: str, addresses: Sequence[Address]) -> None:
         """Accept where a host leads, or raise `RefusedError`: one private address spoils all."""
-        if self.private.allow_name(_plain(host)):
+        if self.private.allow_name(_without_dot(host)):
             return
         for address in addresses:
             if not is_public(address) and not self.private.allow_address(address):
@@ -180,17 +169,17 @@ class Guard:
 
     def is_private(self, host: str) -> bool:
         """Tell whether a host is one that the operator allows though it is not public."""
-        address = parsed(host)
-        return self.private.allow_name(_plain(host)) or (
+        address = parse_address(host)
+        return self.private.allow_name(_without_dot(host)) or (
             address is not None and self.private.allow_address(address)
         )
 
     def _check_name(self, host: str) -> None:
-        address = parsed(host)
+        address = parse_address(host)
         if address is not None:
             self.admit(host, [address])
             return
-        name = _plain(host)
+        name = _without_dot(host)
         if self.private.allow_name(name):
             return
         labels = name.split(".")
@@ -225,17 +214,18 @@ def _normal(url: httpx.URL) -> httpx.URL:
     """
     plain = url.copy_with(fragment=None)
     path = plain.raw_path.decode("ascii")
-    if (bare := _ESCAPED.sub(_needed, path)) != path:
+    if (bare := _ESCAPED.sub(_unescape, path)) != path:
         plain = plain.copy_with(raw_path=bare.encode("ascii"))
     return plain.copy_with(host=plain.host[:-1]) if plain.host.endswith(".") else plain
 
 
-def _needed(escape: re.Match[str]) -> str:
+def _unescape(escape: re.Match[str]) -> str:
+    """Return the character that need not be escaped, else the escape in capitals."""
     character = chr(int(escape[1], 16))
     return character if _UNRESERVED.fullmatch(character) else escape[0].upper()
 
 
-def _plain(host: str) -> str:
+def _without_dot(host: str) -> str:
     return host.casefold().removesuffix(".")
 
 

@@ -23,7 +23,7 @@ import httpx
 
 from chart_binder.errors import RefusedError, UnknownHostError
 from chart_binder.net import Deadline, TimedStream
-from chart_binder.web.guard import Address, parsed
+from chart_binder.web.guard import Address, parse_address
 
 Resolve: TypeAlias = Callable[[str, int], Sequence[Address]]
 Admit: TypeAlias = Callable[[str, Sequence[Address]], None]
@@ -102,7 +102,7 @@ class _PinnedBackend(httpcore.NetworkBackend):
 
     def _addresses(self, host: str, port: int) -> Sequence[Address]:
         """Resolve in a thread of its own: the system's resolver knows no deadline."""
-        literal = parsed(host)
+        literal = parse_address(host)
         if literal is not None:
             return (literal,)
         answer: queue.SimpleQueue[Sequence[Address] | UnknownHostError] = queue.SimpleQueue()

@@ -9,7 +9,7 @@ import re
 import ssl
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 from urllib.parse import quote, unquote
 
 import httpx
@@ -35,18 +35,17 @@ from chart_binder.web.transport import (
 
 LANGUAGE: Final = re.compile(r"[a-z]{2,12}(?:-[a-z]{2,12}){0,3}")
 """A wiki's name below wikipedia.org: `en`, `simple`, `zh-yue`, `be-tarask`."""
-_HITS: Final = 4
 _LONGEST_QUERY: Final = 200
 _NOT_THERE: Final = frozenset({"missingtitle", "invalidtitle", "pagecannotexist"})
 _SYNTAX: Final = re.compile(r'(?<!\S)([-!~][^\s"]*)')
-_PLAIN: Final = {"format": "json", "formatversion": "2", "redirects": "1"}
-_PARSING: Final = {
-    "action": "parse",
-    "prop": "text",
-    "disableeditsection": "1",
-    "disabletoc": "1",
+_ALWAYS: Final = {"format": "json", "formatversion": "2", "redirects": "1"}
+_PARSE: Final = {
+    "action": "parse", "prop": "text", "disableeditsection": "1", "disabletoc": "1",
     "disablelimitreport": "1",
-}
+}  # fmt: skip
+_SEARCH: Final = {
+    "action": "query", "list": "search", "srlimit": "4", "srprop": "", "srinfo": "suggestion"
+}  # fmt: skip
 
 
 class _Error(msgspec.Struct, frozen=True):
@@ -100,7 +99,7 @@ class NoArticle:
 class Wikipedia:
     """Asks the Wikipedia of one language; the guard and the limits are those of `[llm.fetch]`.
 
-    `resolve` and `trust` stand for the system's resolver and certificate authorities.
+    `resolve` and `trust` take the place of the system's resolver and certificate authorities.
     """
 
     def __init__(
@@ -140,47 +139,41 @@ class Wikipedia:
 
     def _search(self, query: str, deadline: Deadline) -> _Query:
         words = _SYNTAX.sub(r'"\1"', one_line(query)[:_LONGEST_QUERY])  # -word is "not that word"
-        asked = {
-            "action": "query",
-            "list": "search",
-            "srsearch": words,
-            "srlimit": str(_HITS),
-            "srprop": "",
-            "srinfo": "suggestion",
-        }
         try:
-            return self._ask(asked, deadline).query or _Query()
+            return self._ask({**_SEARCH, "srsearch": words}, deadline).query or _Query()
         except _LongError as error:
-            raise self._odd() from error
+            raise self._unexpected() from error
 
     def _page(self, title: str, deadline: Deadline) -> Page | None:
         """Return a page, or its opening section where the whole is too long."""
-        asked, cut = {**_PARSING, "page": title}, False
+        asked, cut = {**_PARSE, "page": title}, False
         try:
             found = self._ask(asked, deadline).parse
         except _LongError:
             try:
                 found, cut = self._ask({**asked, "section": "0"}, deadline).parse, True
             except _LongError as error:
-                raise self._odd() from error
+                raise self._unexpected() from error
         if found is None:
             return None
         address = self._address(found.title)
         extract = from_html(f"<title>{html.escape(found.title)}</title>{found.text}")
-        return Page(
-            url=address, asked=address, content_type="text/html", extract=extract,
-            cut=cut or extract.cut,
-        )  # fmt: skip
+        return Page(address, address, "text/html", extract, cut or extract.cut)
 
     def _ask(self, asked: Mapping[str, str], deadline: Deadline) -> _Answer:
         target = self._guard.target(f"{self._home}/w/api.php")
+        headers = {
+            "User-Agent": user_agent(self._fetch),
+            "Accept": "application/json",
+            "Accept-Encoding": ACCEPTED_ENCODINGS,
+        }
         trust = self._trust or (trusted_authorities() if target.scheme == "https" else None)
         try:
             with (
                 PROCESS_PACING.at(target.host, 0.0, deadline),
                 open_client(self._guard.admit, deadline, self._resolve, trust) as client,
                 client.stream(
-                    "GET", target, params={**_PLAIN, **asked}, headers=self._headers()
+                    "GET", target, params={**_ALWAYS, **asked}, headers=headers
                 ) as response,
             ):
                 if response.status_code != httpx.codes.OK:
@@ -203,14 +196,14 @@ class Wikipedia:
         try:
             answer = decode_json(body.data, _Answer)
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-            raise self._odd() from error
+            raise self._unexpected() from error
         if answer.error is None:
             return answer
         if answer.error.code in _NOT_THERE:
             return _Answer()
         raise FetchError(f"Wikipedia refused the question: {one_line(answer.error.info, 200)}")
 
-    def _odd(self) -> FetchError:
+    def _unexpected(self) -> FetchError:
         return FetchError(f"{self._home} does not answer as Wikipedia does")
 
     def _title_in(self, query: str) -> str:
@@ -222,13 +215,6 @@ class Wikipedia:
     def _address(self, title: str) -> str:
         return f"{self._home}/wiki/{quote(title.replace(' ', '_'), safe=_UNQUOTED)}"
 
-    def _headers(self) -> dict[str, str]:
-        return {
-            "User-Agent": user_agent(self._fetch),
-            "Accept": "application/json",
-            "Accept-Encoding": ACCEPTED_ENCODINGS,
-        }
-
 
 _UNQUOTED: Final = "/:,;@!$*()'~"
 """What MediaWiki leaves as it is in the address of a page."""
@@ -239,5 +225,5 @@ _ADDRESS: Final = re.compile(
 
 def in_address(query: str) -> tuple[str, str] | None:
     """Return the language and the title, quoted, in an address of Wikipedia."""
-    found: Any = _ADDRESS.search(query)
-    return (found[1].lower(), found[2]) if found else None
+    found = _ADDRESS.search(query)
+    return (str(found[1]).lower(), str(found[2])) if found else None

@@ -25,4 +25,4 @@ def test_a_refresh_takes_the_answers_of_its_own_runs_alone(tmp_path: Path) -> No
         store.decisions.put(kept, KeptEvidence("e", b"{}"), None)
         for runs, is_known in ((set(), True), ({"yesterday"}, True), ({"now"}, False)):
             answered = AnswerCache(store, "asked", frozenset(runs))
-            assert (answered.known("e") is not None) == is_known
+            assert (answered.get("e") is not None) == is_known

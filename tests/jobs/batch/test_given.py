@@ -62,5 +62,5 @@ def test_files_of_a_folder_that_came_together_are_an_album() -> None:
     found = [item for item in waiting.items(begun) if not isinstance(item, NoInputYet)]
     albums = [item.paths for item in found if isinstance(item, Album)]
     assert albums == [(Path("a/1"), Path("a/2")), (Path("b/1"),)]
-    assert [begun.of(Path(path), is_given=False).id for path in paths] == paths
-    assert begun.of(Path("line 5"), is_given=True).number == 5
+    assert [begun.pop(Path(path), is_given=False).id for path in paths] == paths
+    assert begun.pop(Path("line 5"), is_given=True).number == 5

@@ -160,15 +160,15 @@ def batch_of(
     run = KeptRun(id=under.run_id, command="batch", started_at_utc=now_utc())
     settled: list[FileOutcome] = []
     batch = BatchRun(
-        hands=ThreadExecutor(worker, albums, cases),
+        executor=ThreadExecutor(worker, albums, cases),
         worker=worker,
-        resuming=ResumeCheck(store, Selection(), under, no_overrides),
-        answered=AnswerCache(store, under.adjudicator),
-        keeping=OutcomeBuffer(store, run),
-        tagging=TagWriter(None),
+        resume=ResumeCheck(store, Selection(), under, no_overrides),
+        answers=AnswerCache(store, under.adjudicator),
+        buffer=OutcomeBuffer(store, run),
+        tag_writer=TagWriter(None),
         tally=Tally(),
-        finished=lambda one, _: settled.append(one),
-        to_stop=lambda: False,
+        on_finished=lambda one, _: settled.append(one),
+        should_stop=lambda: False,
     )
     return batch, settled
 
@@ -185,7 +185,7 @@ def test_each_service_is_asked_as_much_at_once_as_was_said(store: Store, tmp_pat
             assert len(begun) * 5 - len(settled) <= 2 * 5 + 25 * 3 + 100 + 5
             yield album
 
-    batch.go(albums())
+    batch.run(albums())
     assert (len(settled), evidence.counting.most, adjudicator.counting.most) == (200, 2, 3)
     assert len(list(store.decisions.iterate())) == 200
 
@@ -194,14 +194,14 @@ def test_a_fault_of_an_adjudicator_fails_its_file_and_keeps_what_was_found(
     store: Store, tmp_path: Path
 ) -> None:
     batch, settled = batch_of(store, Open(), Slow(faulty=2), cases=1)
-    batch.go(library(tmp_path, 2, 3))
+    batch.run(library(tmp_path, 2, 3))
     assert Counter(one.decision.state for one in settled) == {
         State.ERROR: 2,
         State.INDETERMINATE: 4,
     }
     failed = [one for one in settled if one.decision.state is State.ERROR]
     assert {one.decision.cause for one in failed} == {Cause.FAULT}
-    assert all(one.kept and stored_bundle(store, one.kept[0]) for one in failed)
+    assert all(one.stored and stored_bundle(store, one.stored[0]) for one in failed)
 
 
 def test_a_service_that_is_down_ends_the_run_before_the_library(
@@ -212,7 +212,7 @@ def test_a_service_that_is_down_ends_the_run_before_the_library(
     batch.lookups = CircuitBreaker(
         clock=lambda: float(next(moments))
     )  # in which every pause goes by
-    batch.go(library(tmp_path, 60, 5))
+    batch.run(library(tmp_path, 60, 5))
     assert batch.is_cut_short
     assert len(settled) < 60 * 5
     told = Counter((one.decision.error or "").split(" ")[0] for one in settled)
@@ -227,7 +227,7 @@ def test_a_model_that_fails_is_given_up_and_the_rest_is_looked_up(
     batch, settled = batch_of(store, Open(), adjudicator, cases=1)
     moments = count(step=100)
     batch.model = CircuitBreaker(clock=lambda: float(next(moments)))  # in which every pause goes by
-    batch.go(library(tmp_path, 4, 5))
+    batch.run(library(tmp_path, 4, 5))
     assert not batch.is_cut_short
     assert adjudicator.counting.all == MAX_FAILURES
     told = Counter(one.decision.error for one in settled)
@@ -236,30 +236,30 @@ def test_a_model_that_fails_is_given_up_and_the_rest_is_looked_up(
         f"the model was not asked, for it failed {MAX_FAILURES} times: it is down": 12,
     }
     assert {one.decision.cause for one in settled} == {Cause.MODEL}
-    assert all(one.kept and stored_bundle(store, one.kept[0]) for one in settled)
+    assert all(one.stored and stored_bundle(store, one.stored[0]) for one in settled)
 
 
 def test_a_model_that_replies_is_there_whatever_it_says(store: Store, tmp_path: Path) -> None:
     adjudicator = Failing(replies=3)
     batch, settled = batch_of(store, Open(), adjudicator, cases=1)
     batch.model = CircuitBreaker(clock=lambda: 0.0)  # in which no pause would end
-    batch.go(library(tmp_path, 4, 5))
+    batch.run(library(tmp_path, 4, 5))
     assert adjudicator.counting.all == len(settled) == 20
     assert {one.decision.cause for one in settled} == {Cause.MODEL}
 
 
 def test_a_model_that_fails_takes_no_earlier_answer_away(store: Store, tmp_path: Path) -> None:
     batch, answered = batch_of(store, Open(), Slow())
-    batch.go(library(tmp_path, 1, 2))
+    batch.run(library(tmp_path, 1, 2))
     adjudicator = Failing()
     for _ in range(2):
         batch, failed = batch_of(store, Open(), adjudicator, asked="another")
-        batch.go(library(tmp_path, 1, 3))
+        batch.run(library(tmp_path, 1, 3))
         assert [one.decision.cause for one in failed] == [Cause.MODEL] * 3
     assert adjudicator.counting.all == 6, "it is asked again each time"
     for one in answered:
-        assert one.kept
-        assert store.decisions.history(one.kept[0].path) == (one.kept[0],)
+        assert one.stored
+        assert store.decisions.history(one.stored[0].path) == (one.stored[0],)
     assert [each.state for each in store.decisions.iterate(["error"])] == ["error"]
 
 
@@ -267,7 +267,7 @@ def test_a_service_that_has_no_answer_about_some_files_is_no_service_that_is_dow
     store: Store, tmp_path: Path
 ) -> None:
     batch, settled = batch_of(store, Spotty(), Slow(), albums=1)
-    batch.go(library(tmp_path, 20, 5))
+    batch.run(library(tmp_path, 20, 5))
     assert not batch.is_cut_short
     causes = Counter(one.decision.cause for one in settled)
     assert (len(settled), causes[Cause.LOOKUP_FAILED]) == (100, 20)
@@ -287,8 +287,8 @@ def test_an_album_in_hand_is_left_after_the_file_that_is_looked_up(
             return super()._facts(path)
 
     batch, settled = batch_of(store, Wishing(), Slow(), albums=1)
-    batch.to_stop = lambda: bool(wishes)
-    batch.go(library(tmp_path, 4, 5))
+    batch.should_stop = lambda: bool(wishes)
+    batch.run(library(tmp_path, 4, 5))
     assert batch.is_cut_short
     # Of the second album two files were begun; as open cases they are left with the rest.
     assert {one.path.stem for one in settled} <= {"0", "1", "2", "3", "4"}

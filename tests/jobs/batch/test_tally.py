@@ -32,7 +32,7 @@ def test_errors_that_say_the_same_are_counted_with_the_first_of_them_in_full(
 ) -> None:
     tally = Tally()
     for why in (one, other.replace("b c", "b")):
-        tally.finished(failed(why), None)
+        tally.add_file(failed(why), None)
     found = tally.measures()
     assert found.errors == {one: 2}
     assert found.examples == {one: "a.flac"}
@@ -43,8 +43,8 @@ def test_why_tags_were_not_written_is_counted_like_errors() -> None:
     tally = Tally()
     settled = FileOutcome(Path("a.flac"), Decision(State.REVIEW))
     for why in ("confidence 0.71 is too low", "confidence 0.70 is too low", None):
-        tally.finished(settled, WriteReport(settled.path, WriteStatus.REFUSED, why=why))
-    tally.finished(
+        tally.add_file(settled, WriteReport(settled.path, WriteStatus.REFUSED, why=why))
+    tally.add_file(
         settled, WriteReport(settled.path, WriteStatus.UNCHANGED, why="it is as it should be")
     )
     assert tally.measures().unwritten == {"confidence 0.71 is too low": 2, "no reason given": 1}
@@ -53,7 +53,7 @@ def test_why_tags_were_not_written_is_counted_like_errors() -> None:
 def test_a_folder_with_nothing_in_it_fails_and_is_no_file(tmp_path: Path) -> None:
     tally = Tally()
     empty = Decision(State.ERROR, error="nothing in it", cause=Cause.FILE)
-    tally.finished(FileOutcome(tmp_path, empty), None)
+    tally.add_file(FileOutcome(tmp_path, empty), None)
     found = tally.measures()
     assert (found.files, found.folders, found.states) == (0, 1, {"error": 1})
 
@@ -61,9 +61,9 @@ def test_a_folder_with_nothing_in_it_fails_and_is_no_file(tmp_path: Path) -> Non
 def test_what_was_settled_before_is_no_work_unless_its_tags_are_looked_at() -> None:
     tally = Tally()
     settled = FileOutcome(Path("a.flac"), Decision(State.DECIDED), is_resumed=True)
-    tally.finished(settled, None)
+    tally.add_file(settled, None)
     assert (tally.files, tally.resumed, tally.worked, tally.rate) == (1, 1, 0, 0)
-    tally.finished(settled, WriteReport(settled.path, WriteStatus.WRITTEN), 0.5)
+    tally.add_file(settled, WriteReport(settled.path, WriteStatus.WRITTEN), 0.5)
     assert (tally.files, tally.resumed, tally.worked) == (2, 2, 1)
     assert tally.measures().stages == {"write": StageCost(1, 0.5)}
 
@@ -71,7 +71,7 @@ def test_what_was_settled_before_is_no_work_unless_its_tags_are_looked_at() -> N
 def test_a_name_that_is_no_text_can_be_kept() -> None:
     tally = Tally()
     path = Path(os.fsdecode(b"\xff.flac"))
-    tally.finished(FileOutcome(path, Decision(State.DECIDED), seconds={Stage.READ: 1.0}), None)
+    tally.add_file(FileOutcome(path, Decision(State.DECIDED), seconds={Stage.READ: 1.0}), None)
     assert b"\xef\xbf\xbd.flac" in msgspec.json.encode(tally.measures())
 
 
@@ -81,7 +81,7 @@ def test_any_number_of_files_and_kinds_of_errors_takes_the_same_room() -> None:
         seconds = {Stage.READ: number / 1000}
         why = f"kind {'x' * (number % 700)}"
         decision = Decision(State.ERROR, error=why)
-        tally.finished(FileOutcome(Path(f"{number}.flac"), decision, seconds=seconds), None)
+        tally.add_file(FileOutcome(Path(f"{number}.flac"), decision, seconds=seconds), None)
     found = tally.measures()
     assert found.files == sum(found.errors.values()) == 5_000
     assert len(found.errors) <= 201
@@ -93,5 +93,5 @@ def test_any_number_of_files_and_kinds_of_errors_takes_the_same_room() -> None:
 def test_requests_of_each_process_are_counted_once() -> None:
     tally = Tally()
     for worker, requests in (("a:1", 3), ("a:1", 5), ("b:1", 2), ("a:1", 4)):
-        tally.gathered(AlbumResult(worker=worker, requests=requests))
+        tally.add_album(AlbumResult(worker=worker, requests=requests))
     assert tally.measures().spent == {"musicbrainz_requests": 7}

@@ -1,4 +1,4 @@
-"""The workers of a Dask cluster do the work of a batch; what comes of it is kept here alone."""
+"""Run the tasks of a batch on the workers of a Dask cluster; only this process saves results."""
 
 import logging
 import math
@@ -7,14 +7,13 @@ import threading
 import time
 import warnings
 from collections import defaultdict, deque
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
 from importlib.metadata import version
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from chart_binder.errors import CanonError, ClusterError, PluginError, UsageError
@@ -26,6 +25,7 @@ from chart_binder.jobs.batch.dask_tasks import (
     let_go,
     look_into,
     readied,
+    stop,
 )
 from chart_binder.jobs.batch.work import Album, AlbumResult, FileOutcome, OpenCase, Worker
 from chart_binder.jobs.decide import Case, Cause, Decision, State
@@ -33,22 +33,22 @@ from chart_binder.jobs.stored_decisions import file_status
 from chart_binder.react.conversation import wrap_plugin_errors
 
 if TYPE_CHECKING:
-    from distributed import Client, WorkerPlugin
+    from pathlib import Path
 
-    from chart_binder.jobs.batch.dask_stopping import StopRun
-
+    from distributed import Client
 
 _log = logging.getLogger(__name__)
 
 MUSICBRAINZ = "musicbrainz"
 MODEL = "model"
-"""Resources that a cluster's workers may declare, with how much each has of them."""
+"""Resources that workers may declare, each with how many tasks of the kind it takes at once."""
 
-_CONNECTS_WITHIN_S = 8.0
-_LOOKS_EVERY_S = 5.0
-_TOLD_EVERY_S = 30.0
+_CONNECT_TIMEOUT_S = 8.0
+_POLL_S = 5.0
+_WARN_EVERY_S = 30.0
 _PROCESSES = 2
 _SILENT = logging.CRITICAL + 1
+_CONNECTION_LOST = (OSError, RuntimeError, ValueError)
 _SCHEMES = ("tcp", "tls", "ws", "wss", "ucx")
 _ADDRESSES = "HOST:PORT, tcp://HOST:PORT or tls://HOST:PORT is allowed"
 _GUARDED = (
@@ -60,7 +60,7 @@ _PRELOAD = "chart_binder.jobs.batch.dask_tasks"
 
 @dataclass(slots=True)
 class Cluster:
-    """A cluster that this process is connected to, at `address`."""
+    """A cluster that this process is connected to."""
 
     client: "Client"
     address: str
@@ -68,44 +68,34 @@ class Cluster:
     _workers: Sequence[dict[str, Any]] = ()
 
     def has(self, resource: str) -> int:
-        """Return how much of a resource the workers declare all in all; 0: none does."""
+        """Return the sum of a resource over all workers, 0 if none declares it."""
         return int(sum(each["resources"].get(resource, 0) for each in self.workers))
 
     @property
     def threads(self) -> int:
-        """Tasks that the cluster works on at once."""
+        """Tasks that the cluster runs at once."""
         return int(sum(each["nthreads"] for each in self.workers))
 
     @property
     def workers(self) -> Sequence[dict[str, Any]]:
-        """The workers as they were a few seconds ago: they may come and go."""
+        """The workers, as of a few seconds ago at most."""
         now = time.monotonic()
-        if now - self._looked_at > _LOOKS_EVERY_S:
+        if now - self._looked_at > _POLL_S:
             self._looked_at = now
             self._workers = list(self.client.scheduler_info(n_workers=-1)["workers"].values())
         return self._workers
 
-    def tell(self, what: Callable[[str], None], run_id: str) -> None:
-        """Have each worker do something for a run; one that is gone need not."""
-        with suppress(OSError, RuntimeError, ValueError):  # the whole cluster may be
-            self.client.run(what, run_id, on_error="ignore")
-
-    def give(self, plugin: "WorkerPlugin") -> None:
-        """Give a plugin to each worker, and to those that join later."""
-        with suppress(OSError, RuntimeError, ValueError):
-            self.client.register_plugin(plugin)
-
-    def take(self, name: str) -> None:
-        """Take a plugin that was given back."""
-        with suppress(OSError, RuntimeError, ValueError):
+    def remove_plugin(self, name: str) -> None:
+        """Remove a plugin from all workers that are still there."""
+        with suppress(*_CONNECTION_LOST):
             self.client.unregister_worker_plugin(name)
 
 
 @contextmanager
-def connect(address: str, timeout_s: float = _CONNECTS_WITHIN_S) -> Iterator[Cluster]:
+def connect(address: str, timeout_s: float = _CONNECT_TIMEOUT_S) -> Iterator[Cluster]:
     """Connect to the scheduler of a cluster.
 
-    Raises `PluginError`, `ClusterError`, and `UsageError` where the address cannot be one.
+    Raises `PluginError`, `ClusterError`, and `UsageError` if it is no address.
     """
     _check_address(address)
     dask = _dask()
@@ -124,23 +114,24 @@ def connect(address: str, timeout_s: float = _CONNECTS_WITHIN_S) -> Iterator[Clu
 def start_local_cluster(albums: int, cases: int) -> Iterator[Cluster]:
     """Start a cluster of two processes on this machine, and end it.
 
-    Between them they look up `albums` and look into `cases` at once, rounded up to even numbers.
-    Raises `PluginError` and `ClusterError`.
+    Together they take `albums` and `cases` at once, rounded up to even numbers. Raises
+    `PluginError` and `ClusterError`.
     """
-    _check_may_start()
+    if getattr(multiprocessing.current_process(), "_inheriting", False):
+        raise ClusterError(f"a worker process began the batch that it is to work for: {_GUARDED}")
     dask = _dask()
-    security = dask.Security.temporary()  # else whoever is on this machine could give it work
+    security = dask.Security.temporary()  # else any user of this machine could submit work
     share = {MUSICBRAINZ: -(-albums // _PROCESSES), MODEL: -(-cases // _PROCESSES)}
     with _quiet(), ExitStack() as stack:
         cluster = _two_processes(dask, share, security)
         stack.callback(cluster.close)
         client = stack.enter_context(
-            _client(dask, cluster.scheduler_address, _CONNECTS_WITHIN_S, security)
+            _client(dask, cluster.scheduler_address, _CONNECT_TIMEOUT_S, security)
         )
         yield Cluster(client, cluster.scheduler_address)
 
 
-def _two_processes(dask: Any, share: Mapping[str, int], security: object) -> Any:
+def _two_processes(dask: Any, share: dict[str, int], security: object) -> Any:
     try:
         return dask.LocalCluster(
             n_workers=_PROCESSES,
@@ -151,19 +142,13 @@ def _two_processes(dask: Any, share: Mapping[str, int], security: object) -> Any
             scheduler_kwargs={"dashboard_address": "127.0.0.1:0"},  # its web server: any free port
             silence_logs=logging.CRITICAL,
             security=security,
-            memory_limit=0,  # what is in hand is bounded; a worker ended for its size ends again
+            memory_limit=0,  # tasks are bounded; a worker killed for its size is killed again
             preload=[_PRELOAD],
         )
     except (OSError, RuntimeError) as error:
         raise ClusterError(
             f"no Dask cluster can be started on this machine: {str(error).rstrip('.')}; {_GUARDED}"
         ) from error
-
-
-def _check_may_start() -> None:
-    """Refuse in a process that is only about to be a worker of this very cluster."""
-    if getattr(multiprocessing.current_process(), "_inheriting", False):
-        raise ClusterError(f"a worker process began the batch that it is to work for: {_GUARDED}")
 
 
 def _check_address(address: str) -> None:
@@ -180,7 +165,7 @@ def _check_address(address: str) -> None:
 def prepare_workers(cluster: Cluster, setup: Packed) -> Iterator[None]:
     """Have all workers open what a run needs, and close it at the end.
 
-    Raises `ClusterError` that names which of them cannot work, and says why.
+    Raises `ClusterError` that names the worker or scheduler that cannot, and the reason.
     """
     _check_versions(cluster)
     with wrap_plugin_errors(lambda error: _unable("scheduler", _problem(error)), CanonError):
@@ -191,46 +176,47 @@ def prepare_workers(cluster: Cluster, setup: Packed) -> Iterator[None]:
         if problem := _problem(answer):
             raise _unable(f"worker {worker}", problem)
     _forward_logs(cluster, setup.run_id)
-    is_over = threading.Event()
-    watching = threading.Thread(target=_watch, args=(cluster, is_over), daemon=True)
+    has_ended = threading.Event()
+    watching = threading.Thread(target=_watch, args=(cluster, has_ended), daemon=True)
     watching.start()
     try:
         yield
     finally:
-        is_over.set()
+        has_ended.set()
         watching.join()
-        cluster.take(_logs_of(setup.run_id))
-        cluster.tell(let_go, setup.run_id)
+        cluster.remove_plugin(_log_topic(setup.run_id))
+        with suppress(*_CONNECTION_LOST):
+            cluster.client.run(let_go, setup.run_id, on_error="ignore")
 
 
 def _forward_logs(cluster: Cluster, run_id: str) -> None:
-    """Have the workers' logs told here, under the run: another's end does not end it.
+    """Handle the workers' log records in this process, until the run ends.
 
-    Dask's own `forward_logging` has one name for a logger, whoever asks.
+    Dask's own `forward_logging` has one topic for all clients: the end of another run would end it.
     """
     from distributed.diagnostics.plugin import ForwardLoggingPlugin
 
-    def told(event: tuple[float, dict[str, Any]]) -> None:
+    def handle(event: tuple[float, dict[str, Any]]) -> None:
         record = logging.makeLogRecord(event[1])
         logging.getLogger(record.name).handle(record)
 
-    name = _logs_of(run_id)
-    cluster.client.subscribe_topic(name, told)
+    name = _log_topic(run_id)
+    cluster.client.subscribe_topic(name, handle)
     plugin = ForwardLoggingPlugin("chart_binder", logging.NOTSET, name)
     cluster.client.register_plugin(plugin, name)
 
 
-def _logs_of(run_id: str) -> str:
+def _log_topic(run_id: str) -> str:
     return f"chart-binder-logs-{run_id}"
 
 
-def _watch(cluster: Cluster, is_over: threading.Event) -> None:
-    """Say now and then that nobody is there to work: the run waits for workers to come."""
-    while not is_over.wait(_LOOKS_EVERY_S):
+def _watch(cluster: Cluster, has_ended: threading.Event) -> None:
+    """Warn now and then while there is no worker: the run waits for one."""
+    while not has_ended.wait(_POLL_S):
         if not cluster.workers and cluster.client.status == "running":
-            told = {"scheduler": cluster.address}
-            _log.warning("no Dask worker is there; the run waits for one", extra=told)
-            is_over.wait(_TOLD_EVERY_S)
+            extra = {"scheduler": cluster.address}
+            _log.warning("no Dask worker is there; the run waits for one", extra=extra)
+            has_ended.wait(_WARN_EVERY_S)
 
 
 def _unable(who: str, problem: str | None) -> ClusterError:
@@ -238,6 +224,7 @@ def _unable(who: str, problem: str | None) -> ClusterError:
 
 
 def _problem(answer: object) -> str | None:
+    """Return what is wrong with an answer of `installed` or `readied`, `None` if it is right."""
     ours = version("chart-binder")
     if isinstance(answer, CanonError):
         return str(answer)
@@ -249,7 +236,7 @@ def _problem(answer: object) -> str | None:
 
 
 def _check_versions(cluster: Cluster) -> None:
-    """Hold all versions of Dask against ours: it promises nothing between different ones."""
+    """Raise `ClusterError` for another version of Dask: it promises nothing between versions."""
     found = cluster.client.get_versions()
     ours = _distributed(found["client"])
     others = {"scheduler": found["scheduler"]} | {
@@ -271,13 +258,13 @@ def _distributed(versions: Any) -> str:
 def _client(
     dask: Any, address: str, timeout_s: float, security: object = None
 ) -> Iterator["Client"]:
-    client = dask.Client.__new__(dask.Client)  # it is to be closed if it cannot connect, too
+    client = dask.Client.__new__(dask.Client)  # so that it can be closed if it cannot connect
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # versions that differ are told of in our words
+            warnings.simplefilter("ignore")  # `_check_versions` reports versions that differ
             client.__init__(address, timeout=timeout_s, security=security, set_as_default=False)
     except (OSError, ValueError, ImportError, TypeError) as error:  # TypeError: no certificate
-        client.close()  # else it tries to as the program ends, for twice the time
+        client.close()  # else it tries to when the program ends, for twice the time
         raise ClusterError(
             f"no Dask scheduler can be reached at {address!r} ({error}); {_ADDRESSES}"
         ) from error
@@ -286,9 +273,9 @@ def _client(
 
 
 def _dask() -> Any:
-    """Return `distributed`. Raises `PluginError` where it is not installed."""
+    """Return `distributed`. Raises `PluginError` if it is not installed."""
     try:
-        import cryptography  # noqa: F401 - what keeps a cluster to ourselves
+        import cryptography  # noqa: F401 - for `Security.temporary`
         import distributed
     except ImportError as error:
         raise PluginError(
@@ -299,7 +286,7 @@ def _dask() -> Any:
 
 @contextmanager
 def _quiet() -> Iterator[None]:
-    """Keep Dask's logs still in this process: what matters of them is told in our words."""
+    """Silence Dask's logs in this process; what matters of them is raised or logged here."""
     logging.getLogger("distributed")  # what is made later inherits from it
     loggers = [
         logging.getLogger(name)
@@ -316,141 +303,144 @@ def _quiet() -> Iterator[None]:
             logger.setLevel(level)
 
 
-One = TypeVar("One", FileOutcome, OpenCase)
-Task = Callable[[Packed, Any], Any]
-Failed = Callable[[Exception], Any]
-"""Returns what is made of a task that cannot be done, or raises `CanonError` to end the run."""
+class _TaskResult(Future[Any]):
+    """A task of the cluster; its `result` is computed from the task's own when it is asked for."""
 
-
-class _Told(Future[Any]):
-    """A task of the cluster, whose outcome is made of it, or raised, where it is asked for."""
-
-    def __init__(self, made: Callable[[], Any]) -> None:
+    def __init__(self, compute: Callable[[], Any]) -> None:
         super().__init__()
-        self._made = made
+        self._compute = compute
 
     def result(self, timeout: float | None = None) -> Any:
-        """Return what came of the task, once it is done; raise what ends the run."""
+        """Wait for the task, and return or raise what is made of it."""
         super().result(timeout)
-        return self._made()
+        return self._compute()
 
 
 @dataclass(slots=True)
 class DaskExecutor:
-    """Hands out tasks, no more than the cluster can soon begin.
+    """Runs tasks on a cluster, no more than it can soon begin.
 
-    A task whose worker died is done again by another: its result comes once. `albums_at_once` and
-    `cases_at_once` hold where the workers declare no resources; `is_ours` is a cluster that was
-    started for just as many.
+    The task of a worker that died is done again by another; its result comes once. `albums` and
+    `cases` are the limits for workers that declare no resources; `is_local` is a cluster that was
+    started for exactly these.
     """
 
     cluster: Cluster
     setup: Packed
     worker: Worker
-    albums_at_once: int
-    cases_at_once: int
-    is_ours: bool = False
-    _in_hand: set["Future[Any]"] = field(default_factory=set)
-    _stopping: "StopRun | None" = None
+    albums: int
+    cases: int
+    is_local: bool = False
+    _submitted: set["Future[Any]"] = field(default_factory=set)
+    _plugin_name: str = ""
     _is_closed: bool = False
 
     @property
-    def albums(self) -> int:
-        """Albums that are handed out: what is worked on, and as much that can begin at once."""
+    def max_albums(self) -> int:
+        """Albums that are handed out: those that are worked on, and as many to begin next."""
         slots = self.cluster.has(MUSICBRAINZ) or self.cluster.threads
-        return max(self.albums_at_once, 2 * slots)
+        return max(self.albums, 2 * slots)
 
     @property
-    def cases(self) -> int:
-        """Open cases that a model looks into at once."""
-        declared = 0 if self.is_ours else self.cluster.has(MODEL)
-        return declared or min(self.cases_at_once, max(self.cluster.threads, 1))
+    def max_cases(self) -> int:
+        """Open cases that are adjudicated at once."""
+        declared = 0 if self.is_local else self.cluster.has(MODEL)
+        return declared or min(self.cases, max(self.cluster.threads, 1))
 
     def gather(self, album: Album) -> "Future[AlbumResult]":
         """Look up an album and decide by rules."""
-        there = [str(path.absolute()) for path in album.paths]
+        absolute = [str(path.absolute()) for path in album.paths]
 
-        def found(gathered: AlbumResult) -> AlbumResult:
-            given: defaultdict[str, deque[Path]] = defaultdict(deque)  # a file may come twice
-            for name, path in zip(there, album.paths, strict=True):
-                given[name].append(path)
+        def with_own_paths(result: AlbumResult) -> AlbumResult:
+            paths: defaultdict[str, deque[Path]] = defaultdict(deque)  # a file may come twice
+            for name, path in zip(absolute, album.paths, strict=True):
+                paths[name].append(path)
             return replace(
-                gathered,
-                settled=tuple(_under_its_name(it, given) for it in gathered.settled),
-                waiting=tuple(_under_its_name(it, given) for it in gathered.waiting),
+                result,
+                outcomes=tuple(
+                    replace(one, path=paths[str(one.path)].popleft()) for one in result.outcomes
+                ),
+                open_cases=tuple(
+                    replace(one, path=paths[str(one.path)].popleft()) for one in result.open_cases
+                ),
             )
 
-        return self._submit(
-            gather_album, tuple(there), MUSICBRAINZ, found, partial(self._not_gathered, album)
-        )
+        failed = partial(self._album_failed, album)
+        return self._submit(gather_album, tuple(absolute), MUSICBRAINZ, with_own_paths, failed)
 
-    def look_into(self, waiting: OpenCase) -> "Future[FileOutcome]":
-        """Let the adjudicator look into an open case."""
+    def adjudicate(self, one: OpenCase) -> "Future[FileOutcome]":
+        """Let the adjudicator answer an open case."""
         return self._submit(
             look_into,
-            replace(waiting, path=waiting.path.absolute()),
+            replace(one, path=one.path.absolute()),
             MODEL,
-            lambda settled: replace(settled, path=waiting.path),
-            lambda error: self.worker.settled(replace(waiting, case=_lost(error, waiting.case))),
+            lambda outcome: replace(outcome, path=one.path),
+            lambda error: self.worker.outcome(replace(one, case=_killed(error, one.case))),
         )
 
-    def recall(self) -> None:
-        """Have the workers end albums with the file in hand; those not begun come back empty.
+    def finish_early(self) -> None:
+        """End each begun album after its current file; albums not begun come back empty.
 
-        A worker that joins later comes to know of it, too. Cancelling would drop what is in hand
-        as well: Dask does not tell what has begun.
+        A plugin tells each worker, those that join later too. Cancelling would drop begun tasks
+        as well: Dask does not say which have begun.
         """
         self.worker.stopping.set()
-        if self._stopping is None:
-            from chart_binder.jobs.batch.dask_stopping import StopRun
-
-            self._stopping = StopRun(self.setup.run_id)
-            self.cluster.give(self._stopping)
+        if not self._plugin_name:
+            plugin = _stop_plugin(self.setup.run_id)
+            self._plugin_name = plugin.name
+            with suppress(*_CONNECTION_LOST):
+                self.cluster.client.register_plugin(plugin)
 
     def close(self) -> None:
-        """Let go of all tasks; the cluster forgets those that are not begun."""
+        """Cancel all tasks that are not begun."""
         self._is_closed = True
-        for future in list(self._in_hand):
+        for future in list(self._submitted):
             future.cancel()
-        if self._stopping:
-            self.cluster.take(self._stopping.name)
+        if self._plugin_name:
+            self.cluster.remove_plugin(self._plugin_name)
 
     def _submit(
-        self, task: Task, argument: object, resource: str, found: Callable[[Any], Any], lost: Failed
+        self,
+        task: Callable[[Packed, Any], Any],
+        argument: object,
+        resource: str,
+        convert: Callable[[Any], Any],
+        failed: Callable[[Exception], Any],
     ) -> "Future[Any]":
-        asked = {"resources": {resource: 1}} if self.cluster.has(resource) else {}
-        executor = self.cluster.client.get_executor(pure=False, **asked)
+        """Submit a task; `convert` makes its result, `failed` that of an error, or raises."""
+        needed = {"resources": {resource: 1}} if self.cluster.has(resource) else {}
+        executor = self.cluster.client.get_executor(pure=False, **needed)
         try:
             future = executor.submit(task, self.setup, argument)
         except RuntimeError as error:  # the connection is lost
-            raise self._gone() from error
-        told = _Told(partial(self._result, future, found, lost))
-        told.set_running_or_notify_cancel()
-        self._in_hand.add(future)
-        future.add_done_callback(partial(self._done, told))
-        return told
+            raise self._scheduler_gone() from error
 
-    def _done(self, told: "Future[Any]", future: "Future[Any]") -> None:
-        """Say that a task is done; this is called in Dask's thread."""
-        self._in_hand.discard(future)
+        def compute() -> Any:
+            if future.cancelled():
+                raise self._scheduler_gone()
+            error = future.exception()
+            return failed(error) if isinstance(error, Exception) else convert(future.result())
+
+        result = _TaskResult(compute)
+        result.set_running_or_notify_cancel()
+        self._submitted.add(future)
+        future.add_done_callback(partial(self._done, result))
+        return result
+
+    def _done(self, result: "Future[Any]", future: "Future[Any]") -> None:
+        """Mark a task as done; Dask calls this in a thread of its own."""
+        self._submitted.discard(future)
         if not self._is_closed:
-            told.set_result(None)
+            result.set_result(None)
 
-    def _result(self, future: "Future[Any]", found: Callable[[Any], Any], lost: Failed) -> Any:
-        if future.cancelled():
-            raise self._gone()
-        error = future.exception()
-        if isinstance(error, Exception):
-            return lost(error)
-        return found(future.result())
-
-    def _gone(self) -> ClusterError:
+    def _scheduler_gone(self) -> ClusterError:
         return ClusterError(
             f"the Dask scheduler at {self.cluster.address} is gone: what was decided is kept,"
             " and the same command goes on from there"
         )
 
-    def _not_gathered(self, album: Album, error: Exception) -> AlbumResult:
+    def _album_failed(self, album: Album, error: Exception) -> AlbumResult:
+        """Return the error outcomes of an album, or raise `ClusterError`."""
         if isinstance(error, UnseenError):
             seen = next((path for path in album.paths if path.exists()), None)
             if seen:
@@ -459,20 +449,30 @@ class DaskExecutor:
                     " all machines must see the library under the same path"
                 )
             return self.worker.gather(album)  # gone everywhere, as each file's error says
-        case = _lost(error, Case(Decision(State.ERROR)))
-        return AlbumResult(
-            tuple(
-                self.worker.settled(OpenCase(path, file_status(path), case)) for path in album.paths
-            )
-        )
+        case = _killed(error, Case(Decision(State.ERROR)))
+        open_cases = (OpenCase(path, file_status(path), case) for path in album.paths)
+        return AlbumResult(tuple(map(self.worker.outcome, open_cases)))
 
 
-def _under_its_name(it: One, given: Mapping[str, deque[Path]]) -> One:
-    return replace(it, path=given[str(it.path)].popleft())
+def _stop_plugin(run_id: str) -> Any:
+    """Return a plugin that stops a run on every worker before it is given work.
+
+    Its class is defined here because `distributed` is imported late; Dask sends it by value.
+    """
+    from distributed import WorkerPlugin
+
+    class StopRun(WorkerPlugin):  # type: ignore[misc]  # Any, where the extra is not installed
+        name = f"chart-binder-stop-{run_id}"
+
+        def setup(self, worker: object) -> None:
+            del worker
+            stop(run_id)
+
+    return StopRun()
 
 
-def _lost(error: Exception, case: Case) -> Case:
-    """Return the case of a task that killed its workers; raise what is no fault of the files."""
+def _killed(error: Exception, case: Case) -> Case:
+    """Return the error case of a task that killed its workers; raise any other error."""
     from distributed import KilledWorker
 
     if isinstance(error, CanonError):

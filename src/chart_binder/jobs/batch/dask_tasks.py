@@ -1,4 +1,8 @@
-"""What a process of a Dask cluster does of a batch; Dask finds these functions by their names."""
+"""The functions that a process of a Dask cluster runs for a batch.
+
+Dask finds them, and `Packed`, by their names, so these stay: a process with another version of the
+program must still be able to answer `installed` and `readied`, by which versions are compared.
+"""
 
 import pickle
 import signal
@@ -13,16 +17,16 @@ from typing import Protocol, Self
 
 from chart_binder.jobs.batch.work import Album, AlbumResult, FileOutcome, OpenCase, Worker
 
-_MOST_OPEN = 4
-"""Runs that a process works for at once; what a killed run left open goes then."""
+_MAX_OPEN_RUNS = 4
+"""Runs that a process works for at once; beyond it, the oldest was most likely killed."""
 
 
 class Setup(Protocol):
-    """What a run gives to each process that works for it."""
+    """What a process needs to work for a run."""
 
     @property
     def run_id(self) -> str:
-        """The run that the work is done for."""
+        """The run to work for."""
         ...
 
     def open(self) -> AbstractContextManager[Worker]:
@@ -32,49 +36,49 @@ class Setup(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Packed:
-    """A run's setup as it goes with every task: Dask need not read it, and its logs show none."""
+    """The pickled setup of a run, sent with every task; Dask neither reads nor logs it."""
 
     run_id: str
     setup: bytes = field(repr=False)
 
     @classmethod
     def of(cls, setup: Setup) -> Self:
-        """Pack what a run gives to each process."""
+        """Pickle a setup."""
         return cls(setup.run_id, pickle.dumps(setup))
 
     def open(self) -> AbstractContextManager[Worker]:
         """Open what the work needs, or raise `CanonError`."""
-        setup: Setup = pickle.loads(self.setup)  # noqa: S301 - from who may run any code here
+        setup: Setup = pickle.loads(self.setup)  # noqa: S301 - the sender may run any code here
         return setup.open()
 
 
 class UnseenError(Exception):
-    """None of the files is there for this process; the text is the name of its machine."""
+    """No file of an album exists for this process; the text is the name of its machine."""
 
 
-class _Opened:
-    """Open workers by their run; one that is let go is closed when its last task is done."""
+class _OpenWorkers:
+    """The open workers by run; a closed run's worker ends with its last task."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._open: dict[str, _InUse] = {}
+        self._open: dict[str, _OpenWorker] = {}
         self._stopped: set[str] = set()
 
-    def __call__(self, setup: Packed) -> "_InUse":
+    def __call__(self, setup: Packed) -> "_OpenWorker":
         with self._lock:
             if setup.run_id not in self._open:
-                in_use = self._open[setup.run_id] = _InUse(setup)
+                opened = self._open[setup.run_id] = _OpenWorker(setup)
                 if setup.run_id in self._stopped:
-                    in_use.worker.stopping.set()
-                while len(self._open) > _MOST_OPEN:
+                    opened.worker.stopping.set()
+                while len(self._open) > _MAX_OPEN_RUNS:
                     self._open.pop(next(iter(self._open)))
             return self._open[setup.run_id]
 
     def stop(self, run_id: str) -> None:
         with self._lock:
             self._stopped.add(run_id)
-            if in_use := self._open.get(run_id):
-                in_use.worker.stopping.set()
+            if opened := self._open.get(run_id):
+                opened.worker.stopping.set()
 
     def let_go(self, run_id: str) -> None:
         with self._lock:
@@ -82,8 +86,8 @@ class _Opened:
             self._open.pop(run_id, None)
 
 
-class _InUse:
-    """An open worker, closed when nobody holds it any more."""
+class _OpenWorker:
+    """A worker that is closed when the last task that uses it is done."""
 
     def __init__(self, setup: Packed) -> None:
         self._stack = ExitStack()
@@ -94,52 +98,52 @@ class _InUse:
             self._stack.close()
 
 
-_opened = _Opened()
+_open_workers = _OpenWorkers()
 
 
 def gather_album(setup: Packed, paths: Sequence[str]) -> AlbumResult:
-    """Look up the files of an album, and decide by rules what they decide.
+    """Look up the files of an album, and decide by rules.
 
-    Raises `UnseenError`, and `CanonError` where this process cannot work.
+    Raises `UnseenError`, and `CanonError` if this process cannot work.
     """
     album = Album(tuple(map(Path, paths)))
-    in_use = _opened(setup)  # held until the work is done
-    if not (in_use.worker.stopping.is_set() or any(path.exists() for path in album.paths)):
+    opened = _open_workers(setup)  # kept open until the work is done
+    if not (opened.worker.stopping.is_set() or any(path.exists() for path in album.paths)):
         raise UnseenError(socket.gethostname())
-    return in_use.worker.gather(album)
+    return opened.worker.gather(album)
 
 
 def look_into(setup: Packed, waiting: OpenCase) -> FileOutcome:
-    """Let the adjudicator look into an open case.
+    """Let the adjudicator answer an open case.
 
-    Raises `CanonError` where this process cannot work.
+    Raises `CanonError` if this process cannot work.
     """
-    in_use = _opened(setup)
-    return in_use.worker.look_into(waiting)
+    opened = _open_workers(setup)
+    return opened.worker.adjudicate(waiting)
 
 
 def readied(setup: Packed) -> str:
     """Open what the work needs, and return the version of the program. Raises `CanonError`."""
-    _opened(setup)
+    _open_workers(setup)
     return installed()
 
 
 def installed() -> str:
-    """Return the version of the program: a scheduler has it too, for Dask reads tasks there."""
+    """Return the version of the program; a scheduler needs it too, for Dask unpickles there."""
     return version("chart-binder")
 
 
 def stop(run_id: str) -> None:
-    """End each album of a run with the file in hand, and begin none."""
-    _opened.stop(run_id)
+    """End each album of a run after its current file, and begin none."""
+    _open_workers.stop(run_id)
 
 
 def let_go(run_id: str) -> None:
-    """Close what was open for a run, after what is being done."""
-    _opened.let_go(run_id)
+    """Close the worker of a run after its current tasks."""
+    _open_workers.let_go(run_id)
 
 
 def dask_setup(worker: object) -> None:
-    """Leave Ctrl-C at a terminal to the process that the cluster works for (Dask calls this)."""
+    """Ignore Ctrl-C at a terminal, which is meant for the batch (Dask calls this)."""
     del worker
     signal.signal(signal.SIGINT, signal.SIG_IGN)

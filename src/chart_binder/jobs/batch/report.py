@@ -1,4 +1,4 @@
-"""What a batch came to, for monitoring: as Prometheus text, or as JSON.
+"""Count what a batch comes to, and give it as metrics: Prometheus text or JSON.
 
 The text is the exposition format 0.0.4:
 https://prometheus.io/docs/instrumenting/exposition_formats/#text-based-format.
@@ -22,38 +22,53 @@ from chart_binder.jobs.decide import Cause, State
 from chart_binder.jobs.write import WriteReport, WriteStatus
 from chart_binder.llm.result import AdjudicationResult
 
-_MOST_KINDS = 200
+_MAX_KINDS = 200
 _OTHER = "others"
 _PARTICULAR = re.compile(r"'[^']*'|\"[^\"]*\"|/\S+|\b[0-9a-f]{8}-[0-9a-f-]{27}\b|\d+(?:\.\d+)?")
-"""What differs from file to file in sentences that say the same."""
+"""The parts of a message that differ from file to file."""
+_SLOWEST = 10
+_NO_REASON = "no reason given"
+_NOT_WRITTEN = (WriteStatus.REFUSED, WriteStatus.FAILED)
+_PREFIX = "canon_batch"
+_DECIDED_BY = ("rules", "llm", "override")
+_SPENT = {
+    "musicbrainz_requests": "Requests to MusicBrainz, tries that came to nothing among them.",
+    "model_runs": "Open cases that a model looked into.",
+    "model_replies": "Replies of the model.",
+    "prompt_tokens": "Tokens that the model read.",
+    "completion_tokens": "Tokens that the model wrote.",
+}
 
 
 @dataclass(slots=True)
 class MessageCounts:
-    """Counts sentences by what they have in common; more of them take no more room."""
+    """Counts messages of the same kind together, in bounded memory.
+
+    Messages are of one kind if they differ only in names, paths, ids and numbers.
+    """
 
     _counts: Counter[str] = field(default_factory=Counter)
     _first: dict[str, tuple[str, Path | None]] = field(default_factory=dict)
 
-    def add(self, why: str, path: Path) -> None:
-        """Count what was said of a file."""
-        kind = _PARTICULAR.sub("…", why)
-        is_other = kind not in self._counts and len(self._counts) >= _MOST_KINDS
+    def add(self, message: str, path: Path) -> None:
+        """Count a message about a file."""
+        kind = _PARTICULAR.sub("…", message)
+        is_other = kind not in self._counts and len(self._counts) >= _MAX_KINDS
         if is_other:
             kind = _OTHER
         self._counts[kind] += 1
-        self._first.setdefault(kind, (_OTHER, None) if is_other else (why, path))
+        self._first.setdefault(kind, (_OTHER, None) if is_other else (message, path))
 
     def counts(self) -> dict[str, int]:
-        """Return the first sentence of each kind with how many there are, the most frequent first.
+        """Return the first message of each kind with its count, the most frequent first.
 
-        Beyond a bound, kinds are counted together as `others`.
+        Beyond `_MAX_KINDS`, messages are counted together as `others`.
         """
         return {self._first[kind][0]: count for kind, count in self._counts.most_common()}
 
     def files(self) -> dict[str, str]:
-        """Return the file that each of those sentences was said of."""
-        return {why: path_text(path) for why, path in self._first.values() if path}
+        """Return the file that each of those first messages was about."""
+        return {message: path_text(path) for message, path in self._first.values() if path}
 
 
 def path_text(path: Path) -> str:
@@ -61,19 +76,13 @@ def path_text(path: Path) -> str:
     return os.fsencode(path).decode("utf-8", errors="replace")
 
 
-_SLOWEST = 10
-_NO_REASON = "no reason given"
-_NOT_WRITTEN = (WriteStatus.REFUSED, WriteStatus.FAILED)
-
-
 @dataclass(slots=True)
 class Tally:
-    """Counts files as they are finished; it takes no more room for more of them.
+    """Counts files as they are finished, in bounded memory.
 
-    `states` are of all files, and of `folders` that could not be read or had nothing in them;
-    `resumed` is how many files an earlier run settled, `pinned` how many of these are pinned,
-    `worked` how many there was something to do for: a resumed one is none of them, unless its tags
-    are looked at.
+    `states` counts all files, and the `folders` that could not be read or are empty. `resumed`
+    files were decided by an earlier run, `pinned` ones among them have a pinned decision. `worked`
+    are the files with something to do: resumed ones only if their tags are looked at.
     """
 
     started: float = field(default_factory=time.monotonic)
@@ -90,52 +99,56 @@ class Tally:
     errors: MessageCounts = field(default_factory=MessageCounts)
     unwritten: MessageCounts = field(default_factory=MessageCounts)
     spent: Counter[str] = field(default_factory=Counter)
-    _times: Counter[Stage] = field(default_factory=Counter)
-    _seconds: dict[Stage, float] = field(default_factory=dict)
+    _stage_files: Counter[Stage] = field(default_factory=Counter)
+    _stage_seconds: dict[Stage, float] = field(default_factory=dict)
     _requests: dict[str, int] = field(default_factory=dict)
     _slowest: list[tuple[float, str]] = field(default_factory=list)
 
-    def gathered(self, album: AlbumResult) -> None:
-        """Take note of what an album cost; a process counts from its beginning."""
+    def add_album(self, album: AlbumResult) -> None:
+        """Count the requests for an album; a process reports its total since it began."""
         if album.worker:
             known = self._requests.get(album.worker, 0)
             self._requests[album.worker] = max(known, album.requests)
             self.spent["musicbrainz_requests"] = sum(self._requests.values())
 
-    def finished(
-        self, settled: FileOutcome, told: WriteReport | None, write_s: float = 0.0
+    def add_file(
+        self, outcome: FileOutcome, report: WriteReport | None, write_s: float = 0.0
     ) -> None:
-        """Count one file, and what became of its tags."""
-        self._count(settled)
-        if told:
-            self._tag(told)
-        seconds = {**settled.seconds, **({Stage.WRITE: write_s} if told else {})}
-        if settled.is_resumed:
+        """Count a finished file, with the report on its tags if they were looked at."""
+        self._count(outcome)
+        if report:
+            self.tags[report.status] += 1
+            if report.status in _NOT_WRITTEN:
+                self.unwritten.add(report.why or _NO_REASON, report.path)
+        if outcome.is_resumed:
             self.resumed += 1
-            self.pinned += settled.is_pinned
-            if not told:
+            self.pinned += outcome.is_pinned
+            if not report:
                 return
         self.worked += 1
-        if not (settled.is_resumed or settled.is_answered_before):
-            self._spend(settled.decision.adjudication)
+        if not (outcome.is_resumed or outcome.is_answered_before):
+            self._spend(outcome.decision.adjudication)
+        seconds = {**outcome.seconds, **({Stage.WRITE: write_s} if report else {})}
         for stage, taken in seconds.items():
-            self._times[stage] += 1
-            self._seconds[stage] = self._seconds.get(stage, 0.0) + taken
+            self._stage_files[stage] += 1
+            self._stage_seconds[stage] = self._stage_seconds.get(stage, 0.0) + taken
         if seconds:
-            self._rank(sum(seconds.values()), path_text(settled.path))
+            heapq.heappush(self._slowest, (sum(seconds.values()), path_text(outcome.path)))
+            if len(self._slowest) > _SLOWEST:
+                heapq.heappop(self._slowest)
 
     @property
     def seconds(self) -> float:
-        """How long the run has been going on."""
+        """Seconds since the run began."""
         return time.monotonic() - self.started
 
     @property
     def rate(self) -> float:
-        """How many files a second were worked on."""
+        """Files a second that were worked on."""
         return self.worked / max(self.seconds, 0.001)
 
     def measures(self) -> Measures:
-        """Return all of it as it stands."""
+        """Return the present counts."""
         return Measures(
             files=self.files,
             folders=self.folders,
@@ -151,9 +164,11 @@ class Tally:
             unwritten=self.unwritten.counts(),
             examples=self.errors.files() | self.unwritten.files(),
             stages={
-                stage.value: StageCost(self._times[stage], round(self._seconds[stage], 3))
+                stage.value: StageCost(
+                    self._stage_files[stage], round(self._stage_seconds[stage], 3)
+                )
                 for stage in Stage
-                if self._times[stage]
+                if self._stage_files[stage]
             },
             spent=dict(self.spent),
             slowest=tuple(
@@ -162,9 +177,9 @@ class Tally:
             ),
         )
 
-    def _count(self, settled: FileOutcome) -> None:
-        decision = settled.decision
-        if _is_folder(settled):
+    def _count(self, outcome: FileOutcome) -> None:
+        decision = outcome.decision
+        if _is_folder(outcome):
             self.folders += 1
         else:
             self.files += 1
@@ -176,12 +191,7 @@ class Tally:
         if decision.cause:
             self.causes[decision.cause] += 1
         if decision.state is State.ERROR:
-            self.errors.add(decision.error or _NO_REASON, settled.path)
-
-    def _tag(self, told: WriteReport) -> None:
-        self.tags[told.status] += 1
-        if told.status in _NOT_WRITTEN:
-            self.unwritten.add(told.why or _NO_REASON, told.path)
+            self.errors.add(decision.error or _NO_REASON, outcome.path)
 
     def _spend(self, result: AdjudicationResult | None) -> None:
         if result is None:
@@ -192,42 +202,24 @@ class Tally:
             self.spent["prompt_tokens"] += result.usage.prompt_tokens or 0
             self.spent["completion_tokens"] += result.usage.completion_tokens or 0
 
-    def _rank(self, seconds: float, path: str) -> None:
-        entry = (seconds, path)
-        if len(self._slowest) < _SLOWEST:
-            heapq.heappush(self._slowest, entry)
-        else:
-            heapq.heappushpop(self._slowest, entry)
-
 
 def _by_count(counter: Mapping[str, int]) -> dict[str, int]:
     """Return counts under plain names, the most frequent first."""
     return {str(name): count for name, count in Counter(counter).most_common()}
 
 
-def _is_folder(settled: FileOutcome) -> bool:
-    """Say whether this is what could not be found in a folder, and no file."""
+def _is_folder(outcome: FileOutcome) -> bool:
+    """Return whether the outcome is an error about a folder."""
     return (
-        settled.decision.cause is Cause.FILE
-        and settled.kept is None
-        and os.path.isdir(settled.path)  # noqa: PTH112 - a path of any bytes
+        outcome.decision.cause is Cause.FILE
+        and outcome.stored is None
+        and os.path.isdir(outcome.path)  # noqa: PTH112 - a path of any bytes
     )
-
-
-_PREFIX = "canon_batch"
-_MAKERS = ("rules", "llm", "override")
-_SPENT = {
-    "musicbrainz_requests": "Requests to MusicBrainz, tries that came to nothing among them.",
-    "model_runs": "Open cases that a model looked into.",
-    "model_replies": "Replies of the model.",
-    "prompt_tokens": "Tokens that the model read.",
-    "completion_tokens": "Tokens that the model wrote.",
-}
 
 
 @dataclass(frozen=True, slots=True)
 class Metric:
-    """A metric with its samples; where there is no label, `samples` has one of the name ''."""
+    """A metric with its samples by the value of `label`; without a label, `''` has the only one."""
 
     name: str
     kind: str
@@ -265,53 +257,48 @@ def metrics_json(run: KeptRun, found: Measures) -> bytes:
 
 
 def metrics(run: KeptRun, found: Measures) -> Iterator[Metric]:
-    """Yield every metric; one that is counted by a fixed set of names has all of them."""
+    """Yield every metric; one with a fixed set of labels has a sample for each of them."""
     yield Metric("info", "gauge", "Which run this is.", {run.id: 1}, "run")
-    yield from _times(run, found)
+    yield from _run_metrics(run, found)
     states = dict.fromkeys(map(str, State), 0) | dict(found.states)
-    yield Metric(
-        "files_total",
-        "counter",
-        "Files, by how they ended; an error may be a folder's.",
-        states,
-        "state",
-    )
-    yield _one("files_resumed_total", "Files that an earlier run had settled.", found.resumed)
-    makers = dict.fromkeys(_MAKERS, 0) | dict(found.decided_by)
-    yield _counter("decisions_total", "Decisions, by who made them.", makers, "by")
-    yield _counter("rules_total", "Decisions, by rule.", found.rules, "rule")
-    yield _counter("tags_total", "Files, by what became of their tags.", found.tags, "fate")
+    decided_by = dict.fromkeys(_DECIDED_BY, 0) | dict(found.decided_by)
     causes = dict.fromkeys(map(str, Cause), 0) | dict(found.causes)
-    yield _counter("errors_total", "Files that failed, by cause.", causes, "cause")
-    stages = {str(stage): found.stages.get(stage) for stage in Stage}
-    counts = {name: cost.files if cost else 0 for name, cost in stages.items()}
-    yield _counter("stage_files_total", "Files that went through a stage.", counts, "stage")
-    taken = {name: cost.seconds if cost else 0.0 for name, cost in stages.items()}
-    about = "Seconds that files took in a stage, all threads together."
-    yield _counter("stage_seconds_total", about, taken, "stage")
-    for name, about in _SPENT.items():
-        yield _one(f"{name}_total", about, found.spent.get(name, 0))
+    costs = {str(stage): found.stages.get(stage, StageCost(0, 0.0)) for stage in Stage}
+    stage_files = {name: cost.files for name, cost in costs.items()}
+    stage_seconds = {name: cost.seconds for name, cost in costs.items()}
+    counters: tuple[tuple[str, str, Mapping[str, float], str], ...] = (
+        ("files", "Files, by how they ended; an error may be a folder's.", states, "state"),
+        ("files_resumed", "Files that an earlier run had settled.", {"": found.resumed}, ""),
+        ("decisions", "Decisions, by who made them.", decided_by, "by"),
+        ("rules", "Decisions, by rule.", found.rules, "rule"),
+        ("tags", "Files, by what became of their tags.", found.tags, "fate"),
+        ("errors", "Files that failed, by cause.", causes, "cause"),
+        ("stage_files", "Files that went through a stage.", stage_files, "stage"),
+        (
+            "stage_seconds",
+            "Seconds that files took in a stage, all threads together.",
+            stage_seconds,
+            "stage",
+        ),
+        *((name, about, {"": found.spent.get(name, 0)}, "") for name, about in _SPENT.items()),
+    )
+    for name, about, samples, label in counters:
+        yield Metric(f"{name}_total", "counter", about, samples, label)
 
 
-def _times(run: KeptRun, found: Measures) -> Iterator[Metric]:
-    times = {"start": run.started_at_utc, "end": run.ended_at_utc}
-    for name, moment in times.items():
+def _run_metrics(run: KeptRun, found: Measures) -> Iterator[Metric]:
+    for name, verb, moment in (
+        ("start", "began", run.started_at_utc),
+        ("end", "ended", run.ended_at_utc),
+    ):
         if moment:
-            about = f"When the run {'began' if name == 'start' else 'ended'}, in Unix time."
+            about = f"When the run {verb}, in Unix time."
             since = datetime.fromisoformat(moment).timestamp()
             yield Metric(f"{name}_time_seconds", "gauge", about, {"": since})
     yield Metric("duration_seconds", "gauge", "How long it went on.", {"": found.seconds})
     if run.status is not None:
         about = "Exit status: 0 all decided, 3 some left open, 1 some failed, 130 interrupted."
         yield Metric("exit_status", "gauge", about, {"": run.status})
-
-
-def _one(name: str, about: str, count: float) -> Metric:
-    return Metric(name, "counter", about, {"": count})
-
-
-def _counter(name: str, about: str, samples: Mapping[str, float], label: str) -> Metric:
-    return Metric(name, "counter", about, samples, label)
 
 
 def _escaped(text: str, *, quotes: bool = False) -> str:

@@ -1,4 +1,4 @@
-"""JSON lines from another program: what each asks to be decided."""
+"""Read what another program asks for as JSON lines (`canon batch --stdin`)."""
 
 import base64
 import binascii
@@ -21,12 +21,11 @@ _ALLOWED = (
     '{"path": "song.mp3"}, {"bundle": {...}}, either with an "id" of its own, or an evidence bundle'
 )
 _BLOCK = 1 << 16
-_MOST_AHEAD = 200
-"""Lines that are read before those before them are begun."""
+_MAX_LINES_AHEAD = 200
 
 
 class LineError(EvidenceError):
-    """A line asks for nothing that can be decided; the line is to blame, not a bundle."""
+    """A line asks for nothing that can be decided."""
 
     def __init__(self, problem: str) -> None:
         CanonError.__init__(self, problem)
@@ -35,7 +34,7 @@ class LineError(EvidenceError):
 
 @dataclass(frozen=True, slots=True)
 class BundleRequest:
-    """An evidence bundle in place of a file; `name` is what stands for it in results."""
+    """An evidence bundle to decide; `name` stands for it in results."""
 
     name: str
     document: object
@@ -44,12 +43,12 @@ class BundleRequest:
         """Return the bundle. Raises `EvidenceError`."""
         if isinstance(self.document, EvidenceError):
             raise self.document
-        return read_bundle(self.document)  # type: ignore[arg-type]  # it says what is wrong
+        return read_bundle(self.document)  # type: ignore[arg-type]  # it reports a wrong type
 
 
 @dataclass(frozen=True, slots=True)
 class NoInputYet:
-    """Nothing has come so far, but more may."""
+    """No line has come so far, but more may."""
 
 
 Target: TypeAlias = Path | BundleRequest
@@ -57,7 +56,7 @@ Target: TypeAlias = Path | BundleRequest
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """A line: what it asks for, and the `id` by which the asker knows it again."""
+    """A line: its number, what to decide, and the caller's own `id` for it."""
 
     number: int
     target: Target
@@ -65,50 +64,52 @@ class Request:
 
 
 def read_request(text: bytes, number: int) -> Request:
-    """Read a line; one that asks for nothing is a bundle that cannot be read, with the reason."""
+    """Read a line; an invalid one becomes a bundle that cannot be read, for the reason given."""
     name = f"line {number}"
     try:
         found = msgspec.json.decode(text)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-        return Request(
-            number, BundleRequest(name, LineError(f"{name}: {error}; allowed is {_ALLOWED}"))
-        )
+        problem = LineError(f"{name}: {error}; allowed is {_ALLOWED}")
+        return Request(number, BundleRequest(name, problem))
     if not isinstance(found, Mapping):
-        what = LineError(f"{name}: found {_brief(found)}; allowed is {_ALLOWED}")
-        return Request(number, BundleRequest(name, what))
-    return Request(number, _asked(found, name), found.get("id"))
+        problem = LineError(f"{name}: found {_brief(found)}; allowed is {_ALLOWED}")
+        return Request(number, BundleRequest(name, problem))
+    try:
+        return Request(number, _target(found, name), found.get("id"))
+    except LineError as problem:
+        return Request(number, BundleRequest(name, problem), found.get("id"))
 
 
-def _asked(found: Mapping[str, Any], name: str) -> Target:
+def _target(found: Mapping[str, Any], name: str) -> Target:
+    """Return what a line asks for. Raises `LineError`."""
     if found.get("bundle") is not None:
         if any(found.get(key) is not None for key in ("path", "path_b64")):
-            what = "found both a path and a bundle"
-            return BundleRequest(name, LineError(f"{name}: {what}; allowed is {_ALLOWED}"))
+            raise LineError(f"{name}: found both a path and a bundle; allowed is {_ALLOWED}")
         return BundleRequest(name, found["bundle"])
     if "recording_candidates" in found:
         return BundleRequest(name, found)
-    return _path(found, name)
-
-
-def _path(found: Mapping[str, Any], name: str) -> Target:
     path, encoded = found.get("path"), found.get("path_b64")
     try:
         if isinstance(encoded, str):
             path = os.fsdecode(base64.b64decode(encoded, validate=True))
     except (binascii.Error, ValueError) as error:
-        return BundleRequest(name, LineError(f"{name}: path_b64: {error}"))
+        raise LineError(f"{name}: path_b64: {error}") from error
     if isinstance(path, str) and path and "\0" not in path:
         return Path(path)
     what = f"{', '.join(sorted(map(str, found))) or 'no keys'}; allowed is {_ALLOWED}"
     if "path" in found:
         what = f"{_brief(path)} as path; the name of a file is allowed"
-    return BundleRequest(name, LineError(f"{name}: found {what}"))
+    raise LineError(f"{name}: found {what}")
+
+
+def _brief(found: object) -> str:
+    return f"{type(found).__name__} {str(found)[:60]!r}"
 
 
 def read_lines(descriptor: int) -> Iterator[bytes]:
     """Yield lines as they come, without the lock of a file object.
 
-    Python cannot end while a thread that waits for a line holds that of standard input.
+    Python cannot end while a thread that waits for a line holds the lock of standard input.
     """
     begun = b""
     while block := os.read(descriptor, _BLOCK):
@@ -119,13 +120,13 @@ def read_lines(descriptor: int) -> Iterator[bytes]:
 
 
 class RequestReader:
-    """Lines as they come, read ahead in a thread so that nobody waits for the next one."""
+    """Reads lines ahead in a thread, so that the batch never waits for the next one."""
 
     def __init__(self, lines: Iterable[bytes]) -> None:
-        self._ahead: queue.Queue[bytes | None] = queue.Queue(_MOST_AHEAD)
+        self._ahead: queue.Queue[bytes | None] = queue.Queue(_MAX_LINES_AHEAD)
         threading.Thread(target=self._read, args=(lines,), daemon=True).start()
 
-    def items(self, begun: "PendingRequests") -> Iterator[Album | BundleRequest | NoInputYet]:
+    def items(self, pending: "PendingRequests") -> Iterator[Album | BundleRequest | NoInputYet]:
         """Yield what is asked for; files of one folder that have come together are one album."""
         number = 0
         held: list[Path] = []
@@ -135,10 +136,10 @@ class RequestReader:
                 number += 1
                 if not text.strip():
                     continue
-                line = read_request(text, number)
-                begun(line)
-                if isinstance(line.target, Path) and _fits(held, line.target):
-                    held.append(line.target)
+                request = read_request(text, number)
+                pending.add(request)
+                if isinstance(request.target, Path) and _fits(held, request.target):
+                    held.append(request.target)
                     continue
             if held:
                 yield Album(tuple(held))
@@ -147,10 +148,10 @@ class RequestReader:
                 return
             if isinstance(text, NoInputYet):
                 yield text
-            elif isinstance(line.target, Path):
-                held.append(line.target)
+            elif isinstance(request.target, Path):
+                held.append(request.target)
             else:
-                yield line.target
+                yield request.target
 
     def _next(self) -> bytes | NoInputYet | None:
         try:
@@ -164,36 +165,29 @@ class RequestReader:
         self._ahead.put(None)
 
 
-class PendingRequests:
-    """Remembers the lines that are in hand, by what stands for them in results."""
-
-    def __init__(self) -> None:
-        self._lines: dict[Target | str, list[Request]] = {}
-
-    def __call__(self, line: Request) -> None:
-        """Remember a line."""
-        self._lines.setdefault(_key(line.target), []).append(line)
-
-    def of(self, path: Path, *, is_given: bool) -> Request:
-        """Return, and forget, the first line that a result is for."""
-        key = str(path) if is_given else path
-        lines = self._lines[key]
-        line = lines.pop(0)
-        if not lines:
-            del self._lines[key]
-        return line
-
-
-def _key(asked: Target) -> Target | str:
-    """Return what tells a bundle by its name from a file of the same name."""
-    return asked.name if isinstance(asked, BundleRequest) else asked
-
-
 def _fits(held: list[Path], path: Path) -> bool:
     return not held or (
         held[-1].parent == path.parent and path not in held and len(held) < MAX_ALBUM_FILES
     )
 
 
-def _brief(found: object) -> str:
-    return f"{type(found).__name__} {str(found)[:60]!r}"
+class PendingRequests:
+    """The requests without an answer so far, by what stands for them in results."""
+
+    def __init__(self) -> None:
+        self._requests: dict[Target | str, list[Request]] = {}
+
+    def add(self, request: Request) -> None:
+        """Remember a request."""
+        target = request.target
+        key = target.name if isinstance(target, BundleRequest) else target
+        self._requests.setdefault(key, []).append(request)
+
+    def pop(self, path: Path, *, is_given: bool) -> Request:
+        """Return and forget the first request that a result answers; `is_given`: a bundle's."""
+        key = str(path) if is_given else path
+        requests = self._requests[key]
+        request = requests.pop(0)
+        if not requests:
+            del self._requests[key]
+        return request

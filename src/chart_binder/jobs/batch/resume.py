@@ -1,4 +1,4 @@
-"""A refresh that was cut short goes on where it stopped, when it is called again."""
+"""What a batch need not do again: decided files, answers to the same evidence, a refresh."""
 
 import logging
 from collections import OrderedDict
@@ -32,67 +32,22 @@ from chart_binder.llm.result import AdjudicationResult, Outcome
 if TYPE_CHECKING:
     from chart_binder.store.store import Store
 
-
-_MOST_REMEMBERED = 500
-
-_answered_log = logging.getLogger(__name__)
-
-
-class AnswerCache:
-    """Answers of this run, and of earlier ones in the store, by evidence hash.
-
-    `adjudicator` is the `adjudicator_version` that an answer must have been given under. Where
-    `runs` are given, only what they kept counts.
-    """
-
-    def __init__(
-        self, store: "Store", adjudicator: str, runs: frozenset[str] = frozenset()
-    ) -> None:
-        self._store = store
-        self._adjudicator = adjudicator
-        self._runs = runs
-        self._remembered: OrderedDict[str, AdjudicationResult] = OrderedDict()
-
-    def known(self, evidence: str) -> AdjudicationResult | None:
-        """Return what was answered of this evidence. Raises `StoreError`."""
-        if evidence in self._remembered:
-            return self._remembered[evidence]
-        try:
-            kept = self._store.decisions.by_evidence(evidence, self._adjudicator)
-            if kept is None or (self._runs and kept.run_id not in self._runs):
-                return None
-            found = read_decision(kept).adjudication
-        except DamagedRecordError as error:
-            _answered_log.warning("asked again, for the answer cannot be read: %s", error)
-            return None
-        return found if is_answer(found) else None
-
-    def learn(self, evidence: str, result: AdjudicationResult | None) -> None:
-        """Remember an answer."""
-        if result is None or not is_answer(result):
-            return
-        self._remembered[evidence] = result
-        if len(self._remembered) > _MOST_REMEMBERED:
-            self._remembered.popitem(last=False)
-
-
-def is_answer(result: AdjudicationResult | None) -> bool:
-    """Say whether a case need not be asked about again, as far as its answer tells.
-
-    A run that failed is no answer; nor one that came to nothing while a service failed.
-    """
-    if result is None:
-        return True
-    if result.outcome is Outcome.REJECTED:
-        return all(check.passed or check.name != FAILED_SERVICE for check in result.checks)
-    return result.outcome is not Outcome.ERROR
-
-
 _log = logging.getLogger(__name__)
+
+_INTERRUPTED = 130
+_MAX_ANSWERS = 500
+_MAX_REFRESH_GAP = timedelta(days=7)
+"""After a longer gap a refresh begins anew: whoever asks wants to know how things are today."""
+_OPTIONS_WITHOUT_EFFECT = frozenset({
+    "--jobs", "--write", "--policy", "--keep-mtime", "--report", "--metrics", "--executor",
+    "--scheduler", "--output", "--verbose",
+})  # fmt: skip
+"""Options that change neither which files are decided nor the evidence for them."""
+_SECONDS_LENGTH = len("2026-11-21T18:12:03")
 
 
 class Which(StrEnum):
-    """Files that `--only` chooses, by how their last decision stands."""
+    """The files that `--only` selects, by the state of their last decision."""
 
     OPEN = "open"
     FAILED = "failed"
@@ -108,106 +63,106 @@ _WHICH: Mapping[str, Which] = {
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """Which files are decided: by default those whose decision is not there, or not today's.
+    """The files to decide: by default those without a decision, or with an outdated one.
 
-    `only` are those whose last decision stands so; without any, all. `anew` decides also what is
-    decided already, unless one of `runs` did that.
+    `only` restricts them by the state of their last decision. `refresh` adds files that are
+    decided, unless one of `runs` decided them.
     """
 
     only: frozenset[Which] = frozenset()
-    anew: bool = False
+    refresh: bool = False
     runs: frozenset[str] = frozenset()
 
 
 class FileAction(StrEnum):
-    """What is to happen with a file."""
+    """What a run does with a file: decide it, take over its decision, or pass it over."""
 
     DECIDE = "decide"
     RESUME = "resume"
-    LEAVE = "leave"
+    SKIP = "skip"
 
 
 @dataclass(frozen=True, slots=True)
 class ResumeCheck:
-    """Holds files against what the store has of them; every method may raise `StoreError`."""
+    """Compares files with their stored decisions; every method may raise `StoreError`."""
 
     store: "Store"
-    choice: Selection
-    under: RunVersions
+    selection: Selection
+    versions: RunVersions
     overrides: Callable[[], Mapping[str, KeptOverride]]
 
-    def fates(self, paths: Sequence[Path]) -> Iterator[tuple[Path, FileAction, FileOutcome | None]]:
-        """Yield what is to happen with files, and what they were settled as where that stands."""
-        standing = current_decisions(self.store, [*map(stored_names, paths)])
-        for path, kept in zip(paths, standing, strict=True):
+    def actions(
+        self, paths: Sequence[Path]
+    ) -> Iterator[tuple[Path, FileAction, FileOutcome | None]]:
+        """Yield what to do with each file, and the outcome of those that are resumed."""
+        current = current_decisions(self.store, [*map(stored_names, paths)])
+        for path, kept in zip(paths, current, strict=True):
             try:
-                fate = self._fate(path, kept)
+                action = self._action(path, kept)
             except DamagedRecordError as error:
-                fate = self._unread(path, error), None
-            yield path, *fate
+                action = self._damaged(path, error), None
+            yield path, *action
 
-    def _unread(self, path: Path, error: DamagedRecordError) -> FileAction:
-        """Say what is to happen with a file of whose decision nothing is known: it failed."""
-        if self.choice.only and Which.FAILED not in self.choice.only:
+    def _damaged(self, path: Path, error: DamagedRecordError) -> FileAction:
+        """Return what to do with a file whose decision cannot be read: it counts as failed."""
+        if self.selection.only and Which.FAILED not in self.selection.only:
             _log.warning("%s: left out: %s", quoted(path), error)
-            return FileAction.LEAVE
+            return FileAction.SKIP
         _log.warning("%s: decided again: %s", quoted(path), error)
         return FileAction.DECIDE
 
-    def _fate(
+    def _action(
         self, path: Path, kept: KeptDecision | UnreadDecision | None
     ) -> tuple[FileAction, FileOutcome | None]:
         if isinstance(kept, UnreadDecision):
             raise DamagedRecordError(kept.problem)
-        if self.choice.only:
+        if self.selection.only:
             which = _WHICH.get(kept.state) if kept else None
-            if kept is None or kept.pinned or which not in self.choice.only:
-                return FileAction.LEAVE, None
-            if not self._is_done_anew(kept) or not self._stands(kept, path):
+            if kept is None or kept.pinned or which not in self.selection.only:
+                return FileAction.SKIP, None
+            if kept.run_id not in self.selection.runs or not self._is_valid(kept, path):
                 return FileAction.DECIDE, None
-        if kept is None or not (kept.pinned or self._stands(kept, path)):
+        if kept is None or not (kept.pinned or self._is_valid(kept, path)):
             return FileAction.DECIDE, None
-        settled = FileOutcome(path, read_decision(kept), is_resumed=True, is_pinned=kept.pinned)
-        return FileAction.RESUME, settled
+        decision = read_decision(kept)
+        outcome = FileOutcome(path, decision, is_resumed=True, is_pinned=kept.pinned)
+        return FileAction.RESUME, outcome
 
-    def _stands(self, kept: KeptDecision, path: Path) -> bool:
-        """Say whether a decision would be made again just so, as far as can be told at once."""
+    def _is_valid(self, kept: KeptDecision, path: Path) -> bool:
+        """Return whether the same decision would be made today, as far as known without asking."""
         return (
-            (not self.choice.anew or self._is_done_anew(kept))
-            and _is_result(kept)
-            and kept.rules_version == self.under.rules
-            and self._is_asked(kept)
-            and self._is_ruled(kept)
+            (not self.selection.refresh or kept.run_id in self.selection.runs)
+            and _is_final(kept)
+            and kept.rules_version == self.versions.rules
+            and self._is_by_this_adjudicator(kept)
+            and self._agrees_with_overrides(kept)
             and _is_same_file(self.store, path, kept)
         )
 
-    def _is_done_anew(self, kept: KeptDecision) -> bool:
-        return kept.run_id in self.choice.runs
+    def _is_by_this_adjudicator(self, kept: KeptDecision) -> bool:
+        """Return whether a case left open by rules was answered by today's adjudicator.
 
-    def _is_asked(self, kept: KeptDecision) -> bool:
-        """Say whether whoever would be asked now was asked, where the rules left it open.
-
-        Where no model would be, what one answered before stands.
+        Without an adjudicator, an earlier one's answer stays valid.
         """
-        if kept.decided_by in ("rules", "override") or not self.under.adjudicator:
+        if kept.decided_by in ("rules", "override") or not self.versions.adjudicator:
             return True
-        return kept.adjudicator == self.under.adjudicator
+        return kept.adjudicator == self.versions.adjudicator
 
-    def _is_ruled(self, kept: KeptDecision) -> bool:
-        """Say whether a person's verdict on the recording, or that there is none, is in it."""
+    def _agrees_with_overrides(self, kept: KeptDecision) -> bool:
+        """Return whether the decision follows the override for the recording, or its absence."""
         overrides = self.overrides()
-        ruled = overrides.get(kept.recording_mbid or "")
-        if ruled is None and overrides and kept.decided_by not in ("rules", "override"):
-            # What was left open names no recording, and a model's answer perhaps another of them.
+        override = overrides.get(kept.recording_mbid or "")
+        if override is None and overrides and kept.decided_by not in ("rules", "override"):
+            # An open case names no recording, and a model's answer perhaps another one.
             bundle = stored_bundle(self.store, kept)
-            ruled = override_for(bundle, overrides) if bundle else None
-        if ruled is None:
+            override = override_for(bundle, overrides) if bundle else None
+        if override is None:
             return kept.decided_by != "override"
-        return kept.decided_by == "override" and kept.crg_mbid == ruled.crg_mbid
+        return kept.decided_by == "override" and kept.crg_mbid == override.crg_mbid
 
 
-def _is_result(kept: KeptDecision) -> bool:
-    """Say whether something came of it: a look-up that failed is made again."""
+def _is_final(kept: KeptDecision) -> bool:
+    """Return whether trying again would be in vain: a failed look-up is made again."""
     match kept.state:
         case State.ERROR:
             return read_decision(kept).cause is Cause.NOTHING_FOUND
@@ -224,27 +179,65 @@ def _is_same_file(store: "Store", path: Path, kept: KeptDecision) -> bool:
         return True
     try:
         return identity_change(store, path, kept) is None
-    except (AudioError, OSError):  # reading it anew says what is wrong
+    except (AudioError, OSError):  # deciding it again reports what is wrong
         return False
 
 
-_INTERRUPTED = 130
-_LONGEST_APART = timedelta(days=7)
-"""Whoever refreshes after a longer time wants to know how things are today."""
-_BESIDE_THE_POINT = frozenset({
-    "--jobs", "--write", "--policy", "--keep-mtime", "--report", "--metrics", "--executor",
-    "--scheduler", "--output", "--verbose",
-})  # fmt: skip
-"""Options that change nothing of which files are decided, and on what."""
-_refreshing_log = logging.getLogger(__name__)
-_LETTERS = len("2026-11-21T18:12:03")
+class AnswerCache:
+    """The adjudicator's answers of this run, and of earlier runs in the store, by evidence hash.
+
+    `adjudicator` is the `adjudicator_version` of valid answers. If `runs` are given, only answers
+    that they saved count.
+    """
+
+    def __init__(
+        self, store: "Store", adjudicator: str, runs: frozenset[str] = frozenset()
+    ) -> None:
+        self._store = store
+        self._adjudicator = adjudicator
+        self._runs = runs
+        self._answers: OrderedDict[str, AdjudicationResult] = OrderedDict()
+
+    def get(self, evidence_hash: str) -> AdjudicationResult | None:
+        """Return the answer to this evidence, if there is one. Raises `StoreError`."""
+        if evidence_hash in self._answers:
+            return self._answers[evidence_hash]
+        try:
+            kept = self._store.decisions.by_evidence(evidence_hash, self._adjudicator)
+            if kept is None or (self._runs and kept.run_id not in self._runs):
+                return None
+            found = read_decision(kept).adjudication
+        except DamagedRecordError as error:
+            _log.warning("asked again, for the answer cannot be read: %s", error)
+            return None
+        return found if is_answer(found) else None
+
+    def add(self, evidence_hash: str, result: AdjudicationResult | None) -> None:
+        """Remember a result, if it is an answer."""
+        if result is None or not is_answer(result):
+            return
+        self._answers[evidence_hash] = result
+        if len(self._answers) > _MAX_ANSWERS:
+            self._answers.popitem(last=False)
+
+
+def is_answer(result: AdjudicationResult | None) -> bool:
+    """Return whether a result need not be asked for again.
+
+    A failed run is no answer, nor is "I cannot tell" while a service failed.
+    """
+    if result is None:
+        return True
+    if result.outcome is Outcome.REJECTED:
+        return all(check.passed or check.name != FAILED_SERVICE for check in result.checks)
+    return result.outcome is not Outcome.ERROR
 
 
 @dataclass(frozen=True, slots=True)
 class Refresh:
-    """From when on what was found counts, in seconds since the epoch (0: from ever).
+    """The moment since which evidence and answers count, in seconds since the epoch (0: any).
 
-    `runs` are those whose decisions are of that refresh; `begun` is when it began, in UTC.
+    `runs` are the runs of this refresh, `begun` is when it began, in UTC.
     """
 
     since: float = 0.0
@@ -253,39 +246,37 @@ class Refresh:
 
 
 def interrupted_refresh(store: "Store", run: KeptRun) -> Refresh | None:
-    """Return the refresh that a run goes on with; `None` where it begins anew.
+    """Return the refresh that a run continues, `None` if it begins a new one.
 
-    That is one that was called alike, ended before its time or has no end, and was heard of within
-    a week. A call that names nothing, for it comes on standard input, never goes on. Raises
-    `StoreError`.
+    It continues runs with the same paths and options that were cut short or killed, if the last
+    was active within a week. A call without paths, which reads standard input, continues none.
+    Raises `StoreError`.
     """
-    wanted = _wanted(run)
-    if not any(not argument.startswith("-") for argument in wanted):
+    wanted = _relevant_arguments(run)
+    if all(argument.startswith("-") for argument in wanted):
         return None
     first = run
     found = {run.id}
-    for before in store.runs.iterate(_left_out):
-        if before.command != run.command or _wanted(before) != wanted:
+    for before in store.runs.iterate(
+        lambda problem: _log.warning("a run is left out: %s", problem)
+    ):
+        if before.command != run.command or _relevant_arguments(before) != wanted:
             continue
-        if not _is_cut_short(before) or _moment(first) - _last_heard(before) > _LONGEST_APART:
+        if not _is_cut_short(before) or _started(first) - _last_active(before) > _MAX_REFRESH_GAP:
             break
         first = before
         found.add(before.id)
     if first is run:
         return None
-    begun = first.started_at_utc[:_LETTERS].replace("T", " ")
-    return Refresh(_moment(first).timestamp(), frozenset(found), begun)
+    begun = first.started_at_utc[:_SECONDS_LENGTH].replace("T", " ")
+    return Refresh(_started(first).timestamp(), frozenset(found), begun)
 
 
-def _left_out(problem: str) -> None:
-    _refreshing_log.warning("a run is left out: %s", problem)
-
-
-def _wanted(run: KeptRun) -> frozenset[str]:
+def _relevant_arguments(run: KeptRun) -> frozenset[str]:
     return frozenset(
         argument
         for argument in run.arguments
-        if argument.partition("=")[0] not in _BESIDE_THE_POINT
+        if argument.partition("=")[0] not in _OPTIONS_WITHOUT_EFFECT
     )
 
 
@@ -293,13 +284,13 @@ def _is_cut_short(run: KeptRun) -> bool:
     return run.status in (None, _INTERRUPTED) or _measures(run).stopped is not None
 
 
-def _last_heard(run: KeptRun) -> datetime:
+def _last_active(run: KeptRun) -> datetime:
     if run.ended_at_utc:
         return datetime.fromisoformat(run.ended_at_utc)
-    return _moment(run) + timedelta(seconds=_measures(run).seconds)
+    return _started(run) + timedelta(seconds=_measures(run).seconds)
 
 
-def _moment(run: KeptRun) -> datetime:
+def _started(run: KeptRun) -> datetime:
     return datetime.fromisoformat(run.started_at_utc)
 
 

@@ -1,15 +1,14 @@
-"""What ends before its end is told, and ends as it would have."""
+"""The loop of a batch: hands out albums and open cases, saves outcomes, writes tags."""
 
 import logging
 import time
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
-from contextlib import ExitStack
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
-from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -36,390 +35,384 @@ from chart_binder.jobs.write import WriteReport
 if TYPE_CHECKING:
     from chart_binder.store.store import Store
 
+Items = Iterator[Album | UnreadablePath | BundleRequest | NoInputYet]
+"""What a batch decides, as it comes."""
+OnFinished = Callable[[FileOutcome, WriteReport | None], None]
+"""Is called for each file when nothing more happens with it."""
 
 MAX_FAILURES = 8
-"""Failures after which a service is not asked any more in this run."""
-_FIRST_PAUSE_S, _LONGEST_PAUSE_S = 0.5, 60.0
+_FIRST_PAUSE_S, _MAX_PAUSE_S = 0.5, 60.0
+_MAX_UNSAVED = 100
+_MAX_UNSAVED_S = 0.5
+_MAX_WRITING = 64
+_TICK_S = 0.2
+"""How long a wish to stop, or the end of a pause, may go unnoticed."""
+_IDLE_TICK_S = 0.02
+"""How long the next request may go unnoticed if none had come."""
+_MEASURES_EVERY_S = 5.0
+_UNREPORTED_FAILURES = 2
+"""Failures in a row that are not worth a warning."""
+_MAX_WAITING_PER_SLOT = 25
+"""Open cases that may wait for each one that is adjudicated; beyond it no album is begun."""
+_WRITABLE_STATES = (State.DECIDED, State.REVIEW)
+
+_log = logging.getLogger(__name__)
 
 
 @dataclass(slots=True)
 class CircuitBreaker:
-    """How often a service has failed in a row; the pause doubles each time.
+    """Stops calling a service that keeps failing.
 
-    `why` is the last failure, in a sentence.
+    After each failure in a row the next call must wait twice as long; after `max_failures` the
+    circuit stays open for this run.
     """
 
-    in_a_row: int = 0
-    why: str = ""
+    failures_in_a_row: int = 0
+    last_error: str = ""
     clock: Callable[[], float] = time.monotonic
     ready_at: float = 0.0
+    max_failures: int = MAX_FAILURES
 
-    def met(self, failure: str | None) -> None:
-        """Take note of how it went: `failure` is why not, `None` that it went well.
+    def record(self, failure: str | None) -> None:
+        """Record the outcome of a call: the error text, or `None` for success.
 
-        What fails within a pause was asked before it, beside what failed already: it says nothing
-        more, so that a service is not given up for one outage, however much was asked at once.
+        Failures of calls sent before the current pause began are ignored, so that one outage
+        counts once however many calls were in flight.
         """
         if failure is None:
-            self.in_a_row = 0
+            self.failures_in_a_row = 0
             return
-        self.why = failure
-        if not self.may_go:
+        self.last_error = failure
+        if not self.allows_call:
             return
-        self.in_a_row += 1
-        pause_s = min(_FIRST_PAUSE_S * 2 ** (self.in_a_row - 1), _LONGEST_PAUSE_S)
+        self.failures_in_a_row += 1
+        pause_s = min(_FIRST_PAUSE_S * 2 ** (self.failures_in_a_row - 1), _MAX_PAUSE_S)
         self.ready_at = self.clock() + pause_s
 
     @property
-    def is_over(self) -> bool:
+    def is_open(self) -> bool:
         """Whether the service is given up for this run."""
-        return self.in_a_row >= MAX_FAILURES
+        return self.failures_in_a_row >= self.max_failures
 
     @property
-    def may_go(self) -> bool:
-        """Whether the service may be asked now."""
-        return not self.in_a_row or self.clock() >= self.ready_at
-
-
-_MOST_HELD = 100
-_LONGEST_HELD_S = 0.5
+    def allows_call(self) -> bool:
+        """Whether the service may be called now."""
+        return not self.failures_in_a_row or self.clock() >= self.ready_at
 
 
 @dataclass(slots=True)
 class OutcomeBuffer:
-    """Holds what is settled for a moment, then keeps it; without a store nothing is kept."""
+    """Collects outcomes for a moment, then saves them together; without a store saves nothing."""
 
     store: "Store | None"
     run: KeptRun
-    _held: list[FileOutcome] = field(default_factory=list)
+    _unsaved: list[FileOutcome] = field(default_factory=list)
     _since: float = 0.0
 
-    def hold(self, settled: FileOutcome) -> None:
-        """Take what is settled."""
-        if not self._held:
+    def add(self, outcome: FileOutcome) -> None:
+        """Add an outcome."""
+        if not self._unsaved:
             self._since = time.monotonic()
-        self._held.append(settled)
+        self._unsaved.append(outcome)
 
     @property
     def is_due(self) -> bool:
-        """Whether what is held should be kept now."""
-        if not self._held:
+        """Whether the outcomes should be saved now."""
+        if not self._unsaved:
             return False
-        return len(self._held) >= _MOST_HELD or time.monotonic() - self._since >= _LONGEST_HELD_S
+        is_old = time.monotonic() - self._since >= _MAX_UNSAVED_S
+        return is_old or len(self._unsaved) >= _MAX_UNSAVED
 
-    def keep(self) -> Sequence[FileOutcome]:
-        """Keep what is held, all of it or nothing, and return it. Raises `StoreError`."""
-        held = self._held
+    def save(self) -> Sequence[FileOutcome]:
+        """Save the outcomes, all or none, and return them. Raises `StoreError`."""
         started = time.monotonic()
-        to_keep = [settled.kept for settled in held if settled.kept]
-        if self.store and to_keep:
-            store = self.store
-            self.store.decisions.put_all(
-                settled.kept
-                for settled in held
-                if settled.kept and not has_earlier_answer(store, settled.kept[0], settled.decision)
+        to_save = [(one, one.stored) for one in self._unsaved if one.stored]
+        if (store := self.store) and to_save:
+            store.decisions.put_all(
+                stored
+                for one, stored in to_save
+                if not has_earlier_answer(store, stored[0], one.decision)
             )
-        self._held = []
-        share_s = (time.monotonic() - started) / max(1, len(to_keep))
-        return [_timed(settled, share_s) if settled.kept else settled for settled in held]
+        saved, self._unsaved = self._unsaved, []
+        share_s = (time.monotonic() - started) / max(1, len(to_save))
+        return [
+            replace(one, seconds={**one.seconds, Stage.STORE: share_s}) if one.stored else one
+            for one in saved
+        ]
 
     def begin(self) -> None:
-        """Keep that the run began. Raises `StoreError`."""
+        """Save that the run began. Raises `StoreError`."""
         if self.store:
             self.store.runs.begin(self.run)
 
-    def measure(self, found: Measures) -> None:
-        """Keep what the run has come to so far. Raises `StoreError`."""
+    def measure(self, measures: Measures) -> None:
+        """Save the measures of the run so far. Raises `StoreError`."""
         if self.store:
-            self.store.runs.measure(self.run.id, found.states, msgspec.json.encode(found))
+            encoded = msgspec.json.encode(measures)
+            self.store.runs.measure(self.run.id, measures.states, encoded)
 
-    def end(self, status: int, found: Measures) -> None:
-        """Keep how the run ended. Raises `StoreError`."""
+    def end(self, status: int, measures: Measures) -> None:
+        """Save how the run ended. Raises `StoreError`."""
         if self.store:
-            self.measure(found)
-            self.store.runs.end(self.run.id, now_utc(), status, found.states)
-
-
-def _timed(settled: FileOutcome, seconds: float) -> FileOutcome:
-    return replace(settled, seconds={**settled.seconds, Stage.STORE: seconds})
-
-
-_MOST_IN_HAND = 64
-_WITH_AN_ANSWER = (State.DECIDED, State.REVIEW)
+            self.measure(measures)
+            self.store.runs.end(self.run.id, now_utc(), status, measures.states)
 
 
 class TagWriter:
-    """Writes the tags of settled files, a few at once; without `write` nothing is written.
-
-    `write` tells what became of a file's tags.
-    """
+    """Writes the tags of decided files in a few threads; without `write` writes nothing."""
 
     def __init__(
-        self, write: Callable[[FileOutcome], WriteReport] | None, at_once: int = 1
+        self, write: Callable[[FileOutcome], WriteReport] | None, threads: int = 1
     ) -> None:
         self._write = write
-        self._pool = ThreadPoolExecutor(at_once, "canon-write") if write else None
-        self._in_hand = 0
+        self._pool = ThreadPoolExecutor(threads, "canon-write") if write else None
+        self._writing = 0
 
     @property
     def has_room(self) -> bool:
-        """Whether more may be settled before what is in hand is written."""
-        return self._in_hand < _MOST_IN_HAND
+        """Whether more files may be decided before the current ones are written."""
+        return self._writing < _MAX_WRITING
 
-    def begin(self, settled: FileOutcome) -> "Future[tuple[WriteReport, float]] | None":
-        """Begin to write, where there is an answer that may be written."""
-        is_file = settled.kept is not None or settled.is_resumed
-        if self._pool is None or not is_file or settled.decision.state not in _WITH_AN_ANSWER:
+    def begin(self, outcome: FileOutcome) -> "Future[tuple[WriteReport, float]] | None":
+        """Begin to write a file's tags, if its decision may be written.
+
+        The result is the report, with how many seconds it took.
+        """
+        is_file = outcome.stored is not None or outcome.is_resumed
+        if self._pool is None or not is_file or outcome.decision.state not in _WRITABLE_STATES:
             return None
-        self._in_hand += 1
-        return self._pool.submit(self._written, settled)
+        self._writing += 1
+        return self._pool.submit(self._timed_write, outcome)
 
-    def is_done(self) -> None:
-        """Take note that one is written."""
-        self._in_hand -= 1
+    def finished(self) -> None:
+        """Note that one file is written."""
+        self._writing -= 1
 
     def close(self) -> None:
-        """End the threads, each after the file that it is at."""
+        """End the threads, each after its current file."""
         if self._pool:
             self._pool.shutdown(wait=False, cancel_futures=True)
 
-    def _written(self, settled: FileOutcome) -> tuple[WriteReport, float]:
+    def _timed_write(self, outcome: FileOutcome) -> tuple[WriteReport, float]:
         assert self._write is not None
         started = time.monotonic()
-        return self._write(settled), time.monotonic() - started
-
-
-_TICK_S = 0.2
-"""How long a wish to stop, or a pause that is over, may go unnoticed."""
-_MEASURED_EVERY_S = 5.0
-_IDLE_TICK_S = 0.02
-"""How long what comes next may go unnoticed, where nothing had come."""
-_A_BLIP = 2
-"""Failures in a row that nobody needs to be told of."""
-_WAITING_PER_ASKER = 25
-"""Open cases that may wait for each that a model looks into: then no more albums are begun."""
-
-_log = logging.getLogger(__name__)
-
-Items = Iterator[Album | UnreadablePath | BundleRequest | NoInputYet]
-"""What a batch is made of, as it comes."""
-
-Finished = Callable[[FileOutcome, WriteReport | None], None]
-"""Is told of each file when nothing more happens with it."""
+        return self._write(outcome), time.monotonic() - started
 
 
 @dataclass(slots=True)
 class BatchRun:
-    """One run over a library; `go` works until all is done, or `to_stop` says otherwise.
+    """One run over a library.
 
-    Each service is asked as much at once as `hands` says, and what waits between stages is
-    bounded, so that a library of any size takes the same room.
+    `executor` bounds how much each service is asked at once, and what waits between stages is
+    bounded too, so that a library of any size needs the same memory. `should_stop` is asked
+    several times a second.
     """
 
-    hands: TaskExecutor
+    executor: TaskExecutor
     worker: Worker
-    resuming: ResumeCheck
-    answered: AnswerCache
-    keeping: OutcomeBuffer
-    tagging: TagWriter
+    resume: ResumeCheck
+    answers: AnswerCache
+    buffer: OutcomeBuffer
+    tag_writer: TagWriter
     tally: Tally
-    finished: Finished
-    to_stop: Callable[[], bool]
+    on_finished: OnFinished
+    should_stop: Callable[[], bool]
     lookups: CircuitBreaker = field(default_factory=CircuitBreaker)
     model: CircuitBreaker = field(default_factory=CircuitBreaker)
     is_cut_short: bool = False
     _futures: dict["Future[Any]", Callable[[Any], None]] = field(default_factory=dict)
     _waiting: deque[OpenCase] = field(default_factory=deque)
-    _asked: dict[str, list[OpenCase]] = field(default_factory=dict)
-    _gathering: int = 0
+    _adjudicated: dict[str, list[OpenCase]] = field(default_factory=dict)
+    _albums_out: int = 0
     _has_more: bool = True
     _is_idle: bool = False
     _measured_at: float = field(default_factory=time.monotonic)
 
-    def go(self, items: Items) -> None:
-        """Settle every file of a library.
-
-        Raises `StoreError` where the store fails: what it has stands, and the same call goes on.
-        """
+    def run(self, items: Items) -> None:
+        """Decide every item. Raises `StoreError`; what is saved by then stays saved."""
         try:
             while self._hand_out(items) or self._futures or self._waiting:
-                self._take_in()
-                if self.keeping.is_due or self._is_idle:
-                    self._keep()
-                    self._measure()
-            self._keep()
+                self._take_results()
+                if self.buffer.is_due or self._is_idle:
+                    self._save()
+                    self._save_measures()
+            self._save()
             while self._futures:  # tags that are being written
-                self._take_in()
+                self._take_results()
         finally:
-            self.hands.close()
-            self.tagging.close()
+            self.executor.close()
+            self.tag_writer.close()
 
     def _hand_out(self, items: Items) -> bool:
-        """Give out what there is room for, and say whether there may be more albums."""
-        if self.to_stop():
+        """Hand out what there is room for, and return whether there may be more items."""
+        if self.should_stop():
             self.is_cut_short |= self._has_more or bool(self._waiting)
-            self.hands.recall()
-            self._waiting.clear()  # they are as open as before, and the next run finds them so
+            self.executor.finish_early()
+            self._waiting.clear()  # they stay as open as before the run
             return False
-        self._ask()
+        self._hand_out_cases()
         self._is_idle = False
         while self._has_more and self._has_room:
-            if self.lookups.is_over:
+            if self.lookups.is_open:
                 self.is_cut_short, self._has_more = True, False
             elif (item := next(items, None)) is None:
                 self._has_more = False
             elif isinstance(item, UnreadablePath):
                 error = Decision(State.ERROR, error=str(item.problem), cause=Cause.FILE)
-                self.keeping.hold(FileOutcome(item.path, error))
+                self.buffer.add(FileOutcome(item.path, error))
             elif isinstance(item, BundleRequest):
                 self._decide(item)
             elif isinstance(item, NoInputYet):
                 self._is_idle = True
                 break
             else:
-                self._begin(item)
-            if self.keeping.is_due or self.to_stop():
+                self._hand_out_album(item)
+            if self.buffer.is_due or self.should_stop():
                 break
         return self._has_more
 
     @property
     def _has_room(self) -> bool:
-        waiting = len(self._waiting) + sum(map(len, self._asked.values()))
+        waiting = len(self._waiting) + sum(map(len, self._adjudicated.values()))
         return (
-            self._gathering < self.hands.albums
-            and waiting < _WAITING_PER_ASKER * self.hands.cases
-            and self.tagging.has_room
-            and (self.lookups.may_go or self.lookups.is_over)
+            self._albums_out < self.executor.max_albums
+            and waiting < _MAX_WAITING_PER_SLOT * self.executor.max_cases
+            and self.tag_writer.has_room
+            and (self.lookups.allows_call or self.lookups.is_open)
         )
 
-    def _begin(self, album: Album) -> None:
-        """Hand out the files of an album that have work left."""
+    def _hand_out_album(self, album: Album) -> None:
+        """Hand out the files of an album that are to be decided."""
         to_do: list[Path] = []
-        for path, fate, settled in self.resuming.fates(album.paths):
-            if fate is FileAction.DECIDE:
+        for path, action, outcome in self.resume.actions(album.paths):
+            if action is FileAction.DECIDE:
                 to_do.append(path)
-            elif settled:
-                self.keeping.hold(settled)
+            elif outcome:
+                self.buffer.add(outcome)
         if to_do:
-            self._gathering += 1
-            gathering = self.hands.gather(Album(tuple(to_do)))
-            self._futures[gathering] = partial(self._gathered, len(to_do))
+            self._albums_out += 1
+            future = self.executor.gather(Album(tuple(to_do)))
+            self._futures[future] = partial(self._gathered, len(to_do))
 
-    def _decide(self, given: BundleRequest) -> None:
-        """Decide a bundle by rules, here and now; it is no file, and not kept."""
-        case = case_or_error(lambda: self.worker.decider.decide_by_rules(given.bundle()))
-        one = OpenCase(Path(given.name), None, case, is_given=True)
+    def _decide(self, request: BundleRequest) -> None:
+        """Decide a bundle by rules, in this thread; it is no file, and not saved."""
+        case = case_or_error(lambda: self.worker.decider.decide_by_rules(request.bundle()))
+        one = OpenCase(Path(request.name), None, case, is_given=True)
         if self.worker.decider.needs_adjudicator(case):
             self._waiting.append(one)
         else:
-            self.keeping.hold(self.worker.settled(one))
+            self.buffer.add(self.worker.outcome(one))
 
-    def _ask(self) -> None:
-        """Hand out open cases; of the same evidence one is looked into, and the others wait."""
-        while self._waiting and self.model.is_over:
-            self.keeping.hold(self._not_asked(self._waiting.popleft()))
-        while self._waiting and len(self._asked) < self.hands.cases and self.model.may_go:
+    def _hand_out_cases(self) -> None:
+        """Hand out open cases; of those with the same evidence one, while the others wait."""
+        while self._waiting and self.model.is_open:
+            self.buffer.add(self._given_up(self._waiting.popleft()))
+        while (
+            self._waiting
+            and len(self._adjudicated) < self.executor.max_cases
+            and self.model.allows_call
+        ):
             one = self._waiting.popleft()
-            if known := self.answered.known(one.known_as):
-                self.keeping.hold(self.worker.answered(one, known))
-            elif one.known_as in self._asked:
-                self._asked[one.known_as].append(one)
+            if known := self.answers.get(one.evidence_hash):
+                self.buffer.add(self.worker.apply_answer(one, known))
+            elif one.evidence_hash in self._adjudicated:
+                self._adjudicated[one.evidence_hash].append(one)
             else:
-                self._asked[one.known_as] = []
-                self._futures[self.hands.look_into(one)] = partial(self._looked_into, one.known_as)
+                self._adjudicated[one.evidence_hash] = []
+                future = self.executor.adjudicate(one)
+                self._futures[future] = partial(self._answered, one.evidence_hash)
 
-    def _take_in(self) -> None:
-        """Wait a moment for what was handed out, and take what is done."""
-        if not self._futures:
-            if not self.keeping.is_due:
-                is_at_rest = self._waiting or not self.lookups.may_go
-                time.sleep(_IDLE_TICK_S if self._is_idle else _TICK_S if is_at_rest else 0)
-            return
+    def _take_results(self) -> None:
+        """Wait a moment for tasks, and take the results of those that are done."""
         tick_s = _IDLE_TICK_S if self._is_idle else _TICK_S
+        if not self._futures:
+            if not self.buffer.is_due:
+                is_waiting = self._is_idle or self._waiting or not self.lookups.allows_call
+                time.sleep(tick_s if is_waiting else 0)
+            return
         done, _ = wait(self._futures, tick_s, FIRST_COMPLETED)
         for future in done:
             self._futures.pop(future)(future.result())
 
     def _gathered(self, files: int, album: AlbumResult) -> None:
-        self._gathering -= 1
-        self.is_cut_short |= len(album.settled) + len(album.waiting) < files
-        self.tally.gathered(album)
-        self._waiting.extend(album.waiting)
-        for settled in album.settled:
-            self.keeping.hold(settled)
-        decisions = [one.decision for one in album.settled]
-        decisions += [one.case.decision for one in album.waiting]
-        self._hear(self.lookups, decisions, Cause.LOOKUP_FAILED)
+        self._albums_out -= 1
+        self.is_cut_short |= len(album.outcomes) + len(album.open_cases) < files
+        self.tally.add_album(album)
+        self._waiting.extend(album.open_cases)
+        for outcome in album.outcomes:
+            self.buffer.add(outcome)
+        decisions = [one.decision for one in album.outcomes]
+        decisions += [one.case.decision for one in album.open_cases]
+        self._record("MusicBrainz", self.lookups, decisions, Cause.LOOKUP_FAILED)
 
-    def _looked_into(self, known_as: str, settled: FileOutcome) -> None:
-        result = settled.decision.adjudication
+    def _answered(self, evidence_hash: str, outcome: FileOutcome) -> None:
+        result = outcome.decision.adjudication
         if result and result.iterations:
-            self.model.met(None)  # it replied, so it is there, whatever it said
+            self.model.record(None)  # it replied, whatever it said
         else:
-            self._hear(self.model, [settled.decision], Cause.MODEL)
-        self.answered.learn(known_as, settled.decision.adjudication)
-        self._waiting.extendleft(self._asked.pop(known_as, ()))
-        self.keeping.hold(settled)
+            self._record("the model", self.model, [outcome.decision], Cause.MODEL)
+        self.answers.add(evidence_hash, result)
+        self._waiting.extendleft(self._adjudicated.pop(evidence_hash, ()))
+        self.buffer.add(outcome)
 
-    def _hear(self, service: CircuitBreaker, decisions: Sequence[Decision], cause: Cause) -> None:
-        """Take note of how a service did: whoever answered once of several times is there.
+    def _record(
+        self, name: str, service: CircuitBreaker, decisions: Sequence[Decision], cause: Cause
+    ) -> None:
+        """Record how a service did: one success among several calls counts as success.
 
-        What failed before it came to the service says nothing of it.
+        Errors from before the service was called say nothing about it.
         """
         failed = next((one for one in decisions if one.cause is cause), None)
-        before = service.in_a_row
+        before = service.failures_in_a_row
         if any(one.cause in (UNSET, Cause.NOTHING_FOUND) for one in decisions):
-            service.met(None)
+            service.record(None)
         elif failed:
-            service.met(failed.error or "no reason given")
-        if service.in_a_row > max(before, _A_BLIP):
-            words = "is given up for this run" if service.is_over else "is asked less"
-            name = "MusicBrainz" if service is self.lookups else "the model"
-            told = (name, words, service.in_a_row, service.why)
+            service.record(failed.error or "no reason given")
+        if service.failures_in_a_row > max(before, _UNREPORTED_FAILURES):
+            words = "is given up for this run" if service.is_open else "is asked less"
+            told = (name, words, service.failures_in_a_row, service.last_error)
             _log.warning("%s %s: it failed %d times in a row: %s", *told)
 
-    def _not_asked(self, one: OpenCase) -> FileOutcome:
+    def _given_up(self, one: OpenCase) -> FileOutcome:
+        """Return the outcome of a case for which the failing model is not asked."""
         why = (
-            f"the model was not asked, for it failed {self.model.in_a_row} times: {self.model.why}"
+            f"the model was not asked, for it failed {self.model.failures_in_a_row} times:"
+            f" {self.model.last_error}"
         )
         decision = msgspec.structs.replace(
             one.case.decision, state=State.ERROR, error=why, cause=Cause.MODEL
         )
-        return self.worker.settled(replace(one, case=replace(one.case, decision=decision)))
+        return self.worker.outcome(replace(one, case=replace(one.case, decision=decision)))
 
-    def _keep(self) -> None:
-        """Keep what is settled; then tags may be written, for what was decided cannot be lost."""
-        for settled in self.keeping.keep():
-            writing = self.tagging.begin(settled)
+    def _save(self) -> None:
+        """Save outcomes; tags are written only then, so that no decision behind them is lost."""
+        for outcome in self.buffer.save():
+            writing = self.tag_writer.begin(outcome)
             if writing is None:
-                self._finish(settled, None, 0.0)
+                self._finish(outcome, None, 0.0)
             else:
-                self._futures[writing] = partial(self._tagged, settled)
+                self._futures[writing] = partial(self._written, outcome)
 
-    def _measure(self) -> None:
-        """Keep now and then what the run has come to: a killed one has that left to show."""
-        if time.monotonic() - self._measured_at >= _MEASURED_EVERY_S:
+    def _save_measures(self) -> None:
+        """Save the measures now and then, so that a killed run has them."""
+        if time.monotonic() - self._measured_at >= _MEASURES_EVERY_S:
             self._measured_at = time.monotonic()
-            self.keeping.measure(self.tally.measures())
+            self.buffer.measure(self.tally.measures())
 
-    def _tagged(self, settled: FileOutcome, done: tuple[WriteReport, float]) -> None:
-        self.tagging.is_done()
-        self._finish(settled, *done)
+    def _written(self, outcome: FileOutcome, done: tuple[WriteReport, float]) -> None:
+        self.tag_writer.finished()
+        self._finish(outcome, *done)
 
-    def _finish(self, settled: FileOutcome, told: WriteReport | None, write_s: float) -> None:
-        self.tally.finished(settled, told, write_s)
-        self.finished(settled, told)
+    def _finish(self, outcome: FileOutcome, report: WriteReport | None, write_s: float) -> None:
+        self.tally.add_file(outcome, report, write_s)
+        self.on_finished(outcome, report)
 
 
-def on_error(tell: Callable[[BaseException], None]) -> ExitStack:
-    """Return a context that tells what error or interruption it ends with, if any; it goes on."""
-
-    def ended(
-        _kind: type[BaseException] | None, error: BaseException | None, _trace: TracebackType | None
-    ) -> None:
-        if error is not None:
-            tell(error)
-
-    stack = ExitStack()
-    stack.push(ended)
-    return stack
+@contextmanager
+def on_error(report: Callable[[BaseException], None]) -> Iterator[None]:
+    """Call `report` with the exception or interruption that ends the block, if any; re-raise it."""
+    try:
+        yield
+    except BaseException as error:
+        report(error)
+        raise

@@ -1,20 +1,21 @@
-"""Fetches what it is told on standard input, each address in a fresh process of known memory.
+"""Fetches of hostile pages, measured: each in a fresh process of known memory.
 
-A line in is one `Fetching` as JSON, a line out one `Outcome`. The process is warm: it has loaded
-everything and read one page, so that what grows is the page's own doing.
+`with Measuring() as fetch: fetch(Fetching(...))` starts this file as a process that forks for every
+line on its standard input. That process is warm: it has loaded everything and tried one page, so
+that what a fork grows by is due to the page.
 """
 
 import gc
 import os
 import resource
-import ssl
+import subprocess
 import sys
 import time
 from collections.abc import Sequence
 from ipaddress import ip_address
 from itertools import count
 from pathlib import Path
-from typing import Literal
+from typing import Literal, Self
 
 import msgspec
 
@@ -26,11 +27,16 @@ from chart_binder.web.guard import Address
 from chart_binder.web.tools import web_fetch
 from chart_binder.web.transport import trusted_authorities
 
+MAX_GROWTH_MB = 20.0
+"""By how much a fetch may enlarge its process, whatever is sent."""
+MAX_DELAY_S = 1.0
+"""How much longer than its deadline a fetch may take."""
+
 
 class Fetching(msgspec.Struct, frozen=True):
-    """What to fetch, and how: `names` says where each name leads, the n-th time it is asked for.
+    """What to fetch, and how: `names` holds for each name the addresses of its n-th look-up.
 
-    `trust` is a file of certificate authorities; `private` are the private hosts allowed.
+    `private` are the private hosts allowed.
     """
 
     url: str
@@ -38,18 +44,17 @@ class Fetching(msgspec.Struct, frozen=True):
     timeout_s: float
     names: dict[str, list[list[str]]] = {}
     private: tuple[str, ...] = ()
-    trust: str = ""
 
 
 class Outcome(msgspec.Struct, frozen=True):
-    """What came of it; `grown_mb` is by how much the process was larger at its largest.
+    """The result of a fetch; `grown_mb` is by how much the process was larger at its largest.
 
     `seconds` are those of the clock; for `queued_seconds` of them the process was ready to run and
-    the machine was busy with others, which is no doing of the page's.
+    the machine was busy with others, which is not due to the page.
     """
 
-    came_of: Literal["read", "failed", "refused"]
-    said: str
+    result: Literal["read", "failed", "refused"]
+    text: str
     seconds: float
     cpu_seconds: float
     queued_seconds: float
@@ -61,9 +66,33 @@ class Outcome(msgspec.Struct, frozen=True):
         return self.seconds - self.queued_seconds
 
 
+class Measuring:
+    """The process that fetches, seen from outside."""
+
+    def __enter__(self) -> Self:
+        self._process = subprocess.Popen(
+            [sys.executable, __file__], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+        )
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._process.communicate(timeout=10)
+
+    def __call__(self, wanted: Fetching) -> Outcome:
+        pipe_in, pipe_out = self._process.stdin, self._process.stdout
+        if pipe_in is None or pipe_out is None:
+            raise AssertionError("both ends are pipes")
+        pipe_in.write(msgspec.json.encode(wanted) + b"\n")
+        pipe_in.flush()
+        return msgspec.json.decode(pipe_out.readline(), type=Outcome)
+
+
 def main() -> None:
     """Answer line by line until standard input ends."""
-    warm_up()
+    trusted_authorities()
+    measured(Fetching("http://127.0.0.1:9/", (9,), 1.0, private=("127.0.0.1",)))
+    from chart_binder.web import passages  # noqa: F401 - loaded by the first page
+
     gc.collect()
     gc.freeze()
     for line in sys.stdin.buffer:
@@ -80,13 +109,6 @@ def main() -> None:
         os.waitpid(child, 0)
 
 
-def warm_up() -> None:
-    """Load all that a fetch loads, without a network."""
-    trusted_authorities()
-    measured(Fetching("http://127.0.0.1:9/", (9,), 1.0, private=("127.0.0.1",)))
-    from chart_binder.web import passages  # noqa: F401 - loaded by the first page
-
-
 def measured(wanted: Fetching) -> Outcome:
     """Fetch one page as the tool does, and measure it."""
     config = LLMConfig(
@@ -94,26 +116,28 @@ def measured(wanted: Fetching) -> Outcome:
             timeout_s=wanted.timeout_s, ports=wanted.ports, allow_private_hosts=wanted.private
         )
     )
-    trust = ssl.create_default_context(cafile=wanted.trust) if wanted.trust else None
-    fetcher = PageFetcher(config.fetch, resolve=_Names(wanted.names), trust=trust)
-    tool = web_fetch(config, fetcher)
-    before_kb = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    tool = web_fetch(config, PageFetcher(config.fetch, resolve=_Names(wanted.names)))
+    before_kb = _largest_kb()
     started, started_cpu, queued = time.monotonic(), time.process_time(), _queued_seconds()
-    came_of: Literal["read", "failed", "refused"] = "read"
+    result: Literal["read", "failed", "refused"] = "read"
     try:
-        told = tool.function(wanted.url)
-        said = told.content if isinstance(told, Observation) else str(told)
+        observed = tool.function(wanted.url)
+        text = observed.content if isinstance(observed, Observation) else str(observed)
     except ToolError as error:
-        said = str(error)
-        came_of = "refused" if isinstance(error.__cause__, RefusedError) else "failed"
+        text = str(error)
+        result = "refused" if isinstance(error.__cause__, RefusedError) else "failed"
     seconds, cpu_seconds = time.monotonic() - started, time.process_time() - started_cpu
     queued = _queued_seconds() - queued
-    grown_kb = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before_kb
-    return Outcome(came_of, said, seconds, cpu_seconds, queued, grown_kb / 1024)
+    grown_mb = (_largest_kb() - before_kb) / 1024
+    return Outcome(result, text, seconds, cpu_seconds, queued, grown_mb)
+
+
+def _largest_kb() -> int:
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
 
 
 def _queued_seconds() -> float:
-    """Return how long this thread has waited for a processor, 0 where the system does not tell."""
+    """Return how long this thread has waited for a processor, 0 where the system does not say."""
     try:
         return int(Path("/proc/thread-self/schedstat").read_text("ascii").split()[1]) / 1e9
     except (OSError, IndexError, ValueError):
@@ -121,7 +145,7 @@ def _queued_seconds() -> float:
 
 
 class _Names:
-    """A name service that may change its mind: the n-th answer to a name is the n-th of its list.
+    """A resolver that may change its answer: the n-th answer to a name is the n-th of its list.
 
     A name whose answers have run out keeps its last one.
     """

@@ -1,4 +1,4 @@
-"""What an answer is worth: who says so, of what, and how much of the confidence is left."""
+"""Acceptance: independent sources, checks, confidence and its calibration."""
 
 import re
 from pathlib import Path

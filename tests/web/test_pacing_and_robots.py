@@ -1,6 +1,9 @@
-"""What sites ask of programs is heeded where the operator says so."""
+"""Hosts are asked one thing at a time, with pauses, and as their robots.txt allows."""
 
+import threading
 import time
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from ipaddress import IPv4Address
 
 import pytest
@@ -9,9 +12,135 @@ from hypothesis import strategies as st
 
 from chart_binder.config import FetchConfig
 from chart_binder.errors import FetchError, RefusedError
+from chart_binder.net import Deadline
 from chart_binder.web.fetch import HostPacing, PageFetcher, SiteRules
-from servers.http import Response, StandIn
+from servers.http import Request, Response, StandIn
 from servers.pages import Pages, dripping_body, redirect
+
+
+def to_loopback(host: str, port: int) -> Sequence[IPv4Address]:
+    return [IPv4Address("127.0.0.1")]
+
+
+def soon() -> Deadline:
+    return Deadline(5)
+
+
+class Counting(StandIn):
+    """Answers slowly, and counts how many it answers at once."""
+
+    def __init__(self) -> None:
+        super().__init__(self._answer)
+        self.most = self._now = 0
+        self._lock = threading.Lock()
+
+    def _answer(self, request: Request) -> Response:
+        with self._lock:
+            self._now += 1
+            self.most = max(self.most, self._now)
+        time.sleep(0.02)
+        with self._lock:
+            self._now -= 1
+        return Response(f"<p>{request.path}")
+
+
+def fetcher(server: StandIn, **config: object) -> PageFetcher:
+    """Return a fetcher that knows every name as this machine, with a pacing of its own."""
+    return PageFetcher(settings(server, **config), resolve=to_loopback, pacing=HostPacing())
+
+
+def settings(server: StandIn, **config: object) -> FetchConfig:
+    allowed = {"ports": (server.port,), "allow_private_hosts": ("127.0.0.0/8",), "timeout_s": 1}
+    return FetchConfig.model_validate({**allowed, **config})
+
+
+def test_threads_ask_a_host_one_after_the_other_whatever_fetcher_they_use() -> None:
+    with Counting() as server:
+        urls = [f"{server.url}/{number}" for number in range(8)]
+        with ThreadPoolExecutor(8) as threads:
+            pages = list(threads.map(lambda url: PageFetcher(settings(server)).fetch(url), urls))
+    assert len({page.text for page in pages}) == 8
+    assert server.most == 1
+
+
+def test_different_hosts_do_not_wait_for_each_other() -> None:
+    turns = HostPacing()
+    with turns.at("a.example", 60, soon()), turns.at("b.example", 60, soon()):
+        pass
+
+
+def test_a_host_is_left_alone_between_two_pages() -> None:
+    turns, started = HostPacing(), time.monotonic()
+    for _ in range(3):
+        with turns.at("a.example", 0.1, soon()):
+            pass
+    assert time.monotonic() - started >= 0.2
+
+
+def test_a_pause_that_is_longer_than_the_deadline_is_said_at_once() -> None:
+    turns, started = HostPacing(), time.monotonic()
+    with turns.at("a.example", 30, soon()):
+        pass
+    with (
+        pytest.raises(FetchError, match=r"a\.example is being asked too much"),
+        turns.at("a.example", 30, soon()),
+    ):
+        pass
+    assert time.monotonic() - started < 2
+
+
+def test_a_turn_that_does_not_come_ends_with_the_deadline() -> None:
+    turns = HostPacing()
+    with (
+        turns.at("a.example", 0, soon()),
+        pytest.raises(FetchError, match="too much"),
+        turns.at("a.example", 0, Deadline(0.1)),
+    ):
+        pass
+
+
+def test_a_turn_ends_also_where_asking_failed() -> None:
+    turns = HostPacing()
+
+    def fail() -> None:
+        with turns.at("a.example", 0, soon()):
+            raise FetchError("gone")
+
+    for _ in range(2):
+        with pytest.raises(FetchError, match="gone"):
+            fail()
+
+
+def test_hosts_asked_long_ago_are_forgotten() -> None:
+    turns = HostPacing()
+    for number in range(1_200):
+        with turns.at(f"{number}.example", 0, soon()):
+            turns._ended.update(dict.fromkeys(turns._ended, -1000000000.0))
+    assert len(turns._ended) < 600
+
+
+def test_a_redirect_on_the_same_host_is_followed_within_one_turn() -> None:
+    with Pages({"/": redirect("/there"), "/there": "<p>there"}) as server:
+        name = f"http://a.example:{server.port}/"
+        reading = fetcher(server, host_pause_s=60)
+        assert reading.fetch(name).text == "there"
+        with pytest.raises(FetchError, match="too much"):
+            reading.fetch(name)
+
+
+def test_a_final_dot_makes_no_other_host() -> None:
+    with Pages({"*": "<p>there"}) as server:
+        reading = fetcher(server, host_pause_s=60)
+        reading.fetch(f"http://a.example:{server.port}/")
+        with pytest.raises(FetchError, match="too much"):
+            reading.fetch(f"http://a.example.:{server.port}/b")
+
+
+def test_the_operators_own_hosts_need_no_pause() -> None:
+    with Pages({"*": "<p>wiki"}) as server:
+        reading = fetcher(server, host_pause_s=60)
+        assert [reading.fetch(f"{server.url}/{n}").text for n in range(3)] == ["wiki"] * 3
+
 
 SITE = "https://a.example"
 RULES = """\ufeff# a comment: Disallow: /
@@ -33,20 +162,12 @@ Disallow:
 @pytest.mark.parametrize(
     ("path", "allowed"),
     [
-        ("/", True),
-        ("/private/", False),
-        ("/private/x", False),
-        ("/private/open/x", True),
-        ("/Private/", True),
-        ("/index.php?action=edit", False),
-        ("/index.php?title=action", True),
-        ("/a/b.pdf", False),
-        ("/a/b.pdf?x", True),
-        ("/caf%C3%A9/menu", False),
-        ("/only-canon", True),
-        ("/robots.txt", True),
+        ("/", True), ("/private/", False), ("/private/x", False), ("/private/open/x", True),
+        ("/Private/", True), ("/index.php?action=edit", False), ("/index.php?title=action", True),
+        ("/a/b.pdf", False), ("/a/b.pdf?x", True), ("/caf%C3%A9/menu", False),
+        ("/only-canon", True), ("/robots.txt", True),
     ],
-)
+)  # fmt: skip
 def test_the_longest_rule_that_fits_wins(path: str, allowed: bool) -> None:
     assert SiteRules.parse(RULES, "something/1.0").allows(SITE + path) is allowed
 
@@ -61,18 +182,15 @@ def test_a_group_of_its_own_is_all_that_counts_for_a_program() -> None:
 @pytest.mark.parametrize(
     ("text", "allowed"),
     [
-        ("", True),
-        ("Disallow: /", True),  # belongs to nobody
-        ("User-agent: *\nDisallow: /", False),
+        ("", True), ("Disallow: /", True), ("User-agent: *\nDisallow: /", False),
         ("User-agent: *\nDisallow: /\nAllow: /", True),
         ("User-agent: a\nUser-agent: *\nCrawl-delay: 5\nDisallow: /", False),
         ("User-agent: *\nDisallow: /x\nUser-agent: b\nDisallow: /", True),
-        ("User-agent: *\r\nDisallow: /\r\n", False),
-        ("user-agent:*\n  disallow :/", False),
+        ("User-agent: *\r\nDisallow: /\r\n", False), ("user-agent:*\n  disallow :/", False),
         ("<html>Disallow: / everywhere", True),
         ("User-agent: *\n" + "Disallow: /x\n" * 9_000 + "Disallow: /", True),
     ],
-)
+)  # fmt: skip
 def test_odd_files_are_read_as_far_as_they_make_sense(text: str, allowed: bool) -> None:
     assert SiteRules.parse(text, "canon").allows(SITE + "/page") is allowed
 
@@ -113,14 +231,8 @@ def test_any_robots_txt_is_read_without_an_error(text: str, path: str) -> None:
     assert 0 <= rules.delay_s <= 60
 
 
-def fetcher(server: StandIn, robots: str = "obey") -> PageFetcher:
-    settings = {
-        "ports": (server.port,),
-        "allow_private_hosts": ("127.0.0.1",),
-        "robots": robots,
-        "timeout_s": 1,
-    }
-    return PageFetcher(FetchConfig.model_validate(settings))
+def obedient(server: StandIn) -> PageFetcher:
+    return fetcher(server, robots="obey")
 
 
 def rules(text: str) -> Response:
@@ -133,7 +245,7 @@ def asked(server: StandIn) -> list[str]:
 
 def test_a_forbidden_page_is_not_asked_for() -> None:
     with Pages({"/robots.txt": rules(RULES), "*": "<p>page"}) as server:
-        reading = fetcher(server)
+        reading = obedient(server)
         with pytest.raises(RefusedError, match=r"does not want programs .* robots\.txt says so"):
             reading.fetch(f"{server.url}/only-canon")
         assert reading.fetch(f"{server.url}/private/x").text == "page"
@@ -143,16 +255,7 @@ def test_a_forbidden_page_is_not_asked_for() -> None:
 def test_a_page_that_comes_too_soon_for_its_site_is_not_asked_for() -> None:
     delay = rules("User-agent: *\nCrawl-delay: 40")
     with Pages({"/robots.txt": delay, "*": "<p>page"}) as server:
-        config = FetchConfig(
-            ports=(server.port,),
-            allow_private_hosts=("127.0.0.0/8",),
-            robots="obey",
-            timeout_s=1,
-            host_pause_s=0,
-        )
-        reading = PageFetcher(
-            config, resolve=lambda *_: [IPv4Address("127.0.0.1")], pacing=HostPacing()
-        )
+        reading = fetcher(server, robots="obey", host_pause_s=0)
         site = f"http://a.example:{server.port}"
         assert reading.fetch(f"{site}/1").text == "page"
         with pytest.raises(FetchError, match="asked too much"):
@@ -163,13 +266,13 @@ def test_a_page_that_comes_too_soon_for_its_site_is_not_asked_for() -> None:
 def test_a_redirect_to_a_forbidden_page_is_not_followed() -> None:
     pages = {"/robots.txt": rules(RULES), "/": redirect("/only-canon")}
     with Pages(pages) as server, pytest.raises(RefusedError):
-        fetcher(server).fetch(server.url)
+        obedient(server).fetch(server.url)
     assert asked(server) == ["/robots.txt", "/"]
 
 
 def test_nothing_is_asked_for_where_the_operator_does_not_say_so() -> None:
     with Pages({"/robots.txt": rules(RULES), "*": "<p>page"}) as server:
-        assert fetcher(server, "ignore").fetch(f"{server.url}/only-canon").text == "page"
+        assert fetcher(server).fetch(f"{server.url}/only-canon").text == "page"
     assert asked(server) == ["/only-canon"]
 
 
@@ -186,7 +289,7 @@ def test_nothing_is_asked_for_where_the_operator_does_not_say_so() -> None:
 )
 def test_a_site_without_rules_forbids_nothing(answer: Response) -> None:
     with Pages({"/robots.txt": answer, "*": "<p>page"}) as server:
-        assert fetcher(server).fetch(server.url).text == "page"
+        assert obedient(server).fetch(server.url).text == "page"
 
 
 @pytest.mark.parametrize(
@@ -194,5 +297,5 @@ def test_a_site_without_rules_forbids_nothing(answer: Response) -> None:
 )
 def test_rules_that_cannot_be_read_allow_nothing(answer: Response) -> None:
     with Pages({"/robots.txt": answer, "*": "<p>page"}) as server, pytest.raises(FetchError):
-        fetcher(server).fetch(server.url)
+        obedient(server).fetch(server.url)
     assert "/" not in asked(server)
