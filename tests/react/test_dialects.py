@@ -17,7 +17,7 @@ from chart_binder.react.dialects.classic import Classic
 from chart_binder.react.dialects.pause import Pause
 from chart_binder.react.dialects.xml import Xml
 from chart_binder.react.loop import Early
-from chart_binder.react.parsing.json_turns import is_finisher, is_no_tool
+from chart_binder.react.parsing.calls import is_finisher, is_no_tool
 from chart_binder.react.parsing.lenient_json import LenientJSONError, read_json
 from chart_binder.react.sanitize import sanitize
 from chart_binder.react.steps import Act, Finish, Malformed, Step

@@ -16,7 +16,7 @@ from chart_binder.chat.http import Endpoint, retry_passing
 from chart_binder.config import LLMConfig
 from chart_binder.react.context import fewest_tokens, most_tokens
 from chart_binder.react.conversation import ChatError, Message, Reply, Terms
-from chart_binder.react.parsing.thinking import strip_thinking
+from chart_binder.react.parsing.lexer import strip_thinking
 
 if TYPE_CHECKING:
     from chart_binder.net import Deadline

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final
 
 from chart_binder.chat.faults import LATE, Fault, OnlyThinkingError, PassingError, RequestInfo
 from chart_binder.react.conversation import ChatError, Enough, Reply, Terms
-from chart_binder.react.parsing.thinking import strip_thinking
+from chart_binder.react.parsing.lexer import strip_thinking
 
 if TYPE_CHECKING:
     from chart_binder.net import Deadline

@@ -1,48 +1,18 @@
-"""The words of an answer, and the one JSON object that must stand in them."""
+"""The JSON object of an answer, found in the words under its label."""
 
 import re
 from collections.abc import Iterator
 from typing import Final
 
-from chart_binder.react.parsing.attribution import is_quoted_by
 from chart_binder.react.parsing.lenient_json import (
     LenientJSONError,
-    find_object,
     opens_object,
     read_strictly,
     scan,
-    skip_space,
 )
-from chart_binder.react.parsing.lexer import end_of_line, skip_fence_opener
+from chart_binder.react.parsing.lexer import is_reported
 
-_MAX_OBJECTS: Final = 32
-_CLOSE_TAG: Final = re.compile(r"</[\w ]{1,24}>\s*$")
-_LONGEST_TAG: Final = 40
-
-
-def read_answer(text: str, start: int, limit: int, mark: str = "") -> tuple[str, int]:
-    """Return an answer's words from `start` on, with the place after them.
-
-    They end at `limit`, unless a JSON object that begins before goes beyond it. A fence stays, for
-    whoever reads the words to find; the emphasis `mark` that a label began with is taken off.
-    """
-    brace = text.find("{", start, limit)
-    try:
-        found = read_strictly(text, brace) if brace >= 0 else None
-    except LenientJSONError:
-        found = None
-    limit = max(limit, found.end if found else limit)
-    words = text[start:limit].strip()
-    if mark and words.endswith(mark):
-        words = words.removesuffix(mark).rstrip()
-    return bare_answer(words), limit
-
-
-def bare_answer(words: str) -> str:
-    """Return an answer's words without a closing tag after them."""
-    words = words.strip()
-    tag = _CLOSE_TAG.search(words, max(0, len(words) - _LONGEST_TAG))
-    return words[: tag.start()].rstrip() if tag else words
+_MAX_OBJECTS: Final = 16
 
 
 def read_answer_object(text: str, key: str = "") -> tuple[dict[str, object], tuple[str, ...]]:
@@ -54,47 +24,68 @@ def read_answer_object(text: str, key: str = "") -> tuple[dict[str, object], tup
     Raises `LenientJSONError` with the defect: there is none, it cannot be read, its last bracket is
     missing, it is quoted, or another one differs from it.
     """
-    start = skip_fence_opener(text, skip_space(text, 0))
-    if text.startswith("[", start) and text.startswith("{", skip_space(text, start + 1)):
-        listed = scan(text, start, closed=True)
-        match listed.value:
-            case [dict() as only]:
-                return only, listed.notes
-            case _:
-                raise LenientJSONError("it is a list of several answers")
-    found = list(_answers(text))
+    whole = _listed_or_quoted(text)
+    found = [whole] if whole else list(_answers(text))
     keyed = [each for each in found if key in {name.strip().casefold() for name in each[0]}]
     found = keyed or found
     if not found:
-        whole = find_object(text, 0, len(text), closed=True) if "{" in text else None
-        if whole is None or not isinstance(whole.value, dict):
-            raise LenientJSONError("there is no JSON object in it")
-        return whole.value, whole.notes
+        raise LenientJSONError("there is no JSON object in it")
     if any(value != found[0][0] for value, _ in found):
         raise LenientJSONError("there are two different JSON objects in it")
     return found[0]
 
 
+def _listed_or_quoted(text: str) -> tuple[dict[str, object], tuple[str, ...]] | None:
+    """Return the object in a list of one, or in a JSON string, that is the whole answer."""
+    bare = re.sub(r"\A\s*(?:`{3,}|~{3,})\w*\s*|\s*(?:`{3,}|~{3,})\s*\Z", "", text).strip()
+    if bare.startswith("[") and bare[1:].lstrip().startswith("{"):
+        listed = scan(bare, 0, closed=True)
+        if (
+            not isinstance(listed.value, list)
+            or len(listed.value) != 1
+            or not isinstance(listed.value[0], dict)
+        ):
+            raise LenientJSONError("it is a list of several answers")
+        return listed.value[0], listed.notes
+    if (
+        bare.startswith('"{')
+        and (string := read_strictly(bare, 0))
+        and isinstance(string.value, str)
+    ):
+        inner = scan(string.value, 0, closed=True)
+        return (inner.value, inner.notes) if isinstance(inner.value, dict) else None
+    return None
+
+
 def _answers(text: str) -> Iterator[tuple[dict[str, object], tuple[str, ...]]]:
     """Yield the objects in an answer's words that no words or marks before them quote."""
-    at, problem = text.find("{"), ""
-    is_any = False
+    at = text.find("{")
+    problem = ""
     for _ in range(_MAX_OBJECTS):
         if at < 0:
             break
         line = text[text.rfind("\n", 0, at) + 1 : at]
-        if line.lstrip().startswith((">", "＞")):
-            problem, at = "it is a block quote", text.find("{", end_of_line(text, at))
-        elif not opens_object(text, at):
+        if not opens_object(text, at):
             at = text.find("{", at + 1)
-        else:
-            fence = text.find("```", at)
-            found = scan(text, at, fence if fence >= 0 else len(text), closed=True)
-            if is_quoted_by(text[:at]):
-                problem = "the JSON object stands among other words, as if you quoted it"
-            elif isinstance(found.value, dict):
-                is_any = True
-                yield found.value, found.notes
-            at = text.find("{", found.end)
-    if problem and not is_any:
+            continue
+        fence = text.find("```", at)
+        if line.lstrip().startswith((">", "＞")) or _is_quoted(text[:at]):
+            problem = "the JSON object stands among other words, as if you quoted it"
+            line_end = text.find("\n", at)
+            at = text.find("{", line_end) if line_end >= 0 else -1
+            continue
+        found = scan(text, at, fence if fence >= 0 else len(text), closed=True)
+        if isinstance(found.value, dict):
+            problem = ""
+            yield found.value, found.notes
+        at = text.find("{", found.end)
+    if problem:
         raise LenientJSONError(problem)
+
+
+def _is_quoted(before: str) -> bool:
+    """Tell whether the words before an object quote it: a mark of quotation, or a verb that reports."""
+    words = re.sub(r"(?:`{3,}|~{3,})\w*\s*\Z", "", before[-400:]).rstrip()
+    is_marked = len(words) > 1 and words.endswith(('"', "“", "«", "「", "'"))
+    is_open = not words.endswith((".", "!", "?", "。"))
+    return is_marked or (is_open and is_reported(f"{words}:"))

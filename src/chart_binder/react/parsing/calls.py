@@ -1,29 +1,21 @@
-"""A call: the tool it names and what it is given, in labelled words or as a JSON object."""
+"""Calls and answers in an object or in words: the tool that is named, what it is given.
 
+Lenient, for a call that is understood does no harm. Everything here reads a piece of a reply that
+`steps` has found to be live.
+"""
+
+import json
 import re
-from collections.abc import Mapping
-from contextlib import suppress
-from dataclasses import dataclass, replace
-from typing import Final, NamedTuple
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Final, TypeAlias
 
 from chart_binder.react.arguments import members_end, read_members
-from chart_binder.react.parsing.advice import Defect, Writing
-from chart_binder.react.parsing.answers import bare_answer
-from chart_binder.react.parsing.json_turns import (
-    announces,
-    answer_in,
-    as_text,
-    is_finisher,
-    is_no_tool,
-    noted,
-    read_call,
-)
+from chart_binder.react.parsing.advice import Defect
 from chart_binder.react.parsing.lenient_json import (
     CODE,
     LenientJSONError,
-    Scanned,
     begins_member,
-    find_object,
     is_operand,
     opens_object,
     opens_string,
@@ -33,309 +25,453 @@ from chart_binder.react.parsing.lenient_json import (
     scan_string,
     skip_space,
 )
-from chart_binder.react.parsing.lexer import Span, end_of_line, skip_fence_opener
 from chart_binder.react.steps import Act, Finish
-from chart_binder.react.tool_names import clean_name
+from chart_binder.react.tool_names import clean_name, folded
 
-_NAME_AT_MOST: Final = 300
-# All look at one line, for a bounded distance.
-_NAME_END: Final = re.compile(r"[(（\[{:：\"“「]|</|\s(?:'|(?=\w{1,32}+ ?=|https?://))")
-_INLINE_INPUT: Final = re.compile(
-    r"[\s,;|*]{1,4}+(?:action[ _-]?input|行动输入|动作输入)[*]{0,2}+\s{0,2}+[:：][*]{0,2}+"
-    r"|(?:\[call_id\]\w{1,64}+)?+\[args\]",  # Mistral's
+Taken: TypeAlias = Act | Finish | Defect
+"""A step, or why what asks for one is none."""
+Given: TypeAlias = tuple[Mapping[str, object] | str, tuple[str, ...]]
+"""The arguments of a call, and notes on what was repaired."""
+
+_ROLES: Final = {
+    role: part
+    for part, roles in {
+        "thought": "thought thoughts thinking reasoning 思考",
+        "tool": "action actionname tool toolname toolcall function functionname functioncall command usetool 行动",
+        "name": "name",
+        "input": "actioninput toolinput arguments args parameters params input toolargs"
+        " toolarguments actionarguments 行动输入",
+        "answer": "finalanswer answer finalresponse response 最终答案",
+        "aside": "type id callid calltype role content index recipientname",
+        "observation": "observation observations obs observed observationresult toolresult"
+        " toolresults toolresponse tooloutput functionresponse functionresult 观察 观察结果",
+    }.items()
+    for role in roles.split()
+}
+"""What the keys of an object stand for."""
+_FINISHERS: Final = frozenset(
+    "final finalanswer finish finalresponse answer respond done submit submitanswer"  # noqa: SIM905
+    " submitfinalanswer returnanswer givefinalanswer providefinalanswer 最终答案".split()
+)
+_NO_TOOL: Final = re.compile(
+    r"(?:n/?a|null|nil|nothing|no|[无無](?:[需须][^\W_]{0,8})?|不(?:需要?|必|用)[^\W_]{0,8}|-+"
+    r"|no (?:further |more )?(?:action|tool)s?)(?: (?:is |are )?(?:needed|required|necessary))?"
+    r"|none\b.*",
     re.IGNORECASE,
 )
-_JSON_WORD: Final = re.compile(  # a blob is what LangChain's prompt calls an object
-    r"json\s{0,4}+(?=[{\[])|\$?json_blob:?\s{0,4}+(?=[{\[`~])", re.IGNORECASE
+_IDS: Final = ("id", "call_id", "tool_call_id", "tool_use_id", "callId")
+_MAX_CALLS: Final = 16
+_MAX_NAME: Final = 300
+_NAME_END: Final = re.compile(
+    r"[(（\[{:：\"“「|]|</|\s(?:'|(?=\w{1,32}+ ?=|https?://))|[\s,;*]{1,4}(?=action[ _]input\b)",
+    re.IGNORECASE,
 )
-_ROUND: Final = {"(": ")", "（": "）"}
-_UNPACKED: Final = re.compile(r"\*\*\s{0,8}+(?=\{)")
-_EXPRESSION: Final = re.compile(  # what Python would work out
-    r"\*{1,2}+\s{0,8}+[\[({]|\*\*\w++\Z|[bfruBFRU]{1,2}+([\"']).*\1\Z|[^+\n]{1,200}+\+\s{0,8}+[\"']"
+_INPUT_LABEL: Final = re.compile(
+    r"(?:\[CALL_ID\]\w{1,64}+)?\[ARGS\]"
+    r"|[*_` ]*(?:(?:action|tool)[ _-]?input|with (?:the )?(?:input|arguments?)|arguments|行动输入"
+    r"|动作输入|args)[*_`]*\s*(?:[:：][*_`]*|(?=[{\n]))",
+    re.IGNORECASE,
+)
+_ANNOUNCING: Final = frozenset(
+    "tool toolname function functionname name action use call".split()  # noqa: SIM905
 )
 _NOTHING: Final = frozenset(
-    {"", "none", "null", "nil", "n/a", "na", "-", "无", "無", "空", "...", "…"}
+    {"", "none", "null", "nil", "n/a", "na", "-", "无", "無", "空", "...", "…", "()", "empty"}
 )
-_LEAD: Final = re.compile(
-    r"(?:action[ _]?input[ ]?[:：]\s{0,8}+)?+(?:[*_`]{1,3}+\s{0,8}+)?+"
-    r"(?:json(?=[\s:：]*+[\[{\n])[\s:：]{0,8}+)?+",
-    re.IGNORECASE,
+_PYTHON: Final = re.compile(  # what Python would work out
+    r"\*{1,2}+\s*[\[({]|[bfru]{1,2}([\"']).*\1\Z|[^+\n]{1,200}\+\s*[\"']", re.IGNORECASE
 )
-_NAMED_LINES: Final = re.compile(
-    r"(?:[ \t]*+[-*]?[ \t]*+[\w-]{1,64}+(?:[:：][ \t]|[ \t]?=)[^\n]++(?:\n|\Z))++"
+_FENCE_OPENS: Final = re.compile(
+    r"\s*(?:`{3,}|~{3,})[ \t]*(?:\$?json\w*|\w{0,12}(?=\s))?\s*", re.IGNORECASE
 )
-_LINK: Final = re.compile(
-    r"\[[^\[\]\n]{0,200}+\]\((?P<address>https?://[^\s<>]{1,2000})\)|<(?P<inside>https?://[^\s<>]{1,2000})>"
+_FENCE_CLOSES: Final = re.compile(r"\n?[ \t]*(?:`{3,}|~{3,})")
+_JSON_WORD: Final = re.compile(
+    r"\s*(?:\$?json(?:_blob)?|blob)\s*[:：]?\s*(?=[{\[`\n])", re.IGNORECASE
 )
-_ELEMENT: Final = re.compile(r"<(?P<name>\w{1,24})>(?P<inside>[^<>\n]{1,2000})</(?P=name)>")
-_CLOSE_TAG: Final = re.compile(r"</?[\w ]{1,24}>\s*$")
-_OBSERVED: Final = re.compile(r"\s(?:Observation|观察)[ ]?\d{0,3}[ ]?[:：]")
+_CLOSING: Final = re.compile(r"(?:\s*</[\w ]{1,24}>)+\s*\Z")
+_LINK: Final = re.compile(r"\[[^\[\]\n]*\]\((https?://[^\s<>]+)\)|<(https?://[^\s<>]+)>")
+_PAUSE: Final = re.compile(r"[\s(\[*_`.<]*(?<!\w)PAUSE[\s)\]*_`.>]*\Z")
+_INVENTED: Final = re.compile(r"\s(?:Observation|观察)[ ]?\d{0,3}[ ]?[:：]")
 _EMPHASIS: Final = "*_` \t"
 
 
-@dataclass(frozen=True, slots=True)
-class Taken:
-    """A step or a defect, the place after its words, where they begin, how they are written."""
-
-    step: Act | Finish | Defect
-    end: int
-    start: int = 0
-    writing: Writing = "labels"
+def is_finisher(name: str) -> bool:
+    """Tell whether a name written in a tool's place means the final answer."""
+    return folded(name) in _FINISHERS
 
 
-class Given(NamedTuple):
-    """The arguments of a call, the place after them, and what had to be repaired."""
-
-    arguments: Mapping[str, object] | str
-    end: int
-    notes: tuple[str, ...] = ()
+def is_no_tool(name: str) -> bool:
+    """Tell whether a name written in a tool's place says that there is none."""
+    return not name or (len(name) <= 80 and _NO_TOOL.fullmatch(name) is not None)
 
 
-def read_action(text: str, own: Span, given: Span | None) -> Taken | None:
-    """Read the action whose words stand in `own`, its input in `given` where it has a label.
+def announces(name: str) -> bool:
+    """Tell whether a word in a tool's place says that its name comes next (`function: add`)."""
+    return folded(name) in _ANNOUNCING
+
+
+def as_text(value: object) -> str:
+    """Return a value as text: a string as it is, anything else as JSON."""
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+
+
+# An object that is a whole turn, or a call.
+
+
+def read_turn(turn: Mapping[str, object], *, tagged: bool = False) -> Taken | None:
+    """Return the step an object stands for, or None where it is no turn.
+
+    Read are `{"action", "action_input"}`, `{"tool", "arguments"}`, `{"name", "arguments"}`, these
+    inside `{"action": {...}}` or `{"function": {...}}`, several in `{"tool_calls": [...]}`, and
+    `{"final_answer"}`. What is `tagged` as a call, or labelled so, needs no word for arguments.
+    No answer counts beside an observation, which the model made up.
+    """
+    calls = turn.get("tool_calls")
+    if isinstance(calls, list) and calls:
+        return read_calls(calls, turn.get("thought"))
+    parts: dict[str, object] = {}
+    others: dict[str, object] = {}
+    for key, value in turn.items():
+        role = _ROLES.get(folded(key))
+        if role is None:
+            others[key] = value
+        elif value is not None:
+            parts.setdefault(role, value)
+    step = _step_of(parts, others, tagged=tagged)
+    if step is None and tagged and len(turn) == 1:
+        (name, given), *_ = turn.items()
+        step = step_named(name, given) if isinstance(given, Mapping) else None
+    if isinstance(step, Finish) and parts.get("observation") not in (None, "", [], {}):
+        return Defect("observation")
+    thought = parts.get("thought")
+    if isinstance(step, Act | Finish) and isinstance(thought, str) and not step.thought:
+        step = replace(step, thought=thought)
+    if isinstance(step, Act) and not step.id:
+        ids = (turn[key] for key in _IDS if isinstance(turn.get(key), str | int))
+        step = replace(step, id=str(next(ids, "")))
+    return step
+
+
+def _step_of(
+    parts: Mapping[str, object], others: Mapping[str, object], *, tagged: bool
+) -> Taken | None:
+    """Read the parts of a turn; a call comes before an answer."""
+    for part in ("tool", "name"):
+        value = parts.get(part)
+        if isinstance(value, Mapping):
+            return read_turn(value, tagged=True)
+        if isinstance(value, str) and (part == "tool" or tagged or "input" in parts):
+            name = clean_name(value)
+            if is_no_tool(name):
+                continue
+            given = parts.get("input", others)
+            if isinstance(given, Mapping) and (
+                isinstance(given.get("properties"), Mapping) or given == {"type": "object"}
+            ):
+                return Defect("no tool in object") if tagged else None  # a prompt's word of a tool
+            if is_finisher(name) and not given:
+                given = parts.get("answer", given)
+            return step_named(name, given)
+    answer = parts.get("answer")
+    if answer is not None and (not others or isinstance(answer, Mapping)):
+        return Finish(as_text(answer))
+    return None
+
+
+def read_calls(calls: Sequence[object], thought: object = None) -> Taken | None:
+    """Return the first step of a list of calls, those after it that are calls with it."""
+    steps = [
+        read_turn(call, tagged=True) for call in calls[:_MAX_CALLS] if isinstance(call, Mapping)
+    ]
+    found = [step for step in steps if step is not None]
+    if not found or isinstance(found[0], Defect):
+        return found[0] if found else None
+    first = found[0]
+    if isinstance(first, Act):
+        also: list[Act] = []
+        for step in found[1:]:
+            if not isinstance(step, Act):
+                break
+            also.append(step)
+        first = replace(first, also=tuple(also))
+    return replace(first, thought=thought) if isinstance(thought, str) else first
+
+
+def step_named(name: str, given: object) -> Act | Finish:
+    """Return the call of a tool, or the answer where a name such as `finish` stands for it."""
+    if is_finisher(clean_name(name)):
+        if isinstance(given, str) and given.lstrip().startswith("{"):
+            given = _object_in(given)
+        if isinstance(given, Mapping) and len(given) == 1:
+            (key, inner), *_ = given.items()
+            if _ROLES.get(folded(key)) in ("answer", "input"):
+                given = inner
+        return Finish(as_text(given))
+    if isinstance(given, list) and len(given) == 1:
+        given = given[0]
+    if isinstance(given, str) and given.lstrip().startswith("{"):
+        given = _object_in(given)
+    return Act(clean_name(name), given if isinstance(given, Mapping) else as_text(given) or {})
+
+
+def _object_in(text: str) -> Mapping[str, object] | str:
+    try:
+        return read_json(text)[0]
+    except LenientJSONError:
+        return text
+
+
+def read_object(text: str, *, tagged: bool) -> tuple[Taken | None, int]:
+    """Return the step of an object, or a list of calls, that a text begins with, and its end.
+
+    Raises `LenientJSONError` where the object cannot be read.
+    """
+    at = skip_space(text, 0)
+    found = scan(text, at)
+    step: Taken | None = None
+    if isinstance(found.value, dict):
+        step = read_turn(found.value, tagged=tagged)
+    elif isinstance(found.value, list):
+        step = read_calls(found.value)
+    if found.notes and step is not None:
+        step = replace(step, notes=(*found.notes, *step.notes))
+    return step, found.end
+
+
+# A call in words.
+
+
+def read_action(own: str, given: str | None) -> Taken | None:
+    """Read an action: its `own` words, and what is `given` under a label of its own.
 
     Returns None where no tool is named; a name such as `finish` makes it the final answer.
     """
-    at = skip_fence_opener(text, skip_space(text, own[0]))
-    if json_word := _JSON_WORD.match(text, at):
-        at = skip_fence_opener(text, json_word.end())
-    at = min(at, own[1])
-    if opens_turn(text, at, own[1]):
-        taken = _read_object(text, at, own[1])
-        if not given or not isinstance(taken.step, Act) or taken.step.arguments:
-            return taken
-        own = (text.index(taken.step.tool, at), own[1])  # the name alone, its input apart
-        at = own[0]
-    line_end = end_of_line(text, at, own[1])
-    brace = text.find("{", at, line_end)  # behind it is a value, whatever its strings say
-    before = line_end if brace < 0 else brace
-    inline = _INLINE_INPUT.search(text, at, min(before, at + _NAME_AT_MOST))
-    if inline:
-        given, line_end = given or (inline.end(), own[1]), inline.start()
-    name, after = _name(text, at, line_end)
-    if not name and given and opens_turn(text, skip_space(text, given[0]), given[1]):
-        return _read_object(text, skip_space(text, given[0]), given[1])
+    own = _without_fence(own)
+    if _opens_object(own):
+        return _object_action(own, given)
+    line, _, below = own.partition("\n")
+    name, rest = _name(line)
+    if not name and given is not None and _opens_object(_without_fence(given)):
+        return _object_action(_without_fence(given), None)
     if is_no_tool(name):
         return None
+    label = _INPUT_LABEL.match(rest.lstrip(" \t,;|"))
+    if label:
+        rest = rest.lstrip(" \t,;|")
+        given, rest, below = given or f"{rest[label.end() :]}\n{below}", "", ""
     try:
-        if is_finisher(name):
-            return _finish(text, (after, own[1]), given)
-        return _act(text, name, (after, own[1]), given)
+        arguments, notes = _given(name, rest, below, given)
     except LenientJSONError as error:
-        return Taken(Defect("given", str(error), name), own[1])
+        return Defect("given", str(error), name)
+    if is_finisher(name):
+        answer = given or f"{rest}\n{below}".strip().lstrip(":：").strip()
+        if isinstance(arguments, Mapping) and arguments:
+            return step_named(name, arguments)
+        return Finish(answer.strip()) if answer.strip(" :：()\n") else None
+    return Act(name, arguments, notes=notes)
 
 
-def opens_turn(text: str, at: int, end: int) -> bool:
-    """Tell whether an object stands here, or a list that begins with one."""
-    if at < end and text[at] == "[":
-        at = skip_space(text, at + 1)
-    return at < end and text[at] == "{" and opens_object(text, at)
-
-
-def _read_object(text: str, at: int, end: int) -> Taken:
-    at = text.index("{", at)
-    fence = text.find("```", at, end)
-    try:
-        found = scan(text, at, fence if fence >= 0 else end)
-    except LenientJSONError as error:
-        return Taken(Defect("turn", str(error)), end)
-    step = read_call(found.value) if isinstance(found.value, dict) else None
-    if step is None:
-        return Taken(Defect("no tool in object"), found.end)
-    return Taken(noted(step, *found.notes), found.end)
-
-
-def _name(text: str, at: int, line_end: int, *, announced: bool = False) -> tuple[str, int]:
-    """Return the tool's name, with the place after it."""
-    furthest = min(line_end, at + _NAME_AT_MOST)
-    found = _NAME_END.search(text, at, furthest)
-    goes_on = found and text.startswith("()", found.start()) and text[found.start() + 2 :][:1]
-    if found is None or found.start() == at or (goes_on and (goes_on.isalnum() or goes_on == "_")):
-        return clean_name(text[at:furthest]), line_end
-    name, after = clean_name(text[at : found.start()]), found.start()
-    if not announced and text[after] in ":：" and announces(name):
-        return _name(text, skip_space(text, after + 1), line_end, announced=True)
-    return name, after
-
-
-def _act(text: str, name: str, rest: Span, given: Span | None) -> Taken:
-    labelled = read_given(text, *given) if given else None
-    words = labelled.arguments if labelled else ""
-    if given and isinstance(words, str) and words.startswith(f"{name}("):  # named once more
-        bracket = text.index(f"{name}(", given[0]) + len(name)
-        labelled = read_in_brackets(text, bracket, given[1])
-    found = labelled if labelled and labelled.arguments else _inline(text, rest) or labelled
-    if found is None:
-        return Taken(Act(name, {}), end_of_line(text, *rest))
-    return Taken(Act(name, found.arguments, notes=found.notes), found.end)
-
-
-def _finish(text: str, rest: Span, given: Span | None) -> Taken | None:
-    at, end = given or rest
-    if not given and at < end and text[at] in "(（[":
-        found = read_in_brackets(text, at, end)
-        answer, end = as_text(found.arguments) if found.arguments else "", found.end
-    else:
-        answer = bare_answer(text[at:end] if given else text[at:end].lstrip(":： "))
-    if answer.startswith("{"):
-        with suppress(LenientJSONError):
-            answer = answer_in(read_json(answer)[0])
-    return Taken(Finish(answer), end) if answer else None
-
-
-def _inline(text: str, rest: Span) -> Given | None:
-    """Read what follows the name on its line, or an object, members or an announced line below."""
-    at, end = rest
-    sign = text[at] if at < end else ""
-    announced = False
-    if sign in _ROUND:
-        inside = skip_space(text, at + 1)
-        is_call = begins_member(text, inside) or text.startswith("{", inside)
-        if text[at - 1].isspace() and not is_call:  # words about it: `add (to find it)`
-            at = end_of_line(text, at, end)
-        else:
-            return read_in_brackets(text, at, end)
-    elif sign == "[":
-        return read_in_brackets(text, at, end)
-    elif sign and sign in ":：":
-        if text[at + 1 : end_of_line(text, at, end)].strip():
-            return read_given(text, at + 1, end)
-        at, announced = at + 1, True
-    below = skip_space(text, at)
-    if "\n" in text[at:below] and (after := members_end(text, below, end)) > below:
-        members = read_members(text[below:after].rstrip("\n"))
-        if members:
-            return Given(members, after)
-    at = below
-    if text.startswith(("{", "[", "```", "~~~", "http://", "https://"), at, end) or (
-        at < end and begins_member(text, at)
+def _given(name: str, rest: str, below: str, given: str | None) -> Given:
+    """Return what a tool is given: under a label, behind its name, or in the lines below it."""
+    if given is not None:
+        again = given.strip().strip("`")
+        if again.startswith(f"{name}("):  # named once more
+            return read_in_brackets(again[len(name) :])
+        found = read_given(given)
+        if found[0] or not rest.strip(" :："):
+            return found
+    rest = rest.lstrip(" \t*_`")
+    if rest[:1] in "(（[" and rest:
+        is_remark = rest[0] != "[" and not re.match(
+            r"[(（]\s*(?:[\"'“{\[\d)）]|https?:|\w+\s*[=:：)）,]|\*\*)", rest
+        )
+        if not (is_remark and below.strip()):
+            return read_in_brackets(f"{rest}\n{below}" if below else rest)
+        rest = ""
+    colon = rest[:1] in ":：" and bool(rest)
+    rest = rest[1:] if colon else rest
+    if rest.strip(" \t,;|-"):
+        words = rest.lstrip(" \t,;|-")
+        if colon or words[0] in "{[\"“'`｛" or "=" in words or words.startswith("http"):
+            return read_given(f"{words}\n{below}" if below else words)
+        return {}, ()
+    end = members_end(below, 0, len(below))
+    if end and (members := read_members(below[:end].rstrip("\n"))):
+        return members, ()
+    words = below.lstrip()
+    if (
+        (words[:1] in '{["“' and words)
+        or words.startswith(("```", "~~~", "http"))
+        or begins_member(words, 0)
     ):
-        return read_given(text, at, end)
-    is_line = announced and at < end and "\n" not in text[at:end].strip()
-    return read_given(text, at, end) if is_line else None
+        return read_given(words)
+    is_line = bool(words) and "\n" not in words.strip()
+    return read_given(words) if is_line and colon else ({}, ())
 
 
-def read_given(text: str, start: int, limit: int) -> Given:
-    """Read the arguments that begin at `start`; strict JSON may go beyond `limit`.
+def _name(line: str, *, announced: bool = False) -> tuple[str, str]:
+    """Return the tool's name on the first line of an action, and the rest of the line."""
+    line = line[:_MAX_NAME] if len(line) > _MAX_NAME and "{" not in line[:_MAX_NAME] else line
+    stripped = line.lstrip(_EMPHASIS)
+    if stripped[:1] in "[(<【" and stripped:
+        inner = re.match(r"[\[(<【]\s*([^\[\](){}<>【】\n]{1,80})[\])>】]", stripped)
+        if inner:
+            return clean_name(inner[1]), stripped[inner.end() :]
+    found = _NAME_END.search(line, 0, _MAX_NAME)
+    if found is None or found.start() == 0:
+        return clean_name(_PAUSE.sub("", line)), ""
+    if line.startswith("()", found.start()) and re.match(r"\w", line[found.start() + 2 :]):
+        return clean_name(line), ""
+    name, rest = clean_name(line[: found.start()]), line[found.start() :]
+    if not announced and rest[0] in ":：" and announces(name):
+        return _name(rest[1:], announced=True)
+    return name, rest
 
-    A JSON object gives a mapping; a list of one gives that one, a longer one its text; a string
-    gives its text; nothing, or a word for it, gives an empty mapping; anything else is bare text:
-    all of a fence, the lines of the form `name: value`, or else one line.
 
+def _object_action(own: str, given: str | None) -> Taken:
+    try:
+        step, _ = read_object(own, tagged=True)
+        if step is None:
+            return Defect("no tool in object")
+        if isinstance(step, Act) and not step.arguments and given is not None:
+            arguments, notes = read_given(given)
+            step = replace(step, arguments=arguments, notes=(*step.notes, *notes))
+    except LenientJSONError as error:
+        return Defect("turn", str(error))
+    return step
+
+
+def _opens_object(text: str) -> bool:
+    at = skip_space(text, 0)
+    if text.startswith("[", at):
+        at = skip_space(text, at + 1)
+    return text.startswith("{", at) and opens_object(text, at)
+
+
+def _without_fence(text: str) -> str:
+    """Return the words in a fence that a text begins with, or the text."""
+    word = _JSON_WORD.match(text)
+    text = text[word.end() :] if word else text
+    opened = _FENCE_OPENS.match(text)
+    if not opened:
+        return text.strip()
+    closed = _FENCE_CLOSES.search(text, opened.end())
+    return text[opened.end() : closed.start() if closed else len(text)].strip()
+
+
+# The arguments of a call.
+
+
+def read_given(words: str) -> Given:
+    """Read arguments: an object, one in a list or a string, else bare text.
+
+    Bare text is all of a fence, the lines of the form `name: value`, or else one line.
     Raises `LenientJSONError` for an object, a list or a string that cannot be read.
     """
-    begin = skip_space(text, start)
-    at = skip_fence_opener(text, begin)
-    fenced = at > begin
-    lead = _LEAD.match(text, at)
-    at = lead.end() if lead else at
-    if at >= limit:
-        return Given({}, limit)
-    fence = text.find("```", at, limit)
-    inner = fence if fence >= 0 else limit
-    if text[at] in "{｛":
-        return _object(text, at, inner)
-    if not fenced and (observed := _OBSERVED.search(text, at, inner)):
-        inner = observed.start()
-    if text[at] in "[［" and (items := _list(text, at, inner)):
-        return items
-    if opens_string(text[at]) and (quoted := _string(text, at, inner)):
+    fenced = _FENCE_OPENS.match(words) is not None
+    text = _without_fence(words)
+    label = _INPUT_LABEL.match(text)
+    text = _without_fence(text[label.end() :]) if label else text
+    text = _PAUSE.sub("", text).lstrip("*_") if not fenced else text
+    if text.startswith("`") and not text.startswith("``"):
+        text = text.strip("`")
+    if not text:
+        return {}, ()
+    if not fenced and text[0] not in "{[｛" and (observed := _INVENTED.search(text)):
+        text = text[: observed.start()].rstrip()
+    if text[0] in "{｛":
+        return _object(text)
+    if text[0] in "[［" and text[1:].lstrip()[:1] in ("{", '"', "'", "]"):
+        listed = scan(text, 0)
+        match listed.value:
+            case [dict() | str() as only]:
+                return only, listed.notes
+            case []:
+                return {}, ()
+        return text[: listed.end], listed.notes
+    if opens_string(text[0]) and text[0] != "`" and (quoted := _string(text)):
         return quoted
-    return _bare(text, at, inner, fenced=fenced)
+    return _bare(text, fenced=fenced)
 
 
-def read_in_brackets(text: str, at: int, limit: int) -> Given:
-    """Read what stands in the brackets of a call that open at `at`: `("x")`, `(a=1)`, `[x]`."""
-    inside = skip_space(text, at + 1)
-    if unpacked := _UNPACKED.match(text, inside, limit):
-        inside = unpacked.end()
-    if text[at] in _ROUND and begins_member(text, inside) and not opens_string(text[inside]):
-        return _given(scan_call(text, at, limit, _ROUND[text[at]]))
-    if text[inside : inside + 1] in ("{", "｛") and opens_object(text, inside):
-        return _object(text, inside, limit)
-    if inside < limit and opens_string(text[inside]):
-        found = scan_string(text, inside, limit)
-        if is_operand(text, found.end):
-            raise LenientJSONError(CODE, found.end)
-        after = skip_space(text, found.end)
-        if text.startswith(",", after):
-            after = skip_space(text, after + 1)
-        if after >= limit or text[after] in ")）]":
-            return Given(str(found.value) or {}, min(after + 1, limit), found.notes)
-    closer = text.rfind(_ROUND.get(text[at], "]"), at, end_of_line(text, at, limit))
-    if closer < 0:
-        raise LenientJSONError(f"the bracket {text[at]} is never closed", at, cut=True)
-    words = text[at + 1 : closer].strip()
-    if _EXPRESSION.match(words):
-        raise LenientJSONError("it is an expression of Python rather than a value", at)
-    return Given({} if words.casefold() in _NOTHING else words, closer + 1)
-
-
-def _object(text: str, at: int, limit: int) -> Given:
-    if opens_object(text, at):
-        return _given(scan(text, at, limit))
-    if text.startswith('{\\"', at) and (found := find_object(text, at, limit)):
-        return _given(found)
-    if not text.startswith("{{", at) or not opens_object(text, at + 1):
-        raise LenientJSONError("the braces hold no key in quotes with a colon after it", at)
-    found = scan(text, at + 1, limit)  # the braces of a template, which stand for single ones
-    if not text.startswith("}", found.end) or found.end >= limit:
-        raise LenientJSONError("of its two opening braces just one is closed", found.end)
-    notes = (*found.notes, "repaired JSON: doubled braces")
-    return _given(replace(found, end=found.end + 1, notes=notes))
-
-
-def _given(found: Scanned) -> Given:
+def _object(text: str) -> Given:
+    if opens_object(text, 0):
+        found = scan(text, 0)
+    elif text.startswith('{\\"'):
+        found = scan(text.replace('\\"', '"'), 0)
+    elif text.startswith("{{") and opens_object(text, 1):  # a template's braces
+        found = scan(text, 1)
+    else:
+        raise LenientJSONError("the braces hold no key in quotes with a colon after it")
     assert isinstance(found.value, dict)
-    return Given(found.value, found.end, found.notes)
+    return found.value, found.notes
 
 
-def _list(text: str, at: int, limit: int) -> Given | None:
-    inside = skip_space(text, at + 1)
-    if inside >= limit or not (text[inside] in "{｛]］" or opens_string(text[inside])):
-        return None
-    found = scan(text, at, limit)
-    match found.value:
-        case [dict() | str() as only]:
-            return Given(only, found.end, found.notes)
-        case []:
-            return Given({}, found.end, found.notes)
-        case _:
-            return Given(text[at : found.end], found.end, found.notes)
-
-
-def _string(text: str, at: int, limit: int) -> Given | None:
+def _string(text: str) -> Given | None:
     """Read a text that is one string, or an object inside one."""
     try:
-        found = scan_string(text, at, limit)
+        found = scan_string(text, 0, len(text))
     except LenientJSONError:
-        if text.find(text[at], at + 1, limit) < 0 and text[at] in "\"“'":
+        if text[0] in '"“' and text.find(text[0], 1) < 0:
             raise
         return None
     if is_operand(text, found.end):
-        raise LenientJSONError(CODE, found.end)
-    if text[found.end : end_of_line(text, found.end, limit)].strip(_EMPHASIS + ".,;"):
+        raise LenientJSONError(CODE)
+    if text[found.end :].partition("\n")[0].strip(_EMPHASIS + ".,;"):
         return None
     inner = str(found.value)
     if inner.lstrip().startswith("{") and opens_object(inner, inner.index("{")):
-        again = scan(inner, inner.index("{"))
-        return _given(replace(again, end=found.end, notes=(*found.notes, *again.notes)))
-    return Given(inner, found.end, found.notes)
+        return _object(inner.lstrip())
+    return inner, found.notes
 
 
-def _bare(text: str, at: int, limit: int, *, fenced: bool) -> Given:
-    lines = _NAMED_LINES.match(text, at, limit)
-    end = limit if fenced else lines.end() if lines else end_of_line(text, at, limit)
-    brace = text.find("{", at, end)
-    if brace >= 0 and text[at:brace].rstrip().endswith((":", "：")) and opens_object(text, brace):
-        return _object(text, brace, limit)
-    words = text[at:end].strip()
-    element = _ELEMENT.fullmatch(words)
-    words = (element["inside"] if element else _CLOSE_TAG.sub("", words)).strip()
-    if not fenced and words.endswith(("`", "**")):
-        words = words.rstrip(_EMPHASIS)
-    link = _LINK.fullmatch(words)
-    words = (link["address"] or link["inside"]) if link else words
+def read_in_brackets(text: str) -> Given:
+    """Read what stands in the brackets of a call: `("x")`, `(a=1)`, `({...})`, `[x]`."""
+    closer = {"(": ")", "（": "）"}.get(text[0], "]")
+    inside = skip_space(text, 1)
+    if text.startswith("**{", inside):
+        inside += 2
+    if closer != "]" and begins_member(text, inside) and not opens_string(text[inside]):
+        called = scan_call(text, 0, len(text), closer)
+        assert isinstance(called.value, dict)
+        return called.value, called.notes
+    if text[inside : inside + 1] in ("{", "｛") and opens_object(text, inside):
+        return _object(text[inside:])
+    if inside < len(text) and opens_string(text[inside]):
+        found = scan_string(text, inside, len(text))
+        if is_operand(text, found.end):
+            raise LenientJSONError(CODE)
+        after = skip_space(text, found.end)
+        after = skip_space(text, after + 1) if text.startswith(",", after) else after
+        if after >= len(text) or text[after] in ")）]":
+            return str(found.value) or {}, found.notes
+    line = text.partition("\n")[0]
+    closed = line.rfind(closer)
+    if closed < 0:
+        raise LenientJSONError(f"the bracket {text[0]} is never closed", cut=True)
+    words = line[1:closed].strip()
+    if _PYTHON.match(words):
+        raise LenientJSONError("it is an expression of Python rather than a value")
+    return ({} if words.casefold() in _NOTHING else words), ()
+
+
+def _bare(text: str, *, fenced: bool) -> Given:
+    end = len(text) if fenced else members_end(text, 0, len(text))
+    words = text[:end].strip() or text.partition("\n")[0].strip()
+    brace = words.find("{")
+    if (
+        brace > 0
+        and words[:brace].rstrip().endswith((":", "："))
+        and opens_object(text, text.index("{"))
+    ):
+        return _object(text[text.index("{") :])
+    element = re.fullmatch(r"<(\w{1,24})>([^<>\n]+)</\1>", words)
+    words = element[2].strip() if element else _CLOSING.sub("", words)
+    words = words.strip(_EMPHASIS) if not fenced and words.endswith(("`", "**")) else words
+    if link := _LINK.fullmatch(words):
+        words = link[1] or link[2]
     if words.startswith(("http://", "https://")):
         words = words.replace("\\_", "_")  # as Markdown has it; no address holds a backslash
-    return Given({} if words.casefold() in _NOTHING else words, end)
+    if _PYTHON.match(words):
+        raise LenientJSONError("it is an expression of Python rather than a value")
+    return ({} if words.casefold() in _NOTHING else words), ()

@@ -1,384 +1,226 @@
-"""Labels at line starts, and lines on which a model writes what only a tool can say."""
+"""Labels: the words at the beginning of a line that say what follows (`Action:`, `Final Answer:`).
 
-import difflib
+A label is known by its words in any case and decoration (`**Action 1:**`, `### Action`,
+`[Action]`, `1. Action -`), in the languages that models fall into.
+"""
+
 import re
-from collections.abc import Iterator
+import unicodedata
+from dataclasses import dataclass
 from functools import lru_cache
-from itertools import islice
-from typing import Final, Literal, NamedTuple, TypeAlias
-
-from chart_binder.react.parsing.lexer import lines_with, lowered, undisguised
+from typing import Final, Literal, TypeAlias
 
 Kind: TypeAlias = Literal[
-    "thought", "action", "input", "observation", "pause", "answer", "turn", "speaker", "object"
+    "thought", "action", "input", "answer", "observation", "speaker", "pause", "call", "calls"
 ]
-MAX_LABELS: Final = 128
-COLONS: Final = ":：﹕︓"
-LIKE_COLONS: Final = COLONS + "︰∶꞉։፡"
-_LONGEST: Final = 400
-_FEWEST: Final = 3
-"""Letters of a stop word that was cut, where it stands alone on its line."""
-_ALIKE: Final = 0.85
-_ASKING: Final = frozenset({"action", "input", "answer"})
+"""What a label or a tag announces; `call` and `calls` are tags alone."""
 
-# Spaces stand for hyphens, underscores or nothing, too.
-NAMES: Final[dict[Kind, str]] = {
-    "thought": "thought|thoughts|gedanke|pensée|réflexion|pensamiento|pensamento|pensiero|gedachte"
-    "|мысль|思考|想法|思路|考え|생각",
-    "action": "action|next action|action name|action taken|action to perform|action to take|tool"
-    "|tool name|tool call|tool calls|tool to call|tool to use|function|function name|function call"
-    "|aktion|acción|ação|azione|actie|действие|行动|行動|动作|動作|操作|工具|工具名|工具名称"
-    "|工具调用|調用工具|调用工具|アクション|행동",
-    "input": "action input|action inputs|action s input|action arguments|action args"
-    "|action parameters|input|inputs|input arguments|input for the action|input for the tool"
-    "|input parameters|input to the action|input to the tool|tool input|tool arguments|tool args"
-    "|tool parameters|function arguments|arguments|args|parameters|params|entrée de l action"
-    "|entrée d action|entrée|aktionseingabe|aktion eingabe|aktions input|eingabe"
-    "|entrada de la acción|entrada de acción|entrada|entrada da ação|entrada de ação"
-    "|input dell azione|input azione|actie invoer|invoer|ввод действия|ввод|аргументы|行动输入"
-    "|行动 输入|行动参数|行動輸入|行動入力|行動の入力|动作输入|動作輸入|操作输入|工具输入|工具参数"
-    "|输入|輸入|参数|參數|入力|アクション入力|アクションの入力|행동 입력",
+MAX_DIRECTIVES: Final = 256
+"""How many labels, and how many tags, of one reply are looked at."""
+_WORDS: Final[dict[Kind, str]] = {
+    "thought": """thought thoughts thinking reasoning reflection analysis plan
+        gedanke gedanken überlegung pensée réflexion raisonnement pensamiento razonamiento pensiero
+        ragionamento pensamento raciocínio gedachte мысль размышление рассуждение myśl düşünce tanke
+        思考 想法 思路 考え 생각""",
+    "action": """action actionname nextaction actionstep toolaction tool toolname toolcall tooltouse
+        usetool function functionname functioncall callfunction actiontotake actiontaken 工具调用 工具名 工具名称 调用工具
+        aktion handlung werkzeug acción herramienta azione strumento ação ferramenta actie действие
+        инструмент akcja eylem outil 行动 行動 动作 動作 工具 アクション 행동 도구""",
+    "input": """inputparameters inputtotheaction inputtoaction actionsinput actioninput toolinput functioninput input arguments args parameters params
+        actionarguments actionargs actionparameters toolarguments toolargs toolparameters
+        functionarguments functionargs aktionseingabe aktionsinput eingabe entréedelaction entrée
+        entradadelaacción entradadeacción entrada inputdellazione inputazione entradadaação
+        actieinvoer invoer вводдействия входныеданные ввод wejścieakcji eylemgirdisi
+        行动输入 動作輸入 动作输入 行動輸入 工具输入 输入 輸入 行動入力 アクション入力 アクションの入力 入力 행동입력 입력""",
+    "answer": """finalanswer finalresponse finalresult answer finaldecision return
+        endgültigeantwort finaleantwort abschließendeantwort endantwort antwort réponsefinale
+        réponse respuestafinal respuesta rispostafinale risposta respostafinal resposta eindantwoord
+        definitiefantwoord antwoord окончательныйответ финальныйответ итоговыйответ ответ
+        ostatecznaodpowiedź odpowiedźkońcowa soncevap nihaicevap slutgiltigtsvar
+        最终答案 最終答案 最终回答 最終回答 最終的な答え 答案 回答 최종답변 최종답""",
+    "observation": """observation observations obs observed toolresult toolresults
+        tooloutput toolresponse functionresult functionoutput functionresponse actionresult
+        actionoutput toolreply apiresponse 搜索结果 工具返回 返回结果 검색결과
+        beobachtung beobachtungen ergebnis observación resultado osservazione risultato observação
+        observatie resultaat résultat наблюдение результат obserwacja gözlem 观察 观察结果 觀察 観察
+        観察結果 结果 結果 관찰""",
+    "speaker": "user human system question usermessage systemmessage humanmessage newquestion 用户 问题",
     "pause": "pause",
-    "answer": "final answer|answer|final|final response|final output|final result|final decision"
-    "|endgültige antwort|finale antwort|abschliessende antwort|antwort|réponse finale|réponse"
-    "|respuesta final|respuesta|resposta final|resposta|risposta finale|risposta|eindantwoord"
-    "|definitief antwoord|antwoord|окончательный ответ|итоговый ответ|финальный ответ|ответ"
-    "|最终答案|最終答案|最终回答|最終回答|最終的な回答|最终结果|最终答复|答案|回答|최종 답변|답변",
-    "turn": "question|问题|問題",
-    "speaker": "user|human|system|environment|instruction|instructions|用户|用戶",
 }
-SIGNS: Final = (
-    *("thought", "action", "tool", "function", "input", "arg", "param", "obs", "pau", "final"),
-    *("answer", "question", "user", "human", "system", "environ", "instruct", "aktion", "azione"),
-    *("actie", "eingabe", "entr", "invoer", "antwo", "spue", "spos", "acció", "ação", "répon"),
-    *"✿мдвоа思想考생动動作操工ア행输輸参參入观觀観관终終案答답用问問回",
+_MAX_LINES: Final = 2048
+# What no label lacks: a sign behind its words, or around them.
+_SIGN: Final = re.compile(r"[:：{\#*\[【✿=—–`-]|PAUSE")
+_STOP_WORDS: Final = frozenset(
+    [
+        "the",
+        "my",
+        "a",
+        "this",
+        "so",
+        "then",
+        "thus",
+        "therefore",
+        "now",
+        "next",
+        "and",
+        "here",
+        "heres",
+        "is",
+        "are",
+        "as",
+        "follows",
+        "json",
+        "object",
+        "in",
+        "format",
+        "step",
+        "first",
+        "new",
+        "current",
+        "our",
+        "your",
+        "need",
+        "to",
+        "do",
+        "i",
+        "use",
+        "il",
+        "la",
+        "le",
+        "el",
+        "die",
+        "der",
+        "das",
+        "meine",
+        "mi",
+        "ma",
+        "number",
+        "no",
+        "raw",
+    ]
 )
-"""Of these each name has one, but for thoughts in other languages, which end nothing."""
-_QWEN: Final[dict[str, Kind]] = {
-    "function": "action",
-    "args": "input",
-    "result": "observation",
-    "return": "answer",
-}
-"""What the labels between flowers mean (`✿ARGS✿: {...}`), as Qwen's own prompts have them."""
-_ALONE: Final = frozenset({"user", "human", "system", "tool"})
-"""What a template of chats leaves on a line of its own where somebody else's turn begins."""
-_BETWEEN: Final = re.compile(r"[\s\\_'’-]+(?:\#?\d+[\s_-]+)?")
-KINDS: Final[dict[str, Kind]] = {
-    _BETWEEN.sub("", name): kind for kind, names in NAMES.items() for name in names.split("|")
-}
-_BARE: Final = frozenset(
-    "thought action actioninput finalanswer pause".split()  # noqa: SIM905
-) | {name for name in KINDS if not name.isascii()}
-"""Labels that count without a colon, alone on their line."""
-_FORM: Final = re.compile(
-    r"(.+?)(?:[ ](?:in|as(?:[ ]an?)?))?[ ]json(?:[ ](?:format|object|string))?"
+_MOST_WORDS: Final = 7
+_KINDS: Final[dict[str, Kind]] = {}
+# A line begins: bullets, numbers, headings, emoji; then signs of emphasis or brackets.
+_LABEL: Final = re.compile(
+    r"\n(?P<lead>[ \t]*+(?:(?:[-*+•]|\(?[\da-z]\d?[.)]|\#{1,6}|\*{1,3}\d{1,2}[.)]|[Ss]tep[ ]\d{1,2}[:.)]"
+    r"|[^\w\s\"'“‘`*<>\[({«»„「‹›&~_|#✿【\\/-]{1,3})[ \t]++)*+)"
+    r"(?P<open>[*_`\[【(✿]*+)[ \t]?"
+    r"(?P<words>[^\W\d_]++(?:(?:[ \t_'’\\#-]{1,2}|(?<=\d)|(?=\d))[^\W_]++){0,6}+)"
+    r"(?P<aside>(?:[ ]?\([^()\n]{0,40}+\)|[ ]?\[[^\[\]\n]{0,20}+\]|[ ]?\#?\d{1,3}[.)]?)?+)"
+    r"(?P<close>[*_`\])】✿]*+)[ \t]*+"
+    r"(?:(?P<colon>[:：∶ː꞉։;]|-{1,2}>?(?= )|[–—]|={1,2}>?)[*_`\])】]*+|(?P<end>(?=\n|\Z))|(?P<object>(?=[{`]))|)"
+    r"[ \t]*+"
 )
 
-# A bounded look at the beginning of a line; possessive quantifiers try nothing twice.
-_LINE: Final = re.compile(
-    r"[^\w\n\"'“”‘’„«「『>＞‹›{(|/\\<\[【✿*`]{0,16}+"  # spaces, bullets, emoji
-    r"(?:\*[ \t]{1,8}+)?+(?:\d{1,3}+[.)、][ \t]{0,8}+)?+"  # a bullet, a number
-    r"(?:[Ss]tep[ ]\d{1,3}+[ ]?[:.–-][ ]?)?+"
-    r"(?:\((?:\d{1,3}+|[a-z])\)[ ]{0,2}+)?+(?P<markup><(?:b|i|u|p|em|strong|h[1-6])>)?+"
-    r"(?P<mark>[*_`]{0,4}+)(?:\d{1,3}+[.)、][ ]?)?+(?:(?P<angle><)|(?P<bracket>[\[【])|✿)?+[ ]?"
-    r"(?P<name>[^\W\d_]{2,24}+"
-    r"(?:(?:[ ]\#?\d{1,3}+)?+(?:[^\S\n]{1,3}+|\\?+[_-]|(?<=[ l][lLdD])['’]|['’](?=s[ _-]))"
-    r"[^\W\d_]{1,24}+){0,5}+)"
-    r"(?:[ ]?\#?\d{1,3}+)?+(?:[ ]?\([^()\n]{0,40}+\))?+"
-    r"(?(angle)(?:[ ]\w{1,20}+=[^<>\n]{0,80}+)?+)[^\S\n]{0,4}+"
-    r"(?:(?(markup)</\w{1,6}+>|(?!)))?+"
-    r"(?P<close>[*_`]{0,4}+)(?P<shut>[\]】>✿])?+[*_`]{0,4}+[^\S\n]{0,4}+"
-    rf"(?:(?P<colon>[{COLONS}])|(?=\n|\Z)|"
-    r"(?:[-–—=]{1,2}+>?+[ ]{0,2}+)?+(?=\{)|(?(shut)|(?!)))"
-)
-_AFTER_COLON: Final = re.compile(r"[ ]?(?:</(?:b|i|u|p|em|strong|h[1-6])>|[\]】])")
 
-_OBSERVED: Final = frozenset(
-    undisguised(
-        "obs observation observations observed observacion observación observação observacao"
-        " observatie osservazione beobachtung beobachtungen observasjon наблюдение ipython"
-        " 观察 观察结果 观察到 观察内容 观测 觀察 觀察結果 觀察到 観察 観察結果 관찰 관찰결과"
-    ).split()
-)
-_OBSERVED_TAG: Final = re.compile(
-    r"obs(?:ervations?)?|ipython|观察|(?:tool|function)(?:responses?|results?|outputs?)"
-    r"|\w{0,24}?(?:tool|function|call|search|action|api|web|query|execution)"
-    r"(?:results?|outputs?|responses?|returns?)|(?:results?|outputs?|responses?)from\w{1,24}"
-)
-_RESULT_TAG: Final = frozenset({"output", "outputs", "information", "documents", "context"})
-_RESULTS: Final = frozenset(
-    undisguised(
-        "result results output outputs resultado resultados resultat resultats résultat résultats"
-        " risultato risultati 结果 結果 결과"
-    ).split()
-)
-"""Results that may be a tool's, or just what a model concludes."""
-_TOOL_RESULTS: Final = frozenset(
-    "搜索结果 工具结果 工具返回 工具返回结果 工具输出 返回结果 检索结果 查询结果 执行结果 运行结果"  # noqa: SIM905
-    " 行动结果 搜尋結果 工具結果 返回結果 執行結果 検索結果 実行結果 검색결과 도구결과".split()
-)
-_RETURNS: Final = frozenset({"response", "responses", "return", "returns", "returned"})
-_OBSERVED_SIGNS: Final = (
-    *("obs", "serva", "vation", "beob", "tool", "function", "ipyth", "pau", "sult", "output"),
-    *("return", "<info", "<doc", "<context"),
-    *("блюд", "观察", "观测", "觀察", "観察", "관찰", "果", "工具", "결과"),
-)
-_TOOLS: Final = (
-    r"tool|web|search|system|api|function|environment|execution|query|검색|도구"
-    r"|action(?=[ _-])|[a-z]{1,30}_\w{1,30}+"
-)
-_MARKUP: Final = (
-    r"<(?=[^\w<>/|\n])"
-    r"|</?(?:b|i|u|p|em|strong|br|div|span|li|td|tr|h[1-6]|small|font)\b[^<>\n]{0,40}+>"
-)
-_OBSERVED_LINE: Final = re.compile(
-    r"^(?P<quoted>[ \t]{0,8}+(?:[-*+][ ]{1,4}+)?+>[> \t]{0,16}+)?"
-    rf"(?P<lead>(?:[^\w\n<>&]|>(?<!^>)|&(?!lt;)|{_MARKUP}){{0,24}}+)"
-    r"(?:(?:step ?\d{1,3}+|\(?(?:\d{1,3}+|[a-z])[).、])(?!\w)[^\w\n<]{0,12}+)?+"
-    rf"(?:{_MARKUP}|[*_`\"']){{0,4}}+"
-    rf"(?:(?:(?P<tool>{_TOOLS})|new|next|first|second|third|last|latest|hypothetical|fake|mock"
-    r"|(?:simulat|expect|imagin|assum)ed)(?:['’]s)?[ :_-]{1,3}){0,2}"
-    r"(?:(?:<|&lt;)\|?[ ]?/?[ ]?(?P<tag>[^\W\d][\w-]{1,32}+)(?P<shut>[^\w\n][^\n]{0,80}+)?"
-    r"|(?P<word>(?:[^\W\d_]|[013](?=[013]?[^\W\d_])){2,16}+)"
-    r"(?P<after>[^\n]{0,160}+))",
-    re.IGNORECASE | re.MULTILINE,
-)
-_COUNTED: Final = re.compile(
-    r"(?:[ \t]{0,2}+\#?\d{1,3}+)?+(?:[ ]?[\[(][^\[\]()]{0,40}+[\])])?+"
-    rf"(?:[ ](?:from|by|of|for|after|in|no\.?)[ ][^\s{LIKE_COLONS}]{{1,60}}+"
-    rf"(?=[^\S\n]?[{LIKE_COLONS}]))?+"
-)
-_SET_OFF: Final = re.compile(
-    rf"[^\S\n]{{0,4}}+(?:[{LIKE_COLONS};；=|.。>\]}})】〉→⇒]|[–—]|-{{1,3}}>|-{{1,3}}(?=\s)|</|<br"
-    rf"|[*_~`\"'”’]{{1,4}}+[^\S\n]{{0,2}}+(?:[{LIKE_COLONS};=|–—-]|$)|[^\w]{{0,12}}$)"
-)
-_RESULT_COLON: Final = re.compile(
-    rf"[*_`\"'\])]{{0,4}}+[^\S\n]{{0,4}}+(?:[{LIKE_COLONS}]|[-=–]>|→|[-–—][ ])|[\]】][ ]"
-)
-_FROM_TOOL: Final = re.compile(rf"[ ](?:from|of|by)[ ](?:the[ ])?(?:{_TOOLS})(?:[ _-]\w{{1,24}}+)?")
-_SAID_BARELY: Final = re.compile(r"\s{1,4}+(?:[^\W\d_a-z]|\d|[\"'{\[“<])")
-# A member of an object, which whoever reads the object looks into.
-_VALUE: Final = re.compile(r"[\"'][ \t]{0,4}+[:：][ \t]{0,4}+[\"'{\[\d\-ntfNTF]")
+@dataclass(frozen=True, slots=True)
+class Directive:
+    """A label or a tag in a reply: where it begins, and where its words do.
 
-
-class Label(NamedTuple):
-    """A label: `start` is where its line begins, `value` where the words it labels begin.
-
-    `mark` is the emphasis or back-quote it opens with, which its words may close. One that is
-    `fenced`, in a code fence that nothing closes, asks for nothing, but ends what was asked before.
+    `end` is where its words end for sure (the closing tag; the text's end for a label), `after`
+    the place behind that. `attributes` are those of a tag; a tag without words of its own is
+    `closed`.
     """
 
     kind: Kind
     start: int
     value: int
-    mark: str = ""
-    fenced: bool = False
+    end: int
+    after: int
+    name: str = ""
+    attributes: str = ""
+    is_tag: bool = False
+    closed: bool = False
+    emphasis: str = ""
 
 
-class Sight(NamedTuple):
-    """A line that begins an observation, or a pause for one; `quoted` in a block quote.
-
-    A `result` is what a model may have concluded itself. `cut` is a stop word that was cut in the
-    middle. What is not `sure` is an observation only where a tool was called before.
-    """
-
-    kind: Literal["observation", "pause", "result"]
-    start: int = 0
-    quoted: bool = False
-    cut: bool = False
-    sure: bool = True
-
-
-def find_labels(text: str) -> Iterator[Label]:
-    """Yield the labels at line starts, whatever they stand in, at most `MAX_LABELS`.
-
-    Read are decorated ones (`**Action:**`, `1. Action:`, `### Final Answer`, `[Action]`), other
-    spellings (`action_input`, `Tool Input`) and other languages.
-    """
-    starts = lines_with(SIGNS, lowered(text), MAX_LABELS)
-    yield from islice(filter(None, (label_at(text, start) for start in starts)), MAX_LABELS)
+def find_labels(text: str) -> list[Directive]:
+    """Return the labels that begin a line, in order, `MAX_DIRECTIVES` at most."""
+    found: list[Directive] = []
+    lines = f"\n{text}\n"
+    sign = _SIGN.search(lines)
+    for _ in range(_MAX_LINES):
+        if sign is None or len(found) == MAX_DIRECTIVES:
+            break
+        label = _LABEL.match(lines, lines.rfind("\n", 0, sign.start()))
+        kind = _kind(label) if label else None
+        if label and kind:
+            value = min(label.end() - 1, len(text))
+            end = len(text)
+            found.append(Directive(kind, label.start(), value, end, end, emphasis=label["open"]))
+        sign = _SIGN.search(lines, lines.find("\n", sign.start()))
+    return found
 
 
-def label_at(text: str, start: int) -> Label | None:
-    """Return the label of the line that begins at `start`, if it has one."""
-    found = _LINE.match(text, start)
-    name = _fold(found["name"]) if found else ""
-    kind = _kind(found, name) if found else None
-    if found is None or kind is None or not _is_set_off(found, name, kind):
+def label_at(line: str) -> Directive | None:
+    """Return the label that a line begins with, if it does."""
+    label = _LABEL.match(f"\n{line}")
+    kind = _kind(label) if label else None
+    if label is None or kind is None:
         return None
-    if kind in _ASKING and "~~" in text[found.start() : found.start("name")]:
-        return None  # struck out
-    mark, value = found["mark"], found.end()
-    end = text.find("\n", value)
-    if mark.endswith("```") and mark in text[value : end if end >= 0 else len(text)]:
-        return None  # a fence on one line
-    if mark and found["close"]:
-        mark = ""
-    elif mark and found["colon"] and text.startswith(mark, value):
-        value += len(mark)
-        mark = ""
-    if (found["markup"] or found["bracket"]) and (after := _AFTER_COLON.match(text, value)):
-        value = after.end()
-    return Label(kind, found.start(), value, mark)
-
-
-def is_label(text: str, start: int, end: int) -> bool:
-    """Tell whether all there is between two places of a line is a label."""
-    before = text[start:end] if end - start <= _LONGEST else ""
-    found = label_at(before, 0)
-    return found is not None and not before[found.value :].strip()
-
-
-@lru_cache(256)
-def _fold(name: str) -> str:
-    """Fold case, numbers or the signs between words out of a label.
-
-    `The final answer is`, `最终答案为` or `Action Input in JSON format` is one, too.
-    """
-    words = _BETWEEN.split(name.casefold().replace("ß", "ss"))
-    if len(words) > 1 and words[-1] == "is":
-        words.pop()
-    bare, whole = "".join(words[1:]), "".join(words)
-    if words[0] in ("the", "my", "your") and KINDS.get(bare) == "answer":
-        return bare
-    if words[0] in KINDS and (form := _FORM.fullmatch(" ".join(words))):
-        given = form[1].replace(" ", "")
-        return given if KINDS.get(given) == "input" else whole
-    return whole[:-1] if whole[-1] in "是为為はは은는" and whole[:-1] in KINDS else whole
-
-
-def _kind(found: re.Match[str], name: str) -> Kind | None:
-    if found["shut"] == "✿":
-        return _QWEN.get(name)
-    if name in ("result", "return"):
-        return None
-    is_heading = "#" in found.string[found.start() : found.start("name")]
-    if name in ("instruction", "instructions") and not is_heading:
-        return None
-    return "speaker" if _is_alone(found, name) else KINDS.get(name)
-
-
-def _is_alone(found: re.Match[str], name: str) -> bool:
-    """Tell whether all of a line is the name of somebody else who speaks."""
-    is_all = name in _ALONE and found[0].rstrip() == name
-    return is_all and not found.string.startswith("{", found.end())
-
-
-def _is_set_off(found: re.Match[str], name: str, kind: Kind) -> bool:
-    """Tell whether something separates the label from prose that begins with the same word."""
-    if found["colon"] or found["shut"] or name in _BARE or (found["mark"] and found["close"]):
-        return True
-    is_heading = "#" in found.string[found.start() : found.start("name")]
-    return kind == "speaker" and (is_heading or _is_alone(found, name))
+    return Directive(kind, 0, label.end() - 1, len(line), len(line))
 
 
 def begins_observation(line: str, *, after_action: bool = False) -> bool:
-    """Tell whether a line begins an observation, however it is decorated, disguised or misspelt.
+    """Tell whether a line begins with the label or the tag of an observation.
 
-    Prose that begins with the same word does not, unless it comes after an action. Looks at the
-    beginning of the line, for a bounded time.
+    What follows an action may be called a result as well.
     """
-    found = next(find_observations(line[:400]), None)
-    if found is None or found.kind != "observation" or found.quoted:
-        return False
-    return found.sure or after_action
+    label = label_at(line.lstrip())
+    is_observed = label is not None and label.kind == "observation"
+    result = _RESULT.match(line) if after_action else None
+    return is_observed or result is not None or _OBSERVES.match(line) is not None
 
 
-def find_observations(text: str) -> Iterator[Sight]:
-    """Yield the lines of a text on which an observation begins, in time linear in its length.
-
-    After `MAX_LABELS` lines that may begin one the next is taken to do so.
-    """
-    plain = undisguised(text)
-    line = at = 0
-    starts = lines_with(_OBSERVED_SIGNS, lowered(plain), MAX_LABELS + 1)
-    for count, start in enumerate(starts):
-        found = _OBSERVED_LINE.match(plain, start)
-        seen = _sight(found) if found and count < MAX_LABELS else None
-        if found is None or (seen is None and count < MAX_LABELS):
-            continue
-        if plain is text:
-            at = start
-        else:  # folding moves places, but keeps lines
-            for _ in range(plain.count("\n", line, start)):
-                at = text.index("\n", at) + 1
-            line = start
-        yield (seen or Sight("observation"))._replace(start=at, quoted=found["quoted"] is not None)
-        if count >= MAX_LABELS:
-            return
+_RESULT: Final = re.compile(r"\W*(?:results?|outputs?|search results?|结果)\W*[:：]", re.IGNORECASE)
+_OBSERVES: Final = re.compile(r"\s*<(?:observation|tool_response|function_response)", re.IGNORECASE)
 
 
-def _sight(found: re.Match[str]) -> Sight | None:  # noqa: PLR0911 (a row of forms)
-    if found["tag"]:
-        return _tag(found["tag"], (found["shut"] or "").strip(" \t*_`"))
-    word, after = found["word"].casefold(), found["after"]
-    if after[:1].isdigit() and word == "pause":
+def _kind(label: re.Match[str]) -> Kind | None:
+    words = label["words"]
+    kind = kind_of(words)
+    if kind is None:
         return None
-    if word in _RESULTS | _RETURNS | _TOOL_RESULTS:
-        return None if _VALUE.match(after) else _result(found, word, after)
-    if len(word) > 1 and "pause".startswith(word) and found["word"][:2].upper() == "PA":
-        return _pause(found["word"], after)
-    word = word.translate({ord("0"): "o", ord("1"): "i", ord("3"): "e"})
-    is_whole = word in _OBSERVED or _is_misspelt(word)
-    if not is_whole and not "observation".startswith(word):
+    if label["colon"] is None:
+        is_set_off = "#" in label["lead"] or bool(label["open"] and label["close"])
+        is_pause = kind == "pause" and words.isupper()
+        if not (is_pause or is_set_off or (label["object"] is not None and _is_plain(kind))):
+            return None
+        if is_set_off and label["open"][:1] in "`_" and kind not in ("action", "answer", "input"):
+            return None
+    elif (kind == "pause" and not words.isupper()) or (
+        label["colon"] not in ":：∶ː꞉։" and not _is_plain(kind)
+    ):
         return None
-    if not any(map(str.isalnum, after)):
-        is_label = len(word) >= _FEWEST and not after.startswith((",", "!", "?"))
-        return Sight("observation", cut=not is_whole) if is_label else None
-    if not is_whole or _VALUE.match(after):
+    return kind
+
+
+def _is_plain(kind: Kind) -> bool:
+    """Tell whether a label asks for something, and is known without a colon before an object."""
+    return kind in ("action", "input", "answer", "observation")
+
+
+@lru_cache(4096)
+def kind_of(words: str) -> Kind | None:
+    """Return what the words of a label announce, or None where they are no label."""
+    folded = unicodedata.normalize("NFKC", words).casefold().replace("_", " ")
+    parts = re.findall(r"[^\W\d_]+", folded.replace("'", "").replace("’", "").replace("-", ""))
+    if len(parts) > _MOST_WORDS or not parts:
         return None
-    counted = _COUNTED.match(after)
-    rest = after[counted.end() :] if counted else after
-    if _SET_OFF.match(rest):
-        return Sight("observation")
-    if word != "observation" or not rest[0].isspace():
-        return None
-    sure = found["word"][0].isupper() and _SAID_BARELY.match(rest) is not None
-    return Sight("observation", sure=sure)
+    for start in range(len(parts)):
+        if start and parts[start - 1] not in _STOP_WORDS:
+            break
+        for end in range(len(parts), start, -1):
+            if end < len(parts) and parts[end] not in _STOP_WORDS:
+                break
+            word = "".join(parts[start:end])
+            if kind := _kinds().get(word) or _kinds().get(word.rstrip("是为為은는は")):
+                return kind
+    return None
 
 
-def _pause(word: str, after: str) -> Sight | None:
-    if word == "PAUSE" or (word.upper() == "PAUSE" and not any(map(str.isalnum, after))):
-        return Sight("pause")
-    is_cut = _FEWEST <= len(word) < len("PAUSE") and not after.strip(" \t*_`.-")
-    return Sight("pause", cut=True) if is_cut else None
-
-
-def _result(found: re.Match[str], word: str, after: str) -> Sight | None:
-    """Tell a line that begins a result, with what sets it off, from prose."""
-    before = found.string[found.start() : found.start("word")]
-    tool = bool(found["tool"]) and ":" not in before[found.end("tool") - found.start() :]
-    if named := _FROM_TOOL.match(after):
-        tool, after = True, after[named.end() :]
-    elif counted := _COUNTED.match(after):
-        after = after[counted.end() :]
-    tool = tool or word in _TOOL_RESULTS
-    if not tool and word not in _RESULTS:
-        return None
-    is_alone = not any(map(str.isalnum, after)) and not after.startswith((".", ",", "!", "?"))
-    if not _RESULT_COLON.match(after) and not (is_alone and re.search(r"[#*`_=]", before)):
-        return None
-    return Sight("observation" if tool else "result")
-
-
-@lru_cache(256)
-def _tag(written: str, after: str) -> Sight | None:
-    name = written.replace("_", "").replace("-", "").casefold()
-    if name in _RESULT_TAG:
-        return Sight("result")
-    if _OBSERVED_TAG.fullmatch(name) or _is_misspelt(name):
-        return Sight("observation")
-    is_cut = (len(name) > _FEWEST and "observation".startswith(name)) or name.startswith("toolresp")
-    return Sight("observation", cut=True) if is_cut and after[:1] in ("", ">") else None
-
-
-@lru_cache(256)
-def _is_misspelt(word: str) -> bool:
-    """Tell whether a word is that for an observation but for a letter or two."""
-    likeness = difflib.SequenceMatcher(None, word, "observation", autojunk=False)
-    return (
-        (word[0] == "o" or not word.isascii())
-        and len(word) > len("observa")
-        and likeness.ratio() > _ALIKE
-    )
+def _kinds() -> dict[str, Kind]:
+    if not _KINDS:
+        _KINDS.update((word, kind) for kind, words in _WORDS.items() for word in words.split())
+    return _KINDS

@@ -1,405 +1,378 @@
-"""Where in a reply a model speaks for itself: outside fences, quotations, JSON strings."""
+"""What of a reply the model says in its own voice: not what it thinks, quotes or passes on."""
 
 import re
-import unicodedata
-from bisect import bisect_left
-from collections.abc import Iterable, Iterator, Sequence
-from functools import cached_property, lru_cache
+from collections.abc import Iterator
+from dataclasses import dataclass
 from itertools import islice
 from typing import Final, TypeAlias
 
+from chart_binder.react.parsing.lenient_json import encodable_text
+
 Span: TypeAlias = tuple[int, int]
 
-MAX_MARKS: Final = 128
-"""How many fences, marks or tags of one sort are looked at; what follows them is quoted."""
-_MAX_QUOTATIONS: Final = 512
-_MAX_STRINGS: Final = 2048
-_NEAR: Final = 96
-"""How far from the beginning of its line a word may stand that is looked for."""
-
-# A run of fence marks is looked at once, from its first mark on.
-_FENCE: Final = re.compile(r"(?:```(?<!````)`*+[^`\n]*+|~~~(?<!~~~~)~*+[^\n]*+)$", re.MULTILINE)
-_OPENER: Final = re.compile(r"\s*+(?:`{3,}+|~{3,}+)(?:[ \t]*+\w{0,12}+(?=[ \t]*+[\n{\[]))?+\s*+")
-_LANGUAGE: Final = re.compile(r"[A-Za-z][\w+-]{0,11}")
-_BULLET: Final = re.compile(r"(?:[-*+•]|\d{1,3}[.)])")
-_OPENS_LINE: Final = re.compile(r"(?:<[^\n]*>|[^\w\n]*(?:\w+[ _-]?){1,4}[*_`\]】]*[:：][*_`]*)?")
-_STRING: Final = re.compile(
-    # A JSON string on one line, told from prose by what stands around its marks.
-    r"[\n{\[,:(=：，][^\S\n]{0,8}+(?P<inside>"
-    r"\"(?:[^\"\\]++|\\.|\"(?!{after}))*+(?P<closed>\")?+"
-    r"|'(?:[^'\\]++|\\.|'(?!{after}))*+(?P<closed_single>')?+)".replace(
-        "{after}", r"[^\S\n]{0,7}+(?:[}\],:)：，>]|\Z)"
+_MAX_MARKS: Final = 256
+_LOOKED_AT: Final = 400
+# Characters that nobody sees, and escape sequences of terminals.
+_UNSEEN: Final = re.compile(
+    "[\u00ad\u200b-\u200f\u202a-\u202e\u2060-\u2064\ufeff\ufe00-\ufe0f\U000e0000-\U000e0fff]+"
+    "|\x1b\\[[0-9;]{0,16}[A-Za-z]"
+)
+_LIKENESS: Final = str.maketrans(
+    {"＜": "<", "＞": ">", "＊": "*", "＃": "#"}
+    | dict.fromkeys(
+        "\u00a0\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a\u202f\u205f\u3000",
+        " ",
+    )
+    | dict.fromkeys("∶ː˸꞉։፡﹕︓︰᛬", ":")
+)
+_UNLIKE: Final = re.compile(f"[{re.escape(''.join(map(chr, _LIKENESS)))}]")
+_MARKUP: Final = re.compile(
+    r"<(?=[/bseiupBSEIUP])/?(?:b|strong|em|i|u|p|br|span)[ ]{0,2}/?>", re.IGNORECASE
+)
+_THOUGHT_ENDS: Final = re.compile(r"(</(?:thought|thoughts)>)(?=[ \t]*[^\s])", re.IGNORECASE)
+_THINK: Final = re.compile(
+    r"[<\[◁](?=[ |/trasciTRASCI])(?:(?<=<)\|?[ ]{0,2}(?P<close>/?)[ ]{0,2}(?:antml:|seed:)?(?P<name>think(?:ing)?"
+    r"|thoughts?|reasoning|reflection|analysis|scratchpad|cot|inner_?(?:monologue|thoughts?))"
+    r"(?:[ ][^<>\n]{0,60})?[ ]{0,2}\|?>|(?<!<)(?P<close2>/?)think[\]▷]"
+    r"|(?<=<)\|(?:begin_of_thought|start_thinking)\|>"
+    r"|(?<=<)(?P<closed>\|(?:end_of_thought|end_thinking)\|>))",
+    re.IGNORECASE,
+)
+_THINK_SIGNS: Final = (
+    "think",
+    "thought",
+    "reason",
+    "reflection>",
+    "analysis>",
+    "scratchpad",
+    "cot>",
+    "monologue",
+)
+# Control tokens of the model families: another turn begins, or the model's own ends.
+_TURN_END: Final = re.compile(
+    r"[<\[](?:\|(?:im_end|eot_id|eom_id|end|endoftext|end_of_text|return|call|start|im_start"
+    r"|start_header_id|(?:start|end)_of_role|(?:START|END)_OF_TURN_TOKEN|im_user|user|human|system"
+    r"|tool|ipython|environment|USER_TOKEN|SYSTEM_TOKEN)\|>?\]?|/s>|eos>|(?:end|start)_of_turn>"
+    r"|/?INST\]|｜(?:end▁of▁sentence|User|System)｜>)"
+)
+_OWN_TURN: Final = re.compile(
+    r"\s*(?:(?:<s>|<bos>|<\|begin_of_text\|>|assistant(?=\s*[<\n])|model(?=\n)|<\|(?:im_start|start"
+    r"|start_header_id|end_header_id|start_of_role|end_of_role|im_end|eot_id|end|START_OF_TURN_TOKEN"
+    r"|CHATBOT_TOKEN|assistant|im_assistant|im_middle)\|>|<(?:start|end)_of_turn>|</s>|\[/INST\]"
+    r"|<｜(?:Assistant|end▁of▁sentence)｜>|\[\|assistant\|\])\s*)+"
+)
+_OTHER_TURN: Final = re.compile(
+    r"\s*(?:user|human|system|tool|ipython|function|environment)\s*(?:\n|<)"
+)
+_NAME: Final = r"[ ]{0,2}(?:functions\.)?([\w.-]{1,80})(?::\d{1,6})?[ ]{0,2}"
+_CALL: Final = '\n<tool_call name="{}">'
+_TOKENS: Final[tuple[tuple[re.Pattern[str], str], ...]] = tuple(
+    (re.compile(pattern), meaning)
+    for pattern, meaning in (
+        (
+            r"<\|channel\|>analysis<\|message\|>((?:[^<]++|<(?!\|))*+)(?:<\|(?:end|call)\|>)?",
+            "<think>{}</think>",
+        ),
+        # DeepSeek (older ones have the word `function` before the name), Kimi
+        (rf"<｜tool▁call▁begin｜>(?:function<｜tool▁sep｜>)?{_NAME}(?:<｜tool▁sep｜>|\n)", _CALL),
+        (r"<(/?)｜DSML｜", "<{}"),
+        (rf"<\|tool_call_begin\|>{_NAME}<\|tool_call_argument_begin\|>", _CALL),
+        (r"<(?:｜tool▁calls▁begin｜|\|tool_calls?_section_begin\|)>", "\n<tool_calls>"),
+        (r"<(?:｜tool▁calls▁end｜|\|tool_calls?_section_end\|)>", "</tool_calls>"),
+        (r"<(?:｜tool▁call▁end｜|\|tool_call_end\|)>", "</tool_call>"),
+        (r"<｜tool▁outputs?▁begin｜>|\[TOOL_RESULTS\]", "\n<tool_response>"),
+        (r"<｜tool▁outputs?▁end｜>|\[/TOOL_RESULTS\]", "</tool_response>\n"),
+        (r"\[TOOL_CALLS\]", "\nAction: "),  # Mistral
+        (r"(?:<\|end\|>)?<\|start\|>assistant(?=<\|channel\|>)", "\n"),
+        # gpt-oss writes messages in channels; one with an address is a call
+        (
+            rf"(?:<\|start\|>assistant)?[ ]?(?:<\|channel\|>\w{{1,16}}[ ])?to={_NAME}"
+            r"(?:<\|channel\|>\w{1,16}[ ]{0,2})?(?:<\|constrain\|>)?(?:json|code)?[ ]{0,2}<\|message\|>",
+            _CALL,
+        ),
+        (r"<\|channel\|>final[^<\n]{0,40}<\|message\|>(?=\s*(?:\{|```))", "\nFinal Answer: "),
+        (r"<\|channel\|>final[^<\n]{0,40}<\|message\|>", "\n"),
+        (r"<\|channel\|>commentary[^<\n]{0,40}<\|message\|>", ""),
     )
 )
-# A quotation on one line, else a mark that has no partner there. Nothing is looked at twice, and
-# each way to begin is a character to search for.
-_QUOTATION: Final = re.compile(
-    r"\"(?:(?<=\d\")|[^\"\n]*+\"|)"  # a mark for inches opens nothing
-    r"|'(?!(?<=\w')\w)(?:(?<!\w')(?:[^'\n]|(?<=\w)'(?=\w))*+'(?!\w)|)"
-    r"|“(?:[^“”\n]*+”|)|„(?:[^„“\n]*+“|)|«(?:[^«»\n]*+»|)|»(?:[^«»\n]*+«|)|‹(?:[^‹›\n]*+›|)"
-    r"|›(?:[^‹›\n]*+‹|)|「(?:[^「」\n]*+」|)|『(?:[^『』\n]*+』|)|”|」|』"
+"""Tokens of a model's own for calls, which a server let through as text, with what they mean."""
+_TOKEN_SIGNS: Final = ("<｜tool", "｜DSML｜", "<|tool_call", "<|channel|>", "[TOOL_", " to=")
+_FENCE: Final = re.compile(
+    r"^(?P<before>[ \t]*(?:(?:[-*+•]|\d{1,3}[.)]|[>＞])[ \t]+)*)(?P<mark>`{3,}|~{3,})"
+    r"(?P<words>[^`\n]*)$",
+    re.MULTILINE,
 )
-_ENDS_LINE: Final = re.compile(r"[.,;:]?[ \t]{0,4}(?:\n|\Z)")
-_CLOSES: Final = {
-    '"': '"',
-    "'": "'",
-    "“": "”",
-    "„": "“",
-    "«": "»",
-    "»": "«",
-    "‹": "›",
-    "›": "‹",
-    "「": "」",
-    "『": "』",
-}
-# What markup shows goes over lines: an opening, with a pattern for what closes it.
-_QUOTING: Final = (
-    "blockquote|pre|quote|quotation|page|webpage|document|details|tools|xmp|textarea|untrusted"
+_QUOTE_MARK: Final = re.compile(
+    r"\"{3}|'{3}|<!--|-->|~~|(?<!`)``(?!`)|''|[\"“”„«»「」『』‹›]|(?<![`\w])`(?!`)|(?<!`)`(?![`\w])"
+    r"|(?:(?<=\n)|(?<=^)|(?<=[:：] ))'(?=[\w\n])|(?<=[\w.!?])'(?=\W)"
 )
-_MENTIONING: Final = "code|q|cite|samp|excerpt|snippet|article|html|body|content|source|example"
-_PAGE: Final = "quote|code|page|snippet|document|content|article|website|webpage|text"
-_MARKUP: Final[dict[str, tuple[str, str, str]]] = {
-    "comment": ("<", "!--", "-->"),
-    "data": ("<", r"!\[cdata\[", r"\]\]>"),
-    "quoting": ("<", rf"(?P<tag>{_QUOTING})\b[^<>\n]{{0,80}}+>", "</{tag}"),
-    "mentioning": ("<", rf"(?P<word>{_MENTIONING})\b[^<>\n]{{0,80}}+>", "</{word}"),
-    "attribute": (
-        "<",
-        r"[a-z][\w-]{0,40}+ [^<>\n\"'=]{0,80}+= ?(?P<mark>[\"'])(?=\n)",
-        "{mark}/?>",
-    ),
-    "bracketed": (
-        r"\[",
-        rf"(?P<name>{_PAGE})(?:[ =][^\[\]\n]{{0,80}}+)?+\]",
-        r"\[(?:/{name}|end\b)",
-    ),
-    "environment": (r"\\", r"begin\{(?P<kind>verbatim|lstlisting|quot\w+)\}", r"\\end\{{{kind}"),
-    "double_marks": ('"', '""', '"""'),
-    "single_marks": ("'", "''", "'''"),
-    "typed": ("`", r"(?<![`\w]`)`(?=[^`\s])", "''"),
-    "alone": (  # a mark alone on its line
-        r"\n",
-        r"[ \t]{0,8}+(?P<alone><<<|\$\$|''|``|`|\[|\()[ \t]{0,8}+(?=\n)(?!\n\s{0,8}[\[{\"'])",
-        r"\n[ \t]*+{partner}(?![`'])",
-    ),
-    "ruled": (
-        r"\n",
-        rf"[-=*#]{{2,40}}+ ?(?:begin|start) [^\n]{{0,24}}\b(?:{_PAGE})\b",
-        r"[-=*#]{{2}}[ ]?end\b",
-    ),
-}
-"""What begins each of them: a character to search for, then a pattern; a pattern for its end."""
-_PARTNER: Final = {"<<<": ">>>", "$$": r"\$\$", "[": r"\]", "(": r"\)"}
-_TO_THE_END: Final = ("comment", "data", "quoting", "attribute", "environment", "ruled")
-"""Markup that quotes up to the end of the text where nothing closes it."""
-_OPENING: Final = re.compile(
-    "|".join(
-        rf"{sign}(?=[!a-z \t<$'`\"\[(=*#-])(?:"
-        + "|".join(f"(?P<is_{name}>{row[1]})" for name, row in _MARKUP.items() if row[0] == sign)
-        + ")"
-        for sign in dict.fromkeys(row[0] for row in _MARKUP.values())
+_CLOSERS: Final = {
+    '"""': ('"""',), "'''": ("'''",), "<!--": ("-->",), "~~": ("~~",), '"': ('"', "”"),
+    "“": ("”", '"'), "„": ("“", "”", '"'), "«": ("»",), "「": ("」",), "『": ("』",),
+    "‹": ("›",), "»": ("«",), "``": ("''", "``"), "''": ("''",), "`": ("`",), "'": ("'",),
+}  # fmt: skip
+_REPORTS: Final = re.compile(
+    r"\b(?:says?|said|saying|states?|stated|reads|wants?|wanted|tells?|told|asks?|asked|contains?"
+    r"|contained|containing|shows?|showed|shown|claims?|claimed|suggests?|suggested|demands?"
+    r"|instruct\w*|orders?|ordered|quot\w+|lists|includes?|included|returned|returns|writes|wrote"
+    r"|print\w*|displays?|supposed|according|such as|form(?:at)? is|inject\w*|ignor\w+|repeat|never"
+    r"|pretends?|bait|fake|example|template|like this|pages?|sites?|websites?|articles?|snippets?"
+    r"|comments?|sources?|documents?|posts?|prompts?)\b|说|写道|要求|显示|内容|页面|网页|网站|文章|例如|引用|注入",
+    re.IGNORECASE,
+)
+_OWN_VOICE: Final = re.compile(
+    r"\A\W*(?:thought\W{1,8})?(?:based on|given|considering)\b|\bI(?:['’]ll| will| can| now)\b"
+    r"|\bmy (?:final )?(?:answer|decision|conclusion)\b",
+    re.IGNORECASE,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Spoken:
+    """What a reply says aloud; `notes` tell what was left out.
+
+    `thought` tells whether there was any thinking, `unclosed` that it never ended.
+    """
+
+    text: str
+    notes: tuple[str, ...] = ()
+    thought: bool = False
+    unclosed: bool = False
+
+
+def strip_thinking(reply: str, said_in: frozenset[str] = frozenset()) -> Spoken:
+    """Return a reply without its thinking, or anything after the end of the model's own turn.
+
+    Tags named in `said_in` hold words of the turn, for they belong to its dialect. Thinking is a
+    pair of tags, everything before a closing tag that nothing opened (the prompt did), or
+    everything after a tag that is never closed.
+    """
+    text = reply
+    blocks: list[Span] = []
+    unclosed = False
+    small = reply.lower()
+    if any(sign in small for sign in _THINK_SIGNS):
+        marks = (mark for mark in _THINK.finditer(reply) if _is_used(reply, mark))
+        tags = [
+            tag
+            for tag in islice(marks, _MAX_MARKS + 1)
+            if (tag["name"] or "").lower() not in said_in
+        ]
+        if len(tags) > _MAX_MARKS:
+            return Spoken("", ("thinking discarded",), thought=True, unclosed=True)
+        blocks, unclosed = _thoughts(tags, len(reply))
+        text = _without(reply, blocks)
+    own = _own_turn(text)
+    notes = ("thinking discarded",) if blocks else ()
+    notes += ("text after the end of the turn discarded",) if len(own) < len(text) else ()
+    return Spoken(own, notes, bool(blocks), unclosed)
+
+
+def _is_used(text: str, mark: re.Match[str]) -> bool:
+    """Tell whether a tag is used rather than mentioned in quotation marks."""
+    before, after = text[mark.start() - 1 : mark.start()], text[mark.end() : mark.end() + 1]
+    if before and before in "`\"'" and (after in "`\"'" or before == "`"):
+        return False
+    line = text[
+        max(text.rfind("\n", 0, mark.start()) + 1, mark.start() - _LOOKED_AT) : mark.start()
+    ]
+    return "{" not in line or not any(
+        len(re.findall(rf"(?<!\\){quote}", line)) % 2 for quote in "\"'"
     )
-)
-
-# Characters that show nothing, letters that look like others: Greek, Cyrillic, wide, of formulas.
-_UNSEEN: Final = (
-    "\x00-\x08\x0b-\x1a\x1c-\x1f\x7f\u00ad\u0300-\u036f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f"
-    "\u200b-\u200f\u202a-\u202e\u2060-\u206f\u3164\ufe00-\ufe0f\ufeff\uffa0"
-)
-_ESCAPES: Final = re.compile(r"(?:\x1b(?:\[[0-9;]{0,16}[A-Za-z])?+)++")
-_HIDING: Final = re.compile(f"[{_UNSEEN}]++")
-_DISGUISED: Final = re.compile(
-    f"[\x1b{_UNSEEN}\u02d0\u0370-\u04ff\u24b6-\u24e9\uff1c\uff1e\uff21-\uff5a]"
-)
-# Letters beyond the first 65,536 make a class slow to search for.
-_TAGS_BEYOND: Final = re.compile("[\U000e0000-\U000e0fff]++")
-_BEYOND: Final = re.compile("[\U0001d400-\U0001d7ff\U000e0000-\U000e0fff]")
-_LIKENESS: Final[dict[str, str]] = {
-    chr(code): unicodedata.normalize("NFKC", chr(code))
-    for codes in (range(0x24B6, 0x24EA), range(0xFF1C, 0xFF5B), range(0x1D400, 0x1D800))
-    for code in codes
-} | dict(zip("оОеЕаАсСѕЅіІνορвВнНтТː", "oOeEaAcCsSiIvopbBhHtT:", strict=True))
-_MAX_REPLACED: Final = 64
 
 
-class Regions:
-    """The fences and quotations of a text, looked for when they are first asked about."""
+def _thoughts(tags: list[re.Match[str]], length: int) -> tuple[list[Span], bool]:
+    """Return the blocks of thinking, and whether the last one is never closed."""
+    blocks: list[Span] = []
+    begin: int | None = None
+    for tag in tags:
+        if tag["close"] or tag["close2"] or tag["closed"]:
+            if begin is None:
+                blocks = [(0, tag.end())]  # all before it was thought
+            else:
+                blocks.append((begin, tag.end()))
+            begin = None
+        elif begin is None:
+            begin = tag.start()
+    if begin is None:
+        return blocks, False
+    return [*blocks, (begin, length)], True
+
+
+def _without(text: str, blocks: list[Span]) -> str:
+    kept: list[str] = []
+    at = 0
+    for start, end in blocks:
+        piece = text[at:start]
+        is_amid_line = bool(piece.rpartition("\n")[2].strip())
+        kept += [piece, " … " if is_amid_line else ""]  # nothing new may come together there
+        at = end
+    return "".join([*kept, text[at:]]) if blocks else text
+
+
+def _own_turn(text: str) -> str:
+    """Cut where a control token ends the turn, leaving out those before the first word."""
+    if not any(sign in text for sign in ("|>", "</s>", "eos>", "_turn>", "INST]", "｜>", "|]")):
+        return text
+    leading = _OWN_TURN.match(text)
+    start = leading.end() if leading else 0
+    if start and _OTHER_TURN.match(text, start):
+        return ""
+    ends = (end for end in _TURN_END.finditer(text, start) if _is_used(text, end))
+    first = next(ends, None)
+    return text[start : first.start() if first else len(text)]
+
+
+def speak(reply: str, said_in: frozenset[str]) -> Spoken:
+    """Return what a reply says aloud, its characters seen, its native tokens as tags."""
+    text = encodable_text(reply).replace("\r\n", "\n").replace("\r", "\n")
+    if not text.isascii() or "\x1b" in text:
+        text = _UNSEEN.sub("", text)
+        if _UNLIKE.search(text):
+            text = text.translate(_LIKENESS)
+    if "<" in text:
+        text = _MARKUP.sub(
+            lambda tag: "" if _is_used(text, tag) else tag[0], text, count=_MAX_MARKS
+        )
+        text = _THOUGHT_ENDS.sub(
+            lambda tag: f"{tag[0]}\n" if _is_used(text, tag) else tag[0], text, count=_MAX_MARKS
+        )
+    if any(sign in text[:4096] or sign in text for sign in _TOKEN_SIGNS):
+        text = tokens_as_tags(text)
+    return strip_thinking(text, said_in)
+
+
+def tokens_as_tags(text: str) -> str:
+    """Return a reply with native tokens of calls as tags, unless words before quote them."""
+    for pattern, meaning in _TOKENS:
+        text = pattern.sub(
+            lambda token, meaning=meaning: _tag(text, token, meaning), text, count=64
+        )  # type: ignore[misc]
+    return text
+
+
+def _tag(text: str, token: re.Match[str], meaning: str) -> str:
+    line = text[text.rfind("\n", 0, token.start()) + 1 : token.start()][-_LOOKED_AT:]
+    before = line.strip()
+    is_open = bool(before) and before[-1] not in ".!?:。>]})"
+    if (
+        before.startswith(">")
+        or before.endswith(("'", '"', "`", "“", "(", "«"))
+        or not _is_used(text, token)
+    ):
+        return token[0]
+    if is_reported(line) or (is_open and is_reported(f"{line}:")):
+        return token[0]
+    return meaning.format(*(group or "" for group in token.groups()))
+
+
+def find_fences(text: str) -> list[Span]:
+    """Return what stands inside code fences, each from its opening line to its closing one.
+
+    A fence that is never closed goes on to the end.
+    """
+    spans: list[Span] = []
+    opened: re.Match[str] | None = None
+    if "```" not in text and "~~~" not in text:
+        return spans
+    for mark in islice(_FENCE.finditer(text), 4 * _MAX_MARKS):
+        if opened is None:
+            opened = mark
+        elif (
+            mark["mark"][0] == opened["mark"][0]
+            and len(mark["mark"]) >= len(opened["mark"])
+            and not mark["words"].strip()
+            and not mark["before"].strip()
+        ):
+            spans.append((opened.start(), mark.end()))
+            opened = None
+    if opened is not None:
+        spans.append((opened.start(), len(text)))
+    return spans
+
+
+def is_within(spans: list[Span], at: int) -> bool:
+    """Tell whether a place is inside one of some spans."""
+    return any(start <= at < end for start, end in spans)
+
+
+class Quotations:
+    """Which places of a text are inside a quotation that was opened before them."""
 
     def __init__(self, text: str) -> None:
         self._text = text
+        self._marks: Iterator[re.Match[str]] = islice(_QUOTE_MARK.finditer(text), 2 * _MAX_MARKS)
+        self._next = next(self._marks, None)
+        self._opened = ""
 
-    def hides(self, at: int) -> bool:
-        """Tell whether a place stands in a closed fence or in a quotation over lines."""
-        return span_around(self.closed, at) is not None or self.quotes(at)
+    def is_open_at(self, at: int) -> bool:
+        """Tell whether a quotation is open at a place; places are asked for in order."""
+        while self._next is not None and self._next.start() < at:
+            self._see(self._next)
+            self._next = next(self._marks, None)
+        return bool(self._opened)
 
-    def quotes(self, at: int) -> bool:
-        """Tell whether a place stands in a quotation over lines."""
-        return span_around(self._quotations, at) is not None
-
-    def is_open(self, at: int) -> bool:
-        """Tell whether a place stands in a fence that nothing closes."""
-        return at >= self.opened
-
-    @cached_property
-    def fences(self) -> list[tuple[int, int | None]]:
-        """The fences in order, without their marks; the last may have no end."""
-        return find_fences(self._text)
-
-    @cached_property
-    def closed(self) -> list[Span]:
-        """The fences that are closed."""
-        return [(start, end) for start, end in self.fences if end is not None]
-
-    @cached_property
-    def opened(self) -> int:
-        """Where the fence begins that nothing closes, or a place after the end."""
-        return next((at for at, end in self.fences if end is None), len(self._text) + 1)
-
-    @cached_property
-    def _quotations(self) -> list[Span]:
-        merged: list[Span] = []
-        for start, end in sorted([*_quotations(self._text), *_markup(self._text)]):
-            if merged and start <= merged[-1][1]:
-                merged[-1] = (merged[-1][0], max(end, merged[-1][1]))
-            else:
-                merged.append((start, end))
-        return merged
-
-
-def span_around(spans: Sequence[Span], at: int) -> Span | None:
-    """Return that of the spans, which are in order, that a place is inside of."""
-    place = bisect_left(spans, (at + 1,)) - 1
-    return spans[place] if place >= 0 and at < spans[place][1] else None
-
-
-def find_fences(text: str) -> list[tuple[int, int | None]]:
-    """Return the fences of a text in order, without their marks; the last may have no end.
-
-    A fence may open after a bullet, a label or a tag on the same line, and close before a closing
-    tag. One inside another, with a language, after a bullet or further in, is a part of it if both
-    are closed. After more than `MAX_MARKS` of their lines the rest of the text counts as fenced.
-    """
-    if "```" not in text and "~~~" not in text:
-        return []
-    runs = list(islice(_FENCE.finditer(text), MAX_MARKS + 1))
-    found, is_nested = _pair_fences(runs[:MAX_MARKS], text, nested=True)
-    if is_nested and found[-1][1] is None:
-        found, _ = _pair_fences(runs[:MAX_MARKS], text, nested=False)
-    if len(runs) > MAX_MARKS and not (found and found[-1][1] is None):
-        found.append((runs[-1].end(), None))
-    return found
-
-
-def _pair_fences(
-    runs: Sequence[re.Match[str]], text: str, *, nested: bool
-) -> tuple[list[tuple[int, int | None]], bool]:
-    """Return the fences, and whether one may have been inside another."""
-    found: list[tuple[int, int | None]] = []
-    opened, marks, indent = -1, "", 0
-    inside, is_nested = 0, False
-    for run in runs:
-        words = run.group().lstrip(run.group()[0])
-        before = text[text.rfind("\n", 0, run.start()) + 1 : run.start()]
-        if opened < 0:
-            bare = _BULLET.sub("", before.strip(), count=1) if len(before) < _NEAR else before
-            if not bare.strip() or _OPENS_LINE.fullmatch(before[:_NEAR].strip()):
-                opened, indent = run.end(), len(before)
-                marks = run.group()[: len(run.group()) - len(words)]
-        elif not run.group().startswith(marks):
-            continue
-        elif nested and _opens_inside(before, words.strip(), indent, begun=inside > 0):
-            inside, is_nested = inside + 1, True
-        elif not words.strip() or words.strip().startswith("</"):
-            if not inside:
-                found.append((opened, run.start()))
-                opened = -1
-            inside = max(0, inside - 1)
-    return ([*found, (opened, None)] if opened >= 0 else found), is_nested
-
-
-def _opens_inside(before: str, words: str, indent: int, *, begun: bool) -> bool:
-    lead = before.strip(" \t>")
-    if lead:
-        return _BULLET.fullmatch(lead) is not None
-    if words:
-        return _LANGUAGE.fullmatch(words) is not None
-    return not begun and len(before) > indent
-
-
-def skip_fence_opener(text: str, start: int) -> int:
-    """Return the place after the opening of a fence with its language, if one opens here."""
-    opener = _OPENER.match(text, start)
-    return opener.end() if opener else start
-
-
-def without_outer_fence(text: str) -> str | None:
-    """Return a reply without the fence that it stands in as a whole, closed or not."""
-    text = text.strip()
-    found = find_fences(text) if text.startswith(("```", "~~~")) else []
-    if not found or (found[0][1] is not None and text[found[0][1] :].strip("`~ \n")):
-        return None
-    start, end = found[0]
-    return text[start:] if end is None else text[start : text.rfind("\n") + 1]
-
-
-def outside_strings(found: Iterable[re.Match[str]], text: str) -> Iterator[re.Match[str]]:
-    """Yield those matches, in order, that stand neither in a JSON string nor in back-quotes.
-
-    Those after the first `_MAX_QUOTATIONS`, or behind `_MAX_STRINGS` strings, are not looked at.
-    """
-    line_end = -1
-    span, strings = (0, 0), iter(list[Span]())
-    budget = iter(range(_MAX_STRINGS))
-    for count, match in enumerate(found):
-        at = match.start()
-        if count >= _MAX_QUOTATIONS:
-            yield match
-            continue
-        if at > line_end:
-            line_start, line_end = text.rfind("\n", 0, at) + 1, end_of_line(text, at)
-            span, strings = (0, 0), _strings(text, line_start, line_end, budget)
-        while span[1] <= at and (following := next(strings, None)):
-            span = following
-        in_back_quotes = text[match.end() : match.end() + 1] == "`" == text[at - 1 : at]
-        if not span[0] < at < span[1] and not in_back_quotes:
-            yield match
-
-
-def _strings(text: str, start: int, end: int, budget: Iterator[int]) -> Iterator[Span]:
-    """Yield where the JSON strings of one line begin or end."""
-    for string, _ in zip(_STRING.finditer(f"\n{text[start:end]}"), budget, strict=False):
-        if not (string["closed"] or string["closed_single"]):
+    def _see(self, mark: re.Match[str]) -> None:
+        sign = mark[0]
+        if self._opened:
+            if sign in _CLOSERS[self._opened]:
+                self._opened = ""
             return
-        # the line break that was put before the line moves every place by one
-        yield start + string.start("inside") - 1, start + string.end() - 2
+        before, after = (
+            self._text[mark.start() - 1 : mark.start()],
+            self._text[mark.end() : mark.end() + 1],
+        )
+        is_inch = sign == '"' and before.isdigit()
+        if (
+            sign in _CLOSERS
+            and not is_inch
+            and (sign != "'" or not (before.isalnum() or after in " \t"))
+        ):
+            self._opened = sign
 
 
-def _quotations(text: str) -> Iterator[Span]:
-    """Yield from where to where whole lines stand in quotation marks.
-
-    A mark without a partner on its line opens a quotation, which such a mark on a later line
-    closes. After `_MAX_QUOTATIONS` marks all the rest is quoted.
-    """
-    opened, closer = -1, ""
-    for count, found in enumerate(_QUOTATION.finditer(text)):
-        if count == _MAX_QUOTATIONS:
-            yield found.start(), len(text)
-            return
-        mark, at = found.group(), found.start()
-        if len(mark) > 1 or (mark == '"' and text[at - 1 : at].isdigit() and at):
-            continue
-        if mark == closer and (mark not in "\"'" or _may_close(text, at)):
-            if opened <= at:
-                yield opened, end_of_line(text, at)
-            closer = ""
-        elif (not closer or closer in "\"'") and mark in _CLOSES and _may_open(text, at):
-            opened, closer = end_of_line(text, at) + 1, _CLOSES[mark]
-
-
-def _may_open(text: str, at: int) -> bool:
-    before, after = text[max(0, at - 1) : at], text[at + 1 : at + 2]
-    if text[at] not in "\"'":
-        return True
-    is_set_off = not before or before.isspace() or before in "([{:=,"
-    return is_set_off and (not after.isspace() or after == "\n")
+# What no answer may rest on, in words without case and likeness: a result by whatever name, a line of
+# somebody else, a passage that is shown.
+_FOREIGN: Final = re.compile(
+    r"\n[^\w\n]*(?:(?:\w\)|\w\.|step \d+:?)[ ])?[^\w\n]*(?:"
+    r"(?:[a-z_]+[ _-]){0,3}o ?b ?(?!serve[ds]?\b)(?:s ?e ?r|ser-|s\b|ers|sar|s\.)[a-z ]{0,12}"
+    r"|(?:[a-z_]+[ _-]){0,3}(?:results?|outputs?|returned|returns|responses? from)\b[^\n{]{0,24}(?:[:>`|]|\n)"
+    r"|tool_(?:output|result|response)|output\n"
+    r"|(?:user|human|system|tool|ipython|environment|instruction)(?:\n|:|>)"
+    r"|paus(?:e\b[^\n]+\w|\n)"
+    r"|[^\n]{0,8}(?:结果|結果|返回|观察|觀察|観察|결과)[^\n]{0,6}[:：])"
+    r"|<\W{0,3}(?:obs\w*|[\w-]*results?|[\w-]*outputs?|information|context|ipython|[\w-]*response_from\w*)[>\s/]"
+    r"|&lt;/?obs|</obs"
+)
+_CONFUSABLE: Final = str.maketrans("0135аеорсхіѕᎾꮎοΟ", "oiesaeopcxisoooo")
+_BLOCK: Final = re.compile(
+    r"\n[ \t]*(?P<open><<<|\$\$|[=\-*#~ ]*(?:begin|start)\b|\[(?:page|quote|web)[^\]\n]*\]|\\begin\{"
+    r"|<(?:pre|code|q|blockquote|page|document|quote|article|snippet|html|body|content|source|example|details|summary)\b[^>\n]*>"
+    r"|<!\[cdata\[)|\n[^\w\n]*(?:>>>|\$\$|[=\-*#~ ]*end\b|\[/|\\end\{|</|\]\]>)"
+)
 
 
-def _may_close(text: str, at: int) -> bool:
-    """Tell a straight mark that ends a line or a sentence from one that begins a word."""
-    after = text[at + 1 : at + 2]
-    if text[at] == "'":
-        return bool(_ENDS_LINE.match(text, at + 1))
-    return not _may_open(text, at) or not after or after.isspace() or after in "}],:).;!?"
+def holds_foreign(words: str) -> bool:
+    """Tell whether words before an answer hold a result or a line of somebody else."""
+    return _FOREIGN.search(f"\n{words}\n".lower().translate(_CONFUSABLE)) is not None
 
 
-def _markup(text: str) -> Iterator[Span]:
-    """Yield from where to where markup shows something that goes over lines."""
-    if "\n" not in text:
-        return
-    small = f"\n{lowered(text)}"  # so that every place is one further on
-    ahead: dict[str, int] = {}
-    at = 0
-    for _ in range(MAX_MARKS):
-        opening = _OPENING.search(small, at)
-        if opening is None:
-            return
-        at = opening.end()
-        kind = next(name for name in _MARKUP if opening[f"is_{name}"] is not None)
-        groups = opening.groupdict("")
-        partner = _PARTNER.get(groups["alone"], groups["alone"])
-        closer = _MARKUP[kind][2].format(**groups, partner=partner)
-        end = _find(small, closer, at, ahead)
-        if end < 0 and _is_to_the_end(opening, kind):
-            end = len(small)
-        if end > small.find("\n", at) >= 0:
-            yield max(0, opening.start() - 1), end - 1
-        at = max(at, end)
-    yield at - 1, len(text)
+def is_in_block(words: str) -> bool:
+    """Tell whether words open a passage that is shown, and do not close it."""
+    last = None
+    for last in _BLOCK.finditer(f"\n{words}\n".lower()):
+        pass
+    return last is not None and last["open"] is not None
 
 
-def _is_to_the_end(opening: re.Match[str], kind: str) -> bool:
-    text = opening.string
-    before = text[text.rfind("\n", max(0, opening.start() - _NEAR), opening.start()) + 1 :]
-    begins = not before[: max(0, opening.start() - len(text) + len(before))].strip()
-    if kind in _TO_THE_END:
-        return begins or kind != "quoting"
-    ends = not text[opening.end() : end_of_line(text, opening.end())].strip()
-    return kind in ("mentioning", "bracketed", "double_marks", "single_marks") and begins and ends
+def is_reported(words: str) -> bool:
+    """Tell whether words say that somebody else wrote what follows them right after a colon."""
+    line = _last_line(words)
+    is_led = line.endswith((":", "：", '"', "“", "says", "said", "reads"))
+    return is_led and bool(_REPORTS.search(line)) and not _OWN_VOICE.search(line)
 
 
-def _find(text: str, closer: str, at: int, ahead: dict[str, int]) -> int:
-    """Return where a closer follows, or -1; what was seen ahead is not looked for again."""
-    if closer not in ahead or 0 <= ahead[closer] < at:
-        found = re.compile(closer).search(text, at)
-        ahead[closer] = found.start() if found else -1
-    return ahead[closer]
-
-
-def end_of_line(text: str, at: int, limit: int | None = None) -> int:
-    """Return where the line ends that a place is on, at most `limit`."""
-    limit = len(text) if limit is None else limit
-    end = text.find("\n", at, limit)
-    return limit if end < 0 else end
-
-
-@lru_cache(4)
-def lowered(text: str) -> str:
-    """Return a text in small letters, with every place as it was."""
-    return text.replace("İ", "I").lower()  # the one letter that would move places
-
-
-def lines_with(words: Iterable[str], text: str, most: int) -> list[int]:
-    """Return where those lines begin, in order, that hold a word near it; of one word `most`.
-
-    Searching for words is much faster than a look at every line, of which there may be as many as
-    letters.
-    """
-    found = (islice(_lines(word, text), most) for word in words if word in text)
-    return sorted({start for starts in found for start in starts})
-
-
-def _lines(word: str, text: str) -> Iterator[int]:
-    at = text.find(word)
-    while at >= 0:
-        start = text.rfind("\n", max(0, at - _NEAR), at) + 1
-        if start or at <= _NEAR:
-            yield start
-        end = text.find("\n", at)
-        at = text.find(word, end) if end >= 0 else -1
-
-
-def undisguised(text: str) -> str:
-    """Fold letters in disguise, drop what cannot be seen; every line stays a line."""
-    beyond = not text.isascii() and _BEYOND.search(text)
-    if not beyond and not _DISGUISED.search(text):
-        return text
-    seen = _HIDING.sub("", _ESCAPES.sub("", text) if "\x1b" in text else text)
-    seen = _TAGS_BEYOND.sub("", seen) if beyond else seen
-    if seen.isascii():
-        return seen
-    letters = set(seen) & _LIKENESS.keys()
-    if len(letters) > _MAX_REPLACED:
-        return seen.translate({ord(letter): _LIKENESS[letter] for letter in letters})
-    for letter in letters:
-        seen = seen.replace(letter, _LIKENESS[letter])
-    return seen
+def _last_line(words: str) -> str:
+    """Return the last sentence of the last line with letters in it, without emphasis or fence."""
+    lines = [line for line in words[-_LOOKED_AT:].split("\n") if re.search(r"\w", line)]
+    return re.split(r"[.!?](?=\s)|[。！？]", (lines or [""])[-1].strip(" \t*_`~"))[-1].strip()

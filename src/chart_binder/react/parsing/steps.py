@@ -1,89 +1,110 @@
 """A reply is read as the first step it takes, in whatever dialect it is written.
 
 Lenient for calls, strict for answers: a call that is understood does no harm, for its tool runs
-within its bounds; an answer counts only where the model itself gives it.
+within its bounds; an answer counts only where the model itself gives it. A reply is read in four
+moves: what is said aloud (`lexer`), the labels and tags in it (`labels`, `tags`), the first of
+them that asks for something, and what it is given (`calls`, `lenient_json`).
 """
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from heapq import merge
 from itertools import islice
 from typing import Final
 
-from chart_binder.react.parsing.advice import Defect, DialectRules
-from chart_binder.react.parsing.answers import read_answer
-from chart_binder.react.parsing.attribution import is_own, is_passed_on
+from chart_binder.react.parsing.advice import Defect, DialectRules, Wording, Writing
 from chart_binder.react.parsing.calls import (
     Taken,
-    opens_turn,
+    is_finisher,
     read_action,
-    read_given,
     read_in_brackets,
+    read_object,
+    step_named,
 )
-from chart_binder.react.parsing.json_turns import (
-    noted,
-    read_turn,
-)
-from chart_binder.react.parsing.labels import Kind, Label, label_at
+from chart_binder.react.parsing.labels import Directive, find_labels, label_at
 from chart_binder.react.parsing.lenient_json import (
     LenientJSONError,
-    encodable_text,
     opens_object,
+    read_strictly,
     scan,
     skip_space,
 )
 from chart_binder.react.parsing.lexer import (
-    end_of_line,
-    lowered,
-    span_around,
-    without_outer_fence,
+    Quotations,
+    Span,
+    Spoken,
+    find_fences,
+    holds_foreign,
+    is_in_block,
+    is_reported,
+    is_within,
+    speak,
 )
-from chart_binder.react.parsing.reply import INVENTED, Turn, find_turn
-from chart_binder.react.parsing.tags import first_in_tags, identified
-from chart_binder.react.parsing.thinking import Spoken, strip_thinking, tokens_as_tags
+from chart_binder.react.parsing.tags import (
+    attributes_of,
+    find_tags,
+    is_talked_about,
+    parameters_in,
+)
 from chart_binder.react.steps import Act, Finish, Step
 
+_PLAIN_RULES: Final = DialectRules(
+    "any", Wording("call", "answer", "observation", "call", "call", "answer")
+)
+INVENTED: Final = "invented observation discarded"
+_MAX_OBJECTS: Final = 16
+_MAX_REFUSED: Final = 4
+"""After so many answers that are somebody else's no further one is looked at."""
 _MAX_CALLS: Final = 8
-_MAX_OBJECTS: Final = 32
-_NAME_AT_MOST: Final = 80
-_FENCE_AT_MOST: Final = 80
-_ENDS: Final[frozenset[Kind]] = frozenset({"thought", "action", "observation", "answer", "turn"})
-_TURN: Final = frozenset({"thought", "action", "answer"})
-_AROUND_PAUSE: Final = " \t*_`.()[]<>"
-_LEFT_OVER: Final = " \t\n`~*_})]>;."
-_CLOSERS: Final = re.compile(r"(?:\s{0,80}+</[\w ]{1,24}>)*+")
-_FENCE_LEFT: Final = re.compile(r"(?:^|\s)(?:`{3}+\w{0,12}+|json|xml)$")
-_NO_NAME: Final = re.compile(r"[\n{}()\[\]:：\"]")
+_OBJECT: Final = re.compile(r"\n(?:<\|\w{4,24}\|>|functools)?[ \t]*(?=\{|\[[ ]{0,4}\{)")
+_PYTHON_CALL: Final = re.compile(
+    r"\n(?:<\|\w{4,24}\|>)?[ \t`]{0,4}(?:\[[ ]?)?(?:[a-z]\w{0,31} = )?(?:print\()?(?:functions\.)?"
+    r"(?P<name>[A-Za-z]\w{1,63})(?:\.call)?(?=\((?:[\"'“{]|[A-Za-z]\w{0,63} ?=))"
+)
+_NAME_AND_OBJECT: Final = re.compile(r"\s*(?P<name>[a-z]\w{1,63})[ \t]*\n?(?=\{)")
+_CALL_INLINE: Final = re.compile(
+    r"[.!?:)…\"”] (?=\**Action\**: ?[\w.]{2,64}[\s,]+\**Action Input\**: ?)"
+)
 _INLINE: Final = re.compile(
     r"Final Answer ?[:：]|Action ?[:：]|<(?:tool_call|response|final_answer|answer)\b"
 )
-_CALL: Final = re.compile(
-    r"\n(?:<\|\w{4,24}+\|>)?+[ \t`]{0,4}+(?P<listed>\[[ ]?)?+(?:[a-z]\w{0,31}+ = )?+(?:print\()?+"
-    r"(?:functions\.)?+(?P<name>[A-Za-z]\w{1,63}+)(?:\.call)?+"
-    r"(?=\((?:[\"'“{]|[A-Za-z]\w{0,63}+ ?=))"
-)
-_BEGUN_BY_NAME: Final = re.compile(r"\s{0,80}+(?P<name>[a-z]\w{1,63}+)[ \t]{0,8}+\n?(?=\{)")
-_ON_ONE_LINE: Final = re.compile(
-    r"Action(?<=[.!?:)][ ]Action) ?: ?[^\s:]{2,64}[, ]{1,2}Action Input ?: ?(?=[{\"])"
-)
-_BEGUN: Final = re.compile(r"\{\s{0,80}+[\"'](?:name|action|tool|function|tool_calls?)[\"']")
-_RETURNS: Final = re.compile(r"[)\]`]{0,3}[ ]?(?:[-=]+>|→|[:=：]|(?:returns?|returned)\b)")
-_CALL_CLOSERS: Final = re.compile(r"(?:[`)\] \t;.]|<\|/?\w{4,24}+\|>)*+")
-# In small letters.
 _OBSERVED_KEY: Final = re.compile(
-    r"[\"'“](?:observations?|obs|观察(?:结果)?|觀察|観察|tool_?(?:result|response|output)s?)[\"'”]"
-    r"\s{0,8}+[:：]\s{0,8}+(?!null|none|\"\"|''|\[\]|\{\})"
+    r"[\"'“](?:observations?|obs|观察(?:结果)?|tool_?(?:result|response|output)s?)[\"'”]"
+    r"\s{0,8}+[:：]\s{0,8}+(?!null|none|\"\"|''|\[\]|\{\})",
+    re.IGNORECASE,
 )
-_ANNOUNCED: Final = re.compile(r"[^\w\n]*+(?:[^\W_]{1,24}[ ]?){1,3}+\W*+(?:json\b\W*+)?+")
+_LEFT_OVER: Final = " \t\n`~*_})]>;."
+_CLOSING_TAGS: Final = re.compile(r"(?:\s{0,80}</[\w ]{1,24}>)*")
+
+
+@dataclass(slots=True)
+class _Turn:
+    """A model's own turn, up to the first observation it invented or line of somebody else."""
+
+    text: str
+    rules: DialectRules
+    is_inner: bool = False
+    said: str = ""
+    """The text with blanks for what stands in tags of thoughts."""
+    directives: list[Directive] = field(default_factory=list)
+    fences: list[Span] = field(default_factory=list)
+    thoughts: list[Span] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+    ended_by: str = ""
+    end: int = 0
+    refused: set[str] = field(default_factory=set)
+    """What the turn has of what counts for nothing: `fenced`, `thought`, `no tool` ..."""
 
 
 @dataclass(frozen=True, slots=True)
-class _Reading:
-    """A turn and the first step in it; `before` is what was said outside the turn, before it."""
+class _Found:
+    """A step or a defect, and where its words begin and end."""
 
-    turn: Turn
-    taken: Taken | None
-    before: str = ""
+    step: Taken
+    start: int
+    end: int
+    writing: Writing = "labels"
 
 
 def read_reply(reply: str, rules: DialectRules) -> Step:
@@ -92,16 +113,13 @@ def read_reply(reply: str, rules: DialectRules) -> Step:
     Takes any text in time linear in its length. Nothing counts that the model thought, quoted, or
     put into a tool's mouth. A step in another dialect counts where it comes first, with a note.
     """
-    said = _spoken(reply, rules.said_in)
-    reading = _read(said.text)
-    if reading.taken is None:
-        reading = _read_bare(reading)
-    reading = _guarded(_unwrapped(_guarded(reading)))
-    if reading.taken is None:
-        defect = _defect(reply, said, reading.turn)
-        notes = (*said.notes, *reading.turn.notes)
-        return replace(defect, notes=notes).worded(rules.wording)
-    return _finished(reading.taken, said, reading, rules)
+    said = speak(reply, rules.said_in)
+    turn = _turn_of(said.text, rules)
+    found = _first(turn) or _inline_call(turn)
+    notes = (*said.notes, *turn.notes)
+    if found is None:
+        return replace(_defect(reply, said, turn), notes=notes).worded(rules.wording)
+    return _finished(found, turn, notes)
 
 
 def whole_answer(reply: str) -> str | None:
@@ -109,358 +127,597 @@ def whole_answer(reply: str) -> str | None:
 
     It is none where it holds a call or an observation, or an answer that the model only passes on.
     """
-    said = _spoken(reply, frozenset())
-    reading = _guarded(_read_bare(_read(said.text)))
-    if reading.taken is not None:
-        return reading.taken.step.answer if isinstance(reading.taken.step, Finish) else None
-    turn = reading.turn
-    kinds = {label.kind for label in turn.labels}
-    is_invented = turn.notes or turn.result is not None or _OBSERVED_KEY.search(lowered(turn.text))
-    if said.unclosed or is_invented or "action" in kinds or _call_before(turn, len(turn.text)):
-        return None
-    return turn.text.strip() if "{" in turn.text else None
-
-
-def _spoken(reply: str, said_in: frozenset[str]) -> Spoken:
-    text = encodable_text(reply).replace("\r\n", "\n").replace("\r", "\n")
-    return strip_thinking(tokens_as_tags(text), said_in)
-
-
-def _read(text: str) -> _Reading:
-    turn = find_turn(text)
-    taken = _first_labelled(turn)
-    if turn.tags:
-        asking = [label.start for label in turn.labels if label.kind in ("action", "answer")]
-        taken = _earlier(turn, taken, first_in_tags(turn.text, turn.tags, asking))
-    return _Reading(turn, taken)
-
-
-def _earlier(turn: Turn, labelled: Taken | None, tagged: Taken | None) -> Taken | None:
-    """Return the step that is written first; a label may announce the tag that stands after it."""
-    if labelled is None or tagged is None:
-        return labelled or tagged
-    label = next((label for label in turn.labels if label.start == labelled.start), None)
-    if label is None or labelled.start > tagged.start:
-        return tagged
-    between = turn.text[label.value : tagged.start].strip()
-    is_name = len(between) <= _NAME_AT_MOST and not _NO_NAME.search(between)
-    names_tool = label.kind == "action" and is_name and isinstance(tagged.step, Act)
-    announces_tag = not between or names_tool
-    return replace(tagged, start=labelled.start) if announces_tag else labelled
-
-
-# Steps behind labels.
-
-
-def _first_labelled(turn: Turn) -> Taken | None:
-    """Return the step of the first live label that asks for something, or None.
-
-    A label without words, or an action that names no tool, is passed over.
-    """
-    seen = 0
-    for place, label in enumerate(turn.labels):
-        taken: Taken | None = None
-        if label.fenced:
-            continue
-        if label.kind == "answer":
-            end = _end(turn, place, _ENDS)
-            words, end = read_answer(turn.text, label.value, end, label.mark)
-            taken = Taken(Finish(words), end) if words else None
-        elif label.kind == "action":
-            taken = _action(turn, place, label)
-        elif label.kind == "object" and label.start >= seen:
-            taken, seen = _object_turn(turn, label.value)
-        if taken is not None:
-            return replace(taken, start=label.start)
-    return None
-
-
-def _action(turn: Turn, place: int, label: Label) -> Taken | None:
-    own = (label.value, _end(turn, place, _ENDS | {"input"}))
-    later = _next(turn, place, _ENDS - {"thought"} | {"input"})
-    if later is None or turn.labels[later].kind != "input":
-        before = turn.labels[place - 1] if place else label
-        turned = (before.value, label.start) if before.kind == "input" else None
-        return _paused(turn, read_action(turn.text, own, turned))
-    given = (turn.labels[later].value, _end(turn, later, _ENDS | {"input"}))
-    taken = read_action(turn.text, own, given)
-    return taken and replace(taken, writing="classic")
-
-
-def _next(turn: Turn, place: int, kinds: frozenset[Kind]) -> int | None:
-    later = range(place + 1, len(turn.labels))
-    return next((other for other in later if turn.labels[other].kind in kinds), None)
-
-
-def _end(turn: Turn, place: int, kinds: frozenset[Kind]) -> int:
-    later = _next(turn, place, kinds)
-    return len(turn.text) if later is None else turn.labels[later].start
-
-
-def _paused(turn: Turn, taken: Taken | None) -> Taken | None:
-    """Tell an action that pauses, and take a PAUSE at the end of its line out of its input."""
-    if taken is None or not isinstance(taken.step, Act):
-        return taken
-    if turn.ended_by == "pause":
-        return replace(taken, writing="pause")
-    line_end = end_of_line(turn.text, taken.end)
-    given = taken.step.arguments
-    if not isinstance(given, str):
-        is_pause = _before_pause(turn.text[taken.end : line_end]) == ""
-        return replace(taken, end=line_end, writing="pause") if is_pause else taken
-    words = _before_pause(given)
-    if words is None or _before_pause(turn.text[taken.start : taken.end]) is None:
-        return taken
-    return replace(taken, step=replace(taken.step, arguments=words or {}), writing="pause")
-
-
-def _before_pause(words: str) -> str | None:
-    """Return the words before a PAUSE that they end with, if they do."""
-    bare = words.rstrip(_AROUND_PAUSE)
-    before = bare.removesuffix("PAUSE")
-    if before == bare or (before and before[-1] not in _AROUND_PAUSE):
-        return None
-    return before.rstrip(_AROUND_PAUSE)
-
-
-def _object_turn(turn: Turn, at: int) -> tuple[Taken | None, int]:
-    """Read an object at a line start that is a whole turn, or say up to where there is none.
-
-    What follows an object that cannot be read may be a part of it. One that stands among other
-    words is quoted.
-    """
-    if not opens_turn(turn.text, at, len(turn.text)):
-        return None, 0
-    try:
-        found = scan(turn.text, at)
-    except LenientJSONError:
-        return None, len(turn.text)
-    step = read_turn(found.value) if isinstance(found.value, dict) else None
-    if step is None or (
-        not isinstance(step, Defect)
-        and not is_own(turn.said_before(at), turn.said_after(found.end))
+    said = speak(reply, frozenset())
+    turn = _turn_of(said.text, _PLAIN_RULES)
+    found = _first(turn)
+    if found is not None and not (
+        isinstance(found.step, Defect) and found.step.kind == "unlabelled"
     ):
-        return None, found.end
-    return Taken(noted(step, *found.notes), found.end, 0, "object"), found.end
+        return found.step.answer if isinstance(found.step, Finish) else None
+    brace = said.text.find("{")
+    if brace < 0 or said.unclosed or turn.notes or turn.ended_by or "fenced call" in turn.refused:
+        return None
+    is_quoted = is_reported(said.text[:brace]) or _OBSERVED_KEY.search(said.text)
+    return None if is_quoted else said.text.strip()
 
 
-# Steps without labels, where only one thing can be meant.
+# The turn: labels and tags in order, and what of them is live.
 
 
-def _read_bare(reading: _Reading) -> _Reading:
-    """Read a turn that lacks labels or tags, or a call that stands in a fence."""
-    turn = reading.turn
-    taken = _bare_object(turn) or _bare_call(turn)
-    if taken is not None:
-        return replace(reading, taken=taken)
-    outer = without_outer_fence(turn.text)
-    spans = turn.regions.closed[-1:]
-    if outer is not None:
-        spans = [(turn.text.index(outer), turn.text.index(outer) + len(outer))]
-    elif inline := _ON_ONE_LINE.search(turn.text):
-        spans = [(inline.start(), len(turn.text))]
+def _turn_of(text: str, rules: DialectRules, *, is_inner: bool = False) -> _Turn:
+    turn = _Turn(text, rules, is_inner, end=len(text))
+    tags = find_tags(text)
+    turn.thoughts = _thoughts_in(text, tags)
+    turn.said = said = _blank(text, turn.thoughts)
+    directives = sorted([*find_labels(said), *tags], key=lambda found: found.start)
+    turn.fences = find_fences(said)
+    quotations = Quotations(said)
+    seen = 0  # up to here words belong to a directive that was kept
+    for found in directives:
+        if found.start < seen or (
+            is_within(turn.thoughts, found.start) and found.kind != "thought"
+        ):
+            continue
+        if found.is_tag and found.kind == "thought" and found.closed:
+            if _asks(text[found.value : found.end]):
+                turn.refused.add("thought")
+            if _OBSERVATION_TAG.search(text, found.value, found.end):
+                _close(turn, found.start, "observation")
+                break
+            seen = found.after
+            continue
+        if found.is_tag and is_talked_about(text, found):
+            turn.refused.add("inline")
+            continue
+        if quotations.is_open_at(found.start) or _is_block_quote(text, found.start):
+            turn.refused.add("fenced")
+            continue
+        fenced = is_within(turn.fences, found.start)
+        if found.kind in ("observation", "speaker") and not fenced:
+            if (
+                found.kind == "speaker"
+                and not found.is_tag
+                and not turn.directives
+                and not _is_role(text, found)
+            ):
+                continue  # a question that the model asks itself
+            _close(turn, found.start, found.kind)
+            break
+        if found.kind == "pause":
+            _close(turn, found.start, "pause")
+            break
+        turn.directives.append(found)
+        if found.is_tag and found.kind in ("call", "answer"):
+            seen = found.after
+        elif found.kind == "answer" and not fenced:
+            seen = _object_end(text, found.value)
+    return turn
+
+
+def _thoughts_in(text: str, tags: list[Directive]) -> list[Span]:
+    """Return what stands in tags of thoughts; all before a closing one that nothing opens is thought."""
+    spans: list[Span] = []
+    for tag in tags:
+        if tag.kind == "thought" and tag.closed and (not spans or tag.start >= spans[-1][1]):
+            spans.append((tag.start, tag.after))
+    last = None
+    for last in _THOUGHT_ENDS.finditer(text):
+        pass
+    if last and not is_within(spans, last.start()):
+        return [(0, last.end())]
+    return spans
+
+
+def _blank(text: str, spans: list[Span]) -> str:
+    kept: list[str] = []
+    at = 0
     for start, end in spans:
-        said = "".join(turn.words(*span) for span in turn.thoughts) + turn.text[:start]
-        inside = _read(turn.text[start:end]) if is_own(said, turn.text[end:]) else None
-        if inside and inside.taken and not isinstance(inside.taken.step, Finish):
-            return replace(inside, before=_thought(said.strip()))
-    return reading
+        kept += [text[at:start], "\n" * (end > start), " " * (end - start - 1)]
+        at = end
+    return "".join([*kept, text[at:]])
 
 
-def _bare_object(turn: Turn) -> Taken | None:
-    quoted: Taken | None = None
-    for at in islice(_objects(turn), _MAX_OBJECTS):
-        if not opens_object(turn.text, at) or turn.regions.quotes(at):
+_THOUGHT_ENDS: Final = re.compile(r"</thoughts?>", re.IGNORECASE)
+_OBSERVATION_TAG: Final = re.compile(
+    r"<(?:observation|tool_response|function_response)", re.IGNORECASE
+)
+_ROLE: Final = re.compile(r"[*_#\s]*(?:user|human|system)\b", re.IGNORECASE)
+
+
+def _is_role(text: str, found: Directive) -> bool:
+    return _ROLE.match(text, found.start) is not None
+
+
+def _close(turn: _Turn, at: int, by: str) -> None:
+    turn.end, turn.ended_by = at, by
+    if by == "observation":
+        turn.notes.append(INVENTED)
+
+
+def _is_block_quote(text: str, at: int) -> bool:
+    return text[text.rfind("\n", 0, at) + 1 :].lstrip()[:1] == ">" if at < len(text) else False
+
+
+def _object_end(text: str, start: int) -> int:
+    """Return the end of a strict JSON object that follows a label, so that nothing in it is live."""
+    at = skip_space(text, start)
+    try:
+        found = read_strictly(text, at) if text.startswith("{", at) else None
+    except LenientJSONError:
+        return start
+    return found.end if found else start
+
+
+def _asks(words: str) -> bool:
+    return _INLINE.search(words) is not None
+
+
+# The first step.
+
+
+def _first(turn: _Turn) -> _Found | None:
+    """Return the step of what comes first: a label, a tag, an object, a call as in Python."""
+    bare = sorted(_bare(turn), key=_start)
+    shown: _Found | None = None
+    passed_on: _Found | None = None
+    refused = 0
+    for found in merge(_directed(turn), bare, key=_start):
+        is_answer = isinstance(found.step, Finish)
+        fenced = is_within(turn.fences, found.start)
+        if fenced:
+            turn.refused.add("fenced")
+            if (
+                isinstance(found.step, Act)
+                and shown is None
+                and not is_reported(_before_fence(turn, found.start))
+            ):
+                turn.refused.add("fenced call")
+                shown = found
             continue
-        fence = turn.text.find("```", at)
+        if not is_answer:
+            return found
+        if shown is not None:
+            return replace(found, step=Defect("called"))
+        if _OBSERVED_KEY.search(turn.text, 0, found.start):
+            return replace(found, step=Defect("observation"))
+        said = turn.said[: found.start]
+        if holds_foreign(said):
+            return replace(found, step=Defect("observation"))
+        if is_in_block(said) or is_reported(said):
+            passed_on = passed_on or replace(found, step=Defect("passed on"))
+            refused += 1
+            if refused == _MAX_REFUSED:
+                break
+            continue
+        return found
+    return shown or passed_on
+
+
+def _start(found: _Found) -> int:
+    return found.start
+
+
+def _before_fence(turn: _Turn, at: int) -> str:
+    start = next(start for start, end in turn.fences if start <= at < end)
+    return turn.text[:start]
+
+
+def _directed(turn: _Turn) -> Iterator[_Found]:
+    """Yield the steps of labels and tags, in order."""
+    directives = turn.directives
+    for place, found in enumerate(directives):
+        following = directives[place + 1 : place + 2]
+        end = following[0].start if following else turn.end
+        if not found.is_tag and is_within(turn.fences, found.start):
+            end = min(end, next(stop for start, stop in turn.fences if start <= found.start < stop))
+        step: Taken | None = None
+        writing: Writing = "tags" if found.is_tag else "labels"
+        match found.kind:
+            case "action":
+                at = next(
+                    (
+                        n
+                        for n in range(place + 1, len(directives))
+                        if directives[n].kind != "thought"
+                    ),
+                    -1,
+                )
+                given = directives[at] if at > 0 and directives[at].kind == "input" else None
+                given_end = directives[at + 1].start if given and directives[at + 1 :] else turn.end
+                if given is None and place and directives[place - 1].kind == "input":
+                    given, given_end = directives[place - 1], found.start
+                own = turn.text[found.value : _value_end(turn, found, end)]
+                if (
+                    following
+                    and following[0].is_tag
+                    and following[0].kind == "call"
+                    and len(own.split()) < 2
+                ):
+                    continue
+                words = (
+                    None
+                    if given is None
+                    else turn.text[given.value : _value_end(turn, given, given_end)]
+                )
+                step = read_action(
+                    _emphasis_off(own, found),
+                    words if words is None else _emphasis_off(words, given),
+                )
+                end = max(end, given_end) if given else end
+                writing = "tags" if found.is_tag else "classic" if given else "labels"
+                if given is None and (
+                    turn.ended_by == "pause" or own.rstrip(" *_`.").endswith("PAUSE")
+                ):
+                    writing = "pause"
+                if step is None:
+                    turn.refused.add("no tool")
+            case "answer":
+                step = _answer(turn, found, end)
+                end = found.after if found.is_tag else turn.end
+                if step is None:
+                    turn.refused.add("empty answer")
+            case "call":
+                step = _tagged_call(turn, place)
+                end = found.after
+                if step is None:
+                    turn.refused.add("no tool")
+            case "calls":
+                if not (following and following[0].kind == "call"):
+                    step = _call_in(turn.text[found.value : found.end], found)
+                    end = found.after
+            case "input":
+                turn.refused.add("input")
+            case _:
+                pass
+        if step is not None:
+            yield _Found(step, found.start, end, writing)
+
+
+def _value_end(turn: _Turn, found: Directive, limit: int) -> int:
+    return min(limit, found.end) if found.is_tag and found.closed else limit
+
+
+def _emphasis_off(words: str, found: Directive | None) -> str:
+    """Return words without the emphasis that began before their label and ends behind them."""
+    words = words.strip()
+    mark = found.emphasis if found else ""
+    return (
+        words.removesuffix(mark).rstrip()
+        if mark and words.endswith(mark) and "[" not in mark
+        else words
+    )
+
+
+def _answer(turn: _Turn, found: Directive, end: int) -> Taken | None:
+    """Return the answer whose words follow a label or stand in a tag."""
+    if found.is_tag:
+        words = (
+            turn.text[found.value : found.end].strip()
+            if found.closed
+            else turn.text[found.value : turn.end].strip()
+        )
+        inner = label_at(words)
+        if (
+            inner is not None
+            and not turn.is_inner
+            and inner.kind in ("thought", "action", "answer")
+        ):
+            inside = _turn_of(words, turn.rules, is_inner=True)
+            step = _first(inside)
+            turn.notes += inside.notes
+            if inside.ended_by == "observation" and (step is None or isinstance(step.step, Finish)):
+                return Defect("observation")
+            return step.step if step else None
+        nested = re.fullmatch(r"<(answer|final_answer|response)>(.*)</\1>", words, re.DOTALL)
+        words = nested[2].strip() if nested else words
+    else:
+        at = _object_end(turn.text, found.value)
+        words = turn.text[found.value : max(turn.end, at)]
+        words = _until_next_step(turn, found, words)
+        words = _emphasis_off(words, found)
+    words = re.sub(r"\s*</[\w ]{1,24}>\s*\Z", "", words).strip()
+    return Finish(words) if words else None
+
+
+def _until_next_step(turn: _Turn, found: Directive, words: str) -> str:
+    """Cut an answer's words where another label begins, unless it stands in the answer's object."""
+    for other in turn.directives:
+        if (
+            other.start > found.start
+            and not other.is_tag
+            and other.kind in ("thought", "action", "answer")
+        ):
+            return words[: other.start - found.value]
+        if other.start > found.start and other.is_tag and other.kind in ("call", "answer"):
+            return words[: other.start - found.value]
+    return words
+
+
+def _tagged_call(turn: _Turn, place: int) -> Taken | None:
+    """Return the call in tags, with those in the tags that follow it."""
+    found = turn.directives[place]
+    first = _call_in(turn.text[found.value : found.end], found)
+    if not isinstance(first, Act):
+        return first
+    also = list(first.also)
+    for other in turn.directives[place + 1 :]:
+        if other.kind == "thought":
+            continue
+        if other.kind != "call" or len(also) >= _MAX_CALLS:
+            break
+        step = _call_in(turn.text[other.value : other.end], other)
+        if not isinstance(step, Act):
+            break
+        also += [replace(step, also=()), *step.also]
+    return replace(first, also=tuple(also))
+
+
+def _call_in(body: str, tag: Directive) -> Taken | None:
+    """Return the call in a tag's body, or in its attributes."""
+    attributes = attributes_of(tag.attributes)
+    named = (
+        attributes.pop("name", "") or attributes.pop("tool", "") or attributes.pop("function", "")
+    )
+    identifier = attributes.pop("id", "")
+    if not named and (own := re.match(r"=\s*[\"']?([\w.-]{1,80})", tag.attributes)):
+        named = own[1]
+    body = _without_inner_tags(body)
+    inner = re.match(
+        r"\s*<(?:function|invoke|tool|name|tool_name)(?:=[\"']?([\w.-]{1,80})[\"']?|\s+name=[\"']([\w.-]{1,80})[\"'])?\s*>",
+        body,
+    )
+    if not named and inner:
+        named = inner[1] or inner[2] or body[inner.end() :].partition("<")[0].strip()
+        body = (
+            body[inner.end() :].partition("</name>")[2]
+            if not (inner[1] or inner[2])
+            else body[inner.end() :]
+        )
+    try:
+        step = _named_call(named, attributes, body, tag) if named else _unnamed_call(body, tag)
+    except LenientJSONError as error:
+        return Defect("given", str(error), named)
+    if isinstance(step, Act) and identifier:
+        step = replace(step, id=identifier)
+    return step
+
+
+def _without_inner_tags(body: str) -> str:
+    """Return a body without a second tag of a call that opens inside, or entities for its quotes."""
+    body = re.sub(r"\A\s*<(?:tool_call|function_call)>", "", body)
+    body = re.sub(r"\A\s*```(?:json|xml)?\s*|\s*```\s*\Z", "", body)
+    return body.replace("&quot;", '"') if body.lstrip().startswith("{&quot;") else body
+
+
+def _named_call(named: str, attributes: dict[str, str], body: str, tag: Directive) -> Taken:
+    given = attributes.pop("arguments", "") or attributes.pop("input", "")
+    words = re.sub(r"</(?:function|invoke|arguments|parameters|tool|input)>\s*", "", body)
+    words = re.sub(r"\A\s*<(?:arguments|parameters|input|args)>", "", words).strip()
+    if (attributes or given) and not words.startswith("{"):
+        if words and tag.end > tag.value:
+            raise LenientJSONError("there are attributes in its tag, and words inside")
+        return step_named(named, given or attributes)
+    if words.startswith("{"):
+        step, _ = read_object(words, tagged=False)
+        found = scan(words, 0)
+        return (
+            step
+            if isinstance(step, Act)
+            else replace_notes(step_named(named, found.value), found.notes)
+        )
+    if not tag.closed and re.search(r"<(?:parameter|arg_value)[^<]*\Z", body):
+        raise LenientJSONError("a parameter is never closed", cut=True)
+    parameters = parameters_in(words)
+    if parameters:
+        return step_named(named, parameters)
+    step = read_action(named, words or None)
+    return step if step is not None else Defect("no tool")
+
+
+def replace_notes(step: Act | Finish, notes: tuple[str, ...]) -> Act | Finish:
+    """Return a step with more notes, before those it has."""
+    return replace(step, notes=(*notes, *step.notes))
+
+
+def _unnamed_call(body: str, tag: Directive) -> Taken | None:
+    at = skip_space(body, 0)
+    if body[at : at + 1] in ("{", "[") and body[at:].strip():
         try:
-            found = scan(turn.text, at, fence if fence >= 0 else len(turn.text))
+            step, _ = read_object(body, tagged=True)
         except LenientJSONError as error:
-            return Taken(Defect("turn", str(error)), len(turn.text), at, "object")
-        step = read_turn(found.value) if isinstance(found.value, dict) else None
-        own = step and is_own(turn.said_before(at), turn.said_after(found.end))
-        if step is not None and (own or isinstance(step, Defect)):
-            return Taken(noted(step, *found.notes), found.end, at, "object")
-        if step is not None and quoted is None:
-            quoted = Taken(Defect("among words"), found.end, at, "object")
-    return quoted
+            return Defect("turn" if not tag.closed else "given", str(error))
+        is_none = re.search(r"[\"'](?:name|tool|action)[\"']\s*:", body)
+        return step or (None if is_none else Defect("no tool in object"))
+    if not body.strip():
+        return None
+    key = body.find("<arg_key>")
+    if key > 0:
+        if not tag.closed and re.search(r"<arg_value>[^<]*\Z", body):
+            raise LenientJSONError("a value is never closed", cut=True)
+        return step_named(body[:key].strip(), parameters_in(body))
+    if element := re.fullmatch(r"\s*<(\w{2,64})>(.*)</\1>\s*", body, re.DOTALL):
+        return step_named(element[1], parameters_in(element[2]))
+    return read_action(body, None)
 
 
-def _objects(turn: Turn) -> list[int]:
-    """Return where objects begin a line or a fence, in order."""
-    found = [label.value for label in turn.labels if label.kind == "object"]
-    for start, _ in turn.regions.fences:
-        inside = skip_space(turn.text, start)
-        if turn.text.startswith("[", inside):
-            inside = skip_space(turn.text, inside + 1)
-        if turn.text.startswith("{", inside):
-            found.append(inside)
-    return sorted(found)
+# Steps without label or tag.
 
 
-def _bare_call(turn: Turn) -> Taken | None:
-    for call, rest in _python_calls(turn):
-        is_alone = _CALL_CLOSERS.fullmatch(rest) and not turn.regions.quotes(call.start)
-        if is_alone and is_own(turn.said_before(call.start), turn.said_after(call.end)):
-            return call
-    return None
-
-
-def _python_calls(turn: Turn) -> Iterator[tuple[Taken, str]]:
-    """Yield the calls that begin a line, such as `add(a=1)`, each with the rest of its line."""
-    text = f"\n{turn.text}"
-    begun = [_BEGUN_BY_NAME.match(text)] if "{" in text else []
-    calls = islice(_CALL.finditer(text), _MAX_CALLS) if "(" in text else ()
-    for call in filter(None, (*begun, *calls)):
-        try:
-            read = read_given if text.startswith("{", call.end()) else read_in_brackets
-            given = read(text, call.end(), len(text))
-        except LenientJSONError:
-            continue
-        end = given.end - 1  # the line break that was put before the text moves every place
-        line_end = end_of_line(turn.text, end)
-        if call.re is _CALL and call["listed"]:
-            end = turn.text.rfind("]", end, line_end) + 1 or end
-        act = Act(call["name"], given.arguments, notes=given.notes)
-        yield Taken(act, end, call.start(), "object"), turn.text[end:line_end]
-
-
-def _objects_called(turn: Turn, end: int) -> Iterator[tuple[Taken, str]]:
-    """Yield the objects before a place that are calls, each with the rest of its line.
-
-    The last may be one that begins as a call, but cannot be read.
-    """
-    seen = 0
-    for at in islice((at for at in _objects(turn) if at < end), _MAX_CALLS):
-        if at < seen or not opens_object(turn.text, at):
-            continue
-        fence = turn.text.find("```", at, end)
-        try:
-            found = scan(turn.text, at, fence if fence >= 0 else end)
-        except LenientJSONError:
-            if _BEGUN.match(turn.text, at):
-                yield Taken(Defect("called"), end, at, "object"), ""
-            return
-        seen = found.end
-        step = read_turn(found.value) if isinstance(found.value, dict) else None
-        if isinstance(step, Act):
-            rest = turn.text[found.end : end_of_line(turn.text, found.end)]
-            call = Taken(noted(step, *found.notes), found.end, at, "object")
-            yield call, rest.partition("{")[0]
-
-
-# What no answer may rest on.
-
-
-def _guarded(reading: _Reading) -> _Reading:
-    """Put in the place of an answer what stands before it: a call, or what it cannot rest on."""
-    taken, turn = reading.taken, reading.turn
-    if taken is None:
-        return reading
-    if _OBSERVED_KEY.search(lowered(turn.text), 0, taken.start):
-        return replace(reading, taken=replace(taken, step=Defect("observation")))
-    if not isinstance(taken.step, Finish):
-        return reading
-    if call := _call_before(turn, taken.start):
-        return replace(reading, taken=call)
-    defect = None
-    if turn.result is not None and turn.result < taken.start:
-        between = turn.text[turn.result : min(taken.start, turn.result + 80)]
-        defect = None if _ANNOUNCED.fullmatch(between) else Defect("observation")
-    if is_passed_on(turn.text, taken.start):
-        defect = defect or Defect("passed on")
-    return replace(reading, taken=replace(taken, step=defect)) if defect else reading
-
-
-def _call_before(turn: Turn, end: int) -> Taken | None:
-    """Return the first call without a label that begins before a place, a defect if it just shows.
-
-    It shows in a fence, or where its line goes on. What is quoted, or passed on, is not seen.
-    """
-    calls = [
-        (call, rest)
-        for call, rest in _python_calls(turn)
-        if call.start < end and (_CALL_CLOSERS.fullmatch(rest) or _RETURNS.match(rest))
+def _bare(turn: _Turn) -> Iterator[_Found]:
+    """Yield objects that are a whole turn, and calls written as in Python."""
+    text = f"\n{turn.text[: turn.end]}"
+    taken = [
+        (found.start, found.after if found.is_tag else found.start)
+        for found in turn.directives
+        if found.is_tag
     ]
-    for call, rest in sorted(
-        [*_objects_called(turn, end), *calls], key=lambda found: found[0].start
-    ):
-        if turn.regions.quotes(call.start) or is_passed_on(turn.text, call.start):
+    first_label = min(
+        (found.start for found in turn.directives if found.kind in ("action", "answer", "call")),
+        default=turn.end,
+    )
+    seen = 0
+    if "{" in text:
+        for mark in islice(_OBJECT.finditer(text, 0, first_label + 1), _MAX_OBJECTS):
+            at = mark.end() - 1
+            if at < seen or is_within(taken, at) or is_within(turn.thoughts, at):
+                continue
+            found, seen = _object_turn(turn, at, seen)
+            if found is not None:
+                yield found
+        named = _NAME_AND_OBJECT.match(turn.text)
+        if named and not turn.directives:
+            step = read_action(named["name"], turn.text[named.end() :])
+            if isinstance(step, Act):
+                yield _Found(step, 0, turn.end, "object")
+    if "(" in text:
+        yield from _python_calls(turn, text[: first_label + 1])
+
+
+def _object_turn(turn: _Turn, at: int, seen: int) -> tuple[_Found | None, int]:
+    """Read an object that begins a line as a whole turn."""
+    body = turn.text[at : turn.end]
+    inner = skip_space(body, 1) if body.startswith("[") else 0
+    if not opens_object(body, inner):
+        return None, seen
+    fence = body.find("```")
+    fenced = is_within(turn.fences, at)
+    try:
+        step, end = read_object(body if fence < 0 else body[:fence], tagged=False)
+    except LenientJSONError as error:
+        is_turn = re.match(
+            r"\[?\s*\{\s*[\"'](?:thought|action|name|tool|function|tool_calls?)[\"']", body
+        )
+        return (
+            _Found(Defect("turn", str(error)), at, turn.end, "object") if is_turn else None
+        ), turn.end
+    end += at
+    if step is None:
+        turn.refused.add("unlabelled")
+        return None, end
+    before, after = turn.text[:at], turn.text[end : turn.end]
+    if isinstance(step, Finish) and (fenced or before.strip() or after.strip(_LEFT_OVER)):
+        turn.refused.add("among words")
+        return None, end
+    if isinstance(step, Finish) and _OBSERVED_KEY.search(body, 0, end - at):
+        return _Found(Defect("observation"), at, end, "object"), end
+    if isinstance(step, Act) and _is_taken_back(before, after):
+        return None, end
+    return _Found(step, at, end, "object"), end
+
+
+def _is_taken_back(before: str, after: str) -> bool:
+    """Tell whether words before a call without label report it, and words go on behind it."""
+    before = re.sub(r"(?:`{3,}|~{3,})\w*\s*\Z", "", before).rstrip()
+    return bool(after.strip(_LEFT_OVER)) and before[-1:] not in ".!?" and is_reported(f"{before}:")
+
+
+def _python_calls(turn: _Turn, text: str) -> Iterator[_Found]:
+    for call in islice(_PYTHON_CALL.finditer(text), _MAX_CALLS):
+        at = call.start()
+        if is_within(turn.thoughts, at):
             continue
-        is_fenced = span_around(turn.regions.closed, call.start) or turn.regions.is_open(call.start)
-        shows = is_fenced or any(map(str.isalnum, rest))
-        return replace(call, step=Defect("called")) if shows else call
-    return None
+        line_end = text.find("\n", call.end())
+        try:
+            arguments, notes = read_in_brackets(text[call.end() :])
+        except LenientJSONError:
+            continue
+        line = text[call.end() : line_end if line_end >= 0 else len(text)]
+        rest = line[line.rfind(")") + 1 :] if ")" in line else ""
+        if re.search(r"\w", rest) and not re.match(
+            r"[)\]`]{0,3}[ ]?(?:[-=]+>|→|[:=：]|returns?)", rest
+        ):
+            continue
+        after = text[line_end:] if line_end >= 0 else ""
+        if is_finisher(call["name"]) or _is_taken_back(text[1 : at + 1], after):
+            continue
+        yield _Found(Act(call["name"], arguments, notes=notes), at, turn.end, "object")
 
 
-def _unwrapped(reading: _Reading) -> _Reading:
-    """Read a turn in labels that stands in an answer's tags as a whole."""
-    taken, turn = reading.taken, reading.turn
-    if taken is None or taken.writing != "tags" or not isinstance(taken.step, Finish):
-        return reading
-    label = label_at(taken.step.answer, 0)
-    inside = _read(taken.step.answer) if label and label.kind in _TURN else None
-    if inside is None or inside.taken is None:
-        return reading
-    notes = (*inside.turn.notes, *turn.notes)
-    before = turn.words(0, taken.start)
-    return replace(inside, turn=replace(inside.turn, notes=notes), before=before)
+def _inline_call(turn: _Turn) -> _Found | None:
+    """Return a call whose labels all stand on the line of a thought."""
+    found = _CALL_INLINE.search(turn.text)
+    if found is None:
+        return None
+    inside = _turn_of(turn.text[found.end() :], turn.rules)
+    step = _first(inside)
+    if step is None or not isinstance(step.step, Act):
+        return None
+    return replace(step, start=found.end(), end=turn.end, writing="classic")
 
 
-def _finished(taken: Taken, said: Spoken, reading: _Reading, rules: DialectRules) -> Step:
-    step, turn = taken.step, reading.turn
-    if isinstance(step, Finish) and not step.answer.strip():
-        step = Defect("empty answer", notes=step.notes)
+# What a reply comes to.
+
+
+def _finished(found: _Found, turn: _Turn, notes: tuple[str, ...]) -> Step:
+    step = found.step
     if isinstance(step, Defect):
-        notes = (*said.notes, *step.notes, *turn.notes)
-        return replace(step, notes=notes).worded(rules.wording)
-    notes = rules.notes_on(taken.writing)
-    closers = _CLOSERS.match(turn.text, taken.end)
-    if turn.text[closers.end() if closers else taken.end :].strip(_LEFT_OVER):
-        kind = "final answer" if isinstance(step, Finish) else "action"
-        notes += (f"text after the {kind} discarded",)
+        return replace(step, notes=(*notes, *step.notes)).worded(turn.rules.wording)
+    own = turn.rules.notes_on(found.writing)
+    rest = turn.text[min(found.end, len(turn.text)) :]
+    closers = _CLOSING_TAGS.match(rest)
+    if rest[closers.end() if closers else 0 :].strip(_LEFT_OVER):
+        own += (
+            f"text after the {'final answer' if isinstance(step, Finish) else 'action'} discarded",
+        )
     if isinstance(step, Act):
-        calls = identified(step.calls) if rules.several else [replace(step, id="")]
-        notes += ("further calls discarded",) if len(calls) < len(step.calls) else ()
+        calls = identified(step.calls) if turn.rules.several else [replace(step, id="")]
+        own += ("further calls discarded",) if len(calls) < len(step.calls) else ()
         step = replace(calls[0], also=tuple(calls[1:]))
-    thought = f"{reading.before}\n{_thought(turn.words(0, taken.start).strip())}".strip()
-    notes = (*said.notes, *step.notes, *notes, *turn.notes)
-    return replace(step, thought=step.thought or thought, notes=notes)
+    thought = step.thought or _thought(turn, found.start)
+    said = tuple(note for note in notes if note != INVENTED)
+    late = tuple(note for note in notes if note == INVENTED)
+    return replace(step, thought=thought, notes=(*said, *step.notes, *own, *late))
 
 
-def _thought(before: str) -> str:
-    """Return the words before a step without the label of the first thought."""
-    first = label_at(before, 0)
-    before = before[first.value :].strip() if first and first.kind == "thought" else before
-    fence = _FENCE_LEFT.search(before, max(0, len(before) - _FENCE_AT_MOST))
-    return before[: fence.start()] if fence else before
+def _thought(turn: _Turn, end: int) -> str:
+    """Return the words before a step without the label of the first thought, or tags around it."""
+    words: list[str] = []
+    at = 0
+    for found in turn.thoughts:
+        inner = turn.text[found[0] : found[1]]
+        words += [turn.text[at : found[0]], re.sub(r"\A<[^<>]*>|</[^<>]*>\Z", "", inner).strip()]
+        at = found[1]
+    before = "".join([*words, turn.text[at : max(at, end)]]).strip()
+    label = label_at(before)
+    before = before[label.value :].strip() if label and label.kind == "thought" else before
+    return re.sub(
+        r"(?:^|\s)(?:(?:`{3,}|~{3,})\w{0,12}|json|xml|<tool_calls>|<function_calls>)\Z", "", before
+    ).strip()
 
 
-def _defect(reply: str, said: Spoken, turn: Turn) -> Defect:
+def identified(calls: tuple[Act, ...] | list[Act]) -> list[Act]:
+    """Return calls with an id each: the model's own, or else the first number that is free."""
+    taken = {call.id for call in calls if call.id}
+    free = (str(number) for number in range(1, len(calls) + len(taken) + 2))
+    unused = (number for number in free if number not in taken)
+    seen: set[str] = set()
+    named: list[Act] = []
+    for call in calls:
+        own = call.id if call.id and call.id not in seen else next(unused)
+        seen.add(own)
+        named.append(replace(call, id=own, also=()))
+    return named
+
+
+def _defect(reply: str, said: Spoken, turn: _Turn) -> Defect:
     """Name the one defect that explains best why there is no step."""
-    kinds: set[str] = {label.kind for label in turn.labels if not label.fenced}
-    asking = [tag for tag in turn.all_tags if tag.kind in ("call", "answer") and tag.opens]
-    outside = [tag for tag in asking if not span_around(turn.thoughts, tag.start)]
-    kinds |= {tag.kind for tag in outside if not tag.fenced}
     inline = _INLINE.search(turn.text)
-    begins = inline and not turn.text[: inline.start()].rpartition("\n")[2].strip()
-    found = inline.group() if inline else ""
-    has_object = "object" in kinds or any(True for _ in _objects(turn))
+    shown = inline.group() if inline else ""
     defects = (
         ("empty", not reply.strip()),
         ("unclosed thinking", said.unclosed),
         ("only thinking", not said.text.strip() and said.thought),
         ("empty", not said.text.strip()),
-        ("observation", INVENTED in turn.notes),
-        ("speaker", turn.ended_by in ("speaker", "turn")),
+        ("observation", turn.ended_by == "observation"),
+        ("speaker", turn.ended_by == "speaker"),
         ("pause", turn.ended_by == "pause"),
-        ("empty answer", "answer" in kinds),
-        ("no tool", bool({"action", "call"} & kinds)),
-        ("input", "input" in kinds),
-        ("thought", len(outside) < len(asking)),
-        ("fenced", bool(turn.hidden & {"action", "answer"}) or bool(asking) or bool(begins)),
-        ("inline", inline is not None),
-        ("unlabelled", has_object),
+        *(
+            (kind, kind in turn.refused)
+            for kind in ("empty answer", "no tool", "input", "thought", "fenced")
+        ),
+        ("inline", inline is not None or "inline" in turn.refused),
+        ("among words", "among words" in turn.refused),
+        ("unlabelled", "unlabelled" in turn.refused),
     )
     kind = next((name for name, is_so in defects if is_so), "neither")
-    return Defect(kind, f"{found}>" if found.startswith("<") else found.rstrip(" :："))
+    return Defect(kind, f"{shown}>" if shown.startswith("<") else shown.rstrip(" :："))
