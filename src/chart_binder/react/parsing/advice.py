@@ -18,6 +18,7 @@ _DIALECTS_OF: Final[dict[Writing, tuple[str, ...]]] = {
 """The dialects that a writing belongs to; a turn written as an object belongs to all."""
 _SENTENCES: Final = {
     "empty": "Your reply was empty.",
+    "countless": "Your reply has too many lines, tags or marks to be read.",
     "unclosed thinking": "You opened a thinking block, and your whole reply stayed inside it.",
     "only thinking": "You only thought: outside the thinking block your reply was empty.",
     "observation": (

@@ -49,7 +49,7 @@ _WORDS: Final[dict[Kind, str]] = {
 }
 _MAX_LINES: Final = 2048
 # What no label lacks: a sign behind its words, or around them.
-_SIGN: Final = re.compile(r"[:：{\#*\[【✿=—–`-]|PAUSE")
+_SIGN: Final = re.compile(r"[:：{\#*\[【✿=—–`P-](?:(?<!P)|(?<=P)AUSE)")
 _STOP_WORDS: Final = frozenset(
     [
         "the",

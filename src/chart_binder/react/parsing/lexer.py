@@ -12,6 +12,8 @@ Span: TypeAlias = tuple[int, int]
 
 _MAX_MARKS: Final = 256
 _LOOKED_AT: Final = 400
+_MOST_SIGNS: Final = {"<": 1024, "\n": 4096, "`": 2048}
+"""No honest reply has more of them, and each may cost time."""
 # Characters that nobody sees, and escape sequences of terminals.
 _UNSEEN: Final = re.compile(
     "[\u00ad\u200b-\u200f\u202a-\u202e\u2060-\u2064\ufeff\ufe00-\ufe0f\U000e0000-\U000e0fff]+"
@@ -37,16 +39,6 @@ _THINK: Final = re.compile(
     r"|(?<=<)\|(?:begin_of_thought|start_thinking)\|>"
     r"|(?<=<)(?P<closed>\|(?:end_of_thought|end_thinking)\|>))",
     re.IGNORECASE,
-)
-_THINK_SIGNS: Final = (
-    "think",
-    "thought",
-    "reason",
-    "reflection>",
-    "analysis>",
-    "scratchpad",
-    "cot>",
-    "monologue",
 )
 # Control tokens of the model families: another turn begins, or the model's own ends.
 _TURN_END: Final = re.compile(
@@ -103,8 +95,9 @@ _FENCE: Final = re.compile(
     re.MULTILINE,
 )
 _QUOTE_MARK: Final = re.compile(
-    r"\"{3}|'{3}|<!--|-->|~~|(?<!`)``(?!`)|''|[\"“”„«»「」『』‹›]|(?<![`\w])`(?!`)|(?<!`)`(?![`\w])"
-    r"|(?:(?<=\n)|(?<=^)|(?<=[:：] ))'(?=[\w\n])|(?<=[\w.!?])'(?=\W)"
+    r"[-\"'<~`“”„«»「」『』‹›](?:(?<=[“”„«»「」『』‹›])|(?<=\")(?:\"\")?|(?<=<)!--|(?<=-)->|(?<=~)~"
+    r"|(?<=`)(?:(?<!``)`(?!`)|(?<![`\w]`)(?!`)|(?<!``)(?![`\w]))"
+    r"|(?<=')(?:''?|(?:(?<=\A')|(?<=\n')|(?<=[:：] '))(?=[\w\n])|(?<=[\w.!?]')(?=\W)))"
 )
 _CLOSERS: Final = {
     '"""': ('"""',), "'''": ("'''",), "<!--": ("-->",), "~~": ("~~",), '"': ('"', "”"),
@@ -138,6 +131,7 @@ class Spoken:
     notes: tuple[str, ...] = ()
     thought: bool = False
     unclosed: bool = False
+    countless: bool = False
 
 
 def strip_thinking(reply: str, said_in: frozenset[str] = frozenset()) -> Spoken:
@@ -150,8 +144,7 @@ def strip_thinking(reply: str, said_in: frozenset[str] = frozenset()) -> Spoken:
     text = reply
     blocks: list[Span] = []
     unclosed = False
-    small = reply.lower()
-    if any(sign in small for sign in _THINK_SIGNS):
+    if any(sign in reply for sign in "<[◁"):
         marks = (mark for mark in _THINK.finditer(reply) if _is_used(reply, mark))
         tags = [
             tag
@@ -226,6 +219,8 @@ def _own_turn(text: str) -> str:
 def speak(reply: str, said_in: frozenset[str]) -> Spoken:
     """Return what a reply says aloud, its characters seen, its native tokens as tags."""
     text = encodable_text(reply).replace("\r\n", "\n").replace("\r", "\n")
+    if any(text.count(sign) > most for sign, most in _MOST_SIGNS.items()):
+        return Spoken("", countless=True)
     if not text.isascii() or "\x1b" in text:
         text = _UNSEEN.sub("", text)
         if _UNLIKE.search(text):
@@ -302,11 +297,14 @@ class Quotations:
     def __init__(self, text: str) -> None:
         self._text = text
         self._marks: Iterator[re.Match[str]] = islice(_QUOTE_MARK.finditer(text), 2 * _MAX_MARKS)
-        self._next = next(self._marks, None)
+        self._next: re.Match[str] | None = None
+        self._begun = False
         self._opened = ""
 
     def is_open_at(self, at: int) -> bool:
         """Tell whether a quotation is open at a place; places are asked for in order."""
+        if not self._begun:
+            self._next, self._begun = next(self._marks, None), True
         while self._next is not None and self._next.start() < at:
             self._see(self._next)
             self._next = next(self._marks, None)

@@ -705,6 +705,7 @@ def _defect(reply: str, said: Spoken, turn: _Turn) -> Defect:
     shown = inline.group() if inline else ""
     defects = (
         ("empty", not reply.strip()),
+        ("countless", said.countless),
         ("unclosed thinking", said.unclosed),
         ("only thinking", not said.text.strip() and said.thought),
         ("empty", not said.text.strip()),
