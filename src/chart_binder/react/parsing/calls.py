@@ -372,7 +372,9 @@ def read_given(words: str) -> Given:
     text = _without_fence(words)
     label = _INPUT_LABEL.match(text)
     text = _without_fence(text[label.end() :]) if label else text
-    text = _PAUSE.sub("", text).lstrip("*_") if not fenced else text
+    if "PAUSE" in text[-_MAX_NAME:] and not fenced:
+        text = _PAUSE.sub("", text)
+    text = text if fenced else text.lstrip("*_")
     if text.startswith("`") and not text.startswith("``"):
         text = text.strip("`")
     if not text:

@@ -12,7 +12,7 @@ Span: TypeAlias = tuple[int, int]
 
 _MAX_MARKS: Final = 256
 _LOOKED_AT: Final = 400
-_MOST_SIGNS: Final = {"<": 1024, "\n": 4096, "`": 2048}
+_MOST_SIGNS: Final = {"<": 1024, "\n": 4096, "`": 2048, "&": 2048}
 """No honest reply has more of them, and each may cost time."""
 # Characters that nobody sees, and escape sequences of terminals.
 _UNSEEN: Final = re.compile(
@@ -75,6 +75,8 @@ _TOKENS: Final[tuple[tuple[re.Pattern[str], str], ...]] = tuple(
         (r"<｜tool▁outputs?▁begin｜>|\[TOOL_RESULTS\]", "\n<tool_response>"),
         (r"<｜tool▁outputs?▁end｜>|\[/TOOL_RESULTS\]", "</tool_response>\n"),
         (r"\[TOOL_CALLS\]", "\nAction: "),  # Mistral
+        (r"<\|tool_call_start\|>|<\|action_start\|><\|plugin\|>", "\n"),  # LFM, InternLM
+        (r"<\|action_end\|>", "\n"),
         (r"(?:<\|end\|>)?<\|start\|>assistant(?=<\|channel\|>)", "\n"),
         # gpt-oss writes messages in channels; one with an address is a call
         (
@@ -88,7 +90,7 @@ _TOKENS: Final[tuple[tuple[re.Pattern[str], str], ...]] = tuple(
     )
 )
 """Tokens of a model's own for calls, which a server let through as text, with what they mean."""
-_TOKEN_SIGNS: Final = ("<｜tool", "｜DSML｜", "<|tool_call", "<|channel|>", "[TOOL_", " to=")
+_TOKEN_SIGNS: Final = ("<｜tool", "｜DSML｜", "<|tool_call", "<|action_start", "<|channel|>", "[TOOL_", " to=")
 _FENCE: Final = re.compile(
     r"^(?P<before>[ \t]*(?:(?:[-*+•]|\d{1,3}[.)]|[>＞])[ \t]+)*)(?P<mark>`{3,}|~{3,})"
     r"(?P<words>[^`\n]*)$",
@@ -97,7 +99,7 @@ _FENCE: Final = re.compile(
 _QUOTE_MARK: Final = re.compile(
     r"[-\"'<~`“”„«»「」『』‹›](?:(?<=[“”„«»「」『』‹›])|(?<=\")(?:\"\")?|(?<=<)!--|(?<=-)->|(?<=~)~"
     r"|(?<=`)(?:(?<!``)`(?!`)|(?<![`\w]`)(?!`)|(?<!``)(?![`\w]))"
-    r"|(?<=')(?:''?|(?:(?<=\A')|(?<=\n')|(?<=[:：] '))(?=[\w\n])|(?<=[\w.!?]')(?=\W)))"
+    r"|(?<=')(?:''?|(?:(?<=\A')|(?<=\n')|(?<=[:：] '))(?=[\w\n])|(?<==')(?=\n)|(?<=[\w.!?]')(?=\W)))"
 )
 _CLOSERS: Final = {
     '"""': ('"""',), "'''": ("'''",), "<!--": ("-->",), "~~": ("~~",), '"': ('"', "”"),
@@ -241,7 +243,7 @@ def tokens_as_tags(text: str) -> str:
     """Return a reply with native tokens of calls as tags, unless words before quote them."""
     for pattern, meaning in _TOKENS:
         text = pattern.sub(
-            lambda token, meaning=meaning: _tag(text, token, meaning), text, count=64
+            lambda token, meaning=meaning: _tag(text, token, meaning), text, count=16
         )  # type: ignore[misc]
     return text
 
@@ -267,22 +269,20 @@ def find_fences(text: str) -> list[Span]:
     A fence that is never closed goes on to the end.
     """
     spans: list[Span] = []
-    opened: re.Match[str] | None = None
+    opened: list[re.Match[str]] = []
     if "```" not in text and "~~~" not in text:
         return spans
     for mark in islice(_FENCE.finditer(text), 4 * _MAX_MARKS):
-        if opened is None:
-            opened = mark
-        elif (
-            mark["mark"][0] == opened["mark"][0]
-            and len(mark["mark"]) >= len(opened["mark"])
-            and not mark["words"].strip()
-            and not mark["before"].strip()
-        ):
-            spans.append((opened.start(), mark.end()))
-            opened = None
-    if opened is not None:
-        spans.append((opened.start(), len(text)))
+        has_words = bool(mark["words"].strip())
+        outer = opened[-1]["mark"] if opened else ""
+        if not opened or (has_words and mark["mark"][0] == outer[0]):
+            opened.append(mark)  # in a fence, one with words opens another
+        elif mark["mark"].startswith(outer) and not has_words and not mark["before"].strip():
+            begin = opened.pop()
+            if not opened:
+                spans.append((begin.start(), mark.end()))
+    if opened:
+        spans.append((opened[0].start(), len(text)))
     return spans
 
 
@@ -339,7 +339,7 @@ _FOREIGN: Final = re.compile(
     r"|(?:user|human|system|tool|ipython|environment|instruction)(?:\n|:|>)"
     r"|paus(?:e\b[^\n]+\w|\n)"
     r"|[^\n]{0,8}(?:结果|結果|返回|观察|觀察|観察|결과)[^\n]{0,6}[:：])"
-    r"|<\W{0,3}(?:obs\w*|[\w-]*results?|[\w-]*outputs?|information|context|ipython|[\w-]*response_from\w*)[>\s/]"
+    r"|<\W{0,3}(?:obs\w*|[\w-]*results?|[\w-]*outputs?|information|context|documents?|ipython|[\w-]*response_from\w*)[>\s/]"
     r"|&lt;/?obs|</obs"
 )
 _CONFUSABLE: Final = str.maketrans("0135аеорсхіѕᎾꮎοΟ", "oiesaeopcxisoooo")
@@ -364,7 +364,12 @@ def is_in_block(words: str) -> bool:
 
 
 def is_reported(words: str) -> bool:
-    """Tell whether words say that somebody else wrote what follows them right after a colon."""
+    """Tell whether words say that somebody else wrote what follows them right after a colon.
+
+    An indented line belongs to what the last line above it that is not indented says.
+    """
+    if words.endswith("    "):
+        words = re.sub(r"(?:\n(?:[ ]{4}[^\n]*|[ \t]*))*\Z", "", words[-_LOOKED_AT * 4 :])
     line = _last_line(words)
     is_led = line.endswith((":", "：", '"', "“", "says", "said", "reads"))
     return is_led and bool(_REPORTS.search(line)) and not _OWN_VOICE.search(line)

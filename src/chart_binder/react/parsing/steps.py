@@ -280,7 +280,7 @@ def _first(turn: _Turn) -> _Found | None:
             return replace(found, step=Defect("called"))
         if _OBSERVED_KEY.search(turn.text, 0, found.start):
             return replace(found, step=Defect("observation"))
-        said = turn.said[: found.start]
+        said = turn.said[: found.start + 4 * turn.said.startswith("    ", found.start)]
         if holds_foreign(said):
             return replace(found, step=Defect("observation"))
         if is_in_block(said) or is_reported(said):
@@ -519,11 +519,19 @@ def replace_notes(step: Act | Finish, notes: tuple[str, ...]) -> Act | Finish:
     return replace(step, notes=(*notes, *step.notes))
 
 
+def _opens_another(body: str, end: int) -> bool:
+    return body.startswith("{", skip_space(body, end)) and body.count("{") <= 4 * _MAX_CALLS
+
+
 def _unnamed_call(body: str, tag: Directive) -> Taken | None:
     at = skip_space(body, 0)
     if body[at : at + 1] in ("{", "[") and body[at:].strip():
         try:
-            step, _ = read_object(body, tagged=True)
+            step, end = read_object(body, tagged=True)
+            if isinstance(step, Act) and _opens_another(body, end):
+                more = _unnamed_call(body[end:], tag)
+                if isinstance(more, Act):
+                    step = replace(step, also=(*step.also, replace(more, also=()), *more.also))
         except LenientJSONError as error:
             return Defect("turn" if not tag.closed else "given", str(error))
         is_none = re.search(r"[\"'](?:name|tool|action)[\"']\s*:", body)
@@ -678,6 +686,7 @@ def _thought(turn: _Turn, end: int) -> str:
         words += [turn.text[at : found[0]], re.sub(r"\A<[^<>]*>|</[^<>]*>\Z", "", inner).strip()]
         at = found[1]
     before = "".join([*words, turn.text[at : max(at, end)]]).strip()
+    before = re.sub(r"\A(?:```\w*\s+)?<thoughts?>", "", before, count=1, flags=re.IGNORECASE).strip()
     label = label_at(before)
     before = before[label.value :].strip() if label and label.kind == "thought" else before
     return re.sub(
