@@ -70,10 +70,9 @@ def _answers(text: str) -> Iterator[tuple[dict[str, object], tuple[str, ...]]]:
             continue
         fence = text.find("```", at)
         if line.lstrip().startswith((">", "＞")) or _is_quoted(text[:at]):
-            problem = "the JSON object stands among other words, as if you quoted it"
-            line_end = text.find("\n", at)
-            at = text.find("{", line_end) if line_end >= 0 else -1
-            continue
+            raise LenientJSONError(
+                "the JSON object stands among other words, as if you quoted it"
+            )
         found = scan(text, at, fence if fence >= 0 else len(text), closed=True)
         if isinstance(found.value, dict):
             problem = ""

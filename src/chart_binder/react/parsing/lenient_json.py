@@ -261,7 +261,7 @@ _DECODER: Final = json.JSONDecoder(
 class _Reader:
     """Reads one value with repairs; `unsure` where a repair makes a missing bracket doubtful."""
 
-    __slots__ = ("limit", "notes", "pieces", "pos", "text", "unsure")
+    __slots__ = ("closed", "limit", "notes", "pieces", "pos", "text", "unsure")
 
     def __init__(self, text: str, pos: int, limit: int, *, closed: bool = False) -> None:
         self.text = text
@@ -269,7 +269,7 @@ class _Reader:
         self.limit = limit
         self.notes: dict[str, None] = {}
         self.pieces = 0
-        self.unsure = closed
+        self.closed = self.unsure = closed
 
     def scanned(self, start: int, value: object) -> Scanned:
         notes = tuple(f"repaired JSON: {note}" for note in self.notes)
@@ -406,6 +406,8 @@ class _Reader:
                 if opens and loose:
                     raise self.error("two strings stand in one value, with words between them")
                 inside, loose = opens, loose or not (opens or inside)
+                if self.closed and "\n" in "".join(parts):
+                    raise self.error("a string is never closed", cut=True)
                 self.note(INNER)
                 self.unsure = True
                 parts.append(char)

@@ -1,6 +1,7 @@
 """What of a reply the model says in its own voice: not what it thinks, quotes or passes on."""
 
 import re
+import unicodedata
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import islice
@@ -166,7 +167,9 @@ def strip_thinking(reply: str, said_in: frozenset[str] = frozenset()) -> Spoken:
 def _is_used(text: str, mark: re.Match[str]) -> bool:
     """Tell whether a tag is used rather than mentioned in quotation marks."""
     before, after = text[mark.start() - 1 : mark.start()], text[mark.end() : mark.end() + 1]
-    if before and before in "`\"'" and (after in "`\"'" or before == "`"):
+    if before and before in "`\"'" and (
+        after in "`\"'" or (before == "`" and text[mark.start() - 3 : mark.start()] != "```")
+    ):
         return False
     line = text[
         max(text.rfind("\n", 0, mark.start()) + 1, mark.start() - _LOOKED_AT) : mark.start()
@@ -333,7 +336,7 @@ class Quotations:
 # somebody else, a passage that is shown.
 _FOREIGN: Final = re.compile(
     r"\n[^\w\n]*(?:(?:\w\)|\w\.|step \d+:?)[ ])?[^\w\n]*(?:"
-    r"(?:[a-z_]+[ _-]){0,3}o ?b ?(?!serve[ds]?\b)(?:s ?e ?r|ser-|s\b|ers|sar|s\.)[a-z ]{0,12}"
+    r"(?:[a-z_]+[ _-]){0,3}o ?b ?(?!serve[ds]?\b)(?:s ?e ?r|erv|ser-|s\b|ers|sar|s\.)[a-z ]{0,12}"
     r"|(?:[a-z_]+[ _-]){0,3}(?:results?|outputs?|returned|returns|responses? from)\b[^\n{]{0,24}(?:[:>`|]|\n)"
     r"|tool_(?:output|result|response)|output\n"
     r"|(?:user|human|system|tool|ipython|environment|instruction)(?:\n|:|>)"
@@ -352,6 +355,8 @@ _BLOCK: Final = re.compile(
 
 def holds_foreign(words: str) -> bool:
     """Tell whether words before an answer hold a result or a line of somebody else."""
+    if not words.isascii():
+        words = unicodedata.normalize("NFKC", words)
     return _FOREIGN.search(f"\n{words}\n".lower().translate(_CONFUSABLE)) is not None
 
 

@@ -189,8 +189,8 @@ def _turn_of(text: str, rules: DialectRules, *, is_inner: bool = False) -> _Turn
         turn.directives.append(found)
         if found.is_tag and found.kind in ("call", "answer"):
             seen = found.after
-        elif found.kind == "answer" and not fenced:
-            seen = _object_end(text, found.value)
+        elif found.kind in ("answer", "input") and not fenced:
+            seen = _object_end(text, found.value, len(turn.directives) < _MAX_OBJECTS)
     return turn
 
 
@@ -203,7 +203,8 @@ def _thoughts_in(text: str, tags: list[Directive]) -> list[Span]:
     last = None
     for last in _THOUGHT_ENDS.finditer(text):
         pass
-    if last and not is_within(spans, last.start()):
+    before = text[: last.start()] if last else ""
+    if last and not is_within(spans, last.start()) and not (_asks(before) or "```" in before):
         return [(0, last.end())]
     return spans
 
@@ -238,11 +239,13 @@ def _is_block_quote(text: str, at: int) -> bool:
     return text[text.rfind("\n", 0, at) + 1 :].lstrip()[:1] == ">" if at < len(text) else False
 
 
-def _object_end(text: str, start: int) -> int:
-    """Return the end of a strict JSON object that follows a label, so that nothing in it is live."""
+def _object_end(text: str, start: int, may_repair: bool) -> int:  # noqa: FBT001
+    """Return the end of a JSON object that follows a label, so that nothing in it is live."""
     at = skip_space(text, start)
+    if not text.startswith("{", at):
+        return start
     try:
-        found = read_strictly(text, at) if text.startswith("{", at) else None
+        found = scan(text, at, closed=True) if may_repair else read_strictly(text, at)
     except LenientJSONError:
         return start
     return found.end if found else start
@@ -283,7 +286,7 @@ def _first(turn: _Turn) -> _Found | None:
         said = turn.said[: found.start + 4 * turn.said.startswith("    ", found.start)]
         if holds_foreign(said):
             return replace(found, step=Defect("observation"))
-        if is_in_block(said) or is_reported(said):
+        if is_in_block(said) or is_reported(said) or said.rstrip().endswith(("(", "[")):
             passed_on = passed_on or replace(found, step=Defect("passed on"))
             refused += 1
             if refused == _MAX_REFUSED:
@@ -411,11 +414,13 @@ def _answer(turn: _Turn, found: Directive, end: int) -> Taken | None:
         nested = re.fullmatch(r"<(answer|final_answer|response)>(.*)</\1>", words, re.DOTALL)
         words = nested[2].strip() if nested else words
     else:
-        at = _object_end(turn.text, found.value)
+        at = _object_end(turn.text, found.value, may_repair=False)
         words = turn.text[found.value : max(turn.end, at)]
         words = _until_next_step(turn, found, words)
         words = _emphasis_off(words, found)
     words = re.sub(r"\s*</[\w ]{1,24}>\s*\Z", "", words).strip()
+    if holds_foreign(words[: max(words.find("{"), 0)]):
+        return Defect("observation")
     return Finish(words) if words else None
 
 
@@ -425,10 +430,10 @@ def _until_next_step(turn: _Turn, found: Directive, words: str) -> str:
         if (
             other.start > found.start
             and not other.is_tag
-            and other.kind in ("thought", "action", "answer")
+            and other.kind in ("thought", "action")
         ):
             return words[: other.start - found.value]
-        if other.start > found.start and other.is_tag and other.kind in ("call", "answer"):
+        if other.start > found.start and other.is_tag and other.kind == "call":
             return words[: other.start - found.value]
     return words
 
