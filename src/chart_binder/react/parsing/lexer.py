@@ -336,7 +336,7 @@ class Quotations:
 # somebody else, a passage that is shown.
 _FOREIGN: Final = re.compile(
     r"\n[^\w\n]*(?:(?:\w\)|\w\.|step \d+:?)[ ])?[^\w\n]*(?:"
-    r"(?:[a-z_]+[ _-]){0,3}o ?b ?(?!serve[ds]?\b)(?:s ?e ?r|erv|ser-|s\b|ers|sar|s\.)[a-z ]{0,12}"
+    r"(?:[a-z_]+[ _-]){0,3}o ?b ?(?!serve[ds]?\b)(?:s ?e? ?r|erv|ser-|s\b|ers|sar|s\.)[a-z ]{0,12}"
     r"|(?:[a-z_]+[ _-]){0,3}(?:results?|outputs?|returned|returns|responses? from)\b[^\n{]{0,24}(?:[:>`|]|\n)"
     r"|tool_(?:output|result|response)|output\n"
     r"|(?:user|human|system|tool|ipython|environment|instruction)(?:\n|:|>)"
@@ -375,7 +375,7 @@ def is_reported(words: str) -> bool:
     """
     if words.endswith("    "):
         words = re.sub(r"(?:\n(?:[ ]{4}[^\n]*|[ \t]*))*\Z", "", words[-_LOOKED_AT * 4 :])
-    line = _last_line(words)
+    line = re.sub(r"(?:<[^<>]*>|\[[^\[\]]*\])\Z", "", _last_line(words))
     is_led = line.endswith((":", "：", '"', "“", "says", "said", "reads"))
     return is_led and bool(_REPORTS.search(line)) and not _OWN_VOICE.search(line)
 

@@ -154,17 +154,15 @@ def _turn_of(text: str, rules: DialectRules, *, is_inner: bool = False) -> _Turn
     quotations = Quotations(said)
     seen = 0  # up to here words belong to a directive that was kept
     for found in directives:
-        if found.start < seen or (
-            is_within(turn.thoughts, found.start) and found.kind != "thought"
-        ):
+        is_thought = is_within(turn.thoughts, found.start)
+        if is_thought and found.is_tag and found.kind == "observation":
+            _close(turn, found.start, "observation")
+            break
+        if found.start < seen or (is_thought and found.kind != "thought"):
             continue
         if found.is_tag and found.kind == "thought" and found.closed:
             if _asks(text[found.value : found.end]):
                 turn.refused.add("thought")
-            if _OBSERVATION_TAG.search(text, found.value, found.end):
-                _close(turn, found.start, "observation")
-                break
-            seen = found.after
             continue
         if found.is_tag and is_talked_about(text, found):
             turn.refused.add("inline")
@@ -203,8 +201,7 @@ def _thoughts_in(text: str, tags: list[Directive]) -> list[Span]:
     last = None
     for last in _THOUGHT_ENDS.finditer(text):
         pass
-    before = text[: last.start()] if last else ""
-    if last and not is_within(spans, last.start()) and not (_asks(before) or "```" in before):
+    if last and not spans and not is_within(find_fences(text), last.start()):
         return [(0, last.end())]
     return spans
 
@@ -219,9 +216,7 @@ def _blank(text: str, spans: list[Span]) -> str:
 
 
 _THOUGHT_ENDS: Final = re.compile(r"</thoughts?>", re.IGNORECASE)
-_OBSERVATION_TAG: Final = re.compile(
-    r"<(?:observation|tool_response|function_response)", re.IGNORECASE
-)
+_CALL_TAG: Final = re.compile(r"<(?:tool_call|function_call|invoke|function=)")
 _ROLE: Final = re.compile(r"[*_#\s]*(?:user|human|system)\b", re.IGNORECASE)
 
 
@@ -401,9 +396,9 @@ def _answer(turn: _Turn, found: Directive, end: int) -> Taken | None:
         )
         inner = label_at(words)
         if (
-            inner is not None
-            and not turn.is_inner
-            and inner.kind in ("thought", "action", "answer")
+            not turn.is_inner
+            and (inner is not None and inner.kind in ("thought", "action", "answer"))
+            or _CALL_TAG.match(words)
         ):
             inside = _turn_of(words, turn.rules, is_inner=True)
             step = _first(inside)
@@ -562,7 +557,7 @@ def _bare(turn: _Turn) -> Iterator[_Found]:
     taken = [
         (found.start, found.after if found.is_tag else found.start)
         for found in turn.directives
-        if found.is_tag
+        if found.is_tag and found.kind != "thought"
     ]
     first_label = min(
         (found.start for found in turn.directives if found.kind in ("action", "answer", "call")),
@@ -614,7 +609,7 @@ def _object_turn(turn: _Turn, at: int, seen: int) -> tuple[_Found | None, int]:
     if isinstance(step, Finish) and _OBSERVED_KEY.search(body, 0, end - at):
         return _Found(Defect("observation"), at, end, "object"), end
     if isinstance(step, Act) and _is_taken_back(before, after):
-        return None, end
+        return _Found(Defect("among words"), at, end, "object"), end
     return _Found(step, at, end, "object"), end
 
 

@@ -134,5 +134,5 @@ def parameters_in(body: str) -> dict[str, str]:
 def is_talked_about(text: str, tag: Directive) -> bool:
     """Tell whether a tag stands amid words, so that it is mentioned rather than used."""
     line = text[text.rfind("\n", 0, tag.start) + 1 : tag.start]
-    before = line.partition("<")[0].rstrip()
+    before = re.sub(r"<[^<>]*>", "", line[-400:]).rstrip()
     return re.search(r"\w", before) is not None and before[-1] not in ".!?:;>)]}*。！？：*`"
