@@ -38,6 +38,20 @@ def test_help_loads_nothing_heavy() -> None:
     assert done.returncode == 0, done.stderr
 
 
+def test_a_decision_by_rules_loads_neither_grounding_nor_readers_of_audio(tmp_path: Path) -> None:
+    bundle = tmp_path / "bundle.json"
+    bundle.write_text(json.dumps({"recording_title": "x", "recording_candidates": []}))
+    heavy = {"chart_binder.llm.dates_in_text", "mediafile", "httpx", "sqlalchemy", "bs4"}
+    program = (
+        "import sys\n"
+        "from chart_binder.cli.main import run\n"
+        f"run(['decide', '--evidence', {str(bundle)!r}])\n"
+        f"sys.exit(', '.join(set(sys.modules) & {heavy!r}) or 0)"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, check=False)
+    assert done.returncode == 0, done.stderr
+
+
 def test_help_names_every_command(canon: Canon) -> None:
     ran = canon("--help")
     assert ran.status == 0

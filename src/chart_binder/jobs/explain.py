@@ -12,7 +12,6 @@ from chart_binder.domain.evidence import EvidenceBundle, Release
 from chart_binder.domain.verdict import Decided, Open, Rival
 from chart_binder.domain.vocabulary import ReleaseGroupId, ReleaseId
 from chart_binder.jobs.decide import Case
-from chart_binder.llm.facts import with_verified_facts
 from chart_binder.llm.result import AdjudicationResult
 from chart_binder.rules.candidates import Candidate, candidates_of
 from chart_binder.rules.contest import build_contest
@@ -157,6 +156,8 @@ def why_not(case: Case, knobs: RulesConfig) -> tuple[Rival, ...]:
     result = case.decision.adjudication
     if case.bundle is None or result is None or case.decision.crg_mbid is None:
         return case.verdict.rivals
+    from chart_binder.llm.facts import with_verified_facts  # compiles 0.1 s of expressions
+
     assert isinstance(case.verdict, Open)  # only what is open is asked of a model
     crg = case.decision.crg_mbid
     again = decide(with_verified_facts(case.bundle, result.facts), knobs) if result.facts else None

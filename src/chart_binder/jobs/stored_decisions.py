@@ -78,7 +78,7 @@ def adjudicator_version(llm: LLMConfig, rules: RulesConfig) -> str:
     """Return a hash of everything but evidence that a model's answer depends on.
 
     That is the model, its options, tools and prompt, the calibration, and the rules. Raises
-    `ConfigError` if the configured_prompt prompt or calibration does not exist.
+    `ConfigError` if the configured prompt or calibration does not exist.
     """
     file = llm.acceptance.calibration
     return _hash([
