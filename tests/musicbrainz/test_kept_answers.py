@@ -44,50 +44,37 @@ def test_a_fresh_answer_is_not_asked_for_again(
     assert one.provenance.sources_used == ("MB",)
 
 
-def test_a_kept_answer_in_an_encoding_nobody_knows_is_asked_for_again(
-    bench: Bench, queen: EvidenceBundle, tags: TrackTags
-) -> None:
-    with MusicBrainzStandIn([queen]) as server:
-        bench.source(server.hostname).gather(tags)
-        for target in server.targets:
-            odd = b'<?xml version="1.0" encoding="foo-bar"?><error/>'
-            bench.store.answers.put(server.hostname + target, odd, bench.now)
-        assert bench.source(server.hostname).gather(tags).recording_candidates
-        assert len(server.requests) == 6
-
-
-def test_an_answer_past_its_time_is_asked_for_again(
-    bench: Bench, queen: EvidenceBundle, tags: TrackTags
-) -> None:
-    with MusicBrainzStandIn([queen]) as server:
-        source = bench.source(server.hostname, cache_ttl_s=100.0)
-        source.gather(tags)
-        bench.now += 100
-        again = source.gather(tags)
-        assert len(server.requests) == 6
-    assert again.provenance is not None
-    assert again.provenance.cache_age_s == 0
-
-
-def test_without_a_time_to_live_every_answer_is_asked_for_again(
-    bench: Bench, queen: EvidenceBundle, tags: TrackTags
-) -> None:
-    with MusicBrainzStandIn([queen]) as server:
-        source = bench.source(server.hostname, cache_ttl_s=0.0)
-        source.gather(tags)
-        source.gather(tags)
-        assert len(server.requests) == 6
-
-
-def test_an_answer_from_the_future_is_asked_for_again(
-    bench: Bench, queen: EvidenceBundle, tags: TrackTags
+@pytest.mark.parametrize(
+    "odd", [b"<torn", b'<?xml version="1.0" encoding="foo-bar"?><error/>'], ids=["torn", "encoding"]
+)
+def test_a_kept_answer_that_cannot_be_read_is_asked_for_again(
+    bench: Bench, queen: EvidenceBundle, tags: TrackTags, odd: bytes
 ) -> None:
     with MusicBrainzStandIn([queen]) as server:
         source = bench.source(server.hostname)
         source.gather(tags)
-        bench.now -= 3_600
+        key = server.hostname + server.targets[0]
+        assert bench.store.answers.get(key) is not None
+        bench.store.answers.put(key, odd, bench.now)
+        assert source.gather(tags).recording_candidates
+        assert len(server.requests) == 4
+
+
+@pytest.mark.parametrize(
+    ("ttl_s", "later_s"), [(100.0, 100), (0.0, 0), (100.0, -3_600)],
+    ids=["past its time", "without a time to live", "from the future"],
+)  # fmt: skip
+def test_an_answer_that_is_not_fresh_is_asked_for_again(
+    bench: Bench, queen: EvidenceBundle, tags: TrackTags, ttl_s: float, later_s: int
+) -> None:
+    with MusicBrainzStandIn([queen]) as server:
+        source = bench.source(server.hostname, cache_ttl_s=ttl_s)
         source.gather(tags)
+        bench.now += later_s
+        again = source.gather(tags)
         assert len(server.requests) == 6
+    assert again.provenance is not None
+    assert again.provenance.cache_age_s == 0
 
 
 def test_an_old_answer_is_better_than_none_with_its_age_told(
@@ -125,19 +112,6 @@ def test_hosts_do_not_share_answers(bench: Bench, queen: EvidenceBundle, tags: T
         bench.source(one.hostname).gather(tags)
         bench.source(other.hostname).gather(tags)
         assert len(other.requests) == 3
-
-
-def test_a_kept_answer_that_cannot_be_read_is_asked_for_again(
-    bench: Bench, queen: EvidenceBundle, tags: TrackTags
-) -> None:
-    with MusicBrainzStandIn([queen]) as server:
-        source = bench.source(server.hostname)
-        source.gather(tags)
-        key = server.hostname + server.targets[0]
-        assert bench.store.answers.get(key) is not None
-        bench.store.answers.put(key, b"<torn", bench.now)
-        assert source.gather(tags).recording_candidates
-        assert len(server.requests) == 4
 
 
 def test_offline_any_age_will_do(bench: Bench, queen: EvidenceBundle, tags: TrackTags) -> None:

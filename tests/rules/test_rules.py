@@ -1,5 +1,6 @@
-"""One table over all rules: what fires, and what must not."""
+"""What the rules decide, what they must not decide, and what they ask where a case is open."""
 
+import json
 from typing import Any
 
 import pytest
@@ -8,6 +9,7 @@ from chart_binder.config import RulesConfig
 from chart_binder.domain.evidence_json import read_bundle
 from chart_binder.domain.verdict import Decided, Open
 from chart_binder.rules.decide import decide
+from golden.bundles import CASES
 from rules.making import (
     Json,
     album,
@@ -23,53 +25,17 @@ from rules.making import (
 
 KNOBS = RulesConfig()
 
-TABLE = cases("decisions.txt")
 
-INTENTS: tuple[tuple[str, Json, str, str], ...] = (
-    # claim, what the recording is, records, the one that is chosen by which rule
-    ("a remix belongs to its single", {"title": "Song (Club Remix)"},
-     "S single 2011-06-22; A album 2011-07-26", "S INTENT_MATCH"),
-    ("a remix that only flags tell", {"flags": {"is_remix": True}},
-     "S single 2011-06-22; A album 2011-07-26", "S INTENT_MATCH"),
-    ("a title's own word makes no remix", {"title": "Remix", "flags": None},
-     "S single 2011-06-22; A album 2011-07-26", "A ALBUM_LEAD_WINDOW"),
-    ("a flag that denies it goes before the title",
-     {"title": "Song (Remix)", "flags": {"is_remix": False}},
-     "S single 2011-06-22; A album 2011-07-26", "A ALBUM_LEAD_WINDOW"),
-    ("a remix record before others of its day", {"title": "Song -Remix-"},
-     "R EP+Remix 2011-06-22; S single 2011-06-22", "R INTENT_MATCH"),
-    ("a live recording on a single before the live album",
-     {"disambiguation": "live, 1979-01-26: Lyon"},
-     "S single 1979-06-01; L live 1979-06-22", "S INTENT_MATCH"),
-    ("a live recording on live albums only", {"disambiguation": "live, 1979-01-26: Lyon"},
-     "L live 1979-06-22; M live 1980", "L LIVE_ONLY_PREMIERE"),
-    ("a radio edit stays with the single", {"title": "Song (radio edit)"},
-     "S single 1997-02-19; A album 1997-03-01", "S INTENT_MATCH"),
-    ("a demo on an album", {"title": "Song (demo)"},
-     "A album 1997-03-01; S single 1997-04-01", "A INTENT_MATCH"),
-    ("no remix of two records of one year", {"title": "Song (Remix)"},
-     "S single 2011; A album 2011", "open"),
-    ("an acoustic take is no intent of its own", {"title": "Song (acoustic)"},
-     "S single 2011-06-22; A album 2011-07-26", "A ALBUM_LEAD_WINDOW"),
-    ("karaoke lives where the song does", {"title": "Song (オリジナルカラオケ)"},
-     "S single 2012-10-31", "S SINGLE_TRUE_PREMIERE"),
-    ("a remix on a soundtrack", {"title": "Song (Remix)"},
-     "O soundtrack 2010; S single 2011", "O SOUNDTRACK_PREMIERE"),
-)  # fmt: skip
-
-
-@pytest.mark.parametrize(("text", "outcome"), TABLE)
+@pytest.mark.parametrize(("text", "outcome"), cases("decisions.txt"))
 def test_the_rules_hold(text: str, outcome: str) -> None:
     verdict = decide(bundle(*records(text)), KNOBS)
     assert in_short(verdict) == outcome, verdict
     assert len(verdict.rivals) == len(records(text)) - isinstance(verdict, Decided)
 
 
-@pytest.mark.parametrize(
-    ("what", "text", "outcome"), [pytest.param(*row[1:], id=row[0]) for row in INTENTS]
-)
-def test_a_special_recording_has_its_own_home(what: Json, text: str, outcome: str) -> None:
-    verdict = decide(bundle(*records(text), **what), KNOBS)
+@pytest.mark.parametrize(("what", "text", "outcome"), cases("special_recordings.txt"))
+def test_a_special_recording_has_its_own_home(what: str, text: str, outcome: str) -> None:
+    verdict = decide(bundle(*records(text), **json.loads(what)), KNOBS)
     assert in_short(verdict) == outcome, verdict
 
 
@@ -88,61 +54,11 @@ def test_a_soundtrack_among_compilations_is_held_against_what_contradicts_it() -
     assert "ISRC GBCEE7700017 was assigned in 1977" in verdict.missing_facts[0]
 
 
-CONTRADICTIONS: tuple[tuple[str, Json, str, str], ...] = (
-    # claim, what is known of the recording, the lone compilation's date, what comes of it
-    ("its own date is the compilation's", {"first_release_date": "1981-11-03"}, "1981-11-03", "C"),
-    ("its own date is later", {"first_release_date": "1982"}, "1981-11-03", "C"),
-    ("its own date is earlier", {"first_release_date": "1977-10-28"}, "1981-11-03", "open"),
-    ("its own date may be the compilation's", {"first_release_date": "1981"}, "1981-11-03", "C"),
-    ("its own day is of the compilation's year", {"first_release_date": "1981-02-01"}, "1981", "C"),
-    ("its own date beside an undated one", {"first_release_date": "1981"}, "undated", "open"),
-    ("its own year is the compilation's", {"first_release_date": "1981"}, "1981", "C"),
-    ("its ISRC is of the same year", {"isrcs": ["GBUM78100001"]}, "1981-11-03", "C"),
-    ("its ISRC is earlier", {"isrcs": ["GBCEE7700017"]}, "1981-11-03", "open"),
-    ("its ISRC is earlier, with hyphens", {"isrcs": ["GB-CEE-77-00017"]}, "1981-11-03", "open"),
-    ("one ISRC is earlier", {"isrcs": ["GBUM70100001", "GBCEE7700017"]}, "1981-11-03", "open"),
-    ("its ISRC is of this century", {"isrcs": ["GBUM70100001"]}, "1981-11-03", "C"),
-    ("its ISRC is none", {"isrcs": ["nonsense", ""]}, "1981-11-03", "C"),
-    ("an ISRC beside an undated compilation", {"isrcs": ["GBUM78100001"]}, "undated", "open"),
-)  # fmt: skip
-
-
-@pytest.mark.parametrize(
-    ("known", "date", "outcome"), [pytest.param(*row[1:], id=row[0]) for row in CONTRADICTIONS]
-)
-def test_a_lone_compilation_stands_unless_the_recording_is_older(
-    known: Json, date: str, outcome: str
+@pytest.mark.parametrize(("known", "text", "outcome"), cases("contradictions.txt"))
+def test_a_compilation_stands_unless_the_recording_is_older(
+    known: str, text: str, outcome: str
 ) -> None:
-    verdict = decide(bundle(*records(f"C compilation {date}"), **known), KNOBS)
-    assert in_short(verdict).split()[0] == outcome
-
-
-COPIED: tuple[tuple[str, str, str, str], ...] = (
-    # claim, records, the recording's own first date, what comes of it
-    ("its date is that of a promotional copy of the compilation",
-     "C compilation 1989-12-01/promo 1990-01-01", "1989-12-01", "C"),
-    ("its date is that of a withdrawn copy of the compilation",
-     "C compilation 1989-12-01/withdrawn 1990-01-01", "1989-12-01", "C"),
-    ("its date may be that of a copy of the compilation",
-     "C compilation 1989/promo 1990-01-01", "1989-12-01", "C"),
-    ("its date is earlier than the copy of the compilation",
-     "C compilation 1989-12-01/promo 1990-01-01", "1988", "open"),
-    ("its date is that of a withdrawn copy of another record",
-     "C compilation 1990-01-01; A album 1975/withdrawn", "1975", "C"),
-    ("its date is that of a pseudo-release of another record",
-     "C compilation 1990-01-01; A album 1975/pseudo", "1975", "C"),
-    ("its date is that of a promotional copy of another record",
-     "C compilation 1990-01-01; A album 1975/promo", "1975", "open"),
-)  # fmt: skip
-
-
-@pytest.mark.parametrize(
-    ("text", "date", "outcome"), [pytest.param(*row[1:], id=row[0]) for row in COPIED]
-)
-def test_a_first_date_that_a_copy_explains_contradicts_nothing(
-    text: str, date: str, outcome: str
-) -> None:
-    verdict = decide(bundle(*records(text), first_release_date=date), KNOBS)
+    verdict = decide(bundle(*records(text), **json.loads(known)), KNOBS)
     assert in_short(verdict).split()[0] == outcome, verdict
 
 
@@ -277,3 +193,32 @@ def test_recordings_without_any_record_are_open() -> None:
     for evidence in (document(), document(recording()), document(recording(rg_candidates=None))):
         verdict: Any = decide(read_bundle(evidence), KNOBS)
         assert in_short(verdict) == "open"
+
+
+@pytest.mark.parametrize("case", [pytest.param(case, id=case["id"]) for case in CASES.values()])
+def test_a_golden_recording_is_decided_as_expected(case: dict[str, Any]) -> None:
+    expected = case["expected"]
+    verdict = decide(read_bundle(case["bundle"]), KNOBS)
+    if isinstance(verdict, Open):
+        assert expected["crg_mbid"] is None, verdict
+        assert verdict.missing_facts
+        return
+    assert verdict.crg == expected["crg_mbid"], verdict
+    assert verdict.rr in (expected["rr_acceptable"] or [None]), verdict
+    assert (verdict.crg_rule, verdict.rr_rule) == (expected["crg_rule"], expected["rr_rule"])
+
+
+@pytest.mark.parametrize("case", cases("questions.txt", is_named=False))
+def test_the_question_names_what_would_settle_it(case: tuple[str, ...]) -> None:
+    _, text, known, *questions = case
+    verdict = decide(bundle(*records(text), **json.loads(known)), KNOBS)
+    assert isinstance(verdict, Open), verdict
+    assert sorted(verdict.missing_facts) == questions
+
+
+def test_many_vague_dates_are_not_all_asked_for() -> None:
+    evidence = bundle(*records(";".join(f"A{n} album 1975" for n in range(40))))
+    verdict = decide(evidence, KNOBS)
+    assert isinstance(verdict, Open)
+    assert len(verdict.missing_facts) == 5
+    assert "or one of 37 others" in verdict.because
