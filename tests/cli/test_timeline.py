@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from chart_binder.cli.output import display_width
-from chart_binder.cli.render.timeline import Scale
+from chart_binder.cli.render.explanation import Scale
 from chart_binder.domain.evidence_json import read_bundle
 from chart_binder.jobs.explain import appearances, lead_window
 from cli.drawing import DRAWN, KNOBS, drawn, evidence
