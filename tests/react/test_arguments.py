@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from chart_binder.react.arguments import coerce
+from chart_binder.react.coercion import coerce
 
 WHOLE, NUMBER, TEXT, TRUTH = ({"type": t} for t in ("integer", "number", "string", "boolean"))
 DAY = {"type": "string", "format": "date"}

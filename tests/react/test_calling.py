@@ -2,9 +2,9 @@
 
 import pytest
 
+from chart_binder.react.arguments import clean_name
 from chart_binder.react.parsing.lenient_json import LenientJSONError, read_json
 from chart_binder.react.steps import Act
-from chart_binder.react.tool_names import clean_name
 from chart_binder.react.tools import Tool, Toolbox, ToolError, find_tool
 
 KNOWN = ("add", "multiply", "web_search")

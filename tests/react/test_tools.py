@@ -16,9 +16,9 @@ from annotated_types import Ge, Len
 from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
+from chart_binder.react.arguments import folded, same_name
 from chart_binder.react.steps import Act
 from chart_binder.react.tool_definition import ToolDefectError
-from chart_binder.react.tool_names import folded, same_name
 from chart_binder.react.tools import Observation, Tool, Toolbox, ToolError, find_tool
 
 

@@ -39,14 +39,14 @@ class Reply:
     seconds: float = 0.0
 
 
-class Enough(Protocol):
+class StopCheck(Protocol):
     """Tells, while a reply is still being written, from where on it cannot count any more."""
 
-    def suspects(self, line: str) -> bool:
+    def is_candidate(self, line: str) -> bool:
         """Return cheaply whether the reply may end before a line, by the line's beginning."""
         ...
 
-    def settled(self, text: str, line: str) -> bool:
+    def is_end(self, text: str, line: str) -> bool:
         """Return whether the reply may end before a suspected line; `text` is all before it."""
         ...
 
@@ -64,7 +64,7 @@ class Terms:
     schema: Mapping[str, object] | None = None
     listen: Callable[[str], None] | None = None
     seconds: float | None = None
-    enough: Enough | None = None
+    enough: StopCheck | None = None
 
 
 class ChatError(Exception):

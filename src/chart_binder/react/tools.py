@@ -12,9 +12,15 @@ import msgspec
 from chart_binder.react.arguments import (
     ArgumentsError,
     Parameter,
+    bind,
+    by_folded_name,
+    clean_name,
+    find_folded,
+    same_name,
+)
+from chart_binder.react.coercion import (
     Schema,
     alternatives_of,
-    bind,
     choices,
     coerce,
     resolved,
@@ -28,7 +34,6 @@ from chart_binder.react.tool_definition import (
     define_tool,
     require_finite,
 )
-from chart_binder.react.tool_names import by_folded_name, clean_name, find_folded, same_name
 
 SAYS_NOTHING: Final = "This says nothing about what exists."
 """The end of an error where a service failed, in contrast to an answer that there is nothing."""

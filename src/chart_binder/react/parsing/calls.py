@@ -6,7 +6,7 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Final, NamedTuple
 
-from chart_binder.react.arguments import members_end, read_members
+from chart_binder.react.arguments import clean_name, members_end, read_members
 from chart_binder.react.parsing.advice import Defect, Writing
 from chart_binder.react.parsing.answers import bare_answer
 from chart_binder.react.parsing.json_turns import (
@@ -35,7 +35,6 @@ from chart_binder.react.parsing.lenient_json import (
 )
 from chart_binder.react.parsing.lexer import Span, end_of_line, skip_fence_opener
 from chart_binder.react.steps import Act, Finish
-from chart_binder.react.tool_names import clean_name
 
 _NAME_AT_MOST: Final = 300
 # All look at one line, for a bounded distance.

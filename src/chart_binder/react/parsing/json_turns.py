@@ -7,10 +7,10 @@ from dataclasses import replace
 from itertools import takewhile
 from typing import Final
 
+from chart_binder.react.arguments import clean_name, folded
 from chart_binder.react.parsing.advice import Defect
 from chart_binder.react.parsing.lenient_json import LenientJSONError, read_json
 from chart_binder.react.steps import Act, Finish
-from chart_binder.react.tool_names import clean_name, folded
 
 _ROLES: Final = {
     role: part

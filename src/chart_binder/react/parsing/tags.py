@@ -6,6 +6,7 @@ from dataclasses import replace
 from itertools import count, islice
 from typing import Final, Literal, NamedTuple, TypeAlias
 
+from chart_binder.react.arguments import clean_name, folded
 from chart_binder.react.parsing.advice import Defect
 from chart_binder.react.parsing.answers import read_answer
 from chart_binder.react.parsing.calls import Taken, read_action, read_given
@@ -27,7 +28,6 @@ from chart_binder.react.parsing.lexer import (
     skip_fence_opener,
 )
 from chart_binder.react.steps import Act, Finish
-from chart_binder.react.tool_names import clean_name, folded
 
 TagKind: TypeAlias = Literal["thought", "call", "calls", "observation", "answer"]
 
