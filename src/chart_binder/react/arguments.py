@@ -5,7 +5,7 @@ Whatever could mean two things is refused, with advice.
 
 import re
 import unicodedata
-from collections.abc import Collection, Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -328,23 +328,9 @@ def folded(name: str) -> str:
 
 
 def same_name(written: str, known: Collection[str]) -> str | None:
-    """Return the name that is written, else the only one that is the same when folded."""
-    return find_folded(written, known, by_folded_name(known))
-
-
-def by_folded_name(known: Iterable[str]) -> Mapping[str, Sequence[str]]:
-    """Return the names by their folded forms."""
-    names: dict[str, list[str]] = {}
-    for name in known:
-        names.setdefault(folded(name), []).append(name)
-    return names
-
-
-def find_folded(
-    written: str, known: Container[str], by_fold: Mapping[str, Sequence[str]]
-) -> str | None:
-    """Return what `same_name` does; `by_fold` holds the known names by their folded forms."""
+    """Return the known name that is written, else the only one that is the same when folded."""
     if written in known:
         return written
-    alike = by_fold.get(folded(written), ())
+    wanted = folded(written)
+    alike = [name for name in known if folded(name) == wanted]
     return alike[0] if len(alike) == 1 else None
