@@ -36,7 +36,7 @@ from chart_binder.domain.records import KeptRun, KeptWrite, WriteState, new_id, 
 from chart_binder.errors import AudioError, CanonError, StoreError
 from chart_binder.files import quoted
 from chart_binder.jobs.stored_decisions import path_bytes, path_from_bytes
-from chart_binder.typed import decoded
+from chart_binder.typed_json import decode_json
 
 if TYPE_CHECKING:
     from chart_binder.store.store import Store
@@ -160,7 +160,7 @@ def changes_since_write(
     if not write.tags_left:
         return _changed_written_keys(changes, now)
     try:
-        snapshots = decoded(zlib.decompress(write.tags_left), tuple[KeySnapshot, ...])
+        snapshots = decode_json(zlib.decompress(write.tags_left), tuple[KeySnapshot, ...])
     except (zlib.error, msgspec.MsgspecError) as error:
         raise AudioError(f"the journal does not say what the tags were: {error}") from error
     then = {(one.form, one.key): one for one in snapshots}
