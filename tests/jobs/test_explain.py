@@ -1,4 +1,4 @@
-"""What a model chose leaves every other candidate with one honest reason."""
+"""Each candidate that lost has its reason, also in decisions of a model."""
 
 import pytest
 

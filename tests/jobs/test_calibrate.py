@@ -1,4 +1,4 @@
-"""A calibration is fitted from known answers, and brings confidence nearer to the truth."""
+"""A calibration is fitted from known answers, and improves confidence on others."""
 
 import random
 from collections.abc import Callable

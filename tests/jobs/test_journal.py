@@ -1,4 +1,4 @@
-"""What the journal says of a write is what became of that write."""
+"""The journal says what became of each write, and differences show every changed key."""
 
 import os
 import shutil
@@ -12,12 +12,14 @@ import pytest
 
 from audio.tagging import FILES
 from chart_binder.audio.containers import read_tag_set
+from chart_binder.audio.containers.id3 import text_frame
+from chart_binder.audio.containers.vorbis import text_items
 from chart_binder.audio.fields import with_fields
 from chart_binder.audio.save import PreparedCopy, SaveResult, save_tags
-from chart_binder.audio.tagset import TagSet
+from chart_binder.audio.tagset import Block, TagSet
 from chart_binder.domain.records import KeptWrite, WriteState, now_utc
 from chart_binder.errors import SaveError, StoreError
-from chart_binder.jobs.journal import WritingRun, repair_journal
+from chart_binder.jobs.journal import FieldChange, WritingRun, field_changes, repair_journal
 from chart_binder.jobs.stored_decisions import path_bytes
 from chart_binder.store import open_store
 
@@ -99,3 +101,18 @@ def test_what_another_machine_may_be_writing_is_passed_over_for_an_hour(tmp_path
         assert len(list(repair_journal(store))) == 1
         assert store.journal.open_intents() == (young,)
         store.journal.done("old", now_utc())  # by the machine that was at it after all
+
+
+def test_a_frame_that_is_taken_out_is_told() -> None:
+    frames = {"TYER": "1975", "TDAT": "2111", "TIME": "1200"}
+    items = tuple(text_frame("id3v2.3", key, (text,)) for key, text in frames.items())
+    old = TagSet("mp3", (Block("id3v2.3", items, b"\3\0"),))
+    new = with_fields(old, {"date": ("1975-11-21",)})
+    assert new != old
+    assert field_changes(old, new) == (FieldChange("TIME", ("1200",), ()),)
+
+
+def test_a_field_under_a_name_of_another_case_is_told_once() -> None:
+    old = TagSet("flac", (Block("vorbis", text_items("album", ("Aenima",)), b""),))
+    new = with_fields(old, {"album": ("Lateralus",)})
+    assert field_changes(old, new) == (FieldChange("album", ("Aenima",), ("Lateralus",)),)

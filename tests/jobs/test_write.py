@@ -1,4 +1,4 @@
-"""Which decisions may go into a file without a person's look, and which with it."""
+"""Which decisions may be written, with and without a verdict of a person."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Evidence is fetched anew until one look-up after the other fails."""
+"""New evidence is fetched until look-ups fail in a row."""
 
 from collections.abc import Callable
 from pathlib import Path

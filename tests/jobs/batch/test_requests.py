@@ -1,4 +1,4 @@
-"""Every line of another program asks for something, or is told what may stand in it."""
+"""Lines of JSON from another program are read, or named as invalid."""
 
 import base64
 import json

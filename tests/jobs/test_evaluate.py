@@ -1,4 +1,4 @@
-"""Decisions are right, wrong or open against a golden file, and confidence is held to it."""
+"""Golden files are read and scored."""
 
 import json
 import tracemalloc

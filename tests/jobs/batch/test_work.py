@@ -1,4 +1,4 @@
-"""Files come album by album, and each once."""
+"""Albums are found: files that are looked up together, each once."""
 
 from pathlib import Path
 

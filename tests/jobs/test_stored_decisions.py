@@ -1,22 +1,24 @@
-"""What is decided for a file is kept with all it rests on, or the file's result says that not."""
+"""Decisions are saved with evidence, transcript and versions, or the result is an error."""
 
 import os
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from pathlib import Path
 from sqlite3 import connect
+from typing import Any
 
 import msgspec
 import pytest
 
-from chart_binder.config import RulesConfig
+from chart_binder.config import LLMConfig, RulesConfig
 from chart_binder.domain.evidence import Artifact
 from chart_binder.domain.evidence_json import read_bundle
 from chart_binder.domain.records import KeptDecision
-from chart_binder.errors import AudioError
-from chart_binder.jobs.decide import Case, Decider, Decision, State
+from chart_binder.errors import AudioError, ConfigError
+from chart_binder.jobs.decide import Case, Cause, Decider, Decision, State, advice_for
 from chart_binder.jobs.stored_decisions import (
     DecisionSaver,
+    adjudicator_version,
     path_bytes,
     read_decision,
     rules_version,
@@ -190,3 +192,51 @@ def test_a_decision_that_cannot_be_kept_is_an_error_with_the_decision_in_it(
 def test_other_knobs_are_other_rules() -> None:
     assert rules_version(KNOBS) == rules_version(RulesConfig())
     assert rules_version(KNOBS) != rules_version(RulesConfig(lead_window_days=91))
+
+
+KNOBS = RulesConfig()
+NOW = adjudicator_version(LLMConfig(), KNOBS)
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        {"enabled": True, "base_url": "http://elsewhere:1", "timeout_s": 1.0, "stream": True},
+        {"searxng": {"url": "http://elsewhere:2", "timeout_s": 1.0}},
+        {"acceptance": {"write_min_sources": 0}},
+    ],
+)
+def test_where_and_how_patiently_it_is_asked_does_not_matter(other: dict[str, Any]) -> None:
+    assert adjudicator_version(LLMConfig.model_validate(other), KNOBS) == NOW
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        {"model_id": "another"},
+        {"temperature": 1.0},
+        {"prompt": {"rules": "Toss a coin."}},
+        {"tools": {"wikipedia": False}},
+        {"acceptance": {"min_sources": 3}},
+    ],
+)
+def test_what_is_asked_does(other: dict[str, Any]) -> None:
+    assert adjudicator_version(LLMConfig.model_validate(other), KNOBS) != NOW
+
+
+def test_the_rules_and_what_confidence_is_worth_do(tmp_path: Path) -> None:
+    assert adjudicator_version(LLMConfig(), RulesConfig(lead_window_days=1)) != NOW
+    file = tmp_path / "map.json"
+    llm = LLMConfig.model_validate({"acceptance": {"calibration": str(file)}})
+    with pytest.raises(ConfigError, match="cannot be read"):
+        adjudicator_version(llm, KNOBS)
+    file.write_bytes(b"{}")
+    same = adjudicator_version(llm, KNOBS)
+    file.write_bytes(b'{"points": [{"stated": 0.5, "right": 0.4}], "answers": 9}')
+    assert adjudicator_version(llm, KNOBS) != same
+
+
+def test_every_cause_has_an_advice_of_its_own_kind() -> None:
+    unknown = advice_for(None)
+    assert [cause for cause in Cause if advice_for(cause) == unknown] == []
+    assert "--frozen" in advice_for(Cause.NOT_LOOKED_UP)

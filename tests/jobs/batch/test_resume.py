@@ -1,4 +1,4 @@
-"""A refresh goes on with one that was called alike, and cut short, not long ago."""
+"""Answers of earlier runs are reused, and interrupted refreshes continued."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -6,8 +6,10 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from chart_binder.domain.records import KeptRun, Measures
-from chart_binder.jobs.batch.resume import interrupted_refresh
+from chart_binder.domain.records import KeptDecision, KeptEvidence, KeptRun, Measures, now_utc
+from chart_binder.jobs.batch.resume import AnswerCache, interrupted_refresh
+from chart_binder.jobs.decide import Decision, State
+from chart_binder.llm.result import AdjudicationResult, Outcome
 from chart_binder.store import open_store
 from chart_binder.store.store import Store
 
@@ -67,3 +69,20 @@ def test_what_comes_on_standard_input_is_begun_anew(store: Store) -> None:
     for asked in (("--refresh", "--stdin"), ("--refresh", "-")):
         keep(store, f"2{len(asked[1]) % 2}", asked, status=130)
         assert interrupted_refresh(store, msgspec.structs.replace(NOW, arguments=asked)) is None
+
+
+def test_a_refresh_takes_the_answers_of_its_own_runs_alone(tmp_path: Path) -> None:
+    result = AdjudicationResult(Outcome.REJECTED, evidence_hash="e")
+    decision = Decision(State.INDETERMINATE, evidence_hash="e", adjudication=result)
+    kept = KeptDecision(
+        id="d", run_id="yesterday", path=b"/a", file_size=1, file_mtime_ns=1, recording_mbid=None,
+        state="indeterminate", decided_by=None, crg_mbid=None, rr_mbid=None, evidence_hash="e",
+        rules_version="r", trace=None, document=msgspec.json.encode(decision),
+        decided_at_utc=now_utc(), adjudicator="asked",
+    )  # fmt: skip
+    with open_store(f"sqlite:///{tmp_path / 'canon.db'}") as store:
+        store.runs.begin(KeptRun(id="yesterday", command="batch", started_at_utc=now_utc()))
+        store.decisions.put(kept, KeptEvidence("e", b"{}"), None)
+        for runs, is_known in ((set(), True), ({"yesterday"}, True), ({"now"}, False)):
+            answered = AnswerCache(store, "asked", frozenset(runs))
+            assert (answered.get("e") is not None) == is_known

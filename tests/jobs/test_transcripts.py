@@ -1,4 +1,4 @@
-"""A recorded run comes to the identical result again, with none of its tools installed."""
+"""Recorded runs are replayed without network or model."""
 
 import json
 from collections.abc import Callable

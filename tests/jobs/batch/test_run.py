@@ -1,4 +1,4 @@
-"""The loop of a batch, over evidence at hand: its bounds, and what a fault leaves."""
+"""The loop of a batch: what is asked how often, saved and given up; the circuit breaker."""
 
 import threading
 import time
@@ -292,3 +292,39 @@ def test_an_album_in_hand_is_left_after_the_file_that_is_looked_up(
     assert batch.is_cut_short
     # Of the second album two files were begun; as open cases they are left with the rest.
     assert {one.path.stem for one in settled} <= {"0", "1", "2", "3", "4"}
+
+
+def test_the_pause_doubles_and_a_success_ends_it() -> None:
+    now = [0.0]
+    breaker = CircuitBreaker(clock=lambda: now[0])
+    pauses, allows_call = [], [breaker.allows_call]
+    for _ in range(MAX_FAILURES):
+        breaker.record("no answer")
+        pauses.append(breaker.ready_at - now[0])
+        allows_call.append(breaker.allows_call)
+        now[0] = breaker.ready_at
+        allows_call.append(breaker.allows_call)
+    assert allows_call == [True, *[False, True] * MAX_FAILURES]
+    assert pauses == [0.5, 1, 2, 4, 8, 16, 32, 60]
+    over = [breaker.is_open]
+    breaker.record(None)
+    assert [*over, breaker.is_open, breaker.allows_call] == [True, False, True]
+
+
+def test_what_was_asked_before_a_pause_counts_once() -> None:
+    now = [0.0]
+    breaker = CircuitBreaker(clock=lambda: now[0])
+    for _ in range(2 * MAX_FAILURES):
+        breaker.record("no answer")
+    breaker.record("no answer at all")
+    assert (breaker.failures_in_a_row, breaker.last_error, breaker.ready_at) == (
+        1,
+        "no answer at all",
+        0.5,
+    )
+    outage_s = 0.0
+    while not breaker.is_open:
+        outage_s = now[0] = breaker.ready_at
+        breaker.record("no answer")
+        breaker.record("no answer")
+    assert outage_s == 63.5
