@@ -14,7 +14,7 @@ from chart_binder.domain.evidence import (
 from chart_binder.domain.evidence_json import evidence_hash
 from chart_binder.domain.tags import TrackTags
 from chart_binder.domain.vocabulary import ArtistId, RecordingId, ReleaseGroupId, ReleaseId
-from musicbrainz.bench import Bench
+from musicbrainz.harness import Harness
 from servers.http import Response
 from servers.musicbrainz import MusicBrainzStandIn
 
@@ -152,15 +152,15 @@ def same(one: EvidenceBundle, other: EvidenceBundle) -> bool:
     )
 
 
-def as_one_by_one(bench: Bench, server: MusicBrainzStandIn, files: Iterable[TrackTags]) -> int:
+def as_one_by_one(harness: Harness, server: MusicBrainzStandIn, files: Iterable[TrackTags]) -> int:
     """Hold files looked up together against each on its own; return the requests together."""
     files = list(files)
-    source = bench.source(server.hostname)
+    source = harness.source(server.hostname)
     gathered = [*map(source.together(files), files)]
     requests = source.requests
     assert requests == len(server.requests)
     for tags, bundle in zip(files, gathered, strict=True):
-        alone = bench.source(server.hostname, cache_ttl_s=0.0).gather(tags)
+        alone = harness.source(server.hostname, cache_ttl_s=0.0).gather(tags)
         assert same(bundle, alone), tags
     return requests
 

@@ -4,14 +4,13 @@ import copy
 from collections.abc import Iterator
 from typing import Any
 
-import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from chart_binder.config import RulesConfig
-from chart_binder.domain.evidence_json import evidence_hash, normalize, read_bundle
+from chart_binder.domain.evidence_json import evidence_hash, read_bundle
 from chart_binder.rules.decide import decide
-from rules.making import Json, album, bundle, release, single
+from rules.making import Json
 from rules.strategies import documents
 
 KNOBS = RulesConfig()
@@ -78,12 +77,3 @@ def test_capitals_and_repetition_change_nothing(data: st.DataObject) -> None:
     bundles = read_bundle(plain), read_bundle(shouted)
     assert len(set(map(evidence_hash, bundles))) == 1
     assert decide(bundles[0], KNOBS) == decide(bundles[1], KNOBS)
-
-
-@pytest.mark.parametrize("name", ["r1", "R1", "R 1", "é1", "00000000-abcd-4000-8000-00000000000f"])
-def test_what_is_in_normal_form_is_taken_as_it_is(name: str) -> None:
-    """Rewriting a bundle takes ten times as long as all else, and a producer has ids of its own."""
-    made = release("1975", mb_release_id=name)
-    one = bundle(album("A", made), single("S", made))
-    assert normalize(one) is one
-    assert one.recording_candidates[0].groups[0].editions[0].mb_release_id == name

@@ -1,4 +1,4 @@
-"""What a test of this room works on."""
+"""Evidence sources for tests: a store, a clock that tests set, and the waits asked for."""
 
 from dataclasses import dataclass, field
 from typing import Any
@@ -10,24 +10,24 @@ from chart_binder.store.store import Store
 
 
 @dataclass(frozen=True, slots=True)
-class Remembered:
-    """In place of a store the memory of this process, for tests with many requests."""
+class StoreInMemory:
+    """A cache and a rate limiter in memory in place of a store, for tests with many requests."""
 
     answers: MemoryCache = field(default_factory=MemoryCache)
     slots: MemoryCache = field(default_factory=MemoryCache)
 
 
-class Bench:
+class Harness:
     """A store, a clock that tests set and a list of the waits that were asked for."""
 
-    def __init__(self, store: Store | Remembered) -> None:
+    def __init__(self, store: Store | StoreInMemory) -> None:
         self.store = store
         self.now = 1_800_000_000.0
         self.waits: list[float] = []
 
     @staticmethod
     def settings(hostname: str, **settings: Any) -> MusicBrainzConfig:
-        """Return what leads to `hostname`, without https, a limit or patience unless told."""
+        """Settings for `hostname`, by default without https and rate limit."""
         plain = {"https": False, "rate_limit_per_s": 0.0, "timeout_s": 2.0}
         return MusicBrainzConfig(**{"hostname": hostname, **plain, **settings})
 
