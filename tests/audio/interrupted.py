@@ -168,9 +168,9 @@ class Trial:
     def journal_is_right(self, folder: Path, path: Path) -> bool:
         """Say whether the journal records what happened: an open intent names both tag sets."""
         journal = folder / "journal"
-        if not journal.exists():
+        lines = journal.read_text().splitlines() if journal.exists() else []
+        if not lines:
             return path.read_bytes() == self.old
-        lines = journal.read_text().splitlines()
         _, before, after = lines[0].split()
         tags = read_tag_set(path).hash
         return tags == after if "done" in lines else tags in (before, after)

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from audio.tagging import BARE, CONTAINERS, FILES, VARIANTS, Container, Variant
 from chart_binder.audio.containers import audio_hash, layout_of, read_tag_set
 from chart_binder.audio.fields import with_fields
-from chart_binder.audio.file_access import Source, Span, open_audio
+from chart_binder.audio.file_access import Span, open_audio
 from chart_binder.audio.reading import read_tags
 from chart_binder.audio.tagset import TagSet
 from chart_binder.errors import AudioError
@@ -49,8 +49,8 @@ def test_any_changed_byte_of_the_audio_changes_the_hash(
     path = tmp_path_factory.mktemp("flipped") / name
     whole = (FILES / name).read_bytes()
     path.write_bytes(whole)
-    with open_audio(path) as descriptor:
-        pieces = list(layout_of(Source.of(path, descriptor)).audio())
+    with open_audio(path) as source:
+        pieces = list(layout_of(source).audio())
     spans = [piece for piece in pieces if isinstance(piece, Span)]
     places = [at for span in spans for at in range(span.start, span.start + span.size)]
     before = audio_hash(path)

@@ -15,7 +15,7 @@ import pytest
 from chart_binder.config import LLMConfig
 from chart_binder.react.conversation import ChatError, Message, Terms
 from chart_binder.react.dialects.classic import Classic
-from chart_binder.react.loop import Early
+from chart_binder.react.loop import StopAfterStep
 from servers.http import Response
 from servers.kinds import KINDS, Kind
 from servers.talk import Said
@@ -81,7 +81,7 @@ def test_an_observation_in_any_spelling_is_hung_up_on(
 ) -> None:
     invented = Said(f"{CALL}\n{label} it is C1", goes_on="\nand so on ")
     with kind.serve([invented]) as server:
-        terms = Terms(STOP, enough=Early(Classic()))
+        terms = Terms(STOP, enough=StopAfterStep(Classic()))
         reply = kind.model(server, prompting=prompting).reply(ASKED, terms)
         assert server.hung_up.wait(5)
     assert (reply.content, reply.done_reason) == (CALL, "stop")
@@ -95,7 +95,7 @@ def test_a_reply_that_comes_whole_is_left_as_it_is(
 ) -> None:
     with kind.serve([content], obeys_stop=False) as server:
         chat = kind.model(server, prompting=prompting, stream=False)
-        terms = Terms(STOP, enough=Early(Classic()))
+        terms = Terms(STOP, enough=StopAfterStep(Classic()))
         assert chat.reply(ASKED, terms).content == content
         assert len(server.chats) == 1
 
@@ -106,7 +106,7 @@ def test_thinking_about_the_format_ends_no_reply(kind: Kind, prompting: str) -> 
     text = f"{THINKING}\n{CALL}"
     with kind.serve([Said(f"{text}\nObservation: C1", goes_on="\nx")], obeys_stop=False) as server:
         chat = kind.model(server, prompting=prompting)
-        assert chat.reply(ASKED, Terms(STOP, enough=Early(Classic()))).content == text
+        assert chat.reply(ASKED, Terms(STOP, enough=StopAfterStep(Classic()))).content == text
         assert server.hung_up.wait(5)
 
 
@@ -118,7 +118,7 @@ def test_thinking_that_a_stop_string_ended_is_asked_for_again_without(
     text = f"{THINKING}\n{ANSWER}"
     with kind.serve([text, text, Said("", thinking="hm"), text]) as server:
         chat = kind.model(server, stream=streamed)
-        terms = Terms(STOP, enough=Early(Classic()))
+        terms = Terms(STOP, enough=StopAfterStep(Classic()))
         assert [chat.reply(ASKED, terms).content for _ in range(2)] == [text, text]
         sent = [str(each) for each in server.chats]
     assert [STOP[1].strip() in each for each in sent] == [True, False, True, False]

@@ -10,26 +10,26 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from chart_binder.chat.streaming import LINE_START, AtStop, Cut, events
-from chart_binder.react.conversation import Enough
+from chart_binder.react.conversation import StopCheck
 
 
 @dataclass
 class AtX:
-    """Enough is where a line begins with x; remembers what it was asked."""
+    """StopCheck is where a line begins with x; remembers what it was asked."""
 
     looked_at: list[str] = field(default_factory=list)
     read: int = 0
 
-    def suspects(self, line: str) -> bool:
+    def is_candidate(self, line: str) -> bool:
         self.looked_at.append(line)
         return line.startswith("x")
 
-    def settled(self, text: str, line: str) -> bool:
+    def is_end(self, text: str, line: str) -> bool:
         self.read += len(text)
         return "a" in text
 
 
-def cut_text(enough: Enough, *pieces: str) -> str | None:
+def cut_text(enough: StopCheck, *pieces: str) -> str | None:
     cut = Cut(enough)
     heard = [cut.let_through(piece) for piece in pieces]
     text = "".join([*heard, cut.rest()])

@@ -1,4 +1,4 @@
-"""The timeline of appearances: true to the days, never wider than the terminal."""
+"""The timeline of appearances: golden drawings, their width, and what they are drawn from."""
 
 import copy
 import random
@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from chart_binder.cli.output import display_width, fit
-from chart_binder.cli.render.timeline import Scale
+from chart_binder.cli.output import display_width
+from chart_binder.cli.render.explanation import Scale
 from chart_binder.domain.evidence_json import read_bundle
 from chart_binder.jobs.explain import appearances, lead_window
 from cli.drawing import DRAWN, KNOBS, drawn, evidence
@@ -19,13 +19,13 @@ TIMELINES = Path(__file__).parent / "timelines"
 
 
 @pytest.mark.parametrize("name", DRAWN)
-def test_the_timeline_is_as_it_was(name: str) -> None:
+def test_a_timeline_is_drawn_as_its_golden_file(name: str) -> None:
     text = "".join(f"{line}\n" for line in drawn(DRAWN[name]))
     assert text == (TIMELINES / f"{name}.txt").read_text("utf-8")
 
 
 @pytest.mark.parametrize("name", DRAWN)
-@pytest.mark.parametrize("width", [20, 31, 40, 60, 79, 80, 100])
+@pytest.mark.parametrize("width", [20, 31, 60, 79])
 def test_no_line_is_wider_than_asked_and_each_candidate_has_one(name: str, width: int) -> None:
     lines = drawn(DRAWN[name], width)
     assert all(display_width(line) <= width for line in lines)
@@ -54,26 +54,9 @@ def test_the_scale_keeps_the_order_of_days_and_its_width(days: list[int], width:
     assert placed[-1] == (width - 1 if len(set(days)) > 1 else 0)
 
 
-def test_a_gap_of_days_beside_decades_is_seen() -> None:
+def test_a_gap_of_days_is_visible_beside_decades() -> None:
     scale = Scale([720_000, 720_021, 735_000], 60)
     assert 10 <= scale.column(720_021) <= 25
-
-
-@pytest.mark.parametrize(
-    ("text", "width", "shown"),
-    [
-        ("Queen", 8, "Queen   "),
-        ("Queen", 5, "Queen"),
-        ("Queen", 4, "Qu.."),
-        ("Queen", 1, "."),
-        ("東京事変", 8, "東京事変"),
-        ("東京事変", 7, "東京.. "),
-        ("e\u0301\u200b", 2, "e\u0301\u200b "),
-    ],
-)
-def test_text_is_fitted_by_the_columns_it_takes(text: str, width: int, shown: str) -> None:
-    assert fit(text, width) == shown
-    assert display_width(shown) == width
 
 
 def test_a_title_cannot_break_its_line() -> None:
@@ -83,7 +66,7 @@ def test_a_title_cannot_break_its_line() -> None:
     assert "two lines [31m" in line
 
 
-def test_the_window_is_certain_only_for_the_days_that_all_singles_days_share() -> None:
+def test_the_lead_window_is_certain_only_for_days_that_follow_every_possible_date() -> None:
     window = lead_window(evidence("S single 1974-10; A album 1974-11-08"), KNOBS)
     assert window is not None
     assert [str(day) for day in (window.earliest, window.from_, window.to, window.latest)] == [
@@ -101,7 +84,7 @@ def test_there_is_no_window_where_no_single_comes_before_an_album(text: str) -> 
     assert lead_window(evidence(text), KNOBS) is None
 
 
-def test_each_date_names_the_release_that_gives_it() -> None:
+def test_each_date_names_its_release() -> None:
     (album, single) = appearances(
         evidence(
             "A album 1974-11-08@DE 1974@US 1974-11-08@GB 1980 1974-10/promo; S single group:1975"
@@ -114,7 +97,7 @@ def test_each_date_names_the_release_that_gives_it() -> None:
     assert [(one.date, one.release) for one in single.sources] == [("1975", None)]
 
 
-def test_the_first_and_the_last_days_of_the_calendar_are_dates_like_any_other() -> None:
+def test_the_first_and_last_days_of_the_calendar_are_drawn() -> None:
     made = evidence("S single 0001-01-01; A album 0001-02; L live 9999-12-31; C compilation 0001")
     assert [one.since and one.since.isoformat() for one in appearances(made)] == [
         "0001-01-01", "0001-01-01", "0001-02-01", "9999-12-31",

@@ -82,7 +82,7 @@ def edited(file: Path, **changes: object) -> Path:
     return file
 
 
-def test_the_page_shows_the_answer_and_how_it_came_about(tmp_path: Path, capsys: Shown) -> None:
+def test_the_page_shows_the_answer_and_every_turn(tmp_path: Path, capsys: Shown) -> None:
     first = Reply(f"{RUN[0]}\nObservation: made up", "Let me think.", "stop", 812, 44, 1.9)
     page = page_of(recording(tmp_path, [first, *RUN[1:]]), capsys)
     assert page.title
@@ -102,7 +102,9 @@ def test_the_page_shows_the_answer_and_how_it_came_about(tmp_path: Path, capsys:
     ]
 
 
-def test_the_page_needs_and_allows_nothing_but_its_own_style(tmp_path: Path, capsys: Shown) -> None:
+def test_the_page_loads_nothing_and_its_policy_allows_only_its_style(
+    tmp_path: Path, capsys: Shown
+) -> None:
     page = page_of(recording(tmp_path), capsys)
     (style,) = page("style")
     digest = base64.b64encode(hashlib.sha256(style.string.encode()).digest()).decode()
@@ -115,7 +117,7 @@ def test_the_page_needs_and_allows_nothing_but_its_own_style(tmp_path: Path, cap
 
 
 @pytest.mark.parametrize("text", HOSTILE)
-def test_markup_in_any_text_is_only_shown(tmp_path: Path, capsys: Shown, text: str) -> None:
+def test_markup_in_a_run_is_escaped(tmp_path: Path, capsys: Shown, text: str) -> None:
     file = recording(tmp_path, [f"Thought: {text}\n{RUN[0]}", f"{text} hm", *RUN[3:]])
     texts = {"content": text, "thinking": text, "notes": [text], "tool": text, "error": text,
              "arguments": {text: [text]}, "model_id": text, "id": text, "done_reason": text,
@@ -128,7 +130,7 @@ def test_markup_in_any_text_is_only_shown(tmp_path: Path, capsys: Shown, text: s
 
 
 @pytest.mark.parametrize("text", HOSTILE)
-def test_markup_in_a_result_is_only_shown(tmp_path: Path, capsys: Shown, text: str) -> None:
+def test_markup_in_a_result_is_escaped(tmp_path: Path, capsys: Shown, text: str) -> None:
     fact = {"about": text, "field": text, "value": text, "source": text, "verified": True}
     result = {"outcome": "review", "crg_mbid": text, "rr_mbid": text, "rationale": text,
               "problem": text, "facts": [fact], "checks": [{"name": text, "passed": False,
@@ -163,7 +165,7 @@ def test_a_canned_transcript_has_a_page(tmp_path: Path, capsys: Shown) -> None:
     assert "canned.jsonl" in page.get_text()
 
 
-def test_evidence_that_cannot_be_read_costs_its_table_alone(tmp_path: Path, capsys: Shown) -> None:
+def test_without_readable_evidence_only_its_table_is_missing(tmp_path: Path, capsys: Shown) -> None:
     page = page_of(edited(recording(tmp_path), evidence={"version": 99, "x": [1]}), capsys)
     assert not page("ul", class_="candidates")
     assert "Turn 5" in page.get_text()
@@ -179,14 +181,17 @@ def test_a_huge_transcript_takes_a_moment(tmp_path: Path, capsys: Shown) -> None
     assert len(capsys.readouterr().out) > 12_000_000
 
 
-def test_the_page_goes_into_a_file(tmp_path: Path, capsys: Shown) -> None:
-    out = tmp_path / "page.html"
-    assert run(["transcript", "html", str(recording(tmp_path)), "-o", str(out)]) == 0
+def test_the_page_is_written_to_a_file(tmp_path: Path, capsys: Shown) -> None:
+    file, out = recording(tmp_path), tmp_path / "page.html"
+    assert run(["transcript", "html", str(file), "-o", str(out)]) == 0
     assert capsys.readouterr().out == ""
     assert out.read_text("utf-8").startswith("<!doctype html>")
+    nowhere = tmp_path / "no" / "such" / "folder.html"
+    assert run(["transcript", "html", str(file), "-o", str(nowhere)]) == 1
+    assert str(nowhere) in capsys.readouterr().err
 
 
-def test_a_transcript_is_never_overwritten_by_its_page(tmp_path: Path, capsys: Shown) -> None:
+def test_a_transcript_is_never_replaced_by_its_page(tmp_path: Path, capsys: Shown) -> None:
     file = recording(tmp_path)
     before = file.read_bytes()
     link = tmp_path / "link.html"
@@ -195,9 +200,3 @@ def test_a_transcript_is_never_overwritten_by_its_page(tmp_path: Path, capsys: S
         assert run(["transcript", "html", str(file), "-o", str(out)]) == 2
         assert "the transcript itself" in capsys.readouterr().err
     assert file.read_bytes() == before
-
-
-def test_a_page_that_cannot_be_written_is_one_clear_line(tmp_path: Path, capsys: Shown) -> None:
-    out = tmp_path / "no" / "such" / "folder.html"
-    assert run(["transcript", "html", str(recording(tmp_path)), "-o", str(out)]) == 1
-    assert str(out) in capsys.readouterr().err

@@ -1,4 +1,4 @@
-"""Configuration in layers: what is allowed, what is refused, and how the refusal reads."""
+"""Configuration: its layers, what each error says, and the masking of secrets."""
 
 from pathlib import Path
 from typing import Any
@@ -9,7 +9,7 @@ from pydantic import BaseModel
 
 from chart_binder.config import Config
 from chart_binder.config.load import load_settings
-from chart_binder.errors import ConfigError
+from chart_binder.errors import ConfigError, masked
 
 SHIPPED = Path(__file__).parents[2] / "config.toml"
 
@@ -33,6 +33,7 @@ def defaults(model: type[BaseModel]) -> dict[str, Any]:
 
 def test_the_shipped_file_holds_every_key_with_its_default() -> None:
     assert tomli.loads(SHIPPED.read_text()) == defaults(Config)
+    assert load_settings(SHIPPED, {}, {}).config == Config()
 
 
 def test_every_key_of_the_shipped_file_has_its_description_above_it() -> None:
@@ -40,10 +41,6 @@ def test_every_key_of_the_shipped_file_has_its_description_above_it() -> None:
     for number, line in enumerate(lines):
         if "=" in line and not line.startswith("#"):
             assert lines[number - 1].startswith("# "), line
-
-
-def test_the_shipped_file_is_valid() -> None:
-    assert load_settings(SHIPPED, {}, {}).config == Config()
 
 
 REFUSED = [
@@ -82,7 +79,7 @@ REFUSED = [
 
 
 @pytest.mark.parametrize(("text", "environment", "words"), REFUSED)
-def test_what_cannot_be_meant_is_refused_by_name(
+def test_an_invalid_value_is_refused_with_its_key_and_what_is_allowed(
     tmp_path: Path, text: str, environment: dict[str, str], words: list[str]
 ) -> None:
     with pytest.raises(ConfigError) as refusal:
@@ -93,7 +90,7 @@ def test_what_cannot_be_meant_is_refused_by_name(
         assert str(tmp_path / "config.toml") in told
 
 
-def test_every_wrong_key_is_told_at_once(tmp_path: Path) -> None:
+def test_every_invalid_key_is_reported_at_once(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match=r"llm\.seed.*log\.format"):
         load(tmp_path, "[llm]\nseed = -1\n[log]\nformat = 'xml'")
 
@@ -116,7 +113,7 @@ def test_the_environment_overrides_the_file_and_a_flag_overrides_both(tmp_path: 
     }
 
 
-def test_a_list_in_the_environment_is_json_or_words_between_commas(tmp_path: Path) -> None:
+def test_a_list_in_the_environment_is_json_or_has_commas(tmp_path: Path) -> None:
     config = load(
         tmp_path,
         CANON_RULES__REISSUE_TERMS="remaster, deluxe",
@@ -126,7 +123,7 @@ def test_a_list_in_the_environment_is_json_or_words_between_commas(tmp_path: Pat
     assert config.llm.fetch.ports == (80, 8080)
 
 
-def test_a_value_of_the_environment_is_held_against_the_file_not_the_defaults(
+def test_limits_are_checked_on_the_merged_configuration(
     tmp_path: Path,
 ) -> None:
     config = load(
@@ -135,18 +132,15 @@ def test_a_value_of_the_environment_is_held_against_the_file_not_the_defaults(
     assert config.llm.review_threshold == 0.9
 
 
-def test_a_named_file_that_is_not_there_is_an_error(tmp_path: Path) -> None:
+def test_a_file_that_is_absent_or_no_text_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match=r"absent\.toml: cannot be read"):
         load_settings(tmp_path / "absent.toml", {}, {})
-
-
-def test_a_file_that_is_no_text_is_an_error(tmp_path: Path) -> None:
     (tmp_path / "config.toml").write_bytes(b"\xff\xfe\x00")
     with pytest.raises(ConfigError, match="no TOML"):
         load_settings(tmp_path / "config.toml", {}, {})
 
 
-def test_a_table_that_stands_there_twice_is_told_in_words_of_toml(tmp_path: Path) -> None:
+def test_a_repeated_table_or_key_is_reported_in_words_of_toml(tmp_path: Path) -> None:
     text = SHIPPED.read_text() + "\n[llm.searxng]\nurl = 'http://127.0.0.1:8888'\n"
     with pytest.raises(ConfigError) as refusal:
         load(tmp_path, text)
@@ -154,8 +148,38 @@ def test_a_table_that_stands_there_twice_is_told_in_words_of_toml(tmp_path: Path
     assert "the table [llm.searxng] stands there twice (at line" in told
     assert "put the keys of the second into the first" in told
     assert "('" not in told
-
-
-def test_a_key_that_stands_there_twice_is_told(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match="a key stands there twice"):
         load(tmp_path, "[llm]\nseed = 1\nseed = 2\n")
+
+
+SECRETS = [
+    ("http://u:hunter2@h:80/x", "http://***@h:80/x"),
+    ("http://u:p@hunter2@h", "http://***@h"),
+    ("http://u:p/hunter2@h", "http://***@h"),
+    ("http://u:p?hunter2@h", "http://***@h"),
+    ("http://u:pass hunter2@h", "http://***@h"),
+    ("http://u:a://hunter2@h", "http://***@h"),
+    ("http://u:line\nhunter2@h", "http://***@h"),
+    ("http://hunter2@h", "http://***@h"),
+    ("http:///u:hunter2@h", "http://***@h"),
+    ("u:hunter2@h", "***@h"),
+    ("//u:hunter2@h", "***@h"),
+    ("http://h/?api_key=hunter2", "http://h/?api_key=***"),
+    ("http://h?a=hunter2&b=hunter 2#c=hunter2", "http://h?a=***&b=***#c=***"),
+    ("http://u:hunter2@h?key=hunter2", "http://***@h?key=***"),
+    ("['http://u:hunter2@h']", "['http://***@h']"),
+]
+PLAIN = [
+    "",
+    "http://127.0.0.1:8888/search",
+    "sqlite:////home/me@work/canon.db?timeout=5",
+    "me@example.org",
+    "mailto:me@example.org",
+    "qwen3:4b",
+]
+
+
+@pytest.mark.parametrize(("text", "shown"), [*SECRETS, *zip(PLAIN, PLAIN, strict=True)])
+def test_secrets_in_a_value_are_masked_and_nothing_else(text: str, shown: str) -> None:
+    assert masked(text) == shown
+    assert "hunter" not in masked(text)

@@ -9,8 +9,11 @@ import msgspec
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from chart_binder.cli.render.decision import explanation_lines, explanation_object
-from chart_binder.cli.render.timeline import timeline_lines
+from chart_binder.cli.render.explanation import (
+    explanation_lines,
+    explanation_object,
+    timeline_lines,
+)
 from chart_binder.config import RulesConfig
 from chart_binder.domain.evidence import EvidenceBundle
 from chart_binder.domain.evidence_json import read_bundle

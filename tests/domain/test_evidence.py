@@ -3,6 +3,7 @@
 import json
 import re
 import time
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -20,8 +21,9 @@ from chart_binder.domain.evidence_json import evidence_hash, read_bundle, write_
 from chart_binder.domain.vocabulary import RecordingId, ReleaseGroupId, ReleaseId
 from chart_binder.errors import EvidenceError
 from chart_binder.rules.decide import decide
-from rules.making import Json, album, document, recording, release
+from rules.making import Json, album, cases, document, recording, release
 
+KINDS = Path(__file__).with_name("recording_kinds.txt")
 KNOBS = RulesConfig()
 KNOWN_HASH = "695d183f90dfebd14ba207d3e5f9eade5d1c71af59c84e734519e453e8c3de60"
 UUID = "6b47c9a0-b9e1-3df9-a5e8-50a6ce0dbdbd"
@@ -193,71 +195,12 @@ def test_types_are_read_as_musicbrainz_names_them(
     assert group.types == types
 
 
-@pytest.mark.parametrize(
-    ("title", "comment", "flag"),
-    [
-        ("Song (live at Wembley)", None, "is_live"),
-        ("Song - Live", None, "is_live"),
-        ("Song", "live, 1974-10-26: Tokyo", "is_live"),
-        ("歌（ライブ）", None, "is_live"),
-        ("Canción (en vivo)", None, "is_live"),
-        ("Live and Let Die", None, None),
-        ("Alive", "delivered", None),
-        ("Song", "live, 1975-..: place", "is_live"),
-        ("Song", "live version, not the album version", "is_live"),
-        ("Song", "studio version, not the live one", None),
-        ("Song", "non-live", None),
-        ("Song", "album mix, not the remix", None),
-        ("Song (not the demo)", None, None),
-        ("Song", "non-album demo", "is_demo"),
-        ("Hold On (While We Live)", None, None),
-        ("Song (Live and Let Die)", None, None),
-        ("Wings - Live and Let Die", None, None),
-        ("Song (The Way We Live)", None, None),
-        ("Song (Live)", None, "is_live"),
-        ("Song (live 1975)", None, "is_live"),
-        ("Song (recorded live in Lyon)", None, "is_live"),
-        ("Song (the long live version)", None, "is_live"),
-        ("Song [remastered, live from Tokyo]", None, "is_live"),
-        ("Artist - Song (live)", None, "is_live"),
-        ("スカイクラッドの観測者-Remix-", None, "is_remix"),
-        ("Song [Club Re-Mix]", None, "is_remix"),
-        ("Song", "original studio stereo mix", None),
-        ("Song (demo)", None, "is_demo"),
-        ("Demolition Man", None, None),
-        ("Song (radio edit)", None, "is_radio_edit"),
-        ("Song ~radio version~", None, "is_radio_edit"),
-        ("Song (Edit)", None, "is_radio_edit"),
-        ("Song (Single Edit)", None, "is_radio_edit"),
-        ("Song - edit", None, "is_radio_edit"),
-        ("Song", "single edit", "is_radio_edit"),
-        ("Song (not the edit)", None, None),
-        ("Song (Special Edition)", None, None),
-        ("Edit", None, None),
-        ("Song (Remixed)", None, "is_remix"),
-        ("Song (Club Mix)", None, "is_remix"),
-        ('Song (12" mix)', None, "is_remix"),
-        ("Song (12-inch mix)", None, "is_remix"),
-        ("Song (Extended Mix)", None, "is_remix"),
-        ("Song", "not the extended mix", None),
-        ("Song (Original Mix)", None, None),
-        ("Song (2009 stereo mix)", None, None),
-        ("Song (Live-Version)", None, "is_live"),
-        ("Song (Liveversion)", None, "is_live"),
-        ("Song (the life we live)", None, None),
-        ("Song (acoustic version)", None, "is_acoustic"),
-        ("Song (MTV Unplugged)", None, "is_acoustic"),
-        ("Song", "mono", "is_mono"),
-        (None, None, None),
-    ],
-)
-def test_a_title_tells_what_a_recording_is(
-    title: str | None, comment: str | None, flag: str | None
-) -> None:
-    found = RecordingCandidate(RecordingId("r"), title=title, disambiguation=comment).intent
-    assert {name for name in RecordingFlags.__struct_fields__ if getattr(found, name)} == (
-        {flag} if flag else set()
-    )
+@pytest.mark.parametrize(("title", "comment", "flag"), cases(KINDS, is_named=False))
+def test_a_title_and_comment_say_the_kind_of_recording(title: str, comment: str, flag: str) -> None:
+    known = None if comment == "-" else comment
+    found = RecordingCandidate(RecordingId("r"), title=title, disambiguation=known).intent
+    flags = {name for name in RecordingFlags.__struct_fields__ if getattr(found, name)}
+    assert flags == {flag} - {"-"}
 
 
 @pytest.mark.parametrize("part", ["(live ", " - a live", "-live a", "not live ", "(", "- "])

@@ -24,7 +24,10 @@ from servers.searxng import Searxng
 
 NAMES = ("lead-bohemian", "lead-hanae", "s90-aiko", "s90-bump")
 BUNDLES = [golden(name) for name in NAMES]
-UNSURE = '```json\n{"crg_mbid": null, "rr_mbid": null, "confidence": 0.1, "rationale": "no"}\n```'
+UNSURE = (
+    "Final Answer:\n"
+    '```json\n{"crg_mbid": null, "rr_mbid": null, "confidence": 0.1, "rationale": "no"}\n```'
+)
 
 
 @pytest.fixture

@@ -43,7 +43,10 @@ if TYPE_CHECKING:
 
 NAMES = ("lead-bohemian", "lead-hanae", "s90-aiko", "s90-bump")
 BUNDLES = [golden(name) for name in NAMES]
-UNSURE = '```json\n{"crg_mbid": null, "rr_mbid": null, "confidence": 0.1, "rationale": "no"}\n```'
+UNSURE = (
+    "Final Answer:\n"
+    '```json\n{"crg_mbid": null, "rr_mbid": null, "confidence": 0.1, "rationale": "no"}\n```'
+)
 
 needs_dask = pytest.mark.skipif(
     importlib.util.find_spec("distributed") is None,

@@ -10,7 +10,7 @@ from integration.services import ALBUM, LP, RHAPSODY, SINGLE, replaying
 DOCUMENT = json.dumps(RHAPSODY["bundle"]).encode()
 
 
-def test_every_date_is_told_with_the_release_that_gives_it(canon: Canon) -> None:
+def test_every_date_is_shown_with_its_release_and_every_rival_is_named(canon: Canon) -> None:
     text = canon("explain", "--evidence=-", stdin=DOCUMENT).out
     assert f"1975-11-21 the album 'A Night at the Opera': GB 12\" Vinyl\n{'':15}https" in text
     assert f"musicbrainz.org/release/{LP}" in text
@@ -19,6 +19,9 @@ def test_every_date_is_told_with_the_release_that_gives_it(canon: Canon) -> None
     (line,) = canon("explain", "--evidence=-", "--output=json", stdin=DOCUMENT).lines
     explained = line["explanation"]
     assert list(explained) == ["path", "appearances", "lead_window", "rivals"]
+    groups = RHAPSODY["bundle"]["recording_candidates"][0]["rg_candidates"]
+    rivals = {rival["release_group"] for rival in explained["rivals"]}
+    assert rivals == {group["mb_rg_id"] for group in groups} - {ALBUM}
     found = {one["release_group"]: one for one in explained["appearances"]}
     assert found[ALBUM]["sources"][0]["release"] == LP
     assert (found[SINGLE]["since"], found[SINGLE]["by"]) == ("1975-10-31", "1975-10-31")
@@ -27,7 +30,7 @@ def test_every_date_is_told_with_the_release_that_gives_it(canon: Canon) -> None
     )  # fmt: skip
 
 
-def test_a_timeline_is_drawn_when_asked_as_wide_as_the_terminal(canon: Canon) -> None:
+def test_with_v_a_timeline_is_drawn_as_wide_as_the_terminal(canon: Canon) -> None:
     for columns, width in ((60, 60), (300, 100)):
         ran = canon("explain", "-v", "--evidence=-", stdin=DOCUMENT, COLUMNS=str(columns))
         _, _, drawn = ran.out.partition("When it appeared")
@@ -57,7 +60,7 @@ def test_where_a_model_decided_every_other_candidate_has_a_reason(canon: Canon, 
     assert line["explanation"]["path"][-1]["rule"] == "CRG:LLM_ADJUDICATION"
 
 
-def test_of_what_is_explained_the_run_is_kept_and_no_decision(canon: Canon, home: Path) -> None:
+def test_explain_stores_the_transcript_and_no_decision(canon: Canon, home: Path) -> None:
     environment = replaying(home, {"crg_mbid": "C2", "confidence": 0.95, "rationale": "x"})
     bundle = json.dumps(year_only_single()).encode()
     ran = canon("explain", "--evidence=-", stdin=bundle, COLUMNS="500", **environment)
@@ -68,7 +71,7 @@ def test_of_what_is_explained_the_run_is_kept_and_no_decision(canon: Canon, home
     assert "the transcript of a model's run" in told
 
 
-def test_an_open_case_is_drawn_too(canon: Canon) -> None:
+def test_an_open_case_has_a_timeline(canon: Canon) -> None:
     bundle = json.dumps(year_only_single()).encode()
     ran = canon("explain", "-v", "--evidence=-", stdin=bundle)
     assert ran.status == 3

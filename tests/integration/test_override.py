@@ -19,7 +19,9 @@ DOCUMENT = json.dumps(RHAPSODY["bundle"]).encode()
 SITE = "https://musicbrainz.org"
 
 
-def test_an_override_goes_before_the_rules_until_it_is_removed(canon: Canon, home: Path) -> None:
+def test_an_override_has_precedence_over_the_rules_until_it_is_removed(
+    canon: Canon, home: Path
+) -> None:
     put = canon("override", "set", RECORDING, "--crg", SINGLE, "--reason", "the 7-inch edit")
     assert put.status == 0, put.err
     assert "the 7-inch edit" in put.out
@@ -47,7 +49,7 @@ def test_an_override_goes_before_the_rules_until_it_is_removed(canon: Canon, hom
     assert f"no override is kept for {RECORDING}" in again.err
 
 
-def test_a_file_leads_to_its_recording(canon: Canon, home: Path) -> None:
+def test_an_override_is_set_by_a_file(canon: Canon, home: Path) -> None:
     bundle = golden("lead-bohemian")
     file = file_of(bundle, home)
     with MusicBrainzStandIn([bundle]) as mb:
@@ -129,7 +131,7 @@ def test_a_release_of_another_group_is_refused_with_both_groups(canon: Canon, ho
     assert canon("override", "set", bundle, f"--crg={ALBUM}", *of_the_album).status == 0
 
 
-def test_a_bundle_leads_to_its_recording(canon: Canon, home: Path) -> None:
+def test_an_override_is_set_by_a_bundle(canon: Canon, home: Path) -> None:
     bundle = home / "bundle.json"
     bundle.write_bytes(DOCUMENT)
     put = canon("override", "set", bundle, f"--crg={ELSEWHERE}", "--reason=x", "--output=json")
@@ -143,7 +145,7 @@ def test_a_bundle_leads_to_its_recording(canon: Canon, home: Path) -> None:
     assert canon("override", "remove", bundle).status == 0
 
 
-def test_what_the_store_knows_of_a_recording_is_enough_to_doubt_an_id(
+def test_an_id_that_stored_evidence_lacks_is_noted_without_a_look_up(
     canon: Canon, home: Path
 ) -> None:
     bundle = golden("lead-bohemian")
@@ -160,7 +162,9 @@ def test_what_the_store_knows_of_a_recording_is_enough_to_doubt_an_id(
     assert f"in place of  {SITE}/release-group/{ELSEWHERE}" in known.out
 
 
-def test_a_file_whose_tags_name_the_recording_needs_no_answer(canon: Canon, home: Path) -> None:
+def test_a_recording_id_in_the_tags_is_enough_where_a_look_up_fails(
+    canon: Canon, home: Path
+) -> None:
     file = file_of(golden("lead-bohemian"), home)
     with MusicBrainzStandIn([], behave=always(Response("", 403))) as mb:
         ran = canon("override", "set", file, f"--crg={ALBUM}", "--reason=x", **asking(mb))
@@ -171,7 +175,7 @@ def test_a_file_whose_tags_name_the_recording_needs_no_answer(canon: Canon, home
     assert (lost.status, lost.out) == (1, "")
 
 
-def test_of_several_recordings_one_has_to_be_named(canon: Canon, home: Path) -> None:
+def test_a_bundle_of_several_recordings_is_ambiguous(canon: Canon, home: Path) -> None:
     document = golden("lead-bohemian")
     twin = document["recording_candidates"][0] | {"mb_recording_id": ELSEWHERE, "length_ms": None}
     document["recording_candidates"].append(twin)
@@ -187,7 +191,7 @@ def test_of_several_recordings_one_has_to_be_named(canon: Canon, home: Path) -> 
     assert (line["crg_mbid"], line["recording_mbid"]) == (SINGLE, ELSEWHERE), "the last one set"
 
 
-def test_ids_in_capitals_are_the_same_ids(canon: Canon, home: Path) -> None:
+def test_ids_are_the_same_in_capitals(canon: Canon, home: Path) -> None:
     document = golden("lead-bohemian")
     bundle = home / "bundle.json"
     bundle.write_text(json.dumps(document).replace(SINGLE, SINGLE.upper()))
@@ -200,7 +204,7 @@ def test_ids_in_capitals_are_the_same_ids(canon: Canon, home: Path) -> None:
     assert canon("override", "remove", RECORDING.upper()).status == 0
 
 
-def test_a_recording_without_a_musicbrainz_id_cannot_be_ruled_on(canon: Canon, home: Path) -> None:
+def test_an_override_needs_a_musicbrainz_id(canon: Canon, home: Path) -> None:
     bundle = home / "bundle.json"
     bundle.write_text(json.dumps(golden("lead-bohemian")).replace(RECORDING, "my-own-7"))
     refused = canon("override", "set", bundle, f"--crg={SINGLE}", "--reason=x")
@@ -209,7 +213,7 @@ def test_a_recording_without_a_musicbrainz_id_cannot_be_ruled_on(canon: Canon, h
     assert not (home / "data").exists()
 
 
-def test_whatever_is_listed_can_be_removed_by_its_name(canon: Canon, home: Path) -> None:
+def test_an_override_with_an_odd_id_can_be_removed(canon: Canon, home: Path) -> None:
     canon("override", "set", RECORDING, f"--crg={SINGLE}", "--reason=x")
     (store,) = (home / "data").rglob("*.db")
     connection = sqlite3.connect(store)
@@ -231,7 +235,7 @@ def test_whatever_is_listed_can_be_removed_by_its_name(canon: Canon, home: Path)
         ([RECORDING, "--crg", ALBUM], "--reason"),
     ],
 )
-def test_what_cannot_be_meant_is_refused_with_what_is_allowed(
+def test_misuse_is_refused_with_what_is_allowed(
     canon: Canon, home: Path, arguments: list[str], word: str
 ) -> None:
     ran = canon("override", "set", *arguments)
@@ -240,7 +244,7 @@ def test_what_cannot_be_meant_is_refused_with_what_is_allowed(
     assert not (home / "data").exists()
 
 
-def test_looking_for_overrides_makes_no_store(canon: Canon, home: Path) -> None:
+def test_listing_overrides_creates_no_store(canon: Canon, home: Path) -> None:
     assert "no overrides" in canon("override", "list").out
     assert canon("override", "remove", RECORDING).status == 1
     assert not (home / "data").exists()
@@ -255,7 +259,7 @@ def test_a_store_that_cannot_be_read_is_an_error_not_a_decision(canon: Canon, ho
     assert "no SQLite database" in ran.lines[0]["error"]
 
 
-def test_a_store_without_the_table_is_an_old_one(canon: Canon, home: Path) -> None:
+def test_an_old_store_without_the_table_can_be_used(canon: Canon, home: Path) -> None:
     (home / "data" / "canon").mkdir(parents=True)
     version_1(home / "data" / "canon" / "canon.db", has_overrides=False)
     assert canon("decide", "--evidence=-", stdin=DOCUMENT).status == 0

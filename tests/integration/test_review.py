@@ -78,7 +78,7 @@ def waiting(canon: Canon, *paths: Path) -> list[str]:
 
 
 @pytest.mark.parametrize("damage", ["document = 5", "document = x'7b'"])
-def test_a_damaged_decision_is_named_and_no_command_over_all_files_ends_for_it(
+def test_a_damaged_decision_is_named_and_the_others_are_listed(
     canon: Canon, open_song: Path, home: Path, damage: str
 ) -> None:
     (recording,) = BUNDLE["recording_candidates"]
@@ -106,7 +106,7 @@ def test_a_damaged_decision_is_named_and_no_command_over_all_files_ends_for_it(
     assert [line["resumed"] for line in again.lines] == [True]
 
 
-def test_what_is_open_is_listed_with_its_question(canon: Canon, open_song: Path) -> None:
+def test_an_open_case_is_listed_with_its_question(canon: Canon, open_song: Path) -> None:
     ran = canon("review", "list")
     assert ran.status == 3
     assert str(open_song) in ran.out
@@ -158,7 +158,7 @@ def test_a_case_is_shown_with_candidates_question_proposal_and_transcript(
     assert "canon decide" in absent.err
 
 
-def test_what_is_accepted_is_written_and_decided_so(canon: Canon, proposed: Path) -> None:
+def test_an_accepted_proposal_is_written_and_decided(canon: Canon, proposed: Path) -> None:
     assert canon("write", proposed).status == 3
     ran = canon("review", "accept", proposed, "--reason", "I was there")
     assert ran.status == 0, ran.err
@@ -174,7 +174,7 @@ def test_what_is_accepted_is_written_and_decided_so(canon: Canon, proposed: Path
     assert "decided by a person's override" in again.err
 
 
-def test_an_override_that_is_removed_brings_the_case_back(canon: Canon, proposed: Path) -> None:
+def test_removing_an_override_brings_the_case_back(canon: Canon, proposed: Path) -> None:
     canon("review", "accept", proposed)
     assert canon("write", proposed).status == 0
     assert canon("review", "show", proposed).status == 0
@@ -186,7 +186,7 @@ def test_an_override_that_is_removed_brings_the_case_back(canon: Canon, proposed
     assert "a person has to look at it" in refused.out
 
 
-def test_what_a_removed_override_decided_is_to_be_decided_again(
+def test_a_decision_by_a_removed_override_is_listed_to_be_decided_again(
     canon: Canon, open_song: Path
 ) -> None:
     canon("review", "reject", open_song, "--crg=C2", "--reason=I know")
@@ -217,7 +217,7 @@ def test_a_file_that_failed_is_shown_with_its_error_and_what_helps(
     assert "nobody" not in ran.out
 
 
-def test_what_is_right_can_be_named_in_every_form(canon: Canon, open_song: Path) -> None:
+def test_the_right_candidate_is_named_by_label_id_or_address(canon: Canon, open_song: Path) -> None:
     nothing = canon("review", "accept", open_song)
     assert nothing.status == 1
     assert "canon review reject" in nothing.err
@@ -240,7 +240,7 @@ def test_what_is_right_can_be_named_in_every_form(canon: Canon, open_song: Path)
     assert (now["decided_by"], now["crg_mbid"], now["rr_mbid"]) == ("override", ALBUM, LP)
 
 
-def test_a_batch_keeps_to_what_was_ruled(
+def test_a_batch_respects_verdicts(
     canon: Canon, home: Path, open_song: Path, proposed: Path
 ) -> None:
     assert canon("review", "reject", open_song, "--crg=C2", "--reason=I know").status == 0
@@ -251,7 +251,9 @@ def test_a_batch_keeps_to_what_was_ruled(
     assert {(line["decided_by"], line["crg_mbid"]) for line in lines} == {("override", ALBUM)}
 
 
-def test_what_is_rejected_leaves_the_queue_and_is_not_written(canon: Canon, proposed: Path) -> None:
+def test_a_rejected_proposal_leaves_the_queue_and_is_not_written(
+    canon: Canon, proposed: Path
+) -> None:
     same = canon("review", "reject", proposed, "--crg=C2", "--reason=x")
     assert same.status == 1
     assert "canon review accept" in same.err
@@ -265,7 +267,7 @@ def test_what_is_rejected_leaves_the_queue_and_is_not_written(canon: Canon, prop
     assert "a person rejected it: a cover" in canon("write", proposed).out
 
 
-def test_what_is_left_waits_again_when_evidence_or_rules_are_others(
+def test_a_case_that_was_kept_waits_again_when_its_evidence_changes(
     canon: Canon, open_song: Path
 ) -> None:
     assert canon("review", "keep", open_song).status == 0
@@ -279,7 +281,7 @@ def test_what_is_left_waits_again_when_evidence_or_rules_are_others(
     assert waiting(canon) == ["song.flac"]
 
 
-def test_files_of_one_evidence_are_one_entry_with_one_verdict(canon: Canon, home: Path) -> None:
+def test_files_with_the_same_evidence_are_one_entry(canon: Canon, home: Path) -> None:
     files = [file_of(BUNDLE, home, f"{name}.flac") for name in "abc"]
     adjudicated(canon, *files, answer=final())
     (line,) = canon("review", "list", "--output=json").lines
@@ -290,7 +292,9 @@ def test_files_of_one_evidence_are_one_entry_with_one_verdict(canon: Canon, home
     assert canon("write", *files).status == 0
 
 
-def test_an_override_set_by_hand_takes_an_open_case_out(canon: Canon, open_song: Path) -> None:
+def test_an_override_set_by_hand_removes_a_case_from_the_queue(
+    canon: Canon, open_song: Path
+) -> None:
     (line,) = canon("review", "list", "--output=json").lines
     ran = canon("override", "set", line["decision_id"], "--crg", ALBUM, "--reason", "mine")
     assert ran.status == 0, ran.err
@@ -401,7 +405,7 @@ def test_the_queue_is_walked_with_single_keys(
     assert waiting(canon) == ["1.flac", "3.flac"]
 
 
-def test_a_walk_that_was_cut_off_goes_on(
+def test_an_interrupted_walk_continues(
     canon: Canon, home: Path, environment: dict[str, str], proposed: Path, four: list[Path]
 ) -> None:
     for file in four[1:]:
@@ -445,7 +449,7 @@ def test_a_walk_that_was_cut_off_goes_on(
     assert canon("write", proposed).status == 0
 
 
-def test_without_a_terminal_the_walk_is_a_misuse(canon: Canon) -> None:
+def test_walking_without_a_terminal_is_misuse(canon: Canon) -> None:
     for arguments in (("--interactive",), ("walk",), ("list", "--interactive")):
         ran = canon("review", *arguments)
         assert ran.status == 2

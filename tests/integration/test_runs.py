@@ -55,7 +55,7 @@ def test_a_batch_is_shown_with_what_it_did_and_cost(
     assert "2 undone" in canon("runs", "show").out
 
 
-def test_a_call_is_kept_as_it_was_typed_and_does_the_same_anywhere(
+def test_the_stored_command_line_can_be_run_from_any_folder(
     canon: Canon, library: Path, home: Path
 ) -> None:
     (home / "work" / "music").symlink_to(library)
@@ -78,7 +78,7 @@ def test_a_call_is_kept_as_it_was_typed_and_does_the_same_anywhere(
     ]  # fmt: skip
 
 
-def test_an_undo_is_kept_with_what_it_was_given_a_run_or_a_file(
+def test_the_stored_command_line_of_an_undo_names_its_run_or_file(
     canon: Canon, library: Path, home: Path
 ) -> None:
     (home / "work" / "music").symlink_to(library)
@@ -162,7 +162,7 @@ def test_a_run_that_cannot_be_read_is_named_and_the_others_are_listed(
     assert known[0] not in listed.out
 
 
-def test_what_a_service_failed_at_is_gone_on_with(canon: Canon, library: Path) -> None:
+def test_how_to_continue_is_shown_where_a_service_failed(canon: Canon, library: Path) -> None:
     with MusicBrainzStandIn(BUNDLES[:2], behave=always(BUSY)) as mb:
         canon("batch", library, "--frozen", **asking(mb))
         canon("batch", library / "s90-", "--refresh", **asking(mb))
@@ -174,7 +174,7 @@ def test_what_a_service_failed_at_is_gone_on_with(canon: Canon, library: Path) -
     assert "\nfailures       1 lookup failed\n" in anew
 
 
-def test_what_is_no_run_is_told(canon: Canon, library: Path) -> None:
+def test_an_unknown_or_ambiguous_run_is_an_error(canon: Canon, library: Path) -> None:
     none = canon("runs", "show")
     assert (none.status, none.err) == (1, "canon: no runs are kept so far\n")
     assert "no runs are kept" in canon("runs", "list").out
@@ -189,9 +189,7 @@ def test_what_is_no_run_is_told(canon: Canon, library: Path) -> None:
     assert (bare.status, "only `canon batch` takes them" in bare.err) == (1, True)
 
 
-def test_a_collector_finds_metrics_whole_and_readable(
-    canon: Canon, library: Path, home: Path
-) -> None:
+def test_metrics_are_valid_prometheus_text(canon: Canon, library: Path, home: Path) -> None:
     file = home / "metrics" / "canon.prom"
     file.parent.mkdir()
     ran(canon, library, "--metrics", file)

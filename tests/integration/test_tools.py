@@ -42,7 +42,7 @@ def final(source: str, **changes: object) -> str:
     return f"Thought: I know enough.\nFinal Answer:\n```json\n{told}\n```"
 
 
-def test_every_tool_that_is_on_is_listed_and_offline_none_that_asks_others(canon: Canon) -> None:
+def test_tools_that_are_enabled_are_listed_and_offline_only_local_ones(canon: Canon) -> None:
     listed = canon("tools", "list", "--output=json").lines
     names = [each["name"] for each in listed]
     assert names == ["web_search", "web_fetch", "musicbrainz", "wikipedia", "days_between"]
@@ -54,7 +54,7 @@ def test_every_tool_that_is_on_is_listed_and_offline_none_that_asks_others(canon
     assert [each["name"] for each in offline.lines] == ["days_between"]
 
 
-def test_musicbrainz_is_asked_by_hand_and_what_it_said_is_kept(canon: Canon) -> None:
+def test_musicbrainz_is_called_by_hand_and_its_answers_are_stored(canon: Canon) -> None:
     asked = '{"query": "Bohemian Rhapsody", "artist": "Queen"}'
     with MusicBrainzStandIn([golden("lead-bohemian")]) as mb:
         ran = canon("tools", "run", "musicbrainz", asked, **asking(mb))
@@ -70,7 +70,7 @@ def test_musicbrainz_is_asked_by_hand_and_what_it_said_is_kept(canon: Canon) -> 
     assert seen["sources"] == [f"{GROUP}{SINGLE}"]
 
 
-def test_a_failed_look_up_tells_a_person_what_to_do(canon: Canon) -> None:
+def test_a_failed_tool_says_what_to_do(canon: Canon) -> None:
     with MusicBrainzStandIn([], behave=always(BUSY)) as mb:
         ran = canon("tools", "run", "musicbrainz", "Queen", **asking(mb))
     assert ran.status == 1
@@ -78,7 +78,7 @@ def test_a_failed_look_up_tells_a_person_what_to_do(canon: Canon) -> None:
     assert "try again later" in ran.err
 
 
-def test_wikipedia_is_asked_by_hand(canon: Canon) -> None:
+def test_wikipedia_is_called_by_hand(canon: Canon) -> None:
     with WikipediaStandIn({"Bohemian Rhapsody": ARTICLE}) as wiki:
         ran = canon("tools", "run", "wikipedia", "Bohemian Rhapsody", **reading(wiki))
         assert "> Bohemian Rhapsody is a single by Queen" in ran.out, ran.err
@@ -99,7 +99,7 @@ def evidence(home: Path) -> Path:
     return file
 
 
-def test_a_date_that_musicbrainz_gave_is_cited_and_verified(canon: Canon, evidence: Path) -> None:
+def test_a_date_from_musicbrainz_is_verified(canon: Canon, evidence: Path) -> None:
     replies = [
         call("musicbrainz", query=SINGLE),
         call("days_between", first="1975-10-31", second="1975-11-21"),
@@ -123,7 +123,7 @@ def test_a_date_that_musicbrainz_gave_is_cited_and_verified(canon: Canon, eviden
     assert "1975-10-31 is 21 days before 1975-11-21." in shown
 
 
-def test_a_date_that_wikipedia_gave_is_cited_and_verified(canon: Canon, evidence: Path) -> None:
+def test_a_date_from_wikipedia_is_verified(canon: Canon, evidence: Path) -> None:
     with WikipediaStandIn({"Bohemian Rhapsody": ARTICLE}) as wiki, Searxng() as search:
         source = f"{wiki.url}/wiki/Bohemian_Rhapsody"
         replies = [call("wikipedia", query="Bohemian Rhapsody", language="en"), final(source)]

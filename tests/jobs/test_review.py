@@ -1,8 +1,8 @@
-"""What a person rules on a case, for every file of its evidence, and what is learned from it."""
+"""Verdicts in review and overrides: what they apply to, replace and refuse."""
 
 import os
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import msgspec
@@ -12,10 +12,12 @@ from chart_binder.config import RulesConfig
 from chart_binder.domain.evidence import Artifact, EvidenceBundle, RecordingCandidate
 from chart_binder.domain.evidence_json import evidence_hash, read_bundle
 from chart_binder.domain.records import UnreadDecision
+from chart_binder.domain.verdict import Decided, KeptOverride, Override
+from chart_binder.domain.vocabulary import RecordingId, ReleaseGroupId, ReleaseId
 from chart_binder.errors import CanonError
 from chart_binder.jobs.calibrate import reviewed_answers
-from chart_binder.jobs.decide import Case, Decider, Decision, State
-from chart_binder.jobs.overrides import accept, choose, keep, reject
+from chart_binder.jobs.decide import Case, Decider, Decision, State, override_for
+from chart_binder.jobs.overrides import accept, choose, keep, recording_meant, reject, unknown_ids
 from chart_binder.jobs.review import (
     ReviewCase,
     find_case,
@@ -25,9 +27,11 @@ from chart_binder.jobs.review import (
 )
 from chart_binder.jobs.stored_decisions import DecisionSaver, save_decisions
 from chart_binder.llm.result import AdjudicationResult, Outcome
+from chart_binder.rules.decide import decide
 from chart_binder.store import open_store
 from chart_binder.store.store import Store
 from golden.bundles import year_only_single
+from rules.making import document, record, recording, release
 
 KNOBS = RulesConfig()
 OPEN = ("review", "indeterminate")
@@ -338,3 +342,34 @@ def test_files_of_one_evidence_teach_once(
         reviewed_answers(store, "m", pytest.fail)
     with pytest.raises(CanonError, match=r"0 of the model 'x' \(40 of 'm': llm.model_id says"):
         reviewed_answers(store, "x", pytest.fail)
+
+
+REC, CRG, RR = (f"{n}b47c9a0-b9e1-3df9-a5e8-50a6ce0dbdbd" for n in range(3))
+
+
+@pytest.mark.parametrize("shout", [str.upper, str.lower])
+def test_an_override_in_capitals_means_the_same(shout: Callable[[str], str]) -> None:
+    evidence = read_bundle(
+        document(
+            recording(
+                record("S", "Single", release("1974"), mb_rg_id=shout(CRG)),
+                record("A", "Album", "1974-11-08"),
+                mb_recording_id=shout(REC),
+            )
+        )
+    )
+    override = Override(ReleaseGroupId(CRG.upper()), ReleaseId(RR.upper()), "heard it")
+    verdict = decide(evidence, RulesConfig(), override)
+    assert isinstance(verdict, Decided)
+    assert (verdict.crg, verdict.rr, verdict.recording) == (CRG, RR, REC)
+    assert [rival.title for rival in verdict.rivals] == ["A"]
+    kept = KeptOverride(RecordingId(REC), ReleaseGroupId(CRG.upper()), None, "heard it", "2026")
+    assert list(unknown_ids(evidence, kept)) == []
+    assert override_for(evidence, {REC: kept}) == kept
+    assert recording_meant(evidence) == REC
+
+
+def test_an_override_is_kept_by_a_musicbrainz_id_alone() -> None:
+    evidence = read_bundle(document(recording(record("A", "Album", "1974"))))
+    with pytest.raises(CanonError, match="the recording's id is 'rec'; a MusicBrainz id"):
+        recording_meant(evidence)

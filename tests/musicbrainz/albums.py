@@ -1,7 +1,7 @@
-"""Invented discographies, from which a stand-in serves albums."""
+"""Invented discographies that a stand-in serves, and how their files are looked up."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from uuid import NAMESPACE_URL, uuid5
 
 from chart_binder.domain.evidence import (
@@ -11,8 +11,12 @@ from chart_binder.domain.evidence import (
     Release,
     ReleaseGroup,
 )
+from chart_binder.domain.evidence_json import evidence_hash
 from chart_binder.domain.tags import TrackTags
 from chart_binder.domain.vocabulary import ArtistId, RecordingId, ReleaseGroupId, ReleaseId
+from musicbrainz.harness import Harness
+from servers.http import Response
+from servers.musicbrainz import MusicBrainzStandIn
 
 VARIOUS = "Various Artists"
 
@@ -125,3 +129,45 @@ def files_of(record: Record, songs: Sequence[Song] = ()) -> list[TrackTags]:
         )
         for song in songs or record.songs
     ]
+
+
+FIRST = Record("First", "The Band", songs_of("The Band", "First", 6), editions=3)
+SECOND = Record("Second", "The Band", songs_of("The Band", "Second", 6), editions=2)
+SAMPLER = Record(
+    "Sampler", VARIOUS, (FIRST.songs[0], *songs_of("Others", "Some", 3), SECOND.songs[0])
+)
+HITS = Record("Hits", "The Band", (*FIRST.songs[:2], *SECOND.songs[:2]), editions=2)
+RECORDS = (FIRST, SECOND, SAMPLER, HITS)
+ARTIST = str(artist_of("The Band").mb_artist_id)
+BAND = bundles_of(RECORDS)
+
+
+def same(one: EvidenceBundle, other: EvidenceBundle) -> bool:
+    """Whether two files' evidence is the same, by its hash and by all but when it was fetched."""
+    assert evidence_hash(one) == evidence_hash(other)
+    return (one.artist, one.recording_title, one.artifact) == (
+        other.artist,
+        other.recording_title,
+        other.artifact,
+    )
+
+
+def as_one_by_one(harness: Harness, server: MusicBrainzStandIn, files: Iterable[TrackTags]) -> int:
+    """Hold files looked up together against each on its own; return the requests together."""
+    files = list(files)
+    source = harness.source(server.hostname)
+    gathered = [*map(source.together(files), files)]
+    requests = source.requests
+    assert requests == len(server.requests)
+    for tags, bundle in zip(files, gathered, strict=True):
+        alone = harness.source(server.hostname, cache_ttl_s=0.0).gather(tags)
+        assert same(bundle, alone), tags
+    return requests
+
+
+def lists_asked(server: MusicBrainzStandIn) -> int:
+    return sum("artist=" in target for target in server.targets)
+
+
+def with_body(response: Response, body: bytes) -> Response:
+    return replace(response, body=body)

@@ -9,7 +9,7 @@ import pytest
 from chart_binder.domain.evidence import EvidenceBundle
 from chart_binder.domain.evidence_json import read_bundle
 from chart_binder.store import open_store
-from musicbrainz.bench import Bench, Remembered
+from musicbrainz.harness import Harness, StoreInMemory
 
 GOLDEN = Path(__file__).parents[1] / "golden" / "decisions.jsonl"
 
@@ -22,15 +22,15 @@ def _no_proxies(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture
-def bench() -> Bench:
-    """A bench without a store, whose files would take most of a test's time."""
-    return Bench(Remembered())
+def harness() -> Harness:
+    """A harness without a store, because its files would take most of a test's time."""
+    return Harness(StoreInMemory())
 
 
 @pytest.fixture
-def bench_with_store(tmp_path: Path) -> Iterator[Bench]:
+def harness_with_store(tmp_path: Path) -> Iterator[Harness]:
     with open_store(f"sqlite:///{tmp_path / 'store.db'}") as store:
-        yield Bench(store)
+        yield Harness(store)
 
 
 @pytest.fixture(scope="session")

@@ -12,7 +12,7 @@ from chart_binder.domain.evidence import EvidenceBundle
 from chart_binder.domain.tags import TrackTags
 from chart_binder.errors import ConfigError, LookupFailedError
 from chart_binder.musicbrainz.http import environment_proxy
-from musicbrainz.bench import Bench
+from musicbrainz.harness import Harness
 from servers.musicbrainz import MusicBrainzStandIn
 
 
@@ -30,26 +30,26 @@ def tags(queen: EvidenceBundle) -> TrackTags:
     ],
 )
 def test_the_user_agent_says_who_asks(
-    bench: Bench, queen: EvidenceBundle, tags: TrackTags, contact: str, user_agent: str
+    harness: Harness, queen: EvidenceBundle, tags: TrackTags, contact: str, user_agent: str
 ) -> None:
     with MusicBrainzStandIn([queen]) as server:
-        bench.source(server.hostname, contact=contact).gather(tags)
+        harness.source(server.hostname, contact=contact).gather(tags)
     assert {request.headers["user-agent"] for request in server.requests} == {user_agent}
 
 
 def test_a_contact_that_no_header_can_hold_is_a_failed_lookup(
-    bench: Bench, queen: EvidenceBundle, tags: TrackTags
+    harness: Harness, queen: EvidenceBundle, tags: TrackTags
 ) -> None:
     with MusicBrainzStandIn([queen]) as server, pytest.raises(LookupFailedError, match="not be se"):
-        bench.source(server.hostname, contact="a\r\nX-Evil: 1").gather(tags)
+        harness.source(server.hostname, contact="a\r\nX-Evil: 1").gather(tags)
     assert server.requests == []
 
 
 def test_a_mirror_may_have_a_name_with_a_port(
-    bench: Bench, queen: EvidenceBundle, tags: TrackTags
+    harness: Harness, queen: EvidenceBundle, tags: TrackTags
 ) -> None:
     with MusicBrainzStandIn([queen]) as server:
-        bench.source(f"localhost:{server.port}").gather(tags)
+        harness.source(f"localhost:{server.port}").gather(tags)
     assert server.requests[0].headers["host"] == f"localhost:{server.port}"
 
 
@@ -69,7 +69,7 @@ def certificate(tmp_path: Path) -> Path:
 
 
 def test_https_is_spoken_with_those_who_prove_who_they_are(
-    bench: Bench,
+    harness: Harness,
     queen: EvidenceBundle,
     tags: TrackTags,
     certificate: Path,
@@ -81,28 +81,28 @@ def test_https_is_spoken_with_those_who_prove_who_they_are(
         server.tls = context
     with server:
         with pytest.raises(LookupFailedError, match="self-signed certificate"):
-            bench.source(server.hostname, https=True).gather(tags)
+            harness.source(server.hostname, https=True).gather(tags)
         assert server.requests == []
         monkeypatch.setenv("SSL_CERT_FILE", str(certificate))
-        assert bench.source(server.hostname, https=True).gather(tags).recording_candidates
+        assert harness.source(server.hostname, https=True).gather(tags).recording_candidates
 
 
 def test_https_to_a_server_that_speaks_http_is_a_failed_lookup(
-    bench: Bench, queen: EvidenceBundle, tags: TrackTags
+    harness: Harness, queen: EvidenceBundle, tags: TrackTags
 ) -> None:
     with (
         MusicBrainzStandIn([queen]) as server,
         pytest.raises(LookupFailedError, match="no secure connection"),
     ):
-        bench.source(server.hostname, https=True).gather(tags)
+        harness.source(server.hostname, https=True).gather(tags)
 
 
 def test_a_proxy_in_the_environment_is_used(
-    bench: Bench, queen: EvidenceBundle, tags: TrackTags, monkeypatch: pytest.MonkeyPatch
+    harness: Harness, queen: EvidenceBundle, tags: TrackTags, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with MusicBrainzStandIn([queen]) as proxy:
         monkeypatch.setenv("http_proxy", f"http://me:se%20cret@{proxy.hostname}")
-        assert bench.source("mirror.test:5000").gather(tags).recording_candidates
+        assert harness.source("mirror.test:5000").gather(tags).recording_candidates
     assert proxy.requests[0].target.startswith("http://mirror.test:5000/ws/2/recording/")
     assert proxy.requests[0].headers["proxy-authorization"] == "Basic bWU6c2UgY3JldA=="
 
@@ -111,19 +111,19 @@ def test_a_proxy_in_the_environment_is_used(
     "proxy", ["http://[::1", "http://a:999999", "http://:80", "http://a\u00e9"]
 )
 def test_a_proxy_without_a_possible_address_is_named_by_its_variable(
-    bench: Bench, monkeypatch: pytest.MonkeyPatch, proxy: str
+    harness: Harness, monkeypatch: pytest.MonkeyPatch, proxy: str
 ) -> None:
     monkeypatch.setenv("http_proxy", proxy)
     with pytest.raises(ConfigError, match=r"HTTP_PROXY in the environment .* http://host:port"):
-        bench.source("mirror.test")
+        harness.source("mirror.test")
 
 
 def test_the_password_of_a_proxy_may_have_any_letter(
-    bench: Bench, queen: EvidenceBundle, tags: TrackTags, monkeypatch: pytest.MonkeyPatch
+    harness: Harness, queen: EvidenceBundle, tags: TrackTags, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with MusicBrainzStandIn([queen]) as proxy:
         monkeypatch.setenv("http_proxy", f"http://me:%C3%A9@{proxy.hostname}")
-        bench.source("mirror.test").gather(tags)
+        harness.source("mirror.test").gather(tags)
     assert proxy.requests[0].headers["proxy-authorization"] == "Basic bWU6w6k="
 
 

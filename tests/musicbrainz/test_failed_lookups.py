@@ -12,7 +12,7 @@ import pytest
 from chart_binder.domain.evidence import EvidenceBundle
 from chart_binder.domain.tags import TrackTags
 from chart_binder.errors import LookupFailedError
-from musicbrainz.bench import Bench
+from musicbrainz.harness import Harness
 from servers.http import Request, Response
 from servers.musicbrainz import (
     BUSY,
@@ -54,15 +54,15 @@ def tags_of(bundle: EvidenceBundle) -> TrackTags:
     return TrackTags(recording_mbid=bundle.recording_candidates[0].mb_recording_id)
 
 
-def failure(bench: Bench, bundle: EvidenceBundle, behave: Behave, **settings: object) -> str:
+def failure(harness: Harness, bundle: EvidenceBundle, behave: Behave, **settings: object) -> str:
     with MusicBrainzStandIn([bundle], behave=behave) as server:
         with pytest.raises(LookupFailedError) as caught:
-            bench.source(server.hostname, **settings).gather(tags_of(bundle))
+            harness.source(server.hostname, **settings).gather(tags_of(bundle))
         message = str(caught.value)
         assert server.hostname in message
         assert "\n" not in message
         server.behave = None
-        assert bench.source(server.hostname).gather(tags_of(bundle)), "nothing bad was kept"
+        assert harness.source(server.hostname).gather(tags_of(bundle)), "nothing bad was kept"
     return message
 
 
@@ -94,9 +94,9 @@ def failure(bench: Bench, bundle: EvidenceBundle, behave: Behave, **settings: ob
     ],
 )
 def test_every_bad_answer_is_a_failed_lookup(
-    bench: Bench, queen: EvidenceBundle, behave: Behave, reason: str
+    harness: Harness, queen: EvidenceBundle, behave: Behave, reason: str
 ) -> None:
-    assert reason in failure(bench, queen, behave)
+    assert reason in failure(harness, queen, behave)
 
 
 @pytest.mark.parametrize(
@@ -109,84 +109,86 @@ def test_every_bad_answer_is_a_failed_lookup(
     ids=["silent", "dripping body", "dripping header"],
 )
 def test_one_deadline_holds_for_a_whole_answer(
-    bench: Bench, queen: EvidenceBundle, slow: Response
+    harness: Harness, queen: EvidenceBundle, slow: Response
 ) -> None:
     started = time.monotonic()
-    message = failure(bench, queen, always(slow), timeout_s=0.4)
+    message = failure(harness, queen, always(slow), timeout_s=0.4)
     assert "no whole answer within 0.4 s" in message
     assert time.monotonic() - started < 1.2
 
 
-def test_a_server_that_is_not_there_is_a_failed_lookup(bench: Bench, queen: EvidenceBundle) -> None:
+def test_a_server_that_is_not_there_is_a_failed_lookup(
+    harness: Harness, queen: EvidenceBundle
+) -> None:
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
-        source = bench.source(f"127.0.0.1:{taken.getsockname()[1]}")
+        source = harness.source(f"127.0.0.1:{taken.getsockname()[1]}")
         with pytest.raises(LookupFailedError, match=r"Connection refused.*3 times"):
             source.gather(tags_of(queen))
-    assert bench.waits == [0.5, 1.0]
+    assert harness.waits == [0.5, 1.0]
 
 
 @pytest.mark.parametrize("host", ["no-such-host.invalid", "x" * 70, "münchen..example"])
 def test_a_name_that_leads_nowhere_is_a_failed_lookup(
-    bench: Bench, queen: EvidenceBundle, host: str
+    harness: Harness, queen: EvidenceBundle, host: str
 ) -> None:
     with pytest.raises(LookupFailedError):
-        bench.source(host).gather(tags_of(queen))
+        harness.source(host).gather(tags_of(queen))
 
 
 @pytest.mark.parametrize("passing", [BUSY, HANG_UP, error(502, "Bad Gateway"), busy_for("x", 429)])
 def test_what_may_pass_is_tried_again(
-    bench: Bench, queen: EvidenceBundle, passing: Response
+    harness: Harness, queen: EvidenceBundle, passing: Response
 ) -> None:
     with MusicBrainzStandIn([queen], behave=first(2, passing)) as server:
-        assert bench.source(server.hostname).gather(tags_of(queen)).recording_candidates
-    assert bench.waits == [0.5, 1.0]
+        assert harness.source(server.hostname).gather(tags_of(queen)).recording_candidates
+    assert harness.waits == [0.5, 1.0]
     assert server.targets[0] == server.targets[1] == server.targets[2] != server.targets[3]
 
 
-def test_a_refused_request_is_tried_once(bench: Bench, queen: EvidenceBundle) -> None:
+def test_a_refused_request_is_tried_once(harness: Harness, queen: EvidenceBundle) -> None:
     with (
         MusicBrainzStandIn([queen], behave=always(error(400, "No."))) as server,
         pytest.raises(LookupFailedError),
     ):
-        bench.source(server.hostname).gather(tags_of(queen))
+        harness.source(server.hostname).gather(tags_of(queen))
     assert len(server.requests) == 1
 
 
 @pytest.mark.parametrize("status", [503, 429])
-def test_retry_after_is_honoured(bench: Bench, queen: EvidenceBundle, status: int) -> None:
+def test_retry_after_is_honoured(harness: Harness, queen: EvidenceBundle, status: int) -> None:
     with MusicBrainzStandIn([queen], behave=first(1, busy_for("7", status))) as server:
-        bench.source(server.hostname).gather(tags_of(queen))
-    assert bench.waits == [7.0]
+        harness.source(server.hostname).gather(tags_of(queen))
+    assert harness.waits == [7.0]
 
 
-def test_retry_after_may_be_a_date(bench: Bench, queen: EvidenceBundle) -> None:
+def test_retry_after_may_be_a_date(harness: Harness, queen: EvidenceBundle) -> None:
     def behave(number: int, _: Request, honest: Response) -> Response:
         date = email.utils.formatdate(time.time() + 20, usegmt=True)
         return busy_for(date) if number == 0 else honest
 
     with MusicBrainzStandIn([queen], behave=behave) as server:
-        bench.source(server.hostname).gather(tags_of(queen))
-    (wait,) = bench.waits
+        harness.source(server.hostname).gather(tags_of(queen))
+    (wait,) = harness.waits
     assert 17 < wait <= 20
 
 
 def test_a_server_that_wants_to_be_left_alone_for_long_is_not_waited_for(
-    bench: Bench, queen: EvidenceBundle
+    harness: Harness, queen: EvidenceBundle
 ) -> None:
-    message = failure(bench, queen, always(busy_for("120")))
+    message = failure(harness, queen, always(busy_for("120")))
     assert "wants to be left alone for 120 s" in message
-    assert bench.waits == []
+    assert harness.waits == []
 
 
-def test_a_failure_half_way_is_a_failed_lookup(bench: Bench, queen: EvidenceBundle) -> None:
+def test_a_failure_half_way_is_a_failed_lookup(harness: Harness, queen: EvidenceBundle) -> None:
     def behave(_: int, request: Request, honest: Response) -> Response:
         return GARBAGE if request.path == "/ws/2/release" else honest
 
-    assert "no XML" in failure(bench, queen, behave)
+    assert "no XML" in failure(harness, queen, behave)
 
 
-def test_a_part_of_the_releases_is_a_failed_lookup(bench: Bench, queen: EvidenceBundle) -> None:
+def test_a_part_of_the_releases_is_a_failed_lookup(harness: Harness, queen: EvidenceBundle) -> None:
     honest_count = sum(len(g.editions) for g in queen.recording_candidates[0].groups)
 
     def behave(_: int, request: Request, honest: Response) -> Response:
@@ -195,11 +197,11 @@ def test_a_part_of_the_releases_is_a_failed_lookup(bench: Bench, queen: Evidence
         text = body if isinstance(body, str) else body.decode()
         return replace(honest, body=re.sub(r'release-list count="\d+"', BOAST, text))
 
-    message = failure(bench, queen, behave)
+    message = failure(harness, queen, behave)
     assert f"the answer is incomplete: {honest_count} of 100000 releases" in message
 
 
-def test_a_page_that_comes_again_is_no_other_page(bench: Bench, queen: EvidenceBundle) -> None:
+def test_a_page_that_comes_again_is_no_other_page(harness: Harness, queen: EvidenceBundle) -> None:
     honest_count = sum(len(g.editions) for g in queen.recording_candidates[0].groups)
     pages: list[Response] = []
 
@@ -213,10 +215,10 @@ def test_a_page_that_comes_again_is_no_other_page(bench: Bench, queen: EvidenceB
         pages.append(replace(honest, body=page))
         return pages[0]
 
-    assert f"{honest_count} of {2 * honest_count} releases" in failure(bench, queen, behave)
+    assert f"{honest_count} of {2 * honest_count} releases" in failure(harness, queen, behave)
 
 
-def test_pages_of_different_days_are_no_whole(bench: Bench, queen: EvidenceBundle) -> None:
+def test_pages_of_different_days_are_no_whole(harness: Harness, queen: EvidenceBundle) -> None:
     """The count may fit the page that is kept from before, and a release be missing."""
     honest_count = sum(len(g.editions) for g in queen.recording_candidates[0].groups)
 
@@ -228,12 +230,12 @@ def test_pages_of_different_days_are_no_whole(bench: Bench, queen: EvidenceBundl
         grown = f'release-list count="{honest_count + 1}"'
         return replace(honest, body=re.sub(r'release-list count="\d+"', grown, text))
 
-    message = failure(bench, queen, behave)
+    message = failure(harness, queen, behave)
     assert f"{honest_count} releases, and {honest_count + 1} a page before" in message
 
 
-def test_a_redirect_in_circles_ends(bench: Bench, queen: EvidenceBundle) -> None:
+def test_a_redirect_in_circles_ends(harness: Harness, queen: EvidenceBundle) -> None:
     def behave(number: int, _: Request, honest: Response) -> Response:
         return Response("", 301, headers=(("Location", f"/ws/2/recording/{number}"),))
 
-    assert "for ever" in failure(bench, queen, behave)
+    assert "for ever" in failure(harness, queen, behave)

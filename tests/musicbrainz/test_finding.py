@@ -7,7 +7,7 @@ from chart_binder.domain.evidence import Artist, EvidenceBundle, RecordingCandid
 from chart_binder.domain.tags import TrackTags
 from chart_binder.domain.vocabulary import ArtistId, RecordingId
 from chart_binder.errors import NothingFoundError, UnidentifiedError
-from musicbrainz.bench import Bench
+from musicbrainz.harness import Harness
 from servers.musicbrainz import MusicBrainzStandIn
 
 UNKNOWN = "00000000-0000-4000-8000-000000000000"
@@ -34,47 +34,49 @@ def recording_of(bundle: EvidenceBundle) -> RecordingCandidate:
 
 @pytest.mark.parametrize("redirects", [True, False])
 def test_a_merged_id_is_answered_under_the_id_it_was_merged_into(
-    bench: Bench, queen: EvidenceBundle, redirects: bool
+    harness: Harness, queen: EvidenceBundle, redirects: bool
 ) -> None:
     merged = {OTHER: recording_of(queen).mb_recording_id}
     with MusicBrainzStandIn([queen], merged=merged, redirects=redirects) as server:
-        gathered = bench.source(server.hostname).gather(TrackTags(recording_mbid=OTHER))
+        gathered = harness.source(server.hostname).gather(TrackTags(recording_mbid=OTHER))
     assert ids(gathered) == ids(queen)
     assert gathered.performer == queen.performer, "the redirect names no includes, we do"
 
 
-def test_an_upper_case_id_is_an_id(bench: Bench, queen: EvidenceBundle) -> None:
+def test_an_upper_case_id_is_an_id(harness: Harness, queen: EvidenceBundle) -> None:
     with MusicBrainzStandIn([queen]) as server:
-        source = bench.source(server.hostname)
+        source = harness.source(server.hostname)
         gathered = source.gather(TrackTags(recording_mbid=ids(queen)[0].upper()))
     assert ids(gathered) == ids(queen)
 
 
 @pytest.mark.parametrize("recording_id", [UNKNOWN, "unknown", "../../etc", "é" * 36, None])
 def test_an_id_that_is_not_known_gives_way_to_the_isrc(
-    bench: Bench, queen: EvidenceBundle, recording_id: str | None
+    harness: Harness, queen: EvidenceBundle, recording_id: str | None
 ) -> None:
     (code,) = recording_of(queen).isrcs or ()
     spelled = f"{code[:2]}-{code[2:5]}-{code[5:7]}-{code[7:]}".lower()
     tags = TrackTags(recording_mbid=recording_id, isrcs=("nonsense", spelled))
     with MusicBrainzStandIn([queen]) as server:
-        gathered = bench.source(server.hostname).gather(tags)
+        gathered = harness.source(server.hostname).gather(tags)
     assert gathered.recording_candidates[0].isrcs == (code,)
     assert ids(gathered) == ids(queen)
 
 
-def test_an_isrc_may_mean_several_recordings(bench: Bench, queen: EvidenceBundle) -> None:
+def test_an_isrc_may_mean_several_recordings(harness: Harness, queen: EvidenceBundle) -> None:
     bundles = [sibling(queen, n, length_ms=300_000 + n * 1_000) for n in range(1, 8)]
     tags = TrackTags(isrcs=recording_of(queen).isrcs or (), duration_ms=303_100)
     with MusicBrainzStandIn(bundles) as server:
-        gathered = bench.source(server.hostname).gather(tags)
+        gathered = harness.source(server.hostname).gather(tags)
     assert [name[7] for name in ids(gathered)] == ["3", "4", "2", "5", "1"]
 
 
-def test_an_unknown_isrc_gives_way_to_artist_and_title(bench: Bench, queen: EvidenceBundle) -> None:
+def test_an_unknown_isrc_gives_way_to_artist_and_title(
+    harness: Harness, queen: EvidenceBundle
+) -> None:
     tags = TrackTags(isrcs=("GBXXX0000000",), artist="Queen", title="Bohemian Rhapsody")
     with MusicBrainzStandIn([queen]) as server:
-        gathered = bench.source(server.hostname).gather(tags)
+        gathered = harness.source(server.hostname).gather(tags)
     assert ids(gathered) == ids(queen)
     assert [request.path for request in server.requests] == [
         "/ws/2/isrc/GBXXX0000000",
@@ -84,7 +86,9 @@ def test_an_unknown_isrc_gives_way_to_artist_and_title(bench: Bench, queen: Evid
     ]
 
 
-def test_a_search_keeps_several_plausible_recordings(bench: Bench, queen: EvidenceBundle) -> None:
+def test_a_search_keeps_several_plausible_recordings(
+    harness: Harness, queen: EvidenceBundle
+) -> None:
     length = recording_of(queen).length_ms or 0
     bundles = [
         queen,
@@ -94,35 +98,37 @@ def test_a_search_keeps_several_plausible_recordings(bench: Bench, queen: Eviden
     ]
     tags = TrackTags(artist="queen", title="Bohemian rhapsody", duration_ms=length)
     with MusicBrainzStandIn(bundles) as server:
-        gathered = bench.source(server.hostname).gather(tags)
+        gathered = harness.source(server.hostname).gather(tags)
     assert ids(gathered) == [ids(queen)[0], ids(bundles[1])[0]]
 
 
-def test_at_most_five_recordings_are_kept(bench: Bench, queen: EvidenceBundle) -> None:
+def test_at_most_five_recordings_are_kept(harness: Harness, queen: EvidenceBundle) -> None:
     bundles = [sibling(queen, n) for n in range(9)]
     with MusicBrainzStandIn(bundles) as server:
         tags = TrackTags(artist="Queen", title="Bohemian Rhapsody")
-        assert len(bench.source(server.hostname).gather(tags).recording_candidates) == 5
+        assert len(harness.source(server.hostname).gather(tags).recording_candidates) == 5
 
 
-def test_covers_and_karaoke_are_kept_out(bench: Bench, golden: dict[str, EvidenceBundle]) -> None:
+def test_covers_and_karaoke_are_kept_out(
+    harness: Harness, golden: dict[str, EvidenceBundle]
+) -> None:
     original = golden["after-mongol800"]
     karaoke = sibling(original, 1, artist=Artist("MONGOL800 Tribute", ArtistId(OTHER)))
     backing = sibling(original, 2, disambiguation="instrumental")
     everything = [golden["after-koda"], karaoke, backing, original]
     with MusicBrainzStandIn(everything) as server:
         tags = TrackTags(artist="MONGOL800", title="小さな恋のうた")
-        gathered = bench.source(server.hostname).gather(tags)
+        gathered = harness.source(server.hostname).gather(tags)
     assert ids(gathered) == ids(original)
     assert gathered.performer.name == "MONGOL800"
 
 
 def test_a_live_recording_is_meant_only_where_the_file_says_so(
-    bench: Bench, queen: EvidenceBundle
+    harness: Harness, queen: EvidenceBundle
 ) -> None:
     live = sibling(queen, 1, disambiguation="live, 1975-12-24: Hammersmith Odeon, London")
     with MusicBrainzStandIn([queen, live]) as server:
-        source = bench.source(server.hostname)
+        source = harness.source(server.hostname)
         found = {
             (title, album): ids(source.gather(TrackTags(artist="Queen", title=title, album=album)))
             for title, album in (
@@ -145,30 +151,30 @@ def test_a_live_recording_is_meant_only_where_the_file_says_so(
     ],
 )
 def test_spelling_does_not_hide_a_recording(
-    bench: Bench, queen: EvidenceBundle, artist: str, title: str
+    harness: Harness, queen: EvidenceBundle, artist: str, title: str
 ) -> None:
     with MusicBrainzStandIn([queen]) as server:
-        gathered = bench.source(server.hostname).gather(TrackTags(artist=artist, title=title))
+        gathered = harness.source(server.hostname).gather(TrackTags(artist=artist, title=title))
     assert ids(gathered) == ids(queen)
 
 
-def test_lucene_syntax_in_a_tag_is_text(bench: Bench, queen: EvidenceBundle) -> None:
+def test_lucene_syntax_in_a_tag_is_text(harness: Harness, queen: EvidenceBundle) -> None:
     odd = '"Heroes" AND (NOT *) [1 TO 2] \\ && || ! AC/DC?'
     bundle = sibling(queen, 1, title=odd)
     with MusicBrainzStandIn([bundle]) as server:
-        gathered = bench.source(server.hostname).gather(TrackTags(artist="Queen", title=odd))
+        gathered = harness.source(server.hostname).gather(TrackTags(artist="Queen", title=odd))
     assert ids(gathered) == ids(bundle)
     assert r"\"Heroes\" AND \(NOT \*\)" in server.requests[0].query["query"]
 
 
-def test_a_tag_of_any_length_is_searched_for(bench: Bench, queen: EvidenceBundle) -> None:
+def test_a_tag_of_any_length_is_searched_for(harness: Harness, queen: EvidenceBundle) -> None:
     tags = TrackTags(artist="(" * 100_000, title="feat. [" * 50_000)
     with MusicBrainzStandIn([queen]) as server, pytest.raises(NothingFoundError):
-        bench.source(server.hostname).gather(tags)
+        harness.source(server.hostname).gather(tags)
     assert max(map(len, server.targets)) < 8_000
 
 
-def test_nothing_found_says_what_was_looked_for(bench: Bench) -> None:
+def test_nothing_found_says_what_was_looked_for(harness: Harness) -> None:
     tags = TrackTags(
         recording_mbid=UNKNOWN,
         isrcs=("GBXXX0000000",),
@@ -177,7 +183,7 @@ def test_nothing_found_says_what_was_looked_for(bench: Bench) -> None:
         duration_ms=391_000,
     )
     with MusicBrainzStandIn([]) as server, pytest.raises(NothingFoundError) as caught:
-        bench.source(server.hostname).gather(tags)
+        harness.source(server.hostname).gather(tags)
     assert str(caught.value) == (
         f"MusicBrainz ({server.hostname}) knows no recording with the id {UNKNOWN}, nor recording"
         " with the ISRC GBXXX0000000, nor 'Innuendo' by 'Queen' of about 6:31"
@@ -185,11 +191,11 @@ def test_nothing_found_says_what_was_looked_for(bench: Bench) -> None:
 
 
 def test_a_recording_on_no_release_is_found_all_the_same(
-    bench: Bench, queen: EvidenceBundle
+    harness: Harness, queen: EvidenceBundle
 ) -> None:
     alone = sibling(queen, 1, rg_candidates=())
     with MusicBrainzStandIn([alone]) as server:
-        gathered = bench.source(server.hostname).gather(TrackTags(recording_mbid=ids(alone)[0]))
+        gathered = harness.source(server.hostname).gather(TrackTags(recording_mbid=ids(alone)[0]))
     assert gathered.recording_candidates[0].groups == ()
 
 
@@ -201,6 +207,6 @@ def test_a_recording_on_no_release_is_found_all_the_same(
         TrackTags(artist="Queen", isrcs=("X",), recording_mbid="Y"),
     ],
 )
-def test_tags_that_say_too_little_are_told_apart(bench: Bench, tags: TrackTags) -> None:
+def test_tags_that_say_too_little_are_told_apart(harness: Harness, tags: TrackTags) -> None:
     with pytest.raises(UnidentifiedError):
-        bench.source("127.0.0.1:1").gather(tags)
+        harness.source("127.0.0.1:1").gather(tags)

@@ -3,14 +3,14 @@
 import pytest
 
 from chart_binder.domain.evidence import EvidenceBundle
-from musicbrainz.bench import Bench
+from musicbrainz.harness import Harness
 from servers.http import Response
 from servers.musicbrainz import BUSY, HTML_PAGE, NOT_FOUND, MusicBrainzStandIn, always, busy_for
 
 
-def test_a_server_that_answers_is_well(bench: Bench, queen: EvidenceBundle) -> None:
+def test_a_server_that_answers_is_well(harness: Harness, queen: EvidenceBundle) -> None:
     with MusicBrainzStandIn([queen]) as server:
-        health = bench.source(server.hostname).check()
+        health = harness.source(server.hostname).check()
     assert (health.host, health.is_reachable, health.problems) == (server.hostname, True, ())
     assert len(server.requests) == 1
 
@@ -26,31 +26,31 @@ def test_a_server_that_answers_is_well(bench: Bench, queen: EvidenceBundle) -> N
     ],
 )
 def test_a_server_that_does_not_is_named_with_the_remedy(
-    bench: Bench, answer: Response, problem: str, remedy: str
+    harness: Harness, answer: Response, problem: str, remedy: str
 ) -> None:
     with MusicBrainzStandIn([], behave=always(answer)) as server:
-        health = bench.source(server.hostname, timeout_s=0.2).check()
+        health = harness.source(server.hostname, timeout_s=0.2).check()
     assert health.is_reachable is False
     assert problem in health.problems[0]
     assert remedy in health.problems[0]
     assert len(server.requests) == 1, "a check is asked once"
 
 
-def test_a_mirror_without_data_is_named(bench: Bench) -> None:
+def test_a_mirror_without_data_is_named(harness: Harness) -> None:
     with MusicBrainzStandIn([], behave=always(NOT_FOUND)) as server:
-        health = bench.source(server.hostname).check()
+        health = harness.source(server.hostname).check()
     assert health.is_reachable
     assert "import" in health.problems[0]
 
 
-def test_nothing_is_asked_offline(bench: Bench) -> None:
-    health = bench.source("127.0.0.1:1", offline=True).check()
+def test_nothing_is_asked_offline(harness: Harness) -> None:
+    health = harness.source("127.0.0.1:1", offline=True).check()
     assert (health.is_reachable, health.problems) == (None, ())
 
 
-def test_the_public_service_has_rules_of_its_own(bench: Bench) -> None:
+def test_the_public_service_has_rules_of_its_own(harness: Harness) -> None:
     def problems(**settings: object) -> list[str]:
-        found = bench.source("musicbrainz.org", offline=True, **settings).check().problems
+        found = harness.source("musicbrainz.org", offline=True, **settings).check().problems
         return [problem.rpartition(": ")[2] for problem in found]
 
     polite = {"contact": "me@example.org", "rate_limit_per_s": 1.0, "https": True}

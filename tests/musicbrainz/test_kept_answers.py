@@ -9,15 +9,15 @@ import pytest
 from chart_binder.domain.evidence import EvidenceBundle
 from chart_binder.domain.tags import TrackTags
 from chart_binder.errors import LookupFailedError, NothingFoundError
-from musicbrainz.bench import Bench
+from musicbrainz.harness import Harness
 from servers.musicbrainz import BUSY, MusicBrainzStandIn, always
 
 UNKNOWN = "00000000-0000-4000-8000-000000000000"
 
 
 @pytest.fixture
-def bench(bench_with_store: Bench) -> Bench:
-    return bench_with_store
+def harness(harness_with_store: Harness) -> Harness:
+    return harness_with_store
 
 
 @pytest.fixture
@@ -26,13 +26,13 @@ def tags(queen: EvidenceBundle) -> TrackTags:
 
 
 def test_a_fresh_answer_is_not_asked_for_again(
-    bench: Bench, queen: EvidenceBundle, tags: TrackTags
+    harness: Harness, queen: EvidenceBundle, tags: TrackTags
 ) -> None:
     with MusicBrainzStandIn([queen]) as server:
-        source = bench.source(server.hostname, cache_ttl_s=100.0)
+        source = harness.source(server.hostname, cache_ttl_s=100.0)
         one = source.gather(tags)
         asked = len(server.requests)
-        bench.now += 60
+        harness.now += 60
         other = source.gather(tags)
         assert len(server.requests) == asked == 3
     assert one.recording_candidates == other.recording_candidates
@@ -44,59 +44,46 @@ def test_a_fresh_answer_is_not_asked_for_again(
     assert one.provenance.sources_used == ("MB",)
 
 
-def test_a_kept_answer_in_an_encoding_nobody_knows_is_asked_for_again(
-    bench: Bench, queen: EvidenceBundle, tags: TrackTags
+@pytest.mark.parametrize(
+    "odd", [b"<torn", b'<?xml version="1.0" encoding="foo-bar"?><error/>'], ids=["torn", "encoding"]
+)
+def test_a_kept_answer_that_cannot_be_read_is_asked_for_again(
+    harness: Harness, queen: EvidenceBundle, tags: TrackTags, odd: bytes
 ) -> None:
     with MusicBrainzStandIn([queen]) as server:
-        bench.source(server.hostname).gather(tags)
-        for target in server.targets:
-            odd = b'<?xml version="1.0" encoding="foo-bar"?><error/>'
-            bench.store.answers.put(server.hostname + target, odd, bench.now)
-        assert bench.source(server.hostname).gather(tags).recording_candidates
-        assert len(server.requests) == 6
-
-
-def test_an_answer_past_its_time_is_asked_for_again(
-    bench: Bench, queen: EvidenceBundle, tags: TrackTags
-) -> None:
-    with MusicBrainzStandIn([queen]) as server:
-        source = bench.source(server.hostname, cache_ttl_s=100.0)
+        source = harness.source(server.hostname)
         source.gather(tags)
-        bench.now += 100
+        key = server.hostname + server.targets[0]
+        assert harness.store.answers.get(key) is not None
+        harness.store.answers.put(key, odd, harness.now)
+        assert source.gather(tags).recording_candidates
+        assert len(server.requests) == 4
+
+
+@pytest.mark.parametrize(
+    ("ttl_s", "later_s"), [(100.0, 100), (0.0, 0), (100.0, -3_600)],
+    ids=["past its time", "without a time to live", "from the future"],
+)  # fmt: skip
+def test_an_answer_that_is_not_fresh_is_asked_for_again(
+    harness: Harness, queen: EvidenceBundle, tags: TrackTags, ttl_s: float, later_s: int
+) -> None:
+    with MusicBrainzStandIn([queen]) as server:
+        source = harness.source(server.hostname, cache_ttl_s=ttl_s)
+        source.gather(tags)
+        harness.now += later_s
         again = source.gather(tags)
         assert len(server.requests) == 6
     assert again.provenance is not None
     assert again.provenance.cache_age_s == 0
 
 
-def test_without_a_time_to_live_every_answer_is_asked_for_again(
-    bench: Bench, queen: EvidenceBundle, tags: TrackTags
-) -> None:
-    with MusicBrainzStandIn([queen]) as server:
-        source = bench.source(server.hostname, cache_ttl_s=0.0)
-        source.gather(tags)
-        source.gather(tags)
-        assert len(server.requests) == 6
-
-
-def test_an_answer_from_the_future_is_asked_for_again(
-    bench: Bench, queen: EvidenceBundle, tags: TrackTags
-) -> None:
-    with MusicBrainzStandIn([queen]) as server:
-        source = bench.source(server.hostname)
-        source.gather(tags)
-        bench.now -= 3_600
-        source.gather(tags)
-        assert len(server.requests) == 6
-
-
 def test_an_old_answer_is_better_than_none_with_its_age_told(
-    bench: Bench, queen: EvidenceBundle, tags: TrackTags, caplog: pytest.LogCaptureFixture
+    harness: Harness, queen: EvidenceBundle, tags: TrackTags, caplog: pytest.LogCaptureFixture
 ) -> None:
     with MusicBrainzStandIn([queen]) as server:
-        source = bench.source(server.hostname, cache_ttl_s=100.0)
+        source = harness.source(server.hostname, cache_ttl_s=100.0)
         source.gather(tags)
-        bench.now += 5_000
+        harness.now += 5_000
         server.behave = always(BUSY)
         gathered = source.gather(tags)
     assert gathered.provenance is not None
@@ -107,52 +94,41 @@ def test_an_old_answer_is_better_than_none_with_its_age_told(
 
 
 def test_that_a_recording_is_unknown_is_kept_like_any_answer(
-    bench: Bench, queen: EvidenceBundle
+    harness: Harness, queen: EvidenceBundle
 ) -> None:
     tags = TrackTags(recording_mbid=UNKNOWN)
     with MusicBrainzStandIn([queen]) as server:
-        source = bench.source(server.hostname)
+        source = harness.source(server.hostname)
         for _ in range(2):
             with pytest.raises(NothingFoundError):
                 source.gather(tags)
         assert len(server.requests) == 1
     with pytest.raises(NothingFoundError):
-        bench.source(server.hostname, offline=True).gather(tags)
+        harness.source(server.hostname, offline=True).gather(tags)
 
 
-def test_hosts_do_not_share_answers(bench: Bench, queen: EvidenceBundle, tags: TrackTags) -> None:
+def test_hosts_do_not_share_answers(
+    harness: Harness, queen: EvidenceBundle, tags: TrackTags
+) -> None:
     with MusicBrainzStandIn([queen]) as one, MusicBrainzStandIn([queen]) as other:
-        bench.source(one.hostname).gather(tags)
-        bench.source(other.hostname).gather(tags)
+        harness.source(one.hostname).gather(tags)
+        harness.source(other.hostname).gather(tags)
         assert len(other.requests) == 3
 
 
-def test_a_kept_answer_that_cannot_be_read_is_asked_for_again(
-    bench: Bench, queen: EvidenceBundle, tags: TrackTags
-) -> None:
+def test_offline_any_age_will_do(harness: Harness, queen: EvidenceBundle, tags: TrackTags) -> None:
     with MusicBrainzStandIn([queen]) as server:
-        source = bench.source(server.hostname)
-        source.gather(tags)
-        key = server.hostname + server.targets[0]
-        assert bench.store.answers.get(key) is not None
-        bench.store.answers.put(key, b"<torn", bench.now)
-        assert source.gather(tags).recording_candidates
-        assert len(server.requests) == 4
-
-
-def test_offline_any_age_will_do(bench: Bench, queen: EvidenceBundle, tags: TrackTags) -> None:
-    with MusicBrainzStandIn([queen]) as server:
-        expected = bench.source(server.hostname).gather(tags)
+        expected = harness.source(server.hostname).gather(tags)
         asked = len(server.requests)
-        bench.now += 10**9
-        gathered = bench.source(server.hostname, offline=True, cache_ttl_s=1.0).gather(tags)
+        harness.now += 10**9
+        gathered = harness.source(server.hostname, offline=True, cache_ttl_s=1.0).gather(tags)
         assert len(server.requests) == asked
     assert gathered.recording_candidates == expected.recording_candidates
 
 
-def test_offline_what_is_not_kept_is_a_failed_lookup(bench: Bench) -> None:
+def test_offline_what_is_not_kept_is_a_failed_lookup(harness: Harness) -> None:
     with pytest.raises(LookupFailedError, match=r"nothing is kept of .*, and canon is offline"):
-        bench.source("musicbrainz.org", offline=True).gather(TrackTags(recording_mbid=UNKNOWN))
+        harness.source("musicbrainz.org", offline=True).gather(TrackTags(recording_mbid=UNKNOWN))
 
 
 OFFLINE = """
@@ -182,10 +158,10 @@ with open_store(url) as store:
 
 
 def test_offline_never_opens_a_socket(
-    bench: Bench, queen: EvidenceBundle, tags: TrackTags, tmp_path: Path
+    harness: Harness, queen: EvidenceBundle, tags: TrackTags, tmp_path: Path
 ) -> None:
     with MusicBrainzStandIn([queen]) as server:
-        bench.source(server.hostname).gather(tags)
+        harness.source(server.hostname).gather(tags)
         url = f"sqlite:///{tmp_path / 'store.db'}"
         arguments = [url, server.hostname, str(tags.recording_mbid), UNKNOWN]
         ran = subprocess.run(

@@ -13,14 +13,14 @@ from chart_binder.errors import NothingFoundError
 from chart_binder.musicbrainz.source import MusicBrainzSource, connect
 from chart_binder.store import open_store
 from chart_binder.store.store import Store
-from musicbrainz.bench import Bench
+from musicbrainz.harness import Harness
 from servers.http import Request, Response
 from servers.musicbrainz import MusicBrainzStandIn
 
 
 @pytest.fixture
-def bench(bench_with_store: Bench) -> Bench:
-    return bench_with_store
+def harness(harness_with_store: Harness) -> Harness:
+    return harness_with_store
 
 
 def ask_for(source: MusicBrainzSource, number: int) -> None:
@@ -53,27 +53,27 @@ def test_threads_with_stores_of_their_own_keep_one_pace(tmp_path: Path) -> None:
     assert not early, "a request may be late, and the next one in time; none comes before its time"
 
 
-def test_a_try_again_keeps_the_pace_as_well(bench: Bench, queen: EvidenceBundle) -> None:
+def test_a_try_again_keeps_the_pace_as_well(harness: Harness, queen: EvidenceBundle) -> None:
     tags = TrackTags(recording_mbid=queen.recording_candidates[0].mb_recording_id)
     with MusicBrainzStandIn([queen]) as server:
-        bench.source(server.hostname, rate_limit_per_s=0.5).gather(tags)
-    assert bench.waits == [2.0, 4.0], "by a clock that stands still"
+        harness.source(server.hostname, rate_limit_per_s=0.5).gather(tags)
+    assert harness.waits == [2.0, 4.0], "by a clock that stands still"
 
 
-def test_a_mirror_is_asked_without_waiting(bench: Bench, queen: EvidenceBundle) -> None:
+def test_a_mirror_is_asked_without_waiting(harness: Harness, queen: EvidenceBundle) -> None:
     tags = TrackTags(recording_mbid=queen.recording_candidates[0].mb_recording_id)
     with MusicBrainzStandIn([queen]) as server:
-        bench.source(server.hostname, rate_limit_per_s=0.0).gather(tags)
-        assert bench.store.slots.reserve(f"musicbrainz {server.hostname}", 9, bench.now) == 0
-    assert bench.waits == []
+        harness.source(server.hostname, rate_limit_per_s=0.0).gather(tags)
+        assert harness.store.slots.reserve(f"musicbrainz {server.hostname}", 9, harness.now) == 0
+    assert harness.waits == []
 
 
-def test_a_slow_answer_holds_up_nobody_else(bench: Bench) -> None:
+def test_a_slow_answer_holds_up_nobody_else(harness: Harness) -> None:
     def slow(_: int, __: Request, honest: Response) -> Response:
         return Response(honest.body, honest.status, honest.content_type, delay_s=0.4)
 
     with MusicBrainzStandIn([], behave=slow) as server, ThreadPoolExecutor(8) as pool:
-        source = bench.source(server.hostname)
+        source = harness.source(server.hostname)
         started = time.monotonic()
         list(pool.map(lambda n: ask_for(source, n), range(8)))
         assert time.monotonic() - started < 1.6, "one after the other would take 3.2 s"

@@ -11,7 +11,7 @@ from chart_binder.domain.evidence_json import evidence_hash, read_bundle, write_
 from chart_binder.domain.tags import TrackTags
 from chart_binder.domain.vocabulary import RecordingId
 from musicbrainz.albums import mbid
-from musicbrainz.bench import Bench
+from musicbrainz.harness import Harness
 from servers.musicbrainz import MusicBrainzStandIn
 
 
@@ -48,9 +48,11 @@ def as_the_wire_has_it(bundle: EvidenceBundle) -> EvidenceBundle:
     )
 
 
-def test_every_golden_bundle_comes_back(bench: Bench, golden: dict[str, EvidenceBundle]) -> None:
+def test_every_golden_bundle_comes_back(
+    harness: Harness, golden: dict[str, EvidenceBundle]
+) -> None:
     with MusicBrainzStandIn(golden.values()) as server:
-        source = bench.source(server.hostname)
+        source = harness.source(server.hostname)
         for name, bundle in golden.items():
             (recording,) = bundle.recording_candidates
             tags = TrackTags(recording_mbid=recording.mb_recording_id, duration_ms=1000)
@@ -92,7 +94,7 @@ def with_siblings(bundle: EvidenceBundle) -> Iterator[EvidenceBundle]:
 
 
 def test_every_golden_bundle_is_the_same_together(
-    bench: Bench, golden: dict[str, EvidenceBundle]
+    harness: Harness, golden: dict[str, EvidenceBundle]
 ) -> None:
     parts = told_alike(golden.values())
     assert len(parts) < 5
@@ -104,7 +106,7 @@ def test_every_golden_bundle_is_the_same_together(
             recording_id = bundle.recording_candidates[0].mb_recording_id
             albums[artist].append(TrackTags(recording_mbid=recording_id, artist_mbid=artist))
         with MusicBrainzStandIn(served) as server:
-            source = bench.source(server.hostname)
+            source = harness.source(server.hostname)
             gathers = {artist: source.together(files) for artist, files in albums.items()}
             for bundle in served:
                 artist = bundle.performer.mb_artist_id
@@ -117,12 +119,12 @@ def test_every_golden_bundle_is_the_same_together(
 
 
 def test_the_file_itself_is_told_apart_from_the_evidence(
-    bench: Bench, queen: EvidenceBundle
+    harness: Harness, queen: EvidenceBundle
 ) -> None:
     recording_id = queen.recording_candidates[0].mb_recording_id
     tags = TrackTags(title="Bo Rhap", isrcs=("A", "B"), duration_ms=9, recording_mbid=recording_id)
     with MusicBrainzStandIn([queen]) as server:
-        gathered = bench.source(server.hostname).gather(tags)
+        gathered = harness.source(server.hostname).gather(tags)
     assert gathered.recording_title == "Bohemian Rhapsody"
     assert gathered.artifact is not None
     assert gathered.artifact.duration_ms == 9

@@ -7,7 +7,7 @@ from chart_binder.domain.evidence import EvidenceBundle, Release, ReleaseGroup
 from chart_binder.domain.tags import TrackTags
 from chart_binder.domain.vocabulary import RecordingId, ReleaseGroupId, ReleaseId
 from chart_binder.musicbrainz.web_service import parse_response
-from musicbrainz.bench import Bench
+from musicbrainz.harness import Harness
 from servers.http import Request, Response
 from servers.musicbrainz import MusicBrainzStandIn
 
@@ -37,7 +37,7 @@ def test_the_first_release_date_of_a_recording_is_kept() -> None:
 
 
 def test_several_credits_are_joined_and_the_first_one_tells_the_origin(
-    bench: Bench, queen: EvidenceBundle
+    harness: Harness, queen: EvidenceBundle
 ) -> None:
     def behave(_: int, request: Request, honest: Response) -> Response:
         if request.path.startswith("/ws/2/recording/"):
@@ -46,7 +46,7 @@ def test_several_credits_are_joined_and_the_first_one_tells_the_origin(
 
     with MusicBrainzStandIn([queen], behave=behave) as server:
         tags = TrackTags(recording_mbid=queen.recording_candidates[0].mb_recording_id)
-        gathered = bench.source(server.hostname).gather(tags)
+        gathered = harness.source(server.hostname).gather(tags)
     assert gathered.performer.name == "Queen & Bowie"
     assert gathered.performer.mb_artist_id == queen.performer.mb_artist_id
     assert gathered.performer.begin_area_country == "GB"
@@ -54,7 +54,7 @@ def test_several_credits_are_joined_and_the_first_one_tells_the_origin(
 
 @pytest.mark.parametrize("count", [99, 100, 101, 250])
 def test_all_releases_are_read_page_by_page(
-    bench: Bench, queen: EvidenceBundle, count: int
+    harness: Harness, queen: EvidenceBundle, count: int
 ) -> None:
     groups = tuple(
         ReleaseGroup(
@@ -68,7 +68,7 @@ def test_all_releases_are_read_page_by_page(
     many = replace(queen, recording_candidates=(replace(recording, rg_candidates=groups),))
     with MusicBrainzStandIn([many]) as server:
         tags = TrackTags(recording_mbid=recording.mb_recording_id)
-        (gathered,) = bench.source(server.hostname).gather(tags).recording_candidates
+        (gathered,) = harness.source(server.hostname).gather(tags).recording_candidates
     assert [len(group.editions) for group in gathered.groups] == [count - 7, 7]
     pages = [request.query for request in server.requests if request.path == "/ws/2/release"]
     assert [page.get("offset", "0") for page in pages] == [str(n) for n in range(0, count, 100)]
@@ -76,7 +76,7 @@ def test_all_releases_are_read_page_by_page(
 
 
 def test_a_server_that_gives_smaller_pages_is_read_to_the_end(
-    bench: Bench, golden: dict[str, EvidenceBundle]
+    harness: Harness, golden: dict[str, EvidenceBundle]
 ) -> None:
     bundle = golden["pf-time"]
     server = MusicBrainzStandIn([bundle])
@@ -89,7 +89,7 @@ def test_a_server_that_gives_smaller_pages_is_read_to_the_end(
     server.behave = behave
     with server:
         tags = TrackTags(recording_mbid=bundle.recording_candidates[0].mb_recording_id)
-        gathered = bench.source(server.hostname).gather(tags)
+        gathered = harness.source(server.hostname).gather(tags)
     (group,) = gathered.recording_candidates[0].groups
     assert len(group.editions) == 25
     assert sum(request.path == "/ws/2/release" for request in server.requests) == 3
@@ -100,11 +100,11 @@ def replace_query(request: Request, **changes: str) -> Request:
     return Request("GET", request.path, query, request.headers, b"", request.target)
 
 
-def test_a_title_that_reads_null_is_text(bench: Bench, queen: EvidenceBundle) -> None:
+def test_a_title_that_reads_null_is_text(harness: Harness, queen: EvidenceBundle) -> None:
     (recording,) = queen.recording_candidates
     odd = replace(recording, mb_recording_id=RecordingId("0" * 8 + "-0000-4000-8000-" + "0" * 12))
     odd = replace(odd, title="null", disambiguation="true", rg_candidates=())
     with MusicBrainzStandIn([replace(queen, recording_candidates=(odd,))]) as server:
         tags = TrackTags(recording_mbid=odd.mb_recording_id)
-        (gathered,) = bench.source(server.hostname).gather(tags).recording_candidates
+        (gathered,) = harness.source(server.hostname).gather(tags).recording_candidates
     assert (gathered.title, gathered.disambiguation) == ("null", "true")

@@ -1,4 +1,4 @@
-"""A value is bent to its schema where it can mean one thing only."""
+"""Arguments bound to parameters, and values coerced to a schema, where they mean one thing."""
 
 from typing import Any
 
@@ -6,7 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from chart_binder.react.arguments import coerce
+from chart_binder.react.coercion import coerce
+from chart_binder.react.steps import Act
+from chart_binder.react.tools import Tool, Toolbox, ToolError
 
 WHOLE, NUMBER, TEXT, TRUTH = ({"type": t} for t in ("integer", "number", "string", "boolean"))
 DAY = {"type": "string", "format": "date"}
@@ -121,3 +123,75 @@ def test_nothing_raises_and_what_is_bent_once_stays(value: object, schema: dict[
     once = coerce(value, schema, DEFINITIONS)
     again = coerce(once, schema, DEFINITIONS)
     assert repr(again) == repr(once)
+
+
+def add(a: float, b: float = 1.0) -> str:
+    """Add."""
+    return str(a + b)
+
+
+def greet(name: str, *, loud: bool = False) -> str:
+    """Greet."""
+    return name.upper() if loud else name
+
+
+def now() -> str:
+    """Tell the time."""
+    return "noon"
+
+
+TOOLS = Toolbox([Tool.of(add), Tool.of(greet), Tool.of(now)])
+
+
+@pytest.mark.parametrize(
+    ("tool", "arguments", "answer"),
+    [
+        ("add", {"a": 2, "b": 3}, "5.0"),
+        ("add", {"a": "2", "b": "3"}, "5.0"),
+        ("add", {"A": 2, "B": 3}, "5.0"),
+        ("add", {"x": 2}, "3.0"),
+        ("add", {"a": 2, "b": None}, "3.0"),
+        ("add", "2", "3.0"),
+        ("add", "2, 3", None),
+        ("add", "a=2, b=3", "5.0"),
+        ("add", "a: 2\nb: 3", "5.0"),
+        ("add", {"x": 2, "y": 3}, None),
+        ("add", {"b": 3}, None),
+        ("add", {"a": "two"}, None),
+        ("add", {}, None),
+        ("greet", {"name": 1974}, "1974"),
+        ("greet", {"name": ["Ann"]}, "Ann"),
+        ("greet", {"name": "Ann", "loud": "true"}, "ANN"),
+        ("greet", "Ann", "Ann"),
+        ("greet", 'name="Ann"', "Ann"),
+        ("greet", {"input": {"name": "Ann"}}, "Ann"),
+        ("greet", {"name": "Ann", "reason": "politeness"}, "Ann"),
+        ("greet", {"name": {"first": "Ann"}}, None),
+        ("greet", {"reason": "politeness"}, None),
+        ("greet", {"reason": "politeness", "who": "Ann"}, "Ann"),
+        ("greet", "name", None),
+        ("greet", "Name:", None),
+        ("greet", '"Ann", "Bob"', None),
+        ("greet", '"Ann" or "Bob"', '"Ann" or "Bob"'),
+        ("greet", '"Ann", loud=True', "ANN"),
+        ("greet", '["Ann", "Bob"]', None),
+        ("greet", "[Ann, Bob]", "[Ann, Bob]"),
+        ("greet", "- name: Ann\n- loud: yes", "ANN"),
+        ("greet", '"name": "Ann", "loud": true', "ANN"),
+        ("greet", 'name: "Ann",\nwhy: politeness', "Ann"),
+        ("greet", 'name: "Ann" or so', '"Ann" or so'),
+        ("greet", "Ann: a name", "Ann: a name"),
+        ("add", "[2, 3]", None),
+        ("now", {}, "noon"),
+        ("now", {"input": ""}, "noon"),
+    ],
+)
+def test_arguments_fit_in_one_way_or_are_refused(
+    tool: str, arguments: dict[str, object] | str, answer: str | None
+) -> None:
+    act = Act(tool, arguments)
+    if answer is None:
+        with pytest.raises(ToolError, match=f"You called {tool} with wrong arguments"):
+            TOOLS.resolve(act)
+    else:
+        assert TOOLS.resolve(act).run().content == answer

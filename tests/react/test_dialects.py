@@ -12,16 +12,16 @@ from hypothesis import strategies as st
 from benchmarks.bench_parse import SHAPES, work
 from chart_binder import plugins
 from chart_binder.chat.streaming import Cut
+from chart_binder.react.arguments import clean_name
 from chart_binder.react.dialect import Dialect
 from chart_binder.react.dialects.classic import Classic
 from chart_binder.react.dialects.pause import Pause
 from chart_binder.react.dialects.xml import Xml
-from chart_binder.react.loop import Early
+from chart_binder.react.loop import StopAfterStep
 from chart_binder.react.parsing.calls import is_finisher, is_no_tool
 from chart_binder.react.parsing.lenient_json import LenientJSONError, read_json
 from chart_binder.react.sanitize import sanitize
 from chart_binder.react.steps import Act, Finish, Malformed, Step
-from chart_binder.react.tool_names import clean_name
 from chart_binder.react.tools import Tool
 
 GROUP = "chart_binder.dialects"
@@ -450,7 +450,7 @@ LABELLED_ANSWER = "Final Answer: " + json.dumps({"crg_mbid": "C1", "rationale": 
 
 
 def left(dialect: Dialect, text: str) -> str | None:
-    cut = Cut(Early(dialect))
+    cut = Cut(StopAfterStep(dialect))
     through = "".join(map(cut.let_through, text))
     return through if cut.made else None
 

@@ -16,9 +16,9 @@ from annotated_types import Ge, Len
 from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
+from chart_binder.react.arguments import clean_name, folded, same_name
 from chart_binder.react.steps import Act
 from chart_binder.react.tool_definition import ToolDefectError
-from chart_binder.react.tool_names import folded, same_name
 from chart_binder.react.tools import Observation, Tool, Toolbox, ToolError, find_tool
 
 
@@ -377,6 +377,20 @@ KNOWN = ("web_search", "web_fetch", "add")
     ("written", "name"),
     [
         ("functions.tools.web_search", "web_search"),
+        ("add", "add"),
+        ("`add`", "add"),
+        ("functions.add", "add"),
+        ("add the numbers", None),
+        ("add (the two numbers)", "add"),
+        ("web search", "web_search"),
+        ("WebSearch", "web_search"),
+        ("Use web_search for this", "web_search"),
+        ("search", None),
+        ("web_search_v2", None),
+        ("address", None),
+        ("do not add", None),
+        ("shell.add", None),
+        ("", None),
         ("functions.web_search:0", "web_search"),
         ("functions.web_search<|channel|>json", "web_search"),
         ("ｗｅｂ＿ｓｅａｒｃｈ", "web_search"),
@@ -503,3 +517,8 @@ def test_with_two_tools_named_none_is_meant(
 @given(st.text(max_size=80))
 def test_whatever_is_written_means_a_known_name_or_none(written: str) -> None:
     assert find_tool(written, KNOWN) in {None, *KNOWN}
+
+
+def test_a_name_is_cleaned_of_decoration_alone() -> None:
+    assert clean_name(" **`functions.web_search()`** ") == "web_search"
+    assert clean_name("os.system") == "os.system"

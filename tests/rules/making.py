@@ -1,6 +1,9 @@
 """Evidence in few words: records as a person would name them."""
 
+from pathlib import Path
 from typing import Any
+
+import pytest
 
 from chart_binder.domain.evidence import EvidenceBundle
 from chart_binder.domain.evidence_json import read_bundle
@@ -106,3 +109,13 @@ def _release(word: str) -> Json:
         country or "GB",
         status=_STATUSES[status] if status else "Official",
     )
+
+
+def cases(name: str | Path, *, is_named: bool = True) -> list[Any]:
+    """The cases in a file of this folder: a line each, its fields parted by ` | `, `#` a comment.
+
+    Where `is_named`, the first field is what the case claims.
+    """
+    lines = (Path(__file__).parent / name).read_text("utf-8").splitlines()
+    rows = [line.split(" | ") for line in lines if line and not line.startswith("# ")]
+    return [pytest.param(*row[1:], id=row[0]) if is_named else tuple(row) for row in rows]

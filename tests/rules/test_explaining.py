@@ -13,7 +13,17 @@ from chart_binder.domain.vocabulary import ReleaseGroupId, ReleaseId
 from chart_binder.jobs.explain import appearances
 from chart_binder.rules.decide import decide
 from chart_binder.rules.premiere import RULES
-from rules.making import album, bundle, document, recording, records, release, single, various
+from rules.making import (
+    album,
+    bundle,
+    cases,
+    document,
+    recording,
+    records,
+    release,
+    single,
+    various,
+)
 
 KNOBS = RulesConfig()
 
@@ -24,61 +34,7 @@ def decided(*records: Any, **more: Any) -> Decided:
     return verdict
 
 
-REASONS = (
-    # records, because
-    ("Q single title:Killer_Queen 1974-10-11; S album title:Sheer_Heart_Attack 1974-11-08",
-     ("the single 'Killer Queen' (1974-10-11) led to the album 'Sheer Heart Attack' (1974-11-08)"
-     " 28 days later, within the window of 90 days")),
-    ("S single 1974-11-07; A album 1974-11-08",
-     ("the single 'S' (1974-11-07) led to the album 'A' (1974-11-08) 1 day later,"
-     " within the window of 90 days")),
-    ("S single 1974-10; A album 1974-11-08",
-     ("the single 'S' (1974-10) led to the album 'A' (1974-11-08) 8 to 38 days later,"
-     " within the window of 90 days")),
-    ("S single 1974-11; A album 1974-11-08",
-     ("the single 'S' (1974-11) came out no more than 7 days before the album 'A' (1974-11-08),"
-     " if before it at all: either way it is the album")),
-    ("S single 1974-11-08; A album 1974-11-08",
-     "the album 'A' (1974-11-08) and the single 'S' (1974-11-08) came out on the same day"),
-    ("S single 1975; A album 1975-01-01",
-     ("the single 'S' (1975) came out on the day of the album 'A' (1975-01-01) or later: either way"
-      " it is the album")),
-    ("S single 1974-01-11; A album 1974-11-08",
-     ("the single 'S' (1974-01-11) came out 301 days before the album 'A' (1974-11-08),"
-     " more than the 90 days of the window")),
-    ("S single 1974-01-11; L EP+Live 1974-11-08",
-     "the single 'S' (1974-01-11) comes first, and no studio album carries it"),
-    ("A album 1974-11-08",
-     "the album 'A' (1974-11-08) carries it, and nothing else does officially"),
-    ("A album 1974-11-08; C compilation 1981",
-     "the album 'A' (1974-11-08) carries it, and nothing but compilations does officially"),
-    ("A album 1974-11-08; B album 1981",
-     "the album 'A' (1974-11-08) is the earliest official work that carries it"),
-    ("A album 1974-11-08 1974; B album 1981",
-     ("the album 'A' (1974, 1974-11-08 at the latest) is the earliest official work"
-         " that carries it")),
-    ("S single 1984; A album undated",
-     "the single 'S' (1984) carries it, and no other official work that does has a date"),
-    ("S single 1984; E EP 1985; A album undated",
-     "the single 'S' (1984) comes first, and no dated studio album carries it"),
-    ("A album 1974-11-08; B album undated",
-     "the album 'A' (1974-11-08) carries it, and no other official work that does has a date"),
-    ("A album 1974-11-08 undated; B album 1981",
-     ("the album 'A' (1974-11-08; another release has no date) is the earliest official work"
-      " that carries it")),
-    ("S single group:1974-10-11; A album 1974-11-08",
-     ("the single 'S' (1974-10-11, the group's own date) led to the album 'A' (1974-11-08)"
-      " 28 days later, within the window of 90 days")),
-    ("A album 0001", "the album 'A' (0001) carries it, and nothing else does officially"),
-    ("C compilation 1971; D compilation undated; A album 1974",
-     ("the compilation 'C' (1971) is the artist's own, more than 90 days before the rest that has a"
-      " date")),
-    ("C compilation 1971; A album 1974-11-08",
-     "the compilation 'C' (1971) is the artist's own, more than 90 days before the rest"),
-)  # fmt: skip
-
-
-@pytest.mark.parametrize(("text", "because"), REASONS)
+@pytest.mark.parametrize(("text", "because"), cases("reasons.txt", is_named=False))
 def test_a_decision_gives_its_reason(text: str, because: str) -> None:
     assert decided(*records(text)).because == because
 

@@ -16,7 +16,7 @@ import pytest
 
 from chart_binder.config import FetchConfig
 from chart_binder.errors import FetchError, RefusedError, UnknownHostError
-from chart_binder.web.fetch import MOST_REDIRECTS, PageFetcher
+from chart_binder.web.fetch import MOST_REDIRECTS, Page, PageFetcher
 from chart_binder.web.transport import Resolve, resolve_by_system
 from servers.http import Repeated, Response, StandIn
 from servers.pages import (
@@ -67,18 +67,15 @@ def test_a_page_is_read_with_its_title_and_final_address() -> None:
 
 
 def test_a_redirect_to_another_host_does_not_count_as_two_sources() -> None:
+    def read(*private: str) -> Page:
+        config = FetchConfig(allow_private_hosts=private, ports=(here.port, there.port))
+        reading = PageFetcher(config, resolve=leading_to("127.0.0.1"))
+        return reading.fetch(f"http://one.example:{here.port}/")
+
     with Pages({"/there": "<p>x"}) as there, Pages({"/": redirect(f"{there.url}/there")}) as here:
-        config = FetchConfig(allow_private_hosts=("one.example",), ports=(here.port, there.port))
-        read = PageFetcher(config, resolve=leading_to("127.0.0.1"))
         with pytest.raises(RefusedError):
-            read.fetch(f"http://one.example:{here.port}/")
-        config = FetchConfig(
-            allow_private_hosts=("one.example", "127.0.0.1"), ports=(here.port, there.port)
-        )
-        page = PageFetcher(config, resolve=leading_to("127.0.0.1")).fetch(
-            f"http://one.example:{here.port}/"
-        )
-        assert page.sources == (f"{there.url}/there",)
+            read("one.example")
+        assert read("one.example", "127.0.0.1").sources == (f"{there.url}/there",)
 
 
 def test_who_asks_is_said_politely() -> None:
@@ -106,7 +103,6 @@ def test_who_asks_is_said_politely() -> None:
             b'{"date": "1974-11-08", "of": [{"x": 1}]}',
             "date: 1974-11-08\nof[0]: x: 1",
         ),
-        ("application/json", b"[" * 100_000, None),
         (
             "application/xml",
             b"<r><date>1974-11-08</date><t><![CDATA[a & b]]></t></r>",
@@ -118,12 +114,11 @@ def test_who_asks_is_said_politely() -> None:
     ],
 )
 def test_what_text_there_is_is_read_in_its_characters(
-    content_type: str, body: bytes, text: str | None
+    content_type: str, body: bytes, text: str
 ) -> None:
     with Pages({"/": Response(body, content_type=content_type)}) as server:
         read = fetcher(server).fetch(server.url)
-    if text is not None:
-        assert read.text == text
+    assert read.text == text
 
 
 @pytest.mark.parametrize(

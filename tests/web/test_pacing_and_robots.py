@@ -111,14 +111,6 @@ def test_a_turn_ends_also_where_asking_failed() -> None:
             fail()
 
 
-def test_hosts_asked_long_ago_are_forgotten() -> None:
-    turns = HostPacing()
-    for number in range(1_200):
-        with turns.at(f"{number}.example", 0, soon()):
-            turns._ended.update(dict.fromkeys(turns._ended, -1000000000.0))
-    assert len(turns._ended) < 600
-
-
 def test_a_redirect_on_the_same_host_is_followed_within_one_turn() -> None:
     with Pages({"/": redirect("/there"), "/there": "<p>there"}) as server:
         name = f"http://a.example:{server.port}/"

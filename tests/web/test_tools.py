@@ -49,13 +49,30 @@ def test_the_tools_are_called_as_the_prompt_shows_them() -> None:
     assert all(tool.description.endswith(".") for tool in tools)
 
 
-def test_making_the_tools_loads_no_network_library() -> None:
-    code = (
-        "import sys; from chart_binder.web.tools import web_search, web_fetch;"
-        "print([name for name in ('httpx', 'bs4', 'httpcore', 'pydantic') if name in sys.modules])"
-    )
+def answer(**body: object) -> Observation:
+    """Return what a model is shown of an answer of SearXNG."""
+    text = json.dumps({"results": [], **body})
+    with StandIn(lambda _: Response(text, content_type="application/json")) as server:
+        return search(config(server), "killer queen")
+
+
+def recorded(name: str) -> list[str]:
+    return answer(**json.loads((RECORDED / f"{name}.json").read_text())).content.splitlines()
+
+
+def test_neither_importing_nor_making_the_tools_loads_a_network_library() -> None:
+    code = """
+import sys
+from chart_binder.musicbrainz.tool import musicbrainz
+from chart_binder.web.tools import web_fetch, web_search, wikipedia
+heavy = {"httpx", "bs4", "httpcore", "musicbrainzngs", "sqlalchemy", "protego"}
+print(*sorted({*heavy, "pydantic"} & set(sys.modules)))
+from chart_binder.config import LLMConfig
+print(*[make(LLMConfig()).name for make in (web_search, web_fetch, wikipedia)])
+print(*sorted(heavy & set(sys.modules)))
+"""
     ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert ran.stdout.strip() == "[]"
+    assert ran.stdout.splitlines() == ["", "web_search web_fetch wikipedia", ""]
 
 
 def test_results_are_shown_with_title_host_date_address_and_snippet() -> None:
@@ -89,65 +106,52 @@ def test_no_more_results_are_shown_than_asked_for_and_only_whole_ones() -> None:
 
 
 def test_infoboxes_and_direct_answers_come_first_with_their_address() -> None:
-    body = (RECORDED / "infobox.json").read_bytes()
-    with StandIn(lambda _: Response(body, content_type="application/json")) as server:
-        seen = search(config(server), "homework")
-    _, first, second, *_ = seen.content.splitlines()
+    _, first, second, *_ = recorded("infobox")
     assert first == (
         "Infobox Homework (Daft Punk album): Homework is the debut studio album by Daft Punk,"
         " released on 20 January 1997. (https://en.wikipedia.org/wiki/Homework_(Daft_Punk_album))"
     )
     assert second.startswith("1. Daft Punk - Homework")
-    body = (RECORDED / "answer_avg.json").read_bytes()
-    with StandIn(lambda _: Response(body, content_type="application/json")) as server:
-        assert "Answer: [en] avg(1, 2, 3) = 2" in search(config(server), "x").content
-
-
-def told(body: dict[str, object]) -> str:
-    """Return what a model is shown of an answer of SearXNG."""
-    answer = Response(json.dumps({"results": [], **body}), content_type="application/json")
-    with StandIn(lambda _: answer) as server:
-        return search(config(server), "killer queen").content
+    assert recorded("answer_avg")[1].startswith("Answer: [en] avg(1, 2, 3) = 2")
 
 
 def test_of_a_long_infobox_the_dates_are_shown() -> None:
     facts = [{"label": f"Member {n}", "value": "somebody of the band"} for n in range(40)]
     facts.append({"label": "Publication date", "value": "11 October 1974"})
     box = {"infobox": "Killer Queen", "content": "A song. " * 90, "attributes": facts}
-    line = told({"infoboxes": [box]}).splitlines()[1]
+    line = answer(infoboxes=[box]).content.splitlines()[1]
     assert "Publication date: 11 October 1974" in line
     assert len(line) < 600
 
 
 def test_of_a_long_snippet_the_part_about_the_query_is_shown() -> None:
     snippet = "The band liked tea. " * 30 + "Killer Queen came out in October 1974."
-    seen = told({"results": [hit("https://a.example/", "Queen", snippet)]})
-    assert "Killer Queen came out in October 1974." in seen
+    seen = answer(results=[hit("https://a.example/", "Queen", snippet)])
+    assert "Killer Queen came out in October 1974." in seen.content
 
 
-def test_what_the_server_computes_is_no_answer_beside_results() -> None:
+def test_what_the_server_computes_hides_neither_results_nor_failures() -> None:
     clock = {"answer": "Nov 21, 2026, 9:49:24 AM", "engine": "plugin: time_zone", "url": None}
-    assert "2026" not in told({"answers": [clock], "results": [hit("https://a.example/", "Time")]})
-    assert "2026" in told({"answers": [clock]})
-
-
-def test_what_the_server_computes_does_not_hide_that_the_engines_fail() -> None:
-    clock = {"answer": "Nov 21, 2026, 9:49:24 AM", "engine": "plugin: time_zone", "url": None}
+    found = [hit("https://a.example/", "Time")]
+    assert "2026" not in answer(answers=[clock], results=found).content
+    assert "2026" in answer(answers=[clock]).content
     with pytest.raises(ToolError, match="says nothing about what exists"):
-        told({"answers": [clock], "unresponsive_engines": [["bing", "timeout"]]})
+        answer(answers=[clock], unresponsive_engines=[["bing", "timeout"]])
 
 
 def test_engines_that_failed_beside_hits_are_mentioned() -> None:
-    body = (RECORDED / "partial_slow.json").read_bytes()
-    with StandIn(lambda _: Response(body, content_type="application/json")) as server:
-        assert "some search engines did not answer" in search(config(server), "x").content
+    assert "(some search engines did not answer)" in recorded("partial_slow")
 
 
-def test_a_correction_is_offered_where_nothing_is_found() -> None:
-    body = b'{"results": [], "corrections": ["killer queen"], "suggestions": ["killer queen"]}'
-    with StandIn(lambda _: Response(body, content_type="application/json")) as server:
-        seen = search(config(server), "kiler queen")
-    assert seen.content == "No results. Try 'killer queen'."
+def test_nothing_found_is_an_answer_with_a_correction_if_there_is_one() -> None:
+    seen = answer(corrections=["killer queen"], suggestions=["killer queen"])
+    assert (seen.content, seen.sources) == ("No results. Try 'killer queen'.", ())
+    assert answer().content == "No results. Try fewer or other words."
+
+
+def test_results_without_a_readable_address_are_told_and_never_as_absence() -> None:
+    with pytest.raises(ToolError, match=r"results came, but none .* nothing about what exists"):
+        answer(results=[hit("https://a.example/" + "a" * 600, "A")])
 
 
 def test_long_titles_and_snippets_are_cut_at_words() -> None:
@@ -157,21 +161,6 @@ def test_long_titles_and_snippets_are_cut_at_words() -> None:
     assert "word… (example.org)" in lines[1]
     assert "word …" in lines[3]
     assert len(lines[3]) < 310
-
-
-def test_nothing_found_is_an_answer() -> None:
-    with Searxng() as server:
-        seen = search(config(server), "no such song")
-    assert seen.content.startswith("No results.")
-    assert seen.sources == ()
-    assert seen.error is None
-
-
-def test_results_without_a_readable_address_are_told_and_never_as_absence() -> None:
-    with Searxng({"q": [hit("https://a.example/" + "a" * 600, "A")]}) as server:
-        settings = config(server)
-        with pytest.raises(ToolError, match=r"results came, but none .* nothing about what exists"):
-            search(settings, "q")
 
 
 @pytest.mark.parametrize(
@@ -224,19 +213,15 @@ def test_a_long_page_is_bounded_and_says_what_was_cut(max_chars: int) -> None:
     assert len(seen.content) > max_chars * 0.5
 
 
-def test_a_page_that_is_cut_short_says_so() -> None:
-    with Pages({"/": "<p>" + "words " * 1_000}) as server:
-        settings = LLMConfig(
-            fetch=FetchConfig(
-                max_bytes=2_000, ports=(server.port,), allow_private_hosts=("127.0.0.1",)
-            )
-        )
-        assert "its end was not read" in fetch(settings, server.url).content
-
-
-def test_an_empty_page_says_so() -> None:
-    with Pages({"/": "<script>app()</script>"}) as server:
-        assert "no readable text" in fetch(config(server), server.url).content
+@pytest.mark.parametrize(
+    ("page", "words"),
+    [("<p>" + "words " * 1_000, "its end was not read"), ("<script>app()</script>", "no readable")],
+)
+def test_a_page_that_is_cut_short_or_empty_says_so(page: str, words: str) -> None:
+    with Pages({"/": page}) as server:
+        allowed = {"ports": (server.port,), "allow_private_hosts": ("127.0.0.1",)}
+        settings = LLMConfig(fetch=FetchConfig.model_validate({"max_bytes": 2_000, **allowed}))
+        assert words in fetch(settings, server.url).content
 
 
 @pytest.mark.parametrize(

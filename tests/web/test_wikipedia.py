@@ -1,7 +1,5 @@
 """Wikipedia as a model sees it: the article that fits, its telling passages, an address to cite."""
 
-import subprocess
-import sys
 from collections.abc import Mapping
 from ipaddress import ip_address
 from typing import Any
@@ -209,14 +207,3 @@ def test_a_page_cannot_speak_for_the_protocol() -> None:
 def test_an_empty_query_is_refused_with_advice() -> None:
     with WikipediaStandIn(PAGES) as wiki, pytest.raises(ToolError, match="Give a title"):
         read(config(wiki), {"query": " "})
-
-
-def test_making_the_tools_loads_no_network_library() -> None:
-    code = (
-        "import sys; from chart_binder.web.tools import wikipedia;"
-        "from chart_binder.musicbrainz.tool import musicbrainz;"
-        "heavy = ('httpx', 'bs4', 'httpcore', 'pydantic', 'musicbrainzngs', 'sqlalchemy');"
-        "print([name for name in heavy if name in sys.modules])"
-    )
-    ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert ran.stdout.strip() == "[]"

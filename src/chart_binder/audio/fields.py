@@ -7,6 +7,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
+from types import MappingProxyType
 from typing import Literal
 
 from chart_binder.audio.containers import asf, id3, mp3, mp4, vorbis
@@ -44,13 +45,19 @@ class TagField:
 
 
 def _field(
-    name: str, *, id3: str, vorbis: str, mp4: str, ape: str, asf: str, several: bool = False
+    name: str,
+    *,
+    id3: str,
+    vorbis: str,
+    mp4: str,
+    ape: str,
+    asf: str,
+    several: bool = False,
+    also: Mapping[Family, tuple[str, ...]] = MappingProxyType({}),
 ) -> TagField:
-    keys: dict[Family, Keys] = {
-        "id3": Keys((id3,)), "vorbis": Keys((vorbis,)), "mp4": Keys((mp4,)),
-        "ape": Keys((ape,)), "asf": Keys((asf,)),
-    }  # fmt: skip
-    return TagField(name, keys, several)
+    written: dict[Family, str] = {"id3": id3, "vorbis": vorbis, "mp4": mp4, "ape": ape, "asf": asf}
+    keys = {family: Keys((key,), also.get(family, ())) for family, key in written.items()}
+    return TagField(name, keys, several)  # fmt: skip
 
 
 def _mbid(name: str, kind: str, vorbis: str, *, id3: str = "", several: bool = False) -> TagField:
@@ -61,17 +68,14 @@ def _mbid(name: str, kind: str, vorbis: str, *, id3: str = "", several: bool = F
 
 
 def _of_release(name: str, kind: str, vorbis: str, ape: str, *, several: bool = False) -> TagField:
+    """Return a field of a release; of different Vorbis and APE keys each is also the other's."""
+    also: dict[Family, tuple[str, ...]] = {}
+    if vorbis != ape:
+        also = {"vorbis": (ape,), "ape": (vorbis,)}
     return _field(
-        name, id3=f"TXXX:MusicBrainz Album {kind}", vorbis=vorbis, ape=ape,
-        mp4=f"{FREE}MusicBrainz Album {kind}", asf=f"MusicBrainz/Album {kind}", several=several,
+        name, id3=f"TXXX:MusicBrainz Album {kind}", vorbis=vorbis, ape=ape, several=several,
+        mp4=f"{FREE}MusicBrainz Album {kind}", asf=f"MusicBrainz/Album {kind}", also=also,
     )  # fmt: skip
-
-
-def _also(field: TagField, **others: tuple[str, ...]) -> TagField:
-    keys = {
-        family: Keys(each.written, others.get(family, ())) for family, each in field.keys.items()
-    }
-    return TagField(field.name, keys, field.several)
 
 
 FIELDS: tuple[TagField, ...] = (
@@ -82,11 +86,9 @@ FIELDS: tuple[TagField, ...] = (
     _mbid("artist_mbids", "Artist", "MUSICBRAINZ_ARTISTID", several=True),
     _mbid("album_artist_mbids", "Album Artist", "MUSICBRAINZ_ALBUMARTISTID", several=True),
     _field("album", id3="TALB", vorbis="ALBUM", mp4="\xa9alb", ape="Album", asf="WM/AlbumTitle"),
-    _also(
-        _field("album_artist", id3="TPE2", vorbis="ALBUMARTIST", mp4="aART", ape="Album Artist",
-               asf="WM/AlbumArtist"),
-        vorbis=("ALBUM ARTIST", "ALBUM_ARTIST"), ape=("ALBUM_ARTIST", "ALBUMARTIST"),
-    ),
+    _field("album_artist", id3="TPE2", vorbis="ALBUMARTIST", mp4="aART", ape="Album Artist",
+           asf="WM/AlbumArtist", also={"vorbis": ("ALBUM ARTIST", "ALBUM_ARTIST"),
+                                       "ape": ("ALBUM_ARTIST", "ALBUMARTIST")}),
     TagField("date", {
         "id3": Keys(("TDRC",)),  # before ID3v2.4: _OLD_DATES
         "vorbis": Keys(("DATE",), also=("YEAR",)),
@@ -109,28 +111,17 @@ FIELDS: tuple[TagField, ...] = (
         "ape": Keys(("ORIGINALYEAR",)),
         "asf": Keys(()),  # WM/OriginalReleaseYear begins with it
     }),
-    _also(
-        _of_release("release_types", "Type", "RELEASETYPE", "MUSICBRAINZ_ALBUMTYPE", several=True),
-        vorbis=("MUSICBRAINZ_ALBUMTYPE",), ape=("RELEASETYPE",),
-    ),
-    _also(
-        _of_release("release_status", "Status", "RELEASESTATUS", "MUSICBRAINZ_ALBUMSTATUS"),
-        vorbis=("MUSICBRAINZ_ALBUMSTATUS",), ape=("RELEASESTATUS",),
-    ),
+    _of_release("release_types", "Type", "RELEASETYPE", "MUSICBRAINZ_ALBUMTYPE", several=True),
+    _of_release("release_status", "Status", "RELEASESTATUS", "MUSICBRAINZ_ALBUMSTATUS"),
     _of_release("release_country", "Release Country", "RELEASECOUNTRY", "RELEASECOUNTRY"),
-    _also(
-        _field("labels", id3="TPUB", vorbis="LABEL", mp4=f"{FREE}LABEL", ape="LABEL",
-               asf="WM/Publisher", several=True),
-        mp4=(f"{FREE}publisher", f"{FREE}Label"), vorbis=("PUBLISHER",), ape=("PUBLISHER",),
-        id3=("TXXX:LABEL",),
-    ),
+    _field("labels", id3="TPUB", vorbis="LABEL", mp4=f"{FREE}LABEL", ape="LABEL",
+           asf="WM/Publisher", several=True,
+           also={"id3": ("TXXX:LABEL",), "vorbis": ("PUBLISHER",), "ape": ("PUBLISHER",),
+                 "mp4": (f"{FREE}publisher", f"{FREE}Label")}),
     _field("catalog_numbers", id3="TXXX:CATALOGNUMBER", vorbis="CATALOGNUMBER",
            mp4=f"{FREE}CATALOGNUMBER", ape="CATALOGNUMBER", asf="WM/CatalogNo", several=True),
-    _also(
-        _field("media", id3="TMED", vorbis="MEDIA", mp4=f"{FREE}MEDIA", ape="MEDIA",
-               asf="WM/Media"),
-        id3=("TXXX:MEDIA",),
-    ),
+    _field("media", id3="TMED", vorbis="MEDIA", mp4=f"{FREE}MEDIA", ape="MEDIA",
+           asf="WM/Media", also={"id3": ("TXXX:MEDIA",)}),
     _field("decision_trace", id3="TXXX:CANON_TRACE", vorbis="CANON_TRACE",
            mp4=f"{FREE}CANON_TRACE", ape="CANON_TRACE", asf="CANON_TRACE"),
 )  # fmt: skip

@@ -56,11 +56,6 @@ class Source:
     descriptor: int
     size: int
 
-    @classmethod
-    def of(cls, path: Path, descriptor: int) -> "Source":
-        """Return the file behind an open descriptor."""
-        return cls(path, descriptor, os.fstat(descriptor).st_size)
-
     def read(self, start: int, size: int) -> bytes:
         """Return exactly `size` bytes from `start`; raise `AudioError` where they are not there."""
         if start < 0 or size < 0 or start + size > self.size:
@@ -110,16 +105,17 @@ def damaged_file(path: Path, detail: str) -> AudioError:
 
 
 @contextmanager
-def open_audio(path: Path) -> Iterator[int]:
-    """Yield a descriptor of a regular file that is not empty; raise `AudioError` otherwise."""
+def open_audio(path: Path) -> Iterator[Source]:
+    """Open a regular file that is not empty; raise `AudioError` for anything else."""
     try:
         # Without O_NONBLOCK, opening a pipe waits for a writer.
         descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
     except (OSError, ValueError) as error:
         raise path_error(path, error) from error
     try:
-        require_audio_file(path, os.fstat(descriptor))
-        yield descriptor
+        status = os.fstat(descriptor)
+        require_audio_file(path, status)
+        yield Source(path, descriptor, status.st_size)
     finally:
         os.close(descriptor)
 
@@ -135,23 +131,23 @@ def require_audio_file(path: Path, status: os.stat_result) -> None:
 
 
 @contextmanager
-def file_lock(target: Path, timeout_s: float = LOCK_TIMEOUT_S) -> Iterator[int]:
-    """Open and lock a file, and yield its descriptor; the lock ends with the block.
+def file_lock(target: Path, timeout_s: float = LOCK_TIMEOUT_S) -> Iterator[Source]:
+    """Open and lock a file; the lock ends with the block.
 
     The lock (`flock`) is advisory: it keeps out other runs of this program, on a file system that
     has locks. Raises `AudioError` as `open_audio` does, and `FileInUseError`.
     """
     until = time.monotonic() + timeout_s
     while True:
-        with open_audio(target) as descriptor:
-            if not try_lock(descriptor):
+        with open_audio(target) as source:
+            if not try_lock(source.descriptor):
                 if time.monotonic() >= until:
                     raise FileInUseError(
                         f"{quoted(target)} is left as it is: another run is writing its tags, and"
                         f" did not end within {timeout_s:g} s"
                     )
-            elif _is_at(descriptor, target):
-                yield descriptor
+            elif _is_at(source.descriptor, target):
+                yield source
                 return
             else:
                 continue  # the run that had the lock put a new file in its place

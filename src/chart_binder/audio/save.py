@@ -102,9 +102,8 @@ def save_tags(
     the new file there.
     """
     target = _resolved(path)
-    with file_lock(target, timeout_s) as descriptor:
-        status, kind = os.fstat(descriptor), format_name(target)
-        source = Source.of(target, descriptor)
+    with file_lock(target, timeout_s) as source:
+        status, kind = os.fstat(source.descriptor), format_name(target)
         layout = layout_of(source)
         before = layout.tags
         after = change(before)
@@ -112,7 +111,7 @@ def save_tags(
             return SaveResult(target, changed=False, before=before, after=before)
         _require_writable(path, target, status, break_links=break_links)
         with _copy(target, source.chunks(layout.with_tags(after))) as (temporary, copy):
-            lost = _copy_metadata(target, descriptor, status, copy, keep_mtime=keep_mtime)
+            lost = _copy_metadata(source, status, copy, keep_mtime=keep_mtime)
             os.fsync(copy)
             found = _require_proven(source, temporary, before, after, kind)
             _require_unchanged(target, status)
@@ -203,7 +202,7 @@ def _copy(target: Path, chunks: Iterable[bytes]) -> Iterator[tuple[Path, int]]:
 
 
 def _copy_metadata(
-    path: Path, source: int, status: os.stat_result, copy: int, *, keep_mtime: bool
+    source: Source, status: os.stat_result, copy: int, *, keep_mtime: bool
 ) -> tuple[str, ...]:
     """Give a copy the owner, mode and extended attributes (access lists too) of its source.
 
@@ -216,10 +215,10 @@ def _copy_metadata(
             os.fchown(copy, status.st_uid, status.st_gid)
         except PermissionError as error:
             raise SaveError(
-                f"{quoted(path)} is left as it is: it belongs to user {status.st_uid} and group"
-                f" {status.st_gid}, which this user cannot hand the new file to"
+                f"{quoted(source.path)} is left as it is: it belongs to user {status.st_uid} and"
+                f" group {status.st_gid}, which this user cannot hand the new file to"
             ) from error
-    lost = _copy_attributes(source, copy)
+    lost = _copy_attributes(source.descriptor, copy)
     os.fchmod(copy, S_IMODE(status.st_mode))
     if keep_mtime:
         os.utime(copy, ns=(status.st_atime_ns, status.st_mtime_ns))
@@ -256,8 +255,7 @@ def _require_proven(
     left = f"{quoted(source.path)} is left as it is"
     try:
         copied_kind = format_name(temporary)
-        with open_audio(temporary) as descriptor:
-            copy = Source.of(temporary, descriptor)
+        with open_audio(temporary) as copy:
             tags = layout_of(copy).tags
             found = hash_if_same(source, copy)
     except AudioError as error:

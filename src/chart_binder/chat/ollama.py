@@ -26,10 +26,10 @@ from chart_binder.chat.served_model import (
     ServedModel,
     completion_prompt,
 )
-from chart_binder.chat.streaming import Part, read_stream
+from chart_binder.chat.streaming import Part
 from chart_binder.config import LLMConfig
 from chart_binder.errors import ConfigError, masked
-from chart_binder.react.conversation import ChatError, ChatModel, Reply
+from chart_binder.react.conversation import ChatError, ChatModel
 from chart_binder.typed_json import decode_json
 
 if TYPE_CHECKING:
@@ -80,11 +80,30 @@ class OllamaApi:
         schema = request.terms.schema
         return {_SCHEMA.name: schema} if schema else {}
 
-    def ask(self, request: Request, optional: Fields) -> Reply:
-        """Ask once, with these optional fields; raise `ChatError`."""
-        info = _request_info(request.endpoint, request.config.model_id, request.deadline)
-        parts = _parts(request, optional, info)
-        return read_stream(parts, request.terms, request.config.max_tokens, info, request.deadline)
+    def parts(self, request: Request, optional: Fields) -> Generator[Part, None, None]:
+        """Ask once, with these optional fields, and yield the reply; raise `ChatError`."""
+        from ollama import Client, ResponseError
+
+        from chart_binder.net import retry_after_s
+
+        info = request.info(self.name)
+        options = request.endpoint.http_options(request.deadline, request.config.max_tokens)
+        waits: list[str] = []  # the library keeps no headers of a refusal
+        options["event_hooks"]["response"].append(
+            lambda response: waits.append(response.headers.get("retry-after", ""))
+        )
+        with (
+            translated(_FAULTS, info, request.deadline),
+            Client(request.endpoint.address, **options) as client,
+        ):
+            try:
+                with closing(_answers(client, request, optional)) as answers:
+                    for answer in answers:
+                        yield _part(answer)
+            except ResponseError as error:
+                wait_s = retry_after_s("".join(waits))
+                answered = ErrorAnswer(max(error.status_code, 0), str(error.error), wait_s)
+                raise _FAULTS.for_answer(answered, info) from error
 
     def context_length(self, request: Request) -> int | None:
         """Return the context in tokens that the loaded model has, if its server tells."""
@@ -95,35 +114,6 @@ class OllamaApi:
 def names_of(model_id: str) -> set[str]:
     """Return the names Ollama may list a model under: a missing tag means `latest`."""
     return {model_id, f"{model_id}:latest"}
-
-
-def _request_info(endpoint: Endpoint, model_id: str, deadline: "Deadline") -> RequestInfo:
-    return RequestInfo(endpoint.address, model_id, deadline.seconds, _NAME)
-
-
-def _parts(request: Request, optional: Fields, info: RequestInfo) -> Generator[Part, None, None]:
-    """Yield what the server sends, and translate what goes wrong on the way."""
-    from ollama import Client, ResponseError
-
-    from chart_binder.net import retry_after_s
-
-    options = request.endpoint.http_options(request.deadline, request.config.max_tokens)
-    waits: list[str] = []  # the library keeps no headers of a refusal
-    options["event_hooks"]["response"].append(
-        lambda response: waits.append(response.headers.get("retry-after", ""))
-    )
-    with (
-        translated(_FAULTS, info, request.deadline),
-        Client(request.endpoint.address, **options) as client,
-    ):
-        try:
-            with closing(_answers(client, request, optional)) as answers:
-                for answer in answers:
-                    yield _part(answer)
-        except ResponseError as error:
-            wait_s = retry_after_s("".join(waits))
-            answered = ErrorAnswer(max(error.status_code, 0), str(error.error), wait_s)
-            raise _FAULTS.for_answer(answered, info) from error
 
 
 def _answers(
@@ -234,7 +224,7 @@ class _Server:
     ) -> T:
         import httpx
 
-        info = _request_info(self.endpoint, self.model_id, self.deadline)
+        info = self.endpoint.request_info(_NAME, self.model_id, self.deadline)
         with translated(_FAULTS, info, self.deadline):
             with httpx.Client(**self.endpoint.http_options(self.deadline)) as client:
                 answer = client.request(method, self.endpoint.address + path, json=question)

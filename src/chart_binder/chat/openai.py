@@ -35,10 +35,10 @@ from chart_binder.chat.served_model import (
     ServedModel,
     completion_prompt,
 )
-from chart_binder.chat.streaming import Part, events, read_stream
+from chart_binder.chat.streaming import Part, events
 from chart_binder.config import LLMConfig
 from chart_binder.errors import ConfigError, masked
-from chart_binder.react.conversation import ChatError, ChatModel, Message, Reply
+from chart_binder.react.conversation import ChatError, ChatModel, Message
 from chart_binder.typed_json import convert_json
 
 if TYPE_CHECKING:
@@ -123,46 +123,38 @@ class OpenAIApi:
             fields[_SCHEMA.name] = {"type": "json_schema", "json_schema": schema}
         return fields
 
-    def ask(self, request: Request, optional: Fields) -> Reply:
-        """Ask once, with these optional fields; raise `ChatError`."""
-        info = _request_info(request.endpoint, request.config.model_id, request.deadline)
-        parts = _parts(request, optional, info)
-        return read_stream(parts, request.terms, request.config.max_tokens, info, request.deadline)
+    def parts(self, request: Request, optional: Fields) -> Generator[Part, None, None]:
+        """Ask once, with these optional fields, and yield the reply; raise `ChatError`."""
+        import httpx
+
+        from chart_binder.net import retry_after_s
+
+        info = request.info(self.name)
+        options = request.endpoint.http_options(request.deadline, request.config.max_tokens)
+        address, body = _address_and_body(request, optional)
+        with (
+            translated(FAULTS, info, request.deadline),
+            httpx.Client(**options) as client,
+            client.stream("POST", address, json=body) as answer,
+        ):
+            if not answer.is_success:
+                wait_s = retry_after_s(answer.headers.get("retry-after", ""))
+                raise _explained(
+                    read_error(answer.read(), answer.status_code, wait_s), request, info
+                )
+            for text, is_whole in _documents(answer):
+                if text.strip() == _DONE:
+                    yield Part(is_last=True)
+                    return
+                document = parse_json(text)
+                if error := error_in(document):
+                    raise _explained(error, request, info)
+                yield replace(read_part(document), is_last=is_whole)
 
     def context_length(self, request: Request) -> int | None:
         """Return the context in tokens that the model has, if its server tells."""
         server = _Server(request.endpoint, request.config.model_id, request.deadline)
         return server.context_length()
-
-
-def _request_info(endpoint: Endpoint, model_id: str, deadline: "Deadline") -> RequestInfo:
-    return RequestInfo(endpoint.address, model_id, deadline.seconds, _NAME, endpoint.key)
-
-
-def _parts(request: Request, optional: Fields, info: RequestInfo) -> Generator[Part, None, None]:
-    """Yield what the server sends, and translate what goes wrong on the way."""
-    import httpx
-
-    from chart_binder.net import retry_after_s
-
-    options = request.endpoint.http_options(request.deadline, request.config.max_tokens)
-    address, body = _address_and_body(request, optional)
-    with (
-        translated(FAULTS, info, request.deadline),
-        httpx.Client(**options) as client,
-        client.stream("POST", address, json=body) as answer,
-    ):
-        if not answer.is_success:
-            wait_s = retry_after_s(answer.headers.get("retry-after", ""))
-            raise _explained(read_error(answer.read(), answer.status_code, wait_s), request, info)
-        for text, is_whole in _documents(answer):
-            if text.strip() == _DONE:
-                yield Part(is_last=True)
-                return
-            document = parse_json(text)
-            if error := error_in(document):
-                raise _explained(error, request, info)
-            yield replace(read_part(document), is_last=is_whole)
 
 
 def _documents(answer: "httpx.Response") -> Iterator[tuple[bytes, bool]]:
@@ -307,7 +299,7 @@ class _Server:
     def _get(self, address: str, kind: type[T]) -> T:
         import httpx
 
-        info = _request_info(self.endpoint, self.model_id, self.deadline)
+        info = self.endpoint.request_info(_NAME, self.model_id, self.deadline)
         with translated(FAULTS, info, self.deadline):
             with httpx.Client(**self.endpoint.http_options(self.deadline)) as client:
                 answer = client.get(address)

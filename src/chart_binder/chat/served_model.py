@@ -5,14 +5,15 @@
 
 import logging
 import threading
-from collections.abc import Callable, Container, Mapping, Sequence
+from collections.abc import Callable, Container, Generator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from time import monotonic
 from typing import TYPE_CHECKING, Protocol
 
-from chart_binder.chat.faults import DeclinedError, OnlyThinkingError
+from chart_binder.chat.faults import DeclinedError, OnlyThinkingError, RequestInfo
 from chart_binder.chat.http import Endpoint, retry_passing
+from chart_binder.chat.streaming import Part, read_stream
 from chart_binder.config import LLMConfig
 from chart_binder.react.context import fewest_tokens, most_tokens
 from chart_binder.react.conversation import ChatError, Message, Reply, Terms
@@ -66,6 +67,10 @@ class Request:
     deadline: "Deadline"
     stop: tuple[str, ...] = ()
 
+    def info(self, server: str) -> RequestInfo:
+        """Return what sentences say of the request to what they call `server`."""
+        return self.endpoint.request_info(server, self.config.model_id, self.deadline)
+
 
 @dataclass(frozen=True, slots=True)
 class OptionalField:
@@ -102,12 +107,12 @@ class ServerApi(Protocol):
         """Return the optional fields that the request calls for."""
         ...
 
-    def ask(self, request: Request, optional: Fields) -> Reply:
-        """Ask once, with these optional fields; raise `ChatError`."""
+    def parts(self, request: Request, optional: Fields) -> Generator[Part, None, None]:
+        """Ask once, with these optional fields, and yield the reply; raise `ChatError`."""
         ...
 
     def context_length(self, request: Request) -> int | None:
-        """Return the context in tokens that the model really has, if its server tells."""
+        """Return the context in tokens that the model really has, or `None`; raise `ChatError`."""
         ...
 
 
@@ -166,7 +171,7 @@ class ServedModel:
         declined = set[str]()
         while True:
             try:
-                reply = retry_passing(partial(self._api.ask, request, kept), request.deadline)
+                reply = retry_passing(partial(self._ask_once, request, kept), request.deadline)
             except DeclinedError as refusal:
                 blamed = self._blamed(kept, refusal)
                 if not blamed:
@@ -177,6 +182,11 @@ class ServedModel:
             else:
                 self._declined |= declined
                 return reply
+
+    def _ask_once(self, request: Request, optional: Fields) -> Reply:
+        parts, config = self._api.parts(request, optional), self._config
+        info = request.info(self._api.name)
+        return read_stream(parts, request.terms, config.max_tokens, info, request.deadline)
 
     def _blamed(self, kept: Fields, refusal: DeclinedError) -> frozenset[str]:
         """Return the fields that a refusal names, or else those it may be about by its status."""

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from chart_binder.chat.faults import LATE, Fault, OnlyThinkingError, PassingError, RequestInfo
-from chart_binder.react.conversation import ChatError, Enough, Reply, Terms
+from chart_binder.react.conversation import ChatError, Reply, StopCheck, Terms
 from chart_binder.react.parsing.lexer import strip_thinking
 
 if TYPE_CHECKING:
@@ -194,7 +194,7 @@ class Cut:
     is linear in the length of the text.
     """
 
-    def __init__(self, enough: Enough) -> None:
+    def __init__(self, enough: StopCheck) -> None:
         self.made = False
         self._enough = enough
         self._through: list[str] = []
@@ -236,9 +236,9 @@ class Cut:
         """Let a line through that was held back, or end the text before it."""
         if self._line is None:
             return
-        if self._enough.suspects(self._line[:LINE_START]) and self._may_reread():
+        if self._enough.is_candidate(self._line[:LINE_START]) and self._may_reread():
             before = "".join(self._through) + self._break
-            self.made = self._enough.settled(before, self._line[:LINE_START])
+            self.made = self._enough.is_end(before, self._line[:LINE_START])
         self._release_line()
 
     def _release_line(self) -> None:
@@ -261,16 +261,16 @@ class Cut:
 
 
 class AtStop:
-    """An `Enough` for lines that begin with a stop string, unless the model is thinking there."""
+    """A `StopCheck` for lines that begin with a stop string, unless the model is thinking."""
 
     def __init__(self, stop: Iterable[str]) -> None:
         self._marks = tuple(filter(None, (each.lstrip("\n") for each in stop)))
 
-    def suspects(self, line: str) -> bool:
+    def is_candidate(self, line: str) -> bool:
         """Tell whether a stop string begins the line."""
         return line.startswith(self._marks)
 
-    def settled(self, text: str, line: str) -> bool:
+    def is_end(self, text: str, line: str) -> bool:
         """Tell whether anything but thinking stands before the line."""
         del line
         said = strip_thinking(text)

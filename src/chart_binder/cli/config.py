@@ -16,7 +16,7 @@ from chart_binder.cli.output import (
 )
 from chart_binder.config.load import config_candidates
 from chart_binder.errors import CanonError, LookupFailedError, UsageError, masked
-from chart_binder.jobs.parse import effective_prompt
+from chart_binder.jobs.transcripts import effective_prompt
 from chart_binder.react.calls import call_tool
 from chart_binder.react.steps import Act
 from chart_binder.react.tools import Tool, Toolbox, ToolError

@@ -30,18 +30,13 @@ from chart_binder.cli.output import (
     print_lines,
     readable,
     set_log_file,
-    terminal_width,
-    wrap,
 )
 from chart_binder.cli.progress import LiveRun
 from chart_binder.cli.render.decision import (
     decision_lines,
-    explanation_lines,
-    explanation_object,
     find_entities,
     group_name,
 )
-from chart_binder.cli.render.timeline import timeline_lines
 from chart_binder.domain.evidence import EvidenceBundle
 from chart_binder.domain.evidence_json import read_bundle
 from chart_binder.domain.records import KeptDecision
@@ -49,7 +44,6 @@ from chart_binder.domain.vocabulary import country_code
 from chart_binder.errors import StoreError, UsageError
 from chart_binder.files import read_file
 from chart_binder.jobs.decide import Case, Cause, Decider, Decision, State, no_overrides
-from chart_binder.jobs.explain import appearances, lead_window
 from chart_binder.jobs.stored_decisions import current_decision, save_decisions, stored_names
 from chart_binder.wiring import decider, overrides, store_and_evidence, transcripts_folder
 
@@ -159,27 +153,22 @@ def explain(session: Session, paths: tuple[str, ...], evidence: str | None) -> i
 
     Exit status: 0 every file decided, 3 some left open or for review, 1 some failed.
     """
+    # Slow to import, and not needed for `canon decide`.
+    from chart_binder.cli.render.explanation import (
+        case_timeline,
+        explanation_lines,
+        explanation_object,
+    )
 
-    def lines(shown: str, case: Case) -> Iterator[str]:
-        yield from explanation_lines(shown, case, session.config.rules)
+    rules = session.config.rules
+
+    def lines(path: str, case: Case) -> Iterator[str]:
+        yield from explanation_lines(path, case, rules)
         if session.verbosity:
-            yield from _timeline(session, case)
+            yield from case_timeline(case, rules)
 
-    form = CaseFormat(lines, lambda case: explanation_object(case, session.config.rules))
+    form = CaseFormat(lines, lambda case: explanation_object(case, rules))
     return _decide_all(session, paths, evidence, form, keeps=False)
-
-
-def _timeline(session: Session, case: Case) -> Iterator[str]:
-    if case.bundle is None:
-        return
-    window = lead_window(case.bundle, session.config.rules)
-    width = terminal_width()
-    drawn = list(timeline_lines(appearances(case.bundle), window, case.decision.crg_mbid, width))
-    if drawn:
-        yield ""
-        title = "When it appeared (the further ahead, the closer the years stand together):"
-        yield from wrap(title, width, "  ", 2)
-        yield from drawn
 
 
 def _decide_all(

@@ -10,7 +10,8 @@ from chart_binder.cli.decide import CaseFormat, Results
 from chart_binder.cli.options import Session, common_options, pass_session
 from chart_binder.cli.output import print_lines, set_log_file, set_up_logging, terminal_width, wrap
 from chart_binder.cli.progress import event_lines
-from chart_binder.cli.render.decision import decision_lines, explanation_lines
+from chart_binder.cli.render.decision import decision_lines
+from chart_binder.cli.render.explanation import explanation_lines
 from chart_binder.config import LogConfig, RulesConfig
 from chart_binder.config.load import config_candidates, found_file
 from chart_binder.demo import Demo, prepare_demo

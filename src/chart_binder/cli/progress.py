@@ -18,7 +18,6 @@ from chart_binder.audio.walk import AudioFile, find_audio_files
 from chart_binder.cli.options import INTERRUPTED
 from chart_binder.cli.output import fit, print_lines, safe_text
 from chart_binder.cli.render.run import duration, rate_text
-from chart_binder.jobs.batch.work import outermost_paths
 from chart_binder.react.transcript import AnyEvent, Observed, Replied, Result, Run, Said, Stepped
 
 if TYPE_CHECKING:
@@ -165,6 +164,8 @@ class _FileCount:
         threading.Thread(target=self._count, args=(named,), daemon=True).start()
 
     def _count(self, named: Sequence[Path]) -> None:
+        from chart_binder.jobs.batch.work import outermost_paths  # slow, and only for a batch
+
         self.total = sum(
             isinstance(item, AudioFile) for item in find_audio_files(outermost_paths(named))
         )

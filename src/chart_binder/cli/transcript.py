@@ -22,14 +22,17 @@ from chart_binder.cli.render.html import run_page
 from chart_binder.errors import CanonError, PluginError, UsageError
 from chart_binder.files import read_file, read_lines
 from chart_binder.jobs import transcripts
-from chart_binder.jobs.parse import ParsedReply, ReplyParser, ReplyToParse, read_reply_line
 from chart_binder.jobs.transcripts import (
     Comparison,
     Difference,
     Pair,
+    ParsedReply,
     RecordedRun,
+    ReplyParser,
+    ReplyToParse,
     compare,
     read_recording,
+    read_reply_line,
 )
 from chart_binder.llm.result import Outcome
 
@@ -247,14 +250,14 @@ def parse(session: Session, file: Path, dialect: str, jsonl: bool, takes_any: bo
     if not jsonl:
         understanding.dialect(dialect)  # fails before standard input is waited for
         text = read_file(file).decode("utf-8", "replace")
-        print_json(understanding.of(ReplyToParse(text, dialect)))
+        print_json(understanding.parse(ReplyToParse(text, dialect)))
         return 0
     status = 0
     for number, line in enumerate(read_lines(file), start=1):
         if not line.strip():
             continue
         try:
-            understood = understanding.of(read_reply_line(line))
+            understood = understanding.parse(read_reply_line(line))
         except (UsageError, PluginError) as error:
             problem = f"line {number}: {error}"
             status, understood = 2, ParsedReply("malformed", problem=problem)

@@ -1,4 +1,4 @@
-"""What people said of a model's answers is what is known of their being right."""
+"""Measure a model's confidence against what was right, and fit a calibration of it."""
 
 from codecs import BOM_UTF8
 from collections import Counter
@@ -42,7 +42,7 @@ class Band(msgspec.Struct, frozen=True):
 
 
 class Calibration(msgspec.Struct, frozen=True):
-    """Confidence held against what was right.
+    """How well confidence agrees with what was right.
 
     `brier_score` is the mean squared difference of confidence and truth (0 is perfect, 0.25 is what
     a coin gets); `expected_calibration_error` the mean distance of confidence and share right over
@@ -57,7 +57,7 @@ class Calibration(msgspec.Struct, frozen=True):
 
 
 def measure_calibration(answers: Sequence[Answer]) -> Calibration | None:
-    """Return the calibration, or none where there is no answer."""
+    """Return the calibration, `None` if there are no answers."""
     if not answers:
         return None
     bands = tuple(_band(n, inside) for n in range(_BANDS) if (inside := _inside(n, answers)))
@@ -96,9 +96,9 @@ Confidence = Annotated[float, msgspec.Meta(ge=0, le=1)]
 
 
 class KnownAnswer(msgspec.Struct, frozen=True, omit_defaults=True):
-    """An answer of which somebody knows whether it was right: `{"confidence": 0.9, "right": true}`.
+    """An answer known to be right or wrong: `{"confidence": 0.9, "right": true}`.
 
-    `confidence` is what the model stated, 0..1, before any calibration; `id` is for a person.
+    `confidence` is what the model stated, 0..1, before any calibration; `id` is for people.
     """
 
     confidence: Confidence
@@ -109,17 +109,17 @@ class KnownAnswer(msgspec.Struct, frozen=True, omit_defaults=True):
     def of(
         cls, result: AdjudicationResult, *, right: bool, name: str | None = None
     ) -> "KnownAnswer":
-        """Return what a run's answer has to teach: its own figure, and how it turned out."""
+        """Return the stated confidence of a result, and whether the result was right."""
         stated = result.stated_confidence
         return cls(result.confidence if stated is None else stated, right, name)
 
     def line(self) -> bytes:
-        """Return the line that stands for it in a file."""
+        """Return the answer as a line of a file."""
         return msgspec.json.encode(self) + b"\n"
 
 
 def read_answers(lines: Iterable[bytes], place: str) -> Iterator[KnownAnswer]:
-    """Read every line; other keys are left aside. Raises `CanonError` with the line's number."""
+    """Yield the answer in every line. Raises `CanonError` with the number of an invalid line."""
     for number, line in enumerate(lines, 1):
         text = line.removeprefix(BOM_UTF8) if number == 1 else line
         if not text.strip():
@@ -141,28 +141,28 @@ _DECODER = msgspec.json.Decoder(KnownAnswer)
 
 
 MIN_ANSWERS = 30
-"""Below this many answers a fit says more about chance than about the model."""
+"""With fewer answers a fit says more about chance than about the model."""
 _FOLDS = 5
 _DIGITS = 6
-"""Confidence that differs further behind the point is one: means of such would run together."""
+"""Confidences that are equal to this precision count as one."""
 
 
 class FittedCalibration(msgspec.Struct, frozen=True):
-    """A calibration, and what it is worth on answers that it was not fitted from."""
+    """A calibration, and how it does on answers that it was not fitted from."""
 
     map: ConfidenceMap
     as_stated: Calibration
     calibrated: Calibration
-    """On held-out answers: each fifth is read by a map of the other four."""
+    """On held-out answers: each fifth is calibrated by a fit of the other four."""
 
     @property
     def is_better(self) -> bool:
-        """Whether confidence is nearer to the truth with the calibration than without."""
+        """Whether confidence is better with the calibration than without."""
         return self.calibrated.brier_score < self.as_stated.brier_score
 
 
 def fit_and_measure(answers: Sequence[KnownAnswer]) -> FittedCalibration:
-    """Fit a calibration, and measure it. Raises `CanonError` for too few answers."""
+    """Fit a calibration and measure it. Raises `CanonError` for too few answers."""
     if len(answers) < MIN_ANSWERS:
         raise CanonError(
             f"a calibration needs {MIN_ANSWERS} answers known to be right or wrong, and there are"
@@ -171,13 +171,13 @@ def fit_and_measure(answers: Sequence[KnownAnswer]) -> FittedCalibration:
     held_out = [
         known
         for fold in range(_FOLDS)
-        for known in _read_by(
-            fit_map([one for n, one in enumerate(answers) if n % _FOLDS != fold]),
+        for known in _calibrated(
             answers[fold::_FOLDS],
+            fit_map([one for n, one in enumerate(answers) if n % _FOLDS != fold]),
         )
     ]
     stated, calibrated = (
-        measure_calibration(_read_by(_as_it_is, answers)),
+        measure_calibration(_calibrated(answers)),
         measure_calibration(held_out),
     )
     assert stated is not None
@@ -186,7 +186,7 @@ def fit_and_measure(answers: Sequence[KnownAnswer]) -> FittedCalibration:
 
 
 def fit_map(answers: Sequence[KnownAnswer]) -> ConfidenceMap:
-    """Return the shares right that rise with confidence and come nearest to the answers."""
+    """Return the rising map from confidence to share right that fits best (isotonic regression)."""
     given = Counter(round(known.confidence, _DIGITS) for known in answers)
     right = Counter(round(known.confidence, _DIGITS) for known in answers if known.right)
     pools: list[_Pool] = []
@@ -200,7 +200,7 @@ def fit_map(answers: Sequence[KnownAnswer]) -> ConfidenceMap:
 
 @dataclass(frozen=True, slots=True)
 class _Pool:
-    """Neighbouring answers that are taken together: the sum of their confidence, and counts."""
+    """Neighbouring answers that are pooled: the sum of their confidence, and counts."""
 
     total: float
     answers: int
@@ -220,12 +220,10 @@ class _Pool:
         )
 
 
-def _read_by(worth: Callable[[float], float], answers: Sequence[KnownAnswer]) -> list[Answer]:
-    return [Answer(worth(known.confidence), known.right) for known in answers]
-
-
-def _as_it_is(stated: float) -> float:
-    return stated
+def _calibrated(
+    answers: Sequence[KnownAnswer], calibrate: Callable[[float], float] = float
+) -> list[Answer]:
+    return [Answer(calibrate(known.confidence), known.right) for known in answers]
 
 
 def reviewed_answers(
@@ -233,9 +231,9 @@ def reviewed_answers(
 ) -> list[KnownAnswer]:  # fmt: skip
     """Return each answer of a model that a person accepted or rejected, once for its evidence.
 
-    An answer that named no release group is none. One that cannot be read is left out, and `unread`
-    is told what is wrong with it. Raises `StoreError`, and `CanonError` where there
-    are too few to fit a calibration from, with the models whose answers there are.
+    Answers without a release group do not count; the problem of one that cannot be read is passed
+    to `unread`. Raises `StoreError`, and `CanonError` that lists other models if there are too few
+    answers to fit a calibration.
     """
     counts: Counter[str] = Counter()
     found: dict[tuple[str, str, float], KnownAnswer] = {}

@@ -1,4 +1,4 @@
-"""Decisions on a golden file are scored: right, wrong, or open where they should not be."""
+"""Score decisions on a golden file: right, wrong, or open though they should not be."""
 
 from codecs import BOM_UTF8
 from collections import Counter
@@ -43,9 +43,9 @@ _RR_RULES = (
 
 
 class Expected(msgspec.Struct, frozen=True):
-    """What a decision has to be; without a `crg_mbid` the case must stay open.
+    """The expected decision; a `crg_mbid` of null means that the case must stay open.
 
-    Of the rest, what is absent is not looked at.
+    Other fields that are absent are not scored.
     """
 
     crg_mbid: str | None
@@ -56,7 +56,7 @@ class Expected(msgspec.Struct, frozen=True):
 
     @property
     def releases(self) -> frozenset[str | None] | None:
-        """The releases that are right, one of them `None` if there must be none; absent: any."""
+        """The right releases, `None` among them if none is right; absent if any is."""
         if self.rr_mbid is UNSET and self.rr_acceptable is UNSET:
             return None
         named = {self.rr_mbid or None, *(self.rr_acceptable or ())}
@@ -64,7 +64,7 @@ class Expected(msgspec.Struct, frozen=True):
 
 
 class GoldenCase(msgspec.Struct, frozen=True):
-    """One case, and the line that it stands on, counted from 1."""
+    """One case, and its line, counted from 1."""
 
     line: int
     name: str
@@ -73,7 +73,7 @@ class GoldenCase(msgspec.Struct, frozen=True):
 
 
 class InvalidLine(msgspec.Struct, frozen=True):
-    """A line that is no case, and why."""
+    """A line that is no case, and the reason."""
 
     line: int
     problem: str
@@ -86,9 +86,9 @@ class _Line(msgspec.Struct):
 
 
 def read_golden(lines: Iterable[bytes]) -> Iterator[GoldenCase | InvalidLine]:
-    """Read every line for itself; a bad one does not stop the rest, an empty one is passed over.
+    """Yield the case, or the error, of every line that is not blank.
 
-    A name that an earlier line has is a defect: most likely a case was copied and not changed.
+    A name that an earlier line has is an error: most likely a case was copied and not changed.
     """
     named: dict[str, int] = {}
     for number, line in enumerate(lines, 1):
@@ -121,7 +121,7 @@ def _case(number: int, line: bytes) -> GoldenCase | InvalidLine:
 
 
 def _expected(found: Expected) -> Expected:
-    """Return what is expected with its ids as they are compared. Raises `ValueError`."""
+    """Return the expectation with normalized ids. Raises `ValueError`."""
     release, acceptable = found.rr_mbid, found.rr_acceptable
     if acceptable:
         ids = (_id(one, f"rr_acceptable[{n}]") for n, one in enumerate(acceptable))
@@ -138,7 +138,7 @@ def _expected(found: Expected) -> Expected:
 
 
 def _beside_none(found: Expected) -> str | None:
-    """Name what contradicts that a case must stay open."""
+    """Return a field that contradicts that the case must stay open, if any."""
     rules = (("crg_rule", non_blank(found.crg_rule)), ("rr_rule", non_blank(found.rr_rule)))
     odd = [f"{name} {rule!r}" for name, rule in rules if rule and not rule.endswith(_OPEN)]
     if found.rr_mbid or found.rr_acceptable:
@@ -147,7 +147,7 @@ def _beside_none(found: Expected) -> str | None:
 
 
 def _rule(written: str | None, field: str, known: Sequence[str]) -> str | None:
-    """Return the code of a rule; one that no rule has would never match, and not be seen to."""
+    """Return the code of a rule. Raises `ValueError` for one that no rule has."""
     code = non_blank(written)
     if code and code not in known:
         raise ValueError(f"expected.{field}: found {code!r}; allowed are {', '.join(known)}")
@@ -155,7 +155,7 @@ def _rule(written: str | None, field: str, known: Sequence[str]) -> str | None:
 
 
 def _id(written: str | None, field: str) -> str | None:
-    """Return an id; a blank one is refused, for it may be a gap in a table as well as a null."""
+    """Return an id. Raises `ValueError` for a blank one, which may be a gap or a null."""
     if written is None:
         return None
     if not non_blank(written):
@@ -167,7 +167,7 @@ _DECODER = msgspec.json.Decoder(_Line)
 
 
 class Mark(StrEnum):
-    """How a decision came out against what is expected."""
+    """The score of a decision."""
 
     RIGHT = "right"
     WRONG = "wrong"
@@ -180,7 +180,7 @@ class Mark(StrEnum):
 
 
 class ScoredCase(msgspec.Struct, frozen=True):
-    """One case, decided and marked; `path` is how the decision was reached."""
+    """One case, decided and scored; `path` are the rules that were tried."""
 
     line: int
     id: str
@@ -192,24 +192,24 @@ class ScoredCase(msgspec.Struct, frozen=True):
     path: tuple[Considered, ...]
     is_by_another_rule: bool
     titles: dict[str, str]
-    """Of the groups expected, found and named by the model, as far as the evidence has them."""
+    """The titles of the release groups that were expected, decided, and named by the model."""
 
     @property
     def is_as_expected(self) -> bool:
-        """Whether nothing came out otherwise."""
+        """Whether everything is as expected."""
         marks = {self.crg, self.rr}
         return marks <= {Mark.RIGHT, Mark.UNSCORED} and not self.is_by_another_rule
 
     @property
     def is_left_open(self) -> bool:
-        """Whether it only lacks an answer."""
+        """Whether it is open, and otherwise as expected."""
         marks = {self.crg, self.rr}
         is_else_right = marks <= {Mark.RIGHT, Mark.OPEN, Mark.UNSCORED}
         return Mark.OPEN in marks and is_else_right and not self.is_by_another_rule
 
 
 class ScoreTotals(msgspec.Struct, frozen=True):
-    """How many came out how; shares are absent where there is nothing to divide by."""
+    """Counts of scores; a share is absent if there is nothing to divide by."""
 
     cases: int
     right: int
@@ -223,7 +223,7 @@ class ScoreTotals(msgspec.Struct, frozen=True):
 
 
 class RuleRow(msgspec.Struct, frozen=True):
-    """What is expected of one rule, and what became of it."""
+    """The counts for one rule: expected of it, decided by it, and how these were scored."""
 
     rule: str
     expected: int
@@ -231,7 +231,7 @@ class RuleRow(msgspec.Struct, frozen=True):
     right: int
     wrong: int
     open: int
-    """Expected of this rule, but left open."""
+    """Expected of this rule, but open."""
 
 
 class EvaluationReport(msgspec.Struct, frozen=True):
@@ -243,18 +243,18 @@ class EvaluationReport(msgspec.Struct, frozen=True):
     rules: tuple[RuleRow, ...]
     calibration: Calibration | None
     wrong: tuple[ScoredCase, ...]
-    """Everything that is otherwise than expected, and not for being open."""
+    """The cases that are not as expected, other than open ones."""
     open: tuple[ScoredCase, ...]
     ill_formed: tuple[InvalidLine, ...]
 
     @property
     def status(self) -> int:
-        """The exit status: 1 something is wrong, 3 something is open that should not be, else 0."""
+        """The exit status: 1 if something is wrong, 3 if something is open unexpectedly, else 0."""
         return 1 if self.wrong or self.ill_formed else 3 if self.open else 0
 
 
 def forget(known: KnownAnswer) -> None:
-    """Learn nothing from an answer."""
+    """Ignore an answer."""
     del known
 
 
@@ -263,9 +263,9 @@ def evaluate(
     decide: Callable[[EvidenceBundle], Case],
     learn: Callable[[KnownAnswer], object] = forget,
 ) -> EvaluationReport:
-    """Decide every case and return the score; `learn` is told each answer of the adjudicator.
+    """Decide every case and return the scores; `learn` is called with the adjudicator's answers.
 
-    Of what is as expected only the count is kept, so that a file may be of any length.
+    Cases that are as expected are only counted, so that a file may have any length.
     """
     count = _Count()
     for case in golden:
@@ -290,12 +290,12 @@ def evaluate(
 
 @dataclass(slots=True)
 class _Count:
-    """What has come out so far."""
+    """The scores so far."""
 
     crg: Counter[Mark] = field(default_factory=Counter)
     rr: Counter[Mark] = field(default_factory=Counter)
     rules: Counter[tuple[str, str]] = field(default_factory=Counter)
-    """By rule and column of its row."""
+    """Counts by rule and column of its row."""
     rightly_open: int = 0
     answers: list[Answer] = field(default_factory=list)
     wrong: list[ScoredCase] = field(default_factory=list)
@@ -315,10 +315,10 @@ class _Count:
 
 
 def score(golden: GoldenCase, case: Case) -> ScoredCase:
-    """Hold one decision against what is expected of it.
+    """Score one decision.
 
-    An answer that is only for review decides nothing yet. The release is looked at where the
-    release group is right; rules where rules decided.
+    An answer for review counts as open. Releases are scored if the release group is right, rules
+    if the rules decided.
     """
     decision, expected = case.decision, golden.expected
     crg = _mark(decision, decision.crg_mbid, frozenset({expected.crg_mbid}))
@@ -340,7 +340,7 @@ def score(golden: GoldenCase, case: Case) -> ScoredCase:
 
 
 def _is_by_another_rule(crg: Mark, rr: Mark, expected: Expected, decision: Decision) -> bool:
-    """Whether what is right, the release included where one is expected, is so by another rule."""
+    """Return whether the right decision, release included, was made by another rule."""
     told = [(expected.crg_rule, decision.crg_rule)]
     if rr in (Mark.RIGHT, Mark.UNSCORED):
         told.append((expected.rr_rule, decision.rr_rule))
@@ -386,7 +386,7 @@ def _tally(count: Counter[Mark]) -> ScoreTotals:
 
 
 def _told(one: ScoredCase) -> Iterator[tuple[str, str]]:
-    """Yield what one case adds to the rows of the rules: the rule and the column."""
+    """Yield what one case adds to the rows of rules, as rule and column."""
     expected, decision = one.expected, one.decision
     rr = one.rr if expected.crg_mbid else one.crg
     for wanted, found, mark in (
@@ -397,14 +397,16 @@ def _told(one: ScoredCase) -> Iterator[tuple[str, str]]:
             yield wanted, "expected"
             if mark is Mark.OPEN:
                 yield wanted, "open"
-        if found and one.crg is not Mark.FAILED:  # which decides nothing, not even: open
+        if (
+            found and one.crg is not Mark.FAILED
+        ):  # a failure decides nothing, not even that a case is open
             yield found, "decided"
             if mark in (Mark.RIGHT, Mark.WRONG):
                 yield found, mark.value
 
 
 def _rows(count: Counter[tuple[str, str]]) -> list[RuleRow]:
-    """Return a row for each rule that is expected or decided, the most used first."""
+    """Return a row for each rule that was expected or decided, the most used first."""
     columns = ("expected", "decided", "right", "wrong", "open")
     rows = [
         RuleRow(rule, *(count[rule, column] for column in columns))
@@ -414,7 +416,7 @@ def _rows(count: Counter[tuple[str, str]]) -> list[RuleRow]:
 
 
 def _answers(one: ScoredCase) -> Iterator[tuple[AdjudicationResult, bool]]:
-    """Yield what the adjudicator said, accepted or not, if it named a group; if that is right."""
+    """Yield the adjudicator's result if it named a release group, and whether that is right."""
     result = one.decision.adjudication
     if result and result.crg_mbid:
         yield result, bare_id(result.crg_mbid) == one.expected.crg_mbid

@@ -1,4 +1,4 @@
-"""Why each other candidate lost, a model's decision included."""
+"""Explain a decision: appearances of candidates, the lead window, and why each other one lost."""
 
 from collections.abc import Container, Iterator, Sequence
 from datetime import date
@@ -12,7 +12,6 @@ from chart_binder.domain.evidence import EvidenceBundle, Release
 from chart_binder.domain.verdict import Decided, Open, Rival
 from chart_binder.domain.vocabulary import ReleaseGroupId, ReleaseId
 from chart_binder.jobs.decide import Case
-from chart_binder.llm.facts import with_verified_facts
 from chart_binder.llm.result import AdjudicationResult
 from chart_binder.rules.candidates import Candidate, candidates_of
 from chart_binder.rules.contest import build_contest
@@ -24,41 +23,41 @@ from chart_binder.rules.representative import first_by_id
 
 
 class Source(msgspec.Struct, frozen=True):
-    """A date and the release that gives it; without one it is the release group's own."""
+    """A date with the release that has it, if it is not the release group's own date."""
 
     date: str
     release: ReleaseId | None = None
     status: str | None = None
     said: str = ""
-    """The release in words, as far as they are known: `GB EMI EMI 2375 7" Vinyl`."""
+    """The release in words, as far as known: `GB EMI EMI 2375 7" Vinyl`."""
     others: int = 0
-    """How many more releases have the same date and status."""
+    """The number of other releases with the same date and status."""
 
 
 class Appearance(msgspec.Struct, frozen=True):
-    """A candidate with the days on one of which the recording came out on it."""
+    """A candidate with the days between which the recording appeared on it."""
 
     release_group: ReleaseGroupId
     title: str
     kind: str
     """What to call the record: `single`, `live album` ..."""
     counts: bool
-    """Whether anything official is known of it; if not, it decides nothing."""
+    """Whether it has an official release; if not, it decides nothing."""
     since: date | None
-    """The first day it may be; absent where nothing is known."""
+    """The first possible day, if any date is known."""
     by: date | None
-    """The last."""
+    """The last possible day."""
     sources: tuple[Source, ...]
-    """What gives these days: one, or two where the earliest release is only vaguely dated."""
+    """The sources of these days: two if the earliest release has an incomplete date."""
     aside: tuple[Source, ...]
-    """Promos, bootlegs and the like, which decide nothing."""
+    """Unofficial releases, such as promos, which decide nothing."""
 
 
 class LeadWindow(msgspec.Struct, frozen=True):
-    """The days on which an album has to come out for the single to lead to it.
+    """The days on which an album must come out for the single to be its lead single.
 
-    `from_` and `to` hold whatever day the single's is; with a vague date there may be none. The
-    outer two are the first and the last for any day that it may be.
+    `from_` and `to` are valid for every possible day of the single; with an incomplete date there
+    may be none. `earliest` and `latest` are valid for one of its possible days.
     """
 
     single: ReleaseGroupId
@@ -70,12 +69,12 @@ class LeadWindow(msgspec.Struct, frozen=True):
 
 
 def appearances(bundle: EvidenceBundle) -> tuple[Appearance, ...]:
-    """Return what the rules compare, the earliest first."""
+    """Return the candidates that the rules compare, the earliest first."""
     return tuple(map(_appearance, candidates_of(sort_recordings(bundle).kept)))
 
 
 def lead_window(bundle: EvidenceBundle, knobs: RulesConfig) -> LeadWindow | None:
-    """Return the window of the single that comes first, if a studio album is there to lead to."""
+    """Return the window of the earliest single, if there is a studio album."""
     field = build_contest(sort_recordings(bundle).kept, bundle.performer, knobs)
     if field.intent or not field.singles or not field.albums:
         return None
@@ -95,7 +94,7 @@ def lead_window(bundle: EvidenceBundle, knobs: RulesConfig) -> LeadWindow | None
 
 
 def _day(ordinal: int) -> date:
-    """Return a day of the calendar, which ends with the year 9999."""
+    """Return a date, at most the last one of the year 9999."""
     return date.fromordinal(min(ordinal, date.max.toordinal()))
 
 
@@ -147,17 +146,20 @@ _LONGEST_REASON = 200
 
 
 def why_not(case: Case, knobs: RulesConfig) -> tuple[Rival, ...]:
-    """Return every candidate that was not chosen, each with one line; of an open case all of them.
+    """Return every candidate that was not chosen, with the reason in one line.
 
-    Where the verified facts let the rules confirm what a model said, it is their reason. Else a
-    candidate lost by the evidence as it is, where that rules it out, or by the model's word.
+    In an open case these are all candidates. Where verified facts let the rules confirm a model's
+    answer, the reasons are theirs. Otherwise a candidate lost by the evidence, if that rules it
+    out, or by the model's answer.
     """
     if case.verdict is None:
         return ()
     result = case.decision.adjudication
     if case.bundle is None or result is None or case.decision.crg_mbid is None:
         return case.verdict.rivals
-    assert isinstance(case.verdict, Open)  # only what is open is asked of a model
+    from chart_binder.llm.facts import with_verified_facts  # compiles 0.1 s of expressions
+
+    assert isinstance(case.verdict, Open)  # models are asked about open cases only
     crg = case.decision.crg_mbid
     again = decide(with_verified_facts(case.bundle, result.facts), knobs) if result.facts else None
     if isinstance(again, Decided) and again.crg == crg:
@@ -170,7 +172,7 @@ def why_not(case: Case, knobs: RulesConfig) -> tuple[Rival, ...]:
 
 
 def _by_facts(again: Decided, before: Open) -> Iterator[Rival]:
-    """Yield the reasons of the rules, and of which of them the facts are a part."""
+    """Yield the reasons of the rules, marked if the verified facts changed them."""
     known = {one.release_group: one.why_not for one in before.rivals}
     for one in again.rivals:
         is_new = known.get(one.release_group) != one.why_not
@@ -195,7 +197,7 @@ def _by_word(bundle: EvidenceBundle, crg: str, said: str, knobs: RulesConfig) ->
 
 
 def _is_out(one: Candidate, chosen: Candidate | None, possible: Container[str]) -> bool:
-    """Whether the evidence as it is rules a candidate out for a reason that holds in any case."""
+    """Return whether the evidence alone rules a candidate out."""
     if chosen is None or one.group.mb_rg_id in possible:
         return False
     return one.first > chosen.last or not one.is_dated

@@ -1,4 +1,4 @@
-"""A file that was moved or renamed since its tags were written is known again by its audio."""
+"""The journal of tag writes: writing with an entry in it, what changed since, and repair."""
 
 import hashlib
 import os
@@ -41,12 +41,17 @@ from chart_binder.typed_json import decode_json
 if TYPE_CHECKING:
     from chart_binder.store.store import Store
 
-
 Texts = tuple[str, ...]
+
+_MAX_TEXT = 2_000
+_HASH_DIGITS = 8
+_SAME_WORDS = "(the same words, written otherwise)"
+_KILLED = "the run was cut short before the file was replaced"
+_MAX_SAVE_TIME = timedelta(hours=1)
 
 
 class FieldChange(msgspec.Struct, frozen=True):
-    """What a field says, and would say or did say; no texts: it is not there."""
+    """The old and new texts of a field; a field without texts is absent."""
 
     field: str
     old: Texts
@@ -54,28 +59,38 @@ class FieldChange(msgspec.Struct, frozen=True):
 
 
 def field_values(tags: TagSet) -> dict[str, Texts]:
-    """Return what every field says."""
-    said = ((field.name, field_texts(tags, field.name)) for field in FIELDS)
-    return {name: texts for name, texts in said if texts}
+    """Return the texts of every field that is present."""
+    texts = ((field.name, field_texts(tags, field.name)) for field in FIELDS)
+    return {name: each for name, each in texts if each}
 
 
 def field_changes(old: TagSet, new: TagSet) -> tuple[FieldChange, ...]:
-    """Return which fields differ, in the order of the table, then which keys differ besides."""
-    was, will = field_values(old), field_values(new)
+    """Return the fields that differ, in the order of the table, then other keys that differ."""
+    before, after = field_values(old), field_values(new)
     fields = tuple(
-        FieldChange(field.name, was.get(field.name, ()), will.get(field.name, ()))
+        FieldChange(field.name, before.get(field.name, ()), after.get(field.name, ()))
         for field in FIELDS
-        if was.get(field.name) != will.get(field.name)
+        if before.get(field.name) != after.get(field.name)
     )
-    keys = map(_key_change, _by_name(changes_between(old, new).changes))
-    return fields + tuple(key for key in keys if not _is_told(key, fields))
+    keys = (
+        FieldChange(each.key, _texts(each.form, each.old), _texts(each.form, each.new))
+        for each in _merged_by_key(changes_between(old, new).changes)
+    )
+    return fields + tuple(key for key in keys if not _is_covered(key, fields))
 
 
-def _by_name(changes: tuple[Change, ...]) -> tuple[Change, ...]:
-    """Return the changes with those of one key together, in whatever case it was and will be."""
+def _merged_by_key(changes: tuple[Change, ...]) -> tuple[Change, ...]:
+    """Return changes with those of equal keys merged, whatever their case."""
     found: list[Change] = []
     for change in changes:
-        at = next((at for at, one in enumerate(found) if _is_of_one_key(one, change)), None)
+        at = next(
+            (
+                at
+                for at, one in enumerate(found)
+                if one.form == change.form and is_same_key(one.form, one.key, change.key)
+            ),
+            None,
+        )
         if at is None:
             found.append(change)
         else:
@@ -85,43 +100,32 @@ def _by_name(changes: tuple[Change, ...]) -> tuple[Change, ...]:
     return tuple(found)
 
 
-def _is_of_one_key(one: Change, other: Change) -> bool:
-    return one.form == other.form and is_same_key(one.form, one.key, other.key)
-
-
-def _key_change(change: Change) -> FieldChange:
-    return FieldChange(
-        change.key, placed_texts(change.form, change.old), placed_texts(change.form, change.new)
-    )
-
-
-def placed_texts(form: str, placed: tuple[PlacedItem, ...]) -> Texts:
-    """Return what records say; of what is no text its length, with the begin of its SHA-256."""
+def _texts(form: str, placed: Iterable[PlacedItem]) -> Texts:
+    """Return the texts of items; for one that is no text its length and a hash."""
     return tuple(
         text
         for each in placed
-        for text in item_texts(form, each.item)
-        or (f"({len(each.item.data)} bytes, {hashlib.sha256(each.item.data).hexdigest()[:8]})",)
+        for text in item_texts(form, each.item) or (_length_and_hash(each.item.data),)
     )
 
 
-def _is_told(key: FieldChange, fields: tuple[FieldChange, ...]) -> bool:
-    """Say whether a field's change says what happens to the key that it is written under."""
+def _length_and_hash(data: bytes) -> str:
+    return f"({len(data)} bytes, {hashlib.sha256(data).hexdigest()[:_HASH_DIGITS]})"
+
+
+def _is_covered(key: FieldChange, fields: tuple[FieldChange, ...]) -> bool:
+    """Return whether the change of a field already says what happens to a key of it."""
     return any(
-        key.field.casefold() in _WRITTEN[field.field]
-        and _joined(key.old) == _joined(field.old)
-        and _joined(key.new) == _joined(field.new)
+        key.field.casefold() in _WRITTEN_KEYS[field.field]
+        # ID3v2.3 has several values as one, joined by slashes.
+        and "/".join(key.old) == "/".join(field.old)
+        and "/".join(key.new) == "/".join(field.new)
         for field in fields
     )
 
 
-def _joined(texts: Texts) -> str:
-    """Return several values as one, as ID3v2.3 has them."""
-    return "/".join(texts)
-
-
-# ID3v2.2 shortens its keys, ID3v2.3 has dates in frames of its own: those are told beside.
-_WRITTEN = {
+# ID3v2.2 shortens its keys; the dates of ID3v2.3, in frames of their own, are listed as keys.
+_WRITTEN_KEYS = {
     field.name: {key.casefold() for keys in field.keys.values() for key in keys.written}
     | {
         key.casefold().replace("txxx:", "txx:").replace("ufid:", "ufi:")
@@ -131,31 +135,8 @@ _WRITTEN = {
 }
 
 
-def raw_changes(written: TagChanges, now: TagSet) -> tuple[FieldChange, ...]:
-    """Return each key that was written and says something else now; none: others changed."""
-    found = []
-    for change in written.changes:
-        block = now.block(change.form) or Block(change.form)
-        items = tuple(item for item in block.items if _same(item.key, change.key))
-        if items != tuple(placed.item for placed in change.new):
-            here = tuple(PlacedItem(0, item) for item in items)
-            old, new = placed_texts(change.form, change.new), placed_texts(change.form, here)
-            found.append(FieldChange(change.key, old, new))
-    return tuple(found)
-
-
-def _same(one: str, other: str) -> bool:
-    """Compare keys as most forms do: programs write them in whatever case."""
-    return one.casefold() == other.casefold()
-
-
-_MOST_TEXT = 2_000
-_DIGITS = 8
-_SAME_WORDS = "(the same words, written otherwise)"
-
-
 class KeySnapshot(msgspec.Struct, frozen=True, array_like=True):
-    """What one key says, with the begin of the SHA-256 of its records."""
+    """The texts of one key, with the beginning of the SHA-256 of its items."""
 
     form: str
     key: str
@@ -164,65 +145,68 @@ class KeySnapshot(msgspec.Struct, frozen=True, array_like=True):
 
 
 def written_snapshot(tags: TagSet) -> bytes:
-    """Return what every key says, as it is kept with a write; long values by their hash."""
-    return zlib.compress(msgspec.json.encode(tuple(_keys(tags))))
+    """Return the texts of every key as they are saved with a write; long texts as hashes."""
+    return zlib.compress(msgspec.json.encode(tuple(_snapshots(tags))))
 
 
 def changes_since_write(
     write: KeptWrite, changes: TagChanges, now: TagSet
 ) -> tuple[FieldChange, ...]:
-    """Return every key that says something else than when the write was done.
+    """Return the keys that differ from what they were after a write.
 
-    Of a write from before that was kept, only keys that it changed itself can be told, maybe none.
-    Raises `AudioError` for a journal that cannot be read.
+    For writes without a snapshot, of earlier versions, only the written keys are compared. Raises
+    `AudioError` for a snapshot that cannot be read.
     """
     if not write.tags_left:
-        return raw_changes(changes, now)
-    then = {(one.form, one.key): one for one in _read(write.tags_left)}
-    here = {(one.form, one.key): one for one in _keys(now)}
-    pairs = ((then.get(name), here.get(name)) for name in dict.fromkeys((*then, *here)))
-    return tuple(_change(old, new) for old, new in pairs if old != new)
-
-
-def _keys(tags: TagSet) -> Iterator[KeySnapshot]:
-    for block in normalized(tags).blocks:
-        if block.head:
-            yield KeySnapshot(block.form, f"head of {block.form}", (_short(block.head),), "")
-        for key in dict.fromkeys(item.key for item in block.items):
-            yield _key(block, key)
-
-
-def _key(block: Block, key: str) -> KeySnapshot:
-    items = [item for item in block.items if item.key == key]
-    texts = placed_texts(block.form, tuple(PlacedItem(0, item) for item in items))
-    if sum(map(len, texts)) > _MOST_TEXT:
-        texts = (_short("\0".join(texts).encode(errors="surrogateescape")),)
-    mark = hashlib.sha256(msgspec.json.encode(items)).hexdigest()[:_DIGITS]
-    return KeySnapshot(block.form, key or f"odd bytes in {block.form}", texts, mark)
-
-
-def _short(data: bytes) -> str:
-    return f"({len(data)} bytes, {hashlib.sha256(data).hexdigest()[:_DIGITS]})"
-
-
-def _change(old: KeySnapshot | None, new: KeySnapshot | None) -> FieldChange:
-    was, says = old.texts if old else (), new.texts if new else ()
-    if was == says:
-        says = (*says, _SAME_WORDS)
-    found = old or new
-    return FieldChange(found.key if found else "", was, says)
-
-
-def _read(kept: bytes) -> tuple[KeySnapshot, ...]:
+        return _changed_written_keys(changes, now)
     try:
-        return decode_json(zlib.decompress(kept), tuple[KeySnapshot, ...])
+        snapshots = decode_json(zlib.decompress(write.tags_left), tuple[KeySnapshot, ...])
     except (zlib.error, msgspec.MsgspecError) as error:
         raise AudioError(f"the journal does not say what the tags were: {error}") from error
+    then = {(one.form, one.key): one for one in snapshots}
+    here = {(one.form, one.key): one for one in _snapshots(now)}
+    pairs = ((then.get(name), here.get(name)) for name in dict.fromkeys((*then, *here)))
+    return tuple(_key_change(old, new) for old, new in pairs if old != new)
+
+
+def _snapshots(tags: TagSet) -> Iterator[KeySnapshot]:
+    for block in normalized(tags).blocks:
+        if block.head:
+            head = (_length_and_hash(block.head),)
+            yield KeySnapshot(block.form, f"head of {block.form}", head, "")
+        for key in dict.fromkeys(item.key for item in block.items):
+            items = [item for item in block.items if item.key == key]
+            texts = _texts(block.form, (PlacedItem(0, item) for item in items))
+            if sum(map(len, texts)) > _MAX_TEXT:
+                texts = (_length_and_hash("\0".join(texts).encode(errors="surrogateescape")),)
+            mark = hashlib.sha256(msgspec.json.encode(items)).hexdigest()[:_HASH_DIGITS]
+            yield KeySnapshot(block.form, key or f"odd bytes in {block.form}", texts, mark)
+
+
+def _key_change(old: KeySnapshot | None, new: KeySnapshot | None) -> FieldChange:
+    before, after = old.texts if old else (), new.texts if new else ()
+    if before == after:
+        after = (*after, _SAME_WORDS)
+    found = old or new
+    return FieldChange(found.key if found else "", before, after)
+
+
+def _changed_written_keys(written: TagChanges, now: TagSet) -> tuple[FieldChange, ...]:
+    """Return the written keys that differ now; keys are compared without case, as programs do."""
+    found = []
+    for change in written.changes:
+        block = now.block(change.form) or Block(change.form)
+        key = change.key.casefold()
+        items = tuple(item for item in block.items if item.key.casefold() == key)
+        if items != tuple(placed.item for placed in change.new):
+            new = _texts(change.form, (PlacedItem(0, item) for item in items))
+            found.append(FieldChange(change.key, _texts(change.form, change.new), new))
+    return tuple(found)
 
 
 @dataclass(slots=True)
 class WritingRun:
-    """A run that changes tags; it is kept when its first file is."""
+    """A run that writes tags; the run itself is saved with its first write."""
 
     store: "Store"
     run: KeptRun
@@ -247,8 +231,8 @@ class WritingRun:
     ) -> tuple[SaveResult, KeptWrite | None]:
         """Change the tags of a file, with an entry in the journal unless nothing changes.
 
-        `check` may refuse what is about to happen. Raises `AudioError`, `SaveError`, `StoreError`;
-        where the file's fate is known then, the journal has it.
+        `check` may raise to refuse the prepared copy. Raises `AudioError`, `SaveError` and
+        `StoreError`; if the outcome for the file is known by then, the journal has it.
         """
         intents: list[KeptWrite] = []
 
@@ -269,24 +253,26 @@ class WritingRun:
                 settle_intent(self.store, intent, str(error), replaced=replaced)
             raise
         for intent in intents:
-            self._told(saved.path, intent)
+            try:
+                self.store.journal.done(intent.id, now_utc())
+            except StoreError as error:
+                raise StoreError(
+                    f"{quoted(saved.path)} has its new tags, which the next run that writes tells"
+                    f" the journal, for now {error}"
+                ) from error
         return saved, next(iter(intents), None)
 
-    def _told(self, path: Path, intent: KeptWrite) -> None:
-        try:
-            self.store.journal.done(intent.id, now_utc())
-        except StoreError as error:
-            raise StoreError(
-                f"{quoted(path)} has its new tags, which the next run that writes tells the"
-                f" journal, for now {error}"
-            ) from error
-
     def end(self, status: int) -> None:
-        """Keep how the run ended, if it changed anything. Raises `StoreError`."""
+        """Save the run's exit status, if it changed anything. Raises `StoreError`."""
         if self.has_begun:
             self.store.runs.end(self.run.id, now_utc(), status, self.counts)
 
     def _intent(self, prepared: PreparedCopy, decision_id: str | None) -> KeptWrite:
+        changes = msgspec.structs.replace(
+            changes_between(prepared.before, prepared.after),
+            old_alike=normalized_hash(prepared.before),
+            new_alike=normalized_hash(prepared.after),
+        )
         return KeptWrite(
             id=new_id(),
             run_id=self.run.id,
@@ -295,29 +281,21 @@ class WritingRun:
             audio_hash=prepared.audio_hash,
             tags_before_hash=prepared.before.hash,
             tags_after_hash=prepared.after.hash,
-            changes=_changes(prepared).json,
+            changes=changes.json,
             tags_left=written_snapshot(prepared.after),
             at_utc=now_utc(),
             temporary=path_bytes(prepared.temporary),
         )
 
 
-def _changes(prepared: PreparedCopy) -> TagChanges:
-    return msgspec.structs.replace(
-        changes_between(prepared.before, prepared.after),
-        old_alike=normalized_hash(prepared.before),
-        new_alike=normalized_hash(prepared.after),
-    )
-
-
 def settle_intent(
     store: "Store", intent: KeptWrite, problem: str, *, replaced: bool | None = None
 ) -> WriteState | None:
-    """Hold an intent against its file, and say in the journal what became of it.
+    """Compare an open intent with its file, and save in the journal whether it was done.
 
-    `problem` is why, where the file was left as it was. `replaced` says whether the copy took the
-    file's place, where that is known: another run may have written the same tags. `None` is
-    returned where the file cannot be looked at, so the intent stays open. Raises `StoreError`.
+    `problem` is the reason if it was not. `replaced` says whether the file was replaced by the
+    copy, if known: another run may have written the same tags. Returns `None`, and leaves the
+    intent open, if the file cannot be read. Raises `StoreError`.
     """
     if replaced:
         store.journal.done(intent.id, now_utc())
@@ -343,15 +321,11 @@ def settle_intent(
     return WriteState.FAILED
 
 
-_LONGEST_SAVE = timedelta(hours=1)
-_KILLED = "the run was cut short before the file was replaced"
-
-
 def repair_journal(store: "Store") -> Iterator[str]:
-    """Settle every intent that is open, after its left-over copy is removed; say so in sentences.
+    """Remove left-over copies and settle open intents of killed runs; yield what was done.
 
-    What a living process is about to write is passed over; on another machine, where that cannot be
-    told, what was begun within the hour. Raises `StoreError`.
+    Skips what a living process is about to write. For another machine, whose processes cannot be
+    seen, it skips what was begun within the hour. Raises `StoreError`.
     """
     intents = store.journal.open_intents()
     removed = set()
@@ -359,54 +333,51 @@ def repair_journal(store: "Store") -> Iterator[str]:
         for found in remove_leftovers(folder):
             if not found.kept:
                 removed.add(os.fsencode(found.path))
-            yield _said(found)
+            yield _leftover_text(found)
     for intent in intents:
-        if not os.path.lexists(intent.temporary) and not _may_go_on_elsewhere(intent):
-            # A copy that was left over did not take the file's place.
-            replaced = False if intent.temporary in removed else None
-            yield from _settled(store, intent, replaced=replaced)
+        if os.path.lexists(intent.temporary) or _may_be_writing_elsewhere(intent):
+            continue
+        # A copy that was left over did not replace the file.
+        replaced = False if intent.temporary in removed else None
+        path = path_from_bytes(intent.path)
+        match settle_intent(store, intent, _KILLED, replaced=replaced):
+            case WriteState.DONE:
+                said = "a run was cut short after it wrote the tags; the journal has them now"
+            case WriteState.FAILED:
+                said = "a run was cut short before it wrote the tags, and did not change them"
+            case _:
+                said = "whether a run that was cut short wrote its tags cannot be told yet"
+        yield f"{path}: {said}"
 
 
-def _may_go_on_elsewhere(intent: KeptWrite) -> bool:
-    """Say whether another machine may be at it, with files of its own or a slow disk between."""
-    an_hour_ago = (datetime.now(UTC) - _LONGEST_SAVE).isoformat(timespec="microseconds")
-    return (
-        is_of_another_host(path_from_bytes(intent.temporary).name) and intent.at_utc > an_hour_ago
-    )
+def _may_be_writing_elsewhere(intent: KeptWrite) -> bool:
+    """Return whether another machine may still be writing the file."""
+    earliest = (datetime.now(UTC) - _MAX_SAVE_TIME).isoformat(timespec="microseconds")
+    name = path_from_bytes(intent.temporary).name
+    return is_of_another_host(name) and intent.at_utc > earliest
 
 
 def clean_folders(folders: Iterable[Path]) -> Iterator[str]:
-    """Remove the copies that killed saves left in folders, and say so in sentences."""
+    """Remove the copies that killed saves left in folders; yield what was done."""
     for folder in folders:
         for found in remove_leftovers(folder):
-            yield _said(found)
+            yield _leftover_text(found)
 
 
-def _said(found: Leftover) -> str:
+def _leftover_text(found: Leftover) -> str:
     if found.kept:
         return f"{found.path}: left over by a save, and still there: {found.kept}"
     return f"{found.path}: left over by a save that was cut short, removed"
 
 
-def _settled(store: "Store", intent: KeptWrite, *, replaced: bool | None) -> Iterator[str]:
-    path = path_from_bytes(intent.path)
-    match settle_intent(store, intent, _KILLED, replaced=replaced):
-        case WriteState.DONE:
-            yield f"{path}: a run was cut short after it wrote the tags; the journal has them now"
-        case WriteState.FAILED:
-            yield f"{path}: a run was cut short before it wrote the tags, and did not change them"
-        case None:
-            yield f"{path}: whether a run that was cut short wrote its tags cannot be told yet"
-
-
 def moved_write(
     store: "Store", path: Path, last: Callable[["Store", Path], KeptWrite | None]
 ) -> KeptWrite | None:
-    """Return the newest write of the same audio by another name that is gone, as `last` finds it.
+    """Return the write of a file that was moved since, found by its audio under a former name.
 
-    Where the other name still has that audio, the file is a copy of it, and nothing was written
-    into it. A file without the trace of a decision is not looked for: its audio need not be read.
-    Nor is one that cannot be read, or is of no kind that is written. Raises `StoreError`.
+    `last` returns the write of a former name. A name that still has this audio is a copy, and does
+    not count. Files without a decision's trace in their tags are not looked up, which saves
+    hashing their audio; nor are files that cannot be read. Raises `StoreError`.
     """
     try:
         if not field_texts(read_tag_set(path), "decision_trace"):
@@ -415,18 +386,14 @@ def moved_write(
     except AudioError:
         return None
     own = path_bytes(path)
-    names = dict.fromkeys(write.path for write in store.journal.of_audio(sound))
-    for name in names:
-        if (
-            name != own
-            and not _has(path_from_bytes(name), sound)
-            and (found := last(store, path_from_bytes(name)))
-        ):
+    for name in dict.fromkeys(write.path for write in store.journal.of_audio(sound)):
+        former = path_from_bytes(name)
+        if name != own and not _has_audio(former, sound) and (found := last(store, former)):
             return found
     return None
 
 
-def _has(path: Path, sound: str) -> bool:
+def _has_audio(path: Path, sound: str) -> bool:
     try:
         return path.is_file() and audio_hash(path) == sound
     except AudioError:  # another file, or a damaged one

@@ -78,7 +78,7 @@ def adjudicator_version(llm: LLMConfig, rules: RulesConfig) -> str:
     """Return a hash of everything but evidence that a model's answer depends on.
 
     That is the model, its options, tools and prompt, the calibration, and the rules. Raises
-    `ConfigError` if the configured_prompt prompt or calibration does not exist.
+    `ConfigError` if the configured prompt or calibration does not exist.
     """
     file = llm.acceptance.calibration
     return _hash([
@@ -128,7 +128,7 @@ def stored_case(
     """Return the records of a case; `before` is the file's status before its tags were read."""
     decision = case.decision
     known = decision.evidence_hash
-    evidence = KeptEvidence(known, _without_tags(case.bundle)) if known and case.bundle else None
+    evidence = KeptEvidence(known, bundle_json(case.bundle)) if known and case.bundle else None
     transcript = _transcript(decision)
     artifact = case.bundle.artifact if case.bundle else None
     answer = decision.adjudication
@@ -156,7 +156,7 @@ def stored_case(
     return kept, evidence, transcript
 
 
-def _without_tags(bundle: EvidenceBundle) -> bytes:
+def bundle_json(bundle: EvidenceBundle) -> bytes:
     """Return a bundle as JSON, without what the file's tags say: files share evidence."""
     return write_bundle(msgspec.structs.replace(bundle, artifact=None))
 

@@ -1,8 +1,8 @@
-"""Two recorded runs, held against each other."""
+"""Recorded runs: read, replay and compare transcripts; parse single replies of a model."""
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, dataclass
 from difflib import SequenceMatcher
 from functools import cached_property
 from itertools import zip_longest
@@ -13,18 +13,28 @@ import msgspec
 from pydantic import BaseModel, ValidationError
 
 from chart_binder import plugins
-from chart_binder.config import LLMConfig, RulesConfig
+from chart_binder.config import Config, LLMConfig, RulesConfig
 from chart_binder.domain.evidence import EvidenceBundle
 from chart_binder.domain.evidence_json import read_bundle
-from chart_binder.errors import ConfigError, EvidenceError, PluginError, TranscriptError
+from chart_binder.errors import (
+    ConfigError,
+    EvidenceError,
+    PluginError,
+    TranscriptError,
+    UsageError,
+)
 from chart_binder.files import read_file
+from chart_binder.llm.answer import FinalAnswer, read_answer
 from chart_binder.llm.confidence import ConfidenceMap
-from chart_binder.llm.prompt import Prompt
+from chart_binder.llm.prompt import Prompt, configured_prompt, prompt_numbers
 from chart_binder.llm.react_adjudicator import ReActAdjudicator
 from chart_binder.llm.result import AdjudicationResult, counted
-from chart_binder.llm.tools import with_installed_tools
+from chart_binder.llm.tools import default_tools, with_installed_tools
 from chart_binder.react.calls import Replay
 from chart_binder.react.dialect import Dialect
+from chart_binder.react.loop import RefusedError
+from chart_binder.react.steps import Act, Finish, Malformed
+from chart_binder.react.tools import Toolbox, ToolError
 from chart_binder.react.transcript import (
     AnyEvent,
     Exchange,
@@ -37,40 +47,54 @@ from chart_binder.react.transcript import (
     read_transcript,
     turns,
 )
-from chart_binder.typed_json import convert_json
+from chart_binder.typed_json import convert_json, decode_json
+
+_Options = TypeVar("_Options", bound=BaseModel)
+_Part = TypeVar("_Part")
+
+_IDS = ("mb_recording_id", "mb_rg_id", "mb_release_id")
+_LIST_ITEM = re.compile(r"\](?=\.)")
+_NAMES = ("title", "first_release_date", "date", "country", "label")
+"""The fields that name a recording, a release group or a release in a difference."""
+_NOT_COMPARED = frozenset(
+    {"usage", "transcript", "model_id", "dialect", "prompt_version", "evidence_hash"}
+)
+"""The fields of a result that are costs, file names, or compared as settings."""
+_FETCH_TIMES = frozenset({"provenance.fetched_at_utc", "provenance.cache_age_s"})
+"""When the evidence was fetched, which its hash leaves out."""
 
 
 @dataclass(frozen=True)
 class RecordedRun:
-    """What a transcript file holds; `is_cut` when its last line was only half written."""
+    """The events of a transcript file; `is_cut` if its last line is incomplete."""
 
     events: tuple[AnyEvent, ...]
     is_cut: bool = False
 
     @cached_property
     def run(self) -> Run | None:
-        """How the run began; a canned transcript does not say."""
+        """The event that begins the run; a canned transcript has none."""
         return next((event for event in self.events if isinstance(event, Run)), None)
 
     @cached_property
     def opening(self) -> tuple[Said, ...]:
-        """The messages that opened the conversation."""
+        """The messages that open the conversation."""
         return tuple(event for event in self.events if isinstance(event, Said))
 
     @cached_property
     def turns(self) -> tuple[Turn, ...]:
-        """What was said and done."""
+        """The turns of the conversation."""
         return tuple(turns(self.events))
 
     @cached_property
     def result(self) -> dict[str, Any] | None:
-        """What the run came to, if it came to anything."""
+        """The result of the run, if it has one."""
         results = (event.result for event in reversed(self.events) if isinstance(event, Result))
         return next(results, None)
 
     @cached_property
     def outcome(self) -> AdjudicationResult | None:
-        """The result as the value it was, if it can still be read as one."""
+        """The result as a value, if it can still be read as one."""
         try:
             return convert_json(self.result, AdjudicationResult) if self.result else None
         except msgspec.ValidationError:
@@ -78,7 +102,7 @@ class RecordedRun:
 
     @cached_property
     def bundle(self) -> EvidenceBundle | None:
-        """The evidence the run was about, if it was recorded and can still be read."""
+        """The evidence of the run, if it was recorded and can still be read."""
         try:
             return read_bundle(self.run.evidence) if self.run and self.run.evidence else None
         except EvidenceError:
@@ -86,20 +110,17 @@ class RecordedRun:
 
     @cached_property
     def dialect(self) -> Dialect | None:
-        """The dialect the model wrote in, if it is installed here."""
+        """The dialect of the run, if it is installed here."""
+        name = (self.run and self.run.dialect) or LLMConfig().dialect
         try:
-            dialect: Dialect = plugins.load("chart_binder.dialects", self._dialect)()
+            dialect: Dialect = plugins.load("chart_binder.dialects", name)()
         except PluginError:
             return None
         return dialect
 
     @property
-    def _dialect(self) -> str:
-        return (self.run and self.run.dialect) or LLMConfig().dialect
-
-    @property
     def missing(self) -> str:
-        """What a run that did not end lacks, in one sentence; empty for one that did."""
+        """What an incomplete run lacks, as half a sentence; empty for a complete one."""
         cut = "its last line is only half written" if self.is_cut else ""
         is_canned = self.run is None or not self.run.started_at
         if self.result is not None or is_canned:
@@ -109,7 +130,7 @@ class RecordedRun:
 
 
 def read_recording(path: Path) -> RecordedRun:
-    """Read a transcript file, or raise `CanonError`."""
+    """Read a transcript file. Raises `CanonError`."""
     lines = read_file(path).splitlines(keepends=True)
     try:
         events = tuple(read_transcript(lines))
@@ -120,12 +141,8 @@ def read_recording(path: Path) -> RecordedRun:
     return RecordedRun(events, is_cut=len(events) < sum(1 for line in lines if line.strip()))
 
 
-Options = TypeVar("Options", bound=BaseModel)
-Part = TypeVar("Part")
-
-
 def replay(path: Path, watch: Watch | None = None) -> AdjudicationResult:
-    """Return what the recorded run comes to today. Raises `TranscriptError`."""
+    """Run a recorded conversation again by today's code. Raises `TranscriptError`."""
     recorded = read_recording(path)
     run = recorded.run
     if run is None or run.evidence is None:
@@ -139,14 +156,14 @@ def replay(path: Path, watch: Watch | None = None) -> AdjudicationResult:
         chat=Replay(recorded.events),
         watch=watch,
         knobs=_options(RulesConfig, run, "rules", path),
-        prompt=_handed_over(Prompt, run, "prompt", path),
-        calibration=_handed_over(ConfidenceMap, run, "calibration", path),
+        prompt=_recorded_part(Prompt, run, "prompt", path),
+        calibration=_recorded_part(ConfidenceMap, run, "calibration", path),
     )
     return adjudicator.adjudicate(run.evidence)
 
 
-def _handed_over(kind: type[Part], run: Run, key: str, path: Path) -> Part | None:
-    """Return a part that is recorded whole, for the configuration does not lead to it."""
+def _recorded_part(kind: type[_Part], run: Run, key: str, path: Path) -> _Part | None:
+    """Return a part that is recorded itself, because its file is not part of the settings."""
     if (recorded := run.options.get(key)) is None:
         return None
     try:
@@ -155,7 +172,7 @@ def _handed_over(kind: type[Part], run: Run, key: str, path: Path) -> Part | Non
         raise TranscriptError(f"{path}: its {key} is not understood: {error}") from error
 
 
-def _options(kind: type[Options], run: Run, key: str, path: Path) -> Options:
+def _options(kind: type[_Options], run: Run, key: str, path: Path) -> _Options:
     try:
         return kind.model_validate(run.options.get(key) or {})
     except ValidationError as error:
@@ -163,70 +180,56 @@ def _options(kind: type[Options], run: Run, key: str, path: Path) -> Options:
         raise TranscriptError(f"{path}: its options are not understood: {told}") from error
 
 
-_IDS = ("mb_recording_id", "mb_rg_id", "mb_release_id")
-
-
-def flat(value: object, path: str = "") -> Iterator[tuple[str, object]]:
+def _flatten(value: object, path: str = "") -> Iterator[tuple[str, object]]:
     """Yield each scalar of a nested value with its path, such as `llm.fetch.ports[0]`.
 
-    What has a MusicBrainz id stands under it in place of its number in a list: two bundles that
-    list the same candidates in another order are alike. What is null or empty is left out.
+    Items of lists that have a MusicBrainz id have it in their path in place of a number, so that
+    the order of candidates does not matter. Null and empty texts are left out.
     """
     if isinstance(value, Mapping):
         for key, inner in value.items():
-            yield from flat(inner, f"{path}.{key}" if path else str(key))
+            yield from _flatten(inner, f"{path}.{key}" if path else str(key))
     elif isinstance(value, list | tuple):
         for number, inner in enumerate(value):
-            yield from flat(inner, f"{path}[{_named(inner, number)}]")
+            ids = (inner.get(key) for key in _IDS) if isinstance(inner, Mapping) else ()
+            yield from _flatten(inner, f"{path}[{next(filter(None, ids), number)}]")
     elif value is not None and value != "":
         yield path, value
 
 
-def _named(value: object, number: int) -> str:
-    if not isinstance(value, Mapping):
-        return str(number)
-    ids: Iterable[object] = (value.get(key) for key in _IDS)
-    return str(next(filter(None, ids), number))
+def _collapse(one: Mapping[str, object], other: Mapping[str, object]) -> dict[str, object]:
+    """Return the first table with one line for each list item that the second lacks.
 
-
-_MEMBER = re.compile(r"\](?=\.)")
-_NAMES = ("title", "first_release_date", "date", "country", "label")
-"""What tells a recording, a release group or a release from another, where it is known."""
-
-
-def folded(one: Mapping[str, object], other: Mapping[str, object]) -> dict[str, object]:
-    """Return the first table with each member of a list that the second lacks in one line.
-
-    A table is that of `flat`: `recording_candidates[ID].rg_candidates[ID].title`.
+    A table is that of `_flatten`: `recording_candidates[ID].rg_candidates[ID].title`.
     """
-    there = {member for path in other for member in _members(path)}
+    there = {item for path in other for item in _items(path)}
     alone: dict[str, list[str]] = {}
     rest: dict[str, object] = {}
     for path, value in one.items():
-        outermost = next((member for member in _members(path) if member not in there), None)
+        outermost = next((item for item in _items(path) if item not in there), None)
         if outermost is None:
             rest[path] = value
         else:
             alone.setdefault(outermost, []).append(path)
-    return rest | {member: _described(member, paths, one) for member, paths in alone.items()}
+    return rest | {item: _item_text(item, paths, one) for item, paths in alone.items()}
 
 
-def _members(path: str) -> Iterator[str]:
-    """Yield the members of lists that a path is in, the outermost first."""
-    return (path[: found.end()] for found in _MEMBER.finditer(path))
+def _items(path: str) -> Iterator[str]:
+    """Yield the list items that a path is in, the outermost first."""
+    return (path[: found.end()] for found in _LIST_ITEM.finditer(path))
 
 
-def _described(member: str, paths: list[str], table: Mapping[str, object]) -> str:
-    known = (table.get(f"{member}.{name}") for name in _NAMES)
+def _item_text(item: str, paths: list[str], table: Mapping[str, object]) -> str:
+    known = (table.get(f"{item}.{name}") for name in _NAMES)
     named = ", ".join(str(each) for each in known if each)
     return f"{named or 'unnamed'} (in this run alone, {counted(len(paths), 'field')})"
 
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """One thing that is not the same in both runs; `null` is what a run does not have.
+    """A difference between two runs; `None` stands for what a run does not have.
 
-    `part` is settings, evidence, opening, turn or result; `where` names the thing inside it.
+    `part` is settings, evidence, opening, turn or result; `where` is the name inside it.
     """
 
     part: str
@@ -237,7 +240,7 @@ class Difference:
 
 @dataclass(frozen=True, slots=True)
 class Pair:
-    """The same turn of two runs, or a turn that only one of them has, by their numbers."""
+    """The numbers of two turns that correspond, or of one that only one run has."""
 
     a: int | None
     b: int | None
@@ -246,7 +249,7 @@ class Pair:
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """How two runs differ; times, costs, run ids and file names are not compared."""
+    """The differences of two runs; times, costs, run ids and file names are not compared."""
 
     before: tuple[Difference, ...]
     turns: tuple[Pair, ...]
@@ -254,7 +257,7 @@ class Comparison:
 
     @property
     def departure(self) -> Pair | None:
-        """The first turn in which the conversations part."""
+        """The first turn in which the conversations differ."""
         return next((pair for pair in self.turns if pair.differences), None)
 
     @property
@@ -264,14 +267,14 @@ class Comparison:
 
 
 def compare(a: RecordedRun, b: RecordedRun) -> Comparison:
-    """Return how two runs differ, turns laid side by side by what they did."""
+    """Compare two runs, turn by turn; turns that did the same correspond."""
     before = (
         *_differing("settings", _settings(a.run), _settings(b.run)),
         *_evidence(a.run, b.run),
         *_differing("opening", _opening(a), _opening(b)),
     )
     results = _differing("result", _result(a), _result(b))
-    if a.result is None or b.result is None:  # one word says it all
+    if a.result is None or b.result is None:  # the other fields all differ then
         results = tuple(each for each in results if each.where == "outcome")
     return Comparison(before, tuple(_paired(a.turns, b.turns)), results)
 
@@ -290,13 +293,13 @@ def _settings(run: Run | None) -> dict[str, object]:
     if run is None:
         return {}
     named = {key: getattr(run, key) for key in ("model_id", "dialect", "prompt_version", "version")}
-    return dict(flat(named | run.options))
+    return dict(_flatten(named | run.options))
 
 
 def _evidence(a: Run | None, b: Run | None) -> tuple[Difference, ...]:
-    """Compare the hashes; where they differ, the hashed fields too, if both have them.
+    """Compare the hashes; if they differ, also the hashed fields, if both runs have them.
 
-    A candidate or a release that one of the two lacks is one difference.
+    A candidate or a release that one run lacks is one difference.
     """
     known = [run.evidence_hash if run else "" for run in (a, b)]
     if known[0] == known[1]:
@@ -305,12 +308,12 @@ def _evidence(a: Run | None, b: Run | None) -> tuple[Difference, ...]:
     if not (a and b and a.evidence and b.evidence):
         return (hashes,)
     one, other = _fields(a.evidence), _fields(b.evidence)
-    return (hashes, *_differing("evidence", folded(one, other), folded(other, one)))
+    return (hashes, *_differing("evidence", _collapse(one, other), _collapse(other, one)))
 
 
 def _fields(evidence: dict[str, object]) -> dict[str, object]:
     hashed = {key: value for key, value in evidence.items() if key != "artifact"}
-    return {path: value for path, value in flat(hashed) if path not in _FETCHING}
+    return {path: value for path, value in _flatten(hashed) if path not in _FETCH_TIMES}
 
 
 def _opening(recorded: RecordedRun) -> dict[str, object]:
@@ -320,29 +323,31 @@ def _opening(recorded: RecordedRun) -> dict[str, object]:
 
 def _result(recorded: RecordedRun) -> dict[str, object]:
     result = recorded.result or {}
-    return dict(flat({key: value for key, value in result.items() if key not in _TOLD_ELSEWHERE}))
+    return dict(_flatten({key: value for key, value in result.items() if key not in _NOT_COMPARED}))
 
 
 def _paired(a: tuple[Turn, ...], b: tuple[Turn, ...]) -> Iterator[Pair]:
-    """Lay turns side by side: those that did the same belong together."""
-    matcher = SequenceMatcher(None, [_deed(turn) for turn in a], [_deed(turn) for turn in b])
+    """Yield the turns in pairs; those that did the same correspond."""
+    matcher = SequenceMatcher(
+        None, [_action_text(turn) for turn in a], [_action_text(turn) for turn in b]
+    )
     for _, a_from, a_to, b_from, b_to in matcher.get_opcodes():
         for one, other in zip_longest(a[a_from:a_to], b[b_from:b_to]):
             yield Pair(
                 one.number if one else None,
                 other.number if other else None,
-                _differing("turn", _shown(one), _shown(other)),
+                _differing("turn", _turn_parts(one), _turn_parts(other)),
             )
 
 
-def _deed(turn: Turn) -> str:
-    """Return what a turn did; of a canned one only what was said is known."""
+def _action_text(turn: Turn) -> str:
+    """Return what a turn did; for a canned one its reply, for nothing else is known."""
     done = [_call(each) for each in turn.exchanges if each.step]
     return repr(done) if done else repr(turn.reply and turn.reply.content)
 
 
-def _shown(turn: Turn | None) -> dict[str, object]:
-    """Return what can be compared of a turn, by name."""
+def _turn_parts(turn: Turn | None) -> dict[str, object]:
+    """Return the parts of a turn that are compared, by name."""
     if turn is None or turn.reply is None:
         return {}
     shown: dict[str, object] = {
@@ -352,11 +357,11 @@ def _shown(turn: Turn | None) -> dict[str, object]:
     }
     for number, exchange in enumerate(turn.exchanges, start=1):
         which = f" {number}" if len(turn.exchanges) > 1 else ""
-        shown |= {f"{name}{which}": value for name, value in _exchanged(exchange)}
+        shown |= {f"{name}{which}": value for name, value in _exchange_parts(exchange)}
     return {name: value for name, value in shown.items() if value}
 
 
-def _exchanged(exchange: Exchange) -> Iterator[tuple[str, object]]:
+def _exchange_parts(exchange: Exchange) -> Iterator[tuple[str, object]]:
     step, seen = exchange.step, exchange.observation
     if step:
         yield "step", _call(exchange)
@@ -374,9 +379,116 @@ def _call(exchange: Exchange) -> str:
     return f"{step.tool} {msgspec.json.encode(step.arguments, order='sorted').decode()}"
 
 
-_TOLD_ELSEWHERE = frozenset(
-    {"usage", "transcript", "model_id", "dialect", "prompt_version", "evidence_hash"}
-)
-"""What of a result is a cost, a place, or a setting."""
-_FETCHING = frozenset({"provenance.fetched_at_utc", "provenance.cache_age_s"})
-"""When the evidence was fetched, which the hash leaves out as it does the file's own tags."""
+class ReplyToParse(msgspec.Struct, frozen=True):
+    """A reply, and the dialect to parse it by."""
+
+    text: str
+    dialect: str = "classic"
+
+
+class ParsedReply(msgspec.Struct, frozen=True):
+    """The step in a reply: arguments as the tool would get them, the answer in normal form.
+
+    With `takes_any`, arguments are as the reply has them, and the answer is text.
+    """
+
+    kind: str
+    tool: str | None = None
+    arguments: dict[str, Any] | str | None = None
+    answer: dict[str, Any] | str | None = None
+    problem: str | None = None
+    notes: tuple[str, ...] = ()
+
+
+def read_reply_line(line: bytes | str) -> ReplyToParse:
+    """Read one JSON line. Raises `UsageError`."""
+    try:
+        return decode_json(line, ReplyToParse)
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
+        raise UsageError(f"no reply to read: {error}") from error
+
+
+class ReplyParser:
+    """Parses replies; tools and dialects are loaded once.
+
+    Replies are judged as by the adjudicator, with its tools and its form of an answer; with
+    `takes_any`, by their dialect alone.
+    """
+
+    def __init__(self, config: LLMConfig, *, takes_any: bool = False) -> None:
+        self._config = config
+        self._takes_any = takes_any
+        self._dialects: dict[str, Dialect] = {}
+
+    def parse(self, reply: ReplyToParse) -> ParsedReply:
+        """Parse a reply. Raises `PluginError` for a dialect that is not installed."""
+        match self.dialect(reply.dialect).parse(reply.text):
+            case Act() as act:
+                return self._call(act)
+            case Finish(answer=answer, notes=notes) if self._takes_any:
+                return ParsedReply("finish", answer=answer, notes=notes)
+            case Finish() as finish:
+                return _answer(finish)
+            case Malformed(advice=advice, notes=notes):
+                return ParsedReply("malformed", problem=advice, notes=notes)
+
+    def dialect(self, name: str) -> Dialect:
+        """Return a dialect. Raises `PluginError` for one that is not installed."""
+        if name not in self._dialects:
+            self._dialects[name] = plugins.load("chart_binder.dialects", name)()
+        return self._dialects[name]
+
+    @cached_property
+    def _toolbox(self) -> Toolbox:
+        return Toolbox(default_tools(self._config))
+
+    def _call(self, act: Act) -> ParsedReply:
+        """Return the first call of a turn; the notes name the others."""
+        notes = (*act.notes, *(f"also calls {other.tool}" for other in act.also))
+        if self._takes_any:
+            given = act.arguments if isinstance(act.arguments, str) else dict(act.arguments)
+            return ParsedReply("act", act.tool, given, notes=notes)
+        try:
+            call = self._toolbox.resolve(act)
+        except ToolError as error:
+            return ParsedReply("malformed", problem=str(error), notes=notes)
+        return ParsedReply("act", call.tool.name, call.arguments, notes=notes)
+
+
+def _answer(finish: Finish) -> ParsedReply:
+    try:
+        answer = read_answer(finish.answer)
+    except RefusedError as refusal:
+        return ParsedReply("malformed", problem=str(refusal), notes=finish.notes)
+    return ParsedReply("finish", answer=_answer_json(answer), notes=finish.notes + answer.notes)
+
+
+def _answer_json(answer: FinalAnswer) -> dict[str, Any]:
+    return {
+        "crg_mbid": answer.crg,
+        "rr_mbid": answer.rr,
+        "confidence": answer.confidence,
+        "rationale": answer.rationale,
+        "facts": [asdict(fact) for fact in answer.facts],
+    }
+
+
+@dataclass(frozen=True, slots=True)
+class EffectivePrompt:
+    """The prompt of every run; `task` follows the evidence."""
+
+    prompt_version: str
+    dialect: str
+    system: str
+    task: str
+
+
+def effective_prompt(config: Config) -> EffectivePrompt:
+    """Return the configured prompt. Raises `ConfigError` and `PluginError`."""
+    prompt, dialect = configured_prompt(config.llm.prompt), config.llm.dialect
+    values = prompt_numbers(config.llm, config.rules)
+    tools = () if config.llm.method == "direct" else default_tools(config.llm)
+    writing = plugins.load("chart_binder.dialects", dialect)()
+    return EffectivePrompt(
+        prompt.name, dialect, prompt.render(writing, tools, values), prompt.question(values)
+    )

@@ -1,6 +1,6 @@
-"""Tags are put back exactly as they were, where nobody has changed the file since."""
+"""Undo tag writes exactly, and verify files against the journal."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from pathlib import Path
@@ -33,7 +33,6 @@ from chart_binder.jobs.write import WriteReport, WriteStatus
 if TYPE_CHECKING:
     from chart_binder.store.store import Store
 
-
 UNDO = "undo"
 
 _DIFFERS = (
@@ -51,120 +50,118 @@ class _ChangedSinceError(SaveError):
 
 
 def runs_to_undo(store: "Store") -> Iterator[KeptRun]:
-    """Yield the runs, newest first, with tags that are not taken back, and that took none back."""
+    """Yield the runs with writes that can be undone, newest first; undoing runs do not count."""
     return (run for run in store.runs.iterate() if any(writes_to_undo(store, run)))
 
 
 def writes_to_undo(store: "Store", run: KeptRun) -> Iterator[KeptWrite]:
-    """Yield what a run wrote and nobody took back, without its own taking back of writes."""
+    """Yield the writes of a run that can be undone; writes that undid others do not count."""
     writes = only_done(store.journal.of_run(run.id))
     if run.command != UNDO:
         return writes
-    return (write for write in writes if not _takes_back(store, write))
+    return (write for write in writes if not _is_undoing(store, write))
 
 
 def last_write(store: "Store", path: Path) -> KeptWrite | None:
-    """Return the last write of a file that is not taken back, and that took none back."""
-    for write in only_done(store.journal.of_path(path_bytes(path))):
-        if not _takes_back(store, write):
-            return write
-    return None
+    """Return the last write of a file that can be undone; one that undid another does not count."""
+    writes = only_done(store.journal.of_path(path_bytes(path)))
+    return next((write for write in writes if not _is_undoing(store, write)), None)
 
 
 def last_write_of_moved_file(store: "Store", path: Path) -> KeptWrite | None:
-    """Return the last write, as of `last_write`, of a file that had another name then."""
+    """Return the last write, as `last_write` does, of a file under its former name."""
     return moved_write(store, path, last_write)
 
 
-def _takes_back(store: "Store", write: KeptWrite) -> bool:
-    """Say whether a write took another back; one that took such a write back wrote anew."""
-    if not _is_by_undo(store, write):
+def only_done(writes: Iterable[KeptWrite]) -> Iterator[KeptWrite]:
+    """Yield the writes that are done and not undone."""
+    return (write for write in writes if write.state is WriteState.DONE)
+
+
+def _is_undoing(store: "Store", write: KeptWrite) -> bool:
+    """Return whether a write undid another; one that undid an undoing wrote the tags again."""
+    run = store.runs.get(write.run_id)
+    if run is None or run.command != UNDO:
         return False
     history = store.journal.of_path(write.path)
     older = history[[one.id for one in history].index(write.id) + 1 :]
-    taken = next((one for one in older if _is_reverse(one, write)), None)
-    return taken is None or not _takes_back(store, taken)
-
-
-def _is_by_undo(store: "Store", write: KeptWrite) -> bool:
-    run = store.runs.get(write.run_id)
-    return run is not None and run.command == UNDO
+    undone = next((one for one in older if _is_reverse(one, write)), None)
+    return undone is None or not _is_undoing(store, undone)
 
 
 def _is_reverse(one: KeptWrite, other: KeptWrite) -> bool:
-    """Say whether a write was undone, and the other leads back from its tags."""
-    return one.state is WriteState.UNDONE and (one.tags_before_hash, one.tags_after_hash) == (
-        other.tags_after_hash, other.tags_before_hash,
-    )  # fmt: skip
-
-
-def only_done(writes: Iterable[KeptWrite]) -> Iterator[KeptWrite]:
-    """Yield the writes that can be taken back, in the same order."""
-    return (write for write in writes if write.state is WriteState.DONE)
+    """Return whether a write was undone, and the other leads from its tags to those before."""
+    hashes = (other.tags_after_hash, other.tags_before_hash)
+    return one.state is WriteState.UNDONE and (one.tags_before_hash, one.tags_after_hash) == hashes
 
 
 def undo_writes(
     writes: Iterable[KeptWrite], run: WritingRun, moved: Mapping[str, Path] = _NOT_MOVED
 ) -> Iterator[WriteReport]:
-    """Take writes back, the newest first, and yield what became of each.
+    """Undo writes, the newest first, and yield a report for each.
 
-    Taking back is a write of its own in the journal, so it can be taken back by its run. `moved`
-    says where files are now, by the identifier of the write. Raises `StoreError`.
+    Each undoing is a write in the journal, which can be undone itself. `moved` has the present
+    paths of moved files, by the id of the write. Raises `StoreError`.
     """
     for write in writes:
-        was = path_from_bytes(write.path)
-        told = _undone(write, moved.get(write.id, was), run)
+        former = path_from_bytes(write.path)
+        report = _undo(write, moved.get(write.id, former), run)
         if write.id in moved:
-            why = f"it was {quoted(was)} when its tags were written"
-            told = replace(told, why=f"{why}; {told.why}" if told.why else why)
-        elif told.status is WriteStatus.FAILED and not was.exists():
-            told = replace(told, why=f"{told.why}{_GONE}")
-        yield told
+            report = replace(report, why=_moved_text(write, report.why))
+        elif report.status is WriteStatus.FAILED and not former.exists():
+            report = replace(report, why=f"{report.why}{_GONE}")
+        yield report
 
 
-def _undone(write: KeptWrite, path: Path, run: WritingRun) -> WriteReport:
+def _moved_text(write: KeptWrite, why: str | None) -> str:
+    moved = f"it was {quoted(path_from_bytes(write.path))} when its tags were written"
+    return f"{moved}; {why}" if why else moved
+
+
+def _undo(write: KeptWrite, path: Path, run: WritingRun) -> WriteReport:
+    def report(
+        status: WriteStatus, why: str | None = None, changes: tuple[FieldChange, ...] = ()
+    ) -> WriteReport:
+        return WriteReport(path, status, changes, why, decision_id=write.decision_id)
+
     try:
         changes = TagChanges.from_json(write.changes)
-        now = read_tag_set(path)
-        if now.hash == write.tags_before_hash:
+        if read_tag_set(path).hash == write.tags_before_hash:
             run.store.journal.undone(write.id, now_utc())
-            why = "its tags are as they were already"
-            return WriteReport(path, WriteStatus.UNCHANGED, why=why, decision_id=write.decision_id)
-        saved, back = run.save(
-            path, lambda tags: _put_back(write, changes, tags), write.decision_id,
+            return report(WriteStatus.UNCHANGED, "its tags are as they were already")
+        saved, undoing = run.save(
+            path,
+            lambda tags: _tags_before(write, changes, tags),
+            write.decision_id,
             lambda prepared: _require_same_audio(write, prepared),
-        )  # fmt: skip
+        )
         run.store.journal.undone(write.id, now_utc())
     except StoreError:
         raise
     except FileInUseError as error:
-        return WriteReport(path, WriteStatus.REFUSED, why=str(error), decision_id=write.decision_id)
+        return report(WriteStatus.REFUSED, str(error))
     except _ChangedSinceError as found:
-        return WriteReport(
-            path, WriteStatus.REFUSED, found.changes, str(found), decision_id=write.decision_id
-        )
+        return report(WriteStatus.REFUSED, str(found), found.changes)
     except CanonError as error:
-        return WriteReport(path, WriteStatus.FAILED, why=str(error), decision_id=write.decision_id)
-    return WriteReport(
-        path,
-        WriteStatus.UNDONE,
-        field_changes(saved.before, saved.after),
-        decision_id=write.decision_id,
-        write_id=back.id if back else None,
+        return report(WriteStatus.FAILED, str(error))
+    return replace(
+        report(WriteStatus.UNDONE, changes=field_changes(saved.before, saved.after)),
+        write_id=undoing.id if undoing else None,
         run_id=run.run.id,
         lost=saved.lost,
     )
 
 
-def _put_back(write: KeptWrite, changes: TagChanges, tags: TagSet) -> TagSet:
+def _tags_before(write: KeptWrite, changes: TagChanges, tags: TagSet) -> TagSet:
+    """Return the tags from before a write. Raises `SaveError` if they cannot be restored."""
     is_exact = tags.hash == write.tags_after_hash
     if not is_exact and normalized_hash(tags) != changes.new_alike:
         found = changes_since_write(write, changes, tags)
         raise _ChangedSinceError(_DIFFERS if found else _OTHERS_DIFFER, found)
     now = tags if is_exact else with_recorded_names(tags, changes)
     before = apply_changes(now, changes.reversed)
-    is_back = before.hash == write.tags_before_hash
-    if not is_back and (is_exact or normalized_hash(before) != changes.old_alike):
+    is_restored = before.hash == write.tags_before_hash
+    if not is_restored and (is_exact or normalized_hash(before) != changes.old_alike):
         raise SaveError(
             f"{path_from_bytes(write.path)}: the journal does not lead back to the tags before"
         )
@@ -177,7 +174,7 @@ def _require_same_audio(write: KeptWrite, prepared: PreparedCopy) -> None:
 
 
 class Finding(StrEnum):
-    """How a file stands beside the journal."""
+    """The result of comparing a file with the journal."""
 
     SAME = "same"
     UNRECORDED = "unrecorded"
@@ -189,7 +186,7 @@ class Finding(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Verification:
-    """What was found of one file; `changes` are from what was written to what stands there."""
+    """The finding for one file; `changes` lead from what was written to what is there now."""
 
     path: Path
     finding: Finding
@@ -199,42 +196,31 @@ class Verification:
 
 
 def verify(store: "Store", path: Path) -> Verification:
-    """Read a file's tags and audio again, and compare. Raises `StoreError`; changes nothing."""
+    """Compare a file's tags and audio with the journal. Raises `StoreError`; changes nothing."""
     writes = store.journal.of_path(path_bytes(path))
-    write = _done(writes)
-    begun = next((write for write in writes if write.state is WriteState.INTENDED), None)
+    write = next(only_done(writes), None)
+    begun = next((each for each in writes if each.state is WriteState.INTENDED), None)
     try:
         if write is None and begun is None:
             write = moved_write(store, path, _last_done)
             if write is None:
-                return Verification(
-                    path, Finding.UNRECORDED, "no tags were written into it by canon"
-                )
-            return _known_again(_compared(path, write))
+                why = "no tags were written into it by canon"
+                return Verification(path, Finding.UNRECORDED, why)
+            found = _compare(path, write)
+            return replace(found, why=_moved_text(write, found.why))
         if write is None or (begun and begun.id > write.id):
             why = "a run is writing it, or was cut short: the next that writes settles that"
             return Verification(path, Finding.OPEN, why, write=begun)
-        return _compared(path, write)
+        return _compare(path, write)
     except AudioError as error:
         return Verification(path, Finding.UNREADABLE, str(error), write=write)
 
 
-def _done(writes: Sequence[KeptWrite]) -> KeptWrite | None:
-    return next((write for write in writes if write.state is WriteState.DONE), None)
-
-
 def _last_done(store: "Store", path: Path) -> KeptWrite | None:
-    return _done(store.journal.of_path(path_bytes(path)))
+    return next(only_done(store.journal.of_path(path_bytes(path))), None)
 
 
-def _known_again(found: Verification) -> Verification:
-    if found.write is None:
-        return found
-    was = f"it was {quoted(path_from_bytes(found.write.path))} when its tags were written"
-    return replace(found, why=f"{was}; {found.why}" if found.why else was)
-
-
-def _compared(path: Path, write: KeptWrite) -> Verification:
+def _compare(path: Path, write: KeptWrite) -> Verification:
     if audio_hash(path) != write.audio_hash:
         why = "its audio is not that which the tags were written for: damaged, or another file"
         return Verification(path, Finding.AUDIO_DIFFERS, why, write=write)

@@ -1,16 +1,13 @@
-"""Arguments as a model wrote them, bound to a tool's parameters and coerced to its JSON schema.
+"""Arguments as a model wrote them, bound to a tool's parameters; names as models write them.
 
-Our own code rather than a validator's lax mode: pydantic's takes `True` for 1 and `"86400"` for a
-date, and refuses a choice in another case. Whatever could mean two things is left as it is.
+Whatever could mean two things is refused, with advice.
 """
 
-import json
-import math
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+import unicodedata
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import date, datetime
-from typing import Any, Final, TypeAlias
+from typing import Final
 
 from chart_binder.react.parsing.lenient_json import (
     INNER,
@@ -24,10 +21,12 @@ from chart_binder.react.parsing.lenient_json import (
     scan_string,
     skip_space,
 )
-from chart_binder.react.tool_names import folded, same_name
 
-Schema: TypeAlias = Mapping[str, Any]
-
+_DECORATION: Final = " \t\n*`\"'“”‘’「」.,;:：!。，"
+_BRACKETS: Final = {"[": "]", "(": ")", "<": ">", "{": "}", "【": "】"}
+_SPACES: Final = frozenset(
+    "function functions tool tools action actions api default_api".split()  # noqa: SIM905
+)
 _WRAPPERS: Final = frozenset(
     {"arguments", "args", "parameters", "params", "actioninput", "toolinput", "input", "kwargs"}
 )
@@ -41,7 +40,6 @@ _KEYWORD: Final = re.compile(r"\w{1,64}=[^=\s]")
 """A keyword argument of any name; with spaces around its sign it may be prose."""
 _MAX_NAME_CHARS: Final = 66
 _NEXT_MEMBER: Final = re.compile(r",[ ]{1,4}(?=\w{1,64}[ ]?[:：=])")
-_MAX_REFERENCES: Final = 10
 _LINES_AT_MOST: Final = 32
 _MEMBER_LINE: Final = re.compile(
     r"[ \t]*+(?:[-*+•][ \t]{1,4}+)?+(?!```)[*_`\"'“]{0,4}+(?P<name>(?:[Ss]earch )?[\w-]{1,64}+)"
@@ -238,258 +236,6 @@ def _split_members(text: str, known: Sequence[str]) -> Iterator[str]:
         yield from parts if are_known else (line,)
 
 
-def coerce(value: object, schema: Schema, definitions: Schema) -> object:
-    """Return a value in the type that a schema asks for, or as it is where that is not certain.
-
-    `"3"` becomes 3 and 3 becomes `"3"`, `"True"` true, `"null"` null where no text is wanted; a
-    lone item becomes a list of one, JSON in a text the list or object that it writes; a name the
-    choice that it equals but for case and punctuation; `1975/10/31` a date. Text with commas
-    becomes a list of numbers or choices, but never of texts, for a title may contain a comma. The
-    result is still to be validated.
-    """
-    schema = resolved(schema, definitions)
-    if alternatives := alternatives_of(schema):
-        return _to_one_of(value, alternatives, definitions)
-    if choice := choices(schema):
-        return _to_choice(value, choice)
-    kind = schema.get("type")
-    if kind == "array":
-        return _to_list(value, schema, definitions)
-    if kind == "object":
-        return _to_object(value, schema, definitions)
-    for convert in (_BY_TYPE.get(kind or ""), _BY_FORMAT.get(schema.get("format", ""))):
-        value = convert(value) if convert else value
-    return value
-
-
-def _to_one_of(value: object, alternatives: Sequence[Schema], definitions: Schema) -> object:
-    """Take the alternative that a value has already, else the one that it can be bent to.
-
-    Of several that it has, one goes first in which nothing needs to be bent.
-    """
-    own = [
-        coerce(value, schema, definitions)
-        for schema in alternatives
-        if _has_type(value, schema, definitions)
-    ]
-    if own:
-        return next((new for new in own if repr(new) == repr(value)), own[0])
-    fitted = [
-        new
-        for schema in alternatives
-        if _has_type(new := coerce(value, schema, definitions), schema, definitions)
-    ]
-    return fitted[0] if fitted and all(new == fitted[0] for new in fitted) else value
-
-
-def _has_type(value: object, schema: Schema, definitions: Schema) -> bool:
-    """Return whether a value has the type that is wanted; its limits are not looked at."""
-    schema = resolved(schema, definitions)
-    if choice := choices(schema):
-        return _is_among(value, choice)
-    if shape := _FORMAT_PATTERNS.get(schema.get("format", "")):
-        return isinstance(value, str) and bool(shape.fullmatch(value))
-    kinds = _PYTHON_TYPES.get(schema.get("type", ""))
-    return kinds is None or type(value) in kinds
-
-
-def _is_among(value: object, choice: Sequence[object]) -> bool:
-    return any(type(item) is type(value) and item == value for item in choice)
-
-
-def _to_choice(value: object, choice: Sequence[object]) -> object:
-    if type(value) not in (str, int) or _is_among(value, choice):
-        return value
-    by_name = {str(item): item for item in choice}
-    name = same_name(str(value), by_name)
-    return value if name is None else by_name[name]
-
-
-def _to_list(value: object, schema: Schema, definitions: Schema) -> object:
-    value = _parsed(value, "[")
-    items = schema.get("items")
-    item = resolved(items, definitions) if isinstance(items, dict) else {}
-    if isinstance(value, list):
-        first: Sequence[Schema] = schema.get("prefixItems", ())
-        kinds = [*first, *([item] * max(0, len(value) - len(first)))]
-        return [coerce(part, kind, definitions) for part, kind in zip(value, kinds, strict=False)]
-    if value is None or not (choices(item) or item.get("type") in _BY_TYPE):
-        return value
-    return _split_items(value, item, definitions)
-
-
-def _split_items(value: object, item: Schema, definitions: Schema) -> object:
-    """Return a list of one item, or of those between commas where each is a number or a choice."""
-    if not isinstance(value, str) or "," not in value:
-        return [coerce(value, item, definitions)]
-    parts = [coerce(part.strip(), item, definitions) for part in value.split(",")]
-    certain = (
-        choices(item) or item.get("type") != "string" or item.get("format") in _FORMAT_PATTERNS
-    )
-    return parts if certain and all(_has_type(part, item, definitions) for part in parts) else value
-
-
-def _to_object(value: object, schema: Schema, definitions: Schema) -> object:
-    value = _parsed(value, "{")
-    if not isinstance(value, dict):
-        return value
-    members: Mapping[str, Schema] = schema.get("properties", {})
-    others = schema.get("additionalProperties")
-    other: Schema = others if isinstance(others, dict) else {}
-    fitted: dict[str, object] = {}
-    for key, part in value.items():
-        name = same_name(key, members) or key
-        fitted.setdefault(name, coerce(part, members.get(name, other), definitions))
-    return fitted
-
-
-def _parsed(value: object, opener: str) -> object:
-    """Return the list or object that a text writes in JSON, else the value."""
-    if not isinstance(value, str) or not value.strip().startswith(opener):
-        return value
-    text = value.strip()
-    found = _scanned(text)
-    return found.value if found and not text[found.end :].strip() else text
-
-
-def resolved(schema: Schema, definitions: Schema) -> Schema:
-    """Return the schema that a reference leads to."""
-    for _ in range(_MAX_REFERENCES):
-        whole = schema.get("allOf", ())
-        reference = (whole[0] if len(whole) == 1 else schema).get("$ref")
-        if reference is None:
-            break
-        schema = definitions.get(reference.rpartition("/")[2], {})
-    return schema
-
-
-def takes_null(schema: Schema, definitions: Schema) -> bool:
-    """Return whether null is a value of its own."""
-    schema = resolved(schema, definitions)
-    return any(part.get("type") == "null" for part in alternatives_of(schema) or (schema,))
-
-
-def choices(schema: Schema) -> Sequence[object]:
-    """Return the only values that are allowed, if the schema lists them."""
-    return (schema["const"],) if "const" in schema else schema.get("enum", ())
-
-
-def alternatives_of(schema: Schema) -> Sequence[Schema]:
-    """Return the schemas of which one must hold, if there are several."""
-    kinds = schema.get("type")
-    if isinstance(kinds, list):
-        return [{**schema, "type": kind} for kind in kinds]
-    return schema.get("anyOf") or schema.get("oneOf") or ()
-
-
-_INTEGER: Final = re.compile(r"([+-]?[0-9]{1,30})(?:\.0{1,30})?")
-_NUMBER: Final = re.compile(
-    r"[+-]?(?:[0-9]{1,30}(?:\.[0-9]{0,30})?|\.[0-9]{1,30})(?:[eE][+-]?[0-9]{1,3})?"
-)
-_DATE: Final = re.compile(
-    r"([0-9]{4})(?:([-/.])([0-9]{1,2})\2([0-9]{1,2})|([0-9]{2})([0-9]{2}))"
-    r"(?:[T ]00:00(?::00(?:\.0+)?)?Z?)?"
-)
-_BOOLEANS: Final = {
-    "true": True,
-    "yes": True,
-    "on": True,
-    "false": False,
-    "no": False,
-    "off": False,
-}
-_NULLS: Final = frozenset({"", "null", "none", "nil"})
-
-
-def _to_text(value: object) -> object:
-    """Write a number out; take the one text out of a list."""
-    if type(value) in (int, float):
-        return json.dumps(value)
-    if isinstance(value, list) and len(value) == 1 and isinstance(value[0], str):
-        return value[0]
-    return value
-
-
-def _to_integer(value: object) -> object:
-    """Read a whole number, also one with zeros behind its point."""
-    if isinstance(value, float) and value.is_integer():
-        return int(value)
-    found = _INTEGER.fullmatch(value.strip()) if isinstance(value, str) else None
-    return int(found[1]) if found else value
-
-
-def _to_number(value: object) -> object:
-    """Read a number that has an end."""
-    if not isinstance(value, str) or not _NUMBER.fullmatch(value.strip()):
-        return value
-    whole = _to_integer(value)
-    read = float(value)
-    return whole if isinstance(whole, int) else read if math.isfinite(read) else value
-
-
-def _to_boolean(value: object) -> object:
-    """Read yes or no."""
-    if type(value) is int and value in (0, 1):
-        return bool(value)
-    return _BOOLEANS.get(value.strip().casefold(), value) if isinstance(value, str) else value
-
-
-def _to_null(value: object) -> object:
-    """Read a word for null."""
-    return None if isinstance(value, str) and value.strip().casefold() in _NULLS else value
-
-
-def _to_date(value: object) -> object:
-    """Read a date that begins with its year: others have two meanings."""
-    found = _DATE.fullmatch(str(value).strip()) if type(value) in (str, int) else None
-    if found is None:
-        return value
-    year, month, day = found[1], found[3] or found[5], found[4] or found[6]
-    try:
-        return date(int(year), int(month), int(day)).isoformat()
-    except ValueError:
-        return value
-
-
-def _to_datetime(value: object) -> object:
-    """Read a date with a time, in any form of ISO 8601."""
-    try:
-        return (
-            datetime.fromisoformat(value.strip()).isoformat() if isinstance(value, str) else value
-        )
-    except ValueError:
-        return value
-
-
-Coercion = Callable[[object], object]
-_BY_TYPE: Final[Mapping[str, Coercion]] = {
-    "string": _to_text,
-    "integer": _to_integer,
-    "number": _to_number,
-    "boolean": _to_boolean,
-    "null": _to_null,
-}
-"""How each type of a JSON schema is read."""
-_BY_FORMAT: Final[Mapping[str, Coercion]] = {"date": _to_date, "date-time": _to_datetime}
-"""How a text is read that has a format."""
-_FORMAT_PATTERNS: Final[Mapping[str, re.Pattern[str]]] = {
-    "date": re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}"),
-    "date-time": re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}.{0,20}"),
-}
-"""What a text of that format looks like once it is read."""
-
-
-_PYTHON_TYPES: Final[Mapping[str, tuple[type, ...]]] = {
-    "string": (str,),
-    "integer": (int,),
-    "number": (int, float),
-    "boolean": (bool,),
-    "null": (type(None),),
-    "array": (list,),
-    "object": (dict,),
-}
-
-
 def read_members(text: str) -> Mapping[str, object] | None:
     """Read `- query: Killer Queen` a line, or `"query": "Killer Queen", "limit": 5`.
 
@@ -556,3 +302,35 @@ def _members_on_one_line(text: str) -> Mapping[str, object] | None:
         note.endswith((UNQUOTED, INNER)) for note in found.notes
     )
     return found.value if is_sure and isinstance(found.value, dict) else None
+
+
+def clean_name(written: str) -> str:
+    """Strip the decoration of a name: emphasis, quotes, brackets, empty calls, `functions.`.
+
+    In Markdown an underscore may have a backslash before it.
+    """
+    name = written.replace("\\_", "_").strip(_DECORATION).removesuffix("()").strip(_DECORATION)
+    if name and name[-1] == _BRACKETS.get(name[0]):
+        name = name[1:-1].strip(_DECORATION)
+    for _ in range(3):
+        space, dot, bare = name.partition(".")
+        if not (dot and bare and space.casefold() in _SPACES):
+            break
+        name = bare
+    return name
+
+
+def folded(name: str) -> str:
+    """Fold case, width, spaces, hyphens, underscores out of a name."""
+    if name.isascii() and name.isidentifier():
+        return name.replace("_", "").lower()
+    return re.sub(r"[\s_-]", "", unicodedata.normalize("NFKC", name)).casefold()
+
+
+def same_name(written: str, known: Collection[str]) -> str | None:
+    """Return the known name that is written, else the only one that is the same when folded."""
+    if written in known:
+        return written
+    wanted = folded(written)
+    alike = [name for name in known if folded(name) == wanted]
+    return alike[0] if len(alike) == 1 else None

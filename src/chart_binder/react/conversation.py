@@ -39,14 +39,14 @@ class Reply:
     seconds: float = 0.0
 
 
-class Enough(Protocol):
+class StopCheck(Protocol):
     """Tells, while a reply is still being written, from where on it cannot count any more."""
 
-    def suspects(self, line: str) -> bool:
+    def is_candidate(self, line: str) -> bool:
         """Return cheaply whether the reply may end before a line, by the line's beginning."""
         ...
 
-    def settled(self, text: str, line: str) -> bool:
+    def is_end(self, text: str, line: str) -> bool:
         """Return whether the reply may end before a suspected line; `text` is all before it."""
         ...
 
@@ -64,7 +64,7 @@ class Terms:
     schema: Mapping[str, object] | None = None
     listen: Callable[[str], None] | None = None
     seconds: float | None = None
-    enough: Enough | None = None
+    enough: StopCheck | None = None
 
 
 class ChatError(Exception):
@@ -127,10 +127,17 @@ def ask(chat: ChatModel, messages: Sequence[Message], terms: Terms) -> Reply:
     Raises `ChatError` for whatever the model raises or returns in place of a reply. What the
     listener raises passes through: it is the caller's own.
     """
-    listener = _Listener(terms)
+    listen, is_hearing = terms.listen, False
+
+    def hear(piece: str) -> None:
+        nonlocal is_hearing
+        is_hearing = True
+        assert listen is not None
+        listen(piece)
+        is_hearing = False
 
     def wrap(error: Exception) -> Exception:
-        if listener.is_hearing:
+        if is_hearing:
             return error
         _log.warning("the chat model %r failed", chat.model_id, exc_info=error)
         return ChatError(
@@ -139,7 +146,7 @@ def ask(chat: ChatModel, messages: Sequence[Message], terms: Terms) -> Reply:
         )
 
     with wrap_plugin_errors(wrap, ChatError, ReplayMismatchError):
-        reply = chat.reply(messages, listener.terms)
+        reply = chat.reply(messages, replace(terms, listen=hear) if listen else terms)
     if not (isinstance(reply, Reply) and isinstance(reply.content, str)):
         raise ChatError(
             f"the chat model {chat.model_id!r} gave no reply: its plug-in must return a Reply with"
@@ -153,24 +160,6 @@ def ask(chat: ChatModel, messages: Sequence[Message], terms: Terms) -> Reply:
         _count(reply.completion_tokens),
         _seconds(reply.seconds),
     )
-
-
-@dataclass(slots=True)
-class _Listener:
-    """Calls the listener of the terms; `is_hearing` while that runs, and after it has raised."""
-
-    wanted: Terms
-    is_hearing: bool = False
-
-    @property
-    def terms(self) -> Terms:
-        return self.wanted if self.wanted.listen is None else replace(self.wanted, listen=self.hear)
-
-    def hear(self, piece: str) -> None:
-        assert self.wanted.listen is not None
-        self.is_hearing = True
-        self.wanted.listen(piece)
-        self.is_hearing = False
 
 
 def _encodable(text: str) -> str:

@@ -27,70 +27,12 @@ from chart_binder.react.steps import Act, Finish, Malformed, Step
 from chart_binder.react.tools import Toolbox
 from chart_binder.react.transcript import Replied, Stepped, Watch
 
-_ADVICE: Final = "Your reply was cut off because it was too long"
-_MORE: Final = "x0"  # no dialect's word, and in no JSON outside a string
-
-
-def whole_step(step: Step, reply: Reply, dialect: Dialect) -> Step:
-    """Return the step of a reply, `Malformed` where the token limit cut it in the middle.
-
-    What could have gone on is cut: bare text at the end of the reply, an object that had to be
-    closed. What follows a whole step may be cut as it likes.
-    """
-    if reply.done_reason != "length":
-        return step
-    if isinstance(step, Malformed):
-        return replace(step, advice=f"{_ADVICE}: be brief. {step.advice}")
-    if _is_open(step, reply.content, dialect):
-        which = "call" if isinstance(step, Act) else "answer"
-        advice = f"{_ADVICE}, in the middle of your {which}: be brief, and write it again, whole."
-        return Malformed(advice, step.notes)
-    return step
-
-
-def _is_open(step: Act | Finish, text: str, dialect: Dialect) -> bool:
-    """Tell whether a step would be another one with more letters after it."""
-    if is_same_step(dialect.parse(text + _MORE), step):
-        return False
-    return isinstance(step, Act) or _object(step.answer) != _object(step.answer + _MORE)
-
-
-def _object(answer: str) -> object:
-    """Return the JSON object in an answer, else the answer."""
-    try:
-        return read_json(answer)[0]
-    except LenientJSONError:
-        return answer
-
-
-class Early:
-    """Finds enough where a step stands, and the model goes on with an observation of its own.
-
-    The dialect has the last word: an observation that is thought, quoted or part of an answer ends
-    nothing, for with it the same reply is another step, or none.
-    """
-
-    def __init__(self, dialect: Dialect) -> None:
-        self._dialect = dialect
-        self._marks = tuple(filter(None, (each.strip() for each in dialect.stop)))
-
-    def suspects(self, line: str) -> bool:
-        """Tell whether a line begins an observation, in the dialect's form or any."""
-        is_marked = line.lstrip().startswith(self._marks)
-        return is_marked or begins_observation(line, after_action=True)
-
-    def settled(self, text: str, line: str) -> bool:
-        """Tell whether a text holds a step that the line after it does not change."""
-        step = self._dialect.parse(text)
-        return not isinstance(step, Malformed) and is_same_step(
-            self._dialect.parse(text + line), step
-        )
-
-
 T = TypeVar("T")
 Judge = Callable[[str, bool], T]
 """Reads an answer's text, or raises `RefusedError`; told whether this is the last turn."""
 
+_CUT_OFF: Final = "Your reply was cut off because it was too long"
+_APPENDED: Final = "x0"  # no dialect's word, and in no JSON outside a string
 _MAX_REPLY_CHARS: Final = 4_000
 _LAST_TURN: Final = "(1 turn left. It is the last: give your final answer now.)"
 _SHORT_OF_TIME: Final = "(The time for this run is nearly over: give your final answer now.)"
@@ -169,7 +111,7 @@ def converse(
         limits=limits,
         last_word=last_word,
         listen=listen,
-        early=Early(dialect),
+        early=StopAfterStep(dialect),
         max_turns=limits.iterations,
     ).run()
 
@@ -192,7 +134,7 @@ class _Conversation(Generic[T]):
     limits: Limits
     last_word: LastWord | None
     listen: Callable[[str], None] | None
-    early: Early
+    early: "StopAfterStep"
     max_turns: int
     turn: int = 0
     idle: int = 0
@@ -246,7 +188,7 @@ class _Conversation(Generic[T]):
 
     def take_turn(self) -> Ending[T] | None:
         reply = self.ask()
-        step = whole_step(self.dialect.parse(reply.content), reply, self.dialect)
+        step = _unless_cut_off(self.dialect.parse(reply.content), reply, self.dialect)
         if isinstance(step, Act):
             self.remember(step, reply, tuple(self.calls.run(step, self.turn)))
             return None
@@ -289,7 +231,7 @@ class _Conversation(Generic[T]):
         """Ask for the answer alone. The reply is read and judged like any other."""
         self.context.close(last_word.request)
         reply = self.ask(last_word.schema)
-        step = whole_step(self.dialect.parse(reply.content), reply, self.dialect)
+        step = _unless_cut_off(self.dialect.parse(reply.content), reply, self.dialect)
         answer = step.answer if isinstance(step, Finish) else whole_answer(reply.content)
         kind = "malformed" if answer is None else "finish"
         self.watch(Stepped(kind, self.turn, notes=(*step.notes, "asked for the answer alone")))
@@ -300,6 +242,62 @@ class _Conversation(Generic[T]):
         except RefusedError as error:
             refusal = _brief(str(error))
         return Ending(self.turn, problem=f"{spent}, and a last word was refused: {refusal}")
+
+
+def _unless_cut_off(step: Step, reply: Reply, dialect: Dialect) -> Step:
+    """Return the step of a reply, or `Malformed` where the token limit cut the step itself.
+
+    A step is cut if more text could have continued it: bare text at the end of the reply, or an
+    object that had to be closed. What follows a complete step may be cut.
+    """
+    if reply.done_reason != "length":
+        return step
+    if isinstance(step, Malformed):
+        return replace(step, advice=f"{_CUT_OFF}: be brief. {step.advice}")
+    if _is_open(step, reply.content, dialect):
+        which = "call" if isinstance(step, Act) else "answer"
+        advice = f"{_CUT_OFF}, in the middle of your {which}: be brief, and write it again, whole."
+        return Malformed(advice, step.notes)
+    return step
+
+
+def _is_open(step: Act | Finish, text: str, dialect: Dialect) -> bool:
+    """Return whether text appended to the reply would change its step."""
+    if is_same_step(dialect.parse(text + _APPENDED), step):
+        return False
+    return isinstance(step, Act) or _object(step.answer) != _object(step.answer + _APPENDED)
+
+
+def _object(answer: str) -> object:
+    """Return the JSON object in an answer, else its text."""
+    try:
+        return read_json(answer)[0]
+    except LenientJSONError:
+        return answer
+
+
+class StopAfterStep:
+    """A `StopCheck` that stops a reply which invents an observation after a complete step.
+
+    The dialect decides: an observation within a thought, a quotation or an answer changes the step,
+    and so does not stop the reply.
+    """
+
+    def __init__(self, dialect: Dialect) -> None:
+        self._dialect = dialect
+        self._marks = tuple(filter(None, (each.strip() for each in dialect.stop)))
+
+    def is_candidate(self, line: str) -> bool:
+        """Return whether a line begins an observation, in the dialect's form or any other."""
+        is_marked = line.lstrip().startswith(self._marks)
+        return is_marked or begins_observation(line, after_action=True)
+
+    def is_end(self, text: str, line: str) -> bool:
+        """Return whether a text holds a step that the line after it does not change."""
+        step = self._dialect.parse(text)
+        return not isinstance(step, Malformed) and is_same_step(
+            self._dialect.parse(text + line), step
+        )
 
 
 def _kept_text(step: Step, reply: Reply, dialect: Dialect) -> str:

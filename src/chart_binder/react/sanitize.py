@@ -52,7 +52,7 @@ def escape_labels(line: str) -> str:
     if ":" in line or "{" in line or not line.isascii():
         line = "".join(_marked(line))
     for _ in range(_MOST_TRIES):
-        label = label_at(line, 0)
+        label = label_at(line)
         if label is None or label.kind == "observation":
             return line
         line = _NOT_YET_MARKED.sub(r"‹\g<0>›", line, count=1)
@@ -127,7 +127,7 @@ def _is_label(words: str, *, heads: bool) -> bool:
     """
     if words.casefold() in _ROLES:
         return True
-    if label_at(f"{words}:", 0):
+    if label_at(f"{words}:"):
         return True
     return not (heads and " " in words) and begins_observation(f"{words}: x")
 

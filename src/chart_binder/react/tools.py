@@ -12,9 +12,13 @@ import msgspec
 from chart_binder.react.arguments import (
     ArgumentsError,
     Parameter,
+    bind,
+    clean_name,
+    same_name,
+)
+from chart_binder.react.coercion import (
     Schema,
     alternatives_of,
-    bind,
     choices,
     coerce,
     resolved,
@@ -28,7 +32,6 @@ from chart_binder.react.tool_definition import (
     define_tool,
     require_finite,
 )
-from chart_binder.react.tool_names import by_folded_name, clean_name, find_folded, same_name
 
 SAYS_NOTHING: Final = "This says nothing about what exists."
 """The end of an error where a service failed, in contrast to an answer that there is nothing."""
@@ -57,7 +60,13 @@ class Tool:
 
     def __post_init__(self) -> None:
         """Read the parameters from the schema once."""
-        object.__setattr__(self, "_parameters", tuple(_parameters(self.arguments.schema)))
+        schema = self.arguments.schema
+        definitions, required = schema.get("$defs", {}), schema.get("required", ())
+        parameters = (
+            Parameter(name, name in required, takes_null(member, definitions))
+            for name, member in schema.get("properties", {}).items()
+        )
+        object.__setattr__(self, "_parameters", tuple(parameters))
 
     @classmethod
     def of(
@@ -79,11 +88,6 @@ class Tool:
     def for_run(self, about: str) -> "Tool":
         """Return the tool as it is in one run."""
         return replace(self, function=self.per_run(about)) if self.per_run else self
-
-    @property
-    def parameters(self) -> tuple[str, ...]:
-        """The names of the arguments, in order."""
-        return tuple(self.arguments.schema.get("properties", ()))
 
     @property
     def schema(self) -> dict[str, object]:
@@ -124,16 +128,6 @@ class Tool:
                 f"You called {self.name}{_WRONG_ARGUMENTS} {error}. It takes {takes}"
             ) from error
 
-    def read(self, arguments: Mapping[str, object] | str) -> dict[str, object]:
-        """Return the arguments as the function takes them, or raise `ToolError` with advice."""
-        return self.call(arguments).keywords
-
-
-def _parameters(schema: Schema) -> Iterator[Parameter]:
-    definitions, required = schema.get("$defs", {}), schema.get("required", ())
-    for name, member in schema.get("properties", {}).items():
-        yield Parameter(name, name in required, takes_null(member, definitions))
-
 
 @dataclass(frozen=True, slots=True)
 class Call:
@@ -149,19 +143,16 @@ class Call:
 
     def run(self) -> Observation:
         """Return what the tool answers, or raise `ToolError`."""
-        return _observation(self.tool.function(**self.keywords))
-
-
-def _observation(answer: object) -> Observation:
-    match answer:
-        case Observation():
-            return answer
-        case str():
-            return Observation(answer)
-        case None:
-            return Observation("Done.")
-        case _:
-            return Observation(msgspec.json.encode(answer, enc_hook=_plain).decode())
+        answer = self.tool.function(**self.keywords)
+        match answer:
+            case Observation():
+                return answer
+            case str():
+                return Observation(answer)
+            case None:
+                return Observation("Done.")
+            case _:
+                return Observation(msgspec.json.encode(answer, enc_hook=_plain).decode())
 
 
 def _plain(value: object) -> object:
@@ -326,7 +317,6 @@ def _occurrences(
 ) -> Iterator[tuple[int, int, str]]:
     """Yield where a known name stands as whole words, its length in words, and the name."""
     longest = max((len(_parts(name)) for name in known), default=0)
-    by_fold = by_folded_name(known)
     at = 0
     while at < len(words):
         for length in range(min(longest, len(words) - at), 0, -1):
@@ -334,7 +324,7 @@ def _occurrences(
             span = text[words[at].start() : last.end()]
             if not last.group()[0].isalnum():
                 continue
-            if name := find_folded(span, known, by_fold):
+            if name := same_name(span, known):
                 yield at, length, name
                 at += length - 1
                 break

@@ -1,4 +1,4 @@
-"""A transcript is what happened in one run, one JSON line an event."""
+"""Transcripts: the events of one run, one JSON object a line, written and read."""
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
@@ -15,11 +15,11 @@ VERSION = 1
 
 
 class Event(msgspec.Struct, frozen=True, tag_field="type", omit_defaults=False):
-    """Something that happened, with its JSON form."""
+    """An event of a run."""
 
 
 class Run(Event, frozen=True, tag="run"):
-    """A run began. `evidence` is the question it is about, so that the run can be played again."""
+    """The beginning of a run. `evidence` is its bundle, so that the run can be replayed."""
 
     id: str = ""
     started_at: str = ""
@@ -33,14 +33,14 @@ class Run(Event, frozen=True, tag="run"):
 
 
 class Said(Event, frozen=True, tag="message"):
-    """A message that opens the conversation."""
+    """An opening message of the conversation."""
 
     role: Role
     content: str
 
 
 class Replied(Event, frozen=True, tag="reply"):
-    """The model answered. In a canned transcript only `content` is needed."""
+    """A reply of the model. In a canned transcript only `content` is needed."""
 
     content: str
     iteration: int = 0
@@ -77,7 +77,7 @@ class Replied(Event, frozen=True, tag="reply"):
 
 
 class Stepped(Event, frozen=True, tag="step"):
-    """What the reply asked for: `act`, `finish` or `malformed`."""
+    """The step of a reply; `kind` is `act`, `finish` or `malformed`."""
 
     kind: str
     iteration: int = 0
@@ -87,7 +87,7 @@ class Stepped(Event, frozen=True, tag="step"):
 
 
 class Observed(Event, frozen=True, tag="observation"):
-    """What the model was shown after a step."""
+    """The observation that the model was shown after a step."""
 
     content: str
     iteration: int = 0
@@ -102,7 +102,7 @@ class Observed(Event, frozen=True, tag="observation"):
 
 
 class Result(Event, frozen=True, tag="result"):
-    """What the run came to."""
+    """The result of the run."""
 
     result: dict[str, object]
 
@@ -128,7 +128,7 @@ def record_in(stream: IO[bytes]) -> Watch:
 def read_transcript(lines: Iterable[bytes]) -> Iterator[AnyEvent]:
     """Yield the events of a transcript, iterations filled in where a canned one leaves them out.
 
-    A last line that a killed run left half-written is passed over. Raises `TranscriptDefectError`.
+    An incomplete last line, as a killed run leaves it, is skipped. Raises `TranscriptDefectError`.
     """
     turn = 0
     unread: TranscriptDefectError | None = None
@@ -150,7 +150,7 @@ def read_transcript(lines: Iterable[bytes]) -> Iterator[AnyEvent]:
 
 
 def _decoded(line: bytes) -> AnyEvent:
-    """Return the event of a line; none that is recorded is nested deeper than what is read."""
+    """Decode a line, and refuse what is nested deeper than any recorded event."""
     event: AnyEvent = _DECODER.decode(line)
     match event:
         case Stepped():
@@ -194,7 +194,7 @@ class Turn:
 
 
 def turns(events: Iterable[AnyEvent]) -> Iterator[Turn]:
-    """Yield the turns in order. A reply begins one; what comes before the first is left out."""
+    """Yield the turns in order. A reply begins a turn; events before the first are left out."""
     number = 0
     reply: Replied | None = None
     steps: list[Stepped] = []
@@ -202,16 +202,16 @@ def turns(events: Iterable[AnyEvent]) -> Iterator[Turn]:
     for event in events:
         if isinstance(event, Replied):
             if reply:
-                yield Turn(number, reply, _paired(steps, shown))
+                yield Turn(number, reply, _exchanges(steps, shown))
             number, reply, steps, shown = number + 1, event, [], []
         elif isinstance(event, Stepped):
             steps.append(event)
         elif isinstance(event, Observed):
             shown.append(event)
     if reply:
-        yield Turn(number, reply, _paired(steps, shown))
+        yield Turn(number, reply, _exchanges(steps, shown))
 
 
-def _paired(steps: list[Stepped], shown: list[Observed]) -> tuple[Exchange, ...]:
-    """Pair steps and observations by their place in the turn: they come in the order of calls."""
+def _exchanges(steps: list[Stepped], shown: list[Observed]) -> tuple[Exchange, ...]:
+    """Pair steps with observations: both are in the order of the calls."""
     return tuple(Exchange(step, seen) for step, seen in zip_longest(steps, shown))

@@ -47,8 +47,8 @@ class Contest(msgspec.Struct, frozen=True, eq=False):
     """The studio albums that may be the earliest studio album."""
     early_compilations: "Sequence[EarlyCompilation]"
     """Compilations that may nevertheless be the premiere."""
-    dated_compilations: "DatedCompilations"
-    """What a compilation must precede, beside the works, to be the premiere."""
+    dated_compilations: Sequence[Candidate]
+    """The compilations of which at least the group is dated."""
     tie_break: "TieBreak"
     recordings: Sequence[RecordingCandidate]
     artist: Artist
@@ -103,16 +103,16 @@ def _contest(
     works = [*rest, *soundtracks]
     firsts = possibly_earliest(works, tie_break)
     albums = possibly_earliest([one for one in works if one.role is Role.ALBUM], tie_break)
-    dated = [one if one.is_dated else with_group_date(one) for one in compilations]
-    rivals = DatedCompilations([one for one in dated if one], soundtracks)
+    spans = (one if one.is_dated else with_group_date(one) for one in compilations)
+    dated = [one for one in spans if one]
     early: Sequence[EarlyCompilation] = ()
-    if rivals.compilations and settings.compilation_premiere:
-        early = _early_compilations(rivals, rest, artist, settings.lead_window_days)
+    if dated and settings.compilation_premiere:
+        early = _early_compilations(dated, soundtracks, rest, artist, settings.lead_window_days)
         if any(one.precedes_all for one in early):
             firsts = []
     singles = [one for one in firsts if one.role is Role.SINGLE]
     return Contest(
-        candidates, works, undated, compilations, firsts, singles, albums, early, rivals, tie_break,
+        candidates, works, undated, compilations, firsts, singles, albums, early, dated, tie_break,
         recordings, artist, settings,
     )  # fmt: skip
 
@@ -288,7 +288,6 @@ def possibly_earliest(works: Sequence[Candidate], tie_break: TieBreak) -> Sequen
 # Compilations that may be the premiere.
 
 _NEVER = 2 * LAST_DAY
-_MAX_NEAR = 3
 
 
 class EarlyCompilation(msgspec.Struct, frozen=True, eq=False):
@@ -303,40 +302,28 @@ class EarlyCompilation(msgspec.Struct, frozen=True, eq=False):
     """Whether all this is certain, so that no work can be where the recording came out."""
 
 
-class DatedCompilations(msgspec.Struct, frozen=True, eq=False):
-    """The compilations of which at least the group is dated."""
-
-    compilations: Sequence[Candidate]
-    soundtracks: Sequence[Candidate]
-    """Those that run as works: a compilation must precede them, by however little."""
-
-    def near(self, one: Candidate, window: int) -> list[Candidate]:
-        """Return the first few others that may have come out within `window` days of one."""
-        close = (
-            each
-            for each in (*self.compilations, *self.soundtracks)
-            if each.first <= one.last + window and each.group.mb_rg_id != one.group.mb_rg_id
-        )
-        return [each for each, _ in zip(close, range(_MAX_NEAR), strict=False)]
-
-
 def _early_compilations(
-    rivals: DatedCompilations, works: Sequence[Candidate], artist: Artist, window: int
+    compilations: Sequence[Candidate],
+    soundtracks: Sequence[Candidate],
+    works: Sequence[Candidate],
+    artist: Artist,
+    window: int,
 ) -> Sequence[EarlyCompilation]:
     """Return the compilations that may precede every work by more than `window` days.
 
     One of them is the premiere if every other compilation is later by more than the window too. If
     another may be nearer, the case is open; if another is surely much earlier, it is ruled out.
+    `soundtracks` are compilations that run as works: those it must precede by however little.
     """
     work_last = min([one.last for one in works], default=_NEVER)
-    early = [one for one in rivals.compilations if one.first + window < work_last]
+    early = [one for one in compilations if one.first + window < work_last]
     if not early:
         return ()
-    others = (*rivals.compilations, *rivals.soundtracks)
+    others = (*compilations, *soundtracks)
     soonest, first = _two_least(one.last for one in others), _two_least(one.first for one in others)
     work_first = min([one.first for one in works], default=_NEVER)
-    sound_last = min([one.last for one in rivals.soundtracks], default=_NEVER)
-    sound_first = min([one.first for one in rivals.soundtracks], default=_NEVER)
+    sound_last = min([one.last for one in soundtracks], default=_NEVER)
+    sound_first = min([one.first for one in soundtracks], default=_NEVER)
     names: set[str] | None = None
     found = []
     for one in early:

@@ -297,8 +297,14 @@ def _doubts(early: EarlyCompilation, contest: Contest) -> Iterator[str]:
     if early.is_own is None:
         yield f"is {name} the artist's own? No credit tells"
     if not early.is_alone:
-        near = (one.dated_name for one in contest.dated_compilations.near(early.candidate, window))
-        names = " or ".join(sorted([name, *near]))
+        soundtracks = [one for one in contest.works if one.is_dated and is_compilation(one.group)]
+        near = [
+            one.dated_name
+            for one in (*contest.dated_compilations, *soundtracks)
+            if one.first <= early.candidate.last + window
+            and one.group.mb_rg_id != early.candidate.group.mb_rg_id
+        ]
+        names = " or ".join(sorted([name, *near[:_MAX_NAMED]]))
         yield f"which was the first, {names}? They came out, or may have, within {window} days"
 
 
@@ -307,7 +313,7 @@ def _undated_beside_only_one(contest: Contest) -> Iterator[str]:
 
     Then no date says that it was the first of them.
     """
-    dated = contest.dated_compilations.compilations
+    dated = contest.dated_compilations
     if contest.works or len(dated) > 1:
         return
     undated = [one for one in contest.compilations if not one.is_dated]

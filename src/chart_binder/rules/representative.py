@@ -4,6 +4,7 @@ import re
 from collections.abc import Callable, Sequence
 from datetime import date
 from functools import lru_cache
+from typing import Any
 
 import msgspec
 
@@ -55,10 +56,11 @@ def choose_release(
     if not official:
         return Representative(None, INDETERMINATE, "no official release is known")
     pool = [release for release in official if release.when.first > FIRST_DAY] or official
-    order, home = _Order(group, settings), home_countries(country)
-    chosen, is_home = _first(pool, home, order)
+    home = home_countries(country)
+    chosen, is_home = _first(pool, home, group, settings)
     if len(official) > 1 and not _is_surely_original(chosen, official, group, settings):
-        fresh, _ = _first(_originals(official, group, settings), home, order)
+        originals = _originals(official, group, settings)
+        fresh, _ = _first(originals, home, group, settings)
         if fresh.mb_release_id != chosen.mb_release_id:
             is_one_too = _is_marked_reissue(fresh, group, settings)
             why = "came out before it" if is_one_too else "is the earliest that is not"
@@ -74,14 +76,17 @@ def choose_release(
     return Representative(chosen, WORLD_EARLIEST, reason)
 
 
-def _first(pool: Sequence[Release], home: frozenset[str], order: "_Order") -> tuple[Release, bool]:
+def _first(
+    pool: Sequence[Release], home: frozenset[str], group: ReleaseGroup, settings: RulesConfig
+) -> tuple[Release, bool]:
+    """Return the earliest release from home, else from anywhere, and whether it is from home."""
     at_home = [release for release in pool if release.place in home]
     candidates = at_home or pool
     if len(candidates) == 1:
         return candidates[0], bool(at_home)
     soonest = min([release.when.last for release in candidates])
     tied = [release for release in candidates if release.when.last == soonest]
-    return order.first(tied), bool(at_home)
+    return _first_tied(tied, group, settings), bool(at_home)
 
 
 def first_by_id(releases: Sequence[Release]) -> Release:
@@ -95,47 +100,34 @@ def _named(release: Release) -> str:
     return f"the {' '.join(filter(None, parts))} of {release.when.text or 'unknown date'}"
 
 
-class _Order:
-    """The order among releases of one group.
+def _first_tied(tied: Sequence[Release], group: ReleaseGroup, settings: RulesConfig) -> Release:
+    """Return the first of releases that were out by the same day.
 
-    First is the release that certainly was out by the earliest day: a whole date precedes the bare
-    year of the same year. The year may mean an earlier day, but mostly it belongs to a later
-    pressing without an exact date.
+    A whole date precedes the bare year of the same year: the year may mean an earlier day, but
+    mostly it belongs to a later pressing without an exact date. The other keys are compared one
+    after another, and only for the releases that are still tied.
     """
+    keys: tuple[Callable[[Release], Any], ...] = (
+        lambda one: -one.when.first,
+        lambda one: _is_marked_reissue(one, group, settings),
+        lambda one: label_rank(settings.label_authority_order, [one.label]),
+        lambda one: _format_rank(
+            one.format, int(one.when.text[:4]) if one.when.is_known else _MODERN
+        ),
+        _catalogue_number_key,
+    )
+    for key in keys:
+        if len(tied) > 1:
+            values = [key(release) for release in tied]
+            least = min(values)
+            tied = [each for each, its in zip(tied, values, strict=True) if its == least]
+    return first_by_id(tied)
 
-    __slots__ = ("group", "settings")
 
-    def __init__(self, group: ReleaseGroup, settings: RulesConfig) -> None:
-        self.group = group
-        self.settings = settings
-
-    def first(self, tied: Sequence[Release]) -> Release:
-        """Return the first of releases that were out by the same day, comparing key after key."""
-        for key in (self._day, self._is_marked, self._label, self._format, self._catno):
-            if len(tied) > 1:
-                keys = [key(release) for release in tied]
-                least = min(keys)
-                tied = [each for each, its in zip(tied, keys, strict=True) if its == least]
-        return first_by_id(tied)
-
-    def _day(self, release: Release) -> tuple[int]:
-        return (-release.when.first,)
-
-    def _is_marked(self, release: Release) -> tuple[bool]:
-        return (_is_marked_reissue(release, self.group, self.settings),)
-
-    def _label(self, release: Release) -> tuple[int]:
-        return (label_rank(self.settings.label_authority_order, [release.label]),)
-
-    def _format(self, release: Release) -> tuple[int]:
-        year = int(release.when.text[:4]) if release.when.is_known else _MODERN
-        return (_format_rank(release.format, year),)
-
-    def _catno(self, release: Release) -> tuple[bool, Sequence[str]]:
-        catno = (release.catno or "").strip()
-        parts = _NUMBERS.split(catno)
-        numbered = [part.zfill(12) if part.isdigit() else part.casefold() for part in parts]
-        return not catno, numbered
+def _catalogue_number_key(release: Release) -> tuple[bool, Sequence[str]]:
+    catno = (release.catno or "").strip()
+    parts = _NUMBERS.split(catno)
+    return not catno, [part.zfill(12) if part.isdigit() else part.casefold() for part in parts]
 
 
 _MEDIA = (

@@ -1,4 +1,4 @@
-"""A store on a PostgreSQL server, which several machines may share."""
+"""The two kinds of databases: an SQLite file, and a PostgreSQL server for several machines."""
 
 import math
 import re
@@ -20,12 +20,12 @@ from chart_binder.store.sqlite_file import first_line, is_read_only, reading_uri
 
 @dataclass(frozen=True, slots=True)
 class Backend:
-    """An open database: two ways into it, and what is said of it.
+    """An open database: its engines, and how messages call it.
 
-    `name` is what a message calls it and has no secrets; `noun` is the kind of thing that it is.
-    `writers` begin transactions that wait for one another where the database has one writer alone.
-    `lock` is what a transaction says before it changes the schema, where beginning does not say it.
-    `turn` is held by the thread that writes, where the database has one writer alone.
+    `name` has no secrets; `noun` is `file` or `database`. `writers` begin transactions that wait
+    for one another, if the database has a single writer. `lock` is a statement to execute before
+    the schema is changed. `turn` is held by the thread that writes, if there is a single writer.
+    `meaning` returns what an error means.
     """
 
     name: str
@@ -37,31 +37,30 @@ class Backend:
     turn: AbstractContextManager[object] = field(default_factory=nullcontext)
 
 
-PATIENCE_S = 10.0
-"""Where the URL does not say."""
-MOST_PATIENCE_S = 86_400.0
+DEFAULT_TIMEOUT_S = 10.0
+MAX_TIMEOUT_S = 86_400.0
 
 Query = Mapping[str, str | tuple[str, ...]]
 
 
 def read_timeout(url: URL) -> tuple[float, Query]:
-    """Return the seconds of `?timeout=`, and what else stands in the query."""
+    """Return the seconds of `?timeout=`, and the rest of the query. Raises `StoreError`."""
     query = dict(url.query)
-    text = query.pop("timeout", str(PATIENCE_S))
+    text = query.pop("timeout", str(DEFAULT_TIMEOUT_S))
     try:
-        patience = float(text)  # type: ignore[arg-type]  # a tuple where it stands there twice
+        timeout = float(text)  # type: ignore[arg-type]  # a tuple if it is there twice
     except (ValueError, TypeError) as error:
-        raise _odd(url) from error
-    if not 0 <= patience <= MOST_PATIENCE_S:
-        raise _odd(url)
-    return patience, query
+        raise _bad_timeout(url) from error
+    if not 0 <= timeout <= MAX_TIMEOUT_S:
+        raise _bad_timeout(url)
+    return timeout, query
 
 
-def _odd(url: URL) -> StoreError:
+def _bad_timeout(url: URL) -> StoreError:
     said = masked(url.render_as_string())
     return StoreError(
         f"store.url {said!r} has an odd timeout: only ?timeout=SECONDS may follow, up to"
-        f" {MOST_PATIENCE_S:.0f}"
+        f" {MAX_TIMEOUT_S:.0f}"
     )
 
 
@@ -69,9 +68,9 @@ _PRAGMAS = ("journal_mode=WAL", "synchronous=FULL", "foreign_keys=ON")
 
 
 def open_sqlite(url: URL, allowed: str) -> Backend:
-    """Return the file that `url` names, its folder made where there was none.
+    """Return the SQLite file at `url`; its folder is created.
 
-    Raises `StoreError`; `allowed` says in it what a URL may be.
+    Raises `StoreError`, whose text ends with `allowed`.
     """
     said = masked(url.render_as_string())
     if not url.database or url.database == ":memory:":
@@ -85,32 +84,32 @@ def open_sqlite(url: URL, allowed: str) -> Backend:
         ) from error
     if path.is_dir():
         raise StoreError(f"the store {url.database!r} is a folder; {allowed}")
-    patience, more = read_timeout(url)
+    timeout, more = read_timeout(url)
     if more:
         raise StoreError(
             f"store.url {said!r} has more than a file: only ?timeout=SECONDS may follow it, up to"
-            f" {MOST_PATIENCE_S:.0f}"
+            f" {MAX_TIMEOUT_S:.0f}"
         )
     engine = (
-        _read_only(path, patience)
+        _read_only(path, timeout)
         if is_read_only(path)
-        else create_engine(url.set(query={}), connect_args={"timeout": patience}, max_overflow=-1)
+        else create_engine(url.set(query={}), connect_args={"timeout": timeout}, max_overflow=-1)
     )
-    event.listen(engine, "connect", _make_ready)
+    event.listen(engine, "connect", _set_up)
     event.listen(engine, "begin", _begin)
     writers = engine.execution_options(canon_begin="BEGIN IMMEDIATE")
-    # SQLite lets who waits look again now and then: of many threads some would starve.
+    # Waiting writers of SQLite poll: of many threads some would starve without taking turns.
     return Backend(url.database, "file", engine, writers, sqlite_problem, turn=Lock())
 
 
-def _read_only(path: Path, patience: float) -> Engine:
+def _read_only(path: Path, timeout: float) -> Engine:
     connect = partial(
-        sqlite3.connect, reading_uri(path), uri=True, timeout=patience, check_same_thread=False
+        sqlite3.connect, reading_uri(path), uri=True, timeout=timeout, check_same_thread=False
     )
     return create_engine("sqlite://", creator=connect, poolclass=QueuePool, max_overflow=-1)
 
 
-def _make_ready(connection: Any, _: object) -> None:
+def _set_up(connection: Any, _: object) -> None:
     connection.isolation_level = None  # the driver begins no transactions: `_begin` does
     for pragma in _PRAGMAS:
         connection.execute(f"PRAGMA {pragma}")
@@ -150,38 +149,38 @@ _NO_CODE = (
     ("is not permitted to log in", _MEANING["28000"]),
     ("no pg_hba.conf entry", _MEANING["28000"]),
 )
-"""A connection that is refused has no code, but words: English ones, as a server has by default."""
-_SAYS_WHO = re.compile(r'(user|role) "[^"]*"')
+"""A refused connection has no code, but a text, in English by default."""
+_USER_NAME = re.compile(r'(user|role) "[^"]*"')
 
 
 def postgres_problem(cause: BaseException | None) -> str:
-    """Return what follows the store's name in a sentence: `is damaged: ...`."""
+    """Return what a PostgreSQL error means, as the rest of a sentence: `is damaged: ...`."""
     code = getattr(cause, "sqlstate", None) or ""
     known = _MEANING.get(code) or _MEANING_OF_CLASS.get(code[:2])
     if known:
         return known
-    said = _SAYS_WHO.sub(r"\1 ***", first_line(cause))
+    said = _USER_NAME.sub(r"\1 ***", first_line(cause))
     if code:
         return f"cannot be used: {said}"
     return next((told for words, told in _NO_CODE if words in said), f"cannot be reached: {said}")
 
 
 _LOCK = "SELECT pg_advisory_xact_lock(7165063)"
-"""The number is ours; who changes the schema holds it until the transaction ends."""
+"""Held until the end of a transaction that changes the schema; the number is arbitrary."""
 
 
 def open_postgres(url: URL) -> Backend:
-    """Return the database that `url` names; nothing is connected to yet.
+    """Return the database at `url`, without connecting to it. Raises `StoreError`.
 
-    What follows `?` is for the server's own library (sslmode and the like), but for `timeout`: how
-    many seconds a connection, or a lock, is waited for. Raises `StoreError`.
+    `timeout` in the query is how many seconds to wait for a connection or a lock; the rest of the
+    query is for libpq (sslmode and the like).
     """
-    patience, more = read_timeout(url)
-    # libpq reads less than two seconds of a connection as two, and none as for ever.
+    timeout, more = read_timeout(url)
+    # libpq takes less than two seconds as two, and zero as no limit.
     arguments: dict[str, object] = {
-        "connect_timeout": max(2, math.ceil(patience)),
+        "connect_timeout": max(2, math.ceil(timeout)),
         "client_encoding": "utf8",
-        "options": _options(more, patience),
+        "options": _options(more, timeout),
     }
     others = {name: value for name, value in more.items() if name != "options"}
     plain = url.set(drivername="postgresql+psycopg", query=others)
@@ -196,15 +195,15 @@ def open_postgres(url: URL) -> Backend:
     return Backend(_name(url), "database", readers, engine, postgres_problem, _LOCK)
 
 
-def _options(query: Query, patience: float) -> str:
-    """Return settings of the session; a lock is waited for as long as on a file."""
+def _options(query: Query, timeout: float) -> str:
+    """Return the options of the session, with the timeout for locks."""
     said = query.get("options", ())
-    own = f"-c lock_timeout={max(1, round(patience * 1000))}"
+    own = f"-c lock_timeout={max(1, round(timeout * 1000))}"
     return " ".join((said, own) if isinstance(said, str) else (*said, own))
 
 
 def _name(url: URL) -> str:
-    """Return where the store is, without who asks."""
+    """Return the address of the store, without user and password."""
     host = url.host or url.query.get("host", "") or "localhost"
     port = f":{url.port}" if url.port else ""
     return f"postgresql://{host if isinstance(host, str) else host[0]}{port}/{url.database or ''}"

@@ -1,4 +1,4 @@
-"""Transactions on a store's database, whose tables are made or brought up to date."""
+"""The database of a store: its transactions, its schema version, and reading of its rows."""
 
 import hashlib
 import sqlite3
@@ -24,18 +24,18 @@ Meaning = Callable[[BaseException | None], str]
 
 @contextmanager
 def translated(name: str, meaning: Meaning) -> Iterator[None]:
-    """Turn what a database or its driver raises about the store `name` into `StoreError`."""
+    """Raise `StoreError` for what a database or its driver raises about the store `name`."""
     try:
         yield
     except DBAPIError as error:
         raise StoreError(f"the store {name!r} {meaning(error.orig)}") from error
-    except sqlite3.Error as error:  # raised while a connection is being made ready
+    except sqlite3.Error as error:  # raised while a connection is set up
         raise StoreError(f"the store {name!r} {meaning(error)}") from error
     except SQLAlchemyError as error:
         raise StoreError(f"the store {name!r} cannot be used: {first_line(error)}") from error
-    except UnicodeDecodeError as error:  # an SQLite error that quotes a damaged page says so, too
+    except UnicodeDecodeError as error:  # from an SQLite error that quotes a damaged page
         raise StoreError(f"the store {name!r} is damaged: {first_line(error)}") from error
-    except (UnicodeError, OverflowError) as error:  # what no database has a form for
+    except (UnicodeError, OverflowError) as error:  # values that no database can hold
         raise StoreError(f"the store {name!r} cannot keep this: {first_line(error)}") from error
 
 
@@ -44,7 +44,7 @@ _POSTGRES = ("postgresql", "postgresql+psycopg")
 
 
 class Database:
-    """Transactions on one database; whatever fails in one raises `StoreError`."""
+    """Transactions on one database; failures in them raise `StoreError`."""
 
     def __init__(self, backend: Backend) -> None:
         self._backend = backend
@@ -59,7 +59,7 @@ class Database:
 
     @contextmanager
     def writing(self) -> Iterator[Connection]:
-        """Begin a transaction that is kept if the block ends well, else undone."""
+        """Begin a transaction that is committed if the block ends well, else rolled back."""
         backend = self._backend
         with (
             backend.turn,
@@ -69,7 +69,7 @@ class Database:
             yield connection
 
     def create_or_migrate(self) -> None:
-        """Make the tables, or bring them up to date; refuse tables that are not ours.
+        """Create the tables, or migrate them; refuse tables of other programs.
 
         Every step is a transaction: a process that is killed in one leaves the version before it.
         """
@@ -85,7 +85,7 @@ class Database:
                     version += 1
 
     def has_tables(self) -> bool:
-        """Tell whether there is a store, without making one; refuse tables that are not ours."""
+        """Return whether there is a store; create none, and refuse tables of other programs."""
         with self.reading() as connection:
             return self._version(connection) > 0
 
@@ -94,7 +94,7 @@ class Database:
         self._backend.readers.dispose()
 
     def _version(self, connection: Connection) -> int:
-        """Return the version of the tables, 0 where there are none."""
+        """Return the version of the schema, 0 if there are no tables."""
         tables = set(inspect(connection).get_table_names())
         if schema_version.name not in tables:
             if tables:
@@ -119,10 +119,7 @@ class Database:
 
 
 def open_database(text: str) -> Database:
-    """Return the database that a URL names; nothing is made yet but its folder.
-
-    Raises `StoreError`.
-    """
+    """Return the database at a URL, whose tables need not exist yet. Raises `StoreError`."""
     try:
         url = make_url(text)
     except (ArgumentError, ValueError) as error:  # ValueError: a port that is no number
@@ -137,7 +134,7 @@ def open_database(text: str) -> Database:
 
 
 class Transactions(Protocol):
-    """Where to read and write; leaving a block may raise `StoreError`."""
+    """Transactions to read and write in; leaving a block may raise `StoreError`."""
 
     @property
     def name(self) -> str:
@@ -149,14 +146,14 @@ class Transactions(Protocol):
         ...
 
     def writing(self) -> AbstractContextManager[Connection]:
-        """Begin a transaction that is kept if the block ends well."""
+        """Begin a transaction that is committed if the block ends well."""
         ...
 
 
 def insert_into(connection: Connection, table: Table) -> Insert:
-    """Return an insertion that may say what happens `on_conflict`.
+    """Return an insertion with `on_conflict_...` methods.
 
-    Both databases say it alike; SQLAlchemy has a class for each, with the same methods.
+    SQLAlchemy has a class for each database, with the same methods.
     """
     if connection.dialect.name == "sqlite":
         return insert(table)
@@ -189,10 +186,9 @@ _LONGEST_ID = 40
 
 
 def read_row(name: str, kind: type[S], row: Row[Any] | Mapping[str, object]) -> S:
-    """Return what a row of the store `name` stands for; columns of no field are left aside.
+    """Return the record in a row of the store `name`; other columns are ignored.
 
-    SQLite keeps any type in any column, whatever another program put there. Raises
-    `DamagedRecordError`.
+    Raises `DamagedRecordError`: SQLite keeps values of any type in any column.
     """
     columns = row._asdict() if isinstance(row, Row) else row
     fields = {field: columns[field] for field in kind.__struct_fields__}
@@ -203,14 +199,14 @@ def read_row(name: str, kind: type[S], row: Row[Any] | Mapping[str, object]) -> 
 
 
 def compress(document: bytes) -> bytes:
-    """Return a document as it is kept."""
+    """Return a document as it is stored."""
     return zlib.compress(document)
 
 
 def decompress(name: str, kind: type, kept: object) -> bytes:
-    """Return a document that was kept. Raises `DamagedRecordError`."""
+    """Return a stored document. Raises `DamagedRecordError`."""
     try:
-        return zlib.decompress(kept)  # type: ignore[arg-type]  # whatever another program put there
+        return zlib.decompress(kept)  # type: ignore[arg-type]  # of any type
     except (zlib.error, TypeError) as error:
         raise damaged_record(name, kind, str(error)) from error
 
@@ -219,9 +215,9 @@ def pages(
     database: Transactions, table: Table, wanted: Select[Any], read: Callable[[Row[Any]], V],
     *, last: int,
 ) -> Iterator[V]:  # fmt: skip
-    """Yield rows in the order in which they came, up to the number `last`.
+    """Yield rows by their number, up to `last`.
 
-    They are read by the page, so that no transaction stays open while the caller works.
+    They are read in pages, so that no transaction stays open while the caller works.
     """
     seen = 0
     while True:
@@ -236,10 +232,10 @@ def pages(
 
 
 def damaged_record(
-    name: str, kind: type, problem: str, known_as: object = None
+    name: str, kind: type, problem: str, record_id: object = None
 ) -> DamagedRecordError:  # fmt: skip
-    """Return what is raised about a record that nobody can have put; `known_as` is its id."""
+    """Return the error for a record that canon cannot have written; `record_id` is its id."""
     which = f"a {kind.__name__} in it"
-    if isinstance(known_as, str):
-        which += f", {known_as[:_LONGEST_ID]!r}"
+    if isinstance(record_id, str):
+        which += f", {record_id[:_LONGEST_ID]!r}"
     return DamagedRecordError(f"the store {name!r} is damaged: {which}: {problem[:200]}")

@@ -1,4 +1,4 @@
-"""Decisions are added, with what they rest on, and never changed: the latest of a file counts."""
+"""Decisions with their evidence and transcripts: added, never changed; the latest counts."""
 
 import logging
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
@@ -32,13 +32,13 @@ from chart_binder.store.database import (
 from chart_binder.store.schema import decisions, evidence, transcripts
 
 UnreadHandler: TypeAlias = Callable[[UnreadDecision], None]
-"""Is told of each decision that is left out, for its record is damaged."""
+"""Is called with each decision that is skipped because its record is damaged."""
 
 _log = logging.getLogger(__name__)
 
 
 def read_decision(name: str, row: Row[Any]) -> KeptDecision | UnreadDecision:
-    """Return the decision that a row of the store `name` stands for, or why it cannot be told."""
+    """Return the decision in a row of the store `name`, or why it cannot be read."""
     try:
         return read_row(name, KeptDecision, row)
     except DamagedRecordError as error:
@@ -49,16 +49,16 @@ def read_decision(name: str, row: Row[Any]) -> KeptDecision | UnreadDecision:
 def readable(
     name: str, rows: Iterable[Row[Any]], unread: UnreadHandler | None = None
 ) -> Iterator[KeptDecision]:
-    """Yield the decisions that can be read; the others are told to `unread`, or logged."""
+    """Yield the decisions that can be read; pass the others to `unread`, or log them."""
     for row in rows:
         found = read_decision(name, row)
         if isinstance(found, KeptDecision):
             yield found
         else:
-            (unread or _logged)(found)
+            (unread or _log_unread)(found)
 
 
-def _logged(left_out: UnreadDecision) -> None:
+def _log_unread(left_out: UnreadDecision) -> None:
     _log.warning("left out: %s", left_out.problem)
 
 
@@ -69,17 +69,17 @@ class EvidenceDocuments:
         self._database = database
 
     def put(self, kept: KeptEvidence) -> None:
-        """Keep a bundle; the same facts are kept once."""
+        """Save a bundle, unless its hash is there."""
         with self._database.writing() as connection:
             put_evidence(connection, [kept])
 
     def get(self, name: str) -> KeptEvidence | None:
-        """Return the bundle of that evidence hash."""
+        """Return the bundle with this evidence hash."""
         found = _document(self._database, evidence, name, KeptEvidence)
         return None if found is None else KeptEvidence(name, found)
 
     def of(self, names: Collection[str]) -> Mapping[str, KeptEvidence]:
-        """Return the bundles of several evidence hashes, those that there are."""
+        """Return the bundles with these evidence hashes, as far as they exist."""
         wanted = select(evidence.c.hash, evidence.c.document).where(evidence.c.hash.in_(names))
         with self._database.reading() as connection:
             rows = connection.execute(wanted).all() if names else ()
@@ -98,23 +98,23 @@ class TranscriptDocuments:
         self._database = database
 
     def put(self, kept: KeptTranscript) -> None:
-        """Keep a transcript; one of that name that is kept already stays."""
+        """Save a transcript, unless its name is there."""
         with self._database.writing() as connection:
             put_transcripts(connection, [kept])
 
     def get(self, name: str) -> KeptTranscript | None:
-        """Return the transcript of that name."""
+        """Return the transcript of this name."""
         found = _document(self._database, transcripts, name, KeptTranscript)
         return None if found is None else KeptTranscript(name, found)
 
 
 def put_evidence(connection: Connection, kept: Iterable[KeptEvidence]) -> None:
-    """Keep bundles in a transaction that has begun."""
+    """Save bundles in an open transaction."""
     _put(connection, evidence, {each.hash: each.document for each in kept})
 
 
 def put_transcripts(connection: Connection, kept: Iterable[KeptTranscript]) -> None:
-    """Keep transcripts in a transaction that has begun."""
+    """Save transcripts in an open transaction."""
     _put(connection, transcripts, {each.id: each.document for each in kept})
 
 
@@ -122,7 +122,7 @@ def _put(connection: Connection, table: Table, documents: Mapping[str, bytes]) -
     if not documents:
         return
     key = table.primary_key.columns[0]
-    # Most evidence is there already: compressing it again costs more than to look.
+    # Most evidence is there already: compressing it again costs more than looking for it.
     known = set(connection.execute(select(key).where(key.in_(documents))).scalars())
     rows = [
         {key.name: name, "document": compress(document)}
@@ -142,11 +142,11 @@ def _document(database: Transactions, table: Table, name: str, kind: type) -> by
 
 
 StoredCase: TypeAlias = tuple[KeptDecision, KeptEvidence | None, KeptTranscript | None]
-"""A decision with what it rests on."""
+"""A decision with its evidence and transcript."""
 
 
 class Decisions:
-    """What was decided, by file, with history; every method may raise `StoreError`."""
+    """The decisions on files, with history. Every method may raise `StoreError`."""
 
     def __init__(self, database: Transactions) -> None:
         self._database = database
@@ -158,14 +158,11 @@ class Decisions:
         evidence: KeptEvidence | None = None,
         transcript: KeptTranscript | None = None,
     ) -> None:
-        """Keep a decision with what it rests on, all or nothing; one that is kept already stays."""
+        """Save a decision with its evidence and transcript, unless its id is there."""
         self.put_all([(decision, evidence, transcript)])
 
     def put_all(self, kept: Iterable[StoredCase]) -> None:
-        """Keep several decisions in one transaction, so that the disk is waited for once.
-
-        All or nothing is kept.
-        """
+        """Save several decisions in one transaction, which waits for the disk once."""
         whole = list(kept)
         made, evidence, transcripts = zip(*whole, strict=True) if whole else ((), (), ())
         with self._database.writing() as connection:
@@ -177,22 +174,22 @@ class Decisions:
                 connection.execute(unless_there, list(map(_row, made)))
 
     def latest(self, path: bytes, states: Collection[str] = ()) -> KeptDecision | None:
-        """Return the last decision on a file, or the last that is in one of `states`."""
+        """Return the last decision on a file, or the last one in one of `states`."""
         wanted = _in_states(_LATEST, states) if states else _LATEST
         with self._database.reading() as connection:
-            row = connection.execute(wanted, _named(path)).one_or_none()
+            row = connection.execute(wanted, _path_parameters(path)).one_or_none()
         return None if row is None else self._read(row)
 
     def history(self, path: bytes) -> tuple[KeptDecision, ...]:
         """Return every decision on a file, the newest first."""
         with self._database.reading() as connection:
-            rows = connection.execute(_OF_PATH, _named(path)).all()
+            rows = connection.execute(_OF_PATH, _path_parameters(path)).all()
         return tuple(map(self._read, rows))
 
     def histories(
         self, paths: Collection[bytes]
     ) -> Mapping[bytes, Sequence[KeptDecision | UnreadDecision]]:
-        """Return every decision on each of several files, the newest first; of none, no entry."""
+        """Return every decision on several files that have any, the newest first."""
         found: dict[bytes, list[KeptDecision | UnreadDecision]] = {}
         wanted = set(paths)
         if not wanted:
@@ -206,7 +203,7 @@ class Decisions:
         return found
 
     def by_id(self, decision: str) -> KeptDecision | None:
-        """Return the decision of that identifier."""
+        """Return the decision with this id."""
         with self._database.reading() as connection:
             row = connection.execute(
                 select(decisions).where(decisions.c.id == decision)
@@ -216,9 +213,9 @@ class Decisions:
     def by_evidence(
         self, evidence_hash: str, adjudicator: str | None = None
     ) -> KeptDecision | None:
-        """Return the last decision on this evidence, of whatever file, that a model answered for.
+        """Return the last decision on this evidence, of any file, that a model answered.
 
-        It is the answer of `adjudicator`, where that is given. Where the model failed is left out.
+        Failures of the model do not count. If `adjudicator` is given, it is its answer.
         """
         wanted = _BY_EVIDENCE.where(decisions.c.evidence_hash == evidence_hash)
         if adjudicator is not None:
@@ -228,7 +225,7 @@ class Decisions:
         return None if row is None else self._read(row)
 
     def count_of_run(self, run: str) -> int:
-        """Return how many decisions a run kept."""
+        """Return how many decisions a run saved."""
         wanted = select(func.count()).where(decisions.c.run_id == run)
         with self._database.reading() as connection:
             return int(connection.execute(wanted).scalar_one())
@@ -241,10 +238,11 @@ class Decisions:
         all_of_them: bool = False,
         unread: UnreadHandler | None = None,
     ) -> Iterator[KeptDecision]:
-        """Yield the latest decision of every file, or all, in the order in which they were made.
+        """Yield the latest decision of every file, or all decisions, in the order they were made.
 
-        A file is left out whose latest is in none of `states`, or of another run. What is put while
-        this goes on is not yielded. One that cannot be read is told to `unread`, or raised.
+        Files are skipped whose latest decision is not in `states`, or not of the run. Decisions
+        that are saved meanwhile are not yielded. One that cannot be read is passed to `unread`, or
+        raised.
         """
         wanted = _in_states(select(decisions), states)
         if run_id is not None:
@@ -259,17 +257,14 @@ class Decisions:
         return readable(self._database.name, rows, unread)
 
     def pin(self, decision: str, *, pinned: bool = True) -> None:
-        """Say that a decision stands, whatever rules or evidence say later, or no longer.
-
-        Of a file's decisions one can stand: another that was pinned is pinned no longer.
-        """
+        """Pin a decision, or unpin it; pinning it unpins the other decisions on its file."""
         named = decisions.c.id == decision
         with self._database.writing() as connection:
             file = select(decisions.c.path).where(named)
             found = connection.execute(file).one_or_none()
             if found and pinned:
                 of_file = _OF_FILE.where(decisions.c.pinned)
-                connection.execute(of_file.values(pinned=False), _named(found.path))
+                connection.execute(of_file.values(pinned=False), _path_parameters(found.path))
             connection.execute(update(decisions).where(named).values(pinned=pinned))
 
 
@@ -287,7 +282,7 @@ _OF_PATHS = (
     .order_by(decisions.c.seq.desc())
 )
 _LATEST = _OF_PATH.limit(1)
-"""Made once: SQLAlchemy takes longer to build a statement than SQLite to answer it."""
+"""Built once: SQLAlchemy takes longer to build a statement than SQLite to answer it."""
 
 _BY_EVIDENCE = (
     select(decisions)
@@ -301,7 +296,7 @@ def _row(decision: KeptDecision) -> dict[str, object]:
     return msgspec.structs.asdict(decision) | {"path_key": path_key(decision.path)}
 
 
-def _named(path: bytes) -> dict[str, bytes]:
+def _path_parameters(path: bytes) -> dict[str, bytes]:
     return {"of_key": path_key(path), "of_path": path}
 
 

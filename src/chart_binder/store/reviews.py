@@ -1,4 +1,4 @@
-"""People's verdicts on decisions are added, and the newest counts."""
+"""What people said: overrides of recordings, verdicts on decisions, and the queue of the rest."""
 
 from array import array
 from collections.abc import Collection, Iterator, Mapping
@@ -17,16 +17,16 @@ from chart_binder.store.schema import Bytes, decisions, overrides, verdicts
 
 
 class Overrides:
-    """One override for each recording; every method may raise `StoreError`.
+    """The overrides, one for each recording. Every method may raise `StoreError`.
 
-    `reading.kept_overrides` reads them too; it makes no store where there is none.
+    `sqlite_file.read_overrides` reads them too, without creating a store.
     """
 
     def __init__(self, database: Transactions) -> None:
         self._database = database
 
     def put(self, override: KeptOverride) -> None:
-        """Keep an override, in place of an earlier one for the same recording."""
+        """Save an override, in place of an earlier one for the same recording."""
         with self._database.writing() as connection:
             put_override(connection, override)
 
@@ -38,13 +38,13 @@ class Overrides:
         return {override.recording_mbid: override for override in kept}
 
     def remove(self, recording: RecordingId) -> None:
-        """Forget the override for a recording, if there is one."""
+        """Remove the override for a recording, if there is one."""
         with self._database.writing() as connection:
             remove_override(connection, recording)
 
 
 def put_override(connection: Connection, override: KeptOverride) -> None:
-    """Keep an override in a transaction that has begun."""
+    """Save an override in an open transaction."""
     remove_override(connection, override.recording_mbid)
     row = msgspec.structs.asdict(override)
     new = insert_into(connection, overrides)
@@ -56,7 +56,7 @@ def put_override(connection: Connection, override: KeptOverride) -> None:
 
 
 def remove_override(connection: Connection, recording: str) -> None:
-    """Forget an override, with the verdicts it came with, in a transaction that has begun."""
+    """Remove an override with the verdicts it came with, in an open transaction."""
     same = (
         select(overrides.c.recording_mbid)
         .where(
@@ -76,11 +76,10 @@ _PAGE = 100
 
 @dataclass(frozen=True, slots=True)
 class WaitingCase:
-    """Files that share evidence: a decision on one of them, and how many wait.
+    """A decision that waits, and how many files wait on the same evidence.
 
-    It is the last that is for review, for that has an answer; where none is, the last.
-
-    `left` is how many cases there are from this one on, itself among them.
+    Of these files it is the last decision for review, which has an answer, else the last one.
+    `left` is how many cases there are from this one on, itself included.
     """
 
     decision: KeptDecision
@@ -89,12 +88,12 @@ class WaitingCase:
 
 
 class ReviewQueue:
-    """Decisions that wait for a person; every method may raise `StoreError`.
+    """The decisions that wait for a person. Every method may raise `StoreError`.
 
-    One waits if it is the latest of its file and in an open state, no decision of the file that is
-    pinned says otherwise, nobody ruled on it or on the same decision made earlier, and no override
-    for its recording was set since. What an override decided that is no more is open, too. An
-    override for a recording that the decision does not name is not known of here.
+    A decision waits if it is the latest of its file and in an open state, if no decided one of the
+    file is pinned, and if there is neither a verdict on it (or on an equal earlier decision) nor a
+    newer override for its recording. A decision by an override that was removed waits, too.
+    Overrides for recordings that the decision does not name are not considered here.
     """
 
     def __init__(self, database: Transactions) -> None:
@@ -106,11 +105,10 @@ class ReviewQueue:
         under: Collection[bytes] = (),
         unread: UnreadHandler | None = None,
     ) -> Iterator[WaitingCase]:
-        """Yield a case for each evidence that waits, in the order in which they were last decided.
+        """Yield a case for each evidence, by when it was last decided.
 
-        `under` are files or folders; without any, all are meant. What comes to wait while this goes
-        on is not yielded, and what was ruled on meanwhile is. One that cannot be read is left out,
-        and told to `unread`.
+        `under` restricts them to files and folders. The cases are those at the beginning, whatever
+        happens meanwhile. A decision that cannot be read is passed to `unread`.
         """
         last, files = self._numbers(states, under)
         for start in range(0, len(last), _PAGE):
@@ -124,17 +122,14 @@ class ReviewQueue:
                     yield WaitingCase(decision, files[place], len(last) - place)
 
     def of_evidence(self, evidence_hash: str, states: Collection[str]) -> tuple[KeptDecision, ...]:
-        """Return every decision on this evidence that waits, in the order they were made.
-
-        One that cannot be read is left out.
-        """
+        """Return the waiting decisions on this evidence that can be read, the oldest first."""
         wanted = select(decisions).where(decisions.c.evidence_hash == evidence_hash, _waits(states))
         with self._database.reading() as connection:
             rows = connection.execute(wanted.order_by(decisions.c.seq)).all()
         return tuple(readable(self._database.name, rows))
 
     def has(self, decision: str, states: Collection[str]) -> bool:
-        """Tell whether that decision waits."""
+        """Return whether a decision waits."""
         wanted = select(decisions.c.id).where(decisions.c.id == decision, _waits(states))
         with self._database.reading() as connection:
             return connection.execute(wanted).first() is not None
@@ -142,7 +137,7 @@ class ReviewQueue:
     def _numbers(
         self, states: Collection[str], under: Collection[bytes]
     ) -> tuple["array[int]", "array[int]"]:
-        """Return the number of each case's last decision, and of its files: 16 bytes a case."""
+        """Return for each case the row of its decision and its number of files, in 16 bytes."""
         last, files = array("q"), array("q")
         with self._database.reading() as connection:
             for number, count in connection.execute(_grouped(states, under)):
@@ -173,7 +168,7 @@ def _waits(states: Collection[str]) -> ColumnElement[bool]:
 
 
 def _lapsed() -> ColumnElement[bool]:
-    """Return whether an override decided it that is no more."""
+    """Match decisions by overrides that were removed."""
     same = overrides.c.recording_mbid == decisions.c.recording_mbid
     stands = select(overrides.c.recording_mbid).where(same).exists()
     by_one = and_(decisions.c.state == _DECIDED, decisions.c.decided_by == _OVERRIDE)
@@ -181,7 +176,7 @@ def _lapsed() -> ColumnElement[bool]:
 
 
 def superseded() -> ColumnElement[bool]:
-    """Return whether there is a later decision of the same file."""
+    """Match decisions that are not the latest of their file."""
     newer = decisions.alias("newer")
     same = (newer.c.path_key == decisions.c.path_key, newer.c.path == decisions.c.path)
     return select(newer.c.seq).where(*same, newer.c.seq > decisions.c.seq).exists()
@@ -190,13 +185,13 @@ def superseded() -> ColumnElement[bool]:
 def _pinned() -> ColumnElement[bool]:
     pinned = decisions.alias("pinned")
     same = (pinned.c.path_key == decisions.c.path_key, pinned.c.path == decisions.c.path)
-    # SQLite would take the index of states else, and go through all that is decided for each.
+    # Without `coalesce` SQLite would take the index of states, and scan all that is decided.
     is_decided = func.coalesce(pinned.c.state, "") == _DECIDED
     return select(pinned.c.seq).where(*same, pinned.c.pinned, is_decided).exists()
 
 
 def _ruled_on() -> ColumnElement[bool]:
-    """Return whether a person ruled on a decision, or on the same one made earlier."""
+    """Match decisions with a verdict on them, or on an equal earlier one of the file."""
     earlier = decisions.alias("earlier")
     same = (
         earlier.c.path_key == decisions.c.path_key,
@@ -229,9 +224,9 @@ _SPOKEN = (VerdictKind.ACCEPT.value, VerdictKind.REJECT.value)
 
 
 class SavedVerdicts(msgspec.Struct, frozen=True):
-    """What a person ruled at once: verdicts, perhaps with an override.
+    """Verdicts that were saved together, perhaps with an override.
 
-    `before` are the overrides that went for it, `with_it` the verdicts that went with those.
+    `before` are the overrides that were removed for it, `with_it` the verdicts removed with them.
     """
 
     verdicts: tuple[KeptVerdict, ...]
@@ -241,14 +236,14 @@ class SavedVerdicts(msgspec.Struct, frozen=True):
 
 
 class Verdicts:
-    """What people made of decisions; every method may raise `StoreError`."""
+    """The verdicts of people on decisions. Every method may raise `StoreError`."""
 
     def __init__(self, database: Transactions) -> None:
         self._database = database
         self._read = partial(read_row, database.name, KeptVerdict)
 
     def put(self, verdict: KeptVerdict) -> None:
-        """Keep a verdict, beside the earlier ones."""
+        """Save a verdict, beside the earlier ones."""
         with self._database.writing() as connection:
             _put(connection, (verdict,))
 
@@ -258,14 +253,14 @@ class Verdicts:
         override: KeptOverride | None = None,
         without: Collection[KeptOverride] = (),
     ) -> SavedVerdicts:
-        """Keep verdicts with the override they came with, all or nothing.
+        """Save verdicts with the override they come with, all or nothing.
 
-        It takes the place of an earlier one for its recording, and of those in `without`. A verdict
-        that names the override's release group, of the same time, goes when that goes.
+        Earlier overrides for its recording, and those in `without`, are removed. Removing an
+        override later removes the verdicts with the same time and release group.
         """
         recordings = {each.recording_mbid for each in (*without, *filter(None, (override,)))}
         with self._database.writing() as connection:
-            before, with_it = self._standing(connection, recordings)
+            before, with_it = self._current(connection, recordings)
             for recording in recordings:
                 remove_override(connection, recording)
             if override:
@@ -274,7 +269,7 @@ class Verdicts:
         return SavedVerdicts(tuple(given), override, before, with_it)
 
     def take_back(self, ruling: SavedVerdicts) -> None:
-        """Put everything back as it was before a ruling, all or nothing."""
+        """Restore what there was before `rule`, all or nothing."""
         with self._database.writing() as connection:
             for verdict in ruling.verdicts:
                 connection.execute(delete(verdicts).where(_is(verdict)))
@@ -285,15 +280,15 @@ class Verdicts:
             _put(connection, ruling.with_it)
 
     def given_with(self, override: KeptOverride) -> tuple[KeptVerdict, ...]:
-        """Return the verdicts that an override came with, which go when it goes."""
+        """Return the verdicts that came with an override."""
         with self._database.reading() as connection:
             return self._given_with(connection, override)
 
     def reached_by(self, override: KeptOverride) -> tuple[KeptDecision, ...]:
-        """Return the last decisions of files that an override holds for, as far as is told.
+        """Return the latest decisions that an override concerns and that can be read.
 
-        Those name its recording, or got a verdict with it. What was left open and waits names none.
-        One that cannot be read is left out.
+        These are the decisions that name its recording, or have a verdict that came with it. Open
+        decisions name no recording.
         """
         came_with = select(verdicts.c.decision_id).where(_came_with(override))
         is_reached = or_(
@@ -313,16 +308,16 @@ class Verdicts:
         return self._found(decision)
 
     def on_the_same(self, decision: KeptDecision) -> KeptVerdict | None:
-        """Return the newest verdict on a decision, or on the same one made of the file before.
+        """Return the newest verdict on a decision, or on an equal earlier one of its file.
 
-        The same has the release group, the evidence and the rules in common.
+        Equal decisions have the same release group, evidence and rules.
         """
         with self._database.reading() as connection:
             row = connection.execute(_on_the_same(decision)).first()
         return None if row is None else self._read(row)
 
     def spoken(self) -> Iterator[KeptVerdict]:
-        """Yield the newest yes or no to every decision that has one, the oldest first."""
+        """Yield the newest acceptance or rejection of each decision, the oldest first."""
         newer = verdicts.alias("newer")
         is_said_again = (
             select(newer.c.seq)
@@ -344,10 +339,10 @@ class Verdicts:
             rows = connection.execute(wanted.order_by(verdicts.c.seq.desc()).limit(limit)).all()
         return tuple(map(self._read, rows))
 
-    def _standing(
+    def _current(
         self, connection: Connection, recordings: Collection[str]
     ) -> tuple[tuple[KeptOverride, ...], tuple[KeptVerdict, ...]]:
-        """Return the overrides for recordings, and the verdicts they came with."""
+        """Return the overrides for recordings, and the verdicts that came with them."""
         wanted = select(overrides).where(overrides.c.recording_mbid.in_(recordings))
         found = [
             read_row(self._database.name, KeptOverride, row)

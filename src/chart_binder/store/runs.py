@@ -1,4 +1,4 @@
-"""A run is recorded when it begins and when it ends; a killed one has no end."""
+"""Runs of commands, and the journal of tag writes; a killed run has no end."""
 
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -23,17 +23,17 @@ from chart_binder.store.schema import runs, writes
 _PAGE = 100
 
 UnreadRunHandler: TypeAlias = Callable[[str], None]
-"""Is told what is wrong with each run that is left out, for its record is damaged."""
+"""Is called with the problem of each run that is skipped because its record is damaged."""
 
 
 class Runs:
-    """Calls of commands; every method may raise `StoreError`."""
+    """Runs of commands. Every method may raise `StoreError`."""
 
     def __init__(self, database: Transactions) -> None:
         self._database = database
 
     def begin(self, run: KeptRun) -> None:
-        """Keep a run; one that is kept already stays."""
+        """Save a run, unless its id is there."""
         row = msgspec.structs.asdict(run) | {
             # Escaped, so that an argument of any bytes is text for any database.
             "arguments": json.dumps(run.arguments),
@@ -44,22 +44,22 @@ class Runs:
             connection.execute(new.on_conflict_do_nothing(index_elements=["id"]), row)
 
     def end(self, run: str, ended_at_utc: str, status: int, counts: Mapping[str, int]) -> None:
-        """Say how a run ended."""
+        """Save how a run ended."""
         ended = {"ended_at_utc": ended_at_utc, "status": status, "counts": _json(counts)}
         self._change(run, ended)
 
     def measure(self, run: str, counts: Mapping[str, int], measures: bytes) -> None:
-        """Say how far a run has come, and what it cost so far."""
+        """Save the counts and measures of a run so far."""
         self._change(run, {"counts": _json(counts), "measures": measures})
 
     def get(self, run: str) -> KeptRun | None:
-        """Return the run of that identifier."""
+        """Return the run with this id."""
         with self._database.reading() as connection:
             row = connection.execute(select(runs).where(runs.c.id == run)).one_or_none()
         return None if row is None else self._read(row)
 
     def beginning_with(self, letters: str) -> tuple[KeptRun, ...]:
-        """Return runs whose identifiers begin so, the newest first: two of several."""
+        """Return the newest two runs whose ids begin with these letters."""
         is_so = runs.c.id.startswith(letters, autoescape=True)
         wanted = select(runs).where(is_so).order_by(runs.c.seq.desc()).limit(2)
         with self._database.reading() as connection:
@@ -72,9 +72,9 @@ class Runs:
     def newest(
         self, count: int, command: str | None = None, unread: UnreadRunHandler | None = None
     ) -> tuple[KeptRun, ...]:
-        """Return the last `count` runs, or the last of a command, the newest first.
+        """Return the last `count` runs, of all or of a command, the newest first.
 
-        One that cannot be read is told to `unread`, or raised.
+        One that cannot be read is passed to `unread`, or raised.
         """
         wanted = select(runs).order_by(runs.c.seq.desc()).limit(count)
         if command is not None:
@@ -83,9 +83,9 @@ class Runs:
             return tuple(self._readable(connection.execute(wanted).all(), unread))
 
     def iterate(self, unread: UnreadRunHandler | None = None) -> Iterator[KeptRun]:
-        """Yield every run, the newest first, read by the page.
+        """Yield every run, the newest first, read in pages.
 
-        One that cannot be read is told to `unread`, or raised.
+        One that cannot be read is passed to `unread`, or raised.
         """
         wanted = select(runs).order_by(runs.c.seq.desc()).limit(_PAGE)
         with self._database.reading() as connection:
@@ -127,7 +127,7 @@ class Runs:
 
 
 def _check_moment(kept: object) -> None:
-    """Raise `ValueError` for what is a text, and no moment that others can be held against."""
+    """Raise `ValueError` for a text that is no time with a zone."""
     if isinstance(kept, str) and datetime.fromisoformat(kept).tzinfo is None:
         raise ValueError(f"{kept[:40]!r} is a time of no zone")
 
@@ -136,64 +136,63 @@ def _json(counts: Mapping[str, int]) -> str:
     return json.dumps(dict(counts))
 
 
-_JOURNAL_PAGE = 100
-_BEFORE = {
+_STATES_BEFORE = {
     # Who wrote knows better than who found the intent open, on another machine say.
     WriteState.DONE: (WriteState.INTENDED, WriteState.FAILED, WriteState.DONE),
     WriteState.FAILED: (WriteState.INTENDED, WriteState.FAILED),
     WriteState.UNDONE: (WriteState.DONE, WriteState.UNDONE),
 }
-"""From which states a write may come to another; to where it stands already is no change."""
+"""The states from which a write may change to another, or stay in it."""
 
 
 class Journal:
-    """Every change of a file's tags; every method may raise `StoreError`."""
+    """Every write of a file's tags. Every method may raise `StoreError`."""
 
     def __init__(self, database: Transactions) -> None:
         self._database = database
         self._read = partial(read_row, database.name, KeptWrite)
 
     def intend(self, write: KeptWrite) -> None:
-        """Commit an intent; when this returns, it survives a crash. One that is kept stays."""
+        """Commit an intent, unless its id is there; when this returns, it survives a crash."""
         row = msgspec.structs.asdict(write) | {"path_key": path_key(write.path)}
         with self._database.writing() as connection:
             new = insert_into(connection, writes)
             connection.execute(new.on_conflict_do_nothing(index_elements=["id"]), row)
 
     def done(self, write: str, at_utc: str) -> None:
-        """Say that the file has the new tags."""
-        self._move(write, WriteState.DONE, {"done_at_utc": at_utc})
+        """Mark a write as done: the file has the new tags."""
+        self._set_state(write, WriteState.DONE, {"done_at_utc": at_utc})
 
     def failed(self, write: str, at_utc: str, problem: str) -> None:
-        """Say that the file was left as it was, and why."""
-        self._move(write, WriteState.FAILED, {"done_at_utc": at_utc, "problem": problem})
+        """Mark a write as failed: the file was left as it was."""
+        self._set_state(write, WriteState.FAILED, {"done_at_utc": at_utc, "problem": problem})
 
     def undone(self, write: str, at_utc: str) -> None:
-        """Say that the tags from before were put back."""
-        self._move(write, WriteState.UNDONE, {"done_at_utc": at_utc})
+        """Mark a write as undone: the file has its former tags."""
+        self._set_state(write, WriteState.UNDONE, {"done_at_utc": at_utc})
 
     def get(self, write: str) -> KeptWrite | None:
-        """Return the write of that identifier."""
+        """Return the write with this id."""
         return next(iter(self._found(writes.c.id == write)), None)
 
     def open_intents(self) -> tuple[KeptWrite, ...]:
-        """Return what was begun and neither done nor failed, the oldest first."""
+        """Return the writes that were begun and are neither done nor failed, the oldest first."""
         return self._found(writes.c.state == WriteState.INTENDED)[::-1]
 
     def of_run(self, run: str) -> Iterator[KeptWrite]:
-        """Yield every write of a run, the newest first, read by the page: it may have very many."""
+        """Yield every write of a run, the newest first, read in pages: there may be very many."""
         wanted = select(writes).where(writes.c.run_id == run).order_by(writes.c.seq.desc())
-        page = wanted.limit(_JOURNAL_PAGE)
+        page = wanted.limit(_PAGE)
         while True:
             with self._database.reading() as connection:
                 found = connection.execute(page).all()
             yield from map(self._read, found)
-            if len(found) < _JOURNAL_PAGE:
+            if len(found) < _PAGE:
                 return
-            page = wanted.where(writes.c.seq < found[-1].seq).limit(_JOURNAL_PAGE)
+            page = wanted.where(writes.c.seq < found[-1].seq).limit(_PAGE)
 
     def counts(self, run: str) -> dict[WriteState, int]:
-        """Return how many writes of a run stand how."""
+        """Return how many writes of a run are in each state."""
         wanted = select(writes.c.state, func.count()).where(writes.c.run_id == run)
         with self._database.reading() as connection:
             found = connection.execute(wanted.group_by(writes.c.state)).all()
@@ -204,13 +203,13 @@ class Journal:
         return self._found(writes.c.path_key == path_key(path), writes.c.path == path)
 
     def of_audio(self, audio_hash: str) -> tuple[KeptWrite, ...]:
-        """Return every write of a file with this audio, whatever its name, the newest first."""
+        """Return every write of files with this audio, the newest first."""
         return self._found(writes.c.audio_hash == audio_hash)
 
-    def _move(self, write: str, state: WriteState, changes: dict[str, str]) -> None:
+    def _set_state(self, write: str, state: WriteState, changes: dict[str, str]) -> None:
         moved = (
             update(writes)
-            .where(writes.c.id == write, writes.c.state.in_(_BEFORE[state]))
+            .where(writes.c.id == write, writes.c.state.in_(_STATES_BEFORE[state]))
             .values(state=state, **changes)
         )
         with self._database.writing() as connection:

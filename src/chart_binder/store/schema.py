@@ -1,4 +1,4 @@
-"""The tables of the store as they stand today; `migrations` leads from older ones to these."""
+"""The tables of the store, and the migrations from older versions."""
 
 from collections.abc import Sequence
 
@@ -22,16 +22,16 @@ METADATA = MetaData()
 
 
 class Bytes(LargeBinary):
-    """Bytes as the driver returns them: SQLite keeps any type in any column, readers check."""
+    """Bytes, unconverted: SQLite keeps values of any type in any column, so readers check them."""
 
     cache_ok = True
 
     def result_processor(self, dialect: object, coltype: object) -> None:
-        """Leave what was read as it is."""
+        """Convert nothing."""
 
 
 def _order(name: str = "seq") -> Column[int]:
-    """Return the column that rows are numbered by as they come."""
+    """Return the column that numbers the rows."""
     number = BigInteger().with_variant(Integer(), "sqlite")
     return Column(name, number, Identity(always=True), primary_key=True)
 
@@ -183,7 +183,7 @@ _TYPES = {
         "big": "BIGINT",
     },
 }
-"""What the names in braces below are called by each database."""
+"""The types in braces below, by database."""
 
 _OVERRIDES = """CREATE TABLE IF NOT EXISTS overrides (
     recording_mbid TEXT NOT NULL PRIMARY KEY, crg_mbid TEXT NOT NULL, rr_mbid TEXT,
@@ -249,11 +249,11 @@ MIGRATIONS: tuple[Statements, ...] = (
     _DECISIONS_AND_JOURNAL,
     _ADJUDICATORS_TAGS_LEFT_MEASURES,
 )
-"""The n-th leads to version n. One that was released is never changed: another is added."""
+"""The n-th leads to version n. A released one is never changed; another is added."""
 
 
 def migrate(connection: Connection, version: int) -> None:
-    """Lead from `version` to the next one, inside the transaction of `connection`."""
+    """Migrate from `version` to the next one, in the transaction of `connection`."""
     types = _TYPES[connection.dialect.name]
     for statement in MIGRATIONS[version]:
         connection.exec_driver_sql(statement.format_map(types))

@@ -1,4 +1,7 @@
-"""Overrides in a file are read without SQLAlchemy, whose import costs more than a decision."""
+"""SQLite files without SQLAlchemy, whose import costs more than a decision by rules.
+
+Overrides are read this way; the error messages and URIs serve both ways.
+"""
 
 import os
 import re
@@ -27,26 +30,26 @@ _PRIMARY = 0xFF
 
 
 def sqlite_problem(cause: BaseException | None) -> str:
-    """Return what follows the store's name in a sentence: `is damaged: ...`."""
+    """Return what an SQLite error means, as the rest of a sentence: `is damaged: ...`."""
     code = getattr(cause, "sqlite_errorcode", 0) & _PRIMARY
     return _MEANING.get(code, f"cannot be used: {first_line(cause)}")
 
 
 def first_line(error: BaseException | None) -> str:
-    """Return the first line of what an error says."""
+    """Return the first line of an error's text."""
     return (str(error).splitlines() or [""])[0]
 
 
 def is_read_only(path: Path) -> bool:
-    """Tell whether there is a file that, or whose folder, this process may not write."""
+    """Return whether the file exists, and it or its folder may not be written."""
     return path.is_file() and not all(os.access(each, os.W_OK) for each in (path, path.parent))
 
 
 def reading_uri(path: Path) -> str:
-    """Return the URI by which SQLite reads a file and makes none beside it.
+    """Return the URI by which SQLite reads a file without creating one beside it.
 
-    It may make the index of the write-ahead log only where it may write, so without a log the file
-    is said to be immutable: who writes has a log (https://www.sqlite.org/wal.html#readonly).
+    SQLite can create the index of the write-ahead log only in a writable folder, so a file without
+    a log is declared immutable: a writer has a log (https://www.sqlite.org/wal.html#readonly).
     """
     log, index = (Path(f"{path}{end}") for end in ("-wal", "-shm"))
     has_log = index.exists() or (log.exists() and log.stat().st_size > 0)
@@ -54,11 +57,11 @@ def reading_uri(path: Path) -> str:
 
 
 VERSION = 3
-"""What `schema_version` holds once every table stands as `schema` says."""
+"""The schema version of the tables in `schema`."""
 
 
 def newer_schema_message(name: str, version: int) -> str:
-    """Return what is said of a store that a newer program has brought up to date."""
+    """Return the error text for a store that a newer program has migrated."""
     return (
         f"the store {name!r} was written by a newer canon (schema {version}, this one knows"
         f" {VERSION}): update canon, or name another file in store.url"
@@ -72,13 +75,13 @@ _PATIENCE_S = 10.0
 
 
 def read_overrides(url: str) -> Mapping[str, KeptOverride]:
-    """Return the overrides in the store at `url`, by recording; none where there is no store.
+    """Return the overrides in the store at `url`, by recording; none if there is no store.
 
-    Nothing is made or changed. Raises `StoreError` that names the store.
+    Nothing is created or changed. Raises `StoreError` that names the store.
     """
     if url.startswith("postgresql"):
-        return _on_a_server(url)
-    path = _file_at(url)
+        return _read_from_server(url)
+    path = _existing_file(url)
     if path is None:
         return {}
     place = reading_uri(path) if is_read_only(path) else f"{path.absolute().as_uri()}?mode=ro"
@@ -98,7 +101,7 @@ def read_overrides(url: str) -> Mapping[str, KeptOverride]:
     return {row[0]: KeptOverride(*row) for row in rows}
 
 
-def _on_a_server(url: str) -> Mapping[str, KeptOverride]:
+def _read_from_server(url: str) -> Mapping[str, KeptOverride]:
     from chart_binder.store.database import open_database
     from chart_binder.store.reviews import Overrides
 
@@ -109,7 +112,7 @@ def _on_a_server(url: str) -> Mapping[str, KeptOverride]:
         database.close()
 
 
-def _file_at(url: str) -> Path | None:
+def _existing_file(url: str) -> Path | None:
     form = _FILE.fullmatch(url)
     # From 2.1 on, SQLAlchemy reads percent signs in a path as escapes.
     paths = [Path(unquote(form[1])), Path(form[1])] if form else []

@@ -9,6 +9,7 @@ import re
 from collections import Counter
 from collections.abc import Container, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cache
 from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -199,12 +200,6 @@ _OF_EVERY_TEXT = frozenset(
     )
 )
 _YEAR = re.compile(r"(?<!\d)(?:1[89]|20)\d\d(?!\d)")
-_DATE_TO_THE_MONTH = re.compile(
-    r"(?<!\d)(?:1[89]|20)\d\d(?:[-/.]\d{1,2}(?!\d)|年\s?\d{1,2}月|년\s?\d{1,2}월)"
-    r"|(?<!\d)\d{1,2}[./-]\d{1,2}[./-](?:1[89]|20)\d\d(?!\d)"
-    rf"|(?<!\w)(?:{month_pattern()})\.?,?\s(?:de\s|del\s)?(?:\d{{1,2}}[a-z]{{0,2}},?\s)?"
-    r"(?:1[89]|20)\d\d(?!\d)"
-)
 # Words, folded, that a passage about a release has.
 _RELEASE_WORDS = frozenset(
     _WORD.findall(
@@ -278,7 +273,7 @@ def _look(piece: str, about: Sequence[str], find: Sequence[str]) -> _Look:
     folded = fold(piece)
     words = set(_WORD.findall(folded))
     years = list(map(int, _YEAR.findall(folded)))
-    to_the_month = len(_DATE_TO_THE_MONTH.findall(folded)) if years else 0
+    to_the_month = len(_date_to_the_month().findall(folded)) if years else 0
     is_row = _BETWEEN_CELLS in piece
     release_words = [_PLACE_OF_RELEASE_WORD[word] for word in words & _RELEASE_WORDS]
     release_words += [
@@ -292,6 +287,17 @@ def _look(piece: str, about: Sequence[str], find: Sequence[str]) -> _Look:
         min(years, default=0) if is_row or to_the_month else 0,
         is_row,
         _ABOUT_THE_WEB.search(folded) is not None,
+    )
+
+
+@cache
+def _date_to_the_month() -> re.Pattern[str]:
+    """Return the pattern of a date in folded text; it takes 10 ms to make, so not on import."""
+    return re.compile(
+        r"(?<!\d)(?:1[89]|20)\d\d(?:[-/.]\d{1,2}(?!\d)|年\s?\d{1,2}月|년\s?\d{1,2}월)"
+        r"|(?<!\d)\d{1,2}[./-]\d{1,2}[./-](?:1[89]|20)\d\d(?!\d)"
+        rf"|(?<!\w)(?:{month_pattern()})\.?,?\s(?:de\s|del\s)?(?:\d{{1,2}}[a-z]{{0,2}},?\s)?"
+        r"(?:1[89]|20)\d\d(?!\d)"
     )
 
 

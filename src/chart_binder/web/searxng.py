@@ -10,7 +10,6 @@ import unicodedata
 from codecs import BOM_UTF8
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from importlib.metadata import version
 from typing import TYPE_CHECKING, TypeAlias
 
 import msgspec
@@ -167,6 +166,8 @@ class SearxngClient:
         return self.search("MusicBrainz")
 
     def _ask(self, plain: str) -> "tuple[httpx.Response, Body]":
+        from importlib.metadata import version
+
         import httpx
 
         from chart_binder.net import Deadline

@@ -16,6 +16,7 @@ import httpx
 import msgspec
 
 from chart_binder.config import FetchConfig, WikipediaConfig
+from chart_binder.domain.vocabulary import fold
 from chart_binder.errors import FetchError, UnknownHostError
 from chart_binder.net import Deadline
 from chart_binder.react.sanitize import one_line
@@ -129,7 +130,7 @@ class Wikipedia:
             return Article(page, {}) if page else NoArticle()
         found = self._search(query, deadline)
         titles = [hit.title for hit in found.search]
-        exact = [title for title in titles if title.casefold() == query.strip().casefold()]
+        exact = [title for title in titles if fold(title) == fold(query.strip())]
         for title in [*exact, *titles]:
             if page := self._page(title, deadline):
                 return Article(

@@ -71,8 +71,7 @@ def audio_hash(path: Path) -> str:
     of a kind whose tags are not written.
     """
     digest = hashlib.sha256()
-    with open_audio(path) as descriptor:
-        source = Source.of(path, descriptor)
+    with open_audio(path) as source:
         for chunk in source.chunks(layout_of(source).audio()):
             digest.update(chunk)
     return digest.hexdigest()
@@ -80,8 +79,8 @@ def audio_hash(path: Path) -> str:
 
 def read_tag_set(path: Path) -> TagSet:
     """Return the tags of a file, as bytes; raise `AudioError` like `audio_hash`."""
-    with open_audio(path) as descriptor:
-        return layout_of(Source.of(path, descriptor)).tags
+    with open_audio(path) as source:
+        return layout_of(source).tags
 
 
 def hash_if_same(source: Source, copy: Source) -> str | None:

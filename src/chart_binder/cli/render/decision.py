@@ -1,18 +1,12 @@
-"""Decisions as text: a short block, an explanation with the rule path, and a model's answer."""
+"""Decisions as text: what was decided, and a model's answer with its checks."""
 
-from collections.abc import Iterator, Sequence
-
-import msgspec
+from collections.abc import Iterator
 
 from chart_binder.cli.output import labelled, labelled_list, terminal_width, wrap
-from chart_binder.config import RulesConfig
 from chart_binder.domain.evidence import EvidenceBundle, Release, ReleaseGroup
-from chart_binder.domain.verdict import Considered, Rival, Verdict
 from chart_binder.domain.vocabulary import MBID
 from chart_binder.jobs.decide import Case, Decision, State
-from chart_binder.jobs.explain import Appearance, Source, appearances, lead_window, why_not
 from chart_binder.llm.result import AdjudicationResult, Fact, counted
-from chart_binder.rules.recordings import format_length
 
 SITE = "https://musicbrainz.org"
 _HEADLINES = {
@@ -103,92 +97,6 @@ def adjudication_lines(result: AdjudicationResult, state: State) -> Iterator[str
         yield from labelled("", f"{'ok' if check.passed else 'NOT OK'}: {check.detail}")
     if isinstance(result.transcript, str):
         yield from labelled("transcript", result.transcript)
-
-
-def explanation_lines(path: str, case: Case, knobs: RulesConfig) -> Iterator[str]:
-    """Yield the decision, the rule path, the dates, and why every other candidate lost."""
-    yield from decision_lines(path, case)
-    verdict = case.verdict
-    if verdict is None or case.bundle is None:
-        return
-    yield from _recording(case.decision.recording_mbid, case.bundle)
-    yield from ("", "  The rules, in their order:")
-    for considered in _rule_path(case, verdict):
-        yield from _item(f"{considered.rule}: {considered.said}")
-    if candidates := appearances(case.bundle):
-        heading = "The dates compared, of official releases that have the recording:"
-        yield ""
-        yield from wrap(heading, terminal_width(), "  ", 2)
-    for one in candidates:
-        yield from _dates(one)
-    yield from _rivals(why_not(case, knobs), is_decided=case.decision.crg_mbid is not None)
-
-
-def explanation_object(case: Case, knobs: RulesConfig) -> dict[str, object]:
-    """Return an explanation for JSON; empty for a case without evidence."""
-    verdict = case.verdict
-    if verdict is None or case.bundle is None:
-        return {}
-    explained: dict[str, object] = {
-        "path": msgspec.to_builtins(tuple(_rule_path(case, verdict))),
-        "appearances": msgspec.to_builtins(appearances(case.bundle)),
-        "lead_window": msgspec.to_builtins(lead_window(case.bundle, knobs)),
-        "rivals": msgspec.to_builtins(why_not(case, knobs)),
-    }
-    return {"explanation": explained}
-
-
-def _rule_path(case: Case, verdict: Verdict) -> Iterator[Considered]:
-    """Yield the rules that were tried, and the model last, where its answer decided."""
-    yield from verdict.path
-    if case.decision.decided_by == "llm" and case.decision.crg_rule:
-        yield Considered(case.decision.crg_rule, case.decision.rationale or "")
-
-
-def _recording(mbid: str | None, bundle: EvidenceBundle) -> Iterator[str]:
-    """Yield which of the recordings the decision is about."""
-    same = (one for one in bundle.recording_candidates if one.mb_recording_id == mbid)
-    known = next(same, None)
-    if known:
-        parts = (known.title, known.disambiguation, format_length(known.length_ms))
-        yield from labelled("recording", ", ".join(filter(None, parts)))
-        yield from labelled("", musicbrainz_page("recording", known.mb_recording_id))
-
-
-def _dates(one: Appearance) -> Iterator[str]:
-    """Yield when the recording came out on a candidate, and the releases that say so."""
-    name = f"the {one.kind} '{one.title}'"
-    if not one.sources:
-        reason = "no date is known" if one.counts else "nothing official is known"
-        yield from labelled("  -", f"{name}: {reason}")
-    for number, source in enumerate(one.sources):
-        release = _source(source)
-        text = f"at the latest: {release}" if number else f"{name}: {release}"
-        yield from labelled(f"  {source.date}", text)
-        if source.release:
-            yield from labelled("", musicbrainz_page("release", source.release))
-    for source in one.aside:
-        text = f"does not count: {_source(source)}, {source.status or 'of unknown status'}"
-        yield from labelled(f"  {source.date or '-'}", text)
-
-
-def _source(source: Source) -> str:
-    if source.release is None:
-        return "the group's own date, for no release of it is listed"
-    more = f" (and {source.others} more of that date)" if source.others else ""
-    return f"{source.said or 'a release without particulars'}{more}"
-
-
-def _rivals(rivals: Sequence[Rival], *, is_decided: bool) -> Iterator[str]:
-    if rivals:
-        yield from ("", f"  {'Why not another:' if is_decided else 'The candidates:'}")
-    for rival in rivals:
-        yield from _item(f"{rival.title}: {rival.why_not}")
-        yield f"      {musicbrainz_page('release-group', rival.release_group)}"
-
-
-def _item(text: str) -> Iterator[str]:
-    return wrap(text, terminal_width(), "    ", 6)
 
 
 def outcome_lines(result: AdjudicationResult, bundle: EvidenceBundle | None) -> Iterator[str]:

@@ -8,7 +8,6 @@ from typing import Final
 from chart_binder.react.dialect import arguments_as_text, render_readably
 from chart_binder.react.parsing.advice import DialectRules, Wording
 from chart_binder.react.parsing.calls import announces, is_finisher, is_no_tool
-from chart_binder.react.parsing.labels import find_observations
 from chart_binder.react.parsing.lenient_json import LenientJSONError, read_strictly
 from chart_binder.react.parsing.steps import read_reply
 from chart_binder.react.steps import Act, Finish, Step
@@ -149,7 +148,7 @@ class ExactForm:
         thought = found["thought"] or ""
         if found["answer"]:
             fenced = found["object"] or ""
-            if fenced and (_object_alone(fenced) is None or any(find_observations(fenced))):
+            if fenced and _object_alone(fenced) is None:
                 return None
             return Finish(found["answer"].strip(), thought)
         tool, given = found["tool"], _object_alone(found["given"])

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Final, TypeAlias
 
-from chart_binder.react.arguments import members_end, read_members
+from chart_binder.react.arguments import clean_name, folded, members_end, read_members
 from chart_binder.react.parsing.advice import Defect
 from chart_binder.react.parsing.lenient_json import (
     CODE,
@@ -26,7 +26,6 @@ from chart_binder.react.parsing.lenient_json import (
     skip_space,
 )
 from chart_binder.react.steps import Act, Finish
-from chart_binder.react.tool_names import clean_name, folded
 
 Taken: TypeAlias = Act | Finish | Defect
 """A step, or why what asks for one is none."""

@@ -1,0 +1,285 @@
+"""The explanation of a decision: the rule path, the dates, why others lost, and a timeline.
+
+In a timeline what matters lies within days, what follows within decades: the distance between two
+dates in the drawing grows with the logarithm of the days between them.
+"""
+
+import math
+from collections.abc import Iterable, Iterator, Sequence
+from datetime import date
+from itertools import pairwise
+
+import msgspec
+
+from chart_binder.cli.output import display_width, fit, labelled, terminal_width, wrap
+from chart_binder.cli.render.decision import decision_lines, musicbrainz_page
+from chart_binder.config import RulesConfig
+from chart_binder.domain.dates import PartialDate
+from chart_binder.domain.evidence import EvidenceBundle
+from chart_binder.domain.verdict import Considered, Rival, Verdict
+from chart_binder.jobs.decide import Case
+from chart_binder.jobs.explain import (
+    Appearance,
+    LeadWindow,
+    Source,
+    appearances,
+    lead_window,
+    why_not,
+)
+from chart_binder.rules.recordings import format_length
+
+_INDENT = 2
+_MAX_NAME = 44
+_MIN_DRAWING = 12
+_WINDOW = "lead window"
+_LEGEND = {
+    "o": "o that day",
+    "[": "[--] some day within",
+    "~": "~~ by the group's own date",
+    "x": "x not official",
+    "?": "? no date",
+    "=": "== an album here is led to",
+    ":": ":: may be led to",
+}
+"""By the character in the drawing that it explains."""
+
+
+def explanation_lines(path: str, case: Case, knobs: RulesConfig) -> Iterator[str]:
+    """Yield the decision, the rule path, the dates, and why every other candidate lost."""
+    yield from decision_lines(path, case)
+    verdict = case.verdict
+    if verdict is None or case.bundle is None:
+        return
+    yield from _recording(case.decision.recording_mbid, case.bundle)
+    yield from ("", "  The rules, in their order:")
+    for considered in _rule_path(case, verdict):
+        yield from _item(f"{considered.rule}: {considered.said}")
+    if candidates := appearances(case.bundle):
+        heading = "The dates compared, of official releases that have the recording:"
+        yield ""
+        yield from wrap(heading, terminal_width(), "  ", 2)
+    for one in candidates:
+        yield from _dates(one)
+    yield from _rivals(why_not(case, knobs), is_decided=case.decision.crg_mbid is not None)
+
+
+def explanation_object(case: Case, knobs: RulesConfig) -> dict[str, object]:
+    """Return an explanation for JSON; empty for a case without evidence."""
+    verdict = case.verdict
+    if verdict is None or case.bundle is None:
+        return {}
+    explained: dict[str, object] = {
+        "path": msgspec.to_builtins(tuple(_rule_path(case, verdict))),
+        "appearances": msgspec.to_builtins(appearances(case.bundle)),
+        "lead_window": msgspec.to_builtins(lead_window(case.bundle, knobs)),
+        "rivals": msgspec.to_builtins(why_not(case, knobs)),
+    }
+    return {"explanation": explained}
+
+
+def _rule_path(case: Case, verdict: Verdict) -> Iterator[Considered]:
+    """Yield the rules that were tried, and the model last, where its answer decided."""
+    yield from verdict.path
+    if case.decision.decided_by == "llm" and case.decision.crg_rule:
+        yield Considered(case.decision.crg_rule, case.decision.rationale or "")
+
+
+def _recording(mbid: str | None, bundle: EvidenceBundle) -> Iterator[str]:
+    """Yield which of the recordings the decision is about."""
+    same = (one for one in bundle.recording_candidates if one.mb_recording_id == mbid)
+    known = next(same, None)
+    if known:
+        parts = (known.title, known.disambiguation, format_length(known.length_ms))
+        yield from labelled("recording", ", ".join(filter(None, parts)))
+        yield from labelled("", musicbrainz_page("recording", known.mb_recording_id))
+
+
+def _dates(one: Appearance) -> Iterator[str]:
+    """Yield when the recording came out on a candidate, and the releases that say so."""
+    name = f"the {one.kind} '{one.title}'"
+    if not one.sources:
+        reason = "no date is known" if one.counts else "nothing official is known"
+        yield from labelled("  -", f"{name}: {reason}")
+    for number, source in enumerate(one.sources):
+        release = _source(source)
+        text = f"at the latest: {release}" if number else f"{name}: {release}"
+        yield from labelled(f"  {source.date}", text)
+        if source.release:
+            yield from labelled("", musicbrainz_page("release", source.release))
+    for source in one.aside:
+        text = f"does not count: {_source(source)}, {source.status or 'of unknown status'}"
+        yield from labelled(f"  {source.date or '-'}", text)
+
+
+def _source(source: Source) -> str:
+    if source.release is None:
+        return "the group's own date, for no release of it is listed"
+    more = f" (and {source.others} more of that date)" if source.others else ""
+    return f"{source.said or 'a release without particulars'}{more}"
+
+
+def _rivals(rivals: Sequence[Rival], *, is_decided: bool) -> Iterator[str]:
+    if rivals:
+        yield from ("", f"  {'Why not another:' if is_decided else 'The candidates:'}")
+    for rival in rivals:
+        yield from _item(f"{rival.title}: {rival.why_not}")
+        yield f"      {musicbrainz_page('release-group', rival.release_group)}"
+
+
+def _item(text: str) -> Iterator[str]:
+    return wrap(text, terminal_width(), "    ", 6)
+
+
+def case_timeline(case: Case, knobs: RulesConfig) -> Iterator[str]:
+    """Yield the timeline of a case with its heading; nothing for a case without candidates."""
+    if case.bundle is None:
+        return
+    width = terminal_width()
+    window = lead_window(case.bundle, knobs)
+    drawn = list(timeline_lines(appearances(case.bundle), window, case.decision.crg_mbid, width))
+    if drawn:
+        yield ""
+        title = "When it appeared (the further ahead, the closer the years stand together):"
+        yield from wrap(title, width, "  ", 2)
+        yield from drawn
+
+
+def timeline_lines(
+    candidates: Sequence[Appearance],
+    window: LeadWindow | None,
+    chosen: str | None,
+    width: int,
+) -> Iterator[str]:
+    """Yield the timeline, no line wider than `width` columns; `chosen` is marked with `>`."""
+    wanted = max([display_width(_name(one)) for one in candidates], default=0)
+    room = max(width - _INDENT - 4 - _MIN_DRAWING, 1)
+    name_width = min(max(wanted, len(_WINDOW)), _MAX_NAME, max(width // 2, 1), room)
+    scale = Scale(_days(candidates, window), max(width - _INDENT - name_width - 4, 1))
+    rows = list(_rows(candidates, window, scale, chosen))
+    for mark, name, drawing in rows:
+        yield f"{'':{_INDENT}}{mark} {fit(name, name_width)}  {drawing}".rstrip()
+    if scale.days:
+        yield f"{'':{_INDENT}}{'':{name_width + 2}}  {_axis(scale, window)}".rstrip()
+    yield from _legend({letter for _, _, drawing in rows for letter in drawing}, width)
+
+
+class Scale:
+    """Places days, given as ordinals, on a line of `width` columns."""
+
+    def __init__(self, days: Iterable[int], width: int) -> None:
+        self.days = sorted(set(days))
+        self.width = width
+        lengths = [math.log1p(later - earlier) for earlier, later in pairwise(self.days)]
+        total = sum(lengths)
+        self._columns = dict.fromkeys(self.days[:1], 0)
+        position = 0.0
+        for day, length in zip(self.days[1:], lengths, strict=True):
+            position += length
+            self._columns[day] = round(position / total * (width - 1))
+
+    def column(self, day: int) -> int:
+        """Return the column of a day; it must be one of those given."""
+        return self._columns[day]
+
+
+def _name(one: Appearance) -> str:
+    title = "".join(letter if letter.isprintable() else " " for letter in one.title)
+    return f"{one.kind} {title}"
+
+
+def _days(candidates: Sequence[Appearance], window: LeadWindow | None) -> Iterator[int]:
+    """Yield every day that is drawn."""
+    for one in candidates:
+        yield from (day.toordinal() for day in (one.since, one.by) if day and one.counts)
+        for span in _unofficial_spans(one):
+            yield from span
+    if window:
+        days = (window.earliest, window.from_, window.to, window.latest)
+        yield from (day.toordinal() for day in days if day)
+
+
+def _rows(
+    candidates: Sequence[Appearance], window: LeadWindow | None, scale: Scale, chosen: str | None
+) -> Iterator[tuple[str, str, str]]:
+    """Yield mark, name and drawing of each candidate, and of the lead window below its single."""
+    for one in candidates:
+        mark = ">" if one.release_group == chosen else " "
+        yield mark, _name(one), _candidate(one, scale)
+        if window and window.single == one.release_group:
+            yield " ", _WINDOW, _window(window, scale)
+
+
+def _candidate(one: Appearance, scale: Scale) -> str:
+    line = [" "] * scale.width
+    for span in _unofficial_spans(one):
+        _draw(line, scale, span, "x" * 4)
+    if one.counts and one.since and one.by:
+        is_of_group = any(source.release is None for source in one.sources)
+        span = one.since.toordinal(), one.by.toordinal()
+        _draw(line, scale, span, "[~]~" if is_of_group else "[-]o")
+    elif one.counts:
+        line[::4] = "?" * len(line[::4])
+    elif not any(source.date for source in one.aside):
+        line[:2] = "x?"[: scale.width]
+    return "".join(line)
+
+
+def _draw(line: list[str], scale: Scale, span: tuple[int, int], letters: str) -> None:
+    """Draw a span with the letters for its start, its inside, its end, and a single day."""
+    first, last = map(scale.column, span)
+    if span[0] == span[1]:
+        line[first] = letters[3]
+        return
+    if first == last:  # two columns at least, however near the ends are
+        first, last = (first, last + 1) if last + 1 < scale.width else (max(first - 1, 0), last)
+    line[first : last + 1] = letters[1] * (last + 1 - first)
+    line[first], line[last] = letters[0], letters[2]
+
+
+def _window(window: LeadWindow, scale: Scale) -> str:
+    line = [" "] * scale.width
+    for first, last, letter in (
+        (window.earliest, window.latest, ":"),
+        (window.from_, window.to, "="),
+    ):
+        if first and last:
+            start, end = (scale.column(day.toordinal()) for day in (first, last))
+            line[start : end + 1] = letter * (end + 1 - start)
+    return "".join(line)
+
+
+def _unofficial_spans(one: Appearance) -> Iterator[tuple[int, int]]:
+    dates = (PartialDate.parse(source.date) for source in one.aside)
+    return ((when.first, when.last) for when in dates if when.is_known)
+
+
+def _axis(scale: Scale, window: LeadWindow | None) -> str:
+    """Return the dates that fit, each with a bar at its column; the ends have precedence."""
+    line = [" "] * scale.width
+    bounds = [day.toordinal() for day in (window.to, window.latest) if day] if window else []
+    for day in (scale.days[0], scale.days[-1], *bounds, *scale.days):
+        _label(line, scale.column(day), date.fromordinal(day).isoformat())
+    return "".join(line)
+
+
+def _label(line: list[str], column: int, text: str) -> None:
+    """Write a date right or left of its column, where there is room."""
+    for start, label in ((column, f"|{text}"), (column - len(text), f"{text}|")):
+        end = start + len(label)
+        around = line[max(start - 1, 0) : end + 1]
+        if start >= 0 and end <= len(line) and not "".join(around).strip():
+            line[start:end] = label
+            return
+
+
+def _legend(used: set[str], width: int) -> Iterator[str]:
+    """Yield what the letters of the drawing mean, as many to a line as fit."""
+    line = ""
+    for text in (text for letter, text in _LEGEND.items() if letter in used):
+        longer = f"{line}, {text}" if line else text
+        if line and _INDENT + len(longer) > width:
+            yield f"{'':{_INDENT}}{line}"[:width]
+            longer = text
+        line = longer
+    if line:
+        yield f"{'':{_INDENT}}{line}"[:width]

@@ -1,0 +1,166 @@
+"""Text for a terminal: its width, its lines, addresses, and the ids that people paste."""
+
+import time
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from chart_binder.cli.options import read_mbid, read_path_or_mbid
+from chart_binder.cli.output import display_width, fit, terminal_width, wrap
+from chart_binder.cli.override import override_lines
+from chart_binder.cli.render.decision import musicbrainz_page
+from chart_binder.cli.render.explanation import explanation_lines
+from chart_binder.cli.render.review import case_lines
+from chart_binder.config import RulesConfig
+from chart_binder.domain.evidence_json import read_bundle
+from chart_binder.domain.verdict import KeptOverride
+from chart_binder.domain.vocabulary import RecordingId, ReleaseGroupId
+from chart_binder.errors import UsageError
+from chart_binder.jobs.decide import Decider, Decision, State
+from chart_binder.jobs.review import ReviewCase
+from cli.drawing import DRAWN
+from rules.making import document, record, recording
+from store.records import NOW, decision
+
+WORDS = st.lists(st.text("ab東\u0301 ", max_size=12), max_size=12).map(" ".join)
+ID = "6b47c9a0-b9e1-3df9-a5e8-50a6ce0dbdbd"
+
+
+@given(text=WORDS, width=st.integers(1, 40), indent=st.integers(0, 12))
+def test_no_line_is_too_wide_unless_it_is_one_word(text: str, width: int, indent: int) -> None:
+    head = "-" * indent
+    lines = list(wrap(text, width, head, indent))
+    assert all(display_width(line) <= width or len(line[indent:].split(" ")) == 1 for line in lines)
+    assert [word for line in lines for word in line[indent:].split()] == text.split()
+    assert all(line.startswith(head if not n else " " * indent) for n, line in enumerate(lines))
+
+
+def test_spaces_within_a_line_are_kept_as_they_are() -> None:
+    lines = wrap("one  two\nthree\u3000four", 12, "", 2)
+    assert list(lines) == ["one  two", "  three\u3000four"]
+
+
+def test_only_a_decision_trace_is_broken_within_a_word() -> None:
+    trace = "evh=9b1f2c3d;crg=ALBUM_LEAD_WINDOW;rr=ORIGIN_COUNTRY_EARLIEST;src=mb;cfg=lw90"
+    lines = list(wrap(f"+ {trace}", 60, "decision trace ", 17))
+    assert lines == [
+        "decision trace + evh=9b1f2c3d;crg=ALBUM_LEAD_WINDOW;",
+        "                 rr=ORIGIN_COUNTRY_EARLIEST;src=mb;cfg=lw90",
+    ]
+    assert list(wrap(trace, 100, "", 0)) == [trace]
+    address = f"https://musicbrainz.org/release-group/{ID}"
+    assert list(wrap(address, 30, "", 0)) == [address]
+
+
+@pytest.mark.parametrize(
+    ("text", "width", "shown"),
+    [
+        ("Queen", 8, "Queen   "),
+        ("Queen", 5, "Queen"),
+        ("Queen", 4, "Qu.."),
+        ("Queen", 1, "."),
+        ("東京事変", 8, "東京事変"),
+        ("東京事変", 7, "東京.. "),
+        ("e\u0301\u200b", 2, "e\u0301\u200b "),
+    ],
+)
+def test_text_is_padded_or_cut_to_a_number_of_columns(text: str, width: int, shown: str) -> None:
+    assert fit(text, width) == shown
+    assert display_width(shown) == width
+
+
+def test_a_very_long_text_takes_a_moment() -> None:
+    start = time.perf_counter()
+    assert fit("東" * 100_000, 9) == "東東東.. "
+    assert len(list(wrap("word " * 16_000, 40, "", 0))) == 2_000
+    assert time.perf_counter() - start < 2
+
+
+@pytest.mark.parametrize(("columns", "width"), [("57", 57), ("0", 100), ("500", 100), ("x", 100)])
+def test_lines_are_as_wide_as_the_terminal_and_at_most_100_columns(
+    columns: str, width: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", columns)
+    assert terminal_width() == width
+
+
+@pytest.mark.parametrize("columns", [40, 60])
+@pytest.mark.parametrize("name", DRAWN)
+def test_an_explanation_is_as_wide_as_the_terminal(
+    name: str, columns: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    case = Decider(RulesConfig()).decide(DRAWN[name])
+    wide = list(explanation_lines("p", case, RulesConfig()))
+    monkeypatch.setenv("COLUMNS", str(columns))
+    lines = list(explanation_lines("p", case, RulesConfig()))
+    for line in lines:
+        assert display_width(line) <= columns or len(line.split()) == 1, line
+    assert " ".join(lines).split() == " ".join(wide).split()
+
+
+def test_the_reason_of_a_candidate_is_indented_below_its_title(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("COLUMNS", "40")
+    case = Decider(RulesConfig()).decide(DRAWN["lead"])
+    lines = list(explanation_lines("p", case, RulesConfig()))
+    start = lines.index("  Why not another:") + 1
+    assert lines[start].startswith("    Bohemian Rhapsody: single")
+    assert lines[start + 1].startswith("      ")
+
+
+def test_only_a_uuid_has_a_page_at_musicbrainz() -> None:
+    assert musicbrainz_page("release", "sheer-heart-attack") == "sheer-heart-attack"
+    assert musicbrainz_page("release", ID) == f"https://musicbrainz.org/release/{ID}"
+    groups = (record("A", "Album", "1974", mb_rg_id=ID), record("B", "Single", mb_rg_id="own-7"))
+    bundle = read_bundle(document(recording(*groups)))
+    case = ReviewCase(decision(1), Decision(State.INDETERMINATE), bundle)
+    lines = "\n".join(case_lines(case, None))
+    assert f"https://musicbrainz.org/release-group/{ID}" in lines
+    assert "own-7" in lines
+    assert "/own-7" not in lines
+    override = KeptOverride(RecordingId("rec"), ReleaseGroupId("own-7"), None, "why", NOW)
+    assert "musicbrainz.org" not in "\n".join(override_lines(override))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        ID,
+        f" {ID.upper()} ",
+        f"https://musicbrainz.org/release-group/{ID}",
+        f"http://beta.musicbrainz.org/release-group/{ID}/details?page=2#x",
+        f"musicbrainz.org/release-group/{ID}?x",
+    ],
+)
+def test_an_id_is_read_bare_or_from_an_address(text: str) -> None:
+    assert read_mbid(text, "release-group") == ID
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("", "'' is no release group id"),
+        ("C1", "'C1' is no release group id"),
+        (f"{ID}0", "is no release group id"),
+        (f"https://musicbrainz.org/release/{ID}", "is the address of a release"),
+        (f"https://example.org/release-group/{ID}", "is no release group id"),
+        (f"https://musicbrainz.org.evil.example/release-group/{ID}", "is no release group id"),
+    ],
+)
+def test_what_is_no_id_is_refused_with_what_is_allowed(text: str, found: str) -> None:
+    with pytest.raises(UsageError) as caught:
+        read_mbid(text, "release-group")
+    assert found in str(caught.value)
+    assert "a UUID or https://musicbrainz.org/release-group/UUID is allowed" in str(caught.value)
+
+
+def test_a_file_that_exists_is_a_path_whatever_its_name(tmp_path: Path) -> None:
+    file = tmp_path / ID
+    file.touch()
+    assert read_path_or_mbid(str(file)) == file
+    assert read_path_or_mbid(ID) == ID
+    with pytest.raises(UsageError, match="a file that exists, a decision's id, a UUID or"):
+        read_path_or_mbid(str(tmp_path / "absent.flac"))

@@ -1,0 +1,216 @@
+"""What is shown while a command works: progress, a model's run, and the answer to signals."""
+
+import io
+import os
+import pty
+import signal
+import sys
+import termios
+from collections import Counter
+from pathlib import Path
+
+import click
+import pytest
+
+from chart_binder.cli.progress import LiveRun, bar_line, progress, stop_after_current
+from chart_binder.cli.render.run import rate_text
+from chart_binder.jobs.batch.report import Tally
+from chart_binder.react.transcript import Observed, Replied, Result, Run
+
+REPLY = "Thought: hm\nAction: x"
+
+
+class Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+def tally(files: int, **counts: int) -> Tally:
+    return Tally(files=files, worked=files, states=Counter(counts))
+
+
+@pytest.mark.parametrize(
+    ("width", "total", "shown"),
+    [
+        (1, 0, "12,345 files"),
+        (300, 0, "12,345 files, "),
+        (1, 100_000, "12,345 of 100,000 files"),
+        (23, 100_000, "12,345 of 100,000 files"),
+        (300, 100_000, "[###---------------------------] 12,345 of 100,000 files, "),
+    ],
+)
+def test_a_bar_fits_its_terminal_and_always_counts_the_files(
+    width: int, total: int, shown: str
+) -> None:
+    line = bar_line(tally(12_345, error=3, review=12, indeterminate=4_000), total, 9.0, width)
+    assert len(line) <= max(width, len(shown))
+    assert line.startswith(shown)
+    assert line.endswith("3 failed, 12 for review, 4,000 open") == (width == 300)
+
+
+def test_a_wide_bar_shows_everything() -> None:
+    state = tally(50, error=3, review=2, indeterminate=1)
+    state.started -= 36_000
+    assert bar_line(state, 100, 36_000.0, 99) == (
+        "[#############--------------] 50 of 100 files, about 10 h left, 5/h, 3 failed,"
+        " 2 for review, 1 open"
+    )
+    assert bar_line(None, 100, 7.2, 40) == "[------------------] 0 of 100 files, 7 s"
+    assert bar_line(None, 0, 7.2, 40) == "0 files, 7 s"
+
+
+@pytest.mark.parametrize(
+    ("rate", "shown"),
+    [(1234.56, "1,234.6/s"), (1.0, "1.0/s"), (0.5, "30/min"), (0.01, "36/h"), (0, "0/h")],
+)
+def test_a_rate_has_a_unit_in_which_it_is_at_least_one(rate: float, shown: str) -> None:
+    assert rate_text(rate) == shown
+
+
+@pytest.mark.parametrize(
+    ("worked", "resumed", "total", "seconds", "has_estimate"),
+    [
+        (0, 90, 100, 60, False),
+        (1, 0, 7, 60, False),
+        (3, 0, 7, 60, True),
+        (3, 0, 7, 2, False),
+        (29, 0, 100_000, 60, False),
+        (30, 0, 100_000, 60, True),
+    ],
+)
+def test_the_time_left_is_estimated_once_enough_files_were_worked_on(
+    worked: int, resumed: int, total: int, seconds: float, has_estimate: bool
+) -> None:
+    state = Tally(files=worked + resumed, worked=worked, resumed=resumed)
+    state.started -= seconds
+    assert ("left" in bar_line(state, total, seconds, 99)) == has_estimate
+
+
+def test_a_message_stands_above_the_bar(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    terminal = Terminal()
+    monkeypatch.setattr(sys, "stderr", terminal)
+    with progress([tmp_path], is_all=True, is_drawn=True) as bar:
+        bar.show(tally(5))
+        click.echo("canon: something", err=True)
+        click.echo("canon: more", err=True)
+        sys.stderr.write("and more\n")
+    assert sys.stderr is terminal
+    lines = terminal.getvalue().split("\n")
+    assert lines[0].endswith("\rcanon: something")
+    assert lines[1:] == ["canon: more", "and more", ""]
+    assert "5 files" in lines[0]
+
+
+@pytest.mark.parametrize("width", [20, 60, 120])
+def test_a_real_terminal_shows_the_bar_on_one_line_and_nothing_of_it_afterwards(
+    width: int, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    seen, terminal = pty.openpty()
+    termios.tcsetwinsize(terminal, (24, width))
+    with os.fdopen(terminal, "w") as stream:
+        monkeypatch.setattr(sys, "stderr", stream)
+        with progress([tmp_path], is_all=True, is_drawn=True) as bar:
+            bar.show(tally(1_234_567, error=3, review=12, indeterminate=4))
+        drawn = ""
+        while drawn.count("\r") < 3:  # they come when the system is ready to hand them over
+            drawn += os.read(seen, 10_000).decode()
+    os.close(seen)
+    first, _, rest = drawn.removeprefix("\r").partition("\r")
+    assert len(first) == width - 1
+    assert ("failed" in first) == (width >= 60)
+    assert rest == " " * (width - 1) + "\r"
+
+
+def test_without_a_terminal_lines_are_printed(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    with progress([tmp_path], is_all=True, is_drawn=True) as lines:
+        lines.show(tally(5))
+        lines.last -= 11  # type: ignore[attr-defined]  # as if so many seconds had gone by
+        lines.show()
+    assert capsys.readouterr().err.startswith("canon: 5 files, ")
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_the_first_signal_asks_to_stop_and_the_second_interrupts(number: signal.Signals) -> None:
+    before = signal.getsignal(number)
+    with stop_after_current() as stop:
+        found = [stop.is_made]
+        os.kill(os.getpid(), number)
+        found.append(stop.is_made)
+        with pytest.raises(KeyboardInterrupt):
+            os.kill(os.getpid(), number)
+    assert found == [False, True]
+    assert signal.getsignal(number) is before
+
+
+def shown(capsys: pytest.CaptureFixture[str], *happened: object) -> str:
+    """Return what is printed of pieces of replies and of events, in order."""
+    live = LiveRun()
+    for each in happened:
+        if isinstance(each, str):
+            live.listen(each)
+        else:
+            live.watch(each)  # type: ignore[arg-type]
+    out, err = capsys.readouterr()
+    assert not out
+    return err
+
+
+@pytest.mark.parametrize(
+    ("happened", "printed"),
+    [
+        (["Thought: h"], "--- turn 1: reply\nThought: h"),
+        (
+            [
+                "Thought: hm\nAct",
+                "ion: x",
+                Replied(REPLY, 1, thinking="secretly", completion_tokens=9, seconds=2.1),
+            ],
+            (
+                f"--- turn 1: reply\n{REPLY}\n"
+                "--- turn 1: said (2.1 s, 9 tokens)\n(thinking) secretly\n"
+            ),
+        ),
+        ([Replied(REPLY, 1)], f"--- turn 1: reply (0.0 s)\n{REPLY}\n"),
+        (
+            ["Thought", Replied(REPLY, 1)],
+            f"--- turn 1: reply\nThought\n--- turn 1: reply (0.0 s)\n{REPLY}\n",
+        ),
+        (
+            ["Thought", Result({"outcome": "error", "problem": "the server went away"})],
+            "--- turn 1: reply\nThought\n=== error: the server went away\n",
+        ),
+    ],
+    ids=["a piece at once", "not twice", "whole", "whole, after a part", "broken off"],
+)
+def test_a_reply_is_shown_once(
+    capsys: pytest.CaptureFixture[str], happened: list[object], printed: str
+) -> None:
+    assert shown(capsys, *happened) == printed
+
+
+def test_turns_are_counted_anew_in_each_run(capsys: pytest.CaptureFixture[str]) -> None:
+    turn = ("a", Replied("a", 1), Observed("b", 1), "c", Replied("c", 2))
+    text = shown(capsys, Run(id="1"), *turn, Run(id="2"), *turn)
+    heads = [line for line in text.splitlines() if line.endswith(": reply")]
+    assert heads == ["--- turn 1: reply", "--- turn 2: reply"] * 2
+
+
+@pytest.mark.parametrize(
+    "character",
+    ["\x1b", "\x07", "\x9b", *map(chr, range(0x202A, 0x202F)), *map(chr, range(0x2066, 0x206A))],
+)
+def test_control_characters_of_a_model_are_replaced(
+    character: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    text = shown(capsys, f"a{character}b", Observed(f"c{character}d", 1))
+    assert character not in text
+    assert "a\ufffdb" in text
+    assert "c\ufffdd" in text
+
+
+def test_an_escape_sequence_in_two_pieces_is_replaced(capsys: pytest.CaptureFixture[str]) -> None:
+    text = shown(capsys, "\x1b", "[2J\x9b", "31m\r\a", Replied("\x1b[2J\x9b31m\r\a", 1))
+    assert text.splitlines()[1] == "\ufffd[2J\ufffd31m\ufffd\ufffd"
+    assert not {"\x1b", "\x9b", "\r", "\a"} & set(text)

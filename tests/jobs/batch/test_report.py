@@ -1,0 +1,152 @@
+"""A batch is counted in bounded memory, and its metrics follow their format."""
+
+import json
+import os
+from pathlib import Path
+
+import msgspec
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from chart_binder.domain.records import KeptRun, Measures, StageCost
+from chart_binder.jobs.batch.report import Tally, metrics_json, prometheus_text
+from chart_binder.jobs.batch.work import AlbumResult, FileOutcome, Stage
+from chart_binder.jobs.decide import Cause, Decision, State
+from chart_binder.jobs.write import WriteReport, WriteStatus
+from servers.prometheus import read_text
+
+
+def failed(why: str) -> FileOutcome:
+    return FileOutcome(Path("a.flac"), Decision(State.ERROR, error=why, cause=Cause.FILE))
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("'/music/a.flac' is empty", "'/music/b.flac' is empty"),
+        ("/music/a.flac cannot be read", "/music/b c.flac cannot be read"),
+        ("failed after 20.3 s", "failed after 7 s"),
+        ("knows no recording with the id 6b47c9a0-b9e1-3df9-a5e8-50a6ce0dbdbd",
+         "knows no recording with the id 361a28b7-4588-44a6-8c96-86c1efb8258f"),
+    ],
+)  # fmt: skip
+def test_errors_that_say_the_same_are_counted_with_the_first_of_them_in_full(
+    one: str, other: str
+) -> None:
+    tally = Tally()
+    for why in (one, other.replace("b c", "b")):
+        tally.add_file(failed(why), None)
+    found = tally.measures()
+    assert found.errors == {one: 2}
+    assert found.examples == {one: "a.flac"}
+    assert found.causes == {"file": 2}
+
+
+def test_why_tags_were_not_written_is_counted_like_errors() -> None:
+    tally = Tally()
+    settled = FileOutcome(Path("a.flac"), Decision(State.REVIEW))
+    for why in ("confidence 0.71 is too low", "confidence 0.70 is too low", None):
+        tally.add_file(settled, WriteReport(settled.path, WriteStatus.REFUSED, why=why))
+    tally.add_file(
+        settled, WriteReport(settled.path, WriteStatus.UNCHANGED, why="it is as it should be")
+    )
+    assert tally.measures().unwritten == {"confidence 0.71 is too low": 2, "no reason given": 1}
+
+
+def test_a_folder_with_nothing_in_it_fails_and_is_no_file(tmp_path: Path) -> None:
+    tally = Tally()
+    empty = Decision(State.ERROR, error="nothing in it", cause=Cause.FILE)
+    tally.add_file(FileOutcome(tmp_path, empty), None)
+    found = tally.measures()
+    assert (found.files, found.folders, found.states) == (0, 1, {"error": 1})
+
+
+def test_what_was_settled_before_is_no_work_unless_its_tags_are_looked_at() -> None:
+    tally = Tally()
+    settled = FileOutcome(Path("a.flac"), Decision(State.DECIDED), is_resumed=True)
+    tally.add_file(settled, None)
+    assert (tally.files, tally.resumed, tally.worked, tally.rate) == (1, 1, 0, 0)
+    tally.add_file(settled, WriteReport(settled.path, WriteStatus.WRITTEN), 0.5)
+    assert (tally.files, tally.resumed, tally.worked) == (2, 2, 1)
+    assert tally.measures().stages == {"write": StageCost(1, 0.5)}
+
+
+def test_a_name_that_is_no_text_can_be_kept() -> None:
+    tally = Tally()
+    path = Path(os.fsdecode(b"\xff.flac"))
+    tally.add_file(FileOutcome(path, Decision(State.DECIDED), seconds={Stage.READ: 1.0}), None)
+    assert b"\xef\xbf\xbd.flac" in msgspec.json.encode(tally.measures())
+
+
+def test_any_number_of_files_and_kinds_of_errors_takes_the_same_room() -> None:
+    tally = Tally()
+    for number in range(5_000):
+        seconds = {Stage.READ: number / 1000}
+        why = f"kind {'x' * (number % 700)}"
+        decision = Decision(State.ERROR, error=why)
+        tally.add_file(FileOutcome(Path(f"{number}.flac"), decision, seconds=seconds), None)
+    found = tally.measures()
+    assert found.files == sum(found.errors.values()) == 5_000
+    assert len(found.errors) <= 201
+    assert [one.path for one in found.slowest][:2] == ["4999.flac", "4998.flac"]
+    assert found.stages["read"].files == 5_000
+    assert sum(map(len, found.errors)) < 200_000
+
+
+def test_requests_of_each_process_are_counted_once() -> None:
+    tally = Tally()
+    for worker, requests in (("a:1", 3), ("a:1", 5), ("b:1", 2), ("a:1", 4)):
+        tally.add_album(AlbumResult(worker=worker, requests=requests))
+    assert tally.measures().spent == {"musicbrainz_requests": 7}
+
+
+RUN = KeptRun(id="r1", command="batch", started_at_utc="2026-11-21T15:45:00.500000Z")
+
+
+@given(name=st.text(st.characters(codec="utf-8")), count=st.integers(0, 10**12))
+@settings(max_examples=40)
+def test_a_label_of_any_letters_is_read_back(name: str, count: int) -> None:
+    found = Measures(rules={name: count}, tags={f'"{name}\\': 1})
+    families = read_text(prometheus_text(RUN, found))
+    assert families["canon_batch_rules_total"].samples == {(("rule", name),): count}
+    assert families["canon_batch_tags_total"].samples == {(("fate", f'"{name}\\'),): 1}
+
+
+def test_what_is_counted_by_fixed_names_is_there_from_the_beginning() -> None:
+    families = read_text(prometheus_text(RUN, Measures()))
+    for name, count in {
+        "files": 4, "decisions": 3, "errors": 9, "stage_seconds": 6, "stage_files": 6,
+        "musicbrainz_requests": 1, "prompt_tokens": 1,
+    }.items():  # fmt: skip
+        assert list(families[f"canon_batch_{name}_total"].samples.values()) == [0] * count, name
+    assert families["canon_batch_start_time_seconds"].samples == {(): 1795275900.5}
+    assert not {"canon_batch_end_time_seconds", "canon_batch_exit_status"} & families.keys()
+
+
+def test_a_run_that_ended_says_when_and_how() -> None:
+    run = KeptRun(
+        id="r1", command="batch", started_at_utc=RUN.started_at_utc,
+        ended_at_utc="2026-11-21T15:46:00.500000Z", status=3,
+    )  # fmt: skip
+    found = Measures(
+        files=3, states={"decided": 2, "review": 1}, stages={"rules": StageCost(3, 0.25)}
+    )
+    families = read_text(prometheus_text(run, found))
+    assert families["canon_batch_end_time_seconds"].samples == {(): 1795275960.5}
+    assert families["canon_batch_exit_status"].samples == {(): 3}
+    assert families["canon_batch_files_total"].samples[(("state", "review"),)] == 1
+    assert families["canon_batch_stage_seconds_total"].samples[(("stage", "rules"),)] == 0.25
+    assert families["canon_batch_info"].samples == {(("run", "r1"),): 1}
+    same = json.loads(metrics_json(run, found))
+    assert (same["run"], same["status"], same["states"]) == ("r1", 3, found.states)
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["x 1\n", "# HELP a b\n# TYPE a counter\na 1\n", "# HELP a_total b\n# TYPE a_total counter",
+     '# HELP a b\n# TYPE a gauge\na{b="\\t"} 1\n', "# HELP a b\n# TYPE a gauge\na 1\na 1\n"],
+)  # fmt: skip
+def test_what_reads_them_here_is_strict(text: str) -> None:
+    with pytest.raises((ValueError, KeyError, StopIteration)):
+        read_text(text)

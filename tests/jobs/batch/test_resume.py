@@ -1,0 +1,88 @@
+"""Answers of earlier runs are reused, and interrupted refreshes continued."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from chart_binder.domain.records import KeptDecision, KeptEvidence, KeptRun, Measures, now_utc
+from chart_binder.jobs.batch.resume import AnswerCache, interrupted_refresh
+from chart_binder.jobs.decide import Decision, State
+from chart_binder.llm.result import AdjudicationResult, Outcome
+from chart_binder.store import open_store
+from chart_binder.store.store import Store
+
+ASKED = ("--refresh", "/music")
+NOW = KeptRun(id="now", command="batch", arguments=ASKED, started_at_utc="2026-11-21T12:00:00Z")
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[Store]:
+    with open_store(f"sqlite:///{tmp_path / 'canon.db'}") as store:
+        yield store
+
+
+def keep(
+    store: Store,
+    day: str,
+    arguments: tuple[str, ...] = ASKED,
+    stopped: str | None = None,
+    status: int | None = 1,
+) -> None:
+    """Keep a run of one day, with its name, that ended an hour after it began."""
+    at = f"2026-11-{day}T12:00:00Z"
+    store.runs.begin(KeptRun(id=day, command="batch", arguments=arguments, started_at_utc=at))
+    store.runs.measure(day, {}, msgspec.json.encode(Measures(seconds=3600, stopped=stopped)))
+    if status is not None:
+        store.runs.end(day, f"2026-11-{day}T13:00:00Z", status, {})
+
+
+def test_it_goes_on_from_where_the_first_of_them_began(store: Store) -> None:
+    keep(store, "10", status=3)
+    keep(store, "12", status=None)
+    keep(store, "13", stopped="MusicBrainz failed 8 times in a row")
+    keep(store, "14", ("/music",))
+    keep(store, "15", ("--jobs=8", "--write", *ASKED), status=130)
+    found = interrupted_refresh(store, NOW)
+    assert found
+    assert found.runs == {"12", "13", "15", "now"}
+    assert found.begun == "2026-11-12 12:00:00"
+    assert found.since == 1794484800
+
+
+@pytest.mark.parametrize("status", [0, 1, 3])
+def test_one_that_came_to_its_end_is_begun_anew(store: Store, status: int) -> None:
+    keep(store, "19", status=130)
+    keep(store, "20", status=status)
+    assert interrupted_refresh(store, NOW) is None
+
+
+def test_another_call_and_one_of_long_ago_are_not_gone_on_with(store: Store) -> None:
+    keep(store, "13", status=130)
+    keep(store, "19", ("--refresh", "/other"), status=130)
+    keep(store, "20", ("--refresh", "--only=failed", "/music"), status=130)
+    assert interrupted_refresh(store, NOW) is None
+
+
+def test_what_comes_on_standard_input_is_begun_anew(store: Store) -> None:
+    for asked in (("--refresh", "--stdin"), ("--refresh", "-")):
+        keep(store, f"2{len(asked[1]) % 2}", asked, status=130)
+        assert interrupted_refresh(store, msgspec.structs.replace(NOW, arguments=asked)) is None
+
+
+def test_a_refresh_takes_the_answers_of_its_own_runs_alone(tmp_path: Path) -> None:
+    result = AdjudicationResult(Outcome.REJECTED, evidence_hash="e")
+    decision = Decision(State.INDETERMINATE, evidence_hash="e", adjudication=result)
+    kept = KeptDecision(
+        id="d", run_id="yesterday", path=b"/a", file_size=1, file_mtime_ns=1, recording_mbid=None,
+        state="indeterminate", decided_by=None, crg_mbid=None, rr_mbid=None, evidence_hash="e",
+        rules_version="r", trace=None, document=msgspec.json.encode(decision),
+        decided_at_utc=now_utc(), adjudicator="asked",
+    )  # fmt: skip
+    with open_store(f"sqlite:///{tmp_path / 'canon.db'}") as store:
+        store.runs.begin(KeptRun(id="yesterday", command="batch", started_at_utc=now_utc()))
+        store.decisions.put(kept, KeptEvidence("e", b"{}"), None)
+        for runs, is_known in ((set(), True), ({"yesterday"}, True), ({"now"}, False)):
+            answered = AnswerCache(store, "asked", frozenset(runs))
+            assert (answered.get("e") is not None) == is_known

@@ -1,0 +1,330 @@
+"""The loop of a batch: what is asked how often, saved and given up; the circuit breaker."""
+
+import threading
+import time
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from itertools import count
+from pathlib import Path
+
+import pytest
+
+from chart_binder.config import RulesConfig
+from chart_binder.domain.evidence import EvidenceBundle
+from chart_binder.domain.evidence_json import evidence_hash, read_bundle
+from chart_binder.domain.records import KeptRun, new_id, now_utc
+from chart_binder.domain.verdict import Verdict
+from chart_binder.errors import LookupFailedError
+from chart_binder.jobs.batch.report import Tally
+from chart_binder.jobs.batch.resume import AnswerCache, ResumeCheck, Selection
+from chart_binder.jobs.batch.run import (
+    MAX_FAILURES,
+    BatchRun,
+    CircuitBreaker,
+    OutcomeBuffer,
+    TagWriter,
+)
+from chart_binder.jobs.batch.work import Album, EvidenceLookup, FileOutcome, ThreadExecutor, Worker
+from chart_binder.jobs.decide import Cause, Decider, State, no_overrides
+from chart_binder.jobs.stored_decisions import RunVersions, rules_version, stored_bundle
+from chart_binder.llm.result import AdjudicationResult, Outcome
+from chart_binder.store import open_store
+from chart_binder.store.store import Store
+from golden.bundles import year_only_single
+
+KNOBS = RulesConfig()
+
+
+class Counting:
+    """How many are at it at once, and how many were at most."""
+
+    def __init__(self) -> None:
+        self.now = self.most = self.all = 0
+        self._lock = threading.Lock()
+
+    def __enter__(self) -> None:
+        with self._lock:
+            self.now += 1
+            self.all += 1
+            self.most = max(self.most, self.now)
+
+    def __exit__(self, *_: object) -> None:
+        with self._lock:
+            self.now -= 1
+
+
+class Open:
+    """Evidence that leaves every file open, no two alike, after a moment."""
+
+    requests = 0
+
+    def __init__(self) -> None:
+        self.counting = Counting()
+
+    def of(self, paths: Sequence[Path]) -> EvidenceLookup:
+        with self.counting:
+            time.sleep(0.001 * len(paths))
+        return self._facts
+
+    def _facts(self, path: Path) -> EvidenceBundle:
+        bundle = year_only_single()
+        bundle["recording_candidates"][0]["length_ms"] = 300_000 + int(path.stem)
+        return read_bundle(bundle)
+
+
+class Down(Open):
+    """A service that is down."""
+
+    def _facts(self, path: Path) -> EvidenceBundle:
+        raise LookupFailedError(f"no answer about {path}")
+
+
+class Spotty(Open):
+    """A service that has no answer about the first file of each album of five."""
+
+    def _facts(self, path: Path) -> EvidenceBundle:
+        if int(path.stem) % 5 == 0:
+            raise LookupFailedError(f"garbage about {path}")
+        return super()._facts(path)
+
+
+class Slow:
+    """An adjudicator that cannot tell, or fails for some files, after a moment."""
+
+    def __init__(self, faulty: int = 0) -> None:
+        self.counting = Counting()
+        self._faulty = faulty
+
+    def adjudicate(
+        self, evidence_bundle: EvidenceBundle, decision_trace: Verdict | None = None
+    ) -> AdjudicationResult:
+        del decision_trace
+        with self.counting:
+            time.sleep(0.002)
+            if self.counting.all <= self._faulty:
+                raise RuntimeError("a defect of a plug-in")
+        return AdjudicationResult(
+            Outcome.REJECTED, confidence=0.1, evidence_hash=known(evidence_bundle)
+        )
+
+
+class Failing(Slow):
+    """An adjudicator whose model is down, or comes to nothing after some replies."""
+
+    def __init__(self, replies: int = 0) -> None:
+        super().__init__()
+        self._replies = replies
+
+    def adjudicate(
+        self, evidence_bundle: EvidenceBundle, decision_trace: Verdict | None = None
+    ) -> AdjudicationResult:
+        super().adjudicate(evidence_bundle, decision_trace)
+        return AdjudicationResult(
+            Outcome.ERROR,
+            problem="it is down",
+            evidence_hash=known(evidence_bundle),
+            iterations=self._replies,
+        )
+
+
+def known(bundle: EvidenceBundle) -> str:
+
+    return evidence_hash(bundle)
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[Store]:
+    with open_store(f"sqlite:///{tmp_path / 'store.db'}") as store:
+        yield store
+
+
+def library(folder: Path, albums: int, each: int) -> Iterator[Album]:
+    """Make albums as they are asked for."""
+    for number in range(albums):
+        paths = [folder / f"{number * each + place}.flac" for place in range(each)]
+        for path in paths:
+            path.write_bytes(b"tiny")
+        yield Album(tuple(paths))
+
+
+def batch_of(
+    store: Store,
+    evidence: Open,
+    adjudicator: Slow,
+    albums: int = 2,
+    cases: int = 3,
+    asked: str = "adjudicator",
+) -> tuple[BatchRun, list[FileOutcome]]:
+    under = RunVersions(new_id(), rules_version(KNOBS), asked)
+    worker = Worker(evidence, Decider(KNOBS, adjudicator), under)
+    run = KeptRun(id=under.run_id, command="batch", started_at_utc=now_utc())
+    settled: list[FileOutcome] = []
+    batch = BatchRun(
+        executor=ThreadExecutor(worker, albums, cases),
+        worker=worker,
+        resume=ResumeCheck(store, Selection(), under, no_overrides),
+        answers=AnswerCache(store, under.adjudicator),
+        buffer=OutcomeBuffer(store, run),
+        tag_writer=TagWriter(None),
+        tally=Tally(),
+        on_finished=lambda one, _: settled.append(one),
+        should_stop=lambda: False,
+    )
+    return batch, settled
+
+
+def test_each_service_is_asked_as_much_at_once_as_was_said(store: Store, tmp_path: Path) -> None:
+    evidence, adjudicator = Open(), Slow()
+    batch, settled = batch_of(store, evidence, adjudicator)
+    begun = []
+
+    def albums() -> Iterator[Album]:
+        for album in library(tmp_path, 40, 5):
+            begun.append(album)
+            # What is begun, and not yet settled, is bounded whatever comes after it.
+            assert len(begun) * 5 - len(settled) <= 2 * 5 + 25 * 3 + 100 + 5
+            yield album
+
+    batch.run(albums())
+    assert (len(settled), evidence.counting.most, adjudicator.counting.most) == (200, 2, 3)
+    assert len(list(store.decisions.iterate())) == 200
+
+
+def test_a_fault_of_an_adjudicator_fails_its_file_and_keeps_what_was_found(
+    store: Store, tmp_path: Path
+) -> None:
+    batch, settled = batch_of(store, Open(), Slow(faulty=2), cases=1)
+    batch.run(library(tmp_path, 2, 3))
+    assert Counter(one.decision.state for one in settled) == {
+        State.ERROR: 2,
+        State.INDETERMINATE: 4,
+    }
+    failed = [one for one in settled if one.decision.state is State.ERROR]
+    assert {one.decision.cause for one in failed} == {Cause.FAULT}
+    assert all(one.stored and stored_bundle(store, one.stored[0]) for one in failed)
+
+
+def test_a_service_that_is_down_ends_the_run_before_the_library(
+    store: Store, tmp_path: Path
+) -> None:
+    batch, settled = batch_of(store, Down(), Slow(), albums=1)
+    moments = count(step=100)
+    batch.lookups = CircuitBreaker(
+        clock=lambda: float(next(moments))
+    )  # in which every pause goes by
+    batch.run(library(tmp_path, 60, 5))
+    assert batch.is_cut_short
+    assert len(settled) < 60 * 5
+    told = Counter((one.decision.error or "").split(" ")[0] for one in settled)
+    assert told == {"no": 3 * len(settled) // 5, "not": 2 * len(settled) // 5}
+    assert {one.decision.cause for one in settled} == {Cause.LOOKUP_FAILED}
+
+
+def test_a_model_that_fails_is_given_up_and_the_rest_is_looked_up(
+    store: Store, tmp_path: Path
+) -> None:
+    adjudicator = Failing()
+    batch, settled = batch_of(store, Open(), adjudicator, cases=1)
+    moments = count(step=100)
+    batch.model = CircuitBreaker(clock=lambda: float(next(moments)))  # in which every pause goes by
+    batch.run(library(tmp_path, 4, 5))
+    assert not batch.is_cut_short
+    assert adjudicator.counting.all == MAX_FAILURES
+    told = Counter(one.decision.error for one in settled)
+    assert told == {
+        "it is down": MAX_FAILURES,
+        f"the model was not asked, for it failed {MAX_FAILURES} times: it is down": 12,
+    }
+    assert {one.decision.cause for one in settled} == {Cause.MODEL}
+    assert all(one.stored and stored_bundle(store, one.stored[0]) for one in settled)
+
+
+def test_a_model_that_replies_is_there_whatever_it_says(store: Store, tmp_path: Path) -> None:
+    adjudicator = Failing(replies=3)
+    batch, settled = batch_of(store, Open(), adjudicator, cases=1)
+    batch.model = CircuitBreaker(clock=lambda: 0.0)  # in which no pause would end
+    batch.run(library(tmp_path, 4, 5))
+    assert adjudicator.counting.all == len(settled) == 20
+    assert {one.decision.cause for one in settled} == {Cause.MODEL}
+
+
+def test_a_model_that_fails_takes_no_earlier_answer_away(store: Store, tmp_path: Path) -> None:
+    batch, answered = batch_of(store, Open(), Slow())
+    batch.run(library(tmp_path, 1, 2))
+    adjudicator = Failing()
+    for _ in range(2):
+        batch, failed = batch_of(store, Open(), adjudicator, asked="another")
+        batch.run(library(tmp_path, 1, 3))
+        assert [one.decision.cause for one in failed] == [Cause.MODEL] * 3
+    assert adjudicator.counting.all == 6, "it is asked again each time"
+    for one in answered:
+        assert one.stored
+        assert store.decisions.history(one.stored[0].path) == (one.stored[0],)
+    assert [each.state for each in store.decisions.iterate(["error"])] == ["error"]
+
+
+def test_a_service_that_has_no_answer_about_some_files_is_no_service_that_is_down(
+    store: Store, tmp_path: Path
+) -> None:
+    batch, settled = batch_of(store, Spotty(), Slow(), albums=1)
+    batch.run(library(tmp_path, 20, 5))
+    assert not batch.is_cut_short
+    causes = Counter(one.decision.cause for one in settled)
+    assert (len(settled), causes[Cause.LOOKUP_FAILED]) == (100, 20)
+
+
+def test_an_album_in_hand_is_left_after_the_file_that_is_looked_up(
+    store: Store, tmp_path: Path
+) -> None:
+    wishes: list[str] = []
+
+    class Wishing(Open):
+        def _facts(self, path: Path) -> EvidenceBundle:
+            if path.stem == "6":
+                wishes.append(path.stem)
+                while not batch.worker.stopping.is_set():
+                    time.sleep(0.001)
+            return super()._facts(path)
+
+    batch, settled = batch_of(store, Wishing(), Slow(), albums=1)
+    batch.should_stop = lambda: bool(wishes)
+    batch.run(library(tmp_path, 4, 5))
+    assert batch.is_cut_short
+    # Of the second album two files were begun; as open cases they are left with the rest.
+    assert {one.path.stem for one in settled} <= {"0", "1", "2", "3", "4"}
+
+
+def test_the_pause_doubles_and_a_success_ends_it() -> None:
+    now = [0.0]
+    breaker = CircuitBreaker(clock=lambda: now[0])
+    pauses, allows_call = [], [breaker.allows_call]
+    for _ in range(MAX_FAILURES):
+        breaker.record("no answer")
+        pauses.append(breaker.ready_at - now[0])
+        allows_call.append(breaker.allows_call)
+        now[0] = breaker.ready_at
+        allows_call.append(breaker.allows_call)
+    assert allows_call == [True, *[False, True] * MAX_FAILURES]
+    assert pauses == [0.5, 1, 2, 4, 8, 16, 32, 60]
+    over = [breaker.is_open]
+    breaker.record(None)
+    assert [*over, breaker.is_open, breaker.allows_call] == [True, False, True]
+
+
+def test_what_was_asked_before_a_pause_counts_once() -> None:
+    now = [0.0]
+    breaker = CircuitBreaker(clock=lambda: now[0])
+    for _ in range(2 * MAX_FAILURES):
+        breaker.record("no answer")
+    breaker.record("no answer at all")
+    assert (breaker.failures_in_a_row, breaker.last_error, breaker.ready_at) == (
+        1,
+        "no answer at all",
+        0.5,
+    )
+    outage_s = 0.0
+    while not breaker.is_open:
+        outage_s = now[0] = breaker.ready_at
+        breaker.record("no answer")
+        breaker.record("no answer")
+    assert outage_s == 63.5

@@ -1,0 +1,280 @@
+"""Golden files are read and scored."""
+
+import json
+import tracemalloc
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+
+from chart_binder.config import RulesConfig
+from chart_binder.domain.evidence import EvidenceBundle
+from chart_binder.domain.evidence_json import read_bundle
+from chart_binder.jobs.calibrate import Answer, measure_calibration
+from chart_binder.jobs.decide import Case, Decider, Decision, State
+from chart_binder.jobs.evaluate import (
+    EvaluationReport,
+    GoldenCase,
+    InvalidLine,
+    Mark,
+    evaluate,
+    read_golden,
+)
+from chart_binder.llm.result import AdjudicationResult, Outcome
+from chart_binder.rules.premiere import RULES
+from rules.making import document, record, recording
+
+GOLDEN = Path(__file__).parents[1] / "golden" / "decisions.jsonl"
+BUNDLE = document(
+    recording(record("S", "Single", "1974-10-11"), record("A", "Album", "1974-11-08"))
+)
+DECIDED = Decision(
+    State.DECIDED, "rules", "A", "A.1", "rec", "CRG:ALBUM_LEAD_WINDOW", "RR:WORLD_EARLIEST", 1.0
+)
+SAME_DATE = "CRG:ALBUM_SAME_DATE"
+OPEN = Decision(State.INDETERMINATE, crg_rule="CRG:INDETERMINATE", rr_rule="RR:INDETERMINATE")
+
+
+def line(bundle: object = BUNDLE, name: object = None, **expected: Any) -> bytes:
+    return json.dumps({"id": name, "bundle": bundle, "expected": expected}).encode()
+
+
+def scored(decision: Decision, **expected: Any) -> EvaluationReport:
+    return evaluate(read_golden([line(**expected)]), lambda bundle: Case(decision, bundle))
+
+
+ALL = {"crg_mbid": "A", "rr_mbid": "A.1", "rr_acceptable": ["A.1", "A.2"],
+       "crg_rule": DECIDED.crg_rule, "rr_rule": DECIDED.rr_rule}  # fmt: skip
+NO_RELEASE: dict[str, Any] = {"rr_mbid": None, "rr_acceptable": []}
+NOTHING = NO_RELEASE | {"crg_mbid": None, "crg_rule": OPEN.crg_rule, "rr_rule": OPEN.rr_rule}
+
+
+def changed(**changes: Any) -> Decision:
+    return msgspec.structs.replace(DECIDED, **changes)
+
+
+# (claim, decision, expected, mark of the group, mark of the release, exit status)
+MARKS: list[tuple[str, Decision, dict[str, Any], Mark, Mark, int]] = [
+    ("all right", DECIDED, ALL, Mark.RIGHT, Mark.RIGHT, 0),
+    ("acceptable release", changed(rr_mbid="A.2"), ALL, Mark.RIGHT, Mark.RIGHT, 0),
+    ("no release asked", DECIDED, {"crg_mbid": "A"}, Mark.RIGHT, Mark.UNSCORED, 0),
+    ("wrong group", DECIDED, ALL | {"crg_mbid": "S"}, Mark.WRONG, Mark.UNSCORED, 1),
+    ("wrong release", changed(rr_mbid="A.3"), ALL, Mark.RIGHT, Mark.WRONG, 1),
+    ("needless release", DECIDED, ALL | NO_RELEASE, Mark.RIGHT, Mark.WRONG, 1),
+    ("no release named", changed(rr_mbid=None), ALL, Mark.RIGHT, Mark.OPEN, 3),
+    ("open, should be decided", OPEN, ALL, Mark.OPEN, Mark.UNSCORED, 3),
+    ("rightly open", OPEN, NOTHING, Mark.RIGHT, Mark.UNSCORED, 0),
+    ("must stay open", DECIDED, NOTHING, Mark.WRONG, Mark.UNSCORED, 1),
+    ("another rule", changed(crg_rule="CRG:EARLIEST_OFFICIAL"), ALL, Mark.RIGHT, Mark.RIGHT, 1),
+    ("another rule of the release, though none is asked", DECIDED,
+     {"crg_mbid": "A", "rr_rule": "RR:ORIGIN_COUNTRY_EARLIEST"}, Mark.RIGHT, Mark.UNSCORED, 1),
+    ("by the model", changed(decided_by="llm", crg_rule="CRG:X"), ALL, Mark.RIGHT, Mark.RIGHT, 0),
+    ("only for review", changed(state=State.REVIEW), ALL, Mark.OPEN, Mark.UNSCORED, 3),
+    ("not asked", Decision(State.ERROR, error="no model"), ALL, Mark.FAILED, Mark.UNSCORED, 1),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("decision", "expected", "crg", "rr", "status"),
+    [pytest.param(*row[1:], id=row[0]) for row in MARKS],
+)
+def test_a_decision_is_marked_against_what_is_expected(
+    decision: Decision, expected: dict[str, Any], crg: Mark, rr: Mark, status: int
+) -> None:
+    report = scored(decision, **expected)
+    assert getattr(report.crg, crg.value) == 1
+    assert report.rr.cases == (rr is not Mark.UNSCORED)
+    assert rr is Mark.UNSCORED or getattr(report.rr, rr.value) == 1
+    assert report.status == status
+    assert (len(report.wrong), len(report.open)) == (status == 1, status == 3)
+
+
+@pytest.mark.parametrize(
+    "beside",
+    [{"crg_rule": "CRG:ALBUM_LEAD_WINDOW"}, {"rr_rule": "RR:WORLD_EARLIEST"}, {"rr_mbid": "A.1"},
+     {"rr_acceptable": ["A.1"]}],
+)  # fmt: skip
+def test_nothing_can_be_expected_of_a_case_that_must_stay_open(beside: dict[str, Any]) -> None:
+    (bad,) = read_golden([line(crg_mbid=None, **beside)])
+    assert isinstance(bad, InvalidLine)
+    assert next(iter(beside)) in bad.problem
+
+
+@pytest.mark.parametrize(
+    ("field", "rule"),
+    [("crg_rule", "CRG:NOPE"), ("crg_rule", "ALBUM_LEAD_WINDOW"), ("crg_rule", DECIDED.rr_rule),
+     ("rr_rule", "RR:NOPE"), ("rr_rule", SAME_DATE), ("rr_rule", "RR:WORLD_EARLIEST ")],
+)  # fmt: skip
+def test_a_rule_that_is_none_is_refused_with_those_there_are(field: str, rule: str) -> None:
+    (bad,) = read_golden([line(**ALL | {field: rule})])
+    assert isinstance(bad, InvalidLine)
+    assert bad.problem.startswith(f"expected.{field}: found {rule!r}; allowed are ")
+    family = field.removesuffix("_rule").upper()
+    for allowed in ("MANUAL_OVERRIDE", "LLM_ADJUDICATION", "INDETERMINATE"):
+        assert f"{family}:{allowed}" in bad.problem
+
+
+def test_every_rule_there_is_may_be_expected() -> None:
+    for rule, _ in RULES:
+        (one,) = read_golden([line(crg_mbid="A", crg_rule=rule)])
+        assert isinstance(one, GoldenCase)
+
+
+def test_where_no_model_could_be_asked_no_rule_decided() -> None:
+    failed = msgspec.structs.replace(OPEN, state=State.ERROR, error="no model")
+    (row, other) = scored(failed, **ALL).rules
+    assert (row.rule, row.expected, row.decided) == (ALL["crg_rule"], 1, 0)
+    assert (other.rule, other.expected, other.decided) == (ALL["rr_rule"], 1, 0)
+
+
+def test_a_case_that_stays_open_says_why_and_no_more() -> None:
+    of_one_year = (record("S", "Single", "1974"), record("A", "Album", "1974"))
+    bundle = read_bundle(document(recording(*of_one_year)))
+    alone, told = (
+        Decider(RulesConfig(), why_not=why_not).decide(bundle).decision.rationale or ""
+        for why_not in ("", "No model.")
+    )
+    assert alone.endswith("(1974)")
+    assert told == f"{alone}. No model."
+
+
+def test_ids_that_are_no_uuids_are_compared_as_they_are_written() -> None:
+    report = scored(DECIDED, crg_mbid="a")
+    assert (report.crg.wrong, report.wrong[0].titles) == (1, {"A": "A"})
+
+
+def test_rules_have_a_row_each() -> None:
+    lines = [line(**ALL), line(**ALL | {"crg_mbid": "S"}), line(**ALL | {"crg_rule": SAME_DATE})]
+    report = evaluate(read_golden(lines), lambda bundle: Case(DECIDED, bundle))
+    rows = {row.rule: (row.expected, row.decided, row.right, row.wrong) for row in report.rules}
+    assert rows == {
+        "CRG:ALBUM_LEAD_WINDOW": (2, 3, 2, 1),
+        SAME_DATE: (1, 0, 0, 0),
+        "RR:WORLD_EARLIEST": (3, 3, 2, 0),
+    }
+    assert (report.crg.accuracy, report.rr.precision) == (2 / 3, 1.0)
+
+
+def test_a_bad_line_is_named_and_does_not_stop_the_rest() -> None:
+    lines = [
+        b"{", b"", line(**ALL), b'{"expected": {"crg_mbid": null}}', line(), b"\xff",
+        line({"recording_candidates": [{}], "artist": {"name": "x"}}, **ALL),
+        b'{"bundle": ' + b"[" * 100_000, line(crg_mbid=7),
+    ]  # fmt: skip
+    read = list(read_golden(lines))
+    assert [one.line for one in read] == [1, 3, 4, 5, 6, 7, 8, 9]
+    assert [isinstance(one, GoldenCase) for one in read] == [False, True] + [False] * 6
+    problems = [one.problem for one in read if isinstance(one, InvalidLine)]
+    for problem, word in zip(
+        problems,
+        ("truncated", "bundle", "crg_mbid", "malformed", "mb_recording_id", "", "crg_mbid"),
+        strict=True,
+    ):
+        assert word in problem
+    report = evaluate(read, lambda bundle: Case(DECIDED, bundle))
+    assert (report.status, report.crg.right, len(report.ill_formed)) == (1, 1, 7)
+
+
+def test_a_name_that_two_lines_have_is_refused_with_both() -> None:
+    lines = [line(name="x", **ALL), b"", line(**ALL), line(**ALL), line(name="x", **ALL)]
+    *_, last = read = list(read_golden(lines))
+    assert [isinstance(one, GoldenCase) for one in read] == [True, True, True, False]
+    assert isinstance(last, InvalidLine)
+    assert (last.line, last.problem) == (5, "id: 'x' is that of line 1 too; each needs its own")
+
+
+@pytest.mark.parametrize("name", [None, "", " "])
+def test_a_case_without_a_name_is_called_by_its_line(name: str | None) -> None:
+    (one,) = read_golden([line(name=name, **ALL)])
+    assert isinstance(one, GoldenCase)
+    assert one.name == "line 1"
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        (line(crg_mbid=""), "expected.crg_mbid: found a blank id; an id is allowed, or null"),
+        (line(crg_mbid="A", rr_mbid=" "), "expected.rr_mbid: found a blank id"),
+        (line(crg_mbid="A", rr_acceptable=["b", ""]), "expected.rr_acceptable[1]: found a blank"),
+        (line(crg_mbid=7), "expected.crg_mbid: Expected str | null, got int"),
+        (line(name=7, crg_mbid="A"), "id: Expected str | null, got int"),
+        (b'"a line"', "Expected object, got str"),
+        (b"[]", "Expected object, got array"),
+    ],
+)
+def test_a_defect_is_told_with_its_place(text: bytes, says: str) -> None:
+    (one,) = read_golden([text])
+    assert isinstance(one, InvalidLine)
+    assert says in one.problem
+
+
+def test_ids_in_capitals_are_the_same_ids() -> None:
+    upper, lower = "6B47C9A0-B9E1-3DF9-A5E8-50A6CE0DBDBD", "6b47c9a0-b9e1-3df9-a5e8-50a6ce0dbdbd"
+    for written, found in ((upper, lower), (lower, upper)):
+        report = scored(
+            changed(crg_mbid=found, rr_mbid=found), crg_mbid=f" {written}", rr_acceptable=[written]
+        )
+        assert (report.crg.right, report.rr.right) == (1, 1)
+
+
+def test_a_byte_order_mark_is_passed_over() -> None:
+    (one,) = read_golden([b"\xef\xbb\xbf" + line(name="x", **ALL)])
+    assert isinstance(one, GoldenCase)
+    assert list(read_golden([b"\xef\xbb\xbf\n"])) == []
+
+
+def test_a_long_file_is_never_in_memory_as_a_whole() -> None:
+    text = line(**ALL)
+    tracemalloc.start()
+    try:
+        read = read_golden(text for _ in range(1_000))
+        report = evaluate(read, lambda bundle: Case(DECIDED, bundle))
+        _, most = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert report.crg.right == 1_000
+    assert most < 1_000 * len(text) / 4
+
+
+def test_nothing_to_score_is_no_division_by_zero() -> None:
+    report = evaluate([], Decider(RulesConfig()).decide)
+    assert (report.status, report.crg.cases, report.crg.accuracy) == (0, 0, None)
+    assert report.calibration is None
+    assert json.loads(msgspec.json.encode(report))["rules"] == []
+
+
+def test_the_rules_score_full_marks_on_the_golden_decisions() -> None:
+    lines = GOLDEN.read_bytes().split(b"\n")
+    report = evaluate(read_golden(lines), Decider(RulesConfig()).decide)
+    assert report.status == 0, report.wrong or report.open
+    assert report.crg.cases == len([one for one in lines if one])
+    assert report.rr.cases + report.rightly_open == report.crg.cases
+
+
+def test_answers_of_the_adjudicator_are_held_to_their_confidence() -> None:
+    def ask(bundle: EvidenceBundle) -> Case:
+        result = AdjudicationResult(Outcome.REVIEW, crg_mbid="A", confidence=0.75)
+        return Case(msgspec.structs.replace(DECIDED, state=State.REVIEW, adjudication=result))
+
+    report = evaluate(read_golden([line(**ALL), line(**ALL | {"crg_mbid": "S"})]), ask)
+    assert report.calibration is not None
+    assert (report.calibration.answers, report.calibration.right) == (2, 1)
+    assert report.crg.open == 2
+
+
+def test_calibration_follows_its_formulas() -> None:
+    answers = [Answer(0.9, True), Answer(0.9, False), Answer(1.0, True), Answer(0.3, False)]
+    found = measure_calibration(answers)
+    assert found is not None
+    assert found.brier_score == pytest.approx((0.01 + 0.81 + 0 + 0.09) / 4)
+    bands = [(band.least, band.most, band.answers) for band in found.bands]
+    assert bands == [(0.3, 0.4, 1), (0.9, 1.0, 3)]
+    assert found.bands[1].confidence == pytest.approx(2.8 / 3)
+    assert found.expected_calibration_error == pytest.approx((0.3 + 3 * (2.8 / 3 - 2 / 3)) / 4)
+
+
+def test_a_perfect_judge_has_no_error() -> None:
+    found = measure_calibration([Answer(1.0, True), Answer(0.0, False)])
+    assert found is not None
+    assert (found.brier_score, found.expected_calibration_error) == (0, 0)

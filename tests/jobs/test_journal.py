@@ -1,0 +1,118 @@
+"""The journal says what became of each write, and differences show every changed key."""
+
+import os
+import shutil
+import sqlite3
+from concurrent.futures import Future, ThreadPoolExecutor, wait
+from contextlib import closing
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+
+from audio.tagging import FILES
+from chart_binder.audio.containers import read_tag_set
+from chart_binder.audio.containers.id3 import text_frame
+from chart_binder.audio.containers.vorbis import text_items
+from chart_binder.audio.fields import with_fields
+from chart_binder.audio.save import PreparedCopy, SaveResult, save_tags
+from chart_binder.audio.tagset import Block, TagSet
+from chart_binder.domain.records import KeptWrite, WriteState, now_utc
+from chart_binder.errors import SaveError, StoreError
+from chart_binder.jobs.journal import FieldChange, WritingRun, field_changes, repair_journal
+from chart_binder.jobs.stored_decisions import path_bytes
+from chart_binder.store import open_store
+
+
+def _changed(tags: TagSet) -> TagSet:
+    return with_fields(tags, {"album": ["Lateralus"]})
+
+
+def test_the_same_tags_by_another_run_are_not_taken_for_its_own(tmp_path: Path) -> None:
+    song = Path(shutil.copy(FILES / "bare.flac", tmp_path / "song.flac"))
+
+    def overtaken(_: PreparedCopy) -> None:  # as from a machine whose locks do not reach this one
+        copy = Path(shutil.copy(song, tmp_path / "copy.flac"))
+        save_tags(copy, _changed)
+        copy.replace(song)
+
+    with open_store(f"sqlite:///{tmp_path / 'canon.db'}") as store:
+        run = WritingRun.of(store, "write", (), keep_mtime=False)
+        with pytest.raises(SaveError, match="another program changed it meanwhile"):
+            run.save(song, _changed, None, overtaken)
+        (write,) = store.journal.of_path(path_bytes(song))
+    assert write.state is WriteState.FAILED
+    assert "another run wrote them" in (write.problem or "")
+
+
+def test_of_two_runs_at_one_file_the_second_waits_and_finds_it_written(tmp_path: Path) -> None:
+    song = Path(shutil.copy(FILES / "bare.flac", tmp_path / "song.flac"))
+    with (
+        open_store(f"sqlite:///{tmp_path / 'canon.db'}") as store,
+        ThreadPoolExecutor(1) as pool,
+    ):
+        first, second = (WritingRun.of(store, "batch", (), keep_mtime=False) for _ in "12")
+        waiting: list[Future[tuple[SaveResult, KeptWrite | None]]] = []
+
+        def meanwhile(_: PreparedCopy) -> None:
+            waiting.append(pool.submit(second.save, song, _changed, None))
+            assert not wait(waiting, 0.2).done
+
+        saved, _ = first.save(song, _changed, None, meanwhile)
+        found, write = waiting[0].result(10)
+        assert (saved.changed, found.changed, write) == (True, False, None)
+        (kept,) = store.journal.of_path(path_bytes(song))
+    assert (kept.run_id, kept.state) == (first.run.id, WriteState.DONE)
+
+
+def test_a_store_that_fails_after_the_file_was_written_says_that_it_was(tmp_path: Path) -> None:
+    song = Path(shutil.copy(FILES / "bare.flac", tmp_path / "song.flac"))
+    with (
+        open_store(f"sqlite:///{tmp_path / 'canon.db'}") as store,
+        closing(sqlite3.connect(tmp_path / "canon.db")) as other,
+    ):
+        other.execute(
+            "CREATE TRIGGER worn_out BEFORE UPDATE ON writes BEGIN SELECT RAISE(ABORT, 'no'); END"
+        )
+        run = WritingRun.of(store, "write", (), keep_mtime=False)
+        with pytest.raises(StoreError, match="has its new tags"):
+            run.save(song, _changed, None)
+        other.execute("DROP TRIGGER worn_out")
+        assert list(repair_journal(store)) == [
+            f"{song}: a run was cut short after it wrote the tags; the journal has them now"
+        ]
+
+
+def test_what_another_machine_may_be_writing_is_passed_over_for_an_hour(tmp_path: Path) -> None:
+    song = Path(shutil.copy(FILES / "bare.flac", tmp_path / "song.flac"))
+    temporary = tmp_path / f".canon-save-{'0' * 8}-1-1-{'0' * 16}.part"
+    hours_ago = datetime.now(UTC) - timedelta(hours=2)
+    young, old = (
+        KeptWrite(
+            id=name, run_id="run", path=path_bytes(song), decision_id=None, audio_hash="audio",
+            tags_before_hash=read_tag_set(song).hash, tags_after_hash="after", changes=b"{}",
+            at_utc=at, temporary=os.fsencode(temporary),
+        )
+        for name, at in (("young", now_utc()), ("old", hours_ago.isoformat()))
+    )  # fmt: skip
+    with open_store(f"sqlite:///{tmp_path / 'canon.db'}") as store:
+        store.journal.intend(young)
+        store.journal.intend(old)
+        assert len(list(repair_journal(store))) == 1
+        assert store.journal.open_intents() == (young,)
+        store.journal.done("old", now_utc())  # by the machine that was at it after all
+
+
+def test_a_frame_that_is_taken_out_is_told() -> None:
+    frames = {"TYER": "1975", "TDAT": "2111", "TIME": "1200"}
+    items = tuple(text_frame("id3v2.3", key, (text,)) for key, text in frames.items())
+    old = TagSet("mp3", (Block("id3v2.3", items, b"\3\0"),))
+    new = with_fields(old, {"date": ("1975-11-21",)})
+    assert new != old
+    assert field_changes(old, new) == (FieldChange("TIME", ("1200",), ()),)
+
+
+def test_a_field_under_a_name_of_another_case_is_told_once() -> None:
+    old = TagSet("flac", (Block("vorbis", text_items("album", ("Aenima",)), b""),))
+    new = with_fields(old, {"album": ("Lateralus",)})
+    assert field_changes(old, new) == (FieldChange("album", ("Aenima",), ("Lateralus",)),)
