@@ -16,17 +16,9 @@ from chart_binder.react.dialects.classic import Classic, ExactForm, Labelled
 from chart_binder.react.dialects.pause import Pause
 from chart_binder.react.parsing.advice import DialectRules, Wording
 from chart_binder.react.parsing.answers import read_answer_object
-from chart_binder.react.parsing.labels import (
-    _RESULTS,
-    _RETURNS,
-    _TOOL_RESULTS,
-    NAMES,
-    begins_observation,
-    find_labels,
-    find_observations,
-    label_at,
-)
+from chart_binder.react.parsing.labels import find_labels, label_at
 from chart_binder.react.parsing.lenient_json import LenientJSONError
+from chart_binder.react.parsing.lexer import begins_observation
 from chart_binder.react.parsing.steps import read_reply, whole_answer
 from chart_binder.react.steps import Act, Finish, Malformed
 from chart_binder.react.tools import Tool, Toolbox, ToolError
@@ -169,31 +161,23 @@ def test_every_dialect_has_replies_that_differ() -> None:
 
 
 @pytest.mark.parametrize(
-    ("kind", "name"),
+    ("kind", "names"),
     [
-        (kind, name)
-        for kind, names in NAMES.items()
-        for name in names.split("|")
-        if name not in ("result", "return") and not name.startswith("instruct")
+        ("thought", "Thought|Thinking|Reasoning|Gedanke|Pensée|思考"),
+        ("action", "Action|Tool|Next Action|Tool Call|Function Name|Aktion|Acción|行动|アクション"),
+        ("input", "Action Input|Input|Arguments|Tool Input|Eingabe|Entrada|行动输入"),
+        ("answer", "Final Answer|Answer|Final Response|Endgültige Antwort|Réponse|最终答案"),
+        ("observation", "Observation|Obs|Tool Result|Beobachtung|Résultat|观察|Наблюдение"),
+        ("speaker", "User|Human|System|用户"),
     ],
 )
-def test_a_label_is_found_by_its_name(kind: str, name: str) -> None:
-    label = label_at(f"{name.title()}: x", 0)
-    assert label is not None
-    assert label.kind == kind
-    if kind != "thought":  # those in other languages are looked for only where a reply begins
-        assert [label.start for label in find_labels(f"so\n{name.title()}: x")] == [3]
-
-
-@pytest.mark.parametrize("name", ["instruction", "instructions"])
-def test_a_label_that_is_a_word_of_every_day_is_found_as_a_heading(name: str) -> None:
-    assert [label.kind for label in find_labels(f"so\n### {name.title()}:\nx")] == ["speaker"]
-    assert not list(find_labels(f"so\n{name.title()}: x"))
-
-
-@pytest.mark.parametrize(("name", "kind"), [("result", "observation"), ("RETURN", "answer")])
-def test_a_label_between_flowers_is_found_by_its_name(name: str, kind: str) -> None:
-    assert [label.kind for label in find_labels(f"✿{name}✿: x")] == [kind]
+def test_a_label_is_found_by_its_name(kind: str, names: str) -> None:
+    for name in names.split("|"):
+        for line in (f"{name}: x", f"**{name}:** x", f"### {name}: x", f"1. {name.upper()}: x"):
+            label = label_at(line)
+            assert label is not None, line
+            assert label.kind == kind
+        assert [label.start for label in find_labels(f"so\n{name}: x")] == [3]
 
 
 @pytest.mark.parametrize(
@@ -282,31 +266,6 @@ def test_a_page_in_a_block_quote_observes_nothing() -> None:
     assert isinstance(step, Finish)
 
 
-def test_places_are_those_of_the_text_itself() -> None:
-    text = "a\u200b\n\u200b\n𝐎bservation: x\nb\nО\u00adbs: y"
-    assert [text[seen.start :].split("\n", maxsplit=1)[0] for seen in find_observations(text)] == [
-        "𝐎bservation: x",
-        "О\u00adbs: y",
-    ]
-
-
-def test_a_pile_of_lines_that_may_observe_ends_in_one_that_does() -> None:
-    assert len(list(find_observations("observe\n" * 2000))) == 1
-
-
-@pytest.mark.parametrize(
-    ("label", "kind"),
-    [
-        *((name, "observation") for name in sorted(_TOOL_RESULTS)),
-        *((name.title(), "result") for name in sorted(_RESULTS)),
-        *((f"Tool {name}", "observation") for name in sorted(_RESULTS | _RETURNS)),
-        *((f"{name} from web_search", "observation") for name in ("Results", "Output")),
-    ],
-)
-def test_a_result_is_found_by_its_name(label: str, kind: str) -> None:
-    assert [seen.kind for seen in find_observations(f"so\n{label}: C9")] == [kind]
-
-
 ONE = '{"crg_mbid": "C1", "confidence": 0.9}'
 OTHER = '{"crg_mbid": "C2", "confidence": 0.9}'
 
@@ -340,7 +299,7 @@ def test_an_answer_is_the_one_object_among_any_prose(words: str) -> None:
         ('{"crg_mbid": "C1", "facts": [{"about": "C2"}]', "without the closing"),
         (f"{ONE}\nor\n{OTHER}", "two different"),
         (f"[{ONE}, {OTHER}]", "several answers"),
-        (f"> {ONE}", "block quote"),
+        (f"> {ONE}", "as if you quoted it"),
         (f"I cannot tell. The page wanted me to write\n{ONE}", "as if you quoted it"),
         (f'I cannot tell. It is "{ONE}" there.', "as if you quoted it"),
         (f"The page says: {ONE}", "as if you quoted it"),

@@ -162,21 +162,6 @@ def label_at(line: str) -> Directive | None:
     return Directive(kind, 0, label.end() - 1, len(line), len(line))
 
 
-def begins_observation(line: str, *, after_action: bool = False) -> bool:
-    """Tell whether a line begins with the label or the tag of an observation.
-
-    What follows an action may be called a result as well.
-    """
-    label = label_at(line.lstrip())
-    is_observed = label is not None and label.kind == "observation"
-    result = _RESULT.match(line) if after_action else None
-    return is_observed or result is not None or _OBSERVES.match(line) is not None
-
-
-_RESULT: Final = re.compile(r"\W*(?:results?|outputs?|search results?|结果)\W*[:：]", re.IGNORECASE)
-_OBSERVES: Final = re.compile(r"\s*<(?:observation|tool_response|function_response)", re.IGNORECASE)
-
-
 def _kind(label: re.Match[str]) -> Kind | None:
     words = label["words"]
     kind = kind_of(words)

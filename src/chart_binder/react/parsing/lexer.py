@@ -1,12 +1,12 @@
 """What of a reply the model says in its own voice: not what it thinks, quotes or passes on."""
 
 import re
-import unicodedata
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import islice
 from typing import Final, TypeAlias
 
+from chart_binder.react.parsing.labels import label_at
 from chart_binder.react.parsing.lenient_json import encodable_text
 
 Span: TypeAlias = tuple[int, int]
@@ -226,10 +226,7 @@ def speak(reply: str, said_in: frozenset[str]) -> Spoken:
     text = encodable_text(reply).replace("\r\n", "\n").replace("\r", "\n")
     if any(text.count(sign) > most for sign, most in _MOST_SIGNS.items()):
         return Spoken("", countless=True)
-    if not text.isascii() or "\x1b" in text:
-        text = _UNSEEN.sub("", text)
-        if _UNLIKE.search(text):
-            text = text.translate(_LIKENESS)
+    text = _seen(text)
     if "<" in text:
         text = _MARKUP.sub(
             lambda tag: "" if _is_used(text, tag) else tag[0], text, count=_MAX_MARKS
@@ -240,6 +237,14 @@ def speak(reply: str, said_in: frozenset[str]) -> Spoken:
     if any(sign in text[:4096] or sign in text for sign in _TOKEN_SIGNS):
         text = tokens_as_tags(text)
     return strip_thinking(text, said_in)
+
+
+def _seen(text: str) -> str:
+    """Return a text without characters that nobody sees, its signs as ASCII has them."""
+    if text.isascii() and "\x1b" not in text:
+        return text
+    text = _UNSEEN.sub("", text)
+    return text.translate(_LIKENESS) if _UNLIKE.search(text) else text
 
 
 def tokens_as_tags(text: str) -> str:
@@ -332,20 +337,41 @@ class Quotations:
             self._opened = sign
 
 
-# What no answer may rest on, in words without case and likeness: a result by whatever name, a line of
-# somebody else, a passage that is shown.
+# The word for an observation, misspelt or spaced, behind the words of a tool.
+_OBS: Final = (
+    r"(?:(?!(?:an?|the|i|we|my)\b)[a-z_]+[ _-]){0,3}"
+    r"o ?b ?(?!serve[ds]?\b(?!:)|scure|servi?e?[rn]g?s?\b)(?:s ?e? ?r|ser-|s\b|ers|sar|s\.|erv)"
+    r"[a-z]{0,10}+(?: [a-z]{1,2}\b){0,10}+"
+)
+_LINE: Final = r"\n[^\w\n>\"]*(?:(?:\w\)|\w\.|\d\d?|step \d+:?)[ ])?[^\w\n>\"]*"
+_ANY_LINE: Final = _LINE.replace('\\"', "")
+_OBSERVED: Final = re.compile(
+    rf"{_LINE}(?:{_OBS}(?: ?#?\d{{1,3}})?(?:\W{{0,6}}(?:[:：>|=–]|\n)| [–-]| from\b| c[\die])"
+    r"|(?:(?!(?:an?|the|i|we|my|no)\b)[a-z_]+[ _-]){1,3}(?:results?|outputs?|returned|returns)"
+    r"(?:\W{0,6}(?:[:>`|]|\n)|[ ](?:from|of|for)\b[^\n{]{0,24}:)"
+    r"|(?:results?|outputs?) from\b[^\n{]{0,24}:"
+    r"|[^\n\w]{0,4}(?:观察(?:到|结果)?|觀察|観察結果?|搜索结果|返回结果|검색결과|결과)[^\w\n]{0,3}[:：】]"
+    r"|<(?:obs(?:\b|erv)\w*|\w+[_-](?:results?|outputs?|response))\b(?!_)|&lt;/?obs)"
+)
+_RESULT: Final = re.compile(rf"{_LINE}(?:{_OBS}[ ]|results?\b|outputs?\b|search results?\b|结果)")
+# What no answer may rest on: a result by whatever name, a line of somebody else.
 _FOREIGN: Final = re.compile(
-    r"\n[^\w\n]*(?:(?:\w\)|\w\.|step \d+:?)[ ])?[^\w\n]*(?:"
-    r"(?:[a-z_]+[ _-]){0,3}o ?b ?(?!serve[ds]?\b)(?:s ?e? ?r|erv|ser-|s\b|ers|sar|s\.)[a-z ]{0,12}"
-    r"|(?:[a-z_]+[ _-]){0,3}(?:results?|outputs?|returned|returns|responses? from)\b[^\n{]{0,24}(?:[:>`|]|\n)"
+    rf"{_ANY_LINE}(?:{_OBS}(?![ ]?(?:of|shows?|that)\b)"
+    r"|(?:[a-z_]+[ _-]){0,3}(?:results?|outputs?|returned|returns|responses? from)\b"
+    r"[^\n{]{0,24}(?:[:>`|]|\n)"
     r"|tool_(?:output|result|response)|output\n"
     r"|(?:user|human|system|tool|ipython|environment|instruction)(?:\n|:|>)"
     r"|paus(?:e\b[^\n]+\w|\n)"
     r"|[^\n]{0,8}(?:结果|結果|返回|观察|觀察|観察|결과)[^\n]{0,6}[:：])"
-    r"|<\W{0,3}(?:obs\w*|[\w-]*results?|[\w-]*outputs?|information|context|documents?|ipython|[\w-]*response_from\w*)[>\s/]"
-    r"|&lt;/?obs|</obs"
+    r"|<\W{0,3}(?:obs\w*|[\w-]*results?|[\w-]*outputs?|information|context|documents?|ipython"
+    r"|[\w-]*response_from\w*)[>\s/]|&lt;/?obs|</obs"
 )
-_CONFUSABLE: Final = str.maketrans("0135аеорсхіѕᎾꮎοΟ", "oiesaeopcxisoooo")
+_RESULTS: Final = re.compile(r"result|output|return|[观觀観结結결]|검색")
+_CONFUSABLE: Final = str.maketrans(
+    dict(zip("0135аеорсхіѕᎾꮎοΟОА", "oiesaeopcxisoooooa", strict=True))
+    | {chr(code): chr(code - 0xFEC0) for code in range(0xFF21, 0xFF3B)}
+    | {chr(code): chr(code - 0xFEE0) for code in range(0xFF41, 0xFF5B)}
+)
 _BLOCK: Final = re.compile(
     r"\n[ \t]*(?P<open><<<|\$\$|[=\-*#~ ]*(?:begin|start)\b|\[(?:page|quote|web)[^\]\n]*\]|\\begin\{"
     r"|<(?:pre|code|q|blockquote|page|document|quote|article|snippet|html|body|content|source|example|details|summary)\b[^>\n]*>"
@@ -353,11 +379,35 @@ _BLOCK: Final = re.compile(
 )
 
 
+def fold(text: str) -> str:
+    """Return a text without case or letters that look like others, each in its place."""
+    small = text.lower()
+    small = small if len(small) == len(text) else "".join(char.lower()[0] for char in text)
+    return small.translate(_CONFUSABLE)
+
+
+def find_observations(folded: str) -> Iterator[int]:
+    """Yield where lines of a folded text begin that observe, however they are written."""
+    if "ob" in folded or "o b" in folded or _RESULTS.search(folded):
+        for line in islice(_OBSERVED.finditer(f"\n{folded}\n"), _MAX_MARKS):
+            yield line.start()
+
+
+def begins_observation(line: str, *, after_action: bool = False) -> bool:
+    """Tell whether a line begins an observation, however it is decorated, disguised or misspelt.
+
+    What follows an action may be called a result as well, and needs no colon.
+    """
+    said = _MARKUP.sub("", _seen(line.lstrip()[:_LOOKED_AT]))
+    folded = f"\n{fold(said)}\n"
+    label = label_at(said)
+    is_labelled = label is not None and label.kind == "observation"
+    return bool(is_labelled or _OBSERVED.match(folded) or (after_action and _RESULT.match(folded)))
+
+
 def holds_foreign(words: str) -> bool:
     """Tell whether words before an answer hold a result or a line of somebody else."""
-    if not words.isascii():
-        words = unicodedata.normalize("NFKC", words)
-    return _FOREIGN.search(f"\n{words}\n".lower().translate(_CONFUSABLE)) is not None
+    return _FOREIGN.search(f"\n{fold(words)}\n") is not None
 
 
 def is_in_block(words: str) -> bool:

@@ -35,6 +35,8 @@ from chart_binder.react.parsing.lexer import (
     Span,
     Spoken,
     find_fences,
+    find_observations,
+    fold,
     holds_foreign,
     is_in_block,
     is_reported,
@@ -75,7 +77,7 @@ _OBSERVED_KEY: Final = re.compile(
     re.IGNORECASE,
 )
 _LEFT_OVER: Final = " \t\n`~*_})]>;."
-_CLOSING_TAGS: Final = re.compile(r"(?:\s{0,80}</[\w ]{1,24}>)*")
+_CLOSING_TAGS: Final = re.compile(r"\A(?:\s{0,80}</[\w ]{1,24}>)*")
 
 
 @dataclass(slots=True)
@@ -138,6 +140,7 @@ def whole_answer(reply: str) -> str | None:
     if brace < 0 or said.unclosed or turn.notes or turn.ended_by or "fenced call" in turn.refused:
         return None
     is_quoted = is_reported(said.text[:brace]) or _OBSERVED_KEY.search(said.text)
+    is_quoted = is_quoted or holds_foreign(said.text[:brace])
     return None if is_quoted else said.text.strip()
 
 
@@ -149,7 +152,7 @@ def _turn_of(text: str, rules: DialectRules, *, is_inner: bool = False) -> _Turn
     tags = find_tags(text)
     turn.thoughts = _thoughts_in(text, tags)
     turn.said = said = _blank(text, turn.thoughts)
-    directives = sorted([*find_labels(said), *tags], key=lambda found: found.start)
+    directives = sorted([*find_labels(said), *tags, *_observed(said)], key=lambda found: found.start)
     turn.fences = find_fences(said)
     quotations = Quotations(said)
     seen = 0  # up to here words belong to a directive that was kept
@@ -168,7 +171,7 @@ def _turn_of(text: str, rules: DialectRules, *, is_inner: bool = False) -> _Turn
             turn.refused.add("inline")
             continue
         if quotations.is_open_at(found.start) or _is_block_quote(text, found.start):
-            turn.refused.add("fenced")
+            turn.refused |= {"fenced", f"quoted {found.kind}"}
             continue
         fenced = is_within(turn.fences, found.start)
         if found.kind in ("observation", "speaker") and not fenced:
@@ -190,6 +193,12 @@ def _turn_of(text: str, rules: DialectRules, *, is_inner: bool = False) -> _Turn
         elif found.kind in ("answer", "input") and not fenced:
             seen = _object_end(text, found.value, len(turn.directives) < _MAX_OBJECTS)
     return turn
+
+
+def _observed(text: str) -> Iterator[Directive]:
+    end = len(text)
+    for at in find_observations(fold(text)):
+        yield Directive("observation", at, at, end, end)
 
 
 def _thoughts_in(text: str, tags: list[Directive]) -> list[Span]:
@@ -274,7 +283,7 @@ def _first(turn: _Turn) -> _Found | None:
             continue
         if not is_answer:
             return found
-        if shown is not None:
+        if shown is not None or {"quoted action", "quoted observation"} <= turn.refused:
             return replace(found, step=Defect("called"))
         if _OBSERVED_KEY.search(turn.text, 0, found.start):
             return replace(found, step=Defect("observation"))
@@ -414,9 +423,17 @@ def _answer(turn: _Turn, found: Directive, end: int) -> Taken | None:
         words = _until_next_step(turn, found, words)
         words = _emphasis_off(words, found)
     words = re.sub(r"\s*</[\w ]{1,24}>\s*\Z", "", words).strip()
-    if holds_foreign(words[: max(words.find("{"), 0)]):
-        return Defect("observation")
+    if is_observed := _foreign_in(words[: max(words.find("{"), 0)]):
+        return Defect(is_observed)
     return Finish(words) if words else None
+
+
+def _foreign_in(words: str) -> str:
+    """Return what of somebody else stands before an answer's object: its defect."""
+    if any(True for _ in find_observations(fold(words))):
+        return "observation"
+    kinds = ("observation", "speaker", "pause")
+    return next((label.kind for label in find_labels(words) if label.kind in kinds), "")
 
 
 def _until_next_step(turn: _Turn, found: Directive, words: str) -> str:
@@ -425,7 +442,8 @@ def _until_next_step(turn: _Turn, found: Directive, words: str) -> str:
         if (
             other.start > found.start
             and not other.is_tag
-            and other.kind in ("thought", "action")
+            and other.kind in ("thought", "action", "answer")
+            and not is_within(turn.fences, other.start)
         ):
             return words[: other.start - found.value]
         if other.start > found.start and other.is_tag and other.kind == "call":
@@ -609,14 +627,15 @@ def _object_turn(turn: _Turn, at: int, seen: int) -> tuple[_Found | None, int]:
     if isinstance(step, Finish) and _OBSERVED_KEY.search(body, 0, end - at):
         return _Found(Defect("observation"), at, end, "object"), end
     if isinstance(step, Act) and _is_taken_back(before, after):
-        return _Found(Defect("among words"), at, end, "object"), end
+        return None, end
     return _Found(step, at, end, "object"), end
 
 
 def _is_taken_back(before: str, after: str) -> bool:
     """Tell whether words before a call without label report it, and words go on behind it."""
     before = re.sub(r"(?:`{3,}|~{3,})\w*\s*\Z", "", before).rstrip()
-    return bool(after.strip(_LEFT_OVER)) and before[-1:] not in ".!?" and is_reported(f"{before}:")
+    is_more = after.strip(_LEFT_OVER) and label_at(after.lstrip().partition("\n")[0]) is None
+    return bool(is_more) and before[-1:] not in ".!?" and is_reported(f"{before}:")
 
 
 def _python_calls(turn: _Turn, text: str) -> Iterator[_Found]:
@@ -662,11 +681,14 @@ def _finished(found: _Found, turn: _Turn, notes: tuple[str, ...]) -> Step:
         return replace(step, notes=(*notes, *step.notes)).worded(turn.rules.wording)
     own = turn.rules.notes_on(found.writing)
     rest = turn.text[min(found.end, len(turn.text)) :]
-    closers = _CLOSING_TAGS.match(rest)
-    if rest[closers.end() if closers else 0 :].strip(_LEFT_OVER):
-        own += (
-            f"text after the {'final answer' if isinstance(step, Finish) else 'action'} discarded",
-        )
+    rest = _CLOSING_TAGS.sub("", rest, count=1)
+    paused = re.match(r"\W*PAUSE\b", rest)
+    rest = rest[paused.end() if paused else 0 :]
+    if any(True for _ in find_observations(fold(rest))):
+        notes = (*dict.fromkeys((*notes, INVENTED)),)
+    if rest.strip(_LEFT_OVER):
+        last = "final answer" if isinstance(step, Finish) else "PAUSE" if paused else "action"
+        own += (f"text after {'' if paused else 'the '}{last} discarded",)
     if isinstance(step, Act):
         calls = identified(step.calls) if turn.rules.several else [replace(step, id="")]
         own += ("further calls discarded",) if len(calls) < len(step.calls) else ()
