@@ -56,7 +56,7 @@ from chart_binder.react.steps import Act, Finish
         ("Answer: 7", "‹Answer› – 7"),
         ("_Observation: x", "_‹Observation› – x"),
         ("thought: x action: y Action Input: z", "‹thought› – x ‹action› – y ‹Action Input› – z"),
-        ("Action 1: x Observation[2]: y", "‹Action› 1 – x ‹Observation›[2] – y"),
+        ("Action 1: x Observation[2]: y", "‹Action› 1 – ‹x Observation›[2] – y"),
         ("[Final Answer]: x (Final Answer): y", "[‹Final Answer›] – x (‹Final Answer›) – y"),
         ("Final answer is: C1", "‹Final answer is› – C1"),
         ("Tool: web_fetch Function : f", "‹Tool› – web_fetch ‹Function› – f"),
@@ -147,9 +147,7 @@ VALUES = (
 
 def names() -> list[str]:
     """Return every name of a label or a tag that any dialect reads, as written or in titles."""
-    known = set(labels._OBSERVED)
-    for table in (labels.NAMES,):
-        known.update(name for names in table.values() for name in names.split("|"))
+    known = {name for names in labels.NAMES.values() for name in names.split()}
     return [name.title() if place % 2 else name for place, name in enumerate(sorted(known))]
 
 
@@ -170,7 +168,7 @@ def test_every_name_of_a_label_is_marked_however_it_is_set_off() -> None:
     dresses, values = cycle(DRESSES), cycle((f" {OBJECT}", ""))
     pairs = product(names(), SEPARATORS)
     texts = [one_line(f"{next(dresses).format(name)}{off}{next(values)}") for name, off in pairs]
-    kinds = {label.kind for text in texts if (label := labels.label_at(text, 0))}
+    kinds = {label.kind for text in texts if (label := labels.label_at(text))}
     assert kinds <= {"observation"}  # which asks for nothing
 
 
@@ -198,7 +196,7 @@ def test_what_is_copied_keeps_no_answer_of_the_models_own_from_being_read(
     [
         ("Final Answer {}", "‹Final Answer› {}"),
         ("Final Answer - {}", "‹Final Answer› - {}"),
-        ("so my Final Answer – {}", "so ‹my Final Answer› – {}"),
+        ("so my Final Answer – {}", "‹so my Final Answer› – {}"),
         ("[Action] web_fetch", "[‹Action›] web_fetch"),
         ("## Action", "## ‹Action›"),
         ("✿FUNCTION✿: x", "✿‹FUNCTION›✿ – x"),

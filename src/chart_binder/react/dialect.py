@@ -9,7 +9,7 @@ from chart_binder.react.parsing.lenient_json import is_deep
 from chart_binder.react.steps import Act, Finish, Step
 from chart_binder.react.tools import Tool
 
-_TAGS: Final = re.compile(r"[<◁]|\[(?=/?(?:THINK|INST))", re.IGNORECASE)
+_TAGS: Final = re.compile(r"[<◁]|\[(?=/?(?:THINK|INST|TOOL))", re.IGNORECASE)
 
 
 class Dialect(Protocol):

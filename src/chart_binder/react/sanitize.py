@@ -137,6 +137,7 @@ def _shown_object(at: re.Match[str], text: str) -> str:
     return f"{_SHOWN}{at[0]}" if opens_object(text, at.end()) else at[0]
 
 
+_COLONS: Final = str.maketrans(dict.fromkeys("∶ː˸꞉։፡", ":"))
 # Categories that show nothing: controls, format marks (joiners, direction, tags), lone
 # surrogates, private use. Unassigned characters stay: they may be newer than our tables.
 _UNSEEN = frozenset({"Cc", "Cf", "Cs", "Co"})
@@ -204,7 +205,7 @@ def _seen(text: str) -> str:
     """Fold look-alike forms together (NFKC) and drop what cannot be seen."""
     if text.isascii() and text.isprintable():
         return text
-    folded = unicodedata.normalize("NFKC", text)
+    folded = unicodedata.normalize("NFKC", text).translate(_COLONS)
     kept = "".join(
         character
         for character in folded

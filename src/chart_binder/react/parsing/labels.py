@@ -17,7 +17,7 @@ Kind: TypeAlias = Literal[
 
 MAX_DIRECTIVES: Final = 256
 """How many labels, and how many tags, of one reply are looked at."""
-_WORDS: Final[dict[Kind, str]] = {
+NAMES: Final[dict[Kind, str]] = {
     "thought": """thought thoughts thinking reasoning reflection analysis plan
         gedanke gedanken überlegung pensée réflexion raisonnement pensamiento razonamiento pensiero
         ragionamento pensamento raciocínio gedachte мысль размышление рассуждение myśl düşünce tanke
@@ -47,6 +47,8 @@ _WORDS: Final[dict[Kind, str]] = {
     "speaker": "user human system question usermessage systemmessage humanmessage newquestion 用户 问题",
     "pause": "pause",
 }
+_DASHED: Final = ("action", "input", "answer", "observation")
+"""The last words of labels that a dash may follow; of others it may be prose."""
 _MAX_LINES: Final = 2048
 # What no label lacks: a sign behind its words, or around them.
 _SIGN: Final = re.compile(r"[:：{\#*\[【✿=—–`P-](?:(?<!P)|(?<=P)AUSE)")
@@ -105,7 +107,7 @@ _KINDS: Final[dict[str, Kind]] = {}
 _LABEL: Final = re.compile(
     r"\n(?P<lead>[ \t]*+(?:(?:[-*+•]|\(?[\da-z]\d?[.)]|\#{1,6}|\*{1,3}\d{1,2}[.)]|[Ss]tep[ ]\d{1,2}[:.)]"
     r"|[^\w\s\"'“‘`*<>\[({«»„「‹›&~_|#✿【\\/-]{1,3})[ \t]++)*+)"
-    r"(?P<open>[*_`\[【(✿]*+)[ \t]?"
+    r"(?P<open>[*_`\[【✿]*+)[ \t]?"
     r"(?P<words>[^\W\d_]++(?:(?:[ \t_'’\\#-]{1,2}|(?<=\d)|(?=\d))[^\W_]++){0,6}+)"
     r"(?P<aside>(?:[ ]?\([^()\n]{0,40}+\)|[ ]?\[[^\[\]\n]{0,20}+\]|[ ]?\#?\d{1,3}[.)]?)?+)"
     r"(?P<close>[*_`\])】✿]*+)[ \t]*+"
@@ -175,7 +177,7 @@ def _kind(label: re.Match[str]) -> Kind | None:
         if is_set_off and label["open"][:1] in "`_" and kind not in ("action", "answer", "input"):
             return None
     elif (kind == "pause" and not words.isupper()) or (
-        label["colon"] not in ":：∶ː꞉։" and not _is_plain(kind)
+        label["colon"] not in ":：∶ː꞉։" and words.split()[-1].casefold() not in _DASHED
     ):
         return None
     return kind
@@ -207,5 +209,5 @@ def kind_of(words: str) -> Kind | None:
 
 def _kinds() -> dict[str, Kind]:
     if not _KINDS:
-        _KINDS.update((word, kind) for kind, words in _WORDS.items() for word in words.split())
+        _KINDS.update((word, kind) for kind, words in NAMES.items() for word in words.split())
     return _KINDS

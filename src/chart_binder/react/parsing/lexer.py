@@ -13,6 +13,7 @@ Span: TypeAlias = tuple[int, int]
 
 _MAX_MARKS: Final = 256
 _LOOKED_AT: Final = 400
+_LONGEST_LINE: Final = 8000
 _MOST_SIGNS: Final = {"<": 1024, "\n": 4096, "`": 2048, "&": 2048}
 """No honest reply has more of them, and each may cost time."""
 # Characters that nobody sees, and escape sequences of terminals.
@@ -171,11 +172,10 @@ def _is_used(text: str, mark: re.Match[str]) -> bool:
         after in "`\"'" or (before == "`" and text[mark.start() - 3 : mark.start()] != "```")
     ):
         return False
-    line = text[
-        max(text.rfind("\n", 0, mark.start()) + 1, mark.start() - _LOOKED_AT) : mark.start()
-    ]
+    start = max(text.rfind("\n", 0, mark.start()) + 1, mark.start() - _LONGEST_LINE)
+    line = text[start : mark.start()]
     return "{" not in line or not any(
-        len(re.findall(rf"(?<!\\){quote}", line)) % 2 for quote in "\"'"
+        (line.count(quote) - line.count(f"\\{quote}")) % 2 for quote in "\"'"
     )
 
 
@@ -366,6 +366,7 @@ _FOREIGN: Final = re.compile(
     r"|<\W{0,3}(?:obs\w*|[\w-]*results?|[\w-]*outputs?|information|context|documents?|ipython"
     r"|[\w-]*response_from\w*)[>\s/]|&lt;/?obs|</obs"
 )
+_QUOTED_CALL: Final = (re.compile(r"\n>\W{0,4}action\b"), re.compile(r"\n>\W{0,4}obs"))
 _RESULTS: Final = re.compile(r"result|output|return|[观觀観结結결]|검색")
 _CONFUSABLE: Final = str.maketrans(
     dict(zip("0135аеорсхіѕᎾꮎοΟОА", "oiesaeopcxisoooooa", strict=True))
@@ -407,7 +408,9 @@ def begins_observation(line: str, *, after_action: bool = False) -> bool:
 
 def holds_foreign(words: str) -> bool:
     """Tell whether words before an answer hold a result or a line of somebody else."""
-    return _FOREIGN.search(f"\n{fold(words)}\n") is not None
+    folded = f"\n{fold(words)}\n"
+    is_quoted_call = all(mark.search(folded) for mark in _QUOTED_CALL)
+    return is_quoted_call or _FOREIGN.search(folded) is not None
 
 
 def is_in_block(words: str) -> bool:

@@ -10,10 +10,11 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from heapq import merge
-from itertools import islice
+from itertools import count, islice
 from typing import Final
 
 from chart_binder.react.parsing.advice import Defect, DialectRules, Wording, Writing
+from chart_binder.react.parsing.answers import read_answer_object
 from chart_binder.react.parsing.calls import (
     Taken,
     is_finisher,
@@ -59,6 +60,7 @@ _MAX_OBJECTS: Final = 16
 _MAX_REFUSED: Final = 4
 """After so many answers that are somebody else's no further one is looked at."""
 _MAX_CALLS: Final = 8
+_WELL_FORMED_ID: Final = re.compile(r"[\w.:-]{1,64}")
 _OBJECT: Final = re.compile(r"\n(?:<\|\w{4,24}\|>|functools)?[ \t]*(?=\{|\[[ ]{0,4}\{)")
 _PYTHON_CALL: Final = re.compile(
     r"\n(?:<\|\w{4,24}\|>)?[ \t`]{0,4}(?:\[[ ]?)?(?:[a-z]\w{0,31} = )?(?:print\()?(?:functions\.)?"
@@ -141,6 +143,10 @@ def whole_answer(reply: str) -> str | None:
         return None
     is_quoted = is_reported(said.text[:brace]) or _OBSERVED_KEY.search(said.text)
     is_quoted = is_quoted or holds_foreign(said.text[:brace])
+    try:
+        read_answer_object(said.text)
+    except LenientJSONError:
+        return None
     return None if is_quoted else said.text.strip()
 
 
@@ -171,7 +177,7 @@ def _turn_of(text: str, rules: DialectRules, *, is_inner: bool = False) -> _Turn
             turn.refused.add("inline")
             continue
         if quotations.is_open_at(found.start) or _is_block_quote(text, found.start):
-            turn.refused |= {"fenced", f"quoted {found.kind}"}
+            turn.refused.add("fenced")
             continue
         fenced = is_within(turn.fences, found.start)
         if found.kind in ("observation", "speaker") and not fenced:
@@ -283,7 +289,7 @@ def _first(turn: _Turn) -> _Found | None:
             continue
         if not is_answer:
             return found
-        if shown is not None or {"quoted action", "quoted observation"} <= turn.refused:
+        if shown is not None:
             return replace(found, step=Defect("called"))
         if _OBSERVED_KEY.search(turn.text, 0, found.start):
             return replace(found, step=Defect("observation"))
@@ -312,7 +318,10 @@ def _before_fence(turn: _Turn, at: int) -> str:
 def _directed(turn: _Turn) -> Iterator[_Found]:
     """Yield the steps of labels and tags, in order."""
     directives = turn.directives
+    read = 0  # up to here calls belong to one before them
     for place, found in enumerate(directives):
+        if found.start < read:
+            continue
         following = directives[place + 1 : place + 2]
         end = following[0].start if following else turn.end
         if not found.is_tag and is_within(turn.fences, found.start):
@@ -364,7 +373,7 @@ def _directed(turn: _Turn) -> Iterator[_Found]:
                 if step is None:
                     turn.refused.add("empty answer")
             case "call":
-                step = _tagged_call(turn, place)
+                step, read = _tagged_call(turn, place)
                 end = found.after
                 if step is None:
                     turn.refused.add("no tool")
@@ -451,23 +460,27 @@ def _until_next_step(turn: _Turn, found: Directive, words: str) -> str:
     return words
 
 
-def _tagged_call(turn: _Turn, place: int) -> Taken | None:
-    """Return the call in tags, with those in the tags that follow it."""
+def _tagged_call(turn: _Turn, place: int) -> tuple[Taken | None, int]:
+    """Return the call in tags, with those in the tags that follow it, and where these end."""
     found = turn.directives[place]
+    fenced = is_within(turn.fences, found.start)
+    read = found.after
     first = _call_in(turn.text[found.value : found.end], found)
     if not isinstance(first, Act):
-        return first
+        return first, 0
     also = list(first.also)
     for other in turn.directives[place + 1 :]:
         if other.kind == "thought":
             continue
-        if other.kind != "call" or len(also) >= _MAX_CALLS:
+        is_next = other.kind == "call" and is_within(turn.fences, other.start) == fenced
+        if not is_next or len(also) >= _MAX_CALLS:
             break
         step = _call_in(turn.text[other.value : other.end], other)
         if not isinstance(step, Act):
             break
         also += [replace(step, also=()), *step.also]
-    return replace(first, also=tuple(also))
+        read = other.after
+    return replace(first, also=tuple(also)), read
 
 
 def _call_in(body: str, tag: Directive) -> Taken | None:
@@ -551,7 +564,8 @@ def _unnamed_call(body: str, tag: Directive) -> Taken | None:
                 if isinstance(more, Act):
                     step = replace(step, also=(*step.also, replace(more, also=()), *more.also))
         except LenientJSONError as error:
-            return Defect("turn" if not tag.closed else "given", str(error))
+            named = re.search(r"[\"'](?:name|tool|action)[\"']\s*:\s*[\"']([\w.-]{1,80})", body)
+            return Defect("given" if tag.closed else "turn", str(error), named[1] if named else "")
         is_none = re.search(r"[\"'](?:name|tool|action)[\"']\s*:", body)
         return step or (None if is_none else Defect("no tool in object"))
     if not body.strip():
@@ -608,7 +622,8 @@ def _object_turn(turn: _Turn, at: int, seen: int) -> tuple[_Found | None, int]:
     fence = body.find("```")
     fenced = is_within(turn.fences, at)
     try:
-        step, end = read_object(body if fence < 0 else body[:fence], tagged=False)
+        is_strict = fence < 0 or read_strictly(body, 0) is not None
+        step, end = read_object(body if is_strict else body[:fence], tagged=False)
     except LenientJSONError as error:
         is_turn = re.match(
             r"\[?\s*\{\s*[\"'](?:thought|action|name|tool|function|tool_calls?)[\"']", body
@@ -717,15 +732,15 @@ def _thought(turn: _Turn, end: int) -> str:
 
 
 def identified(calls: tuple[Act, ...] | list[Act]) -> list[Act]:
-    """Return calls with an id each: the model's own, or else the first number that is free."""
-    taken = {call.id for call in calls if call.id}
-    free = (str(number) for number in range(1, len(calls) + len(taken) + 2))
-    unused = (number for number in free if number not in taken)
-    seen: set[str] = set()
+    """Return calls each with an id of its own: the one it has, else the next free number."""
+    used: set[str] = set()
     named: list[Act] = []
-    for call in calls:
-        own = call.id if call.id and call.id not in seen else next(unused)
-        seen.add(own)
+    for number, call in enumerate(calls, start=1):
+        own = call.id
+        if not _WELL_FORMED_ID.fullmatch(own) or own in used:
+            taken = used.union(other.id for other in calls)
+            own = next(free for free in map(str, count(number)) if free not in taken)
+        used.add(own)
         named.append(replace(call, id=own, also=()))
     return named
 
