@@ -70,9 +70,7 @@ def _answers(text: str) -> Iterator[tuple[dict[str, object], tuple[str, ...]]]:
             continue
         fence = text.find("```", at)
         if line.lstrip().startswith((">", "＞")) or _is_quoted(text[:at]):
-            raise LenientJSONError(
-                "the JSON object stands among other words, as if you quoted it"
-            )
+            raise LenientJSONError("the JSON object stands among other words, as if you quoted it")
         found = scan(text, at, fence if fence >= 0 else len(text), closed=True)
         if isinstance(found.value, dict):
             problem = ""

@@ -72,7 +72,7 @@ _INPUT_LABEL: Final = re.compile(
     re.IGNORECASE,
 )
 _ANNOUNCING: Final = frozenset(
-    "tool toolname function functionname name action use call".split()  # noqa: SIM905
+    "tool toolname function functionname name action use call json jsonblob blob".split()  # noqa: SIM905
 )
 _NOTHING: Final = frozenset(
     {"", "none", "null", "nil", "n/a", "na", "-", "无", "無", "空", "...", "…", "()", "empty"}
@@ -402,6 +402,7 @@ def _object(text: str) -> Given:
         found = scan(text.replace('\\"', '"'), 0)
     elif text.startswith("{{") and opens_object(text, 1):  # a template's braces
         found = scan(text, 1)
+        found = replace(found, notes=("repaired JSON: doubled braces", *found.notes))
     else:
         raise LenientJSONError("the braces hold no key in quotes with a colon after it")
     assert isinstance(found.value, dict)

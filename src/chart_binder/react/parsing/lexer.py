@@ -14,6 +14,7 @@ Span: TypeAlias = tuple[int, int]
 _MAX_MARKS: Final = 256
 _LOOKED_AT: Final = 400
 _LONGEST_LINE: Final = 8000
+_MAX_QUOTE_MARKS: Final = 512
 _MOST_SIGNS: Final = {"<": 1024, "\n": 4096, "`": 2048, "&": 2048}
 """No honest reply has more of them, and each may cost time."""
 # Characters that nobody sees, and escape sequences of terminals.
@@ -92,7 +93,15 @@ _TOKENS: Final[tuple[tuple[re.Pattern[str], str], ...]] = tuple(
     )
 )
 """Tokens of a model's own for calls, which a server let through as text, with what they mean."""
-_TOKEN_SIGNS: Final = ("<｜tool", "｜DSML｜", "<|tool_call", "<|action_start", "<|channel|>", "[TOOL_", " to=")
+_TOKEN_SIGNS: Final = (
+    "<｜tool",
+    "｜DSML｜",
+    "<|tool_call",
+    "<|action_start",
+    "<|channel|>",
+    "[TOOL_",
+    " to=",
+)
 _FENCE: Final = re.compile(
     r"^(?P<before>[ \t]*(?:(?:[-*+•]|\d{1,3}[.)]|[>＞])[ \t]+)*)(?P<mark>`{3,}|~{3,})"
     r"(?P<words>[^`\n]*)$",
@@ -168,8 +177,10 @@ def strip_thinking(reply: str, said_in: frozenset[str] = frozenset()) -> Spoken:
 def _is_used(text: str, mark: re.Match[str]) -> bool:
     """Tell whether a tag is used rather than mentioned in quotation marks."""
     before, after = text[mark.start() - 1 : mark.start()], text[mark.end() : mark.end() + 1]
-    if before and before in "`\"'" and (
-        after in "`\"'" or (before == "`" and text[mark.start() - 3 : mark.start()] != "```")
+    if (
+        before
+        and before in "`\"'"
+        and (after in "`\"'" or (before == "`" and text[mark.start() - 3 : mark.start()] != "```"))
     ):
         return False
     start = max(text.rfind("\n", 0, mark.start()) + 1, mark.start() - _LONGEST_LINE)
@@ -300,23 +311,28 @@ def is_within(spans: list[Span], at: int) -> bool:
 
 
 class Quotations:
-    """Which places of a text are inside a quotation that was opened before them."""
+    """Which places of a text are inside a quotation that was opened before them.
+
+    After `_MAX_QUOTE_MARKS` marks everything counts as quoted.
+    """
 
     def __init__(self, text: str) -> None:
         self._text = text
-        self._marks: Iterator[re.Match[str]] = islice(_QUOTE_MARK.finditer(text), 2 * _MAX_MARKS)
-        self._next: re.Match[str] | None = None
-        self._begun = False
+        self._at = 0
+        self._seen = 0
         self._opened = ""
 
     def is_open_at(self, at: int) -> bool:
         """Tell whether a quotation is open at a place; places are asked for in order."""
-        if not self._begun:
-            self._next, self._begun = next(self._marks, None), True
-        while self._next is not None and self._next.start() < at:
-            self._see(self._next)
-            self._next = next(self._marks, None)
-        return bool(self._opened)
+        while self._seen < _MAX_QUOTE_MARKS:
+            mark = _QUOTE_MARK.search(self._text, self._at, at + 3)
+            if mark is None or mark.start() >= at:
+                self._at = max(self._at, at)
+                break
+            self._see(mark)
+            self._at = mark.end()
+            self._seen += 1
+        return bool(self._opened) or self._seen == _MAX_QUOTE_MARKS
 
     def _see(self, mark: re.Match[str]) -> None:
         sign = mark[0]

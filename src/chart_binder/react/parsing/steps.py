@@ -158,7 +158,9 @@ def _turn_of(text: str, rules: DialectRules, *, is_inner: bool = False) -> _Turn
     tags = find_tags(text)
     turn.thoughts = _thoughts_in(text, tags)
     turn.said = said = _blank(text, turn.thoughts)
-    directives = sorted([*find_labels(said), *tags, *_observed(said)], key=lambda found: found.start)
+    directives = sorted(
+        [*find_labels(said), *tags, *_observed(said)], key=lambda found: found.start
+    )
     turn.fences = find_fences(said)
     quotations = Quotations(said)
     seen = 0  # up to here words belong to a directive that was kept
@@ -565,7 +567,8 @@ def _unnamed_call(body: str, tag: Directive) -> Taken | None:
                     step = replace(step, also=(*step.also, replace(more, also=()), *more.also))
         except LenientJSONError as error:
             named = re.search(r"[\"'](?:name|tool|action)[\"']\s*:\s*[\"']([\w.-]{1,80})", body)
-            return Defect("given" if tag.closed else "turn", str(error), named[1] if named else "")
+            kind = "given" if tag.closed or named else "turn"
+            return Defect(kind, str(error), named[1] if named else "")
         is_none = re.search(r"[\"'](?:name|tool|action)[\"']\s*:", body)
         return step or (None if is_none else Defect("no tool in object"))
     if not body.strip():
@@ -723,7 +726,9 @@ def _thought(turn: _Turn, end: int) -> str:
         words += [turn.text[at : found[0]], re.sub(r"\A<[^<>]*>|</[^<>]*>\Z", "", inner).strip()]
         at = found[1]
     before = "".join([*words, turn.text[at : max(at, end)]]).strip()
-    before = re.sub(r"\A(?:```\w*\s+)?<thoughts?>", "", before, count=1, flags=re.IGNORECASE).strip()
+    before = re.sub(
+        r"\A(?:```\w*\s+)?<thoughts?>", "", before, count=1, flags=re.IGNORECASE
+    ).strip()
     label = label_at(before)
     before = before[label.value :].strip() if label and label.kind == "thought" else before
     return re.sub(
