@@ -18,7 +18,7 @@ from chart_binder.react.parsing.advice import DialectRules, Wording
 from chart_binder.react.parsing.answers import read_answer_object
 from chart_binder.react.parsing.labels import find_labels, label_at
 from chart_binder.react.parsing.lenient_json import LenientJSONError
-from chart_binder.react.parsing.lexer import begins_observation
+from chart_binder.react.parsing.observations import begins_observation
 from chart_binder.react.parsing.steps import read_reply, whole_answer
 from chart_binder.react.steps import Act, Finish, Malformed
 from chart_binder.react.tools import Tool, Toolbox, ToolError

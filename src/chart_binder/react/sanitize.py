@@ -14,7 +14,7 @@ from typing import Final
 from chart_binder.react.parsing.advice import DialectRules, Wording
 from chart_binder.react.parsing.labels import label_at
 from chart_binder.react.parsing.lenient_json import opens_object
-from chart_binder.react.parsing.lexer import begins_observation
+from chart_binder.react.parsing.observations import begins_observation
 from chart_binder.react.parsing.steps import read_reply
 from chart_binder.react.steps import Act, Finish
 

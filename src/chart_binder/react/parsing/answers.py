@@ -81,7 +81,7 @@ def _answers(text: str) -> Iterator[tuple[dict[str, object], tuple[str, ...]]]:
 
 
 def _is_quoted(before: str) -> bool:
-    """Tell whether the words before an object quote it: a mark of quotation, or a verb that reports."""
+    """Tell whether words before an object quote it: a quotation mark, or a verb that reports."""
     words = re.sub(r"(?:`{3,}|~{3,})\w*\s*\Z", "", before[-400:]).rstrip()
     is_marked = len(words) > 1 and words.endswith(('"', "“", "«", "「", "'"))
     is_open = not words.endswith((".", "!", "?", "。"))

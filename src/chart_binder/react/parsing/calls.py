@@ -36,7 +36,8 @@ _ROLES: Final = {
     role: part
     for part, roles in {
         "thought": "thought thoughts thinking reasoning 思考",
-        "tool": "action actionname tool toolname toolcall function functionname functioncall command usetool 行动",
+        "tool": "action actionname tool toolname toolcall function functionname functioncall"
+        " command usetool 行动",
         "name": "name",
         "input": "actioninput toolinput arguments args parameters params input toolargs"
         " toolarguments actionarguments 行动输入",
@@ -61,6 +62,7 @@ _NO_TOOL: Final = re.compile(
 _IDS: Final = ("id", "call_id", "tool_call_id", "tool_use_id", "callId")
 _MAX_CALLS: Final = 16
 _MAX_NAME: Final = 300
+_MAX_NO_TOOL: Final = 80
 _NAME_END: Final = re.compile(
     r"[(（\[{:：\"“「|]|</|\s(?:'|(?=\w{1,32}+ ?=|https?://))|[\s,;*]{1,4}(?=action[ _]input\b)",
     re.IGNORECASE,
@@ -101,7 +103,7 @@ def is_finisher(name: str) -> bool:
 
 def is_no_tool(name: str) -> bool:
     """Tell whether a name written in a tool's place says that there is none."""
-    return not name or (len(name) <= 80 and _NO_TOOL.fullmatch(name) is not None)
+    return not name or (len(name) <= _MAX_NO_TOOL and _NO_TOOL.fullmatch(name) is not None)
 
 
 def announces(name: str) -> bool:
@@ -240,7 +242,7 @@ def read_object(text: str, *, tagged: bool) -> tuple[Taken | None, int]:
 # A call in words.
 
 
-def read_action(own: str, given: str | None) -> Taken | None:
+def read_action(own: str, given: str | None) -> Taken | None:  # noqa: PLR0911 (a row of forms)
     """Read an action: its `own` words, and what is `given` under a label of its own.
 
     Returns None where no tool is named; a name such as `finish` makes it the final answer.
@@ -270,7 +272,7 @@ def read_action(own: str, given: str | None) -> Taken | None:
     return Act(name, arguments, notes=notes)
 
 
-def _given(name: str, rest: str, below: str, given: str | None) -> Given:
+def _given(name: str, rest: str, below: str, given: str | None) -> Given:  # noqa: PLR0911 (a row of forms)
     """Return what a tool is given: under a label, behind its name, or in the lines below it."""
     if given is not None:
         again = given.strip().strip("`")
@@ -361,7 +363,7 @@ def _without_fence(text: str) -> str:
 # The arguments of a call.
 
 
-def read_given(words: str) -> Given:
+def read_given(words: str) -> Given:  # noqa: PLR0911 (a row of forms)
     """Read arguments: an object, one in a list or a string, else bare text.
 
     Bare text is all of a fence, the lines of the form `name: value`, or else one line.

@@ -18,33 +18,38 @@ Kind: TypeAlias = Literal[
 MAX_DIRECTIVES: Final = 256
 """How many labels, and how many tags, of one reply are looked at."""
 NAMES: Final[dict[Kind, str]] = {
-    "thought": """thought thoughts thinking reasoning reflection analysis plan
-        gedanke gedanken überlegung pensée réflexion raisonnement pensamiento razonamiento pensiero
-        ragionamento pensamento raciocínio gedachte мысль размышление рассуждение myśl düşünce tanke
-        思考 想法 思路 考え 생각""",
-    "action": """action actionname nextaction actionstep toolaction tool toolname toolcall tooltouse
-        usetool function functionname functioncall callfunction actiontotake actiontaken 工具调用 工具名 工具名称 调用工具
-        aktion handlung werkzeug acción herramienta azione strumento ação ferramenta actie действие
-        инструмент akcja eylem outil 行动 行動 动作 動作 工具 アクション 행동 도구""",
-    "input": """inputparameters inputtotheaction inputtoaction actionsinput actioninput toolinput functioninput input arguments args parameters params
-        actionarguments actionargs actionparameters toolarguments toolargs toolparameters
-        functionarguments functionargs aktionseingabe aktionsinput eingabe entréedelaction entrée
+    "thought": """thought thoughts thinking reasoning reflection analysis plan gedanke
+        gedanken überlegung pensée réflexion raisonnement pensamiento razonamiento pensiero
+        ragionamento pensamento raciocínio gedachte мысль размышление рассуждение myśl düşünce
+        tanke 思考 想法 思路 考え 생각""",
+    "action": """action actionname nextaction actionstep toolaction tool toolname toolcall
+        tooltouse usetool function functionname functioncall callfunction actiontotake
+        actiontaken 工具调用 工具名 工具名称 调用工具 aktion handlung werkzeug acción
+        herramienta azione strumento ação ferramenta actie действие инструмент akcja eylem
+        outil 行动 行動 动作 動作 工具 アクション 행동 도구""",
+    "input": """inputparameters inputtotheaction inputtoaction actionsinput actioninput
+        toolinput functioninput input arguments args parameters params actionarguments
+        actionargs actionparameters toolarguments toolargs toolparameters functionarguments
+        functionargs aktionseingabe aktionsinput eingabe entréedelaction entrée
         entradadelaacción entradadeacción entrada inputdellazione inputazione entradadaação
-        actieinvoer invoer вводдействия входныеданные ввод wejścieakcji eylemgirdisi
-        行动输入 動作輸入 动作输入 行動輸入 工具输入 输入 輸入 行動入力 アクション入力 アクションの入力 入力 행동입력 입력""",
+        actieinvoer invoer вводдействия входныеданные ввод wejścieakcji eylemgirdisi 行动输入
+        動作輸入 动作输入 行動輸入 工具输入 输入 輸入 行動入力 アクション入力 アクションの入力
+        入力 행동입력 입력""",
     "answer": """finalanswer finalresponse finalresult answer finaldecision return
         endgültigeantwort finaleantwort abschließendeantwort endantwort antwort réponsefinale
-        réponse respuestafinal respuesta rispostafinale risposta respostafinal resposta eindantwoord
-        definitiefantwoord antwoord окончательныйответ финальныйответ итоговыйответ ответ
-        ostatecznaodpowiedź odpowiedźkońcowa soncevap nihaicevap slutgiltigtsvar
-        最终答案 最終答案 最终回答 最終回答 最終的な答え 答案 回答 최종답변 최종답""",
-    "observation": """observation observations obs observed toolresult toolresults
-        tooloutput toolresponse functionresult functionoutput functionresponse actionresult
-        actionoutput toolreply apiresponse 搜索结果 工具返回 返回结果 검색결과
-        beobachtung beobachtungen ergebnis observación resultado osservazione risultato observação
-        observatie resultaat résultat наблюдение результат obserwacja gözlem 观察 观察结果 觀察 観察
-        観察結果 结果 結果 관찰""",
-    "speaker": "user human system question usermessage systemmessage humanmessage newquestion 用户 问题",
+        réponse respuestafinal respuesta rispostafinale risposta respostafinal resposta
+        eindantwoord definitiefantwoord antwoord окончательныйответ финальныйответ
+        итоговыйответ ответ ostatecznaodpowiedź odpowiedźkońcowa soncevap nihaicevap
+        slutgiltigtsvar 最终答案 最終答案 最终回答 最終回答 最終的な答え 答案 回答 최종답변
+        최종답""",
+    "observation": """observation observations obs observed toolresult toolresults tooloutput
+        toolresponse functionresult functionoutput functionresponse actionresult actionoutput
+        toolreply apiresponse 搜索结果 工具返回 返回结果 검색결과 beobachtung beobachtungen
+        ergebnis observación resultado osservazione risultato observação observatie resultaat
+        résultat наблюдение результат obserwacja gözlem 观察 观察结果 觀察 観察 観察結果 结果
+        結果 관찰""",
+    "speaker": "user human system question usermessage systemmessage humanmessage newquestion"
+    " 用户 问题",
     "pause": "pause",
 }
 _DASHED: Final = ("action", "input", "answer", "observation")
@@ -54,64 +59,65 @@ _MAX_LINES: Final = 2048
 _SIGN: Final = re.compile(r"[:：{\#*\[【✿=—–`P-](?:(?<!P)|(?<=P)AUSE)")
 _STOP_WORDS: Final = frozenset(
     [
-        "the",
-        "my",
         "a",
-        "this",
-        "so",
-        "then",
-        "thus",
-        "therefore",
-        "now",
-        "next",
         "and",
-        "here",
-        "heres",
-        "is",
         "are",
         "as",
-        "follows",
-        "json",
-        "object",
-        "in",
-        "format",
-        "step",
-        "first",
-        "new",
         "current",
-        "our",
-        "your",
-        "need",
-        "to",
+        "das",
+        "der",
+        "die",
         "do",
+        "el",
+        "first",
+        "follows",
+        "format",
+        "here",
+        "heres",
         "i",
-        "use",
         "il",
+        "in",
+        "is",
+        "json",
         "la",
         "le",
-        "el",
-        "die",
-        "der",
-        "das",
+        "ma",
         "meine",
         "mi",
-        "ma",
-        "number",
+        "my",
+        "need",
+        "new",
+        "next",
         "no",
+        "now",
+        "number",
+        "object",
+        "our",
         "raw",
+        "so",
+        "step",
+        "the",
+        "then",
+        "therefore",
+        "this",
+        "thus",
+        "to",
+        "use",
+        "your",
     ]
 )
 _MOST_WORDS: Final = 7
 _KINDS: Final[dict[str, Kind]] = {}
 # A line begins: bullets, numbers, headings, emoji; then signs of emphasis or brackets.
 _LABEL: Final = re.compile(
-    r"\n(?P<lead>[ \t]*+(?:(?:[-*+•]|\(?[\da-z]\d?[.)]|\#{1,6}|\*{1,3}\d{1,2}[.)]|[Ss]tep[ ]\d{1,2}[:.)]"
-    r"|[^\w\s\"'“‘`*<>\[({«»„「‹›&~_|#✿【\\/-]{1,3})[ \t]++)*+)"
+    r"\n(?P<lead>[ \t]*+(?:(?:[-*+•]|\(?[\da-z]\d?[.)]|\#{1,6}|\*{1,3}\d{1,2}[.)]"
+    r"|[Ss]tep[ ]\d{1,2}[:.)]|[^\w\s\"'“‘`*<>\[({«»„「‹›&~_|#✿【\\/-]{1,3})[ \t]++)*+)"
     r"(?P<open>[*_`\[【✿]*+)[ \t]?"
     r"(?P<words>[^\W\d_]++(?:(?:[ \t_'’\\#-]{1,2}|(?<=\d)|(?=\d))[^\W_]++){0,6}+)"
     r"(?P<aside>(?:[ ]?\([^()\n]{0,40}+\)|[ ]?\[[^\[\]\n]{0,20}+\]|[ ]?\#?\d{1,3}[.)]?)?+)"
     r"(?P<close>[*_`\])】✿]*+)[ \t]*+"
-    r"(?:(?P<colon>[:：∶ː꞉։;]|-{1,2}>?(?= )|[–—]|={1,2}>?)[*_`\])】]*+|(?P<end>(?=\n|\Z))|(?P<object>(?=[{`]))|)"
+    r"(?:(?P<colon>[:：∶ː꞉։;]|-{1,2}>?(?= )|[–—]|={1,2}>?)[*_`\])】]*+"
+    r"|(?P<end>(?=\n|\Z))|(?P<object>(?=[{`]))|)"
     r"[ \t]*+"
 )
 

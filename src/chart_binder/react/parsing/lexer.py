@@ -1,18 +1,18 @@
 """What of a reply the model says in its own voice: not what it thinks, quotes or passes on."""
 
 import re
-from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import partial
 from itertools import islice
 from typing import Final, TypeAlias
 
-from chart_binder.react.parsing.labels import label_at
 from chart_binder.react.parsing.lenient_json import encodable_text
 
 Span: TypeAlias = tuple[int, int]
 
 _MAX_MARKS: Final = 256
 _LOOKED_AT: Final = 400
+_MAX_TOKENS: Final = 16
 _LONGEST_LINE: Final = 8000
 _MAX_QUOTE_MARKS: Final = 512
 _MOST_SIGNS: Final = {"<": 1024, "\n": 4096, "`": 2048, "&": 2048}
@@ -36,9 +36,9 @@ _MARKUP: Final = re.compile(
 )
 _THOUGHT_ENDS: Final = re.compile(r"(</(?:thought|thoughts)>)(?=[ \t]*[^\s])", re.IGNORECASE)
 _THINK: Final = re.compile(
-    r"[<\[◁](?=[ |/trasciTRASCI])(?:(?<=<)\|?[ ]{0,2}(?P<close>/?)[ ]{0,2}(?:antml:|seed:)?(?P<name>think(?:ing)?"
-    r"|thoughts?|reasoning|reflection|analysis|scratchpad|cot|inner_?(?:monologue|thoughts?))"
-    r"(?:[ ][^<>\n]{0,60})?[ ]{0,2}\|?>|(?<!<)(?P<close2>/?)think[\]▷]"
+    r"[<\[◁](?=[ |/trasciTRASCI])(?:(?<=<)\|?[ ]{0,2}(?P<close>/?)[ ]{0,2}(?:antml:|seed:)?"
+    r"(?P<name>think(?:ing)?|thoughts?|reasoning|reflection|analysis|scratchpad|cot"
+    r"|inner_?(?:monologue|thoughts?))(?:[ ][^<>\n]{0,60})?[ ]{0,2}\|?>|(?<!<)(?P<close2>/?)think[\]▷]"
     r"|(?<=<)\|(?:begin_of_thought|start_thinking)\|>"
     r"|(?<=<)(?P<closed>\|(?:end_of_thought|end_thinking)\|>))",
     re.IGNORECASE,
@@ -60,6 +60,9 @@ _OTHER_TURN: Final = re.compile(
     r"\s*(?:user|human|system|tool|ipython|function|environment)\s*(?:\n|<)"
 )
 _NAME: Final = r"[ ]{0,2}(?:functions\.)?([\w.-]{1,80})(?::\d{1,6})?[ ]{0,2}"
+_CONSTRAIN: Final = (
+    r"(?:<\|channel\|>\w{1,16}[ ]{0,2})?(?:<\|constrain\|>)?(?:json|code)?[ ]{0,2}<\|message\|>"
+)
 _CALL: Final = '\n<tool_call name="{}">'
 _TOKENS: Final[tuple[tuple[re.Pattern[str], str], ...]] = tuple(
     (re.compile(pattern), meaning)
@@ -83,8 +86,7 @@ _TOKENS: Final[tuple[tuple[re.Pattern[str], str], ...]] = tuple(
         (r"(?:<\|end\|>)?<\|start\|>assistant(?=<\|channel\|>)", "\n"),
         # gpt-oss writes messages in channels; one with an address is a call
         (
-            rf"(?:<\|start\|>assistant)?[ ]?(?:<\|channel\|>\w{{1,16}}[ ])?to={_NAME}"
-            r"(?:<\|channel\|>\w{1,16}[ ]{0,2})?(?:<\|constrain\|>)?(?:json|code)?[ ]{0,2}<\|message\|>",
+            rf"(?:<\|start\|>assistant)?[ ]?(?:<\|channel\|>\w{{1,16}}[ ])?to={_NAME}{_CONSTRAIN}",
             _CALL,
         ),
         (r"<\|channel\|>final[^<\n]{0,40}<\|message\|>(?=\s*(?:\{|```))", "\nFinal Answer: "),
@@ -110,7 +112,8 @@ _FENCE: Final = re.compile(
 _QUOTE_MARK: Final = re.compile(
     r"[-\"'<~`“”„«»「」『』‹›](?:(?<=[“”„«»「」『』‹›])|(?<=\")(?:\"\")?|(?<=<)!--|(?<=-)->|(?<=~)~"
     r"|(?<=`)(?:(?<!``)`(?!`)|(?<![`\w]`)(?!`)|(?<!``)(?![`\w]))"
-    r"|(?<=')(?:''?|(?:(?<=\A')|(?<=\n')|(?<=[:：] '))(?=[\w\n])|(?<==')(?=\n)|(?<=[\w.!?]')(?=\W)))"
+    r"|(?<=')(?:''?|(?:(?<=\A')|(?<=\n')|(?<=[:：] '))(?=[\w\n])|(?<==')(?=\n)"
+    r"|(?<=[\w.!?]')(?=\W)))"
 )
 _CLOSERS: Final = {
     '"""': ('"""',), "'''": ("'''",), "<!--": ("-->",), "~~": ("~~",), '"': ('"', "”"),
@@ -169,8 +172,9 @@ def strip_thinking(reply: str, said_in: frozenset[str] = frozenset()) -> Spoken:
         blocks, unclosed = _thoughts(tags, len(reply))
         text = _without(reply, blocks)
     own = _own_turn(text)
-    notes = ("thinking discarded",) if blocks else ()
-    notes += ("text after the end of the turn discarded",) if len(own) < len(text) else ()
+    told = [(bool(blocks), "thinking discarded")]
+    told.append((len(own) < len(text), "text after the end of the turn discarded"))
+    notes = tuple(note for is_so, note in told if is_so)
     return Spoken(own, notes, bool(blocks), unclosed)
 
 
@@ -237,7 +241,7 @@ def speak(reply: str, said_in: frozenset[str]) -> Spoken:
     text = encodable_text(reply).replace("\r\n", "\n").replace("\r", "\n")
     if any(text.count(sign) > most for sign, most in _MOST_SIGNS.items()):
         return Spoken("", countless=True)
-    text = _seen(text)
+    text = see(text)
     if "<" in text:
         text = _MARKUP.sub(
             lambda tag: "" if _is_used(text, tag) else tag[0], text, count=_MAX_MARKS
@@ -250,7 +254,12 @@ def speak(reply: str, said_in: frozenset[str]) -> Spoken:
     return strip_thinking(text, said_in)
 
 
-def _seen(text: str) -> str:
+def without_markup(text: str) -> str:
+    """Return a text without the tags of HTML for emphasis and the like."""
+    return _MARKUP.sub("", text)
+
+
+def see(text: str) -> str:
     """Return a text without characters that nobody sees, its signs as ASCII has them."""
     if text.isascii() and "\x1b" not in text:
         return text
@@ -261,13 +270,11 @@ def _seen(text: str) -> str:
 def tokens_as_tags(text: str) -> str:
     """Return a reply with native tokens of calls as tags, unless words before quote them."""
     for pattern, meaning in _TOKENS:
-        text = pattern.sub(
-            lambda token, meaning=meaning: _tag(text, token, meaning), text, count=16
-        )  # type: ignore[misc]
+        text = pattern.sub(partial(_tag, text, meaning), text, count=_MAX_TOKENS)
     return text
 
 
-def _tag(text: str, token: re.Match[str], meaning: str) -> str:
+def _tag(text: str, meaning: str, token: re.Match[str]) -> str:
     line = text[text.rfind("\n", 0, token.start()) + 1 : token.start()][-_LOOKED_AT:]
     before = line.strip()
     is_open = bool(before) and before[-1] not in ".!?:。>]})"
@@ -353,88 +360,18 @@ class Quotations:
             self._opened = sign
 
 
-# The word for an observation, misspelt or spaced, behind the words of a tool.
-_OBS: Final = (
-    r"(?:(?!(?:an?|the|i|we|my)\b)[a-z_]+[ _-]){0,3}"
-    r"o ?b ?(?!serve[ds]?\b(?!:)|scure|servi?e?[rn]g?s?\b)(?:s ?e? ?r|ser-|s\b|ers|sar|s\.|erv)"
-    r"[a-z]{0,10}+(?: [a-z]{1,2}\b){0,10}+"
-)
-_LINE: Final = r"\n[^\w\n>\"]*(?:(?:\w\)|\w\.|\d\d?|step \d+:?)[ ])?[^\w\n>\"]*"
-_ANY_LINE: Final = _LINE.replace('\\"', "")
-_OBSERVED: Final = re.compile(
-    rf"{_LINE}(?:{_OBS}(?: ?#?\d{{1,3}})?(?:\W{{0,6}}(?:[:：>|=–]|\n)| [–-]| from\b| c[\die])"
-    r"|(?:(?!(?:an?|the|i|we|my|no)\b)[a-z_]+[ _-]){1,3}(?:results?|outputs?|returned|returns)"
-    r"(?:\W{0,6}(?:[:>`|]|\n)|[ ](?:from|of|for)\b[^\n{]{0,24}:)"
-    r"|(?:results?|outputs?) from\b[^\n{]{0,24}:"
-    r"|[^\n\w]{0,4}(?:观察(?:到|结果)?|觀察|観察結果?|搜索结果|返回结果|검색결과|결과)[^\w\n]{0,3}[:：】]"
-    r"|<(?:obs(?:\b|erv)\w*|\w+[_-](?:results?|outputs?|response))\b(?!_)|&lt;/?obs)"
-)
-_RESULT: Final = re.compile(rf"{_LINE}(?:{_OBS}[ ]|results?\b|outputs?\b|search results?\b|结果)")
-# What no answer may rest on: a result by whatever name, a line of somebody else.
-_FOREIGN: Final = re.compile(
-    rf"{_ANY_LINE}(?:{_OBS}(?![ ]?(?:of|shows?|that)\b)"
-    r"|(?:[a-z_]+[ _-]){0,3}(?:results?|outputs?|returned|returns|responses? from)\b"
-    r"[^\n{]{0,24}(?:[:>`|]|\n)"
-    r"|tool_(?:output|result|response)|output\n"
-    r"|(?:user|human|system|tool|ipython|environment|instruction)(?:\n|:|>)"
-    r"|paus(?:e\b[^\n]+\w|\n)"
-    r"|[^\n]{0,8}(?:结果|結果|返回|观察|觀察|観察|결과)[^\n]{0,6}[:：])"
-    r"|<\W{0,3}(?:obs\w*|[\w-]*results?|[\w-]*outputs?|information|context|documents?|ipython"
-    r"|[\w-]*response_from\w*)[>\s/]|&lt;/?obs|</obs"
-)
-_QUOTED_CALL: Final = (re.compile(r"\n>\W{0,4}action\b"), re.compile(r"\n>\W{0,4}obs"))
-_RESULTS: Final = re.compile(r"result|output|return|[观觀観结結결]|검색")
-_CONFUSABLE: Final = str.maketrans(
-    dict(zip("0135аеорсхіѕᎾꮎοΟОА", "oiesaeopcxisoooooa", strict=True))
-    | {chr(code): chr(code - 0xFEC0) for code in range(0xFF21, 0xFF3B)}
-    | {chr(code): chr(code - 0xFEE0) for code in range(0xFF41, 0xFF5B)}
-)
 _BLOCK: Final = re.compile(
-    r"\n[ \t]*(?P<open><<<|\$\$|[=\-*#~ ]*(?:begin|start)\b|\[(?:page|quote|web)[^\]\n]*\]|\\begin\{"
-    r"|<(?:pre|code|q|blockquote|page|document|quote|article|snippet|html|body|content|source|example|details|summary)\b[^>\n]*>"
+    r"\n[ \t]*(?P<open><<<|\$\$|[=\-*#~ ]*(?:begin|start)\b"
+    r"|\[(?:page|quote|web)[^\]\n]*\]|\\begin\{|<(?:pre|code|q|blockquote|page|document|quote"
+    r"|article|snippet|html|body|content|source|example|details|summary)\b[^>\n]*>"
     r"|<!\[cdata\[)|\n[^\w\n]*(?:>>>|\$\$|[=\-*#~ ]*end\b|\[/|\\end\{|</|\]\]>)"
 )
 
 
-def fold(text: str) -> str:
-    """Return a text without case or letters that look like others, each in its place."""
-    small = text.lower()
-    small = small if len(small) == len(text) else "".join(char.lower()[0] for char in text)
-    return small.translate(_CONFUSABLE)
-
-
-def find_observations(folded: str) -> Iterator[int]:
-    """Yield where lines of a folded text begin that observe, however they are written."""
-    if "ob" in folded or "o b" in folded or _RESULTS.search(folded):
-        for line in islice(_OBSERVED.finditer(f"\n{folded}\n"), _MAX_MARKS):
-            yield line.start()
-
-
-def begins_observation(line: str, *, after_action: bool = False) -> bool:
-    """Tell whether a line begins an observation, however it is decorated, disguised or misspelt.
-
-    What follows an action may be called a result as well, and needs no colon.
-    """
-    said = _MARKUP.sub("", _seen(line.lstrip()[:_LOOKED_AT]))
-    folded = f"\n{fold(said)}\n"
-    label = label_at(said)
-    is_labelled = label is not None and label.kind == "observation"
-    return bool(is_labelled or _OBSERVED.match(folded) or (after_action and _RESULT.match(folded)))
-
-
-def holds_foreign(words: str) -> bool:
-    """Tell whether words before an answer hold a result or a line of somebody else."""
-    folded = f"\n{fold(words)}\n"
-    is_quoted_call = all(mark.search(folded) for mark in _QUOTED_CALL)
-    return is_quoted_call or _FOREIGN.search(folded) is not None
-
-
 def is_in_block(words: str) -> bool:
     """Tell whether words open a passage that is shown, and do not close it."""
-    last = None
-    for last in _BLOCK.finditer(f"\n{words}\n".lower()):
-        pass
-    return last is not None and last["open"] is not None
+    marks = list(_BLOCK.finditer(f"\n{words}\n".lower()))
+    return bool(marks) and marks[-1]["open"] is not None
 
 
 def is_reported(words: str) -> bool:

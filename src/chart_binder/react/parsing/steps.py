@@ -7,10 +7,10 @@ them that asks for something, and what it is given (`calls`, `lenient_json`).
 """
 
 import re
-from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, replace
 from heapq import merge
-from itertools import count, islice
+from itertools import islice
 from typing import Final
 
 from chart_binder.react.parsing.advice import Defect, DialectRules, Wording, Writing
@@ -21,46 +21,27 @@ from chart_binder.react.parsing.calls import (
     read_action,
     read_in_brackets,
     read_object,
-    step_named,
 )
 from chart_binder.react.parsing.labels import Directive, find_labels, label_at
 from chart_binder.react.parsing.lenient_json import (
     LenientJSONError,
     opens_object,
     read_strictly,
-    scan,
     skip_space,
 )
-from chart_binder.react.parsing.lexer import (
-    Quotations,
-    Span,
-    Spoken,
-    find_fences,
-    find_observations,
-    fold,
-    holds_foreign,
-    is_in_block,
-    is_reported,
-    is_within,
-    speak,
-)
-from chart_binder.react.parsing.tags import (
-    attributes_of,
-    find_tags,
-    is_talked_about,
-    parameters_in,
-)
+from chart_binder.react.parsing.lexer import Spoken, is_in_block, is_reported, is_within, speak
+from chart_binder.react.parsing.observations import find_observations, fold, holds_foreign
+from chart_binder.react.parsing.tags import call_in, identified
+from chart_binder.react.parsing.turns import ASKING, INVENTED, Turn, find_turn, object_end
 from chart_binder.react.steps import Act, Finish, Step
 
 _PLAIN_RULES: Final = DialectRules(
     "any", Wording("call", "answer", "observation", "call", "call", "answer")
 )
-INVENTED: Final = "invented observation discarded"
 _MAX_OBJECTS: Final = 16
 _MAX_REFUSED: Final = 4
 """After so many answers that are somebody else's no further one is looked at."""
 _MAX_CALLS: Final = 8
-_WELL_FORMED_ID: Final = re.compile(r"[\w.:-]{1,64}")
 _OBJECT: Final = re.compile(r"\n(?:<\|\w{4,24}\|>|functools)?[ \t]*(?=\{|\[[ ]{0,4}\{)")
 _PYTHON_CALL: Final = re.compile(
     r"\n(?:<\|\w{4,24}\|>)?[ \t`]{0,4}(?:\[[ ]?)?(?:[a-z]\w{0,31} = )?(?:print\()?(?:functions\.)?"
@@ -70,9 +51,6 @@ _NAME_AND_OBJECT: Final = re.compile(r"\s*(?P<name>[a-z]\w{1,63})[ \t]*\n?(?=\{)
 _CALL_INLINE: Final = re.compile(
     r"[.!?:)…\"”] (?=\**Action\**: ?[\w.]{2,64}[\s,]+\**Action Input\**: ?)"
 )
-_INLINE: Final = re.compile(
-    r"Final Answer ?[:：]|Action ?[:：]|<(?:tool_call|response|final_answer|answer)\b"
-)
 _OBSERVED_KEY: Final = re.compile(
     r"[\"'“](?:observations?|obs|观察(?:结果)?|tool_?(?:result|response|output)s?)[\"'”]"
     r"\s{0,8}+[:：]\s{0,8}+(?!null|none|\"\"|''|\[\]|\{\})",
@@ -80,25 +58,6 @@ _OBSERVED_KEY: Final = re.compile(
 )
 _LEFT_OVER: Final = " \t\n`~*_})]>;."
 _CLOSING_TAGS: Final = re.compile(r"\A(?:\s{0,80}</[\w ]{1,24}>)*")
-
-
-@dataclass(slots=True)
-class _Turn:
-    """A model's own turn, up to the first observation it invented or line of somebody else."""
-
-    text: str
-    rules: DialectRules
-    is_inner: bool = False
-    said: str = ""
-    """The text with blanks for what stands in tags of thoughts."""
-    directives: list[Directive] = field(default_factory=list)
-    fences: list[Span] = field(default_factory=list)
-    thoughts: list[Span] = field(default_factory=list)
-    notes: list[str] = field(default_factory=list)
-    ended_by: str = ""
-    end: int = 0
-    refused: set[str] = field(default_factory=set)
-    """What the turn has of what counts for nothing: `fenced`, `thought`, `no tool` ..."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,7 +77,7 @@ def read_reply(reply: str, rules: DialectRules) -> Step:
     put into a tool's mouth. A step in another dialect counts where it comes first, with a note.
     """
     said = speak(reply, rules.said_in)
-    turn = _turn_of(said.text, rules)
+    turn = find_turn(said.text, rules)
     found = _first(turn) or _inline_call(turn)
     notes = (*said.notes, *turn.notes)
     if found is None:
@@ -132,7 +91,7 @@ def whole_answer(reply: str) -> str | None:
     It is none where it holds a call or an observation, or an answer that the model only passes on.
     """
     said = speak(reply, frozenset())
-    turn = _turn_of(said.text, _PLAIN_RULES)
+    turn = find_turn(said.text, _PLAIN_RULES)
     found = _first(turn)
     if found is not None and not (
         isinstance(found.step, Defect) and found.step.kind == "unlabelled"
@@ -141,136 +100,19 @@ def whole_answer(reply: str) -> str | None:
     brace = said.text.find("{")
     if brace < 0 or said.unclosed or turn.notes or turn.ended_by or "fenced call" in turn.refused:
         return None
-    is_quoted = is_reported(said.text[:brace]) or _OBSERVED_KEY.search(said.text)
-    is_quoted = is_quoted or holds_foreign(said.text[:brace])
+    before = said.text[:brace]
+    is_observed = holds_foreign(before) or _OBSERVED_KEY.search(said.text) is not None
     try:
         read_answer_object(said.text)
     except LenientJSONError:
         return None
-    return None if is_quoted else said.text.strip()
-
-
-# The turn: labels and tags in order, and what of them is live.
-
-
-def _turn_of(text: str, rules: DialectRules, *, is_inner: bool = False) -> _Turn:
-    turn = _Turn(text, rules, is_inner, end=len(text))
-    tags = find_tags(text)
-    turn.thoughts = _thoughts_in(text, tags)
-    turn.said = said = _blank(text, turn.thoughts)
-    directives = sorted(
-        [*find_labels(said), *tags, *_observed(said)], key=lambda found: found.start
-    )
-    turn.fences = find_fences(said)
-    quotations = Quotations(said)
-    seen = 0  # up to here words belong to a directive that was kept
-    for found in directives:
-        is_thought = is_within(turn.thoughts, found.start)
-        if is_thought and found.is_tag and found.kind == "observation":
-            _close(turn, found.start, "observation")
-            break
-        if found.start < seen or (is_thought and found.kind != "thought"):
-            continue
-        if found.is_tag and found.kind == "thought" and found.closed:
-            if _asks(text[found.value : found.end]):
-                turn.refused.add("thought")
-            continue
-        if found.is_tag and is_talked_about(text, found):
-            turn.refused.add("inline")
-            continue
-        if quotations.is_open_at(found.start) or _is_block_quote(text, found.start):
-            turn.refused.add("fenced")
-            continue
-        fenced = is_within(turn.fences, found.start)
-        if found.kind in ("observation", "speaker") and not fenced:
-            if (
-                found.kind == "speaker"
-                and not found.is_tag
-                and not turn.directives
-                and not _is_role(text, found)
-            ):
-                continue  # a question that the model asks itself
-            _close(turn, found.start, found.kind)
-            break
-        if found.kind == "pause":
-            _close(turn, found.start, "pause")
-            break
-        turn.directives.append(found)
-        if found.is_tag and found.kind in ("call", "answer"):
-            seen = found.after
-        elif found.kind in ("answer", "input") and not fenced:
-            seen = _object_end(text, found.value, len(turn.directives) < _MAX_OBJECTS)
-    return turn
-
-
-def _observed(text: str) -> Iterator[Directive]:
-    end = len(text)
-    for at in find_observations(fold(text)):
-        yield Directive("observation", at, at, end, end)
-
-
-def _thoughts_in(text: str, tags: list[Directive]) -> list[Span]:
-    """Return what stands in tags of thoughts; all before a closing one that nothing opens is thought."""
-    spans: list[Span] = []
-    for tag in tags:
-        if tag.kind == "thought" and tag.closed and (not spans or tag.start >= spans[-1][1]):
-            spans.append((tag.start, tag.after))
-    last = None
-    for last in _THOUGHT_ENDS.finditer(text):
-        pass
-    if last and not spans and not is_within(find_fences(text), last.start()):
-        return [(0, last.end())]
-    return spans
-
-
-def _blank(text: str, spans: list[Span]) -> str:
-    kept: list[str] = []
-    at = 0
-    for start, end in spans:
-        kept += [text[at:start], "\n" * (end > start), " " * (end - start - 1)]
-        at = end
-    return "".join([*kept, text[at:]])
-
-
-_THOUGHT_ENDS: Final = re.compile(r"</thoughts?>", re.IGNORECASE)
-_CALL_TAG: Final = re.compile(r"<(?:tool_call|function_call|invoke|function=)")
-_ROLE: Final = re.compile(r"[*_#\s]*(?:user|human|system)\b", re.IGNORECASE)
-
-
-def _is_role(text: str, found: Directive) -> bool:
-    return _ROLE.match(text, found.start) is not None
-
-
-def _close(turn: _Turn, at: int, by: str) -> None:
-    turn.end, turn.ended_by = at, by
-    if by == "observation":
-        turn.notes.append(INVENTED)
-
-
-def _is_block_quote(text: str, at: int) -> bool:
-    return text[text.rfind("\n", 0, at) + 1 :].lstrip()[:1] == ">" if at < len(text) else False
-
-
-def _object_end(text: str, start: int, may_repair: bool) -> int:  # noqa: FBT001
-    """Return the end of a JSON object that follows a label, so that nothing in it is live."""
-    at = skip_space(text, start)
-    if not text.startswith("{", at):
-        return start
-    try:
-        found = scan(text, at, closed=True) if may_repair else read_strictly(text, at)
-    except LenientJSONError:
-        return start
-    return found.end if found else start
-
-
-def _asks(words: str) -> bool:
-    return _INLINE.search(words) is not None
+    return None if is_observed or is_reported(before) else said.text.strip()
 
 
 # The first step.
 
 
-def _first(turn: _Turn) -> _Found | None:
+def _first(turn: Turn) -> _Found | None:
     """Return the step of what comes first: a label, a tag, an object, a call as in Python."""
     bare = sorted(_bare(turn), key=_start)
     shown: _Found | None = None
@@ -308,285 +150,180 @@ def _first(turn: _Turn) -> _Found | None:
     return shown or passed_on
 
 
+_CALL_TAG: Final = re.compile(r"<(?:tool_call|function_call|invoke|function=)")
+
+
 def _start(found: _Found) -> int:
     return found.start
 
 
-def _before_fence(turn: _Turn, at: int) -> str:
+def _before_fence(turn: Turn, at: int) -> str:
     start = next(start for start, end in turn.fences if start <= at < end)
     return turn.text[:start]
 
 
-def _directed(turn: _Turn) -> Iterator[_Found]:
+def _directed(turn: Turn) -> Iterator[_Found]:
     """Yield the steps of labels and tags, in order."""
-    directives = turn.directives
     read = 0  # up to here calls belong to one before them
-    for place, found in enumerate(directives):
-        if found.start < read:
+    for place, directive in enumerate(turn.directives):
+        reader = _READERS.get(directive.kind)
+        if reader is None or directive.start < read:
             continue
-        following = directives[place + 1 : place + 2]
-        end = following[0].start if following else turn.end
-        if not found.is_tag and is_within(turn.fences, found.start):
-            end = min(end, next(stop for start, stop in turn.fences if start <= found.start < stop))
-        step: Taken | None = None
-        writing: Writing = "tags" if found.is_tag else "labels"
-        match found.kind:
-            case "action":
-                at = next(
-                    (
-                        n
-                        for n in range(place + 1, len(directives))
-                        if directives[n].kind != "thought"
-                    ),
-                    -1,
-                )
-                given = directives[at] if at > 0 and directives[at].kind == "input" else None
-                given_end = directives[at + 1].start if given and directives[at + 1 :] else turn.end
-                if given is None and place and directives[place - 1].kind == "input":
-                    given, given_end = directives[place - 1], found.start
-                own = turn.text[found.value : _value_end(turn, found, end)]
-                if (
-                    following
-                    and following[0].is_tag
-                    and following[0].kind == "call"
-                    and len(own.split()) < 2
-                ):
-                    continue
-                words = (
-                    None
-                    if given is None
-                    else turn.text[given.value : _value_end(turn, given, given_end)]
-                )
-                step = read_action(
-                    _emphasis_off(own, found),
-                    words if words is None else _emphasis_off(words, given),
-                )
-                end = max(end, given_end) if given else end
-                writing = "tags" if found.is_tag else "classic" if given else "labels"
-                if given is None and (
-                    turn.ended_by == "pause" or own.rstrip(" *_`.").endswith("PAUSE")
-                ):
-                    writing = "pause"
-                if step is None:
-                    turn.refused.add("no tool")
-            case "answer":
-                step = _answer(turn, found, end)
-                end = found.after if found.is_tag else turn.end
-                if step is None:
-                    turn.refused.add("empty answer")
-            case "call":
-                step, read = _tagged_call(turn, place)
-                end = found.after
-                if step is None:
-                    turn.refused.add("no tool")
-            case "calls":
-                if not (following and following[0].kind == "call"):
-                    step = _call_in(turn.text[found.value : found.end], found)
-                    end = found.after
-            case "input":
-                turn.refused.add("input")
-            case _:
-                pass
-        if step is not None:
-            yield _Found(step, found.start, end, writing)
+        found = reader(turn, place)
+        if isinstance(found, str):
+            turn.refused.add(found)
+        elif found is not None:
+            read = found.end if directive.kind == "call" else read
+            yield found
 
 
-def _value_end(turn: _Turn, found: Directive, limit: int) -> int:
-    return min(limit, found.end) if found.is_tag and found.closed else limit
-
-
-def _emphasis_off(words: str, found: Directive | None) -> str:
-    """Return words without the emphasis that began before their label and ends behind them."""
-    words = words.strip()
-    mark = found.emphasis if found else ""
-    return (
-        words.removesuffix(mark).rstrip()
-        if mark and words.endswith(mark) and "[" not in mark
-        else words
-    )
-
-
-def _answer(turn: _Turn, found: Directive, end: int) -> Taken | None:
-    """Return the answer whose words follow a label or stand in a tag."""
+def _limit(turn: Turn, place: int) -> int:
+    """Return where the words of a label or tag end at the latest."""
+    found = turn.directives[place]
+    following = turn.directives[place + 1 : place + 2]
+    limit = following[0].start if following else turn.end
     if found.is_tag:
-        words = (
-            turn.text[found.value : found.end].strip()
-            if found.closed
-            else turn.text[found.value : turn.end].strip()
-        )
-        inner = label_at(words)
-        if (
-            not turn.is_inner
-            and (inner is not None and inner.kind in ("thought", "action", "answer"))
-            or _CALL_TAG.match(words)
-        ):
-            inside = _turn_of(words, turn.rules, is_inner=True)
-            step = _first(inside)
-            turn.notes += inside.notes
-            if inside.ended_by == "observation" and (step is None or isinstance(step.step, Finish)):
-                return Defect("observation")
-            return step.step if step else None
-        nested = re.fullmatch(r"<(answer|final_answer|response)>(.*)</\1>", words, re.DOTALL)
-        words = nested[2].strip() if nested else words
-    else:
-        at = _object_end(turn.text, found.value, may_repair=False)
-        words = turn.text[found.value : max(turn.end, at)]
-        words = _until_next_step(turn, found, words)
-        words = _emphasis_off(words, found)
+        return min(limit, found.end) if found.closed else limit
+    return min(limit, *(stop for start, stop in turn.fences if start <= found.start < stop), limit)
+
+
+def _words(turn: Turn, place: int) -> str:
+    """Return the words of a label or tag, without the emphasis that began before its label."""
+    found = turn.directives[place]
+    words = turn.text[found.value : _limit(turn, place)].strip()
+    return _without_emphasis(words, found)
+
+
+def _without_emphasis(words: str, found: Directive) -> str:
+    mark = found.emphasis
+    is_closed = mark and words.endswith(mark) and "[" not in mark
+    return words.removesuffix(mark).rstrip() if is_closed else words
+
+
+def _read_action_at(turn: Turn, place: int) -> _Found | str | None:
+    found = turn.directives[place]
+    following = next(iter(turn.directives[place + 1 : place + 2]), None)
+    own = _words(turn, place)
+    is_call_next = following is not None and following.is_tag and following.kind == "call"
+    if is_call_next and " " not in own:
+        return None
+    given = _place_of_input(turn, place)
+    step = read_action(own, None if given is None else _words(turn, given))
+    if step is None:
+        return "no tool"
+    end = _limit(turn, place) if given is None else max(_limit(turn, given), _limit(turn, place))
+    is_paused = turn.ended_by == "pause" or own.rstrip(" *_`.").endswith("PAUSE")
+    writing: Writing = "tags" if found.is_tag else "labels" if given is None else "classic"
+    writing = "pause" if given is None and is_paused else writing
+    return _Found(step, found.start, end, writing)
+
+
+def _place_of_input(turn: Turn, place: int) -> int | None:
+    """Return which label holds what an action is given: the next but for thoughts, or the last."""
+    kinds = [found.kind for found in turn.directives]
+    after = next((at for at in range(place + 1, len(kinds)) if kinds[at] != "thought"), None)
+    if after is not None and kinds[after] == "input":
+        return after
+    return place - 1 if place and kinds[place - 1] == "input" else None
+
+
+def _read_answer_at(turn: Turn, place: int) -> _Found | str:
+    found = turn.directives[place]
+    step = (_tagged_answer if found.is_tag else _labelled_answer)(turn, found)
+    end = found.after if found.is_tag else turn.end
+    writing: Writing = "tags" if found.is_tag else "labels"
+    return "empty answer" if step is None else _Found(step, found.start, end, writing)
+
+
+def _tagged_answer(turn: Turn, found: Directive) -> Taken | None:
+    words = turn.text[found.value : found.end if found.closed else turn.end].strip()
+    inner = label_at(words)
+    is_turn = inner is not None and inner.kind in ("thought", "action", "answer")
+    if not turn.is_inner and (is_turn or _CALL_TAG.match(words)):
+        inside = find_turn(words, turn.rules, is_inner=True)
+        step = _first(inside)
+        turn.notes += inside.notes
+        is_rested = inside.ended_by == "observation"
+        if is_rested and (step is None or isinstance(step.step, Finish)):
+            return Defect("observation")
+        return step.step if step else None
+    nested = re.fullmatch(r"<(answer|final_answer|response)>(.*)</\1>", words, re.DOTALL)
+    return _answer(nested[2] if nested else words)
+
+
+def _labelled_answer(turn: Turn, found: Directive) -> Taken | None:
+    """Return the answer under a label, up to the next one that is not in its object or a fence."""
+    end = max(turn.end, object_end(turn.text, found.value, repairs=False))
+    for other in turn.directives:
+        kinds = ("call",) if other.is_tag else ("thought", "action", "answer")
+        is_fenced = not other.is_tag and is_within(turn.fences, other.start)
+        if other.start > found.start and other.kind in kinds and not is_fenced:
+            end = other.start
+            break
+    return _answer(_without_emphasis(turn.text[found.value : end].strip(), found))
+
+
+def _answer(words: str) -> Taken | None:
+    """Return an answer's words, unless somebody else's stand before its object."""
     words = re.sub(r"\s*</[\w ]{1,24}>\s*\Z", "", words).strip()
-    if is_observed := _foreign_in(words[: max(words.find("{"), 0)]):
-        return Defect(is_observed)
+    before = words[: max(words.find("{"), 0)]
+    if any(True for _ in find_observations(fold(before))):
+        return Defect("observation")
+    for label in find_labels(before):
+        if label.kind in ("observation", "speaker", "pause"):
+            return Defect(label.kind)
     return Finish(words) if words else None
 
 
-def _foreign_in(words: str) -> str:
-    """Return what of somebody else stands before an answer's object: its defect."""
-    if any(True for _ in find_observations(fold(words))):
-        return "observation"
-    kinds = ("observation", "speaker", "pause")
-    return next((label.kind for label in find_labels(words) if label.kind in kinds), "")
-
-
-def _until_next_step(turn: _Turn, found: Directive, words: str) -> str:
-    """Cut an answer's words where another label begins, unless it stands in the answer's object."""
-    for other in turn.directives:
-        if (
-            other.start > found.start
-            and not other.is_tag
-            and other.kind in ("thought", "action", "answer")
-            and not is_within(turn.fences, other.start)
-        ):
-            return words[: other.start - found.value]
-        if other.start > found.start and other.is_tag and other.kind == "call":
-            return words[: other.start - found.value]
-    return words
-
-
-def _tagged_call(turn: _Turn, place: int) -> tuple[Taken | None, int]:
-    """Return the call in tags, with those in the tags that follow it, and where these end."""
+def _read_call_at(turn: Turn, place: int) -> _Found | str:
+    """Return the call in a tag, with those in the tags that follow it."""
     found = turn.directives[place]
+    step = call_in(turn.text[found.value : found.end], found)
+    if not isinstance(step, Act):
+        return "no tool" if step is None else _Found(step, found.start, found.after, "tags")
     fenced = is_within(turn.fences, found.start)
-    read = found.after
-    first = _call_in(turn.text[found.value : found.end], found)
-    if not isinstance(first, Act):
-        return first, 0
-    also = list(first.also)
+    end = found.after
+    also = list(step.also)
     for other in turn.directives[place + 1 :]:
         if other.kind == "thought":
             continue
         is_next = other.kind == "call" and is_within(turn.fences, other.start) == fenced
-        if not is_next or len(also) >= _MAX_CALLS:
+        further = call_in(turn.text[other.value : other.end], other) if is_next else None
+        if not isinstance(further, Act) or len(also) >= _MAX_CALLS:
             break
-        step = _call_in(turn.text[other.value : other.end], other)
-        if not isinstance(step, Act):
-            break
-        also += [replace(step, also=()), *step.also]
-        read = other.after
-    return replace(first, also=tuple(also)), read
+        also += [replace(further, also=()), *further.also]
+        end = other.after
+    return _Found(replace(step, also=tuple(also)), found.start, end, "tags")
 
 
-def _call_in(body: str, tag: Directive) -> Taken | None:
-    """Return the call in a tag's body, or in its attributes."""
-    attributes = attributes_of(tag.attributes)
-    named = (
-        attributes.pop("name", "") or attributes.pop("tool", "") or attributes.pop("function", "")
-    )
-    identifier = attributes.pop("id", "")
-    if not named and (own := re.match(r"=\s*[\"']?([\w.-]{1,80})", tag.attributes)):
-        named = own[1]
-    body = _without_inner_tags(body)
-    inner = re.match(
-        r"\s*<(?:function|invoke|tool|name|tool_name)(?:=[\"']?([\w.-]{1,80})[\"']?|\s+name=[\"']([\w.-]{1,80})[\"'])?\s*>",
-        body,
-    )
-    if not named and inner:
-        named = inner[1] or inner[2] or body[inner.end() :].partition("<")[0].strip()
-        body = (
-            body[inner.end() :].partition("</name>")[2]
-            if not (inner[1] or inner[2])
-            else body[inner.end() :]
-        )
-    try:
-        step = _named_call(named, attributes, body, tag) if named else _unnamed_call(body, tag)
-    except LenientJSONError as error:
-        return Defect("given", str(error), named)
-    if isinstance(step, Act) and identifier:
-        step = replace(step, id=identifier)
-    return step
-
-
-def _without_inner_tags(body: str) -> str:
-    """Return a body without a second tag of a call that opens inside, or entities for its quotes."""
-    body = re.sub(r"\A\s*<(?:tool_call|function_call)>", "", body)
-    body = re.sub(r"\A\s*```(?:json|xml)?\s*|\s*```\s*\Z", "", body)
-    return body.replace("&quot;", '"') if body.lstrip().startswith("{&quot;") else body
-
-
-def _named_call(named: str, attributes: dict[str, str], body: str, tag: Directive) -> Taken:
-    given = attributes.pop("arguments", "") or attributes.pop("input", "")
-    words = re.sub(r"</(?:function|invoke|arguments|parameters|tool|input)>\s*", "", body)
-    words = re.sub(r"\A\s*<(?:arguments|parameters|input|args)>", "", words).strip()
-    if (attributes or given) and not words.startswith("{"):
-        if words and tag.end > tag.value:
-            raise LenientJSONError("there are attributes in its tag, and words inside")
-        return step_named(named, given or attributes)
-    if words.startswith("{"):
-        step, _ = read_object(words, tagged=False)
-        found = scan(words, 0)
-        return (
-            step
-            if isinstance(step, Act)
-            else replace_notes(step_named(named, found.value), found.notes)
-        )
-    if not tag.closed and re.search(r"<(?:parameter|arg_value)[^<]*\Z", body):
-        raise LenientJSONError("a parameter is never closed", cut=True)
-    parameters = parameters_in(words)
-    if parameters:
-        return step_named(named, parameters)
-    step = read_action(named, words or None)
-    return step if step is not None else Defect("no tool")
-
-
-def replace_notes(step: Act | Finish, notes: tuple[str, ...]) -> Act | Finish:
-    """Return a step with more notes, before those it has."""
-    return replace(step, notes=(*notes, *step.notes))
-
-
-def _opens_another(body: str, end: int) -> bool:
-    return body.startswith("{", skip_space(body, end)) and body.count("{") <= 4 * _MAX_CALLS
-
-
-def _unnamed_call(body: str, tag: Directive) -> Taken | None:
-    at = skip_space(body, 0)
-    if body[at : at + 1] in ("{", "[") and body[at:].strip():
-        try:
-            step, end = read_object(body, tagged=True)
-            if isinstance(step, Act) and _opens_another(body, end):
-                more = _unnamed_call(body[end:], tag)
-                if isinstance(more, Act):
-                    step = replace(step, also=(*step.also, replace(more, also=()), *more.also))
-        except LenientJSONError as error:
-            named = re.search(r"[\"'](?:name|tool|action)[\"']\s*:\s*[\"']([\w.-]{1,80})", body)
-            kind = "given" if tag.closed or named else "turn"
-            return Defect(kind, str(error), named[1] if named else "")
-        is_none = re.search(r"[\"'](?:name|tool|action)[\"']\s*:", body)
-        return step or (None if is_none else Defect("no tool in object"))
-    if not body.strip():
+def _read_calls_at(turn: Turn, place: int) -> _Found | None:
+    """Return the calls that stand in one tag around them without a tag each."""
+    found = turn.directives[place]
+    following = turn.directives[place + 1 : place + 2]
+    if following and following[0].kind == "call":
         return None
-    key = body.find("<arg_key>")
-    if key > 0:
-        if not tag.closed and re.search(r"<arg_value>[^<]*\Z", body):
-            raise LenientJSONError("a value is never closed", cut=True)
-        return step_named(body[:key].strip(), parameters_in(body))
-    if element := re.fullmatch(r"\s*<(\w{2,64})>(.*)</\1>\s*", body, re.DOTALL):
-        return step_named(element[1], parameters_in(element[2]))
-    return read_action(body, None)
+    step = call_in(turn.text[found.value : found.end], found)
+    return None if step is None else _Found(step, found.start, found.after, "tags")
+
+
+def _refuse_input(turn: Turn, place: int) -> str:
+    del turn, place  # an input counts with its action alone
+    return "input"
+
+
+_READERS: Final[Mapping[str, Callable[[Turn, int], _Found | str | None]]] = {
+    "action": _read_action_at,
+    "answer": _read_answer_at,
+    "call": _read_call_at,
+    "calls": _read_calls_at,
+    "input": _refuse_input,
+}
 
 
 # Steps without label or tag.
 
 
-def _bare(turn: _Turn) -> Iterator[_Found]:
+def _bare(turn: Turn) -> Iterator[_Found]:
     """Yield objects that are a whole turn, and calls written as in Python."""
     text = f"\n{turn.text[: turn.end]}"
     taken = [
@@ -616,7 +353,7 @@ def _bare(turn: _Turn) -> Iterator[_Found]:
         yield from _python_calls(turn, text[: first_label + 1])
 
 
-def _object_turn(turn: _Turn, at: int, seen: int) -> tuple[_Found | None, int]:
+def _object_turn(turn: Turn, at: int, seen: int) -> tuple[_Found | None, int]:
     """Read an object that begins a line as a whole turn."""
     body = turn.text[at : turn.end]
     inner = skip_space(body, 1) if body.startswith("[") else 0
@@ -656,7 +393,7 @@ def _is_taken_back(before: str, after: str) -> bool:
     return bool(is_more) and before[-1:] not in ".!?" and is_reported(f"{before}:")
 
 
-def _python_calls(turn: _Turn, text: str) -> Iterator[_Found]:
+def _python_calls(turn: Turn, text: str) -> Iterator[_Found]:
     for call in islice(_PYTHON_CALL.finditer(text), _MAX_CALLS):
         at = call.start()
         if is_within(turn.thoughts, at):
@@ -678,12 +415,12 @@ def _python_calls(turn: _Turn, text: str) -> Iterator[_Found]:
         yield _Found(Act(call["name"], arguments, notes=notes), at, turn.end, "object")
 
 
-def _inline_call(turn: _Turn) -> _Found | None:
+def _inline_call(turn: Turn) -> _Found | None:
     """Return a call whose labels all stand on the line of a thought."""
     found = _CALL_INLINE.search(turn.text)
     if found is None:
         return None
-    inside = _turn_of(turn.text[found.end() :], turn.rules)
+    inside = find_turn(turn.text[found.end() :], turn.rules)
     step = _first(inside)
     if step is None or not isinstance(step.step, Act):
         return None
@@ -693,7 +430,7 @@ def _inline_call(turn: _Turn) -> _Found | None:
 # What a reply comes to.
 
 
-def _finished(found: _Found, turn: _Turn, notes: tuple[str, ...]) -> Step:
+def _finished(found: _Found, turn: Turn, notes: tuple[str, ...]) -> Step:
     step = found.step
     if isinstance(step, Defect):
         return replace(step, notes=(*notes, *step.notes)).worded(turn.rules.wording)
@@ -717,7 +454,7 @@ def _finished(found: _Found, turn: _Turn, notes: tuple[str, ...]) -> Step:
     return replace(step, thought=thought, notes=(*said, *step.notes, *own, *late))
 
 
-def _thought(turn: _Turn, end: int) -> str:
+def _thought(turn: Turn, end: int) -> str:
     """Return the words before a step without the label of the first thought, or tags around it."""
     words: list[str] = []
     at = 0
@@ -736,23 +473,9 @@ def _thought(turn: _Turn, end: int) -> str:
     ).strip()
 
 
-def identified(calls: tuple[Act, ...] | list[Act]) -> list[Act]:
-    """Return calls each with an id of its own: the one it has, else the next free number."""
-    used: set[str] = set()
-    named: list[Act] = []
-    for number, call in enumerate(calls, start=1):
-        own = call.id
-        if not _WELL_FORMED_ID.fullmatch(own) or own in used:
-            taken = used.union(other.id for other in calls)
-            own = next(free for free in map(str, count(number)) if free not in taken)
-        used.add(own)
-        named.append(replace(call, id=own, also=()))
-    return named
-
-
-def _defect(reply: str, said: Spoken, turn: _Turn) -> Defect:
+def _defect(reply: str, said: Spoken, turn: Turn) -> Defect:
     """Name the one defect that explains best why there is no step."""
-    inline = _INLINE.search(turn.text)
+    inline = ASKING.search(turn.text)
     shown = inline.group() if inline else ""
     defects = (
         ("empty", not reply.strip()),
