@@ -38,7 +38,8 @@ _THOUGHT_ENDS: Final = re.compile(r"(</(?:thought|thoughts)>)(?=[ \t]*[^\s])", r
 _THINK: Final = re.compile(
     r"[<\[◁](?=[ |/trasciTRASCI])(?:(?<=<)\|?[ ]{0,2}(?P<close>/?)[ ]{0,2}(?:antml:|seed:)?"
     r"(?P<name>think(?:ing)?|thoughts?|reasoning|reflection|analysis|scratchpad|cot"
-    r"|inner_?(?:monologue|thoughts?))(?:[ ][^<>\n]{0,60})?[ ]{0,2}\|?>|(?<!<)(?P<close2>/?)think[\]▷]"
+    r"|inner_?(?:monologue|thoughts?))(?:[ ][^<>\n]{0,60})?[ ]{0,2}\|?>"
+    r"|(?<!<)(?P<close2>/?)think[\]▷]"
     r"|(?<=<)\|(?:begin_of_thought|start_thinking)\|>"
     r"|(?<=<)(?P<closed>\|(?:end_of_thought|end_thinking)\|>))",
     re.IGNORECASE,

@@ -41,10 +41,9 @@ _FOREIGN: Final = re.compile(
 )
 _QUOTED_CALL: Final = (re.compile(r"\n>\W{0,4}action\b"), re.compile(r"\n>\W{0,4}obs"))
 _RESULTS: Final = re.compile(r"result|output|return|[观觀観结結결]|검색")
-_CONFUSABLE: Final = str.maketrans(
-    dict(zip("0135аеорсхіѕᎾꮎοΟОА", "oiesaeopcxisoooooa", strict=True))
-    | {chr(code): chr(code - 0xFEC0) for code in range(0xFF21, 0xFF3B)}
-    | {chr(code): chr(code - 0xFEE0) for code in range(0xFF41, 0xFF5B)}
+_CONFUSABLE: Final = (
+    *zip("0135аеорсхіѕᎾꮎοΟОА", "oiesaeopcxisoooooa", strict=True),
+    *((chr(code), chr(code - 0xFEE0)) for code in range(0xFF41, 0xFF5B)),
 )
 
 
@@ -52,7 +51,9 @@ def fold(text: str) -> str:
     """Return a text without case or letters that look like others, each in its place."""
     small = text.lower()
     small = small if len(small) == len(text) else "".join(char.lower()[0] for char in text)
-    return small.translate(_CONFUSABLE)
+    for letter, plain in _CONFUSABLE:  # far faster than `translate` where most are absent
+        small = small.replace(letter, plain)
+    return small
 
 
 def find_observations(folded: str) -> Iterator[int]:

@@ -43,6 +43,9 @@ _MAX_REFUSED: Final = 4
 """After so many answers that are somebody else's no further one is looked at."""
 _MAX_CALLS: Final = 8
 _OBJECT: Final = re.compile(r"\n(?:<\|\w{4,24}\|>|functools)?[ \t]*(?=\{|\[[ ]{0,4}\{)")
+_OBJECT_OF_TURN: Final = re.compile(
+    r"\[?\s*\{\s*[\"'](?:thought|action|name|tool|function|tool_calls?)[\"']"
+)
 _PYTHON_CALL: Final = re.compile(
     r"\n(?:<\|\w{4,24}\|>)?[ \t`]{0,4}(?:\[[ ]?)?(?:[a-z]\w{0,31} = )?(?:print\()?(?:functions\.)?"
     r"(?P<name>[A-Za-z]\w{1,63})(?:\.call)?(?=\((?:[\"'“{]|[A-Za-z]\w{0,63} ?=))"
@@ -354,36 +357,28 @@ def _bare(turn: Turn) -> Iterator[_Found]:
 
 
 def _object_turn(turn: Turn, at: int, seen: int) -> tuple[_Found | None, int]:
-    """Read an object that begins a line as a whole turn."""
+    """Read an object that begins a line as a whole turn; return where to look on, too."""
     body = turn.text[at : turn.end]
-    inner = skip_space(body, 1) if body.startswith("[") else 0
-    if not opens_object(body, inner):
+    if not opens_object(body, skip_space(body, 1) if body.startswith("[") else 0):
         return None, seen
     fence = body.find("```")
-    fenced = is_within(turn.fences, at)
     try:
         is_strict = fence < 0 or read_strictly(body, 0) is not None
-        step, end = read_object(body if is_strict else body[:fence], tagged=False)
+        step, length = read_object(body if is_strict else body[:fence], tagged=False)
     except LenientJSONError as error:
-        is_turn = re.match(
-            r"\[?\s*\{\s*[\"'](?:thought|action|name|tool|function|tool_calls?)[\"']", body
-        )
-        return (
-            _Found(Defect("turn", str(error)), at, turn.end, "object") if is_turn else None
-        ), turn.end
-    end += at
-    if step is None:
-        turn.refused.add("unlabelled")
-        return None, end
+        defect = Defect("turn", str(error))
+        found = _Found(defect, at, turn.end, "object") if _OBJECT_OF_TURN.match(body) else None
+        return found, turn.end
+    end = at + length
     before, after = turn.text[:at], turn.text[end : turn.end]
-    if isinstance(step, Finish) and (fenced or before.strip() or after.strip(_LEFT_OVER)):
-        turn.refused.add("among words")
+    is_amid = is_within(turn.fences, at) or before.strip() or after.strip(_LEFT_OVER)
+    if step is None or (isinstance(step, Finish) and is_amid):
+        turn.refused.add("unlabelled" if step is None else "among words")
         return None, end
-    if isinstance(step, Finish) and _OBSERVED_KEY.search(body, 0, end - at):
-        return _Found(Defect("observation"), at, end, "object"), end
-    if isinstance(step, Act) and _is_taken_back(before, after):
-        return None, end
-    return _Found(step, at, end, "object"), end
+    if isinstance(step, Finish) and _OBSERVED_KEY.search(body, 0, length):
+        step = Defect("observation")
+    is_taken_back = isinstance(step, Act) and _is_taken_back(before, after)
+    return None if is_taken_back else _Found(step, at, end, "object"), end
 
 
 def _is_taken_back(before: str, after: str) -> bool:
