@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from typing import Final, Literal, NoReturn, TypeAlias
 
 MAX_DEPTH: Final = 50
-MAX_PIECES: Final = 1024
+MAX_PIECES: Final = 512
 """How many pieces a value that needs repairs may have; one that needs none may have any number."""
 CODE: Final = (
     'code follows a quotation mark, and nobody runs it: write one string, with \\" for a mark in it'

@@ -271,7 +271,8 @@ def see(text: str) -> str:
 def tokens_as_tags(text: str) -> str:
     """Return a reply with native tokens of calls as tags, unless words before quote them."""
     for pattern, meaning in _TOKENS:
-        text = pattern.sub(partial(_tag, text, meaning), text, count=_MAX_TOKENS)
+        if "channel" not in pattern.pattern or "<|channel|>" in text or " to=" in text:
+            text = pattern.sub(partial(_tag, text, meaning), text, count=_MAX_TOKENS)
     return text
 
 
