@@ -37,7 +37,7 @@ UnreadHandler: TypeAlias = Callable[[UnreadDecision], None]
 _log = logging.getLogger(__name__)
 
 
-def read_decision(name: str, row: Row[Any]) -> KeptDecision | UnreadDecision:
+def _decision_or_problem(name: str, row: Row[Any]) -> KeptDecision | UnreadDecision:
     """Return the decision in a row of the store `name`, or why it cannot be read."""
     try:
         return read_row(name, KeptDecision, row)
@@ -51,7 +51,7 @@ def readable(
 ) -> Iterator[KeptDecision]:
     """Yield the decisions that can be read; pass the others to `unread`, or log them."""
     for row in rows:
-        found = read_decision(name, row)
+        found = _decision_or_problem(name, row)
         if isinstance(found, KeptDecision):
             yield found
         else:
@@ -198,7 +198,7 @@ class Decisions:
             rows = connection.execute(_OF_PATHS, {"of_keys": [*map(path_key, wanted)]}).all()
         for row in rows:
             if row.path in wanted:
-                one = read_decision(self._database.name, row)
+                one = _decision_or_problem(self._database.name, row)
                 found.setdefault(row.path, []).append(one)
         return found
 

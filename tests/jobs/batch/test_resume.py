@@ -84,5 +84,5 @@ def test_a_refresh_takes_the_answers_of_its_own_runs_alone(tmp_path: Path) -> No
         store.runs.begin(KeptRun(id="yesterday", command="batch", started_at_utc=now_utc()))
         store.decisions.put(kept, KeptEvidence("e", b"{}"), None)
         for runs, is_known in ((set(), True), ({"yesterday"}, True), ({"now"}, False)):
-            answered = AnswerCache(store, "asked", frozenset(runs))
-            assert (answered.get("e") is not None) == is_known
+            answers = AnswerCache(store, "asked", frozenset(runs))
+            assert (answers.get("e") is not None) == is_known

@@ -155,51 +155,51 @@ def batch_of(
     cases: int = 3,
     asked: str = "adjudicator",
 ) -> tuple[BatchRun, list[FileOutcome]]:
-    under = RunVersions(new_id(), rules_version(KNOBS), asked)
-    worker = Worker(evidence, Decider(KNOBS, adjudicator), under)
-    run = KeptRun(id=under.run_id, command="batch", started_at_utc=now_utc())
-    settled: list[FileOutcome] = []
+    versions = RunVersions(new_id(), rules_version(KNOBS), asked)
+    worker = Worker(evidence, Decider(KNOBS, adjudicator), versions)
+    run = KeptRun(id=versions.run_id, command="batch", started_at_utc=now_utc())
+    outcomes: list[FileOutcome] = []
     batch = BatchRun(
         executor=ThreadExecutor(worker, albums, cases),
         worker=worker,
-        resume=ResumeCheck(store, Selection(), under, no_overrides),
-        answers=AnswerCache(store, under.adjudicator),
+        resume=ResumeCheck(store, Selection(), versions, no_overrides),
+        answers=AnswerCache(store, versions.adjudicator),
         buffer=OutcomeBuffer(store, run),
         tag_writer=TagWriter(None),
         tally=Tally(),
-        on_finished=lambda one, _: settled.append(one),
+        on_finished=lambda one, _: outcomes.append(one),
         should_stop=lambda: False,
     )
-    return batch, settled
+    return batch, outcomes
 
 
 def test_each_service_is_asked_as_much_at_once_as_was_said(store: Store, tmp_path: Path) -> None:
     evidence, adjudicator = Open(), Slow()
-    batch, settled = batch_of(store, evidence, adjudicator)
+    batch, outcomes = batch_of(store, evidence, adjudicator)
     begun = []
 
     def albums() -> Iterator[Album]:
         for album in library(tmp_path, 40, 5):
             begun.append(album)
-            # What is begun, and not yet settled, is bounded whatever comes after it.
-            assert len(begun) * 5 - len(settled) <= 2 * 5 + 25 * 3 + 100 + 5
+            # What is begun, and not yet outcomes, is bounded whatever comes after it.
+            assert len(begun) * 5 - len(outcomes) <= 2 * 5 + 25 * 3 + 100 + 5
             yield album
 
     batch.run(albums())
-    assert (len(settled), evidence.counting.most, adjudicator.counting.most) == (200, 2, 3)
+    assert (len(outcomes), evidence.counting.most, adjudicator.counting.most) == (200, 2, 3)
     assert len(list(store.decisions.iterate())) == 200
 
 
 def test_a_fault_of_an_adjudicator_fails_its_file_and_keeps_what_was_found(
     store: Store, tmp_path: Path
 ) -> None:
-    batch, settled = batch_of(store, Open(), Slow(faulty=2), cases=1)
+    batch, outcomes = batch_of(store, Open(), Slow(faulty=2), cases=1)
     batch.run(library(tmp_path, 2, 3))
-    assert Counter(one.decision.state for one in settled) == {
+    assert Counter(one.decision.state for one in outcomes) == {
         State.ERROR: 2,
         State.INDETERMINATE: 4,
     }
-    failed = [one for one in settled if one.decision.state is State.ERROR]
+    failed = [one for one in outcomes if one.decision.state is State.ERROR]
     assert {one.decision.cause for one in failed} == {Cause.FAULT}
     assert all(one.stored and stored_bundle(store, one.stored[0]) for one in failed)
 
@@ -207,45 +207,45 @@ def test_a_fault_of_an_adjudicator_fails_its_file_and_keeps_what_was_found(
 def test_a_service_that_is_down_ends_the_run_before_the_library(
     store: Store, tmp_path: Path
 ) -> None:
-    batch, settled = batch_of(store, Down(), Slow(), albums=1)
+    batch, outcomes = batch_of(store, Down(), Slow(), albums=1)
     moments = count(step=100)
     batch.lookups = CircuitBreaker(
         clock=lambda: float(next(moments))
     )  # in which every pause goes by
     batch.run(library(tmp_path, 60, 5))
     assert batch.is_cut_short
-    assert len(settled) < 60 * 5
-    told = Counter((one.decision.error or "").split(" ")[0] for one in settled)
-    assert told == {"no": 3 * len(settled) // 5, "not": 2 * len(settled) // 5}
-    assert {one.decision.cause for one in settled} == {Cause.LOOKUP_FAILED}
+    assert len(outcomes) < 60 * 5
+    told = Counter((one.decision.error or "").split(" ")[0] for one in outcomes)
+    assert told == {"no": 3 * len(outcomes) // 5, "not": 2 * len(outcomes) // 5}
+    assert {one.decision.cause for one in outcomes} == {Cause.LOOKUP_FAILED}
 
 
 def test_a_model_that_fails_is_given_up_and_the_rest_is_looked_up(
     store: Store, tmp_path: Path
 ) -> None:
     adjudicator = Failing()
-    batch, settled = batch_of(store, Open(), adjudicator, cases=1)
+    batch, outcomes = batch_of(store, Open(), adjudicator, cases=1)
     moments = count(step=100)
     batch.model = CircuitBreaker(clock=lambda: float(next(moments)))  # in which every pause goes by
     batch.run(library(tmp_path, 4, 5))
     assert not batch.is_cut_short
     assert adjudicator.counting.all == MAX_FAILURES
-    told = Counter(one.decision.error for one in settled)
+    told = Counter(one.decision.error for one in outcomes)
     assert told == {
         "it is down": MAX_FAILURES,
         f"the model was not asked, for it failed {MAX_FAILURES} times: it is down": 12,
     }
-    assert {one.decision.cause for one in settled} == {Cause.MODEL}
-    assert all(one.stored and stored_bundle(store, one.stored[0]) for one in settled)
+    assert {one.decision.cause for one in outcomes} == {Cause.MODEL}
+    assert all(one.stored and stored_bundle(store, one.stored[0]) for one in outcomes)
 
 
 def test_a_model_that_replies_is_there_whatever_it_says(store: Store, tmp_path: Path) -> None:
     adjudicator = Failing(replies=3)
-    batch, settled = batch_of(store, Open(), adjudicator, cases=1)
+    batch, outcomes = batch_of(store, Open(), adjudicator, cases=1)
     batch.model = CircuitBreaker(clock=lambda: 0.0)  # in which no pause would end
     batch.run(library(tmp_path, 4, 5))
-    assert adjudicator.counting.all == len(settled) == 20
-    assert {one.decision.cause for one in settled} == {Cause.MODEL}
+    assert adjudicator.counting.all == len(outcomes) == 20
+    assert {one.decision.cause for one in outcomes} == {Cause.MODEL}
 
 
 def test_a_model_that_fails_takes_no_earlier_answer_away(store: Store, tmp_path: Path) -> None:
@@ -266,11 +266,11 @@ def test_a_model_that_fails_takes_no_earlier_answer_away(store: Store, tmp_path:
 def test_a_service_that_has_no_answer_about_some_files_is_no_service_that_is_down(
     store: Store, tmp_path: Path
 ) -> None:
-    batch, settled = batch_of(store, Spotty(), Slow(), albums=1)
+    batch, outcomes = batch_of(store, Spotty(), Slow(), albums=1)
     batch.run(library(tmp_path, 20, 5))
     assert not batch.is_cut_short
-    causes = Counter(one.decision.cause for one in settled)
-    assert (len(settled), causes[Cause.LOOKUP_FAILED]) == (100, 20)
+    causes = Counter(one.decision.cause for one in outcomes)
+    assert (len(outcomes), causes[Cause.LOOKUP_FAILED]) == (100, 20)
 
 
 def test_an_album_in_hand_is_left_after_the_file_that_is_looked_up(
@@ -286,12 +286,12 @@ def test_an_album_in_hand_is_left_after_the_file_that_is_looked_up(
                     time.sleep(0.001)
             return super()._facts(path)
 
-    batch, settled = batch_of(store, Wishing(), Slow(), albums=1)
+    batch, outcomes = batch_of(store, Wishing(), Slow(), albums=1)
     batch.should_stop = lambda: bool(wishes)
     batch.run(library(tmp_path, 4, 5))
     assert batch.is_cut_short
     # Of the second album two files were begun; as open cases they are left with the rest.
-    assert {one.path.stem for one in settled} <= {"0", "1", "2", "3", "4"}
+    assert {one.path.stem for one in outcomes} <= {"0", "1", "2", "3", "4"}
 
 
 def test_the_pause_doubles_and_a_success_ends_it() -> None:
