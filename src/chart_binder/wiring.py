@@ -122,7 +122,7 @@ def store_and_evidence(
     )
 
     with open_store(store_url(config)) as store:
-        source = _evidence_source(config, store, since=since)
+        source: EvidenceSource = _connected(config, store, since)
 
         def gather(path: Path) -> EvidenceBundle:
             tags = read_tags(path)
@@ -161,7 +161,7 @@ def store_and_kept_evidence(
     musicbrainz = config.musicbrainz.model_copy(update={"offline": True})
     offline = config.model_copy(update={"musicbrainz": musicbrainz})
     with open_store(store_url(config)) as store:
-        source = _evidence_source(offline, store)
+        source: EvidenceSource = _connected(offline, store, 0.0)
 
         def known(recording: RecordingId) -> EvidenceBundle | None:
             try:
@@ -178,11 +178,6 @@ def tagged_recording(path: Path) -> RecordingId | None:
 
     named = read_tags(path).recording_mbid
     return RecordingId(named) if named else None
-
-
-def _evidence_source(config: Config, store: "Store", *, since: float = 0.0) -> EvidenceSource:
-    source: EvidenceSource = _connected(config, store, since)
-    return source
 
 
 def _connected(config: Config, store: "Store", since: float) -> Any:

@@ -175,7 +175,7 @@ def undo(session: Session, name: str | None, keep_mtime: bool) -> int:
     """Put the tags back as they were before a run, or before the last write of a file or folder.
 
     Without an argument, the last run that wrote is taken back. A file that was changed since is
-    left alone, and the difference shown. The run of an undo can be undo_writes by its name.
+    left alone, and the difference shown. The run of an undo can be undone by its name.
 
     Exit status: 0 all is put back, 3 something was changed since and left, 1 something failed.
     """
