@@ -178,12 +178,15 @@ ODD_STREAMS = [
 
 class TestOddStreams:
     @pytest.mark.parametrize(
-        "answer", [row[1] for row in ODD_STREAMS], ids=[row[0] for row in ODD_STREAMS]
+        ("answer", "reason"),
+        [(answer, None if name == "no reason" else "stop") for name, answer in ODD_STREAMS],
+        ids=[name for name, _ in ODD_STREAMS],
     )
-    def test_an_odd_stream_is_read(self, answer: Response, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_an_odd_stream_is_read(
+        self, answer: Response, reason: str | None, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
         reply = answered(monkeypatch, answer)
-        assert reply.content == "well"
-        assert reply.done_reason in {"stop", None}
+        assert (reply.content, reply.done_reason) == ("well", reason)
 
     @pytest.mark.parametrize("letter", ["\u2028", "\u0085", "\U0001d11e", "\x1e"])
     def test_letters_that_end_lines_elsewhere_stay_letters(
