@@ -227,16 +227,12 @@ def run_items(
     with open_store(store_url(config)) as store:
         versions = _versions(config, run.id)
         refresh = _refresh(store, run, options, said)
-        setup = WorkerSetup(
-            config, versions, refresh.since, is_frozen=options.frozen, is_dry=options.dry_run
-        )
+        setup = WorkerSetup(config, versions, refresh.since, options.frozen, options.dry_run)
         worker = setup.worker(store)
         tag_writer = _tag_writer(config, store, run, options, said)
         selection = Selection(options.only, options.refresh, refresh.runs)
         buffer = OutcomeBuffer(None if options.dry_run else store, run)
-        with open_executor(
-            setup, worker, options.executor, options.jobs, options.scheduler
-        ) as executor:
+        with open_executor(setup, worker, options) as executor:
             tally = Tally()  # begun here, so that the start of a cluster does not count
             batch = BatchRun(
                 executor=executor,
@@ -422,19 +418,15 @@ def _file_id(path: Path) -> tuple[int, int] | None:
 
 @contextmanager
 def open_executor(
-    setup: WorkerSetup,
-    worker: Worker,
-    executor: Executor,
-    jobs: int | None,
-    scheduler: str | None,
+    setup: WorkerSetup, worker: Worker, options: BatchOptions
 ) -> Iterator[TaskExecutor]:
-    """Yield what runs the tasks; without a `scheduler`, a Dask cluster is started here.
+    """Yield what runs the tasks; `worker` is that of this process.
 
-    `jobs` albums are looked up at once, by default those of the configuration. `worker` is that
-    of this process. Raises `PluginError` and `ClusterError`.
+    Raises `PluginError` and `ClusterError`.
     """
-    jobs, cases = jobs or setup.config.batch.jobs, setup.config.batch.model_jobs
-    if executor == Executor.THREADS:
+    jobs, cases = options.jobs or setup.config.batch.jobs, setup.config.batch.model_jobs
+    scheduler = options.scheduler
+    if options.executor == Executor.THREADS:
         yield ThreadExecutor(worker, jobs, cases)
         return
     packed = Packed.of(setup.for_other_processes())
