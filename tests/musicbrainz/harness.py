@@ -1,12 +1,16 @@
 """Evidence sources for tests: a store, a clock that tests set, and the waits asked for."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
 from chart_binder.config import MusicBrainzConfig
+from chart_binder.domain.evidence import EvidenceBundle
+from chart_binder.domain.tags import TrackTags
 from chart_binder.musicbrainz.source import MusicBrainzSource, connect
 from chart_binder.musicbrainz.tool import MemoryCache
 from chart_binder.store.store import Store
+from servers.musicbrainz import Behave, MusicBrainzStandIn
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,10 +22,11 @@ class StoreInMemory:
 
 
 class Harness:
-    """A store, a clock that tests set and a list of the waits that were asked for."""
+    """A server, a store, a clock that tests set and a list of the waits that were asked for."""
 
-    def __init__(self, store: Store | StoreInMemory) -> None:
+    def __init__(self, store: Store | StoreInMemory, server: MusicBrainzStandIn) -> None:
         self.store = store
+        self.server = server
         self.now = 1_800_000_000.0
         self.waits: list[float] = []
 
@@ -31,12 +36,23 @@ class Harness:
         plain = {"https": False, "rate_limit_per_s": 0.0, "timeout_s": 2.0}
         return MusicBrainzConfig(**{"hostname": hostname, **plain, **settings})
 
-    def source(self, hostname: str, **settings: Any) -> MusicBrainzSource:
-        """Return a source with those settings."""
+    def source(self, hostname: str | None = None, **settings: Any) -> MusicBrainzSource:
+        """Return a source with those settings, by default for `server`."""
         return connect(
-            self.settings(hostname, **settings),
+            self.settings(hostname or self.server.hostname, **settings),
             self.store.answers,
             self.store.slots,
             clock=lambda: self.now,
             wait=self.waits.append,
         )
+
+    def gather(
+        self,
+        served: Iterable[EvidenceBundle],
+        tags: TrackTags,
+        behave: Behave | None = None,
+        **settings: Any,
+    ) -> EvidenceBundle:
+        """Return the evidence about a file from a stand-in, which `server` then is."""
+        with MusicBrainzStandIn(served, behave=behave) as self.server:
+            return self.source(**settings).gather(tags)
