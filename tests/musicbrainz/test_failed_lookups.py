@@ -6,6 +6,7 @@ import socket
 import time
 from dataclasses import replace
 from itertools import pairwise
+from typing import Any
 
 import pytest
 
@@ -47,7 +48,7 @@ def releases_alone(_: int, request: Request, honest: Response) -> Response:
     return GARBAGE if request.path == "/ws/2/release" else honest
 
 
-def failure(harness: Harness, tags: TrackTags, behave: Behave, **settings: object) -> str:
+def failure(harness: Harness, tags: TrackTags, behave: Behave, **settings: Any) -> str:
     harness.server.behave = behave
     with pytest.raises(LookupFailedError) as caught:
         harness.source(**settings).gather(tags)
