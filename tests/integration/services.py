@@ -12,6 +12,13 @@ from servers.musicbrainz import MusicBrainzStandIn
 RHAPSODY = CASES["lead-bohemian"]
 SINGLE, ALBUM = "361a28b7-4588-44a6-8c96-86c1efb8258f", "6b47c9a0-b9e1-3df9-a5e8-50a6ce0dbdbd"
 LP = "6defd963-fe91-4550-b18e-82c685603c2b"
+ANSWER = {
+    "crg_mbid": "C2",
+    "rr_mbid": "C2.R1",
+    "confidence": 0.95,
+    "rationale": "The single came out 21 days before the album.",
+}
+"""What a model says of `year_only_single`, where it is right."""
 _KEYS = {"title": "TITLE", "artist": "ARTIST", "recording": "MUSICBRAINZ_TRACKID", "isrc": "ISRC"}
 
 
@@ -63,3 +70,14 @@ def adjudicating(model: StandIn, search: StandIn, pages: StandIn | None = None) 
         settings["CANON_LLM__FETCH__ALLOW_PRIVATE_HOSTS"] = pages.host
         settings["CANON_LLM__FETCH__PORTS"] = str(pages.port)
     return settings
+
+
+def call(tool: str, **arguments: str) -> str:
+    """Return a model's reply that calls a tool."""
+    return f"Thought: I look it up.\nAction: {tool}\nAction Input: {json.dumps(arguments)}"
+
+
+def final(**changes: object) -> str:
+    """Return a model's reply that ends a run with `ANSWER`, changed."""
+    answer = json.dumps(ANSWER | changes)
+    return f"Thought: I know enough.\nFinal Answer:\n```json\n{answer}\n```"
