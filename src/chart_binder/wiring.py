@@ -116,10 +116,7 @@ def store_and_evidence(
     not used where that fails.
     """
     # Slow to import, and not needed for a decision on an evidence bundle.
-    from chart_binder.audio.reading import (
-        read_tags,
-        require_identity,
-    )
+    from chart_binder.audio.reading import read_tags, require_identity
 
     with open_store(store_url(config)) as store:
         source: EvidenceSource = _connected(config, store, since)

@@ -8,12 +8,7 @@ import click
 import msgspec
 
 from chart_binder.cli.options import Group, Session, common_options, pass_session
-from chart_binder.cli.output import (
-    display_width,
-    fit,
-    terminal_width,
-    wrap,
-)
+from chart_binder.cli.output import display_width, fit, terminal_width, wrap
 from chart_binder.config.load import config_candidates
 from chart_binder.errors import CanonError, LookupFailedError, UsageError, masked
 from chart_binder.jobs.transcripts import effective_prompt

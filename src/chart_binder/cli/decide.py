@@ -32,11 +32,7 @@ from chart_binder.cli.output import (
     set_log_file,
 )
 from chart_binder.cli.progress import LiveRun
-from chart_binder.cli.render.decision import (
-    decision_lines,
-    find_entities,
-    group_name,
-)
+from chart_binder.cli.render.decision import decision_lines, find_entities, group_name
 from chart_binder.domain.evidence import EvidenceBundle
 from chart_binder.domain.evidence_json import read_bundle
 from chart_binder.domain.records import KeptDecision
@@ -172,12 +168,7 @@ def explain(session: Session, paths: tuple[str, ...], evidence: str | None) -> i
 
 
 def _decide_all(
-    session: Session,
-    paths: tuple[str, ...],
-    evidence: str | None,
-    form: CaseFormat,
-    *,
-    keeps: bool,
+    session: Session, paths: tuple[str, ...], evidence: str | None, form: CaseFormat, *, keeps: bool
 ) -> int:
     """Decide what was named, print each result as it comes, and return the exit status.
 

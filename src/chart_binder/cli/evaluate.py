@@ -9,13 +9,7 @@ import msgspec
 
 from chart_binder.cli.decide import live_decider
 from chart_binder.cli.options import Session, common_options, pass_session, refuse_audio_file
-from chart_binder.cli.output import (
-    SkippedRecords,
-    labelled,
-    labelled_list,
-    readable,
-    write_file,
-)
+from chart_binder.cli.output import SkippedRecords, labelled, labelled_list, readable, write_file
 from chart_binder.cli.render.decision import adjudication_lines
 from chart_binder.domain.vocabulary import bare_id
 from chart_binder.errors import CanonError, UsageError

@@ -15,12 +15,7 @@ from chart_binder.cli.options import (
     pass_session,
     read_mbid,
 )
-from chart_binder.cli.output import (
-    SkippedRecords,
-    file_object,
-    print_notes,
-    readable,
-)
+from chart_binder.cli.output import SkippedRecords, file_object, print_notes, readable
 from chart_binder.cli.progress import event_lines
 from chart_binder.cli.render.review import (
     case_lines,

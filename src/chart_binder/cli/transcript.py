@@ -8,13 +8,7 @@ from pathlib import Path
 import click
 import msgspec
 
-from chart_binder.cli.options import (
-    Group,
-    Session,
-    common_options,
-    pass_session,
-    refuse_audio_file,
-)
+from chart_binder.cli.options import Group, Session, common_options, pass_session, refuse_audio_file
 from chart_binder.cli.output import print_json, print_lines, readable, write_file
 from chart_binder.cli.progress import LiveRun, event_lines
 from chart_binder.cli.render.decision import outcome_lines

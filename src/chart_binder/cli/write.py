@@ -47,9 +47,7 @@ from chart_binder.jobs.undo import (
     undo_writes,
     writes_to_undo,
 )
-from chart_binder.jobs.undo import (
-    verify as verify_file,
-)
+from chart_binder.jobs.undo import verify as verify_file
 from chart_binder.jobs.write import Planner, WriteReport, WriteStatus, write_tags
 from chart_binder.store import open_store
 from chart_binder.wiring import overrides, store_url
