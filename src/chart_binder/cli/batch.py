@@ -18,7 +18,6 @@ from chart_binder.cli.options import (
     INTERRUPTED,
     Session,
     command_line,
-    common_options,
     keep_mtime_option,
     named_paths,
     offline_option,
@@ -108,7 +107,6 @@ _log = logging.getLogger(__name__)
     is_flag=True,
     help="Take what to decide as JSON lines, and answer each with one.",
 )
-@common_options
 @pass_session
 def batch(
     session: Session,

@@ -29,7 +29,6 @@ def config() -> None:
 
 
 @config.command("show")
-@common_options
 @pass_session
 def show(session: Session) -> None:
     """Print every key with its value, and who set it; secrets are masked."""
@@ -64,7 +63,6 @@ def _key_lines(key: str, value: object, source: str, width: int) -> Iterator[str
 
 
 @config.command("path")
-@common_options
 @pass_session
 def path(session: Session) -> None:
     """Print which files are read, and where the store and the transcripts are."""
@@ -86,7 +84,6 @@ def path(session: Session) -> None:
 
 
 @config.command("prompt")
-@common_options
 @pass_session
 def prompt(session: Session) -> None:
     """Print the system prompt as a run would send it, and what is asked below the evidence."""
@@ -103,7 +100,6 @@ def tools() -> None:
 
 
 @tools.command("list")
-@common_options
 @pass_session
 def list_tools(session: Session) -> None:
     """Print each tool with its arguments and its description."""
@@ -122,7 +118,6 @@ def _tool_lines(tool: Tool, width: int) -> Iterator[str]:
 @tools.command("run")
 @click.argument("name")
 @click.argument("arguments")
-@common_options
 @pass_session
 def run(session: Session, name: str, arguments: str) -> None:
     """Call tool NAME with ARGUMENTS: a JSON object, or bare text for a tool that takes one.

@@ -16,7 +16,6 @@ from chart_binder.audio.walk import UnreadablePath, find_audio_files
 from chart_binder.cli.options import (
     Session,
     command_line,
-    common_options,
     named_paths,
     offline_option,
     pass_session,
@@ -124,7 +123,6 @@ def _only_one(
 @paths_argument
 @_evidence_option("Decide this evidence bundle; - for standard input.")
 @offline_option
-@common_options
 @pass_session
 def decide(session: Session, paths: tuple[str, ...], evidence: str | None) -> int:
     """Decide files, folders or `-` (paths on standard input, one a line or NUL between).
@@ -138,7 +136,6 @@ def decide(session: Session, paths: tuple[str, ...], evidence: str | None) -> in
 @paths_argument
 @_evidence_option("Explain this evidence bundle; - for standard input.")
 @offline_option
-@common_options
 @pass_session
 def explain(session: Session, paths: tuple[str, ...], evidence: str | None) -> int:
     """Decide files or folders, and show the rule path and why every other candidate lost.

@@ -7,7 +7,7 @@ from functools import partial
 import click
 
 from chart_binder.cli.decide import CaseFormat, Results
-from chart_binder.cli.options import Session, common_options, pass_session
+from chart_binder.cli.options import Session, pass_session
 from chart_binder.cli.output import print_lines, set_log_file, set_up_logging, terminal_width, wrap
 from chart_binder.cli.progress import event_lines
 from chart_binder.cli.render.decision import decision_lines
@@ -45,7 +45,6 @@ _ABOUT_COLUMN = 32
 
 
 @click.command("demo")
-@common_options
 @pass_session
 def demo(session: Session) -> int:
     """Decide two shipped files, one by rules, one by a recorded run of a model."""

@@ -7,7 +7,7 @@ import click
 
 from chart_binder.chat import ollama, openai
 from chart_binder.chat.served_model import Health
-from chart_binder.cli.options import Session, common_options, pass_session
+from chart_binder.cli.options import Session, pass_session
 from chart_binder.cli.output import terminal_width, wrap
 from chart_binder.config import Config
 from chart_binder.errors import CanonError, ConfigError, LookupFailedError, masked
@@ -45,7 +45,6 @@ class Finding:
 
 
 @click.command("doctor")
-@common_options
 @pass_session
 def doctor(session: Session) -> int:
     """Check the store, MusicBrainz, the model and the search service; say what to do.

@@ -8,7 +8,7 @@ import click
 import msgspec
 
 from chart_binder.cli.decide import live_decider
-from chart_binder.cli.options import Session, common_options, pass_session, refuse_audio_file
+from chart_binder.cli.options import Session, pass_session, refuse_audio_file
 from chart_binder.cli.output import SkippedRecords, labelled, labelled_list, readable, write_file
 from chart_binder.cli.render.decision import adjudication_lines
 from chart_binder.domain.vocabulary import bare_id
@@ -56,7 +56,6 @@ _NO_MODEL = "--adjudicate: musicbrainz.offline is true, so that no model can be 
     type=_OUTPUT_FILE,
     help="Write each answer of the adjudicator, right or wrong, for `canon calibrate`.",
 )
-@common_options
 @pass_session
 def eval_golden(session: Session, file: str, adjudicate: bool, answers: Path | None) -> int:
     """Decide every bundle of a golden FILE (JSON lines, - for standard input), and score it.
@@ -208,7 +207,6 @@ def _percent(share: float | None) -> str:
     type=_OUTPUT_FILE,
     help="Store the calibration, for [llm.acceptance] calibration.",
 )
-@common_options
 @pass_session
 def calibrate(
     session: Session,

@@ -15,7 +15,6 @@ from chart_binder.cli.options import (
     INTERRUPTED,
     Session,
     command_line,
-    common_options,
     keep_mtime_option,
     named_paths,
     pass_session,
@@ -77,7 +76,6 @@ _VERIFY_STATUS = {
     help="ids: identifiers alone (the default); full: album, dates, label and the rest too.",
 )
 @keep_mtime_option
-@common_options
 @pass_session
 def write(
     session: Session, paths: tuple[str, ...], applies: bool, policy: str, keep_mtime: bool
@@ -167,7 +165,6 @@ def _finish(results: TagResults, run: WritingRun | None, stop: StopRequest) -> i
 @click.command("undo")
 @click.argument("name", metavar="[RUN_OR_PATH]", required=False, type=click.Path(path_type=str))
 @keep_mtime_option
-@common_options
 @pass_session
 def undo(session: Session, name: str | None, keep_mtime: bool) -> int:
     """Put the tags back as they were before a run, or before the last write of a file or folder.
@@ -243,7 +240,6 @@ def _run_before(store: "Store") -> str | None:
 
 @click.command("verify")
 @paths_argument
-@common_options
 @pass_session
 def verify(session: Session, paths: tuple[str, ...]) -> int:
     """Read the tags and audio of files again, and say what differs from what was written.
