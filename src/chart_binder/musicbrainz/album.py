@@ -335,7 +335,7 @@ def _read_catalogue(service: CachedService, catalogue: Catalogue, worth: float) 
             _log.warning("musicbrainz' list of an artist is incomplete", extra={"why": problem})
             cheapest.forget()
             return False
-        if cheapest.has_any and not catalogue.recordings:
+        if cheapest.seen and not catalogue.recordings:
             return False
     return True
 
@@ -353,14 +353,9 @@ class _ReleaseList:
         self._catalogue = catalogue
         self._credit = credit
         self._queries: list[Query] = []
-        self._seen = set[ReleaseId]()
+        self.seen = set[ReleaseId]()
         self._offset = 0
         self._count: int | None = None
-
-    @property
-    def has_any(self) -> bool:
-        """Whether any release was read."""
-        return bool(self._seen)
 
     @property
     def is_complete(self) -> bool:
@@ -386,15 +381,19 @@ class _ReleaseList:
         page = answer.metadata.release_list or ()
         before, self._count = self._count, answer.metadata.release_count or 0
         self._offset += len(page)
-        self._seen |= {release.id for release in page}
+        self.seen |= {release.id for release in page}
         self._catalogue.add(page, answer.fetched_at)
         ends_early = self._offset < self._count and not page
         if before not in {None, self._count}:
             return f"there are {self._count} releases, and were {before} a page before"
-        if ends_early or (self.is_complete and len(self._seen) < self._count):
-            return f"{len(self._seen)} of {self._count} releases were told"
-        short = (release.id for release in page if _lacks_tracks(release))
-        return next((f"tracks of release {one} are missing" for one in short), None)
+        if ends_early or (self.is_complete and len(self.seen) < self._count):
+            return f"{len(self.seen)} of {self._count} releases were told"
+        for release in page:
+            if any(
+                (medium.track_count or 0) > len(medium.tracks) for medium in release.medium_list
+            ):
+                return f"tracks of release {release.id} are missing"
+        return None
 
     def forget(self) -> None:
         """Delete the cached pages, one of which is wrong."""
@@ -404,7 +403,3 @@ class _ReleaseList:
     @property
     def _next_query(self) -> Query:
         return ws.query_releases_by(self._credit, self._catalogue.artist, self._offset)
-
-
-def _lacks_tracks(release: Release) -> bool:
-    return any((medium.track_count or 0) > len(medium.tracks) for medium in release.medium_list)
