@@ -71,7 +71,7 @@ class Database:
 
     def rows(
         self, statement: Executable, parameters: Mapping[str, object] | None = None
-    ) -> Sequence[Row[tuple[Any, ...]]]:
+    ) -> Sequence[Row[*tuple[Any, ...]]]:
         """Return the rows that a statement finds."""
         with self.reading() as connection:
             return connection.execute(statement, parameters).all()
@@ -94,7 +94,7 @@ class Database:
 
     def pages(
         self, table: Table, wanted: Select[Any], last: int | None = None
-    ) -> Iterator[Row[tuple[Any, ...]]]:
+    ) -> Iterator[Row[*tuple[Any, ...]]]:
         """Yield rows by their number, up to `last`; the newest first if it is not given.
 
         They are read in pages, so that no transaction stays open while the caller works.
