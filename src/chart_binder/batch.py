@@ -19,6 +19,16 @@ from chart_binder.domain.records import KeptRun, Measures, new_id, now_utc
 from chart_binder.domain.tags import Policy
 from chart_binder.errors import StoreError, UsageError
 from chart_binder.files import absolute_path
+from chart_binder.jobs.batch import (
+    AlbumEvidence,
+    FileOutcome,
+    SourceEvidence,
+    StoredEvidence,
+    TaskExecutor,
+    ThreadExecutor,
+    Worker,
+    find_albums,
+)
 from chart_binder.jobs.batch.dask import (
     DaskExecutor,
     connect,
@@ -36,16 +46,6 @@ from chart_binder.jobs.batch.resume import (
     interrupted_refresh,
 )
 from chart_binder.jobs.batch.run import BatchRun, Items, OutcomeBuffer, TagWriter, on_error
-from chart_binder.jobs.batch.work import (
-    AlbumEvidence,
-    FileOutcome,
-    SourceEvidence,
-    StoredEvidence,
-    TaskExecutor,
-    ThreadExecutor,
-    Worker,
-    find_albums,
-)
 from chart_binder.jobs.decide import Decision, State
 from chart_binder.jobs.journal import WritingRun, clean_folders, repair_journal
 from chart_binder.jobs.stored_decisions import RunVersions, adjudicator_version, rules_version

@@ -21,7 +21,7 @@ from chart_binder.store import open_store
 from chart_binder.store.sqlite_file import read_overrides
 
 if TYPE_CHECKING:
-    from chart_binder.jobs.batch.work import AlbumSource
+    from chart_binder.jobs.batch import AlbumSource
     from chart_binder.musicbrainz.client import Client
     from chart_binder.store.store import Store
 

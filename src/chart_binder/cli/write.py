@@ -34,20 +34,27 @@ from chart_binder.cli.render.tags import TagResults, change_lines, note_lines
 from chart_binder.domain.records import KeptWrite
 from chart_binder.domain.tags import Policy
 from chart_binder.errors import CanonError, StoreError, UsageError
-from chart_binder.jobs.journal import WritingRun, clean_folders, repair_journal
-from chart_binder.jobs.undo import (
-    UNDO,
+from chart_binder.jobs.journal import (
     Finding,
     Verification,
+    WritingRun,
+    clean_folders,
+    only_done,
+    repair_journal,
+)
+from chart_binder.jobs.journal import verify as verify_file
+from chart_binder.jobs.write import (
+    UNDO,
+    Planner,
+    WriteReport,
+    WriteStatus,
     last_write,
     last_write_of_moved_file,
-    only_done,
     runs_to_undo,
     undo_writes,
+    write_tags,
     writes_to_undo,
 )
-from chart_binder.jobs.undo import verify as verify_file
-from chart_binder.jobs.write import Planner, WriteReport, WriteStatus, write_tags
 from chart_binder.store import open_store
 from chart_binder.wiring import overrides, store_url
 

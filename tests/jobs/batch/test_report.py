@@ -10,8 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from chart_binder.domain.records import KeptRun, Measures, StageCost
+from chart_binder.jobs.batch import AlbumResult, FileOutcome, Stage
 from chart_binder.jobs.batch.report import Tally, metrics_json, prometheus_text
-from chart_binder.jobs.batch.work import AlbumResult, FileOutcome, Stage
 from chart_binder.jobs.decide import Cause, Decision, State
 from chart_binder.jobs.write import WriteReport, WriteStatus
 from servers.prometheus import read_text

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from chart_binder.errors import EvidenceError
+from chart_binder.jobs.batch import Album
 from chart_binder.jobs.batch.requests import (
     BundleRequest,
     NoInputYet,
@@ -15,7 +16,6 @@ from chart_binder.jobs.batch.requests import (
     RequestReader,
     read_request,
 )
-from chart_binder.jobs.batch.work import Album
 
 
 @pytest.mark.parametrize(

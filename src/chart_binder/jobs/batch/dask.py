@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from chart_binder.errors import CanonError, ClusterError, PluginError, UsageError
+from chart_binder.jobs.batch import Album, AlbumResult, FileOutcome, OpenCase, Worker
 from chart_binder.jobs.batch.dask_tasks import (
     Packed,
     UnseenError,
@@ -27,7 +28,6 @@ from chart_binder.jobs.batch.dask_tasks import (
     readied,
     stop,
 )
-from chart_binder.jobs.batch.work import Album, AlbumResult, FileOutcome, OpenCase, Worker
 from chart_binder.jobs.decide import Case, Cause, Decision, State
 from chart_binder.jobs.stored_decisions import file_status
 from chart_binder.react.conversation import wrap_plugin_errors

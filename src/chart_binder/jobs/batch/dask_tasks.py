@@ -15,7 +15,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Protocol, Self
 
-from chart_binder.jobs.batch.work import Album, AlbumResult, FileOutcome, OpenCase, Worker
+from chart_binder.jobs.batch import Album, AlbumResult, FileOutcome, OpenCase, Worker
 
 _MAX_OPEN_RUNS = 4
 """Runs that a process works for at once; beyond it, the oldest was most likely killed."""

@@ -15,7 +15,7 @@ import msgspec
 from chart_binder.domain.evidence import EvidenceBundle
 from chart_binder.domain.evidence_json import read_bundle
 from chart_binder.errors import CanonError, EvidenceError
-from chart_binder.jobs.batch.work import MAX_ALBUM_FILES, Album
+from chart_binder.jobs.batch import MAX_ALBUM_FILES, Album
 
 _ALLOWED = (
     '{"path": "song.mp3"}, {"bundle": {...}}, either with an "id" of its own, or an evidence bundle'

@@ -15,7 +15,7 @@ from chart_binder.domain.records import KeptDecision, KeptRun, Measures, UnreadD
 from chart_binder.domain.verdict import KeptOverride
 from chart_binder.errors import AudioError, DamagedRecordError
 from chart_binder.files import quoted
-from chart_binder.jobs.batch.work import FileOutcome
+from chart_binder.jobs.batch import FileOutcome
 from chart_binder.jobs.decide import Cause, State, override_for
 from chart_binder.jobs.stored_decisions import (
     RunVersions,
