@@ -29,7 +29,6 @@ from chart_binder.jobs.evaluate import (
     ScoredCase,
     ScoreTotals,
     evaluate,
-    forget,
     read_golden,
 )
 from chart_binder.llm.result import AdjudicationResult
@@ -87,7 +86,7 @@ def eval_golden(session: Session, file: str, adjudicate: bool, answers: Path | N
 def _answers_file(file: Path | None) -> Iterator[Callable[[KnownAnswer], object]]:
     """Yield what records each answer in the file, if one is named."""
     if file is None:
-        yield forget
+        yield lambda _: None
         return
     try:
         stream = file.open("wb", buffering=0)
