@@ -28,8 +28,8 @@ from chart_binder.jobs.drift import (
     Drift,
     DriftCheck,
     DriftState,
-    EvidenceRefresher,
     accept_new_decision,
+    gather_while_it_answers,
     keep_old_decision,
 )
 from chart_binder.jobs.journal import FieldChange
@@ -164,7 +164,7 @@ def _drifting(session: Session, *, refresh: bool) -> Iterator[DriftCheck]:
     decider = Decider(config.rules, overrides=overrides(config))
     if refresh:
         with store_and_evidence(config, since=time.time()) as (store, gather):
-            yield DriftCheck(store, decider, EvidenceRefresher(gather))
+            yield DriftCheck(store, decider, gather_while_it_answers(gather))
     else:
         with open_store(store_url(config)) as store:
             yield DriftCheck(store, decider)

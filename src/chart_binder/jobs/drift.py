@@ -1,6 +1,5 @@
 """Decide stored cases again by today's rules or evidence, and report decisions that differ."""
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from pathlib import Path
@@ -8,7 +7,6 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from chart_binder.domain.evidence import EvidenceBundle
 from chart_binder.domain.records import (
     KeptDecision,
     KeptEvidence,
@@ -21,11 +19,18 @@ from chart_binder.domain.records import (
 from chart_binder.errors import (
     CanonError,
     DamagedRecordError,
-    LookupFailedError,
-    NothingFoundError,
     StoreError,
 )
-from chart_binder.jobs.decide import Case, Decider, Decision, State, advice_for
+from chart_binder.jobs.decide import (
+    Case,
+    Decider,
+    Decision,
+    EvidenceLookup,
+    NotAskedError,
+    State,
+    advice_for,
+    limited_lookup,
+)
 from chart_binder.jobs.stored_decisions import (
     bundle_json,
     path_from_bytes,
@@ -38,41 +43,7 @@ from chart_binder.jobs.write import verdict_on
 if TYPE_CHECKING:
     from chart_binder.store.store import Store
 
-MAX_FAILURES = 3
-"""Failed look-ups in a row, each after tries of its own, after which no more are made."""
 _OPEN = (State.ERROR, State.INDETERMINATE)
-
-
-class NotAskedError(LookupFailedError):
-    """A look-up was not made because those before it had failed."""
-
-
-@dataclass(slots=True)
-class EvidenceRefresher:
-    """Gathers evidence by `gather`, until it fails `MAX_FAILURES` times in a row."""
-
-    gather: Callable[[Path], EvidenceBundle]
-    failures_in_a_row: int = 0
-    last_error: str = ""
-
-    def __call__(self, path: Path) -> EvidenceBundle:
-        """Return the evidence for a file. Raises as `gather` does, and `NotAskedError`."""
-        if self.failures_in_a_row >= MAX_FAILURES:
-            raise NotAskedError(
-                f"{MAX_FAILURES} look-ups in a row had failed, so no more were made:"
-                f" {self.last_error}"
-            )
-        try:
-            found = self.gather(path)
-        except LookupFailedError as error:
-            self.failures_in_a_row += 1
-            self.last_error = str(error)
-            raise
-        except NothingFoundError:
-            self.failures_in_a_row = 0  # that, too, is an answer
-            raise
-        self.failures_in_a_row = 0
-        return found
 
 
 class DriftCause(StrEnum):
@@ -121,7 +92,7 @@ class DriftCheck:
 
     store: "Store"
     decider: Decider
-    gather: Callable[[Path], EvidenceBundle] | None = None
+    gather: EvidenceLookup | None = None
 
     def drift(self, kept: KeptDecision) -> Drift:
         """Compare one decision with today's. Raises `StoreError`."""
@@ -178,6 +149,16 @@ class DriftCheck:
         return tuple(cause for cause, is_so in changed if is_so)
 
 
+def gather_while_it_answers(gather: EvidenceLookup) -> EvidenceLookup:
+    """Return a look-up that raises `NotAskedError` after three failures of `gather` in a row."""
+    return limited_lookup(
+        gather,
+        lambda failures, last: (
+            f"{failures} look-ups in a row had failed, so no more were made: {last}"
+        ),
+    )
+
+
 def keep_old_decision(store: "Store", drift: Drift) -> None:
     """Save that a person keeps a decision, knowing today's. Raises `StoreError`."""
     if drift.now:
@@ -230,15 +211,12 @@ def _outcome(was: Decision, now: Case | None = None) -> tuple[str | None, ...]:
     the candidates.
     """
     decision = now.decision if now else was
-    if now and was.decided_by == "llm" and decision.state in _OPEN and _has(now, was.crg_mbid):
-        decision = was
+    if now and was.decided_by == "llm" and decision.state in _OPEN:
+        recordings = now.bundle.recording_candidates if now.bundle else ()
+        if any(group.mb_rg_id == was.crg_mbid for one in recordings for group in one.groups):
+            decision = was
     state = "open" if decision.state in _OPEN else decision.state.value
     return state, decision.crg_mbid, decision.rr_mbid
-
-
-def _has(case: Case, group: str | None) -> bool:
-    candidates = case.bundle.recording_candidates if case.bundle else ()
-    return any(each.mb_rg_id == group for one in candidates for each in one.groups)
 
 
 def _outcome_text(decision: Decision) -> str:

@@ -305,7 +305,7 @@ def score(golden: GoldenCase, case: Case) -> ScoredCase:
     if the rules decided.
     """
     decision, expected = case.decision, golden.expected
-    answer = decision.adjudication and decision.adjudication.crg_mbid
+    answer = decision.adjudication.crg_mbid if decision.adjudication else None
     crg = _mark(decision, decision.crg_mbid, frozenset({expected.crg_mbid}))
     rr = Mark.UNSCORED
     if crg is Mark.RIGHT and expected.crg_mbid and expected.releases is not None:

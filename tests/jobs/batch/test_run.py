@@ -15,7 +15,7 @@ from chart_binder.domain.evidence_json import evidence_hash, read_bundle
 from chart_binder.domain.records import KeptRun, new_id, now_utc
 from chart_binder.domain.verdict import Verdict
 from chart_binder.errors import LookupFailedError
-from chart_binder.jobs.batch import Album, EvidenceLookup, FileOutcome, ThreadExecutor, Worker
+from chart_binder.jobs.batch import Album, FileOutcome, ThreadExecutor, Worker
 from chart_binder.jobs.batch.report import Tally
 from chart_binder.jobs.batch.resume import AnswerCache, ResumeCheck, Selection
 from chart_binder.jobs.batch.run import (
@@ -25,7 +25,7 @@ from chart_binder.jobs.batch.run import (
     OutcomeBuffer,
     TagWriter,
 )
-from chart_binder.jobs.decide import Cause, Decider, State, no_overrides
+from chart_binder.jobs.decide import Cause, Decider, EvidenceLookup, State, no_overrides
 from chart_binder.jobs.stored_decisions import RunVersions, rules_version, stored_bundle
 from chart_binder.llm.result import AdjudicationResult, Outcome
 from chart_binder.store import open_store

@@ -20,9 +20,18 @@ from chart_binder.audio.walk import AudioFile, UnreadablePath, find_audio_files
 from chart_binder.domain.evidence import EvidenceBundle
 from chart_binder.domain.records import KeptDecision
 from chart_binder.domain.tags import TrackTags
-from chart_binder.errors import AudioError, CanonError, LookupFailedError, NotLookedUpError
+from chart_binder.errors import AudioError, CanonError, NotLookedUpError
 from chart_binder.files import quoted
-from chart_binder.jobs.decide import Case, Cause, Decider, Decision, State, case_or_error
+from chart_binder.jobs.decide import (
+    Case,
+    Cause,
+    Decider,
+    Decision,
+    EvidenceLookup,
+    State,
+    case_or_error,
+    limited_lookup,
+)
 from chart_binder.jobs.stored_decisions import (
     RunVersions,
     StoredCase,
@@ -41,11 +50,6 @@ MAX_ALBUM_FILES = 50
 """Files of one folder that are looked up together; a larger folder is several albums."""
 MAX_MERGED_FILES = 24
 """Files of neighbouring folders that are looked up together: most share an artist's look-ups."""
-_MAX_FAILED_LOOKUPS = 3
-"""Failed look-ups in a row after which the rest of an album is left for another run."""
-
-EvidenceLookup = Callable[[Path], EvidenceBundle]
-"""Returns the evidence for a file, or raises `CanonError`."""
 
 
 class Stage(StrEnum):
@@ -285,7 +289,7 @@ class Worker:
         if not self.stopping.is_set():
             before = [file_status(path) for path in album.paths]
             started = time.monotonic()
-            look_up = _limited(self.evidence.of(album.paths))
+            look_up = limited_lookup(self.evidence.of(album.paths), _album_failed)
             read_s = (time.monotonic() - started) / len(album.paths)
             cases = [
                 self._decide(path, status, look_up, read_s)
@@ -348,23 +352,9 @@ class Worker:
         return OpenCase(path, before, case, {Stage.READ: read_s, **dict(stages)})
 
 
-def _limited(look_up: EvidenceLookup) -> EvidenceLookup:
-    """Return a look-up that stops asking after `_MAX_FAILED_LOOKUPS` failures in a row."""
-    in_a_row = 0
-
-    def limited(path: Path) -> EvidenceBundle:
-        nonlocal in_a_row
-        if in_a_row >= _MAX_FAILED_LOOKUPS:
-            raise LookupFailedError(f"not looked up, for {in_a_row} of its album before it failed")
-        try:
-            bundle = look_up(path)
-        except LookupFailedError:
-            in_a_row += 1
-            raise
-        in_a_row = 0
-        return bundle
-
-    return limited
+def _album_failed(failures: int, last: str) -> str:
+    del last
+    return f"not looked up, for {failures} of its album before it failed"
 
 
 class TaskExecutor(Protocol):
