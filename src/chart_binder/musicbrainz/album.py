@@ -341,8 +341,6 @@ def _read_catalogue(service: CachedService, catalogue: Catalogue, worth: float) 
 
 
 class _ReleaseList:
-    """One of the two lists of an artist's releases, read page by page."""
-
     def __init__(
         self,
         service: CachedService,

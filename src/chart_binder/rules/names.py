@@ -163,7 +163,6 @@ def _runs(credit: str, parts: list[tuple[int, int]]) -> Iterator[str]:
 
 @lru_cache(maxsize=8_192)
 def _folded(name: str) -> str:
-    """Return a name without case, accents and apostrophes."""
     return fold(name).translate(_SPELLINGS).strip()
 
 

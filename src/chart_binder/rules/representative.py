@@ -277,7 +277,6 @@ def _says_so(title: str, comment: str, group_title: str, terms: tuple[str, ...])
 
 @lru_cache(maxsize=1_024)
 def _title(title: str) -> re.Pattern[str]:
-    """Return a pattern that finds a title as whole words, ignoring case."""
     return re.compile(rf"(?<!\w){re.escape(title)}(?!\w)" if title else r"(?!)", re.IGNORECASE)
 
 
