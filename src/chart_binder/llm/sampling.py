@@ -5,11 +5,11 @@ Language Models" (2022).
 """
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from statistics import fmean
 from typing import Literal, TypeAlias
 
-from msgspec.structs import replace
+from msgspec.structs import astuple, replace
 
 from chart_binder.config import LLMConfig
 from chart_binder.llm.acceptance import calibration_check, outcome_of
@@ -47,13 +47,9 @@ def _names_group(result: AdjudicationResult) -> bool:
     return result.outcome is not Outcome.ERROR and result.crg_mbid is not None
 
 
-def _total_usage(*usages: Usage) -> Usage:
-    return Usage(
-        prompt_tokens=sum(usage.prompt_tokens for usage in usages),
-        completion_tokens=sum(usage.completion_tokens for usage in usages),
-        model_seconds=sum(usage.model_seconds for usage in usages),
-        tool_seconds=sum(usage.tool_seconds for usage in usages),
-    )
+def _total_usage(results: Iterable[AdjudicationResult]) -> Usage:
+    columns = zip(*(astuple(result.usage) for result in results), strict=True)
+    return Usage(*map(sum, columns))
 
 
 def _second(
@@ -65,7 +61,7 @@ def _second(
         passed=_names_group(now),
         detail=f"{way} gave nothing ({before.problem}), so {other} was tried: {now.outcome}",
     )
-    usage = _total_usage(before.usage, now.usage)
+    usage = _total_usage((before, now))
     return replace(taken, checks=(*taken.checks, check), usage=usage)
 
 
@@ -99,7 +95,7 @@ def majority_answer(
     checks of the run that is returned apply to it. No majority is a rejection, or an error where
     failed or missing runs prevented one. `name_of` returns the name of a release group.
     """
-    usage = _total_usage(*(result.usage for result in results))
+    usage = _total_usage(results)
     failures = [result for result in results if result.outcome is Outcome.ERROR]
     votes = Counter(result.crg_mbid for result in results if result not in failures)
     lost = config.samples - votes.total()
