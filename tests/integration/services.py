@@ -2,7 +2,6 @@
 
 import json
 from pathlib import Path
-from typing import Any
 
 from audio.tagging import CONTAINERS
 from golden.bundles import CASES, Bundle
@@ -45,11 +44,10 @@ def asking(mb: MusicBrainzStandIn) -> dict[str, str]:
     }
 
 
-def replaying(folder: Path, answer: dict[str, Any]) -> dict[str, str]:
-    """Return the environment that turns on a replayed model, which answers always alike."""
+def replaying(folder: Path, reply: str) -> dict[str, str]:
+    """Return the environment that turns on a replayed model, which replies always alike."""
     canned = folder / "canned.jsonl"
-    reply = {"type": "reply", "content": f"Final Answer: {json.dumps(answer)}"}
-    canned.write_text(json.dumps(reply) + "\n", "utf-8")
+    canned.write_text(json.dumps({"type": "reply", "content": reply}) + "\n", "utf-8")
     return {
         "CANON_LLM__ENABLED": "true",
         "CANON_LLM__PROVIDER": "replay",
