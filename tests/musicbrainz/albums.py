@@ -1,7 +1,7 @@
 """Invented discographies that a stand-in serves, and how their files are looked up."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from uuid import NAMESPACE_URL, uuid5
 
 from chart_binder.domain.evidence import (
@@ -15,7 +15,6 @@ from chart_binder.domain.evidence_json import evidence_hash
 from chart_binder.domain.tags import TrackTags
 from chart_binder.domain.vocabulary import ArtistId, RecordingId, ReleaseGroupId, ReleaseId
 from musicbrainz.harness import Harness
-from servers.http import Response
 
 VARIOUS = "Various Artists"
 
@@ -165,7 +164,3 @@ def as_one_by_one(harness: Harness, files: Iterable[TrackTags]) -> int:
 
 def lists_asked(harness: Harness) -> int:
     return sum("artist=" in target for target in harness.server.targets)
-
-
-def with_body(response: Response, body: bytes) -> Response:
-    return replace(response, body=body)

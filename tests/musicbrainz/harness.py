@@ -1,8 +1,10 @@
 """Evidence sources for tests: a store, a clock that tests set, and the waits asked for."""
 
-from collections.abc import Iterable
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field, replace
 from typing import Any
+
+import pytest
 
 from chart_binder.config import MusicBrainzConfig
 from chart_binder.domain.evidence import EvidenceBundle
@@ -10,7 +12,24 @@ from chart_binder.domain.tags import TrackTags
 from chart_binder.musicbrainz.source import MusicBrainzSource, connect
 from chart_binder.musicbrainz.tool import MemoryCache
 from chart_binder.store.store import Store
+from servers.http import Request, Response
 from servers.musicbrainz import Behave, MusicBrainzStandIn
+
+
+def warned(caplog: pytest.LogCaptureFixture) -> list[str]:
+    """Return the messages of the warnings that were logged."""
+    return [line.message for line in caplog.records if line.levelname == "WARNING"]
+
+
+def edited(change: Callable[[bytes], bytes], only: str = "") -> Behave:
+    """Answer honestly, but change the bodies of requests with `only` in their target."""
+
+    def behave(_: int, request: Request, honest: Response) -> Response:
+        if only in request.target and isinstance(honest.body, bytes):
+            return replace(honest, body=change(honest.body))
+        return honest
+
+    return behave
 
 
 @dataclass(frozen=True, slots=True)

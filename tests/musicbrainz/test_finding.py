@@ -8,7 +8,6 @@ from chart_binder.domain.tags import TrackTags
 from chart_binder.domain.vocabulary import ArtistId, RecordingId
 from chart_binder.errors import NothingFoundError, UnidentifiedError
 from musicbrainz.harness import Harness
-from servers.musicbrainz import MusicBrainzStandIn
 
 UNKNOWN = "00000000-0000-4000-8000-000000000000"
 OTHER = "11111111-1111-4111-8111-111111111111"
@@ -41,12 +40,6 @@ def test_a_merged_id_is_answered_under_the_id_it_was_merged_into(
     gathered = harness.source().gather(TrackTags(recording_mbid=OTHER))
     assert ids(gathered) == ids(queen)
     assert gathered.performer == queen.performer, "the redirect names no includes, we do"
-
-
-def test_an_upper_case_id_is_an_id(harness: Harness, queen: EvidenceBundle) -> None:
-    source = harness.source()
-    gathered = source.gather(TrackTags(recording_mbid=ids(queen)[0].upper()))
-    assert ids(gathered) == ids(queen)
 
 
 @pytest.mark.parametrize("recording_id", [UNKNOWN, "unknown", "../../etc", "é" * 36, None])
@@ -97,12 +90,6 @@ def test_a_search_keeps_several_plausible_recordings(
     assert ids(gathered) == [ids(queen)[0], ids(bundles[1])[0]]
 
 
-def test_at_most_five_recordings_are_kept(harness: Harness, queen: EvidenceBundle) -> None:
-    bundles = [sibling(queen, n) for n in range(9)]
-    gathered = harness.gather(bundles, TrackTags(artist="Queen", title="Bohemian Rhapsody"))
-    assert len(gathered.recording_candidates) == 5
-
-
 def test_covers_and_karaoke_are_kept_out(
     harness: Harness, golden: dict[str, EvidenceBundle]
 ) -> None:
@@ -120,34 +107,30 @@ def test_a_live_recording_is_meant_only_where_the_file_says_so(
     harness: Harness, queen: EvidenceBundle
 ) -> None:
     live = sibling(queen, 1, disambiguation="live, 1975-12-24: Hammersmith Odeon, London")
-    with MusicBrainzStandIn([queen, live]) as server:
-        source = harness.source(server.hostname)
-        found = {
-            (title, album): ids(source.gather(TrackTags(artist="Queen", title=title, album=album)))
-            for title, album in (
-                ("Bohemian Rhapsody", None),
-                ("Bohemian Rhapsody (live at Hammersmith)", None),
-                ("Bohemian Rhapsody", "Live Killers"),
-            )
-        }
     studio, stage = ids(queen)[0], ids(live)[0]
-    assert list(found.values()) == [[studio], [stage], [stage, studio]]
+    for title, album, found in (
+        ("Bohemian Rhapsody", None, [studio]),
+        ("Bohemian Rhapsody (live at Hammersmith)", None, [stage]),
+        ("Bohemian Rhapsody", "Live Killers", [stage, studio]),
+    ):
+        tags = TrackTags(artist="Queen", title=title, album=album)
+        assert ids(harness.gather([queen, live], tags)) == found
 
 
 @pytest.mark.parametrize(
-    ("artist", "title"),
+    "tags",
     [
-        ("Queen", "Bohemian Rhapsody - Remastered 2011"),
-        ("Queen", "Bohemian Rhapsodie"),
-        ("QUEEN feat. Somebody", "bohemian  rhapsody (2011)"),
-        ("The Queen", "Bohemian Rhapsody feat. Nobody"),
+        TrackTags(recording_mbid="B1A9C0E9-D987-4042-AE91-78D6A3267D69"),
+        TrackTags("Bohemian Rhapsody - Remastered 2011", "Queen"),
+        TrackTags("Bohemian Rhapsodie", "Queen"),
+        TrackTags("bohemian  rhapsody (2011)", "QUEEN feat. Somebody"),
+        TrackTags("Bohemian Rhapsody feat. Nobody", "The Queen"),
     ],
 )
 def test_spelling_does_not_hide_a_recording(
-    harness: Harness, queen: EvidenceBundle, artist: str, title: str
+    harness: Harness, queen: EvidenceBundle, tags: TrackTags
 ) -> None:
-    gathered = harness.gather([queen], TrackTags(artist=artist, title=title))
-    assert ids(gathered) == ids(queen)
+    assert ids(harness.source().gather(tags)) == ids(queen)
 
 
 def test_lucene_syntax_in_a_tag_is_text(harness: Harness, queen: EvidenceBundle) -> None:
@@ -189,14 +172,7 @@ def test_a_recording_on_no_release_is_found_all_the_same(
     assert gathered.recording_candidates[0].groups == ()
 
 
-@pytest.mark.parametrize(
-    "tags",
-    [
-        TrackTags(),
-        TrackTags(title="Bohemian Rhapsody"),
-        TrackTags(artist="Queen", isrcs=("X",), recording_mbid="Y"),
-    ],
-)
-def test_tags_that_say_too_little_are_told_apart(harness: Harness, tags: TrackTags) -> None:
-    with pytest.raises(UnidentifiedError):
-        harness.source("127.0.0.1:1").gather(tags)
+def test_tags_that_say_too_little_are_told_apart(harness: Harness) -> None:
+    for tags in (TrackTags(title="T"), TrackTags(artist="Q", isrcs=("X",), recording_mbid="Y")):
+        with pytest.raises(UnidentifiedError):
+            harness.source("127.0.0.1:1").gather(tags)

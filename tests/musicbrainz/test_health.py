@@ -57,9 +57,10 @@ def test_the_public_service_has_rules_of_its_own(harness: Harness) -> None:
 
     polite = {"contact": "me@example.org", "rate_limit_per_s": 1.0, "https": True}
     assert problems(**polite) == []
-    assert problems(**polite | {"contact": ""}) == ["set musicbrainz.contact"]
-    assert problems(**polite | {"https": False}) == ["set musicbrainz.https to true"]
-    assert problems(**polite | {"rate_limit_per_s": 5.0}) == ["lower musicbrainz.rate_limit_per_s"]
-    assert problems(**polite | {"rate_limit_per_s": 0.0}) == [
-        "set musicbrainz.rate_limit_per_s to 1"
-    ]
+    for name, rude, problem in (
+        ("contact", "", "set musicbrainz.contact"),
+        ("https", False, "set musicbrainz.https to true"),
+        ("rate_limit_per_s", 5.0, "lower musicbrainz.rate_limit_per_s"),
+        ("rate_limit_per_s", 0.0, "set musicbrainz.rate_limit_per_s to 1"),
+    ):
+        assert problems(**polite | {name: rude}) == [problem]

@@ -9,7 +9,7 @@ import pytest
 from chart_binder.domain.evidence import EvidenceBundle
 from chart_binder.domain.tags import TrackTags
 from chart_binder.errors import LookupFailedError, NothingFoundError
-from musicbrainz.harness import Harness
+from musicbrainz.harness import Harness, warned
 from servers.musicbrainz import BUSY, MusicBrainzStandIn, always
 
 UNKNOWN = "00000000-0000-4000-8000-000000000000"
@@ -77,9 +77,7 @@ def test_an_old_answer_is_better_than_none_with_its_age_told(
     gathered = source.gather(tags)
     assert gathered.provenance is not None
     assert gathered.provenance.cache_age_s == 5_000
-    assert {line.message for line in caplog.records if line.levelname == "WARNING"} == {
-        "an old musicbrainz answer is used",
-    }
+    assert set(warned(caplog)) == {"an old musicbrainz answer is used"}
 
 
 def test_that_a_recording_is_unknown_is_kept_like_any_answer(harness: Harness) -> None:

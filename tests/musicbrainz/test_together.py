@@ -30,9 +30,8 @@ from musicbrainz.albums import (
     mbid,
     same,
     songs_of,
-    with_body,
 )  # fmt: skip
-from musicbrainz.harness import Harness, StoreInMemory
+from musicbrainz.harness import Harness, StoreInMemory, edited, warned
 from servers.http import Request, Response
 from servers.musicbrainz import BUSY, GARBAGE, NOT_FOUND, Behave, MusicBrainzStandIn, always
 from servers.musicbrainz_xml import error
@@ -166,45 +165,33 @@ def test_a_recording_whose_tracks_are_credited_to_others_is_looked_up(harness: H
         f'<track id="{first}"><artist-credit><name-credit><artist id="{mbid("Bach")}">'
         "<name>Bach</name></artist></name-credit></artist-credit>"
     )
-
-    def credit(_: int, request: Request, honest: Response) -> Response:
-        assert isinstance(honest.body, bytes)
-        track = f'<track id="{first}">'.encode()
-        return with_body(honest, honest.body.replace(track, composer.encode(), 2))
-
-    harness.server.behave = credit
+    track = f'<track id="{first}">'.encode()
+    harness.server.behave = edited(lambda body: body.replace(track, composer.encode(), 2))
     assert as_one_by_one(harness, files_of(FIRST)) == 3 + 2
     asked = [target for target in harness.server.targets[:5] if first in target]
     assert len(asked) == 2, "the recording, its releases"
 
 
 def test_a_composer_s_releases_are_not_read_on(harness: Harness) -> None:
-    player = mbid("a player")
+    player, recording = (
+        mbid("a player").encode(),
+        re.compile(b"<recording .*?</recording>", re.DOTALL),
+    )
 
-    def play(_: int, __: Request, honest: Response) -> Response:
-        if not isinstance(honest.body, bytes):
-            return honest
-        body = re.sub(
-            rb"<recording .*?</recording>",
-            lambda found: found[0].replace(ARTIST.encode(), player.encode()),
-            honest.body,
-            flags=re.DOTALL,
-        )
-        return with_body(honest, body)
+    def played(body: bytes) -> bytes:
+        return recording.sub(lambda found: found[0].replace(ARTIST.encode(), player), body)
 
-    harness.server.behave = play
+    harness.server.behave = edited(played)
     assert as_one_by_one(harness, files_of(FIRST)) == 1 + 1 + 1 + 6 + 1
     assert lists_asked(harness) == 1
 
 
 def test_hidden_tracks_count(harness: Harness) -> None:
-    def hide(_: int, __: Request, honest: Response) -> Response:
-        assert isinstance(honest.body, bytes)
-        first = rb'<track-list count="\d+"><track (.*?)</track>(.*?)</track-list>'
-        hidden = rb"<pregap \1</pregap><data-track-list>\2</data-track-list>"
-        return with_body(honest, re.sub(first, hidden, honest.body, flags=re.DOTALL))
-
-    harness.server.behave = hide
+    first = re.compile(
+        rb'<track-list count="\d+"><track (.*?)</track>(.*?)</track-list>', re.DOTALL
+    )
+    hidden = rb"<pregap \1</pregap><data-track-list>\2</data-track-list>"
+    harness.server.behave = edited(lambda body: first.sub(hidden, body))
     assert as_one_by_one(harness, files_of(FIRST)) == 3
 
 
@@ -252,16 +239,9 @@ def browses_refused(answer: Response) -> Behave:
     ],
 )
 def test_a_list_with_a_part_missing_is_not_used(
-    harness: Harness,
-    caplog: pytest.LogCaptureFixture,
-    told: bytes,
-    instead: bytes,
+    harness: Harness, caplog: pytest.LogCaptureFixture, told: bytes, instead: bytes
 ) -> None:
-    def lie(_: int, request: Request, honest: Response) -> Response:
-        assert isinstance(honest.body, bytes)
-        return with_body(honest, honest.body.replace(told, instead))
-
-    harness.server.behave = lie
+    harness.server.behave = edited(lambda body: body.replace(told, instead))
     source = harness.source()
     files = files_of(FIRST)
     gathered = [*map(source.together(files), files)]
@@ -269,8 +249,7 @@ def test_a_list_with_a_part_missing_is_not_used(
     alone = [*map(harness.source(cache_ttl_s=0.0).gather, files)]
     assert all(map(same, gathered, alone))
     assert harness.store.answers.get(harness.server.hostname + harness.server.targets[1]) is None
-    warned = [line for line in caplog.records if line.levelname == "WARNING"]
-    assert [line.message for line in warned] == ["musicbrainz' list of an artist is incomplete"]
+    assert warned(caplog) == ["musicbrainz' list of an artist is incomplete"]
 
 
 @pytest.mark.parametrize(
@@ -287,9 +266,8 @@ def test_where_lists_of_releases_fail_files_are_looked_up_one_by_one(
         assert all(map(source.together(files_of(record)), files_of(record)))
     failed = 3 if answer is BUSY else 1
     assert lists_asked(harness) == failed, "another album does not try that again at once"
-    warned = [line for line in caplog.records if line.levelname == "WARNING"]
-    assert len(warned) == 1
-    assert "one by one" in warned[0].message
+    (message,) = warned(caplog)
+    assert "one by one" in message
     harness.server.behave = None
     harness.now += 10**9  # so that nothing kept will do
     source.together(files_of(FIRST))
@@ -338,13 +316,9 @@ def test_a_list_that_changes_while_it_is_read_is_not_used(
 ) -> None:
     """A page that was kept may be from another day than the next."""
 
-    def grown(_: int, request: Request, honest: Response) -> Response:
-        assert isinstance(honest.body, bytes)
-        body = re.sub(rb'release-list count="7"', rb'release-list count="6"', honest.body)
-        return with_body(honest, body) if request.query.get("offset") else honest
-
+    told, instead = b'release-list count="7"', b'release-list count="6"'
     files = [*files_of(FIRST), *files_of(SECOND)]
-    harness.server.behave = grown
+    harness.server.behave = edited(lambda body: body.replace(told, instead), only="offset=")
     harness.server.most_tracks = 10
     source = harness.source()
     gathered = [*map(source.together(files), files)]
@@ -354,6 +328,4 @@ def test_a_list_that_changes_while_it_is_read_is_not_used(
     harness.now += 10**9
     source.together(files)
     assert lists_asked(harness) == asked + 6, "no page is taken from before"
-    assert [line.message for line in caplog.records if line.levelname == "WARNING"] == [
-        "musicbrainz' list of an artist is incomplete"
-    ]
+    assert warned(caplog) == ["musicbrainz' list of an artist is incomplete"]
