@@ -35,15 +35,6 @@ def answered(monkeypatch: pytest.MonkeyPatch, response: Response, **changes: obj
         return ask(server, **changes)
 
 
-@pytest.mark.parametrize("streamed", [True, False])
-@pytest.mark.parametrize("field", ["reasoning_content", "reasoning"])
-def test_thinking_stays_apart_from_the_content(streamed: bool, field: str) -> None:
-    said = Said("Final Answer: 1", thinking="Observation: is it 1?")
-    with OpenAIStandIn([said], thinks_in=field) as server:
-        reply = ask(server, stream=streamed)
-    assert (reply.content, reply.thinking) == ("Final Answer: 1", "Observation: is it 1?")
-
-
 def test_what_is_asked_is_on_the_wire() -> None:
     with OpenAIStandIn(["well"]) as server:
         ask(server, max_tokens=128, temperature=0.5, seed=7)
@@ -167,10 +158,12 @@ class TestWhatAServerDeclines:
         }
 
 
+WELL = (delta("we"), delta("ll"), delta("", "stop"))
 ODD_STREAMS = [
     ("another type", Response(event(delta("well")) + event(delta("", "stop")), 200, "text/plain")),
     ("no [DONE]", stream(delta("well"), delta("", "stop"))),
     ("no reason", stream(delta("well"), is_done=True)),
+    ("DOS line ends", stream(*(event(each).replace(b"\n", b"\r\n") for each in WELL))),
     ("an empty reason", stream(delta("we", ""), delta("ll", "stop"), is_done=True)),
     ("broken after the last word", stream(delta("well"), delta("", "stop"), b"data: garbage\n\n")),
 ]

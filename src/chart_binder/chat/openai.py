@@ -20,19 +20,18 @@ from chart_binder.chat.faults import (
     translated,
 )
 from chart_binder.chat.http import Endpoint
-from chart_binder.chat.ollama import names_of
 from chart_binder.chat.served_model import (
-    CHECK_S,
     Fields,
     Health,
     OptionalField,
     Request,
     ServedModel,
     completion_prompt,
+    examine,
+    names_of,
 )
 from chart_binder.chat.streaming import Part, events
 from chart_binder.config import LLMConfig
-from chart_binder.errors import ConfigError, masked
 from chart_binder.react.conversation import ChatError, ChatModel, Message
 from chart_binder.typed_json import convert_json
 
@@ -58,6 +57,7 @@ _OPERATION = re.compile(r"/(chat/completions|completions|models)$")
 _DONE = b"[DONE]"
 _EVENT_STREAM = (b"data:", b"event:", b":")
 _MOST_NAMES = 8
+_CONTEXT_PATHS = ("props", "api/ps", "api/v0/models")  # llama.cpp, Ollama, LM Studio
 
 
 def connect(config: LLMConfig, environ: Mapping[str, str] = os.environ) -> ChatModel:
@@ -73,21 +73,18 @@ def check(config: LLMConfig, environ: Mapping[str, str] = os.environ) -> Health:
 
     What goes wrong is a problem in the result; nothing is raised for it.
     """
-    from chart_binder.net import Deadline  # loads httpcore
 
-    try:
-        endpoint = api_at(Endpoint.of(config, environ))
-    except ConfigError as error:
-        return Health(masked(config.base_url), config.model_id, problems=(str(error),))
-    health = Health(endpoint.address, config.model_id)
-    with Deadline(min(CHECK_S, config.timeout_s)) as deadline:
+    def questions(endpoint: Endpoint, deadline: "Deadline") -> Health:
         server = _Server(endpoint, config.model_id, deadline)
+        health = Health(endpoint.address, config.model_id)
         try:
             health = replace(health, models=server.models())
         except ChatError as error:
             return replace(health, problems=(str(error),))
         health = replace(health, context_length=server.context_length())
-    return replace(health, problems=tuple(_misfits(health, config)))
+        return replace(health, problems=tuple(_misfits(health, config)))
+
+    return examine(config, lambda: api_at(Endpoint.of(config, environ)), questions)
 
 
 def api_at(endpoint: Endpoint) -> Endpoint:
@@ -106,7 +103,7 @@ class OpenAIApi:
 
     name = _NAME
     more_context = "start the server with more context for it, or set llm.num_ctx to what it has"
-    optional = (_COUNTS, _SCHEMA, _SEED)
+    optional: tuple[OptionalField, ...] = (_COUNTS, _SCHEMA, _SEED)
 
     def optional_fields(self, request: Request) -> Fields:
         """Return what a server may decline."""
@@ -206,7 +203,8 @@ def _explained(answer: ErrorAnswer, request: Request, info: RequestInfo) -> Chat
     if answer.status in {_NOT_FOUND, 405, 501} and is_raw:
         return _NO_COMPLETIONS.error(info, answer.detail)
     has_tool = not is_raw and any(message.role == "tool" for message in request.messages)
-    if has_tool and answer.status in DECLINING and _is_about_roles(answer):
+    is_about_roles = any(mark in answer.words.casefold() for mark in _ROLES)
+    if has_tool and answer.status in DECLINING and is_about_roles:
         return _NO_TOOL_ROLE.error(info, answer.detail)
     return _FAULTS.for_answer(answer, info)
 
@@ -276,13 +274,7 @@ class _Server:
         """Return the context in tokens that the model has, if the server tells in any way."""
         api = self.endpoint.address
         root = api.removesuffix("/v1")
-        # Where vLLM, llama.cpp, Ollama and LM Studio tell.
-        for address in (
-            f"{api}/models",
-            f"{root}/props",
-            f"{root}/api/ps",
-            f"{root}/api/v0/models",
-        ):
+        for address in (f"{api}/models", *(f"{root}/{each}" for each in _CONTEXT_PATHS)):
             try:
                 length = self._get(address, _Properties).context_length(self.model_id)
             except ChatError:  # it is no server of that kind
@@ -453,10 +445,6 @@ _NO_TOOL_ROLE = Fault(
 _NO_COMPLETIONS = Fault(
     '{server} at {address} has no /completions ({detail}): set llm.prompting = "chat"'
 )
-_WRONG_FORMAT = Fault(
-    "what answers at {address} does not speak OpenAI's format: set llm.base_url to the server's "
-    "API, with or without /v1"
-)
 _OVERFLOW = Fault(
     "the prompt with llm.max_tokens is over the context of model {model!r} at {address} "
     "({detail}): set llm.num_ctx to what the server gives it, or start the server with more"
@@ -481,11 +469,6 @@ def _is_missing_model(answer: ErrorAnswer) -> bool:
     )
 
 
-def _is_about_roles(answer: ErrorAnswer) -> bool:
-    """Tell whether the server's words are about who says a message."""
-    return any(mark in answer.words.casefold() for mark in _ROLES)
-
-
 def _recognise(answer: ErrorAnswer, info: RequestInfo) -> Fault | None:
     words = answer.words.casefold()
     if any(mark in words for mark in _TOO_LONG):
@@ -501,34 +484,32 @@ _FAULTS = Faults(
         "vLLM 8000, llama.cpp 8080, LM Studio 1234, Ollama 11434)",
         passing=True,
     ),
-    wrong_format=_WRONG_FORMAT,
+    wrong_format=Fault(
+        "what answers at {address} does not speak OpenAI's format: set llm.base_url to the "
+        "server's API, with or without /v1",
+        range(200, 300),
+    ),
     recognise=_recognise,
-    statuses=(
-        (
+    others=(
+        Fault(
+            "{address} redirects ({detail}): set llm.base_url to the server itself",
             range(300, 400),
-            Fault("{address} redirects ({detail}): set llm.base_url to the server itself"),
         ),
-        (
+        Fault(
+            "what answers at {address} is no OpenAI-compatible server ({detail}): "
+            "set llm.base_url to the server's API, with or without /v1",
             (_NOT_FOUND, 405),
-            Fault(
-                "what answers at {address} is no OpenAI-compatible server ({detail}): "
-                "set llm.base_url to the server's API, with or without /v1"
-            ),
         ),
-        (
+        Fault(
+            "{server} at {address} is busy or still loading ({detail}): ask later, or for less "
+            "at a time",
             (503,),
-            Fault(
-                "{server} at {address} is busy or still loading ({detail}): ask later, or for less "
-                "at a time",
-                passing=True,
-            ),
+            passing=True,
         ),
-        (
+        Fault(
+            "{server} at {address} refuses the request for model {model!r} ({detail}): "
+            "choose another model, or another setting under [llm]",
             range(400, 500),
-            Fault(
-                "{server} at {address} refuses the request for model {model!r} ({detail}): "
-                "choose another model, or another setting under [llm]"
-            ),
         ),
     ),
 )
