@@ -332,19 +332,15 @@ def _result(run_id: str, batch: BatchRun, *, is_stopped: bool) -> BatchResult:
     elif batch.is_cut_short:
         stopped = "interrupted"
     measures = msgspec.structs.replace(batch.tally.measures(), stopped=stopped)
-    return BatchResult(run_id, measures, _status(batch, is_stopped=is_stopped), stopped)
-
-
-def _status(batch: BatchRun, *, is_stopped: bool) -> int:
-    """Return the exit status: interrupted, something failed, something waits, or all decided."""
     states, tags = batch.tally.states, batch.tally.tags
+    status = 0
     if is_stopped and batch.is_cut_short:
-        return INTERRUPTED
-    if states[State.ERROR] or tags[WriteStatus.FAILED] or batch.is_cut_short:
-        return 1
-    if states[State.REVIEW] or states[State.INDETERMINATE] or tags[WriteStatus.REFUSED]:
-        return 3
-    return 0
+        status = INTERRUPTED
+    elif states[State.ERROR] or tags[WriteStatus.FAILED] or batch.is_cut_short:
+        status = 1
+    elif states[State.REVIEW] or states[State.INDETERMINATE] or tags[WriteStatus.REFUSED]:
+        status = 3
+    return BatchResult(run_id, measures, status, stopped)
 
 
 @dataclass(frozen=True, slots=True)

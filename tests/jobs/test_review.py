@@ -28,7 +28,6 @@ from chart_binder.jobs.review import (
 from chart_binder.jobs.stored_decisions import DecisionSaver, save_decisions
 from chart_binder.llm.result import AdjudicationResult, Outcome
 from chart_binder.rules.decide import decide
-from chart_binder.store import open_store
 from chart_binder.store.store import Store
 from golden.bundles import year_only_single
 from rules.making import document, record, recording, release
@@ -39,12 +38,6 @@ BUNDLE = read_bundle(year_only_single())
 (RECORDING,) = BUNDLE.recording_candidates
 SINGLE, ALBUM = (group.mb_rg_id for group in RECORDING.groups[:2])
 OTHER = "11111111-1111-4111-8111-111111111111"
-
-
-@pytest.fixture
-def store(tmp_path: Path) -> Iterator[Store]:
-    with open_store(f"sqlite:///{tmp_path / 'store.db'}") as opened:
-        yield opened
 
 
 @pytest.fixture
@@ -274,22 +267,6 @@ def test_a_record_that_cannot_be_read_keeps_no_other_from_being_ruled_on(
     assert cases[0].kept.id in unread[0].problem
 
 
-def test_a_reviewed_answer_that_cannot_be_read_is_left_out_and_named(
-    store: Store, saver: DecisionSaver, tmp_path: Path
-) -> None:
-    for number in range(31):
-        recording = f"{number:08}-1111-4111-8111-111111111111"
-        bundle = with_recordings(msgspec.structs.replace(RECORDING, mb_recording_id=recording))
-        case = put(saver, tmp_path / str(number), proposing(bundle))
-        accept(store, case)
-    with sqlite3.connect(tmp_path / "store.db") as connection:
-        connection.execute("UPDATE decisions SET document = x'7b' WHERE id = ?", (case.kept.id,))
-    connection.close()
-    unread: list[str] = []
-    assert len(reviewed_answers(store, "m", unread.append)) == 30
-    assert [case.kept.id in each for each in unread] == [True]
-
-
 def test_a_case_is_found_by_path_and_id_until_it_is_decided_again(
     store: Store, saver: DecisionSaver, tmp_path: Path
 ) -> None:
@@ -304,11 +281,6 @@ def test_a_case_is_found_by_path_and_id_until_it_is_decided_again(
     latest = find_case(store, str(tmp_path / "a"))
     with pytest.raises(CanonError, match="no transcript is kept"):
         read_case_transcript(store, latest)
-
-
-def known(store: Store, model: str = "m") -> list[tuple[float, bool]]:
-    found = reviewed_answers(store, model, pytest.fail)
-    return sorted((each.confidence, each.right) for each in found)
 
 
 def test_reviews_are_answers_known_to_be_right_or_wrong(
@@ -326,9 +298,16 @@ def test_reviews_are_answers_known_to_be_right_or_wrong(
             accept(store, case)
         else:
             reject(store, case, "no")
-    assert known(store) == [
+    found = reviewed_answers(store, "m", pytest.fail)
+    assert sorted((each.confidence, each.right) for each in found) == [
         (number / 100, number % 3 > 0 and number != 31) for number in range(33) if number != 30
     ]
+    with sqlite3.connect(tmp_path / "store.db") as connection:
+        connection.execute("UPDATE decisions SET document = x'7b' WHERE id = ?", (case.kept.id,))
+    connection.close()
+    unread: list[str] = []
+    assert len(reviewed_answers(store, "m", unread.append)) == 31
+    assert [case.kept.id in each for each in unread] == [True]
 
 
 def test_files_of_one_evidence_teach_once(

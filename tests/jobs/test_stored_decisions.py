@@ -189,42 +189,32 @@ def test_a_decision_that_cannot_be_kept_is_an_error_with_the_decision_in_it(
     assert run.counts == {"error": 1, "decided": 1}
 
 
-def test_other_knobs_are_other_rules() -> None:
-    assert rules_version(RULES) == rules_version(RulesConfig())
-    assert rules_version(RULES) != rules_version(RulesConfig(lead_window_days=91))
-
-
 NOW = adjudicator_version(LLMConfig(), RULES)
 
 
 @pytest.mark.parametrize(
-    "other",
+    ("other", "is_same"),
     [
-        {"enabled": True, "base_url": "http://elsewhere:1", "timeout_s": 1.0, "stream": True},
-        {"searxng": {"url": "http://elsewhere:2", "timeout_s": 1.0}},
-        {"acceptance": {"write_min_sources": 0}},
+        ({"enabled": True, "base_url": "http://x:1", "timeout_s": 1.0, "stream": True}, True),
+        ({"searxng": {"url": "http://elsewhere:2", "timeout_s": 1.0}}, True),
+        ({"acceptance": {"write_min_sources": 0}}, True),
+        ({"model_id": "another"}, False),
+        ({"temperature": 1.0}, False),
+        ({"prompt": {"rules": "Toss a coin."}}, False),
+        ({"tools": {"wikipedia": False}}, False),
+        ({"acceptance": {"min_sources": 3}}, False),
     ],
 )
-def test_where_and_how_patiently_it_is_asked_does_not_matter(other: dict[str, Any]) -> None:
-    assert adjudicator_version(LLMConfig.model_validate(other), RULES) == NOW
-
-
-@pytest.mark.parametrize(
-    "other",
-    [
-        {"model_id": "another"},
-        {"temperature": 1.0},
-        {"prompt": {"rules": "Toss a coin."}},
-        {"tools": {"wikipedia": False}},
-        {"acceptance": {"min_sources": 3}},
-    ],
-)
-def test_what_is_asked_does(other: dict[str, Any]) -> None:
-    assert adjudicator_version(LLMConfig.model_validate(other), RULES) != NOW
+def test_what_is_asked_matters_and_not_where_and_how_patiently(
+    other: dict[str, Any], is_same: bool
+) -> None:
+    assert (adjudicator_version(LLMConfig.model_validate(other), RULES) == NOW) == is_same
 
 
 def test_the_rules_and_what_confidence_is_worth_do(tmp_path: Path) -> None:
-    assert adjudicator_version(LLMConfig(), RulesConfig(lead_window_days=1)) != NOW
+    other = RulesConfig(lead_window_days=1)
+    assert rules_version(RULES) == rules_version(RulesConfig()) != rules_version(other)
+    assert adjudicator_version(LLMConfig(), other) != NOW
     file = tmp_path / "map.json"
     llm = LLMConfig.model_validate({"acceptance": {"calibration": str(file)}})
     with pytest.raises(ConfigError, match="cannot be read"):

@@ -9,11 +9,9 @@ import msgspec
 
 from chart_binder.domain.records import (
     KeptDecision,
-    KeptEvidence,
     KeptRun,
     KeptVerdict,
     VerdictKind,
-    new_id,
     now_utc,
 )
 from chart_binder.errors import (
@@ -32,11 +30,12 @@ from chart_binder.jobs.decide import (
     limited_lookup,
 )
 from chart_binder.jobs.stored_decisions import (
-    bundle_json,
+    RunVersions,
     path_from_bytes,
     read_decision,
     rules_version,
     stored_bundle,
+    stored_case,
 )
 from chart_binder.jobs.write import verdict_on
 
@@ -175,32 +174,14 @@ def accept_new_decision(check: DriftCheck, drift: Drift, run: KeptRun) -> KeptDe
     """Save today's decision as the file's own, and return it. Raises `StoreError`."""
     if drift.now is None or drift.now.bundle is None:
         return None
-    decision, bundle = drift.now.decision, drift.now.bundle
-    new = msgspec.structs.replace(
-        drift.kept,
-        id=new_id(),
-        run_id=run.id,
-        recording_mbid=decision.recording_mbid,
-        state=decision.state,
-        decided_by=decision.decided_by,
-        crg_mbid=decision.crg_mbid,
-        rr_mbid=decision.rr_mbid,
-        evidence_hash=decision.evidence_hash,
-        rules_version=rules_version(check.decider.rules),
-        trace=decision.trace,
-        document=msgspec.json.encode(decision),
-        decided_at_utc=now_utc(),
-        transcript_id=None,
-        artifact=msgspec.json.encode(bundle.artifact) if bundle.artifact else None,
-        adjudicator=None,
-    )
-    if check.gather:  # the file was read again
-        status = drift.path.stat()
-        new = msgspec.structs.replace(
-            new, file_size=status.st_size, file_mtime_ns=status.st_mtime_ns
-        )
-    known = decision.evidence_hash
-    check.store.decisions.put(new, KeptEvidence(known, bundle_json(bundle)) if known else None)
+    status = drift.path.stat() if check.gather else None  # then the file was read again
+    versions = RunVersions(run.id, rules_version(check.decider.rules))
+    new, evidence, _ = stored_case(drift.now, drift.path, status, versions)
+    new = msgspec.structs.replace(new, path=drift.kept.path)
+    if status is None:
+        size, mtime = drift.kept.file_size, drift.kept.file_mtime_ns
+        new = msgspec.structs.replace(new, file_size=size, file_mtime_ns=mtime)
+    check.store.decisions.put(new, evidence)
     return new
 
 

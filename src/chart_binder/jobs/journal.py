@@ -84,20 +84,13 @@ def _merged_by_key(changes: tuple[Change, ...]) -> tuple[Change, ...]:
     """Return changes with those of equal keys merged, whatever their case."""
     found: list[Change] = []
     for change in changes:
-        at = next(
-            (
-                at
-                for at, one in enumerate(found)
-                if one.form == change.form and is_same_key(one.form, one.key, change.key)
-            ),
-            None,
-        )
-        if at is None:
-            found.append(change)
+        for at, one in enumerate(found):
+            if one.form == change.form and is_same_key(one.form, one.key, change.key):
+                key = change.key if change.new else one.key
+                found[at] = Change(one.form, key, one.old + change.old, one.new + change.new)
+                break
         else:
-            both = found[at]
-            key = change.key if change.new else both.key
-            found[at] = Change(both.form, key, both.old + change.old, both.new + change.new)
+            found.append(change)
     return tuple(found)
 
 

@@ -7,8 +7,6 @@ from collections.abc import Iterator, Sequence
 from itertools import count
 from pathlib import Path
 
-import pytest
-
 from chart_binder.config import RulesConfig
 from chart_binder.domain.evidence import EvidenceBundle
 from chart_binder.domain.evidence_json import evidence_hash, read_bundle
@@ -28,7 +26,6 @@ from chart_binder.jobs.batch.run import (
 from chart_binder.jobs.decide import Cause, Decider, EvidenceLookup, State, no_overrides
 from chart_binder.jobs.stored_decisions import RunVersions, rules_version, stored_bundle
 from chart_binder.llm.result import AdjudicationResult, Outcome
-from chart_binder.store import open_store
 from chart_binder.store.store import Store
 from golden.bundles import year_only_single
 
@@ -104,7 +101,7 @@ class Slow:
             if self.counting.all <= self._faulty:
                 raise RuntimeError("a defect of a plug-in")
         return AdjudicationResult(
-            Outcome.REJECTED, confidence=0.1, evidence_hash=known(evidence_bundle)
+            Outcome.REJECTED, confidence=0.1, evidence_hash=evidence_hash(evidence_bundle)
         )
 
 
@@ -122,20 +119,9 @@ class Failing(Slow):
         return AdjudicationResult(
             Outcome.ERROR,
             problem="it is down",
-            evidence_hash=known(evidence_bundle),
+            evidence_hash=evidence_hash(evidence_bundle),
             iterations=self._replies,
         )
-
-
-def known(bundle: EvidenceBundle) -> str:
-
-    return evidence_hash(bundle)
-
-
-@pytest.fixture
-def store(tmp_path: Path) -> Iterator[Store]:
-    with open_store(f"sqlite:///{tmp_path / 'store.db'}") as store:
-        yield store
 
 
 def library(folder: Path, albums: int, each: int) -> Iterator[Album]:
@@ -209,9 +195,7 @@ def test_a_service_that_is_down_ends_the_run_before_the_library(
 ) -> None:
     batch, outcomes = batch_of(store, Down(), Slow(), albums=1)
     moments = count(step=100)
-    batch.lookups = CircuitBreaker(
-        clock=lambda: float(next(moments))
-    )  # in which every pause goes by
+    batch.lookups = CircuitBreaker(clock=lambda: float(next(moments)))  # every pause goes by
     batch.run(library(tmp_path, 60, 5))
     assert batch.is_cut_short
     assert len(outcomes) < 60 * 5
@@ -317,11 +301,8 @@ def test_what_was_asked_before_a_pause_counts_once() -> None:
     for _ in range(2 * MAX_FAILURES):
         breaker.record("no answer")
     breaker.record("no answer at all")
-    assert (breaker.failures_in_a_row, breaker.last_error, breaker.ready_at) == (
-        1,
-        "no answer at all",
-        0.5,
-    )
+    state = (breaker.failures_in_a_row, breaker.last_error, breaker.ready_at)
+    assert state == (1, "no answer at all", 0.5)
     outage_s = 0.0
     while not breaker.is_open:
         outage_s = now[0] = breaker.ready_at
