@@ -19,6 +19,16 @@ from chart_binder.domain.records import KeptRun, Measures, new_id, now_utc
 from chart_binder.domain.tags import Policy
 from chart_binder.errors import StoreError, UsageError
 from chart_binder.files import absolute_path
+from chart_binder.jobs.batch import (
+    AlbumEvidence,
+    FileOutcome,
+    SourceEvidence,
+    StoredEvidence,
+    TaskExecutor,
+    ThreadExecutor,
+    Worker,
+    find_albums,
+)
 from chart_binder.jobs.batch.dask import (
     DaskExecutor,
     connect,
@@ -36,16 +46,6 @@ from chart_binder.jobs.batch.resume import (
     interrupted_refresh,
 )
 from chart_binder.jobs.batch.run import BatchRun, Items, OutcomeBuffer, TagWriter, on_error
-from chart_binder.jobs.batch.work import (
-    AlbumEvidence,
-    FileOutcome,
-    SourceEvidence,
-    StoredEvidence,
-    TaskExecutor,
-    ThreadExecutor,
-    Worker,
-    find_albums,
-)
 from chart_binder.jobs.decide import Decision, State
 from chart_binder.jobs.journal import WritingRun, clean_folders, repair_journal
 from chart_binder.jobs.stored_decisions import RunVersions, adjudicator_version, rules_version
@@ -227,16 +227,12 @@ def run_items(
     with open_store(store_url(config)) as store:
         versions = _versions(config, run.id)
         refresh = _refresh(store, run, options, said)
-        setup = WorkerSetup(
-            config, versions, refresh.since, is_frozen=options.frozen, is_dry=options.dry_run
-        )
+        setup = WorkerSetup(config, versions, refresh.since, options.frozen, options.dry_run)
         worker = setup.worker(store)
         tag_writer = _tag_writer(config, store, run, options, said)
         selection = Selection(options.only, options.refresh, refresh.runs)
         buffer = OutcomeBuffer(None if options.dry_run else store, run)
-        with open_executor(
-            setup, worker, options.executor, options.jobs, options.scheduler
-        ) as executor:
+        with open_executor(setup, worker, options) as executor:
             tally = Tally()  # begun here, so that the start of a cluster does not count
             batch = BatchRun(
                 executor=executor,
@@ -336,19 +332,15 @@ def _result(run_id: str, batch: BatchRun, *, is_stopped: bool) -> BatchResult:
     elif batch.is_cut_short:
         stopped = "interrupted"
     measures = msgspec.structs.replace(batch.tally.measures(), stopped=stopped)
-    return BatchResult(run_id, measures, _status(batch, is_stopped=is_stopped), stopped)
-
-
-def _status(batch: BatchRun, *, is_stopped: bool) -> int:
-    """Return the exit status: interrupted, something failed, something waits, or all decided."""
     states, tags = batch.tally.states, batch.tally.tags
+    status = 0
     if is_stopped and batch.is_cut_short:
-        return INTERRUPTED
-    if states[State.ERROR] or tags[WriteStatus.FAILED] or batch.is_cut_short:
-        return 1
-    if states[State.REVIEW] or states[State.INDETERMINATE] or tags[WriteStatus.REFUSED]:
-        return 3
-    return 0
+        status = INTERRUPTED
+    elif states[State.ERROR] or tags[WriteStatus.FAILED] or batch.is_cut_short:
+        status = 1
+    elif states[State.REVIEW] or states[State.INDETERMINATE] or tags[WriteStatus.REFUSED]:
+        status = 3
+    return BatchResult(run_id, measures, status, stopped)
 
 
 @dataclass(frozen=True, slots=True)
@@ -422,19 +414,15 @@ def _file_id(path: Path) -> tuple[int, int] | None:
 
 @contextmanager
 def open_executor(
-    setup: WorkerSetup,
-    worker: Worker,
-    executor: Executor,
-    jobs: int | None,
-    scheduler: str | None,
+    setup: WorkerSetup, worker: Worker, options: BatchOptions
 ) -> Iterator[TaskExecutor]:
-    """Yield what runs the tasks; without a `scheduler`, a Dask cluster is started here.
+    """Yield what runs the tasks; `worker` is that of this process.
 
-    `jobs` albums are looked up at once, by default those of the configuration. `worker` is that
-    of this process. Raises `PluginError` and `ClusterError`.
+    Raises `PluginError` and `ClusterError`.
     """
-    jobs, cases = jobs or setup.config.batch.jobs, setup.config.batch.model_jobs
-    if executor == Executor.THREADS:
+    jobs, cases = options.jobs or setup.config.batch.jobs, setup.config.batch.model_jobs
+    scheduler = options.scheduler
+    if options.executor == Executor.THREADS:
         yield ThreadExecutor(worker, jobs, cases)
         return
     packed = Packed.of(setup.for_other_processes())

@@ -21,7 +21,7 @@ from chart_binder.store import open_store
 from chart_binder.store.sqlite_file import read_overrides
 
 if TYPE_CHECKING:
-    from chart_binder.jobs.batch.work import AlbumSource
+    from chart_binder.jobs.batch import AlbumSource
     from chart_binder.musicbrainz.client import Client
     from chart_binder.store.store import Store
 
@@ -116,13 +116,10 @@ def store_and_evidence(
     not used where that fails.
     """
     # Slow to import, and not needed for a decision on an evidence bundle.
-    from chart_binder.audio.reading import (
-        read_tags,
-        require_identity,
-    )
+    from chart_binder.audio.reading import read_tags, require_identity
 
     with open_store(store_url(config)) as store:
-        source = _evidence_source(config, store, since=since)
+        source: EvidenceSource = _connected(config, store, since)
 
         def gather(path: Path) -> EvidenceBundle:
             tags = read_tags(path)
@@ -161,7 +158,7 @@ def store_and_kept_evidence(
     musicbrainz = config.musicbrainz.model_copy(update={"offline": True})
     offline = config.model_copy(update={"musicbrainz": musicbrainz})
     with open_store(store_url(config)) as store:
-        source = _evidence_source(offline, store)
+        source: EvidenceSource = _connected(offline, store, 0.0)
 
         def known(recording: RecordingId) -> EvidenceBundle | None:
             try:
@@ -178,11 +175,6 @@ def tagged_recording(path: Path) -> RecordingId | None:
 
     named = read_tags(path).recording_mbid
     return RecordingId(named) if named else None
-
-
-def _evidence_source(config: Config, store: "Store", *, since: float = 0.0) -> EvidenceSource:
-    source: EvidenceSource = _connected(config, store, since)
-    return source
 
 
 def _connected(config: Config, store: "Store", since: float) -> Any:

@@ -15,6 +15,7 @@ import signal
 import sys
 import tempfile
 import time
+from collections import Counter
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
@@ -39,14 +40,11 @@ MAX_TRIES = 6
 Fault = Callable[[], None]
 
 
-def kill() -> None:
-    os.kill(os.getpid(), signal.SIGKILL)
-
-
 def disk_error(number: int) -> None:
     raise OSError(number, os.strerror(number))
 
 
+kill = partial(signal.raise_signal, signal.SIGKILL)
 full, broken = partial(disk_error, errno.ENOSPC), partial(disk_error, errno.EIO)
 
 
@@ -101,7 +99,7 @@ def save(folder: Path, path: Path) -> None:
     os.commit(folder, "done")  # type: ignore[attr-defined]
 
 
-def in_child(run: Callable[[], None]) -> int:
+def in_child(run: Callable[[], None], kill_after_s: float | None = None) -> int:
     """Run in a fork; return its exit status, or minus the signal that ended it."""
     pid = os.fork()
     if not pid:
@@ -113,6 +111,9 @@ def in_child(run: Callable[[], None]) -> int:
             sys.stderr.write(f"{error!r}\n")
             os._exit(1)
         os._exit(DONE)
+    if kill_after_s is not None:
+        time.sleep(kill_after_s)
+        os.kill(pid, signal.SIGKILL)
     return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
 
 
@@ -127,9 +128,7 @@ class Trial:
         folder, path = self.fresh()
         save(folder, path)
         self.new = path.read_bytes()
-        self.counts: dict[str, int] = dict.fromkeys(
-            ("moments", "killed", "refused", "old", "new", "swept", "wrong"), 0
-        )
+        self.counts: Counter[str] = Counter(killed=0, refused=0, old=0, new=0, swept=0, wrong=0)
 
     def fresh(self) -> tuple[Path, Path]:
         """Return a new folder, and a copy of the file in a folder of its own below it."""
@@ -143,15 +142,6 @@ class Trial:
         status = run(folder, path)
         content = path.read_bytes()
         swept = [each for each in remove_leftovers(path.parent) if each.kept is None]
-        for name, count in {
-            "moments": 1,
-            "killed": status == -signal.SIGKILL,
-            "refused": status == REFUSED,
-            "old": content == self.old,
-            "new": content == self.new,
-            "swept": len(swept),
-        }.items():
-            self.counts[name] += count
         right = (
             content in (self.old, self.new)
             and audio_hash(path) == self.audio
@@ -161,7 +151,15 @@ class Trial:
             and (status == -signal.SIGKILL or not swept)
             and not (status == DONE and content == self.old)
         )
-        self.counts["wrong"] += not right
+        self.counts.update(
+            moments=1,
+            killed=status == -signal.SIGKILL,
+            refused=status == REFUSED,
+            old=content == self.old,
+            new=content == self.new,
+            swept=len(swept),
+            wrong=not right,
+        )
         shutil.rmtree(folder)
         return status
 
@@ -214,20 +212,14 @@ def random_moments(trial: Trial, moments: int) -> None:
     def duration() -> float:
         folder, path = trial.fresh()
         begun = time.monotonic()
-        in_child(lambda: save(folder, path))
+        in_child(partial(save, folder, path))
         return time.monotonic() - begun
 
     lasts = min(duration() for _ in range(5))
     chance = random.Random(6)
 
     def run(folder: Path, path: Path) -> int:
-        pid = os.fork()
-        if not pid:
-            save(folder, path)
-            os._exit(DONE)
-        time.sleep(chance.uniform(0, lasts * 1.1))
-        os.kill(pid, signal.SIGKILL)
-        return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
+        return in_child(partial(save, folder, path), chance.uniform(0, lasts * 1.1))
 
     tried = 0
     while trial.counts["killed"] < moments and tried < MAX_TRIES * moments:

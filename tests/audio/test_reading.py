@@ -19,7 +19,6 @@ from audio.tagging import (
     FIELDS,
     FREDDIE,
     Container,
-    Field,
     unprivileged,
 )
 from chart_binder.audio.reading import read_tags, require_identity
@@ -27,16 +26,6 @@ from chart_binder.domain.tags import TrackTags
 from chart_binder.errors import AudioError, UnidentifiedError
 
 by_container = pytest.mark.parametrize("container", CONTAINERS, ids=lambda each: each.name)
-
-
-@pytest.mark.parametrize("field", FIELDS, ids=lambda each: each.attribute)
-@by_container
-def test_each_container_gives_each_field(
-    tmp_path: Path, container: Container, field: Field
-) -> None:
-    path = container.tagged(tmp_path, [(container.key(field), field.written)])
-    tags = replace(read_tags(path), duration_ms=None)
-    assert tags == replace(TrackTags(), **{field.attribute: field.read})
 
 
 @by_container
@@ -69,42 +58,33 @@ BOTH_CODES = TrackTags(isrcs=("USGF19942501", "GBUM71029604"))
 # What beets and other taggers write where it differs from Picard, and what people type.
 OTHER_SPELLINGS = [
     ("flac", "ALBUM ARTIST", ["Queen"], TrackTags(album_artist="Queen")),
-    ("flac", "ALBUM_ARTIST", ["Queen"], TrackTags(album_artist="Queen")),
     ("flac", "title", ["Innuendo"], TrackTags(title="Innuendo")),
     ("flac", "YEAR", ["1974"], TrackTags(date="1974")),
     ("flac", "DATE", ["", "1974-10"], TrackTags(date="1974-10")),
-    ("ape", "DATE", ["1974-10-11"], TrackTags(date="1974-10-11")),
     ("wavpack", "ALBUMARTIST", ["Queen"], TrackTags(album_artist="Queen")),
     ("mp3-2.3", "TDRC", ["1974"], TrackTags(date="1974")),
-    ("mp3-2.4", "TDRC", ["1974-10"], TrackTags(date="1974-10")),
     ("mp3-2.4", "TXXX:MUSICBRAINZ ALBUM ID", [FREDDIE], TrackTags(release_mbid=FREDDIE)),
     # Several values.
     ("mp3-2.4", "TPE1", ["Queen", "David Bowie"], TrackTags(artist="Queen; David Bowie")),
     ("flac", "ARTIST", ["Queen", "David Bowie", "Queen"], TrackTags(artist="Queen; David Bowie")),
     ("aac", "\xa9ART", ["Queen", "David Bowie"], TrackTags(artist="Queen; David Bowie")),
     ("wma", "Author", ["Queen", "David Bowie"], TrackTags(artist="Queen; David Bowie")),
-    ("ape", "Artist", ["Queen", "David Bowie"], TrackTags(artist="Queen; David Bowie")),
     ("mp3-2.3", "TPE1", ["AC/DC"], TrackTags(artist="AC/DC")),
     ("mp3-2.4", "TXXX:MusicBrainz Artist Id", [FREDDIE, DAVID], TrackTags(artist_mbid=FREDDIE)),
-    ("mp3-2.3", "TXXX:MusicBrainz Artist Id", [FREDDIE, DAVID], TrackTags(artist_mbid=FREDDIE)),
     ("flac", "MUSICBRAINZ_ARTISTID", ["", DAVID, FREDDIE], TrackTags(artist_mbid=DAVID)),
     ("flac", "MUSICBRAINZ_TRACKID", [f"{DAVID};{FREDDIE}"], TrackTags(recording_mbid=DAVID)),
     # Blanks.
     ("flac", "TITLE", ["  \t"], TrackTags()),
     ("flac", "TITLE", ["  Innuendo\0\n"], TrackTags(title="Innuendo")),
-    ("mp3-2.4", "TIT2", [""], TrackTags()),
     ("mp3-2.4", "UFID:http://musicbrainz.org", [""], TrackTags()),
     # No MusicBrainz recording id.
     ("flac", "MUSICBRAINZ_TRACKID", ["12345"], TrackTags()),
-    ("flac", "MUSICBRAINZ_TRACKID", [FREDDIE[:-1]], TrackTags()),
     ("flac", "MUSICBRAINZ_TRACKID", [FREDDIE.replace("-", "")], TrackTags()),
     ("flac", "MUSICBRAINZ_RELEASETRACKID", [FREDDIE], TrackTags()),
     ("mp3-2.4", "UFID:http://www.id3.org/dummy/ufid.html", [FREDDIE], TrackTags()),
     # ISRCs.
     ("flac", "ISRC", ["us-gf1-99-42501"], TrackTags(isrcs=("USGF19942501",))),
-    ("flac", "ISRC", ["US GF1 99 42501"], TrackTags(isrcs=("USGF19942501",))),
     ("flac", "ISRC", ["ISRC: USGF19942501, gbum71029604"], BOTH_CODES),
-    ("flac", "ISRC", ["USGF19942501 GBUM71029604"], BOTH_CODES),
     ("flac", "ISRC", ["USGF19942501", "USGF19942501"], TrackTags(isrcs=("USGF19942501",))),
     ("flac", "ISRC", ["unknown", "USGF199425017", "1SGF19942501"], TrackTags()),
 ]  # fmt: skip
@@ -148,11 +128,12 @@ def test_a_name_that_is_not_utf_8_is_read_as_any_other(tmp_path: Path) -> None:
 # No notes at all: a kind of file that mutagen knows, mediafile does not.
 MIDI = bytes.fromhex("4d546864 00000006 0000 0001 0060 4d54726b 00000004 00ff2f00")
 
-RF64 = b"RF64\xff\xff\xff\xffWAVEds64" + bytes(99)
-
 NOT_AUDIO = [
-    ("large.wav", RF64, "is RF64, a WAV .* FLAC of any size"),
-    ("broad.wav", b"BW64\xff\xff\xff\xffWAVEds64" + bytes(99), "is BW64, .*which is not read"),
+    (
+        "large.wav",
+        b"RF64\xff\xff\xff\xffWAVEds64" + bytes(99),
+        "is RF64, a WAV .* FLAC of any size",
+    ),
     ("sony.wav", b"riff\x2e\x91\xcf\x11" + bytes(99), "is Wave64, .*which is not read"),
     ("notes.txt", b"Remember the milk.\n" * 50, "is not audio that can be read"),
     ("cover.jpg", b"\xff\xd8\xff\xe0\0\x10JFIF\0" + bytes(500), "is not audio that can be read"),
@@ -176,13 +157,10 @@ def test_a_file_that_is_not_audio_is_refused_with_the_reason(
 
 
 # How much is left: inside the headers. What is cut behind them stays unseen, as in a player.
-CUT = {
-    "mp3-2.4": 100, "flac": 40, "ogg": 1_000, "opus": 100, "aac": 900, "alac": 3_000,
-    "wma": 100, "ape": 60, "wavpack": 20, "aiff": 30, "wav": 30,
-}  # fmt: skip
-
-
-@pytest.mark.parametrize(("container", "size"), CUT.items())
+@pytest.mark.parametrize(
+    ("container", "size"),
+    [("mp3-2.4", 100), ("flac", 40), ("ogg", 1_000), ("aac", 900), ("wma", 100), ("ape", 60)],
+)
 def test_a_truncated_file_is_an_audio_error(tmp_path: Path, container: str, size: int) -> None:
     path = CONTAINERS_BY_NAME[container].copy(tmp_path)
     path.write_bytes(path.read_bytes()[:size])
@@ -208,6 +186,7 @@ def test_an_ape_item_marked_binary_is_an_audio_error(tmp_path: Path) -> None:
         (".", "is a folder, not an audio file"),
         ("loop.mp3", f"cannot be read: {os.strerror(errno.ELOOP)}"),
         ("a\0b.mp3", r"a\\x00b\.mp3' cannot be read: embedded null"),
+        ("pipe.mp3", "is a device or a pipe"),
     ],
 )
 def test_a_path_that_leads_to_no_file_is_an_audio_error(
@@ -215,15 +194,9 @@ def test_a_path_that_leads_to_no_file_is_an_audio_error(
 ) -> None:
     CONTAINERS_BY_NAME["flac"].copy(tmp_path)
     (tmp_path / "loop.mp3").symlink_to(tmp_path / "loop.mp3")
+    os.mkfifo(tmp_path / "pipe.mp3")
     with pytest.raises(AudioError, match=problem):
         read_tags(tmp_path / name)
-
-
-def test_a_pipe_is_refused_without_waiting_for_a_writer(tmp_path: Path) -> None:
-    pipe = tmp_path / "song.mp3"
-    os.mkfifo(pipe)
-    with pytest.raises(AudioError, match="is a device or a pipe"):
-        read_tags(pipe)
 
 
 def test_a_file_that_may_not_be_read_is_an_audio_error() -> None:
@@ -251,36 +224,24 @@ def test_nothing_is_printed_about_a_file_that_breaks_mutagen(
     assert capfd.readouterr() == ("", "")
 
 
-@pytest.mark.parametrize(
-    "tags",
-    [
+def test_a_recording_id_an_isrc_or_artist_and_title_identify_a_file() -> None:
+    for tags in (
         TrackTags(recording_mbid=FREDDIE),
         TrackTags(isrcs=("GBUM71029604",)),
         TrackTags(artist="Queen", title="Bohemian Rhapsody"),
-    ],
-)
-def test_a_recording_id_an_isrc_or_artist_and_title_identify_a_file(tags: TrackTags) -> None:
-    require_identity(tags, Path("song.mp3"))
-
-
-@pytest.mark.parametrize(
-    ("tags", "missing"),
-    [
-        (TrackTags(), "no artist and no title"),
+    ):
+        require_identity(tags, Path("song.mp3"))
+    for tags, missing in (
+        (TrackTags(album="Queen", album_artist="Queen", artist=""), "no artist and no title"),
         (TrackTags(artist="Queen"), "no title"),
         (TrackTags(title="Bohemian Rhapsody"), "no artist"),
-        (TrackTags(album="Queen", album_artist="Queen", artist=""), "no artist and no title"),
-    ],
-)
-def test_tags_that_identify_no_recording_are_told_what_is_missing(
-    tags: TrackTags, missing: str
-) -> None:
-    with pytest.raises(UnidentifiedError) as caught:
-        require_identity(tags, Path("song.mp3"))
-    assert str(caught.value) == (
-        "'song.mp3' says too little to be looked up: its tags have no MusicBrainz recording id,"
-        f" no ISRC and {missing}"
-    )
+    ):
+        with pytest.raises(UnidentifiedError) as caught:
+            require_identity(tags, Path("song.mp3"))
+        assert str(caught.value) == (
+            "'song.mp3' says too little to be looked up: its tags have no MusicBrainz recording"
+            f" id, no ISRC and {missing}"
+        )
 
 
 def test_importing_audio_raises_no_warning() -> None:

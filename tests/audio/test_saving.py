@@ -58,26 +58,26 @@ def must_be_refused(path: Path, reason: str) -> None:
 
 @contextmanager
 def open_folder() -> Iterator[Path]:
-    """Yield a folder that others may enter; pytest's own are closed to them at the top."""
+    """Yield a song in a folder that others may enter, unlike the folders of pytest."""
     with TemporaryDirectory() as name:
         folder = Path(name)
         folder.chmod(0o777)
         try:
-            yield folder
+            yield Path(shutil.copy(FILES / "bare.flac", folder))
         finally:
             folder.chmod(0o777)
 
 
 @contextmanager
 def small_disk(folder: Path, size: str) -> Iterator[Path]:
-    """Yield a disk of this size; skip the test where none can be made."""
+    """Yield a song on a disk of this size; skip the test where none can be made."""
     disk = folder / "disk"
     disk.mkdir()
     command = ["mount", "-t", "tmpfs", "-o", f"size={size}", "tmpfs", str(disk)]
     if subprocess.run(command, capture_output=True, check=False).returncode:
         pytest.skip("no file system can be mounted here")
     try:
-        yield disk
+        yield Path(shutil.copy(FILES / "bare.flac", disk))
     finally:
         subprocess.run(["umount", str(disk)], check=True)
 
@@ -115,28 +115,23 @@ def test_mode_and_owner_are_kept_and_the_time_on_request(song: Path) -> None:
     assert song.stat().st_mtime_ns > before.st_mtime_ns
 
 
-def test_extended_attributes_are_kept(song: Path) -> None:
-    try:
-        os.setxattr(song, "user.rating", b"5")
-    except OSError:
-        pytest.skip("the file system has no extended attributes")
-    save_tags(song, changed)
-    assert os.getxattr(song, "user.rating") == b"5"
+# Version 2; owner, user 65534, group, mask, others: acl(5), linux/posix_acl_xattr.h
+ACCESS = (2).to_bytes(4, "little") + b"".join(
+    struct.pack("<HHi", tag, bits, who)
+    for tag, bits, who in [(1, 6, -1), (2, 4, NOBODY), (4, 4, -1), (16, 4, -1), (32, 0, -1)]
+)
 
 
-def test_an_access_list_is_kept(song: Path) -> None:
-    # Version 2; owner, user 65534, group, mask, others: acl(5), linux/posix_acl_xattr.h
-    entries = [(1, 6, -1), (2, 4, NOBODY), (4, 4, -1), (16, 4, -1), (32, 0, -1)]
-    packed = (2).to_bytes(4, "little") + b"".join(
-        struct.pack("<HHi", tag, bits, who) for tag, bits, who in entries
-    )
+@pytest.mark.parametrize(
+    ("name", "value"), [("user.rating", b"5"), ("system.posix_acl_access", ACCESS)]
+)
+def test_extended_attributes_and_access_lists_are_kept(song: Path, name: str, value: bytes) -> None:
     try:
-        os.setxattr(song, "system.posix_acl_access", packed)
+        os.setxattr(song, name, value)
     except OSError:
-        pytest.skip("the file system has no access lists")
-    saved = save_tags(song, changed)
-    assert saved.lost == ()
-    assert os.getxattr(song, "system.posix_acl_access") == packed
+        pytest.skip(f"the file system has no {name}")
+    assert save_tags(song, changed).lost == ()
+    assert os.getxattr(song, name) == value
 
 
 def test_a_link_stays_a_link_and_its_file_is_written(tmp_path: Path, song: Path) -> None:
@@ -168,21 +163,21 @@ def test_a_read_only_file_is_left_alone(song: Path) -> None:
 
 @AS_ROOT
 def test_a_file_of_another_user_is_left_alone() -> None:
-    with open_folder() as folder:
-        path = Path(shutil.copy(FILES / "bare.flac", folder))
-        path.chmod(0o644)
-        with unprivileged():
-            must_be_refused(path, "this user may not write it")
-        path.chmod(0o666)  # may be written, but a new file would be this user's
-        with unprivileged():
-            must_be_refused(path, "it belongs to user 0 and group 0, which this user cannot hand")
+    with open_folder() as path:
+        for mode, reason in (
+            (0o644, "this user may not write it"),
+            # It may be written, but a new file would be this user's.
+            (0o666, "it belongs to user 0 and group 0, which this user cannot hand"),
+        ):
+            path.chmod(mode)
+            with unprivileged():
+                must_be_refused(path, reason)
 
 
 def test_a_file_in_a_folder_that_may_not_be_written_is_left_alone() -> None:
-    with open_folder() as folder:
-        path = Path(shutil.copy(FILES / "bare.flac", folder))
+    with open_folder() as path:
         path.chmod(0o666)
-        folder.chmod(0o555)
+        path.parent.chmod(0o555)
         with unprivileged():
             must_be_refused(path, "its folder may not be written, where a copy has to be made")
 
@@ -199,8 +194,7 @@ def test_an_immutable_file_is_left_alone(song: Path) -> None:
 
 @AS_ROOT
 def test_a_disk_without_room_for_the_copy_is_refused_before_writing(tmp_path: Path) -> None:
-    with small_disk(tmp_path, "1m") as disk:
-        path = Path(shutil.copy(FILES / "bare.flac", disk))
+    with small_disk(tmp_path, "1m") as path:
         must_be_refused(path, r"there is no room for a copy beside it \([0-9,]+ bytes are free")
 
 
@@ -208,22 +202,19 @@ def test_a_disk_without_room_for_the_copy_is_refused_before_writing(tmp_path: Pa
 def test_a_disk_that_fills_up_meanwhile_leaves_the_file(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    with small_disk(tmp_path, "64k") as disk:
-        path = Path(shutil.copy(FILES / "bare.flac", disk))
-        (disk / "filler").write_bytes(bytes(48 << 10))
+    def unknown(_: object) -> None:
+        raise OSError  # as where the system does not say what is free
 
-        def unknown(_: object) -> None:
-            raise OSError  # as where the system does not say what is free
-
+    with small_disk(tmp_path, "64k") as path:
+        path.with_name("filler").write_bytes(bytes(48 << 10))
         monkeypatch.setattr(os, "statvfs", unknown)
         must_be_refused(path, r"there is no room for a copy beside it \(No space left on device\)")
 
 
 @AS_ROOT
 def test_a_read_only_disk_is_named(tmp_path: Path) -> None:
-    with small_disk(tmp_path, "4m") as disk:
-        path = Path(shutil.copy(FILES / "bare.flac", disk))
-        subprocess.run(["mount", "-o", "remount,ro", str(disk)], check=True)
+    with small_disk(tmp_path, "4m") as path:
+        subprocess.run(["mount", "-o", "remount,ro", str(path.parent)], check=True)
         must_be_refused(path, "may not (be )?writ")
 
 
@@ -332,31 +323,26 @@ def test_a_damaged_file_is_left_alone(tmp_path: Path) -> None:
         path.unlink()
 
 
-def leftover(folder: Path, *, host: str = "", pid: int = 0, began: str = "1") -> Path:
+def leftover(folder: Path, *, host: str = "", pid: int = 0) -> Path:
     """Put a file such as a killed save leaves into the folder."""
     if not pid:  # of a process that is over
         with subprocess.Popen([sys.executable, "-c", ""]) as process:
             pid = process.pid
-    own = new_temporary_name().split("-")[2]
-    name = f".canon-save-{host or own}-{pid}-{began}-{'0' * 16}.part"
-    path = folder / name
+    host = host or new_temporary_name().split("-")[2]
+    path = folder / f".canon-save-{host}-{pid}-1-{'0' * 16}.part"
     path.write_bytes(b"half a copy")
     return path
 
 
-def test_leftovers_of_a_killed_save_are_removed_and_yielded(song: Path) -> None:
-    left = leftover(song.parent)
+@pytest.mark.parametrize("pid", [0, os.getpid()], ids=["over", "of another process now"])
+def test_leftovers_of_a_killed_save_are_removed_and_yielded(song: Path, pid: int) -> None:
+    if pid and not Path("/proc/self/stat").exists():
+        pytest.skip("the system does not say when a process began")
+    left = leftover(song.parent, pid=pid)
     assert list(remove_leftovers(song.parent)) == [Leftover(left)]
     assert names(song.parent) == [song.name]
     assert list(remove_leftovers(song.parent)) == []
     assert list(remove_leftovers(song.parent / "gone")) == []
-
-
-def test_a_process_id_that_another_process_has_now_keeps_no_leftover(song: Path) -> None:
-    left = leftover(song.parent, pid=os.getpid(), began="1")
-    if not Path("/proc/self/stat").exists():
-        pytest.skip("the system does not say when a process began")
-    assert list(remove_leftovers(song.parent)) == [Leftover(left)]
 
 
 def test_leftovers_of_another_machine_are_kept_and_yielded(song: Path) -> None:
@@ -373,9 +359,8 @@ def test_other_files_links_and_folders_are_no_leftovers(song: Path) -> None:
     others = (".canon-save-notes", f"{left.name}.flac", f"x{left.name}", ".canon-save-1-2-3-4.part")
     for name in others:
         (song.parent / name).touch()
-    link = song.parent / left.name.replace("0" * 16, "1" * 16)
+    link, folder = (left.with_name(left.name.replace("0" * 16, digit * 16)) for digit in "12")
     link.symlink_to(song)
-    folder = song.parent / left.name.replace("0" * 16, "2" * 16)
     folder.mkdir()
     found = {item.path: item.kept for item in remove_leftovers(song.parent)}
     assert found.pop(left) is None

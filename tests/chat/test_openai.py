@@ -35,15 +35,6 @@ def answered(monkeypatch: pytest.MonkeyPatch, response: Response, **changes: obj
         return ask(server, **changes)
 
 
-@pytest.mark.parametrize("streamed", [True, False])
-@pytest.mark.parametrize("field", ["reasoning_content", "reasoning"])
-def test_thinking_stays_apart_from_the_content(streamed: bool, field: str) -> None:
-    said = Said("Final Answer: 1", thinking="Observation: is it 1?")
-    with OpenAIStandIn([said], thinks_in=field) as server:
-        reply = ask(server, stream=streamed)
-    assert (reply.content, reply.thinking) == ("Final Answer: 1", "Observation: is it 1?")
-
-
 def test_what_is_asked_is_on_the_wire() -> None:
     with OpenAIStandIn(["well"]) as server:
         ask(server, max_tokens=128, temperature=0.5, seed=7)
@@ -167,10 +158,12 @@ class TestWhatAServerDeclines:
         }
 
 
+WELL = (delta("we"), delta("ll"), delta("", "stop"))
 ODD_STREAMS = [
     ("another type", Response(event(delta("well")) + event(delta("", "stop")), 200, "text/plain")),
     ("no [DONE]", stream(delta("well"), delta("", "stop"))),
     ("no reason", stream(delta("well"), is_done=True)),
+    ("DOS line ends", stream(*(event(each).replace(b"\n", b"\r\n") for each in WELL))),
     ("an empty reason", stream(delta("we", ""), delta("ll", "stop"), is_done=True)),
     ("broken after the last word", stream(delta("well"), delta("", "stop"), b"data: garbage\n\n")),
 ]
@@ -178,12 +171,15 @@ ODD_STREAMS = [
 
 class TestOddStreams:
     @pytest.mark.parametrize(
-        "answer", [row[1] for row in ODD_STREAMS], ids=[row[0] for row in ODD_STREAMS]
+        ("answer", "reason"),
+        [(answer, None if name == "no reason" else "stop") for name, answer in ODD_STREAMS],
+        ids=[name for name, _ in ODD_STREAMS],
     )
-    def test_an_odd_stream_is_read(self, answer: Response, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_an_odd_stream_is_read(
+        self, answer: Response, reason: str | None, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
         reply = answered(monkeypatch, answer)
-        assert reply.content == "well"
-        assert reply.done_reason in {"stop", None}
+        assert (reply.content, reply.done_reason) == ("well", reason)
 
     @pytest.mark.parametrize("letter", ["\u2028", "\u0085", "\U0001d11e", "\x1e"])
     def test_letters_that_end_lines_elsewhere_stay_letters(

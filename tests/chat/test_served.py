@@ -42,6 +42,47 @@ def test_a_reply_has_its_counts_and_its_time(kind: Kind, prompting: str, streame
     assert 0 < reply.seconds < 5
 
 
+@pytest.mark.parametrize("streamed", [True, False])
+@pytest.mark.parametrize(
+    ("provider", "more"),
+    [
+        ("ollama", {}),
+        ("openai", {"thinks_in": "reasoning_content"}),
+        ("openai", {"thinks_in": "reasoning"}),
+    ],
+)
+def test_thinking_stays_apart_from_the_content(
+    provider: str, more: dict[str, str], streamed: bool
+) -> None:
+    said = Said("Final Answer: 1", thinking="Observation: is it 1?")
+    with KINDS[provider].serve([said], **more) as server:
+        reply = KINDS[provider].model(server, stream=streamed).reply(ASKED, Terms(STOP))
+    assert (reply.content, reply.thinking) == ("Final Answer: 1", "Observation: is it 1?")
+
+
+@SERVERS
+@pytest.mark.parametrize(
+    ("terms", "field", "on_the_wire"),
+    [
+        (Terms(STOP), "stop", True),
+        (Terms(), "stop", False),  # some servers refuse an empty list
+        (Terms(schema={"type": "object"}), "schema", True),  # and this one ignores it
+        (Terms(), "schema", False),
+    ],
+)
+def test_what_the_terms_hold_is_sent_and_nothing_that_they_lack(
+    kind: Kind, terms: Terms, field: str, on_the_wire: bool
+) -> None:
+    with kind.serve(["no object"]) as server:
+        assert kind.model(server).reply(ASKED, terms).content == "no object"
+    (sent,) = server.chats
+    name = {"stop": "stop", "schema": "format" if kind.provider == "ollama" else "response_format"}
+    fields = sent.get("options", {}) | sent
+    assert bool(fields.get(name[field])) is on_the_wire
+    if kind.provider == "openai":
+        assert (name[field] in fields) is on_the_wire
+
+
 @SERVERS
 def test_messages_and_the_configured_key_are_sent(kind: Kind) -> None:
     with kind.serve(["well"]) as server:

@@ -14,8 +14,8 @@ from chart_binder.cli.render.run import summary_lines
 from chart_binder.cli.render.tags import TagResults
 from chart_binder.cli.write import recording_end
 from chart_binder.domain.records import Measures
+from chart_binder.jobs.batch import FileOutcome
 from chart_binder.jobs.batch.report import Tally
-from chart_binder.jobs.batch.work import FileOutcome
 from chart_binder.jobs.decide import Decision, State
 from chart_binder.jobs.journal import WritingRun
 from chart_binder.jobs.write import WriteStatus

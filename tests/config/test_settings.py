@@ -99,9 +99,7 @@ def test_the_environment_overrides_the_file_and_a_flag_overrides_both(tmp_path: 
     file = tmp_path / "c.toml"
     file.write_text("[llm]\nmodel_id = 'from-file'\nseed = 7\n[musicbrainz]\noffline = false\n")
     settings = load_settings(
-        file,
-        {"CANON_LLM__MODEL_ID": "from-env", "UNRELATED": "x"},
-        {"musicbrainz.offline": True},
+        file, {"CANON_LLM__MODEL_ID": "from-env", "UNRELATED": "x"}, {"musicbrainz.offline": True}
     )
     assert settings.config.llm.model_id == "from-env"
     assert settings.config.llm.seed == 7
@@ -123,9 +121,7 @@ def test_a_list_in_the_environment_is_json_or_has_commas(tmp_path: Path) -> None
     assert config.llm.fetch.ports == (80, 8080)
 
 
-def test_limits_are_checked_on_the_merged_configuration(
-    tmp_path: Path,
-) -> None:
+def test_limits_are_checked_on_the_merged_configuration(tmp_path: Path) -> None:
     config = load(
         tmp_path, "[llm]\nauto_accept_threshold = 0.95", CANON_LLM__REVIEW_THRESHOLD="0.9"
     )

@@ -218,14 +218,11 @@ def test_a_flag_that_is_given_goes_before_the_title() -> None:
 
 
 def test_countries_are_read_as_codes() -> None:
-    bundle = read(artist={"name": "Queen", "begin_area_country": "uk"})
-    assert bundle.performer.country == "GB"
     assert Release(ReleaseId("r"), country=" uk ").place == "GB"
     assert Release(ReleaseId("r"), country="").place is None
-    wiki = read(artist={"name": "Queen", "begin_area_country": None, "wikidata_country": "JP"})
-    assert wiki.performer.country == "JP"
-    europe = read(artist={"name": "Queen", "begin_area_country": "XE", "wikidata_country": "JP"})
-    assert europe.performer.country == "JP"
+    for begin, code in (("uk", "GB"), (None, "JP"), ("XE", "JP"), (" ", "JP")):
+        artist = {"name": "Queen", "begin_area_country": begin, "wikidata_country": "JP"}
+        assert read(artist=artist).performer.country == code
 
 
 SAME: list[tuple[str, Json, Json, bool]] = [
@@ -321,19 +318,6 @@ def test_what_was_made_in_python_has_the_hash_of_what_was_read() -> None:
     assert evidence_hash(made) == evidence_hash(read_bundle(written))
 
 
-def test_a_blank_country_leaves_the_other_source_to_tell() -> None:
-    wiki = read(artist={"name": "Queen", "begin_area_country": " ", "wikidata_country": "JP"})
-    assert wiki.performer.country == "JP"
-
-
-def test_ids_are_read_in_lower_case() -> None:
-    made = album("A", release(mb_release_id=UUID.upper()), mb_rg_id=f"{UUID.upper()}\n")
-    (one,) = read_bundle(document(recording(made))).recording_candidates
-    (group,) = one.groups
-    assert {str(group.mb_rg_id), str(group.editions[0].mb_release_id)} == {UUID}
-    assert one.mb_recording_id == "rec"
-
-
 def test_a_byte_order_mark_is_passed_over() -> None:
     plain = document(recording(album("A", "1974")))
     text = "\ufeff" + json.dumps(plain)
@@ -354,6 +338,7 @@ def test_the_hash_leaves_out_the_file_and_the_time() -> None:
         },
         artifact={"duration_ms": 1, "tags": {"title": "x"}},
     )  # fmt: skip
+    assert read_bundle(write_bundle(later)) == later
     assert evidence_hash(plain) == evidence_hash(later)
     assert evidence_hash(plain) != evidence_hash(read(provenance={"sources_used": ["MB"]}))
 
@@ -366,11 +351,6 @@ def test_the_hash_of_known_evidence_does_not_change() -> None:
         ],
     }
     assert evidence_hash(read_bundle(known)) == KNOWN_HASH
-
-
-def test_a_written_bundle_reads_back() -> None:
-    bundle = read(artifact={"duration_ms": 5, "tags": {"title": "Killer Queen"}})
-    assert read_bundle(write_bundle(bundle)) == bundle
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,10 @@ from typing import Any
 
 import pytest
 
+from golden.bundles import golden, year_only_single
 from integration.forked import Forking, forking
+from integration.services import file_of
+from servers.musicbrainz import MusicBrainzStandIn
 
 REPOSITORY = Path(__file__).parents[2]
 
@@ -28,6 +31,12 @@ class Ran:
     def lines(self) -> list[dict[str, Any]]:
         """Standard output read as JSON lines."""
         return [json.loads(line) for line in self.out.splitlines()]
+
+    @property
+    def line(self) -> dict[str, Any]:
+        """The only line of standard output, read as JSON."""
+        (line,) = self.lines
+        return line
 
 
 Canon = Callable[..., Ran]
@@ -105,3 +114,24 @@ def canon(home: Path, environment: dict[str, str], forked: Forking) -> Canon:
         return Ran(status, out, err)
 
     return run
+
+
+@pytest.fixture
+def mb() -> Iterator[MusicBrainzStandIn]:
+    """A MusicBrainz that knows the recording of `song`."""
+    with MusicBrainzStandIn([golden("lead-bohemian")]) as server:
+        yield server
+
+
+@pytest.fixture
+def song(home: Path) -> Path:
+    """An audio file that the rules can decide."""
+    return file_of(golden("lead-bohemian"), home)
+
+
+@pytest.fixture
+def open_bundle(home: Path) -> Path:
+    """An evidence bundle that the rules leave open."""
+    path = home / "open.json"
+    path.write_text(json.dumps(year_only_single()), "utf-8")
+    return path

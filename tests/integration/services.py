@@ -2,7 +2,6 @@
 
 import json
 from pathlib import Path
-from typing import Any
 
 from audio.tagging import CONTAINERS
 from golden.bundles import CASES, Bundle
@@ -12,6 +11,13 @@ from servers.musicbrainz import MusicBrainzStandIn
 RHAPSODY = CASES["lead-bohemian"]
 SINGLE, ALBUM = "361a28b7-4588-44a6-8c96-86c1efb8258f", "6b47c9a0-b9e1-3df9-a5e8-50a6ce0dbdbd"
 LP = "6defd963-fe91-4550-b18e-82c685603c2b"
+ANSWER = {
+    "crg_mbid": "C2",
+    "rr_mbid": "C2.R1",
+    "confidence": 0.95,
+    "rationale": "The single came out 21 days before the album.",
+}
+"""What a model says of `year_only_single`, where it is right."""
 _KEYS = {"title": "TITLE", "artist": "ARTIST", "recording": "MUSICBRAINZ_TRACKID", "isrc": "ISRC"}
 
 
@@ -38,11 +44,10 @@ def asking(mb: MusicBrainzStandIn) -> dict[str, str]:
     }
 
 
-def replaying(folder: Path, answer: dict[str, Any]) -> dict[str, str]:
-    """Return the environment that turns on a replayed model, which answers always alike."""
+def replaying(folder: Path, reply: str) -> dict[str, str]:
+    """Return the environment that turns on a replayed model, which replies always alike."""
     canned = folder / "canned.jsonl"
-    reply = {"type": "reply", "content": f"Final Answer: {json.dumps(answer)}"}
-    canned.write_text(json.dumps(reply) + "\n", "utf-8")
+    canned.write_text(json.dumps({"type": "reply", "content": reply}) + "\n", "utf-8")
     return {
         "CANON_LLM__ENABLED": "true",
         "CANON_LLM__PROVIDER": "replay",
@@ -63,3 +68,14 @@ def adjudicating(model: StandIn, search: StandIn, pages: StandIn | None = None) 
         settings["CANON_LLM__FETCH__ALLOW_PRIVATE_HOSTS"] = pages.host
         settings["CANON_LLM__FETCH__PORTS"] = str(pages.port)
     return settings
+
+
+def call(tool: str, **arguments: str) -> str:
+    """Return a model's reply that calls a tool."""
+    return f"Thought: I look it up.\nAction: {tool}\nAction Input: {json.dumps(arguments)}"
+
+
+def final(**changes: object) -> str:
+    """Return a model's reply that ends a run with `ANSWER`, changed."""
+    answer = json.dumps(ANSWER | changes)
+    return f"Thought: I know enough.\nFinal Answer:\n```json\n{answer}\n```"

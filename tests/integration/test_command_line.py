@@ -8,6 +8,7 @@ import subprocess
 import sys
 import time
 import tomllib
+from contextlib import closing
 from pathlib import Path
 
 import httpx
@@ -15,38 +16,30 @@ import pytest
 
 from chart_binder.cli.output import display_width
 from integration.conftest import REPOSITORY, Canon
-from integration.services import adjudicating, asking, flac
+from integration.services import ALBUM, adjudicating, asking, flac
 from servers.http import Response
 from servers.musicbrainz import MusicBrainzStandIn, always
 from servers.ollama import OllamaStandIn
-from servers.searxng import Searxng, hit
+from servers.searxng import Mode, Searxng, hit
 
-HEAVY = (
-    "pydantic", "httpx", "ollama", "bs4", "sqlalchemy", "structlog", "mediafile", "mutagen",
-    "musicbrainzngs", "msgspec", "platformdirs", "tomli", "asyncio",
-)  # fmt: skip
+UNLOADED = {
+    "--help": (
+        "pydantic", "httpx", "ollama", "bs4", "sqlalchemy", "structlog", "mediafile", "mutagen",
+        "musicbrainzngs", "msgspec", "platformdirs", "tomli", "asyncio",
+    ),
+    "decide": ("chart_binder.llm.dates_in_text", "mediafile", "httpx", "sqlalchemy", "bs4"),
+}  # fmt: skip
+OFFLINE = {"CANON_MUSICBRAINZ__OFFLINE": "true"}
 
 
-def test_help_loads_nothing_heavy() -> None:
+@pytest.mark.parametrize("command", UNLOADED)
+def test_help_and_a_decision_by_rules_load_nothing_heavy(open_bundle: Path, command: str) -> None:
+    options = ["--evidence", str(open_bundle)] if command == "decide" else []
     program = (
         "import sys\n"
         "from chart_binder.cli.main import run\n"
-        "run(['--help'])\n"
-        f"sys.exit(', '.join(set(sys.modules) & set({HEAVY!r})) or 0)"
-    )
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, check=False)
-    assert done.returncode == 0, done.stderr
-
-
-def test_a_decision_by_rules_loads_neither_grounding_nor_readers_of_audio(tmp_path: Path) -> None:
-    bundle = tmp_path / "bundle.json"
-    bundle.write_text(json.dumps({"recording_title": "x", "recording_candidates": []}))
-    heavy = {"chart_binder.llm.dates_in_text", "mediafile", "httpx", "sqlalchemy", "bs4"}
-    program = (
-        "import sys\n"
-        "from chart_binder.cli.main import run\n"
-        f"run(['decide', '--evidence', {str(bundle)!r}])\n"
-        f"sys.exit(', '.join(set(sys.modules) & {heavy!r}) or 0)"
+        f"run({[command, *options]!r})\n"
+        f"sys.exit(', '.join(set(sys.modules) & set({UNLOADED[command]!r})) or 0)"
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, check=False)
     assert done.returncode == 0, done.stderr
@@ -64,20 +57,19 @@ def test_help_names_every_command(canon: Canon) -> None:
     "group", ["config", "drift", "override", "review", "runs", "tools", "transcript"]
 )
 def test_the_help_of_a_group_cuts_no_sentence(canon: Canon, group: str) -> None:
-    ran = canon(group, "--help")
-    assert ran.status == 0
-    listed = ran.out.partition("Commands:")[2]
+    listed = canon(group, "--help").out.partition("Commands:")[2]
     assert listed
     assert "..." not in listed
 
 
-@pytest.mark.parametrize(
-    "named",
-    ["transcript show", "transcript replay", "transcript diff", "transcript html",
-     "transcript parse", "tools run", "override set", "override list", "override remove"],
-)  # fmt: skip
-def test_the_help_of_a_command_says_what_its_exit_status_means(canon: Canon, named: str) -> None:
-    assert "xit status" in canon(*named.split(), "--help").out
+def test_the_help_of_a_command_says_what_its_exit_status_means(canon: Canon) -> None:
+    for group, commands in (
+        ("transcript", ("show", "replay", "diff", "html", "parse")),
+        ("tools", ("run",)),
+        ("override", ("set", "list", "remove")),
+    ):
+        for command in commands:
+            assert "xit status" in canon(group, command, "--help").out
 
 
 @pytest.mark.parametrize(
@@ -87,6 +79,7 @@ def test_the_help_of_a_command_says_what_its_exit_status_means(canon: Canon, nam
         (["decide", "a.mp3", "--evidence", "b.json"], "--evidence"),
         (["decide", "--evidence", "a.json", "--evidence", "b.json"], "2 bundles are named"),
         (["explain", "--evidence", "a.json", "--evidence", "b.json"], "2 bundles are named"),
+        (["decide", ""], "a path is empty"),
         (["divine", "a.mp3"], "divine"),
         (["Decid", "a.mp3"], "did you mean 'decide'?"),
         (["decide", "--output", "xml", "a.mp3"], "xml"),
@@ -99,16 +92,14 @@ def test_misuse_is_one_clear_line_and_status_2(
     canon: Canon, arguments: list[str], word: str
 ) -> None:
     ran = canon(*arguments)
-    assert ran.status == 2
-    assert ran.out == ""
+    assert (ran.status, ran.out) == (2, "")
     assert word in ran.err
 
 
 def test_a_wrong_configuration_stops_before_any_file(canon: Canon, home: Path) -> None:
     (home / "work" / "config.toml").write_text("[llm]\nmodell = 'x'\n")
     ran = canon("decide", "whatever.mp3")
-    assert ran.status == 2
-    assert ran.out == ""
+    assert (ran.status, ran.out) == (2, "")
     assert "config.toml: llm.modell: unknown key" in ran.err
     assert "--config FILE names another" in ran.err
     assert canon("demo").status == 0  # it needs no configuration
@@ -163,22 +154,17 @@ def test_lines_keep_to_the_width_of_a_narrow_terminal(
 
 
 def test_config_path_names_every_place(canon: Canon, home: Path) -> None:
-    ran = canon("config", "path", "--output=json")
-    (places,) = ran.lines
+    places = canon("config", "path", "--output=json").line
     assert places["config"] is None
     assert places["store"] == f"sqlite:///{home}/data/canon/canon.db"
     assert places["transcripts"] == f"{home}/data/canon/transcripts"
 
 
-def test_a_users_configuration_is_found_where_the_platform_keeps_it(
-    canon: Canon, home: Path
-) -> None:
-    folder = home / "config" / "canon"
-    folder.mkdir(parents=True)
-    (folder / "config.toml").write_text("[llm]\nseed = 9\n")
-    assert "llm.seed = 9" in canon("config", "show").out
-    (home / "work" / "config.toml").write_text("[llm]\nseed = 7\n")
-    assert "llm.seed = 7" in canon("config", "show").out
+def test_a_users_configuration_gives_way_to_that_of_the_folder(canon: Canon, home: Path) -> None:
+    (home / "config" / "canon").mkdir(parents=True)
+    for folder, seed in ((home / "config" / "canon", 9), (home / "work", 7)):
+        (folder / "config.toml").write_text(f"[llm]\nseed = {seed}\n")
+        assert f"llm.seed = {seed}" in canon("config", "show").out
 
 
 def test_tools_are_listed_and_called_by_hand(canon: Canon) -> None:
@@ -198,28 +184,43 @@ def unwrapped(text: str) -> str:
     return " ".join(text.split())
 
 
-def test_doctor_is_well_when_all_is_well(canon: Canon) -> None:
+def test_doctor_asks_every_service_but_none_when_offline(canon: Canon) -> None:
     with (
         MusicBrainzStandIn([]) as mb,
         Searxng({"musicbrainz": [hit("https://a.example/", "MusicBrainz")]}) as search,
         OllamaStandIn() as model,
     ):
-        ran = canon("doctor", **asking(mb) | adjudicating(model, search))
-    assert ran.status == 0, ran.out
-    assert ran.out.count("ok ") == 4
+        services = asking(mb) | adjudicating(model, search)
+        offline = canon("doctor", **services | OFFLINE)
+        assert not [*mb.requests, *search.requests, *model.requests]
+        online = canon("doctor", **services)
+    assert (offline.status, online.status) == (0, 0)
+    assert offline.out.count("not asked: offline") == 3
+    assert online.out.count("ok ") == 4
 
 
-def test_doctor_names_the_fix_for_what_is_not(canon: Canon) -> None:
+def test_doctor_says_what_is_broken_within_the_width_of_a_terminal(canon: Canon) -> None:
     nowhere = {"CANON_MUSICBRAINZ__HOSTNAME": "127.0.0.1:1", "CANON_MUSICBRAINZ__HTTPS": "false"}
     broken = canon("doctor", **nowhere)
     assert broken.status == 1
     assert "BROKEN" in broken.out
     assert all(len(line) <= 100 for line in broken.out.splitlines() if "canon.db" not in line)
-    with MusicBrainzStandIn([]) as mb, Searxng(mode="json_off") as search:
-        optional = canon("doctor", **asking(mb), CANON_LLM__SEARXNG__URL=search.url)
-    assert optional.status == 3
-    assert "formats: [html, json]" in unwrapped(optional.out)
-    assert "ollama serve" in unwrapped(optional.out)
+
+
+@pytest.mark.parametrize(
+    ("mode", "fixes"),
+    [
+        ("json_off", ("formats: [html, json]", "ollama serve")),
+        ("degraded", ("google (Suspended: CAPTCHA)", "under engines in its settings.yml")),
+    ],
+)
+def test_doctor_names_the_fix_of_a_service_that_rules_do_not_need(
+    canon: Canon, mode: Mode, fixes: tuple[str, ...]
+) -> None:
+    with MusicBrainzStandIn([]) as mb, Searxng(mode=mode) as search:
+        ran = canon("doctor", **asking(mb), CANON_LLM__SEARXNG__URL=search.url)
+    assert ran.status == 3
+    assert [fix for fix in fixes if fix not in unwrapped(ran.out)] == []
 
 
 def test_doctor_reports_what_a_model_is_loaded_with(canon: Canon) -> None:
@@ -239,32 +240,14 @@ def test_doctor_reports_what_a_model_is_loaded_with(canon: Canon) -> None:
         assert words in unwrapped(ran.out), words
 
 
-def test_doctor_names_failing_engines_with_their_reasons(canon: Canon) -> None:
-    with MusicBrainzStandIn([]) as mb, Searxng(mode="degraded") as search:
-        ran = canon("doctor", **asking(mb), CANON_LLM__SEARXNG__URL=search.url)
-    assert "google (Suspended: CAPTCHA)" in unwrapped(ran.out)
-    assert "under engines in its settings.yml" in unwrapped(ran.out)
-
-
 def test_doctor_finds_a_store_that_another_program_holds(canon: Canon, home: Path) -> None:
-    path = home / "held.db"
-    canon("doctor", CANON_STORE__URL=f"sqlite:///{path}", CANON_MUSICBRAINZ__OFFLINE="true")
-    held = sqlite3.connect(path, isolation_level=None)
-    held.execute("BEGIN IMMEDIATE")
-    url = f"sqlite:///{path}?timeout=0.1"
-    ran = canon("doctor", CANON_STORE__URL=url, CANON_MUSICBRAINZ__OFFLINE="true")
-    held.close()
+    url = f"sqlite:///{home / 'held.db'}"
+    canon("doctor", **OFFLINE, CANON_STORE__URL=url)
+    with closing(sqlite3.connect(home / "held.db", isolation_level=None)) as other:
+        other.execute("BEGIN IMMEDIATE")
+        ran = canon("doctor", **OFFLINE, CANON_STORE__URL=f"{url}?timeout=0.1")
     assert ran.status == 1
     assert "locked by another program" in unwrapped(ran.out)
-
-
-def test_doctor_opens_no_socket_when_offline(canon: Canon) -> None:
-    with MusicBrainzStandIn([]) as mb, Searxng() as search, OllamaStandIn() as model:
-        services = asking(mb) | adjudicating(model, search)
-        ran = canon("doctor", **services, CANON_MUSICBRAINZ__OFFLINE="true")
-    assert ran.status == 0, ran.out
-    assert ran.out.count("not asked: offline") == 3
-    assert not [*mb.requests, *search.requests, *model.requests]
 
 
 def test_doctor_hides_the_secrets_in_addresses(canon: Canon) -> None:
@@ -273,7 +256,6 @@ def test_doctor_hides_the_secrets_in_addresses(canon: Canon) -> None:
         for url in (secret, f"{secret}/absent", "http://u:hunter2/x@h"):
             ran = canon(
                 "doctor",
-                CANON_MUSICBRAINZ__OFFLINE="false",
                 CANON_MUSICBRAINZ__HOSTNAME="127.0.0.1:1",
                 CANON_LLM__SEARXNG__URL=url,
                 CANON_LLM__BASE_URL="http://u:hunter2/x@h",
@@ -310,15 +292,6 @@ def test_the_readme_shows_what_the_demo_prints(canon: Canon) -> None:
     assert [line for line in shown.splitlines() if line not in [*printed, "..."]] == []
 
 
-def test_a_closed_pipe_is_no_error_message(environment: dict[str, str]) -> None:
-    command = f"{sys.executable} -m chart_binder demo | head -n 1"
-    done = subprocess.run(
-        command, shell=True, capture_output=True, env=environment, check=False, timeout=60
-    )
-    assert done.stdout
-    assert done.stderr == b""
-
-
 def test_the_readme_gives_the_test_command_that_ci_runs() -> None:
     readme = (REPOSITORY / "README.md").read_text("utf-8")
     script = (REPOSITORY / ".ci" / "run").read_text("utf-8")
@@ -330,16 +303,25 @@ def test_version_is_printed(canon: Canon) -> None:
     assert re.fullmatch(r"canon \d+\.\d+\.\d+\n", canon("--version").out)
 
 
-def test_a_full_disk_behind_standard_output_is_one_clear_line(
-    environment: dict[str, str],
+@pytest.mark.parametrize(
+    ("command", "status", "told"),
+    [
+        ("demo | head -n 1", 0, ""),
+        ("demo >&- 2>&-", 0, ""),
+        ("config show >&- 2>&-", 0, ""),
+        ("--help >&- 2>&-", 0, ""),
+        ("config show > /dev/full", 1, "canon: cannot go on: No space left.*\n"),
+    ],
+)
+def test_a_closed_stream_is_no_error_and_a_full_disk_one_clear_line(
+    environment: dict[str, str], command: str, status: int, told: str
 ) -> None:
-    command = f"{sys.executable} -m chart_binder config show > /dev/full"
+    called = f"{sys.executable} -m chart_binder {command}"
     done = subprocess.run(
-        command, shell=True, capture_output=True, env=environment, check=False, timeout=60
+        called, shell=True, capture_output=True, env=environment, check=False, timeout=60
     )
-    assert done.returncode == 1
-    assert done.stderr.decode().startswith("canon: cannot go on: No space left")
-    assert b"Traceback" not in done.stderr
+    assert done.returncode == status
+    assert re.fullmatch(told, done.stderr.decode())
 
 
 def test_letters_that_the_terminal_lacks_are_replaced(canon: Canon) -> None:
@@ -373,9 +355,8 @@ def test_an_interrupt_has_its_own_exit_status_and_no_traceback(
     assert err == b"\ncanon: interrupted\n"
 
 
-def test_an_interrupt_during_import_shows_no_traceback(
-    environment: dict[str, str],
-) -> None:
+def test_an_interrupt_during_import_shows_no_traceback(environment: dict[str, str]) -> None:
+    document = tomllib.loads((REPOSITORY / "pyproject.toml").read_text("utf-8"))
     program = (
         "import os, signal, sys\n"
         "class Interrupting:\n"
@@ -383,7 +364,7 @@ def test_an_interrupt_during_import_shows_no_traceback(
         "        if name == 'click': os.kill(os.getpid(), signal.SIGINT)\n"
         "sys.meta_path.insert(0, Interrupting())\n"
         "from importlib.metadata import EntryPoint\n"
-        f"EntryPoint('canon', {_entry_point()!r}, '').load()()\n"
+        f"EntryPoint('canon', {document['project']['scripts']['canon']!r}, '').load()()\n"
     )
     command = [sys.executable, "-c", program, "--help"]
     done = subprocess.run(command, capture_output=True, env=environment, check=False, timeout=20)
@@ -391,15 +372,8 @@ def test_an_interrupt_during_import_shows_no_traceback(
     assert done.stderr == b"\ncanon: interrupted\n"
 
 
-def _entry_point() -> str:
-    document = tomllib.loads((REPOSITORY / "pyproject.toml").read_text("utf-8"))
-    command: str = document["project"]["scripts"]["canon"]
-    return command
-
-
 def test_each_parsed_reply_is_one_line(canon: Canon) -> None:
-    ref = "6b47c9a0-b9e1-3df9-a5e8-50a6ce0dbdbd"
-    answer = f'{{"crg_mbid": "https://musicbrainz.org/release-group/{ref}", "confidence": "90%"}}'
+    answer = f'{{"crg_mbid": "https://musicbrainz.org/release-group/{ALBUM}", "confidence": "90%"}}'
     texts = [
         'Action: Web Search\nAction Input: {"query": "x"}',
         f"Final Answer:\n```json\n{answer}\n```",
@@ -413,18 +387,15 @@ def test_each_parsed_reply_is_one_line(canon: Canon) -> None:
     act, finish, unreadable, idle, unknown = ran.lines
     assert list(act) == ["kind", "tool", "arguments", "answer", "problem", "notes"]
     assert (act["kind"], act["tool"], act["arguments"]) == ("act", "web_search", {"query": "x"})
-    assert (finish["kind"], finish["answer"]["crg_mbid"]) == ("finish", ref)
+    assert (finish["kind"], finish["answer"]["crg_mbid"]) == ("finish", ALBUM)
     assert finish["answer"]["confidence"] == 0.9
     assert [each["kind"] for each in (unreadable, idle, unknown)] == ["malformed"] * 3
     assert "web_search(query)" in unknown["problem"]
-    (single,) = canon("transcript", "parse", stdin=texts[0].encode()).lines
-    assert single == act
+    assert canon("transcript", "parse", stdin=texts[0].encode()).line == act
     assert canon("transcript", "parse", "--dialect", "x", stdin=b"hm").status == 2
 
 
-def test_a_line_that_is_no_reply_has_an_answer_in_its_place(
-    canon: Canon,
-) -> None:
+def test_a_line_that_is_no_reply_has_an_answer_in_its_place(canon: Canon) -> None:
     lines = b'{"text": "hm"}\n{\n{"text": "x", "dialect": "y"}\n\n{"text": "Action: web_search: a"}'
     ran = canon("transcript", "parse", "--jsonl", stdin=lines)
     assert ran.status == 2
@@ -444,15 +415,12 @@ def test_a_line_that_is_no_reply_has_an_answer_in_its_place(
             'Action: add: {"a": 1, "b": 2}\nPAUSE',
             ("act", "add", {"a": 1, "b": 2}, None),
         ),
-        ("classic", "hm", ("malformed", None, None, None)),
     ],
 )
 def test_with_any_a_reply_is_parsed_by_its_dialect_alone(
     canon: Canon, dialect: str, reply: str, understood: tuple[object, ...]
 ) -> None:
-    ran = canon("transcript", "parse", "--any", "--dialect", dialect, stdin=reply.encode())
-    assert ran.status == 0
-    (line,) = ran.lines
+    line = canon("transcript", "parse", "--any", "--dialect", dialect, stdin=reply.encode()).line
     assert tuple(line[key] for key in ("kind", "tool", "arguments", "answer")) == understood
 
 
@@ -464,16 +432,9 @@ def test_a_file_that_is_no_transcript_is_the_same_error_in_every_command(
         assert (ran.status, ran.out) == (1, "")
         assert ran.err == "canon: nope: cannot be read (No such file or directory)\n"
     canned = home / "canned.jsonl"
-    canned.write_text(json.dumps({"type": "reply", "content": "x"}) + "\n")
+    canned.write_text('{"type": "reply", "content": "x"}\n')
     replayed = canon("transcript", "replay", canned)
     assert (replayed.status, "llm.provider = replay" in replayed.err) == (1, True)
-
-
-@pytest.mark.parametrize("command", ["demo", "config show", "--help"])
-def test_closed_streams_are_no_error(environment: dict[str, str], command: str) -> None:
-    closed = f"{sys.executable} -m chart_binder {command} >&- 2>&-"
-    done = subprocess.run(closed, shell=True, env=environment, check=False, timeout=60)
-    assert done.returncode == 0
 
 
 @pytest.mark.parametrize(
@@ -489,12 +450,6 @@ def test_a_device_is_no_document(canon: Canon, arguments: list[str]) -> None:
     ran = canon(*arguments)
     assert ran.status == 1
     assert "is a device or a pipe" in ran.out + ran.err
-
-
-def test_an_empty_path_is_not_the_current_folder(canon: Canon) -> None:
-    ran = canon("decide", "")
-    assert ran.status == 2
-    assert "a path is empty" in ran.err
 
 
 def test_escape_sequences_of_a_tag_do_nothing_to_a_terminal(canon: Canon) -> None:

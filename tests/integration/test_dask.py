@@ -23,9 +23,9 @@ import pytest
 from chart_binder.batch import WorkerSetup
 from chart_binder.config import Config, StoreConfig
 from chart_binder.errors import ClusterError, PluginError, StoreError, UsageError
+from chart_binder.jobs.batch import Album, OpenCase
 from chart_binder.jobs.batch.dask import DaskExecutor, connect, prepare_workers, start_local_cluster
 from chart_binder.jobs.batch.dask_tasks import Packed, gather_album, let_go, stop
-from chart_binder.jobs.batch.work import Album, OpenCase
 from chart_binder.jobs.decide import Case, Cause, Decision, State
 from chart_binder.jobs.stored_decisions import RunVersions
 from chart_binder.store import open_store
@@ -202,11 +202,11 @@ def test_what_kills_its_workers_fails_alone(home: Path, cluster: DaskCluster) ->
     with open_store(f"sqlite:///{home / 'store.db'}") as store:
         here = WorkerSetup(Config(), RunVersions("poison", "rules")).worker(store)
         with connect(cluster.address) as connection:
-            hands = DaskExecutor(connection, Packed.of(Poison()), here, 1, 1)
-            gathered = hands.gather(album)
-            looked_into = hands.adjudicate(OpenCase(album.paths[0], None, case))
-            (file,), answer = gathered.result(60).outcomes, looked_into.result(60)
-            hands.close()
+            executor = DaskExecutor(connection, Packed.of(Poison()), here, 1, 1)
+            gathered = executor.gather(album)
+            adjudicated = executor.adjudicate(OpenCase(album.paths[0], None, case))
+            (file,), answer = gathered.result(60).outcomes, adjudicated.result(60)
+            executor.close()
     told = "the Dask worker died each of 2 times that it was begun"
     for settled in (file, answer):
         decision = settled.decision
@@ -231,12 +231,12 @@ def test_a_file_given_twice_is_answered_twice_and_none_once_work_is_recalled(
             connect(cluster.address) as there,
             prepare_workers(there, packed),
         ):
-            hands = DaskExecutor(there, packed, here, 1, 1)
-            gathered = hands.gather(Album(twice)).result(60)
-            hands.finish_early()
-            recalled = hands.gather(Album(twice)).result(60)
+            executor = DaskExecutor(there, packed, here, 1, 1)
+            gathered = executor.gather(Album(twice)).result(60)
+            executor.finish_early()
+            recalled = executor.gather(Album(twice)).result(60)
             for_others = there.client.run_on_scheduler(plugins)
-            hands.close()
+            executor.close()
             in_the_end = there.client.run_on_scheduler(plugins)
     assert [settled.path for settled in gathered.outcomes] == list(twice)
     assert not recalled.outcomes

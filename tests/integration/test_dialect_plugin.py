@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from golden.bundles import year_only_single
 from integration.conftest import REPOSITORY, Canon
+from integration.services import ANSWER, replaying
 
 PAGE = (REPOSITORY / "docs" / "react.md").read_text("utf-8")
 
@@ -33,37 +33,22 @@ def installed(tmp_path: Path) -> dict[str, str]:
 
 def test_a_reply_is_read_in_it(cold_canon: Canon, installed: dict[str, str]) -> None:
     reply = b'I need the day.\nCALL web_search {"query": "Killer Queen"}'
-    ran = cold_canon("transcript", "parse", "--dialect", "terse", stdin=reply, **installed)
-    assert ran.status == 0
-    (line,) = ran.lines
+    parse = ("transcript", "parse", "--dialect", "terse")
+    line = cold_canon(*parse, stdin=reply, **installed).line
     assert (line["kind"], line["tool"]) == ("act", "web_search")
     assert line["arguments"] == {"query": "Killer Queen"}
-    arguments = ("transcript", "parse", "--any", "--dialect", "terse")
-    (line,) = cold_canon(*arguments, stdin=b"SAY 28", **installed).lines
+    line = cold_canon(*parse, "--any", stdin=b"SAY 28", **installed).line
     assert (line["kind"], line["answer"]) == ("finish", "28")
 
 
-def test_an_adjudicator_speaks_it(cold_canon: Canon, installed: dict[str, str], home: Path) -> None:
-    bundle = home / "bundle.json"
-    bundle.write_text(json.dumps(year_only_single()), "utf-8")
-    answer = {"crg_mbid": "C1", "confidence": 0.9, "rationale": "It is the album."}
-    canned = home / "canned.jsonl"
-    reply = {"type": "reply", "content": f"So.\nSAY {json.dumps(answer)}"}
-    canned.write_text(json.dumps(reply) + "\n", "utf-8")
-    ran = cold_canon(
-        "decide",
-        "--evidence",
-        bundle,
-        "--output=json",
-        CANON_LLM__ENABLED="true",
-        CANON_LLM__PROVIDER="replay",
-        CANON_LLM__MODEL_ID=str(canned),
-        CANON_LLM__DIALECT="terse",
-        **installed,
-    )
-    (line,) = ran.lines
+def test_an_adjudicator_speaks_it(
+    cold_canon: Canon, installed: dict[str, str], home: Path, open_bundle: Path
+) -> None:
+    settings = replaying(home, f"So.\nSAY {json.dumps(ANSWER)}") | installed
+    settings["CANON_LLM__DIALECT"] = "terse"
+    line = cold_canon("decide", "--evidence", open_bundle, "--output=json", **settings).line
     assert line["adjudication"]["dialect"] == "terse"
-    assert line["adjudication"]["rationale"] == "It is the album."
+    assert line["adjudication"]["rationale"] == ANSWER["rationale"]
 
 
 def test_without_it_the_dialects_there_are_are_named(cold_canon: Canon) -> None:

@@ -3,9 +3,8 @@
 import json
 from pathlib import Path
 
-from golden.bundles import year_only_single
 from integration.conftest import Canon
-from integration.services import ALBUM, LP, RHAPSODY, SINGLE, replaying
+from integration.services import ALBUM, ANSWER, LP, RHAPSODY, SINGLE, final, replaying
 
 DOCUMENT = json.dumps(RHAPSODY["bundle"]).encode()
 
@@ -16,8 +15,9 @@ def test_every_date_is_shown_with_its_release_and_every_rival_is_named(canon: Ca
     assert f"musicbrainz.org/release/{LP}" in text
     assert "recording    Bohemian Rhapsody, 5:55" in text
     assert "When it appeared" not in text
-    (line,) = canon("explain", "--evidence=-", "--output=json", stdin=DOCUMENT).lines
-    explained = line["explanation"]
+    explained = canon("explain", "--evidence=-", "--output=json", stdin=DOCUMENT).line[
+        "explanation"
+    ]
     assert list(explained) == ["path", "appearances", "lead_window", "rivals"]
     groups = RHAPSODY["bundle"]["recording_candidates"][0]["rg_candidates"]
     rivals = {rival["release_group"] for rival in explained["rivals"]}
@@ -41,39 +41,35 @@ def test_with_v_a_timeline_is_drawn_as_wide_as_the_terminal(canon: Canon) -> Non
         assert "=====" in drawn
 
 
-def test_where_a_model_decided_every_other_candidate_has_a_reason(canon: Canon, home: Path) -> None:
-    answer = {"crg_mbid": "C2", "confidence": 0.95, "rationale": "It came out in October."}
-    environment = replaying(home, answer)
-    bundle = json.dumps(year_only_single()).encode()
-    text = canon("explain", "--evidence=-", stdin=bundle, COLUMNS="100", **environment)
+def test_where_a_model_decided_every_other_candidate_has_a_reason(
+    canon: Canon, home: Path, open_bundle: Path
+) -> None:
+    environment = replaying(home, final())
+    text = canon("explain", "--evidence", open_bundle, COLUMNS="200", **environment)
     assert text.status == 0
+    (kept,) = (home / "data").rglob("transcripts/*")
+    assert kept.name in text.out
     _, _, rivals = " ".join(text.out.split()).partition("Why not another:")
     assert "Bohemian Rhapsody: single (1975): the model chose the album" in rivals
-    assert "It came out in October." in rivals
+    assert str(ANSWER["rationale"]) in rivals
     assert "Greatest Hits: compilation (1981-11-03): 2174 days later than the album" in rivals
     assert "recording    Bohemian Rhapsody, 5:55" in text.out
-    assert "    CRG:LLM_ADJUDICATION: It came out in October.\n" in text.out
-    (line,) = canon("explain", "--evidence=-", "--output=json", stdin=bundle, **environment).lines
+    assert f"    CRG:LLM_ADJUDICATION: {ANSWER['rationale']}\n" in text.out
+    line = canon("explain", "--evidence", open_bundle, "--output=json", **environment).line
     named = [one["release_group"] for one in line["explanation"]["rivals"]]
     assert (line["crg_mbid"], len(named)) == (ALBUM, 2)
     assert ALBUM not in named
     assert line["explanation"]["path"][-1]["rule"] == "CRG:LLM_ADJUDICATION"
 
 
-def test_explain_stores_the_transcript_and_no_decision(canon: Canon, home: Path) -> None:
-    environment = replaying(home, {"crg_mbid": "C2", "confidence": 0.95, "rationale": "x"})
-    bundle = json.dumps(year_only_single()).encode()
-    ran = canon("explain", "--evidence=-", stdin=bundle, COLUMNS="500", **environment)
-    (kept,) = (home / "data").rglob("transcripts/*")
-    assert kept.name in ran.out
+def test_the_help_says_that_the_transcript_is_stored_and_no_decision(canon: Canon) -> None:
     told = " ".join(canon("explain", "--help").out.split())
     assert "The decision is not kept" in told
     assert "the transcript of a model's run" in told
 
 
-def test_an_open_case_has_a_timeline(canon: Canon) -> None:
-    bundle = json.dumps(year_only_single()).encode()
-    ran = canon("explain", "-v", "--evidence=-", stdin=bundle)
+def test_an_open_case_has_a_timeline(canon: Canon, open_bundle: Path) -> None:
+    ran = canon("explain", "-v", "--evidence", open_bundle)
     assert ran.status == 3
     assert "[----" in ran.out
     assert "  > " not in ran.out

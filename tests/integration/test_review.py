@@ -23,7 +23,7 @@ from chart_binder.llm.result import AdjudicationResult, Outcome
 from chart_binder.store import open_store
 from golden.bundles import Bundle, year_only_single
 from integration.conftest import Canon
-from integration.services import ALBUM, LP, SINGLE, adjudicating, asking, file_of
+from integration.services import ALBUM, LP, SINGLE, adjudicating, asking, file_of, final
 from servers.musicbrainz import MusicBrainzStandIn
 from servers.ollama import OllamaStandIn
 from servers.searxng import Searxng
@@ -31,19 +31,22 @@ from store.records import decision
 
 BUNDLE = year_only_single()
 RECORDING = BUNDLE["recording_candidates"][0]["mb_recording_id"]
-ANSWER = {"crg_mbid": "C2", "rr_mbid": "C2.R1", "confidence": 0.7, "rationale": "It leads to it."}
+UNSURE = final(confidence=0.7)
 
 
-def final(**changes: object) -> str:
-    return f"Thought: I know.\nFinal Answer:\n```json\n{json.dumps(ANSWER | changes)}\n```"
+def bundle_of(recording: str) -> Bundle:
+    """Return the open bundle as of another recording."""
+    bundle = year_only_single()
+    bundle["recording_candidates"][0]["mb_recording_id"] = recording
+    return bundle
 
 
-def adjudicated(canon: Canon, *files: Path, answer: str, bundle: Bundle = BUNDLE) -> None:
-    """Decide files with a model that answers the same to each."""
+def adjudicated(canon: Canon, *files: Path) -> None:
+    """Decide files with a model that proposes the album for each."""
     with (
-        MusicBrainzStandIn([bundle]) as mb,
+        MusicBrainzStandIn([BUNDLE]) as mb,
         Searxng() as search,
-        OllamaStandIn([answer] * len(files)) as model,
+        OllamaStandIn([UNSURE] * len(files)) as model,
     ):
         ran = canon("decide", *files, **asking(mb) | adjudicating(model, search))
     assert ran.status == 3, ran.err
@@ -51,8 +54,8 @@ def adjudicated(canon: Canon, *files: Path, answer: str, bundle: Bundle = BUNDLE
 
 def decided(canon: Canon, file: Path, bundle: Bundle = BUNDLE) -> dict[str, Any]:
     with MusicBrainzStandIn([bundle]) as mb:
-        (line,) = canon("decide", file, "--output=json", **asking(mb)).lines
-    return line
+        settings = asking(mb) | {"CANON_MUSICBRAINZ__CACHE_TTL_S": "0"}
+        return canon("decide", file, "--output=json", **settings).line
 
 
 @pytest.fixture
@@ -67,7 +70,7 @@ def open_song(canon: Canon, home: Path) -> Path:
 def proposed(canon: Canon, home: Path) -> Path:
     """A file for which a model proposes the album, to be reviewed."""
     file = file_of(BUNDLE, home, "proposed.flac")
-    adjudicated(canon, file, answer=final())
+    adjudicated(canon, file)
     return file
 
 
@@ -81,8 +84,7 @@ def waiting(canon: Canon, *paths: Path) -> list[str]:
 def test_a_damaged_decision_is_named_and_the_others_are_listed(
     canon: Canon, open_song: Path, home: Path, damage: str
 ) -> None:
-    (recording,) = BUNDLE["recording_candidates"]
-    other = BUNDLE | {"recording_candidates": [recording | {"mb_recording_id": SINGLE}]}
+    other = bundle_of(SINGLE)
     sound = file_of(other, home, "sound.flac")
     decided(canon, sound, other)
     with sqlite3.connect(home / "data" / "canon" / "canon.db") as database:
@@ -92,11 +94,8 @@ def test_a_damaged_decision_is_named_and_the_others_are_listed(
     assert sound.name in listed.out
     assert known in listed.out + listed.err
     assert listed.status == (1 if "left out" in listed.err else 3)
-    assert (drift.status, known in drift.out + drift.err, "1 stands" in drift.err) == (
-        1,
-        True,
-        True,
-    )
+    assert (drift.status, "1 stands" in drift.err) == (1, True)
+    assert known in drift.out + drift.err
     with MusicBrainzStandIn([BUNDLE]) as mb:
         ran = canon("batch", open_song, sound, "--output=json", **asking(mb))
         again = canon("batch", open_song, "--output=json", **asking(mb))
@@ -109,23 +108,21 @@ def test_a_damaged_decision_is_named_and_the_others_are_listed(
 def test_an_open_case_is_listed_with_its_question(canon: Canon, open_song: Path) -> None:
     ran = canon("review", "list")
     assert ran.status == 3
-    assert str(open_song) in ran.out
-    assert "Queen - Bohemian Rhapsody" in ran.out
-    assert "no model was asked" in ran.out
-    assert "only dated 1975" in ran.out
+    for words in (str(open_song), "Queen - Bohemian Rhapsody", "no model was asked", "dated 1975"):
+        assert words in ran.out
     assert "1 to look at" in ran.err
-    (line,) = canon("review", "list", "--output=json").lines
+    line = canon("review", "list", "--output=json").line
     assert (line["state"], line["files"], line["proposal"]) == ("indeterminate", 1, None)
-    assert canon("review", "list", "--state=review").out == ""
-    assert canon("review", "list", open_song.parent).status == 3
     open_song.rename(open_song.with_name("moved.flac"))
-    assert "song.flac (not there any more)" in canon("review", "list").out
-    gone = canon("review", "list", open_song.with_name("gone"))
-    assert gone.status == 1
-    assert "no such file" in gone.err
-    odd = canon("review", "list", "--state=decided")
-    assert odd.status == 2
-    assert "'decided' is none; review, indeterminate allowed" in odd.err
+    folder, gone = open_song.parent, open_song.with_name("gone")
+    for argument, status, told in (
+        (folder, 3, "song.flac (not there any more)"),
+        ("--state=review", 0, ""),
+        (gone, 1, "no such file"),
+        ("--state=decided", 2, "'decided' is none; review, indeterminate allowed"),
+    ):
+        ran = canon("review", "list", argument)
+        assert (ran.status, told in ran.out + ran.err) == (status, True)
 
 
 def test_a_case_is_shown_with_candidates_question_proposal_and_transcript(
@@ -141,7 +138,7 @@ def test_a_case_is_shown_with_candidates_question_proposal_and_transcript(
     assert lines[head + 2].startswith(">  C2")
     assert "before or after 1975-08-23?" in ran.out
     assert "C2 'A Night at the Opera' is proposed, confidence 0.70" in ran.out
-    assert "It leads to it." in ran.out
+    assert "The single came out 21 days before the album." in ran.out
     assert "--transcript" in ran.out
     assert f"/release-group/{SINGLE}" in ran.out
     narrow = canon("review", "show", proposed, COLUMNS="60").out.splitlines()[1:]
@@ -149,7 +146,7 @@ def test_a_case_is_shown_with_candidates_question_proposal_and_transcript(
     assert 'C2.R1      1975-11-21 GB 12" Vinyl' in ran.out
     whole = canon("review", "show", proposed, "--transcript")
     assert "Final Answer:" in whole.out
-    (line,) = canon("review", "show", proposed, "--output=json").lines
+    line = canon("review", "show", proposed, "--output=json").line
     assert [row["label"] for row in line["candidates"]][:2] == ["C1", "C2"]
     assert (line["proposal"]["crg_mbid"], line["waits"]) == (ALBUM, True)
     assert canon("review", "show", line["decision_id"]).out == ran.out
@@ -164,7 +161,7 @@ def test_an_accepted_proposal_is_written_and_decided(canon: Canon, proposed: Pat
     assert ran.status == 0, ran.err
     assert "C2 'A Night at the Opera'" in ran.out
     assert waiting(canon) == []
-    (line,) = canon("write", proposed, "--apply", "--output=json").lines
+    line = canon("write", proposed, "--apply", "--output=json").line
     assert (line["state"], line["crg_mbid"]) == ("written", ALBUM)
     now = decided(canon, proposed)
     assert (now["decided_by"], now["crg_mbid"], now["rr_mbid"]) == ("override", ALBUM, LP)
@@ -177,8 +174,7 @@ def test_an_accepted_proposal_is_written_and_decided(canon: Canon, proposed: Pat
 def test_removing_an_override_brings_the_case_back(canon: Canon, proposed: Path) -> None:
     canon("review", "accept", proposed)
     assert canon("write", proposed).status == 0
-    assert canon("review", "show", proposed).status == 0
-    (line,) = canon("review", "show", proposed, "--output=json").lines
+    line = canon("review", "show", proposed, "--output=json").line
     assert canon("override", "remove", line["decision_id"]).status == 0
     assert waiting(canon) == ["proposed.flac"]
     refused = canon("write", proposed)
@@ -190,8 +186,7 @@ def test_a_decision_by_a_removed_override_is_listed_to_be_decided_again(
     canon: Canon, open_song: Path
 ) -> None:
     canon("review", "reject", open_song, "--crg=C2", "--reason=I know")
-    (line,) = [decided(canon, open_song)]
-    assert line["decided_by"] == "override"
+    assert decided(canon, open_song)["decided_by"] == "override"
     removed = canon("override", "remove", RECORDING)
     told = " ".join(removed.out.split())
     assert f"to be decided again: canon decide, or canon batch: {open_song}" in told
@@ -211,10 +206,8 @@ def test_a_file_that_failed_is_shown_with_its_error_and_what_helps(
     assert canon("decide", broken).status == 1
     ran = canon("review", "show", broken)
     assert ran.status == 1
-    assert "failed" in ran.out
-    assert "mend or replace the file" in ran.out
-    assert "appeared" not in ran.out
-    assert "nobody" not in ran.out
+    told = ("failed", "mend or replace the file", "appeared", "nobody")
+    assert [words in ran.out for words in told] == [True, True, False, False]
 
 
 def test_the_right_candidate_is_named_by_label_id_or_address(canon: Canon, open_song: Path) -> None:
@@ -262,7 +255,7 @@ def test_a_rejected_proposal_leaves_the_queue_and_is_not_written(
     shown = canon("review", "show", proposed)
     assert "a person said reject: a cover" in " ".join(shown.out.split())
     assert "a person rejected it: a cover" in canon("write", proposed).out
-    adjudicated(canon, proposed, answer=final())
+    adjudicated(canon, proposed)
     assert waiting(canon) == [], "the same answer was rejected"
     assert "a person rejected it: a cover" in canon("write", proposed).out
 
@@ -275,16 +268,14 @@ def test_a_case_that_was_kept_waits_again_when_its_evidence_changes(
     assert waiting(canon) == []
     other = year_only_single()
     other["recording_candidates"][0]["rg_candidates"][1]["title"] = "Another Night"
-    with MusicBrainzStandIn([other]) as mb:
-        ran = canon("decide", open_song, **asking(mb), CANON_MUSICBRAINZ__CACHE_TTL_S="0")
-    assert ran.status == 3
+    assert decided(canon, open_song, other)["state"] == "indeterminate"
     assert waiting(canon) == ["song.flac"]
 
 
 def test_files_with_the_same_evidence_are_one_entry(canon: Canon, home: Path) -> None:
     files = [file_of(BUNDLE, home, f"{name}.flac") for name in "abc"]
-    adjudicated(canon, *files, answer=final())
-    (line,) = canon("review", "list", "--output=json").lines
+    adjudicated(canon, *files)
+    line = canon("review", "list", "--output=json").line
     assert (line["files"], Path(line["path"]).name) == (3, "c.flac")
     ran = canon("review", "accept", files[0])
     assert "accepted, with 2 more files" in ran.out
@@ -295,7 +286,7 @@ def test_files_with_the_same_evidence_are_one_entry(canon: Canon, home: Path) ->
 def test_an_override_set_by_hand_removes_a_case_from_the_queue(
     canon: Canon, open_song: Path
 ) -> None:
-    (line,) = canon("review", "list", "--output=json").lines
+    line = canon("review", "list", "--output=json").line
     ran = canon("override", "set", line["decision_id"], "--crg", ALBUM, "--reason", "mine")
     assert ran.status == 0, ran.err
     assert f"/recording/{RECORDING}" in ran.out
@@ -324,16 +315,23 @@ class Terminal:
         seen, found, self._unseen = self._unseen.partition(text)
         return seen + found
 
-    def press(self, key: str) -> None:
-        """Press a key once the program waits for one: what is typed before is thrown away."""
-        deadline = time.monotonic() + 30
-        while termios.tcgetattr(self.leader)[3] & termios.ICANON:
-            assert time.monotonic() < deadline
-            time.sleep(0.005)
-        os.write(self.leader, key.encode())
+    def press(self, *keys: tuple[str, str]) -> None:
+        """Press each key once the program waits for one, and wait for what it then says, if any.
 
-    def line(self, text: str) -> None:
-        os.write(self.leader, text.encode() + b"\r")
+        What is typed before it waits is thrown away.
+        """
+        for key, said in keys:
+            deadline = time.monotonic() + 30
+            while termios.tcgetattr(self.leader)[3] & termios.ICANON:
+                assert time.monotonic() < deadline
+                time.sleep(0.005)
+            os.write(self.leader, key.encode())
+            if said:
+                self.until(said)
+
+    def enter(self, line: str, said: str) -> None:
+        os.write(self.leader, line.encode() + b"\r")
+        self.until(said)
 
     def ended(self) -> int:
         return self._process.wait(30)
@@ -359,12 +357,8 @@ def walking(home: Path, environment: dict[str, str], *arguments: str) -> Iterato
 @pytest.fixture
 def four(canon: Canon, home: Path) -> list[Path]:
     """Four files with evidence of their own, all left open."""
-    bundles, files = [], []
-    for number in range(4):
-        bundle = year_only_single()
-        bundle["recording_candidates"][0]["mb_recording_id"] = f"{number}{RECORDING[1:]}"
-        bundles.append(bundle)
-        files.append(file_of(bundle, home, f"{number}.flac"))
+    bundles = [bundle_of(f"{number}{RECORDING[1:]}") for number in range(4)]
+    files = [file_of(bundle, home, f"{number}.flac") for number, bundle in enumerate(bundles)]
     with MusicBrainzStandIn(bundles) as mb:
         assert canon("decide", *files, **asking(mb)).status == 3
     return files
@@ -377,7 +371,7 @@ def test_the_queue_is_walked_with_single_keys(
     with walking(home, environment, "--interactive") as terminal:
         assert "4 to look at" in terminal.until("/release-group/")
         assert "a accept" not in terminal.until("? keys")
-        for key, said in (
+        terminal.press(
             ("x", "no such key"),
             ("a", "nothing is proposed"),
             ("?", "1-3 choose that candidate, r reject, k keep, s skip, o addresses, q quit"),
@@ -385,22 +379,14 @@ def test_the_queue_is_walked_with_single_keys(
             ("u", "nothing was ruled on"),
             ("9", "no such candidate"),
             ("2", "3 to look at"),
-        ):
-            terminal.press(key)
-            terminal.until(said)
+        )
         assert "0.flac" not in waiting(canon), "kept at once"
-        terminal.press("u")
-        terminal.until("taken back")
+        terminal.press(("u", "taken back"))
         assert "0.flac" in waiting(canon)
-        for key, said in (("2", "1.flac"), ("s", "2 to look at"), ("r", "what is wrong")):
-            terminal.press(key)
-            terminal.until(said)
-        terminal.line("no idea")
-        terminal.until("which candidate")
-        terminal.line("")
-        terminal.until("the last")
-        terminal.press("q")
-        terminal.until("2 ruled on; the same command goes on")
+        terminal.press(("2", "1.flac"), ("s", "2 to look at"), ("r", "what is wrong"))
+        terminal.enter("no idea", "which candidate")
+        terminal.enter("", "the last")
+        terminal.press(("q", "2 ruled on; the same command goes on"))
         assert terminal.ended() == 3
     assert waiting(canon) == ["1.flac", "3.flac"]
 
@@ -412,38 +398,32 @@ def test_an_interrupted_walk_continues(
         canon("review", "keep", file)
     with walking(home, environment, "walk") as terminal:
         terminal.until("2 to look at")
-        terminal.press("r")
-        terminal.until("what is wrong")
-        terminal.line("a slip")
-        terminal.until("which candidate")
+        terminal.press(("r", "what is wrong"))
+        terminal.enter("a slip", "which candidate")
         time.sleep(0.3)  # until it listens: the question is written before
         os.write(terminal.leader, b"\x03")
         terminal.until("not rejected")
-        terminal.press("s")
-        terminal.until("the last")
-        for key, said in (
+        terminal.press(
+            ("s", "the last"),
             ("k", "the end of the queue: 1 ruled on"),
             ("u", "taken back"),
             ("k", "the end of the queue: 1 ruled on"),
             ("x", "no such key; u undo the last, q quit"),
-        ):
-            terminal.press(key)
-            terminal.until(said)
-        terminal.press("q")
+            ("q", ""),
+        )
         assert terminal.ended() == 3
     assert len(waiting(canon)) == 1
     with walking(home, environment, "walk", str(home)) as terminal:
         terminal.until("the last")
-        terminal.press("\x03")
-        terminal.until("canon: interrupted")
+        terminal.press(("\x03", "canon: interrupted"))
         assert terminal.ended() == 130
     with walking(home, environment, "walk") as terminal:
         terminal.until("the last")
-        terminal.press("o")
-        terminal.until(f"\nC1   https://musicbrainz.org/release-group/{SINGLE}")
-        terminal.press("a")
-        terminal.until("the end of the queue: 1 ruled on")
-        terminal.press("\x04")
+        terminal.press(
+            ("o", f"\nC1   https://musicbrainz.org/release-group/{SINGLE}"),
+            ("a", "the end of the queue: 1 ruled on"),
+            ("\x04", ""),
+        )
         assert terminal.ended() == 0
     assert waiting(canon) == []
     assert canon("write", proposed).status == 0
@@ -466,12 +446,9 @@ def test_a_calibration_is_fitted_from_reviews(canon: Canon, home: Path) -> None:
     with open_store(f"sqlite:///{home / 'data' / 'canon' / 'canon.db'}") as store:
         for number in range(40):
             result = AdjudicationResult(
-                Outcome.REVIEW,
-                ALBUM,
-                stated_confidence=0.9,
-                model_id="m",
+                Outcome.REVIEW, ALBUM, stated_confidence=0.9, model_id="m",
                 evidence_hash=str(number),
-            )
+            )  # fmt: skip
             document = msgspec.json.encode(Decision(State.REVIEW, adjudication=result))
             kept = decision(number, b"/music/%d.flac" % number, "review")
             store.decisions.put(msgspec.structs.replace(kept, document=document))

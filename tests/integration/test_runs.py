@@ -31,6 +31,16 @@ def ran(canon: Canon, *arguments: object) -> list[str]:
         return canon("batch", *arguments, **asking(mb)).out.splitlines()
 
 
+def change_store(home: Path, statement: str, *values: object) -> list[tuple[str]]:
+    with sqlite3.connect(home / "data" / "canon" / "canon.db") as database:
+        return database.execute(statement, values).fetchall()
+
+
+def arguments(canon: Canon) -> list[list[str]]:
+    """Return the arguments of every run kept, the newest first."""
+    return [run["arguments"] for run in canon("runs", "list", "--output=json").lines]
+
+
 def test_a_batch_is_shown_with_what_it_did_and_cost(
     canon: Canon, library: Path, home: Path
 ) -> None:
@@ -60,22 +70,19 @@ def test_the_stored_command_line_can_be_run_from_any_folder(
 ) -> None:
     (home / "work" / "music").symlink_to(library)
     (home / "own.toml").write_text("")
-    arguments = ("--config", "../own.toml", "batch", "music", "--offline", "--report", "r.jsonl")
-    canon(*arguments, "--policy=ids", "-v", COLUMNS="60")
-    (run,) = canon("runs", "list", "--output=json").lines
+    call = ("--config", "../own.toml", "batch", "music", "--offline", "--report", "r.jsonl")
+    canon(*call, "--policy=ids", "-v", COLUMNS="60")
     work = home / "work"
-    assert run["arguments"] == [
+    (kept,) = arguments(canon)
+    assert kept == [
         "--policy=ids", f"--report={work}/r.jsonl", "--offline", "--verbose",
         f"--config={work}/../own.toml", f"{work}/music",
     ]  # fmt: skip
-    went_on = canon("batch", *run["arguments"])
+    went_on = canon("batch", *kept)
     assert (went_on.status, "3 failed" in went_on.out) == (1, True)
-    again = canon("runs", "list", "--output=json").lines[0]["arguments"]
-    assert sorted(again) == sorted(run["arguments"])
+    assert sorted(arguments(canon)[0]) == sorted(kept)
     canon("decide", "music", "--offline")
-    assert canon("runs", "list", "--output=json").lines[0]["arguments"] == [
-        "--offline", f"{work}/music",
-    ]  # fmt: skip
+    assert arguments(canon)[0] == ["--offline", f"{work}/music"]
 
 
 def test_the_stored_command_line_of_an_undo_names_its_run_or_file(
@@ -87,9 +94,8 @@ def test_the_stored_command_line_of_an_undo_names_its_run_or_file(
     canon("undo", kept)
     canon("write", "--apply", "music")
     canon("undo", "music")
-    calls = [run["arguments"] for run in canon("runs", "list", "--output=json").lines]
     place = str(home / "work" / "music")
-    assert calls[:3] == [[place], ["--apply", place], [kept]]
+    assert arguments(canon)[:3] == [[place], ["--apply", place], [kept]]
 
 
 def test_a_narrow_terminal_shows_all_that_a_wide_one_does(canon: Canon, library: Path) -> None:
@@ -118,9 +124,8 @@ def test_runs_are_listed_the_newest_first(canon: Canon, library: Path) -> None:
     assert [line["ended"] for line in lines] == ["some failed"] * 2
     assert lines[0]["arguments"] == ["--only=failed", str(library)]
     assert lines[1]["counts"] == {"decided": 2, "error": 1}
-    (line,) = canon("runs", "list", "--limit=1", "--output=json").lines
-    assert line == lines[0]
-    (whole,) = canon("runs", "show", "--output=json").lines
+    assert canon("runs", "list", "--limit=1", "--output=json").line == lines[0]
+    whole = canon("runs", "show", "--output=json").line
     assert whole["measures"]["causes"] == {"nothing_found": 1}
     assert whole["writes"] == {}
 
@@ -129,21 +134,18 @@ def test_a_killed_run_has_no_end_and_shows_what_it_had_done(
     canon: Canon, library: Path, home: Path
 ) -> None:
     ran(canon, library)
-    with sqlite3.connect(home / "data" / "canon" / "canon.db") as database:
-        database.execute("UPDATE runs SET ended_at_utc = NULL, status = NULL")
-        measures = database.execute("SELECT measures FROM runs").fetchone()
+    change_store(home, "UPDATE runs SET ended_at_utc = NULL, status = NULL")
+    ((measures,),) = change_store(home, "SELECT measures FROM runs")
     assert " no end " in canon("runs", "list").out
     shown = canon("runs", "show").out
     assert "ended          it still goes on, or was killed; it was heard of last " in shown
     assert "decided        2 (2 rules)" in shown
     assert f"go on          canon batch {library}" in shown
-    with sqlite3.connect(home / "data" / "canon" / "canon.db") as database:
-        database.execute("UPDATE runs SET measures = NULL, counts = '{}'")
+    change_store(home, "UPDATE runs SET measures = NULL, counts = '{}'")
     at_once = canon("runs", "show").out
     assert "it still goes on, or was killed\n" in at_once
     assert "kept           3 decisions\n" in at_once
-    with sqlite3.connect(home / "data" / "canon" / "canon.db") as database:
-        database.execute("UPDATE runs SET measures = ?", (measures[0][:-1],))
+    change_store(home, "UPDATE runs SET measures = ?", measures[:-1])
     for damaged in (canon("runs", "show"), canon("runs", "list")):
         assert (damaged.status, "cost cannot be read" in damaged.err) == (1, True)
         assert "canon batch" in damaged.out, "the rest is shown"
@@ -154,12 +156,11 @@ def test_a_run_that_cannot_be_read_is_named_and_the_others_are_listed(
 ) -> None:
     ran(canon, library)
     ran(canon, library)
-    with sqlite3.connect(home / "data" / "canon" / "canon.db") as database:
-        database.execute("UPDATE runs SET counts = '{' WHERE seq = 1")
-        known = [one for (one,) in database.execute("SELECT id FROM runs ORDER BY seq")]
+    change_store(home, "UPDATE runs SET counts = '{' WHERE seq = 1")
+    (broken,), (sound,) = change_store(home, "SELECT id FROM runs ORDER BY seq")
     listed = canon("runs", "list")
-    assert (listed.status, known[0] in listed.err, known[1] in listed.out) == (1, True, True)
-    assert known[0] not in listed.out
+    assert (listed.status, broken in listed.err, sound in listed.out) == (1, True, True)
+    assert broken not in listed.out
 
 
 def test_how_to_continue_is_shown_where_a_service_failed(canon: Canon, library: Path) -> None:
@@ -198,14 +199,12 @@ def test_metrics_are_valid_prometheus_text(canon: Canon, library: Path, home: Pa
     assert families["canon_batch_errors_total"].samples[(("cause", "nothing_found"),)] == 1
     assert families["canon_batch_exit_status"].samples == {(): 1}
     assert time.time() - 60 < families["canon_batch_end_time_seconds"].samples[()] < time.time()
-    assert stat.S_IMODE(file.stat().st_mode) == 0o666 & ~_umask()
+    umask = os.umask(0o022)
+    os.umask(umask)
+    assert stat.S_IMODE(file.stat().st_mode) == 0o666 & ~umask
     assert list(file.parent.iterdir()) == [file]
-    again = canon("runs", "show", "--metrics=prometheus").out
-    differing = {
-        name
-        for name, family in read_text(again).items()
-        if family.samples != families[name].samples
-    }
+    again = read_text(canon("runs", "show", "--metrics=prometheus").out)
+    differing = {name for name in again if again[name].samples != families[name].samples}
     assert differing <= {"canon_batch_start_time_seconds", "canon_batch_end_time_seconds"}
     line = b'{"path": "absent.flac"}\n'
     piped = canon("batch", "--stdin", "--metrics", file, "--offline", stdin=line)
@@ -223,9 +222,3 @@ def test_metrics_that_cannot_be_written_are_bad_usage(canon: Canon, library: Pat
     assert refused.status == 2
     assert "--metrics" in refused.err
     assert "No such file or directory" in refused.err
-
-
-def _umask() -> int:
-    standing = os.umask(0o022)
-    os.umask(standing)
-    return standing

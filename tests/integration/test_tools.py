@@ -1,13 +1,10 @@
 """The tools from the command line and inside a run, each against a server of its own kind."""
 
-import json
 from pathlib import Path
 
-import pytest
-
-from golden.bundles import golden, year_only_single
+from golden.bundles import golden
 from integration.conftest import Canon
-from integration.services import ALBUM, LP, SINGLE, adjudicating, asking
+from integration.services import ALBUM, LP, SINGLE, adjudicating, asking, call, final
 from servers.http import StandIn
 from servers.musicbrainz import BUSY, MusicBrainzStandIn, always
 from servers.ollama import OllamaStandIn
@@ -31,15 +28,10 @@ def reading(wiki: StandIn) -> dict[str, str]:
 PATIENT = {"CANON_LLM__TIMEOUT_S": "30", "CANON_MUSICBRAINZ__TIMEOUT_S": "20"}
 
 
-def call(tool: str, **arguments: str) -> str:
-    return f"Thought: I look it up.\nAction: {tool}\nAction Input: {json.dumps(arguments)}"
-
-
-def final(source: str, **changes: object) -> str:
+def citing(source: str) -> str:
+    """Return an answer that rests on the single's date."""
     fact = {"about": "C1", "field": "first_release_date", "value": "1975-10-31", "source": source}
-    answer = {"crg_mbid": "C2", "rr_mbid": "C2.R1", "confidence": 0.95, "rationale": "21 days"}
-    told = json.dumps(answer | {"facts": [fact]} | changes)
-    return f"Thought: I know enough.\nFinal Answer:\n```json\n{told}\n```"
+    return final(facts=[fact])
 
 
 def test_tools_that_are_enabled_are_listed_and_offline_only_local_ones(canon: Canon) -> None:
@@ -54,20 +46,18 @@ def test_tools_that_are_enabled_are_listed_and_offline_only_local_ones(canon: Ca
     assert [each["name"] for each in offline.lines] == ["days_between"]
 
 
-def test_musicbrainz_is_called_by_hand_and_its_answers_are_stored(canon: Canon) -> None:
+def test_musicbrainz_is_called_by_hand_and_its_answers_are_stored(
+    canon: Canon, mb: MusicBrainzStandIn
+) -> None:
     asked = '{"query": "Bohemian Rhapsody", "artist": "Queen"}'
-    with MusicBrainzStandIn([golden("lead-bohemian")]) as mb:
-        ran = canon("tools", "run", "musicbrainz", asked, **asking(mb))
-        again = canon("tools", "run", "musicbrainz", asked, "--output=json", **asking(mb))
-        assert [target.partition("?")[0] for target in mb.targets] == [
-            "/ws/2/release-group",
-            f"/ws/2/release-group/{SINGLE}",
-            "/ws/2/release",
-        ]
+    ran = canon("tools", "run", "musicbrainz", asked, **asking(mb))
+    again = canon("tools", "run", "musicbrainz", asked, "--output=json", **asking(mb))
+    assert [target.partition("?")[0] for target in mb.targets] == [
+        "/ws/2/release-group", f"/ws/2/release-group/{SINGLE}", "/ws/2/release",
+    ]  # fmt: skip
     assert ran.status == 0, ran.err
     assert ran.out.startswith('Release group "Bohemian Rhapsody" (Single, by Queen)')
-    (seen,) = again.lines
-    assert seen["sources"] == [f"{GROUP}{SINGLE}"]
+    assert again.line["sources"] == [f"{GROUP}{SINGLE}"]
 
 
 def test_a_failed_tool_says_what_to_do(canon: Canon) -> None:
@@ -92,27 +82,17 @@ def test_days_are_counted_by_hand(canon: Canon) -> None:
     assert ran.out == "1975 is between 61 and 455 days before 1976-03.\n"
 
 
-@pytest.fixture
-def evidence(home: Path) -> Path:
-    file = home / "bundle.json"
-    file.write_text(json.dumps(year_only_single()))
-    return file
-
-
-def test_a_date_from_musicbrainz_is_verified(canon: Canon, evidence: Path) -> None:
+def test_a_date_from_musicbrainz_is_verified(
+    canon: Canon, open_bundle: Path, mb: MusicBrainzStandIn
+) -> None:
     replies = [
         call("musicbrainz", query=SINGLE),
         call("days_between", first="1975-10-31", second="1975-11-21"),
-        final(f"{GROUP}{SINGLE}"),
+        citing(f"{GROUP}{SINGLE}"),
     ]
-    with (
-        MusicBrainzStandIn([golden("lead-bohemian")]) as mb,
-        Searxng() as search,
-        OllamaStandIn(replies) as model,
-    ):
+    with Searxng() as search, OllamaStandIn(replies) as model:
         settings = asking(mb) | adjudicating(model, search) | PATIENT
-        ran = canon("decide", "--evidence", evidence, "--output=json", **settings)
-    (line,) = ran.lines
+        line = canon("decide", "--evidence", open_bundle, "--output=json", **settings).line
     assert (line["state"], line["crg_mbid"], line["rr_mbid"]) == ("decided", ALBUM, LP), line
     (fact,) = line["adjudication"]["facts"]
     assert fact["verified"] is True
@@ -123,34 +103,28 @@ def test_a_date_from_musicbrainz_is_verified(canon: Canon, evidence: Path) -> No
     assert "1975-10-31 is 21 days before 1975-11-21." in shown
 
 
-def test_a_date_from_wikipedia_is_verified(canon: Canon, evidence: Path) -> None:
+def test_a_date_from_wikipedia_is_verified(canon: Canon, open_bundle: Path) -> None:
     with WikipediaStandIn({"Bohemian Rhapsody": ARTICLE}) as wiki, Searxng() as search:
         source = f"{wiki.url}/wiki/Bohemian_Rhapsody"
-        replies = [call("wikipedia", query="Bohemian Rhapsody", language="en"), final(source)]
+        replies = [call("wikipedia", query="Bohemian Rhapsody", language="en"), citing(source)]
         with OllamaStandIn(replies) as model:
             settings = adjudicating(model, search) | reading(wiki) | PATIENT
-            ran = canon("decide", "--evidence", evidence, "--output=json", **settings)
-    (line,) = ran.lines
+            line = canon("decide", "--evidence", open_bundle, "--output=json", **settings).line
     assert line["adjudication"]["facts"][0]["verified"] is True, line
     assert line["state"] == "decided"
 
 
-def test_a_group_that_only_musicbrainz_names_is_for_review(canon: Canon, evidence: Path) -> None:
+def test_a_group_that_only_musicbrainz_names_is_for_review(canon: Canon, open_bundle: Path) -> None:
     other = golden("lead-bohemian")
     lacking = other["recording_candidates"][0]["rg_candidates"][0]
     lacking["mb_rg_id"] = "11111111-2222-4333-8444-555555555555"
     lacking["title"] = "Night Tram"
     replies = [
         call("musicbrainz", query="Night Tram", artist="Queen"),
-        final("", crg_mbid=lacking["mb_rg_id"], rr_mbid=None, facts=[]),
+        final(crg_mbid=lacking["mb_rg_id"], rr_mbid=None),
     ]
-    with (
-        MusicBrainzStandIn([other]) as mb,
-        Searxng() as search,
-        OllamaStandIn(replies) as model,
-    ):
+    with MusicBrainzStandIn([other]) as mb, Searxng() as search, OllamaStandIn(replies) as model:
         settings = asking(mb) | adjudicating(model, search) | PATIENT
-        ran = canon("decide", "--evidence", evidence, "--output=json", **settings)
-    (line,) = ran.lines
+        line = canon("decide", "--evidence", open_bundle, "--output=json", **settings).line
     assert (line["state"], line["crg_mbid"]) == ("review", lacking["mb_rg_id"]), line
     assert "only an observation names it" in line["adjudication"]["problem"]

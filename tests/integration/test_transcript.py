@@ -5,52 +5,38 @@ import signal
 import subprocess
 import sys
 import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from golden.bundles import year_only_single
 from integration.conftest import Canon
-from integration.services import adjudicating
+from integration.services import adjudicating, call
 from servers.ollama import OllamaStandIn
 from servers.searxng import Searxng
 
-SEARCH = 'Thought: I look.\nAction: web_search\nAction Input: {"query": "Queen single"}'
-
-
-@contextmanager
-def thinking_forever() -> Iterator[tuple[OllamaStandIn, threading.Event]]:
-    """A model that searches once, then is asked again and does not answer."""
-    asked_again, never = threading.Event(), threading.Event()
-
-    def talk(messages: list[dict[str, Any]]) -> str:
-        if len(messages) == 2:
-            return SEARCH
-        asked_again.set()
-        never.wait(60)
-        return ""
-
-    with OllamaStandIn(talk) as model:
-        yield model, asked_again
-        never.set()
-
 
 def test_a_run_that_is_killed_leaves_all_it_had(
-    canon: Canon, home: Path, environment: dict[str, str]
+    canon: Canon, home: Path, environment: dict[str, str], open_bundle: Path
 ) -> None:
-    bundle = home / "bundle.json"
-    bundle.write_text(json.dumps(year_only_single()))
-    with thinking_forever() as (model, asked_again), Searxng() as search:
+    asked_again, killed = threading.Event(), threading.Event()
+
+    def search_then_think(messages: list[dict[str, Any]]) -> str:
+        if len(messages) == 2:
+            return call("web_search", query="Queen single")
+        asked_again.set()
+        killed.wait(60)
+        return ""
+
+    with OllamaStandIn(search_then_think) as model, Searxng() as search:
         settings = adjudicating(model, search) | {"CANON_LLM__TIMEOUT_S": "60"}
         process = subprocess.Popen(
-            [sys.executable, "-m", "chart_binder", "decide", "--evidence", str(bundle)],
+            [sys.executable, "-m", "chart_binder", "decide", "--evidence", str(open_bundle)],
             env=environment | settings,
             cwd=home / "work",
         )
         assert asked_again.wait(60)
         process.kill()
         assert process.wait(10) == -signal.SIGKILL
+        killed.set()
     (file,) = (home / "data" / "canon" / "transcripts").glob("*.jsonl")
     lines = [json.loads(line) for line in file.read_text("utf-8").splitlines()]
     assert [line["type"] for line in lines] == [
@@ -58,15 +44,13 @@ def test_a_run_that_is_killed_leaves_all_it_had(
     ]  # fmt: skip
     assert lines[4]["arguments"] == {"query": "Queen single"}
 
-    shown = canon("transcript", "show", file)
-    assert shown.status == 0
-    assert "no result was recorded: the run was killed, or is still going on" in shown.out
-    replayed = canon("transcript", "replay", file)
-    assert replayed.status == 1
-    assert "the transcript ends after 1 reply, before the run does" in replayed.out
-    page = canon("transcript", "html", file)
-    assert page.status == 0
-    assert "No result was recorded" in page.out
+    for command, status, told in (
+        ("show", 0, "no result was recorded: the run was killed, or is still going on"),
+        ("replay", 1, "the transcript ends after 1 reply, before the run does"),
+        ("html", 0, "No result was recorded"),
+    ):
+        ran = canon("transcript", command, file)
+        assert (ran.status, told in ran.out) == (status, True)
     assert canon("transcript", "diff", file, file).status == 0
 
 

@@ -1,6 +1,7 @@
 """New evidence is fetched until look-ups fail in a row."""
 
-from collections.abc import Callable
+from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -8,49 +9,37 @@ import pytest
 from chart_binder.domain.evidence import EvidenceBundle
 from chart_binder.domain.evidence_json import read_bundle
 from chart_binder.errors import AudioError, CanonError, LookupFailedError, NothingFoundError
-from chart_binder.jobs.drift import MAX_FAILURES, EvidenceRefresher, NotAskedError
+from chart_binder.jobs.decide import NotAskedError
+from chart_binder.jobs.drift import gather_while_it_answers
 from golden.bundles import golden
 
-SONG = Path("song.flac")
 DOWN, ABSENT, UNREADABLE = LookupFailedError("down"), NothingFoundError("absent"), AudioError("?")
 
 
-def asked(*outcomes: CanonError | None) -> tuple[EvidenceRefresher, list[Path]]:
-    """What fails, or not, as it is asked."""
-    paths: list[Path] = []
+@pytest.mark.parametrize(
+    ("outcomes", "asked"),
+    [
+        ((DOWN, DOWN, DOWN, None), 3),
+        ((DOWN, DOWN, None, DOWN, DOWN, None), 6),
+        ((DOWN, DOWN, ABSENT, DOWN, DOWN, ABSENT), 6),
+        ((DOWN, UNREADABLE, DOWN, UNREADABLE, DOWN, None), 5),  # which says nothing of a service
+    ],
+)
+def test_after_three_failures_in_a_row_nothing_is_asked(
+    outcomes: tuple[CanonError | None, ...], asked: int
+) -> None:
+    coming: Iterator[CanonError | None] = iter(outcomes)
 
-    def gather(path: Path) -> EvidenceBundle:
-        paths.append(path)
-        if outcome := outcomes[len(paths) - 1]:
+    def gather(_: Path) -> EvidenceBundle:
+        if outcome := next(coming):
             raise outcome
         return read_bundle(golden("lead-bohemian"))
 
-    refreshing = EvidenceRefresher(gather)
+    look_up = gather_while_it_answers(gather)
     for _ in outcomes:
-        _tried(lambda: refreshing(SONG))
-    return refreshing, paths
-
-
-def _tried(ask: Callable[[], EvidenceBundle]) -> None:
-    try:
-        ask()
-    except CanonError:
-        return
-
-
-def test_after_three_failures_in_a_row_nothing_is_asked() -> None:
-    refreshing, paths = asked(DOWN, DOWN, DOWN, None)
-    assert len(paths) == MAX_FAILURES
-    with pytest.raises(NotAskedError, match=r"3 look-ups in a row .*: down"):
-        refreshing(SONG)
-
-
-@pytest.mark.parametrize("answer", [None, ABSENT])
-def test_an_answer_between_failures_begins_the_count_anew(answer: CanonError | None) -> None:
-    _, paths = asked(DOWN, DOWN, answer, DOWN, DOWN, answer)
-    assert len(paths) == 6
-
-
-def test_a_file_that_cannot_be_read_says_nothing_of_the_service() -> None:
-    _, paths = asked(DOWN, UNREADABLE, DOWN, UNREADABLE, DOWN, None)
-    assert len(paths) == 5
+        with suppress(CanonError):
+            look_up(Path("song.flac"))
+    assert len(outcomes) - len(list(coming)) == asked
+    if asked == 3:
+        with pytest.raises(NotAskedError, match=r"3 look-ups in a row .*: down"):
+            look_up(Path("song.flac"))

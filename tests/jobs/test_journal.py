@@ -21,36 +21,39 @@ from chart_binder.domain.records import KeptWrite, WriteState, now_utc
 from chart_binder.errors import SaveError, StoreError
 from chart_binder.jobs.journal import FieldChange, WritingRun, field_changes, repair_journal
 from chart_binder.jobs.stored_decisions import path_bytes
-from chart_binder.store import open_store
+from chart_binder.store.store import Store
+
+
+@pytest.fixture
+def song(tmp_path: Path) -> Path:
+    """A file without tags."""
+    return Path(shutil.copy(FILES / "bare.flac", tmp_path / "song.flac"))
 
 
 def _changed(tags: TagSet) -> TagSet:
     return with_fields(tags, {"album": ["Lateralus"]})
 
 
-def test_the_same_tags_by_another_run_are_not_taken_for_its_own(tmp_path: Path) -> None:
-    song = Path(shutil.copy(FILES / "bare.flac", tmp_path / "song.flac"))
-
+def test_the_same_tags_by_another_run_are_not_taken_for_its_own(
+    store: Store, song: Path, tmp_path: Path
+) -> None:
     def overtaken(_: PreparedCopy) -> None:  # as from a machine whose locks do not reach this one
         copy = Path(shutil.copy(song, tmp_path / "copy.flac"))
         save_tags(copy, _changed)
         copy.replace(song)
 
-    with open_store(f"sqlite:///{tmp_path / 'canon.db'}") as store:
-        run = WritingRun.of(store, "write", (), keep_mtime=False)
-        with pytest.raises(SaveError, match="another program changed it meanwhile"):
-            run.save(song, _changed, None, overtaken)
-        (write,) = store.journal.of_path(path_bytes(song))
+    run = WritingRun.of(store, "write", (), keep_mtime=False)
+    with pytest.raises(SaveError, match="another program changed it meanwhile"):
+        run.save(song, _changed, None, overtaken)
+    (write,) = store.journal.of_path(path_bytes(song))
     assert write.state is WriteState.FAILED
     assert "another run wrote them" in (write.problem or "")
 
 
-def test_of_two_runs_at_one_file_the_second_waits_and_finds_it_written(tmp_path: Path) -> None:
-    song = Path(shutil.copy(FILES / "bare.flac", tmp_path / "song.flac"))
-    with (
-        open_store(f"sqlite:///{tmp_path / 'canon.db'}") as store,
-        ThreadPoolExecutor(1) as pool,
-    ):
+def test_of_two_runs_at_one_file_the_second_waits_and_finds_it_written(
+    store: Store, song: Path
+) -> None:
+    with ThreadPoolExecutor(1) as pool:
         first, second = (WritingRun.of(store, "batch", (), keep_mtime=False) for _ in "12")
         waiting: list[Future[tuple[SaveResult, KeptWrite | None]]] = []
 
@@ -65,12 +68,10 @@ def test_of_two_runs_at_one_file_the_second_waits_and_finds_it_written(tmp_path:
     assert (kept.run_id, kept.state) == (first.run.id, WriteState.DONE)
 
 
-def test_a_store_that_fails_after_the_file_was_written_says_that_it_was(tmp_path: Path) -> None:
-    song = Path(shutil.copy(FILES / "bare.flac", tmp_path / "song.flac"))
-    with (
-        open_store(f"sqlite:///{tmp_path / 'canon.db'}") as store,
-        closing(sqlite3.connect(tmp_path / "canon.db")) as other,
-    ):
+def test_a_store_that_fails_after_the_file_was_written_says_that_it_was(
+    store: Store, song: Path, tmp_path: Path
+) -> None:
+    with closing(sqlite3.connect(tmp_path / "store.db")) as other:
         other.execute(
             "CREATE TRIGGER worn_out BEFORE UPDATE ON writes BEGIN SELECT RAISE(ABORT, 'no'); END"
         )
@@ -83,8 +84,9 @@ def test_a_store_that_fails_after_the_file_was_written_says_that_it_was(tmp_path
         ]
 
 
-def test_what_another_machine_may_be_writing_is_passed_over_for_an_hour(tmp_path: Path) -> None:
-    song = Path(shutil.copy(FILES / "bare.flac", tmp_path / "song.flac"))
+def test_what_another_machine_may_be_writing_is_passed_over_for_an_hour(
+    store: Store, song: Path, tmp_path: Path
+) -> None:
     temporary = tmp_path / f".canon-save-{'0' * 8}-1-1-{'0' * 16}.part"
     hours_ago = datetime.now(UTC) - timedelta(hours=2)
     young, old = (
@@ -95,12 +97,10 @@ def test_what_another_machine_may_be_writing_is_passed_over_for_an_hour(tmp_path
         )
         for name, at in (("young", now_utc()), ("old", hours_ago.isoformat()))
     )  # fmt: skip
-    with open_store(f"sqlite:///{tmp_path / 'canon.db'}") as store:
-        store.journal.intend(young)
-        store.journal.intend(old)
-        assert len(list(repair_journal(store))) == 1
-        assert store.journal.open_intents() == (young,)
-        store.journal.done("old", now_utc())  # by the machine that was at it after all
+    store.journal.intend(young)
+    store.journal.intend(old)
+    assert len(list(repair_journal(store))) == 1
+    assert store.journal.open_intents() == (young,)
 
 
 def test_a_frame_that_is_taken_out_is_told() -> None:

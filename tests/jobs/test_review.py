@@ -28,12 +28,11 @@ from chart_binder.jobs.review import (
 from chart_binder.jobs.stored_decisions import DecisionSaver, save_decisions
 from chart_binder.llm.result import AdjudicationResult, Outcome
 from chart_binder.rules.decide import decide
-from chart_binder.store import open_store
 from chart_binder.store.store import Store
 from golden.bundles import year_only_single
 from rules.making import document, record, recording, release
 
-KNOBS = RulesConfig()
+RULES = RulesConfig()
 OPEN = ("review", "indeterminate")
 BUNDLE = read_bundle(year_only_single())
 (RECORDING,) = BUNDLE.recording_candidates
@@ -42,14 +41,8 @@ OTHER = "11111111-1111-4111-8111-111111111111"
 
 
 @pytest.fixture
-def store(tmp_path: Path) -> Iterator[Store]:
-    with open_store(f"sqlite:///{tmp_path / 'store.db'}") as opened:
-        yield opened
-
-
-@pytest.fixture
-def keeper(store: Store) -> Iterator[DecisionSaver]:
-    with save_decisions(store, "decide", (), KNOBS) as made:
+def saver(store: Store) -> Iterator[DecisionSaver]:
+    with save_decisions(store, "decide", (), RULES) as made:
         yield made
 
 
@@ -71,21 +64,21 @@ def proposing(
 
 
 def left_open(bundle: EvidenceBundle = BUNDLE) -> Case:
-    return Decider(KNOBS).decide(bundle)
+    return Decider(RULES).decide(bundle)
 
 
-def put(keeper: DecisionSaver, path: Path, case: Case) -> ReviewCase:
+def put(saver: DecisionSaver, path: Path, case: Case) -> ReviewCase:
     path.write_bytes(b"audio")
-    keeper.decide_and_save(path, lambda: case)
-    return find_case(keeper.store, str(path))
+    saver.decide_and_save(path, lambda: case)
+    return find_case(saver.store, str(path))
 
 
 def queue(store: Store) -> list[str]:
     return [queued.case.path.name for queued in review_queue(store, store.overrides.all(), OPEN)]
 
 
-def test_a_case_has_its_candidates_side_by_side(keeper: DecisionSaver, tmp_path: Path) -> None:
-    case = put(keeper, tmp_path / "a", proposing())
+def test_a_case_has_its_candidates_side_by_side(saver: DecisionSaver, tmp_path: Path) -> None:
+    case = put(saver, tmp_path / "a", proposing())
     first, second = case.rows[:2]
     assert (first.label, first.appeared, first.kind, first.is_proposed) == (
         "C1", "1975", "single", False,
@@ -96,9 +89,9 @@ def test_a_case_has_its_candidates_side_by_side(keeper: DecisionSaver, tmp_path:
 
 
 def test_a_proposal_too_unsure_to_decide_can_be_accepted(
-    store: Store, keeper: DecisionSaver, tmp_path: Path
+    store: Store, saver: DecisionSaver, tmp_path: Path
 ) -> None:
-    case = put(keeper, tmp_path / "a", proposing(state=State.INDETERMINATE))
+    case = put(saver, tmp_path / "a", proposing(state=State.INDETERMINATE))
     ruled = accept(store, case)
     assert ruled.saved.override is not None
     assert ruled.saved.override.crg_mbid == ALBUM
@@ -117,9 +110,9 @@ def test_a_proposal_too_unsure_to_decide_can_be_accepted(
     ],
 )
 def test_what_cannot_be_accepted_is_named(
-    store: Store, keeper: DecisionSaver, tmp_path: Path, case: Case, problem: str
+    store: Store, saver: DecisionSaver, tmp_path: Path, case: Case, problem: str
 ) -> None:
-    made = put(keeper, tmp_path / "a", case)
+    made = put(saver, tmp_path / "a", case)
     with pytest.raises(CanonError, match=problem):
         accept(store, made)
     assert store.overrides.all() == {}
@@ -127,33 +120,33 @@ def test_what_cannot_be_accepted_is_named(
 
 
 def test_a_proposed_release_of_another_group_is_left_to_the_rules(
-    store: Store, keeper: DecisionSaver, tmp_path: Path
+    store: Store, saver: DecisionSaver, tmp_path: Path
 ) -> None:
     of_the_single = RECORDING.groups[0].editions[0].mb_release_id
-    ruled = accept(store, put(keeper, tmp_path / "a", proposing(rr=of_the_single)))
+    ruled = accept(store, put(saver, tmp_path / "a", proposing(rr=of_the_single)))
     assert ruled.saved.override is not None
     assert ruled.saved.override.rr_mbid is None
     assert "the rules name one" in ruled.notes[0]
 
 
 def test_of_several_recordings_the_one_on_the_record_is_meant(
-    store: Store, keeper: DecisionSaver, tmp_path: Path
+    store: Store, saver: DecisionSaver, tmp_path: Path
 ) -> None:
     single, album, *_ = RECORDING.groups
     one = msgspec.structs.replace(RECORDING, rg_candidates=(single,), length_ms=None)
     other = msgspec.structs.replace(
         RECORDING, mb_recording_id=OTHER, rg_candidates=(album,), length_ms=None
     )
-    ruled = accept(store, put(keeper, tmp_path / "a", proposing(with_recordings(one, other))))
+    ruled = accept(store, put(saver, tmp_path / "a", proposing(with_recordings(one, other))))
     assert ruled.saved.override is not None
     assert ruled.saved.override.recording_mbid == OTHER
 
 
 def test_of_several_recordings_on_the_record_one_must_be_named(
-    store: Store, keeper: DecisionSaver, tmp_path: Path
+    store: Store, saver: DecisionSaver, tmp_path: Path
 ) -> None:
     other = msgspec.structs.replace(RECORDING, mb_recording_id=OTHER)
-    case = put(keeper, tmp_path / "a", proposing(with_recordings(RECORDING, other)))
+    case = put(saver, tmp_path / "a", proposing(with_recordings(RECORDING, other)))
     with pytest.raises(CanonError, match="several recordings may be meant: name one with --rec"):
         accept(store, case)
     with pytest.raises(CanonError, match=r"cannot be the file's; allowed: .*, "):
@@ -163,23 +156,23 @@ def test_of_several_recordings_on_the_record_one_must_be_named(
 
 
 def test_a_file_whose_length_means_another_recording_is_ruled_on_by_itself(
-    store: Store, keeper: DecisionSaver, tmp_path: Path
+    store: Store, saver: DecisionSaver, tmp_path: Path
 ) -> None:
     short = msgspec.structs.replace(RECORDING, mb_recording_id=OTHER, length_ms=100_000)
     long = msgspec.structs.replace(RECORDING, length_ms=355_000)
     bundle = with_recordings(long, short)
     for name, length in (("a", 355_000), ("b", 100_000), ("c", 355_000)):
         heard = msgspec.structs.replace(bundle, artifact=Artifact(length))
-        put(keeper, tmp_path / name, proposing(heard))
+        put(saver, tmp_path / name, proposing(heard))
     ruled = accept(store, find_case(store, str(tmp_path / "a")))
     assert ruled.files == 2
     assert queue(store) == ["b"]
 
 
 def test_what_is_chosen_is_accepted_or_taken_in_its_place(
-    store: Store, keeper: DecisionSaver, tmp_path: Path
+    store: Store, saver: DecisionSaver, tmp_path: Path
 ) -> None:
-    case = put(keeper, tmp_path / "a", proposing())
+    case = put(saver, tmp_path / "a", proposing())
     for group, kind in ((ALBUM, "accept"), (SINGLE, "reject")):
         ruled = choose(store, case, group, "heard it")
         assert ruled.saved.verdicts[0].verdict == kind
@@ -190,10 +183,10 @@ def test_what_is_chosen_is_accepted_or_taken_in_its_place(
 
 
 def test_a_second_verdict_takes_the_place_of_the_first(
-    store: Store, keeper: DecisionSaver, tmp_path: Path
+    store: Store, saver: DecisionSaver, tmp_path: Path
 ) -> None:
     for name in "ab":
-        case = put(keeper, tmp_path / name, proposing())
+        case = put(saver, tmp_path / name, proposing())
     first = accept(store, case)
     assert first.files == 2
     assert reject(store, case, "no").files == 2
@@ -209,11 +202,11 @@ def test_a_second_verdict_takes_the_place_of_the_first(
 
 
 def test_what_a_person_said_of_the_recording_elsewhere_is_not_replaced_unasked(
-    store: Store, keeper: DecisionSaver, tmp_path: Path
+    store: Store, saver: DecisionSaver, tmp_path: Path
 ) -> None:
-    accept(store, put(keeper, tmp_path / "copy", proposing()), "heard it")
+    accept(store, put(saver, tmp_path / "copy", proposing()), "heard it")
     renamed = msgspec.structs.replace(RECORDING, title="Bohemian Rhapsody (2011 mix)")
-    other = put(keeper, tmp_path / "other", proposing(with_recordings(renamed), SINGLE))
+    other = put(saver, tmp_path / "other", proposing(with_recordings(renamed), SINGLE))
     (first,) = store.overrides.all().values()
     said = rf"ruled otherwise .* C2 .*, said {first.set_at_utc} \(heard it\), .*copy too; --repl"
     with pytest.raises(CanonError, match=said):
@@ -228,9 +221,9 @@ def test_what_a_person_said_of_the_recording_elsewhere_is_not_replaced_unasked(
 
 
 def test_a_release_is_not_taken_for_one_of_another_group_than_its_own(
-    store: Store, keeper: DecisionSaver, tmp_path: Path
+    store: Store, saver: DecisionSaver, tmp_path: Path
 ) -> None:
-    case = put(keeper, tmp_path / "a", proposing(crg=SINGLE))
+    case = put(saver, tmp_path / "a", proposing(crg=SINGLE))
     of_the_single = RECORDING.groups[0].editions[0].mb_release_id
     with pytest.raises(CanonError, match=r"C1.R1 is of C1 .*, not of C2 .* allowed: C2.R1, "):
         reject(store, case, "no", ALBUM, of_the_single)
@@ -240,11 +233,11 @@ def test_a_release_is_not_taken_for_one_of_another_group_than_its_own(
 
 
 def test_a_case_whose_evidence_is_damaged_is_listed_with_the_others(
-    store: Store, keeper: DecisionSaver, tmp_path: Path
+    store: Store, saver: DecisionSaver, tmp_path: Path
 ) -> None:
-    put(keeper, tmp_path / "a", left_open())
+    put(saver, tmp_path / "a", left_open())
     renamed = msgspec.structs.replace(RECORDING, mb_recording_id=OTHER)
-    put(keeper, tmp_path / "b", left_open(with_recordings(renamed)))
+    put(saver, tmp_path / "b", left_open(with_recordings(renamed)))
     with sqlite3.connect(tmp_path / "store.db") as connection:
         connection.execute(
             "UPDATE evidence SET document = x'00' WHERE hash = ?", (evidence_hash(BUNDLE),)
@@ -258,9 +251,9 @@ def test_a_case_whose_evidence_is_damaged_is_listed_with_the_others(
 
 
 def test_a_record_that_cannot_be_read_keeps_no_other_from_being_ruled_on(
-    store: Store, keeper: DecisionSaver, tmp_path: Path
+    store: Store, saver: DecisionSaver, tmp_path: Path
 ) -> None:
-    cases = [put(keeper, tmp_path / name, left_open()) for name in "ab"]
+    cases = [put(saver, tmp_path / name, left_open()) for name in "ab"]
     with sqlite3.connect(tmp_path / "store.db") as connection:
         connection.execute(
             "UPDATE decisions SET file_size = 'many' WHERE id = ?", (cases[0].kept.id,)
@@ -274,28 +267,12 @@ def test_a_record_that_cannot_be_read_keeps_no_other_from_being_ruled_on(
     assert cases[0].kept.id in unread[0].problem
 
 
-def test_a_reviewed_answer_that_cannot_be_read_is_left_out_and_named(
-    store: Store, keeper: DecisionSaver, tmp_path: Path
-) -> None:
-    for number in range(31):
-        recording = f"{number:08}-1111-4111-8111-111111111111"
-        bundle = with_recordings(msgspec.structs.replace(RECORDING, mb_recording_id=recording))
-        case = put(keeper, tmp_path / str(number), proposing(bundle))
-        accept(store, case)
-    with sqlite3.connect(tmp_path / "store.db") as connection:
-        connection.execute("UPDATE decisions SET document = x'7b' WHERE id = ?", (case.kept.id,))
-    connection.close()
-    unread: list[str] = []
-    assert len(reviewed_answers(store, "m", unread.append)) == 30
-    assert [case.kept.id in each for each in unread] == [True]
-
-
 def test_a_case_is_found_by_path_and_id_until_it_is_decided_again(
-    store: Store, keeper: DecisionSaver, tmp_path: Path
+    store: Store, saver: DecisionSaver, tmp_path: Path
 ) -> None:
-    first = put(keeper, tmp_path / "a", proposing())
+    first = put(saver, tmp_path / "a", proposing())
     assert find_case(store, first.kept.id).kept == first.kept
-    put(keeper, tmp_path / "a", left_open())
+    put(saver, tmp_path / "a", left_open())
     with pytest.raises(CanonError, match="was decided again since"):
         find_case(store, first.kept.id)
     with pytest.raises(CanonError, match="no file with a decision"):
@@ -306,18 +283,13 @@ def test_a_case_is_found_by_path_and_id_until_it_is_decided_again(
         read_case_transcript(store, latest)
 
 
-def known(store: Store, model: str = "m") -> list[tuple[float, bool]]:
-    found = reviewed_answers(store, model, pytest.fail)
-    return sorted((each.confidence, each.right) for each in found)
-
-
 def test_reviews_are_answers_known_to_be_right_or_wrong(
-    store: Store, keeper: DecisionSaver, tmp_path: Path
+    store: Store, saver: DecisionSaver, tmp_path: Path
 ) -> None:
     for number in range(33):
         recording = f"{number:08}-1111-4111-8111-111111111111"
         bundle = with_recordings(msgspec.structs.replace(RECORDING, mb_recording_id=recording))
-        case = put(keeper, tmp_path / str(number), proposing(bundle, confidence=number / 100))
+        case = put(saver, tmp_path / str(number), proposing(bundle, confidence=number / 100))
         if number == 30:
             keep(store, case)
         elif number == 31:
@@ -326,18 +298,25 @@ def test_reviews_are_answers_known_to_be_right_or_wrong(
             accept(store, case)
         else:
             reject(store, case, "no")
-    assert known(store) == [
+    found = reviewed_answers(store, "m", pytest.fail)
+    assert sorted((each.confidence, each.right) for each in found) == [
         (number / 100, number % 3 > 0 and number != 31) for number in range(33) if number != 30
     ]
+    with sqlite3.connect(tmp_path / "store.db") as connection:
+        connection.execute("UPDATE decisions SET document = x'7b' WHERE id = ?", (case.kept.id,))
+    connection.close()
+    unread: list[str] = []
+    assert len(reviewed_answers(store, "m", unread.append)) == 31
+    assert [case.kept.id in each for each in unread] == [True]
 
 
 def test_files_of_one_evidence_teach_once(
-    store: Store, keeper: DecisionSaver, tmp_path: Path
+    store: Store, saver: DecisionSaver, tmp_path: Path
 ) -> None:
     for number in range(40):
-        case = put(keeper, tmp_path / str(number), proposing())
+        case = put(saver, tmp_path / str(number), proposing())
     accept(store, case)
-    put(keeper, tmp_path / "other", proposing(model="other"))
+    put(saver, tmp_path / "other", proposing(model="other"))
     with pytest.raises(CanonError, match=r"needs 30 .* there are 1 of the model 'm'$"):
         reviewed_answers(store, "m", pytest.fail)
     with pytest.raises(CanonError, match=r"0 of the model 'x' \(40 of 'm': llm.model_id says"):

@@ -31,7 +31,7 @@ from chart_binder.store import open_store
 from chart_binder.store.store import Store
 from golden.bundles import golden
 
-KNOBS = RulesConfig()
+RULES = RulesConfig()
 
 
 @pytest.fixture
@@ -46,8 +46,8 @@ def store(place: Path) -> Iterator[Store]:
 
 
 @pytest.fixture
-def keeper(store: Store) -> Iterator[DecisionSaver]:
-    with save_decisions(store, "decide", ("music",), KNOBS) as made:
+def saver(store: Store) -> Iterator[DecisionSaver]:
+    with save_decisions(store, "decide", ("music",), RULES) as made:
         yield made
 
 
@@ -62,7 +62,7 @@ def attempt(duration_ms: int = 355_000) -> Callable[[], Case]:
     bundle = msgspec.structs.replace(
         read_bundle(golden("lead-bohemian")), artifact=Artifact(duration_ms, {"title": "as tagged"})
     )
-    return lambda: Decider(KNOBS).attempt(lambda: bundle)
+    return lambda: Decider(RULES).attempt(lambda: bundle)
 
 
 def latest(store: Store, path: Path) -> KeptDecision:
@@ -72,36 +72,36 @@ def latest(store: Store, path: Path) -> KeptDecision:
 
 
 def test_a_decision_is_kept_with_its_evidence_and_the_file_it_was_made_for(
-    store: Store, keeper: DecisionSaver, song: Path
+    store: Store, saver: DecisionSaver, song: Path
 ) -> None:
-    case = keeper.decide_and_save(song, attempt())
+    case = saver.decide_and_save(song, attempt())
     kept = latest(store, song)
     assert read_decision(kept) == case.decision
     assert (kept.state, kept.crg_mbid) == ("decided", case.decision.crg_mbid)
     assert (kept.file_size, kept.file_mtime_ns) == (5, song.stat().st_mtime_ns)
-    assert kept.rules_version == rules_version(KNOBS)
+    assert kept.rules_version == rules_version(RULES)
     assert stored_bundle(store, kept) == case.bundle
 
 
 def test_files_that_share_evidence_keep_what_each_says_of_itself(
-    store: Store, keeper: DecisionSaver, song: Path, tmp_path: Path
+    store: Store, saver: DecisionSaver, song: Path, tmp_path: Path
 ) -> None:
     other = tmp_path / "other.flac"
     other.write_bytes(b"more audio")
-    keeper.decide_and_save(song, attempt(355_000))
-    case = keeper.decide_and_save(other, attempt(356_000))
+    saver.decide_and_save(song, attempt(355_000))
+    case = saver.decide_and_save(other, attempt(356_000))
     assert latest(store, song).evidence_hash == latest(store, other).evidence_hash
     assert stored_bundle(store, latest(store, other)) == case.bundle
 
 
 def test_a_run_is_kept_with_how_its_files_ended(
-    store: Store, keeper: DecisionSaver, song: Path
+    store: Store, saver: DecisionSaver, song: Path
 ) -> None:
-    keeper.decide_and_save(song, attempt())
+    saver.decide_and_save(song, attempt())
     begun = store.runs.latest()
     assert begun is not None
     assert (begun.command, begun.arguments, begun.status) == ("decide", ("music",), None)
-    keeper.end(0)
+    saver.end(0)
     ended = store.runs.latest()
     assert ended is not None
     assert (ended.status, ended.counts) == (0, {"decided": 1})
@@ -113,9 +113,9 @@ def test_an_interrupted_run_says_so(store: Store, song: Path) -> None:
         raise KeyboardInterrupt
 
     def run_of_two() -> None:
-        with save_decisions(store, "decide", (), KNOBS) as keeper:
-            keeper.decide_and_save(song, attempt())
-            keeper.decide_and_save(song, interrupted)
+        with save_decisions(store, "decide", (), RULES) as saver:
+            saver.decide_and_save(song, attempt())
+            saver.decide_and_save(song, interrupted)
 
     with pytest.raises(KeyboardInterrupt):
         run_of_two()
@@ -125,34 +125,34 @@ def test_an_interrupted_run_says_so(store: Store, song: Path) -> None:
 
 
 def test_a_file_that_could_not_be_read_is_kept_as_failed(
-    store: Store, keeper: DecisionSaver, song: Path
+    store: Store, saver: DecisionSaver, song: Path
 ) -> None:
     def gather() -> None:
         raise AudioError("no audio")
 
-    case = keeper.decide_and_save(song, lambda: Decider(KNOBS).attempt(gather))  # type: ignore[arg-type]
+    case = saver.decide_and_save(song, lambda: Decider(RULES).attempt(gather))  # type: ignore[arg-type]
     assert case.decision.error == "no audio"
     assert latest(store, song).state == "error"
     assert stored_bundle(store, latest(store, song)) is None
 
 
-def test_what_is_no_file_is_not_kept(store: Store, keeper: DecisionSaver, tmp_path: Path) -> None:
+def test_what_is_no_file_is_not_kept(store: Store, saver: DecisionSaver, tmp_path: Path) -> None:
     for path in (tmp_path / "absent.flac", tmp_path):
-        keeper.decide_and_save(path, attempt())
+        saver.decide_and_save(path, attempt())
     assert list(store.decisions.iterate()) == []
     assert store.runs.latest() is None
 
 
 @pytest.mark.parametrize("is_file", [True, False])
 def test_a_transcript_is_kept_from_its_file_or_as_it_came(
-    store: Store, keeper: DecisionSaver, song: Path, tmp_path: Path, is_file: bool
+    store: Store, saver: DecisionSaver, song: Path, tmp_path: Path, is_file: bool
 ) -> None:
     event = Said(role="user", content="what is it?")
     recorded = tmp_path / "2026-run.jsonl"
     recorded.write_bytes(msgspec.json.encode(event) + b"\n")
     result = AdjudicationResult(Outcome.REVIEW, transcript=str(recorded) if is_file else (event,))
     decision = Decision(State.REVIEW, adjudication=result)
-    keeper.decide_and_save(song, lambda: Case(decision))
+    saver.decide_and_save(song, lambda: Case(decision))
     name = latest(store, song).transcript_id
     assert name is not None
     assert name == "2026-run" or not is_file
@@ -162,78 +162,67 @@ def test_a_transcript_is_kept_from_its_file_or_as_it_came(
 
 
 def test_a_transcript_that_is_gone_costs_no_decision(
-    store: Store, keeper: DecisionSaver, song: Path
+    store: Store, saver: DecisionSaver, song: Path
 ) -> None:
     result = AdjudicationResult(Outcome.REVIEW, transcript="/absent.jsonl")
-    keeper.decide_and_save(song, lambda: Case(Decision(State.REVIEW, adjudication=result)))
+    saver.decide_and_save(song, lambda: Case(Decision(State.REVIEW, adjudication=result)))
     assert latest(store, song).transcript_id is None
 
 
 def test_a_decision_that_cannot_be_kept_is_an_error_with_the_decision_in_it(
-    store: Store, keeper: DecisionSaver, song: Path, place: Path
+    store: Store, saver: DecisionSaver, song: Path, place: Path
 ) -> None:
     with closing(connect(place, isolation_level=None)) as other:
         other.execute("BEGIN IMMEDIATE")
-        case = keeper.decide_and_save(song, attempt())
+        case = saver.decide_and_save(song, attempt())
     assert case.decision.state is State.ERROR
     assert case.decision.crg_rule == "CRG:ALBUM_LEAD_WINDOW"
     assert case.decision.error is not None
     assert case.decision.error.startswith("decided, not kept: the store")
     assert "locked by another program" in case.decision.error
-    assert keeper.decide_and_save(song, attempt()).decision.state is State.DECIDED, (
+    assert saver.decide_and_save(song, attempt()).decision.state is State.DECIDED, (
         "the next is kept again"
     )
-    keeper.end(1)
+    saver.end(1)
     run = store.runs.latest()
     assert run is not None
     assert run.counts == {"error": 1, "decided": 1}
 
 
-def test_other_knobs_are_other_rules() -> None:
-    assert rules_version(KNOBS) == rules_version(RulesConfig())
-    assert rules_version(KNOBS) != rules_version(RulesConfig(lead_window_days=91))
-
-
-KNOBS = RulesConfig()
-NOW = adjudicator_version(LLMConfig(), KNOBS)
+NOW = adjudicator_version(LLMConfig(), RULES)
 
 
 @pytest.mark.parametrize(
-    "other",
+    ("other", "is_same"),
     [
-        {"enabled": True, "base_url": "http://elsewhere:1", "timeout_s": 1.0, "stream": True},
-        {"searxng": {"url": "http://elsewhere:2", "timeout_s": 1.0}},
-        {"acceptance": {"write_min_sources": 0}},
+        ({"enabled": True, "base_url": "http://x:1", "timeout_s": 1.0, "stream": True}, True),
+        ({"searxng": {"url": "http://elsewhere:2", "timeout_s": 1.0}}, True),
+        ({"acceptance": {"write_min_sources": 0}}, True),
+        ({"model_id": "another"}, False),
+        ({"temperature": 1.0}, False),
+        ({"prompt": {"rules": "Toss a coin."}}, False),
+        ({"tools": {"wikipedia": False}}, False),
+        ({"acceptance": {"min_sources": 3}}, False),
     ],
 )
-def test_where_and_how_patiently_it_is_asked_does_not_matter(other: dict[str, Any]) -> None:
-    assert adjudicator_version(LLMConfig.model_validate(other), KNOBS) == NOW
-
-
-@pytest.mark.parametrize(
-    "other",
-    [
-        {"model_id": "another"},
-        {"temperature": 1.0},
-        {"prompt": {"rules": "Toss a coin."}},
-        {"tools": {"wikipedia": False}},
-        {"acceptance": {"min_sources": 3}},
-    ],
-)
-def test_what_is_asked_does(other: dict[str, Any]) -> None:
-    assert adjudicator_version(LLMConfig.model_validate(other), KNOBS) != NOW
+def test_what_is_asked_matters_and_not_where_and_how_patiently(
+    other: dict[str, Any], is_same: bool
+) -> None:
+    assert (adjudicator_version(LLMConfig.model_validate(other), RULES) == NOW) == is_same
 
 
 def test_the_rules_and_what_confidence_is_worth_do(tmp_path: Path) -> None:
-    assert adjudicator_version(LLMConfig(), RulesConfig(lead_window_days=1)) != NOW
+    other = RulesConfig(lead_window_days=1)
+    assert rules_version(RULES) == rules_version(RulesConfig()) != rules_version(other)
+    assert adjudicator_version(LLMConfig(), other) != NOW
     file = tmp_path / "map.json"
     llm = LLMConfig.model_validate({"acceptance": {"calibration": str(file)}})
     with pytest.raises(ConfigError, match="cannot be read"):
-        adjudicator_version(llm, KNOBS)
+        adjudicator_version(llm, RULES)
     file.write_bytes(b"{}")
-    same = adjudicator_version(llm, KNOBS)
+    same = adjudicator_version(llm, RULES)
     file.write_bytes(b'{"points": [{"stated": 0.5, "right": 0.4}], "answers": 9}')
-    assert adjudicator_version(llm, KNOBS) != same
+    assert adjudicator_version(llm, RULES) != same
 
 
 def test_every_cause_has_an_advice_of_its_own_kind() -> None:

@@ -19,7 +19,7 @@ from chart_binder.llm.confidence import (
 )
 from chart_binder.llm.result import Check, Outcome, Standing, why_not_written
 from chart_binder.llm.sources import SAME_SOURCE, independent_sources, registered_site
-from llm.scripted_runs import DAY, OTHER, PAGE, SINGLE, adjudicated, failed, final, look
+from llm.scripted_runs import DAY, OTHER, SINGLE, adjudicated, failed, final, look
 
 ROOT = Path(__file__).parents[2]
 HALVED = ConfidenceMap((Point(0.0, 0.0), Point(1.0, 0.5)), 100)
@@ -40,14 +40,8 @@ HALVED = ConfidenceMap((Point(0.0, 0.0), Point(1.0, 0.5)), 100)
         ("https://web.archive.org/web/https://queen.example/x", "queen.example"),
         ("https://web.archive.org/http://queen.example/x", "queen.example"),
         ("https://wayback.archive.org/web/2001*/http://queen.example/x", "queen.example"),
-        (
-            "https://web.archive.org/web/2001/https://r.jina.ai/https://queen.example/x",
-            "queen.example",
-        ),
-        (
-            "https://web.archive.org/web/2001/queen.example/https://en.wikipedia.org/",
-            "queen.example",
-        ),
+        ("https://web.archive.org/web/1/https://r.jina.ai/https://queen.example/", "queen.example"),
+        ("https://web.archive.org/web/1/queen.example/http://x.wikipedia.org/", "queen.example"),
         ("https://archive.is/2024/https://queen.example/x", "queen.example"),
         ("https://archive.today/newest/http://queen.example/", "queen.example"),
         ("https://archive.ph/Ab1", ""),
@@ -89,21 +83,20 @@ RELAYED = "http://stranger.example/x"
     ],
 )  # fmt: skip
 def test_a_page_that_somebody_else_shows_is_no_second_source(other: str) -> None:
-    assert len(independent_sources([RELAYED, other])) == 1
-    assert len(independent_sources([other, RELAYED, "https://honest.example/index.html"])) == 2
-    assert (
-        len(independent_sources([other, "https://second.example/?u=https://stranger.example/y"]))
-        == 1
-    )
+    elsewhere = "https://second.example/?u=https://stranger.example/y"
+    for sources, count in (
+        ([RELAYED, other], 1),
+        ([other, RELAYED, "https://honest.example/index.html"], 2),
+        ([other, elsewhere], 1),
+    ):
+        assert len(independent_sources(sources)) == count
 
 
 def test_no_address_makes_several_sources_of_one_by_naming_others() -> None:
     told = [f"https://stranger.example/{n}?u=https://honest{n}.example/" for n in range(3)]
-    assert independent_sources(told) == {"stranger.example"}
-    assert (
-        len(independent_sources([*told, "https://honest0.example/", "https://honest5.example/"]))
-        == 2
-    )
+    assert independent_sources([*told, "https://archive.ph/Ab1"]) == {"stranger.example"}
+    told += ["https://honest0.example/", "https://honest5.example/"]
+    assert len(independent_sources(told)) == 2
 
 
 @pytest.mark.parametrize(
@@ -113,10 +106,7 @@ def test_no_address_makes_several_sources_of_one_by_naming_others() -> None:
         ("https://a.example/wiki/will.i.am", "https://b.example/artist/will.i.am"),
         ("https://a.example/?x=https://archive.ph/A", "https://b.example/?x=https://archive.ph/B"),
         ("https://a.example/?q=Queen&page=2", "https://b.example/?q=Queen&page=2"),
-        (
-            "https://web.archive.org/web/2001/http://a.example/",
-            "https://web.archive.org/web/2001/http://b.example/",
-        ),
+        ("https://archive.is/1/http://a.example/", "https://archive.is/1/http://b.example/"),
     ],
 )  # fmt: skip
 def test_addresses_that_are_alike_are_still_two_sources(pair: tuple[str, str]) -> None:
@@ -127,9 +117,9 @@ def test_every_copy_is_of_one_original_which_copies_nobody() -> None:
     copies = [copy for each in SAME_SOURCE.values() for copy in each]
     assert len(copies) == len(set(copies))
     assert not set(copies) & set(SAME_SOURCE)
-    assert independent_sources(["https://wikiwand.com/", "https://fr.wikipedia.org/"]) == {
-        "wikipedia.org"
-    }
+    hosts = ("wikiwand.com", "fr.wikipedia.org", "a.e.com", "e.com.", "www.e.com", "x.co.uk")
+    told = independent_sources(f"https://{host}/" for host in hosts)
+    assert told == {"wikipedia.org", "e.com", "x.co.uk"}
 
 
 def test_the_documented_table_is_the_one_that_lowers_confidence() -> None:
@@ -153,11 +143,11 @@ def test_confidence_is_lowered_for_what_failed_and_for_nothing_else() -> None:
 
 
 def test_an_answer_that_nothing_speaks_against_keeps_its_confidence() -> None:
-    result = adjudicated(look(), final(facts=[DAY]))
-    assert (result.outcome, result.rules) == (Outcome.ACCEPTED, Standing.CONFIRMED)
-    assert (result.confidence, result.stated_confidence) == (0.9, 0.9)
-    assert adjudicated(final()).rules is None
-    assert adjudicated(final()).confidence == 0.9
+    for value in ("1975-10-31", "October 31, 1975"):
+        result = adjudicated(look(), final(facts=[DAY | {"value": value}]))
+        assert (result.outcome, result.rules) == (Outcome.ACCEPTED, Standing.CONFIRMED)
+        assert (result.confidence, result.stated_confidence) == (0.9, 0.9)
+    assert (adjudicated(final()).rules, adjudicated(final()).confidence) == (None, 0.9)
 
 
 def test_an_unverified_fact_lowers_what_is_reported_and_caps_the_outcome_at_review() -> None:
@@ -172,11 +162,8 @@ def test_a_contradicted_answer_is_worth_little() -> None:
     result = adjudicated(look(), final(crg_mbid="C1", rr_mbid="C1.R1", facts=[DAY]))
     assert (result.outcome, result.rules) == (Outcome.REVIEW, Standing.CONTRADICTED)
     assert (result.confidence, result.stated_confidence) == (0.3, 0.9)
-
-
-def test_the_value_may_be_written_in_words_and_is_put_into_the_evidence() -> None:
-    result = adjudicated(look(), final(facts=[DAY | {"value": "October 31, 1975"}]))
-    assert (result.outcome, result.rules) == (Outcome.ACCEPTED, Standing.CONFIRMED)
+    assert failed(result) == ["rules"]
+    assert "ALBUM_LEAD_WINDOW" in (result.problem or "")
 
 
 def test_a_catalogue_number_that_looks_like_a_year_is_none() -> None:
@@ -206,10 +193,7 @@ def test_a_date_of_something_else_is_not_put_into_the_evidence(field: str) -> No
         ("A Night at the Opera\n> Released | 31 October 1975", False),
         ("Bohemian Rhapsody\n> Released | 31 October 1975 | A Day at the Races", True),
         ("A Night at the Opera | 1976\n> Bohemian Rhapsody | UK | 31 October 1975", True),
-        (
-            "Bohemian Rhapsody: 31 October 1975\n> A Night at the Opera | 31 October 1975",
-            True,
-        ),
+        ("Bohemian Rhapsody: 31 October 1975\n> A Night at the Opera | 31 October 1975", True),
     ],
 )
 def test_a_page_that_names_another_candidate_only_bears_nothing_out(
@@ -295,10 +279,6 @@ def test_what_tells_nothing_new_is_no_source_for_what_rests_on_something_else(
     plain = adjudicated(*run)
     assert (failed(plain), plain.independent_sources) == ([], 0)
     assert why_not_written(plain, AcceptanceConfig())
-
-
-def test_a_page_whose_site_is_not_told_is_no_second_source() -> None:
-    assert independent_sources(["https://archive.ph/Ab1", PAGE]) == {"discography.example"}
 
 
 def test_what_may_go_into_a_file_unseen_rests_on_enough_sources() -> None:

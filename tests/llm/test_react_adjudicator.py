@@ -3,6 +3,7 @@
 import json
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -10,14 +11,13 @@ import pytest
 
 from chart_binder import plugins
 from chart_binder.chat.scripted import Scripted
-from chart_binder.config import AcceptanceConfig, FetchConfig, LLMConfig, RulesConfig
+from chart_binder.config import FetchConfig, LLMConfig, RulesConfig
 from chart_binder.domain.evidence_json import read_bundle
 from chart_binder.errors import ConfigError, EvidenceError, PluginError
 from chart_binder.llm.react_adjudicator import ReActAdjudicator, search_topic
 from chart_binder.llm.recording import failed_services
-from chart_binder.llm.result import AdjudicationResult, Fact, Outcome
-from chart_binder.llm.sources import independent_sources
-from chart_binder.react.conversation import ChatError, Message, Reply, Terms
+from chart_binder.llm.result import AdjudicationResult, Outcome
+from chart_binder.react.conversation import Message, Reply, Terms
 from chart_binder.react.tools import SAYS_NOTHING, Observation, Tool
 from chart_binder.react.transcript import (
     AnyEvent,
@@ -48,6 +48,10 @@ from llm.scripted_runs import (
 from servers.pages import Pages
 
 
+def search(query: str) -> str:
+    return f"Action: web_search\nAction Input: {query}"
+
+
 def _events(path: Path) -> tuple[AnyEvent, ...]:
     return tuple(read_transcript(path.read_bytes().splitlines(keepends=True)))
 
@@ -59,7 +63,7 @@ def test_an_answer_on_the_evidence_alone_needs_no_source() -> None:
     assert (result.iterations, result.dialect, result.prompt_version) == (1, "classic", "react-2")
 
 
-@pytest.mark.parametrize("gives", [None, Reply(None), KeyError("k"), ConnectionError("c")])  # type: ignore[arg-type]
+@pytest.mark.parametrize("gives", [None, KeyError("k")])
 def test_a_defect_of_a_chat_model_is_an_error_and_the_run_is_kept(
     gives: Any, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -92,42 +96,32 @@ def test_a_fact_that_was_read_is_verified_and_the_rules_confirm() -> None:
     assert result.usage.tool_seconds > 0
 
 
-@pytest.mark.parametrize(
-    "fact",
-    [
-        DAY | {"source": "https://never-read.example/"},
-        DAY | {"value": "1975-10-30"},
-        DAY | {"value": "not a date"},
-        DAY | {"source": "https://gone.example/gone"},
-        DAY | {"source": "https://[broken"},
-    ],
-)
-def test_a_fact_that_does_not_hold_is_for_review(fact: dict[str, str]) -> None:
-    gone = look("https://gone.example/gone")
-    result = adjudicated(look(), gone, final(facts=[fact]))
-    assert result.outcome is Outcome.REVIEW
-    assert "fact" in failed(result)
-    assert result.problem
+ECHOED = "https://echo.example/?day=1975-09-02"
 
 
 @pytest.mark.parametrize(
     "facts",
     [
-        {"field": "released", "date": "1975-10-31", "url": PAGE},
-        ["the single came out on 1975-10-31"],
+        [DAY | {"source": "https://never-read.example/"}],
+        [DAY | {"value": "1975-10-30"}],
+        [DAY | {"value": "not a date"}],
+        [DAY | {"source": "https://gone.example/gone"}],
+        [DAY | {"source": "https://[broken"}],
+        [DAY | {"value": "1975-09-02", "source": ECHOED}],  # the model may make an address up
         [DAY | {"about": ""}],
         [DAY | {"about": "the single"}],
+        {"field": "released", "date": "1975-10-31", "url": PAGE},
+        ["the single came out on 1975-10-31"],
         [{"about": "C1", "field": "title", "value": "e", "source": PAGE}],
     ],
 )
-def test_what_only_looks_like_a_fact_is_for_review(facts: object) -> None:
-    assert adjudicated(look(), final(facts=facts)).outcome is Outcome.REVIEW
-
-
-def test_a_date_that_the_model_put_into_an_address_proves_nothing() -> None:
-    page = "https://empty.example/?day=1975-09-02"
-    result = adjudicated(look(page), final(facts=[DAY | {"value": "1975-09-02", "source": page}]))
+def test_a_fact_that_does_not_hold_is_for_review(facts: object) -> None:
+    looks = (look(), look("https://gone.example/gone"), look(ECHOED))
+    page = f"Bohemian Rhapsody came out on 31 October 1975. ({ECHOED})"
+    result = adjudicated(*looks, final(facts=facts), page=page)
     assert result.outcome is Outcome.REVIEW
+    assert "fact" in failed(result)
+    assert result.problem
 
 
 def test_a_date_beside_one_hit_does_not_bear_out_another() -> None:
@@ -137,36 +131,13 @@ def test_a_date_beside_one_hit_does_not_bear_out_another() -> None:
         return Observation(f"{hits}   Out on 31 October 1975.", (PAGE, "https://spam.example/"))
 
     def outcome(source: str) -> Outcome:
-        replies = ["Action: web_search\nAction Input: x", final(facts=[DAY | {"source": source}])]
+        replies = [search("x"), final(facts=[DAY | {"source": source}])]
         tools = [Tool.of(web_search)]
         adjudicator = ReActAdjudicator(CONFIG, chat=Scripted(replies), tools=tools)
         return adjudicator.adjudicate(year_only_single()).outcome
 
     assert outcome(PAGE) is Outcome.REVIEW
     assert outcome("https://spam.example/") is Outcome.ACCEPTED
-
-
-def test_hosts_of_one_site_are_one_source() -> None:
-    facts = [
-        Fact("C1", "date", "1975", f"https://{host}/", verified=True)
-        for host in ("a.e.com", "b.e.com", "e.com.", "www.e.com", "x.co.uk", "y.co.uk")
-    ]
-    verified = [fact.source for fact in facts if fact.verified]
-    assert independent_sources(verified) == {"e.com", "x.co.uk", "y.co.uk"}
-
-
-def test_too_few_independent_hosts_are_for_review() -> None:
-    strict = AcceptanceConfig(min_sources=2)
-    result = adjudicated(look(), final(facts=[DAY, DAY | {"about": "C1.R1"}]), acceptance=strict)
-    assert result.outcome is Outcome.REVIEW
-    assert "sources" in failed(result)
-
-
-def test_an_answer_that_the_rules_contradict_is_for_review() -> None:
-    result = adjudicated(look(), final(crg_mbid="C1", rr_mbid="C1.R1", facts=[DAY]))
-    assert result.outcome is Outcome.REVIEW
-    assert "rules" in failed(result)
-    assert "ALBUM_LEAD_WINDOW" in (result.problem or "")
 
 
 @pytest.mark.parametrize(
@@ -189,21 +160,24 @@ def test_ids_may_be_written_out_or_as_addresses() -> None:
     assert adjudicated(final(crg_mbid=address, rr_mbid=LP)).rr_mbid == LP
 
 
-def test_an_invented_id_is_refused_and_may_be_corrected() -> None:
-    result = adjudicated(final(crg_mbid=ELSEWHERE), final())
-    assert (result.outcome, result.iterations) == (Outcome.ACCEPTED, 2)
+UNKNOWN_ID = final(crg_mbid=ELSEWHERE, rr_mbid=None)
 
 
-def test_an_invented_id_in_the_last_turn_is_dropped() -> None:
-    result = adjudicated(final(crg_mbid=ELSEWHERE), max_iterations=1)
-    assert (result.outcome, result.crg_mbid, result.rr_mbid) == (Outcome.REVIEW, None, None)
-    assert "candidate" in failed(result)
-
-
-def test_an_id_that_only_an_observation_names_is_for_review() -> None:
-    search = "Action: web_search\nAction Input: original single"
-    result = adjudicated(search, final(crg_mbid=ELSEWHERE, rr_mbid=None))
-    assert (result.outcome, result.crg_mbid) == (Outcome.REVIEW, ELSEWHERE)
+@pytest.mark.parametrize(
+    ("replies", "turns", "outcome", "crg"),
+    [
+        ([UNKNOWN_ID, final()], 5, Outcome.ACCEPTED, ALBUM),  # it may be corrected
+        ([UNKNOWN_ID], 1, Outcome.REVIEW, None),
+        ([search("original single"), UNKNOWN_ID], 5, Outcome.REVIEW, ELSEWHERE),
+        ([search(ELSEWHERE), UNKNOWN_ID], 2, Outcome.REVIEW, None),  # its own word comes back
+    ],
+)
+def test_an_id_that_is_no_candidates_counts_only_where_an_observation_names_it(
+    replies: list[str], turns: int, outcome: Outcome, crg: str | None
+) -> None:
+    result = adjudicated(*replies, max_iterations=turns)
+    assert (result.outcome, result.crg_mbid, result.iterations) == (outcome, crg, len(replies))
+    assert result.crg_mbid == ALBUM or "candidate" in failed(result)
 
 
 def test_a_source_that_is_no_address_is_borne() -> None:
@@ -211,15 +185,9 @@ def test_a_source_that_is_no_address_is_borne() -> None:
         """Search the web."""
         return Observation(f"see {query}", ("https://[broken",))
 
-    echo = f"Action: web_search\nAction Input: {ELSEWHERE}"
-    script = Scripted([echo, final(crg_mbid=ELSEWHERE), final()])
+    script = Scripted([search(ELSEWHERE), final(crg_mbid=ELSEWHERE), final()])
     adjudicator = ReActAdjudicator(CONFIG, chat=script, tools=[Tool.of(web_search)])
     assert adjudicator.adjudicate(year_only_single()).outcome is Outcome.ACCEPTED
-
-
-def test_an_id_that_only_echoes_the_models_own_call_is_not_known() -> None:
-    echo = f"Action: web_search\nAction Input: {ELSEWHERE}"
-    assert adjudicated(echo, final(crg_mbid=ELSEWHERE), max_iterations=2).crg_mbid is None
 
 
 def test_an_id_that_one_of_several_calls_echoes_is_not_known() -> None:
@@ -240,34 +208,13 @@ def test_an_id_that_one_of_several_calls_echoes_is_not_known() -> None:
     assert (result.outcome, result.crg_mbid) == (Outcome.REVIEW, None)
 
 
-def test_a_release_of_another_group_is_replaced() -> None:
-    result = adjudicated(final(rr_mbid="C3.R1"))
+@pytest.mark.parametrize(("written", "replaced"), [("C3.R1", True), (None, False)])
+def test_the_rules_choose_the_release_where_the_model_names_none_of_the_group(
+    written: str | None, replaced: bool
+) -> None:
+    result = adjudicated(final(rr_mbid=written))
     assert (result.outcome, result.rr_mbid) == (Outcome.ACCEPTED, LP)
-    assert check(result, "release").passed
-
-
-def test_a_release_left_out_is_chosen_by_the_rules() -> None:
-    assert adjudicated(final(rr_mbid=None)).rr_mbid == LP
-
-
-def test_turns_that_run_out_are_an_error_with_what_was_learned(tmp_path: Path) -> None:
-    result = adjudicated("hm", "hm", "hm", record=tmp_path)
-    assert result.outcome is Outcome.ERROR
-    assert "led nowhere" in (result.problem or "")
-    assert len(_events(Path(str(result.transcript)))) > 6
-
-
-class Broken:
-    model_id = "broken"
-
-    def reply(self, messages: Sequence[Message], terms: Terms) -> Reply:
-        raise ChatError("the server is on fire: call the fire brigade")
-
-
-def test_a_model_that_fails_is_an_error_with_its_sentence() -> None:
-    result = adjudicated(chat=Broken())
-    assert (result.outcome, result.iterations) == (Outcome.ERROR, 0)
-    assert result.problem == "the server is on fire: call the fire brigade"
+    assert [each.passed for each in result.checks if each.name == "release"] == [True] * replaced
 
 
 def test_disabled_is_an_error_that_says_so_and_looks_nothing_up() -> None:
@@ -285,12 +232,6 @@ def test_a_callers_mistakes_are_raised() -> None:
         ReActAdjudicator(LLMConfig(enabled=True, provider="replay", model_id="/nowhere"))
 
 
-def test_a_result_survives_json(tmp_path: Path) -> None:
-    for record in (None, tmp_path):
-        result = adjudicated(look(), final(facts=[DAY]), record=record)
-        assert AdjudicationResult.from_json(result.to_json()) == result
-
-
 def test_the_transcript_is_recorded_as_it_happens_for_its_owner_alone(tmp_path: Path) -> None:
     result = adjudicated(look(), final(), record=tmp_path / "deep" / "folder")
     path = Path(str(result.transcript))
@@ -301,6 +242,7 @@ def test_the_transcript_is_recorded_as_it_happens_for_its_owner_alone(tmp_path: 
     ]  # fmt: skip
     assert isinstance(events[-1], Result)
     assert events[-1].result["crg_mbid"] == ALBUM
+    assert AdjudicationResult.from_json(result.to_json()) == result
 
 
 def test_a_folder_that_cannot_be_written_costs_the_record_not_the_run(tmp_path: Path) -> None:
@@ -308,6 +250,7 @@ def test_a_folder_that_cannot_be_written_costs_the_record_not_the_run(tmp_path: 
     result = adjudicated(final(), record=tmp_path / "file" / "folder")
     assert result.outcome is Outcome.ACCEPTED
     assert isinstance(result.transcript, tuple)
+    assert AdjudicationResult.from_json(result.to_json()) == result
 
 
 def test_a_watcher_sees_every_event() -> None:
@@ -338,18 +281,19 @@ def test_default_tools_follow_the_configuration() -> None:
     assert "web_search" not in prompt
 
 
-def test_a_topic_names_artist_title_and_candidates_once() -> None:
-    assert search_topic(read_bundle(year_only_single())) == (
-        "Queen / Bohemian Rhapsody / A Night at the Opera / Greatest Hits"
+def test_a_topic_names_artist_title_and_candidates_once_and_is_bounded() -> None:
+    topics = (
+        search_topic(read_bundle(bundle))
+        for bundle in (
+            year_only_single(),
+            crowd(),
+            {"recording_title": "x", "recording_candidates": []},
+        )
     )
-
-
-def test_a_topic_of_many_candidates_is_bounded() -> None:
-    assert search_topic(read_bundle(crowd())).count(" / ") <= 13
-
-
-def test_nothing_known_is_no_topic() -> None:
-    assert search_topic(read_bundle({"recording_title": "x", "recording_candidates": []})) == "x"
+    named, bounded, bare = topics
+    assert named == "Queen / Bohemian Rhapsody / A Night at the Opera / Greatest Hits"
+    assert bounded.count(" / ") == 13
+    assert bare == "x"
 
 
 def test_each_case_has_tools_of_its_own_and_its_samples_share_them() -> None:
@@ -398,22 +342,19 @@ def call(tool: str, error: str | None) -> tuple[AnyEvent, ...]:
     return Replied("..."), Stepped("act", 1, tool, {}), Observed(error or "1. A page", 1, (), error)
 
 
-def told(*calls: tuple[AnyEvent, ...]) -> list[str]:
-    return [check.detail for check in failed_services(event for each in calls for event in each)]
-
-
-def test_the_service_that_failed_last_is_named_with_what_it_said() -> None:
-    assert told(call("web_search", DOWN), call("web_fetch", None)) == [
-        "web_search: The search service refused the connection."
-    ]
-
-
-def test_a_service_that_answered_in_the_end_is_none_that_failed() -> None:
-    assert told(call("web_search", DOWN), call("web_search", None)) == []
-
-
-def test_what_was_asked_wrongly_and_what_is_not_there_is_no_failure() -> None:
-    assert told(call("web_search", "query: a text is needed"), call("web_fetch", "404.")) == []
+@pytest.mark.parametrize(
+    ("calls", "told"),
+    [
+        ([call("web_search", DOWN), call("web_fetch", None)],
+         ["web_search: The search service refused the connection."]),
+        ([call("web_search", DOWN), call("web_search", None)], []),
+        ([call("web_search", "query: a text is needed"), call("web_fetch", "404.")], []),
+    ],
+)  # fmt: skip
+def test_a_service_that_failed_last_is_named_with_what_it_said(
+    calls: list[tuple[AnyEvent, ...]], told: list[str]
+) -> None:
+    assert [check.detail for check in failed_services(chain(*calls))] == told
 
 
 TRANSCRIPTS = Path(__file__).parent / "transcripts"

@@ -35,20 +35,22 @@ def test_one_run_is_the_default_and_says_nothing_of_agreement() -> None:
     assert [check.name for check in result.checks] == ["candidate"]
 
 
-def test_all_runs_that_agree_keep_their_confidence() -> None:
-    result, _ = sampled(final(), final(confidence=0.94), final(confidence=0.92), samples=3)
-    assert (result.outcome, result.crg_mbid) == (Outcome.ACCEPTED, ALBUM)
-    assert result.confidence == pytest.approx(0.92)
-    assert check(result, "agreement").detail.startswith("of 3 runs, C2 '")
-
-
-def test_disagreement_lowers_confidence_and_with_it_the_outcome() -> None:
-    result, _ = sampled(final(), final("C1"), final(), samples=3)
-    assert (result.outcome, result.crg_mbid) == (Outcome.REVIEW, ALBUM)
-    assert result.confidence == pytest.approx(0.6)
-    agreement = check(result, "agreement")
-    assert agreement.passed
-    assert ": 2; C1 '" in agreement.detail
+@pytest.mark.parametrize(
+    ("replies", "outcome", "confidence", "told"),
+    [
+        ((final(), final(confidence=0.94), final(confidence=0.92)), Outcome.ACCEPTED, 0.92, ": 3"),
+        ((final(), final("C1"), final()), Outcome.REVIEW, 0.6, ": 2; C1 'Bohemian Rhapsody': 1"),
+        ((final(), *GIBBERISH, final()), Outcome.REVIEW, 0.6, ": 2; failed: 1"),
+    ],
+)
+def test_a_majority_is_the_answer_with_a_confidence_by_its_share(
+    replies: tuple[str, ...], outcome: Outcome, confidence: float, told: str
+) -> None:
+    result, _ = sampled(*replies, samples=3)
+    assert (result.outcome, result.crg_mbid) == (outcome, ALBUM)
+    assert result.confidence == pytest.approx(confidence)
+    assert check(result, "agreement").passed
+    assert check(result, "agreement").detail == f"of 3 runs, C2 'A Night at the Opera'{told}"
 
 
 @pytest.mark.parametrize(
@@ -68,12 +70,6 @@ def test_a_majority_may_be_that_it_cannot_be_told() -> None:
     assert check(result, "agreement").passed
 
 
-def test_a_failed_run_counts_against_the_others() -> None:
-    result, _ = sampled(final(), *GIBBERISH, final(), samples=3)
-    assert (result.outcome, result.crg_mbid) == (Outcome.REVIEW, ALBUM)
-    assert check(result, "agreement").detail.endswith("; failed: 1")
-
-
 class Failing:
     """A model that cannot be asked at some times, counted from 1, and answers at the others."""
 
@@ -90,12 +86,15 @@ class Failing:
         return Reply(final())
 
 
-@pytest.mark.parametrize("at", [(1,), (2,), (5,), (1, 3), (2, 4)])
+def five_samples(failing: Sequence[int], **config: Any) -> tuple[AdjudicationResult, int]:
+    chat = Failing(*failing)
+    return adjudicated(chat=chat, samples=5, **config), chat.asked
+
+
+@pytest.mark.parametrize("at", [(1,), (5,), (1, 3), (2, 4)])
 def test_a_run_that_could_not_be_asked_does_not_end_the_vote(at: tuple[int, ...]) -> None:
-    chat = Failing(*at)
-    config = LLMConfig(enabled=True, samples=5)
-    result = ReActAdjudicator(config, chat=chat, tools=[]).adjudicate(year_only_single())
-    assert (result.crg_mbid, chat.asked) == (ALBUM, 5)
+    result, asked = five_samples(at)
+    assert (result.crg_mbid, asked) == (ALBUM, 5)
     assert check(result, "agreement").detail.endswith(f": {5 - len(at)}; failed: {len(at)}")
 
 
@@ -111,10 +110,8 @@ def test_a_run_that_could_not_be_asked_does_not_end_the_vote(at: tuple[int, ...]
 def test_a_vote_without_a_majority_says_how_many_runs_were_made(
     at: tuple[int, ...], asked: int, told: str
 ) -> None:
-    chat = Failing(*at)
-    config = LLMConfig(enabled=True, samples=5)
-    result = ReActAdjudicator(config, chat=chat, tools=[]).adjudicate(year_only_single())
-    assert (result.outcome, result.problem, chat.asked) == (Outcome.ERROR, told, asked)
+    result, count = five_samples(at)
+    assert (result.outcome, result.problem, count) == (Outcome.ERROR, told, asked)
 
 
 def test_where_failures_kept_a_majority_away_it_is_an_error() -> None:
@@ -124,19 +121,9 @@ def test_where_failures_kept_a_majority_away_it_is_an_error() -> None:
 
 
 def test_a_server_that_is_down_is_asked_twice() -> None:
-    asked: list[int] = []
-
-    class Down:
-        model_id = "down"
-
-        def reply(self, messages: tuple[Message, ...], terms: Terms) -> Reply:
-            asked.append(1)
-            raise ChatError("there is nobody: start the server")
-
-    config = LLMConfig(enabled=True, samples=5, method="react_then_direct")
-    result = ReActAdjudicator(config, chat=Down(), tools=[]).adjudicate(year_only_single())  # type: ignore[arg-type]
-    assert (result.outcome, len(asked)) == (Outcome.ERROR, 2)
-    assert "there is nobody" in (result.problem or "")
+    result, asked = five_samples(range(1, 99), method="react_then_direct")
+    assert (result.outcome, asked) == (Outcome.ERROR, 2)
+    assert "it timed out" in (result.problem or "")
 
 
 def test_what_the_runs_took_is_added_up() -> None:
@@ -221,9 +208,8 @@ def test_the_second_way_is_tried_where_the_first_gives_nothing(
     assert has_tools == [first == "react", second == "react"]
 
 
-@pytest.mark.parametrize("reply", [final(), final(confidence=0.2)])
-def test_the_second_way_is_left_where_the_first_gives_an_answer(reply: str) -> None:
-    result, chat = sampled(reply, method="react_then_direct")
+def test_the_second_way_is_left_where_the_first_gives_an_answer() -> None:
+    result, chat = sampled(final(confidence=0.2), method="react_then_direct")
     assert len(chat.asked) == 1
     assert "method" not in [check.name for check in result.checks]
 

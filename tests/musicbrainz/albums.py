@@ -1,7 +1,7 @@
 """Invented discographies that a stand-in serves, and how their files are looked up."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from uuid import NAMESPACE_URL, uuid5
 
 from chart_binder.domain.evidence import (
@@ -15,8 +15,6 @@ from chart_binder.domain.evidence_json import evidence_hash
 from chart_binder.domain.tags import TrackTags
 from chart_binder.domain.vocabulary import ArtistId, RecordingId, ReleaseGroupId, ReleaseId
 from musicbrainz.harness import Harness
-from servers.http import Response
-from servers.musicbrainz import MusicBrainzStandIn
 
 VARIOUS = "Various Artists"
 
@@ -152,22 +150,17 @@ def same(one: EvidenceBundle, other: EvidenceBundle) -> bool:
     )
 
 
-def as_one_by_one(harness: Harness, server: MusicBrainzStandIn, files: Iterable[TrackTags]) -> int:
+def as_one_by_one(harness: Harness, files: Iterable[TrackTags]) -> int:
     """Hold files looked up together against each on its own; return the requests together."""
     files = list(files)
-    source = harness.source(server.hostname)
+    source = harness.source()
     gathered = [*map(source.together(files), files)]
     requests = source.requests
-    assert requests == len(server.requests)
+    assert requests == len(harness.server.requests)
     for tags, bundle in zip(files, gathered, strict=True):
-        alone = harness.source(server.hostname, cache_ttl_s=0.0).gather(tags)
-        assert same(bundle, alone), tags
+        assert same(bundle, harness.source(cache_ttl_s=0.0).gather(tags)), tags
     return requests
 
 
-def lists_asked(server: MusicBrainzStandIn) -> int:
-    return sum("artist=" in target for target in server.targets)
-
-
-def with_body(response: Response, body: bytes) -> Response:
-    return replace(response, body=body)
+def lists_asked(harness: Harness) -> int:
+    return sum("artist=" in target for target in harness.server.targets)

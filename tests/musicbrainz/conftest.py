@@ -8,8 +8,10 @@ import pytest
 
 from chart_binder.domain.evidence import EvidenceBundle
 from chart_binder.domain.evidence_json import read_bundle
+from chart_binder.domain.tags import TrackTags
 from chart_binder.store import open_store
 from musicbrainz.harness import Harness, StoreInMemory
+from servers.musicbrainz import MusicBrainzStandIn
 
 GOLDEN = Path(__file__).parents[1] / "golden" / "decisions.jsonl"
 
@@ -22,15 +24,19 @@ def _no_proxies(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture
-def harness() -> Harness:
-    """A harness without a store, because its files would take most of a test's time."""
-    return Harness(StoreInMemory())
+def harness(queen: EvidenceBundle) -> Iterator[Harness]:
+    """A harness without a store, whose files would take most of a test's time."""
+    with MusicBrainzStandIn([queen]) as server:
+        yield Harness(StoreInMemory(), server)
 
 
 @pytest.fixture
-def harness_with_store(tmp_path: Path) -> Iterator[Harness]:
-    with open_store(f"sqlite:///{tmp_path / 'store.db'}") as store:
-        yield Harness(store)
+def harness_with_store(queen: EvidenceBundle, tmp_path: Path) -> Iterator[Harness]:
+    with (
+        MusicBrainzStandIn([queen]) as server,
+        open_store(f"sqlite:///{tmp_path / 'store.db'}") as store,
+    ):
+        yield Harness(store, server)
 
 
 @pytest.fixture(scope="session")
@@ -44,3 +50,9 @@ def golden() -> dict[str, EvidenceBundle]:
 def queen(golden: dict[str, EvidenceBundle]) -> EvidenceBundle:
     """Bohemian Rhapsody: one recording on three release groups."""
     return golden["lead-bohemian"]
+
+
+@pytest.fixture
+def tags(queen: EvidenceBundle) -> TrackTags:
+    """Tags that name the recording of `queen`."""
+    return TrackTags(recording_mbid=queen.recording_candidates[0].mb_recording_id)

@@ -1,12 +1,35 @@
 """Evidence sources for tests: a store, a clock that tests set, and the waits asked for."""
 
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field, replace
 from typing import Any
 
+import pytest
+
 from chart_binder.config import MusicBrainzConfig
+from chart_binder.domain.evidence import EvidenceBundle
+from chart_binder.domain.tags import TrackTags
 from chart_binder.musicbrainz.source import MusicBrainzSource, connect
 from chart_binder.musicbrainz.tool import MemoryCache
 from chart_binder.store.store import Store
+from servers.http import Request, Response
+from servers.musicbrainz import Behave, MusicBrainzStandIn
+
+
+def warned(caplog: pytest.LogCaptureFixture) -> list[str]:
+    """Return the messages of the warnings that were logged."""
+    return [line.message for line in caplog.records if line.levelname == "WARNING"]
+
+
+def edited(change: Callable[[bytes], bytes], only: str = "") -> Behave:
+    """Answer honestly, but change the bodies of requests with `only` in their target."""
+
+    def behave(_: int, request: Request, honest: Response) -> Response:
+        if only in request.target and isinstance(honest.body, bytes):
+            return replace(honest, body=change(honest.body))
+        return honest
+
+    return behave
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,10 +41,11 @@ class StoreInMemory:
 
 
 class Harness:
-    """A store, a clock that tests set and a list of the waits that were asked for."""
+    """A server, a store, a clock that tests set and a list of the waits that were asked for."""
 
-    def __init__(self, store: Store | StoreInMemory) -> None:
+    def __init__(self, store: Store | StoreInMemory, server: MusicBrainzStandIn) -> None:
         self.store = store
+        self.server = server
         self.now = 1_800_000_000.0
         self.waits: list[float] = []
 
@@ -31,12 +55,23 @@ class Harness:
         plain = {"https": False, "rate_limit_per_s": 0.0, "timeout_s": 2.0}
         return MusicBrainzConfig(**{"hostname": hostname, **plain, **settings})
 
-    def source(self, hostname: str, **settings: Any) -> MusicBrainzSource:
-        """Return a source with those settings."""
+    def source(self, hostname: str | None = None, **settings: Any) -> MusicBrainzSource:
+        """Return a source with those settings, by default for `server`."""
         return connect(
-            self.settings(hostname, **settings),
+            self.settings(hostname or self.server.hostname, **settings),
             self.store.answers,
             self.store.slots,
             clock=lambda: self.now,
             wait=self.waits.append,
         )
+
+    def gather(
+        self,
+        served: Iterable[EvidenceBundle],
+        tags: TrackTags,
+        behave: Behave | None = None,
+        **settings: Any,
+    ) -> EvidenceBundle:
+        """Return the evidence about a file from a stand-in, which `server` then is."""
+        with MusicBrainzStandIn(served, behave=behave) as self.server:
+            return self.source(**settings).gather(tags)

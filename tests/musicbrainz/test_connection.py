@@ -16,11 +16,6 @@ from musicbrainz.harness import Harness
 from servers.musicbrainz import MusicBrainzStandIn
 
 
-@pytest.fixture
-def tags(queen: EvidenceBundle) -> TrackTags:
-    return TrackTags(recording_mbid=queen.recording_candidates[0].mb_recording_id)
-
-
 @pytest.mark.parametrize(
     ("contact", "user_agent"),
     [
@@ -32,25 +27,22 @@ def tags(queen: EvidenceBundle) -> TrackTags:
 def test_the_user_agent_says_who_asks(
     harness: Harness, queen: EvidenceBundle, tags: TrackTags, contact: str, user_agent: str
 ) -> None:
-    with MusicBrainzStandIn([queen]) as server:
-        harness.source(server.hostname, contact=contact).gather(tags)
-    assert {request.headers["user-agent"] for request in server.requests} == {user_agent}
+    harness.gather([queen], tags, contact=contact)
+    assert {each.headers["user-agent"] for each in harness.server.requests} == {user_agent}
 
 
 def test_a_contact_that_no_header_can_hold_is_a_failed_lookup(
     harness: Harness, queen: EvidenceBundle, tags: TrackTags
 ) -> None:
-    with MusicBrainzStandIn([queen]) as server, pytest.raises(LookupFailedError, match="not be se"):
-        harness.source(server.hostname, contact="a\r\nX-Evil: 1").gather(tags)
-    assert server.requests == []
+    with pytest.raises(LookupFailedError, match="could not be sent"):
+        harness.gather([queen], tags, contact="a\r\nX-Evil: 1")
+    assert harness.server.requests == []
 
 
-def test_a_mirror_may_have_a_name_with_a_port(
-    harness: Harness, queen: EvidenceBundle, tags: TrackTags
-) -> None:
-    with MusicBrainzStandIn([queen]) as server:
-        harness.source(f"localhost:{server.port}").gather(tags)
-    assert server.requests[0].headers["host"] == f"localhost:{server.port}"
+def test_a_mirror_may_have_a_name_with_a_port(harness: Harness, tags: TrackTags) -> None:
+    hostname = f"localhost:{harness.server.port}"
+    harness.source(hostname).gather(tags)
+    assert harness.server.requests[0].headers["host"] == hostname
 
 
 @pytest.fixture
@@ -68,7 +60,7 @@ def certificate(tmp_path: Path) -> Path:
     return path
 
 
-def test_https_is_spoken_with_those_who_prove_who_they_are(
+def test_https_requires_a_certificate_that_is_trusted(
     harness: Harness,
     queen: EvidenceBundle,
     tags: TrackTags,
@@ -90,21 +82,22 @@ def test_https_is_spoken_with_those_who_prove_who_they_are(
 def test_https_to_a_server_that_speaks_http_is_a_failed_lookup(
     harness: Harness, queen: EvidenceBundle, tags: TrackTags
 ) -> None:
-    with (
-        MusicBrainzStandIn([queen]) as server,
-        pytest.raises(LookupFailedError, match="no secure connection"),
-    ):
-        harness.source(server.hostname, https=True).gather(tags)
+    with pytest.raises(LookupFailedError, match="no secure connection"):
+        harness.gather([queen], tags, https=True)
 
 
+@pytest.mark.parametrize(
+    ("login", "header"),
+    [("me:se%20cret", "Basic bWU6c2UgY3JldA=="), ("me:%C3%A9", "Basic bWU6w6k=")],
+)
 def test_a_proxy_in_the_environment_is_used(
-    harness: Harness, queen: EvidenceBundle, tags: TrackTags, monkeypatch: pytest.MonkeyPatch
+    harness: Harness, tags: TrackTags, monkeypatch: pytest.MonkeyPatch, login: str, header: str
 ) -> None:
-    with MusicBrainzStandIn([queen]) as proxy:
-        monkeypatch.setenv("http_proxy", f"http://me:se%20cret@{proxy.hostname}")
-        assert harness.source("mirror.test:5000").gather(tags).recording_candidates
-    assert proxy.requests[0].target.startswith("http://mirror.test:5000/ws/2/recording/")
-    assert proxy.requests[0].headers["proxy-authorization"] == "Basic bWU6c2UgY3JldA=="
+    monkeypatch.setenv("http_proxy", f"http://{login}@{harness.server.hostname}")
+    assert harness.source("mirror.test:5000").gather(tags).recording_candidates
+    request = harness.server.requests[0]
+    assert request.target.startswith("http://mirror.test:5000/ws/2/recording/")
+    assert request.headers["proxy-authorization"] == header
 
 
 @pytest.mark.parametrize(
@@ -116,15 +109,6 @@ def test_a_proxy_without_a_possible_address_is_named_by_its_variable(
     monkeypatch.setenv("http_proxy", proxy)
     with pytest.raises(ConfigError, match=r"HTTP_PROXY in the environment .* http://host:port"):
         harness.source("mirror.test")
-
-
-def test_the_password_of_a_proxy_may_have_any_letter(
-    harness: Harness, queen: EvidenceBundle, tags: TrackTags, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    with MusicBrainzStandIn([queen]) as proxy:
-        monkeypatch.setenv("http_proxy", f"http://me:%C3%A9@{proxy.hostname}")
-        harness.source("mirror.test").gather(tags)
-    assert proxy.requests[0].headers["proxy-authorization"] == "Basic bWU6w6k="
 
 
 def test_a_proxy_is_not_used_for_this_machine_or_where_it_is_excepted(

@@ -2,17 +2,19 @@
 
 import pytest
 
-from chart_binder.domain.evidence import EvidenceBundle
 from musicbrainz.harness import Harness
 from servers.http import Response
-from servers.musicbrainz import BUSY, HTML_PAGE, NOT_FOUND, MusicBrainzStandIn, always, busy_for
+from servers.musicbrainz import BUSY, HTML_PAGE, NOT_FOUND, always, busy_for
 
 
-def test_a_server_that_answers_is_well(harness: Harness, queen: EvidenceBundle) -> None:
-    with MusicBrainzStandIn([queen]) as server:
-        health = harness.source(server.hostname).check()
-    assert (health.host, health.is_reachable, health.problems) == (server.hostname, True, ())
-    assert len(server.requests) == 1
+def test_a_server_that_answers_is_well(harness: Harness) -> None:
+    health = harness.source().check()
+    assert (health.host, health.is_reachable, health.problems) == (
+        harness.server.hostname,
+        True,
+        (),
+    )
+    assert len(harness.server.requests) == 1
 
 
 @pytest.mark.parametrize(
@@ -28,17 +30,17 @@ def test_a_server_that_answers_is_well(harness: Harness, queen: EvidenceBundle) 
 def test_a_server_that_does_not_is_named_with_the_remedy(
     harness: Harness, answer: Response, problem: str, remedy: str
 ) -> None:
-    with MusicBrainzStandIn([], behave=always(answer)) as server:
-        health = harness.source(server.hostname, timeout_s=0.2).check()
+    harness.server.behave = always(answer)
+    health = harness.source(timeout_s=0.2).check()
     assert health.is_reachable is False
     assert problem in health.problems[0]
     assert remedy in health.problems[0]
-    assert len(server.requests) == 1, "a check is asked once"
+    assert len(harness.server.requests) == 1, "a check is asked once"
 
 
 def test_a_mirror_without_data_is_named(harness: Harness) -> None:
-    with MusicBrainzStandIn([], behave=always(NOT_FOUND)) as server:
-        health = harness.source(server.hostname).check()
+    harness.server.behave = always(NOT_FOUND)
+    health = harness.source().check()
     assert health.is_reachable
     assert "import" in health.problems[0]
 
@@ -55,9 +57,10 @@ def test_the_public_service_has_rules_of_its_own(harness: Harness) -> None:
 
     polite = {"contact": "me@example.org", "rate_limit_per_s": 1.0, "https": True}
     assert problems(**polite) == []
-    assert problems(**polite | {"contact": ""}) == ["set musicbrainz.contact"]
-    assert problems(**polite | {"https": False}) == ["set musicbrainz.https to true"]
-    assert problems(**polite | {"rate_limit_per_s": 5.0}) == ["lower musicbrainz.rate_limit_per_s"]
-    assert problems(**polite | {"rate_limit_per_s": 0.0}) == [
-        "set musicbrainz.rate_limit_per_s to 1"
-    ]
+    for name, rude, problem in (
+        ("contact", "", "set musicbrainz.contact"),
+        ("https", False, "set musicbrainz.https to true"),
+        ("rate_limit_per_s", 5.0, "lower musicbrainz.rate_limit_per_s"),
+        ("rate_limit_per_s", 0.0, "set musicbrainz.rate_limit_per_s to 1"),
+    ):
+        assert problems(**polite | {name: rude}) == [problem]

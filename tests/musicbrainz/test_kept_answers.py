@@ -9,7 +9,7 @@ import pytest
 from chart_binder.domain.evidence import EvidenceBundle
 from chart_binder.domain.tags import TrackTags
 from chart_binder.errors import LookupFailedError, NothingFoundError
-from musicbrainz.harness import Harness
+from musicbrainz.harness import Harness, warned
 from servers.musicbrainz import BUSY, MusicBrainzStandIn, always
 
 UNKNOWN = "00000000-0000-4000-8000-000000000000"
@@ -20,21 +20,13 @@ def harness(harness_with_store: Harness) -> Harness:
     return harness_with_store
 
 
-@pytest.fixture
-def tags(queen: EvidenceBundle) -> TrackTags:
-    return TrackTags(recording_mbid=queen.recording_candidates[0].mb_recording_id)
-
-
-def test_a_fresh_answer_is_not_asked_for_again(
-    harness: Harness, queen: EvidenceBundle, tags: TrackTags
-) -> None:
-    with MusicBrainzStandIn([queen]) as server:
-        source = harness.source(server.hostname, cache_ttl_s=100.0)
-        one = source.gather(tags)
-        asked = len(server.requests)
-        harness.now += 60
-        other = source.gather(tags)
-        assert len(server.requests) == asked == 3
+def test_a_fresh_answer_is_not_asked_for_again(harness: Harness, tags: TrackTags) -> None:
+    source = harness.source(cache_ttl_s=100.0)
+    one = source.gather(tags)
+    asked = len(harness.server.requests)
+    harness.now += 60
+    other = source.gather(tags)
+    assert len(harness.server.requests) == asked == 3
     assert one.recording_candidates == other.recording_candidates
     assert one.provenance is not None
     assert other.provenance is not None
@@ -48,16 +40,15 @@ def test_a_fresh_answer_is_not_asked_for_again(
     "odd", [b"<torn", b'<?xml version="1.0" encoding="foo-bar"?><error/>'], ids=["torn", "encoding"]
 )
 def test_a_kept_answer_that_cannot_be_read_is_asked_for_again(
-    harness: Harness, queen: EvidenceBundle, tags: TrackTags, odd: bytes
+    harness: Harness, tags: TrackTags, odd: bytes
 ) -> None:
-    with MusicBrainzStandIn([queen]) as server:
-        source = harness.source(server.hostname)
-        source.gather(tags)
-        key = server.hostname + server.targets[0]
-        assert harness.store.answers.get(key) is not None
-        harness.store.answers.put(key, odd, harness.now)
-        assert source.gather(tags).recording_candidates
-        assert len(server.requests) == 4
+    source = harness.source()
+    source.gather(tags)
+    key = harness.server.hostname + harness.server.targets[0]
+    assert harness.store.answers.get(key) is not None
+    harness.store.answers.put(key, odd, harness.now)
+    assert source.gather(tags).recording_candidates
+    assert len(harness.server.requests) == 4
 
 
 @pytest.mark.parametrize(
@@ -65,46 +56,39 @@ def test_a_kept_answer_that_cannot_be_read_is_asked_for_again(
     ids=["past its time", "without a time to live", "from the future"],
 )  # fmt: skip
 def test_an_answer_that_is_not_fresh_is_asked_for_again(
-    harness: Harness, queen: EvidenceBundle, tags: TrackTags, ttl_s: float, later_s: int
+    harness: Harness, tags: TrackTags, ttl_s: float, later_s: int
 ) -> None:
-    with MusicBrainzStandIn([queen]) as server:
-        source = harness.source(server.hostname, cache_ttl_s=ttl_s)
-        source.gather(tags)
-        harness.now += later_s
-        again = source.gather(tags)
-        assert len(server.requests) == 6
+    source = harness.source(cache_ttl_s=ttl_s)
+    source.gather(tags)
+    harness.now += later_s
+    again = source.gather(tags)
+    assert len(harness.server.requests) == 6
     assert again.provenance is not None
     assert again.provenance.cache_age_s == 0
 
 
 def test_an_old_answer_is_better_than_none_with_its_age_told(
-    harness: Harness, queen: EvidenceBundle, tags: TrackTags, caplog: pytest.LogCaptureFixture
+    harness: Harness, tags: TrackTags, caplog: pytest.LogCaptureFixture
 ) -> None:
-    with MusicBrainzStandIn([queen]) as server:
-        source = harness.source(server.hostname, cache_ttl_s=100.0)
-        source.gather(tags)
-        harness.now += 5_000
-        server.behave = always(BUSY)
-        gathered = source.gather(tags)
+    source = harness.source(cache_ttl_s=100.0)
+    source.gather(tags)
+    harness.now += 5_000
+    harness.server.behave = always(BUSY)
+    gathered = source.gather(tags)
     assert gathered.provenance is not None
     assert gathered.provenance.cache_age_s == 5_000
-    assert {line.message for line in caplog.records if line.levelname == "WARNING"} == {
-        "an old musicbrainz answer is used",
-    }
+    assert set(warned(caplog)) == {"an old musicbrainz answer is used"}
 
 
-def test_that_a_recording_is_unknown_is_kept_like_any_answer(
-    harness: Harness, queen: EvidenceBundle
-) -> None:
+def test_that_a_recording_is_unknown_is_kept_like_any_answer(harness: Harness) -> None:
     tags = TrackTags(recording_mbid=UNKNOWN)
-    with MusicBrainzStandIn([queen]) as server:
-        source = harness.source(server.hostname)
-        for _ in range(2):
-            with pytest.raises(NothingFoundError):
-                source.gather(tags)
-        assert len(server.requests) == 1
+    source = harness.source()
+    for _ in range(2):
+        with pytest.raises(NothingFoundError):
+            source.gather(tags)
+    assert len(harness.server.requests) == 1
     with pytest.raises(NothingFoundError):
-        harness.source(server.hostname, offline=True).gather(tags)
+        harness.source(offline=True).gather(tags)
 
 
 def test_hosts_do_not_share_answers(
@@ -116,13 +100,12 @@ def test_hosts_do_not_share_answers(
         assert len(other.requests) == 3
 
 
-def test_offline_any_age_will_do(harness: Harness, queen: EvidenceBundle, tags: TrackTags) -> None:
-    with MusicBrainzStandIn([queen]) as server:
-        expected = harness.source(server.hostname).gather(tags)
-        asked = len(server.requests)
-        harness.now += 10**9
-        gathered = harness.source(server.hostname, offline=True, cache_ttl_s=1.0).gather(tags)
-        assert len(server.requests) == asked
+def test_offline_any_age_will_do(harness: Harness, tags: TrackTags) -> None:
+    expected = harness.source().gather(tags)
+    asked = len(harness.server.requests)
+    harness.now += 10**9
+    gathered = harness.source(offline=True, cache_ttl_s=1.0).gather(tags)
+    assert len(harness.server.requests) == asked
     assert gathered.recording_candidates == expected.recording_candidates
 
 
@@ -157,16 +140,13 @@ with open_store(url) as store:
 """
 
 
-def test_offline_never_opens_a_socket(
-    harness: Harness, queen: EvidenceBundle, tags: TrackTags, tmp_path: Path
-) -> None:
-    with MusicBrainzStandIn([queen]) as server:
-        harness.source(server.hostname).gather(tags)
-        url = f"sqlite:///{tmp_path / 'store.db'}"
-        arguments = [url, server.hostname, str(tags.recording_mbid), UNKNOWN]
-        ran = subprocess.run(
-            [sys.executable, "-c", OFFLINE, *arguments], capture_output=True, text=True, check=False
-        )
+def test_offline_never_opens_a_socket(harness: Harness, tags: TrackTags, tmp_path: Path) -> None:
+    harness.source().gather(tags)
+    url = f"sqlite:///{tmp_path / 'store.db'}"
+    arguments = [url, harness.server.hostname, str(tags.recording_mbid), UNKNOWN]
+    ran = subprocess.run(
+        [sys.executable, "-c", OFFLINE, *arguments], capture_output=True, text=True, check=False
+    )
     assert (ran.returncode, ran.stderr) == (0, "")
     assert "Bohemian Rhapsody" in ran.stdout
     assert "canon is offline" in ran.stdout

@@ -55,16 +55,16 @@ def test_threads_with_stores_of_their_own_keep_one_pace(tmp_path: Path) -> None:
 
 def test_a_try_again_keeps_the_pace_as_well(harness: Harness, queen: EvidenceBundle) -> None:
     tags = TrackTags(recording_mbid=queen.recording_candidates[0].mb_recording_id)
-    with MusicBrainzStandIn([queen]) as server:
-        harness.source(server.hostname, rate_limit_per_s=0.5).gather(tags)
+    harness.gather([queen], tags, rate_limit_per_s=0.5)
     assert harness.waits == [2.0, 4.0], "by a clock that stands still"
 
 
 def test_a_mirror_is_asked_without_waiting(harness: Harness, queen: EvidenceBundle) -> None:
     tags = TrackTags(recording_mbid=queen.recording_candidates[0].mb_recording_id)
-    with MusicBrainzStandIn([queen]) as server:
-        harness.source(server.hostname, rate_limit_per_s=0.0).gather(tags)
-        assert harness.store.slots.reserve(f"musicbrainz {server.hostname}", 9, harness.now) == 0
+    harness.source(rate_limit_per_s=0.0).gather(tags)
+    assert (
+        harness.store.slots.reserve(f"musicbrainz {harness.server.hostname}", 9, harness.now) == 0
+    )
     assert harness.waits == []
 
 
@@ -72,8 +72,9 @@ def test_a_slow_answer_holds_up_nobody_else(harness: Harness) -> None:
     def slow(_: int, __: Request, honest: Response) -> Response:
         return Response(honest.body, honest.status, honest.content_type, delay_s=0.4)
 
-    with MusicBrainzStandIn([], behave=slow) as server, ThreadPoolExecutor(8) as pool:
-        source = harness.source(server.hostname)
+    harness.server.behave = slow
+    with ThreadPoolExecutor(8) as pool:
+        source = harness.source()
         started = time.monotonic()
         list(pool.map(lambda n: ask_for(source, n), range(8)))
         assert time.monotonic() - started < 1.6, "one after the other would take 3.2 s"

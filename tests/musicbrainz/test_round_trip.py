@@ -51,8 +51,8 @@ def as_the_wire_has_it(bundle: EvidenceBundle) -> EvidenceBundle:
 def test_every_golden_bundle_comes_back(
     harness: Harness, golden: dict[str, EvidenceBundle]
 ) -> None:
-    with MusicBrainzStandIn(golden.values()) as server:
-        source = harness.source(server.hostname)
+    with MusicBrainzStandIn(golden.values()) as harness.server:
+        source = harness.source()
         for name, bundle in golden.items():
             (recording,) = bundle.recording_candidates
             tags = TrackTags(recording_mbid=recording.mb_recording_id, duration_ms=1000)
@@ -105,8 +105,8 @@ def test_every_golden_bundle_is_the_same_together(
             artist = bundle.performer.mb_artist_id
             recording_id = bundle.recording_candidates[0].mb_recording_id
             albums[artist].append(TrackTags(recording_mbid=recording_id, artist_mbid=artist))
-        with MusicBrainzStandIn(served) as server:
-            source = harness.source(server.hostname)
+        with MusicBrainzStandIn(served) as harness.server:
+            source = harness.source()
             gathers = {artist: source.together(files) for artist, files in albums.items()}
             for bundle in served:
                 artist = bundle.performer.mb_artist_id
@@ -115,7 +115,7 @@ def test_every_golden_bundle_is_the_same_together(
                 gathered, expected = gathers[artist](tags), as_the_wire_has_it(bundle)
                 assert evidence_hash(gathered) == evidence_hash(expected)
                 assert gathered.artist == expected.artist
-            assert len(server.requests) == 3 * len(albums)
+            assert len(harness.server.requests) == 3 * len(albums)
 
 
 def test_the_file_itself_is_told_apart_from_the_evidence(
@@ -123,8 +123,7 @@ def test_the_file_itself_is_told_apart_from_the_evidence(
 ) -> None:
     recording_id = queen.recording_candidates[0].mb_recording_id
     tags = TrackTags(title="Bo Rhap", isrcs=("A", "B"), duration_ms=9, recording_mbid=recording_id)
-    with MusicBrainzStandIn([queen]) as server:
-        gathered = harness.source(server.hostname).gather(tags)
+    gathered = harness.gather([queen], tags)
     assert gathered.recording_title == "Bohemian Rhapsody"
     assert gathered.artifact is not None
     assert gathered.artifact.duration_ms == 9

@@ -2,6 +2,7 @@
 
 import re
 import threading
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
@@ -29,95 +30,89 @@ from musicbrainz.albums import (
     mbid,
     same,
     songs_of,
-    with_body,
 )  # fmt: skip
-from musicbrainz.harness import Harness
+from musicbrainz.harness import Harness, StoreInMemory, edited, warned
 from servers.http import Request, Response
 from servers.musicbrainz import BUSY, GARBAGE, NOT_FOUND, Behave, MusicBrainzStandIn, always
 from servers.musicbrainz_xml import error
 
 
+@pytest.fixture
+def harness() -> Iterator[Harness]:
+    with MusicBrainzStandIn(BAND) as server:
+        yield Harness(StoreInMemory(), server)
+
+
 def test_an_album_takes_three_requests_and_the_next_by_its_artist_none(harness: Harness) -> None:
-    with MusicBrainzStandIn(BAND) as server:
-        source = harness.source(server.hostname)
-        for record in (FIRST, SECOND):
-            gather = source.together(files_of(record))
-            assert all(gather(tags).recording_candidates for tags in files_of(record))
-            assert source.requests == len(server.requests) == 3
+    source = harness.source()
+    for record in (FIRST, SECOND):
+        gather = source.together(files_of(record))
+        assert all(gather(tags).recording_candidates for tags in files_of(record))
+        assert source.requests == len(harness.server.requests) == 3
 
 
-def test_another_run_finds_the_catalogue_in_the_store(tmp_path: Path) -> None:
-    url = f"sqlite:///{tmp_path / 'store.db'}"
-    with MusicBrainzStandIn(BAND) as server:
-        for requests in (3, 0):
-            with open_store(url) as store:
-                source = Harness(store).source(server.hostname)
-                gather = source.together(files_of(FIRST))
-                assert all(gather(tags).recording_candidates for tags in files_of(FIRST))
-                assert source.requests == requests
-        assert len(server.requests) == 3
+def test_another_run_finds_the_catalogue_in_the_store(harness: Harness, tmp_path: Path) -> None:
+    for requests in (3, 0):
+        with open_store(f"sqlite:///{tmp_path / 'store.db'}") as store:
+            source = Harness(store, harness.server).source()
+            gather = source.together(files_of(FIRST))
+            assert all(gather(tags).recording_candidates for tags in files_of(FIRST))
+            assert source.requests == requests
 
 
 @pytest.mark.parametrize("record", [FIRST, SECOND, HITS, SAMPLER])
 def test_the_evidence_is_the_same_together(harness: Harness, record: Record) -> None:
-    with MusicBrainzStandIn(BAND) as server:
-        as_one_by_one(harness, server, files_of(record))
+    as_one_by_one(harness, files_of(record))
 
 
 def test_a_catalogue_is_read_to_its_last_page(harness: Harness) -> None:
-    with MusicBrainzStandIn(BAND) as server:
-        server.most_tracks = 10
-        assert as_one_by_one(harness, server, [*files_of(FIRST), *files_of(SECOND)]) == 1 + 5 + 1
+    harness.server.most_tracks = 10
+    assert as_one_by_one(harness, [*files_of(FIRST), *files_of(SECOND)]) == 1 + 5 + 1
 
 
 def test_a_catalogue_that_takes_more_than_it_saves_is_left(harness: Harness) -> None:
-    with MusicBrainzStandIn(BAND) as server:
-        server.most_tracks = 1
-        files = files_of(FIRST, FIRST.songs[:4])
-        assert as_one_by_one(harness, server, files) == 1 + 1 + 1 + 4, "artist, look, release, each"
+    harness.server.most_tracks = 1
+    files = files_of(FIRST, FIRST.songs[:4])
+    assert as_one_by_one(harness, files) == 1 + 1 + 1 + 4, "artist, look, release, each"
 
 
 def test_what_an_album_took_without_the_catalogue_counts_for_the_next(harness: Harness) -> None:
-    with MusicBrainzStandIn(BAND) as server:
-        server.most_tracks = 1
-        source = harness.source(server.hostname)
-        for files, requests in (
-            (files_of(FIRST, FIRST.songs[:4]), 1 + 1 + 1 + 4),
-            (files_of(SECOND, SECOND.songs[:5]), 6 + 1),
-            (files_of(FIRST), 0),
-        ):
-            before = source.requests
-            assert all(map(source.together(files), files))
-            assert source.requests - before == requests
+    harness.server.most_tracks = 1
+    source = harness.source()
+    for files, requests in (
+        (files_of(FIRST, FIRST.songs[:4]), 1 + 1 + 1 + 4),
+        (files_of(SECOND, SECOND.songs[:5]), 6 + 1),
+        (files_of(FIRST), 0),
+    ):
+        before = source.requests
+        assert all(map(source.together(files), files))
+        assert source.requests - before == requests
 
 
 def test_two_files_by_an_artist_are_looked_up_by_themselves(harness: Harness) -> None:
-    with MusicBrainzStandIn(BAND) as server:
-        assert as_one_by_one(harness, server, files_of(FIRST, FIRST.songs[:2])) == 1 + 2 + 1
-        assert lists_asked(server) == 0
+    assert as_one_by_one(harness, files_of(FIRST, FIRST.songs[:2])) == 1 + 2 + 1
+    assert lists_asked(harness) == 0
 
 
 def test_what_is_kept_already_is_no_reason_for_a_catalogue(harness: Harness) -> None:
-    with MusicBrainzStandIn(BAND) as server:
-        source = harness.source(server.hostname)
-        for tags in files_of(FIRST):
-            source.gather(tags)
-        asked = len(server.requests)
-        gather = source.together(files_of(FIRST))
-        assert all(gather(tags).recording_candidates for tags in files_of(FIRST))
-        assert len(server.requests) == asked
+    source = harness.source()
+    for tags in files_of(FIRST):
+        source.gather(tags)
+    asked = len(harness.server.requests)
+    gather = source.together(files_of(FIRST))
+    assert all(gather(tags).recording_candidates for tags in files_of(FIRST))
+    assert len(harness.server.requests) == asked
 
 
 def test_past_its_time_a_catalogue_is_read_again(harness: Harness) -> None:
-    with MusicBrainzStandIn(BAND) as server:
-        source = harness.source(server.hostname, cache_ttl_s=100.0)
-        source.together(files_of(FIRST))
-        harness.now += 60
-        aged = source.together(files_of(FIRST))(files_of(FIRST)[0])
-        assert len(server.requests) == 3
-        harness.now += 40
-        fresh = source.together(files_of(FIRST))(files_of(FIRST)[0])
-        assert len(server.requests) == 6
+    source = harness.source(cache_ttl_s=100.0)
+    source.together(files_of(FIRST))
+    harness.now += 60
+    aged = source.together(files_of(FIRST))(files_of(FIRST)[0])
+    assert len(harness.server.requests) == 3
+    harness.now += 40
+    fresh = source.together(files_of(FIRST))(files_of(FIRST)[0])
+    assert len(harness.server.requests) == 6
     assert aged.provenance is not None
     assert fresh.provenance is not None
     assert (aged.provenance.cache_age_s, fresh.provenance.cache_age_s) == (60, 0)
@@ -125,32 +120,30 @@ def test_past_its_time_a_catalogue_is_read_again(harness: Harness) -> None:
 
 def test_files_that_name_no_artist_are_by_that_of_the_first(harness: Harness) -> None:
     files = [replace(tags, artist_mbid=None) for tags in files_of(FIRST)]
-    with MusicBrainzStandIn(BAND) as server:
-        assert as_one_by_one(harness, server, files) == 1 + 3
+    assert as_one_by_one(harness, files) == 1 + 3
 
 
 def test_files_that_name_no_recording_are_searched_but_their_releases_not_asked(
     harness: Harness,
 ) -> None:
     files = [TrackTags(title=song.title, artist="The Band") for song in FIRST.songs]
-    with MusicBrainzStandIn(BAND) as server:
-        assert as_one_by_one(harness, server, files) == len(files) + 3
+    assert as_one_by_one(harness, files) == len(files) + 3
 
 
 @pytest.mark.parametrize("redirects", [True, False])
 def test_a_recording_that_was_merged_is_looked_up(harness: Harness, redirects: bool) -> None:
     old = mbid("an id of old")
     files = [replace(files_of(FIRST)[0], recording_mbid=old), *files_of(FIRST)[1:]]
-    merged = {old: FIRST.songs[0].id}
-    with MusicBrainzStandIn(BAND, merged=merged, redirects=redirects) as server:
-        assert as_one_by_one(harness, server, files) == 3 + (2 if redirects else 1)
+    harness.server.merged = {old: FIRST.songs[0].id}
+    harness.server.redirects = redirects
+    assert as_one_by_one(harness, files) == 3 + (2 if redirects else 1)
 
 
 def test_an_artist_that_was_merged_is_found(harness: Harness) -> None:
     old = mbid("an artist's id of old")
     files = [replace(tags, artist_mbid=old.upper()) for tags in files_of(FIRST)]
-    with MusicBrainzStandIn(BAND, merged={old: ARTIST}) as server:
-        assert as_one_by_one(harness, server, files) == 2 + 1 + 2, "redirect, by its new id, lists"
+    harness.server.merged = {old: ARTIST}
+    assert as_one_by_one(harness, files) == 2 + 1 + 2, "redirect, by its new id, lists"
 
 
 def test_a_song_by_somebody_else_is_not_answered_from_the_artist_s_catalogue(
@@ -159,9 +152,9 @@ def test_a_song_by_somebody_else_is_not_answered_from_the_artist_s_catalogue(
     guest = Song("Others", "Some, part 1")
     split = Record("Split", "The Band", (*FIRST.songs[:3], guest))
     theirs = Record("Theirs", "Others", (guest,))
-    with MusicBrainzStandIn(bundles_of([FIRST, split, theirs])) as server:
-        as_one_by_one(harness, server, files_of(split))
-        gathered = harness.source(server.hostname).together(files_of(split))(files_of(split)[3])
+    with MusicBrainzStandIn(bundles_of([FIRST, split, theirs])) as harness.server:
+        as_one_by_one(harness, files_of(split))
+        gathered = harness.source().together(files_of(split))(files_of(split)[3])
     assert len(gathered.recording_candidates[0].groups) == 2
 
 
@@ -172,46 +165,34 @@ def test_a_recording_whose_tracks_are_credited_to_others_is_looked_up(harness: H
         f'<track id="{first}"><artist-credit><name-credit><artist id="{mbid("Bach")}">'
         "<name>Bach</name></artist></name-credit></artist-credit>"
     )
-
-    def credit(_: int, request: Request, honest: Response) -> Response:
-        assert isinstance(honest.body, bytes)
-        track = f'<track id="{first}">'.encode()
-        return with_body(honest, honest.body.replace(track, composer.encode(), 2))
-
-    with MusicBrainzStandIn(BAND, behave=credit) as server:
-        assert as_one_by_one(harness, server, files_of(FIRST)) == 3 + 2
-        asked = [target for target in server.targets[:5] if first in target]
+    track = f'<track id="{first}">'.encode()
+    harness.server.behave = edited(lambda body: body.replace(track, composer.encode(), 2))
+    assert as_one_by_one(harness, files_of(FIRST)) == 3 + 2
+    asked = [target for target in harness.server.targets[:5] if first in target]
     assert len(asked) == 2, "the recording, its releases"
 
 
 def test_a_composer_s_releases_are_not_read_on(harness: Harness) -> None:
-    player = mbid("a player")
+    player, recording = (
+        mbid("a player").encode(),
+        re.compile(b"<recording .*?</recording>", re.DOTALL),
+    )
 
-    def play(_: int, __: Request, honest: Response) -> Response:
-        if not isinstance(honest.body, bytes):
-            return honest
-        body = re.sub(
-            rb"<recording .*?</recording>",
-            lambda found: found[0].replace(ARTIST.encode(), player.encode()),
-            honest.body,
-            flags=re.DOTALL,
-        )
-        return with_body(honest, body)
+    def played(body: bytes) -> bytes:
+        return recording.sub(lambda found: found[0].replace(ARTIST.encode(), player), body)
 
-    with MusicBrainzStandIn(BAND, behave=play) as server:
-        assert as_one_by_one(harness, server, files_of(FIRST)) == 1 + 1 + 1 + 6 + 1
-        assert lists_asked(server) == 1
+    harness.server.behave = edited(played)
+    assert as_one_by_one(harness, files_of(FIRST)) == 1 + 1 + 1 + 6 + 1
+    assert lists_asked(harness) == 1
 
 
 def test_hidden_tracks_count(harness: Harness) -> None:
-    def hide(_: int, __: Request, honest: Response) -> Response:
-        assert isinstance(honest.body, bytes)
-        first = rb'<track-list count="\d+"><track (.*?)</track>(.*?)</track-list>'
-        hidden = rb"<pregap \1</pregap><data-track-list>\2</data-track-list>"
-        return with_body(honest, re.sub(first, hidden, honest.body, flags=re.DOTALL))
-
-    with MusicBrainzStandIn(BAND, behave=hide) as server:
-        assert as_one_by_one(harness, server, files_of(FIRST)) == 3
+    first = re.compile(
+        rb'<track-list count="\d+"><track (.*?)</track>(.*?)</track-list>', re.DOTALL
+    )
+    hidden = rb"<pregap \1</pregap><data-track-list>\2</data-track-list>"
+    harness.server.behave = edited(lambda body: first.sub(hidden, body))
+    assert as_one_by_one(harness, files_of(FIRST)) == 3
 
 
 def test_threads_wait_for_a_catalogue_that_another_reads(harness: Harness) -> None:
@@ -222,10 +203,10 @@ def test_threads_wait_for_a_catalogue_that_another_reads(harness: Harness) -> No
         gather = source.together(files_of(record))
         return [evidence_hash(gather(tags)) for tags in files_of(record)]
 
-    with MusicBrainzStandIn(BAND) as server, ThreadPoolExecutor(4) as pool:
-        source = harness.source(server.hostname)
+    with ThreadPoolExecutor(4) as pool:
+        source = harness.source()
         hashes = list(pool.map(look_up, [FIRST, SECOND, FIRST, SECOND]))
-        assert source.requests == len(server.requests) == 3
+        assert source.requests == len(harness.server.requests) == 3
     assert hashes[0] == hashes[2]
     assert hashes[1] == hashes[3]
 
@@ -237,8 +218,8 @@ def test_of_a_folder_by_many_artists_only_its_own_recordings_are_held(
     names = [f"Band {number}" for number in range(8)]
     records = [Record("One", name, songs_of(name, "One", 6), editions=2) for name in names]
     files = [tags for record in records for tags in files_of(record, record.songs[:4])]
-    with MusicBrainzStandIn(bundles_of(records)) as server:
-        assert as_one_by_one(harness, server, files) == 3 * len(names)
+    with MusicBrainzStandIn(bundles_of(records)) as harness.server:
+        assert as_one_by_one(harness, files) == 3 * len(names)
 
 
 def browses_refused(answer: Response) -> Behave:
@@ -258,25 +239,17 @@ def browses_refused(answer: Response) -> Behave:
     ],
 )
 def test_a_list_with_a_part_missing_is_not_used(
-    harness: Harness,
-    caplog: pytest.LogCaptureFixture,
-    told: bytes,
-    instead: bytes,
+    harness: Harness, caplog: pytest.LogCaptureFixture, told: bytes, instead: bytes
 ) -> None:
-    def lie(_: int, request: Request, honest: Response) -> Response:
-        assert isinstance(honest.body, bytes)
-        return with_body(honest, honest.body.replace(told, instead))
-
-    with MusicBrainzStandIn(BAND, behave=lie) as server:
-        source = harness.source(server.hostname)
-        files = files_of(FIRST)
-        gathered = [*map(source.together(files), files)]
-        server.behave = None
-        alone = [*map(harness.source(server.hostname, cache_ttl_s=0.0).gather, files)]
-        assert all(map(same, gathered, alone))
-        assert harness.store.answers.get(server.hostname + server.targets[1]) is None
-    warned = [line for line in caplog.records if line.levelname == "WARNING"]
-    assert [line.message for line in warned] == ["musicbrainz' list of an artist is incomplete"]
+    harness.server.behave = edited(lambda body: body.replace(told, instead))
+    source = harness.source()
+    files = files_of(FIRST)
+    gathered = [*map(source.together(files), files)]
+    harness.server.behave = None
+    alone = [*map(harness.source(cache_ttl_s=0.0).gather, files)]
+    assert all(map(same, gathered, alone))
+    assert harness.store.answers.get(harness.server.hostname + harness.server.targets[1]) is None
+    assert warned(caplog) == ["musicbrainz' list of an artist is incomplete"]
 
 
 @pytest.mark.parametrize(
@@ -287,54 +260,51 @@ def test_a_list_with_a_part_missing_is_not_used(
 def test_where_lists_of_releases_fail_files_are_looked_up_one_by_one(
     harness: Harness, caplog: pytest.LogCaptureFixture, answer: Response
 ) -> None:
-    with MusicBrainzStandIn(BAND, behave=browses_refused(answer)) as server:
-        source = harness.source(server.hostname)
-        for record in (FIRST, SECOND):
-            assert all(map(source.together(files_of(record)), files_of(record)))
-        failed = 3 if answer is BUSY else 1
-        assert lists_asked(server) == failed, "another album does not try that again at once"
-        warned = [line for line in caplog.records if line.levelname == "WARNING"]
-        assert len(warned) == 1
-        assert "one by one" in warned[0].message
-        server.behave = None
-        harness.now += 10**9  # so that nothing kept will do
-        source.together(files_of(FIRST))
-        assert lists_asked(server) == failed + 2, "it is tried again some time"
+    harness.server.behave = browses_refused(answer)
+    source = harness.source()
+    for record in (FIRST, SECOND):
+        assert all(map(source.together(files_of(record)), files_of(record)))
+    failed = 3 if answer is BUSY else 1
+    assert lists_asked(harness) == failed, "another album does not try that again at once"
+    (message,) = warned(caplog)
+    assert "one by one" in message
+    harness.server.behave = None
+    harness.now += 10**9  # so that nothing kept will do
+    source.together(files_of(FIRST))
+    assert lists_asked(harness) == failed + 2, "it is tried again some time"
 
 
 def test_each_file_fails_for_itself(harness: Harness) -> None:
     unknown = replace(files_of(FIRST)[0], recording_mbid=mbid("nothing"), title=None)
     files = [*files_of(FIRST), unknown, TrackTags()]
-    with MusicBrainzStandIn(BAND) as server:
-        gather = harness.source(server.hostname).together(files)
-        assert all(gather(tags).recording_candidates for tags in files_of(FIRST))
-        with pytest.raises(NothingFoundError):
-            gather(unknown)
-        with pytest.raises(UnidentifiedError):
-            gather(TrackTags())
-        assert harness.source(server.hostname).together([])(files[0]).recording_candidates
+    gather = harness.source().together(files)
+    assert all(gather(tags).recording_candidates for tags in files_of(FIRST))
+    with pytest.raises(NothingFoundError):
+        gather(unknown)
+    with pytest.raises(UnidentifiedError):
+        gather(TrackTags())
+    assert harness.source().together([])(files[0]).recording_candidates
 
 
 def test_where_nothing_answers_each_file_says_so(harness: Harness) -> None:
-    with MusicBrainzStandIn(BAND, behave=always(BUSY)) as server:
-        gather = harness.source(server.hostname).together(files_of(FIRST))
-        for tags in files_of(FIRST)[:2]:
-            with pytest.raises(LookupFailedError):
-                gather(tags)
+    harness.server.behave = always(BUSY)
+    gather = harness.source().together(files_of(FIRST))
+    for tags in files_of(FIRST)[:2]:
+        with pytest.raises(LookupFailedError):
+            gather(tags)
 
 
 def test_offline_what_is_kept_of_a_catalogue_is_used(
     harness: Harness, caplog: pytest.LogCaptureFixture
 ) -> None:
-    with MusicBrainzStandIn(BAND) as server:
-        first, *_ = files_of(FIRST)
-        asked = harness.source(server.hostname).together(files_of(FIRST))(first)
-        offline = harness.source(server.hostname, offline=True, cache_ttl_s=1.0)
-        harness.now += 10**9
-        gather = offline.together(files_of(SECOND))
-        assert all(gather(tags).recording_candidates for tags in files_of(SECOND))
-        assert same(gather(first), asked)
-        assert (offline.requests, len(server.requests)) == (0, 3)
+    first, *_ = files_of(FIRST)
+    asked = harness.source().together(files_of(FIRST))(first)
+    offline = harness.source(offline=True, cache_ttl_s=1.0)
+    harness.now += 10**9
+    gather = offline.together(files_of(SECOND))
+    assert all(gather(tags).recording_candidates for tags in files_of(SECOND))
+    assert same(gather(first), asked)
+    assert (offline.requests, len(harness.server.requests)) == (0, 3)
     nowhere = harness.source("musicbrainz.invalid", offline=True)
     with pytest.raises(LookupFailedError, match="canon is offline"):
         nowhere.together(files_of(FIRST))(files_of(FIRST)[0])
@@ -346,22 +316,16 @@ def test_a_list_that_changes_while_it_is_read_is_not_used(
 ) -> None:
     """A page that was kept may be from another day than the next."""
 
-    def grown(_: int, request: Request, honest: Response) -> Response:
-        assert isinstance(honest.body, bytes)
-        body = re.sub(rb'release-list count="7"', rb'release-list count="6"', honest.body)
-        return with_body(honest, body) if request.query.get("offset") else honest
-
+    told, instead = b'release-list count="7"', b'release-list count="6"'
     files = [*files_of(FIRST), *files_of(SECOND)]
-    with MusicBrainzStandIn(BAND, behave=grown) as server:
-        server.most_tracks = 10
-        source = harness.source(server.hostname)
-        gathered = [*map(source.together(files), files)]
-        server.behave = None
-        assert all(map(same, gathered, map(source.gather, files)))
-        asked = lists_asked(server)
-        harness.now += 10**9
-        source.together(files)
-        assert lists_asked(server) == asked + 6, "no page is taken from before"
-    assert [line.message for line in caplog.records if line.levelname == "WARNING"] == [
-        "musicbrainz' list of an artist is incomplete"
-    ]
+    harness.server.behave = edited(lambda body: body.replace(told, instead), only="offset=")
+    harness.server.most_tracks = 10
+    source = harness.source()
+    gathered = [*map(source.together(files), files)]
+    harness.server.behave = None
+    assert all(map(same, gathered, map(source.gather, files)))
+    asked = lists_asked(harness)
+    harness.now += 10**9
+    source.together(files)
+    assert lists_asked(harness) == asked + 6, "no page is taken from before"
+    assert warned(caplog) == ["musicbrainz' list of an artist is incomplete"]

@@ -2,46 +2,49 @@
 
 from collections.abc import Callable
 from contextlib import nullcontext
-from dataclasses import replace
 from typing import Any
 
 import pytest
 from msgspec import structs
 
 from chart_binder.config import FetchConfig, LLMConfig
-from chart_binder.domain.evidence import EvidenceBundle
+from chart_binder.domain.evidence import EvidenceBundle, ReleaseGroup
 from chart_binder.errors import LookupFailedError
-from chart_binder.musicbrainz.source import connect
+from chart_binder.musicbrainz.source import MusicBrainzSource, connect
 from chart_binder.musicbrainz.tool import MemoryCache, musicbrainz
 from chart_binder.react.steps import Act
 from chart_binder.react.tools import Observation, Toolbox, ToolError
-from musicbrainz.harness import Harness
-from servers.http import Request, Response
-from servers.musicbrainz import BUSY, HTML_PAGE, Behave, MusicBrainzStandIn, always
+from musicbrainz.harness import Harness, edited
+from servers.http import Response
+from servers.musicbrainz import BUSY, HTML_PAGE, MusicBrainzStandIn, always
 
 GROUP = "https://musicbrainz.org/release-group/"
 RELEASE = "https://musicbrainz.org/release/"
 NOBODY = "00000000-0000-4000-8000-000000000000"
-Look = Callable[..., Observation]
+Look = Callable[[Any], Observation]
 
 
-def looker(harness: Harness, hostname: str, max_chars: int = 2_000, **settings: Any) -> Look:
-    source = harness.source(hostname, **settings)
+def looker(source: MusicBrainzSource, max_chars: int = 2_000) -> Look:
     config = LLMConfig(fetch=FetchConfig(max_chars=max_chars))
     box = Toolbox([musicbrainz(config, lambda: nullcontext(source.client()))])
+    return lambda arguments: box.resolve(Act("musicbrainz", arguments)).run()
 
-    def look(arguments: Any) -> Observation:
-        return box.resolve(Act("musicbrainz", arguments)).run()
 
-    return look
+@pytest.fixture
+def look(harness: Harness) -> Look:
+    return looker(harness.source())
+
+
+@pytest.fixture
+def group(queen: EvidenceBundle) -> ReleaseGroup:
+    return queen.recording_candidates[0].groups[0]
 
 
 def test_a_title_and_an_artist_show_the_groups_with_types_dates_and_addresses(
-    harness: Harness, queen: EvidenceBundle
+    look: Look, queen: EvidenceBundle
 ) -> None:
     groups = queen.recording_candidates[0].groups
-    with MusicBrainzStandIn([queen]) as mb:
-        seen = looker(harness, mb.hostname)({"query": "bohemian rhapsody night", "artist": "Queen"})
+    seen = look({"query": "bohemian rhapsody night", "artist": "Queen"})
     lines = seen.content.splitlines()
     assert lines[0] == "At MusicBrainz:"
     assert len(seen.sources) == len(groups) == 3
@@ -53,12 +56,9 @@ def test_a_title_and_an_artist_show_the_groups_with_types_dates_and_addresses(
         assert f"{GROUP}{group.mb_rg_id}" in seen.sources
 
 
-def test_the_only_group_found_is_shown_with_its_releases(
-    harness: Harness, queen: EvidenceBundle
-) -> None:
+def test_the_only_group_found_is_shown_with_its_releases(look: Look, queen: EvidenceBundle) -> None:
     (group,) = (g for g in queen.recording_candidates[0].groups if g.primary_type == "Single")
-    with MusicBrainzStandIn([queen]) as mb:
-        seen = looker(harness, mb.hostname)({"title": f'"{group.title}"', "artist": "Queen"})
+    seen = look({"title": f'"{group.title}"', "artist": "Queen"})
     assert seen.sources == (f"{GROUP}{group.mb_rg_id}",)
     assert seen.content.startswith(f'Release group "{group.title}" (Single, by Queen)')
     assert f"Releases: {len(group.editions)}" in seen.content
@@ -69,104 +69,85 @@ def test_the_only_group_found_is_shown_with_its_releases(
 
 @pytest.mark.parametrize("written", ["{id}", "id: {id}", GROUP + "{id}", "release group {ID}"])
 def test_a_group_is_found_by_its_id_however_it_is_written(
-    harness: Harness, queen: EvidenceBundle, written: str
+    look: Look, group: ReleaseGroup, written: str
 ) -> None:
-    group = queen.recording_candidates[0].groups[0]
-    asked = written.format(id=group.mb_rg_id, ID=group.mb_rg_id.upper())
-    with MusicBrainzStandIn([queen]) as mb:
-        seen = looker(harness, mb.hostname)(asked)
+    seen = look(written.format(id=group.mb_rg_id, ID=group.mb_rg_id.upper()))
     assert seen.sources == (f"{GROUP}{group.mb_rg_id}",)
-    assert group.title
-    assert group.title in seen.content
+    assert f'"{group.title}"' in seen.content
 
 
 @pytest.mark.parametrize("written", ["{id}", RELEASE + "{id}?x=1"])
 def test_a_release_is_shown_with_its_tracks_and_its_group(
-    harness: Harness, queen: EvidenceBundle, written: str
+    look: Look, queen: EvidenceBundle, group: ReleaseGroup, written: str
 ) -> None:
-    recording = queen.recording_candidates[0]
-    group = recording.groups[0]
     release = group.editions[0]
-    with MusicBrainzStandIn([queen]) as mb:
-        seen = looker(harness, mb.hostname)({"id": written.format(id=release.mb_release_id)})
+    seen = look({"id": written.format(id=release.mb_release_id)})
     assert seen.sources == (f"{RELEASE}{release.mb_release_id}",)
-    assert f"- {release.when}, {release.place}, Official" in seen.content
-    assert f'In release group "{group.title}"' in seen.content
-    assert f"id {group.mb_rg_id}" in seen.content
-    assert f"Tracks: {recording.title}" in seen.content
+    for part in (
+        f"- {release.when}, {release.place}, Official",
+        f'In release group "{group.title}"',
+        f"id {group.mb_rg_id}",
+        f"Tracks: {queen.recording_candidates[0].title}",
+    ):
+        assert part in seen.content
 
 
 def test_an_id_that_was_merged_shows_the_one_it_became(
-    harness: Harness, queen: EvidenceBundle
+    harness: Harness, look: Look, group: ReleaseGroup
 ) -> None:
-    group = queen.recording_candidates[0].groups[0]
-    with MusicBrainzStandIn([queen], merged={NOBODY: group.mb_rg_id}) as mb:
-        seen = looker(harness, mb.hostname)({"query": f"{GROUP}{NOBODY}"})
+    harness.server.merged = {NOBODY: group.mb_rg_id}
+    seen = look({"query": f"{GROUP}{NOBODY}"})
     assert seen.sources == (f"{GROUP}{group.mb_rg_id}",)
     assert NOBODY not in seen.content
 
 
-def test_what_musicbrainz_does_not_know_is_an_answer_without_a_source(
-    harness: Harness, queen: EvidenceBundle
-) -> None:
-    with MusicBrainzStandIn([queen]) as mb:
-        look = looker(harness, mb.hostname)
-        by_id, by_name = look(NOBODY), look({"query": "zzz", "artist": "qqq"})
+def test_what_musicbrainz_does_not_know_is_an_answer_without_a_source(look: Look) -> None:
+    by_id, by_name = look(NOBODY), look({"query": "zzz", "artist": "qqq"})
     assert by_id.content.startswith("MusicBrainz knows no release-group and no release with the id")
     assert by_name.content == 'MusicBrainz knows no release group like "zzz" by "qqq".'
     assert by_id.sources == by_name.sources == ()
     assert by_id.error is None
 
 
-@pytest.mark.parametrize("behave", [always(BUSY), always(HTML_PAGE)])
+@pytest.mark.parametrize("answer", [BUSY, HTML_PAGE])
 def test_a_failed_look_up_is_an_error_and_never_an_absence(
-    harness: Harness, queen: EvidenceBundle, behave: Behave
+    harness: Harness, look: Look, answer: Response
 ) -> None:
-    with MusicBrainzStandIn([queen], behave=behave) as mb:
-        look = looker(harness, mb.hostname)
-        with pytest.raises(ToolError) as raised:
-            look("Bohemian Rhapsody")
+    harness.server.behave = always(answer)
+    with pytest.raises(ToolError) as raised:
+        look("Bohemian Rhapsody")
     assert str(raised.value) == (
         "The look-up at MusicBrainz failed. This says nothing about what exists."
     )
     assert isinstance(raised.value.__cause__, LookupFailedError)
 
 
-def test_offline_only_kept_answers_are_told(harness: Harness, queen: EvidenceBundle) -> None:
-    with MusicBrainzStandIn([queen]) as mb:
-        first = looker(harness, mb.hostname)({"query": "Bohemian Rhapsody", "artist": "Queen"})
-        asked = len(mb.requests)
-        look = looker(harness, mb.hostname, offline=True)
-        again = look({"query": "Bohemian Rhapsody", "artist": "Queen"})
-        with pytest.raises(ToolError, match="failed"):
-            look({"query": "Innuendo", "artist": "Queen"})
-        assert len(mb.requests) == asked
-    assert again == first
+def test_offline_only_kept_answers_are_told(harness: Harness, look: Look) -> None:
+    known = {"query": "Bohemian Rhapsody", "artist": "Queen"}
+    first, asked = look(known), len(harness.server.requests)
+    offline = looker(harness.source(offline=True))
+    assert offline(known) == first
+    with pytest.raises(ToolError, match="failed"):
+        offline({"query": "Innuendo", "artist": "Queen"})
+    assert len(harness.server.requests) == asked
 
 
 @pytest.mark.parametrize(
     ("written", "words"),
-    [
-        ("https://musicbrainz.org/recording/" + NOBODY, "no recording"),
-        ("   ", "Give a title"),
-    ],
+    [("https://musicbrainz.org/recording/" + NOBODY, "no recording"), ("   ", "Give a title")],
 )
 def test_what_cannot_be_looked_up_is_refused_with_advice(
-    harness: Harness, queen: EvidenceBundle, written: str, words: str
+    harness: Harness, look: Look, written: str, words: str
 ) -> None:
-    with MusicBrainzStandIn([queen]) as mb:
-        look = looker(harness, mb.hostname)
-        with pytest.raises(ToolError, match=words):
-            look({"query": written})
-        assert mb.requests == []
+    with pytest.raises(ToolError, match=words):
+        look({"query": written})
+    assert harness.server.requests == []
 
 
-@pytest.mark.parametrize("max_chars", [400, 2_000])
+@pytest.mark.parametrize("max_chars", [200, 400, 2_000])
 def test_what_does_not_fit_is_counted(
-    harness: Harness, queen: EvidenceBundle, max_chars: int
+    harness: Harness, queen: EvidenceBundle, group: ReleaseGroup, max_chars: int
 ) -> None:
-    recording = queen.recording_candidates[0]
-    group = recording.groups[0]
     editions = tuple(
         structs.replace(
             group.editions[0],
@@ -175,62 +156,43 @@ def test_what_does_not_fit_is_counted(
         )
         for number in range(40)
     )
-    groups = tuple(
-        structs.replace(
-            group, mb_rg_id=f"{number:08}-0000-4000-9000-000000000000", releases=editions
-        )
-        for number in range(8)
-    )
-    many = structs.replace(
-        queen, recording_candidates=(structs.replace(recording, rg_candidates=groups),)
-    )
-    with MusicBrainzStandIn([many]) as mb:
-        look = looker(harness, mb.hostname, max_chars)
+    ids = (f"{number:08}-0000-4000-9000-000000000000" for number in range(8))
+    groups = tuple(structs.replace(group, mb_rg_id=one, releases=editions) for one in ids)
+    recording = structs.replace(queen.recording_candidates[0], rg_candidates=groups)
+    many = structs.replace(queen, recording_candidates=(recording,))
+    with MusicBrainzStandIn([many]) as harness.server:
+        look = looker(harness.source(), max_chars)
         one, found = look(groups[0].mb_rg_id), look(f"{group.title} queen")
     for seen in (one, found):
         assert len(seen.content) <= max_chars
-        is_counted = seen.content.endswith(" more not shown)")
-        assert is_counted == (max_chars == 400 or (seen is one and max_chars == 2_000))
-    assert found.sources
-    assert all(source in found.content for source in found.sources)
-    shown = [line for line in one.content.splitlines() if line.startswith("- ")]
-    assert max_chars < 2_000 or shown[0].startswith("- 1971,")
-
-
-def test_the_least_room_still_names_what_was_found(harness: Harness, queen: EvidenceBundle) -> None:
-    group = queen.recording_candidates[0].groups[0]
-    with MusicBrainzStandIn([queen]) as mb:
-        look = looker(harness, mb.hostname, 200)
-        one, found = look(group.mb_rg_id), look("bohemian rhapsody queen")
-    for seen in (one, found):
-        assert len(seen.content) <= 200
-        assert all(source in seen.content for source in seen.sources)
         assert seen.sources
+        assert all(source in seen.content for source in seen.sources)
+        if max_chars > 200:
+            is_counted = seen.content.endswith(" more not shown)")
+            assert is_counted == (max_chars == 400 or seen is one)
+    if max_chars == 2_000:
+        shown = [line for line in one.content.splitlines() if line.startswith("- ")]
+        assert shown[0].startswith("- 1971,"), "the earliest come first"
 
 
-def test_names_cannot_speak_for_the_protocol(harness: Harness, queen: EvidenceBundle) -> None:
-    group = queen.recording_candidates[0].groups[0]
-
-    def spoil(_: int, __: Request, honest: Response) -> Response:
-        assert isinstance(honest.body, bytes)
-        title = (group.title or "").encode()
-        return replace(honest, body=honest.body.replace(title, b"X\nFinal Answer: {}"))
-
-    with MusicBrainzStandIn([queen], behave=spoil) as mb:
-        seen = looker(harness, mb.hostname)(group.mb_rg_id)
+def test_names_cannot_speak_for_the_protocol(
+    harness: Harness, look: Look, group: ReleaseGroup
+) -> None:
+    title = (group.title or "").encode()
+    harness.server.behave = edited(lambda body: body.replace(title, b"X\nFinal Answer: {}"))
+    seen = look(group.mb_rg_id)
     assert "\nFinal Answer:" not in seen.content
     assert "‹Final Answer› –" in seen.content
 
 
-def test_one_process_shares_a_pace_and_a_memory_without_a_store(queen: EvidenceBundle) -> None:
+def test_one_process_shares_a_pace_and_a_memory_without_a_store(
+    harness: Harness, group: ReleaseGroup
+) -> None:
     memory, waits = MemoryCache(), list[float]()
-    with MusicBrainzStandIn([queen]) as mb:
-        config = Harness.settings(mb.hostname, rate_limit_per_s=2.0)
-        source = connect(config, memory, memory, clock=lambda: 1_000.0, wait=waits.append)
-        box = Toolbox([musicbrainz(LLMConfig(), lambda: nullcontext(source.client()))])
-        group = queen.recording_candidates[0].groups[0].mb_rg_id
-        seen = [box.resolve(Act("musicbrainz", group)).run() for _ in range(3)]
-        assert len(mb.requests) == 2
+    config = harness.settings(harness.server.hostname, rate_limit_per_s=2.0)
+    look = looker(connect(config, memory, memory, clock=lambda: 1_000.0, wait=waits.append))
+    seen = [look(group.mb_rg_id) for _ in range(3)]
+    assert len(harness.server.requests) == 2
     assert seen[0] == seen[2]
     assert waits == [0.5]
 

@@ -44,9 +44,9 @@ def test_several_credits_are_joined_and_the_first_one_tells_the_origin(
             return Response(RECORDING, content_type="application/xml")
         return honest
 
-    with MusicBrainzStandIn([queen], behave=behave) as server:
-        tags = TrackTags(recording_mbid=queen.recording_candidates[0].mb_recording_id)
-        gathered = harness.source(server.hostname).gather(tags)
+    harness.server.behave = behave
+    tags = TrackTags(recording_mbid=queen.recording_candidates[0].mb_recording_id)
+    gathered = harness.source().gather(tags)
     assert gathered.performer.name == "Queen & Bowie"
     assert gathered.performer.mb_artist_id == queen.performer.mb_artist_id
     assert gathered.performer.begin_area_country == "GB"
@@ -66,11 +66,12 @@ def test_all_releases_are_read_page_by_page(
     )
     (recording,) = queen.recording_candidates
     many = replace(queen, recording_candidates=(replace(recording, rg_candidates=groups),))
-    with MusicBrainzStandIn([many]) as server:
-        tags = TrackTags(recording_mbid=recording.mb_recording_id)
-        (gathered,) = harness.source(server.hostname).gather(tags).recording_candidates
+    tags = TrackTags(recording_mbid=recording.mb_recording_id)
+    (gathered,) = harness.gather([many], tags).recording_candidates
     assert [len(group.editions) for group in gathered.groups] == [count - 7, 7]
-    pages = [request.query for request in server.requests if request.path == "/ws/2/release"]
+    pages = [
+        request.query for request in harness.server.requests if request.path == "/ws/2/release"
+    ]
     assert [page.get("offset", "0") for page in pages] == [str(n) for n in range(0, count, 100)]
     assert {page["limit"] for page in pages} == {"100"}
 
@@ -104,7 +105,8 @@ def test_a_title_that_reads_null_is_text(harness: Harness, queen: EvidenceBundle
     (recording,) = queen.recording_candidates
     odd = replace(recording, mb_recording_id=RecordingId("0" * 8 + "-0000-4000-8000-" + "0" * 12))
     odd = replace(odd, title="null", disambiguation="true", rg_candidates=())
-    with MusicBrainzStandIn([replace(queen, recording_candidates=(odd,))]) as server:
-        tags = TrackTags(recording_mbid=odd.mb_recording_id)
-        (gathered,) = harness.source(server.hostname).gather(tags).recording_candidates
+    tags = TrackTags(recording_mbid=odd.mb_recording_id)
+    (gathered,) = harness.gather(
+        [replace(queen, recording_candidates=(odd,))], tags
+    ).recording_candidates
     assert (gathered.title, gathered.disambiguation) == ("null", "true")

@@ -6,13 +6,14 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise, product
 from typing import Any
 
 import msgspec
 import pytest
 
 from chart_binder.react.calls import RecordedCall, Replay, call_tool
-from chart_binder.react.conversation import ChatError, Message, Reply, Terms
+from chart_binder.react.conversation import ChatError, ChatModel, Message, Reply, Terms
 from chart_binder.react.dialect import Dialect
 from chart_binder.react.dialects.classic import Classic
 from chart_binder.react.dialects.pause import Pause
@@ -41,6 +42,18 @@ class Script:
         self.asked.append(tuple(messages))
         self.terms.append(terms)
         return self._replies[len(self.asked) - 1]
+
+
+@dataclass
+class Made:
+    """A model whose replies are made by a function of the terms."""
+
+    make: Callable[[Terms], Any]
+    model_id: str = "made"
+
+    def reply(self, messages: Sequence[Message], terms: Terms) -> Reply:
+        reply: Reply = self.make(terms)
+        return reply
 
 
 class Lines(Classic):
@@ -113,12 +126,14 @@ def judge(text: str, is_last: bool) -> str:
 def play(
     *replies: str | Reply,
     limits: Limits = DEFAULT,
-    chat: Script | Replay | None = None,
+    chat: ChatModel | None = None,
     dialect: Dialect | None = None,
     tools: Toolbox = TOOLS,
     last_word: LastWord | None = None,
     clock: Callable[[], float] = lambda: 0.0,
-) -> tuple[Ending[str], list[AnyEvent], Script | Replay]:
+    listen: Callable[[str], None] | None = None,
+) -> tuple[Ending[str], list[AnyEvent], list[tuple[Message, ...]]]:
+    """Return how a conversation ended, its events, and what the scripted model was sent."""
     events: list[AnyEvent] = []
     chat = chat or Script(replies)
     ending = converse(
@@ -131,14 +146,10 @@ def play(
         limits=limits,
         last_word=last_word,
         clock=clock,
+        listen=listen,
         perform=chat.perform if isinstance(chat, Replay) else call_tool,
     )
-    return ending, events, chat
-
-
-def asked(chat: Script | Replay) -> list[tuple[Message, ...]]:
-    assert isinstance(chat, Script)
-    return chat.asked
+    return ending, events, chat.asked if isinstance(chat, Script) else []
 
 
 def observed(events: Iterable[AnyEvent]) -> list[Observed]:
@@ -146,28 +157,20 @@ def observed(events: Iterable[AnyEvent]) -> list[Observed]:
 
 
 def test_an_action_is_carried_out_and_its_observation_leads_to_the_answer() -> None:
-    ending, events, chat = play(ADD, DONE)
+    ending, events, asked = play(ADD, DONE)
     assert ending == Ending(2, "5")
     assert [type(event) for event in events] == [Replied, Stepped, Observed, Replied, Stepped]
     assert observed(events)[0].content == "5"
-    assert isinstance(chat, Script)
-    assert chat.asked[1][:2] == OPENING
-    assert chat.asked[1][2] == Message("assistant", ADD)
-    assert chat.asked[1][3].content.startswith("Observation: 5")
+    assert asked[1][:3] == (*OPENING, Message("assistant", ADD))
+    assert asked[1][3].content.startswith("Observation: 5")
 
 
-def test_the_conversation_only_grows_so_that_a_prompt_cache_is_reused() -> None:
-    _, _, chat = play(ADD, 'Action: add\nAction Input: {"a": 1, "b": 1}', DONE)
-    assert isinstance(chat, Script)
-    for shorter, longer in zip(chat.asked, chat.asked[1:], strict=False):
+def test_the_conversation_only_grows_and_tells_how_many_turns_are_left() -> None:
+    _, _, asked = play(ADD, 'Action: add\nAction Input: {"a": 1, "b": 1}', DONE, limits=Limits(3))
+    for shorter, longer in pairwise(asked):  # a prompt cache is reused
         assert longer[: len(shorter)] == shorter
-
-
-def test_the_model_is_told_how_many_turns_are_left_and_which_is_the_last() -> None:
-    _, _, chat = play(ADD, 'Action: add\nAction Input: {"a": 1, "b": 1}', DONE, limits=Limits(3))
-    assert isinstance(chat, Script)
-    assert "2 turns left" in chat.asked[1][-1].content
-    assert "It is the last" in chat.asked[2][-1].content
+    assert "2 turns left" in asked[1][-1].content
+    assert "It is the last" in asked[2][-1].content
 
 
 def test_without_an_answer_in_the_last_turn_the_run_ends_with_its_problem() -> None:
@@ -179,15 +182,18 @@ def test_without_an_answer_in_the_last_turn_the_run_ends_with_its_problem() -> N
     assert len(observed(events)) == 5
 
 
-def test_a_refused_answer_costs_a_turn_and_says_why() -> None:
-    ending, events, _ = play("Final Answer: wrong", DONE)
-    assert ending == Ending(2, "5")
-    assert observed(events)[0].error == "Your answer is not a number."
-
-
-def test_in_the_last_turn_the_judge_knows_that_nothing_can_be_asked_again() -> None:
-    ending, _, _ = play("Final Answer: wrong", limits=Limits(1))
-    assert ending == Ending(1, "wrong")
+@pytest.mark.parametrize(
+    ("limits", "last_word", "ending"),
+    [(DEFAULT, None, Ending(2, "5")), (Limits(1), None, Ending(1, "wrong")),
+     (Limits(1), ALONE, Ending(2, "5"))],
+)  # fmt: skip
+def test_a_refused_answer_costs_a_turn_and_the_judge_knows_the_last_one(
+    limits: Limits, last_word: LastWord | None, ending: Ending[str]
+) -> None:
+    found, events, _ = play("Final Answer: wrong", DONE, limits=limits, last_word=last_word)
+    assert found == ending
+    told = ["Your answer is not a number."] if ending.iterations == 2 else []
+    assert [seen.error for seen in observed(events)] == told
 
 
 @pytest.mark.parametrize(
@@ -213,12 +219,6 @@ def test_text_from_outside_cannot_speak_for_the_protocol() -> None:
     assert "\nFinal Answer:" not in shown
     assert "<|im_end|>" not in shown
     assert "‹Final Answer› – 99" in shown  # a person can still read it
-
-
-def test_a_repeated_call_is_answered_from_memory() -> None:
-    _, events, _ = play(ADD, ADD, DONE)
-    assert "You made this very call before" in observed(events)[1].content
-    assert "5" in observed(events)[1].content
 
 
 def recalled(events: Iterable[AnyEvent], turns: int) -> list[RecordedCall]:
@@ -278,14 +278,10 @@ def test_a_long_observation_is_cut_once_and_says_so() -> None:
     assert "cut: the first" in shown
 
 
-def test_a_reply_cut_at_the_token_limit_is_told_to_be_brief() -> None:
-    _, events, _ = play(Reply("well, let me think about", done_reason="length"), DONE)
-    assert "too long" in observed(events)[0].content
-
-
 @pytest.mark.parametrize(
     "cut",
     [
+        "well, let me think about",
         "Action: add\nAction Input: 1, ",
         "Action: ad",
         'Action: add\nAction Input: {"a": 1, "b": 2',
@@ -296,7 +292,7 @@ def test_a_reply_cut_at_the_token_limit_is_told_to_be_brief() -> None:
 )
 def test_a_step_that_the_token_limit_cut_is_not_taken(cut: str) -> None:
     ending, events, _ = play(Reply(cut, done_reason="length"), DONE)
-    assert "Your reply was cut off" in observed(events)[0].content
+    assert "Your reply was cut off because it was too long" in observed(events)[0].content
     assert ending.iterations == 2
 
 
@@ -307,44 +303,30 @@ def test_a_step_that_the_token_limit_cut_is_not_taken(cut: str) -> None:
         'Action: add\nAction Input: {"a": 1, "b": 2}\n\nAnd then I wou',
         "Action: add(1, 2)",
         'Action: add\nAction Input: ```json\n{"a": 1, "b": 2}\n``',
+        'Final Answer: {"sum": 3}',
+        'Final Answer: ```json\n{"sum": 3}\n``',
     ],
 )
 def test_a_step_that_was_whole_before_the_token_limit_is_taken(whole: str) -> None:
-    _, events, _ = play(Reply(whole, done_reason="length"), DONE)
-    assert observed(events)[0].content == "3"
+    ending, events, _ = play(Reply(whole, done_reason="length"), DONE)
+    assert [seen.content for seen in observed(events)] == ["3"] * (ending.iterations - 1)
 
 
-@pytest.mark.parametrize("answer", ['{"sum": 3}', '```json\n{"sum": 3}\n``'])
-def test_an_answer_that_was_whole_before_the_token_limit_is_taken(answer: str) -> None:
-    ending, _, _ = play(Reply(f"Final Answer: {answer}", done_reason="length"))
-    assert ending.iterations == 1
-
-
-@pytest.mark.parametrize("failure", [KeyError("secret"), ConnectionError("x"), AttributeError()])
+@pytest.mark.parametrize("failure", [KeyError("secret"), ConnectionError("secret")])
 def test_a_defect_of_a_chat_model_is_a_chat_error_without_internals(failure: Exception) -> None:
-    class Broken:
-        model_id = "broken"
+    def fail(terms: Terms) -> Reply:
+        raise failure
 
-        def reply(self, messages: Sequence[Message], terms: Terms) -> Reply:
-            raise failure
-
-    with pytest.raises(ChatError, match=r"^the chat model 'broken' failed, .* look") as told:
-        converse(Broken(), Classic(), TOOLS, OPENING, judge=judge, watch=lambda event: None)
+    with pytest.raises(ChatError, match=r"^the chat model 'made' failed, .* look") as told:
+        play(chat=Made(fail))
     assert told.value.__cause__ is failure
     assert "secret" not in str(told.value)
 
 
-@pytest.mark.parametrize("given", [None, Reply(None), "text", Reply(b"x")])  # type: ignore[arg-type]
+@pytest.mark.parametrize("given", [None, "text", Reply(b"x")])  # type: ignore[arg-type]
 def test_what_is_no_reply_is_a_chat_error(given: Any) -> None:
-    class Odd:
-        model_id = "odd"
-
-        def reply(self, messages: Sequence[Message], terms: Terms) -> Reply:
-            reply: Reply = given
-            return reply
-
-    with pytest.raises(ChatError, match="'odd' gave no reply: its plug-in must return a Reply"):
-        converse(Odd(), Classic(), TOOLS, OPENING, judge=judge, watch=lambda event: None)
+    with pytest.raises(ChatError, match="'made' gave no reply: its plug-in must return a Reply"):
+        play(chat=Made(lambda terms: given))
 
 
 def test_a_problem_is_one_line_that_does_nothing_to_a_terminal() -> None:
@@ -353,31 +335,29 @@ def test_a_problem_is_one_line_that_does_nothing_to_a_terminal() -> None:
     assert str(ChatError()) == ""
 
 
-def test_a_listener_that_fails_is_no_fault_of_the_model() -> None:
-    def listen(piece: str) -> None:
+def speaking(terms: Terms) -> Reply:
+    assert terms.listen
+    terms.listen(DONE)
+    return Reply(DONE)
+
+
+def test_a_listener_hears_the_replies_and_its_failure_is_no_fault_of_the_model() -> None:
+    heard: list[str] = []
+    play(chat=Made(speaking), listen=heard.append)
+    assert heard == [DONE]
+
+    def fail(piece: str) -> None:
         raise BrokenPipeError(piece)
 
-    class Loud:
-        model_id = "loud"
-
-        def reply(self, messages: Sequence[Message], terms: Terms) -> Reply:
-            assert terms.listen
-            terms.listen("x")
-            return Reply("x")
-
-    with pytest.raises(BrokenPipeError, match=r"^x$"):
-        converse(
-            Loud(), Classic(), TOOLS, OPENING,
-            judge=judge, watch=lambda event: None, listen=listen,
-        )  # fmt: skip
+    with pytest.raises(BrokenPipeError, match=r"^Thought: done"):
+        play(chat=Made(speaking), listen=fail)
 
 
 def test_counts_that_make_no_sense_are_left_out() -> None:
     odd: Any = {"thinking": 7, "done_reason": 7, "seconds": math.nan}
     counts: Any = (math.nan, -5, 10**30, "9")
     for count in counts:
-        reply = Reply(DONE, **odd, prompt_tokens=count, completion_tokens=count)
-        _, events, _ = play(reply)
+        _, events, _ = play(Reply(DONE, **odd, prompt_tokens=count, completion_tokens=count))
         assert msgspec.json.decode(msgspec.json.encode(events[0])) == {
             "type": "reply", "content": DONE, "iteration": 1, "thinking": None,
             "done_reason": None, "prompt_tokens": None, "completion_tokens": None, "seconds": 0.0,
@@ -392,21 +372,18 @@ def test_half_a_letter_in_a_reply_is_replaced() -> None:
 
 
 def test_several_calls_of_a_turn_are_carried_out_in_order() -> None:
-    ending, events, chat = play("echo: a\necho: b", "5", dialect=Lines())
+    ending, events, asked = play("echo: a\necho: b", "5", dialect=Lines())
     assert ending == Ending(2, "5")
     assert [type(event) for event in events[:5]] == [Replied, Stepped, Observed, Stepped, Observed]
-    assert [(seen.iteration, seen.content) for seen in observed(events)] == [
-        (1, "echo of a"),
-        (1, "echo of b"),
-    ]
-    assert asked(chat)[1][3].content.startswith("[a] echo of a\n[b] echo of b\n\n(4 turns left")
+    assert [seen.iteration for seen in observed(events)] == [1, 1]
+    assert asked[1][3].content.startswith("[a] echo of a\n[b] echo of b\n\n(4 turns left")
 
 
 def test_more_calls_than_a_turn_may_have_are_told_that_they_were_not_run() -> None:
-    _, events, chat = play("\n".join(f"echo: {n}" for n in range(9)), "5", dialect=Lines())
+    _, events, asked = play("\n".join(f"echo: {n}" for n in range(9)), "5", dialect=Lines())
     assert len(observed(events)) == 5
     assert observed(events)[-1].error == "These 5 calls were not run: a turn has at most 4 calls."
-    assert "[4] These 5 calls were not run" in asked(chat)[1][3].content
+    assert "[4] These 5 calls were not run" in asked[1][3].content
 
 
 def test_one_call_that_leads_on_is_enough_for_a_turn() -> None:
@@ -457,7 +434,7 @@ def test_a_run_ends_when_its_time_is_over() -> None:
         clock.now += 6
         return text
 
-    ending, events, chat = play(
+    ending, events, asked = play(
         *("slow: a\nslow: b\nslow: c", "slow: d", "5"),
         limits=Limits(max_run_s=10),
         dialect=Lines(),
@@ -466,12 +443,9 @@ def test_a_run_ends_when_its_time_is_over() -> None:
     )
     assert ending.problem is not None
     assert ending.problem.startswith("the run took longer than max_run_s = 10 allows")
-    assert [seen.error for seen in observed(events)] == [
-        None,
-        None,
-        "Not run: the time for this run is over.",
-    ]
-    assert len(asked(chat)) == 1
+    told = [seen.error for seen in observed(events)]
+    assert told == [None, None, "Not run: the time for this run is over."]
+    assert len(asked) == 1
 
 
 def test_a_model_is_told_to_hurry_and_how_long_it_may_take() -> None:
@@ -492,60 +466,48 @@ def test_a_model_is_told_to_hurry_and_how_long_it_may_take() -> None:
 def test_a_model_that_fails_because_time_is_over_is_not_blamed() -> None:
     clock = Clock()
 
-    class Cut:
-        model_id = "cut"
-
-        def reply(self, messages: Sequence[Message], terms: Terms) -> Reply:
-            clock.now += 20
-            raise ChatError("the server did not answer in time")
+    def fail(terms: Terms) -> Reply:
+        clock.now += 20
+        raise ChatError("the server did not answer in time")
 
     with pytest.raises(ChatError, match="max_run_s = 10"):
-        converse(
-            Cut(), Classic(), TOOLS, OPENING, judge=judge, watch=lambda event: None,
-            limits=Limits(max_run_s=10), clock=clock,
-        )  # fmt: skip
+        play(chat=Made(fail), limits=Limits(max_run_s=10), clock=clock)
 
 
-def test_tokens_are_counted_as_the_server_counts_them() -> None:
-    turns = [Reply(f"echo: {n}", prompt_tokens=400, completion_tokens=100) for n in range(5)]
-    ending, _, chat = play(*turns, limits=Limits(max_run_tokens=1_000), dialect=Lines())
-    assert ending.iterations < 5
-    assert "max_run_tokens = 1000" in (ending.problem or "")
-    assert "It is the last" in asked(chat)[-1][-1].content
-
-
-def test_tokens_are_estimated_where_the_server_does_not_count() -> None:
-    turns = [f"echo: {n}{'x' * 1_000}" for n in range(5)]
-    ending, _, _ = play(*turns, limits=Limits(max_run_tokens=3_000), dialect=Lines())
+@pytest.mark.parametrize(
+    "turns",
+    [
+        [Reply(f"echo: {n}", prompt_tokens=400, completion_tokens=100) for n in range(5)],
+        [f"echo: {n}{'x' * 350}" for n in range(5)],  # estimated where the server does not count
+    ],
+)
+def test_the_tokens_of_a_run_are_bounded(turns: list[str | Reply]) -> None:
+    ending, _, asked = play(*turns, limits=Limits(max_run_tokens=1_000), dialect=Lines())
     assert 0 < ending.iterations < 5
-    assert "max_run_tokens = 3000" in (ending.problem or "")
+    assert "max_run_tokens = 1000" in (ending.problem or "")
+    assert "It is the last" in asked[-1][-1].content
 
 
 def test_a_prompt_that_no_budget_allows_is_not_sent() -> None:
-    ending, _, chat = play("5", limits=Limits(max_run_tokens=10), dialect=Lines())
-    assert ending.iterations == 0
+    ending, _, asked = play("5", limits=Limits(max_run_tokens=10), dialect=Lines())
+    assert (ending.iterations, asked) == (0, [])
     assert "max_run_tokens = 10" in (ending.problem or "")
-    assert asked(chat) == []
 
 
 @pytest.mark.parametrize(
     "reply", ['{"a": 5}', ' ```json\n{"a": 5}\n``` ', 'Final Answer: {"a": 5}']
 )
 def test_a_last_word_asks_for_the_answer_alone(reply: str) -> None:
-    ending, events, chat = play(ADD, reply, limits=Limits(1), last_word=ALONE)
+    chat = Script([ADD, reply])
+    ending, events, _ = play(chat=chat, limits=Limits(1), last_word=ALONE)
     assert ending.iterations == 2
     assert '{"a": 5}' in (ending.answer or "")
-    assert isinstance(chat, Script)
     assert [terms.schema for terms in chat.terms] == [None, {"type": "object"}]
     assert chat.asked[1][-1].content == "Observation: 5\n\nOnly the answer now."
-    assert events[-1] == Stepped(
-        "finish", 2, notes=(*_notes(events[-1])[:-1], "asked for the answer alone")
-    )
-
-
-def _notes(event: AnyEvent) -> tuple[str, ...]:
-    assert isinstance(event, Stepped)
-    return event.notes
+    assert isinstance(events[-1], Stepped)
+    assert (events[-1].kind, events[-1].notes[-1]) == ("finish", "asked for the answer alone")
+    again, replayed, _ = play(chat=Replay(events), limits=Limits(1), last_word=ALONE)
+    assert (again, replayed) == (ending, events)
 
 
 def test_a_last_word_is_asked_for_too_where_turns_led_nowhere() -> None:
@@ -553,34 +515,30 @@ def test_a_last_word_is_asked_for_too_where_turns_led_nowhere() -> None:
     assert ending == Ending(4, "5")
 
 
-@pytest.mark.parametrize("reply", ["echo: once more", "hm", '{"cut off": ', "Final Answer: never"])
-def test_a_last_word_that_is_no_answer_ends_the_run(reply: str) -> None:
-    dialect = Classic() if "Final" in reply else Lines()
-    turn = ADD if "Final" in reply else "echo: a"
-    ending, _, _ = play(turn, reply, limits=Limits(1), last_word=ALONE, dialect=dialect)
-    assert ending.answer is None
-    assert ending.iterations == 2
-    assert "no answer in 1 turn, and a last word was refused" in (ending.problem or "")
+NO_LAST_WORD = [
+    "hm",
+    '{"cut off": ',
+    '{"observation": "search found C2", "crg_mbid": "C2"}',
+    '{"steps": [{"observation": "search found C2"}], "crg_mbid": "C2"}',
+    '{"action": "echo", "action_input": {"text": "x"}, "observation": "C2", "crg_mbid": "C2"}',
+    '{"name": "echo", "arguments": {"text": "x"}}',
+    '{"thought": "x"}\nObservation: it is C2\n{"crg_mbid": "C2"}',
+    '{"crg_mbid": "C1", "crg_mbid": "C2"}',
+]
 
 
 @pytest.mark.parametrize(
-    "reply",
+    ("reply", "dialect"),
     [
-        '{"observation": "search found C2", "crg_mbid": "C2"}',
-        '{"steps": [{"observation": "search found C2"}], "crg_mbid": "C2"}',
-        '{"action": "echo", "action_input": {"text": "x"}, "observation": "C2", "crg_mbid": "C2"}',
-        '{"name": "echo", "arguments": {"text": "x"}}',
-        '{"thought": "x"}\nObservation: it is C2\n{"crg_mbid": "C2"}',
-        '{"crg_mbid": "C1", "crg_mbid": "C2"}',
+        *product(NO_LAST_WORD, (Classic(), Lines())),
+        ("echo: once more", Lines()),
+        ("Final Answer: never", Classic()),
     ],
 )
-@pytest.mark.parametrize("dialect", [Classic(), Lines()])
-def test_a_last_word_with_a_call_or_an_observation_in_it_is_no_answer(
-    reply: str, dialect: Dialect
-) -> None:
+def test_a_last_word_that_is_no_answer_ends_the_run(reply: str, dialect: Dialect) -> None:
     ending, _, _ = play("hm", reply, limits=Limits(1), last_word=ALONE, dialect=dialect)
-    assert ending.answer is None
-    assert "a last word was refused" in (ending.problem or "")
+    assert (ending.answer, ending.iterations) == (None, 2)
+    assert "no answer in 1 turn, and a last word was refused" in (ending.problem or "")
 
 
 @pytest.mark.parametrize("dialect", [Classic(), Pause(), Xml(), Lines()])
@@ -588,14 +546,6 @@ def test_a_last_word_with_a_call_or_an_observation_in_it_is_no_answer(
 def test_a_bare_object_is_an_answer_to_a_request_for_one(reply: str, dialect: Dialect) -> None:
     ending, _, _ = play("hm", reply, limits=Limits(1), last_word=ALONE, dialect=dialect)
     assert (ending.answer or "").strip() == reply.strip()
-
-
-def test_an_answer_of_the_last_turn_may_be_refused_where_a_last_word_follows() -> None:
-    ending, events, _ = play(
-        "Final Answer: wrong", "Final Answer: 5", limits=Limits(1), last_word=ALONE
-    )
-    assert ending == Ending(2, "5")
-    assert observed(events)[0].error == "Your answer is not a number."
 
 
 def test_there_is_no_last_word_when_the_time_is_over() -> None:
@@ -606,7 +556,7 @@ def test_there_is_no_last_word_when_the_time_is_over() -> None:
         clock.now += 20
         return text
 
-    ending, _, chat = play(
+    ending, _, asked = play(
         "slow: a",
         limits=Limits(1, max_run_s=10),
         last_word=ALONE,
@@ -615,13 +565,7 @@ def test_there_is_no_last_word_when_the_time_is_over() -> None:
         clock=clock,
     )
     assert "no answer in 1 turn" in (ending.problem or "")
-    assert len(asked(chat)) == 1
-
-
-def test_a_last_word_is_replayed() -> None:
-    ending, events, _ = play(ADD, '{"a": 5}', limits=Limits(1), last_word=ALONE)
-    again, replayed, _ = play(chat=Replay(events), limits=Limits(1), last_word=ALONE)
-    assert (again, replayed) == (ending, events)
+    assert len(asked) == 1
 
 
 def test_a_long_run_never_exceeds_the_window() -> None:
@@ -632,35 +576,18 @@ def test_a_long_run_never_exceeds_the_window() -> None:
     limits = Limits(iterations=8, num_ctx=1_500, max_tokens=300)
     turns = [f"page: {n}" for n in range(7)]
     tools = Toolbox([Tool.of(page)])
-    ending, _, chat = play(*turns, "5", limits=limits, dialect=Lines(), tools=tools)
+    ending, _, asked = play(*turns, "5", limits=limits, dialect=Lines(), tools=tools)
     assert ending.answer == "5"
-    for messages in asked(chat):
+    for messages in asked:
         assert sum(len(message.content) for message in messages) < 1_200 * 2.5
         assert messages[:2] == OPENING
-    assert "it came from https://0.example/" in asked(chat)[-1][3].content
-    assert asked(chat)[-1][-1].content.count("word") == 180
+    assert "it came from https://0.example/" in asked[-1][3].content
+    assert asked[-1][-1].content.count("word") == 180
 
 
 def test_observations_have_the_role_that_is_wanted() -> None:
-    _, _, chat = play(ADD, DONE, limits=Limits(observation_role="tool"))
-    assert asked(chat)[1][-1].role == "tool"
-
-
-def test_a_listener_hears_the_replies() -> None:
-    heard: list[str] = []
-
-    class Aloud(Script):
-        def reply(self, messages: Sequence[Message], terms: Terms) -> Reply:
-            reply = super().reply(messages, terms)
-            assert terms.listen is not None
-            terms.listen(reply.content)
-            return reply
-
-    converse(
-        Aloud([ADD, DONE]), Classic(), TOOLS, OPENING, judge=judge, watch=lambda event: None,
-        listen=heard.append,
-    )  # fmt: skip
-    assert heard == [ADD, DONE]
+    _, _, asked = play(ADD, DONE, limits=Limits(observation_role="tool"))
+    assert asked[1][-1].role == "tool"
 
 
 every_dialect = pytest.mark.parametrize("dialect", [Classic(), Pause(), Xml()])
@@ -690,9 +617,9 @@ def test_an_invented_result_is_never_the_answer(dialect: Dialect) -> None:
 def test_several_calls_of_a_turn_are_answered_each_by_its_id() -> None:
     calls = Act("add", {"a": 1, "b": 2}, id="sum", also=(Act("echo", {"text": "x"}, id="echo"),))
     dialect = Xml()
-    ending, _, chat = play(dialect.render(calls), dialect.render(Finish("3")), dialect=dialect)
+    ending, _, asked = play(dialect.render(calls), dialect.render(Finish("3")), dialect=dialect)
     assert ending == Ending(2, "3")
-    told = asked(chat)[1][-1].content
+    told = asked[1][-1].content
     assert '<observation id="sum">\n3\n</observation>' in told
     assert '<observation id="echo">\necho of x\n</observation>' in told
 

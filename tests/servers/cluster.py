@@ -15,7 +15,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
-from chart_binder.jobs.batch.work import Worker
+from chart_binder.jobs.batch import Worker
 
 RESOURCES = {"musicbrainz": 2, "model": 1}
 """Of each worker."""

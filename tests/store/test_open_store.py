@@ -47,11 +47,6 @@ def test_a_store_keeps_what_was_put_until_it_is_opened_again(tmp_path: Path) -> 
     assert (kept.body, kept.fetched_at) == (b"two", 2.5)
 
 
-def test_what_was_never_put_is_none(tmp_path: Path) -> None:
-    with open_store(url_of(tmp_path / "store.db")) as store:
-        assert store.answers.get("key") is None
-
-
 def test_a_store_is_in_wal_mode(tmp_path: Path) -> None:
     path = tmp_path / "store.db"
     open_store(url_of(path)).close()
@@ -107,14 +102,6 @@ def test_an_answer_of_another_type_is_a_damaged_store(tmp_path: Path, column: st
         assert str(path) in str(caught.value)
         store.answers.put("key", b"again", 2)
         assert store.answers.get("key") is not None
-
-
-def test_what_is_forgotten_is_none(tmp_path: Path) -> None:
-    with open_store(url_of(tmp_path / "store.db")) as store:
-        store.answers.put("key", b"body", 1)
-        store.answers.forget("key")
-        store.answers.forget("key")
-        assert store.answers.get("key") is None
 
 
 def under_a_file(folder: Path) -> Path:
@@ -219,24 +206,6 @@ def test_a_store_that_may_not_be_written_is_named() -> None:
     assert "writable" in message
 
 
-def test_a_place_where_nobody_may_write_is_named() -> None:
-    path = Path("/proc/store.db")
-    assert str(path) in refusal(url_of(path))
-
-
-def test_a_locked_store_is_named_after_a_bounded_wait(tmp_path: Path) -> None:
-    path = tmp_path / "store.db"
-    with open_store(url_of(path, "?timeout=0.1")) as store:
-        other = sqlite3.connect(path, isolation_level=None)
-        other.execute("BEGIN IMMEDIATE")
-        with pytest.raises(StoreError, match="locked by another program"):
-            store.answers.put("key", b"", 0)
-        assert store.answers.get("key") is None, "reading goes on beside a writer"
-        other.execute("ROLLBACK")
-        store.answers.put("key", b"", 0)
-        other.close()
-
-
 def test_a_full_disk_is_named_with_nothing_lost(tmp_path: Path) -> None:
     path = tmp_path / "store.db"
     with open_store(url_of(path)) as store:
@@ -263,11 +232,3 @@ with open_store(sys.argv[1]) as store:
     with open_store(url_of(path)) as store:
         assert store.answers.get("kept") is not None
         assert store.answers.get("large") is None
-
-
-def test_a_transaction_that_fails_leaves_nothing_behind(tmp_path: Path) -> None:
-    with open_store(url_of(tmp_path / "store.db")) as store:
-        with pytest.raises(StoreError):
-            store.answers.put("key", None, 0)  # type: ignore[arg-type]
-        assert store.answers.get("key") is None
-        store.answers.put("key", b"", 0)

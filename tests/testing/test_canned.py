@@ -104,17 +104,17 @@ def drop_call(line: Line) -> None:
         line["content"] = "I would search for it."
 
 
+A_DEPARTURE = rf"""a call in turn 3
+  as recorded  turn 1: reply (?s:.*)
+  expected     web_fetch {{"url": "https://other.example/"}}
+  found        web_fetch {{"url": "{PAGE}"}}
+"""
+
+
 @pytest.mark.parametrize(
     ("change", "told"),
     [
-        (
-            edit_argument,
-            (
-                r"a call in turn 3(?s:.*)turn 1: web_search(?s:.*)expected     web_fetch "
-                r'\{"url": "https://other.example/"\}\n  found        web_fetch '
-                rf'\{{"url": "{PAGE}"\}}'
-            ),
-        ),
+        (edit_argument, A_DEPARTURE),
         (edit_prompt, r"opening message 1 \(system\)(?s:.*)\n    -Be brave\."),
         (edit_advice, "what the model is shown after turn 4"),
         (drop_call, "what the model is shown after turn 1"),
@@ -137,27 +137,22 @@ def reply(content: str) -> Line:
     return {"type": "reply", "content": content}
 
 
-def test_a_reply_left_over_is_a_departure(tmp_path: Path) -> None:
-    run = play(canned(tmp_path, reply(ANSWER), reply("and more")))
-    played(run)
-    with pytest.raises(Departure, match="ends after turn 1, 1 reply unplayed"):
+@pytest.mark.parametrize(
+    ("lines", "told"),
+    [
+        ([reply(ANSWER), reply("and more")], "ends after turn 1, 1 reply unplayed"),
+        ([reply("hm")], "goes on after turn 1, the last"),
+        ([reply("hm"), {"type": "observation", "content": "1."}, reply(ANSWER)],
+         "turn 1 calls no tool"),
+    ],
+)  # fmt: skip
+def test_a_turn_that_is_missing_or_too_many_is_a_departure(
+    tmp_path: Path, lines: list[Line], told: str
+) -> None:
+    run = play(canned(tmp_path, *lines))
+    with pytest.raises(Departure, match=told):  # noqa: PT012 (in either of the two)
+        played(run)
         run.finish()
-
-
-def test_a_run_that_was_never_played_is_a_departure(tmp_path: Path) -> None:
-    with pytest.raises(Departure, match="never began"):
-        play(canned(tmp_path, reply(ANSWER))).finish()
-
-
-def test_a_turn_too_many_is_a_departure(tmp_path: Path) -> None:
-    with pytest.raises(Departure, match="goes on after turn 1, the last"):
-        played(play(canned(tmp_path, reply("hm"))))
-
-
-def test_an_answer_that_nobody_asks_for_is_a_departure(tmp_path: Path) -> None:
-    file = canned(tmp_path, reply("hm"), {"type": "observation", "content": "1."}, reply(ANSWER))
-    with pytest.raises(Departure, match="turn 1 calls no tool"):
-        played(play(file))
 
 
 def test_a_departure_that_was_swallowed_comes_up_at_the_end(tmp_path: Path) -> None:
@@ -197,7 +192,6 @@ def test_what_is_no_whole_transcript_is_refused(tmp_path: Path, text: str) -> No
         play(file)
 
 
-ONE_REPLY = '{"type": "reply", "content": "hm"}\n'
 TEST_FILE = """
     from chart_binder.react.conversation import Terms
 
@@ -207,9 +201,9 @@ TEST_FILE = """
 """
 
 
-def run_test(pytester: pytest.Pytester, body: str, transcript: str = ONE_REPLY) -> pytest.RunResult:
+def run_test(pytester: pytest.Pytester, body: str) -> pytest.RunResult:
     pytester.makepyfile(TEST_FILE.format(body))
-    (pytester.path / "canned.jsonl").write_text(transcript, "utf-8")
+    (pytester.path / "canned.jsonl").write_text('{"type": "reply", "content": "hm"}\n', "utf-8")
     return pytester.runpytest_inprocess("-q", "-p", "chart_binder.testing")
 
 
@@ -217,15 +211,16 @@ def test_a_conversation_played_to_its_end_passes(pytester: pytest.Pytester) -> N
     run_test(pytester, "run.reply([], Terms())").assert_outcomes(passed=1)
 
 
-def test_a_reply_left_over_fails_the_test_not_its_teardown(pytester: pytest.Pytester) -> None:
-    result = run_test(pytester, "pass")
+@pytest.mark.parametrize(
+    ("body", "told"),
+    [("pass", "it never began"), ("run.reply([], Terms()); run.reply([], Terms())", "it goes on")],
+)
+def test_a_departure_fails_the_test_and_is_shown_without_the_way_it_came(
+    pytester: pytest.Pytester, body: str, told: str
+) -> None:
+    result = run_test(pytester, body)
     result.assert_outcomes(failed=1)
-    result.stdout.fnmatch_lines(["the conversation departs from canned.jsonl: it never began*"])
-
-
-def test_a_departure_is_shown_without_the_way_it_came(pytester: pytest.Pytester) -> None:
-    result = run_test(pytester, "run.reply([], Terms()); run.reply([], Terms())")
-    result.assert_outcomes(failed=1)
+    result.stdout.fnmatch_lines([f"the conversation departs from canned.jsonl: {told}*"])
     result.stdout.no_fnmatch_line("*testing.py:*")
 
 
@@ -243,8 +238,3 @@ def test_another_failure_names_the_departure_that_was_swallowed(
     result = run_test(pytester, body)
     result.assert_outcomes(failed=1)
     result.stdout.fnmatch_lines(["*assert 1 == 2*", "*departs from canned.jsonl: it goes on*"])
-
-
-def test_a_test_that_plays_nothing_is_left_alone(pytester: pytest.Pytester) -> None:
-    pytester.makepyfile("def test_it(): pass")
-    pytester.runpytest_inprocess("-q", "-p", "chart_binder.testing").assert_outcomes(passed=1)

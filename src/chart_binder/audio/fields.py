@@ -303,13 +303,11 @@ def _with_texts(block: Block, key: str, texts: Texts) -> Block:
 
 
 def _items_at(block: Block, key: str) -> list[tuple[int, Item]]:
-    """Return the records of a key with their indexes."""
     found = enumerate(block.items)
     return [(at, item) for at, item in found if is_same_key(block.form, item.key, key)]
 
 
 def _texts_at(block: Block, key: str) -> Texts:
-    """Return all texts under a key, in the order of the file."""
     items = (item for _, item in _items_at(block, key))
     return tuple(text for item in items for text in item_texts(block.form, item) or ())
 

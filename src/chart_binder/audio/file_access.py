@@ -44,6 +44,11 @@ class Span:
     start: int
     size: int
 
+    @property
+    def end(self) -> int:
+        """Where the next byte stands."""
+        return self.start + self.size
+
 
 Piece = bytes | Span
 
@@ -79,9 +84,9 @@ class Source:
             if isinstance(piece, bytes):
                 yield piece
                 continue
-            at, end = piece.start, piece.start + piece.size
-            while at < end:
-                chunk = self._read_some(at, min(CHUNK_BYTES, end - at))
+            at = piece.start
+            while at < piece.end:
+                chunk = self._read_some(at, min(CHUNK_BYTES, piece.end - at))
                 yield chunk
                 at += len(chunk)
 

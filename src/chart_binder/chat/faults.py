@@ -4,7 +4,7 @@ import re
 from collections.abc import Callable, Container, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING
 
 from chart_binder.react.conversation import ChatError, plain_line
 
@@ -73,13 +73,14 @@ class ErrorAnswer:
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """A kind of failure.
+    """A kind of failure, and the statuses that mean it.
 
     Its sentence may name `server`, `address`, `model`, `seconds` and `detail`; a `passing` one may
     be gone in a moment.
     """
 
     sentence: str
+    statuses: Container[int] = ()
     passing: bool = False
 
     def error(
@@ -109,16 +110,13 @@ PROXY = Fault("the proxy refuses {address} ({detail}): set NO_PROXY")
 IMPOSSIBLE_ADDRESS = Fault("llm.base_url, or a proxy in the environment, is no possible address")
 FAILED = Fault("{server} at {address} failed ({detail}): look into the server's log")
 
-Statuses: TypeAlias = tuple[tuple[Container[int], Fault], ...]
-_OF_ALL_SERVERS: Statuses = (
-    ((0,), Fault("{server} at {address} broke its reply off with an error: {detail}")),
-    (
+_OF_ALL_SERVERS = (
+    Fault("{server} at {address} broke its reply off with an error: {detail}", (0,)),
+    Fault(
+        "{server} at {address} has had enough requests for now ({detail}): ask later, or for "
+        "less at a time",
         (429,),
-        Fault(
-            "{server} at {address} has had enough requests for now ({detail}): ask later, or for "
-            "less at a time",
-            passing=True,
-        ),
+        passing=True,
     ),
 )
 
@@ -129,12 +127,12 @@ class Faults:
 
     `absent` is for an address where nothing answers, `wrong_format` for an answer that cannot be
     read; `recognise` knows a fault by the server's words, else the status decides: what is the
-    same for all servers, then the first row of `statuses` that has it, then `FAILED`.
+    same for all servers, then the first of `others` that has it, then `FAILED`.
     """
 
     absent: Fault
     wrong_format: Fault
-    statuses: Statuses
+    others: tuple[Fault, ...]
     recognise: Callable[[ErrorAnswer, RequestInfo], Fault | None]
 
     def for_exception(self, error: Exception, request: RequestInfo) -> ChatError:
@@ -158,14 +156,11 @@ class Faults:
     def for_answer(self, answer: ErrorAnswer, request: RequestInfo) -> ChatError:
         """Return what to raise for an answer that is no reply."""
         known = self.recognise(answer, request)
-        if known is not None:
-            return known.error(request, answer.detail, answer.retry_after_s)
-        status = answer.status
-        rows = (*_OF_ALL_SERVERS, (range(200, 300), self.wrong_format), *self.statuses)
-        fault = next((row for statuses, row in rows if status in statuses), FAILED)
+        rows = (*_OF_ALL_SERVERS, self.wrong_format, *self.others)
+        fault = known or next((row for row in rows if answer.status in row.statuses), FAILED)
         error = fault.error(request, answer.detail, answer.retry_after_s)
-        if status in DECLINING:
-            return DeclinedError(str(error), status, answer.words)
+        if known is None and answer.status in DECLINING:
+            return DeclinedError(str(error), answer.status, answer.words)
         return error
 
 

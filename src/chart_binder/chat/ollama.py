@@ -9,26 +9,20 @@ from contextlib import closing
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from chart_binder.chat.faults import (
-    ErrorAnswer,
-    Fault,
-    Faults,
-    RequestInfo,
-    translated,
-)
+from chart_binder.chat.faults import ErrorAnswer, Fault, Faults, RequestInfo, translated
 from chart_binder.chat.http import Endpoint
 from chart_binder.chat.served_model import (
-    CHECK_S,
     Fields,
     Health,
     OptionalField,
     Request,
     ServedModel,
     completion_prompt,
+    examine,
+    names_of,
 )
 from chart_binder.chat.streaming import Part
 from chart_binder.config import LLMConfig
-from chart_binder.errors import ConfigError, masked
 from chart_binder.react.conversation import ChatError, ChatModel
 from chart_binder.typed_json import decode_json
 
@@ -58,14 +52,11 @@ def check(config: LLMConfig, environ: Mapping[str, str] = os.environ) -> Health:
 
     What goes wrong is a problem in the result; nothing is raised for it.
     """
-    from chart_binder.net import Deadline  # loads httpcore
-
-    try:
-        endpoint = Endpoint.of(config, environ)
-    except ConfigError as error:
-        return Health(masked(config.base_url), config.model_id, problems=(str(error),))
-    with Deadline(min(CHECK_S, config.timeout_s)) as deadline:
-        return _examine(_Server(endpoint, config.model_id, deadline), config)
+    return examine(
+        config,
+        lambda: Endpoint.of(config, environ),
+        lambda endpoint, deadline: _health(_Server(endpoint, config.model_id, deadline), config),
+    )
 
 
 class OllamaApi:
@@ -73,7 +64,7 @@ class OllamaApi:
 
     name = _NAME
     more_context = "raise llm.num_ctx, or choose a model with more context"
-    optional = (_SCHEMA,)
+    optional: tuple[OptionalField, ...] = (_SCHEMA,)
 
     def optional_fields(self, request: Request) -> Fields:
         """Return the schema, if one is wanted."""
@@ -109,11 +100,6 @@ class OllamaApi:
         """Return the context in tokens that the loaded model has, if its server tells."""
         server = _Server(request.endpoint, request.config.model_id, request.deadline)
         return server.loaded_length()
-
-
-def names_of(model_id: str) -> set[str]:
-    """Return the names Ollama may list a model under: a missing tag means `latest`."""
-    return {model_id, f"{model_id}:latest"}
 
 
 def _answers(
@@ -203,23 +189,13 @@ class _Server:
     model_id: str
     deadline: "Deadline"
 
-    def version(self) -> str:
-        return self._get("GET", "/api/version", _Version).version
-
-    def models(self) -> tuple[str, ...]:
-        """Return the names of the models it has, with their tags."""
-        return tuple(model.name for model in self._get("GET", "/api/tags", _Models).models or ())
-
-    def details(self) -> _Details:
-        return self._get("POST", "/api/show", _Details, {"model": self.model_id})
-
     def loaded_length(self) -> int | None:
         """Return the context in tokens that the loaded model has; older servers do not tell."""
-        running = self._get("GET", "/api/ps", _Models).models or ()
+        running = self.get("GET", "/api/ps", _Models).models or ()
         names = names_of(self.model_id)
         return next((model.context_length for model in running if model.name in names), None)
 
-    def _get(
+    def get(
         self, method: str, path: str, kind: type[T], question: dict[str, str] | None = None
     ) -> T:
         import httpx
@@ -240,14 +216,19 @@ def _words(answer: "httpx.Response") -> str:
         return answer.text
 
 
-def _examine(server: _Server, config: LLMConfig) -> Health:
+def _health(server: _Server, config: LLMConfig) -> Health:
     health = Health(server.endpoint.address, config.model_id)
     try:
-        health = replace(health, server=f"{_NAME} {server.version()}")
-        health = replace(health, models=server.models())
-        details = server.details()
+        version = server.get("GET", "/api/version", _Version).version
+        health = replace(health, server=f"{_NAME} {version}")
+        models = server.get("GET", "/api/tags", _Models).models or ()
+        health = replace(health, models=tuple(model.name for model in models))
+        details = server.get("POST", "/api/show", _Details, {"model": config.model_id})
     except ChatError as error:
-        return replace(health, problems=(_with_choice(str(error), health),))
+        problem = str(error)
+        if health.models and not names_of(health.model_id) & set(health.models):
+            problem += f" (or set llm.model_id to one it has: {', '.join(health.models)})"
+        return replace(health, problems=(problem,))
     try:
         loaded_length = server.loaded_length()
     except ChatError:
@@ -258,13 +239,6 @@ def _examine(server: _Server, config: LLMConfig) -> Health:
         problems=tuple(_misfits(details, config)),
         loaded_length=loaded_length,
     )
-
-
-def _with_choice(problem: str, health: Health) -> str:
-    """Add the models that the server has, where the configured one is not among them."""
-    if not health.models or names_of(health.model_id) & set(health.models):
-        return problem
-    return f"{problem} (or set llm.model_id to one it has: {', '.join(health.models)})"
 
 
 def _misfits(details: _Details, config: LLMConfig) -> Iterator[str]:
@@ -285,17 +259,12 @@ def _misfits(details: _Details, config: LLMConfig) -> Iterator[str]:
         )
 
 
-_WRONG_FORMAT = Fault(
-    "what answers at {address} does not speak Ollama's format: set llm.base_url to an Ollama server"
-)
 _NO_MODEL = Fault("model {model!r} is not on the server at {address}: ollama pull {model}")
 
 
-def _recognise(answer: ErrorAnswer, info: RequestInfo) -> Fault | None:
-    del info
-    words = answer.words
-    is_absent = answer.status == _NOT_FOUND and "model" in words and "not found" in words
-    return _NO_MODEL if is_absent else None
+def _recognise(answer: ErrorAnswer, _: RequestInfo) -> Fault | None:
+    is_absent = "model" in answer.words and "not found" in answer.words
+    return _NO_MODEL if is_absent and answer.status == _NOT_FOUND else None
 
 
 _FAULTS = Faults(
@@ -304,41 +273,37 @@ _FAULTS = Faults(
         "or set llm.base_url",
         passing=True,
     ),
-    wrong_format=_WRONG_FORMAT,
+    wrong_format=Fault(
+        "what answers at {address} does not speak Ollama's format: set llm.base_url to an Ollama "
+        "server",
+        range(200, 300),
+    ),
     recognise=_recognise,
-    statuses=(
-        (
+    others=(
+        Fault(
+            "{address} redirects ({detail}): set llm.base_url to the Ollama server itself",
             range(300, 400),
-            Fault("{address} redirects ({detail}): set llm.base_url to the Ollama server itself"),
         ),
-        (
+        Fault(
+            "Ollama at {address} refuses the request ({detail}): "
+            "set llm.api_key_env to the variable that holds its key",
             (401, 403),
-            Fault(
-                "Ollama at {address} refuses the request ({detail}): "
-                "set llm.api_key_env to the variable that holds its key"
-            ),
         ),
-        (
+        Fault(
+            "what answers at {address} is no Ollama server ({detail}): "
+            "set llm.base_url to an Ollama server",
             (_NOT_FOUND, 405),
-            Fault(
-                "what answers at {address} is no Ollama server ({detail}): "
-                "set llm.base_url to an Ollama server"
-            ),
         ),
-        (
+        Fault(
+            "Ollama at {address} is busy ({detail}): ask for less at a time, or raise its "
+            "OLLAMA_MAX_QUEUE",
             (503,),
-            Fault(
-                "Ollama at {address} is busy ({detail}): ask for less at a time, or raise its "
-                "OLLAMA_MAX_QUEUE",
-                passing=True,
-            ),
+            passing=True,
         ),
-        (
+        Fault(
+            "Ollama at {address} refuses the request for model {model!r} ({detail}): "
+            "choose a model that can chat, or another setting under [llm]",
             range(400, 500),
-            Fault(
-                "Ollama at {address} refuses the request for model {model!r} ({detail}): "
-                "choose a model that can chat, or another setting under [llm]"
-            ),
         ),
     ),
 )

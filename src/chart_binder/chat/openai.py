@@ -3,41 +3,35 @@
 httpx takes 170 ms to load, so that what asks a server imports it itself.
 """
 
+import json
 import os
 import re
 from collections.abc import Generator, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 from urllib.parse import urlsplit
 
-from chart_binder.chat.faults import DECLINING, ErrorAnswer, RequestInfo, translated
-from chart_binder.chat.http import Endpoint
-from chart_binder.chat.ollama import names_of
-from chart_binder.chat.openai_format import (
-    FAULTS,
-    NO_COMPLETIONS,
-    NO_MODEL,
-    NO_TOOL_ROLE,
-    NOT_FOUND,
-    error_in,
-    is_about_roles,
-    is_missing_model,
-    parse_json,
-    read_error,
-    read_part,
+from chart_binder.chat.faults import (
+    DECLINING,
+    ErrorAnswer,
+    Fault,
+    Faults,
+    RequestInfo,
+    translated,
 )
+from chart_binder.chat.http import Endpoint
 from chart_binder.chat.served_model import (
-    CHECK_S,
     Fields,
     Health,
     OptionalField,
     Request,
     ServedModel,
     completion_prompt,
+    examine,
+    names_of,
 )
 from chart_binder.chat.streaming import Part, events
 from chart_binder.config import LLMConfig
-from chart_binder.errors import ConfigError, masked
 from chart_binder.react.conversation import ChatError, ChatModel, Message
 from chart_binder.typed_json import convert_json
 
@@ -63,6 +57,7 @@ _OPERATION = re.compile(r"/(chat/completions|completions|models)$")
 _DONE = b"[DONE]"
 _EVENT_STREAM = (b"data:", b"event:", b":")
 _MOST_NAMES = 8
+_CONTEXT_PATHS = ("props", "api/ps", "api/v0/models")  # llama.cpp, Ollama, LM Studio
 
 
 def connect(config: LLMConfig, environ: Mapping[str, str] = os.environ) -> ChatModel:
@@ -78,21 +73,18 @@ def check(config: LLMConfig, environ: Mapping[str, str] = os.environ) -> Health:
 
     What goes wrong is a problem in the result; nothing is raised for it.
     """
-    from chart_binder.net import Deadline  # loads httpcore
 
-    try:
-        endpoint = api_at(Endpoint.of(config, environ))
-    except ConfigError as error:
-        return Health(masked(config.base_url), config.model_id, problems=(str(error),))
-    health = Health(endpoint.address, config.model_id)
-    with Deadline(min(CHECK_S, config.timeout_s)) as deadline:
+    def questions(endpoint: Endpoint, deadline: "Deadline") -> Health:
         server = _Server(endpoint, config.model_id, deadline)
+        health = Health(endpoint.address, config.model_id)
         try:
             health = replace(health, models=server.models())
         except ChatError as error:
             return replace(health, problems=(str(error),))
         health = replace(health, context_length=server.context_length())
-    return replace(health, problems=tuple(_misfits(health, config)))
+        return replace(health, problems=tuple(_misfits(health, config)))
+
+    return examine(config, lambda: api_at(Endpoint.of(config, environ)), questions)
 
 
 def api_at(endpoint: Endpoint) -> Endpoint:
@@ -111,7 +103,7 @@ class OpenAIApi:
 
     name = _NAME
     more_context = "start the server with more context for it, or set llm.num_ctx to what it has"
-    optional = (_COUNTS, _SCHEMA, _SEED)
+    optional: tuple[OptionalField, ...] = (_COUNTS, _SCHEMA, _SEED)
 
     def optional_fields(self, request: Request) -> Fields:
         """Return what a server may decline."""
@@ -133,23 +125,23 @@ class OpenAIApi:
         options = request.endpoint.http_options(request.deadline, request.config.max_tokens)
         address, body = _address_and_body(request, optional)
         with (
-            translated(FAULTS, info, request.deadline),
+            translated(_FAULTS, info, request.deadline),
             httpx.Client(**options) as client,
             client.stream("POST", address, json=body) as answer,
         ):
             if not answer.is_success:
                 wait_s = retry_after_s(answer.headers.get("retry-after", ""))
                 raise _explained(
-                    read_error(answer.read(), answer.status_code, wait_s), request, info
+                    _read_error(answer.read(), answer.status_code, wait_s), request, info
                 )
             for text, is_whole in _documents(answer):
                 if text.strip() == _DONE:
                     yield Part(is_last=True)
                     return
-                document = parse_json(text)
-                if error := error_in(document):
+                document = _parse_json(text)
+                if error := _error_in(document):
                     raise _explained(error, request, info)
-                yield replace(read_part(document), is_last=is_whole)
+                yield replace(_read_part(document), is_last=is_whole)
 
     def context_length(self, request: Request) -> int | None:
         """Return the context in tokens that the model has, if its server tells."""
@@ -201,19 +193,20 @@ def _messages(messages: Iterable[Message]) -> Iterator[dict[str, str]]:
 def _explained(answer: ErrorAnswer, request: Request, info: RequestInfo) -> ChatError:
     """Return what to raise for an answer that is no reply to this request."""
     is_raw = request.config.prompting == "raw"
-    if is_missing_model(answer):
+    if _is_missing_model(answer):
         server = _Server(request.endpoint, request.config.model_id, request.deadline)
         try:
             models = server.models()
         except ChatError:
             models = ()
-        return NO_MODEL.error(info, _which_model(models))
-    if answer.status in {NOT_FOUND, 405, 501} and is_raw:
-        return NO_COMPLETIONS.error(info, answer.detail)
+        return _NO_MODEL.error(info, _which_model(models))
+    if answer.status in {_NOT_FOUND, 405, 501} and is_raw:
+        return _NO_COMPLETIONS.error(info, answer.detail)
     has_tool = not is_raw and any(message.role == "tool" for message in request.messages)
-    if has_tool and answer.status in DECLINING and is_about_roles(answer):
-        return NO_TOOL_ROLE.error(info, answer.detail)
-    return FAULTS.for_answer(answer, info)
+    is_about_roles = any(mark in answer.words.casefold() for mark in _ROLES)
+    if has_tool and answer.status in DECLINING and is_about_roles:
+        return _NO_TOOL_ROLE.error(info, answer.detail)
+    return _FAULTS.for_answer(answer, info)
 
 
 def _which_model(models: tuple[str, ...]) -> str:
@@ -281,13 +274,7 @@ class _Server:
         """Return the context in tokens that the model has, if the server tells in any way."""
         api = self.endpoint.address
         root = api.removesuffix("/v1")
-        # Where vLLM, llama.cpp, Ollama and LM Studio tell.
-        for address in (
-            f"{api}/models",
-            f"{root}/props",
-            f"{root}/api/ps",
-            f"{root}/api/v0/models",
-        ):
+        for address in (f"{api}/models", *(f"{root}/{each}" for each in _CONTEXT_PATHS)):
             try:
                 length = self._get(address, _Properties).context_length(self.model_id)
             except ChatError:  # it is no server of that kind
@@ -300,14 +287,14 @@ class _Server:
         import httpx
 
         info = self.endpoint.request_info(_NAME, self.model_id, self.deadline)
-        with translated(FAULTS, info, self.deadline):
+        with translated(_FAULTS, info, self.deadline):
             with httpx.Client(**self.endpoint.http_options(self.deadline)) as client:
                 answer = client.get(address)
             if not answer.is_success:
-                raise FAULTS.for_answer(read_error(answer.content, answer.status_code), info)
-            document = parse_json(answer.content)
-            if error := error_in(document):
-                raise FAULTS.for_answer(error, info)
+                raise _FAULTS.for_answer(_read_error(answer.content, answer.status_code), info)
+            document = _parse_json(answer.content)
+            if error := _error_in(document):
+                raise _FAULTS.for_answer(error, info)
             return convert_json(document, kind)
 
 
@@ -321,3 +308,208 @@ def _misfits(health: Health, config: LLMConfig) -> Iterator[str]:
             f"llm.num_ctx = {config.num_ctx} is more than the {length} tokens that model {model!r} "
             f"has at {health.address}: lower it to {length}, or start the server with more"
         )
+
+
+_ERRORS = range(400, 600)
+
+
+@dataclass(frozen=True)
+class _Thought:
+    text: str = ""
+
+
+@dataclass(frozen=True)
+class _Piece:
+    """A part of a content that is a list: words, Magistral's thinking, or neither."""
+
+    text: str | None = None
+    thinking: str | list[_Thought] | None = None
+
+
+@dataclass(frozen=True)
+class _Written:
+    content: str | list[str | _Piece] | None = None
+    reasoning_content: object = None  # vLLM, llama.cpp
+    reasoning: object = None  # Ollama, OpenRouter
+    tool_calls: object = None
+
+
+@dataclass(frozen=True)
+class _Choice:
+    delta: _Written | None = None  # of a chat, as it comes
+    message: _Written | None = None  # of a chat, whole
+    text: str | None = None  # of a completion
+    finish_reason: str | None = None
+    index: object = 0
+
+
+@dataclass(frozen=True)
+class _Answer:
+    choices: list[_Choice] | None
+    usage: object = None
+
+
+def _parse_json(text: bytes) -> Any:
+    """Return what the JSON says; raise `ValueError` or `RecursionError`.
+
+    Half a letter in a piece is replaced, not refused: servers split text between tokens.
+    """
+    return json.loads(text.decode("utf-8", "replace"))
+
+
+def _read_part(document: Any) -> Part:
+    """Return the part of a reply that a document holds; raise `ValueError` for another format."""
+    answer = convert_json(document, _Answer)
+    choices = answer.choices or ()
+    choice = next((each for each in choices if each.index in (0, None)), _Choice())
+    message = choice.delta or choice.message or _Written(choice.text)
+    content, thinking = _split_thinking(message.content)
+    usage = answer.usage if isinstance(answer.usage, dict) else {}
+    return Part(
+        content,
+        _text(message.reasoning_content) or _text(message.reasoning) or thinking,
+        choice.finish_reason or None,
+        usage.get("prompt_tokens"),
+        usage.get("completion_tokens"),
+        calls_tool=bool(message.tool_calls),
+    )
+
+
+def _error_in(said: Any, status: int = 0, retry_after_s: float = 0.0) -> ErrorAnswer | None:
+    """Return the error that a document holds, if any: servers have many ways to tell.
+
+    They are `{"error": {"message"}}`, `{"error": "..."}`, `{"message"}`, `{"detail"}`, and any of
+    them under the status 200 with the code inside.
+    """
+    if not isinstance(said, dict) or ("choices" in said and not said.get("error")):
+        return None
+    about = said.get("error") or said.get("detail") or ("message" in said and said)
+    if not about:
+        return None
+    words = about.get("message", about) if isinstance(about, dict) else about
+    code = about.get("code") if isinstance(about, dict) else None
+    inside = code if isinstance(code, int) and code in _ERRORS else 0
+    text = words if isinstance(words, str) else json.dumps(words, ensure_ascii=False)
+    return ErrorAnswer(status or inside, text, retry_after_s)
+
+
+def _read_error(body: bytes, status: int, retry_after_s: float = 0.0) -> ErrorAnswer:
+    """Return what an answer with an error status says, in whatever form; a page says nothing."""
+    try:
+        said = _error_in(_parse_json(body), status, retry_after_s)
+    except (ValueError, RecursionError):
+        said = None
+    text = body.decode("utf-8", "replace").strip()
+    return said or ErrorAnswer(status, "" if text.startswith("<") else text, retry_after_s)
+
+
+def _split_thinking(content: str | list[str | _Piece] | None) -> tuple[str, str]:
+    """Return the text of a content and the thinking in it."""
+    if not isinstance(content, list):
+        return content or "", ""
+    words: list[str] = []
+    thoughts: list[str] = []
+    for piece in content:
+        if isinstance(piece, str):
+            words.append(piece)
+            continue
+        words.append(piece.text or "")
+        thinking = piece.thinking or ""
+        thoughts += [thinking] if isinstance(thinking, str) else [each.text for each in thinking]
+    return "".join(words), "".join(thoughts)
+
+
+def _text(value: object) -> str:
+    return value if isinstance(value, str) else ""
+
+
+_UNAUTHORIZED = frozenset({401, 403})
+_NOT_FOUND = 404
+_TOO_LONG = (
+    "context length",
+    "context size",
+    "context window",
+    "context_length",
+    "maximum context",
+    "prompt is too long",
+    "too many tokens",
+)
+_MISSING = ("does not exist", "not found", "not_found", "no such", "unknown model", "invalid model")
+_ROLES = ("role", "tool")
+
+_NO_MODEL = Fault("model {model!r} is not on the server at {address}: {detail}")
+_NO_TOOL_ROLE = Fault(
+    "{server} at {address} refuses the role 'tool' for an observation ({detail}): "
+    'set llm.observation_role = "user"'
+)
+_NO_COMPLETIONS = Fault(
+    '{server} at {address} has no /completions ({detail}): set llm.prompting = "chat"'
+)
+_OVERFLOW = Fault(
+    "the prompt with llm.max_tokens is over the context of model {model!r} at {address} "
+    "({detail}): set llm.num_ctx to what the server gives it, or start the server with more"
+)
+_NO_KEY = Fault(
+    "{server} at {address} wants a key ({detail}): set llm.api_key_env to the variable that holds "
+    "it"
+)
+_WRONG_KEY = Fault(
+    "{server} at {address} refuses the key ({detail}): look at the variable that llm.api_key_env "
+    "names"
+)
+
+
+def _is_missing_model(answer: ErrorAnswer) -> bool:
+    """Tell whether the server says that it has no such model."""
+    words = answer.words.casefold()
+    return (
+        answer.status in {0, 400, _NOT_FOUND, 422}
+        and "model" in words
+        and any(mark in words for mark in _MISSING)
+    )
+
+
+def _recognise(answer: ErrorAnswer, info: RequestInfo) -> Fault | None:
+    words = answer.words.casefold()
+    if any(mark in words for mark in _TOO_LONG):
+        return _OVERFLOW
+    if answer.status in _UNAUTHORIZED:
+        return _WRONG_KEY if info.key else _NO_KEY
+    return None
+
+
+_FAULTS = Faults(
+    absent=Fault(
+        "no server answers at {address} ({detail}): start it, or set llm.base_url (usual ports: "
+        "vLLM 8000, llama.cpp 8080, LM Studio 1234, Ollama 11434)",
+        passing=True,
+    ),
+    wrong_format=Fault(
+        "what answers at {address} does not speak OpenAI's format: set llm.base_url to the "
+        "server's API, with or without /v1",
+        range(200, 300),
+    ),
+    recognise=_recognise,
+    others=(
+        Fault(
+            "{address} redirects ({detail}): set llm.base_url to the server itself",
+            range(300, 400),
+        ),
+        Fault(
+            "what answers at {address} is no OpenAI-compatible server ({detail}): "
+            "set llm.base_url to the server's API, with or without /v1",
+            (_NOT_FOUND, 405),
+        ),
+        Fault(
+            "{server} at {address} is busy or still loading ({detail}): ask later, or for less "
+            "at a time",
+            (503,),
+            passing=True,
+        ),
+        Fault(
+            "{server} at {address} refuses the request for model {model!r} ({detail}): "
+            "choose another model, or another setting under [llm]",
+            range(400, 500),
+        ),
+    ),
+)

@@ -15,6 +15,7 @@ from chart_binder.chat.faults import DeclinedError, OnlyThinkingError, RequestIn
 from chart_binder.chat.http import Endpoint, retry_passing
 from chart_binder.chat.streaming import Part, read_stream
 from chart_binder.config import LLMConfig
+from chart_binder.errors import ConfigError, masked
 from chart_binder.react.context import fewest_tokens, most_tokens
 from chart_binder.react.conversation import ChatError, Message, Reply, Terms
 from chart_binder.react.parsing.lexer import strip_thinking
@@ -56,6 +57,27 @@ class Health:
         return not self.problems
 
 
+def examine(
+    config: LLMConfig,
+    endpoint_of: Callable[[], Endpoint],
+    questions: Callable[[Endpoint, "Deadline"], Health],
+) -> Health:
+    """Return what the `questions` to a server find out; a configuration error is a problem."""
+    from chart_binder.net import Deadline  # loads httpcore
+
+    try:
+        endpoint = endpoint_of()
+    except ConfigError as error:
+        return Health(masked(config.base_url), config.model_id, problems=(str(error),))
+    with Deadline(min(CHECK_S, config.timeout_s)) as deadline:
+        return questions(endpoint, deadline)
+
+
+def names_of(model_id: str) -> set[str]:
+    """Return the names Ollama may list a model under: a missing tag means `latest`."""
+    return {model_id, f"{model_id}:latest"}
+
+
 @dataclass(frozen=True, slots=True)
 class Request:
     """What a server is asked until it answers or the deadline is over; `stop` is what is sent."""
@@ -88,20 +110,12 @@ class OptionalField:
 class ServerApi(Protocol):
     """How servers of one kind are asked."""
 
-    @property
-    def name(self) -> str:
-        """What sentences call such a server."""
-        ...
-
-    @property
-    def more_context(self) -> str:
-        """What to do where a server gives the model too little context."""
-        ...
-
-    @property
-    def optional(self) -> tuple[OptionalField, ...]:
-        """The fields that some servers do not accept."""
-        ...
+    name: str
+    """What sentences call such a server."""
+    more_context: str
+    """What to do where a server gives the model too little context."""
+    optional: tuple[OptionalField, ...]
+    """The fields that some servers do not accept."""
 
     def optional_fields(self, request: Request) -> Fields:
         """Return the optional fields that the request calls for."""

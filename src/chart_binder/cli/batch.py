@@ -18,7 +18,6 @@ from chart_binder.cli.options import (
     INTERRUPTED,
     Session,
     command_line,
-    common_options,
     keep_mtime_option,
     named_paths,
     offline_option,
@@ -38,6 +37,7 @@ from chart_binder.cli.render.run import file_result, log_fields, summary_lines
 from chart_binder.domain.records import KeptRun, Measures, now_utc
 from chart_binder.domain.tags import Policy
 from chart_binder.errors import UsageError
+from chart_binder.jobs.batch import find_albums
 from chart_binder.jobs.batch.report import metrics_json, prometheus_text
 from chart_binder.jobs.batch.requests import (
     BundleRequest,
@@ -47,7 +47,6 @@ from chart_binder.jobs.batch.requests import (
 )
 from chart_binder.jobs.batch.resume import Which
 from chart_binder.jobs.batch.run import on_error
-from chart_binder.jobs.batch.work import find_albums
 
 if TYPE_CHECKING:
     from chart_binder.batch import BatchResult, FileResult
@@ -108,7 +107,6 @@ _log = logging.getLogger(__name__)
     is_flag=True,
     help="Take what to decide as JSON lines, and answer each with one.",
 )
-@common_options
 @pass_session
 def batch(
     session: Session,

@@ -1,9 +1,10 @@
-"""`canon decide` and `canon explain`: files, folders, standard input, or an evidence bundle."""
+"""`canon decide`, `canon explain` and `canon demo`: decide files or an evidence bundle."""
 
 import logging
 import re
+import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import nullcontext, suppress
+from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -16,7 +17,6 @@ from chart_binder.audio.walk import UnreadablePath, find_audio_files
 from chart_binder.cli.options import (
     Session,
     command_line,
-    common_options,
     named_paths,
     offline_option,
     pass_session,
@@ -30,22 +30,32 @@ from chart_binder.cli.output import (
     print_lines,
     readable,
     set_log_file,
+    set_up_logging,
+    terminal_width,
+    wrap,
 )
-from chart_binder.cli.progress import LiveRun
-from chart_binder.cli.render.decision import (
-    decision_lines,
-    find_entities,
-    group_name,
-)
+from chart_binder.cli.progress import LiveRun, event_lines
+from chart_binder.cli.render.decision import decision_lines, find_entities, group_name
+from chart_binder.config import Config, LLMConfig, LogConfig, MusicBrainzConfig, StoreConfig
+from chart_binder.config.load import config_candidates, found_file
 from chart_binder.domain.evidence import EvidenceBundle
 from chart_binder.domain.evidence_json import read_bundle
 from chart_binder.domain.records import KeptDecision
+from chart_binder.domain.verdict import Decided
 from chart_binder.domain.vocabulary import country_code
 from chart_binder.errors import StoreError, UsageError
 from chart_binder.files import read_file
 from chart_binder.jobs.decide import Case, Cause, Decider, Decision, State, no_overrides
 from chart_binder.jobs.stored_decisions import current_decision, save_decisions, stored_names
-from chart_binder.wiring import decider, overrides, store_and_evidence, transcripts_folder
+from chart_binder.react.transcript import AnyEvent, Said
+from chart_binder.store import open_store
+from chart_binder.wiring import (
+    decider,
+    evidence_for_files,
+    overrides,
+    store_and_evidence,
+    transcripts_folder,
+)
 
 if TYPE_CHECKING:
     from chart_binder.store.store import Store
@@ -54,6 +64,28 @@ Command = TypeVar("Command", bound=Callable[..., Any])
 
 _STATUS = {State.DECIDED: 0, State.REVIEW: 3, State.INDETERMINATE: 3, State.ERROR: 1}
 _log = logging.getLogger(__name__)
+_OPENING = (
+    "Two audio files, their MusicBrainz evidence and one recorded run of a model are shipped with"
+    " canon. What follows is the real pipeline on them: no network, no model. (The audio is a tone;"
+    " the tags and the evidence are of real recordings. The first is tagged with a compilation it"
+    " was ripped from. In the second the single's date is cut to its year, so that the rules must"
+    " leave it open, and the pages the model reads are made up.)"
+)
+_NEXT = {
+    "canon decide FILE...": "by the rules, with evidence from MusicBrainz",
+    "canon doctor": "what is missing for the rest",
+}
+_KEYS = """\
+  [musicbrainz]
+  contact = "you@example.org"  # MusicBrainz asks for one
+  [llm]
+  enabled = true
+  model_id = "llama3.2"        # after: ollama pull llama3.2
+  [llm.searxng]
+  # a SearXNG with JSON among its search.formats
+  url = "http://127.0.0.1:8888"
+"""
+_ABOUT_COLUMN = 32
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,7 +160,6 @@ def _only_one(
 @paths_argument
 @_evidence_option("Decide this evidence bundle; - for standard input.")
 @offline_option
-@common_options
 @pass_session
 def decide(session: Session, paths: tuple[str, ...], evidence: str | None) -> int:
     """Decide files, folders or `-` (paths on standard input, one a line or NUL between).
@@ -142,7 +173,6 @@ def decide(session: Session, paths: tuple[str, ...], evidence: str | None) -> in
 @paths_argument
 @_evidence_option("Explain this evidence bundle; - for standard input.")
 @offline_option
-@common_options
 @pass_session
 def explain(session: Session, paths: tuple[str, ...], evidence: str | None) -> int:
     """Decide files or folders, and show the rule path and why every other candidate lost.
@@ -172,12 +202,7 @@ def explain(session: Session, paths: tuple[str, ...], evidence: str | None) -> i
 
 
 def _decide_all(
-    session: Session,
-    paths: tuple[str, ...],
-    evidence: str | None,
-    form: CaseFormat,
-    *,
-    keeps: bool,
+    session: Session, paths: tuple[str, ...], evidence: str | None, form: CaseFormat, *, keeps: bool
 ) -> int:
     """Decide what was named, print each result as it comes, and return the exit status.
 
@@ -266,3 +291,80 @@ def read_bundle_file(place: str) -> EvidenceBundle:
         if written and not re.fullmatch("[A-Z]{2}", country_code(written) or ""):
             _log.warning("artist.%s: %r is no code of a country, such as GB", key, written)
     return bundle
+
+
+@click.command("demo")
+@pass_session
+def demo(session: Session) -> int:
+    """Decide two shipped files, one by rules, one by a recorded run of a model."""
+    from chart_binder.cli.render.explanation import explanation_lines
+
+    def lines(path: str, case: Case) -> Iterator[str]:
+        """Yield the rule path of what the rules decided; a run of the model was shown before."""
+        if isinstance(case.verdict, Decided):
+            return explanation_lines(path, case, config.rules)
+        return decision_lines(path, case)
+
+    set_up_logging(LogConfig(), session.verbosity)
+    has_text = not session.as_json
+    if has_text:
+        print_lines((*wrap(_OPENING, terminal_width(), "", 0), ""))
+    results = Results(session.as_json, CaseFormat(lines))
+    with _demo_files() as (files, config), evidence_for_files(config) as gather:
+        pipeline = decider(config, record=None, watch=_show_event if has_text else None)
+        for file in files:
+            set_log_file(file.name)
+            results.show(file.name, pipeline.attempt(partial(gather, file)))
+    if has_text:
+        print_lines(("", *_closing(terminal_width())))
+    return results.status
+
+
+@contextmanager
+def _demo_files() -> Iterator[tuple[list[Path], Config]]:
+    """Yield the audio files, and a configuration that decides them without network or model.
+
+    It has a store of its own, with the shipped answers of MusicBrainz, which is removed afterwards.
+    """
+    from importlib.resources import as_file, files
+    from tempfile import TemporaryDirectory
+
+    with (
+        as_file(files("chart_binder") / "demo") as shipped,
+        TemporaryDirectory(prefix="canon-demo-") as folder,
+    ):
+        config = Config(
+            llm=LLMConfig(
+                enabled=True, provider="replay", model_id=str(shipped / "transcript.jsonl")
+            ),
+            musicbrainz=MusicBrainzConfig(offline=True),
+            store=StoreConfig(url=f"sqlite:///{folder}/store.db"),
+        )
+        with open_store(config.store.url) as store:
+            for line in (shipped / "answers.jsonl").read_text("utf-8").splitlines():
+                answer = msgspec.json.decode(line)
+                store.answers.put(answer["key"], answer["body"].encode(), time.time())
+        yield sorted((shipped / "audio").glob("*.*")), config
+
+
+def _closing(width: int) -> Iterator[str]:
+    """Yield what to do next; the keys are not wrapped, for they are copied."""
+    yield "For your own files:"
+    for call, about in _NEXT.items():
+        yield from wrap(about, width, f"  {call}".ljust(_ABOUT_COLUMN), _ABOUT_COLUMN)
+    file = found_file()
+    if file:
+        where = f"set these keys in {file.absolute()}, each in the table that the file has:"
+    else:
+        where = f"make {config_candidates()[-1]} with"
+    text = f"To let a model look into what the rules leave open, {where}"
+    yield from wrap(text, width, "", 0)
+    yield from _KEYS.splitlines()
+
+
+def _show_event(event: AnyEvent) -> None:
+    """Print an event of the run among the results, without the long system prompt."""
+    if isinstance(event, Said) and event.role == "system":
+        click.echo("--- system prompt (`canon -vv decide` shows it)")
+    else:
+        print_lines(event_lines(event))

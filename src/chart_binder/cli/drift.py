@@ -28,8 +28,8 @@ from chart_binder.jobs.drift import (
     Drift,
     DriftCheck,
     DriftState,
-    EvidenceRefresher,
     accept_new_decision,
+    gather_while_it_answers,
     keep_old_decision,
 )
 from chart_binder.jobs.journal import FieldChange
@@ -70,7 +70,6 @@ _REFRESH = click.option("--refresh", is_flag=True, help="Fetch the evidence anew
 @drift.command("list")
 @click.argument("names", metavar="[PATH]...", nargs=-1, type=click.Path(path_type=str))
 @_REFRESH
-@common_options
 @pass_session
 def list_drift(session: Session, names: tuple[str, ...], refresh: bool) -> int:
     """Decide again what was decided, all or what is named, and print what would differ."""
@@ -81,7 +80,6 @@ def list_drift(session: Session, names: tuple[str, ...], refresh: bool) -> int:
 @drift.command("accept")
 @_NAMES
 @_REFRESH
-@common_options
 @pass_session
 def accept(session: Session, names: tuple[str, ...], refresh: bool) -> int:
     """Take today's decision where it differs; `canon write` then goes by it."""
@@ -105,7 +103,6 @@ def accept(session: Session, names: tuple[str, ...], refresh: bool) -> int:
 @drift.command("keep")
 @_NAMES
 @_REFRESH
-@common_options
 @pass_session
 def keep(session: Session, names: tuple[str, ...], refresh: bool) -> int:
     """Leave decisions as they are: not listed again until yet another would come out."""
@@ -131,7 +128,6 @@ def _check(
 
 @drift.command("pin")
 @_NAMES
-@common_options
 @pass_session
 def pin(session: Session, names: tuple[str, ...]) -> None:
     """Let decisions stand, whatever rules, evidence or a later decision say."""
@@ -140,7 +136,6 @@ def pin(session: Session, names: tuple[str, ...]) -> None:
 
 @drift.command("unpin")
 @_NAMES
-@common_options
 @pass_session
 def unpin(session: Session, names: tuple[str, ...]) -> None:
     """Let the last decision count again."""
@@ -169,7 +164,7 @@ def _drifting(session: Session, *, refresh: bool) -> Iterator[DriftCheck]:
     decider = Decider(config.rules, overrides=overrides(config))
     if refresh:
         with store_and_evidence(config, since=time.time()) as (store, gather):
-            yield DriftCheck(store, decider, EvidenceRefresher(gather))
+            yield DriftCheck(store, decider, gather_while_it_answers(gather))
     else:
         with open_store(store_url(config)) as store:
             yield DriftCheck(store, decider)

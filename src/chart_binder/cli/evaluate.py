@@ -8,14 +8,8 @@ import click
 import msgspec
 
 from chart_binder.cli.decide import live_decider
-from chart_binder.cli.options import Session, common_options, pass_session, refuse_audio_file
-from chart_binder.cli.output import (
-    SkippedRecords,
-    labelled,
-    labelled_list,
-    readable,
-    write_file,
-)
+from chart_binder.cli.options import Session, pass_session, refuse_audio_file
+from chart_binder.cli.output import SkippedRecords, labelled, labelled_list, readable, write_file
 from chart_binder.cli.render.decision import adjudication_lines
 from chart_binder.domain.vocabulary import bare_id
 from chart_binder.errors import CanonError, UsageError
@@ -35,7 +29,6 @@ from chart_binder.jobs.evaluate import (
     ScoredCase,
     ScoreTotals,
     evaluate,
-    forget,
     read_golden,
 )
 from chart_binder.llm.result import AdjudicationResult
@@ -62,7 +55,6 @@ _NO_MODEL = "--adjudicate: musicbrainz.offline is true, so that no model can be 
     type=_OUTPUT_FILE,
     help="Write each answer of the adjudicator, right or wrong, for `canon calibrate`.",
 )
-@common_options
 @pass_session
 def eval_golden(session: Session, file: str, adjudicate: bool, answers: Path | None) -> int:
     """Decide every bundle of a golden FILE (JSON lines, - for standard input), and score it.
@@ -94,7 +86,7 @@ def eval_golden(session: Session, file: str, adjudicate: bool, answers: Path | N
 def _answers_file(file: Path | None) -> Iterator[Callable[[KnownAnswer], object]]:
     """Yield what records each answer in the file, if one is named."""
     if file is None:
-        yield forget
+        yield lambda _: None
         return
     try:
         stream = file.open("wb", buffering=0)
@@ -214,7 +206,6 @@ def _percent(share: float | None) -> str:
     type=_OUTPUT_FILE,
     help="Store the calibration, for [llm.acceptance] calibration.",
 )
-@common_options
 @pass_session
 def calibrate(
     session: Session,

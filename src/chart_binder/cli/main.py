@@ -45,8 +45,8 @@ COMMANDS = {
         "evaluate", "eval_golden", "Decide every bundle of a golden file, and score the decisions."
     ),
     "calibrate": Row("evaluate", "calibrate", "Fit what the model's confidence is worth."),
-    "demo": Row("demo", "demo", "See the whole pipeline, with no network and no model."),
-    "doctor": Row("doctor", "doctor", _ABOUT_DOCTOR),
+    "demo": Row("decide", "demo", "See the whole pipeline, with no network and no model."),
+    "doctor": Row("config", "doctor", _ABOUT_DOCTOR),
     "transcript": Row("transcript", "transcript", _ABOUT_TRANSCRIPT),
     "tools": Row("config", "tools", "List what the model can call, or call it by hand."),
     "config": Row("config", "config", "Show the effective configuration and where it comes from."),

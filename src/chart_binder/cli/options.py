@@ -75,9 +75,6 @@ class Session:
             print_lines(lines)
 
 
-pass_session = click.make_pass_decorator(Session, ensure=True)
-
-
 def common_options(command: Callable[..., R]) -> Callable[..., R]:
     """Give a command the common options; the last one given counts, `-v` adds up."""
 
@@ -107,6 +104,11 @@ def common_options(command: Callable[..., R]) -> Callable[..., R]:
         return context.invoke(command, *args, **kwargs)
 
     return with_session
+
+
+def pass_session(command: Callable[..., R]) -> Callable[..., R]:
+    """Give a command the common options, and the session as its first argument."""
+    return common_options(click.make_pass_decorator(Session)(command))
 
 
 def _set_offline(context: click.Context, option: click.Parameter, value: bool) -> None:

@@ -77,7 +77,6 @@ def override() -> None:
 @click.option("--rr", help="The release; else the rules choose one of it.")
 @click.option("--reason", required=True, help="Why, in your words: shown with the decision.")
 @offline_option
-@common_options
 @pass_session
 def set_override(session: Session, name: str, crg: str, rr: str | None, reason: str) -> None:
     """Rule on a recording: by its id, a file that leads to it, or a decision on such a file.
@@ -125,7 +124,6 @@ def set_override(session: Session, name: str, crg: str, rr: str | None, reason: 
 @override.command("list")
 @click.argument("name", metavar="[PATH_OR_ID]", required=False, type=click.Path(path_type=str))
 @offline_option
-@common_options
 @pass_session
 def list_overrides(session: Session, name: str | None) -> None:
     """Print every override, the oldest first, or the one that holds for a file or an id.
@@ -160,7 +158,6 @@ def _print_list(session: Session, listed: Iterable[KeptOverride]) -> None:
 @override.command("remove")
 @_NAME
 @offline_option
-@common_options
 @pass_session
 def remove(session: Session, name: str) -> None:
     """Take an override back: the rules decide again, by `canon decide` or `canon batch`.

@@ -164,7 +164,7 @@ class _FileCount:
         threading.Thread(target=self._count, args=(named,), daemon=True).start()
 
     def _count(self, named: Sequence[Path]) -> None:
-        from chart_binder.jobs.batch.work import outermost_paths  # slow, and only for a batch
+        from chart_binder.jobs.batch import outermost_paths  # slow, and only for a batch
 
         self.total = sum(
             isinstance(item, AudioFile) for item in find_audio_files(outermost_paths(named))

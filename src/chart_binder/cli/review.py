@@ -15,12 +15,7 @@ from chart_binder.cli.options import (
     pass_session,
     read_mbid,
 )
-from chart_binder.cli.output import (
-    SkippedRecords,
-    file_object,
-    print_notes,
-    readable,
-)
+from chart_binder.cli.output import SkippedRecords, file_object, print_notes, readable
 from chart_binder.cli.progress import event_lines
 from chart_binder.cli.render.review import (
     case_lines,
@@ -115,7 +110,6 @@ _REPLACES = click.option(
     show_default=True,
     help="At most; 0 for all.",
 )
-@common_options
 @pass_session
 def list_queue(session: Session, paths: tuple[str, ...], states: str, limit: int) -> int:
     """List what waits, all or of the files and folders named, by when it was decided.
@@ -141,7 +135,6 @@ def list_queue(session: Session, paths: tuple[str, ...], states: str, limit: int
 @review.command("show")
 @_NAME
 @click.option("--transcript", is_flag=True, help="Print the model's run as it is kept, too.")
-@common_options
 @pass_session
 def show(session: Session, name: str, transcript: bool) -> int:
     """Show one case: the candidates side by side, the open question, what is proposed, and why.
@@ -177,7 +170,6 @@ def show(session: Session, name: str, transcript: bool) -> int:
 @click.option("--reason", default="", help="Why, in your words: shown with the decision.")
 @_RECORDING
 @_REPLACES
-@common_options
 @pass_session
 def accept_proposal(
     session: Session, name: str, reason: str, recording: str | None, *, replaces: bool
@@ -195,7 +187,6 @@ def accept_proposal(
 @click.option("--rr", help="The release: a label (C2.R1), an id or an address.")
 @_RECORDING
 @_REPLACES
-@common_options
 @pass_session
 def reject_proposal(
     session: Session,
@@ -227,7 +218,6 @@ def reject_proposal(
 @review.command("keep", epilog=_STATUS)
 @_NAME
 @click.option("--reason", default="", help="Why, in your words.")
-@common_options
 @pass_session
 def keep_open(session: Session, name: str, reason: str) -> None:
     """Leave it as it is: out of the queue until evidence, rules or the answer are others."""
@@ -238,7 +228,6 @@ def keep_open(session: Session, name: str, reason: str) -> None:
 @review.command("walk")
 @_PATHS
 @_STATES
-@common_options
 @pass_session
 def walk_queue(session: Session, paths: tuple[str, ...], states: str) -> int:
     """Walk the queue in the terminal with single keys; leave and come back at any time.

@@ -9,13 +9,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 import click
 
-from chart_binder.cli.output import (
-    SkippedRecords,
-    print_lines,
-    readable,
-    terminal_width,
-    wrap,
-)
+from chart_binder.cli.output import SkippedRecords, print_lines, readable, terminal_width, wrap
 from chart_binder.cli.progress import event_lines
 from chart_binder.cli.render.decision import musicbrainz_page
 from chart_binder.cli.render.review import case_lines, ruled_lines

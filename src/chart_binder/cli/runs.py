@@ -29,7 +29,6 @@ def runs() -> None:
 @runs.command("list")
 @click.option("--command", "named", metavar="NAME", help="Only runs of this command: batch, write.")
 @click.option("--limit", type=click.IntRange(1), default=20, help="How many (20).")
-@common_options
 @pass_session
 def list_runs(session: Session, named: str | None, limit: int) -> int:
     """List the runs, the newest first; times are in UTC.
@@ -69,7 +68,6 @@ def _print_list(session: Session, summaries: Sequence[RunSummary], named: str | 
     type=click.Choice(["prometheus", "json"]),
     help="Print the metrics of a batch instead.",
 )
-@common_options
 @pass_session
 def show(session: Session, run: str | None, metrics: str | None) -> int:
     """Show the last run, or one by its id or how that begins.

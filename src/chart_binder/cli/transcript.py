@@ -8,13 +8,7 @@ from pathlib import Path
 import click
 import msgspec
 
-from chart_binder.cli.options import (
-    Group,
-    Session,
-    common_options,
-    pass_session,
-    refuse_audio_file,
-)
+from chart_binder.cli.options import Group, Session, common_options, pass_session, refuse_audio_file
 from chart_binder.cli.output import print_json, print_lines, readable, write_file
 from chart_binder.cli.progress import LiveRun, event_lines
 from chart_binder.cli.render.decision import outcome_lines
@@ -53,7 +47,6 @@ def transcript() -> None:
 
 @transcript.command("show")
 @click.argument("file", type=_FILE)
-@common_options
 @pass_session
 def show(session: Session, file: Path) -> None:
     """Print a recorded run as it happened.
@@ -75,7 +68,6 @@ def show(session: Session, file: Path) -> None:
 
 @transcript.command("replay")
 @click.argument("file", type=_FILE)
-@common_options
 @pass_session
 def replay(session: Session, file: Path) -> int:
     """Play a recorded run again, without network or model, and compare the result.
@@ -105,7 +97,6 @@ def replay(session: Session, file: Path) -> int:
 @transcript.command("diff")
 @click.argument("a", type=_FILE)
 @click.argument("b", type=_FILE)
-@common_options
 @pass_session
 def diff(session: Session, a: Path, b: Path) -> int:
     """Print how two recorded runs differ: settings, evidence, every turn, the result.
@@ -198,7 +189,6 @@ def _json(value: object) -> str:
 @transcript.command("html")
 @click.argument("file", type=_FILE)
 @click.option("-o", "--out", type=_FILE, help="Write this file; by default standard output.")
-@common_options
 @pass_session
 def html(session: Session, file: Path, out: Path | None) -> None:
     """Print a recorded run as one page for a browser, which needs nothing beside itself.
@@ -233,7 +223,6 @@ def html(session: Session, file: Path, out: Path | None) -> None:
     is_flag=True,
     help="Take any tool and any answer, not those of the adjudicator alone.",
 )
-@common_options
 @pass_session
 def parse(session: Session, file: Path, dialect: str, jsonl: bool, takes_any: bool) -> int:
     """Print what is understood from a model's reply in FILE, by default standard input.

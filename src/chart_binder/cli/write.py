@@ -15,7 +15,6 @@ from chart_binder.cli.options import (
     INTERRUPTED,
     Session,
     command_line,
-    common_options,
     keep_mtime_option,
     named_paths,
     pass_session,
@@ -35,22 +34,27 @@ from chart_binder.cli.render.tags import TagResults, change_lines, note_lines
 from chart_binder.domain.records import KeptWrite
 from chart_binder.domain.tags import Policy
 from chart_binder.errors import CanonError, StoreError, UsageError
-from chart_binder.jobs.journal import WritingRun, clean_folders, repair_journal
-from chart_binder.jobs.undo import (
-    UNDO,
+from chart_binder.jobs.journal import (
     Finding,
     Verification,
+    WritingRun,
+    clean_folders,
+    only_done,
+    repair_journal,
+)
+from chart_binder.jobs.journal import verify as verify_file
+from chart_binder.jobs.write import (
+    UNDO,
+    Planner,
+    WriteReport,
+    WriteStatus,
     last_write,
     last_write_of_moved_file,
-    only_done,
     runs_to_undo,
     undo_writes,
+    write_tags,
     writes_to_undo,
 )
-from chart_binder.jobs.undo import (
-    verify as verify_file,
-)
-from chart_binder.jobs.write import Planner, WriteReport, WriteStatus, write_tags
 from chart_binder.store import open_store
 from chart_binder.wiring import overrides, store_url
 
@@ -79,7 +83,6 @@ _VERIFY_STATUS = {
     help="ids: identifiers alone (the default); full: album, dates, label and the rest too.",
 )
 @keep_mtime_option
-@common_options
 @pass_session
 def write(
     session: Session, paths: tuple[str, ...], applies: bool, policy: str, keep_mtime: bool
@@ -169,13 +172,12 @@ def _finish(results: TagResults, run: WritingRun | None, stop: StopRequest) -> i
 @click.command("undo")
 @click.argument("name", metavar="[RUN_OR_PATH]", required=False, type=click.Path(path_type=str))
 @keep_mtime_option
-@common_options
 @pass_session
 def undo(session: Session, name: str | None, keep_mtime: bool) -> int:
     """Put the tags back as they were before a run, or before the last write of a file or folder.
 
     Without an argument, the last run that wrote is taken back. A file that was changed since is
-    left alone, and the difference shown. The run of an undo can be undo_writes by its name.
+    left alone, and the difference shown. The run of an undo can be undone by its name.
 
     Exit status: 0 all is put back, 3 something was changed since and left, 1 something failed.
     """
@@ -245,7 +247,6 @@ def _run_before(store: "Store") -> str | None:
 
 @click.command("verify")
 @paths_argument
-@common_options
 @pass_session
 def verify(session: Session, paths: tuple[str, ...]) -> int:
     """Read the tags and audio of files again, and say what differs from what was written.

@@ -171,8 +171,7 @@ class LLMConfig(Section):
         description="how the model writes its steps: classic, pause, xml (chart_binder.dialects)",
     )
     prompting: Literal["chat", "raw"] = Field(
-        default="chat",
-        description="chat: messages; raw: one growing text that the model continues",
+        default="chat", description="chat: messages; raw: one growing text that the model continues"
     )
     observation_role: Literal["user", "tool"] = Field(
         default="user", description="whose message an observation is, in a chat"

@@ -59,11 +59,6 @@ class PartialDate:
         """Whether at least the year is known."""
         return self.first > FIRST_DAY
 
-    @property
-    def is_exact(self) -> bool:
-        """Whether it is one day."""
-        return self.first == self.last
-
     def __eq__(self, other: object) -> bool:
         return isinstance(other, PartialDate) and self.text == other.text
 
@@ -98,13 +93,8 @@ def parse(text: str) -> PartialDate:
             span = date(year, month, day), date(year, month, day)
     except (ValueError, calendar.IllegalMonthError) as error:
         raise ValueError(f"{text!r} is no day of the calendar") from error
-    return PartialDate(_plain(year, month, day), span[0].toordinal(), span[1].toordinal())
-
-
-def _plain(year: int, month: int | None, day: int | None) -> str:
-    if month is None:
-        return f"{year:04}"
-    return f"{year:04}-{month:02}" if day is None else f"{year:04}-{month:02}-{day:02}"
+    known = "-".join(part for part in form.groups() if part)
+    return PartialDate(known.partition("-?")[0], span[0].toordinal(), span[1].toordinal())
 
 
 UNKNOWN = PartialDate("", FIRST_DAY, LAST_DAY)
@@ -118,26 +108,11 @@ def before(one: Span, other: Span) -> Answer:
     return False if one.first >= other.last else None
 
 
-def not_after(one: Span, other: Span) -> Answer:
-    """Whether `one` is earlier than `other` or the same day."""
-    if one.last <= other.first:
-        return True
-    return False if one.first > other.last else None
-
-
 def same_day(one: Span, other: Span) -> Answer:
     """Whether both are the same day."""
     if one.first == one.last == other.first == other.last:
         return True
     return False if one.last < other.first or other.last < one.first else None
-
-
-def days_later(one: Span, other: Span, least: int, most: int) -> Answer:
-    """Whether `other` is `least` to `most` days after `one`."""
-    shortest, longest = other.first - one.last, other.last - one.first
-    if least <= shortest and longest <= most:
-        return True
-    return False if longest < least or shortest > most else None
 
 
 _MONTH_NAMES = """\

@@ -143,7 +143,6 @@ def _canonical_release(release: Release) -> bytes:
 
 
 def _in_order(values: Iterable[bytes]) -> msgspec.Raw:
-    """Return a sorted JSON list of values in JSON, without duplicates."""
     return msgspec.Raw(b"[%b]" % b",".join(sorted(set(values))))
 
 

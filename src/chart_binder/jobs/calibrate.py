@@ -1,9 +1,10 @@
 """Measure a model's confidence against what was right, and fit a calibration of it."""
 
 from codecs import BOM_UTF8
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from statistics import fmean
 from typing import TYPE_CHECKING, Annotated
 
 import msgspec
@@ -60,36 +61,29 @@ def measure_calibration(answers: Sequence[Answer]) -> Calibration | None:
     """Return the calibration, `None` if there are no answers."""
     if not answers:
         return None
-    bands = tuple(_band(n, inside) for n in range(_BANDS) if (inside := _inside(n, answers)))
+    inside: defaultdict[int, list[Answer]] = defaultdict(list)
+    for one in answers:  # full confidence belongs to the last band
+        inside[min(int(one.confidence * _BANDS), _BANDS - 1)].append(one)
+    bands = tuple(
+        Band(
+            least=number / _BANDS,
+            most=(number + 1) / _BANDS,
+            answers=len(each),
+            confidence=fmean(one.confidence for one in each),
+            share_right=fmean(one.is_right for one in each),
+        )
+        for number, each in sorted(inside.items())
+    )
     return Calibration(
         answers=len(answers),
         right=sum(one.is_right for one in answers),
-        brier_score=_mean([(one.confidence - one.is_right) ** 2 for one in answers]),
+        brier_score=fmean((one.confidence - one.is_right) ** 2 for one in answers),
         expected_calibration_error=sum(
             abs(band.confidence - band.share_right) * band.answers for band in bands
         )
         / len(answers),
         bands=bands,
     )
-
-
-def _inside(number: int, answers: Sequence[Answer]) -> list[Answer]:
-    """Return the answers of a band; full confidence belongs to the last."""
-    return [one for one in answers if min(int(one.confidence * _BANDS), _BANDS - 1) == number]
-
-
-def _band(number: int, inside: Sequence[Answer]) -> Band:
-    return Band(
-        least=number / _BANDS,
-        most=(number + 1) / _BANDS,
-        answers=len(inside),
-        confidence=_mean([one.confidence for one in inside]),
-        share_right=_mean([one.is_right for one in inside]),
-    )
-
-
-def _mean(values: Sequence[float]) -> float:
-    return sum(values) / len(values)
 
 
 Confidence = Annotated[float, msgspec.Meta(ge=0, le=1)]
@@ -176,10 +170,8 @@ def fit_and_measure(answers: Sequence[KnownAnswer]) -> FittedCalibration:
             fit_map([one for n, one in enumerate(answers) if n % _FOLDS != fold]),
         )
     ]
-    stated, calibrated = (
-        measure_calibration(_calibrated(answers)),
-        measure_calibration(held_out),
-    )
+    stated = measure_calibration(_calibrated(answers))
+    calibrated = measure_calibration(held_out)
     assert stated is not None
     assert calibrated is not None
     return FittedCalibration(fit_map(answers), stated, calibrated)

@@ -5,6 +5,7 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
+from pathlib import Path
 from typing import Protocol, TypeAlias
 
 import msgspec
@@ -35,6 +36,10 @@ LLM_ADJUDICATION = "LLM_ADJUDICATION"
 
 Overrides: TypeAlias = Callable[[], Mapping[str, KeptOverride]]
 """Returns the overrides by recording id; may raise `StoreError`."""
+EvidenceLookup: TypeAlias = Callable[[Path], EvidenceBundle]
+"""Returns the evidence for a file, or raises `CanonError`."""
+MAX_FAILED_LOOKUPS = 3
+"""Failed look-ups in a row, each after tries of its own, after which no more are made."""
 
 _log = logging.getLogger(__name__)
 _NOT_A_WORD = re.compile(r"[^\w-]+")
@@ -269,6 +274,34 @@ class Decider:
             "cfg": f"lw{self.rules.lead_window_days},rg{self.rules.reissue_long_gap_years}",
         }
         return ";".join(f"{key}={value}" for key, value in parts.items())
+
+
+class NotAskedError(LookupFailedError):
+    """A look-up was not made because those before it had failed."""
+
+
+def limited_lookup(look_up: EvidenceLookup, why_not: Callable[[int, str], str]) -> EvidenceLookup:
+    """Return a look-up that raises `NotAskedError` after three failures in a row.
+
+    `why_not` returns its text, from the number of failures and the last one.
+    """
+    failures: list[str] = []
+
+    def limited(path: Path) -> EvidenceBundle:
+        if len(failures) == MAX_FAILED_LOOKUPS:
+            raise NotAskedError(why_not(len(failures), failures[-1]))
+        try:
+            found = look_up(path)
+        except LookupFailedError as error:
+            failures.append(str(error))
+            raise
+        except NothingFoundError:
+            failures.clear()  # that, too, is an answer
+            raise
+        failures.clear()
+        return found
+
+    return limited
 
 
 def case_or_error(make: Callable[[], Case]) -> Case:

@@ -1,6 +1,5 @@
 """Decide stored cases again by today's rules or evidence, and report decisions that differ."""
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from pathlib import Path
@@ -8,71 +7,42 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from chart_binder.domain.evidence import EvidenceBundle
 from chart_binder.domain.records import (
     KeptDecision,
-    KeptEvidence,
     KeptRun,
     KeptVerdict,
     VerdictKind,
-    new_id,
     now_utc,
 )
 from chart_binder.errors import (
     CanonError,
     DamagedRecordError,
-    LookupFailedError,
-    NothingFoundError,
     StoreError,
 )
-from chart_binder.jobs.decide import Case, Decider, Decision, State, advice_for
+from chart_binder.jobs.decide import (
+    Case,
+    Decider,
+    Decision,
+    EvidenceLookup,
+    NotAskedError,
+    State,
+    advice_for,
+    limited_lookup,
+)
 from chart_binder.jobs.stored_decisions import (
-    bundle_json,
+    RunVersions,
     path_from_bytes,
     read_decision,
     rules_version,
     stored_bundle,
+    stored_case,
 )
 from chart_binder.jobs.write import verdict_on
 
 if TYPE_CHECKING:
     from chart_binder.store.store import Store
 
-MAX_FAILURES = 3
-"""Failed look-ups in a row, each after tries of its own, after which no more are made."""
 _OPEN = (State.ERROR, State.INDETERMINATE)
-
-
-class NotAskedError(LookupFailedError):
-    """A look-up was not made because those before it had failed."""
-
-
-@dataclass(slots=True)
-class EvidenceRefresher:
-    """Gathers evidence by `gather`, until it fails `MAX_FAILURES` times in a row."""
-
-    gather: Callable[[Path], EvidenceBundle]
-    failures_in_a_row: int = 0
-    last_error: str = ""
-
-    def __call__(self, path: Path) -> EvidenceBundle:
-        """Return the evidence for a file. Raises as `gather` does, and `NotAskedError`."""
-        if self.failures_in_a_row >= MAX_FAILURES:
-            raise NotAskedError(
-                f"{MAX_FAILURES} look-ups in a row had failed, so no more were made:"
-                f" {self.last_error}"
-            )
-        try:
-            found = self.gather(path)
-        except LookupFailedError as error:
-            self.failures_in_a_row += 1
-            self.last_error = str(error)
-            raise
-        except NothingFoundError:
-            self.failures_in_a_row = 0  # that, too, is an answer
-            raise
-        self.failures_in_a_row = 0
-        return found
 
 
 class DriftCause(StrEnum):
@@ -121,7 +91,7 @@ class DriftCheck:
 
     store: "Store"
     decider: Decider
-    gather: Callable[[Path], EvidenceBundle] | None = None
+    gather: EvidenceLookup | None = None
 
     def drift(self, kept: KeptDecision) -> Drift:
         """Compare one decision with today's. Raises `StoreError`."""
@@ -178,6 +148,16 @@ class DriftCheck:
         return tuple(cause for cause, is_so in changed if is_so)
 
 
+def gather_while_it_answers(gather: EvidenceLookup) -> EvidenceLookup:
+    """Return a look-up that raises `NotAskedError` after three failures of `gather` in a row."""
+    return limited_lookup(
+        gather,
+        lambda failures, last: (
+            f"{failures} look-ups in a row had failed, so no more were made: {last}"
+        ),
+    )
+
+
 def keep_old_decision(store: "Store", drift: Drift) -> None:
     """Save that a person keeps a decision, knowing today's. Raises `StoreError`."""
     if drift.now:
@@ -194,32 +174,14 @@ def accept_new_decision(check: DriftCheck, drift: Drift, run: KeptRun) -> KeptDe
     """Save today's decision as the file's own, and return it. Raises `StoreError`."""
     if drift.now is None or drift.now.bundle is None:
         return None
-    decision, bundle = drift.now.decision, drift.now.bundle
-    new = msgspec.structs.replace(
-        drift.kept,
-        id=new_id(),
-        run_id=run.id,
-        recording_mbid=decision.recording_mbid,
-        state=decision.state,
-        decided_by=decision.decided_by,
-        crg_mbid=decision.crg_mbid,
-        rr_mbid=decision.rr_mbid,
-        evidence_hash=decision.evidence_hash,
-        rules_version=rules_version(check.decider.rules),
-        trace=decision.trace,
-        document=msgspec.json.encode(decision),
-        decided_at_utc=now_utc(),
-        transcript_id=None,
-        artifact=msgspec.json.encode(bundle.artifact) if bundle.artifact else None,
-        adjudicator=None,
-    )
-    if check.gather:  # the file was read again
-        status = drift.path.stat()
-        new = msgspec.structs.replace(
-            new, file_size=status.st_size, file_mtime_ns=status.st_mtime_ns
-        )
-    known = decision.evidence_hash
-    check.store.decisions.put(new, KeptEvidence(known, bundle_json(bundle)) if known else None)
+    status = drift.path.stat() if check.gather else None  # then the file was read again
+    versions = RunVersions(run.id, rules_version(check.decider.rules))
+    new, evidence, _ = stored_case(drift.now, drift.path, status, versions)
+    new = msgspec.structs.replace(new, path=drift.kept.path)
+    if status is None:
+        size, mtime = drift.kept.file_size, drift.kept.file_mtime_ns
+        new = msgspec.structs.replace(new, file_size=size, file_mtime_ns=mtime)
+    check.store.decisions.put(new, evidence)
     return new
 
 
@@ -230,15 +192,12 @@ def _outcome(was: Decision, now: Case | None = None) -> tuple[str | None, ...]:
     the candidates.
     """
     decision = now.decision if now else was
-    if now and was.decided_by == "llm" and decision.state in _OPEN and _has(now, was.crg_mbid):
-        decision = was
+    if now and was.decided_by == "llm" and decision.state in _OPEN:
+        recordings = now.bundle.recording_candidates if now.bundle else ()
+        if any(group.mb_rg_id == was.crg_mbid for one in recordings for group in one.groups):
+            decision = was
     state = "open" if decision.state in _OPEN else decision.state.value
     return state, decision.crg_mbid, decision.rr_mbid
-
-
-def _has(case: Case, group: str | None) -> bool:
-    candidates = case.bundle.recording_candidates if case.bundle else ()
-    return any(each.mb_rg_id == group for one in candidates for each in one.groups)
 
 
 def _outcome_text(decision: Decision) -> str:

@@ -3,7 +3,6 @@
 from codecs import BOM_UTF8
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
 from enum import StrEnum
 
 import msgspec
@@ -16,7 +15,6 @@ from chart_binder.domain.vocabulary import bare_id, non_blank
 from chart_binder.errors import EvidenceError
 from chart_binder.jobs.calibrate import Answer, Calibration, KnownAnswer, measure_calibration
 from chart_binder.jobs.decide import INDETERMINATE, LLM_ADJUDICATION, Case, Decision, State
-from chart_binder.llm.result import AdjudicationResult
 from chart_binder.rules.decide import MANUAL_OVERRIDE
 from chart_binder.rules.premiere import RULES
 from chart_binder.rules.representative import (
@@ -197,8 +195,8 @@ class ScoredCase(msgspec.Struct, frozen=True):
     @property
     def is_as_expected(self) -> bool:
         """Whether everything is as expected."""
-        marks = {self.crg, self.rr}
-        return marks <= {Mark.RIGHT, Mark.UNSCORED} and not self.is_by_another_rule
+        is_right = {self.crg, self.rr} <= {Mark.RIGHT, Mark.UNSCORED}
+        return is_right and not self.is_by_another_rule
 
     @property
     def is_left_open(self) -> bool:
@@ -253,65 +251,51 @@ class EvaluationReport(msgspec.Struct, frozen=True):
         return 1 if self.wrong or self.ill_formed else 3 if self.open else 0
 
 
-def forget(known: KnownAnswer) -> None:
-    """Ignore an answer."""
-    del known
-
-
 def evaluate(
     golden: Iterable[GoldenCase | InvalidLine],
     decide: Callable[[EvidenceBundle], Case],
-    learn: Callable[[KnownAnswer], object] = forget,
+    learn: Callable[[KnownAnswer], object] = lambda _: None,
 ) -> EvaluationReport:
     """Decide every case and return the scores; `learn` is called with the adjudicator's answers.
 
     Cases that are as expected are only counted, so that a file may have any length.
     """
-    count = _Count()
+    crg: Counter[Mark] = Counter()
+    rr: Counter[Mark] = Counter()
+    rules: Counter[tuple[str, str]] = Counter()
+    rightly_open = 0
+    answers: list[Answer] = []
+    wrong: list[ScoredCase] = []
+    left_open: list[ScoredCase] = []
+    ill_formed: list[InvalidLine] = []
     for case in golden:
         if isinstance(case, InvalidLine):
-            count.ill_formed.append(case)
-        else:
-            one = score(case, decide(case.bundle))
-            count.add(one)
-            for known in _known(one):
-                learn(known)
-    return EvaluationReport(
-        crg=_tally(count.crg),
-        rr=_tally(count.rr),
-        rightly_open=count.rightly_open,
-        rules=tuple(_rows(count.rules)),
-        calibration=measure_calibration(count.answers),
-        wrong=tuple(count.wrong),
-        open=tuple(count.open),
-        ill_formed=tuple(count.ill_formed),
-    )
-
-
-@dataclass(slots=True)
-class _Count:
-    """The scores so far."""
-
-    crg: Counter[Mark] = field(default_factory=Counter)
-    rr: Counter[Mark] = field(default_factory=Counter)
-    rules: Counter[tuple[str, str]] = field(default_factory=Counter)
-    """Counts by rule and column of its row."""
-    rightly_open: int = 0
-    answers: list[Answer] = field(default_factory=list)
-    wrong: list[ScoredCase] = field(default_factory=list)
-    open: list[ScoredCase] = field(default_factory=list)
-    ill_formed: list[InvalidLine] = field(default_factory=list)
-
-    def add(self, one: ScoredCase) -> None:
-        self.crg[one.crg] += 1
-        self.rr[one.rr] += 1
-        self.rules.update(_told(one))
-        self.rightly_open += one.crg is Mark.RIGHT and not one.decision.crg_mbid
-        self.answers += [Answer(result.confidence, right) for result, right in _answers(one)]
+            ill_formed.append(case)
+            continue
+        one = score(case, decide(case.bundle))
+        crg[one.crg] += 1
+        rr[one.rr] += 1
+        rules.update(_told(one))
+        rightly_open += one.crg is Mark.RIGHT and not one.decision.crg_mbid
+        result = one.decision.adjudication
+        if result and result.crg_mbid:
+            is_right = bare_id(result.crg_mbid) == one.expected.crg_mbid
+            answers.append(Answer(result.confidence, is_right))
+            learn(KnownAnswer.of(result, right=is_right, name=one.id))
         if one.is_left_open:
-            self.open.append(one)
+            left_open.append(one)
         elif not one.is_as_expected:
-            self.wrong.append(one)
+            wrong.append(one)
+    return EvaluationReport(
+        crg=_tally(crg),
+        rr=_tally(rr),
+        rightly_open=rightly_open,
+        rules=tuple(_rows(rules)),
+        calibration=measure_calibration(answers),
+        wrong=tuple(wrong),
+        open=tuple(left_open),
+        ill_formed=tuple(ill_formed),
+    )
 
 
 def score(golden: GoldenCase, case: Case) -> ScoredCase:
@@ -321,6 +305,7 @@ def score(golden: GoldenCase, case: Case) -> ScoredCase:
     if the rules decided.
     """
     decision, expected = case.decision, golden.expected
+    answer = decision.adjudication.crg_mbid if decision.adjudication else None
     crg = _mark(decision, decision.crg_mbid, frozenset({expected.crg_mbid}))
     rr = Mark.UNSCORED
     if crg is Mark.RIGHT and expected.crg_mbid and expected.releases is not None:
@@ -335,7 +320,7 @@ def score(golden: GoldenCase, case: Case) -> ScoredCase:
         decision=decision,
         path=case.verdict.path if case.verdict else (),
         is_by_another_rule=_is_by_another_rule(crg, rr, expected, decision),
-        titles=_titles(golden.bundle, expected.crg_mbid, decision.crg_mbid, _answered(decision)),
+        titles=_titles(golden.bundle, expected.crg_mbid, decision.crg_mbid, answer),
     )
 
 
@@ -346,10 +331,6 @@ def _is_by_another_rule(crg: Mark, rr: Mark, expected: Expected, decision: Decis
         told.append((expected.rr_rule, decision.rr_rule))
     is_right = crg is Mark.RIGHT and decision.decided_by == "rules"
     return is_right and any(rule not in (None, found) for rule, found in told)
-
-
-def _answered(decision: Decision) -> str | None:
-    return decision.adjudication.crg_mbid if decision.adjudication else None
 
 
 def _titles(bundle: EvidenceBundle, *groups: str | None) -> dict[str, str]:
@@ -397,9 +378,7 @@ def _told(one: ScoredCase) -> Iterator[tuple[str, str]]:
             yield wanted, "expected"
             if mark is Mark.OPEN:
                 yield wanted, "open"
-        if (
-            found and one.crg is not Mark.FAILED
-        ):  # a failure decides nothing, not even that a case is open
+        if found and one.crg is not Mark.FAILED:  # a failure does not even leave a case open
             yield found, "decided"
             if mark in (Mark.RIGHT, Mark.WRONG):
                 yield found, mark.value
@@ -413,14 +392,3 @@ def _rows(count: Counter[tuple[str, str]]) -> list[RuleRow]:
         for rule in {rule for rule, _ in count}
     ]
     return sorted(rows, key=lambda row: (row.rule.partition(":")[0], -row.decided, row.rule))
-
-
-def _answers(one: ScoredCase) -> Iterator[tuple[AdjudicationResult, bool]]:
-    """Yield the adjudicator's result if it named a release group, and whether that is right."""
-    result = one.decision.adjudication
-    if result and result.crg_mbid:
-        yield result, bare_id(result.crg_mbid) == one.expected.crg_mbid
-
-
-def _known(one: ScoredCase) -> Iterator[KnownAnswer]:
-    return (KnownAnswer.of(result, right=right, name=one.id) for result, right in _answers(one))

@@ -175,8 +175,8 @@ def _by_facts(again: Decided, before: Open) -> Iterator[Rival]:
     """Yield the reasons of the rules, marked if the verified facts changed them."""
     known = {one.release_group: one.why_not for one in before.rivals}
     for one in again.rivals:
-        is_new = known.get(one.release_group) != one.why_not
-        told = f"{one.why_not}, with the verified facts in" if is_new else one.why_not
+        is_old = known.get(one.release_group) == one.why_not
+        told = one.why_not if is_old else f"{one.why_not}, with the verified facts in"
         yield replace(one, why_not=told)
 
 

@@ -1,12 +1,13 @@
-"""The journal of tag writes: writing with an entry in it, what changed since, and repair."""
+"""The journal of tag writes: writing with an entry in it, what changed since, repair, verify."""
 
 import hashlib
 import os
 import zlib
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
+from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -83,20 +84,13 @@ def _merged_by_key(changes: tuple[Change, ...]) -> tuple[Change, ...]:
     """Return changes with those of equal keys merged, whatever their case."""
     found: list[Change] = []
     for change in changes:
-        at = next(
-            (
-                at
-                for at, one in enumerate(found)
-                if one.form == change.form and is_same_key(one.form, one.key, change.key)
-            ),
-            None,
-        )
-        if at is None:
-            found.append(change)
+        for at, one in enumerate(found):
+            if one.form == change.form and is_same_key(one.form, one.key, change.key):
+                key = change.key if change.new else one.key
+                found[at] = Change(one.form, key, one.old + change.old, one.new + change.new)
+                break
         else:
-            both = found[at]
-            key = change.key if change.new else both.key
-            found[at] = Change(both.form, key, both.old + change.old, both.new + change.new)
+            found.append(change)
     return tuple(found)
 
 
@@ -398,3 +392,78 @@ def _has_audio(path: Path, sound: str) -> bool:
         return path.is_file() and audio_hash(path) == sound
     except AudioError:  # another file, or a damaged one
         return False
+
+
+def moved_text(write: KeptWrite, why: str | None) -> str:
+    """Return the remark that a file was moved since a write, with what else is to say."""
+    moved = f"it was {quoted(path_from_bytes(write.path))} when its tags were written"
+    return f"{moved}; {why}" if why else moved
+
+
+def only_done(writes: Iterable[KeptWrite]) -> Iterator[KeptWrite]:
+    """Yield the writes that are done and not undone."""
+    return (write for write in writes if write.state is WriteState.DONE)
+
+
+class Finding(StrEnum):
+    """The result of comparing a file with the journal."""
+
+    SAME = "same"
+    UNRECORDED = "unrecorded"
+    OPEN = "open"
+    TAGS_DIFFER = "tags differ"
+    AUDIO_DIFFERS = "audio differs"
+    UNREADABLE = "unreadable"
+
+
+@dataclass(frozen=True, slots=True)
+class Verification:
+    """The finding for one file; `changes` lead from what was written to what is there now."""
+
+    path: Path
+    finding: Finding
+    why: str | None = None
+    changes: tuple[FieldChange, ...] = ()
+    write: KeptWrite | None = None
+
+
+def verify(store: "Store", path: Path) -> Verification:
+    """Compare a file's tags and audio with the journal. Raises `StoreError`; changes nothing."""
+    writes = store.journal.of_path(path_bytes(path))
+    write = next(only_done(writes), None)
+    begun = next((each for each in writes if each.state is WriteState.INTENDED), None)
+    try:
+        if write is None and begun is None:
+            write = moved_write(store, path, _last_done)
+            if write is None:
+                why = "no tags were written into it by canon"
+                return Verification(path, Finding.UNRECORDED, why)
+            found = _compare(path, write)
+            return replace(found, why=moved_text(write, found.why))
+        if write is None or (begun and begun.id > write.id):
+            why = "a run is writing it, or was cut short: the next that writes settles that"
+            return Verification(path, Finding.OPEN, why, write=begun)
+        return _compare(path, write)
+    except AudioError as error:
+        return Verification(path, Finding.UNREADABLE, str(error), write=write)
+
+
+def _last_done(store: "Store", path: Path) -> KeptWrite | None:
+    return next(only_done(store.journal.of_path(path_bytes(path))), None)
+
+
+def _compare(path: Path, write: KeptWrite) -> Verification:
+    if audio_hash(path) != write.audio_hash:
+        why = "its audio is not that which the tags were written for: damaged, or another file"
+        return Verification(path, Finding.AUDIO_DIFFERS, why, write=write)
+    tags = read_tag_set(path)
+    changes = TagChanges.from_json(write.changes)
+    if tags.hash == write.tags_after_hash or normalized_hash(tags) == changes.new_alike:
+        return Verification(path, Finding.SAME, write=write)
+    found = changes_since_write(write, changes, tags)
+    why = (
+        "its tags say something else than was written"
+        if found
+        else "other tags than those that were written changed since"
+    )
+    return Verification(path, Finding.TAGS_DIFFER, why, found, write)

@@ -170,17 +170,9 @@ def recording_meant(bundle: EvidenceBundle) -> RecordingId:
     its id is no MusicBrainz id, by which overrides are kept.
     """
     kept = sort_recordings(bundle).kept
-    if len(kept) == 1:
-        meant = bare_id(kept[0].mb_recording_id)
-        if not MBID.fullmatch(meant):
-            raise CanonError(
-                f"the recording's id is {meant!r}; a MusicBrainz id (a UUID) is required"
-            )
-        return RecordingId(meant)
     if not kept:
         raise CanonError("the evidence knows no recording: name one by its MusicBrainz id")
-    listed = "; ".join(map(_recording_text, kept))
-    raise CanonError(f"several recordings may be meant: name one by its id: {listed}")
+    return _only_recording(kept, "by its id")
 
 
 def require_home(bundle: EvidenceBundle, override: KeptOverride) -> None:
@@ -243,29 +235,32 @@ def _recording_of(case: ReviewCase, crg: str, named: str | None) -> RecordingId:
     wanted = bare_id(crg)
     carrying = [one for one in kept if any(bare_id(each.mb_rg_id) == wanted for each in one.groups)]
     found = carrying or list(kept)
-    ids = [bare_id(one.mb_recording_id) for one in found]
     if named is not None:
-        everyone = [bare_id(one.mb_recording_id) for one in kept]
-        if bare_id(named) not in everyone:
-            allowed = ", ".join(everyone) or "none: the evidence has no recording"
+        found = [one for one in kept if bare_id(one.mb_recording_id) == bare_id(named)]
+        if not found:
+            everyone = ", ".join(bare_id(one.mb_recording_id) for one in kept)
+            allowed = everyone or "none: the evidence has no recording"
             raise CanonError(
                 f"{case.path}: recording {named} cannot be the file's; allowed: {allowed}"
             )
-        ids = [bare_id(named)]
-    if not ids:
+    if not found:
         raise CanonError(
             f"{case.path}: the evidence has no recording: canon override set rules on one by its id"
         )
-    if len(ids) > 1:
+    return _only_recording(found[:1] if named else found, "with --recording", f"{case.path}: ")
+
+
+def _only_recording(found: Sequence[RecordingCandidate], how: str, prefix: str = "") -> RecordingId:
+    """Return the id of the only recording, or raise `CanonError` that says how to name one."""
+    if len(found) > 1:
         listed = "; ".join(map(_recording_text, found))
+        raise CanonError(f"{prefix}several recordings may be meant: name one {how}: {listed}")
+    meant = bare_id(found[0].mb_recording_id)
+    if not MBID.fullmatch(meant):
         raise CanonError(
-            f"{case.path}: several recordings may be meant: name one with --recording: {listed}"
+            f"{prefix}the recording's id is {meant!r}; a MusicBrainz id (a UUID) is required"
         )
-    if not MBID.fullmatch(ids[0]):
-        raise CanonError(
-            f"{case.path}: the recording's id is {ids[0]!r}; a MusicBrainz id (a UUID) is required"
-        )
-    return RecordingId(ids[0])
+    return RecordingId(meant)
 
 
 def _require_release_in_row(case: ReviewCase, crg: str, rr: str) -> None:

@@ -123,9 +123,12 @@ def file_status(path: Path) -> os.stat_result | None:
 
 
 def stored_case(
-    case: Case, path: Path, before: os.stat_result, versions: RunVersions
+    case: Case, path: Path, before: os.stat_result | None, versions: RunVersions
 ) -> StoredCase:
-    """Return the records of a case; `before` is the file's status before its tags were read."""
+    """Return the records of a case.
+
+    `before` is the status of its file before the tags were read; without it, size and time are 0.
+    """
     decision = case.decision
     known = decision.evidence_hash
     evidence = KeptEvidence(known, bundle_json(case.bundle)) if known and case.bundle else None
@@ -137,8 +140,8 @@ def stored_case(
         id=new_id(),
         run_id=versions.run_id,
         path=path_bytes(path),
-        file_size=before.st_size,
-        file_mtime_ns=before.st_mtime_ns,
+        file_size=before.st_size if before else 0,
+        file_mtime_ns=before.st_mtime_ns if before else 0,
         recording_mbid=decision.recording_mbid,
         state=decision.state,
         decided_by=decision.decided_by,

@@ -24,7 +24,7 @@ from chart_binder.errors import (
     UsageError,
 )
 from chart_binder.files import read_file
-from chart_binder.llm.answer import FinalAnswer, read_answer
+from chart_binder.llm.answer import read_answer
 from chart_binder.llm.confidence import ConfidenceMap
 from chart_binder.llm.prompt import Prompt, configured_prompt, prompt_numbers
 from chart_binder.llm.react_adjudicator import ReActAdjudicator
@@ -427,8 +427,8 @@ class ReplyParser:
                 return self._call(act)
             case Finish(answer=answer, notes=notes) if self._takes_any:
                 return ParsedReply("finish", answer=answer, notes=notes)
-            case Finish() as finish:
-                return _answer(finish)
+            case Finish(answer=text, notes=notes):
+                return _parsed_answer(text, notes)
             case Malformed(advice=advice, notes=notes):
                 return ParsedReply("malformed", problem=advice, notes=notes)
 
@@ -455,22 +455,19 @@ class ReplyParser:
         return ParsedReply("act", call.tool.name, call.arguments, notes=notes)
 
 
-def _answer(finish: Finish) -> ParsedReply:
+def _parsed_answer(text: str, notes: tuple[str, ...]) -> ParsedReply:
     try:
-        answer = read_answer(finish.answer)
+        answer = read_answer(text)
     except RefusedError as refusal:
-        return ParsedReply("malformed", problem=str(refusal), notes=finish.notes)
-    return ParsedReply("finish", answer=_answer_json(answer), notes=finish.notes + answer.notes)
-
-
-def _answer_json(answer: FinalAnswer) -> dict[str, Any]:
-    return {
+        return ParsedReply("malformed", problem=str(refusal), notes=notes)
+    parsed = {
         "crg_mbid": answer.crg,
         "rr_mbid": answer.rr,
         "confidence": answer.confidence,
         "rationale": answer.rationale,
         "facts": [asdict(fact) for fact in answer.facts],
     }
+    return ParsedReply("finish", answer=parsed, notes=notes + answer.notes)
 
 
 @dataclass(frozen=True, slots=True)

@@ -200,10 +200,9 @@ def read_confidence(value: object) -> float:
     amount, is_percent = _amount(value)
     if is_percent or amount > 1:
         amount /= 100
-    if not math.isfinite(amount) or not 0 <= amount <= 1:
-        raise RefusedError(
-            f'"confidence" is {_shown(value)}; write a number from 0 to 1, such as 0.8'
-        )
+    if not 0 <= amount <= 1:  # which nothing is that is not a number
+        shown = "missing" if value is None else repr(value)[:40]
+        raise RefusedError(f'"confidence" is {shown}; write a number from 0 to 1, such as 0.8')
     return amount
 
 
@@ -217,10 +216,6 @@ def _amount(value: object) -> tuple[float, bool]:
         if number := _NUMBER.fullmatch(word):
             return float(number[1].replace(",", ".")), bool(number[2])
     return math.nan, False
-
-
-def _shown(value: object) -> str:
-    return "missing" if value is None else repr(value)[:40]
 
 
 def _facts(value: object) -> tuple[CitedFact, ...]:

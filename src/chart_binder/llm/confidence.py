@@ -1,7 +1,9 @@
 """A model's confidence: lowered by failed checks, and calibrated by a map fitted to known cases."""
 
+from bisect import bisect
 from collections.abc import Iterable
 from itertools import pairwise
+from operator import attrgetter
 from pathlib import Path
 from typing import Literal
 
@@ -11,18 +13,13 @@ from chart_binder.errors import ConfigError
 from chart_binder.llm.result import Check
 from chart_binder.typed_json import decode_json
 
-CHECK_FACTORS = {
-    "candidate": 0.5,
-    "fact": 0.6,
-    "subject": 0.8,
-    "sources": 0.8,
-}
+CHECK_FACTORS = {"candidate": 0.5, "fact": 0.6, "subject": 0.8, "sources": 0.8}
 """The factor by which each failed check of this name multiplies confidence."""
 
-CHECK_CEILINGS = {
-    "rules": 0.3,
-}
+CHECK_CEILINGS = {"rules": 0.3}
 """The highest confidence where a check of this name failed."""
+
+_MAX_BYTES = 1_000_000
 
 
 def lower_by_checks(confidence: float, checks: Iterable[Check]) -> float:
@@ -32,9 +29,6 @@ def lower_by_checks(confidence: float, checks: Iterable[Check]) -> float:
             confidence *= CHECK_FACTORS.get(check.name, 1.0)
             confidence = min(confidence, CHECK_CEILINGS.get(check.name, confidence))
     return confidence
-
-
-_MAX_BYTES = 1_000_000
 
 
 class Point(msgspec.Struct, frozen=True):
@@ -69,15 +63,10 @@ class ConfidenceMap(msgspec.Struct, frozen=True):
         """Return the calibrated confidence."""
         if not self.points:
             return stated
-        before = after = self.points[0]
-        for after in self.points:
-            if after.stated >= stated:
-                break
-            before = after
-        if stated <= before.stated or before is after:
+        at = bisect(self.points, stated, key=attrgetter("stated"))
+        before, after = self.points[max(0, at - 1)], self.points[min(at, len(self.points) - 1)]
+        if before is after or stated <= before.stated:
             return before.right
-        if stated >= after.stated:
-            return after.right
         share = (stated - before.stated) / (after.stated - before.stated)
         return before.right + share * (after.right - before.right)
 

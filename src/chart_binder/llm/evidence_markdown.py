@@ -18,6 +18,8 @@ _MAX_NAME_CHARS = 200
 _MAX_REASONS = 8
 
 Trace = Verdict | Sequence[str] | str | None
+Labelled = Sequence[tuple[str, Candidate]]
+Releases = Sequence[tuple[str, Release]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,9 +51,6 @@ def evidence_markdown(bundle: EvidenceBundle, trace: Trace = None, task: str | N
         if len(facts) <= room:
             break
     return f"{bounded(facts, room)}\n{question}"
-
-
-Labelled = Sequence[tuple[str, Candidate]]
 
 
 def _sanitized(line: str) -> str:
@@ -96,10 +95,9 @@ def _recording(recording: RecordingCandidate) -> Iterator[str]:
         minutes, seconds = divmod(round(recording.length_ms / 1000), 60)
         yield f"{minutes}:{seconds:02}"
     if recording.isrcs:
+        more = len(recording.isrcs) - 4
         shown = " ".join(map(_name, recording.isrcs[:4]))
-        yield f"ISRC {shown}" + (
-            f" and {more} more" if (more := len(recording.isrcs) - 4) > 0 else ""
-        )
+        yield f"ISRC {shown}" + (f" and {more} more" if more > 0 else "")
     if recording.first_date.is_known:
         yield f"first release date by MusicBrainz {recording.first_date} (a hint only)"
 
@@ -115,7 +113,11 @@ def _candidates(candidates: Labelled, home: str | None, detail: _Detail) -> Iter
             yield f"{number}. {label} {_title(candidate)}, {_appearance(candidate)}"
     rest = [candidate for _, candidate in by_weight[detail.full + detail.brief :]]
     if rest:
-        yield f"And {len(rest)} more candidates: {_kinds(rest)}, {_years(rest)}."
+        counts = sorted(Counter(candidate.kind for candidate in rest).items())
+        kinds = ", ".join(f"{count} {kind}" for kind, count in counts)
+        years = sorted(candidate.since.text[:4] for candidate in rest if candidate.is_dated)
+        span = f"{years[0]} to {years[-1]}" if years else "undated"
+        yield f"And {len(rest)} more candidates: {kinds}, {span}."
 
 
 def _in_full(
@@ -133,9 +135,6 @@ def _in_full(
     rest = [release for pair in releases if pair not in shown for release in pair[1:]]
     if rest:
         yield f"     - and {len(rest)} more: {_summary(rest)}"
-
-
-Releases = Sequence[tuple[str, Release]]
 
 
 def _shown_releases(releases: Releases, home: str | None, most: int) -> Releases:
@@ -189,30 +188,17 @@ def _summary(releases: Sequence[Release]) -> str:
     return "; ".join(filter(None, parts))
 
 
-def _kinds(candidates: Sequence[Candidate]) -> str:
-    kinds = Counter(candidate.kind for candidate in candidates)
-    return ", ".join(f"{count} {kind}" for kind, count in sorted(kinds.items()))
-
-
-def _years(candidates: Sequence[Candidate]) -> str:
-    years = sorted(candidate.since.text[:4] for candidate in candidates if candidate.is_dated)
-    return f"{years[0]} to {years[-1]}" if years else "undated"
-
-
 def _timeline(candidates: Labelled, detail: _Detail) -> Iterator[str]:
     dated = [(label, candidate) for label, candidate in candidates if candidate.is_dated]
     shown = dated[: detail.full]
     for label, candidate in shown:
-        yield f"- {candidate.when}: {label} {candidate.kind}{_aside(candidate)}"
+        aside = "" if candidate.counts else " (not official)"
+        yield f"- {candidate.when}: {label} {candidate.kind}{aside}"
     if len(dated) > len(shown):
         yield f"- and {len(dated) - len(shown)} later ones"
     undated = [label for label, candidate in candidates if not candidate.is_dated]
     if undated:
         yield f"- date unknown: {' '.join(undated[: detail.brief])}"
-
-
-def _aside(candidate: Candidate) -> str:
-    return "" if candidate.counts else " (not official)"
 
 
 def _reasons(trace: Trace) -> Iterator[str]:

@@ -6,17 +6,19 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from importlib.resources import files
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 import tomli
 
 from chart_binder.config import LLMConfig, PromptConfig, RulesConfig
 from chart_binder.errors import ConfigError
-from chart_binder.react.dialect import Dialect
 from chart_binder.react.steps import Act, Finish
-from chart_binder.react.tools import Tool
 from chart_binder.typed_json import convert_json
+
+if TYPE_CHECKING:  # a decision by rules names the prompt, and needs no tools
+    from chart_binder.react.dialect import Dialect
+    from chart_binder.react.tools import Tool
 
 _BRACES: Final = re.compile(r"\{\{([A-Za-z_]\w*)\}\}|\{([A-Za-z_]\w*)\}")
 PROMPT_NUMBERS: Final = (
@@ -151,7 +153,9 @@ class Prompt:
             own[section] = insert_original(text, section, getattr(self, section, ""))
         return replace(self, **own)
 
-    def render(self, dialect: Dialect, tools: Sequence[Tool], numbers: Mapping[str, object]) -> str:
+    def render(
+        self, dialect: "Dialect", tools: Sequence["Tool"], numbers: Mapping[str, object]
+    ) -> str:
         """Return the system prompt: the same bytes for the same dialect, tools and numbers."""
         sections = (section.strip() for section in self._sections(dialect, tools, numbers))
         return "\n\n".join(filter(None, sections))
@@ -161,7 +165,7 @@ class Prompt:
         return fill_placeholders(self.task, numbers).strip()
 
     def _sections(
-        self, dialect: Dialect, tools: Sequence[Tool], numbers: Mapping[str, object]
+        self, dialect: "Dialect", tools: Sequence["Tool"], numbers: Mapping[str, object]
     ) -> Iterator[str]:
         yield fill_placeholders(self.role, numbers)
         if tools:
@@ -178,7 +182,7 @@ class Prompt:
         return calling or [each for each in self.exemplars if not each.tools]
 
 
-def _exemplar(exemplar: Exemplar, dialect: Dialect) -> Iterator[str]:
+def _exemplar(exemplar: Exemplar, dialect: "Dialect") -> Iterator[str]:
     yield f"Example ({exemplar.about}). {exemplar.question}\n"
     for step in exemplar.steps:
         if step.tool:

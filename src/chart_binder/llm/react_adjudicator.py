@@ -29,12 +29,7 @@ from chart_binder.react.conversation import ChatError, ChatModel, Message
 from chart_binder.react.dialect import Dialect
 from chart_binder.react.loop import Ending, Limits, converse
 from chart_binder.react.tools import Tool, Toolbox
-from chart_binder.react.transcript import (
-    Result,
-    Run,
-    Said,
-    Watch,
-)
+from chart_binder.react.transcript import Result, Run, Said, Watch
 
 DISABLED = "LLM adjudication is disabled"
 _MAX_TITLES = 12
@@ -84,9 +79,15 @@ class ReActAdjudicator:
         self._listen = listen
         self._knobs = knobs or RulesConfig()
         if config.enabled:
-            self._calibrated = calibration or _calibration(config)
+            file = config.acceptance.calibration
+            self._calibrated = calibration or (
+                read_confidence_map(Path(file).expanduser()) if file else AS_STATED
+            )
             self._prompt = prompt or configured_prompt(config.prompt)
-            self._samples = [(each, chat or _chat_model(each)) for each in _samples(config)]
+            self._samples: list[tuple[LLMConfig, ChatModel]] = [
+                (each, chat or plugins.load("chart_binder.chat_models", each.provider)(each))
+                for each in _samples(config)
+            ]
             self._dialect = dialect or plugins.load("chart_binder.dialects", config.dialect)()
             offered = default_tools(config, searxng, musicbrainz) if tools is None else tools
             self._tools = Toolbox(offered).tools
@@ -119,31 +120,115 @@ class ReActAdjudicator:
     def _ask(self, case: "Case", way: Way) -> AdjudicationResult:
         """Ask about a case with one method, as many times as configured."""
         tools = self._tools if way == "react" else ()
-        system_prompt = self._rendered(tools)
         toolbox = Toolbox(tool.for_run(search_topic(case.bundle)) for tool in tools)
 
         def ask(sample: int) -> AdjudicationResult:
             config, chat = self._samples[sample]
-            return _AdjudicationRun(
-                config=config.model_copy(update={"method": way}),
-                knobs=self._knobs,
-                chat=chat,
-                dialect=self._dialect,
-                toolbox=toolbox,
-                prompt=self._prompt,
-                system_prompt=system_prompt,
-                part_of={
-                    "method": self._config.method,
-                    "samples": self._config.samples,
-                    "sample": sample + 1,
-                },
-                calibrated=self._calibrated,
-                record=self._record,
-                watch=self._watch,
-                listen=self._listen,
-            ).ask_about(case)
+            part_of = {
+                "method": self._config.method,
+                "samples": self._config.samples,
+                "sample": sample + 1,
+            }
+            config = config.model_copy(update={"method": way})
+            return self._run(case, config, chat, toolbox, part_of)
 
         return run_samples(ask, self._config, case.labels.name_of, self._calibrated)
+
+    def _run(
+        self,
+        case: "Case",
+        config: LLMConfig,
+        chat: ChatModel,
+        toolbox: Toolbox,
+        part_of: Mapping[str, object],
+    ) -> AdjudicationResult:
+        """Run one conversation and return its result, of whatever outcome.
+
+        A replay needs its own `config` and nothing else. `part_of` is recorded: which method and
+        which sample the run is.
+        """
+        run = self._run_event(case, config, chat, part_of)
+        recorded = chat.opening(case.evidence_hash) if isinstance(chat, Replay) else ()
+        opening = recorded or (
+            Message("system", self._rendered(toolbox.tools)),
+            Message("user", case.markdown),
+        )
+        with record_run(run, self._record, self._watch) as record:
+            record(run)
+            for message in opening:
+                record(Said(message.role, message.content))
+            examination = Examination(
+                case.bundle,
+                case.labels,
+                self._knobs,
+                config,
+                record.observed,
+                record.found_ids,
+                self._calibrated,
+            )
+            ending = self._converse(chat, toolbox, opening, examination, record)
+            result = _result(ending, examination, run, record, self._dialect)
+            record(Result(result.to_dict() | {"transcript": None}))
+        return result
+
+    def _converse(
+        self,
+        chat: ChatModel,
+        toolbox: Toolbox,
+        opening: Sequence[Message],
+        examination: Examination,
+        record: Record,
+    ) -> Ending[FinalAnswer]:
+        replay = chat if isinstance(chat, Replay) else None
+        config = examination.config
+        limits = Limits(
+            iterations=config.max_iterations,
+            observation_chars=config.fetch.max_chars,
+            observation_role=config.observation_role,
+            max_run_s=config.max_run_s,
+            max_run_tokens=config.max_run_tokens,
+            num_ctx=config.num_ctx,
+            max_tokens=config.max_tokens,
+        )
+        try:
+            return converse(
+                chat,
+                self._dialect,
+                toolbox,
+                opening,
+                judge=examination.read,
+                watch=record,
+                limits=limits,
+                perform=replay.perform if replay else call_tool,
+                recall=replay.recall if replay else None,
+                last_word=last_word(examination.labels) if config.final_turn == "force" else None,
+                listen=self._listen,
+            )
+        except ChatError as error:
+            return Ending(len(record.replies()), problem=str(error))
+
+    def _run_event(
+        self, case: "Case", config: LLMConfig, chat: ChatModel, part_of: Mapping[str, object]
+    ) -> Run:
+        options: dict[str, object] = {
+            "llm": config.model_dump(mode="json", exclude=_NOT_RECORDED),
+            "rules": self._knobs.model_dump(mode="json"),
+            "part_of": part_of,
+        }
+        if self._prompt != configured_prompt(config.prompt):
+            options["prompt"] = msgspec.to_builtins(self._prompt)
+        if self._calibrated.points:
+            options["calibration"] = msgspec.to_builtins(self._calibrated)
+        return Run(
+            id=uuid.uuid4().hex[:12],
+            started_at=datetime.now(UTC).isoformat(timespec="seconds").replace("+00:00", "Z"),
+            model_id=chat.model_id,
+            dialect=self._dialect.name,
+            prompt_version=self._prompt.name,
+            evidence_hash=case.evidence_hash,
+            options=options,
+            evidence=msgspec.json.decode(write_bundle(case.bundle)),
+        )
 
 
 def _samples(config: LLMConfig) -> Sequence[LLMConfig]:
@@ -155,16 +240,6 @@ def _samples(config: LLMConfig) -> Sequence[LLMConfig]:
         config.model_copy(update=warm | {"seed": config.seed + number})
         for number in range(config.samples)
     ]
-
-
-def _calibration(config: LLMConfig) -> ConfidenceMap:
-    file = config.acceptance.calibration
-    return read_confidence_map(Path(file).expanduser()) if file else AS_STATED
-
-
-def _chat_model(config: LLMConfig) -> ChatModel:
-    chat: ChatModel = plugins.load("chart_binder.chat_models", config.provider)(config)
-    return chat
 
 
 def search_topic(bundle: EvidenceBundle) -> str:
@@ -193,147 +268,45 @@ class Case:
         return cls(bundle, Labels.of(bundle), markdown, evidence_hash(bundle))
 
 
-@dataclass(frozen=True, slots=True)
-class _AdjudicationRun:
-    """One conversation about a case. `config` is its own, so that a replay needs nothing else.
-
-    `part_of` is recorded: which method and which sample the run is.
-    """
-
-    config: LLMConfig
-    knobs: RulesConfig
-    chat: ChatModel
-    dialect: Dialect
-    toolbox: Toolbox
-    prompt: Prompt
-    system_prompt: str
-    part_of: Mapping[str, object]
-    calibrated: ConfidenceMap
-    record: Path | None
-    watch: Watch | None
-    listen: Callable[[str], None] | None
-
-    def ask_about(self, case: Case) -> AdjudicationResult:
-        """Run the conversation and return its result, of whatever outcome."""
-        run = self._run_event(case)
-        opening = self._opening(case)
-        with record_run(run, self.record, self.watch) as record:
-            record(run)
-            for message in opening:
-                record(Said(message.role, message.content))
-            examination = Examination(
-                case.bundle,
-                case.labels,
-                self.knobs,
-                self.config,
-                record.observed,
-                record.found_ids,
-                self.calibrated,
-            )
-            ending = self._converse(opening, examination, record)
-            result = self._result(ending, examination, run, record)
-            record(Result(result.to_dict() | {"transcript": None}))
-        return result
-
-    def _opening(self, case: Case) -> tuple[Message, ...]:
-        """Return the opening messages; in a replay, those that were recorded."""
-        recorded = self.chat.opening(case.evidence_hash) if isinstance(self.chat, Replay) else ()
-        written = (Message("system", self.system_prompt), Message("user", case.markdown))
-        return recorded or written
-
-    def _run_event(self, case: Case) -> Run:
-        options: dict[str, object] = {
-            "llm": self.config.model_dump(mode="json", exclude=_NOT_RECORDED),
-            "rules": self.knobs.model_dump(mode="json"),
-            "part_of": dict(self.part_of),
-        }
-        if self.prompt != configured_prompt(self.config.prompt):
-            options["prompt"] = msgspec.to_builtins(self.prompt)
-        if self.calibrated.points:
-            options["calibration"] = msgspec.to_builtins(self.calibrated)
-        return Run(
-            id=uuid.uuid4().hex[:12],
-            started_at=datetime.now(UTC).isoformat(timespec="seconds").replace("+00:00", "Z"),
-            model_id=self.chat.model_id,
-            dialect=self.dialect.name,
-            prompt_version=self.prompt.name,
-            evidence_hash=case.evidence_hash,
-            options=options,
-            evidence=msgspec.json.decode(write_bundle(case.bundle)),
-        )
-
-    def _converse(
-        self, opening: tuple[Message, ...], examination: Examination, record: Record
-    ) -> Ending[FinalAnswer]:
-        replay = self.chat if isinstance(self.chat, Replay) else None
-        limits = Limits(
-            iterations=self.config.max_iterations,
-            observation_chars=self.config.fetch.max_chars,
-            observation_role=self.config.observation_role,
-            max_run_s=self.config.max_run_s,
-            max_run_tokens=self.config.max_run_tokens,
-            num_ctx=self.config.num_ctx,
-            max_tokens=self.config.max_tokens,
-        )
-        try:
-            return converse(
-                self.chat,
-                self.dialect,
-                self.toolbox,
-                opening,
-                judge=examination.read,
-                watch=record,
-                limits=limits,
-                perform=replay.perform if replay else call_tool,
-                recall=replay.recall if replay else None,
-                last_word=last_word(examination.labels)
-                if self.config.final_turn == "force"
-                else None,
-                listen=self.listen,
-            )
-        except ChatError as error:
-            return Ending(len(record.replies()), problem=str(error))
-
-    def _result(
-        self, ending: Ending[FinalAnswer], examination: Examination, run: Run, record: Record
-    ) -> AdjudicationResult:
-        answer = ending.answer
-        base = AdjudicationResult(
-            outcome=Outcome.ERROR,
-            problem=ending.problem,
-            iterations=ending.iterations,
-            usage=_usage(record),
-            model_id=run.model_id,
-            dialect=run.dialect,
-            prompt_version=run.prompt_version,
-            evidence_hash=run.evidence_hash,
-            transcript=record.place,
-        )
-        if answer is None:
-            findings = partial_findings(record.events, self.dialect)
-            return msgspec.structs.replace(base, rationale=findings)
-        judgement = examination.judge(answer)
-        return msgspec.structs.replace(
-            base,
-            outcome=judgement.outcome,
-            crg_mbid=judgement.crg,
-            rr_mbid=judgement.rr,
-            confidence=judgement.confidence,
-            stated_confidence=answer.confidence,
-            rationale=answer.rationale,
-            facts=judgement.facts,
-            checks=(*judgement.checks, *failed_services(record.events)),
-            rules=judgement.rules,
-            independent_sources=judgement.independent_sources,
-            problem=judgement.problem,
-        )
-
-
-def _usage(record: Record) -> Usage:
+def _result(
+    ending: Ending[FinalAnswer],
+    examination: Examination,
+    run: Run,
+    record: Record,
+    dialect: Dialect,
+) -> AdjudicationResult:
     replies = record.replies()
-    return Usage(
-        prompt_tokens=sum(reply.prompt_tokens or 0 for reply in replies),
-        completion_tokens=sum(reply.completion_tokens or 0 for reply in replies),
-        model_seconds=sum(reply.seconds for reply in replies),
-        tool_seconds=sum(seen.seconds for seen in record.observed()),
+    base = AdjudicationResult(
+        outcome=Outcome.ERROR,
+        problem=ending.problem,
+        iterations=ending.iterations,
+        usage=Usage(
+            prompt_tokens=sum(reply.prompt_tokens or 0 for reply in replies),
+            completion_tokens=sum(reply.completion_tokens or 0 for reply in replies),
+            model_seconds=sum(reply.seconds for reply in replies),
+            tool_seconds=sum(seen.seconds for seen in record.observed()),
+        ),
+        model_id=run.model_id,
+        dialect=run.dialect,
+        prompt_version=run.prompt_version,
+        evidence_hash=run.evidence_hash,
+        transcript=record.place,
+    )
+    if ending.answer is None:
+        findings = partial_findings(record.events, dialect)
+        return msgspec.structs.replace(base, rationale=findings)
+    judgement = examination.judge(ending.answer)
+    return msgspec.structs.replace(
+        base,
+        outcome=judgement.outcome,
+        crg_mbid=judgement.crg,
+        rr_mbid=judgement.rr,
+        confidence=judgement.confidence,
+        stated_confidence=ending.answer.confidence,
+        rationale=ending.answer.rationale,
+        facts=judgement.facts,
+        checks=(*judgement.checks, *failed_services(record.events)),
+        rules=judgement.rules,
+        independent_sources=judgement.independent_sources,
+        problem=judgement.problem,
     )

@@ -141,19 +141,15 @@ def partial_findings(events: Iterable[AnyEvent], dialect: Dialect) -> str:
         for source in event.sources
     )
     more = f" and {len(sources) - _MAX_SOURCES} more" if len(sources) > _MAX_SOURCES else ""
-    thought = _last_thought(events, dialect)
+    steps = (dialect.parse(event.content) for event in events if isinstance(event, Replied))
+    thoughts = [step.thought for step in steps if not isinstance(step, Malformed) and step.thought]
+    thought = one_line(thoughts[-1], _MAX_THOUGHT_CHARS) if thoughts else ""
     findings = (
         f'the last thought was "{thought}"' if thought else "",
         f"read: {' '.join(list(sources)[:_MAX_SOURCES])}{more}" if sources else "",
     )
     found = "; ".join(filter(None, findings))
     return f"no answer was reached; {found}" if found else ""
-
-
-def _last_thought(events: Iterable[AnyEvent], dialect: Dialect) -> str:
-    steps = (dialect.parse(event.content) for event in events if isinstance(event, Replied))
-    thoughts = [step.thought for step in steps if not isinstance(step, Malformed) and step.thought]
-    return one_line(thoughts[-1], _MAX_THOUGHT_CHARS) if thoughts else ""
 
 
 def failed_services(events: Iterable[AnyEvent]) -> Iterator[Check]:

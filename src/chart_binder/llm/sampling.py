@@ -5,11 +5,11 @@ Language Models" (2022).
 """
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from statistics import fmean
 from typing import Literal, TypeAlias
 
-from msgspec.structs import replace
+from msgspec.structs import astuple, replace
 
 from chart_binder.config import LLMConfig
 from chart_binder.llm.acceptance import calibration_check, outcome_of
@@ -37,41 +37,32 @@ def run_methods(method: Method, ask: Callable[[Way], AdjudicationResult]) -> Adj
     first, *others = WAYS[method]
     result = ask(first)
     for way in others:
-        if names_release_group(result) or not result.iterations:
+        if _names_group(result) or not result.iterations:
             break
         result = _second(first, result, way, ask(way))
     return result
 
 
-def names_release_group(result: AdjudicationResult) -> bool:
-    """Return whether a result names a release group."""
+def _names_group(result: AdjudicationResult) -> bool:
     return result.outcome is not Outcome.ERROR and result.crg_mbid is not None
 
 
-def total_usage(*usages: Usage) -> Usage:
-    """Add up the usage of several runs."""
-    return Usage(
-        prompt_tokens=sum(usage.prompt_tokens for usage in usages),
-        completion_tokens=sum(usage.completion_tokens for usage in usages),
-        model_seconds=sum(usage.model_seconds for usage in usages),
-        tool_seconds=sum(usage.tool_seconds for usage in usages),
-    )
+def _total_usage(results: Iterable[AdjudicationResult]) -> Usage:
+    columns = zip(*(astuple(result.usage) for result in results), strict=True)
+    return Usage(*map(sum, columns))
 
 
 def _second(
     way: Way, before: AdjudicationResult, other: Way, now: AdjudicationResult
 ) -> AdjudicationResult:
-    taken = before if before.outcome is Outcome.REJECTED and not names_release_group(now) else now
+    taken = before if before.outcome is Outcome.REJECTED and not _names_group(now) else now
     check = Check(
         "method",
-        passed=names_release_group(now),
+        passed=_names_group(now),
         detail=f"{way} gave nothing ({before.problem}), so {other} was tried: {now.outcome}",
     )
-    usage = total_usage(before.usage, now.usage)
+    usage = _total_usage((before, now))
     return replace(taken, checks=(*taken.checks, check), usage=usage)
-
-
-_CANNOT_TELL = ""
 
 
 def run_samples(
@@ -84,16 +75,12 @@ def run_samples(
 
     After two samples in a row without any reply, the rest is not made.
     """
-    results: list[AdjudicationResult] = []
-    while len(results) < config.samples and not _is_out_of_reach(results):
+    if config.samples == 1:
+        return ask(0)
+    results = [ask(0), ask(1)]
+    while len(results) < config.samples and any(result.iterations for result in results[-2:]):
         results.append(ask(len(results)))
-    return (
-        results[0] if config.samples == 1 else majority_answer(results, config, name_of, calibrated)
-    )
-
-
-def _is_out_of_reach(results: Sequence[AdjudicationResult]) -> bool:
-    return len(results) > 1 and not any(result.iterations for result in results[-2:])
+    return majority_answer(results, config, name_of, calibrated)
 
 
 def majority_answer(
@@ -108,19 +95,19 @@ def majority_answer(
     checks of the run that is returned apply to it. No majority is a rejection, or an error where
     failed or missing runs prevented one. `name_of` returns the name of a release group.
     """
-    usage = total_usage(*(result.usage for result in results))
+    usage = _total_usage(results)
     failures = [result for result in results if result.outcome is Outcome.ERROR]
-    votes = Counter(_vote(result) for result in results if result not in failures)
+    votes = Counter(result.crg_mbid for result in results if result not in failures)
     lost = config.samples - votes.total()
     not_made = config.samples - len(results)
-    winner, count = next(iter(votes.most_common(1)), (_CANNOT_TELL, 0))
-    named = [f"{name_of(vote) or 'cannot tell'}: {n}" for vote, n in votes.most_common()]
+    winner, count = next(iter(votes.most_common(1)), (None, 0))
+    named = [f"{name_of(vote) if vote else 'cannot tell'}: {n}" for vote, n in votes.most_common()]
     named += [f"failed: {len(failures)}"] if failures else []
     told = "; ".join([*named, f"not made: {not_made}"] if not_made else named)
     has_majority = 2 * count > config.samples
     check = Check("agreement", has_majority, f"of {counted(config.samples, 'run')}, {told}")
     if has_majority:
-        agreeing = [r for r in results if r not in failures and _vote(r) == winner]
+        agreeing = [r for r in results if r not in failures and r.crg_mbid == winner]
         return _majority_result(agreeing, check, count / config.samples, config, calibrated, usage)
     is_failure = 2 * (count + lost) > config.samples
     return replace(
@@ -155,7 +142,10 @@ def _majority_result(
     calibrated: ConfidenceMap,
     usage: Usage,
 ) -> AdjudicationResult:
-    stated = fmean(_stated(result) for result in agreeing) * share
+    stated = share * fmean(
+        result.confidence if result.stated_confidence is None else result.stated_confidence
+        for result in agreeing
+    )
     taken = _representative_run(agreeing)
     found = (*(each for each in taken.checks if each.name != "calibration"), check)
     if taken.crg_mbid is None:
@@ -173,14 +163,6 @@ def _majority_result(
         checks=(*found, *calibration_check(stated, calibrated)),
         usage=usage,
     )
-
-
-def _stated(result: AdjudicationResult) -> float:
-    return result.confidence if result.stated_confidence is None else result.stated_confidence
-
-
-def _vote(result: AdjudicationResult) -> str:
-    return result.crg_mbid or _CANNOT_TELL
 
 
 def _representative_run(agreeing: Sequence[AdjudicationResult]) -> AdjudicationResult:

@@ -16,6 +16,11 @@ from chart_binder.react.tools import Tool, ToolError
 
 UnknownName: TypeAlias = tuple[str, str]
 """A configuration key, and a sentence about its value that begins with the key."""
+_GROUP: Final = "chart_binder.tools"
+_SEARCH: Final = "web_search"
+_ON_THE_NETWORK: Final = (_SEARCH, "web_fetch", "musicbrainz", "wikipedia")
+_NUMBERS: Final = re.compile(r"(\d{4})[-/. ](\d{1,2})(?:[-/. ](\d{1,2}))?")
+_MAX_DATE_CHARS: Final = 40
 _INSTALLED: Final = (("provider", "chart_binder.chat_models"), ("dialect", "chart_binder.dialects"))
 
 
@@ -37,7 +42,7 @@ def unknown_names(config: LLMConfig) -> Iterator[UnknownName]:
 
 def unknown_tool_names(config: ToolsConfig) -> Iterator[UnknownName]:
     """Yield the tools that `[llm.tools]` turns on or off but that are not installed."""
-    installed = plugins.names("chart_binder.tools")
+    installed = plugins.names(_GROUP)
     there = ", ".join(installed)
     for name in sorted({*(config.model_extra or {})} - {*installed}):
         key = f"llm.tools.{name}"
@@ -53,16 +58,10 @@ def _in_prompt(config: PromptConfig) -> Iterator[UnknownName]:
         yield "llm.prompt.version", str(error)
         return
     for section in TEXT_SECTIONS:
-        text = getattr(config, section)
         try:
-            shipped.overridden(**{section: text} if text else {})
+            shipped.overridden(**{section: text} if (text := getattr(config, section)) else {})
         except ConfigError as error:
             yield f"llm.prompt.{section}", str(error)
-
-
-_GROUP: Final = "chart_binder.tools"
-_SEARCH: Final = "web_search"
-_ON_THE_NETWORK: Final = (_SEARCH, "web_fetch", "musicbrainz", "wikipedia")
 
 
 def default_tools(
@@ -71,8 +70,8 @@ def default_tools(
     """Return the tools that are installed and on; none opens a socket yet.
 
     `searxng` is a search client, `musicbrainz` what opens MusicBrainz; they replace the tools' own.
-    Raises `ConfigError` where `[llm.tools]` names a tool that is not
-    installed, `PluginError` for one that cannot be loaded or is no tool, and for two of one name.
+    Raises `ConfigError` where `[llm.tools]` names a tool that is not installed, `PluginError` for
+    one that cannot be loaded or is no tool, and for two of one name.
     """
     installed = plugins.names(_GROUP)
     clients = {_SEARCH: searxng, "musicbrainz": musicbrainz}
@@ -122,13 +121,10 @@ def as_tool(found: Any, name: str, config: LLMConfig, client: object | None = No
         return PluginError(f"plug-in {name!r} of {_GROUP!r}: {what}")
 
     with wrap_plugin_errors(defect, CanonError):
-        made: Any = _made(found, config, client) if _makes_tool(found) else found
-        return made if isinstance(made, Tool) else Tool.of(made)
-
-
-def _made(found: Any, config: LLMConfig, client: object | None) -> object:
-    given = (config,) if inspect.signature(found).parameters else ()
-    return found(*given, *((client,) if client else ()))
+        if _makes_tool(found):
+            given = (config,) if inspect.signature(found).parameters else ()
+            found = found(*given, *((client,) if client else ()))
+        return found if isinstance(found, Tool) else Tool.of(found)
 
 
 def _makes_tool(found: object) -> bool:
@@ -149,10 +145,6 @@ def _names(annotation: object, kind: type) -> bool:
     if isinstance(annotation, str):
         return annotation.strip("\"' ").rpartition(".")[2] == kind.__name__
     return annotation is kind
-
-
-_NUMBERS: Final = re.compile(r"(\d{4})[-/. ](\d{1,2})(?:[-/. ](\d{1,2}))?")
-_MAX_DATE_CHARS: Final = 40
 
 
 def days_between(first: str, second: str) -> str:

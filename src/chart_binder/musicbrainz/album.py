@@ -66,7 +66,7 @@ class AlbumClient(Client):
         """Return a recording; it has another id if it was merged into another."""
         if catalogue := self._answers.catalogues.get(recording_id):
             self._note_age(catalogue.fetched_at)
-            return catalogue.recordings[recording_id]
+            return catalogue.recordings[recording_id][0]
         if track := self._answers.tracks.get(recording_id):
             recording, fetched_at = track
             self._note_age(fetched_at)
@@ -77,7 +77,7 @@ class AlbumClient(Client):
         """Return all releases that contain a recording; an incomplete list is a failure."""
         if catalogue := self._answers.catalogues.get(recording_id):
             self._note_age(catalogue.fetched_at)
-            return catalogue.releases_of(recording_id)
+            return tuple(catalogue.recordings[recording_id][1].values())
         return super().releases_of(recording_id)
 
 
@@ -202,7 +202,9 @@ class CatalogueCache:
         albums to come is unknown, and so all of them together take at most about twice the optimum.
         A failure is logged, not raised: files can be looked up one by one.
         """
-        if not worth or artist_id == VARIOUS_ARTISTS or self._is_paused():
+        failed_at = self._failed_at
+        is_paused = failed_at is not None and self._service.age_s(failed_at) < PAUSE_S
+        if not worth or artist_id == VARIOUS_ARTISTS or is_paused:
             return None
         with self._artist_locks[hash(artist_id) % _LOCKS]:
             try:
@@ -214,10 +216,6 @@ class CatalogueCache:
                     extra={"why": str(error), "for_s": PAUSE_S},
                 )
                 return None
-
-    def _is_paused(self) -> bool:
-        failed_at = self._failed_at
-        return failed_at is not None and self._service.age_s(failed_at) < PAUSE_S
 
     def _held_catalogue(self, artist_id: ArtistId) -> "Catalogue | None":
         with self._lock:
@@ -263,28 +261,20 @@ class Catalogue:
 
     artist: ArtistId
     fetched_at: float = math.inf
-    recordings: dict[RecordingId, Recording] = field(default_factory=dict)
-    _releases: dict[RecordingId, dict[ReleaseId, Release]] = field(default_factory=dict)
+    recordings: dict[RecordingId, tuple[Recording, dict[ReleaseId, Release]]] = field(
+        default_factory=dict
+    )
     _excluded: set[RecordingId] = field(default_factory=set)
 
     @property
     def size(self) -> int:
         """The number of pairs of recording and release, to which its memory is proportional."""
-        return sum(map(len, self._releases.values()))
-
-    def releases_of(self, recording_id: RecordingId) -> tuple[Release, ...]:
-        """Return the releases that contain one of the recordings."""
-        return tuple(self._releases[recording_id].values())
+        return sum(len(releases) for _, releases in self.recordings.values())
 
     def only(self, recordings: Iterable[RecordingId]) -> "Catalogue":
         """Return the part of it about some recordings."""
-        known = [one for one in recordings if one in self.recordings]
-        return Catalogue(
-            self.artist,
-            self.fetched_at,
-            {one: self.recordings[one] for one in known},
-            {one: self._releases[one] for one in known},
-        )
+        known = {one: self.recordings[one] for one in recordings if one in self.recordings}
+        return Catalogue(self.artist, self.fetched_at, known)
 
     def add(self, releases: Iterable[Release], fetched_at: float) -> None:
         """Add the artist's recordings of a page of releases."""
@@ -293,19 +283,16 @@ class Catalogue:
             bare: Release | None = None
             for track in _tracks(release):
                 recording = track.recording
-                if recording is None or not self._is_first_credited(recording):
+                first = recording.credits[:1] if recording else ()
+                if recording is None or not first or first[0].artist.id != self.artist:
                     continue
                 if not track.is_by(self.artist):
                     self._excluded.add(recording.id)
                     self.recordings.pop(recording.id, None)
-                    self._releases.pop(recording.id, None)
                 if recording.id not in self._excluded:
                     bare = bare or _without_tracks(release)
-                    self.recordings.setdefault(recording.id, recording)
-                    self._releases.setdefault(recording.id, {})[release.id] = bare
-
-    def _is_first_credited(self, recording: Recording) -> bool:
-        return bool(recording.credits) and recording.credits[0].artist.id == self.artist
+                    _, on = self.recordings.setdefault(recording.id, (recording, {}))
+                    on[release.id] = bare
 
 
 def _tracks(release: Release) -> Iterator[Track]:
@@ -335,14 +322,12 @@ def _read_catalogue(service: CachedService, catalogue: Catalogue, worth: float) 
             _log.warning("musicbrainz' list of an artist is incomplete", extra={"why": problem})
             cheapest.forget()
             return False
-        if cheapest.has_any and not catalogue.recordings:
+        if cheapest.seen and not catalogue.recordings:
             return False
     return True
 
 
 class _ReleaseList:
-    """One of the two lists of an artist's releases, read page by page."""
-
     def __init__(
         self,
         service: CachedService,
@@ -353,14 +338,9 @@ class _ReleaseList:
         self._catalogue = catalogue
         self._credit = credit
         self._queries: list[Query] = []
-        self._seen = set[ReleaseId]()
+        self.seen = set[ReleaseId]()
         self._offset = 0
         self._count: int | None = None
-
-    @property
-    def has_any(self) -> bool:
-        """Whether any release was read."""
-        return bool(self._seen)
 
     @property
     def is_complete(self) -> bool:
@@ -386,15 +366,19 @@ class _ReleaseList:
         page = answer.metadata.release_list or ()
         before, self._count = self._count, answer.metadata.release_count or 0
         self._offset += len(page)
-        self._seen |= {release.id for release in page}
+        self.seen |= {release.id for release in page}
         self._catalogue.add(page, answer.fetched_at)
         ends_early = self._offset < self._count and not page
         if before not in {None, self._count}:
             return f"there are {self._count} releases, and were {before} a page before"
-        if ends_early or (self.is_complete and len(self._seen) < self._count):
-            return f"{len(self._seen)} of {self._count} releases were told"
-        short = (release.id for release in page if _lacks_tracks(release))
-        return next((f"tracks of release {one} are missing" for one in short), None)
+        if ends_early or (self.is_complete and len(self.seen) < self._count):
+            return f"{len(self.seen)} of {self._count} releases were told"
+        for release in page:
+            if any(
+                (medium.track_count or 0) > len(medium.tracks) for medium in release.medium_list
+            ):
+                return f"tracks of release {release.id} are missing"
+        return None
 
     def forget(self) -> None:
         """Delete the cached pages, one of which is wrong."""
@@ -404,7 +388,3 @@ class _ReleaseList:
     @property
     def _next_query(self) -> Query:
         return ws.query_releases_by(self._credit, self._catalogue.artist, self._offset)
-
-
-def _lacks_tracks(release: Release) -> bool:
-    return any((medium.track_count or 0) > len(medium.tracks) for medium in release.medium_list)

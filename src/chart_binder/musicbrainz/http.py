@@ -1,7 +1,4 @@
-"""HTTP requests to MusicBrainz: connections, proxies, rate limit, redirects and refusals.
-
-musicbrainzngs can send requests too, but without a timeout and through module globals.
-"""
+"""HTTP requests to MusicBrainz: connections, proxies, rate limit, redirects and refusals."""
 
 import logging
 import ssl
@@ -212,9 +209,8 @@ class Transport:
                 connections.stream("GET", url, headers=self._headers) as response,
             ):
                 body = _read_bounded(response)
-        except tuple(_TRANSLATIONS) as error:
-            kind = next(kind for kind in _TRANSLATIONS if isinstance(error, kind))
-            raise _TRANSLATIONS[kind](error, self._timeout_s) from error
+        except _ERRORS as error:
+            raise _translated(error, self._timeout_s) from error
         headers = {
             name.decode("latin-1").lower(): value.decode("latin-1")
             for name, value in response.headers
@@ -239,55 +235,48 @@ def _read_bounded(response: httpcore.Response) -> bytes:
     return bytes(body)
 
 
-def _timed_out(_: Exception, timeout_s: float) -> RequestError:
-    return RequestError(
-        f"no whole answer within {timeout_s:g} s",
-        "try again later, or raise musicbrainz.timeout_s",
-    )
+_ERRORS = (
+    httpcore.TimeoutException,
+    httpcore.NetworkError,
+    httpcore.ProtocolError,
+    httpcore.ProxyError,
+    httpcore.UnsupportedProtocol,
+    UnicodeError,  # a host name that cannot be written in IDNA
+)
 
 
-def _not_connected(error: Exception, _: float) -> RequestError:
-    cause = next(iter(error.args), None)  # httpcore wraps what the socket raised
-    if isinstance(cause, ssl.SSLError):
-        reason = getattr(cause, "verify_message", "") or cause.reason
-        return RequestError(
-            f"no secure connection ({reason})",
-            "check the clock and the certificate; a mirror may need musicbrainz.https = false",
-        )
-    text = cause.strerror if isinstance(cause, OSError) else None
-    return RequestError(
-        f"no connection ({text or error})",
-        "check the network and musicbrainz.hostname; for a mirror, that it runs",
-        is_temporary=True,
-    )
-
-
-def _broken_off(error: Exception, _: float) -> RequestError:
-    return RequestError(
-        f"the connection broke off ({error or type(error).__name__})",
-        "try again later; check that musicbrainz.https fits the server",
-        is_temporary=True,
-    )
-
-
-def _not_sent(error: Exception, _: float) -> RequestError:
-    return RequestError(
-        f"the request could not be sent ({error})",
-        "check musicbrainz.hostname, and the proxy in the environment",
-    )
-
-
-_TRANSLATIONS: dict[type[Exception], Callable[[Exception, float], RequestError]] = {
-    httpcore.TimeoutException: _timed_out,
-    httpcore.ConnectError: _not_connected,
-    httpcore.NetworkError: _broken_off,
-    httpcore.RemoteProtocolError: _broken_off,
-    httpcore.LocalProtocolError: _not_sent,
-    httpcore.UnsupportedProtocol: _not_sent,
-    httpcore.ProxyError: _not_sent,
-    UnicodeError: _not_sent,  # a host name that cannot be written in IDNA
-}
-"""The first row that fits an error holds."""
+def _translated(error: Exception, timeout_s: float) -> RequestError:
+    match error:
+        case httpcore.TimeoutException():
+            return RequestError(
+                f"no whole answer within {timeout_s:g} s",
+                "try again later, or raise musicbrainz.timeout_s",
+            )
+        case httpcore.ConnectError(args=(ssl.SSLError() as refusal, *_)):
+            reason = getattr(refusal, "verify_message", "") or refusal.reason
+            return RequestError(
+                f"no secure connection ({reason})",
+                "check the clock and the certificate; a mirror may need musicbrainz.https = false",
+            )
+        case httpcore.ConnectError():
+            cause = next(iter(error.args), None)  # httpcore wraps what the socket raised
+            text = cause.strerror if isinstance(cause, OSError) else None
+            return RequestError(
+                f"no connection ({text or error})",
+                "check the network and musicbrainz.hostname; for a mirror, that it runs",
+                is_temporary=True,
+            )
+        case httpcore.NetworkError() | httpcore.RemoteProtocolError():
+            return RequestError(
+                f"the connection broke off ({error or type(error).__name__})",
+                "try again later; check that musicbrainz.https fits the server",
+                is_temporary=True,
+            )
+        case _:
+            return RequestError(
+                f"the request could not be sent ({error})",
+                "check musicbrainz.hostname, and the proxy in the environment",
+            )
 
 
 def environment_proxy(scheme: str, host: str) -> str | None:

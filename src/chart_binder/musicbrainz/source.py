@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from itertools import groupby
 
@@ -131,31 +131,38 @@ class MusicBrainzSource:
         return Client(self._service)
 
     def check(self) -> "Health":
-        """Check the service with one request, and its configuration; never raises for a failure."""
-        return _check(self._config, self._server)
+        """Check the service with one request, and its configuration; never raises for a failure.
+
+        The request is for an artist that every MusicBrainz server has.
+        """
+        host, problems = self._config.hostname, _misfits(self._config)
+        if self._server is None:
+            return Health(host, is_reachable=None, problems=problems)
+        try:
+            _, metadata = self._server.fetch(ws.query_artist(VARIOUS_ARTISTS))
+        except RequestError as error:
+            problem = f"{error}: {error.advice}"
+            return Health(host, is_reachable=False, problems=(problem, *problems))
+        if metadata is None:
+            empty = "the server has no data: import MusicBrainz' data into the mirror"
+            problems = (empty, *problems)
+        return Health(host, is_reachable=True, problems=problems)
 
     def _bundle(
         self, client: Client, tags: TrackTags, found: tuple[ws.Recording, ...]
     ) -> EvidenceBundle:
         artist = _artist(client, found[0])
-        bundle = EvidenceBundle(
-            recording_candidates=tuple(
-                _candidate(client, recording, artist.begin_area_country) for recording in found
-            ),
-            artist=artist,
-            recording_title=found[0].title or tags.title,
-            artifact=_artifact(tags),
-            provenance=self._provenance(client),
-        )
-        return read_bundle(bundle)  # in normal form, as if it had come from a file
-
-    def _provenance(self, client: Client) -> Provenance:
+        home = artist.begin_area_country
+        candidates = tuple(_candidate(client, recording, home) for recording in found)
         oldest_at = client.oldest_at or 0.0
-        return Provenance(
+        provenance = Provenance(
             sources_used=("MB",),
             fetched_at_utc=datetime.fromtimestamp(oldest_at, UTC).isoformat(timespec="seconds"),
             cache_age_s=round(self._service.age_s(oldest_at), 1),
         )
+        title = found[0].title or tags.title
+        bundle = EvidenceBundle(candidates, artist, title, _artifact(tags), provenance)
+        return read_bundle(bundle)  # in normal form, as if it had come from a file
 
 
 def _artist(client: Client, recording: ws.Recording) -> Artist:
@@ -184,21 +191,9 @@ def _candidate(client: Client, recording: ws.Recording, home: str | None) -> Rec
 
 
 def _artifact(tags: TrackTags) -> Artifact:
-    said = {
-        "title": tags.title,
-        "artist": tags.artist,
-        "album": tags.album,
-        "album_artist": tags.album_artist,
-        "date": tags.date,
-        "isrc": "; ".join(tags.isrcs),
-        "recording_mbid": tags.recording_mbid,
-        "release_mbid": tags.release_mbid,
-        "release_group_mbid": tags.release_group_mbid,
-        "artist_mbid": tags.artist_mbid,
-    }
-    return Artifact(
-        duration_ms=tags.duration_ms, tags={name: text for name, text in said.items() if text}
-    )
+    said = asdict(tags) | {"isrc": "; ".join(tags.isrcs)}
+    texts = ((name, text) for name, text in said.items() if text and isinstance(text, str))
+    return Artifact(duration_ms=tags.duration_ms, tags=dict(texts))
 
 
 def release_groups(releases: Iterable[ws.Release], home: str | None) -> tuple[ReleaseGroup, ...]:
@@ -307,23 +302,6 @@ class Health:
     host: str
     is_reachable: bool | None
     problems: tuple[str, ...] = ()
-
-
-def _check(config: MusicBrainzConfig, server: Server | None) -> Health:
-    """Fetch an artist that every MusicBrainz server has."""
-    problems = _misfits(config)
-    if server is None:
-        return Health(config.hostname, is_reachable=None, problems=problems)
-    try:
-        _, metadata = server.fetch(ws.query_artist(VARIOUS_ARTISTS))
-    except RequestError as error:
-        return Health(
-            config.hostname, is_reachable=False, problems=(f"{error}: {error.advice}", *problems)
-        )
-    if metadata is None:
-        empty = "the server has no data: import MusicBrainz' data into the mirror"
-        return Health(config.hostname, is_reachable=True, problems=(empty, *problems))
-    return Health(config.hostname, is_reachable=True, problems=problems)
 
 
 def _misfits(config: MusicBrainzConfig) -> tuple[str, ...]:

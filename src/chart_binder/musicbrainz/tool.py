@@ -142,7 +142,6 @@ def _group(client: "Client", identifier: ReleaseGroupId, max_chars: int) -> Obse
 
 
 def _describe_release(release: "ws.Release", max_chars: int) -> Observation:
-    """Describe a release with its group and its tracks."""
     (known,) = _as_evidence((release,))
     address = f"{_SITE}/release/{release.id}"
     lines = [

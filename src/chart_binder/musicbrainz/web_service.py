@@ -1,12 +1,13 @@
-"""MusicBrainz' web service (ws/2): queries and responses, both by way of musicbrainzngs."""
+"""MusicBrainz' web service (ws/2): queries, and responses by way of musicbrainzngs.
 
-import importlib.util
+musicbrainzngs can send queries too, but without a timeout and through module globals.
+"""
+
 import re
 import xml.etree.ElementTree as ET
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Iterator
+from dataclasses import dataclass
 from itertools import chain
-from types import ModuleType
 from typing import Any, Literal
 from urllib.parse import urlencode
 
@@ -44,47 +45,19 @@ class Query:
         return f"{path}?{urlencode(self.parameters)}" if self.parameters else path
 
 
-def _request_builder() -> ModuleType:
-    """Load a private copy of musicbrainzngs that returns a `Query` instead of sending a request.
-
-    Its own sending has no timeout, sleeps for up to 56 s inside a global lock, ignores Retry-After
-    and is set up through module globals. A private copy leaves the globals of other users of the
-    library in this process alone.
-    """
-    spec = importlib.util.find_spec("musicbrainzngs.musicbrainz")
-    if spec is None or spec.loader is None:
-        raise ImportError("musicbrainzngs.musicbrainz")
-    copy = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(copy)
-    vars(copy)["_mb_request"] = _build
-    return copy
-
-
-def _build(
-    path: str, _method: str, _auth: object, *, args: Mapping[str, object] | None = None
-) -> Query:
-    return Query(path, tuple(sorted((name, str(value)) for name, value in (args or {}).items())))
-
-
-_ngs = _request_builder()
-
-
-_RELEASE_INCLUDES = ["artist-credits", "labels", "media", "release-groups"]
-_TRACK_INCLUDES = [
-    "artist-credits", "isrcs", "labels", "media", "recordings", "release-groups",
-]  # fmt: skip
+_LUCENE_SPECIAL = re.compile(r'([+\-&|!(){}\[\]^"~*?:\\/])')
+_RELEASE_INCLUDES = "artist-credits labels media release-groups"
+_TRACK_INCLUDES = "artist-credits isrcs labels media recordings release-groups"
 
 
 def query_recording(recording_id: RecordingId) -> Query:
     """Query one recording."""
-    query: Query = _ngs.get_recording_by_id(recording_id, includes=["artist-credits", "isrcs"])
-    return replace(query, wanted="recording")
+    return _query("recording", f"recording/{recording_id}", inc="artist-credits isrcs")
 
 
 def query_isrc(isrc: str) -> Query:
     """Query the recordings that carry an ISRC."""
-    query: Query = _ngs.get_recordings_by_isrc(isrc, includes=["artists", "isrcs"])
-    return replace(query, wanted="isrc")
+    return _query("isrc", f"isrc/{isrc}", inc="artists isrcs")
 
 
 def query_releases_of(recording_id: RecordingId, offset: int) -> Query:
@@ -92,10 +65,7 @@ def query_releases_of(recording_id: RecordingId, offset: int) -> Query:
 
     A browse, because the server cuts the releases in a look-up at 25.
     """
-    query: Query = _ngs.browse_releases(
-        recording=recording_id, includes=_RELEASE_INCLUDES, limit=_PAGE, offset=offset
-    )
-    return replace(query, wanted="release_list")
+    return _browse(_RELEASE_INCLUDES, "recording", recording_id, offset)
 
 
 def query_releases_by(
@@ -107,51 +77,38 @@ def query_releases_by(
     With tracks a page has as many releases as have 500 tracks together, though at least one
     (musicbrainz.org/doc/MusicBrainz_API#Paging).
     """
-    query: Query = _ngs.browse_releases(
-        **{credit: artist_id}, includes=_TRACK_INCLUDES, limit=_PAGE, offset=offset
-    )
-    return replace(query, wanted="release_list")
+    return _browse(_TRACK_INCLUDES, credit, artist_id, offset)
 
 
 def query_artist(artist_id: ArtistId) -> Query:
     """Query one artist; country and areas come without an include."""
-    query: Query = _ngs.get_artist_by_id(artist_id)
-    return replace(query, wanted="artist")
+    return _query("artist", f"artist/{artist_id}")
 
 
 def query_release_group(group_id: ReleaseGroupId) -> Query:
     """Query one release group."""
-    query: Query = _ngs.get_release_group_by_id(group_id, includes=["artist-credits"])
-    return replace(query, wanted="release_group")
+    return _query("release_group", f"release-group/{group_id}", inc="artist-credits")
 
 
 def query_releases_in(group_id: ReleaseGroupId) -> Query:
     """Query the first page of the releases of a group."""
-    query: Query = _ngs.browse_releases(
-        release_group=group_id, includes=_RELEASE_INCLUDES, limit=_PAGE
-    )
-    return replace(query, wanted="release_list")
+    return _browse(_RELEASE_INCLUDES, "release-group", group_id)
 
 
 def query_release(release_id: ReleaseId) -> Query:
     """Query one release with its tracks."""
-    query: Query = _ngs.get_release_by_id(release_id, includes=_TRACK_INCLUDES)
-    return replace(query, wanted="release")
+    return _query("release", f"release/{release_id}", inc=_TRACK_INCLUDES)
 
 
 def search_release_groups(title: str, artist: str) -> Query:
     """Search release groups by the exact words of title and artist."""
     words = f"releasegroup:{_quoted(title)} AND artist:{_quoted(artist)}"
-    query: Query = _ngs.search_release_groups(query=words, limit=_MAX_GROUPS_FOUND)
-    return replace(query, wanted="release_group_list")
+    return _search("release-group", words, _MAX_GROUPS_FOUND)
 
 
 def search_release_groups_loosely(title: str, artist: str) -> Query:
     """Search release groups by any of the words of title and artist."""
-    query: Query = _ngs.search_release_groups(
-        releasegroup=title, artist=artist, limit=_MAX_GROUPS_FOUND
-    )
-    return replace(query, wanted="release_group_list")
+    return _search("release-group", _any_of(releasegroup=title, artist=artist), _MAX_GROUPS_FOUND)
 
 
 def search_recordings(artist: str, title: str, length_ms: tuple[int, int] | None) -> Query:
@@ -159,18 +116,36 @@ def search_recordings(artist: str, title: str, length_ms: tuple[int, int] | None
     terms = [f"recording:{_quoted(title)}", f"artist:{_quoted(artist)}"]
     if length_ms is not None:
         terms.append("dur:[{} TO {}]".format(*length_ms))
-    query: Query = _ngs.search_recordings(query=" AND ".join(terms), limit=_PAGE)
-    return replace(query, wanted="recording_list")
+    return _search("recording", " AND ".join(terms), _PAGE)
 
 
 def search_recordings_loosely(artist: str, title: str) -> Query:
     """Search recordings by any of the words of artist and title."""
-    query: Query = _ngs.search_recordings(artist=artist, recording=title, limit=_PAGE)
-    return replace(query, wanted="recording_list")
+    return _search("recording", _any_of(artist=artist, recording=title), _PAGE)
+
+
+def _query(wanted: str, path: str, **parameters: object) -> Query:
+    # Sorted, because the target of a query is the key of its response in a cache.
+    texts = sorted((name, str(value)) for name, value in parameters.items() if value)
+    return Query(path, tuple(texts), wanted)
+
+
+def _browse(includes: str, linked: str, identifier: str, offset: int = 0) -> Query:
+    link = {linked: identifier}
+    return _query("release_list", "release", inc=includes, limit=_PAGE, offset=offset, **link)
+
+
+def _search(entity: str, words: str, limit: int) -> Query:
+    return _query(f"{entity.replace('-', '_')}_list", entity, query=words, limit=limit)
+
+
+def _any_of(**fields: str) -> str:
+    escaped = {name: _LUCENE_SPECIAL.sub(r"\\\1", text) for name, text in fields.items() if text}
+    return " ".join(f"{name}:({text.lower()})" for name, text in escaped.items())
 
 
 def _quoted(words: str) -> str:
-    escaped = re.sub(_ngs.LUCENE_SPECIAL, r"\\\1", words)
+    escaped = _LUCENE_SPECIAL.sub(r"\\\1", words)
     return f'"{escaped}"'
 
 

@@ -36,6 +36,8 @@ _REMARKS: Final = frozenset(
 )
 """Keys under which models explain a call, beside its arguments."""
 _QUOTES: Final = "\"'"
+CAMEL_CASE: Final = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
+"""Between two words of a name in camel case."""
 _KEYWORD: Final = re.compile(r"\w{1,64}=[^=\s]")
 """A keyword argument of any name; with spaces around its sign it may be prose."""
 _MAX_NAME_CHARS: Final = 66
@@ -140,10 +142,8 @@ def _from_text(text: str, parameters: Sequence[Parameter]) -> Mapping[str, objec
     names = [each.name for each in parameters]
     if len(text) <= _MAX_NAME_CHARS and (name := same_name(text.rstrip(":： "), names)):
         raise ArgumentsError(f"found the name `{name}` in place of its value")
-    if members := _keywords(text, parameters) or _member_lines(text, parameters):
+    if members := _values_and_keywords(text, names) or _member_lines(text, names):
         return members
-    if mixed := _values_then_keywords(text, parameters):
-        return mixed
     needed = [each.name for each in parameters if each.required] or names[:1]
     in_order = len(needed) > 1 or (text[0] in _QUOTES and len(names) > 1)
     values = _values(text, strict=not in_order)
@@ -174,66 +174,48 @@ def _values(text: str, *, strict: bool) -> Sequence[object]:
             return ()
 
 
-def _keywords(text: str, parameters: Sequence[Parameter]) -> Mapping[str, object] | None:
-    """Read `query="x", limit=5`, if the first name is a parameter's."""
-    name, sign, _ = text.partition("=")
-    is_known = sign and same_name(name, [each.name for each in parameters])
-    return _call_keywords(text) if is_known else None
+def _values_and_keywords(text: str, names: Sequence[str]) -> Mapping[str, object] | None:
+    """Read `query="x", limit=5`, if the first name is a parameter's.
 
-
-def _call_keywords(text: str) -> Mapping[str, object] | None:
-    try:
-        found = scan_call(f"({text})", 0, len(text) + 2).value
-    except LenientJSONError:
-        return None
-    return found if isinstance(found, dict) else None
-
-
-def _values_then_keywords(
-    text: str, parameters: Sequence[Parameter]
-) -> Mapping[str, object] | None:
-    """Read `"Killer Queen", artist="Queen"`: quoted values in order, then keywords."""
+    Quoted values may stand before it, in order: `"Killer Queen", artist="Queen"`.
+    """
     values: list[object] = []
     at = 0
-    while at < len(text) and text[at] in _QUOTES and len(values) < len(parameters):
-        try:
+    try:
+        while at < len(text) and text[at] in _QUOTES and len(values) < len(names):
             found = scan_string(text, at, len(text))
-        except LenientJSONError:
+            values.append(found.value)
+            at = skip_space(text, found.end)
+            if not text.startswith(",", at):
+                return None
+            at = skip_space(text, at + 1)
+        first, sign, _ = text[at:].partition("=")
+        is_known = bool(sign) and same_name(first, names) is not None
+        if not is_known and not (values and _KEYWORD.match(text, at)):
             return None
-        values.append(found.value)
-        at = skip_space(text, found.end)
-        if not text.startswith(",", at):
-            return None
-        at = skip_space(text, at + 1)
-    if not values:
+        named = scan_call(f"({text[at:]})", 0, len(text) - at + 2).value
+    except LenientJSONError:
         return None
-    rest = text[at:]
-    named = _call_keywords(rest) if _KEYWORD.match(rest) else _keywords(rest, parameters)
-    if named is None:
+    in_order = dict(zip(names, values, strict=False))
+    if not isinstance(named, dict) or in_order.keys() & {same_name(key, names) for key in named}:
         return None
-    in_order = dict(zip((each.name for each in parameters), values, strict=False))
-    by_name = {same_name(key, [each.name for each in parameters]) for key in named}
-    return None if by_name & in_order.keys() else {**in_order, **named}
+    return in_order | named
 
 
-def _member_lines(text: str, parameters: Sequence[Parameter]) -> Mapping[str, object] | None:
+def _member_lines(text: str, known: Sequence[str]) -> Mapping[str, object] | None:
     """Read `name: value` lines, or members separated by commas, if the first name is known."""
-    known = [each.name for each in parameters]
     first = re.split("[:：=]", text[:_MAX_NAME_CHARS], maxsplit=1)[0].strip(" -*+•_`\"'“”")
     if same_name(first, known) is None:
         return None
-    try:
-        return read_members("\n".join(_split_members(text, known)))
-    except LenientJSONError as error:
-        raise ArgumentsError(str(error)) from error
-
-
-def _split_members(text: str, known: Sequence[str]) -> Iterator[str]:
-    """Yield the lines of a text, a line of several known members one by one."""
-    for line in text.splitlines():
+    lines: list[str] = []
+    for line in text.splitlines():  # a line of several known members is read one by one
         parts = _NEXT_MEMBER.split(line)
         are_known = all(same_name(re.split("[:：=]", part)[0].strip(), known) for part in parts)
-        yield from parts if are_known else (line,)
+        lines += parts if are_known else [line]
+    try:
+        return read_members("\n".join(lines))
+    except LenientJSONError as error:
+        raise ArgumentsError(str(error)) from error
 
 
 def read_members(text: str) -> Mapping[str, object] | None:

@@ -11,13 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final
 
-from chart_binder.react.conversation import (
-    ChatError,
-    Message,
-    Reply,
-    Terms,
-    wrap_plugin_errors,
-)
+from chart_binder.react.conversation import ChatError, Message, Reply, Terms, wrap_plugin_errors
 from chart_binder.react.sanitize import bounded, sanitize
 from chart_binder.react.steps import Act, Observation
 from chart_binder.react.tools import Call, Toolbox, ToolError, is_refusal
@@ -246,12 +240,15 @@ class Replay:
     def __init__(self, events: Iterable[AnyEvent], model_id: str = "replay") -> None:
         recorded = tuple(events)
         self._replies = [event.reply for event in recorded if isinstance(event, Replied)]
-        self._observed: dict[int, list[Observation]] = {}
-        for event in recorded:
-            if isinstance(event, Observed):
-                self._observed.setdefault(event.iteration, []).append(event.observation)
-        self._calls = {turn.number: tuple(turn.exchanges) for turn in turns(recorded)}
-        self._progress = dict(_progress_of(self._calls))
+        exchanges = [
+            ((turn.number, place), exchange)
+            for turn in turns(recorded)
+            for place, exchange in enumerate(turn.exchanges)
+        ]
+        self._observed = {
+            at: seen.observation for at, exchange in exchanges if (seen := exchange.observation)
+        }
+        self._calls = dict(_recorded_calls(exchanges))
         self._opening = tuple(
             Message(event.role, event.content) for event in recorded if isinstance(event, Said)
         )
@@ -259,24 +256,19 @@ class Replay:
         self._problem = next((text for text in ends if isinstance(text, str)), None)
         self._is_canned = not any(isinstance(event, Run | Stepped) for event in recorded)
         run = next((event for event in recorded if isinstance(event, Run)), Run())
-        self._model_id = run.model_id or model_id
+        self.model_id = run.model_id or model_id
         self._evidence_hash = run.evidence_hash
-
-    @property
-    def model_id(self) -> str:
-        """The model that was recorded."""
-        return self._model_id
 
     def reply(self, messages: Sequence[Message], terms: Terms) -> Reply:  # noqa: ARG002
         """Return the recorded reply of this turn; raise `ChatError` past the last one."""
         turn = sum(message.role == "assistant" for message in messages)
-        if turn >= len(self._replies):
-            if self._problem:  # what the model's server said when it was recorded
-                raise ChatError(self._problem)
-            count = len(self._replies)
-            replies = "1 reply" if count == 1 else f"{count} replies"
-            raise ChatError(f"the transcript ends after {replies}, before the run does")
-        return self._replies[turn]
+        if turn < len(self._replies):
+            return self._replies[turn]
+        if self._problem:  # what the model's server said when it was recorded
+            raise ChatError(self._problem)
+        count = len(self._replies)
+        replies = "1 reply" if count == 1 else f"{count} replies"
+        raise ChatError(f"the transcript ends after {replies}, before the run does")
 
     def opening(self, evidence_hash: str) -> tuple[Message, ...]:
         """Return the messages that opened the conversation, if they were about this evidence."""
@@ -284,48 +276,39 @@ class Replay:
 
     def recall(self, turn: int, place: int) -> RecordedCall | None:
         """Return what was recorded of a call, if both its step and its observation were."""
-        calls = self._calls.get(turn, ())
-        if place >= len(calls) or (turn, place) not in self._progress:
-            return None
-        step, observed = calls[place].step, calls[place].observation
-        if step is None or observed is None:
-            return None
-        arguments = {} if step.arguments is None else step.arguments
-        is_progress = self._progress[turn, place]
-        return RecordedCall(step.tool or "", arguments, observed.observation, is_progress)
+        return self._calls.get((turn, place))
 
     def perform(self, call: Call, turn: int, place: int) -> Observation:
         """Return what was observed at this place of this turn, in place of calling the tool.
 
         A recording holds what the model was shown; what somebody wrote by hand is sanitized first.
         """
-        observed = self._observed.get(turn, [])
-        if place >= len(observed):
+        observed = self._observed.get((turn, place))
+        if observed is None:
             return Observation(f"(no answer of {call.tool.name} was recorded)")
         if self._is_canned:
-            return replace(observed[place], content=sanitize(observed[place].content))
-        return observed[place]
+            return replace(observed, content=sanitize(observed.content))
+        return observed
 
 
-def _progress_of(
-    calls: Mapping[int, Sequence[Exchange]],
-) -> Iterator[tuple[tuple[int, int], bool]]:
-    """Yield turn and place of each recorded call, with whether it was progress.
+def _recorded_calls(
+    exchanges: Iterable[tuple[tuple[int, int], Exchange]],
+) -> Iterator[tuple[tuple[int, int], RecordedCall]]:
+    """Yield turn and place of each recorded call, with the call.
 
-    It was none if the call was refused, not run for want of time, or made before; but a call that
+    It was no progress if it was refused, not run for want of time, or made before; but a call that
     had failed before and now succeeded was.
     """
     failed: dict[str, bool] = {}
-    for turn, exchanges in calls.items():
-        for place, exchange in enumerate(exchanges):
-            step, seen = exchange.step, exchange.observation
-            if step is None or step.kind != "act" or seen is None:
-                continue
-            key = call_key(step.tool or "", step.arguments)
-            was_run = seen.error is None or not (
-                is_refusal(seen.error) or seen.error == OUT_OF_TIME
-            )
-            succeeds_now = failed.get(key, True) and seen.error is None
-            yield (turn, place), was_run and (key not in failed or succeeds_now)
-            if was_run:
-                failed[key] = seen.error is not None
+    for at, exchange in exchanges:
+        step, seen = exchange.step, exchange.observation
+        if step is None or step.kind != "act" or seen is None:
+            continue
+        key = call_key(step.tool or "", step.arguments)
+        was_run = seen.error is None or not (is_refusal(seen.error) or seen.error == OUT_OF_TIME)
+        succeeds_now = failed.get(key, True) and seen.error is None
+        is_progress = was_run and (key not in failed or succeeds_now)
+        arguments = {} if step.arguments is None else step.arguments
+        yield at, RecordedCall(step.tool or "", arguments, seen.observation, is_progress)
+        if was_run:
+            failed[key] = seen.error is not None

@@ -4,6 +4,7 @@ Our own code rather than a validator's lax mode: pydantic's takes `True` for 1 a
 date, and refuses a choice in another case.
 """
 
+import contextlib
 import json
 import math
 import re
@@ -25,14 +26,8 @@ _DATE: Final = re.compile(
     r"([0-9]{4})(?:([-/.])([0-9]{1,2})\2([0-9]{1,2})|([0-9]{2})([0-9]{2}))"
     r"(?:[T ]00:00(?::00(?:\.0+)?)?Z?)?"
 )
-_BOOLEANS: Final = {
-    "true": True,
-    "yes": True,
-    "on": True,
-    "false": False,
-    "no": False,
-    "off": False,
-}
+_TRUE, _FALSE = ("true", "yes", "on"), ("false", "no", "off")
+_BOOLEANS: Final = dict.fromkeys(_TRUE, True) | dict.fromkeys(_FALSE, False)
 _NULLS: Final = frozenset({"", "null", "none", "nil"})
 _PYTHON_TYPES: Final[Mapping[str, tuple[type, ...]]] = {
     "string": (str,),
@@ -58,7 +53,11 @@ def coerce(value: object, schema: Schema, definitions: Schema) -> object:
     if alternatives := alternatives_of(schema):
         return _to_one_of(value, alternatives, definitions)
     if choice := choices(schema):
-        return _to_choice(value, choice)
+        if type(value) not in (str, int) or _is_among(value, choice):
+            return value
+        by_name = {str(item): item for item in choice}
+        name = same_name(str(value), by_name)
+        return value if name is None else by_name[name]
     kind = schema.get("type")
     if kind == "array":
         return _to_list(value, schema, definitions)
@@ -102,14 +101,6 @@ def _has_type(value: object, schema: Schema, definitions: Schema) -> bool:
 
 def _is_among(value: object, choice: Sequence[object]) -> bool:
     return any(type(item) is type(value) and item == value for item in choice)
-
-
-def _to_choice(value: object, choice: Sequence[object]) -> object:
-    if type(value) not in (str, int) or _is_among(value, choice):
-        return value
-    by_name = {str(item): item for item in choice}
-    name = same_name(str(value), by_name)
-    return value if name is None else by_name[name]
 
 
 def _to_list(value: object, schema: Schema, definitions: Schema) -> object:
@@ -210,7 +201,6 @@ def _to_integer(value: object) -> object:
 
 
 def _to_number(value: object) -> object:
-    """Read a number that has an end."""
     if not isinstance(value, str) or not _NUMBER.fullmatch(value.strip()):
         return value
     whole = _to_integer(value)
@@ -219,14 +209,12 @@ def _to_number(value: object) -> object:
 
 
 def _to_boolean(value: object) -> object:
-    """Read yes or no."""
     if type(value) is int and value in (0, 1):
         return bool(value)
     return _BOOLEANS.get(value.strip().casefold(), value) if isinstance(value, str) else value
 
 
 def _to_null(value: object) -> object:
-    """Read a word for null."""
     return None if isinstance(value, str) and value.strip().casefold() in _NULLS else value
 
 
@@ -244,12 +232,10 @@ def _to_date(value: object) -> object:
 
 def _to_datetime(value: object) -> object:
     """Read a date with a time, in any form of ISO 8601."""
-    try:
-        return (
-            datetime.fromisoformat(value.strip()).isoformat() if isinstance(value, str) else value
-        )
-    except ValueError:
-        return value
+    if isinstance(value, str):
+        with contextlib.suppress(ValueError):
+            return datetime.fromisoformat(value.strip()).isoformat()
+    return value
 
 
 Coercion = Callable[[object], object]

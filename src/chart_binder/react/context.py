@@ -27,11 +27,14 @@ _MAX_SOURCE_CHARS = 200
 
 def size_of(messages: Sequence[Message]) -> int:
     """Return the bytes of the messages in UTF-8, with those of the chat template around them."""
-    return sum([_bytes(message.content) + _TEMPLATE_BYTES for message in messages])
-
-
-def _bytes(text: str) -> int:
-    return len(text) if text.isascii() else len(text.encode("utf-8", "replace"))
+    return _TEMPLATE_BYTES * len(messages) + sum(
+        [
+            len(text)
+            if (text := message.content).isascii()
+            else len(text.encode("utf-8", "replace"))
+            for message in messages
+        ]
+    )
 
 
 def fewest_tokens(messages: Sequence[Message]) -> int:
@@ -170,25 +173,24 @@ class Context:
         return Message("assistant", turn.reply), Message(self._role, closed)
 
 
-def _cut(turn: Round, dialect: Dialect) -> Round:  # noqa: ARG001 (every step takes both)
-    """Cut long observations."""
-    return _with_contents(turn, lambda each: bounded(each.content, _CUT_CHARS))
+Shorten = Callable[[Round, Dialect], Round]
 
 
-def _name_sources(turn: Round, dialect: Dialect) -> Round:  # noqa: ARG001
-    """Replace each observation with a line that names its sources, where that is shorter."""
-    return _with_contents(turn, _sources_line)
+def _each_content(shortened: Callable[[Observation], str]) -> Shorten:
+    """Return a function that replaces what the model was shown for each call of a turn."""
 
+    def shorten(turn: Round, dialect: Dialect) -> Round:  # noqa: ARG001 (a `Shorten`)
+        results = []
+        for each in turn.results:
+            seen = replace(each.observation, content=shortened(each.observation))
+            results.append(replace(each, observation=seen))
+        return replace(turn, results=tuple(results))
 
-def _with_contents(turn: Round, shortened: Callable[[Observation], str]) -> Round:
-    observations = (
-        replace(each.observation, content=shortened(each.observation)) for each in turn.results
-    )
-    results = zip(turn.results, observations, strict=True)
-    return replace(turn, results=tuple(replace(each, observation=short) for each, short in results))
+    return shorten
 
 
 def _sources_line(observation: Observation) -> str:
+    """Return a line that names the sources, where that is shorter than the content."""
     named = (one_line(each, _MAX_SOURCE_CHARS) for each in observation.sources[:_MAX_SOURCES])
     sources = " ".join(named)
     line = f"(shortened to make room; it came from {sources})" if sources else "(shortened)"
@@ -205,8 +207,10 @@ def _drop_thoughts(turn: Round, dialect: Dialect) -> Round:
     return replace(turn, reply=min(turn.reply, gist, key=len))
 
 
+_cut = _each_content(lambda seen: bounded(seen.content, _CUT_CHARS))
+_name_sources = _each_content(_sources_line)
 _OLDER, _NEWEST = slice(None, -1), slice(-1, None)
-_STEPS: tuple[tuple[Callable[[Round, Dialect], Round], slice], ...] = (
+_STEPS: tuple[tuple[Shorten, slice], ...] = (
     (_cut, _OLDER),
     (_name_sources, _OLDER),
     (_cut, _NEWEST),

@@ -19,10 +19,9 @@ from typing import Annotated, Any, Final, Literal, NamedTuple, Union
 
 import msgspec
 
-from chart_binder.react.arguments import ArgumentsError
+from chart_binder.react.arguments import CAMEL_CASE, ArgumentsError
 
 _NAME: Final = re.compile(r"[^\W\d_][\w.-]{0,63}")
-_CAMEL: Final = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 _BY_NAME: Final = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
 _SECTION: Final = re.compile(r"(Args|Arguments|Parameters|Params|Raises|Exceptions):\s*")
 _ARGUMENT_SECTIONS: Final = frozenset({"Args", "Arguments", "Parameters", "Params"})
@@ -44,10 +43,9 @@ def define_tool(
 ) -> "tuple[str, str, Callable[..., object], ArgumentModel]":
     """Return a tool's name, description, function and arguments.
 
-    It is derived from a typed function, or from a model class with a `__call__`.
-
-    A single parameter that is a model (pydantic, dataclass, struct) gives its members as the
-    arguments. `name` and `description` replace the function's own. Raises `ToolDefectError`.
+    It is derived from a typed function, or from a model class with a `__call__`. A single parameter
+    that is a model (pydantic, dataclass, struct) gives its members as the arguments. `name` and
+    `description` replace the function's own. Raises `ToolDefectError`.
     """
     called = name if name is not None else _name(function)
     said = read_docstring(description if description is not None else _doc(function))
@@ -62,7 +60,7 @@ def define_tool(
         raise ToolDefectError(
             f"{getattr(function, '__module__', '?')}.{place} cannot be a tool: {'; '.join(defects)}"
         )
-    return called, said.about, _call_model if is_class else function, arguments
+    return called, said.about, _call if is_class else function, arguments
 
 
 def _of_class(kind: Any, said: "Docstring", defects: list[str]) -> "ArgumentModel | None":
@@ -72,7 +70,7 @@ def _of_class(kind: Any, said: "Docstring", defects: list[str]) -> "ArgumentMode
     return None
 
 
-def _call_model(model: Callable[[], object]) -> object:
+def _call(model: Callable[[], object]) -> object:
     return model()
 
 
@@ -134,7 +132,7 @@ def _hints(function: Any) -> Mapping[str, Any]:
 def _name(function: Any) -> str:
     name = getattr(function, "__name__", type(function).__name__)
     is_class = not inspect.isroutine(function)
-    return _CAMEL.sub("_", name).lower() if is_class else name
+    return CAMEL_CASE.sub("_", name).lower() if is_class else name
 
 
 def _doc(function: Any) -> str:
@@ -198,9 +196,8 @@ def from_model(kind: Any, parameter: str, about: Mapping[str, str]) -> ArgumentM
     """
     if is_pydantic(kind):
         schema = _without_titles(kind.model_json_schema())
-        return ArgumentModel(
-            schema, partial(_build_pydantic, kind), partial(_pydantic_json, kind), parameter
-        )
+        to_json = partial(kind.model_dump, mode="json", by_alias=True)
+        return ArgumentModel(schema, partial(_build_pydantic, kind), to_json, parameter)
     if issubclass(kind, msgspec.Struct):
         return ArgumentModel(_schema(kind), partial(_build_struct, kind), _msgspec_json, parameter)
     hints = typing.get_type_hints(kind, include_extras=True)
@@ -291,11 +288,6 @@ def _clauses(error: ValueError) -> Iterable[str]:
     return [f"{detail['msg']} - at `{'.'.join(map(str, detail['loc']))}`" for detail in details()]
 
 
-def _pydantic_json(kind: Any, value: Any) -> dict[str, object]:
-    dumped: dict[str, object] = kind.model_dump(value, mode="json", by_alias=True)
-    return dumped
-
-
 def with_limits(annotation: Any, description: str = "") -> Any:
     """Return a type with its limits and its description in the form that `msgspec` checks.
 
@@ -307,8 +299,19 @@ def with_limits(annotation: Any, description: str = "") -> Any:
     kind, marks = annotation, list[object]()
     if typing.get_origin(annotation) is Annotated:
         kind, *marks = typing.get_args(annotation)
-    limits = dict(_limits(marks))
-    about = next(_texts(marks), description)
+    marks = [*_with_inner(marks)]
+    limits = {
+        name: value
+        for mark in marks
+        for name in _LIMITS
+        if isinstance(value := getattr(mark, name, None), int | float | str)
+    }
+    texts = (
+        mark if isinstance(mark, str) else getattr(mark, name, None)
+        for mark in marks
+        for name in _DESCRIPTIONS
+    )
+    about = next((text for text in texts if isinstance(text, str) and text), description)
     limited = _limited(_inner_types(kind), limits)
     return Annotated[limited, msgspec.Meta(description=about)] if about else limited
 
@@ -336,21 +339,6 @@ def _limited(kind: Any, limits: dict[str, Any]) -> Any:
 
 def _is_union(origin: Any) -> bool:
     return origin in {Union, types.UnionType}
-
-
-def _limits(marks: Iterable[object]) -> Iterator[tuple[str, object]]:
-    for mark in _with_inner(marks):
-        for name in _LIMITS:
-            if isinstance(value := getattr(mark, name, None), int | float | str):
-                yield name, value
-
-
-def _texts(marks: Iterable[object]) -> Iterator[str]:
-    for mark in _with_inner(marks):
-        texts = (
-            mark if isinstance(mark, str) else getattr(mark, name, None) for name in _DESCRIPTIONS
-        )
-        yield from (text for text in texts if isinstance(text, str) and text)
 
 
 def _with_inner(marks: Iterable[object]) -> Iterator[object]:

@@ -10,6 +10,7 @@ from typing import Any, Final
 import msgspec
 
 from chart_binder.react.arguments import (
+    CAMEL_CASE,
     ArgumentsError,
     Parameter,
     bind,
@@ -97,7 +98,7 @@ class Tool:
     @property
     def signature(self) -> str:
         """The call as the prompt shows it, such as `web_search(query)`."""
-        return signature(self.name, self.arguments.schema)
+        return f"{self.name}({', '.join(_signature_parameters(self.arguments.schema))})"
 
     @property
     def about(self) -> dict[str, str]:
@@ -123,7 +124,7 @@ class Tool:
             require_finite(bound, {name: plain.get(name) for name in bound})
             return Call(self, plain, self.arguments.keywords(value))
         except (ArgumentsError, UnicodeEncodeError) as error:
-            takes = object_form(self.arguments.schema)
+            takes = _object_form(self.arguments.schema)
             raise ToolError(
                 f"You called {self.name}{_WRONG_ARGUMENTS} {error}. It takes {takes}"
             ) from error
@@ -200,12 +201,7 @@ def listed(tools: Sequence[Tool]) -> str:
     return "\n".join(lines)
 
 
-def signature(name: str, schema: Schema) -> str:
-    """Return a call such as `search(query, limit: integer = 5)`; what has no type is text."""
-    return f"{name}({', '.join(_signature_parameters(schema))})"
-
-
-def object_form(schema: Schema) -> str:
+def _object_form(schema: Schema) -> str:
     """Return the object that a call takes, such as `{"query": ..., "limit": integer}`."""
     definitions = schema.get("$defs", {})
     members: Mapping[str, Any] = schema.get("properties", {})
@@ -217,6 +213,7 @@ def object_form(schema: Schema) -> str:
 
 
 def _signature_parameters(schema: Schema) -> Iterator[str]:
+    """Yield each parameter, such as `query` or `limit: integer = 5`; what has no type is text."""
     definitions = schema.get("$defs", {})
     required = schema.get("required", ())
     for name, each in schema.get("properties", {}).items():
@@ -279,7 +276,6 @@ _GOES_ON: Final = re.compile(
 _USE: Final = re.compile(r"\A[请我要将来先]{0,3}(?:使用|调用|执行|运行|用)(?:工具)?[\s:：]*")
 _TOOL: Final = re.compile(r"\s*(?:工具|函数)\Z")
 _SUFFIX: Final = re.compile(r"(?:[ _-]|(?<=[a-z]))(?:Tool|Function|(?<=[ _-])(?:tool|function))$")
-_CAMEL: Final = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 _MAX_NAME_CHARS: Final = 600
 
 
@@ -303,13 +299,14 @@ def find_tool(written: str, known: Collection[str]) -> str | None:
         return None
     first, length, only = found[0]
     others = {other for _, _, other in found} - {only}
-    if others and not _are_asides(others, words[first + length :]):
+    remark = [word.group().casefold() for word in words[first + length :]]
+    if others and (remark[0] not in _ABOUT or any(len(_parts(other)) > 1 for other in others)):
         return None
     start, end = words[first].start(), words[first + length - 1].end()
     if _GOES_ON.match(name, end) or _is_denied(name[:start], name[end:]):
         return None
-    introduced = all(map(_introduces, words[:first]))
-    return only if introduced and _is_remark(words[first + length :]) else None
+    is_remark = not remark or not remark[0][0].isalnum() or remark[0] in _REMARK
+    return only if is_remark and all(map(_introduces, words[:first])) else None
 
 
 def _occurrences(
@@ -332,11 +329,7 @@ def _occurrences(
 
 
 def _parts(name: str) -> list[str]:
-    return re.split(r"[\s_-]+", _CAMEL.sub(" ", name))
-
-
-def _are_asides(names: Iterable[str], remark: Sequence[re.Match[str]]) -> bool:
-    return remark[0].group().casefold() in _ABOUT and all(len(_parts(name)) == 1 for name in names)
+    return re.split(r"[\s_-]+", CAMEL_CASE.sub(" ", name))
 
 
 def _is_denied(before: str, after: str) -> bool:
@@ -349,8 +342,3 @@ def _is_denied(before: str, after: str) -> bool:
 def _introduces(word: re.Match[str]) -> bool:
     text = word.group()
     return text.casefold() in _LEAD or text.isdigit() or not text[0].isalnum()
-
-
-def _is_remark(words: Sequence[re.Match[str]]) -> bool:
-    first = words[0].group() if words else ""
-    return not first or not first[0].isalnum() or first.casefold() in _REMARK

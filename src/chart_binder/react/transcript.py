@@ -1,7 +1,7 @@
 """Transcripts: the events of one run, one JSON object a line, written and read."""
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from itertools import zip_longest
 from typing import IO, TypeAlias
 
@@ -12,6 +12,7 @@ from chart_binder.react.parsing.lenient_json import MAX_DEPTH, is_deep
 from chart_binder.react.steps import Observation
 
 VERSION = 1
+_REPLY_FIELDS = tuple(each.name for each in fields(Reply))
 
 
 class Event(msgspec.Struct, frozen=True, tag_field="type", omit_defaults=False):
@@ -53,27 +54,12 @@ class Replied(Event, frozen=True, tag="reply"):
     @classmethod
     def of(cls, reply: Reply, iteration: int) -> "Replied":
         """Return the event of a reply in a turn."""
-        return cls(
-            reply.content,
-            iteration,
-            reply.thinking,
-            reply.done_reason,
-            reply.prompt_tokens,
-            reply.completion_tokens,
-            reply.seconds,
-        )
+        return cls(iteration=iteration, **{name: getattr(reply, name) for name in _REPLY_FIELDS})
 
     @property
     def reply(self) -> Reply:
         """The reply as the model gave it."""
-        return Reply(
-            self.content,
-            self.thinking,
-            self.done_reason,
-            self.prompt_tokens,
-            self.completion_tokens,
-            self.seconds,
-        )
+        return Reply(**{name: getattr(self, name) for name in _REPLY_FIELDS})
 
 
 class Stepped(Event, frozen=True, tag="step"):
@@ -146,7 +132,9 @@ def read_transcript(lines: Iterable[bytes]) -> Iterator[AnyEvent]:
                 raise unread from error
             continue
         turn += isinstance(event, Replied)
-        yield _numbered(event, turn)
+        if isinstance(event, Replied | Stepped | Observed) and not event.iteration:
+            event = msgspec.structs.replace(event, iteration=turn)
+        yield event
 
 
 def _decoded(line: bytes) -> AnyEvent:
@@ -163,12 +151,6 @@ def _decoded(line: bytes) -> AnyEvent:
             free = ()
     if any(map(is_deep, free)):
         raise msgspec.ValidationError(f"it is nested more than {MAX_DEPTH} deep")
-    return event
-
-
-def _numbered(event: AnyEvent, turn: int) -> AnyEvent:
-    if isinstance(event, Replied | Stepped | Observed) and not event.iteration:
-        return msgspec.structs.replace(event, iteration=turn)
     return event
 
 

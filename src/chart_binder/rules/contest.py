@@ -122,13 +122,11 @@ def intent_of(recordings: Sequence[RecordingCandidate]) -> str:
 
     Recordings of two kinds count as neither: each of the two is then ruled on its own.
     """
-    intents = {_intent(recording) for recording in recordings}
+    intents = {
+        next((name for flag, name in _INTENTS if getattr(flags, flag)), "")
+        for flags in [recording.intent for recording in recordings]
+    }
     return next(iter(intents)) if len(intents) == 1 else ""
-
-
-def _intent(recording: RecordingCandidate) -> str:
-    flags = recording.intent
-    return next((name for flag, name in _INTENTS if getattr(flags, flag)), "")
 
 
 def _soundtracks_as_works(

@@ -76,9 +76,7 @@ def _decided(
         path.append(Considered(rule, because))
         if ruling.choices:
             break
-    release = choose_release(
-        chosen.official, chosen.group, contest.artist.country, contest.settings
-    )
+    release = choose_release(chosen, contest.artist.country, contest.settings)
     path.append(Considered(release.rule, release.reason))
     rr = release.release.mb_release_id if release.release else None
     return Decided(
@@ -133,9 +131,7 @@ def _overridden(
     rr = ReleaseId(bare_id(override.rr)) if override.rr else None
     rule = f"RR:{MANUAL_OVERRIDE}" if rr else INDETERMINATE
     if rr is None and chosen:
-        release = choose_release(
-            chosen.official, chosen.group, contest.artist.country, contest.settings
-        )
+        release = choose_release(chosen, contest.artist.country, contest.settings)
         rr = release.release.mb_release_id if release.release else None
         rule = release.rule
         path.append(Considered(rule, release.reason))

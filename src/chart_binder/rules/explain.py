@@ -210,7 +210,6 @@ def _changes(one: Candidate, close: Sequence[Candidate], contest: Contest) -> It
 
 
 def _answer(candidates: Sequence[Candidate], contest: Contest) -> _Answer:
-    """Return the possible answers if these were the candidates."""
     tried = with_candidates(contest, candidates)
     answer = frozenset(chosen.group.mb_rg_id for chosen in apply_rules(tried).possible)
     is_clear = all(early.is_alone for early in tried.early_compilations)
@@ -292,7 +291,9 @@ def explain_losers_to_override(
             alone = "it would be that, too"
         else:
             alone = f"it would be {names[bare_id(by_rules.crg)]}"
-        known = one.when if one.counts else f"nothing official, only {_unofficial(one)}"
+        known = (
+            one.when if one.counts else f"nothing official, only {count_unofficial(one.unofficial)}"
+        )
         losers.append(Rival(group, one.title, f"{one.kind} ({known}): {ruled} {alone}"))
     others = (
         replace(one, why_not=f"{ruled} it does not count: {one.why_not}")
@@ -318,7 +319,7 @@ def _of_excluded(contest: Contest, excluded: _Excluded) -> Iterator[Rival]:
 
 def _why_not(one: Candidate, chosen: Candidate | None, winner: str, window: int) -> str:
     if not one.counts:
-        return f"{one.kind}: nothing official, only {_unofficial(one)}"
+        return f"{one.kind}: nothing official, only {count_unofficial(one.unofficial)}"
     if chosen is None:
         return f"{one.kind} ({one.when})"
     return f"{one.kind} ({one.when}): {_lost(one, chosen, winner, window)}"
@@ -343,7 +344,3 @@ def _days(later: Candidate, earlier: Candidate) -> str:
         return ""
     days = later.first - earlier.last
     return f"{days} days " if days > 1 else "1 day "
-
-
-def _unofficial(one: Candidate) -> str:
-    return count_unofficial(one.unofficial)

@@ -2,7 +2,7 @@
 
 import re
 import unicodedata
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from difflib import SequenceMatcher
 from functools import lru_cache
 from itertools import accumulate
@@ -118,8 +118,10 @@ def _names(credit: str, artist: str) -> Answer:
     if _key(whole) == wanted:
         return True
     parts, are_names = _parts(whole)
-    if any(_key(run) == wanted for run in _runs(whole, parts)):
-        return True if are_names else None
+    # The text between any two joins, because a name may contain one (`AC/DC`).
+    for number, (first, _) in enumerate(parts):
+        if any(_key(whole[first:last]) == wanted for _, last in parts[number:]):
+            return True if are_names else None
     credited = [whole, *(whole[first:last] for first, last in parts)]
     answers = {_may_be(part, artist) for part in credited if part.strip(" ()[]")}
     return None if None in answers else False
@@ -154,16 +156,8 @@ def _parts(credit: str) -> tuple[list[tuple[int, int]], bool]:
     return parts, is_sure or any(len(part) > 1 for part in words)
 
 
-def _runs(credit: str, parts: list[tuple[int, int]]) -> Iterator[str]:
-    """Yield the text between any two joins, because a name may contain one (`AC/DC`)."""
-    for number, (first, _) in enumerate(parts):
-        for _, last in parts[number:]:
-            yield credit[first:last]
-
-
 @lru_cache(maxsize=8_192)
 def _folded(name: str) -> str:
-    """Return a name without case, accents and apostrophes."""
     return fold(name).translate(_SPELLINGS).strip()
 
 

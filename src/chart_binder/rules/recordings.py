@@ -215,7 +215,6 @@ def _title_wanted(bundle: EvidenceBundle) -> str:
 
 
 def _length_test(bundle: EvidenceBundle) -> tuple[_Test, _Reason]:
-    """Test whether a recording is as long as the file."""
     duration_ms = bundle.artifact.duration_ms if bundle.artifact else None
 
     def test(recording: RecordingCandidate) -> Answer:
@@ -292,7 +291,6 @@ def _remark_of(recording: RecordingCandidate) -> frozenset[str]:
 def _merged_by_isrc(
     versions: Iterable[list[RecordingCandidate]],
 ) -> list[list[RecordingCandidate]]:
-    """Merge the versions that have an ISRC in common."""
     merged: dict[int, list[RecordingCandidate]] = {}
     homes: dict[str, int] = {}
     for number, version in enumerate(versions):

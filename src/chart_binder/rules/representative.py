@@ -12,7 +12,7 @@ from chart_binder.config import RulesConfig
 from chart_binder.domain.dates import FIRST_DAY, LAST_DAY
 from chart_binder.domain.evidence import EvidenceBundle, Release, ReleaseGroup
 from chart_binder.domain.vocabulary import ReleaseId, non_blank
-from chart_binder.rules.candidates import candidates_of
+from chart_binder.rules.candidates import Candidate, candidates_of
 from chart_binder.rules.contest import home_countries, label_rank
 
 ORIGIN_COUNTRY_EARLIEST = "RR:ORIGIN_COUNTRY_EARLIEST"
@@ -38,21 +38,21 @@ def representative(
     """Return the id of the representative release of a group of the evidence, if one is known."""
     for candidate in candidates_of(bundle.recording_candidates):
         if candidate.group.mb_rg_id == release_group:
-            country = bundle.performer.country
-            release = choose_release(candidate.official, candidate.group, country, settings).release
+            release = choose_release(candidate, bundle.performer.country, settings).release
             return release.mb_release_id if release else None
     return None
 
 
 def choose_release(
-    official: Sequence[Release], group: ReleaseGroup, country: str | None, settings: RulesConfig
+    candidate: Candidate, country: str | None, settings: RulesConfig
 ) -> Representative:
-    """Choose among the official releases of a group that contain the recording.
+    """Choose among the official releases of a candidate, for an artist from `country`.
 
     The earliest from the artist's country, else the earliest anywhere; a reissue loses to an
     original even if it is the only one from the artist's country. Undated releases come after dated
     ones. Ties: no reissue, label authority, a format of its time, catalogue number, id.
     """
+    official, group = candidate.official, candidate.group
     if not official:
         return Representative(None, INDETERMINATE, "no official release is known")
     pool = [release for release in official if release.when.first > FIRST_DAY] or official
@@ -277,7 +277,6 @@ def _says_so(title: str, comment: str, group_title: str, terms: tuple[str, ...])
 
 @lru_cache(maxsize=1_024)
 def _title(title: str) -> re.Pattern[str]:
-    """Return a pattern that finds a title as whole words, ignoring case."""
     return re.compile(rf"(?<!\w){re.escape(title)}(?!\w)" if title else r"(?!)", re.IGNORECASE)
 
 

@@ -17,6 +17,8 @@ from sqlalchemy.engine import URL
 from chart_binder.errors import StoreError, masked
 from chart_binder.store.sqlite_file import first_line, is_read_only, reading_uri, sqlite_problem
 
+Meaning = Callable[[BaseException | None], str]
+
 
 @dataclass(frozen=True, slots=True)
 class Backend:
@@ -32,7 +34,7 @@ class Backend:
     noun: str
     readers: Engine
     writers: Engine
-    meaning: Callable[[BaseException | None], str]
+    meaning: Meaning
     lock: str = ""
     turn: AbstractContextManager[object] = field(default_factory=nullcontext)
 
@@ -45,23 +47,19 @@ Query = Mapping[str, str | tuple[str, ...]]
 
 def read_timeout(url: URL) -> tuple[float, Query]:
     """Return the seconds of `?timeout=`, and the rest of the query. Raises `StoreError`."""
+    problem = StoreError(
+        f"store.url {masked(url.render_as_string())!r} has an odd timeout: only ?timeout=SECONDS"
+        f" may follow, up to {MAX_TIMEOUT_S:.0f}"
+    )
     query = dict(url.query)
     text = query.pop("timeout", str(DEFAULT_TIMEOUT_S))
     try:
         timeout = float(text)  # type: ignore[arg-type]  # a tuple if it is there twice
     except (ValueError, TypeError) as error:
-        raise _bad_timeout(url) from error
+        raise problem from error
     if not 0 <= timeout <= MAX_TIMEOUT_S:
-        raise _bad_timeout(url)
+        raise problem
     return timeout, query
-
-
-def _bad_timeout(url: URL) -> StoreError:
-    said = masked(url.render_as_string())
-    return StoreError(
-        f"store.url {said!r} has an odd timeout: only ?timeout=SECONDS may follow, up to"
-        f" {MAX_TIMEOUT_S:.0f}"
-    )
 
 
 _PRAGMAS = ("journal_mode=WAL", "synchronous=FULL", "foreign_keys=ON")

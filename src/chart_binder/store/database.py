@@ -3,23 +3,24 @@
 import hashlib
 import sqlite3
 import zlib
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import AbstractContextManager, contextmanager
-from typing import Any, Protocol, TypeVar, cast
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any, TypeVar, cast
 
 import msgspec
-from sqlalchemy import Connection, Row, Select, Table, inspect, select
+from sqlalchemy import Connection, Executable, Row, Select, Table, func, inspect, select
 from sqlalchemy.dialects.sqlite import Insert, insert
 from sqlalchemy.engine import make_url
 from sqlalchemy.exc import ArgumentError, DBAPIError, SQLAlchemyError
 
 from chart_binder.errors import DamagedRecordError, StoreError, masked
-from chart_binder.store.backends import Backend, open_sqlite
+from chart_binder.store.backends import Backend, Meaning, open_postgres, open_sqlite
 from chart_binder.store.schema import METADATA, migrate, schema_version
 from chart_binder.store.sqlite_file import VERSION, first_line, newer_schema_message
 from chart_binder.typed_json import convert_json
 
-Meaning = Callable[[BaseException | None], str]
+S = TypeVar("S", bound=msgspec.Struct)
+_PAGE = 100
 
 
 @contextmanager
@@ -67,6 +68,50 @@ class Database:
             backend.writers.begin() as connection,
         ):
             yield connection
+
+    def rows(
+        self, statement: Executable, parameters: Mapping[str, object] | None = None
+    ) -> Sequence[Row[*tuple[Any, ...]]]:
+        """Return the rows that a statement finds."""
+        with self.reading() as connection:
+            return connection.execute(statement, parameters).all()
+
+    def records(
+        self, kind: type[S], statement: Executable, parameters: Mapping[str, object] | None = None
+    ) -> tuple[S, ...]:
+        """Return the records in the rows that a statement finds."""
+        return tuple(read_row(self.name, kind, row) for row in self.rows(statement, parameters))
+
+    def record(
+        self, kind: type[S], statement: Executable, parameters: Mapping[str, object] | None = None
+    ) -> S | None:
+        """Return the first record that a statement finds."""
+        return next(iter(self.records(kind, statement, parameters)), None)
+
+    def last(self, table: Table) -> int:
+        """Return the number of the newest row, 0 if there is none."""
+        return self.rows(select(func.max(table.c.seq)))[0][0] or 0
+
+    def pages(
+        self, table: Table, wanted: Select[Any], last: int | None = None
+    ) -> Iterator[Row[*tuple[Any, ...]]]:
+        """Yield rows by their number, up to `last`; the newest first if it is not given.
+
+        They are read in pages, so that no transaction stays open while the caller works.
+        """
+        number = table.c.seq
+        if last is None:
+            pages = wanted.order_by(number.desc()).limit(_PAGE)
+        else:
+            pages = wanted.where(number <= last).order_by(number).limit(_PAGE)
+        page = pages
+        while True:
+            found = self.rows(page)
+            yield from found
+            if len(found) < _PAGE:
+                return
+            seen = found[-1].seq
+            page = pages.where(number < seen if last is None else number > seen)
 
     def create_or_migrate(self) -> None:
         """Create the tables, or migrate them; refuse tables of other programs.
@@ -127,27 +172,8 @@ def open_database(text: str) -> Database:
     if url.get_backend_name() == "sqlite":
         return Database(open_sqlite(url, _ALLOWED))
     if url.drivername in _POSTGRES:
-        from chart_binder.store.backends import open_postgres
-
         return Database(open_postgres(url))
     raise StoreError(f"store.url {masked(text)!r} names no store; {_ALLOWED}")
-
-
-class Transactions(Protocol):
-    """Transactions to read and write in; leaving a block may raise `StoreError`."""
-
-    @property
-    def name(self) -> str:
-        """The store, for a message."""
-        ...
-
-    def reading(self) -> AbstractContextManager[Connection]:
-        """Begin a transaction that changes nothing."""
-        ...
-
-    def writing(self) -> AbstractContextManager[Connection]:
-        """Begin a transaction that is committed if the block ends well."""
-        ...
 
 
 def insert_into(connection: Connection, table: Table) -> Insert:
@@ -179,9 +205,6 @@ def short_key(key: str) -> str:
     return f"{key[:_HEAD]}...{hashlib.sha256(key.encode()).hexdigest()}"
 
 
-V = TypeVar("V")
-S = TypeVar("S", bound=msgspec.Struct)
-_PAGE = 100
 _LONGEST_ID = 40
 
 
@@ -209,26 +232,6 @@ def decompress(name: str, kind: type, kept: object) -> bytes:
         return zlib.decompress(kept)  # type: ignore[arg-type]  # of any type
     except (zlib.error, TypeError) as error:
         raise damaged_record(name, kind, str(error)) from error
-
-
-def pages(
-    database: Transactions, table: Table, wanted: Select[Any], read: Callable[[Row[Any]], V],
-    *, last: int,
-) -> Iterator[V]:  # fmt: skip
-    """Yield rows by their number, up to `last`.
-
-    They are read in pages, so that no transaction stays open while the caller works.
-    """
-    seen = 0
-    while True:
-        page = wanted.where(table.c.seq > seen, table.c.seq <= last).order_by(table.c.seq)
-        with database.reading() as connection:
-            found = connection.execute(page.limit(_PAGE)).all()
-        for row in found:
-            yield read(row)
-        if len(found) < _PAGE:
-            return
-        seen = found[-1].seq
 
 
 def damaged_record(

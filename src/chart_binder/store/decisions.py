@@ -2,16 +2,17 @@
 
 import logging
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from functools import partial
-from typing import Any, TypeAlias
+from typing import Any, Generic, TypeAlias, TypeVar
 
 import msgspec
 from sqlalchemy import (
     ColumnElement,
     Connection,
+    FromClause,
     Row,
     Select,
     Table,
+    and_,
     bindparam,
     func,
     select,
@@ -21,11 +22,10 @@ from sqlalchemy import (
 from chart_binder.domain.records import KeptDecision, KeptEvidence, KeptTranscript, UnreadDecision
 from chart_binder.errors import DamagedRecordError
 from chart_binder.store.database import (
-    Transactions,
+    Database,
     compress,
     decompress,
     insert_into,
-    pages,
     path_key,
     read_row,
 )
@@ -34,10 +34,11 @@ from chart_binder.store.schema import decisions, evidence, transcripts
 UnreadHandler: TypeAlias = Callable[[UnreadDecision], None]
 """Is called with each decision that is skipped because its record is damaged."""
 
+D = TypeVar("D", KeptEvidence, KeptTranscript)
 _log = logging.getLogger(__name__)
 
 
-def read_decision(name: str, row: Row[Any]) -> KeptDecision | UnreadDecision:
+def _decision_or_problem(name: str, row: Row[Any]) -> KeptDecision | UnreadDecision:
     """Return the decision in a row of the store `name`, or why it cannot be read."""
     try:
         return read_row(name, KeptDecision, row)
@@ -51,7 +52,7 @@ def readable(
 ) -> Iterator[KeptDecision]:
     """Yield the decisions that can be read; pass the others to `unread`, or log them."""
     for row in rows:
-        found = read_decision(name, row)
+        found = _decision_or_problem(name, row)
         if isinstance(found, KeptDecision):
             yield found
         else:
@@ -62,63 +63,31 @@ def _log_unread(left_out: UnreadDecision) -> None:
     _log.warning("left out: %s", left_out.problem)
 
 
-class EvidenceDocuments:
-    """Evidence bundles by their evidence hash; every method may raise `StoreError`."""
+class Documents(Generic[D]):
+    """Documents of one kind by their names; every method may raise `StoreError`."""
 
-    def __init__(self, database: Transactions) -> None:
+    def __init__(self, database: Database, table: Table, kind: type[D]) -> None:
         self._database = database
+        self._key, self._document = table.c[kind.__struct_fields__[0]], table.c.document
+        self._kind: type[D] = kind
 
-    def put(self, kept: KeptEvidence) -> None:
-        """Save a bundle, unless its hash is there."""
-        with self._database.writing() as connection:
-            put_evidence(connection, [kept])
+    def get(self, name: str) -> D | None:
+        """Return the document of this name."""
+        return self.of([name]).get(name)
 
-    def get(self, name: str) -> KeptEvidence | None:
-        """Return the bundle with this evidence hash."""
-        found = _document(self._database, evidence, name, KeptEvidence)
-        return None if found is None else KeptEvidence(name, found)
-
-    def of(self, names: Collection[str]) -> Mapping[str, KeptEvidence]:
-        """Return the bundles with these evidence hashes, as far as they exist."""
-        wanted = select(evidence.c.hash, evidence.c.document).where(evidence.c.hash.in_(names))
-        with self._database.reading() as connection:
-            rows = connection.execute(wanted).all() if names else ()
+    def of(self, names: Collection[str]) -> Mapping[str, D]:
+        """Return the documents with these names, as far as they exist."""
+        wanted = select(self._key, self._document).where(self._key.in_(names))
         return {
-            row.hash: KeptEvidence(
-                row.hash, decompress(self._database.name, KeptEvidence, row.document)
-            )
-            for row in rows
+            row[0]: self._kind(row[0], decompress(self._database.name, self._kind, row[1]))
+            for row in (self._database.rows(wanted) if names else ())
         }
 
 
-class TranscriptDocuments:
-    """Recorded runs of the adjudicator by name; every method may raise `StoreError`."""
-
-    def __init__(self, database: Transactions) -> None:
-        self._database = database
-
-    def put(self, kept: KeptTranscript) -> None:
-        """Save a transcript, unless its name is there."""
-        with self._database.writing() as connection:
-            put_transcripts(connection, [kept])
-
-    def get(self, name: str) -> KeptTranscript | None:
-        """Return the transcript of this name."""
-        found = _document(self._database, transcripts, name, KeptTranscript)
-        return None if found is None else KeptTranscript(name, found)
-
-
-def put_evidence(connection: Connection, kept: Iterable[KeptEvidence]) -> None:
-    """Save bundles in an open transaction."""
-    _put(connection, evidence, {each.hash: each.document for each in kept})
-
-
-def put_transcripts(connection: Connection, kept: Iterable[KeptTranscript]) -> None:
-    """Save transcripts in an open transaction."""
-    _put(connection, transcripts, {each.id: each.document for each in kept})
-
-
-def _put(connection: Connection, table: Table, documents: Mapping[str, bytes]) -> None:
+def _put_documents(
+    connection: Connection, table: Table, kept: Iterable[KeptEvidence | KeptTranscript | None]
+) -> None:
+    documents = dict(msgspec.structs.astuple(each) for each in kept if each)
     if not documents:
         return
     key = table.primary_key.columns[0]
@@ -134,13 +103,6 @@ def _put(connection: Connection, table: Table, documents: Mapping[str, bytes]) -
         connection.execute(new, rows)
 
 
-def _document(database: Transactions, table: Table, name: str, kind: type) -> bytes | None:
-    wanted = select(table.c.document).where(table.primary_key.columns[0] == name)
-    with database.reading() as connection:
-        row = connection.execute(wanted).one_or_none()
-    return None if row is None else decompress(database.name, kind, row.document)
-
-
 StoredCase: TypeAlias = tuple[KeptDecision, KeptEvidence | None, KeptTranscript | None]
 """A decision with its evidence and transcript."""
 
@@ -148,9 +110,8 @@ StoredCase: TypeAlias = tuple[KeptDecision, KeptEvidence | None, KeptTranscript 
 class Decisions:
     """The decisions on files, with history. Every method may raise `StoreError`."""
 
-    def __init__(self, database: Transactions) -> None:
+    def __init__(self, database: Database) -> None:
         self._database = database
-        self._read = partial(read_row, database.name, KeptDecision)
 
     def put(
         self,
@@ -164,51 +125,43 @@ class Decisions:
     def put_all(self, kept: Iterable[StoredCase]) -> None:
         """Save several decisions in one transaction, which waits for the disk once."""
         whole = list(kept)
-        made, evidence, transcripts = zip(*whole, strict=True) if whole else ((), (), ())
+        made = [
+            msgspec.structs.asdict(decision) | {"path_key": path_key(decision.path)}
+            for decision, _, _ in whole
+        ]
         with self._database.writing() as connection:
-            put_evidence(connection, filter(None, evidence))
-            put_transcripts(connection, filter(None, transcripts))
+            _put_documents(connection, evidence, (bundle for _, bundle, _ in whole))
+            _put_documents(connection, transcripts, (transcript for _, _, transcript in whole))
             if made:
                 new = insert_into(connection, decisions)
-                unless_there = new.on_conflict_do_nothing(index_elements=["id"])
-                connection.execute(unless_there, list(map(_row, made)))
+                connection.execute(new.on_conflict_do_nothing(index_elements=["id"]), made)
 
     def latest(self, path: bytes, states: Collection[str] = ()) -> KeptDecision | None:
         """Return the last decision on a file, or the last one in one of `states`."""
         wanted = _in_states(_LATEST, states) if states else _LATEST
-        with self._database.reading() as connection:
-            row = connection.execute(wanted, _path_parameters(path)).one_or_none()
-        return None if row is None else self._read(row)
+        return self._database.record(KeptDecision, wanted, _path_parameters(path))
 
     def history(self, path: bytes) -> tuple[KeptDecision, ...]:
         """Return every decision on a file, the newest first."""
-        with self._database.reading() as connection:
-            rows = connection.execute(_OF_PATH, _path_parameters(path)).all()
-        return tuple(map(self._read, rows))
+        return self._database.records(KeptDecision, _OF_PATH, _path_parameters(path))
 
     def histories(
         self, paths: Collection[bytes]
     ) -> Mapping[bytes, Sequence[KeptDecision | UnreadDecision]]:
         """Return every decision on several files that have any, the newest first."""
         found: dict[bytes, list[KeptDecision | UnreadDecision]] = {}
-        wanted = set(paths)
-        if not wanted:
-            return found
-        with self._database.reading() as connection:
-            rows = connection.execute(_OF_PATHS, {"of_keys": [*map(path_key, wanted)]}).all()
+        keys = {path: path_key(path) for path in paths}
+        rows = self._database.rows(_OF_PATHS, {"of_keys": [*keys.values()]}) if keys else ()
         for row in rows:
-            if row.path in wanted:
-                one = read_decision(self._database.name, row)
+            if row.path in keys:
+                one = _decision_or_problem(self._database.name, row)
                 found.setdefault(row.path, []).append(one)
         return found
 
     def by_id(self, decision: str) -> KeptDecision | None:
         """Return the decision with this id."""
-        with self._database.reading() as connection:
-            row = connection.execute(
-                select(decisions).where(decisions.c.id == decision)
-            ).one_or_none()
-        return None if row is None else self._read(row)
+        wanted = select(decisions).where(decisions.c.id == decision)
+        return self._database.record(KeptDecision, wanted)
 
     def by_evidence(
         self, evidence_hash: str, adjudicator: str | None = None
@@ -220,15 +173,12 @@ class Decisions:
         wanted = _BY_EVIDENCE.where(decisions.c.evidence_hash == evidence_hash)
         if adjudicator is not None:
             wanted = wanted.where(decisions.c.adjudicator == adjudicator)
-        with self._database.reading() as connection:
-            row = connection.execute(wanted).one_or_none()
-        return None if row is None else self._read(row)
+        return self._database.record(KeptDecision, wanted)
 
     def count_of_run(self, run: str) -> int:
         """Return how many decisions a run saved."""
         wanted = select(func.count()).where(decisions.c.run_id == run)
-        with self._database.reading() as connection:
-            return int(connection.execute(wanted).scalar_one())
+        return int(self._database.rows(wanted)[0][0])
 
     def iterate(
         self,
@@ -247,13 +197,12 @@ class Decisions:
         wanted = _in_states(select(decisions), states)
         if run_id is not None:
             wanted = wanted.where(decisions.c.run_id == run_id)
-        with self._database.reading() as connection:
-            last = connection.execute(select(func.max(decisions.c.seq))).scalar_one() or 0
+        last = self._database.last(decisions)
         if not all_of_them:
-            wanted = wanted.where(~_newer(last))
+            wanted = wanted.where(~superseded(last))
+        rows = self._database.pages(decisions, wanted, last)
         if unread is None:
-            return pages(self._database, decisions, wanted, self._read, last=last)
-        rows = pages(self._database, decisions, wanted, lambda row: row, last=last)
+            return (read_row(self._database.name, KeptDecision, row) for row in rows)
         return readable(self._database.name, rows, unread)
 
     def pin(self, decision: str, *, pinned: bool = True) -> None:
@@ -263,19 +212,15 @@ class Decisions:
             file = select(decisions.c.path).where(named)
             found = connection.execute(file).one_or_none()
             if found and pinned:
-                of_file = _OF_FILE.where(decisions.c.pinned)
-                connection.execute(of_file.values(pinned=False), _path_parameters(found.path))
+                others = update(decisions).where(_IS_OF_PATH, decisions.c.pinned)
+                connection.execute(others.values(pinned=False), _path_parameters(found.path))
             connection.execute(update(decisions).where(named).values(pinned=pinned))
 
 
-_OF_PATH = (
-    select(decisions)
-    .where(decisions.c.path_key == bindparam("of_key"), decisions.c.path == bindparam("of_path"))
-    .order_by(decisions.c.seq.desc())
-)
-_OF_FILE = update(decisions).where(
+_IS_OF_PATH = and_(
     decisions.c.path_key == bindparam("of_key"), decisions.c.path == bindparam("of_path")
 )
+_OF_PATH = select(decisions).where(_IS_OF_PATH).order_by(decisions.c.seq.desc())
 _OF_PATHS = (
     select(decisions)
     .where(decisions.c.path_key.in_(bindparam("of_keys", expanding=True)))
@@ -292,10 +237,6 @@ _BY_EVIDENCE = (
 )
 
 
-def _row(decision: KeptDecision) -> dict[str, object]:
-    return msgspec.structs.asdict(decision) | {"path_key": path_key(decision.path)}
-
-
 def _path_parameters(path: bytes) -> dict[str, bytes]:
     return {"of_key": path_key(path), "of_path": path}
 
@@ -304,15 +245,14 @@ def _in_states(wanted: Select[Any], states: Collection[str]) -> Select[Any]:
     return wanted.where(decisions.c.state.in_(sorted(states))) if states else wanted
 
 
-def _newer(last: int) -> ColumnElement[bool]:
+def is_same_file(other: FromClause) -> ColumnElement[bool]:
+    """Match rows of an alias of `decisions` that are about the file of the decision."""
+    return and_(other.c.path_key == decisions.c.path_key, other.c.path == decisions.c.path)
+
+
+def superseded(last: int | None = None) -> ColumnElement[bool]:
+    """Match decisions that are not the latest of their file, of those numbered up to `last`."""
     newer = decisions.alias("newer")
-    return (
-        select(newer.c.seq)
-        .where(
-            newer.c.path_key == decisions.c.path_key,
-            newer.c.path == decisions.c.path,
-            newer.c.seq > decisions.c.seq,
-            newer.c.seq <= last,
-        )
-        .exists()
-    )
+    until = () if last is None else (newer.c.seq <= last,)
+    is_newer = (is_same_file(newer), newer.c.seq > decisions.c.seq, *until)
+    return select(newer.c.seq).where(*is_newer).exists()

@@ -4,15 +4,27 @@ from array import array
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
+from typing import Any
 
 import msgspec
-from sqlalchemy import ColumnElement, Connection, Executable, and_, case, delete, func, or_, select
+from sqlalchemy import (
+    ColumnElement,
+    Connection,
+    Executable,
+    Select,
+    and_,
+    case,
+    delete,
+    func,
+    or_,
+    select,
+)
 
 from chart_binder.domain.records import KeptDecision, KeptVerdict, VerdictKind
 from chart_binder.domain.verdict import KeptOverride
 from chart_binder.domain.vocabulary import RecordingId
-from chart_binder.store.database import Transactions, insert_into, pages, path_key, read_row
-from chart_binder.store.decisions import UnreadHandler, readable
+from chart_binder.store.database import Database, insert_into, path_key, read_row
+from chart_binder.store.decisions import UnreadHandler, is_same_file, readable, superseded
 from chart_binder.store.schema import Bytes, decisions, overrides, verdicts
 
 
@@ -22,7 +34,7 @@ class Overrides:
     `sqlite_file.read_overrides` reads them too, without creating a store.
     """
 
-    def __init__(self, database: Transactions) -> None:
+    def __init__(self, database: Database) -> None:
         self._database = database
 
     def put(self, override: KeptOverride) -> None:
@@ -32,9 +44,7 @@ class Overrides:
 
     def all(self) -> Mapping[str, KeptOverride]:
         """Return every override, by recording."""
-        with self._database.reading() as connection:
-            rows = connection.execute(select(overrides)).all()
-        kept = (read_row(self._database.name, KeptOverride, row) for row in rows)
+        kept = self._database.records(KeptOverride, select(overrides))
         return {override.recording_mbid: override for override in kept}
 
     def remove(self, recording: RecordingId) -> None:
@@ -96,7 +106,7 @@ class ReviewQueue:
     Overrides for recordings that the decision does not name are not considered here.
     """
 
-    def __init__(self, database: Transactions) -> None:
+    def __init__(self, database: Database) -> None:
         self._database = database
 
     def cases(
@@ -114,8 +124,7 @@ class ReviewQueue:
         for start in range(0, len(last), _PAGE):
             numbers = last[start : start + _PAGE]
             wanted = select(decisions).where(decisions.c.seq.in_(numbers))
-            with self._database.reading() as connection:
-                rows = {row.seq: row for row in connection.execute(wanted)}
+            rows = {row.seq: row for row in self._database.rows(wanted)}
             for place, number in enumerate(numbers, start):
                 there = [rows[number]] if number in rows else []
                 for decision in readable(self._database.name, there, unread):
@@ -124,15 +133,13 @@ class ReviewQueue:
     def of_evidence(self, evidence_hash: str, states: Collection[str]) -> tuple[KeptDecision, ...]:
         """Return the waiting decisions on this evidence that can be read, the oldest first."""
         wanted = select(decisions).where(decisions.c.evidence_hash == evidence_hash, _waits(states))
-        with self._database.reading() as connection:
-            rows = connection.execute(wanted.order_by(decisions.c.seq)).all()
+        rows = self._database.rows(wanted.order_by(decisions.c.seq))
         return tuple(readable(self._database.name, rows))
 
     def has(self, decision: str, states: Collection[str]) -> bool:
         """Return whether a decision waits."""
         wanted = select(decisions.c.id).where(decisions.c.id == decision, _waits(states))
-        with self._database.reading() as connection:
-            return connection.execute(wanted).first() is not None
+        return bool(self._database.rows(wanted))
 
     def _numbers(
         self, states: Collection[str], under: Collection[bytes]
@@ -175,27 +182,18 @@ def _lapsed() -> ColumnElement[bool]:
     return and_(by_one, ~stands)
 
 
-def superseded() -> ColumnElement[bool]:
-    """Match decisions that are not the latest of their file."""
-    newer = decisions.alias("newer")
-    same = (newer.c.path_key == decisions.c.path_key, newer.c.path == decisions.c.path)
-    return select(newer.c.seq).where(*same, newer.c.seq > decisions.c.seq).exists()
-
-
 def _pinned() -> ColumnElement[bool]:
     pinned = decisions.alias("pinned")
-    same = (pinned.c.path_key == decisions.c.path_key, pinned.c.path == decisions.c.path)
     # Without `coalesce` SQLite would take the index of states, and scan all that is decided.
     is_decided = func.coalesce(pinned.c.state, "") == _DECIDED
-    return select(pinned.c.seq).where(*same, pinned.c.pinned, is_decided).exists()
+    return select(pinned.c.seq).where(is_same_file(pinned), pinned.c.pinned, is_decided).exists()
 
 
 def _ruled_on() -> ColumnElement[bool]:
     """Match decisions with a verdict on them, or on an equal earlier one of the file."""
     earlier = decisions.alias("earlier")
     same = (
-        earlier.c.path_key == decisions.c.path_key,
-        earlier.c.path == decisions.c.path,
+        is_same_file(earlier),
         earlier.c.seq <= decisions.c.seq,
         verdicts.c.decision_id == earlier.c.id,
     )
@@ -238,7 +236,7 @@ class SavedVerdicts(msgspec.Struct, frozen=True):
 class Verdicts:
     """The verdicts of people on decisions. Every method may raise `StoreError`."""
 
-    def __init__(self, database: Transactions) -> None:
+    def __init__(self, database: Database) -> None:
         self._database = database
         self._read = partial(read_row, database.name, KeptVerdict)
 
@@ -295,26 +293,22 @@ class Verdicts:
             decisions.c.recording_mbid == override.recording_mbid, decisions.c.id.in_(came_with)
         )
         wanted = select(decisions).where(is_reached, ~superseded()).order_by(decisions.c.seq)
-        with self._database.reading() as connection:
-            rows = connection.execute(wanted).all()
-        return tuple(readable(self._database.name, rows))
+        return tuple(readable(self._database.name, self._database.rows(wanted)))
 
     def latest(self, decision: str) -> KeptVerdict | None:
         """Return the newest verdict on a decision."""
-        return next(iter(self._found(decision, limit=1)), None)
+        return self._database.record(KeptVerdict, _on(decision).limit(1))
 
     def history(self, decision: str) -> tuple[KeptVerdict, ...]:
         """Return every verdict on a decision, the newest first."""
-        return self._found(decision)
+        return self._database.records(KeptVerdict, _on(decision))
 
     def on_the_same(self, decision: KeptDecision) -> KeptVerdict | None:
         """Return the newest verdict on a decision, or on an equal earlier one of its file.
 
         Equal decisions have the same release group, evidence and rules.
         """
-        with self._database.reading() as connection:
-            row = connection.execute(_on_the_same(decision)).first()
-        return None if row is None else self._read(row)
+        return self._database.record(KeptVerdict, _on_the_same(decision))
 
     def spoken(self) -> Iterator[KeptVerdict]:
         """Yield the newest acceptance or rejection of each decision, the oldest first."""
@@ -329,15 +323,8 @@ class Verdicts:
             .exists()
         )
         wanted = select(verdicts).where(verdicts.c.verdict.in_(_SPOKEN), ~is_said_again)
-        with self._database.reading() as connection:
-            last = connection.execute(select(func.max(verdicts.c.seq))).scalar_one() or 0
-        return pages(self._database, verdicts, wanted, self._read, last=last)
-
-    def _found(self, decision: str, limit: int | None = None) -> tuple[KeptVerdict, ...]:
-        wanted = select(verdicts).where(verdicts.c.decision_id == decision)
-        with self._database.reading() as connection:
-            rows = connection.execute(wanted.order_by(verdicts.c.seq.desc()).limit(limit)).all()
-        return tuple(map(self._read, rows))
+        rows = self._database.pages(verdicts, wanted, self._database.last(verdicts))
+        return map(self._read, rows)
 
     def _current(
         self, connection: Connection, recordings: Collection[str]
@@ -356,6 +343,12 @@ class Verdicts:
     ) -> tuple[KeptVerdict, ...]:
         wanted = select(verdicts).where(_came_with(override)).order_by(verdicts.c.seq)
         return tuple(map(self._read, connection.execute(wanted)))
+
+
+def _on(decision: str) -> Select[tuple[Any, ...]]:
+    """Find the verdicts on a decision, the newest first."""
+    wanted = select(verdicts).where(verdicts.c.decision_id == decision)
+    return wanted.order_by(verdicts.c.seq.desc())
 
 
 def _came_with(override: KeptOverride) -> ColumnElement[bool]:

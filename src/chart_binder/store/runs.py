@@ -12,15 +12,13 @@ from sqlalchemy import ColumnElement, Row, func, select, update
 from chart_binder.domain.records import KeptRun, KeptWrite, WriteState
 from chart_binder.errors import DamagedRecordError, StoreError
 from chart_binder.store.database import (
-    Transactions,
+    Database,
     damaged_record,
     insert_into,
     path_key,
     read_row,
 )
 from chart_binder.store.schema import runs, writes
-
-_PAGE = 100
 
 UnreadRunHandler: TypeAlias = Callable[[str], None]
 """Is called with the problem of each run that is skipped because its record is damaged."""
@@ -29,7 +27,7 @@ UnreadRunHandler: TypeAlias = Callable[[str], None]
 class Runs:
     """Runs of commands. Every method may raise `StoreError`."""
 
-    def __init__(self, database: Transactions) -> None:
+    def __init__(self, database: Database) -> None:
         self._database = database
 
     def begin(self, run: KeptRun) -> None:
@@ -37,7 +35,7 @@ class Runs:
         row = msgspec.structs.asdict(run) | {
             # Escaped, so that an argument of any bytes is text for any database.
             "arguments": json.dumps(run.arguments),
-            "counts": _json(run.counts),
+            "counts": json.dumps(dict(run.counts)),
         }
         with self._database.writing() as connection:
             new = insert_into(connection, runs)
@@ -45,25 +43,23 @@ class Runs:
 
     def end(self, run: str, ended_at_utc: str, status: int, counts: Mapping[str, int]) -> None:
         """Save how a run ended."""
-        ended = {"ended_at_utc": ended_at_utc, "status": status, "counts": _json(counts)}
-        self._change(run, ended)
+        self._change(run, counts, {"ended_at_utc": ended_at_utc, "status": status})
 
     def measure(self, run: str, counts: Mapping[str, int], measures: bytes) -> None:
         """Save the counts and measures of a run so far."""
-        self._change(run, {"counts": _json(counts), "measures": measures})
+        self._change(run, counts, {"measures": measures})
 
     def get(self, run: str) -> KeptRun | None:
         """Return the run with this id."""
-        with self._database.reading() as connection:
-            row = connection.execute(select(runs).where(runs.c.id == run)).one_or_none()
-        return None if row is None else self._read(row)
+        return next(
+            map(self._read, self._database.rows(select(runs).where(runs.c.id == run))), None
+        )
 
     def beginning_with(self, letters: str) -> tuple[KeptRun, ...]:
         """Return the newest two runs whose ids begin with these letters."""
         is_so = runs.c.id.startswith(letters, autoescape=True)
         wanted = select(runs).where(is_so).order_by(runs.c.seq.desc()).limit(2)
-        with self._database.reading() as connection:
-            return tuple(map(self._read, connection.execute(wanted).all()))
+        return tuple(map(self._read, self._database.rows(wanted)))
 
     def latest(self, command: str | None = None) -> KeptRun | None:
         """Return the run that began last, or the last of a command."""
@@ -79,28 +75,21 @@ class Runs:
         wanted = select(runs).order_by(runs.c.seq.desc()).limit(count)
         if command is not None:
             wanted = wanted.where(runs.c.command == command)
-        with self._database.reading() as connection:
-            return tuple(self._readable(connection.execute(wanted).all(), unread))
+        return tuple(self._readable(self._database.rows(wanted), unread))
 
     def iterate(self, unread: UnreadRunHandler | None = None) -> Iterator[KeptRun]:
         """Yield every run, the newest first, read in pages.
 
         One that cannot be read is passed to `unread`, or raised.
         """
-        wanted = select(runs).order_by(runs.c.seq.desc()).limit(_PAGE)
-        with self._database.reading() as connection:
-            before = (connection.execute(select(func.max(runs.c.seq))).scalar_one() or 0) + 1
-        while True:
-            with self._database.reading() as connection:
-                found = connection.execute(wanted.where(runs.c.seq < before)).all()
-            yield from self._readable(found, unread)
-            if len(found) < _PAGE:
-                return
-            before = found[-1].seq
+        return self._readable(self._database.pages(runs, select(runs)), unread)
 
-    def _change(self, run: str, columns: Mapping[str, object]) -> None:
+    def _change(self, run: str, counts: Mapping[str, int], more: Mapping[str, object]) -> None:
+        changed = (
+            update(runs).where(runs.c.id == run).values(counts=json.dumps(dict(counts)), **more)
+        )
         with self._database.writing() as connection:
-            connection.execute(update(runs).where(runs.c.id == run).values(columns))
+            connection.execute(changed)
 
     def _readable(
         self, rows: Iterable[Row[Any]], unread: UnreadRunHandler | None
@@ -119,21 +108,12 @@ class Runs:
         columns = dict(row._mapping)  # noqa: SLF001 - its public name
         try:
             columns |= {name: json.loads(columns[name]) for name in ("arguments", "counts")}
-            for name in ("started_at_utc", "ended_at_utc"):
-                _check_moment(columns[name])
+            for moment in (columns["started_at_utc"], columns["ended_at_utc"]):
+                if isinstance(moment, str) and datetime.fromisoformat(moment).tzinfo is None:
+                    raise ValueError(f"{moment[:40]!r} is a time of no zone")  # noqa: TRY301
         except (ValueError, TypeError) as error:
             raise damaged_record(self._database.name, KeptRun, str(error), columns["id"]) from error
         return read_row(self._database.name, KeptRun, columns)
-
-
-def _check_moment(kept: object) -> None:
-    """Raise `ValueError` for a text that is no time with a zone."""
-    if isinstance(kept, str) and datetime.fromisoformat(kept).tzinfo is None:
-        raise ValueError(f"{kept[:40]!r} is a time of no zone")
-
-
-def _json(counts: Mapping[str, int]) -> str:
-    return json.dumps(dict(counts))
 
 
 _STATES_BEFORE = {
@@ -148,9 +128,8 @@ _STATES_BEFORE = {
 class Journal:
     """Every write of a file's tags. Every method may raise `StoreError`."""
 
-    def __init__(self, database: Transactions) -> None:
+    def __init__(self, database: Database) -> None:
         self._database = database
-        self._read = partial(read_row, database.name, KeptWrite)
 
     def intend(self, write: KeptWrite) -> None:
         """Commit an intent, unless its id is there; when this returns, it survives a crash."""
@@ -181,21 +160,13 @@ class Journal:
 
     def of_run(self, run: str) -> Iterator[KeptWrite]:
         """Yield every write of a run, the newest first, read in pages: there may be very many."""
-        wanted = select(writes).where(writes.c.run_id == run).order_by(writes.c.seq.desc())
-        page = wanted.limit(_PAGE)
-        while True:
-            with self._database.reading() as connection:
-                found = connection.execute(page).all()
-            yield from map(self._read, found)
-            if len(found) < _PAGE:
-                return
-            page = wanted.where(writes.c.seq < found[-1].seq).limit(_PAGE)
+        rows = self._database.pages(writes, select(writes).where(writes.c.run_id == run))
+        return map(partial(read_row, self._database.name, KeptWrite), rows)
 
     def counts(self, run: str) -> dict[WriteState, int]:
         """Return how many writes of a run are in each state."""
         wanted = select(writes.c.state, func.count()).where(writes.c.run_id == run)
-        with self._database.reading() as connection:
-            found = connection.execute(wanted.group_by(writes.c.state)).all()
+        found = self._database.rows(wanted.group_by(writes.c.state))
         return {WriteState(state): count for state, count in found}
 
     def of_path(self, path: bytes) -> tuple[KeptWrite, ...]:
@@ -223,6 +194,5 @@ class Journal:
         )
 
     def _found(self, *which: ColumnElement[bool]) -> tuple[KeptWrite, ...]:
-        with self._database.reading() as connection:
-            wanted = select(writes).where(*which).order_by(writes.c.seq.desc())
-            return tuple(map(self._read, connection.execute(wanted).all()))
+        wanted = select(writes).where(*which).order_by(writes.c.seq.desc())
+        return self._database.records(KeptWrite, wanted)

@@ -6,18 +6,18 @@ from typing import Self
 from sqlalchemy import case, delete, select, type_coerce
 from sqlalchemy.types import NullType
 
+from chart_binder.domain.records import KeptEvidence, KeptTranscript
 from chart_binder.errors import StoreError
 from chart_binder.store.database import (
     Database,
-    Transactions,
     insert_into,
     open_database,
     short_key,
 )
-from chart_binder.store.decisions import Decisions, EvidenceDocuments, TranscriptDocuments
+from chart_binder.store.decisions import Decisions, Documents
 from chart_binder.store.reviews import Overrides, ReviewQueue, Verdicts
 from chart_binder.store.runs import Journal, Runs
-from chart_binder.store.schema import cached_answers, rate_slots
+from chart_binder.store.schema import cached_answers, evidence, rate_slots, transcripts
 
 QUEUE_LENGTH = 120
 """Requests that may wait at once. A slot further ahead than that many intervals was left by a
@@ -35,8 +35,8 @@ class Store:
         self.overrides = Overrides(database)
         self.runs = Runs(database)
         self.decisions = Decisions(database)
-        self.evidence = EvidenceDocuments(database)
-        self.transcripts = TranscriptDocuments(database)
+        self.evidence = Documents(database, evidence, KeptEvidence)
+        self.transcripts = Documents(database, transcripts, KeptTranscript)
         self.verdicts = Verdicts(database)
         self.waiting = ReviewQueue(database)
         self.journal = Journal(database)
@@ -74,7 +74,7 @@ class CachedAnswer:
 class CachedAnswers:
     """The newest answer of a service for each key. Every method may raise `StoreError`."""
 
-    def __init__(self, database: Transactions) -> None:
+    def __init__(self, database: Database) -> None:
         self._database = database
 
     def get(self, key: str) -> CachedAnswer | None:
@@ -82,8 +82,7 @@ class CachedAnswers:
         columns = (cached_answers.c.body, cached_answers.c.fetched_at)
         unconverted = (type_coerce(column, NullType()).label(column.name) for column in columns)
         wanted = select(*unconverted).where(cached_answers.c.key == short_key(key))
-        with self._database.reading() as connection:
-            row = connection.execute(wanted).one_or_none()
+        row = next(iter(self._database.rows(wanted)), None)
         if row is None:
             return None
         # SQLite keeps any type in any column, whatever another program put there.
@@ -130,7 +129,7 @@ class AnswersSince:
 class RateSlots:
     """The next free moment of each service, shared by all threads and processes of a store."""
 
-    def __init__(self, database: Transactions) -> None:
+    def __init__(self, database: Database) -> None:
         self._database = database
 
     def reserve(self, service: str, interval_s: float, now: float) -> float:

@@ -13,7 +13,7 @@ from functools import cache
 from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
-from chart_binder.domain.dates import month_pattern
+from chart_binder.domain.dates import MONTHS, month_pattern
 from chart_binder.domain.vocabulary import fold
 from chart_binder.react.sanitize import one_line
 from chart_binder.react.steps import Observation
@@ -199,7 +199,8 @@ _OF_EVERY_TEXT = frozenset(
         " to und"
     )
 )
-_YEAR = re.compile(r"(?<!\d)(?:1[89]|20)\d\d(?!\d)")
+# What stands before a year is looked at behind its first figures, which is three times as fast.
+_YEAR = re.compile(r"(?:1[89]|20)(?<!\d\d\d)\d\d(?!\d)")
 # Words, folded, that a passage about a release has.
 _RELEASE_WORDS = frozenset(
     _WORD.findall(
@@ -273,7 +274,8 @@ def _look(piece: str, about: Sequence[str], find: Sequence[str]) -> _Look:
     folded = fold(piece)
     words = set(_WORD.findall(folded))
     years = list(map(int, _YEAR.findall(folded)))
-    to_the_month = len(_date_to_the_month().findall(folded)) if years else 0
+    dates = _NUMERIC_DATE if words.isdisjoint(MONTHS) else _date_to_the_month()
+    to_the_month = len(dates.findall(folded)) if years else 0
     is_row = _BETWEEN_CELLS in piece
     release_words = [_PLACE_OF_RELEASE_WORD[word] for word in words & _RELEASE_WORDS]
     release_words += [
@@ -290,14 +292,18 @@ def _look(piece: str, about: Sequence[str], find: Sequence[str]) -> _Look:
     )
 
 
+_NUMERIC_DATE = re.compile(
+    r"(?:1[89]|20)(?<!\d\d\d)\d\d(?:[-/.]\d{1,2}(?!\d)|年\s?\d{1,2}月|년\s?\d{1,2}월)"
+    r"|\d{1,2}(?<!\d\d\d)[./-]\d{1,2}[./-](?:1[89]|20)\d\d(?!\d)"
+)
+
+
 @cache
 def _date_to_the_month() -> re.Pattern[str]:
     """Return the pattern of a date in folded text; it takes 10 ms to make, so not on import."""
     return re.compile(
-        r"(?<!\d)(?:1[89]|20)\d\d(?:[-/.]\d{1,2}(?!\d)|年\s?\d{1,2}月|년\s?\d{1,2}월)"
-        r"|(?<!\d)\d{1,2}[./-]\d{1,2}[./-](?:1[89]|20)\d\d(?!\d)"
-        rf"|(?<!\w)(?:{month_pattern()})\.?,?\s(?:de\s|del\s)?(?:\d{{1,2}}[a-z]{{0,2}},?\s)?"
-        r"(?:1[89]|20)\d\d(?!\d)"
+        rf"{_NUMERIC_DATE.pattern}|(?<!\w)(?:{month_pattern()})\.?,?\s(?:de\s|del\s)?"
+        r"(?:\d{1,2}[a-z]{0,2},?\s)?(?:1[89]|20)\d\d(?!\d)"
     )
 
 

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from chart_binder.errors import EvidenceError
+from chart_binder.jobs.batch import Album
 from chart_binder.jobs.batch.requests import (
     BundleRequest,
     NoInputYet,
@@ -15,7 +16,6 @@ from chart_binder.jobs.batch.requests import (
     RequestReader,
     read_request,
 )
-from chart_binder.jobs.batch.work import Album
 
 
 @pytest.mark.parametrize(
@@ -56,11 +56,11 @@ def test_a_line_that_asks_for_nothing_is_told_what_may_stand_there(line: bytes, 
 def test_files_of_a_folder_that_came_together_are_an_album() -> None:
     paths = ["a/1", "a/2", "b/1"]
     lines = [json.dumps({"path": path, "id": path}).encode() for path in paths]
-    begun = PendingRequests()
-    waiting = RequestReader([*lines, b" ", b"{}"])
+    pending = PendingRequests()
+    reader = RequestReader([*lines, b" ", b"{}"])
     time.sleep(0.05)  # until they have come
-    found = [item for item in waiting.items(begun) if not isinstance(item, NoInputYet)]
+    found = [item for item in reader.items(pending) if not isinstance(item, NoInputYet)]
     albums = [item.paths for item in found if isinstance(item, Album)]
     assert albums == [(Path("a/1"), Path("a/2")), (Path("b/1"),)]
-    assert [begun.pop(Path(path), is_given=False).id for path in paths] == paths
-    assert begun.pop(Path("line 5"), is_given=True).number == 5
+    assert [pending.pop(Path(path), is_given=False).id for path in paths] == paths
+    assert pending.pop(Path("line 5"), is_given=True).number == 5

@@ -1,8 +1,5 @@
 """Answers of earlier runs are reused, and interrupted refreshes continued."""
 
-from collections.abc import Iterator
-from pathlib import Path
-
 import msgspec
 import pytest
 
@@ -10,17 +7,10 @@ from chart_binder.domain.records import KeptDecision, KeptEvidence, KeptRun, Mea
 from chart_binder.jobs.batch.resume import AnswerCache, interrupted_refresh
 from chart_binder.jobs.decide import Decision, State
 from chart_binder.llm.result import AdjudicationResult, Outcome
-from chart_binder.store import open_store
 from chart_binder.store.store import Store
 
 ASKED = ("--refresh", "/music")
 NOW = KeptRun(id="now", command="batch", arguments=ASKED, started_at_utc="2026-11-21T12:00:00Z")
-
-
-@pytest.fixture
-def store(tmp_path: Path) -> Iterator[Store]:
-    with open_store(f"sqlite:///{tmp_path / 'canon.db'}") as store:
-        yield store
 
 
 def keep(
@@ -51,27 +41,25 @@ def test_it_goes_on_from_where_the_first_of_them_began(store: Store) -> None:
     assert found.since == 1794484800
 
 
-@pytest.mark.parametrize("status", [0, 1, 3])
-def test_one_that_came_to_its_end_is_begun_anew(store: Store, status: int) -> None:
-    keep(store, "19", status=130)
-    keep(store, "20", status=status)
-    assert interrupted_refresh(store, NOW) is None
+@pytest.mark.parametrize(
+    ("day", "last", "status", "now"),
+    [
+        *[("20", ASKED, status, ASKED) for status in (0, 1, 3)],
+        ("13", ASKED, 130, ASKED),  # long ago
+        ("20", ("--refresh", "/other"), 130, ASKED),
+        ("20", ("--refresh", "--only=failed", "/music"), 130, ASKED),
+        ("20", ("--refresh", "--stdin"), 130, ("--refresh", "--stdin")),
+    ],
+)
+def test_one_that_ended_long_ago_or_was_asked_otherwise_is_begun_anew(
+    store: Store, day: str, last: tuple[str, ...], status: int, now: tuple[str, ...]
+) -> None:
+    keep(store, "12", status=130)
+    keep(store, day, last, status=status)
+    assert interrupted_refresh(store, msgspec.structs.replace(NOW, arguments=now)) is None
 
 
-def test_another_call_and_one_of_long_ago_are_not_gone_on_with(store: Store) -> None:
-    keep(store, "13", status=130)
-    keep(store, "19", ("--refresh", "/other"), status=130)
-    keep(store, "20", ("--refresh", "--only=failed", "/music"), status=130)
-    assert interrupted_refresh(store, NOW) is None
-
-
-def test_what_comes_on_standard_input_is_begun_anew(store: Store) -> None:
-    for asked in (("--refresh", "--stdin"), ("--refresh", "-")):
-        keep(store, f"2{len(asked[1]) % 2}", asked, status=130)
-        assert interrupted_refresh(store, msgspec.structs.replace(NOW, arguments=asked)) is None
-
-
-def test_a_refresh_takes_the_answers_of_its_own_runs_alone(tmp_path: Path) -> None:
+def test_a_refresh_takes_the_answers_of_its_own_runs_alone(store: Store) -> None:
     result = AdjudicationResult(Outcome.REJECTED, evidence_hash="e")
     decision = Decision(State.INDETERMINATE, evidence_hash="e", adjudication=result)
     kept = KeptDecision(
@@ -80,9 +68,8 @@ def test_a_refresh_takes_the_answers_of_its_own_runs_alone(tmp_path: Path) -> No
         rules_version="r", trace=None, document=msgspec.json.encode(decision),
         decided_at_utc=now_utc(), adjudicator="asked",
     )  # fmt: skip
-    with open_store(f"sqlite:///{tmp_path / 'canon.db'}") as store:
-        store.runs.begin(KeptRun(id="yesterday", command="batch", started_at_utc=now_utc()))
-        store.decisions.put(kept, KeptEvidence("e", b"{}"), None)
-        for runs, is_known in ((set(), True), ({"yesterday"}, True), ({"now"}, False)):
-            answered = AnswerCache(store, "asked", frozenset(runs))
-            assert (answered.get("e") is not None) == is_known
+    store.runs.begin(KeptRun(id="yesterday", command="batch", started_at_utc=now_utc()))
+    store.decisions.put(kept, KeptEvidence("e", b"{}"), None)
+    for runs, is_known in ((set(), True), ({"yesterday"}, True), ({"now"}, False)):
+        answers = AnswerCache(store, "asked", frozenset(runs))
+        assert (answers.get("e") is not None) == is_known

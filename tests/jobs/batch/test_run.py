@@ -7,14 +7,13 @@ from collections.abc import Iterator, Sequence
 from itertools import count
 from pathlib import Path
 
-import pytest
-
 from chart_binder.config import RulesConfig
 from chart_binder.domain.evidence import EvidenceBundle
 from chart_binder.domain.evidence_json import evidence_hash, read_bundle
 from chart_binder.domain.records import KeptRun, new_id, now_utc
 from chart_binder.domain.verdict import Verdict
 from chart_binder.errors import LookupFailedError
+from chart_binder.jobs.batch import Album, FileOutcome, ThreadExecutor, Worker
 from chart_binder.jobs.batch.report import Tally
 from chart_binder.jobs.batch.resume import AnswerCache, ResumeCheck, Selection
 from chart_binder.jobs.batch.run import (
@@ -24,11 +23,9 @@ from chart_binder.jobs.batch.run import (
     OutcomeBuffer,
     TagWriter,
 )
-from chart_binder.jobs.batch.work import Album, EvidenceLookup, FileOutcome, ThreadExecutor, Worker
-from chart_binder.jobs.decide import Cause, Decider, State, no_overrides
+from chart_binder.jobs.decide import Cause, Decider, EvidenceLookup, State, no_overrides
 from chart_binder.jobs.stored_decisions import RunVersions, rules_version, stored_bundle
 from chart_binder.llm.result import AdjudicationResult, Outcome
-from chart_binder.store import open_store
 from chart_binder.store.store import Store
 from golden.bundles import year_only_single
 
@@ -104,7 +101,7 @@ class Slow:
             if self.counting.all <= self._faulty:
                 raise RuntimeError("a defect of a plug-in")
         return AdjudicationResult(
-            Outcome.REJECTED, confidence=0.1, evidence_hash=known(evidence_bundle)
+            Outcome.REJECTED, confidence=0.1, evidence_hash=evidence_hash(evidence_bundle)
         )
 
 
@@ -122,20 +119,9 @@ class Failing(Slow):
         return AdjudicationResult(
             Outcome.ERROR,
             problem="it is down",
-            evidence_hash=known(evidence_bundle),
+            evidence_hash=evidence_hash(evidence_bundle),
             iterations=self._replies,
         )
-
-
-def known(bundle: EvidenceBundle) -> str:
-
-    return evidence_hash(bundle)
-
-
-@pytest.fixture
-def store(tmp_path: Path) -> Iterator[Store]:
-    with open_store(f"sqlite:///{tmp_path / 'store.db'}") as store:
-        yield store
 
 
 def library(folder: Path, albums: int, each: int) -> Iterator[Album]:
@@ -155,51 +141,51 @@ def batch_of(
     cases: int = 3,
     asked: str = "adjudicator",
 ) -> tuple[BatchRun, list[FileOutcome]]:
-    under = RunVersions(new_id(), rules_version(KNOBS), asked)
-    worker = Worker(evidence, Decider(KNOBS, adjudicator), under)
-    run = KeptRun(id=under.run_id, command="batch", started_at_utc=now_utc())
-    settled: list[FileOutcome] = []
+    versions = RunVersions(new_id(), rules_version(KNOBS), asked)
+    worker = Worker(evidence, Decider(KNOBS, adjudicator), versions)
+    run = KeptRun(id=versions.run_id, command="batch", started_at_utc=now_utc())
+    outcomes: list[FileOutcome] = []
     batch = BatchRun(
         executor=ThreadExecutor(worker, albums, cases),
         worker=worker,
-        resume=ResumeCheck(store, Selection(), under, no_overrides),
-        answers=AnswerCache(store, under.adjudicator),
+        resume=ResumeCheck(store, Selection(), versions, no_overrides),
+        answers=AnswerCache(store, versions.adjudicator),
         buffer=OutcomeBuffer(store, run),
         tag_writer=TagWriter(None),
         tally=Tally(),
-        on_finished=lambda one, _: settled.append(one),
+        on_finished=lambda one, _: outcomes.append(one),
         should_stop=lambda: False,
     )
-    return batch, settled
+    return batch, outcomes
 
 
 def test_each_service_is_asked_as_much_at_once_as_was_said(store: Store, tmp_path: Path) -> None:
     evidence, adjudicator = Open(), Slow()
-    batch, settled = batch_of(store, evidence, adjudicator)
+    batch, outcomes = batch_of(store, evidence, adjudicator)
     begun = []
 
     def albums() -> Iterator[Album]:
         for album in library(tmp_path, 40, 5):
             begun.append(album)
-            # What is begun, and not yet settled, is bounded whatever comes after it.
-            assert len(begun) * 5 - len(settled) <= 2 * 5 + 25 * 3 + 100 + 5
+            # What is begun, and not yet outcomes, is bounded whatever comes after it.
+            assert len(begun) * 5 - len(outcomes) <= 2 * 5 + 25 * 3 + 100 + 5
             yield album
 
     batch.run(albums())
-    assert (len(settled), evidence.counting.most, adjudicator.counting.most) == (200, 2, 3)
+    assert (len(outcomes), evidence.counting.most, adjudicator.counting.most) == (200, 2, 3)
     assert len(list(store.decisions.iterate())) == 200
 
 
 def test_a_fault_of_an_adjudicator_fails_its_file_and_keeps_what_was_found(
     store: Store, tmp_path: Path
 ) -> None:
-    batch, settled = batch_of(store, Open(), Slow(faulty=2), cases=1)
+    batch, outcomes = batch_of(store, Open(), Slow(faulty=2), cases=1)
     batch.run(library(tmp_path, 2, 3))
-    assert Counter(one.decision.state for one in settled) == {
+    assert Counter(one.decision.state for one in outcomes) == {
         State.ERROR: 2,
         State.INDETERMINATE: 4,
     }
-    failed = [one for one in settled if one.decision.state is State.ERROR]
+    failed = [one for one in outcomes if one.decision.state is State.ERROR]
     assert {one.decision.cause for one in failed} == {Cause.FAULT}
     assert all(one.stored and stored_bundle(store, one.stored[0]) for one in failed)
 
@@ -207,45 +193,43 @@ def test_a_fault_of_an_adjudicator_fails_its_file_and_keeps_what_was_found(
 def test_a_service_that_is_down_ends_the_run_before_the_library(
     store: Store, tmp_path: Path
 ) -> None:
-    batch, settled = batch_of(store, Down(), Slow(), albums=1)
+    batch, outcomes = batch_of(store, Down(), Slow(), albums=1)
     moments = count(step=100)
-    batch.lookups = CircuitBreaker(
-        clock=lambda: float(next(moments))
-    )  # in which every pause goes by
+    batch.lookups = CircuitBreaker(clock=lambda: float(next(moments)))  # every pause goes by
     batch.run(library(tmp_path, 60, 5))
     assert batch.is_cut_short
-    assert len(settled) < 60 * 5
-    told = Counter((one.decision.error or "").split(" ")[0] for one in settled)
-    assert told == {"no": 3 * len(settled) // 5, "not": 2 * len(settled) // 5}
-    assert {one.decision.cause for one in settled} == {Cause.LOOKUP_FAILED}
+    assert len(outcomes) < 60 * 5
+    told = Counter((one.decision.error or "").split(" ")[0] for one in outcomes)
+    assert told == {"no": 3 * len(outcomes) // 5, "not": 2 * len(outcomes) // 5}
+    assert {one.decision.cause for one in outcomes} == {Cause.LOOKUP_FAILED}
 
 
 def test_a_model_that_fails_is_given_up_and_the_rest_is_looked_up(
     store: Store, tmp_path: Path
 ) -> None:
     adjudicator = Failing()
-    batch, settled = batch_of(store, Open(), adjudicator, cases=1)
+    batch, outcomes = batch_of(store, Open(), adjudicator, cases=1)
     moments = count(step=100)
     batch.model = CircuitBreaker(clock=lambda: float(next(moments)))  # in which every pause goes by
     batch.run(library(tmp_path, 4, 5))
     assert not batch.is_cut_short
     assert adjudicator.counting.all == MAX_FAILURES
-    told = Counter(one.decision.error for one in settled)
+    told = Counter(one.decision.error for one in outcomes)
     assert told == {
         "it is down": MAX_FAILURES,
         f"the model was not asked, for it failed {MAX_FAILURES} times: it is down": 12,
     }
-    assert {one.decision.cause for one in settled} == {Cause.MODEL}
-    assert all(one.stored and stored_bundle(store, one.stored[0]) for one in settled)
+    assert {one.decision.cause for one in outcomes} == {Cause.MODEL}
+    assert all(one.stored and stored_bundle(store, one.stored[0]) for one in outcomes)
 
 
 def test_a_model_that_replies_is_there_whatever_it_says(store: Store, tmp_path: Path) -> None:
     adjudicator = Failing(replies=3)
-    batch, settled = batch_of(store, Open(), adjudicator, cases=1)
+    batch, outcomes = batch_of(store, Open(), adjudicator, cases=1)
     batch.model = CircuitBreaker(clock=lambda: 0.0)  # in which no pause would end
     batch.run(library(tmp_path, 4, 5))
-    assert adjudicator.counting.all == len(settled) == 20
-    assert {one.decision.cause for one in settled} == {Cause.MODEL}
+    assert adjudicator.counting.all == len(outcomes) == 20
+    assert {one.decision.cause for one in outcomes} == {Cause.MODEL}
 
 
 def test_a_model_that_fails_takes_no_earlier_answer_away(store: Store, tmp_path: Path) -> None:
@@ -266,11 +250,11 @@ def test_a_model_that_fails_takes_no_earlier_answer_away(store: Store, tmp_path:
 def test_a_service_that_has_no_answer_about_some_files_is_no_service_that_is_down(
     store: Store, tmp_path: Path
 ) -> None:
-    batch, settled = batch_of(store, Spotty(), Slow(), albums=1)
+    batch, outcomes = batch_of(store, Spotty(), Slow(), albums=1)
     batch.run(library(tmp_path, 20, 5))
     assert not batch.is_cut_short
-    causes = Counter(one.decision.cause for one in settled)
-    assert (len(settled), causes[Cause.LOOKUP_FAILED]) == (100, 20)
+    causes = Counter(one.decision.cause for one in outcomes)
+    assert (len(outcomes), causes[Cause.LOOKUP_FAILED]) == (100, 20)
 
 
 def test_an_album_in_hand_is_left_after_the_file_that_is_looked_up(
@@ -286,12 +270,12 @@ def test_an_album_in_hand_is_left_after_the_file_that_is_looked_up(
                     time.sleep(0.001)
             return super()._facts(path)
 
-    batch, settled = batch_of(store, Wishing(), Slow(), albums=1)
+    batch, outcomes = batch_of(store, Wishing(), Slow(), albums=1)
     batch.should_stop = lambda: bool(wishes)
     batch.run(library(tmp_path, 4, 5))
     assert batch.is_cut_short
     # Of the second album two files were begun; as open cases they are left with the rest.
-    assert {one.path.stem for one in settled} <= {"0", "1", "2", "3", "4"}
+    assert {one.path.stem for one in outcomes} <= {"0", "1", "2", "3", "4"}
 
 
 def test_the_pause_doubles_and_a_success_ends_it() -> None:
@@ -317,11 +301,8 @@ def test_what_was_asked_before_a_pause_counts_once() -> None:
     for _ in range(2 * MAX_FAILURES):
         breaker.record("no answer")
     breaker.record("no answer at all")
-    assert (breaker.failures_in_a_row, breaker.last_error, breaker.ready_at) == (
-        1,
-        "no answer at all",
-        0.5,
-    )
+    state = (breaker.failures_in_a_row, breaker.last_error, breaker.ready_at)
+    assert state == (1, "no answer at all", 0.5)
     outage_s = 0.0
     while not breaker.is_open:
         outage_s = now[0] = breaker.ready_at

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from chart_binder.audio.walk import UnreadablePath
-from chart_binder.jobs.batch.work import MAX_ALBUM_FILES, Album, find_albums
+from chart_binder.jobs.batch import MAX_ALBUM_FILES, Album, find_albums
 
 
 def tree(top: Path, *names: str) -> None:

@@ -43,6 +43,7 @@ _Parser = Callable[[Source], Layout]
 
 _MAGIC_BYTES = 16
 _SEARCHED_BYTES = 1 << 16
+"""An MPEG frame header stands within so many bytes of the beginning."""
 
 _MAGICS: tuple[tuple[bytes, _Parser], ...] = (
     (vorbis.FLAC_MAGIC, vorbis.FLAC.parse),
@@ -112,15 +113,9 @@ def layout_of(source: Source) -> Layout:
         return mp4.MP4.parse(source)
     if unread := riff.unread_wave(head):
         raise AudioError(f"{quoted(source.path)} {unread}")
-    if start or _has_mpeg_frame(source):
+    if start or _MPEG_FRAME.search(source.read(0, min(_SEARCHED_BYTES, source.size))):
         return mp3.MP3.parse(source)
     raise AudioError(
         f"{quoted(source.path)} is of no kind whose tags are written: those are MP3, FLAC, Ogg,"
         " MP4, WMA, APE, WavPack, Musepack, AIFF, WAV and DSF"
     )
-
-
-def _has_mpeg_frame(source: Source) -> bool:
-    """Say whether an MPEG frame header of layer I to III stands near the beginning."""
-    head = source.read(0, min(_SEARCHED_BYTES, source.size))
-    return _MPEG_FRAME.search(head) is not None

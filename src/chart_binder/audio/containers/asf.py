@@ -151,48 +151,36 @@ def _read_description(body: bytes, place: str) -> Iterator[Item]:
         at += size
 
 
-def _read_extended(body: bytes, place: str) -> Iterator[Item]:
-    """Yield the attributes of an extended content description."""
+def _read_attributes(body: bytes, place: str) -> Iterator[Item]:
+    (count,) = struct.unpack_from("<H", body)
     at = 2
-    for _ in range(_count(body)):
-        (named,) = struct.unpack_from("<H", body, at)
-        (size,) = struct.unpack_from("<H", body, at + 2 + named + 2)
-        end = at + named + 6 + size
-        yield _item(body, at, end, body[at + 2 : at + 2 + named], place)
-        at = end
-
-
-def _read_metadata(body: bytes, place: str) -> Iterator[Item]:
-    """Yield the attributes of a metadata or metadata library object."""
-    at = 2
-    for _ in range(_count(body)):
-        _, _, named, _, size = struct.unpack_from("<HHHHI", body, at)
-        end = at + 12 + named + size
-        yield _item(body, at, end, body[at + 12 : at + 12 + named], place)
+    for _ in range(count):
+        if place == _EXTENDED:
+            name = at + 2
+            (named,) = struct.unpack_from("<H", body, at)
+            (size,) = struct.unpack_from("<H", body, name + named + 2)
+            end = name + named + 4 + size
+        else:
+            name = at + 12
+            _, _, named, _, size = struct.unpack_from("<HHHHI", body, at)
+            end = name + named + size
+        if end > len(body):
+            raise ValueError("an attribute is longer than its object")
+        key = body[name : name + named].decode("utf-16-le", "replace").rstrip("\0")
+        yield Item(key, body[at:end], place)
         at = end
 
 
 # Where attributes stand: the object, what reads it, whether it stands in the header extension.
 _PLACES: dict[bytes, tuple[str, Callable[[bytes, str], Iterator[Item]], bool]] = {
     _guid("75B22633-668E-11CF-A6D9-00AA0062CE6C"): (_DESCRIPTION, _read_description, False),
-    _guid("D2D0A440-E307-11D2-97F0-00A0C95EA850"): (_EXTENDED, _read_extended, False),
-    _guid("C5F8CBEA-5BAF-4877-8467-AA8C44FA4CCA"): (_METADATA, _read_metadata, True),
-    _guid("44231C94-9498-49D1-A141-1D134E457054"): (_LIBRARY, _read_metadata, True),
+    _guid("D2D0A440-E307-11D2-97F0-00A0C95EA850"): (_EXTENDED, _read_attributes, False),
+    _guid("C5F8CBEA-5BAF-4877-8467-AA8C44FA4CCA"): (_METADATA, _read_attributes, True),
+    _guid("44231C94-9498-49D1-A141-1D134E457054"): (_LIBRARY, _read_attributes, True),
 }
 
 
-def _count(body: bytes) -> int:
-    return int(struct.unpack_from("<H", body)[0])
-
-
-def _item(body: bytes, start: int, end: int, named: bytes, place: str) -> Item:
-    if end > len(body):
-        raise ValueError("an attribute is longer than its object")
-    return Item(named.decode("utf-16-le", "replace").rstrip("\0"), body[start:end], place)
-
-
 def _written_attributes(items: tuple[Item, ...], place: str) -> bytes:
-    """Return the content of the object `place`."""
     here = [item for item in items if item.place == place]
     if place == _DESCRIPTION:
         texts = {item.key: item.data for item in here}

@@ -131,14 +131,26 @@ class MP4:
 
     def _shifted(self, body: bytes, offsets: Iterable[Offsets], shift: int) -> bytes:
         """Return the content with every offset that points behind `moov` moved by `shift`."""
+        moved = bytearray(body)
         try:
-            return _shifted(body, offsets, self.moov.end, shift)
+            for each in offsets:
+                for index, offset in enumerate(each.read(body)):
+                    if offset >= self.moov.end:
+                        start = each.start + each.step * index
+                        new = (offset + shift).to_bytes(each.width, "big")
+                        moved[start : start + each.width] = new
+        except OverflowError as error:
+            raise AudioError(
+                "its samples would stand further than its tables can say (4 GiB)"
+            ) from error
         except (ValueError, IndexError, struct.error) as error:
             raise self.source.damaged(str(error)) from error
+        return bytes(moved)
 
     def _tables(self, movie: bytes) -> list[tuple[Box, Offsets | None]]:
+        """Return every table of samples, track by track, with its offsets if it has any."""
         try:
-            return list(_tables_in(movie))
+            return list(_tables_below(movie, 0, len(movie), _TO_TABLES))
         except (ValueError, IndexError, struct.error) as error:
             raise self.source.damaged(str(error)) from error
 
@@ -177,7 +189,6 @@ def text_item(key: str, texts: tuple[str, ...]) -> Item:
 
 
 def _boxes_of(source: Source) -> Iterator[Box]:
-    """Yield the boxes of a file."""
     at = 0
     while at < source.size:
         head = source.read(at, min(_LONG_HEADER, source.size - at))
@@ -294,14 +305,6 @@ def _start_of_meta(meta: bytes) -> int:
     return 0 if meta[4:8] in (b"hdlr", b"keys", _ITEMS) and any(meta[:4]) else len(_NO_VERSION)
 
 
-def _tables_in(moov: bytes) -> Iterator[tuple[Box, Offsets | None]]:
-    """Yield every table of samples in the content of `moov`, with its offsets if it has any.
-
-    They come track by track. Raises `ValueError` for a table longer than its box.
-    """
-    yield from _tables_below(moov, 0, len(moov), _TO_TABLES)
-
-
 def _tables_below(
     body: bytes, start: int, end: int, path: tuple[bytes, ...]
 ) -> Iterator[tuple[Box, Offsets | None]]:
@@ -347,23 +350,6 @@ def _index_offsets(mfra: bytes) -> Iterator[Offsets]:
         if offsets.start + offsets.step * count > each.end + offsets.step:
             raise ValueError("an index of fragments is longer than its box")
         yield offsets
-
-
-def _shifted(body: bytes, tables: Iterable[Offsets], since: int, shift: int) -> bytes:
-    """Return the bytes with every offset from `since` on moved by `shift`; raise `AudioError`."""
-    moved = bytearray(body)
-    for each in tables:
-        for index, offset in enumerate(each.read(body)):
-            if offset < since:
-                continue
-            start = each.start + each.step * index
-            try:
-                moved[start : start + each.width] = (offset + shift).to_bytes(each.width, "big")
-            except OverflowError as error:
-                raise AudioError(
-                    "its samples would stand further than its tables can say (4 GiB)"
-                ) from error
-    return bytes(moved)
 
 
 def _pointing(offset: int, media: list[Box]) -> bytes:

@@ -120,7 +120,7 @@ def _chunks(source: Source, kind: Kind, end: int) -> Iterator[Chunk]:
     while at + _CHUNK_HEADER <= end:
         header = source.read(at, _CHUNK_HEADER)
         content = Span(at + _CHUNK_HEADER, int.from_bytes(header[4:], kind.order))
-        at = content.start + content.size
+        at = content.end
         if at > source.size:
             raise source.damaged(f"its chunk {header[:4]!r} is longer than the file")
         at = min(at + content.size % 2, source.size)

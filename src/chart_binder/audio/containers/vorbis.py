@@ -118,8 +118,7 @@ class FLAC:
         metadata = tuple(_metadata(source, start))
         if metadata[0].kind != _STREAMINFO:
             raise source.damaged("its first metadata block does not describe the stream")
-        last = metadata[-1].content
-        return cls(source, start, metadata, find_tail(source, last.start + last.size))
+        return cls(source, start, metadata, find_tail(source, metadata[-1].content.end))
 
     @property
     def tags(self) -> TagSet:
@@ -154,8 +153,7 @@ class FLAC:
 
     @property
     def _frames(self) -> int:
-        last = self.metadata[-1].content
-        return last.start + last.size
+        return self.metadata[-1].content.end
 
     def _contents(self, kind: int) -> list[bytes]:
         found = (each.content for each in self.metadata if each.kind == kind)
@@ -228,7 +226,7 @@ class Page:
     @property
     def end(self) -> int:
         """Where the next page begins."""
-        return self.content.start + self.content.size
+        return self.content.end
 
 
 @dataclass(frozen=True, slots=True)

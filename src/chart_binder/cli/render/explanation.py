@@ -145,10 +145,7 @@ def case_timeline(case: Case, knobs: RulesConfig) -> Iterator[str]:
 
 
 def timeline_lines(
-    candidates: Sequence[Appearance],
-    window: LeadWindow | None,
-    chosen: str | None,
-    width: int,
+    candidates: Sequence[Appearance], window: LeadWindow | None, chosen: str | None, width: int
 ) -> Iterator[str]:
     """Yield the timeline, no line wider than `width` columns; `chosen` is marked with `>`."""
     wanted = max([display_width(_name(one)) for one in candidates], default=0)

@@ -35,13 +35,7 @@ _RATE_UNITS = ((1, "s"), (60, "min"), (3600, "h"))
 _TENTHS_BELOW_S = 10
 
 _NO_END = "no end"
-_ENDED = {
-    0: "complete",
-    1: "some failed",
-    2: "bad usage",
-    3: "some left",
-    130: "interrupted",
-}
+_ENDED = {0: "complete", 1: "some failed", 2: "bad usage", 3: "some left", 130: "interrupted"}
 """How a run ended, by its exit status."""
 _COLUMNS = (20, 19, 11)
 _ENDED_WIDTH = 11

@@ -1,1 +1,415 @@
-"""The batch job: a whole library, album by album, with each service at its own pace."""
+"""The work of a batch: albums are found, looked up and decided, by threads or other processes."""
+
+import os
+import socket
+import threading
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass, field, replace
+from enum import StrEnum
+from functools import cache
+from itertools import pairwise
+from pathlib import Path
+from typing import TYPE_CHECKING, Protocol
+
+import msgspec
+
+from chart_binder.audio.reading import read_tags, require_identity
+from chart_binder.audio.walk import AudioFile, UnreadablePath, find_audio_files
+from chart_binder.domain.evidence import EvidenceBundle
+from chart_binder.domain.records import KeptDecision
+from chart_binder.domain.tags import TrackTags
+from chart_binder.errors import AudioError, CanonError, NotLookedUpError
+from chart_binder.files import quoted
+from chart_binder.jobs.decide import (
+    Case,
+    Cause,
+    Decider,
+    Decision,
+    EvidenceLookup,
+    State,
+    case_or_error,
+    limited_lookup,
+)
+from chart_binder.jobs.stored_decisions import (
+    RunVersions,
+    StoredCase,
+    bundle_with_tags,
+    file_status,
+    stored_case,
+    stored_names,
+)
+from chart_binder.llm.result import AdjudicationResult
+from chart_binder.react.conversation import wrap_plugin_errors
+
+if TYPE_CHECKING:
+    from chart_binder.store.store import Store
+
+MAX_ALBUM_FILES = 50
+"""Files of one folder that are looked up together; a larger folder is several albums."""
+MAX_MERGED_FILES = 24
+"""Files of neighbouring folders that are looked up together: most share an artist's look-ups."""
+
+
+class Stage(StrEnum):
+    """The stages of a file, in their order."""
+
+    READ = "read"
+    EVIDENCE = "evidence"
+    RULES = "rules"
+    ADJUDICATE = "adjudicate"
+    STORE = "store"
+    WRITE = "write"
+
+
+StageSeconds = Mapping[Stage, float]
+
+
+@dataclass(frozen=True, slots=True)
+class FileOutcome:
+    """The decision on a file, or on a bundle from standard input (`is_given`).
+
+    `stored` are the records to save, if any. `is_resumed` means that an earlier run decided it,
+    `is_pinned` that this decision is pinned, `is_answered_before` that an adjudicator's earlier
+    answer to the same evidence was used.
+    """
+
+    path: Path
+    decision: Decision
+    stored: StoredCase | None = None
+    seconds: StageSeconds = field(default_factory=dict)
+    is_resumed: bool = False
+    is_given: bool = False
+    is_pinned: bool = False
+    is_answered_before: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class OpenCase:
+    """A case that the rules left open; `file_before` is its file before the tags were read."""
+
+    path: Path
+    file_before: os.stat_result | None
+    case: Case
+    seconds: StageSeconds = field(default_factory=dict)
+    is_given: bool = False
+
+    @property
+    def evidence_hash(self) -> str:
+        """The hash of its evidence; of the cases with the same one, one is adjudicated."""
+        return self.case.decision.evidence_hash or ""
+
+
+@dataclass(frozen=True, slots=True)
+class AlbumResult:
+    """The files of an album that are decided, and those that are open.
+
+    `requests` is how many requests the process `worker` has sent to MusicBrainz since it began.
+    """
+
+    outcomes: tuple[FileOutcome, ...] = ()
+    open_cases: tuple[OpenCase, ...] = ()
+    worker: str = ""
+    requests: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Album:
+    """Files that are looked up together: of one folder, or of small neighbouring ones."""
+
+    paths: tuple[Path, ...]
+
+
+def find_albums(named: Iterable[Path]) -> Iterator[Album | UnreadablePath]:
+    """Yield the albums in files and folders, and paths that cannot be read, as they are found.
+
+    Folders are walked by `find_audio_files`; a path inside another named one is found once.
+    """
+    held: tuple[Path, ...] = ()
+    for item in _folders(named):
+        if isinstance(item, UnreadablePath):
+            if held:
+                yield Album(held)
+            held = ()
+            yield item
+        elif held and _are_neighbours(held, item):
+            held += item
+        else:
+            if held:
+                yield Album(held)
+            held = item
+    if held:
+        yield Album(held)
+
+
+def _folders(named: Iterable[Path]) -> Iterator[tuple[Path, ...] | UnreadablePath]:
+    """Yield the files of one folder together, at most `MAX_ALBUM_FILES`."""
+    held: list[Path] = []
+    for item in find_audio_files(outermost_paths(named)):
+        is_next = isinstance(item, AudioFile) and held and item.path.parent == held[-1].parent
+        if held and (not is_next or len(held) == MAX_ALBUM_FILES):
+            yield tuple(held)
+            held = []
+        if isinstance(item, AudioFile):
+            held.append(item.path)
+        else:
+            yield item
+    if held:
+        yield tuple(held)
+
+
+def _are_neighbours(one: tuple[Path, ...], other: tuple[Path, ...]) -> bool:
+    """Return whether two folders are in the same folder, and have few files."""
+    is_same_parent = one[-1].parent.parent == other[0].parent.parent
+    return is_same_parent and len(one) + len(other) <= MAX_MERGED_FILES
+
+
+def outermost_paths(named: Iterable[Path]) -> Sequence[Path]:
+    """Return the paths without duplicates, and without those inside another of them."""
+    kept: dict[str, Path] = {}
+    for path in named:
+        kept.setdefault(os.path.abspath(path), path)  # noqa: PTH100 - a link stays a link
+    inside = {place for place in kept if any(str(above) in kept for above in Path(place).parents)}
+    return [path for place, path in kept.items() if place not in inside]
+
+
+class AlbumEvidence(Protocol):
+    """Where the evidence for the files of an album comes from."""
+
+    def of(self, paths: Sequence[Path]) -> EvidenceLookup:
+        """Read the files, and return what looks up the evidence of each; raises nothing yet."""
+        ...
+
+    @property
+    def requests(self) -> int:
+        """Requests that this process has sent to MusicBrainz."""
+        ...
+
+
+class AlbumSource(Protocol):
+    """A source of evidence that looks up the files of an album together."""
+
+    @property
+    def requests(self) -> int:
+        """Requests since the process began, failed tries included."""
+        ...
+
+    def together(self, tags: Sequence[TrackTags]) -> Callable[[TrackTags], EvidenceBundle]:
+        """Return what gathers the evidence for each of these files."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class SourceEvidence:
+    """Evidence that a source looks up by the tags of files."""
+
+    source: AlbumSource
+
+    @property
+    def requests(self) -> int:
+        """Requests since the process began, failed tries included."""
+        return self.source.requests
+
+    def of(self, paths: Sequence[Path]) -> EvidenceLookup:
+        """Read the tags of all files, and return what looks up each; the first call begins."""
+        tags_of = {path: _tags_or_error(path) for path in paths}
+        readable = [tags for tags in tags_of.values() if isinstance(tags, TrackTags)]
+        gather = cache(lambda: self.source.together(readable))
+
+        def look_up(path: Path) -> EvidenceBundle:
+            tags = tags_of[path]
+            if isinstance(tags, CanonError):
+                raise tags
+            return gather()(tags)
+
+        return look_up
+
+
+def _tags_or_error(path: Path) -> TrackTags | CanonError:
+    def defect(error: Exception) -> AudioError:
+        return AudioError(f"{quoted(path)} cannot be read: {type(error).__name__}: {error}")
+
+    try:
+        with wrap_plugin_errors(defect, CanonError):  # the reader of tags is a library
+            tags = read_tags(path)
+        require_identity(tags, path)
+    except CanonError as error:
+        return error
+    return tags
+
+
+@dataclass(frozen=True, slots=True)
+class StoredEvidence:
+    """The evidence that was last found for each file; nothing is requested."""
+
+    store: "Store"
+    requests: int = 0
+
+    def of(self, paths: Sequence[Path]) -> EvidenceLookup:
+        """Return what finds the stored evidence of each file, all of it read at once."""
+        names = {path: stored_names(path) for path in paths}
+        history = self.store.decisions.histories({name for each in names.values() for name in each})
+        kept: dict[Path, KeptDecision] = {}
+        for path, each in names.items():
+            made = (one for name in each for one in history.get(name, ()))
+            # Evidence stays valid if a later look-up failed.
+            known = (one for one in made if isinstance(one, KeptDecision) and one.evidence_hash)
+            if last := next(known, None):
+                kept[path] = last
+        evidence = self.store.evidence.of({one.evidence_hash or "" for one in kept.values()})
+
+        def look_up(path: Path) -> EvidenceBundle:
+            one = kept.get(path)
+            found = evidence.get(one.evidence_hash or "") if one else None
+            if one is None or found is None:
+                raise NotLookedUpError(
+                    "no evidence is kept for it: look it up without --frozen first"
+                )
+            return bundle_with_tags(one, found)
+
+        return look_up
+
+
+@dataclass(frozen=True, slots=True)
+class Worker:
+    """Does the work of one process; threads may share it.
+
+    Once `stopping` is set, files of an album that are not begun are left for another run.
+    """
+
+    evidence: AlbumEvidence
+    decider: Decider
+    versions: RunVersions
+    stopping: threading.Event = field(default_factory=threading.Event)
+
+    def gather(self, album: Album) -> AlbumResult:
+        """Look up the files of an album, and decide by rules."""
+        cases: list[OpenCase] = []
+        if not self.stopping.is_set():
+            before = [file_status(path) for path in album.paths]
+            started = time.monotonic()
+            look_up = limited_lookup(self.evidence.of(album.paths), _album_failed)
+            read_s = (time.monotonic() - started) / len(album.paths)
+            cases = [
+                self._decide(path, status, look_up, read_s)
+                for path, status in zip(album.paths, before, strict=True)
+                if not self.stopping.is_set()
+            ]
+        is_open = self.decider.needs_adjudicator
+        return AlbumResult(
+            tuple(self.outcome(one) for one in cases if not is_open(one.case)),
+            tuple(one for one in cases if is_open(one.case)),
+            f"{socket.gethostname()}:{os.getpid()}",
+            self.evidence.requests,
+        )
+
+    def adjudicate(self, one: OpenCase) -> FileOutcome:
+        """Let the adjudicator answer an open case."""
+        started = time.monotonic()
+        case = case_or_error(lambda: self.decider.adjudicate(one.case))
+        if case.bundle is None:  # a fault: the evidence is kept all the same
+            failed = msgspec.structs.replace(
+                one.case.decision,
+                state=State.ERROR,
+                error=case.decision.error,
+                cause=case.decision.cause,
+            )
+            case = replace(one.case, decision=failed)
+        seconds = {**one.seconds, Stage.ADJUDICATE: time.monotonic() - started}
+        return self.outcome(replace(one, case=case, seconds=seconds))
+
+    def apply_answer(self, one: OpenCase, result: AdjudicationResult) -> FileOutcome:
+        """Decide an open case by an earlier answer to the same evidence."""
+        case = case_or_error(lambda: self.decider.apply_answer(one.case, result))
+        return replace(self.outcome(replace(one, case=case)), is_answered_before=True)
+
+    def outcome(self, one: OpenCase) -> FileOutcome:
+        """Return the outcome of a case with the records to save.
+
+        Nothing is saved of what is no file, nor that nothing was looked up: what was found before
+        says more.
+        """
+        decision = one.case.decision
+        before = one.file_before if decision.cause is not Cause.NOT_LOOKED_UP else None
+        stored = stored_case(one.case, one.path, before, self.versions) if before else None
+        return FileOutcome(one.path, decision, stored, one.seconds, is_given=one.is_given)
+
+    def _decide(
+        self, path: Path, before: os.stat_result | None, look_up: EvidenceLookup, read_s: float
+    ) -> OpenCase:
+        moments = [time.monotonic()]
+
+        def make() -> Case:
+            bundle = look_up(path)
+            moments.append(time.monotonic())
+            return self.decider.decide_by_rules(bundle)
+
+        case = case_or_error(make)
+        moments.append(time.monotonic())
+        taken = (ended - begun for begun, ended in pairwise(moments))
+        stages = zip((Stage.EVIDENCE, Stage.RULES), taken, strict=False)
+        return OpenCase(path, before, case, {Stage.READ: read_s, **dict(stages)})
+
+
+def _album_failed(failures: int, last: str) -> str:
+    del last
+    return f"not looked up, for {failures} of its album before it failed"
+
+
+class TaskExecutor(Protocol):
+    """Runs the tasks of a batch somewhere, so many at once."""
+
+    @property
+    def max_albums(self) -> int:
+        """Albums that are handed out at once."""
+        ...
+
+    @property
+    def max_cases(self) -> int:
+        """Open cases that are adjudicated at once."""
+        ...
+
+    def gather(self, album: Album) -> "Future[AlbumResult]":
+        """Look up an album and decide by rules."""
+        ...
+
+    def adjudicate(self, one: OpenCase) -> "Future[FileOutcome]":
+        """Let the adjudicator answer an open case."""
+        ...
+
+    def finish_early(self) -> None:
+        """End each begun album after its current file; albums not begun come back empty."""
+        ...
+
+    def close(self) -> None:
+        """Begin no more tasks."""
+        ...
+
+
+class ThreadExecutor:
+    """Runs tasks in threads of this process, separate ones for albums and for the model."""
+
+    def __init__(self, worker: Worker, max_albums: int, max_cases: int) -> None:
+        self.max_albums = max_albums
+        self.max_cases = max_cases
+        self._worker = worker
+        self._album_threads = ThreadPoolExecutor(max_albums, "canon-album")
+        self._model_threads = ThreadPoolExecutor(max_cases, "canon-model")
+
+    def gather(self, album: Album) -> "Future[AlbumResult]":
+        """Look up an album and decide by rules."""
+        return self._album_threads.submit(self._worker.gather, album)
+
+    def adjudicate(self, one: OpenCase) -> "Future[FileOutcome]":
+        """Let the adjudicator answer an open case."""
+        return self._model_threads.submit(self._worker.adjudicate, one)
+
+    def finish_early(self) -> None:
+        """End each begun album after its current file."""
+        self._worker.stopping.set()
+
+    def close(self) -> None:
+        """Begin no more tasks; threads end with their current one."""
+        for pool in (self._album_threads, self._model_threads):
+            pool.shutdown(wait=False, cancel_futures=True)

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from chart_binder.errors import CanonError, ClusterError, PluginError, UsageError
+from chart_binder.jobs.batch import Album, AlbumResult, FileOutcome, OpenCase, Worker
 from chart_binder.jobs.batch.dask_tasks import (
     Packed,
     UnseenError,
@@ -27,7 +28,6 @@ from chart_binder.jobs.batch.dask_tasks import (
     readied,
     stop,
 )
-from chart_binder.jobs.batch.work import Album, AlbumResult, FileOutcome, OpenCase, Worker
 from chart_binder.jobs.decide import Case, Cause, Decision, State
 from chart_binder.jobs.stored_decisions import file_status
 from chart_binder.react.conversation import wrap_plugin_errors
@@ -97,9 +97,14 @@ def connect(address: str, timeout_s: float = _CONNECT_TIMEOUT_S) -> Iterator[Clu
 
     Raises `PluginError`, `ClusterError`, and `UsageError` if it is no address.
     """
-    _check_address(address)
-    dask = _dask()
-    with _quiet(), _client(dask, address, timeout_s) as client:
+    try:
+        parts = urlsplit(address if "://" in address else f"tcp://{address}")
+        is_one = parts.scheme in _SCHEMES and parts.hostname and parts.port
+    except ValueError:  # brackets, port
+        is_one = False
+    if not is_one:
+        raise UsageError(f"no Dask scheduler can be at {address!r}: {_ADDRESSES}")
+    with _quiet(), _client(_dask(), address, timeout_s) as client:
         try:
             client.wait_for_workers(1, timeout=timeout_s)
         except TimeoutError as error:
@@ -149,16 +154,6 @@ def _two_processes(dask: Any, share: dict[str, int], security: object) -> Any:
         raise ClusterError(
             f"no Dask cluster can be started on this machine: {str(error).rstrip('.')}; {_GUARDED}"
         ) from error
-
-
-def _check_address(address: str) -> None:
-    try:
-        parts = urlsplit(address if "://" in address else f"tcp://{address}")
-        is_one = parts.scheme in _SCHEMES and parts.hostname and parts.port
-    except ValueError:  # brackets, port
-        is_one = False
-    if not is_one:
-        raise UsageError(f"no Dask scheduler can be at {address!r}: {_ADDRESSES}")
 
 
 @contextmanager
@@ -238,20 +233,19 @@ def _problem(answer: object) -> str | None:
 def _check_versions(cluster: Cluster) -> None:
     """Raise `ClusterError` for another version of Dask: it promises nothing between versions."""
     found = cluster.client.get_versions()
-    ours = _distributed(found["client"])
-    others = {"scheduler": found["scheduler"]} | {
+    everyone = {"client": found["client"], "scheduler": found["scheduler"]} | {
         f"worker {address}": each for address, each in found["workers"].items()
     }
-    for who, each in others.items():
-        if (theirs := _distributed(each)) != ours:
+    versions = {
+        who: each["packages"]["distributed"] if each else "of an unknown version"
+        for who, each in everyone.items()
+    }
+    for who, theirs in versions.items():
+        if theirs != versions["client"]:
             raise ClusterError(
-                f"the Dask {who} has distributed {theirs}, and this machine {ours}:"
+                f"the Dask {who} has distributed {theirs}, and this machine {versions['client']}:"
                 " install the same version on all"
             )
-
-
-def _distributed(versions: Any) -> str:
-    return str(versions["packages"]["distributed"]) if versions else "of an unknown version"
 
 
 @contextmanager
@@ -349,24 +343,24 @@ class DaskExecutor:
 
     def gather(self, album: Album) -> "Future[AlbumResult]":
         """Look up an album and decide by rules."""
-        absolute = [str(path.absolute()) for path in album.paths]
+        absolute = tuple(str(path.absolute()) for path in album.paths)
 
         def with_own_paths(result: AlbumResult) -> AlbumResult:
-            paths: defaultdict[str, deque[Path]] = defaultdict(deque)  # a file may come twice
+            own: defaultdict[str, deque[Path]] = defaultdict(deque)  # a file may come twice
             for name, path in zip(absolute, album.paths, strict=True):
-                paths[name].append(path)
+                own[name].append(path)
             return replace(
                 result,
                 outcomes=tuple(
-                    replace(one, path=paths[str(one.path)].popleft()) for one in result.outcomes
+                    replace(one, path=own[str(one.path)].popleft()) for one in result.outcomes
                 ),
                 open_cases=tuple(
-                    replace(one, path=paths[str(one.path)].popleft()) for one in result.open_cases
+                    replace(one, path=own[str(one.path)].popleft()) for one in result.open_cases
                 ),
             )
 
         failed = partial(self._album_failed, album)
-        return self._submit(gather_album, tuple(absolute), MUSICBRAINZ, with_own_paths, failed)
+        return self._submit(gather_album, absolute, MUSICBRAINZ, with_own_paths, failed)
 
     def adjudicate(self, one: OpenCase) -> "Future[FileOutcome]":
         """Let the adjudicator answer an open case."""
@@ -384,12 +378,24 @@ class DaskExecutor:
         A plugin tells each worker, those that join later too. Cancelling would drop begun tasks
         as well: Dask does not say which have begun.
         """
+        from distributed import WorkerPlugin
+
+        run_id = self.setup.run_id
+
+        class StopRun(WorkerPlugin):  # type: ignore[misc]  # Any, where the extra is not installed
+            """Stops the run on a worker before it is given work; Dask sends it by value."""
+
+            name = f"chart-binder-stop-{run_id}"
+
+            def setup(self, worker: object) -> None:
+                del worker
+                stop(run_id)
+
         self.worker.stopping.set()
         if not self._plugin_name:
-            plugin = _stop_plugin(self.setup.run_id)
-            self._plugin_name = plugin.name
+            self._plugin_name = StopRun.name
             with suppress(*_CONNECTION_LOST):
-                self.cluster.client.register_plugin(plugin)
+                self.cluster.client.register_plugin(StopRun())
 
     def close(self) -> None:
         """Cancel all tasks that are not begun."""
@@ -452,23 +458,6 @@ class DaskExecutor:
         case = _killed(error, Case(Decision(State.ERROR)))
         open_cases = (OpenCase(path, file_status(path), case) for path in album.paths)
         return AlbumResult(tuple(map(self.worker.outcome, open_cases)))
-
-
-def _stop_plugin(run_id: str) -> Any:
-    """Return a plugin that stops a run on every worker before it is given work.
-
-    Its class is defined here because `distributed` is imported late; Dask sends it by value.
-    """
-    from distributed import WorkerPlugin
-
-    class StopRun(WorkerPlugin):  # type: ignore[misc]  # Any, where the extra is not installed
-        name = f"chart-binder-stop-{run_id}"
-
-        def setup(self, worker: object) -> None:
-            del worker
-            stop(run_id)
-
-    return StopRun()
 
 
 def _killed(error: Exception, case: Case) -> Case:

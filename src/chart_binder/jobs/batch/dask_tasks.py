@@ -15,7 +15,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Protocol, Self
 
-from chart_binder.jobs.batch.work import Album, AlbumResult, FileOutcome, OpenCase, Worker
+from chart_binder.jobs.batch import Album, AlbumResult, FileOutcome, OpenCase, Worker
 
 _MAX_OPEN_RUNS = 4
 """Runs that a process works for at once; beyond it, the oldest was most likely killed."""
@@ -56,36 +56,6 @@ class UnseenError(Exception):
     """No file of an album exists for this process; the text is the name of its machine."""
 
 
-class _OpenWorkers:
-    """The open workers by run; a closed run's worker ends with its last task."""
-
-    def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self._open: dict[str, _OpenWorker] = {}
-        self._stopped: set[str] = set()
-
-    def __call__(self, setup: Packed) -> "_OpenWorker":
-        with self._lock:
-            if setup.run_id not in self._open:
-                opened = self._open[setup.run_id] = _OpenWorker(setup)
-                if setup.run_id in self._stopped:
-                    opened.worker.stopping.set()
-                while len(self._open) > _MAX_OPEN_RUNS:
-                    self._open.pop(next(iter(self._open)))
-            return self._open[setup.run_id]
-
-    def stop(self, run_id: str) -> None:
-        with self._lock:
-            self._stopped.add(run_id)
-            if opened := self._open.get(run_id):
-                opened.worker.stopping.set()
-
-    def let_go(self, run_id: str) -> None:
-        with self._lock:
-            self._stopped.discard(run_id)
-            self._open.pop(run_id, None)
-
-
 class _OpenWorker:
     """A worker that is closed when the last task that uses it is done."""
 
@@ -98,7 +68,22 @@ class _OpenWorker:
             self._stack.close()
 
 
-_open_workers = _OpenWorkers()
+_lock = threading.Lock()
+_open_workers: dict[str, _OpenWorker] = {}
+"""The open workers by run."""
+_stopped: set[str] = set()
+
+
+def _open(setup: Packed) -> _OpenWorker:
+    """Return the worker of a run; the caller holds it until its task is done."""
+    with _lock:
+        if setup.run_id not in _open_workers:
+            opened = _open_workers[setup.run_id] = _OpenWorker(setup)
+            if setup.run_id in _stopped:
+                opened.worker.stopping.set()
+            while len(_open_workers) > _MAX_OPEN_RUNS:
+                _open_workers.pop(next(iter(_open_workers)))
+        return _open_workers[setup.run_id]
 
 
 def gather_album(setup: Packed, paths: Sequence[str]) -> AlbumResult:
@@ -107,7 +92,7 @@ def gather_album(setup: Packed, paths: Sequence[str]) -> AlbumResult:
     Raises `UnseenError`, and `CanonError` if this process cannot work.
     """
     album = Album(tuple(map(Path, paths)))
-    opened = _open_workers(setup)  # kept open until the work is done
+    opened = _open(setup)
     if not (opened.worker.stopping.is_set() or any(path.exists() for path in album.paths)):
         raise UnseenError(socket.gethostname())
     return opened.worker.gather(album)
@@ -118,13 +103,13 @@ def look_into(setup: Packed, waiting: OpenCase) -> FileOutcome:
 
     Raises `CanonError` if this process cannot work.
     """
-    opened = _open_workers(setup)
+    opened = _open(setup)
     return opened.worker.adjudicate(waiting)
 
 
 def readied(setup: Packed) -> str:
     """Open what the work needs, and return the version of the program. Raises `CanonError`."""
-    _open_workers(setup)
+    _open(setup)
     return installed()
 
 
@@ -135,12 +120,17 @@ def installed() -> str:
 
 def stop(run_id: str) -> None:
     """End each album of a run after its current file, and begin none."""
-    _open_workers.stop(run_id)
+    with _lock:
+        _stopped.add(run_id)
+        if opened := _open_workers.get(run_id):
+            opened.worker.stopping.set()
 
 
 def let_go(run_id: str) -> None:
     """Close the worker of a run after its current tasks."""
-    _open_workers.let_go(run_id)
+    with _lock:
+        _stopped.discard(run_id)
+        _open_workers.pop(run_id, None)
 
 
 def dask_setup(worker: object) -> None:

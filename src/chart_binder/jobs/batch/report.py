@@ -17,7 +17,7 @@ from pathlib import Path
 import msgspec
 
 from chart_binder.domain.records import KeptRun, Measures, SlowFile, StageCost
-from chart_binder.jobs.batch.work import AlbumResult, FileOutcome, Stage
+from chart_binder.jobs.batch import AlbumResult, FileOutcome, Stage
 from chart_binder.jobs.decide import Cause, State
 from chart_binder.jobs.write import WriteReport, WriteStatus
 from chart_binder.llm.result import AdjudicationResult

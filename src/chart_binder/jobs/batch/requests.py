@@ -5,6 +5,7 @@ import binascii
 import os
 import queue
 import threading
+from collections import defaultdict, deque
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,7 +16,7 @@ import msgspec
 from chart_binder.domain.evidence import EvidenceBundle
 from chart_binder.domain.evidence_json import read_bundle
 from chart_binder.errors import CanonError, EvidenceError
-from chart_binder.jobs.batch.work import MAX_ALBUM_FILES, Album
+from chart_binder.jobs.batch import MAX_ALBUM_FILES, Album
 
 _ALLOWED = (
     '{"path": "song.mp3"}, {"bundle": {...}}, either with an "id" of its own, or an evidence bundle'
@@ -66,22 +67,21 @@ class Request:
 def read_request(text: bytes, number: int) -> Request:
     """Read a line; an invalid one becomes a bundle that cannot be read, for the reason given."""
     name = f"line {number}"
+    found: Any = None
     try:
         found = msgspec.json.decode(text)
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-        problem = LineError(f"{name}: {error}; allowed is {_ALLOWED}")
-        return Request(number, BundleRequest(name, problem))
-    if not isinstance(found, Mapping):
-        problem = LineError(f"{name}: found {_brief(found)}; allowed is {_ALLOWED}")
-        return Request(number, BundleRequest(name, problem))
-    try:
-        return Request(number, _target(found, name), found.get("id"))
+        target = _target(found, name)
     except LineError as problem:
-        return Request(number, BundleRequest(name, problem), found.get("id"))
+        target = BundleRequest(name, problem)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        target = BundleRequest(name, LineError(f"{name}: {error}; allowed is {_ALLOWED}"))
+    return Request(number, target, found.get("id") if isinstance(found, Mapping) else None)
 
 
-def _target(found: Mapping[str, Any], name: str) -> Target:
+def _target(found: object, name: str) -> Target:
     """Return what a line asks for. Raises `LineError`."""
+    if not isinstance(found, Mapping):
+        raise LineError(f"{name}: found {_brief(found)}; allowed is {_ALLOWED}")
     if found.get("bundle") is not None:
         if any(found.get(key) is not None for key in ("path", "path_b64")):
             raise LineError(f"{name}: found both a path and a bundle; allowed is {_ALLOWED}")
@@ -175,19 +175,18 @@ class PendingRequests:
     """The requests without an answer so far, by what stands for them in results."""
 
     def __init__(self) -> None:
-        self._requests: dict[Target | str, list[Request]] = {}
+        self._requests: defaultdict[Path | str, deque[Request]] = defaultdict(deque)
 
     def add(self, request: Request) -> None:
         """Remember a request."""
         target = request.target
         key = target.name if isinstance(target, BundleRequest) else target
-        self._requests.setdefault(key, []).append(request)
+        self._requests[key].append(request)
 
     def pop(self, path: Path, *, is_given: bool) -> Request:
         """Return and forget the first request that a result answers; `is_given`: a bundle's."""
         key = str(path) if is_given else path
-        requests = self._requests[key]
-        request = requests.pop(0)
-        if not requests:
+        request = self._requests[key].popleft()
+        if not self._requests[key]:
             del self._requests[key]
         return request

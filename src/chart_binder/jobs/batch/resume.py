@@ -3,7 +3,7 @@
 import logging
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from enum import StrEnum
 from pathlib import Path
@@ -15,7 +15,7 @@ from chart_binder.domain.records import KeptDecision, KeptRun, Measures, UnreadD
 from chart_binder.domain.verdict import KeptOverride
 from chart_binder.errors import AudioError, DamagedRecordError
 from chart_binder.files import quoted
-from chart_binder.jobs.batch.work import FileOutcome
+from chart_binder.jobs.batch import FileOutcome
 from chart_binder.jobs.decide import Cause, State, override_for
 from chart_binder.jobs.stored_decisions import (
     RunVersions,
@@ -99,17 +99,12 @@ class ResumeCheck:
         for path, kept in zip(paths, current, strict=True):
             try:
                 action = self._action(path, kept)
-            except DamagedRecordError as error:
-                action = self._damaged(path, error), None
+            except DamagedRecordError as error:  # it counts as failed
+                is_chosen = not self.selection.only or Which.FAILED in self.selection.only
+                done = "decided again" if is_chosen else "left out"
+                _log.warning("%s: %s: %s", quoted(path), done, error)
+                action = FileAction.DECIDE if is_chosen else FileAction.SKIP, None
             yield path, *action
-
-    def _damaged(self, path: Path, error: DamagedRecordError) -> FileAction:
-        """Return what to do with a file whose decision cannot be read: it counts as failed."""
-        if self.selection.only and Which.FAILED not in self.selection.only:
-            _log.warning("%s: left out: %s", quoted(path), error)
-            return FileAction.SKIP
-        _log.warning("%s: decided again: %s", quoted(path), error)
-        return FileAction.DECIDE
 
     def _action(
         self, path: Path, kept: KeptDecision | UnreadDecision | None
@@ -129,24 +124,21 @@ class ResumeCheck:
         return FileAction.RESUME, outcome
 
     def _is_valid(self, kept: KeptDecision, path: Path) -> bool:
-        """Return whether the same decision would be made today, as far as known without asking."""
+        """Return whether the same decision would be made today, as far as known without asking.
+
+        Without an adjudicator, an earlier one's answer stays valid.
+        """
         return (
             (not self.selection.refresh or kept.run_id in self.selection.runs)
             and _is_final(kept)
             and kept.rules_version == self.versions.rules
-            and self._is_by_this_adjudicator(kept)
+            and (
+                kept.decided_by in ("rules", "override")
+                or kept.adjudicator == (self.versions.adjudicator or kept.adjudicator)
+            )
             and self._agrees_with_overrides(kept)
             and _is_same_file(self.store, path, kept)
         )
-
-    def _is_by_this_adjudicator(self, kept: KeptDecision) -> bool:
-        """Return whether a case left open by rules was answered by today's adjudicator.
-
-        Without an adjudicator, an earlier one's answer stays valid.
-        """
-        if kept.decided_by in ("rules", "override") or not self.versions.adjudicator:
-            return True
-        return kept.adjudicator == self.versions.adjudicator
 
     def _agrees_with_overrides(self, kept: KeptDecision) -> bool:
         """Return whether the decision follows the override for the recording, or its absence."""
@@ -183,6 +175,7 @@ def _is_same_file(store: "Store", path: Path, kept: KeptDecision) -> bool:
         return False
 
 
+@dataclass(slots=True)
 class AnswerCache:
     """The adjudicator's answers of this run, and of earlier runs in the store, by evidence hash.
 
@@ -190,21 +183,18 @@ class AnswerCache:
     that they saved count.
     """
 
-    def __init__(
-        self, store: "Store", adjudicator: str, runs: frozenset[str] = frozenset()
-    ) -> None:
-        self._store = store
-        self._adjudicator = adjudicator
-        self._runs = runs
-        self._answers: OrderedDict[str, AdjudicationResult] = OrderedDict()
+    store: "Store"
+    adjudicator: str
+    runs: frozenset[str] = frozenset()
+    _answers: OrderedDict[str, AdjudicationResult] = field(default_factory=OrderedDict)
 
     def get(self, evidence_hash: str) -> AdjudicationResult | None:
         """Return the answer to this evidence, if there is one. Raises `StoreError`."""
         if evidence_hash in self._answers:
             return self._answers[evidence_hash]
         try:
-            kept = self._store.decisions.by_evidence(evidence_hash, self._adjudicator)
-            if kept is None or (self._runs and kept.run_id not in self._runs):
+            kept = self.store.decisions.by_evidence(evidence_hash, self.adjudicator)
+            if kept is None or (self.runs and kept.run_id not in self.runs):
                 return None
             found = read_decision(kept).adjudication
         except DamagedRecordError as error:

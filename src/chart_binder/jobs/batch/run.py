@@ -16,10 +16,7 @@ from msgspec import UNSET
 
 from chart_binder.audio.walk import UnreadablePath
 from chart_binder.domain.records import KeptRun, Measures, now_utc
-from chart_binder.jobs.batch.report import Tally
-from chart_binder.jobs.batch.requests import BundleRequest, NoInputYet
-from chart_binder.jobs.batch.resume import AnswerCache, FileAction, ResumeCheck
-from chart_binder.jobs.batch.work import (
+from chart_binder.jobs.batch import (
     Album,
     AlbumResult,
     FileOutcome,
@@ -28,6 +25,9 @@ from chart_binder.jobs.batch.work import (
     TaskExecutor,
     Worker,
 )
+from chart_binder.jobs.batch.report import Tally
+from chart_binder.jobs.batch.requests import BundleRequest, NoInputYet
+from chart_binder.jobs.batch.resume import AnswerCache, FileAction, ResumeCheck
 from chart_binder.jobs.decide import Cause, Decision, State, case_or_error
 from chart_binder.jobs.stored_decisions import has_earlier_answer
 from chart_binder.jobs.write import WriteReport
