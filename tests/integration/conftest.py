@@ -116,6 +116,29 @@ def canon(home: Path, environment: dict[str, str], forked: Forking) -> Canon:
     return run
 
 
+Start = Callable[..., subprocess.Popen[bytes]]
+
+
+@pytest.fixture
+def start(home: Path, environment: dict[str, str]) -> Iterator[Start]:
+    """Start `canon` in a session of its own, with pipes, and go on; in the end it is killed."""
+    begun: list[subprocess.Popen[bytes]] = []
+
+    def run(*arguments: object, **variables: str) -> subprocess.Popen[bytes]:
+        process = subprocess.Popen(
+            [sys.executable, "-m", "chart_binder", *map(_argument, arguments)],
+            env=environment | variables, cwd=home / "work", start_new_session=True, bufsize=0,
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+        )  # fmt: skip
+        begun.append(process)
+        return process
+
+    yield run
+    for process in begun:
+        with process:
+            process.kill()
+
+
 @pytest.fixture
 def mb() -> Iterator[MusicBrainzStandIn]:
     """A MusicBrainz that knows the recording of `song`."""
