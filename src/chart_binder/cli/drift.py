@@ -10,14 +10,21 @@ from pathlib import Path
 import click
 
 from chart_binder.audio.walk import AudioFile, find_audio_files
-from chart_binder.cli.options import Group, Session, command_line, common_options, pass_session
+from chart_binder.cli.options import (
+    PATH,
+    Group,
+    Session,
+    command_line,
+    common_options,
+    pass_session,
+)
 from chart_binder.cli.output import (
-    WORST_FIRST,
     SkippedRecords,
     file_object,
     print_notes,
     printable_path,
     readable,
+    worst,
 )
 from chart_binder.cli.render.decision import find_entities, group_name, release_name
 from chart_binder.cli.render.tags import change_lines, note_lines
@@ -61,14 +68,12 @@ def drift() -> None:
     """
 
 
-_NAMES = click.argument(
-    "names", metavar="PATH_OR_DECISION...", nargs=-1, required=True, type=click.Path(path_type=str)
-)
+_NAMES = click.argument("names", metavar="PATH_OR_DECISION...", nargs=-1, required=True, type=PATH)
 _REFRESH = click.option("--refresh", is_flag=True, help="Fetch the evidence anew.")
 
 
 @drift.command("list")
-@click.argument("names", metavar="[PATH]...", nargs=-1, type=click.Path(path_type=str))
+@click.argument("names", metavar="[PATH]...", nargs=-1, type=PATH)
 @_REFRESH
 @pass_session
 def list_drift(session: Session, names: tuple[str, ...], refresh: bool) -> int:
@@ -220,7 +225,7 @@ class _Results:
         is_done = found.state is DriftState.DIFFERS and self.done is not None
         self.counts[(is_done and self.done) or found.state] += 1
         status = 0 if is_done else _STATUS.get(found.state, 0)
-        self.status = min(self.status, status, key=WORST_FIRST.index)
+        self.status = worst(self.status, status)
         if found.state in _NOT_LISTED:
             return
         if found.state is DriftState.NOT_ASKED and not self.session.as_json:

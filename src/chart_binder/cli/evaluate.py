@@ -8,7 +8,7 @@ import click
 import msgspec
 
 from chart_binder.cli.decide import live_decider
-from chart_binder.cli.options import Session, pass_session, refuse_audio_file
+from chart_binder.cli.options import PATH, Session, is_same_file, pass_session, refuse_audio_file
 from chart_binder.cli.output import SkippedRecords, labelled, labelled_list, readable, write_file
 from chart_binder.cli.render.decision import adjudication_lines
 from chart_binder.domain.vocabulary import bare_id
@@ -48,7 +48,7 @@ _NO_MODEL = "--adjudicate: musicbrainz.offline is true, so that no model can be 
 
 
 @click.command("eval")
-@click.argument("file", type=click.Path(path_type=str))
+@click.argument("file", type=PATH)
 @click.option("--adjudicate", is_flag=True, help="Send open cases to the configured adjudicator.")
 @click.option(
     "--answers",
@@ -71,7 +71,7 @@ def eval_golden(session: Session, file: str, adjudicate: bool, answers: Path | N
         raise UsageError("--answers: only with --adjudicate are there any")
     if answers:
         refuse_audio_file("--answers", answers)
-        if answers.exists() and Path(file).exists() and answers.samefile(file):
+        if file != "-" and is_same_file(answers, file):
             raise UsageError(f"--answers: {answers} is what is scored; name another file")
     decide = _decider(session, adjudicate).decide
     with _answers_file(answers) as learn:
@@ -191,7 +191,7 @@ def _percent(share: float | None) -> str:
 
 
 @click.command("calibrate")
-@click.argument("file", required=False, type=click.Path(path_type=str))
+@click.argument("file", required=False, type=PATH)
 @click.option(
     "--from-reviews",
     is_flag=True,
@@ -232,7 +232,7 @@ def calibrate(
         if written:
             refuse_audio_file(option, written)
     source = answers_out or file
-    if out and source and _is_same_file(source, out):
+    if out and source and source != "-" and is_same_file(source, out):
         done = "written to" if answers_out else "read from"
         raise click.UsageError(f"-o {out} names the file that the answers are {done}")
     skipped = SkippedRecords()
@@ -259,14 +259,6 @@ def _reviewed_answers(
     if answers_out:
         write_file(answers_out, b"".join(each.line() for each in answers))
     return answers
-
-
-def _is_same_file(file: str | Path, out: Path) -> bool:
-    """Say whether the calibration would replace the answers, under whatever name."""
-    try:
-        return file != "-" and (out == Path(file) or out.samefile(file))
-    except OSError:
-        return False  # one of them does not exist yet, or cannot be looked at
 
 
 def _fitted_lines(found: FittedCalibration) -> Iterator[str]:

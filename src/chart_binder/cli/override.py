@@ -10,6 +10,7 @@ import msgspec
 
 from chart_binder.cli.decide import read_bundle_file
 from chart_binder.cli.options import (
+    PATH,
     Group,
     Session,
     common_options,
@@ -52,7 +53,7 @@ from chart_binder.wiring import (
     tagged_recording,
 )
 
-_NAME = click.argument("name", metavar="PATH_OR_ID", type=click.Path(path_type=str))
+_NAME = click.argument("name", metavar="PATH_OR_ID", type=PATH)
 _NOTHING_KNOWN = OverrideEffect()
 
 
@@ -122,7 +123,7 @@ def set_override(session: Session, name: str, crg: str, rr: str | None, reason: 
 
 
 @override.command("list")
-@click.argument("name", metavar="[PATH_OR_ID]", required=False, type=click.Path(path_type=str))
+@click.argument("name", metavar="[PATH_OR_ID]", required=False, type=PATH)
 @offline_option
 @pass_session
 def list_overrides(session: Session, name: str | None) -> None:

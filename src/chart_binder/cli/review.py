@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from chart_binder.cli.options import (
+    PATH,
     Group,
     Session,
     common_options,
@@ -80,8 +81,8 @@ def review() -> None:
     """
 
 
-_PATHS = click.argument("paths", metavar="[PATH]...", nargs=-1, type=click.Path(path_type=str))
-_NAME = click.argument("name", metavar="PATH_OR_DECISION", type=click.Path(path_type=str))
+_PATHS = click.argument("paths", metavar="[PATH]...", nargs=-1, type=PATH)
+_NAME = click.argument("name", metavar="PATH_OR_DECISION", type=PATH)
 _STATES = click.option(
     "--state",
     "states",

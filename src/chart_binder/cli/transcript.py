@@ -8,7 +8,14 @@ from pathlib import Path
 import click
 import msgspec
 
-from chart_binder.cli.options import Group, Session, common_options, pass_session, refuse_audio_file
+from chart_binder.cli.options import (
+    Group,
+    Session,
+    common_options,
+    is_same_file,
+    pass_session,
+    refuse_audio_file,
+)
 from chart_binder.cli.output import print_json, print_lines, readable, write_file
 from chart_binder.cli.progress import LiveRun, event_lines
 from chart_binder.cli.render.decision import outcome_lines
@@ -202,7 +209,7 @@ def html(session: Session, file: Path, out: Path | None) -> None:
         click.echo(page, nl=False)
         return
     refuse_audio_file("--out", out)
-    if out.exists() and out.samefile(file):
+    if is_same_file(out, file):
         raise UsageError(f"--out: {out} is the transcript itself; name another file")
     write_file(out, page)
 
