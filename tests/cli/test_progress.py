@@ -126,7 +126,7 @@ def test_without_a_terminal_lines_are_printed(
 ) -> None:
     with progress([tmp_path], is_all=True, is_drawn=True) as lines:
         lines.show(tally(5))
-        lines.last -= 11  # type: ignore[attr-defined]  # as if so many seconds had gone by
+        lines.shown_at -= 11  # as if so many seconds had gone by
         lines.show()
     assert capsys.readouterr().err.startswith("canon: 5 files, ")
 

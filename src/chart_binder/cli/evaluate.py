@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from itertools import chain
 from pathlib import Path
 
 import click
@@ -31,7 +32,6 @@ from chart_binder.jobs.evaluate import (
     evaluate,
     read_golden,
 )
-from chart_binder.llm.result import AdjudicationResult
 from chart_binder.store import open_store
 from chart_binder.wiring import store_url
 
@@ -123,11 +123,10 @@ def _report_lines(report: EvaluationReport) -> Iterator[str]:
         ("Not as expected:", report.wrong),
         ("Open, though they should be decided:", report.open),
     ):
-        for number, case in enumerate(cases):
-            yield from () if number else ("", title)
-            yield from _case_lines(case)
-    for number, bad in enumerate(report.ill_formed):
-        yield from () if number else ("", "Ill-formed lines:")
+        yield from ("", title) if cases else ()
+        yield from chain.from_iterable(map(_case_lines, cases))
+    yield from ("", "Ill-formed lines:") if report.ill_formed else ()
+    for bad in report.ill_formed:
         yield from labelled(f"line {bad.line}", bad.problem)
 
 
@@ -159,19 +158,14 @@ def _case_lines(case: ScoredCase) -> Iterator[str]:
         yield from labelled("", f"found {found.rr_mbid or 'none'}{_rule(found.rr_rule)}")
     if found.error:
         yield from labelled("failed", found.error)
-    if found.adjudication:
-        yield from _answer(case, found.adjudication)
+    if result := found.adjudication:
+        if result.crg_mbid and result.crg_mbid != found.crg_mbid:  # it was not accepted
+            yield from labelled("answered", _group(case, result.crg_mbid, None))
+        if result.rationale:
+            yield from labelled("because", result.rationale)
+        yield from adjudication_lines(result, found.state)
     yield from labelled_list("path", (f"{each.rule}: {each.said}" for each in case.path))
     yield from labelled_list("missing", found.missing_facts)
-
-
-def _answer(case: ScoredCase, result: AdjudicationResult) -> Iterator[str]:
-    """Yield what the model answered, with its group where the answer was not accepted."""
-    if result.crg_mbid and result.crg_mbid != case.decision.crg_mbid:
-        yield from labelled("answered", _group(case, result.crg_mbid, None))
-    if result.rationale:
-        yield from labelled("because", result.rationale)
-    yield from adjudication_lines(result, case.decision.state)
 
 
 def _group(case: ScoredCase, group: str | None, rule: str | None) -> str:

@@ -116,9 +116,16 @@ def diff(session: Session, a: Path, b: Path) -> int:
     except CanonError as error:
         raise UsageError(str(error)) from error  # status 1 would say that the runs differ
     comparison = compare(one, other)
-    missing = {"a": one.missing or None, "b": other.missing or None}
+    first = comparison.departure
+    fields = {
+        "same": comparison.same,
+        "departure": first and {"a": first.a, "b": first.b, "where": first.differences[0].where},
+        "before": comparison.before,
+        "turns": comparison.turns,
+        "result": comparison.result,
+        "missing": {"a": one.missing or None, "b": other.missing or None},
+    }
     titles = (f"--- {_title(a, one)}", f"+++ {_title(b, other)}")
-    fields = _comparison_object(comparison) | {"missing": missing}
     session.show(fields, chain(titles, _comparison_lines(comparison)))
     return 0 if comparison.same else 1
 
@@ -126,18 +133,6 @@ def diff(session: Session, a: Path, b: Path) -> int:
 def _title(file: Path, recorded: RecordedRun) -> str:
     name = readable(str(file))
     return f"{name} ({recorded.missing})" if recorded.missing else name
-
-
-def _comparison_object(comparison: Comparison) -> dict[str, object]:
-    first = comparison.departure
-    departure = first and {"a": first.a, "b": first.b, "where": first.differences[0].where}
-    return {
-        "same": comparison.same,
-        "departure": departure,
-        "before": msgspec.to_builtins(comparison.before),
-        "turns": msgspec.to_builtins(comparison.turns),
-        "result": msgspec.to_builtins(comparison.result),
-    }
 
 
 def _comparison_lines(comparison: Comparison) -> Iterator[str]:
@@ -174,7 +169,7 @@ def _difference(title: str, difference: Difference) -> Iterator[str]:
     yield from ("", title)
     a, b = _lines(difference.a), _lines(difference.b)
     if a == b:  # they differ in line ends, or one is a number and the other its text
-        a, b = [_json(difference.a)], [_json(difference.b)]
+        a, b = ([msgspec.json.encode(each).decode()] for each in (difference.a, difference.b))
     if max(len(a), len(b)) > _MAX_DIFF_LINES:
         yield from (f"- {line}" for line in a)
         yield from (f"+ {line}" for line in b)
@@ -186,11 +181,7 @@ def _difference(title: str, difference: Difference) -> Iterator[str]:
 def _lines(value: object) -> list[str]:
     if isinstance(value, str):
         return value.splitlines() or [""]
-    return [] if value is None else [_json(value)]
-
-
-def _json(value: object) -> str:
-    return msgspec.json.encode(value).decode()
+    return [] if value is None else [msgspec.json.encode(value).decode()]
 
 
 @transcript.command("html")
