@@ -154,7 +154,7 @@ def shown(capsys: pytest.CaptureFixture[str], *happened: object) -> str:
 
 
 WHOLE = Replied(REPLY, 1, thinking="secretly", completion_tokens=9, seconds=2.1)
-SHOWN = {
+SHOWN: dict[str, tuple[list[object], str]] = {
     "a piece at once": (["Thought: h"], "--- turn 1: reply\nThought: h"),
     "not twice": (
         ["Thought: hm\nAct", "ion: x", WHOLE],
