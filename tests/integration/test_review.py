@@ -106,8 +106,10 @@ def test_a_damaged_decision_is_named_and_the_others_are_listed(
 
 
 def test_an_open_case_is_listed_with_its_question(canon: Canon, open_song: Path) -> None:
-    told = ("Queen - Bohemian Rhapsody", "no model was asked", "only dated 1975", "1 to look at")
-    canon("review", "list").must_end(3, str(open_song), *told)
+    canon("review", "list").must_end(
+        3, str(open_song), "Queen - Bohemian Rhapsody", "no model was asked", "only dated 1975",
+        "1 to look at",
+    )  # fmt: skip
     line = canon("review", "list", "--output=json").line
     assert (line["state"], line["files"], line["proposal"]) == ("indeterminate", 1, None)
     open_song.rename(open_song.with_name("moved.flac"))
