@@ -8,7 +8,7 @@ import json
 from collections.abc import Generator, Iterable, Iterator, Sequence
 from dataclasses import replace
 from difflib import unified_diff
-from itertools import zip_longest
+from itertools import takewhile, zip_longest
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Protocol, Self
@@ -22,26 +22,24 @@ from chart_binder.jobs.transcripts import RecordedRun, read_recording
 from chart_binder.react.conversation import ChatError, Message, ReplayMismatchError, Reply, Terms
 from chart_binder.react.sanitize import sanitize
 from chart_binder.react.tools import Observation, Tool, ToolError
-from chart_binder.react.transcript import Exchange, Stepped, Turn
+from chart_binder.react.transcript import Exchange, Turn
 
 __all__ = ["Canned", "Departure", "Play", "canned", "play"]
 
 _HOW_TO_MEND = "If the change is meant, record the run anew: docs/testing.md says how."
-_MOST_COMPARED, _MOST_LINES, _MOST_CHARACTERS = 1_000, 40, 500
+_MOST_COMPARED, _MOST_LINES, _MOST_CHARACTERS, _MOST_BRIEF = 1_000, 40, 500, 90
 
 
 class Departure(ReplayMismatchError):  # noqa: N818 (pytest shows its name)
     """The conversation is not the recorded one; the text says where, and what was expected."""
 
 
-def brief(text: str, most: int = 90) -> str:
-    """Return text on one line, cut to `most` characters."""
+def _brief(text: str) -> str:
     line = " ".join(text.split())
-    return line if len(line) <= most else f"{line[: most - 1]}…"
+    return line if len(line) <= _MOST_BRIEF else f"{line[: _MOST_BRIEF - 1]}…"
 
 
-def call_text(tool: str | None, arguments: object) -> str:
-    """Return a call as a person reads it."""
+def _call_text(tool: str | None, arguments: object) -> str:
     return f"{tool} {json.dumps(arguments, ensure_ascii=False, sort_keys=True, default=str)}"
 
 
@@ -74,6 +72,7 @@ class Canned:
         self._name = name
         self._recorded = recorded
         self._turns = recorded.turns
+        self._has_steps = any(each.step for turn in self._turns for each in turn.exchanges)
         self._given = 0
         self._answered = 0
         self._log: list[str] = []
@@ -109,11 +108,11 @@ class Canned:
             raise self._departs(
                 f"it goes on after turn {self._given}, the last",
                 "no further turn",
-                brief(messages[-1].content) if messages else "no message at all",
+                _brief(messages[-1].content) if messages else "no message at all",
             )
         self._given, self._answered = self._given + 1, 0
         said = self._turn.reply.reply if self._turn.reply else Reply("")
-        self._log.append(f"turn {self._given}: reply {brief(said.content)!r}")
+        self._log.append(f"turn {self._given}: reply {_brief(said.content)!r}")
         return said
 
     def finish(self) -> None:
@@ -128,7 +127,7 @@ class Canned:
             expected = left[0].reply.content if left[0].reply else ""
             raise self._departs(
                 f"{after}, {len(left)} {'reply' if len(left) == 1 else 'replies'} unplayed",
-                f"turn {left[0].number}: reply {brief(expected)!r}",
+                f"turn {left[0].number}: reply {_brief(expected)!r}",
                 "nothing was asked of the model any more",
             )
 
@@ -170,11 +169,10 @@ class Canned:
         def play(**keywords: object) -> Observation:
             __tracebackhide__ = True
             given = {name: value for name, value in keywords.items() if value is not UNSET}
-            whole = (
-                given[tool.arguments.model_parameter] if tool.arguments.model_parameter else given
-            )
+            model = tool.arguments.model_parameter
             try:
-                return self._answer(tool.name, tool.arguments.to_json(whole))
+                arguments = tool.arguments.to_json(given[model] if model else given)
+                return self._answer(tool.name, arguments)
             except Departure as error:  # a loop bears whatever a tool does: it is raised again soon
                 raise ToolError("the conversation has departed from its transcript") from error
 
@@ -183,11 +181,12 @@ class Canned:
     def _answer(self, tool: str, arguments: dict[str, object]) -> Observation:
         __tracebackhide__ = True
         self._raise_departure()
-        called = call_text(tool, arguments)
+        called = _call_text(tool, arguments)
         exchanges = self._turn.exchanges[self._answered :] if self._given else ()
         # What is recorded between was answered without a tool: a repeated call, an unknown tool.
         for place, exchange in enumerate(exchanges, start=1):
-            if exchange.step is None or _is_call(exchange.step, tool, arguments):
+            step = exchange.step
+            if step is None or (step.kind, step.tool, step.arguments) == ("act", tool, arguments):
                 self._answered += place
                 self._log.append(f"turn {self._given}: {called}")
                 return _observed(exchange, tool)
@@ -197,10 +196,6 @@ class Canned:
         raise self._departs(
             f"a call in turn {self._given}", _expected(exchanges) or "no call", called
         )
-
-    @property
-    def _has_steps(self) -> bool:
-        return any(exchange.step for turn in self._turns for exchange in turn.exchanges)
 
     def _check_opening(self, messages: Sequence[Message]) -> None:
         expected = [(said.role, said.content) for said in self._recorded.opening]
@@ -231,29 +226,21 @@ class Canned:
             if exchange.step is None and seen and not seen.error:
                 raise self._departs(
                     f"turn {self._given} calls no tool",
-                    f"a call that is answered {brief(seen.content)!r}",
+                    f"a call that is answered {_brief(seen.content)!r}",
                     "no call",
                 )
 
 
 def _new(messages: Sequence[Message]) -> str:
     """Return what the model was told since its last reply."""
-    said: list[str] = []
-    for message in reversed(messages):
-        if message.role == "assistant":
-            break
-        said.insert(0, message.content)
-    return "\n".join(said)
+    new = takewhile(lambda message: message.role != "assistant", reversed(messages))
+    return "\n".join(reversed([message.content for message in new]))
 
 
 def _stands_in(content: str, shown: str) -> bool:
     """Return whether an observation is shown: as it is, sanitized, or inside a JSON text."""
     forms = (content, sanitize(content), msgspec.json.encode(content).decode()[1:-1])
     return any(form in shown for form in forms)
-
-
-def _is_call(step: Stepped, tool: str, arguments: dict[str, object]) -> bool:
-    return step.kind == "act" and step.tool == tool and step.arguments == arguments
 
 
 def _observed(exchange: Exchange, tool: str) -> Observation:
@@ -264,7 +251,7 @@ def _observed(exchange: Exchange, tool: str) -> Observation:
 def _expected(exchanges: Sequence[Exchange]) -> str:
     steps = (exchange.step for exchange in exchanges)
     calls = (step for step in steps if step and step.kind == "act")
-    return next((call_text(step.tool, step.arguments) for step in calls), "")
+    return next((_call_text(step.tool, step.arguments) for step in calls), "")
 
 
 class Play(Protocol):

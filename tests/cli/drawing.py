@@ -1,4 +1,7 @@
-"""Evidence that is drawn as a timeline, by the name of its golden file."""
+"""Evidence drawn as timelines, by the names of their golden files.
+
+`PYTHONPATH=tests python tests/cli/drawing.py` draws the files anew; read the difference.
+"""
 
 import json
 from pathlib import Path
@@ -49,3 +52,9 @@ def drawn(bundle: EvidenceBundle, width: int = 100) -> list[str]:
     verdict = decide(bundle, KNOBS)
     chosen = verdict.crg if isinstance(verdict, Decided) else None
     return list(timeline_lines(appearances(bundle), lead_window(bundle, KNOBS), chosen, width))
+
+
+if __name__ == "__main__":
+    for name, bundle in DRAWN.items():
+        text = "".join(f"{line}\n" for line in drawn(bundle))
+        (Path(__file__).parent / "timelines" / f"{name}.txt").write_text(text, encoding="utf-8")

@@ -117,7 +117,9 @@ def test_the_page_loads_nothing_and_its_policy_allows_only_its_style(
 
 
 @pytest.mark.parametrize("text", HOSTILE)
-def test_markup_in_a_run_is_escaped(tmp_path: Path, capsys: Shown, text: str) -> None:
+def test_markup_in_a_run_and_its_result_is_escaped(
+    tmp_path: Path, capsys: Shown, text: str
+) -> None:
     file = recording(tmp_path, [f"Thought: {text}\n{RUN[0]}", f"{text} hm", *RUN[3:]])
     texts = {"content": text, "thinking": text, "notes": [text], "tool": text, "error": text,
              "arguments": {text: [text]}, "model_id": text, "id": text, "done_reason": text,
@@ -127,10 +129,6 @@ def test_markup_in_a_run_is_escaped(tmp_path: Path, capsys: Shown, text: str) ->
     assert whole in "".join(
         each for each in page.get_text() if each.isprintable() and each != "\ufffd"
     )
-
-
-@pytest.mark.parametrize("text", HOSTILE)
-def test_markup_in_a_result_is_escaped(tmp_path: Path, capsys: Shown, text: str) -> None:
     fact = {"about": text, "field": text, "value": text, "source": text, "verified": True}
     result = {"outcome": "review", "crg_mbid": text, "rr_mbid": text, "rationale": text,
               "problem": text, "facts": [fact], "checks": [{"name": text, "passed": False,

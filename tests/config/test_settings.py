@@ -57,17 +57,13 @@ REFUSED = [
     ("[log]\nlevel = 'loud'", {}, ["log.level", "'loud'", "'debug'", "'error'"]),
     ("[musicbrainz]\nhostname = 'http://x/'", {}, ["musicbrainz.hostname", "http://x/"]),
     ("[musicbrainz]\nhostname = '127.0.0.1:99999'", {}, ["musicbrainz.hostname", "99999", "65535"]),
-    ("[musicbrainz]\nhostname = 'a:0'", {}, ["musicbrainz.hostname", "'a:0'", "from 1"]),
-    ("[musicbrainz]\nhostname = '['", {}, ["musicbrainz.hostname", "'['", "IPv4"]),
     ("[musicbrainz]\nhostname = '[::1]:80'", {}, ["musicbrainz.hostname", "IPv4"]),
     ("[musicbrainz]\nhostname = '127.0.0.1:٣'", {}, ["musicbrainz.hostname", "٣"]),
-    ('[musicbrainz]\nhostname = "a\\u0000b"', {}, ["musicbrainz.hostname", "IPv4"]),
     ("", {"CANON_MUSICBRAINZ__HOSTNAME": "a:99999"}, ["CANON_MUSICBRAINZ__HOSTNAME", "65535"]),
     ("[store]\nurl = 'mysql://x'", {}, ["store.url", "mysql://x", "sqlite"]),
     ("[foo]\nbar = 1", {}, ["foo", "unknown key", "musicbrainz"]),
     ("a = [", {}, ["no TOML"]),
     ("", {"CANON_LLM__NUM_CTX": "big"}, ["CANON_LLM__NUM_CTX", "llm.num_ctx", "'big'"]),
-    ("", {"CANON_LLM_MODEL_ID": "x"}, ["CANON_LLM_MODEL_ID", "two underscores"]),
     ("", {"CANON_OFFLINE": "1"}, ["CANON_OFFLINE", "no such variable", "two underscores"]),
     ("[llm]\nbase_url = 'ftp://u:secret@h/'", {}, ["llm.base_url", "ftp://***@h/", "address"]),
     ("", {"CANON_LLM__MODELL": "x"}, ["CANON_LLM__MODELL", "unknown key", "model_id"]),
@@ -101,9 +97,8 @@ def test_the_environment_overrides_the_file_and_a_flag_overrides_both(tmp_path: 
     settings = load_settings(
         file, {"CANON_LLM__MODEL_ID": "from-env", "UNRELATED": "x"}, {"musicbrainz.offline": True}
     )
-    assert settings.config.llm.model_id == "from-env"
-    assert settings.config.llm.seed == 7
-    assert settings.config.musicbrainz.offline is True
+    llm, musicbrainz = settings.config.llm, settings.config.musicbrainz
+    assert (llm.model_id, llm.seed, musicbrainz.offline) == ("from-env", 7, True)
     assert dict(settings.origins) == {
         "llm.model_id": "CANON_LLM__MODEL_ID",
         "llm.seed": str(file),
@@ -159,20 +154,15 @@ SECRETS = [
     ("http://hunter2@h", "http://***@h"),
     ("http:///u:hunter2@h", "http://***@h"),
     ("u:hunter2@h", "***@h"),
-    ("//u:hunter2@h", "***@h"),
     ("http://h/?api_key=hunter2", "http://h/?api_key=***"),
     ("http://h?a=hunter2&b=hunter 2#c=hunter2", "http://h?a=***&b=***#c=***"),
     ("http://u:hunter2@h?key=hunter2", "http://***@h?key=***"),
     ("['http://u:hunter2@h']", "['http://***@h']"),
 ]
 PLAIN = [
-    "",
-    "http://127.0.0.1:8888/search",
-    "sqlite:////home/me@work/canon.db?timeout=5",
-    "me@example.org",
-    "mailto:me@example.org",
-    "qwen3:4b",
-]
+    "", "http://127.0.0.1:8888/search", "sqlite:////home/me@work/canon.db?timeout=5",
+    "me@example.org", "mailto:me@example.org", "qwen3:4b",
+]  # fmt: skip
 
 
 @pytest.mark.parametrize(("text", "shown"), [*SECRETS, *zip(PLAIN, PLAIN, strict=True)])

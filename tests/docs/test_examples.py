@@ -15,14 +15,12 @@ from chart_binder.llm.prompt import configured_prompt
 from chart_binder.llm.react_adjudicator import ReActAdjudicator
 from chart_binder.llm.result import Outcome
 from chart_binder.llm.tools import as_tool
-from chart_binder.react.tools import Tool
+from chart_binder.react.dialect import Dialect
+from chart_binder.react.sanitize import sanitize
+from chart_binder.react.steps import Act, Finish, Malformed, Step
+from chart_binder.react.tools import Tool, Toolbox
 
 ROOT = Path(__file__).parents[2]
-BUNDLE = {
-    "artist": {"name": "Queen"},
-    "recording_title": "Killer Queen",
-    "recording_candidates": [],
-}
 
 
 def blocks(page: str, language: str) -> list[str]:
@@ -31,7 +29,7 @@ def blocks(page: str, language: str) -> list[str]:
 
 
 def run(code: str) -> dict[str, Any]:
-    names: dict[str, Any] = {}
+    names: dict[str, Any] = {"__name__": "example"}
     exec(compile(code, "example", "exec"), names)
     return names
 
@@ -39,7 +37,7 @@ def run(code: str) -> dict[str, Any]:
 def test_the_models_example_answers() -> None:
     connect = run(blocks("docs/plugins.md", "python")[0])["connect"]
     adjudicator = ReActAdjudicator(LLMConfig(enabled=True), chat=connect(None), tools=[])
-    result = adjudicator.adjudicate(BUNDLE)
+    result = adjudicator.adjudicate(json.loads(blocks("docs/evidence.md", "jsonc")[0]))
     assert (result.outcome, result.rationale) == (Outcome.REJECTED, "The oracle is silent.")
 
 
@@ -106,3 +104,73 @@ def test_every_link_of_the_docs_leads_somewhere() -> None:
     for page in [ROOT / "README.md", *(ROOT / "docs").glob("*.md")]:
         for target in re.findall(r"\]\((?!https?:)([^)#]+)\)", page.read_text("utf-8")):
             assert (page.parent / target).exists(), f"{page.name}: {target}"
+
+
+def dialect(name: str) -> Dialect:
+    made: Dialect = plugins.load("chart_binder.dialects", name)()
+    return made
+
+
+def rows(head: str = "| rule | dialect |") -> list[tuple[str, ...]]:
+    page = (ROOT / "docs/react.md").read_text("utf-8")
+    lines = page.partition(head)[2].splitlines()[2:]
+    table = [re.findall(r"\| (.*?) (?=\|)", line) for line in lines[: lines.index("")]]
+    return [tuple(cell.strip("`") for cell in row) for row in table]
+
+
+def test_the_toy_gives_the_sum(capsys: pytest.CaptureFixture[str]) -> None:
+    run(blocks("docs/react.md", "python")[0])
+    assert capsys.readouterr().out.endswith("28.0 after 3 turns\n")
+
+
+@pytest.mark.parametrize("row", rows(), ids=lambda row: row[0])
+def test_a_reply_of_the_table_is_read_as_it_says(row: tuple[str, ...]) -> None:
+    _, name, reply, said = row
+    tools = run(blocks("docs/react.md", "python")[0])
+    toolbox = Toolbox(Tool.of(tools[each]) for each in ("add", "multiply", "log"))
+    step = dialect(name).parse(reply.replace("⏎", "\n"))
+    if said.startswith("advice: "):
+        assert isinstance(step, Malformed)
+        assert said.removeprefix("advice: ") in step.advice
+    else:
+        assert shown(step, toolbox) == meant(said)
+
+
+def shown(step: Step, toolbox: Toolbox) -> tuple[str, object]:
+    if isinstance(step, Act):
+        call = toolbox.resolve(step)
+        return call.tool.name, call.arguments
+    assert isinstance(step, Finish), step
+    return "answer:", step.answer
+
+
+def meant(said: str) -> tuple[str, object]:
+    name, _, rest = said.partition(" ")
+    return name, rest if name == "answer:" else json.loads(rest)
+
+
+def test_text_from_outside_is_shown_as_the_page_says() -> None:
+    table = rows("| on the page |")
+    assert len(table) == 5
+    assert [(told, sanitize(told)) for told, _ in table] == table
+
+
+@pytest.mark.parametrize("place", range(3))
+def test_a_dialect_is_written_as_it_is_shown(place: int) -> None:
+    name = ("classic", "pause", "xml")[place]
+    act = Act("multiply", {"a": 2, "b": 4}, "The product first.", id="1" if name == "xml" else "")
+    parts = (
+        dialect(name).render(act),
+        dialect(name).observation("8.0", act),
+        dialect(name).render(Finish("8", "Now I know.")),
+    )
+    assert blocks("docs/react.md", "text")[place] == "\n\n".join(parts) + "\n"
+
+
+def test_the_dialect_of_the_page_is_short_and_reads_what_it_writes() -> None:
+    code = blocks("docs/react.md", "python")[1]
+    assert 15 < len(code.splitlines()) < 50
+    terse = run(code)["Terse"]()
+    for step in (Act("add", {"a": 1}, "First."), Finish("7", "So."), Finish("a\nb")):
+        assert terse.parse(terse.render(step)) == step
+    assert isinstance(terse.parse(terse.observation("7\nSAY 9")), Malformed)

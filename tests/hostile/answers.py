@@ -56,9 +56,9 @@ def ends(response: Response, *, heavy: bool = False) -> Hostile:
     return Hostile(lambda _: response, frozenset({"failed", "read"}), is_heavy=heavy)
 
 
-def waits(serve: Serve, *, heavy: bool = True) -> Hostile:
+def waits(response: Response, *, heavy: bool = True) -> Hostile:
     """Expect that the deadline cuts it off."""
-    return Hostile(serve, frozenset({"failed"}), FAST_S, heavy)
+    return Hostile(lambda _: response, frozenset({"failed"}), FAST_S, heavy)
 
 
 def _raw(*parts: bytes, drip: tuple[int, float] | None = None) -> Response:
@@ -67,10 +67,6 @@ def _raw(*parts: bytes, drip: tuple[int, float] | None = None) -> Response:
 
 def _packed(body: bytes, encoding: str) -> Response:
     return Response(body, headers=(("Content-Encoding", encoding),))
-
-
-def _html(body: str | bytes | Repeated) -> Response:
-    return Response(body)
 
 
 def _typed(body: str | bytes | Repeated, content_type: str) -> Response:
@@ -106,44 +102,41 @@ def _billion_laughs() -> str:
 
 
 TIME: Mapping[str, Hostile] = {
-    "nothing is sent": waits(lambda _: Response("", delay_s=60), heavy=False),
-    "the status line drips": waits(lambda _: _raw(_OK * 50, drip=(1, 0.1))),
-    "a header drips": waits(lambda _: dripping_head(), heavy=False),
-    "headers come one by one": waits(lambda _: _raw(_OK, b"X-A: b\r\n" * 1_000, drip=(8, 0.05))),
-    "the body drips": waits(lambda _: Response("<p>slow" * 1_000, drip=(1, 0.05)), heavy=False),
+    "nothing is sent": waits(Response("", delay_s=60), heavy=False),
+    "the status line drips": waits(_raw(_OK * 50, drip=(1, 0.1))),
+    "a header drips": waits(dripping_head(), heavy=False),
+    "headers come one by one": waits(_raw(_OK, b"X-A: b\r\n" * 1_000, drip=(8, 0.05))),
+    "the body drips": waits(Response("<p>slow" * 1_000, drip=(1, 0.05)), heavy=False),
     "the body stops": waits(
-        lambda _: _raw(_OK, b"Content-Length: 999\r\n\r\n<p>one", drip=(40, 60.0))
+        _raw(_OK, b"Content-Length: 999\r\n\r\n<p>one", drip=(40, 60.0))
     ),
     "a packed body drips": waits(
-        lambda _: Response(
+        Response(
             gzip.compress(bytes(range(256)) * 50), drip=(1, 0.05),
             headers=(("Content-Encoding", "gzip"),),
         )
     ),
     "chunks of one byte drip": waits(
-        lambda _: _raw(_OK, _CHUNKED, b"1\r\nx\r\n" * 900,
-                       drip=(6, 0.05))
+        _raw(_OK, _CHUNKED, b"1\r\nx\r\n" * 900, drip=(6, 0.05))
     ),
-    "a chunk's size drips": waits(lambda _: _raw(_OK, _CHUNKED, b"0" * 900, drip=(1, 0.05))),
+    "a chunk's size drips": waits(_raw(_OK, _CHUNKED, b"0" * 900, drip=(1, 0.05))),
     "trailers drip": waits(
-        lambda _: _raw(_OK, _CHUNKED, b"1\r\nx\r\n0\r\n",
+        _raw(_OK, _CHUNKED, b"1\r\nx\r\n0\r\n",
                        b"X-T: 1\r\n" * 900, drip=(6, 0.05))
     ),
-    "hints drip": waits(lambda _: _raw(b"HTTP/1.1 103 Early Hints\r\n\r\n" * 900, drip=(28, 0.05))),
-    "every redirect takes a while": waits(_slowly),
+    "hints drip": waits(_raw(b"HTTP/1.1 103 Early Hints\r\n\r\n" * 900, drip=(28, 0.05))),
+    "every redirect takes a while": Hostile(_slowly, frozenset({"failed"}), FAST_S, is_heavy=True),
     "an answer without a length never ends": waits(
-        lambda _: _raw(_OK, _HTML, b"\r\n", b"<p>x" * 900, drip=(4, 0.05))
+        _raw(_OK, _HTML, b"\r\n", b"<p>x" * 900, drip=(4, 0.05))
     ),
-    "an error page drips": Hostile(
-        lambda _: Response("x" * 900, 500, drip=(1, 0.05)), frozenset({"failed"}), FAST_S
-    ),
+    "an error page drips": waits(Response("x" * 900, 500, drip=(1, 0.05)), heavy=False),
 }  # fmt: skip
 """Servers that are slow, or never come to an end."""
 
 SIZE: Mapping[str, Hostile] = {
     "300 MB of a page": read(huge(300)),
-    "300 MB without a line end": read(_html(Repeated(b"words " * 20_000, 2_500))),
-    "300 MB of spaces": read(_html(Repeated(b" " * 100_000, 3_000)), heavy=True),
+    "300 MB without a line end": read(Response(Repeated(b"words " * 20_000, 2_500))),
+    "300 MB of spaces": read(Response(Repeated(b" " * 100_000, 3_000)), heavy=True),
     "300 MB of text": read(
         _typed(Repeated(b"a b c d\n" * 12_000, 3_000), "text/plain"), heavy=True
     ),
@@ -186,12 +179,10 @@ SIZE: Mapping[str, Hostile] = {
         _raw(_OK, _HTML, _CHUNKED, b"4;", b"e" * (3 * _MB), b"\r\n<p>x\r\n")
     ),
     "a million chunks of a byte": ends(
-        _raw(_OK, _HTML, _CHUNKED, b"1\r\nx\r\n" * 300_000),
-        heavy=True,
+        _raw(_OK, _HTML, _CHUNKED, b"1\r\nx\r\n" * 300_000), heavy=True
     ),
     "trailers by the megabyte": ends(
-        _raw(_OK, _HTML, _CHUNKED, b"1\r\nx\r\n0\r\n",
-             b"X-T: 1\r\n" * 300_000)
+        _raw(_OK, _HTML, _CHUNKED, b"1\r\nx\r\n0\r\n", b"X-T: 1\r\n" * 300_000)
     ),
     "headers by the megabyte": failed(_raw(_OK, b"X-More: and more\r\n" * 200_000)),
     "a header of 5 MB": failed(_raw(_OK, b"X-Long: ", b"x" * (5 * _MB), b"\r\n\r\n<p>x")),
@@ -204,56 +195,58 @@ SIZE: Mapping[str, Hostile] = {
 """Servers that send too much, or lie about how much."""
 
 SHAPE: Mapping[str, Hostile] = {
-    "100,000 nested elements": read(_html("<div>" * 100_000 + "deep" + "</div>" * 100_000)),
-    "100,000 nested tables": read(_html("<table><tr><td>" * 33_000 + "deep")),
-    "100,000 nested lists": read(_html("<ul><li>" * 50_000 + "deep")),
-    "nested definitions": read(_html("<dl><dt>a<dd>" * 50_000 + "deep")),
-    "nested headings": read(_html("<h1>" * 100_000 + "deep")),
-    "nested hidden elements": ends(_html("<div hidden>" * 100_000 + "deep")),
-    "nested formatting": read(_html("<b><i><font>" * 60_000 + "deep")),
-    "wrongly nested formatting": read(_html("<b><p><i></b></p></i>x" * 60_000)),
-    "200,000 rows": read(_html("<table>" + "<tr><td>1974<td>x" * 100_000)),
-    "a row of 200,000 cells": read(_html("<table><tr>" + "<td>1974" * 200_000)),
+    "100,000 nested elements": read(Response("<div>" * 100_000 + "deep" + "</div>" * 100_000)),
+    "100,000 nested tables": read(Response("<table><tr><td>" * 33_000 + "deep")),
+    "100,000 nested lists": read(Response("<ul><li>" * 50_000 + "deep")),
+    "nested definitions": read(Response("<dl><dt>a<dd>" * 50_000 + "deep")),
+    "nested headings": read(Response("<h1>" * 100_000 + "deep")),
+    "nested hidden elements": ends(Response("<div hidden>" * 100_000 + "deep")),
+    "nested formatting": read(Response("<b><i><font>" * 60_000 + "deep")),
+    "wrongly nested formatting": read(Response("<b><p><i></b></p></i>x" * 60_000)),
+    "200,000 rows": read(Response("<table>" + "<tr><td>1974<td>x" * 100_000)),
+    "a row of 200,000 cells": read(Response("<table><tr>" + "<td>1974" * 200_000)),
     "a table spanned without end": read(
-        _html('<table><tr><td rowspan="9999999" colspan="9999999">x</table>')
+        Response('<table><tr><td rowspan="9999999" colspan="9999999">x</table>')
     ),
-    "a million tags": read(_html("<p>" * 600_000 + "x")),
-    "a million end tags": read(_html("</p>" * 450_000 + "x")),
-    "an attribute of 2 MB": read(_html('<p title="' + "a" * 1_900_000 + '">x')),
-    "an attribute that never ends": ends(_html('<p>x<p title="' + "a<b>" * 450_000)),
-    "a tag of 200,000 attributes": read(_html("<p " + 'a="b" ' * 200_000 + ">x")),
-    "a tag of nothing but spaces": ends(_html("<p" + " " * 1_900_000)),
+    "a million tags": read(Response("<p>" * 600_000 + "x")),
+    "a million end tags": read(Response("</p>" * 450_000 + "x")),
+    "an attribute of 2 MB": read(Response('<p title="' + "a" * 1_900_000 + '">x')),
+    "an attribute that never ends": ends(Response('<p>x<p title="' + "a<b>" * 450_000)),
+    "a tag of 200,000 attributes": read(Response("<p " + 'a="b" ' * 200_000 + ">x")),
+    "a tag of nothing but spaces": ends(Response("<p" + " " * 1_900_000)),
     "a style of 2 MB": read(
-        _html('<p style="' + "display:" * 200_000 + '">x' + '<p style="opacity:0' * 9_000)
+        Response('<p style="' + "display:" * 200_000 + '">x' + '<p style="opacity:0' * 9_000)
     ),
-    "a comment that never ends": ends(_html("<p>x<!--" + "-" * 1_900_000)),
-    "comments begun without end": ends(_html("<p>x" + "<!--" * 450_000)),
-    "declarations begun without end": ends(_html("<p>x" + "<!" * 900_000)),
-    "CDATA begun without end": ends(_html("<p>x" + "<![CDATA[" * 200_000)),
-    "instructions begun without end": ends(_html("<p>x" + "<?" * 900_000)),
-    "scripts begun without end": ends(_html("<p>x" + "<script>" * 200_000)),
-    "titles begun without end": ends(_html("<title>" * 250_000)),
-    "nothing but <": ends(_html("<" * 1_900_000)),
-    "nothing but &": ends(_html("&" * 1_900_000)),
-    "entities that never end": ends(_html("&#" + "1" * 1_900_000)),
-    "a million entities": ends(_html("&amp;&lt;&#x31;" * 120_000)),
-    "a title of 2 MB": ends(_html("<title>" + "t" * 1_900_000)),
-    "200,000 dates of publication": ends(_html('<meta name="date" content="1974">' * 50_000 + "x")),
-    "a word of 2 MB": ends(_html("<p>" + "a" * 1_900_000)),
-    "a sentence of 2 MB": ends(_html("<p>" + "and then " * 210_000)),
-    "300,000 sentences": ends(_html("<p>" + "No. " * 450_000)),
-    "300,000 different words": ends(_html("<p>" + " ".join(map(str, range(270_000))))),
+    "a comment that never ends": ends(Response("<p>x<!--" + "-" * 1_900_000)),
+    "comments begun without end": ends(Response("<p>x" + "<!--" * 450_000)),
+    "declarations begun without end": ends(Response("<p>x" + "<!" * 900_000)),
+    "CDATA begun without end": ends(Response("<p>x" + "<![CDATA[" * 200_000)),
+    "instructions begun without end": ends(Response("<p>x" + "<?" * 900_000)),
+    "scripts begun without end": ends(Response("<p>x" + "<script>" * 200_000)),
+    "titles begun without end": ends(Response("<title>" * 250_000)),
+    "nothing but <": ends(Response("<" * 1_900_000)),
+    "nothing but &": ends(Response("&" * 1_900_000)),
+    "entities that never end": ends(Response("&#" + "1" * 1_900_000)),
+    "a million entities": ends(Response("&amp;&lt;&#x31;" * 120_000)),
+    "a title of 2 MB": ends(Response("<title>" + "t" * 1_900_000)),
+    "200,000 dates of publication": ends(
+        Response('<meta name="date" content="1974">' * 50_000 + "x")
+    ),
+    "a word of 2 MB": ends(Response("<p>" + "a" * 1_900_000)),
+    "a sentence of 2 MB": ends(Response("<p>" + "and then " * 210_000)),
+    "300,000 sentences": ends(Response("<p>" + "No. " * 450_000)),
+    "300,000 different words": ends(Response("<p>" + " ".join(map(str, range(270_000))))),
     "lines of one letter": ends(_typed("a\nb\n" * 450_000, "text/plain")),
     "a table of bars": ends(_typed("a | b | c\n" * 180_000, "text/plain")),
-    "nothing but years": ends(_html("<p>" + "1974-" * 380_000)),
-    "nothing but months": ends(_html("<p>" + "October " * 230_000)),
-    "nothing but dates": ends(_html("<p>" + "11 October 1974 " * 110_000)),
-    "nothing but accents": ends(_html("<p>a" + "\u0301" * 900_000)),
-    "letters that unfold": ends(_html("<p>" + "\ufdfa" * 600_000)),
-    "letters nobody sees": ends(_html("<p>" + "\u200b\u202e\U000e0041" * 200_000)),
-    "labels without end": ends(_html("<p>" + "Observation: " * 140_000)),
-    "tokens without end": ends(_html("<p>" + "&lt;|im_start|&gt;" * 100_000)),
-    "spaces behind an angle": ends(_html("<p>" + "&lt;    " * 200_000)),
+    "nothing but years": ends(Response("<p>" + "1974-" * 380_000)),
+    "nothing but months": ends(Response("<p>" + "October " * 230_000)),
+    "nothing but dates": ends(Response("<p>" + "11 October 1974 " * 110_000)),
+    "nothing but accents": ends(Response("<p>a" + "\u0301" * 900_000)),
+    "letters that unfold": ends(Response("<p>" + "\ufdfa" * 600_000)),
+    "letters nobody sees": ends(Response("<p>" + "\u200b\u202e\U000e0041" * 200_000)),
+    "labels without end": ends(Response("<p>" + "Observation: " * 140_000)),
+    "tokens without end": ends(Response("<p>" + "&lt;|im_start|&gt;" * 100_000)),
+    "spaces behind an angle": ends(Response("<p>" + "&lt;    " * 200_000)),
     "JSON 100,000 deep": ends(_typed("[" * 100_000 + "]" * 100_000, "application/json")),
     "JSON objects 900 deep": ends(_typed('{"a":' * 900 + "1" + "}" * 900, "application/json")),
     "a list of 150,000 numbers": ends(_typed(json.dumps(list(range(40_000))), "application/json")),
@@ -279,24 +272,23 @@ KIND: Mapping[str, Hostile] = {
             "application/vnd.ms-excel", "text/html-not-quite", "a" * 5_000 + "/b",
         )
     },
-    "a picture called a page": failed(_html(b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR" + b"\0" * 500)),
+    "a picture called a page": failed(Response(b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR" + b"\0" * 500)),
     "a program called text": failed(_typed(b"\x7fELF\2\1\1\0" + b"\0" * 500, "text/plain")),
     "a type that is no type": ends(_typed("<p>x", "nonsense")),
     "two types": ends(
         Response("<p>x", headers=(("Content-Type", "text/html"), ("Content-Type", "image/png")))
     ),
     **{
-        f"in the characters {name}": ends(_typed(b"<p>+ADw-script+AD4- x \xff\xfe", kind))
-        for name, kind in (
-            (label, f"text/html; charset={label}")
-            for label in (
-                "utf-7", "idna", "punycode", "rot13", "zip", "zlib", "hex", "base64", "bz2", "uu",
-                "unicode_escape", "raw_unicode_escape", "undefined", "utf-16", "utf-32", "mbcs",
-                "../../etc/passwd", '"', "utf-8\\x00", "a" * 2_000,
-            )
+        f"in the characters {label}": ends(
+            _typed(b"<p>+ADw-script+AD4- x \xff\xfe", f"text/html; charset={label}")
+        )
+        for label in (
+            "utf-7", "idna", "punycode", "rot13", "zip", "zlib", "hex", "base64", "bz2", "uu",
+            "unicode_escape", "raw_unicode_escape", "undefined", "utf-16", "utf-32", "mbcs",
+            "../../etc/passwd", '"', "utf-8\\x00", "a" * 2_000,
         )
     },
-    "UTF-16 that a page declares of itself": ends(_html(b'<meta charset="utf-16"><p>x' * 50)),
+    "UTF-16 that a page declares of itself": ends(Response(b'<meta charset="utf-16"><p>x' * 50)),
     "HTTP/0.9": failed(_raw(b"<html><p>x</html>")),
     "HTTP/2 without being asked": failed(_raw(b"\0\0\x12\x04\0\0\0\0\0" + b"\0" * 18)),
     "HTTP/9.9": ends(_raw(b"HTTP/9.9 200 OK\r\n\r\n<p>x")),
@@ -325,15 +317,15 @@ KIND: Mapping[str, Hostile] = {
 """Servers that send what is no page, or do not speak HTTP."""
 
 ONWARD: Mapping[str, Hostile] = {
-    "to itself": Hostile(lambda _: redirect("/"), frozenset({"failed"})),
+    "to itself": failed(redirect("/")),
     "there and back": Hostile(_there_and_back, frozenset({"failed"})),
     "without end": Hostile(_onward, frozenset({"failed"})),
-    "for good": Hostile(lambda _: redirect("/", 301), frozenset({"failed"})),
-    "as 308": Hostile(lambda _: redirect("/", 308), frozenset({"failed"})),
+    "for good": failed(redirect("/", 301)),
+    "as 308": failed(redirect("/", 308)),
     "to nowhere": failed(_location("")),
     "without an address": failed(Response("", 302)),
     "by the page itself": read(
-        _html('<meta http-equiv="refresh" content="0;url=http://127.0.0.1/"><p>x')
+        Response('<meta http-equiv="refresh" content="0;url=http://127.0.0.1/"><p>x')
     ),
     "by a header": read(Response("<p>x", headers=(("Refresh", "0;url=http://127.0.0.1/"),))),
     "in two directions": failed(

@@ -11,9 +11,9 @@ import resource
 import subprocess
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from ipaddress import ip_address
-from itertools import count
+from itertools import chain, repeat
 from pathlib import Path
 from typing import Literal, Self
 
@@ -116,7 +116,7 @@ def measured(wanted: Fetching) -> Outcome:
             timeout_s=wanted.timeout_s, ports=wanted.ports, allow_private_hosts=wanted.private
         )
     )
-    tool = web_fetch(config, PageFetcher(config.fetch, resolve=_Names(wanted.names)))
+    tool = web_fetch(config, PageFetcher(config.fetch, resolve=_resolver(wanted.names)))
     before_kb = _largest_kb()
     started, started_cpu, queued = time.monotonic(), time.process_time(), _queued_seconds()
     result: Literal["read", "failed", "refused"] = "read"
@@ -144,20 +144,16 @@ def _queued_seconds() -> float:
         return 0.0
 
 
-class _Names:
-    """A resolver that may change its answer: the n-th answer to a name is the n-th of its list.
+def _resolver(names: dict[str, list[list[str]]]) -> Callable[[str, int], Sequence[Address]]:
+    """Return a resolver: the n-th answer to a name is the n-th of its list, later ones the last."""
+    answers = {name: chain(given, repeat(given[-1])) for name, given in names.items()}
 
-    A name whose answers have run out keeps its last one.
-    """
-
-    def __init__(self, names: dict[str, list[list[str]]]) -> None:
-        self._answers = {name: (answers, count()) for name, answers in names.items()}
-
-    def __call__(self, host: str, port: int) -> Sequence[Address]:
-        if host not in self._answers:
+    def resolve(host: str, port: int) -> Sequence[Address]:
+        if host not in answers:
             raise UnknownHostError(f"there is no host called {host!r}")
-        answers, asked = self._answers[host]
-        return tuple(map(ip_address, answers[min(next(asked), len(answers) - 1)]))
+        return tuple(map(ip_address, next(answers[host])))
+
+    return resolve
 
 
 if __name__ == "__main__":

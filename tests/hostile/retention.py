@@ -5,9 +5,7 @@ import warnings
 from bs4 import BeautifulSoup, XMLParsedAsHTMLWarning
 
 from chart_binder.web import passages
-from chart_binder.web.fetch import Page
-from chart_binder.web.page_text import Extract, from_html, from_text
-from chart_binder.web.structured_data import from_csv, from_json, from_xml
+from chart_binder.web.fetch import READERS, Page
 from web.shapes import Shape, kept
 
 LEAST = 0.9
@@ -19,20 +17,10 @@ def retained(shape: Shape) -> tuple[int, int]:
     """Return how many facts are kept in what is shown, and in as long a beginning of the text."""
     kind = shape.content_type.partition(";")[0]
     url = "https://pages.example/1"
-    page = Page(url, url, kind, _extract(shape.body, kind), cut=False)
+    page = Page(url, url, kind, READERS[kind](shape.body), cut=False)
     shown = passages.page_reading(page, MOST_CHARS, shape.about).content
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", XMLParsedAsHTMLWarning)
         beginning = BeautifulSoup(shape.body, "html.parser").get_text()[:MOST_CHARS]
     counts = [sum(kept(fact, text) for fact in shape.facts) for text in (shown, beginning)]
     return counts[0], counts[1]
-
-
-def _extract(body: str, kind: str) -> Extract:
-    if "json" in kind:
-        return from_json(body)
-    if kind == "text/csv":
-        return from_csv(body)
-    if kind == "text/plain":
-        return from_text(body)
-    return from_xml(body) if "xml" in kind and "xhtml" not in kind else from_html(body)

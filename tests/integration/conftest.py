@@ -38,6 +38,13 @@ class Ran:
         (line,) = self.lines
         return line
 
+    def must_end(self, status: int, *words: str) -> None:
+        """Hold the run to its exit status, and to words on either stream, wrapped or not."""
+        told = self.out + self.err
+        unwrapped = " ".join(told.split())
+        assert self.status == status, told
+        assert [each for each in words if each not in told and each not in unwrapped] == [], told
+
 
 Canon = Callable[..., Ran]
 
@@ -114,6 +121,29 @@ def canon(home: Path, environment: dict[str, str], forked: Forking) -> Canon:
         return Ran(status, out, err)
 
     return run
+
+
+Start = Callable[..., subprocess.Popen[bytes]]
+
+
+@pytest.fixture
+def start(home: Path, environment: dict[str, str]) -> Iterator[Start]:
+    """Start `canon` in a session of its own, with pipes, and go on; in the end it is killed."""
+    begun: list[subprocess.Popen[bytes]] = []
+
+    def run(*arguments: object, **variables: str) -> subprocess.Popen[bytes]:
+        process = subprocess.Popen(
+            [sys.executable, "-m", "chart_binder", *map(_argument, arguments)],
+            env=environment | variables, cwd=home / "work", start_new_session=True, bufsize=0,
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+        )  # fmt: skip
+        begun.append(process)
+        return process
+
+    yield run
+    for process in begun:
+        with process:
+            process.kill()
 
 
 @pytest.fixture

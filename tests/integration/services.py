@@ -4,7 +4,7 @@ import json
 from pathlib import Path
 
 from audio.tagging import CONTAINERS
-from golden.bundles import CASES, Bundle
+from golden.bundles import CASES, Bundle, year_only_single
 from servers.http import StandIn
 from servers.musicbrainz import MusicBrainzStandIn
 
@@ -18,6 +18,10 @@ ANSWER = {
     "rationale": "The single came out 21 days before the album.",
 }
 """What a model says of `year_only_single`, where it is right."""
+UNSURE = (
+    "Final Answer:\n"
+    '```json\n{"crg_mbid": null, "rr_mbid": null, "confidence": 0.1, "rationale": "no"}\n```'
+)
 _KEYS = {"title": "TITLE", "artist": "ARTIST", "recording": "MUSICBRAINZ_TRACKID", "isrc": "ISRC"}
 
 
@@ -32,6 +36,16 @@ def file_of(bundle: Bundle, folder: Path, name: str = "song.flac") -> Path:
     """Make an audio file that has the recording id of a bundle."""
     recording = bundle["recording_candidates"][0]
     return flac(folder, name, recording=recording["mb_recording_id"], title=recording["title"])
+
+
+def open_bundles(count: int) -> list[Bundle]:
+    """Return bundles of different recordings that the rules leave open."""
+    bundles = [year_only_single() for _ in range(count)]
+    for number, bundle in enumerate(bundles):
+        recording = bundle["recording_candidates"][0]
+        recording["mb_recording_id"] = f"00000000-0000-4000-8000-0000000000{number:02}"
+        recording["length_ms"] = 300_000 + number
+    return bundles
 
 
 def asking(mb: MusicBrainzStandIn) -> dict[str, str]:

@@ -4,8 +4,6 @@ import json
 import os
 import signal
 import sqlite3
-import subprocess
-import sys
 import time
 from collections import Counter
 from pathlib import Path
@@ -15,8 +13,8 @@ import pytest
 from mutagen.flac import FLAC
 
 from golden.bundles import Bundle, golden, year_only_single
-from integration.conftest import Canon, Ran
-from integration.services import ALBUM, adjudicating, asking, file_of, flac
+from integration.conftest import Canon, Ran, Start
+from integration.services import ALBUM, UNSURE, adjudicating, asking, file_of, flac, open_bundles
 from servers.http import Response
 from servers.musicbrainz import BUSY, MusicBrainzStandIn, always
 from servers.ollama import OllamaStandIn
@@ -24,10 +22,6 @@ from servers.searxng import Searxng
 
 NAMES = ("lead-bohemian", "lead-hanae", "s90-aiko", "s90-bump")
 BUNDLES = [golden(name) for name in NAMES]
-UNSURE = (
-    "Final Answer:\n"
-    '```json\n{"crg_mbid": null, "rr_mbid": null, "confidence": 0.1, "rationale": "no"}\n```'
-)
 
 
 @pytest.fixture
@@ -115,16 +109,19 @@ def test_identical_evidence_is_adjudicated_once(canon: Canon, home: Path) -> Non
     with (
         MusicBrainzStandIn([bundle]) as mb,
         Searxng() as search,
-        OllamaStandIn([UNSURE]) as model,
+        OllamaStandIn([UNSURE, UNSURE]) as model,
     ):
         settings = asking(mb) | adjudicating(model, search)
+        assert canon("batch", files[0], "--dry-run", **settings).status == 3
+        assert len(model.chats) == 1
+        assert not (home / "data" / "canon" / "transcripts").exists(), "a dry run records nothing"
         ran = canon("batch", *files[:4], "--output=json", **settings)
         assert ran.status == 3, ran.err
         assert [line["state"] for line in ran.lines] == ["indeterminate"] * 4
-        assert len(model.chats) == 1
+        assert len(model.chats) == 2
         ran = canon("batch", *files, "--output=json", **settings)
         assert [line.get("resumed", False) for line in ran.lines].count(True) == 4
-        assert len(model.chats) == 1
+        assert len(model.chats) == 2
         ran = canon("batch", *files, "--output=json", **asking(mb))
         stands = [(line.get("resumed"), bool(line["adjudication"])) for line in ran.lines]
         assert stands == [(True, True)] * 6, "the model is turned off, and its answers stay"
@@ -145,23 +142,16 @@ def test_what_is_called_audio_is_never_written_over(
 
 
 def test_a_model_that_is_down_fails_its_cases_and_no_other(canon: Canon, home: Path) -> None:
-    bundles = []
-    for number in range(3):
-        bundle = year_only_single()
-        recording = bundle["recording_candidates"][0]
-        recording["mb_recording_id"] = f"00000000-0000-4000-8000-0000000000{number:02}"
-        recording["length_ms"] = 300_000 + number
-        bundles.append(bundle)
-        file_of(bundle, home, f"{number:02}.flac")
-    file_of(BUNDLES[1], home, "zz.flac")
-    with MusicBrainzStandIn([*bundles, BUNDLES[1]]) as mb, Searxng() as search:
+    bundles = [*open_bundles(3), BUNDLES[1]]
+    for number, bundle in enumerate(bundles):
+        file_of(bundle, home, f"{number}.flac")
+    with MusicBrainzStandIn(bundles) as mb:
         settings = asking(mb) | {
             "CANON_LLM__ENABLED": "true",
             "CANON_LLM__BASE_URL": "http://127.0.0.1:1",
             "CANON_BATCH__MODEL_JOBS": "3",
         }
         ran = canon("batch", home, "--output=json", **settings)
-    del search
     assert ran.status == 1
     assert Counter(line["state"] for line in ran.lines) == {"error": 3, "decided": 1}
     assert {line["cause"] for line in ran.lines if line["state"] == "error"} == {"model"}
@@ -202,10 +192,6 @@ def test_only_those_are_decided_that_were_chosen(canon: Canon, library: Path, ho
     assert ran.status == 0, ran.err
     assert [Path(line["path"]).parent.name for line in ran.lines] == ["lead-bohemian"]
     assert 0 < requests <= 4
-    ran = canon("batch", library, "--only", "bad")
-    assert ran.status == 2
-    assert "found 'bad'; open, failed, review are allowed" in ran.err
-    assert canon("batch", library, "--only", ",").status == 2
 
 
 def test_frozen_asks_for_nothing_and_decides_by_what_is_kept(
@@ -225,9 +211,6 @@ def test_frozen_asks_for_nothing_and_decides_by_what_is_kept(
     assert failed["cause"] == "not_looked_up"
     (last,) = rows(home, "SELECT document FROM decisions WHERE CAST(path AS TEXT) LIKE '%new.flac'")
     assert json.loads(last[0])["cause"] == "lookup_failed", "what it was before stays"
-    ran = canon("batch", library, "--frozen", "--refresh")
-    assert ran.status == 2
-    assert "choose one" in ran.err
     canon("batch", library, "--refresh", "--offline")  # which fails for all of them
     ran = canon("batch", library, "--frozen", "--output=json", **narrow)
     assert [line["state"] for line in ran.lines].count("decided") == 4
@@ -246,19 +229,16 @@ def test_a_new_ruling_of_a_person_is_taken_up(canon: Canon, library: Path, home:
 
 
 def test_ctrl_c_finishes_what_is_in_hand_and_the_next_run_goes_on(
-    canon: Canon, home: Path, environment: dict[str, str]
+    canon: Canon, home: Path, start: Start
 ) -> None:
     for number in range(40):  # the last ones are of other recordings, so more is asked for them
         (home / "music" / f"{number:02}" / "album").mkdir(parents=True)
         file_of(BUNDLES[number // 10], home / "music" / f"{number:02}" / "album")
     with MusicBrainzStandIn(BUNDLES) as mb:
         settings = asking(mb) | {"CANON_MUSICBRAINZ__RATE_LIMIT_PER_S": "10"}
-        arguments = [sys.executable, "-m", "chart_binder", "batch", str(home / "music")]
-        arguments += ["--jobs=1", "--output=json", "--refresh"]
-        process = subprocess.Popen(
-            arguments, env=environment | settings, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-            bufsize=0,
-        )  # fmt: skip
+        process = start(
+            "batch", home / "music", "--jobs=1", "--output=json", "--refresh", **settings
+        )
         assert process.stdout
         first = process.stdout.readline()
         process.send_signal(signal.SIGINT)
@@ -289,14 +269,19 @@ def test_json_lines_are_answered_one_by_one(canon: Canon, library: Path) -> None
         "text",
         {"path": str(song), "id": "again"},
         {"path": 8},
+        "{",
+        {"id": "file", "path": "line 2"},
+        {"path": "a\0b.flac"},
+        {"path_b64": "YQBi"},
     ]
-    lines = [*(json.dumps(each) for each in asked), "{", ""]
+    lines = [*("{" if each == "{" else json.dumps(each) for each in asked), ""]
     with MusicBrainzStandIn(BUNDLES) as mb:
         ran = canon("batch", "--stdin", stdin="\n".join(lines).encode(), **asking(mb))
     assert ran.status == 1
     told = {line["line"]: line for line in ran.lines}
-    assert sorted(told) == [1, 2, 3, 4, 5, 6, 7, 8]
-    assert [told[number]["state"] for number in (1, 2, 3, 6)] == ["decided"] * 4
+    assert sorted(told) == [*range(1, 12)]
+    assert {number for number in told if told[number]["state"] == "decided"} == {1, 2, 3, 6}
+    assert (told[9]["id"], told[9]["state"]) == ("file", "error"), "a file may be named as a line"
     assert (told[1]["id"], told[2]["id"], told[6]["id"]) == ("one", 2, "again")
     assert (told[1]["path"], told[2]["path"]) == (str(song), None)
     assert "line 4: found what; allowed is" in told[4]["error"]
@@ -304,26 +289,19 @@ def test_json_lines_are_answered_one_by_one(canon: Canon, library: Path) -> None
     assert "line 7: found int '8' as path; the name of a file is allowed" in told[7]["error"]
 
 
-def test_a_program_that_waits_for_each_answer_gets_it(
-    environment: dict[str, str], home: Path
-) -> None:
-    process = subprocess.Popen(
-        [sys.executable, "-m", "chart_binder", "batch", "--stdin"],
-        env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-        cwd=home,
-    )  # fmt: skip
+def test_a_program_that_waits_for_each_answer_gets_it(start: Start) -> None:
+    process = start("batch", "--stdin")
     assert process.stdin
     assert process.stdout
     taken = []
     for number in range(3):
         process.stdin.write(json.dumps({"id": number, "bundle": BUNDLES[1]}).encode() + b"\n")
-        process.stdin.flush()
         started = time.monotonic()
         assert json.loads(process.stdout.readline())["id"] == number
         taken.append(time.monotonic() - started)
-    process.communicate(timeout=20)
-    assert process.returncode == 0
     assert min(taken) < 0.3
+    process.send_signal(signal.SIGTERM)
+    assert process.wait(timeout=10) == 130, "an open input holds up no end"
 
 
 def test_each_file_is_told_of_as_it_is_finished_where_more_is_asked_for(
@@ -338,16 +316,31 @@ def test_each_file_is_told_of_as_it_is_finished_where_more_is_asked_for(
     assert "\nfiles          4 in " in f"\n{ran.out}"
 
 
-def test_nothing_to_work_on_is_bad_usage(canon: Canon, home: Path) -> None:
-    for arguments in (
-        (),
-        ("--stdin", home),
-        ("--stdin", "--report=r"),
-        (home, "--report", home / "no" / "report"),
-    ):
-        ran = canon("batch", *arguments)
-        assert ran.status == 2, arguments
-        assert ran.err.startswith("canon: ")
+@pytest.mark.parametrize(
+    ("arguments", "problem"),
+    [
+        ((), ""),
+        (("--stdin", "."), ""),
+        (("--stdin", "--report=r"), ""),
+        (("--stdin", "--only=failed"), ""),
+        ((".", "--report=no/report"), ""),
+        ((".", "--only=bad"), "found 'bad'; open, failed, review are allowed"),
+        ((".", "--only=,"), ""),
+        ((".", "--frozen", "--refresh", "--report=report.jsonl"), "choose one"),
+        ((".", "--executor=dask", "--scheduler="), ""),
+        ((".", "--scheduler=127.0.0.1:1"), ""),
+    ],
+)
+def test_a_call_that_makes_no_sense_is_bad_usage(
+    canon: Canon, home: Path, arguments: tuple[str, ...], problem: str
+) -> None:
+    report = home / "work" / "report.jsonl"
+    report.write_text("earlier")
+    ran = canon("batch", *arguments)
+    assert ran.status == 2
+    assert ran.err.startswith("canon: ")
+    assert problem in ran.err
+    assert report.read_text() == "earlier"
 
 
 def test_a_name_of_any_bytes_is_reported(canon: Canon, home: Path) -> None:
@@ -358,41 +351,11 @@ def test_a_name_of_any_bytes_is_reported(canon: Canon, home: Path) -> None:
     assert (line["state"], line["path_b64"] is not None) == ("decided", True)
 
 
-def test_a_file_named_as_a_line_is_no_line(canon: Canon, home: Path) -> None:
-    asked = [{"id": "file", "path": "line 2"}, {"id": "bundle", "bundle": BUNDLES[1]}]
-    asked += [{"path": "a\0b.flac"}, {"path_b64": "YQBi"}]
-    lines = "\n".join(map(json.dumps, asked)).encode()
-    told = {line["line"]: line for line in canon("batch", "--stdin", stdin=lines).lines}
-    assert [told[number]["state"] for number in (1, 2, 3, 4)] == [
-        "error",
-        "decided",
-        *["error"] * 2,
-    ]
-    assert (told[1]["id"], told[2]["id"]) == ("file", "bundle")
-
-
-def test_an_open_input_holds_up_no_end(environment: dict[str, str], home: Path) -> None:
-    with subprocess.Popen(
-        [sys.executable, "-m", "chart_binder", "batch", "--stdin"],
-        env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
-        cwd=home, bufsize=0,
-    ) as process:  # fmt: skip
-        assert process.stdin
-        assert process.stdout
-        process.stdin.write(json.dumps(BUNDLES[1]).encode() + b"\n")
-        process.stdout.readline()
-        process.send_signal(signal.SIGTERM)
-        assert process.wait(timeout=10) == 130
-
-
-def test_a_second_ctrl_c_waits_for_nobody(home: Path, environment: dict[str, str]) -> None:
+def test_a_second_ctrl_c_waits_for_nobody(home: Path, start: Start) -> None:
     file_of(BUNDLES[0], home)
     with MusicBrainzStandIn(BUNDLES, behave=lambda *_: Response(delay_s=15)) as mb:
         settings = asking(mb) | {"CANON_MUSICBRAINZ__TIMEOUT_S": "15"}
-        process = subprocess.Popen(
-            [sys.executable, "-m", "chart_binder", "batch", str(home)],
-            env=environment | settings, stderr=subprocess.PIPE, stdout=subprocess.DEVNULL,
-        )  # fmt: skip
+        process = start("batch", home, **settings)
         while not mb.requests:
             time.sleep(0.02)
         process.send_signal(signal.SIGINT)
@@ -426,29 +389,8 @@ def test_what_was_left_open_while_the_search_failed_is_asked_again(
         assert (line.get("resumed"), len(model.chats)) == (True, 3)
 
 
-def test_a_report_takes_no_song_and_is_kept_where_the_call_is_wrong(
-    canon: Canon, library: Path, home: Path
-) -> None:
-    song, report = library / "lead-bohemian" / "song.flac", home / "report.jsonl"
-    before = song.read_bytes()
-    assert canon("batch", library, "--report", song).status == 2
-    assert song.read_bytes() == before
-    report.write_text("earlier")
-    assert canon("batch", library, "--frozen", "--refresh", "--report", report).status == 2
-    assert canon("batch", "--stdin", "--only=failed").status == 2
-    assert canon("batch", library, "--executor=dask", "--scheduler=").status == 2
-    assert report.read_text() == "earlier"
+def test_a_report_that_cannot_be_written_on_ends_there(canon: Canon, library: Path) -> None:
     ran = canon("batch", library, "--report", "/dev/full", "--offline")
     assert ran.status == 1
     assert "--report /dev/full: No space left on device; it ends here" in ran.err
     assert "files" in ran.out
-
-
-def test_a_dry_run_records_no_run_of_a_model(canon: Canon, home: Path) -> None:
-    bundle = year_only_single()
-    file = file_of(bundle, home)
-    with MusicBrainzStandIn([bundle]) as mb, Searxng() as search, OllamaStandIn([UNSURE]) as model:
-        settings = asking(mb) | adjudicating(model, search)
-        assert canon("batch", file, "--dry-run", **settings).status == 3
-        assert len(model.chats) == 1
-    assert not (home / "data" / "canon" / "transcripts").exists()

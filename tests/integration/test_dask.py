@@ -29,9 +29,9 @@ from chart_binder.jobs.batch.dask_tasks import Packed, gather_album, let_go, sto
 from chart_binder.jobs.decide import Case, Cause, Decision, State
 from chart_binder.jobs.stored_decisions import RunVersions
 from chart_binder.store import open_store
-from golden.bundles import Bundle, golden, year_only_single
-from integration.conftest import Canon
-from integration.services import adjudicating, asking, file_of, flac
+from golden.bundles import golden
+from integration.conftest import Canon, Start
+from integration.services import UNSURE, adjudicating, asking, file_of, flac, open_bundles
 from servers.cluster import RESOURCES, DaskCluster, Poison
 from servers.musicbrainz import MusicBrainzStandIn
 from servers.ollama import OllamaStandIn
@@ -43,10 +43,6 @@ if TYPE_CHECKING:
 
 NAMES = ("lead-bohemian", "lead-hanae", "s90-aiko", "s90-bump")
 BUNDLES = [golden(name) for name in NAMES]
-UNSURE = (
-    "Final Answer:\n"
-    '```json\n{"crg_mbid": null, "rr_mbid": null, "confidence": 0.1, "rationale": "no"}\n```'
-)
 
 needs_dask = pytest.mark.skipif(
     importlib.util.find_spec("distributed") is None,
@@ -72,20 +68,6 @@ def url(request: pytest.FixtureRequest, home: Path) -> Iterator[str]:
             yield server.database()
     except NoServerError as error:
         pytest.skip(str(error))
-
-
-def many_open(folder: Path, count: int) -> list[Bundle]:
-    """Make files in folders of their own, on which the rules leave the case open."""
-    bundles = []
-    for number in range(count):
-        bundle = year_only_single()
-        recording = bundle["recording_candidates"][0]
-        recording["mb_recording_id"] = f"00000000-0000-4000-8000-0000000000{number:02}"
-        recording["length_ms"] = 300_000 + number
-        bundles.append(bundle)
-        (folder / str(number)).mkdir(parents=True)
-        file_of(bundle, folder / str(number))
-    return bundles
 
 
 def many_decided(folder: Path, count: int) -> None:
@@ -139,7 +121,10 @@ def test_a_cluster_decides_what_threads_decide(
 def test_no_more_cases_are_looked_into_than_the_workers_declare(
     canon: Canon, home: Path, cluster: DaskCluster
 ) -> None:
-    bundles = many_open(home / "music", 6)
+    bundles = open_bundles(6)
+    for number, bundle in enumerate(bundles):
+        (home / "music" / str(number)).mkdir(parents=True)
+        file_of(bundle, home / "music" / str(number))
     lock, now, at_once = threading.Lock(), [0], [0]
 
     def talk(_: object) -> str:
@@ -165,7 +150,7 @@ def test_no_more_cases_are_looked_into_than_the_workers_declare(
 
 @needs_dask
 def test_a_run_that_loses_a_worker_ends_complete(
-    home: Path, environment: dict[str, str], cluster: DaskCluster, url: str
+    home: Path, start: Start, cluster: DaskCluster, url: str
 ) -> None:
     many_decided(home / "music", 16)
     with MusicBrainzStandIn(BUNDLES) as mb:
@@ -174,12 +159,8 @@ def test_a_run_that_loses_a_worker_ends_complete(
             "CANON_STORE__URL": url,
             "CANON_MUSICBRAINZ__CACHE_TTL_S": "0",
         }
-        arguments = [sys.executable, "-m", "chart_binder", "batch", str(home / "music")]
-        arguments += ["--executor=dask", "--scheduler", cluster.address, "--output=json"]
-        process = subprocess.Popen(
-            arguments, env=environment | settings, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-            bufsize=0,
-        )  # fmt: skip
+        call = ("batch", home / "music", "--executor=dask", "--output=json")
+        process = start(*call, "--scheduler", cluster.address, **settings)
         assert process.stdout
         first = process.stdout.readline()
         os.kill(cluster.workers.pop(), signal.SIGKILL)
@@ -281,21 +262,15 @@ def test_two_runs_on_one_cluster_each_have_its_logs_to_their_end(
 
 
 @needs_dask
-def test_ctrl_c_at_a_terminal_reaches_the_run_and_not_its_workers(
-    home: Path, environment: dict[str, str]
-) -> None:
+def test_ctrl_c_at_a_terminal_reaches_the_run_and_not_its_workers(home: Path, start: Start) -> None:
     many_decided(home / "music", 30)
     with MusicBrainzStandIn(BUNDLES) as mb:
         settings = asking(mb) | {
             "CANON_MUSICBRAINZ__RATE_LIMIT_PER_S": "20",
             "CANON_MUSICBRAINZ__CACHE_TTL_S": "0",
         }
-        arguments = [sys.executable, "-m", "chart_binder", "batch", str(home / "music")]
-        arguments += ["--executor=dask", "--jobs=2", "--output=json"]
-        process = subprocess.Popen(
-            arguments, env=environment | settings, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-            bufsize=0, start_new_session=True,
-        )  # fmt: skip
+        call = ("batch", home / "music", "--executor=dask", "--jobs=2", "--output=json")
+        process = start(*call, **settings)
         assert process.stdout
         first = process.stdout.readline()
         os.killpg(process.pid, signal.SIGINT)
@@ -327,10 +302,6 @@ def test_an_address_where_nobody_is_is_told_and_nothing_is_left_open(address: st
 def test_an_address_that_can_be_none_is_refused_at_once(address: str) -> None:
     with pytest.raises(UsageError, match="no Dask scheduler can be at"):
         connect(address).__enter__()
-
-
-def test_a_scheduler_without_dask_is_bad_usage(canon: Canon, home: Path) -> None:
-    assert canon("batch", home, "--scheduler", "127.0.0.1:1").status == 2
 
 
 @needs_dask

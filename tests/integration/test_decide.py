@@ -134,9 +134,7 @@ def test_the_adjudicator_decides_an_open_case_with_two_tool_calls(canon: Canon, 
     for word in ("# Recording Evidence", "Action: web_search", "31 October 1975", "Final Answer"):
         assert word in ran.err
 
-    replayed = canon("transcript", "replay", result["transcript"])
-    assert replayed.status == 0, replayed.out + replayed.err
-    assert "the same" in replayed.out
+    canon("transcript", "replay", result["transcript"]).must_end(0, "the same")
     assert "31 October 1975" in canon("transcript", "show", result["transcript"]).out
 
 

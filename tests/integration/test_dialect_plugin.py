@@ -52,7 +52,6 @@ def test_an_adjudicator_speaks_it(
 
 
 def test_without_it_the_dialects_there_are_are_named(cold_canon: Canon) -> None:
-    ran = cold_canon("transcript", "parse", "--dialect", "terse", stdin=b"SAY it")
-    assert ran.status == 2
-    assert "'terse'" in ran.err
-    assert "classic, pause, xml" in ran.err
+    cold_canon("transcript", "parse", "--dialect", "terse", stdin=b"SAY it").must_end(
+        2, "'terse'", "classic, pause, xml"
+    )

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from golden.bundles import golden
+from golden.bundles import Bundle, golden
 from integration.conftest import Canon
 from integration.services import ALBUM, SINGLE, asking, file_of, flac
 from servers.http import Response
@@ -21,9 +21,13 @@ NO_LEAD = {"CANON_RULES__LEAD_WINDOW_DAYS": "1"}
 def song(canon: Canon, home: Path) -> Path:
     """A file that was decided."""
     file = file_of(BUNDLE, home)
-    with MusicBrainzStandIn([BUNDLE]) as mb:
-        assert canon("decide", file, **asking(mb)).status == 0
+    decide(canon, file)
     return file
+
+
+def decide(canon: Canon, *files: Path, bundle: Bundle = BUNDLE) -> None:
+    with MusicBrainzStandIn([bundle]) as mb:
+        assert canon("decide", *files, **asking(mb)).status == 0
 
 
 def test_other_rules_make_other_decisions(canon: Canon, song: Path) -> None:
@@ -88,12 +92,6 @@ def test_what_was_not_decided_then_is_told_with_what_helps(canon: Canon, home: P
     assert "; give it tags (artist and title, or a recording id)" in line["why"]
 
 
-def test_a_ruling_is_a_cause_of_its_own(canon: Canon, song: Path) -> None:
-    canon("override", "set", RECORDING, "--crg", SINGLE, "--reason", "mine")
-    (line,) = canon("drift", "--output=json").lines
-    assert (line["causes"], line["new"]["decided_by"]) == (["ruling"], "override")
-
-
 def test_what_is_accepted_is_what_is_written(canon: Canon, song: Path) -> None:
     ran = canon("drift", "accept", song, "--output=json", **NO_LEAD)
     assert (ran.status, ran.lines[0]["done"]) == (0, "accepted")
@@ -111,7 +109,9 @@ def test_what_is_kept_is_not_listed_until_yet_another_comes_out(canon: Canon, so
     (line,) = canon("write", song, "--output=json").lines
     assert line["crg_mbid"] == ALBUM
     canon("override", "set", RECORDING, "--crg", SINGLE, "--rr", RECORDING, "--reason", "mine")
-    assert canon("drift").status == 3
+    ran = canon("drift", "--output=json")
+    assert (ran.status, ran.line["causes"]) == (3, ["ruling"])
+    assert ran.line["new"]["decided_by"] == "override"
 
 
 def test_a_pinned_decision_holds_against_later_ones(canon: Canon, song: Path) -> None:
@@ -138,8 +138,7 @@ def test_a_pin_is_not_written_into_another_recording(canon: Canon, song: Path, h
     (old,) = canon("drift", "pin", song, "--output=json").lines
     other = golden("album-kylie")
     file_of(other, home, "other.flac").replace(song)
-    with MusicBrainzStandIn([other]) as mb:
-        assert canon("decide", song, **asking(mb)).status == 0
+    decide(canon, song, bundle=other)
     (line,) = canon("write", song, "--output=json").lines
     assert (line["state"], line["decision_id"]) == ("refused", old["decision_id"])
     assert "unpin" in line["why"]
@@ -153,8 +152,7 @@ def test_a_pin_is_not_written_into_another_recording(canon: Canon, song: Path, h
 
 def test_a_damaged_record_fails_its_file_and_no_other(canon: Canon, song: Path, home: Path) -> None:
     other = file_of(BUNDLE, home, "other.flac")
-    with MusicBrainzStandIn([BUNDLE]) as mb:
-        assert canon("decide", other, **asking(mb)).status == 0
+    decide(canon, other)
     with sqlite3.connect(home / "data" / "canon" / "canon.db") as database:
         database.execute("UPDATE decisions SET document = x'7b' WHERE seq = 1")
     for command in (("drift",), ("write", song, other)):

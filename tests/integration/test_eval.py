@@ -139,10 +139,9 @@ def test_a_calibration_is_fitted_stored_and_used(canon: Canon, home: Path) -> No
         known.write_text(
             '{"confidence": 0.9, "right": true}\n{"confidence": 0.9, "right": false}\n' * 20
         )
-        fitted = canon("calibrate", known, "-o", calibration)
-        assert fitted.status == 0
-        assert "0.90                 0.50" in fitted.out
-        assert str(calibration) in fitted.err
+        canon("calibrate", known, "-o", calibration).must_end(
+            0, "0.90                 0.50", str(calibration)
+        )
         settings["CANON_LLM__ACCEPTANCE__CALIBRATION"] = str(calibration)
         ran = canon(*eval_open, stdin=lines(OPEN), **settings)
     assert ran.line["open"][0]["decision"]["adjudication"]["confidence"] == 0.5
@@ -168,8 +167,7 @@ def test_what_is_read_is_never_replaced(canon: Canon, home: Path) -> None:
         (("eval", golden, "--adjudicate", "--answers", "../golden.jsonl"), "is what is scored"),
         (("eval", "--answers", home / "x", golden), "--adjudicate"),
     ):
-        refused = canon(*arguments)
-        assert (refused.status, told in refused.err) == (2, True), refused.err
+        canon(*arguments).must_end(2, told)
     assert known.read_text().count("right") == 40
     assert golden.read_bytes() == lines(RHAPSODY)
 

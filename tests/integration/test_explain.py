@@ -70,6 +70,5 @@ def test_the_help_says_that_the_transcript_is_stored_and_no_decision(canon: Cano
 
 def test_an_open_case_has_a_timeline(canon: Canon, open_bundle: Path) -> None:
     ran = canon("explain", "-v", "--evidence", open_bundle)
-    assert ran.status == 3
-    assert "[----" in ran.out
+    ran.must_end(3, "[----")
     assert "  > " not in ran.out

@@ -48,9 +48,9 @@ def change_store(home: Path, *statements: str) -> None:
 def test_an_override_has_precedence_over_the_rules_until_it_is_removed(
     canon: Canon, bundle: Path
 ) -> None:
-    ran = canon("override", "set", RECORDING, "--crg", SINGLE, "--reason", "the 7-inch edit")
-    assert ran.status == 0, ran.err
-    assert "the 7-inch edit" in ran.out
+    canon("override", "set", RECORDING, "--crg", SINGLE, "--reason", "the 7-inch edit").must_end(
+        0, "the 7-inch edit"
+    )
     line = decided(canon, bundle)
     assert (line["state"], line["decided_by"], line["crg_mbid"]) == ("decided", "override", SINGLE)
     assert (line["crg_rule"], line["confidence"]) == ("CRG:MANUAL_OVERRIDE", 1.0)
@@ -70,9 +70,7 @@ def test_an_override_has_precedence_over_the_rules_until_it_is_removed(
     assert canon("override", "remove", RECORDING).status == 0
     line = decided(canon, bundle)
     assert (line["decided_by"], line["crg_mbid"]) == ("rules", ALBUM)
-    again = canon("override", "remove", RECORDING)
-    assert again.status == 1
-    assert f"no override is kept for {RECORDING}" in again.err
+    canon("override", "remove", RECORDING).must_end(1, f"no override is kept for {RECORDING}")
 
 
 def test_an_override_is_set_by_a_file_and_removed_offline(
@@ -147,10 +145,11 @@ def test_an_override_with_damaged_records_is_listed_and_removed(
 
 
 def test_a_release_of_another_group_is_refused_with_both_groups(canon: Canon, bundle: Path) -> None:
-    refused = put(canon, bundle, SINGLE, f"--rr={LP}")
-    assert refused.status == 1
-    assert f"release {LP} is of release group {ALBUM} 'A Night at the Opera'" in refused.err
-    assert f"not of {SINGLE} 'Bohemian Rhapsody'" in refused.err
+    put(canon, bundle, SINGLE, f"--rr={LP}").must_end(
+        1,
+        f"release {LP} is of release group {ALBUM} 'A Night at the Opera'",
+        f"not of {SINGLE} 'Bohemian Rhapsody'",
+    )
     assert listed(canon) == []
     assert put(canon, bundle, ALBUM, f"--rr={LP}").status == 0
 
@@ -173,8 +172,7 @@ def test_a_recording_id_in_the_tags_is_enough_where_a_look_up_fails(
     nameless = flac(home, "other.flac", artist="Queen", title="Bohemian Rhapsody")
     with MusicBrainzStandIn([], behave=always(Response("", 403))) as mb:
         ran, lost = (put(canon, file, ALBUM, **asking(mb)) for file in (song, nameless))
-    assert ran.status == 0, ran.err
-    assert "could not be held against evidence" in ran.out
+    ran.must_end(0, "could not be held against evidence")
     assert (lost.status, lost.out) == (1, "")
 
 
@@ -183,10 +181,7 @@ def test_a_bundle_of_several_recordings_is_ambiguous(canon: Canon, bundle: Path)
     twin = document["recording_candidates"][0] | {"mb_recording_id": ELSEWHERE, "length_ms": None}
     document["recording_candidates"].append(twin)
     bundle.write_text(json.dumps(document))
-    several = put(canon, bundle, SINGLE)
-    assert several.status == 1
-    assert RECORDING in several.err
-    assert ELSEWHERE in several.err
+    put(canon, bundle, SINGLE).must_end(1, RECORDING, ELSEWHERE)
     for recording, crg in ((RECORDING, ALBUM), (ELSEWHERE, SINGLE)):
         put(canon, recording, crg)
     line = decided(canon, bundle)

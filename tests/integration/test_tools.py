@@ -63,9 +63,7 @@ def test_musicbrainz_is_called_by_hand_and_its_answers_are_stored(
 def test_a_failed_tool_says_what_to_do(canon: Canon) -> None:
     with MusicBrainzStandIn([], behave=always(BUSY)) as mb:
         ran = canon("tools", "run", "musicbrainz", "Queen", **asking(mb))
-    assert ran.status == 1
-    assert "the look-up at MusicBrainz" in ran.err
-    assert "try again later" in ran.err
+    ran.must_end(1, "the look-up at MusicBrainz", "try again later")
 
 
 def test_wikipedia_is_called_by_hand(canon: Canon) -> None:

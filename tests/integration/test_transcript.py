@@ -49,8 +49,7 @@ def test_a_run_that_is_killed_leaves_all_it_had(
         ("replay", 1, "the transcript ends after 1 reply, before the run does"),
         ("html", 0, "No result was recorded"),
     ):
-        ran = canon("transcript", command, file)
-        assert (ran.status, told in ran.out) == (status, True)
+        canon("transcript", command, file).must_end(status, told)
     assert canon("transcript", "diff", file, file).status == 0
 
 

@@ -1,12 +1,10 @@
 """`canon write`, `undo` and `verify` as processes: real files, a real store."""
 
-import json
 import os
 import shutil
 import signal
 import sqlite3
-import subprocess
-import sys
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +15,7 @@ from mutagen.flac import FLAC, Picture
 from audio.tagging import CONTAINERS, FIELDS
 from chart_binder.audio.containers import audio_hash, read_tag_set
 from golden.bundles import golden, year_only_single
-from integration.conftest import Canon
+from integration.conftest import Canon, Start
 from integration.services import ALBUM, LP, SINGLE, asking, file_of, flac
 from servers.musicbrainz import MusicBrainzStandIn
 
@@ -44,8 +42,20 @@ def tags_of(file: Path) -> dict[str, list[str]]:
     return read
 
 
+def stored(home: Path) -> sqlite3.Connection:
+    return sqlite3.connect(home / "data" / "canon" / "canon.db")
+
+
+def killed_write(home: Path, song: Path) -> Path:
+    """Make the only write one that was killed, and return its left-over copy."""
+    with stored(home) as database:
+        database.execute("UPDATE writes SET state = 'intended', done_at_utc = NULL")
+        (temporary,) = database.execute("SELECT temporary FROM writes").fetchone()
+    return Path(shutil.copy(song, os.fsdecode(temporary)))
+
+
 def journal(home: Path) -> list[tuple[str, str]]:
-    with sqlite3.connect(home / "data" / "canon" / "canon.db") as database:
+    with stored(home) as database:
         return database.execute(
             "SELECT runs.command, state FROM writes JOIN runs ON runs.id = run_id"
             " ORDER BY writes.seq"
@@ -53,7 +63,7 @@ def journal(home: Path) -> list[tuple[str, str]]:
 
 
 def test_a_diff_is_shown_and_nothing_is_written(canon: Canon, song: Path, home: Path) -> None:
-    before, standing = song.read_bytes(), song.stat().st_mtime_ns
+    before, modified = song.read_bytes(), song.stat().st_mtime_ns
     ran = canon("write", song)
     assert ran.status == 0, ran.err
     assert "A Night at the Opera" in ran.out
@@ -62,7 +72,7 @@ def test_a_diff_is_shown_and_nothing_is_written(canon: Canon, song: Path, home: 
     (line,) = canon("write", song, "--output=json").lines
     assert (line["state"], line["policy"], line["crg_mbid"]) == ("planned", "ids", ALBUM)
     assert {"field": "release_mbid", "old": [], "new": [LP]} in line["changes"]
-    assert (song.read_bytes(), song.stat().st_mtime_ns) == (before, standing)
+    assert (song.read_bytes(), song.stat().st_mtime_ns) == (before, modified)
     assert journal(home) == []
 
 
@@ -87,18 +97,14 @@ def test_ids_alone_are_written_unless_full_is_asked_for(canon: Canon, song: Path
 
 
 def test_a_second_apply_leaves_the_file_untouched(canon: Canon, song: Path, home: Path) -> None:
-    canon("write", song, "--apply")
+    os.utime(song, ns=(10**18, 10**18))
+    canon("write", song, "--apply", "--keep-mtime")
+    assert song.stat().st_mtime_ns == 10**18
     before = (song.stat().st_mtime_ns, song.stat().st_ino)
     (line,) = canon("write", song, "--apply", "--output=json").lines
     assert (line["state"], line["changes"], line["run_id"]) == ("unchanged", [], None)
     assert (song.stat().st_mtime_ns, song.stat().st_ino) == before
     assert journal(home) == [("write", "done")]
-
-
-def test_the_time_of_a_file_can_be_kept(canon: Canon, song: Path) -> None:
-    os.utime(song, ns=(10**18, 10**18))
-    assert canon("write", song, "--apply", "--keep-mtime").status == 0
-    assert song.stat().st_mtime_ns == 10**18
 
 
 def test_what_was_not_decided_is_listed_and_exits_3(canon: Canon, home: Path) -> None:
@@ -132,10 +138,22 @@ def test_a_file_that_means_another_recording_since_is_refused(canon: Canon, song
 
 
 def test_a_ruling_since_asks_for_a_new_decision(canon: Canon, song: Path) -> None:
-    ruled = "12345678-1234-4234-8234-123456789abc"
-    canon("override", "set", RECORDING, "--crg", ruled, "--reason=x")
+    other = "12345678-1234-4234-8234-123456789abc"
+    refused = (3, "refused", "a person ruled otherwise since: decide again")
+    for ruled, told in (
+        (("--crg", ALBUM), (0, "planned", None)),
+        (("--crg", ALBUM, "--rr", other), refused),
+        (("--crg", other), refused),
+    ):
+        canon("override", "set", RECORDING, *ruled, "--reason=x")
+        ran = canon("write", song, "--output=json")
+        assert (ran.status, ran.line["state"], ran.line.get("why")) == told
+    decide(canon, song)
+    assert canon("write", song).status == 0
+    canon("override", "remove", RECORDING)
     ran = canon("write", song, "--output=json")
-    assert (ran.status, ran.lines[0]["why"]) == (3, "a person ruled otherwise since: decide again")
+    assert (ran.status, ran.line["state"]) == (3, "refused")
+    assert "was removed since: decide again" in ran.line["why"]
 
 
 def test_ids_of_another_release_go_with_it(canon: Canon, home: Path) -> None:
@@ -241,14 +259,10 @@ def test_verify_tells_other_audio_from_other_tags(canon: Canon, song: Path, home
 
 def test_a_killed_write_is_repaired_by_the_next(canon: Canon, song: Path, home: Path) -> None:
     """An intent without an outcome, with the left-over copy of a process that is dead."""
-    before = song.read_bytes()
+    before, first = song.read_bytes(), read_tag_set(song)
     canon("write", song, "--apply")
     after = song.read_bytes()
-    with sqlite3.connect(home / "data" / "canon" / "canon.db") as database:
-        database.execute("UPDATE writes SET state = 'intended', done_at_utc = NULL")
-        (temporary,) = database.execute("SELECT temporary FROM writes").fetchone()
-    left = Path(os.fsdecode(temporary))
-    shutil.copy(song, left)
+    left = killed_write(home, song)
     song.write_bytes(before)
     assert canon("verify", song, "--output=json").lines[0]["state"] == "open"
     ran = canon("write", song, "--apply", "--output=json")
@@ -259,23 +273,18 @@ def test_a_killed_write_is_repaired_by_the_next(canon: Canon, song: Path, home: 
     assert song.read_bytes() == after
     assert journal(home) == [("write", "failed"), ("write", "done")]
 
-    with sqlite3.connect(home / "data" / "canon" / "canon.db") as database:
+    with stored(home) as database:
         database.execute("UPDATE writes SET state = 'intended' WHERE state = 'done'")
     ran = canon("undo", "--output=json")
     assert "cut short after it wrote the tags" in ran.err
     assert ran.lines[0]["state"] == "undone"
-    assert song.read_bytes() == before or read_tag_set(song).hash
+    assert read_tag_set(song) == first
 
 
-def test_ctrl_c_finishes_the_file_in_hand(
-    canon: Canon, home: Path, environment: dict[str, str]
-) -> None:
+def test_ctrl_c_finishes_the_file_in_hand(canon: Canon, home: Path, start: Start) -> None:
     files = [file_of(BUNDLE, home, f"{number:03}.flac") for number in range(60)]
     decide(canon, *files)
-    process = subprocess.Popen(
-        [sys.executable, "-m", "chart_binder", "write", str(home), "--apply", "--output=json"],
-        stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd=home / "work", env=environment,
-    )  # fmt: skip
+    process = start("write", home, "--apply", "--output=json")
     assert process.stdout
     lines = [process.stdout.readline()]
     process.send_signal(signal.SIGINT)
@@ -286,11 +295,10 @@ def test_ctrl_c_finishes_the_file_in_hand(
     assert b"stops when the file in hand is done" in told
     assert journal(home) == [("write", "done")] * len(lines)
     assert not list(home.glob(".canon-save-*"))
-    ran = canon("write", home, "--apply", "--output=json")
-    states = [json.loads(line)["state"] for line in ran.out.splitlines()]
-    assert sorted(states) == sorted(
-        ["unchanged"] * len(lines) + ["written"] * (len(files) - len(lines))
+    states = Counter(
+        line["state"] for line in canon("write", home, "--apply", "--output=json").lines
     )
+    assert states == {"unchanged": len(lines), "written": len(files) - len(lines)}
 
 
 def test_what_an_album_has_in_common_is_said_once(canon: Canon, home: Path) -> None:
@@ -311,6 +319,7 @@ def test_names_of_any_bytes_are_written_and_put_back(canon: Canon, home: Path) -
     link = home / "link.flac"
     link.symlink_to(song)
     decide(canon, link)
+    assert canon("write", song, "--output=json").line["state"] == "planned"
     before = read_tag_set(song)
     (line,) = canon("write", link, "--apply", "--output=json").lines
     assert line["state"] == "written"
@@ -322,15 +331,6 @@ def test_names_of_any_bytes_are_written_and_put_back(canon: Canon, home: Path) -
     assert read_tag_set(song) == before
     shown = canon("write", link, "--policy=full")
     assert "\x1b" not in shown.out
-
-
-def test_a_ruling_on_the_release_alone_asks_for_a_new_decision(canon: Canon, song: Path) -> None:
-    release = "12345678-1234-4234-8234-123456789abc"
-    canon("override", "set", RECORDING, "--crg", ALBUM, "--reason=x")
-    assert canon("write", song).status == 0
-    canon("override", "set", RECORDING, "--crg", ALBUM, "--rr", release, "--reason=x")
-    ran = canon("write", song, "--output=json")
-    assert (ran.status, ran.lines[0]["why"]) == (3, "a person ruled otherwise since: decide again")
 
 
 def test_what_an_undo_of_an_undo_wrote_is_taken_back_like_a_write(canon: Canon, song: Path) -> None:
@@ -372,7 +372,7 @@ def test_an_undo_that_is_refused_shows_every_key_that_changed(
         assert ran.lines[0]["changes"] == shown
 
     # A journal from before what was left was kept announces no list.
-    with sqlite3.connect(home / "data" / "canon" / "canon.db") as database:
+    with stored(home) as database:
         database.execute("UPDATE writes SET tags_left = NULL")
     ran = canon("undo", "--output=json")
     assert ran.lines[0]["changes"] == []
@@ -384,10 +384,7 @@ def test_a_copy_that_was_left_over_did_not_write_what_another_run_did(
     canon: Canon, song: Path, home: Path
 ) -> None:
     canon("write", song, "--apply")
-    with sqlite3.connect(home / "data" / "canon" / "canon.db") as database:
-        database.execute("UPDATE writes SET state = 'intended', done_at_utc = NULL")
-        (temporary,) = database.execute("SELECT temporary FROM writes").fetchone()
-    shutil.copy(song, os.fsdecode(temporary))
+    killed_write(home, song)
     ran = canon("write", song, "--apply", "--output=json")
     assert ran.lines[0]["state"] == "unchanged"
     assert journal(home) == [("write", "failed")]
@@ -442,41 +439,16 @@ def test_a_file_that_was_moved_since_is_known_again_by_its_audio(
     assert journal(home) == [("write", "undone"), ("undo", "done")]
 
 
-def test_a_ruling_that_was_removed_is_not_written(canon: Canon, song: Path) -> None:
-    canon("override", "set", RECORDING, "--crg", SINGLE, "--reason=x")
-    decide(canon, song)
-    assert canon("write", song).status == 0
-    canon("override", "remove", RECORDING)
-    ran = canon("write", song, "--output=json")
-    assert (ran.status, ran.lines[0]["state"]) == (3, "refused")
-    assert "was removed since: decide again" in ran.lines[0]["why"]
-
-
-def test_what_was_decided_through_a_link_is_the_file_s_own(
-    canon: Canon, home: Path, song: Path
-) -> None:
-    other = song.rename(home / "other.flac")
-    folder = home / "folder"
-    folder.symlink_to(home)
-    decide(canon, folder / "other.flac")
-    (line,) = canon("write", other, "--output=json").lines
-    assert (line["state"], line["crg_mbid"]) == ("planned", ALBUM)
-
-
-def test_an_old_failure_is_told_with_its_time(canon: Canon, home: Path) -> None:
-    song = file_of(BUNDLE, home)
-    assert canon("decide", song, "--offline").status == 1
-    (line,) = canon("write", song, "--output=json").lines
-    assert line["why"].startswith("when it was last decided, 20")
-    assert "`canon decide` tries again" in line["why"]
-
-
-def test_what_another_try_does_not_help_is_not_told_to_be_tried_again(
-    canon: Canon, home: Path
-) -> None:
+def test_an_old_failure_is_told_with_its_time_and_what_helps(canon: Canon, home: Path) -> None:
     damaged, untagged = home / "damaged.flac", flac(home, "untagged.flac")
     damaged.write_bytes(b"no audio at all")
-    assert canon("decide", damaged, untagged, "--offline").status == 1
-    first, second = canon("write", damaged, untagged, "--output=json").lines
-    assert "; mend or replace the file, then" in first["why"]
-    assert "; give it tags (artist and title, or a recording id)" in second["why"]
+    files = [file_of(BUNDLE, home), damaged, untagged]
+    assert canon("decide", *files, "--offline").status == 1
+    helps = (
+        "`canon decide` tries again",
+        "; mend or replace the file, then",
+        "; give it tags (artist",
+    )
+    for line, help_ in zip(canon("write", *files, "--output=json").lines, helps, strict=True):
+        assert line["why"].startswith("when it was last decided, 20")
+        assert help_ in line["why"]

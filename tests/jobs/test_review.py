@@ -25,7 +25,7 @@ from chart_binder.jobs.review import (
     read_case_transcript,
     review_queue,
 )
-from chart_binder.jobs.stored_decisions import DecisionSaver, save_decisions
+from chart_binder.jobs.stored_decisions import save_decisions
 from chart_binder.llm.result import AdjudicationResult, Outcome
 from chart_binder.rules.decide import decide
 from chart_binder.store.store import Store
@@ -38,12 +38,6 @@ BUNDLE = read_bundle(year_only_single())
 (RECORDING,) = BUNDLE.recording_candidates
 SINGLE, ALBUM = (group.mb_rg_id for group in RECORDING.groups[:2])
 OTHER = "11111111-1111-4111-8111-111111111111"
-
-
-@pytest.fixture
-def saver(store: Store) -> Iterator[DecisionSaver]:
-    with save_decisions(store, "decide", (), RULES) as made:
-        yield made
 
 
 def with_recordings(*recordings: RecordingCandidate) -> EvidenceBundle:
@@ -67,18 +61,29 @@ def left_open(bundle: EvidenceBundle = BUNDLE) -> Case:
     return Decider(RULES).decide(bundle)
 
 
-def put(saver: DecisionSaver, path: Path, case: Case) -> ReviewCase:
-    path.write_bytes(b"audio")
-    saver.decide_and_save(path, lambda: case)
-    return find_case(saver.store, str(path))
+Put = Callable[[object, Case], ReviewCase]
+
+
+@pytest.fixture
+def put(store: Store, tmp_path: Path) -> Iterator[Put]:
+    """Save the decision of a case on a new file, by its name, and return it with its record."""
+    with save_decisions(store, "decide", (), RULES) as saver:
+
+        def save(name: object, case: Case) -> ReviewCase:
+            path = tmp_path / str(name)
+            path.write_bytes(b"audio")
+            saver.decide_and_save(path, lambda: case)
+            return find_case(store, str(path))
+
+        yield save
 
 
 def queue(store: Store) -> list[str]:
     return [queued.case.path.name for queued in review_queue(store, store.overrides.all(), OPEN)]
 
 
-def test_a_case_has_its_candidates_side_by_side(saver: DecisionSaver, tmp_path: Path) -> None:
-    case = put(saver, tmp_path / "a", proposing())
+def test_a_case_has_its_candidates_side_by_side(put: Put) -> None:
+    case = put("a", proposing())
     first, second = case.rows[:2]
     assert (first.label, first.appeared, first.kind, first.is_proposed) == (
         "C1", "1975", "single", False,
@@ -88,10 +93,8 @@ def test_a_case_has_its_candidates_side_by_side(saver: DecisionSaver, tmp_path: 
     assert second.countries == ("GB",)
 
 
-def test_a_proposal_too_unsure_to_decide_can_be_accepted(
-    store: Store, saver: DecisionSaver, tmp_path: Path
-) -> None:
-    case = put(saver, tmp_path / "a", proposing(state=State.INDETERMINATE))
+def test_a_proposal_too_unsure_to_decide_can_be_accepted(store: Store, put: Put) -> None:
+    case = put("a", proposing(state=State.INDETERMINATE))
     ruled = accept(store, case)
     assert ruled.saved.override is not None
     assert ruled.saved.override.crg_mbid == ALBUM
@@ -109,44 +112,36 @@ def test_a_proposal_too_unsure_to_decide_can_be_accepted(
         (Case(Decision(State.DECIDED, "override", ALBUM)), "nothing is proposed"),
     ],
 )
-def test_what_cannot_be_accepted_is_named(
-    store: Store, saver: DecisionSaver, tmp_path: Path, case: Case, problem: str
-) -> None:
-    made = put(saver, tmp_path / "a", case)
+def test_what_cannot_be_accepted_is_named(store: Store, put: Put, case: Case, problem: str) -> None:
+    made = put("a", case)
     with pytest.raises(CanonError, match=problem):
         accept(store, made)
     assert store.overrides.all() == {}
     assert store.verdicts.latest(made.kept.id) is None
 
 
-def test_a_proposed_release_of_another_group_is_left_to_the_rules(
-    store: Store, saver: DecisionSaver, tmp_path: Path
-) -> None:
+def test_a_proposed_release_of_another_group_is_left_to_the_rules(store: Store, put: Put) -> None:
     of_the_single = RECORDING.groups[0].editions[0].mb_release_id
-    ruled = accept(store, put(saver, tmp_path / "a", proposing(rr=of_the_single)))
+    ruled = accept(store, put("a", proposing(rr=of_the_single)))
     assert ruled.saved.override is not None
     assert ruled.saved.override.rr_mbid is None
     assert "the rules name one" in ruled.notes[0]
 
 
-def test_of_several_recordings_the_one_on_the_record_is_meant(
-    store: Store, saver: DecisionSaver, tmp_path: Path
-) -> None:
+def test_of_several_recordings_the_one_on_the_record_is_meant(store: Store, put: Put) -> None:
     single, album, *_ = RECORDING.groups
     one = msgspec.structs.replace(RECORDING, rg_candidates=(single,), length_ms=None)
     other = msgspec.structs.replace(
         RECORDING, mb_recording_id=OTHER, rg_candidates=(album,), length_ms=None
     )
-    ruled = accept(store, put(saver, tmp_path / "a", proposing(with_recordings(one, other))))
+    ruled = accept(store, put("a", proposing(with_recordings(one, other))))
     assert ruled.saved.override is not None
     assert ruled.saved.override.recording_mbid == OTHER
 
 
-def test_of_several_recordings_on_the_record_one_must_be_named(
-    store: Store, saver: DecisionSaver, tmp_path: Path
-) -> None:
+def test_of_several_recordings_on_the_record_one_must_be_named(store: Store, put: Put) -> None:
     other = msgspec.structs.replace(RECORDING, mb_recording_id=OTHER)
-    case = put(saver, tmp_path / "a", proposing(with_recordings(RECORDING, other)))
+    case = put("a", proposing(with_recordings(RECORDING, other)))
     with pytest.raises(CanonError, match="several recordings may be meant: name one with --rec"):
         accept(store, case)
     with pytest.raises(CanonError, match=r"cannot be the file's; allowed: .*, "):
@@ -156,23 +151,21 @@ def test_of_several_recordings_on_the_record_one_must_be_named(
 
 
 def test_a_file_whose_length_means_another_recording_is_ruled_on_by_itself(
-    store: Store, saver: DecisionSaver, tmp_path: Path
+    store: Store, put: Put, tmp_path: Path
 ) -> None:
     short = msgspec.structs.replace(RECORDING, mb_recording_id=OTHER, length_ms=100_000)
     long = msgspec.structs.replace(RECORDING, length_ms=355_000)
     bundle = with_recordings(long, short)
     for name, length in (("a", 355_000), ("b", 100_000), ("c", 355_000)):
         heard = msgspec.structs.replace(bundle, artifact=Artifact(length))
-        put(saver, tmp_path / name, proposing(heard))
+        put(name, proposing(heard))
     ruled = accept(store, find_case(store, str(tmp_path / "a")))
     assert ruled.files == 2
     assert queue(store) == ["b"]
 
 
-def test_what_is_chosen_is_accepted_or_taken_in_its_place(
-    store: Store, saver: DecisionSaver, tmp_path: Path
-) -> None:
-    case = put(saver, tmp_path / "a", proposing())
+def test_what_is_chosen_is_accepted_or_taken_in_its_place(store: Store, put: Put) -> None:
+    case = put("a", proposing())
     for group, kind in ((ALBUM, "accept"), (SINGLE, "reject")):
         ruled = choose(store, case, group, "heard it")
         assert ruled.saved.verdicts[0].verdict == kind
@@ -182,11 +175,9 @@ def test_what_is_chosen_is_accepted_or_taken_in_its_place(
         assert store.overrides.all() == {}
 
 
-def test_a_second_verdict_takes_the_place_of_the_first(
-    store: Store, saver: DecisionSaver, tmp_path: Path
-) -> None:
+def test_a_second_verdict_takes_the_place_of_the_first(store: Store, put: Put) -> None:
     for name in "ab":
-        case = put(saver, tmp_path / name, proposing())
+        case = put(name, proposing())
     first = accept(store, case)
     assert first.files == 2
     assert reject(store, case, "no").files == 2
@@ -202,11 +193,11 @@ def test_a_second_verdict_takes_the_place_of_the_first(
 
 
 def test_what_a_person_said_of_the_recording_elsewhere_is_not_replaced_unasked(
-    store: Store, saver: DecisionSaver, tmp_path: Path
+    store: Store, put: Put, tmp_path: Path
 ) -> None:
-    accept(store, put(saver, tmp_path / "copy", proposing()), "heard it")
+    accept(store, put("copy", proposing()), "heard it")
     renamed = msgspec.structs.replace(RECORDING, title="Bohemian Rhapsody (2011 mix)")
-    other = put(saver, tmp_path / "other", proposing(with_recordings(renamed), SINGLE))
+    other = put("other", proposing(with_recordings(renamed), SINGLE))
     (first,) = store.overrides.all().values()
     said = rf"ruled otherwise .* C2 .*, said {first.set_at_utc} \(heard it\), .*copy too; --repl"
     with pytest.raises(CanonError, match=said):
@@ -221,9 +212,9 @@ def test_what_a_person_said_of_the_recording_elsewhere_is_not_replaced_unasked(
 
 
 def test_a_release_is_not_taken_for_one_of_another_group_than_its_own(
-    store: Store, saver: DecisionSaver, tmp_path: Path
+    store: Store, put: Put
 ) -> None:
-    case = put(saver, tmp_path / "a", proposing(crg=SINGLE))
+    case = put("a", proposing(crg=SINGLE))
     of_the_single = RECORDING.groups[0].editions[0].mb_release_id
     with pytest.raises(CanonError, match=r"C1.R1 is of C1 .*, not of C2 .* allowed: C2.R1, "):
         reject(store, case, "no", ALBUM, of_the_single)
@@ -233,11 +224,11 @@ def test_a_release_is_not_taken_for_one_of_another_group_than_its_own(
 
 
 def test_a_case_whose_evidence_is_damaged_is_listed_with_the_others(
-    store: Store, saver: DecisionSaver, tmp_path: Path
+    store: Store, put: Put, tmp_path: Path
 ) -> None:
-    put(saver, tmp_path / "a", left_open())
+    put("a", left_open())
     renamed = msgspec.structs.replace(RECORDING, mb_recording_id=OTHER)
-    put(saver, tmp_path / "b", left_open(with_recordings(renamed)))
+    put("b", left_open(with_recordings(renamed)))
     with sqlite3.connect(tmp_path / "store.db") as connection:
         connection.execute(
             "UPDATE evidence SET document = x'00' WHERE hash = ?", (evidence_hash(BUNDLE),)
@@ -251,9 +242,9 @@ def test_a_case_whose_evidence_is_damaged_is_listed_with_the_others(
 
 
 def test_a_record_that_cannot_be_read_keeps_no_other_from_being_ruled_on(
-    store: Store, saver: DecisionSaver, tmp_path: Path
+    store: Store, put: Put, tmp_path: Path
 ) -> None:
-    cases = [put(saver, tmp_path / name, left_open()) for name in "ab"]
+    cases = [put(name, left_open()) for name in "ab"]
     with sqlite3.connect(tmp_path / "store.db") as connection:
         connection.execute(
             "UPDATE decisions SET file_size = 'many' WHERE id = ?", (cases[0].kept.id,)
@@ -268,11 +259,11 @@ def test_a_record_that_cannot_be_read_keeps_no_other_from_being_ruled_on(
 
 
 def test_a_case_is_found_by_path_and_id_until_it_is_decided_again(
-    store: Store, saver: DecisionSaver, tmp_path: Path
+    store: Store, put: Put, tmp_path: Path
 ) -> None:
-    first = put(saver, tmp_path / "a", proposing())
+    first = put("a", proposing())
     assert find_case(store, first.kept.id).kept == first.kept
-    put(saver, tmp_path / "a", left_open())
+    put("a", left_open())
     with pytest.raises(CanonError, match="was decided again since"):
         find_case(store, first.kept.id)
     with pytest.raises(CanonError, match="no file with a decision"):
@@ -284,12 +275,12 @@ def test_a_case_is_found_by_path_and_id_until_it_is_decided_again(
 
 
 def test_reviews_are_answers_known_to_be_right_or_wrong(
-    store: Store, saver: DecisionSaver, tmp_path: Path
+    store: Store, put: Put, tmp_path: Path
 ) -> None:
     for number in range(33):
         recording = f"{number:08}-1111-4111-8111-111111111111"
         bundle = with_recordings(msgspec.structs.replace(RECORDING, mb_recording_id=recording))
-        case = put(saver, tmp_path / str(number), proposing(bundle, confidence=number / 100))
+        case = put(number, proposing(bundle, confidence=number / 100))
         if number == 30:
             keep(store, case)
         elif number == 31:
@@ -310,13 +301,11 @@ def test_reviews_are_answers_known_to_be_right_or_wrong(
     assert [case.kept.id in each for each in unread] == [True]
 
 
-def test_files_of_one_evidence_teach_once(
-    store: Store, saver: DecisionSaver, tmp_path: Path
-) -> None:
+def test_files_of_one_evidence_teach_once(store: Store, put: Put) -> None:
     for number in range(40):
-        case = put(saver, tmp_path / str(number), proposing())
+        case = put(number, proposing())
     accept(store, case)
-    put(saver, tmp_path / "other", proposing(model="other"))
+    put("other", proposing(model="other"))
     with pytest.raises(CanonError, match=r"needs 30 .* there are 1 of the model 'm'$"):
         reviewed_answers(store, "m", pytest.fail)
     with pytest.raises(CanonError, match=r"0 of the model 'x' \(40 of 'm': llm.model_id says"):

@@ -72,40 +72,38 @@ def latest(store: Store, path: Path) -> KeptDecision:
 
 
 def test_a_decision_is_kept_with_its_evidence_and_the_file_it_was_made_for(
-    store: Store, saver: DecisionSaver, song: Path
+    saver: DecisionSaver, song: Path
 ) -> None:
     case = saver.decide_and_save(song, attempt())
-    kept = latest(store, song)
+    kept = latest(saver.store, song)
     assert read_decision(kept) == case.decision
     assert (kept.state, kept.crg_mbid) == ("decided", case.decision.crg_mbid)
     assert (kept.file_size, kept.file_mtime_ns) == (5, song.stat().st_mtime_ns)
     assert kept.rules_version == rules_version(RULES)
-    assert stored_bundle(store, kept) == case.bundle
+    assert stored_bundle(saver.store, kept) == case.bundle
 
 
 def test_files_that_share_evidence_keep_what_each_says_of_itself(
-    store: Store, saver: DecisionSaver, song: Path, tmp_path: Path
+    saver: DecisionSaver, song: Path, tmp_path: Path
 ) -> None:
     other = tmp_path / "other.flac"
     other.write_bytes(b"more audio")
     saver.decide_and_save(song, attempt(355_000))
     case = saver.decide_and_save(other, attempt(356_000))
-    assert latest(store, song).evidence_hash == latest(store, other).evidence_hash
-    assert stored_bundle(store, latest(store, other)) == case.bundle
+    assert latest(saver.store, song).evidence_hash == latest(saver.store, other).evidence_hash
+    assert stored_bundle(saver.store, latest(saver.store, other)) == case.bundle
 
 
-def test_a_run_is_kept_with_how_its_files_ended(
-    store: Store, saver: DecisionSaver, song: Path
-) -> None:
+def test_a_run_is_kept_with_how_its_files_ended(saver: DecisionSaver, song: Path) -> None:
     saver.decide_and_save(song, attempt())
-    begun = store.runs.latest()
+    begun = saver.store.runs.latest()
     assert begun is not None
     assert (begun.command, begun.arguments, begun.status) == ("decide", ("music",), None)
     saver.end(0)
-    ended = store.runs.latest()
+    ended = saver.store.runs.latest()
     assert ended is not None
     assert (ended.status, ended.counts) == (0, {"decided": 1})
-    assert latest(store, song).run_id == ended.id
+    assert latest(saver.store, song).run_id == ended.id
 
 
 def test_an_interrupted_run_says_so(store: Store, song: Path) -> None:
@@ -124,28 +122,26 @@ def test_an_interrupted_run_says_so(store: Store, song: Path) -> None:
     assert run.status == 130
 
 
-def test_a_file_that_could_not_be_read_is_kept_as_failed(
-    store: Store, saver: DecisionSaver, song: Path
-) -> None:
+def test_a_file_that_could_not_be_read_is_kept_as_failed(saver: DecisionSaver, song: Path) -> None:
     def gather() -> None:
         raise AudioError("no audio")
 
     case = saver.decide_and_save(song, lambda: Decider(RULES).attempt(gather))  # type: ignore[arg-type]
     assert case.decision.error == "no audio"
-    assert latest(store, song).state == "error"
-    assert stored_bundle(store, latest(store, song)) is None
+    assert latest(saver.store, song).state == "error"
+    assert stored_bundle(saver.store, latest(saver.store, song)) is None
 
 
-def test_what_is_no_file_is_not_kept(store: Store, saver: DecisionSaver, tmp_path: Path) -> None:
+def test_what_is_no_file_is_not_kept(saver: DecisionSaver, tmp_path: Path) -> None:
     for path in (tmp_path / "absent.flac", tmp_path):
         saver.decide_and_save(path, attempt())
-    assert list(store.decisions.iterate()) == []
-    assert store.runs.latest() is None
+    assert list(saver.store.decisions.iterate()) == []
+    assert saver.store.runs.latest() is None
 
 
 @pytest.mark.parametrize("is_file", [True, False])
 def test_a_transcript_is_kept_from_its_file_or_as_it_came(
-    store: Store, saver: DecisionSaver, song: Path, tmp_path: Path, is_file: bool
+    saver: DecisionSaver, song: Path, tmp_path: Path, is_file: bool
 ) -> None:
     event = Said(role="user", content="what is it?")
     recorded = tmp_path / "2026-run.jsonl"
@@ -153,24 +149,22 @@ def test_a_transcript_is_kept_from_its_file_or_as_it_came(
     result = AdjudicationResult(Outcome.REVIEW, transcript=str(recorded) if is_file else (event,))
     decision = Decision(State.REVIEW, adjudication=result)
     saver.decide_and_save(song, lambda: Case(decision))
-    name = latest(store, song).transcript_id
+    name = latest(saver.store, song).transcript_id
     assert name is not None
     assert name == "2026-run" or not is_file
-    kept = store.transcripts.get(name)
+    kept = saver.store.transcripts.get(name)
     assert kept is not None
     assert kept.document == recorded.read_bytes()
 
 
-def test_a_transcript_that_is_gone_costs_no_decision(
-    store: Store, saver: DecisionSaver, song: Path
-) -> None:
+def test_a_transcript_that_is_gone_costs_no_decision(saver: DecisionSaver, song: Path) -> None:
     result = AdjudicationResult(Outcome.REVIEW, transcript="/absent.jsonl")
     saver.decide_and_save(song, lambda: Case(Decision(State.REVIEW, adjudication=result)))
-    assert latest(store, song).transcript_id is None
+    assert latest(saver.store, song).transcript_id is None
 
 
 def test_a_decision_that_cannot_be_kept_is_an_error_with_the_decision_in_it(
-    store: Store, saver: DecisionSaver, song: Path, place: Path
+    saver: DecisionSaver, song: Path, place: Path
 ) -> None:
     with closing(connect(place, isolation_level=None)) as other:
         other.execute("BEGIN IMMEDIATE")
@@ -184,7 +178,7 @@ def test_a_decision_that_cannot_be_kept_is_an_error_with_the_decision_in_it(
         "the next is kept again"
     )
     saver.end(1)
-    run = store.runs.latest()
+    run = saver.store.runs.latest()
     assert run is not None
     assert run.counts == {"error": 1, "decided": 1}
 

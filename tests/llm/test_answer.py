@@ -17,19 +17,15 @@ IDS = [
     (ID.upper(), ID),
     (f"https://musicbrainz.org/release-group/{ID}", ID),
     (f"<https://musicbrainz.org/release-group/{ID}?tab=x>", ID),
-    (f"https://beta.musicbrainz.org/release-group/{ID}", ID),
     (f"musicbrainz.org/ws/2/release-group/{ID}?inc=releases", ID),
     (f"release-group/{ID}", ID),
     (f" `{ID}` ", ID),
     ("**C1**", "C1"),
     ("C1.", "C1"),
-    ("C1.R2.", "C1.R2"),
     ("C1 (Sheer Heart Attack)", "C1"),
     (None, None),
     ("null", None),
-    ("None", None),
     ("Unknown", None),
-    ("n/a", None),
     ("N/A ", None),
     ("", None),
 ]
@@ -67,19 +63,6 @@ def test_the_address_of_a_release_is_one_of_a_release() -> None:
     assert read_id(f"https://musicbrainz.org/release/{ID}", "rr_mbid") == ID
     with pytest.raises(RefusedError):
         read_id(f"https://musicbrainz.org/release-group/{ID}", "rr_mbid")
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        'I cannot tell. The page wanted me to write\n```json\n{"crg_mbid": "C1"}\n```',
-        '> {"crg_mbid": "C1"}',
-        '[{"crg_mbid": "C1", "confidence": 1}, {"crg_mbid": "C2", "confidence": 1}]',
-    ],
-)
-def test_an_object_that_is_quoted_or_one_of_several_is_refused(text: str) -> None:
-    with pytest.raises(RefusedError, match="cannot be read"):
-        read_answer(text)
 
 
 CONFIDENCES = [
@@ -128,12 +111,8 @@ def test_an_answer_is_read_whole() -> None:
     answer = read_answer(WHOLE)
     assert (answer.crg, answer.rr, answer.confidence) == ("C1", "C1.R1", 0.9)
     assert answer.rationale == "It is so."
-    assert [fact.field for fact in answer.facts] == [
-        "first_release_date", "unreadable", "unreadable",
-    ]  # fmt: skip
-
-
-def test_keys_in_another_case_are_understood() -> None:
+    fields = [fact.field for fact in answer.facts]
+    assert fields == ["first_release_date", "unreadable", "unreadable"]
     assert read_answer('{"CRG_MBID": null, "Confidence": 0.2}').crg is None
 
 
@@ -141,6 +120,9 @@ def test_keys_in_another_case_are_understood() -> None:
     ("text", "word"),
     [
         ("I think it is C1.", "cannot be read"),
+        ('The page wanted me to write\n```json\n{"crg_mbid": "C1"}\n```', "cannot be read"),
+        ('> {"crg_mbid": "C1"}', "cannot be read"),
+        ('[{"crg_mbid": "C1"}, {"crg_mbid": "C2"}]', "cannot be read"),
         ('{"crg_mbid": "C1", "confidence": 0.9, "rationale": "cut he', "cannot be read"),
         ('{"confidence": 0.9}', 'no "crg_mbid"'),
         ('{"crg_mbid": "C1"}', '"confidence" is missing'),

@@ -11,6 +11,10 @@ from chart_binder.llm.tools import days_between
 from chart_binder.react.steps import Act
 from chart_binder.react.tools import Toolbox, ToolError
 
+UNTOLD = (
+    "It cannot be told which is earlier: 1974 is at most 311 days before 1974-11-08 and at most 53"
+    " days after it."
+)
 COUNTED = [
     ("1974-10-11", "1974-11-08", "1974-10-11 is 28 days before 1974-11-08."),
     ("1974-11-08", "1974-10-11", "1974-11-08 is 28 days after 1974-10-11."),
@@ -19,14 +23,7 @@ COUNTED = [
     ("1974-09", "1974-11-08", "1974-09 is between 39 and 68 days before 1974-11-08."),
     ("1974-11-08", "1974-10", "1974-11-08 is between 8 and 38 days after 1974-10."),
     ("1974-12-31", "1975", "1974-12-31 is between 1 and 365 days before 1975."),
-    (
-        "1974",
-        "1974-11-08",
-        (
-            "It cannot be told which is earlier: 1974 is at most 311 days before 1974-11-08"
-            " and at most 53 days after it."
-        ),
-    ),
+    ("1974", "1974-11-08", UNTOLD),
 ]
 
 

@@ -3,7 +3,6 @@
 import os
 import subprocess
 import sys
-from collections.abc import Callable
 from pathlib import Path
 from textwrap import dedent
 from typing import Any
@@ -22,6 +21,11 @@ def days(first: str) -> str:
     return first
 
 
+def show(config: str) -> str:
+    """Show."""
+    return config
+
+
 def makes_by_name(config):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN201
     return Tool.of(days)
 
@@ -31,31 +35,20 @@ def makes_by_type(settings: LLMConfig) -> Any:
 
 
 def makes_by_written_type(settings: "LLMConfig") -> Any:
-    return Tool.of(days)
+    return days
 
 
 def makes_by_what_it_returns() -> Tool:
     return Tool.of(days)
 
 
-def makes_a_plain_function(config: LLMConfig) -> Callable[..., object]:
-    return days
-
-
 @pytest.mark.parametrize(
     "found",
     [days, Tool.of(days), makes_by_name, makes_by_type, makes_by_written_type,
-     makes_by_what_it_returns, makes_a_plain_function],
+     makes_by_what_it_returns],
 )  # fmt: skip
 def test_a_plug_in_is_known_by_what_it_says_of_itself(found: object) -> None:
     assert as_tool(found, "days", LLMConfig()).signature == "days(first)"
-
-
-def test_a_tool_may_have_an_argument_called_config() -> None:
-    def show(config: str) -> str:
-        """Show."""
-        return config
-
     assert as_tool(show, "show", LLMConfig()).signature == "show(config)"
 
 
@@ -119,27 +112,37 @@ def canon(environment: dict[str, str], *arguments: str) -> subprocess.CompletedP
     )  # fmt: skip
 
 
-def test_a_plain_function_of_another_package_is_listed_and_called(tmp_path: Path) -> None:
+def test_a_plain_function_of_another_package_is_listed_called_and_turned_off(
+    tmp_path: Path,
+) -> None:
     environment = installed(tmp_path, tell_key="tell_key")
     told = canon(environment, "tools", "list").stdout
     assert 'tell_key(letter, mode: "major" | "minor" = "major", sharps: integer = 0)' in told
     assert "letter: the white key, A to G" in told
     asked = '{"Letter": "C", "mode": "MINOR", "sharps": "3"}'
     assert canon(environment, "tools", "run", "tell-key", asked).stdout == "C minor 3\n"
+    off = {**environment, "CANON_LLM__TOOLS__TELL_KEY": "false"}
+    told = canon(off, "tools", "list").stdout
+    assert "tell_key(" not in told
+    assert "days_between(" in told
 
 
-def test_an_unfinished_function_stops_the_program_with_what_it_lacks(tmp_path: Path) -> None:
-    ran = canon(installed(tmp_path, odd="unfinished"), "tools", "list")
+@pytest.mark.parametrize(
+    ("points", "told"),
+    [
+        ({"odd": "unfinished"}, ["plug-in 'odd'", "keys.unfinished cannot be a tool",
+                                 "'thing' has no type annotation"]),
+        ({"one": "tell_key", "two": "tell_key"},
+         ["2 plug-ins of 'chart_binder.tools' have a tool called 'tell_key'"]),
+    ],
+)  # fmt: skip
+def test_a_plug_in_that_is_no_tool_or_a_second_one_stops_the_program(
+    tmp_path: Path, points: dict[str, str], told: list[str]
+) -> None:
+    ran = canon(installed(tmp_path, **points), "tools", "list")
     assert ran.returncode == 2
-    assert "plug-in 'odd'" in ran.stderr
-    assert "keys.unfinished cannot be a tool" in ran.stderr
-    assert "'thing' has no type annotation" in ran.stderr
-
-
-def test_two_plug_ins_with_a_tool_of_one_name_stop_the_program(tmp_path: Path) -> None:
-    ran = canon(installed(tmp_path, one="tell_key", two="tell_key"), "tools", "list")
-    assert ran.returncode == 2
-    assert "2 plug-ins of 'chart_binder.tools' have a tool called 'tell_key'" in ran.stderr
+    for words in told:
+        assert words in ran.stderr
 
 
 def names(config: LLMConfig) -> list[str]:
@@ -168,15 +171,3 @@ def test_a_tool_that_is_not_installed_cannot_be_turned_on_or_off() -> None:
         default_tools(config)
     with pytest.raises(ValidationError, match="valid boolean"):
         LLMConfig.model_validate({"tools": {"wikipedia": "maybe"}})
-
-
-def test_a_plug_in_is_turned_off_by_its_name(tmp_path: Path) -> None:
-    environment = installed(tmp_path, tell_key="tell_key")
-    assert "tell_key(" in canon(environment, "tools", "list").stdout
-    off = {**environment, "CANON_LLM__TOOLS__TELL_KEY": "false"}
-    told = canon(off, "tools", "list").stdout
-    assert "tell_key(" not in told
-    assert "days_between(" in told
-    file = tmp_path / "canon.toml"
-    file.write_text("[llm.tools]\ntell_key = false\n")
-    assert canon(environment, "--config", str(file), "tools", "list").stdout == told

@@ -8,39 +8,33 @@ from typing import Any
 
 import pytest
 
+from chart_binder.chat.ollama import connect
 from chart_binder.chat.scripted import Scripted
 from chart_binder.config import LLMConfig
 from chart_binder.domain.evidence_json import read_bundle
 from chart_binder.llm.answer import Labels, last_word
 from chart_binder.llm.result import Outcome
 from chart_binder.react.context import TokenEstimate
-from chart_binder.react.conversation import ChatError, ChatModel, Message, Reply, Terms
+from chart_binder.react.conversation import ChatError, Message, Reply, Terms
 from golden.bundles import year_only_single
 from llm.scripted_runs import PAGE, adjudicated, is_replayed, look
 from servers.ollama import OllamaStandIn
 
-ANSWER: dict[str, object] = {
-    "rationale": "so",
-    "crg_mbid": "C2",
-    "rr_mbid": None,
-    "confidence": 0.9,
-    "facts": [],
-}
+ANSWER: dict[str, object] = {"rationale": "so", "crg_mbid": "C2", "rr_mbid": None}
+ANSWER |= {"confidence": 0.9, "facts": []}
 LONG_PAGE = " ".join(["Bohemian Rhapsody, released 31 October 1975."] * 40)
 FORCED: dict[str, Any] = {"max_iterations": 1, "final_turn": "force"}
 
 
-def test_an_error_says_what_was_learned(tmp_path: Path) -> None:
-    result = adjudicated(look(), "hm", "hm", "hm", record=tmp_path)
+@pytest.mark.parametrize(
+    ("replies", "problem"),
+    [(["hm", "hm", "hm"], "3 turns in a row led nowhere"), ([], "the script has 1 replies")],
+)
+def test_an_error_says_what_was_learned(replies: list[str], problem: str, tmp_path: Path) -> None:
+    result = adjudicated(look(), *replies, record=tmp_path)
     assert result.outcome is Outcome.ERROR
-    assert result.rationale == (f'no answer was reached; the last thought was "look"; read: {PAGE}')
-    assert is_replayed(result)
-
-
-def test_a_model_that_fails_on_the_way_leaves_what_was_learned(tmp_path: Path) -> None:
-    result = adjudicated(look(), record=tmp_path)
-    assert "the script has 1 replies" in (result.problem or "")
-    assert PAGE in result.rationale
+    assert problem in (result.problem or "")
+    assert result.rationale == f'no answer was reached; the last thought was "look"; read: {PAGE}'
     assert is_replayed(result)
 
 
@@ -86,26 +80,19 @@ def test_an_answer_is_not_forced_by_default() -> None:
 def test_the_schema_has_reasons_before_the_choice_and_no_label_that_is_not_there() -> None:
     labels = Labels.of(read_bundle(year_only_single()))
     schema: Any = last_word(labels).schema
-    assert list(schema["properties"]) == [
-        "rationale", "crg_mbid", "rr_mbid", "confidence", "facts",
-    ]  # fmt: skip
+    assert list(schema["properties"]) == list(ANSWER)
     assert schema["properties"]["crg_mbid"]["enum"] == ["C1", "C2", "C3", None]
     assert set(schema["properties"]["rr_mbid"]["enum"]) <= {*labels.ids, None}
 
 
 def test_a_run_ends_in_time_however_slow_the_model(tmp_path: Path) -> None:
     with OllamaStandIn(fault="falls silent") as server:
+        config = LLMConfig.model_validate({"base_url": server.url, "timeout_s": 60.0})
         began = monotonic()
-        result = adjudicated(chat=_ollama(server), record=tmp_path, max_run_s=0.3, timeout_s=60.0)
+        result = adjudicated(chat=connect(config, {}), record=tmp_path, max_run_s=0.3)
     assert monotonic() - began < 10
     assert result.problem == "the run took longer than max_run_s = 0.3 allows"
     assert is_replayed(result)
-
-
-def _ollama(server: OllamaStandIn) -> ChatModel:
-    from chart_binder.chat.ollama import connect
-
-    return connect(LLMConfig.model_validate({"base_url": server.url, "timeout_s": 60.0}), {})
 
 
 def test_a_run_that_has_no_time_left_is_replayed_to_the_same_result(tmp_path: Path) -> None:

@@ -2,6 +2,8 @@
 
 import dataclasses
 import json
+from collections.abc import Sequence
+from itertools import chain
 from pathlib import Path
 
 import pytest
@@ -21,6 +23,7 @@ from chart_binder.llm.prompt import (
     shipped_versions,
 )
 from chart_binder.llm.react_adjudicator import ReActAdjudicator
+from chart_binder.react.conversation import Message
 from chart_binder.react.dialects.classic import Classic
 from chart_binder.react.steps import Act, Finish
 from chart_binder.react.tools import Tool
@@ -61,21 +64,17 @@ def test_the_exemplars_are_written_as_a_model_should_write(version: str, dialect
     writing = plugins.load("chart_binder.dialects", dialect)()
     prompt = load_prompt(version)
     text = prompt.render(writing, TOOLS, NUMBERS)
-    for exemplar in prompt.exemplars:
-        for step in exemplar.steps:
-            wanted = (
-                Act(step.tool, dict(step.arguments or {}), step.thought)
-                if step.tool
-                else Finish(step.answer.strip(), step.thought)
-            )
-            read = writing.parse(writing.render(wanted))
-            assert isinstance(read, type(wanted))
-            assert read.thought == step.thought
-            if isinstance(read, Act):
-                assert (read.tool, read.arguments) == (step.tool, step.arguments)
-                assert writing.observation(step.observation, read) in text
-            else:
-                assert json.loads(read.answer.strip("`json\n"))["rationale"]
+    for step in chain.from_iterable(exemplar.steps for exemplar in prompt.exemplars):
+        if step.tool:
+            read = writing.parse(writing.render(Act(step.tool, step.arguments or {}, step.thought)))
+            assert isinstance(read, Act)
+            assert (read.tool, read.arguments) == (step.tool, step.arguments)
+            assert writing.observation(step.observation, read) in text
+        else:
+            read = writing.parse(writing.render(Finish(step.answer.strip(), step.thought)))
+            assert isinstance(read, Finish)
+            assert json.loads(read.answer.strip("`json\n"))["rationale"]
+        assert read.thought == step.thought
 
 
 def test_there_is_an_example_of_success_and_one_of_not_knowing_with_tools_and_without() -> None:
@@ -88,14 +87,11 @@ def test_there_is_an_example_of_success_and_one_of_not_knowing_with_tools_and_wi
 
 @pytest.mark.parametrize("section", [text for text in TEXT_SECTIONS if text != "task"])
 def test_each_section_can_be_said_in_other_words_and_the_rest_stays(section: str) -> None:
-    shipped = rendered(load_prompt(), *TOOLS)
-    text = rendered(
-        configured_prompt(PromptConfig.model_validate({section: "OTHER WORDS"})), *TOOLS
-    )
+    shipped = rendered(load_prompt(), *TOOLS).split("\n\n")
+    prompt = configured_prompt(PromptConfig.model_validate({section: "OTHER WORDS"}))
+    text = rendered(prompt, *TOOLS)
     assert "OTHER WORDS" in text
-    others = shipped.split("\n\n")
-    kept = sum(part in text for part in others)
-    assert len(others) * 0.3 < kept < len(others)
+    assert len(shipped) * 0.3 < sum(part in text for part in shipped) < len(shipped)
 
 
 def test_a_section_may_take_up_its_own_words_and_numbers() -> None:
@@ -147,13 +143,14 @@ def test_an_unknown_placeholder_is_refused_with_key_and_those_allowed(
     assert told in str(caught.value)
 
 
-def test_the_prompt_is_checked_before_any_file_is_read() -> None:
-    for words in ({"rules": "{x}"}, {"version": "react-0"}, {"version": "../prompts/react-1"}):
-        config = LLMConfig.model_validate({"enabled": True, "prompt": words})
-        with pytest.raises(ConfigError, match=r"llm\.prompt"):
-            ReActAdjudicator(config, chat=Scripted([]))
-    with pytest.raises(ConfigError, match="react-1, react-2"):
-        load_prompt("react-0")
+@pytest.mark.parametrize(
+    "words", [{"rules": "{x}"}, {"version": "react-0"}, {"version": "../prompts/react-1"}]
+)
+def test_the_prompt_is_checked_before_any_file_is_read(words: dict[str, str]) -> None:
+    config = LLMConfig.model_validate({"enabled": True, "prompt": words})
+    told = "react-1, react-2" if "version" in words else "allowed here"
+    with pytest.raises(ConfigError, match=rf"llm\.prompt\..*{told}"):
+        ReActAdjudicator(config, chat=Scripted([]))
 
 
 def test_a_changed_prompt_is_told_apart_by_its_name() -> None:
@@ -169,29 +166,30 @@ def test_a_changed_prompt_is_told_apart_by_its_name() -> None:
     assert dataclasses.replace(load_prompt(), version="mine").name.startswith("mine@")
 
 
-def test_a_caller_hands_a_prompt_over_and_the_run_is_replayed_with_it(tmp_path: Path) -> None:
-    prompt = load_prompt().overridden(role="You judge records.", task="Which one? {max_iterations}")
-    script = Scripted([ANSWER])
+def asked(
+    folder: Path, config: PromptConfig, prompt: Prompt | None = None
+) -> tuple[Sequence[Message], str]:
+    """Return the opening of a run, and its prompt's name, which a replay has too."""
+    script, settings = Scripted([ANSWER]), LLMConfig(enabled=True, prompt=config)
     adjudicator = ReActAdjudicator(
-        LLMConfig(enabled=True), chat=script, tools=[web_search], prompt=prompt, record=tmp_path
+        settings, chat=script, tools=[web_search], prompt=prompt, record=folder
     )
     result = adjudicator.adjudicate(year_only_single())
-    system, evidence = script.asked[0]
-    assert system.content.startswith("You judge records.\n\n")
-    assert evidence.content.endswith("\n\n## Your Task\nWhich one? 5")
-    assert result.prompt_version == prompt.name
     again = replay(Path(str(result.transcript)))
     assert (again.prompt_version, again.crg_mbid) == (result.prompt_version, result.crg_mbid)
+    return script.asked[0], result.prompt_version
 
 
-def test_a_run_with_a_configured_prompt_is_replayed_with_it(tmp_path: Path) -> None:
-    config = LLMConfig(enabled=True, prompt=PromptConfig(version="react-1", rules="None."))
-    adjudicator = ReActAdjudicator(
-        config, chat=Scripted([ANSWER]), tools=[web_search], record=tmp_path
-    )
-    result = adjudicator.adjudicate(year_only_single())
-    assert result.prompt_version.startswith("react-1+rules@")
-    assert replay(Path(str(result.transcript))).prompt_version == result.prompt_version
+def test_a_run_is_replayed_with_the_prompt_that_was_configured_or_handed_over(
+    tmp_path: Path,
+) -> None:
+    prompt = load_prompt().overridden(role="You judge records.", task="Which one? {max_iterations}")
+    (system, evidence), name = asked(tmp_path, PromptConfig(), prompt)
+    assert system.content.startswith("You judge records.\n\n")
+    assert evidence.content.endswith("\n\n## Your Task\nWhich one? 5")
+    assert name == prompt.name
+    _, name = asked(tmp_path, PromptConfig(version="react-1", rules="None."))
+    assert name.startswith("react-1+rules@")
 
 
 def test_the_prompt_can_be_read_without_a_run(

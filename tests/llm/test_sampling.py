@@ -9,13 +9,10 @@ import pytest
 from msgspec.structs import replace
 
 from chart_binder.chat.scripted import Scripted
-from chart_binder.config import LLMConfig
-from chart_binder.llm.react_adjudicator import ReActAdjudicator
 from chart_binder.llm.result import AdjudicationResult, Outcome
 from chart_binder.llm.sampling import WAYS, Method
 from chart_binder.react.conversation import ChatError, Message, Reply, Terms
 from chart_binder.react.transcript import Result, Run, read_transcript
-from golden.bundles import year_only_single
 from llm.scripted_runs import ALBUM, DAY, SINGLE, adjudicated, check, final, is_replayed, look
 
 GIBBERISH = ["hm", "hm", "hm"]
@@ -114,12 +111,6 @@ def test_a_vote_without_a_majority_says_how_many_runs_were_made(
     assert (result.outcome, result.problem, count) == (Outcome.ERROR, told, asked)
 
 
-def test_where_failures_kept_a_majority_away_it_is_an_error() -> None:
-    result, _ = sampled(final(), *GIBBERISH, *GIBBERISH, samples=3)
-    assert (result.outcome, result.crg_mbid) == (Outcome.ERROR, None)
-    assert (result.problem or "").startswith("2 of 3 runs failed: 3 turns in a row led nowhere")
-
-
 def test_a_server_that_is_down_is_asked_twice() -> None:
     result, asked = five_samples(range(1, 99), method="react_then_direct")
     assert (result.outcome, asked) == (Outcome.ERROR, 2)
@@ -128,9 +119,8 @@ def test_a_server_that_is_down_is_asked_twice() -> None:
 
 def test_what_the_runs_took_is_added_up() -> None:
     replies = [Reply(final(), prompt_tokens=2_000, completion_tokens=5, seconds=0.5)] * 3
-    result, _ = sampled(*replies, samples=3)
-    assert (result.usage.prompt_tokens, result.usage.completion_tokens) == (6_000, 15)
-    assert result.usage.model_seconds == 1.5
+    usage = sampled(*replies, samples=3)[0].usage
+    assert (usage.prompt_tokens, usage.completion_tokens, usage.model_seconds) == (6_000, 15, 1.5)
 
 
 def test_a_run_whose_verified_facts_contradict_it_is_not_outvoted() -> None:
@@ -175,15 +165,6 @@ def test_each_run_is_replayed_alone_to_its_own_result(tmp_path: Path) -> None:
     for path in paths:
         recorded = AdjudicationResult.from_json(json.dumps(_run(path)[1]))
         assert is_replayed(replace(recorded, transcript=str(path)))
-
-
-def test_a_model_is_built_for_each_sample(tmp_path: Path) -> None:
-    canned = tmp_path / "canned.jsonl"
-    canned.write_text(json.dumps({"type": "reply", "content": final()}) + "\n")
-    config = LLMConfig(enabled=True, provider="replay", model_id=str(canned), samples=3)
-    result = ReActAdjudicator(config).adjudicate(year_only_single())
-    assert result.outcome is Outcome.ACCEPTED
-    assert check(result, "agreement").passed
 
 
 def test_direct_answering_has_no_tools() -> None:

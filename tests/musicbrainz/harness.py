@@ -16,6 +16,11 @@ from servers.http import Request, Response
 from servers.musicbrainz import Behave, MusicBrainzStandIn
 
 
+def age_s(bundle: EvidenceBundle) -> float | None:
+    """Return the age of the oldest response that a bundle was made of."""
+    return bundle.provenance.cache_age_s if bundle.provenance else None
+
+
 def warned(caplog: pytest.LogCaptureFixture) -> list[str]:
     """Return the messages of the warnings that were logged."""
     return [line.message for line in caplog.records if line.levelname == "WARNING"]

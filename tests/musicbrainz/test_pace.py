@@ -2,19 +2,17 @@
 
 import time
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from chart_binder.config import MusicBrainzConfig
-from chart_binder.domain.evidence import EvidenceBundle
 from chart_binder.domain.tags import TrackTags
 from chart_binder.errors import NothingFoundError
 from chart_binder.musicbrainz.source import MusicBrainzSource, connect
 from chart_binder.store import open_store
 from chart_binder.store.store import Store
 from musicbrainz.harness import Harness
-from servers.http import Request, Response
 from servers.musicbrainz import MusicBrainzStandIn
 
 
@@ -31,7 +29,7 @@ def ask_for(source: MusicBrainzSource, number: int) -> None:
 
 
 def paced(store: Store, hostname: str, rate: float) -> MusicBrainzSource:
-    config = MusicBrainzConfig(hostname=hostname, https=False, rate_limit_per_s=rate)
+    config = Harness.settings(hostname, rate_limit_per_s=rate)
     return connect(config, store.answers, store.slots)
 
 
@@ -53,26 +51,20 @@ def test_threads_with_stores_of_their_own_keep_one_pace(tmp_path: Path) -> None:
     assert not early, "a request may be late, and the next one in time; none comes before its time"
 
 
-def test_a_try_again_keeps_the_pace_as_well(harness: Harness, queen: EvidenceBundle) -> None:
-    tags = TrackTags(recording_mbid=queen.recording_candidates[0].mb_recording_id)
-    harness.gather([queen], tags, rate_limit_per_s=0.5)
+def test_a_try_again_keeps_the_pace_as_well(harness: Harness, tags: TrackTags) -> None:
+    harness.source(rate_limit_per_s=0.5).gather(tags)
     assert harness.waits == [2.0, 4.0], "by a clock that stands still"
 
 
-def test_a_mirror_is_asked_without_waiting(harness: Harness, queen: EvidenceBundle) -> None:
-    tags = TrackTags(recording_mbid=queen.recording_candidates[0].mb_recording_id)
+def test_a_mirror_is_asked_without_waiting(harness: Harness, tags: TrackTags) -> None:
     harness.source(rate_limit_per_s=0.0).gather(tags)
-    assert (
-        harness.store.slots.reserve(f"musicbrainz {harness.server.hostname}", 9, harness.now) == 0
-    )
+    service = f"musicbrainz {harness.server.hostname}"
+    assert harness.store.slots.reserve(service, 9, harness.now) == 0
     assert harness.waits == []
 
 
 def test_a_slow_answer_holds_up_nobody_else(harness: Harness) -> None:
-    def slow(_: int, __: Request, honest: Response) -> Response:
-        return Response(honest.body, honest.status, honest.content_type, delay_s=0.4)
-
-    harness.server.behave = slow
+    harness.server.behave = lambda _, __, honest: replace(honest, delay_s=0.4)
     with ThreadPoolExecutor(8) as pool:
         source = harness.source()
         started = time.monotonic()

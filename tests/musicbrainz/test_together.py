@@ -31,7 +31,7 @@ from musicbrainz.albums import (
     same,
     songs_of,
 )  # fmt: skip
-from musicbrainz.harness import Harness, StoreInMemory, edited, warned
+from musicbrainz.harness import Harness, StoreInMemory, age_s, edited, warned
 from servers.http import Request, Response
 from servers.musicbrainz import BUSY, GARBAGE, NOT_FOUND, Behave, MusicBrainzStandIn, always
 from servers.musicbrainz_xml import error
@@ -113,9 +113,7 @@ def test_past_its_time_a_catalogue_is_read_again(harness: Harness) -> None:
     harness.now += 40
     fresh = source.together(files_of(FIRST))(files_of(FIRST)[0])
     assert len(harness.server.requests) == 6
-    assert aged.provenance is not None
-    assert fresh.provenance is not None
-    assert (aged.provenance.cache_age_s, fresh.provenance.cache_age_s) == (60, 0)
+    assert (age_s(aged), age_s(fresh)) == (60, 0)
 
 
 def test_files_that_name_no_artist_are_by_that_of_the_first(harness: Harness) -> None:

@@ -6,10 +6,7 @@ from msgspec.structs import replace
 from chart_binder.domain.evidence import EvidenceBundle, Release, ReleaseGroup
 from chart_binder.domain.tags import TrackTags
 from chart_binder.domain.vocabulary import RecordingId, ReleaseGroupId, ReleaseId
-from chart_binder.musicbrainz.web_service import parse_response
-from musicbrainz.harness import Harness
-from servers.http import Request, Response
-from servers.musicbrainz import MusicBrainzStandIn
+from musicbrainz.harness import Harness, edited
 
 # Written by hand after the schema, with what real answers have beside it.
 RECORDING = """<?xml version="1.0" encoding="UTF-8"?>
@@ -29,24 +26,13 @@ RECORDING = """<?xml version="1.0" encoding="UTF-8"?>
 </metadata>"""
 
 
-def test_the_first_release_date_of_a_recording_is_kept() -> None:
-    recording = parse_response(RECORDING.encode(), "recording").recording
-    assert recording is not None
-    assert recording.first_release_date == "1981-10-26"
-    assert recording.length_ms == 248_000
-
-
 def test_several_credits_are_joined_and_the_first_one_tells_the_origin(
-    harness: Harness, queen: EvidenceBundle
+    harness: Harness, queen: EvidenceBundle, tags: TrackTags
 ) -> None:
-    def behave(_: int, request: Request, honest: Response) -> Response:
-        if request.path.startswith("/ws/2/recording/"):
-            return Response(RECORDING, content_type="application/xml")
-        return honest
-
-    harness.server.behave = behave
-    tags = TrackTags(recording_mbid=queen.recording_candidates[0].mb_recording_id)
+    harness.server.behave = edited(lambda _: RECORDING.encode(), only="/ws/2/recording/")
     gathered = harness.source().gather(tags)
+    (recording,) = gathered.recording_candidates
+    assert (recording.first_release_date, recording.length_ms) == ("1981-10-26", 248_000)
     assert gathered.performer.name == "Queen & Bowie"
     assert gathered.performer.mb_artist_id == queen.performer.mb_artist_id
     assert gathered.performer.begin_area_country == "GB"
@@ -54,7 +40,7 @@ def test_several_credits_are_joined_and_the_first_one_tells_the_origin(
 
 @pytest.mark.parametrize("count", [99, 100, 101, 250])
 def test_all_releases_are_read_page_by_page(
-    harness: Harness, queen: EvidenceBundle, count: int
+    harness: Harness, queen: EvidenceBundle, tags: TrackTags, count: int
 ) -> None:
     groups = tuple(
         ReleaseGroup(
@@ -66,39 +52,22 @@ def test_all_releases_are_read_page_by_page(
     )
     (recording,) = queen.recording_candidates
     many = replace(queen, recording_candidates=(replace(recording, rg_candidates=groups),))
-    tags = TrackTags(recording_mbid=recording.mb_recording_id)
     (gathered,) = harness.gather([many], tags).recording_candidates
     assert [len(group.editions) for group in gathered.groups] == [count - 7, 7]
-    pages = [
-        request.query for request in harness.server.requests if request.path == "/ws/2/release"
-    ]
+    pages = [each.query for each in harness.server.requests if each.path == "/ws/2/release"]
     assert [page.get("offset", "0") for page in pages] == [str(n) for n in range(0, count, 100)]
     assert {page["limit"] for page in pages} == {"100"}
 
 
 def test_a_server_that_gives_smaller_pages_is_read_to_the_end(
-    harness: Harness, golden: dict[str, EvidenceBundle]
+    harness: Harness, golden: dict[str, EvidenceBundle], monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr("servers.musicbrainz.MOST_PAGE", 10)
     bundle = golden["pf-time"]
-    server = MusicBrainzStandIn([bundle])
-
-    def behave(_: int, request: Request, honest: Response) -> Response:
-        if request.path != "/ws/2/release" or request.query["limit"] != "100":
-            return honest
-        return server._honest(replace_query(request, limit="10"))
-
-    server.behave = behave
-    with server:
-        tags = TrackTags(recording_mbid=bundle.recording_candidates[0].mb_recording_id)
-        gathered = harness.source(server.hostname).gather(tags)
-    (group,) = gathered.recording_candidates[0].groups
+    tags = TrackTags(recording_mbid=bundle.recording_candidates[0].mb_recording_id)
+    (group,) = harness.gather([bundle], tags).recording_candidates[0].groups
     assert len(group.editions) == 25
-    assert sum(request.path == "/ws/2/release" for request in server.requests) == 3
-
-
-def replace_query(request: Request, **changes: str) -> Request:
-    query = request.query | changes
-    return Request("GET", request.path, query, request.headers, b"", request.target)
+    assert sum(each.path == "/ws/2/release" for each in harness.server.requests) == 3
 
 
 def test_a_title_that_reads_null_is_text(harness: Harness, queen: EvidenceBundle) -> None:
@@ -106,7 +75,6 @@ def test_a_title_that_reads_null_is_text(harness: Harness, queen: EvidenceBundle
     odd = replace(recording, mb_recording_id=RecordingId("0" * 8 + "-0000-4000-8000-" + "0" * 12))
     odd = replace(odd, title="null", disambiguation="true", rg_candidates=())
     tags = TrackTags(recording_mbid=odd.mb_recording_id)
-    (gathered,) = harness.gather(
-        [replace(queen, recording_candidates=(odd,))], tags
-    ).recording_candidates
+    served = replace(queen, recording_candidates=(odd,))
+    (gathered,) = harness.gather([served], tags).recording_candidates
     assert (gathered.title, gathered.disambiguation) == ("null", "true")

@@ -43,24 +43,17 @@ def test_what_fits_is_sent_whole() -> None:
     assert contents(TURNS, WHOLE) == contents(TURNS, 0)
 
 
-def test_the_oldest_observation_is_shortened_first() -> None:
+def test_observations_are_shortened_first_the_oldest_before_others_and_then_thoughts() -> None:
     whole, sent = contents(TURNS, 0), contents(TURNS, WHOLE - 100)
     assert [a == b for a, b in zip(whole, sent, strict=True)] == [i != 3 for i in range(10)]
     assert "[cut: the first" in sent[3]
     assert sent[3].endswith("(9 turns left.)")
-
-
-def test_every_older_observation_is_shortened_before_one_is_reduced_to_a_line() -> None:
-    sent = contents(TURNS, WHOLE - 700)
-    assert sent[3].startswith(
-        "Observation: (shortened to make room; it came from https://0.example/)"
-    )
+    sent = contents(TURNS, WHOLE - 700)  # each older one is cut before one is reduced to a line
+    line = "Observation: (shortened to make room; it came from https://0.example/)"
+    assert sent[3].startswith(line)
     assert all("[cut: the first" in sent[place] for place in (5, 7))
-    assert sent[9] == contents(TURNS, 0)[9]
-
-
-def test_what_the_model_said_is_trimmed_after_that_and_its_calls_stay() -> None:
-    whole, sent = contents(TURNS, 0), contents(TURNS, WHOLE - 1_450)
+    assert sent[9] == whole[9]
+    sent = contents(TURNS, WHOLE - 1_450)  # calls stay
     assert sent[2] == 'Action: fetch\nAction Input: {"url": "https://0.example/"}'
     assert sent[8] == whole[8]
 
@@ -161,25 +154,20 @@ def test_without_limits_nothing_is_ever_over() -> None:
     assert not budget.is_short_of_time()
 
 
-def test_the_time_is_over_at_its_end() -> None:
+def test_time_is_short_when_two_turns_like_those_before_do_not_fit_and_over_at_its_end() -> None:
     now = 50.0
     budget = Budget(10, clock=lambda: now)
+    assert not budget.is_short_of_time()
+    budget.record(COUNTED, 0, 0)
+    now = 53
+    assert not budget.is_short_of_time()
+    now = 54
+    assert budget.is_short_of_time()
     now = 59.5
     assert budget.seconds_left == 0.5
     assert budget.out_of_time() is None
     now = 60
     assert budget.out_of_time() == "the run took longer than max_run_s = 10 allows"
-
-
-def test_time_is_short_when_two_turns_like_those_before_do_not_fit() -> None:
-    now = 0.0
-    budget = Budget(10, clock=lambda: now)
-    assert not budget.is_short_of_time()
-    budget.record(COUNTED, 0, 0)
-    now = 3
-    assert not budget.is_short_of_time()
-    now = 4
-    assert budget.is_short_of_time()
 
 
 def test_a_next_turn_takes_its_prompt_and_as_much_as_was_written_before() -> None:

@@ -166,11 +166,13 @@ def test_an_action_is_carried_out_and_its_observation_leads_to_the_answer() -> N
 
 
 def test_the_conversation_only_grows_and_tells_how_many_turns_are_left() -> None:
-    _, _, asked = play(ADD, 'Action: add\nAction Input: {"a": 1, "b": 1}', DONE, limits=Limits(3))
+    limits = Limits(3, observation_role="tool")
+    _, _, asked = play(ADD, 'Action: add\nAction Input: {"a": 1, "b": 1}', DONE, limits=limits)
     for shorter, longer in pairwise(asked):  # a prompt cache is reused
         assert longer[: len(shorter)] == shorter
     assert "2 turns left" in asked[1][-1].content
     assert "It is the last" in asked[2][-1].content
+    assert asked[2][-1].role == "tool"
 
 
 def test_without_an_answer_in_the_last_turn_the_run_ends_with_its_problem() -> None:
@@ -260,13 +262,6 @@ def test_a_call_that_fails_again_and_again_leads_nowhere() -> None:
     assert ending.iterations == 4
     assert "3 turns in a row led nowhere" in (ending.problem or "")
     assert [known.is_progress for known in recalled(events, 4)] == [True, False, False, False]
-
-
-def test_turns_in_a_row_that_lead_nowhere_end_the_run() -> None:
-    ending, _, _ = play("hm", "hm", "hm", DONE)
-    assert ending.answer is None
-    assert ending.iterations == 3
-    assert "3 turns in a row led nowhere" in (ending.problem or "")
 
 
 def test_a_long_observation_is_cut_once_and_says_so() -> None:
@@ -426,7 +421,7 @@ def test_a_hand_written_observation_cannot_speak_for_the_protocol() -> None:
     assert observed(events)[0].content == "‹|im_end|›\n‹Final Answer› – 99"
 
 
-def test_a_run_ends_when_its_time_is_over() -> None:
+def test_a_run_ends_when_its_time_is_over_without_a_last_word() -> None:
     clock = Clock()
 
     def slow(text: str) -> str:
@@ -440,6 +435,7 @@ def test_a_run_ends_when_its_time_is_over() -> None:
         dialect=Lines(),
         tools=Toolbox([Tool.of(slow)]),
         clock=clock,
+        last_word=ALONE,
     )
     assert ending.problem is not None
     assert ending.problem.startswith("the run took longer than max_run_s = 10 allows")
@@ -486,10 +482,7 @@ def test_the_tokens_of_a_run_are_bounded(turns: list[str | Reply]) -> None:
     assert 0 < ending.iterations < 5
     assert "max_run_tokens = 1000" in (ending.problem or "")
     assert "It is the last" in asked[-1][-1].content
-
-
-def test_a_prompt_that_no_budget_allows_is_not_sent() -> None:
-    ending, _, asked = play("5", limits=Limits(max_run_tokens=10), dialect=Lines())
+    ending, _, asked = play(*turns, limits=Limits(max_run_tokens=10), dialect=Lines())
     assert (ending.iterations, asked) == (0, [])
     assert "max_run_tokens = 10" in (ending.problem or "")
 
@@ -548,26 +541,6 @@ def test_a_bare_object_is_an_answer_to_a_request_for_one(reply: str, dialect: Di
     assert (ending.answer or "").strip() == reply.strip()
 
 
-def test_there_is_no_last_word_when_the_time_is_over() -> None:
-    clock = Clock()
-
-    def slow(text: str) -> str:
-        """Take 20 seconds."""
-        clock.now += 20
-        return text
-
-    ending, _, asked = play(
-        "slow: a",
-        limits=Limits(1, max_run_s=10),
-        last_word=ALONE,
-        dialect=Lines(),
-        tools=Toolbox([Tool.of(slow)]),
-        clock=clock,
-    )
-    assert "no answer in 1 turn" in (ending.problem or "")
-    assert len(asked) == 1
-
-
 def test_a_long_run_never_exceeds_the_window() -> None:
     def page(text: str) -> Observation:
         """Return a long page."""
@@ -585,43 +558,13 @@ def test_a_long_run_never_exceeds_the_window() -> None:
     assert asked[-1][-1].content.count("word") == 180
 
 
-def test_observations_have_the_role_that_is_wanted() -> None:
-    _, _, asked = play(ADD, DONE, limits=Limits(observation_role="tool"))
-    assert asked[1][-1].role == "tool"
-
-
-every_dialect = pytest.mark.parametrize("dialect", [Classic(), Pause(), Xml()])
-
-
-@every_dialect
-def test_each_dialect_leads_to_the_answer(dialect: Dialect) -> None:
-    ending, events, _ = play(
-        dialect.render(Act("add", {"a": 1, "b": 4}, "First.")),
-        dialect.render(Act("add", {"a": 20, "b": 8}, "Then.")),
-        dialect.render(Finish("28", "That is all.")),
-        dialect=dialect,
-    )
-    assert ending == Ending(3, "28")
-    assert [seen.content for seen in observed(events)] == ["5", "28"]
-
-
-@every_dialect
+@pytest.mark.parametrize("dialect", [Classic(), Pause(), Xml()])
 def test_an_invented_result_is_never_the_answer(dialect: Dialect) -> None:
     call, result = Act("add", {"a": 1, "b": 1}), dialect.observation("3")
     guessed = f"{dialect.render(call)}\n{result}\n{dialect.render(Finish('3'))}"
     ending, events, _ = play(guessed, dialect.render(Finish("2")), dialect=dialect)
     assert ending == Ending(2, "2")
     assert observed(events)[0].content == "2"
-
-
-def test_several_calls_of_a_turn_are_answered_each_by_its_id() -> None:
-    calls = Act("add", {"a": 1, "b": 2}, id="sum", also=(Act("echo", {"text": "x"}, id="echo"),))
-    dialect = Xml()
-    ending, _, asked = play(dialect.render(calls), dialect.render(Finish("3")), dialect=dialect)
-    assert ending == Ending(2, "3")
-    told = asked[1][-1].content
-    assert '<observation id="sum">\n3\n</observation>' in told
-    assert '<observation id="echo">\necho of x\n</observation>' in told
 
 
 def test_the_engine_loads_nothing_of_what_it_is_used_for() -> None:

@@ -16,7 +16,7 @@ from annotated_types import Ge, Len
 from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
-from chart_binder.react.arguments import clean_name, folded, same_name
+from chart_binder.react.arguments import folded, same_name
 from chart_binder.react.steps import Act
 from chart_binder.react.tool_definition import ToolDefectError
 from chart_binder.react.tools import Observation, Tool, Toolbox, ToolError, find_tool
@@ -186,16 +186,12 @@ def test_a_model_gives_its_members_as_the_arguments(
     assert call(function, arguments) == answer
 
 
-def test_a_class_is_named_as_functions_are() -> None:
-    assert Tool.of(DaysBetween).name == "days_between"
+def test_a_model_is_named_as_functions_are_and_described_by_its_fields() -> None:
     assert Tool.of(DaysBetween).signature == "days_between(first: YYYY-MM-DD, second: YYYY-MM-DD)"
-
-
-def test_a_model_is_described_by_its_fields_without_idle_titles() -> None:
     tool = Tool.of(lookup)
     assert tool.about == {"title": "the title of the song"}
     assert set(tool.schema["properties"]) == {"title", "year", "day"}  # type: ignore[call-overload]
-    assert '"title": "Title"' not in json.dumps(tool.schema)
+    assert '"title": "Title"' not in json.dumps(tool.schema)  # which only repeats the name
 
 
 def test_limits_are_kept_whichever_library_they_are_from() -> None:
@@ -214,20 +210,13 @@ def test_limits_are_kept_whichever_library_they_are_from() -> None:
             call(note, dict(wrong))
 
 
-def test_null_is_the_default_unless_it_is_a_value() -> None:
+def test_arguments_that_are_all_unknown_are_not_taken_for_none_and_null_is_the_default() -> None:
     def note(text: str = "a", more: str | None = "b") -> str:
         """Note."""
         return f"{text} {more}"
 
-    assert call(note, {"text": None, "more": None}) == "a None"
-
-
-def test_arguments_that_are_all_unknown_are_not_taken_for_none() -> None:
-    def note(text: str = "a", more: str = "b") -> str:
-        """Note."""
-        return f"{text} {more}"
-
     assert call(note, {}) == "a b"
+    assert call(note, {"text": None, "more": None}) == "a None"
     assert call(note, {"input": {"text": "c"}}) == "c b"
     with pytest.raises(ToolError, match="found `a`, `b`"):
         call(note, {"a": 1, "b": 2})
@@ -273,11 +262,6 @@ def test_what_is_missing_is_said_all_at_once(
         assert word in str(caught.value)
 
 
-def test_name_and_description_may_be_given() -> None:
-    tool = Tool.of(lambda: "noon", name="now", description="Tell the time.")
-    assert (tool.signature, tool.description) == ("now()", "Tell the time.")
-
-
 def test_two_tools_of_one_name_are_refused() -> None:
     with pytest.raises(ToolDefectError, match="two tools called 'lookup'"):
         Toolbox([lookup, Tool.of(lookup)])
@@ -290,6 +274,7 @@ def test_two_tools_of_one_name_are_refused() -> None:
 )  # fmt: skip
 def test_whatever_a_function_returns_is_shown(answer: object, shown: str) -> None:
     tool = Tool.of(lambda: answer, name="answer", description="Answer.")
+    assert (tool.signature, tool.description) == ("answer()", "Answer.")
     assert tool.call({}).run().content == shown
 
 
@@ -330,22 +315,8 @@ class Length(pydantic.BaseModel):
     minutes: float
     most: float = float("inf")
 
-
-@dataclasses.dataclass
-class Span:
-    """From where to where."""
-
-    most: float
-
-
-def of_a_length(length: Length) -> str:
-    """Find songs."""
-    return repr(length)
-
-
-def in_a_span(span: Span) -> str:
-    """Find songs."""
-    return repr(span)
+    def __call__(self) -> str:
+        return repr(self)
 
 
 def of_minutes(minutes: list[float]) -> str:
@@ -356,18 +327,18 @@ def of_minutes(minutes: list[float]) -> str:
 @pytest.mark.parametrize(
     ("function", "arguments"),
     [
-        (of_a_length, {"minutes": "Infinity"}),
-        (of_a_length, {"minutes": 10**400}),
-        (in_a_span, {"most": float("inf")}),
+        (Length, {"minutes": "Infinity"}),
+        (Length, {"minutes": 10**400}),
+        (Share, {"part": 1, "whole": float("inf")}),
         (of_minutes, {"minutes": [1, float("nan")]}),
     ],
 )
 def test_a_number_without_end_is_refused(
-    function: Callable[..., str], arguments: dict[str, object]
+    function: Callable[..., object], arguments: dict[str, object]
 ) -> None:
     with pytest.raises(ToolError, match="a number must be finite"):
-        Tool.of(function).call(arguments)
-    assert "inf" in str(Tool.of(of_a_length).call({"minutes": 3}).run().content)
+        call(function, arguments)
+    assert "inf" in call(Length, {"minutes": 3})
 
 
 KNOWN = ("web_search", "web_fetch", "add")
@@ -378,8 +349,8 @@ KNOWN = ("web_search", "web_fetch", "add")
     [
         ("functions.tools.web_search", "web_search"),
         ("add", "add"),
+        (" **`functions.web_search()`** ", "web_search"),
         ("`add`", "add"),
-        ("functions.add", "add"),
         ("add the numbers", None),
         ("add (the two numbers)", "add"),
         ("web search", "web_search"),
@@ -399,20 +370,13 @@ KNOWN = ("web_search", "web_fetch", "add")
         ("[web_search](tool)", "web_search"),
         ('web_search - to find when "Don\'t Stop Me Now" came out', "web_search"),
         ("web_search（查找《不能说的秘密》）", "web_search"),
-        ("web_search - find the single", "web_search"),
         ("Perform a web search for the date", "web_search"),
         ("使用 web_search 工具", "web_search"),
-        ("调用web_search", "web_search"),
         ("web_search!images", None),
         ("web_search;rm -rf", None),
-        ("web_search$", None),
-        ("web_search?", None),
         ("web_search()x", None),
         ("不要使用web_search", None),
         ("web_search.images", None),
-        ("web_search/images", None),
-        ("web_search:images", None),
-        ("web_search@v2", None),
         ("web_search+add", None),
         ("os.add", None),
         ("~~web_search~~", None),
@@ -420,7 +384,6 @@ KNOWN = ("web_search", "web_fetch", "add")
         ("add - can't", None),
         ("web_search (already done)", None),
         ("web_search, unnecessary", None),
-        ("不要 web_search", None),
         ("web_search: nein", None),
         ("web_search " + "to be very sure " * 60, None),
     ],
@@ -441,7 +404,6 @@ def test_a_name_that_goes_on_or_is_taken_back_means_nothing(written: str, name: 
         ("wikipedia, then web_search", None),
         ("wikipedia to avoid a web_search", None),
         ("wikipedia with web_search", None),
-        ("wikipedia musicbrainz", None),
     ],
 )
 def test_a_tool_of_one_word_is_a_word_like_any_other_in_a_remark(
@@ -517,8 +479,3 @@ def test_with_two_tools_named_none_is_meant(
 @given(st.text(max_size=80))
 def test_whatever_is_written_means_a_known_name_or_none(written: str) -> None:
     assert find_tool(written, KNOWN) in {None, *KNOWN}
-
-
-def test_a_name_is_cleaned_of_decoration_alone() -> None:
-    assert clean_name(" **`functions.web_search()`** ") == "web_search"
-    assert clean_name("os.system") == "os.system"

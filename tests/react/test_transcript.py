@@ -1,6 +1,5 @@
 """Transcripts: written line by line, read back whole, also when the run was killed."""
 
-import io
 import json
 from pathlib import Path
 
@@ -30,29 +29,18 @@ EVENTS: tuple[AnyEvent, ...] = (
 )
 
 
-def test_what_is_written_is_read_back() -> None:
-    stream = io.BytesIO()
-    for event in EVENTS:
-        record_in(stream)(event)
-    assert tuple(read_transcript(stream.getvalue().splitlines(keepends=True))) == EVENTS
-
-
-def test_a_line_has_the_keys_of_the_format() -> None:
-    stream = io.BytesIO()
-    record_in(stream)(EVENTS[3])
-    assert json.loads(stream.getvalue()) == {
-        "type": "reply", "iteration": 1, "content": "Thought: …", "thinking": None,
-        "done_reason": "stop", "prompt_tokens": 812, "completion_tokens": 44, "seconds": 1.9,
-    }  # fmt: skip
-
-
-def test_every_event_is_flushed_as_it_happens(tmp_path: Path) -> None:
+def test_every_event_is_flushed_as_it_happens_and_read_back(tmp_path: Path) -> None:
     path = tmp_path / "run.jsonl"
     with path.open("wb") as stream:
         record = record_in(stream)
         for count, event in enumerate(EVENTS, start=1):
             record(event)
-            assert len(list(read_transcript(path.read_bytes().splitlines(keepends=True)))) == count
+            lines = path.read_bytes().splitlines(keepends=True)
+            assert tuple(read_transcript(lines)) == EVENTS[:count]
+    assert json.loads(lines[3]) == {
+        "type": "reply", "iteration": 1, "content": "Thought: …", "thinking": None,
+        "done_reason": "stop", "prompt_tokens": 812, "completion_tokens": 44, "seconds": 1.9,
+    }  # fmt: skip
 
 
 def test_a_canned_transcript_needs_replies_alone_and_is_numbered() -> None:

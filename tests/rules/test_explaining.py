@@ -170,16 +170,12 @@ def test_a_person_may_name_what_the_evidence_lacks() -> None:
         "elsewhere", "a release", "RR:MANUAL_OVERRIDE",
     )  # fmt: skip
     assert verdict.recording == "rec"
-    lacking = decide(bundle(album("A", "1974")), KNOBS, Override(ReleaseGroupId("elsewhere")))
-    assert isinstance(lacking, Decided)
-    assert (lacking.rr, lacking.rr_rule) == (None, "RR:INDETERMINATE")
-
-
-def test_an_override_stands_without_any_evidence() -> None:
-    ruled = Override(ReleaseGroupId("A"))
-    verdict = decide(read_bundle(document()), KNOBS, ruled)
-    assert isinstance(verdict, Decided)
-    assert verdict.recording == ""
+    for evidence, recording_id in ((bundle(album("A", "1974")), "rec"), (bundle(), "rec"),
+                                   (read_bundle(document()), "")):  # fmt: skip
+        lacking = decide(evidence, KNOBS, Override(ReleaseGroupId("elsewhere")))
+        assert isinstance(lacking, Decided)
+        assert (lacking.rr, lacking.rr_rule) == (None, "RR:INDETERMINATE")
+        assert lacking.recording == recording_id
 
 
 def test_two_descriptions_of_a_release_are_told_alike_in_any_order() -> None:

@@ -184,10 +184,7 @@ def apply_changes(current: TagSet, changes: TagChanges) -> TagSet:
 
 
 def normalized_hash(tags: TagSet) -> str:
-    """Return the hash of the normalized tags.
-
-    It is the same for tag sets that differ only in the case of names or the order of fields.
-    """
+    """Return a hash that ignores the case of names and the order of fields."""
     return normalized(tags).hash
 
 

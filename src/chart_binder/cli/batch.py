@@ -4,11 +4,12 @@ import logging
 import os
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from io import FileIO
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 import msgspec
@@ -16,6 +17,7 @@ import msgspec
 from chart_binder.batch import BatchOptions, Executor, run_items
 from chart_binder.cli.options import (
     INTERRUPTED,
+    PATH,
     Session,
     command_line,
     keep_mtime_option,
@@ -23,16 +25,11 @@ from chart_binder.cli.options import (
     offline_option,
     pass_session,
     paths_argument,
+    policy_option,
     refuse_audio_file,
 )
 from chart_binder.cli.output import print_json, print_lines, print_notes, readable
-from chart_binder.cli.progress import (
-    Progress,
-    StopRequest,
-    exit_on_interrupt,
-    progress,
-    stop_after_current,
-)
+from chart_binder.cli.progress import exit_on_interrupt, progress, stop_after_current
 from chart_binder.cli.render.run import file_result, log_fields, summary_lines
 from chart_binder.domain.records import KeptRun, Measures, now_utc
 from chart_binder.domain.tags import Policy
@@ -46,7 +43,7 @@ from chart_binder.jobs.batch.requests import (
     read_lines,
 )
 from chart_binder.jobs.batch.resume import Which
-from chart_binder.jobs.batch.run import on_error
+from chart_binder.jobs.batch.run import Items, on_error
 
 if TYPE_CHECKING:
     from chart_binder.batch import BatchResult, FileResult
@@ -62,24 +59,16 @@ _log = logging.getLogger(__name__)
 @paths_argument
 @click.option("--jobs", type=click.IntRange(1, 256), help="Albums looked up at once (batch.jobs).")
 @click.option("--write", is_flag=True, help="Write tags where that is allowed.")
-@click.option(
-    "--policy",
-    type=click.Choice([policy.value for policy in Policy]),
-    default=Policy.IDS.value,
-    help="What is written: ids (the default), or full.",
-)
+@policy_option("What is written: ids (the default), or full.")
 @keep_mtime_option
 @click.option("--dry-run", is_flag=True, help="Decide all the same; keep and write nothing.")
 @click.option(
-    "--report",
-    metavar="FILE",
-    type=click.Path(path_type=str),
-    help="Write a line of JSON for every file of the run.",
+    "--report", metavar="FILE", type=PATH, help="Write a line of JSON for every file of the run."
 )
 @click.option(
     "--metrics",
     metavar="FILE",
-    type=click.Path(path_type=str),
+    type=PATH,
     help="Write Prometheus text every few seconds; JSON where it is named *.json.",
 )
 @click.option(
@@ -115,7 +104,7 @@ def batch(
     report: str | None,
     metrics: str | None,
     from_stdin: bool,
-    **flags: object,
+    **flags: Any,
 ) -> int:
     """Decide every audio file of a library; the same call goes on where one ended.
 
@@ -130,7 +119,7 @@ def batch(
         raise UsageError("--report: with --stdin the same lines are on standard output")
     if from_stdin and flags["only"] is not None:
         raise UsageError("--only chooses files of a library: with --stdin every line is answered")
-    options = _options(flags)
+    options = _options(**flags)
     options.check()
     with exit_on_interrupt(), metrics_file(metrics) as measured:
         if from_stdin:
@@ -138,18 +127,17 @@ def batch(
         return _decide_files(session, paths, options, report, measured)
 
 
-def _options(flags: dict[str, object]) -> BatchOptions:
-    only = flags.pop("only")
-    named = [] if only is None else [one.strip() for one in str(only).split(",")]
+def _options(only: str | None, policy: str, executor: str, **others: Any) -> BatchOptions:
+    named = [] if only is None else [one.strip() for one in only.split(",")]
     unknown = [one for one in named if one not in _ONLY]
     if unknown:
         raise UsageError(f"--only: found {unknown[0]!r}; {', '.join(_ONLY)} are allowed")
-    options = BatchOptions(
+    return BatchOptions(
         only=frozenset(map(Which, named)),
-        policy=Policy(str(flags.pop("policy"))),
-        executor=Executor(str(flags.pop("executor"))),
+        policy=Policy(policy),
+        executor=Executor(executor),
+        **others,
     )
-    return replace(options, **flags)  # type: ignore[arg-type]  # named as the fields are
 
 
 def _decide_files(
@@ -166,16 +154,26 @@ def _decide_files(
         progress(named, is_all=not options.only, is_drawn=is_drawn) as bar,
         stop_after_current(_STOPPING) as stop,
     ):
-        listener = _Listener(session.as_json, written, bar, metrics, stop)
-        result = run_items(
-            find_albums(named),
-            session.config,
-            options,
-            arguments=command_line(click.get_current_context()),
-            on_file=listener.on_file,
-            to_stop=listener.is_to_stop,
-            said=lambda line: print_notes([line]),
-        )
+
+        def on_file(file: "FileResult") -> None:
+            line = msgspec.json.encode(file_result(file))
+            if written:
+                written.write(line)
+            if session.as_json:
+                click.echo(line)
+            _log.info("finished", extra=log_fields(file))
+            update(file)
+
+        def update(file: "FileResult | None" = None) -> None:
+            bar.show(file.so_far if file else None)
+            if metrics:
+                metrics.update(file)
+
+        def is_to_stop() -> bool:
+            update()  # called also while no file ends
+            return stop.is_made
+
+        result = _run(session, options, find_albums(named), on_file, is_to_stop)
     if metrics:
         metrics.end(result)
     begins_anew = options.dry_run or (options.refresh and "-" in paths)
@@ -183,36 +181,6 @@ def _decide_files(
     lines = summary_lines(result, what_next, is_dry=options.dry_run)
     print_lines(lines, err=session.as_json)
     return _FAILED if written and written.is_broken else result.status
-
-
-@dataclass(frozen=True, slots=True)
-class _Listener:
-    """Reports each file that ends to everything that was asked for."""
-
-    as_json: bool
-    report: "_ReportFile | None"
-    bar: Progress
-    metrics: "MetricsFile | None"
-    stop: StopRequest
-
-    def on_file(self, file: "FileResult") -> None:
-        line = msgspec.json.encode(file_result(file))
-        if self.report:
-            self.report.write(line)
-        if self.as_json:
-            click.echo(line)
-        _log.info("finished", extra=log_fields(file))
-        self._update(file)
-
-    def is_to_stop(self) -> bool:
-        """Return whether the run is to stop; called also while no file ends."""
-        self._update()
-        return self.stop.is_made
-
-    def _update(self, file: "FileResult | None" = None) -> None:
-        self.bar.show(file.so_far if file else None)
-        if self.metrics:
-            self.metrics.update(file)
 
 
 def _decide_requests(session: Session, options: BatchOptions, metrics: "MetricsFile | None") -> int:
@@ -234,20 +202,30 @@ def _decide_requests(session: Session, options: BatchOptions, metrics: "MetricsF
             metrics.update(file)
 
     with stop_after_current(_STOPPING) as stop:
-        result = run_items(
-            lines.items(begun),
-            session.config,
-            options,
-            arguments=command_line(click.get_current_context()),
-            on_file=on_file,
-            to_stop=lambda: stop.is_made,
-            said=lambda line: print_notes([line]),
-        )
+        result = _run(session, options, lines.items(begun), on_file, lambda: stop.is_made)
     if metrics:
         metrics.end(result)
     what_next = "lines without an answer are left"
     print_lines(summary_lines(result, what_next, is_dry=options.dry_run), err=True)
     return result.status
+
+
+def _run(
+    session: Session,
+    options: BatchOptions,
+    items: Items,
+    on_file: Callable[["FileResult"], None],
+    is_to_stop: Callable[[], bool],
+) -> "BatchResult":
+    return run_items(
+        items,
+        session.config,
+        options,
+        arguments=command_line(click.get_current_context()),
+        on_file=on_file,
+        to_stop=is_to_stop,
+        said=lambda line: print_notes([line]),
+    )
 
 
 @contextmanager
@@ -259,8 +237,14 @@ def metrics_file(path: str | None) -> Iterator["MetricsFile | None"]:
     if path is None:
         yield None
         return
+    refuse_audio_file("--metrics", path)
+    if os.path.exists(path) and not os.path.isfile(path):  # noqa: PTH110, PTH113
+        raise UsageError(f"--metrics {readable(path)}: it is no file that can be replaced")
     metrics = MetricsFile(path, KeptRun(id="", command="batch", started_at_utc=now_utc()))
-    metrics.begin()
+    try:
+        metrics.write(Measures())
+    except OSError as error:
+        raise UsageError(f"--metrics {readable(path)}: {error.strerror}") from error
     with on_error(metrics.fail):
         yield metrics
 
@@ -275,56 +259,48 @@ class MetricsFile:
     written_at: float = 0.0
     is_broken: bool = False
 
-    def begin(self) -> None:
-        """Write that nothing is done yet. Raises `UsageError`."""
-        refuse_audio_file("--metrics", self.path)
-        if os.path.exists(self.path) and not os.path.isfile(self.path):  # noqa: PTH110, PTH113
-            raise UsageError(f"--metrics {readable(self.path)}: it is no file that can be replaced")
-        try:
-            self._write(Measures())
-        except OSError as error:
-            raise UsageError(f"--metrics {readable(self.path)}: {error.strerror}") from error
-
     def update(self, file: "FileResult | None" = None) -> None:
         """Write how far the run is, where that is due."""
         self.last = file or self.last
         if self.last and time.monotonic() - self.written_at >= _METRICS_EVERY_S:
-            self._try_to_write(self.last.so_far.measures(), None)
+            self.run = msgspec.structs.replace(self.run, id=self.last.run_id)
+            self._try_to_write(self.last.so_far.measures())
 
     def end(self, result: "BatchResult") -> None:
         """Write the result of the run."""
-        self.run = msgspec.structs.replace(self.run, id=result.run_id)
-        self._try_to_write(result.measures, result.status)
+        self._end(result.run_id, result.measures, result.status)
 
     def fail(self, error: BaseException) -> None:
         """Write that an error ended the run."""
         status = INTERRUPTED if isinstance(error, KeyboardInterrupt) else _FAILED
-        measures = self.last.so_far.measures() if self.last else Measures()
-        self._try_to_write(measures, status)
-
-    def _try_to_write(self, measures: Measures, status: int | None) -> None:
-        """Write; a full disk is reported once and does not end the run."""
+        run_id, measures = ("", Measures())
         if self.last:
-            self.run = msgspec.structs.replace(self.run, id=self.last.run_id)
-        if status is not None:
-            ended = now_utc()
-            self.run = msgspec.structs.replace(self.run, status=status, ended_at_utc=ended)
+            run_id, measures = self.last.run_id, self.last.so_far.measures()
+        self._end(run_id, measures, status)
+
+    def _end(self, run_id: str, measures: Measures, status: int) -> None:
+        self.run = msgspec.structs.replace(
+            self.run, id=run_id, status=status, ended_at_utc=now_utc()
+        )
+        self._try_to_write(measures)
+
+    def _try_to_write(self, measures: Measures) -> None:
+        """Write; a full disk is reported once and does not end the run."""
         try:
-            self._write(measures)
+            self.write(measures)
         except OSError as error:
             if not self.is_broken:
                 why = error.strerror
                 click.echo(f"canon: --metrics {readable(self.path)}: {why}; goes on", err=True)
             self.is_broken = True
 
-    def _write(self, measures: Measures) -> None:
+    def write(self, measures: Measures) -> None:
+        """Replace the file. Raises `OSError`."""
         self.written_at = time.monotonic()
-        is_json = self.path.endswith(".json")
-        content = (
-            metrics_json(self.run, measures)
-            if is_json
-            else prometheus_text(self.run, measures).encode()
-        )
+        if self.path.endswith(".json"):
+            content = metrics_json(self.run, measures)
+        else:
+            content = prometheus_text(self.run, measures).encode()
         target = os.path.realpath(self.path)  # a link stays, and leads to the new file
         folder, name = os.path.split(target)
         # A collector reads `*.prom`, and so ignores this name.
@@ -341,37 +317,33 @@ class MetricsFile:
 
 @contextmanager
 def _report_file(path: str | None) -> Iterator["_ReportFile | None"]:
-    """Yield the file for the report, if one is named."""
+    """Create the file for the report, if one is named. Raises `UsageError` where that fails."""
     if path is None:
         yield None
         return
-    report = _ReportFile(path)
+    name = readable(path)
+    refuse_audio_file("--report", path)
     try:
-        yield report
-    finally:
-        os.close(report.descriptor)
+        file = open(path, "wb", buffering=0)  # noqa: PTH123, SIM115 - any bytes; closed below
+    except OSError as error:
+        raise UsageError(f"--report {name}: {error.strerror}") from error
+    with file:
+        yield _ReportFile(name, file)
 
 
+@dataclass(slots=True)
 class _ReportFile:
     """Takes a line for each file; a full disk ends the report, not the run."""
 
-    def __init__(self, path: str) -> None:
-        """Create the file. Raises `UsageError` where that fails, or it has an audio suffix."""
-        self.is_broken = False
-        self._name = readable(path)
-        refuse_audio_file("--report", path)
-        try:
-            self.descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o666)
-        except OSError as error:
-            raise UsageError(f"--report {self._name}: {error.strerror}") from error
+    name: str
+    file: FileIO
+    is_broken: bool = False
 
     def write(self, line: bytes) -> None:
-        """Write a line."""
         if self.is_broken:
             return
         try:
-            os.write(self.descriptor, line + b"\n")
+            self.file.write(line + b"\n")
         except OSError as error:
             self.is_broken = True
-            problem = f"canon: --report {self._name}: {error.strerror}; it ends here"
-            click.echo(problem, err=True)
+            click.echo(f"canon: --report {self.name}: {error.strerror}; it ends here", err=True)

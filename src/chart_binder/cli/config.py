@@ -1,7 +1,7 @@
 """`canon config`, `canon tools` and `canon doctor`: what is configured, and whether it works."""
 
 import json
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,7 +13,7 @@ from chart_binder.chat import ollama, openai
 from chart_binder.cli.options import Group, Session, common_options, pass_session
 from chart_binder.cli.output import display_width, fit, terminal_width, wrap
 from chart_binder.config import Config
-from chart_binder.config.load import config_candidates
+from chart_binder.config.load import config_candidates, dotted_keys
 from chart_binder.errors import CanonError, ConfigError, LookupFailedError, UsageError, masked
 from chart_binder.jobs.transcripts import effective_prompt
 from chart_binder.musicbrainz.source import connect
@@ -50,19 +50,11 @@ def config() -> None:
 def show(session: Session) -> None:
     """Print every key with its value, and who set it; secrets are masked."""
     settings = session.settings
-    for key, value in _keys(settings.config.model_dump(mode="json")):
+    for key, plain in dotted_keys(settings.config.model_dump(mode="json")):
+        value = masked(plain) if isinstance(plain, str) else plain
         source = settings.origins.get(key, "default")
         line = {"key": key, "value": value, "source": source}
         session.show(line, _key_lines(key, value, source, terminal_width()))
-
-
-def _keys(tree: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
-    """Yield every key of nested tables in dotted form, with its value."""
-    for key, value in tree.items():
-        if isinstance(value, dict):
-            yield from _keys(value, f"{prefix}{key}.")
-        else:
-            yield f"{prefix}{key}", masked(value) if isinstance(value, str) else value
 
 
 def _key_lines(key: str, value: object, source: str, width: int) -> Iterator[str]:

@@ -23,7 +23,6 @@ from chart_binder.cli.options import (
     paths_argument,
 )
 from chart_binder.cli.output import (
-    WORST_FIRST,
     file_object,
     labelled,
     print_json,
@@ -32,6 +31,7 @@ from chart_binder.cli.output import (
     set_log_file,
     set_up_logging,
     terminal_width,
+    worst,
     wrap,
 )
 from chart_binder.cli.progress import LiveRun, event_lines
@@ -46,7 +46,12 @@ from chart_binder.domain.vocabulary import country_code
 from chart_binder.errors import StoreError, UsageError
 from chart_binder.files import read_file
 from chart_binder.jobs.decide import Case, Cause, Decider, Decision, State, no_overrides
-from chart_binder.jobs.stored_decisions import current_decision, save_decisions, stored_names
+from chart_binder.jobs.stored_decisions import (
+    adjudicator_version,
+    current_decision,
+    save_decisions,
+    stored_names,
+)
 from chart_binder.react.transcript import AnyEvent, Said
 from chart_binder.store import open_store
 from chart_binder.wiring import (
@@ -88,49 +93,35 @@ _KEYS = """\
 _ABOUT_COLUMN = 32
 
 
-@dataclass(frozen=True, slots=True)
-class CaseFormat:
-    """How a case is printed: as lines of text, and what its JSON has beside the decision."""
-
-    lines: Callable[[str, Case], Iterator[str]]
-    more: Callable[[Case], dict[str, object]] = lambda _: {}
-
-
-BRIEF = CaseFormat(decision_lines)
-
-
 @dataclass
-class Results:
-    """Prints cases as they come, as text or as JSON lines; `status` is that of the worst."""
+class _Results:
+    """Prints cases as they come; `status` is that of the worst.
+
+    `lines` makes the text of a case, `more` what its JSON has beside the decision.
+    """
 
     as_json: bool
-    form: CaseFormat = BRIEF
+    lines: Callable[[str, Case], Iterator[str]] = decision_lines
+    more: Callable[[Case], dict[str, object]] = lambda _: {}
     printed: int = 0
     status: int = 0
 
     def show(self, path: str, case: Case, pinned: KeptDecision | None = None) -> None:
         """Print one case; `path` is as given, `pinned` the decision that counts in its place."""
-        self.status = min(self.status, _STATUS[case.decision.state], key=WORST_FIRST.index)
+        self.status = worst(self.status, _STATUS[case.decision.state])
         if self.as_json:
-            fields = msgspec.to_builtins(case.decision) | self.form.more(case)
+            fields = msgspec.to_builtins(case.decision) | self.more(case)
             if pinned:
-                fields |= {"pinned": True, "stands": _pinned_object(pinned)}
+                keys = ("crg_mbid", "rr_mbid", "decided_at_utc")
+                stands = {"decision_id": pinned.id} | {key: getattr(pinned, key) for key in keys}
+                fields |= {"pinned": True, "stands": stands}
             print_json(file_object(path, fields))
         else:
             if self.printed:
                 click.echo()
-            print_lines(self.form.lines(readable(path), case))
+            print_lines(self.lines(readable(path), case))
             print_lines(_pinned_lines(pinned, case) if pinned else ())
         self.printed += 1
-
-
-def _pinned_object(pinned: KeptDecision) -> dict[str, str | None]:
-    return {
-        "decision_id": pinned.id,
-        "crg_mbid": pinned.crg_mbid,
-        "rr_mbid": pinned.rr_mbid,
-        "decided_at_utc": pinned.decided_at_utc,
-    }
 
 
 def _pinned_lines(pinned: KeptDecision, case: Case) -> Iterator[str]:
@@ -142,14 +133,13 @@ def _pinned_lines(pinned: KeptDecision, case: Case) -> Iterator[str]:
 
 
 def _evidence_option(about: str) -> Callable[[Command], Command]:
-    """Give a command `--evidence FILE`, and refuse a second one, which would hide the first."""
     return click.option("--evidence", metavar="FILE", multiple=True, callback=_only_one, help=about)
 
 
 def _only_one(
     context: click.Context, option: click.Parameter, given: tuple[str, ...]
 ) -> str | None:
-    if len(given) > 1:
+    if len(given) > 1:  # the second would hide the first
         raise click.BadParameter(
             f"{len(given)} bundles are named; one is decided a call", context, option
         )
@@ -166,7 +156,7 @@ def decide(session: Session, paths: tuple[str, ...], evidence: str | None) -> in
 
     Exit status: 0 every file decided, 3 some left open or for review, 1 some failed.
     """
-    return _decide_all(session, paths, evidence, BRIEF, keeps=True)
+    return _decide_all(session, paths, evidence, _Results(session.as_json), keeps=True)
 
 
 @click.command("explain")
@@ -197,12 +187,17 @@ def explain(session: Session, paths: tuple[str, ...], evidence: str | None) -> i
         if session.verbosity:
             yield from case_timeline(case, rules)
 
-    form = CaseFormat(lines, lambda case: explanation_object(case, rules))
-    return _decide_all(session, paths, evidence, form, keeps=False)
+    results = _Results(session.as_json, lines, lambda case: explanation_object(case, rules))
+    return _decide_all(session, paths, evidence, results, keeps=False)
 
 
 def _decide_all(
-    session: Session, paths: tuple[str, ...], evidence: str | None, form: CaseFormat, *, keeps: bool
+    session: Session,
+    paths: tuple[str, ...],
+    evidence: str | None,
+    results: _Results,
+    *,
+    keeps: bool,
 ) -> int:
     """Decide what was named, print each result as it comes, and return the exit status.
 
@@ -211,7 +206,6 @@ def _decide_all(
     if bool(paths) == bool(evidence):
         raise UsageError("name files or folders, or one bundle with --evidence FILE.json")
     pipeline = live_decider(session, respects_overrides=True)
-    results = Results(session.as_json, form)
     if evidence:
         set_log_file(readable(evidence))
         results.show(evidence, pipeline.attempt(partial(read_bundle_file, evidence)))
@@ -233,14 +227,11 @@ def live_decider(session: Session, *, respects_overrides: bool) -> Decider:
 
 
 def _decide_files(
-    session: Session, pipeline: Decider, paths: Sequence[str], results: Results, *, keeps: bool
+    session: Session, pipeline: Decider, paths: Sequence[str], results: _Results, *, keeps: bool
 ) -> None:
     config = session.config
-    version = ""
-    if keeps and config.llm.enabled:
-        from chart_binder.jobs.stored_decisions import adjudicator_version
-
-        version = adjudicator_version(config.llm, config.rules)
+    has_model = keeps and config.llm.enabled
+    version = adjudicator_version(config.llm, config.rules) if has_model else ""
     call = command_line(click.get_current_context())
     with (
         store_and_evidence(config) as (store, gather),
@@ -252,11 +243,10 @@ def _decide_files(
             for item in find_audio_files([Path(named)]):
                 name = named if item.path == Path(named) else str(item.path)
                 set_log_file(readable(name))
-                attempt = (
-                    partial(_unreadable, item)
-                    if isinstance(item, UnreadablePath)
-                    else partial(pipeline.attempt, partial(gather, item.path))
-                )
+                if isinstance(item, UnreadablePath):
+                    attempt = partial(_unreadable, item)
+                else:
+                    attempt = partial(pipeline.attempt, partial(gather, item.path))
                 case = keeper.decide_and_save(item.path, attempt) if keeper else attempt()
                 results.show(name, _with_advice(name, case), _pinned(store, item.path))
         if keeper:
@@ -309,7 +299,7 @@ def demo(session: Session) -> int:
     has_text = not session.as_json
     if has_text:
         print_lines((*wrap(_OPENING, terminal_width(), "", 0), ""))
-    results = Results(session.as_json, CaseFormat(lines))
+    results = _Results(session.as_json, lines)
     with _demo_files() as (files, config), evidence_for_files(config) as gather:
         pipeline = decider(config, record=None, watch=_show_event if has_text else None)
         for file in files:

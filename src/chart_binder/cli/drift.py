@@ -2,7 +2,7 @@
 
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
@@ -10,14 +10,21 @@ from pathlib import Path
 import click
 
 from chart_binder.audio.walk import AudioFile, find_audio_files
-from chart_binder.cli.options import Group, Session, command_line, common_options, pass_session
+from chart_binder.cli.options import (
+    PATH,
+    Group,
+    Session,
+    command_line,
+    common_options,
+    pass_session,
+)
 from chart_binder.cli.output import (
-    WORST_FIRST,
     SkippedRecords,
     file_object,
     print_notes,
     printable_path,
     readable,
+    worst,
 )
 from chart_binder.cli.render.decision import find_entities, group_name, release_name
 from chart_binder.cli.render.tags import change_lines, note_lines
@@ -38,6 +45,7 @@ from chart_binder.store import open_store
 from chart_binder.wiring import overrides, store_and_evidence, store_url
 
 _STATUS = {DriftState.DIFFERS: 3, DriftState.FAILED: 1, DriftState.NOT_ASKED: 1}
+_NO_NAMES: Mapping[str, str] = {}
 _NOT_LISTED = (DriftState.STANDS, DriftState.PINNED, DriftState.KEPT)
 
 
@@ -61,14 +69,12 @@ def drift() -> None:
     """
 
 
-_NAMES = click.argument(
-    "names", metavar="PATH_OR_DECISION...", nargs=-1, required=True, type=click.Path(path_type=str)
-)
+_NAMES = click.argument("names", metavar="PATH_OR_DECISION...", nargs=-1, required=True, type=PATH)
 _REFRESH = click.option("--refresh", is_flag=True, help="Fetch the evidence anew.")
 
 
 @drift.command("list")
-@click.argument("names", metavar="[PATH]...", nargs=-1, type=click.Path(path_type=str))
+@click.argument("names", metavar="[PATH]...", nargs=-1, type=PATH)
 @_REFRESH
 @pass_session
 def list_drift(session: Session, names: tuple[str, ...], refresh: bool) -> int:
@@ -220,7 +226,7 @@ class _Results:
         is_done = found.state is DriftState.DIFFERS and self.done is not None
         self.counts[(is_done and self.done) or found.state] += 1
         status = 0 if is_done else _STATUS.get(found.state, 0)
-        self.status = min(self.status, status, key=WORST_FIRST.index)
+        self.status = worst(self.status, status)
         if found.state in _NOT_LISTED:
             return
         if found.state is DriftState.NOT_ASKED and not self.session.as_json:
@@ -250,8 +256,7 @@ def _drift_lines(found: Drift, done: str | None) -> Iterator[str]:
         yield from note_lines("failed", found.why)
     if found.now:
         yield from note_lines(done or "would differ", f"by {' and '.join(found.causes)}")
-        names = _entity_names(found)
-        yield from change_lines(tuple(_with_names(each, names) for each in _changes(found)))
+        yield from change_lines(_changes(found, _entity_names(found)))
         yield from note_lines("because", found.now.decision.rationale or "no reason was given")
         yield from note_lines("decision", found.kept.id)
 
@@ -272,8 +277,15 @@ def _drift_object(found: Drift, done: str | None) -> dict[str, object]:
     }
 
 
-def _changes(found: Drift) -> tuple[FieldChange, ...]:
-    """Return the parts of the decision that differ; none where one of the two is unknown."""
+def _changes(found: Drift, names: Mapping[str, str] = _NO_NAMES) -> tuple[FieldChange, ...]:
+    """Return the parts of the decision that differ, ids with the `names` that are known.
+
+    There are none where one of the two decisions is unknown.
+    """
+
+    def named(value: str | None) -> tuple[str, ...]:
+        return (" ".join(filter(None, (value, names.get(value)))),) if value else ()
+
     if found.now is None or found.was is None:
         return ()
     was, now = found.was, found.now.decision
@@ -284,9 +296,7 @@ def _changes(found: Drift) -> tuple[FieldChange, ...]:
         ("rule", was.crg_rule, now.crg_rule),
     )
     return tuple(
-        FieldChange(name, tuple(filter(None, (old,))), tuple(filter(None, (new,))))
-        for name, old, new in pairs
-        if old != new
+        FieldChange(name, named(old), named(new)) for name, old, new in pairs if old != new
     )
 
 
@@ -301,11 +311,3 @@ def _entity_names(found: Drift) -> dict[str, str]:
         if release:
             names[release.mb_release_id] = release_name(release)
     return names
-
-
-def _with_names(change: FieldChange, names: dict[str, str]) -> FieldChange:
-    old, new = (
-        tuple(" ".join(filter(None, (text, names.get(text)))) for text in side)
-        for side in (change.old, change.new)
-    )
-    return FieldChange(change.field, old, new)

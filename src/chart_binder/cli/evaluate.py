@@ -2,13 +2,14 @@
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from itertools import chain
 from pathlib import Path
 
 import click
 import msgspec
 
 from chart_binder.cli.decide import live_decider
-from chart_binder.cli.options import Session, pass_session, refuse_audio_file
+from chart_binder.cli.options import PATH, Session, is_same_file, pass_session, refuse_audio_file
 from chart_binder.cli.output import SkippedRecords, labelled, labelled_list, readable, write_file
 from chart_binder.cli.render.decision import adjudication_lines
 from chart_binder.domain.vocabulary import bare_id
@@ -31,7 +32,6 @@ from chart_binder.jobs.evaluate import (
     evaluate,
     read_golden,
 )
-from chart_binder.llm.result import AdjudicationResult
 from chart_binder.store import open_store
 from chart_binder.wiring import store_url
 
@@ -48,7 +48,7 @@ _NO_MODEL = "--adjudicate: musicbrainz.offline is true, so that no model can be 
 
 
 @click.command("eval")
-@click.argument("file", type=click.Path(path_type=str))
+@click.argument("file", type=PATH)
 @click.option("--adjudicate", is_flag=True, help="Send open cases to the configured adjudicator.")
 @click.option(
     "--answers",
@@ -71,7 +71,7 @@ def eval_golden(session: Session, file: str, adjudicate: bool, answers: Path | N
         raise UsageError("--answers: only with --adjudicate are there any")
     if answers:
         refuse_audio_file("--answers", answers)
-        if answers.exists() and Path(file).exists() and answers.samefile(file):
+        if file != "-" and is_same_file(answers, file):
             raise UsageError(f"--answers: {answers} is what is scored; name another file")
     decide = _decider(session, adjudicate).decide
     with _answers_file(answers) as learn:
@@ -123,11 +123,10 @@ def _report_lines(report: EvaluationReport) -> Iterator[str]:
         ("Not as expected:", report.wrong),
         ("Open, though they should be decided:", report.open),
     ):
-        for number, case in enumerate(cases):
-            yield from () if number else ("", title)
-            yield from _case_lines(case)
-    for number, bad in enumerate(report.ill_formed):
-        yield from () if number else ("", "Ill-formed lines:")
+        yield from ("", title) if cases else ()
+        yield from chain.from_iterable(map(_case_lines, cases))
+    yield from ("", "Ill-formed lines:") if report.ill_formed else ()
+    for bad in report.ill_formed:
         yield from labelled(f"line {bad.line}", bad.problem)
 
 
@@ -159,19 +158,14 @@ def _case_lines(case: ScoredCase) -> Iterator[str]:
         yield from labelled("", f"found {found.rr_mbid or 'none'}{_rule(found.rr_rule)}")
     if found.error:
         yield from labelled("failed", found.error)
-    if found.adjudication:
-        yield from _answer(case, found.adjudication)
+    if result := found.adjudication:
+        if result.crg_mbid and result.crg_mbid != found.crg_mbid:  # it was not accepted
+            yield from labelled("answered", _group(case, result.crg_mbid, None))
+        if result.rationale:
+            yield from labelled("because", result.rationale)
+        yield from adjudication_lines(result, found.state)
     yield from labelled_list("path", (f"{each.rule}: {each.said}" for each in case.path))
     yield from labelled_list("missing", found.missing_facts)
-
-
-def _answer(case: ScoredCase, result: AdjudicationResult) -> Iterator[str]:
-    """Yield what the model answered, with its group where the answer was not accepted."""
-    if result.crg_mbid and result.crg_mbid != case.decision.crg_mbid:
-        yield from labelled("answered", _group(case, result.crg_mbid, None))
-    if result.rationale:
-        yield from labelled("because", result.rationale)
-    yield from adjudication_lines(result, case.decision.state)
 
 
 def _group(case: ScoredCase, group: str | None, rule: str | None) -> str:
@@ -191,7 +185,7 @@ def _percent(share: float | None) -> str:
 
 
 @click.command("calibrate")
-@click.argument("file", required=False, type=click.Path(path_type=str))
+@click.argument("file", required=False, type=PATH)
 @click.option(
     "--from-reviews",
     is_flag=True,
@@ -232,7 +226,7 @@ def calibrate(
         if written:
             refuse_audio_file(option, written)
     source = answers_out or file
-    if out and source and _is_same_file(source, out):
+    if out and source and source != "-" and is_same_file(source, out):
         done = "written to" if answers_out else "read from"
         raise click.UsageError(f"-o {out} names the file that the answers are {done}")
     skipped = SkippedRecords()
@@ -259,14 +253,6 @@ def _reviewed_answers(
     if answers_out:
         write_file(answers_out, b"".join(each.line() for each in answers))
     return answers
-
-
-def _is_same_file(file: str | Path, out: Path) -> bool:
-    """Say whether the calibration would replace the answers, under whatever name."""
-    try:
-        return file != "-" and (out == Path(file) or out.samefile(file))
-    except OSError:
-        return False  # one of them does not exist yet, or cannot be looked at
 
 
 def _fitted_lines(found: FittedCalibration) -> Iterator[str]:

@@ -127,7 +127,16 @@ offline_option = click.option(
 keep_mtime_option = click.option(
     "--keep-mtime", is_flag=True, help="Leave the files' modification times."
 )
-paths_argument = click.argument("paths", nargs=-1, type=click.Path(path_type=str))
+PATH = click.Path(path_type=str)
+paths_argument = click.argument("paths", nargs=-1, type=PATH)
+
+
+def policy_option(about: str) -> Callable[[Callable[..., R]], Callable[..., R]]:
+    """Return the option `--policy`, which chooses what is written to tags."""
+    from chart_binder.domain.tags import Policy
+
+    names = [policy.value for policy in Policy]
+    return click.option("--policy", type=click.Choice(names), default=Policy.IDS.value, help=about)
 
 
 def command_line(context: click.Context) -> tuple[str, ...]:
@@ -254,3 +263,11 @@ def refuse_audio_file(option: str, path: str | Path) -> None:
     suffixes = AUDIO_SUFFIXES | {".asf", ".mp4"}  # which may be audio, too
     if any(Path(each).suffix.lower() in suffixes for each in (path, os.path.realpath(path))):
         raise UsageError(f"{option} {readable(str(path))}: so audio is called, and is not replaced")
+
+
+def is_same_file(one: str | Path, other: str | Path) -> bool:
+    """Return whether two paths lead to the same file, under whatever name."""
+    try:
+        return Path(one).samefile(other)
+    except OSError:  # one of them does not exist yet
+        return Path(one) == Path(other)

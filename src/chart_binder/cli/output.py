@@ -33,8 +33,6 @@ if TYPE_CHECKING:
 
 MAX_WIDTH = 100
 """Lines longer than this are hard to read, however wide a terminal is."""
-WORST_FIRST = (1, 3, 0)
-"""Exit statuses of single files, in the order in which one hides another."""
 _LABEL_WIDTH = 12
 _INDENT = 2
 
@@ -45,6 +43,11 @@ _UNSAFE = dict.fromkeys(
     (*range(9), *range(11, 32), *range(127, 160), *range(0x202A, 0x202F), *range(0x2066, 0x206A)),
     "\ufffd",
 )
+
+
+def worst(*statuses: int) -> int:
+    """Return the exit status that counts of those of single files: 1, else 3, else 0."""
+    return min(statuses, key=(1, 3, 0).index)
 
 
 def safe_text(text: str) -> str:

@@ -1,6 +1,6 @@
 """`canon override`: a person's verdict on a recording, against the rules."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -10,6 +10,7 @@ import msgspec
 
 from chart_binder.cli.decide import read_bundle_file
 from chart_binder.cli.options import (
+    PATH,
     Group,
     Session,
     common_options,
@@ -52,7 +53,7 @@ from chart_binder.wiring import (
     tagged_recording,
 )
 
-_NAME = click.argument("name", metavar="PATH_OR_ID", type=click.Path(path_type=str))
+_NAME = click.argument("name", metavar="PATH_OR_ID", type=PATH)
 _NOTHING_KNOWN = OverrideEffect()
 
 
@@ -122,7 +123,7 @@ def set_override(session: Session, name: str, crg: str, rr: str | None, reason: 
 
 
 @override.command("list")
-@click.argument("name", metavar="[PATH_OR_ID]", required=False, type=click.Path(path_type=str))
+@click.argument("name", metavar="[PATH_OR_ID]", required=False, type=PATH)
 @offline_option
 @pass_session
 def list_overrides(session: Session, name: str | None) -> None:
@@ -132,15 +133,13 @@ def list_overrides(session: Session, name: str | None) -> None:
 
     Exit status: 0, 1 none is kept for what was named, 2 that is neither a file nor an id.
     """
-    kept = overrides(session.config)()
-    listed = tuple(kept.values()) if name is None else (_override_named(session, name, kept),)
-    if listed:
-        _print_list(session, sorted(listed, key=lambda one: one.set_at_utc))
-    elif not session.as_json:
-        click.echo("no overrides: `canon override set` makes one")
-
-
-def _print_list(session: Session, listed: Iterable[KeptOverride]) -> None:
+    all_kept = overrides(session.config)()
+    listed = [*all_kept.values()] if name is None else [_override_named(session, name, all_kept)]
+    if not listed:
+        if not session.as_json:
+            click.echo("no overrides: `canon override set` makes one")
+        return
+    listed.sort(key=lambda one: one.set_at_utc)
     with store_and_kept_evidence(session.config) as (store, evidence):
         for number, kept in enumerate(listed):
             known = override_effect(store, kept)
@@ -238,12 +237,10 @@ def override_lines(kept: KeptOverride, known: OverrideEffect = _NOTHING_KNOWN) -
     yield musicbrainz_page("recording", kept.recording_mbid)
     if known.bundle:
         yield from labelled("recording", known.bundle.name)
-    names = [group_name(group)] if group else []
     page = musicbrainz_page("release-group", kept.crg_mbid)
-    yield from labelled_list("belongs to", (*names, page))
-    names = [release_name(release)] if release else []
+    yield from labelled_list("belongs to", [group_name(group), page] if group else [page])
     page = musicbrainz_page("release", kept.rr_mbid) if kept.rr_mbid else "by the rules"
-    yield from labelled_list("release", (*names, page))
+    yield from labelled_list("release", [release_name(release), page] if release else [page])
     yield from labelled("because", kept.reason)
     yield from labelled("set at", kept.set_at_utc)
     yield from labelled_list("files", (path.decode("utf-8", "replace") for path in known.files))

@@ -7,10 +7,10 @@ import threading
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, redirect_stderr, suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from types import FrameType
-from typing import TYPE_CHECKING, Any, Protocol, TextIO, cast
+from typing import TYPE_CHECKING, Any, TextIO, cast
 
 import click
 
@@ -129,25 +129,16 @@ def event_lines(event: AnyEvent, *, is_shown: bool = False) -> Iterator[str]:
             yield f"=== {event.result.get('outcome')}: {said}"
 
 
-class Progress(Protocol):
-    """Shows how far a batch is; `show` is also called, without a tally, while no file ends."""
-
-    def show(self, tally: "Tally | None" = None) -> None:
-        """Show how far the run is, where that is due."""
-        ...
-
-
 @contextmanager
-def progress(named: Sequence[Path], *, is_all: bool, is_drawn: bool) -> Iterator[Progress]:
+def progress(named: Sequence[Path], *, is_all: bool, is_drawn: bool) -> Iterator["Progress"]:
     """Yield what shows progress on standard error: a bar if `is_drawn` on a terminal, else lines.
 
     If `is_all`, the files are counted in a thread, for an estimate of how long the run takes.
     """
-    count = _FileCount(named if is_all else ())
     if not (is_drawn and sys.stderr.isatty()):
-        yield _Lines(count)
+        yield Progress(named if is_all else ())
         return
-    bar = _Bar(sys.stderr, count)
+    bar = _Bar(named if is_all else (), sys.stderr)
     with redirect_stderr(cast("TextIO", _AboveBar(bar))):
         try:
             yield bar
@@ -156,11 +147,16 @@ def progress(named: Sequence[Path], *, is_all: bool, is_drawn: bool) -> Iterator
             bar.clear()
 
 
-class _FileCount:
-    """Counts the files of a library in a thread of its own; `total` is 0 until it is done."""
+class Progress:
+    """Shows how far a batch is: by a line now and then, where there is no terminal.
+
+    The files of a library are counted in a thread; `total` is 0 until that is done.
+    """
 
     def __init__(self, named: Sequence[Path]) -> None:
         self.total = 0
+        self.tally: Tally | None = None
+        self.began = self.shown_at = time.monotonic()
         threading.Thread(target=self._count, args=(named,), daemon=True).start()
 
     def _count(self, named: Sequence[Path]) -> None:
@@ -170,30 +166,34 @@ class _FileCount:
             isinstance(item, AudioFile) for item in find_audio_files(outermost_paths(named))
         )
 
+    def show(self, tally: "Tally | None" = None) -> None:
+        """Show how far the run is, where that is due; called without a tally while no file ends."""
+        self.tally = tally or self.tally
+        if self.tally and time.monotonic() - self.shown_at >= _LINE_EVERY_S:
+            self.shown_at = time.monotonic()
+            click.echo(f"canon: {', '.join(_parts(self.tally, self.total))}", err=True)
 
-@dataclass(slots=True)
-class _Bar:
+
+class _Bar(Progress):
     """A line at the bottom of the terminal that is drawn again and again."""
 
-    stream: TextIO
-    count: _FileCount
-    tally: "Tally | None" = None
-    began: float = field(default_factory=time.monotonic)
-    drawn_at: float = 0.0
-    drawn: int = 0
-    is_over: bool = False
+    def __init__(self, named: Sequence[Path], stream: TextIO) -> None:
+        super().__init__(named)
+        self.stream = stream
+        self.shown_at = 0.0
+        self.drawn = 0
+        self.is_over = False
 
     def show(self, tally: "Tally | None" = None) -> None:
-        """Draw the bar again."""
         self.tally = tally or self.tally
-        if self.is_over or time.monotonic() - self.drawn_at < _DRAW_EVERY_S:
+        now = time.monotonic()
+        if self.is_over or now - self.shown_at < _DRAW_EVERY_S:
             return
-        self.drawn_at = time.monotonic()
-        width = self._width()
-        line = bar_line(self.tally, self.count.total, self.drawn_at - self.began, width)
-        self.stream.write("\r" + fit(line, width))
+        self.shown_at = now
+        self.drawn = self._width()
+        line = bar_line(self.tally, self.total, now - self.began, self.drawn)
+        self.stream.write("\r" + fit(line, self.drawn))
         self.stream.flush()
-        self.drawn = width
 
     def clear(self) -> None:
         """Remove the bar, so that something else can be written in its place."""
@@ -222,24 +222,6 @@ class _AboveBar:
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._bar.stream, name)
-
-
-@dataclass(slots=True)
-class _Lines:
-    """Prints a line now and then, where there is no terminal."""
-
-    count: _FileCount
-    last: float = field(default_factory=time.monotonic)
-    tally: "Tally | None" = None
-
-    def show(self, tally: "Tally | None" = None) -> None:
-        """Print a line, where the last is long enough ago."""
-        self.tally = tally or self.tally
-        now = time.monotonic()
-        if self.tally is None or now - self.last < _LINE_EVERY_S:
-            return
-        self.last = now
-        click.echo(f"canon: {', '.join(_parts(self.tally, self.count.total))}", err=True)
 
 
 def bar_line(tally: "Tally | None", total: int, elapsed_s: float, width: int) -> str:

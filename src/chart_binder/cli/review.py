@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from chart_binder.cli.options import (
+    PATH,
     Group,
     Session,
     common_options,
@@ -25,7 +26,7 @@ from chart_binder.cli.render.review import (
     ruled_lines,
     ruled_object,
 )
-from chart_binder.cli.review_walk import walk
+from chart_binder.cli.review_walk import Walk
 from chart_binder.errors import UsageError
 from chart_binder.jobs.decide import State
 from chart_binder.jobs.overrides import VerdictResult, accept, keep, reject
@@ -80,8 +81,8 @@ def review() -> None:
     """
 
 
-_PATHS = click.argument("paths", metavar="[PATH]...", nargs=-1, type=click.Path(path_type=str))
-_NAME = click.argument("name", metavar="PATH_OR_DECISION", type=click.Path(path_type=str))
+_PATHS = click.argument("paths", metavar="[PATH]...", nargs=-1, type=PATH)
+_NAME = click.argument("name", metavar="PATH_OR_DECISION", type=PATH)
 _STATES = click.option(
     "--state",
     "states",
@@ -176,7 +177,8 @@ def accept_proposal(
 ) -> None:
     """Take what is proposed: kept as an override, which `decide`, `batch` and `write` go by."""
     with _case(session, name) as (store, case):
-        ruled = accept(store, case, _words(reason), _recording_id(recording), replaces=replaces)
+        mbid = None if recording is None else read_mbid(recording, "recording")
+        ruled = accept(store, case, _words(reason), mbid, replaces=replaces)
         _print_ruled(session, case, "accepted", ruled)
 
 
@@ -210,8 +212,8 @@ def reject_proposal(
     with _case(session, name) as (store, case):
         group = crg and _read_label(case, crg, "release-group")
         release = rr and _read_label(case, rr, "release")
-        right = _recording_id(recording)
-        ruled = reject(store, case, words, group, release, right, replaces=replaces)
+        mbid = None if recording is None else read_mbid(recording, "recording")
+        ruled = reject(store, case, words, group, release, mbid, replaces=replaces)
         _print_ruled(session, case, "rejected", ruled)
 
 
@@ -240,7 +242,7 @@ def walk_queue(session: Session, paths: tuple[str, ...], states: str) -> int:
     if session.as_json:
         raise UsageError("walking the queue is for a terminal: take --output text")
     with open_store(store_url(session.config)) as store:
-        return walk(store, session.config, _read_states(states), not_empty(*paths))
+        return Walk(store, session.config, _read_states(states)).run(not_empty(*paths))
 
 
 @contextmanager
@@ -266,10 +268,6 @@ def _read_states(text: str) -> frozenset[str]:
 
 def _words(text: str) -> str:
     return " ".join(readable(text).split())
-
-
-def _recording_id(recording: str | None) -> str | None:
-    return None if recording is None else read_mbid(recording, "recording")
 
 
 def _read_label(case: ReviewCase, written: str, entity: str) -> str:

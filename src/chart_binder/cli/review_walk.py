@@ -5,7 +5,7 @@ from collections.abc import Callable, Collection
 from dataclasses import dataclass, field
 from enum import Enum, auto
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING
 
 import click
 
@@ -35,13 +35,6 @@ _NO_BREAK = "\N{NO-BREAK SPACE}"
 _LEAVE = frozenset({"q", _CTRL_D})
 
 
-def walk(store: "Store", config: Config, states: Collection[str], paths: Collection[Path]) -> int:
-    """Walk the queue, and return the exit status. Raises `CanonError`."""
-    if not (sys.stdin.isatty() and sys.stdout.isatty()):
-        raise UsageError("walking the queue needs a terminal: `canon review list` does without")
-    return _Walk(store, config, states).run(paths)
-
-
 class _Next(Enum):
     """What follows a key: the same case, the next, the one that was taken back, or the end."""
 
@@ -52,7 +45,7 @@ class _Next(Enum):
 
 
 @dataclass
-class _Walk:
+class Walk:
     """A walk through the queue, with the verdicts given since it began."""
 
     store: "Store"
@@ -63,7 +56,12 @@ class _Walk:
     skipped: SkippedRecords = field(default_factory=SkippedRecords)
 
     def run(self, paths: Collection[Path]) -> int:
-        """Show every case until the end or until the person leaves; return the exit status."""
+        """Show every case until the end or until the person leaves; return the exit status.
+
+        Raises `CanonError`.
+        """
+        if not (sys.stdin.isatty() and sys.stdout.isatty()):
+            raise UsageError("walking the queue needs a terminal: `canon review list` does without")
         kept = self.store.overrides.all()
         for queued in review_queue(self.store, kept, self.states, paths, self.skipped.decision):
             left = f"{queued.left} to look at" if queued.left > 1 else "the last"
@@ -130,11 +128,19 @@ class _Walk:
         """Do what a key stands for."""
         if key in _DIGITS:
             return self._choose(case, key, "chosen in review")
-        action = _ACTIONS.get(key)
-        if action is None:
+        actions: dict[str, Callable[[ReviewCase], _Next]] = {
+            "a": self._accept,
+            "k": lambda case: self._ruled(case, "left as it is", keep(self.store, case)),
+            "r": self._reject,
+            "s": self._skip,
+            "t": self._transcript,
+            "o": self._addresses,
+            "u": lambda _: self._undo(),
+            "?": self._legend,
+        } | dict.fromkeys(_LEAVE, lambda _: _Next.LEAVE)
+        if key not in actions:
             self._say("no such key")
-            return self._legend(case)
-        return action(self, case)
+        return actions.get(key, self._legend)(case)
 
     def _legend(self, case: ReviewCase) -> _Next:
         """Print the keys that do something for a case."""
@@ -161,9 +167,6 @@ class _Walk:
         if case.proposal is None:
             raise CanonError("nothing is proposed: press the number of the candidate that is right")
         return self._ruled(case, "accepted", accept(self.store, case))
-
-    def _keep(self, case: ReviewCase) -> _Next:
-        return self._ruled(case, "left as it is", keep(self.store, case))
 
     def _reject(self, case: ReviewCase) -> _Next:
         reason = _ask("what is wrong (Enter: back)")
@@ -195,16 +198,13 @@ class _Walk:
 
     def _addresses(self, case: ReviewCase) -> _Next:
         for each in case.rows:
-            print_lines(
-                [f"{each.label:<4} {musicbrainz_page('release-group', each.release_group)}"]
-            )
+            page = musicbrainz_page("release-group", each.release_group)
+            print_lines([f"{each.label:<4} {page}"])
         facts = case.result.facts if case.result else ()
-        for source in dict.fromkeys(fact.source for fact in facts):
-            print_lines([f"fact {source}"])
+        print_lines(f"fact {source}" for source in dict.fromkeys(fact.source for fact in facts))
         return self._legend(case)
 
-    def _undo(self, case: ReviewCase | None = None) -> _Next:
-        del case
+    def _undo(self) -> _Next:
         if not self.done:
             self._say("nothing was ruled on since you began")
             return _Next.STAY
@@ -214,10 +214,6 @@ class _Walk:
         self.taken_back.append(before)
         return _Next.BACK
 
-    def _leave(self, case: ReviewCase) -> _Next:
-        del case
-        return _Next.LEAVE
-
     def _ruled(self, case: ReviewCase, done: str, ruled: VerdictResult) -> _Next:
         self.done.append((case, ruled.saved))
         print_lines(ruled_lines(case, done, ruled))
@@ -225,21 +221,6 @@ class _Walk:
 
     def _say(self, text: str) -> None:
         print_lines(wrap(text, terminal_width(), "", 0))
-
-
-_Action: TypeAlias = Callable[[_Walk, ReviewCase], _Next]
-_ACTIONS: dict[str, _Action] = {
-    "a": _Walk._accept,  # noqa: SLF001 - a table of its own methods
-    "k": _Walk._keep,  # noqa: SLF001
-    "r": _Walk._reject,  # noqa: SLF001
-    "s": _Walk._skip,  # noqa: SLF001
-    "t": _Walk._transcript,  # noqa: SLF001
-    "o": _Walk._addresses,  # noqa: SLF001
-    "u": _Walk._undo,  # noqa: SLF001
-    "q": _Walk._leave,  # noqa: SLF001
-    _CTRL_D: _Walk._leave,  # noqa: SLF001
-    "?": _Walk._legend,  # noqa: SLF001
-}
 
 
 def _key() -> str:

@@ -1,6 +1,5 @@
 """`canon runs`: what earlier calls did, cost and left undone."""
 
-from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import click
@@ -45,20 +44,13 @@ def list_runs(session: Session, named: str | None, limit: int) -> int:
         RunSummary.of(run, None if run.ended_at_utc else _readable_measures(run, skipped))
         for run in found
     ]
-    _print_list(session, summaries, named)
-    return skipped.status
-
-
-def _print_list(session: Session, summaries: Sequence[RunSummary], named: str | None) -> None:
-    if not session.as_json and not summaries:
-        of = f" of `canon {readable(named)}`" if named else ""
-        print_lines(
-            [f"no runs{of} are kept: `canon decide`, `batch`, `write` and `undo` make some"]
-        )
-    elif not session.as_json:
-        print_lines(list_header())
+    of = f" of `canon {readable(named)}`" if named else ""
+    none = f"no runs{of} are kept: `canon decide`, `batch`, `write` and `undo` make some"
+    if not session.as_json:
+        print_lines(list_header() if summaries else [none])
     for summary in summaries:
         session.show(_summary_object(summary), list_lines(summary))
+    return skipped.status
 
 
 @runs.command("show")
@@ -132,13 +124,9 @@ def _readable_measures(run: KeptRun, skipped: SkippedRecords) -> Measures | None
 
 def _summary_object(summary: RunSummary) -> dict[str, object]:
     run = summary.run
-    return {
-        "id": run.id,
-        "command": run.command,
+    keys = ("id", "command", "arguments", "started_at_utc", "ended_at_utc", "status")
+    return {key: getattr(run, key) for key in keys} | {
         "arguments": list(map(readable, run.arguments)),
-        "started_at_utc": run.started_at_utc,
-        "ended_at_utc": run.ended_at_utc,
-        "status": run.status,
         "ended": summary.ended,
         "seconds": summary.seconds,
         "counts": run.counts,

@@ -8,7 +8,14 @@ from pathlib import Path
 import click
 import msgspec
 
-from chart_binder.cli.options import Group, Session, common_options, pass_session, refuse_audio_file
+from chart_binder.cli.options import (
+    Group,
+    Session,
+    common_options,
+    is_same_file,
+    pass_session,
+    refuse_audio_file,
+)
 from chart_binder.cli.output import print_json, print_lines, readable, write_file
 from chart_binder.cli.progress import LiveRun, event_lines
 from chart_binder.cli.render.decision import outcome_lines
@@ -109,9 +116,16 @@ def diff(session: Session, a: Path, b: Path) -> int:
     except CanonError as error:
         raise UsageError(str(error)) from error  # status 1 would say that the runs differ
     comparison = compare(one, other)
-    missing = {"a": one.missing or None, "b": other.missing or None}
+    first = comparison.departure
+    fields = {
+        "same": comparison.same,
+        "departure": first and {"a": first.a, "b": first.b, "where": first.differences[0].where},
+        "before": comparison.before,
+        "turns": comparison.turns,
+        "result": comparison.result,
+        "missing": {"a": one.missing or None, "b": other.missing or None},
+    }
     titles = (f"--- {_title(a, one)}", f"+++ {_title(b, other)}")
-    fields = _comparison_object(comparison) | {"missing": missing}
     session.show(fields, chain(titles, _comparison_lines(comparison)))
     return 0 if comparison.same else 1
 
@@ -119,18 +133,6 @@ def diff(session: Session, a: Path, b: Path) -> int:
 def _title(file: Path, recorded: RecordedRun) -> str:
     name = readable(str(file))
     return f"{name} ({recorded.missing})" if recorded.missing else name
-
-
-def _comparison_object(comparison: Comparison) -> dict[str, object]:
-    first = comparison.departure
-    departure = first and {"a": first.a, "b": first.b, "where": first.differences[0].where}
-    return {
-        "same": comparison.same,
-        "departure": departure,
-        "before": msgspec.to_builtins(comparison.before),
-        "turns": msgspec.to_builtins(comparison.turns),
-        "result": msgspec.to_builtins(comparison.result),
-    }
 
 
 def _comparison_lines(comparison: Comparison) -> Iterator[str]:
@@ -167,7 +169,7 @@ def _difference(title: str, difference: Difference) -> Iterator[str]:
     yield from ("", title)
     a, b = _lines(difference.a), _lines(difference.b)
     if a == b:  # they differ in line ends, or one is a number and the other its text
-        a, b = [_json(difference.a)], [_json(difference.b)]
+        a, b = ([msgspec.json.encode(each).decode()] for each in (difference.a, difference.b))
     if max(len(a), len(b)) > _MAX_DIFF_LINES:
         yield from (f"- {line}" for line in a)
         yield from (f"+ {line}" for line in b)
@@ -179,11 +181,7 @@ def _difference(title: str, difference: Difference) -> Iterator[str]:
 def _lines(value: object) -> list[str]:
     if isinstance(value, str):
         return value.splitlines() or [""]
-    return [] if value is None else [_json(value)]
-
-
-def _json(value: object) -> str:
-    return msgspec.json.encode(value).decode()
+    return [] if value is None else [msgspec.json.encode(value).decode()]
 
 
 @transcript.command("html")
@@ -202,7 +200,7 @@ def html(session: Session, file: Path, out: Path | None) -> None:
         click.echo(page, nl=False)
         return
     refuse_audio_file("--out", out)
-    if out.exists() and out.samefile(file):
+    if is_same_file(out, file):
         raise UsageError(f"--out: {out} is the transcript itself; name another file")
     write_file(out, page)
 

@@ -4,7 +4,7 @@ import os
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
-from itertools import chain
+from itertools import chain, islice
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -13,21 +13,24 @@ import click
 from chart_binder.audio.walk import AudioFile, UnreadablePath, find_audio_files
 from chart_binder.cli.options import (
     INTERRUPTED,
+    PATH,
     Session,
     command_line,
     keep_mtime_option,
     named_paths,
     pass_session,
     paths_argument,
+    policy_option,
 )
 from chart_binder.cli.output import (
-    WORST_FIRST,
     file_object,
     print_json,
+    print_lines,
     print_notes,
     printable_path,
     readable,
     set_log_file,
+    worst,
 )
 from chart_binder.cli.progress import StopRequest, stop_after_current
 from chart_binder.cli.render.tags import TagResults, change_lines, note_lines
@@ -76,12 +79,7 @@ _VERIFY_STATUS = {
 @click.command("write")
 @paths_argument
 @click.option("--apply", "applies", is_flag=True, help="Write; else only show what would change.")
-@click.option(
-    "--policy",
-    type=click.Choice([policy.value for policy in Policy]),
-    default=Policy.IDS.value,
-    help="ids: identifiers alone (the default); full: album, dates, label and the rest too.",
-)
+@policy_option("ids: identifiers alone (the default); full: album, dates, label and the rest too.")
 @keep_mtime_option
 @pass_session
 def write(
@@ -170,7 +168,7 @@ def _finish(results: TagResults, run: WritingRun | None, stop: StopRequest) -> i
 
 
 @click.command("undo")
-@click.argument("name", metavar="[RUN_OR_PATH]", required=False, type=click.Path(path_type=str))
+@click.argument("name", metavar="[RUN_OR_PATH]", required=False, type=PATH)
 @keep_mtime_option
 @pass_session
 def undo(session: Session, name: str | None, keep_mtime: bool) -> int:
@@ -194,8 +192,8 @@ def undo(session: Session, name: str | None, keep_mtime: bool) -> int:
                 if stop.is_made:
                     break
             status = _finish(results, run, stop)
-        if name is None and status and (before := _run_before(store)):
-            hint = f"what was written before that is taken back by `canon undo {before}`"
+        if name is None and status and (before := next(islice(runs_to_undo(store), 1, 2), None)):
+            hint = f"what was written before that is taken back by `canon undo {before.id}`"
             print_notes([hint])
         return status
 
@@ -237,14 +235,6 @@ def _last_write(store: "Store", path: Path, moved: dict[str, Path]) -> KeptWrite
     return write
 
 
-def _run_before(store: "Store") -> str | None:
-    """Return the id of the writing run before the last."""
-    runs = runs_to_undo(store)
-    next(runs, None)
-    before = next(runs, None)
-    return before.id if before else None
-
-
 @click.command("verify")
 @paths_argument
 @pass_session
@@ -269,7 +259,7 @@ def verify(session: Session, paths: tuple[str, ...]) -> int:
                 is_missed = result.finding is Finding.UNRECORDED and item.path == Path(named)
                 counts[result.finding] += 1
                 its_status = 3 if is_missed else _VERIFY_STATUS[result.finding]
-                status = min(status, its_status, key=WORST_FIRST.index)
+                status = worst(status, its_status)
                 _show_verified(session, result, is_missed=is_missed)
     counted = (f"{count} {finding}" for finding, count in counts.items())
     print_notes([", ".join(counted) or "no file"])
@@ -289,8 +279,5 @@ def _show_verified(session: Session, result: Verification, *, is_missed: bool) -
         print_json(file_object(str(result.path), fields))
     elif is_missed or result.finding not in (Finding.SAME, Finding.UNRECORDED):
         click.echo(printable_path(result.path))
-        for line in (
-            *note_lines(result.finding, result.why or ""),
-            *change_lines(result.changes, 4),
-        ):
-            click.echo(line)
+        print_lines(note_lines(result.finding, result.why or ""))
+        print_lines(change_lines(result.changes, 4))

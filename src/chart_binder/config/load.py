@@ -68,18 +68,28 @@ def load_settings(
     """
     found = file or found_file()
     layers: list[tuple[str, Tree]] = [(str(found), _read_file(found))] if found else []
-    layers += [(name, _from_text(name, text)) for name, text in _set_variables(environment)]
+    variables = sorted(name for name in environment if name.startswith(PREFIX))
+    layers += [(name, _from_text(name, environment[name])) for name in variables]
     layers += [("command line", _nested(key.split("."), value)) for key, value in flags.items()]
     merged: Tree = {}
     origins: dict[str, str] = {}
     for source, tree in layers:
         _merge(merged, tree)
-        origins |= dict.fromkeys(_keys(tree), source)
+        origins |= {key: source for key, _ in dotted_keys(tree)}
     hint = "" if file or found != config_candidates()[0] else _FOUND_HERE
     try:
         return Settings(Config.model_validate(merged), found, origins, hint)
     except ValidationError as error:
         raise ConfigError(_error_texts(error, origins, found) + hint) from error
+
+
+def dotted_keys(tree: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
+    """Yield every key of nested tables in dotted form, with its value."""
+    for key, value in tree.items():
+        if isinstance(value, dict):
+            yield from dotted_keys(value, f"{prefix}{key}.")
+        else:
+            yield f"{prefix}{key}", value
 
 
 def _read_file(path: Path) -> Tree:
@@ -95,19 +105,13 @@ def _read_file(path: Path) -> Tree:
 
 def _toml_error(defect: str) -> str:
     """Return an error of the TOML parser in plain words, where it shows Python's values."""
-    twice = _TABLE_TWICE.fullmatch(defect)
-    if twice:
+    if twice := _TABLE_TWICE.fullmatch(defect):
         table = ".".join(re.findall(r"'([^']*)'", twice[1]))
         return (
             f"the table [{table}] stands there twice {twice[2]}: put the keys of the second into"
             " the first"
         )
     return defect.replace("Cannot overwrite a value", "a key stands there twice")
-
-
-def _set_variables(environment: Mapping[str, str]) -> Iterator[tuple[str, str]]:
-    """Yield the environment variables of this program."""
-    return ((name, text) for name, text in sorted(environment.items()) if name.startswith(PREFIX))
 
 
 def _from_text(name: str, text: str) -> Tree:
@@ -164,14 +168,6 @@ def _merge(below: Tree, above: Tree) -> None:
             below[key] = value
 
 
-def _keys(tree: Tree, prefix: str = "") -> Iterator[str]:
-    for key, value in tree.items():
-        if isinstance(value, dict):
-            yield from _keys(value, f"{prefix}{key}.")
-        else:
-            yield f"{prefix}{key}"
-
-
 def _error_texts(
     error: ValidationError, origins: Mapping[str, str], source: object, below: tuple[str, ...] = ()
 ) -> str:
@@ -190,37 +186,32 @@ def _error_text(
     key = ".".join(path)
     where = origins.get(key) or source or "configuration"
     if detail["type"] == "extra_forbidden":
-        return f"{where}: {key}: unknown key; allowed here: {_allowed(path)}"
+        return f"{where}: {key}: unknown key; allowed here: {_keys_beside(path)}"
     if detail["type"] == "value_error":
         return f"{where}: {key}: {detail['msg'].removeprefix('Value error, ')}"
     if detail["type"] == "string_pattern_mismatch" and (field := _field(list(path))):
         allowed = f"this is its meaning: {field.description}"
     else:
-        allowed = _ALLOWED.get(detail["type"]) or detail["msg"].replace(
-            "Input should be", "it must be"
-        )
-    return f"{where}: {key}: found {_shown(detail['input'])}; {allowed}"
-
-
-def _shown(value: object) -> str:
-    return repr(masked(value)) if isinstance(value, str) else masked(repr(value))
+        kind, _, defect = detail["type"].partition("_")
+        known = _ALLOWED.get(kind) if defect in ("type", "parsing") else None
+        allowed = known or detail["msg"].replace("Input should be", "it must be")
+    value = detail["input"]
+    found = repr(masked(value)) if isinstance(value, str) else masked(repr(value))
+    return f"{where}: {key}: found {found}; {allowed}"
 
 
 _ALLOWED = {
-    "int_type": "a whole number is allowed",
-    "int_parsing": "a whole number is allowed",
-    "float_type": "a number is allowed",
-    "float_parsing": "a number is allowed",
-    "bool_type": "true or false is allowed",
-    "bool_parsing": "true or false is allowed",
-    "string_type": "text in quotes is allowed",
-    "tuple_type": "a list is allowed",
-    "model_type": "a table of keys is allowed, such as [llm]",
+    "int": "a whole number is allowed",
+    "float": "a number is allowed",
+    "bool": "true or false is allowed",
+    "string": "text in quotes is allowed",
+    "tuple": "a list is allowed",
+    "model": "a table of keys is allowed, such as [llm]",
 }
-"""What is said of a wrong value, by pydantic's name for the error."""
+"""What is allowed, by the type in pydantic's name for the error: `int_type`, `int_parsing`."""
 
 
-def _allowed(path: tuple[str, ...]) -> str:
+def _keys_beside(path: tuple[str, ...]) -> str:
     model: Any = Config
     for key in path[:-1]:
         model = model.model_fields[key].annotation

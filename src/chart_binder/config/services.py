@@ -57,6 +57,13 @@ class MusicBrainzConfig(Section):
     )
 
 
+_REISSUE_TERMS = (
+    "remaster", "deluxe", "anniversary", "expanded", "reissue", "re-release", "reprint", "repress",
+    "legacy edition", "special edition", "limited edition", "collector", "bonus",
+    "リマスター", "デラックス", "再発", "復刻",
+)  # fmt: skip
+
+
 class RulesConfig(Section):
     """`[rules]`: the knobs of the rule table."""
 
@@ -73,26 +80,7 @@ class RulesConfig(Section):
         description="a release this much later than an official one is a reissue",
     )
     reissue_terms: Names = Field(
-        default=(
-            "remaster",
-            "deluxe",
-            "anniversary",
-            "expanded",
-            "reissue",
-            "re-release",
-            "reprint",
-            "repress",
-            "legacy edition",
-            "special edition",
-            "limited edition",
-            "collector",
-            "bonus",
-            "リマスター",
-            "デラックス",
-            "再発",
-            "復刻",
-        ),
-        description="words in a title or comment that mark a reissue",
+        default=_REISSUE_TERMS, description="words in a title or comment that mark a reissue"
     )
     label_authority_order: Names = Field(
         default=(), description="labels that win a tie, best first"

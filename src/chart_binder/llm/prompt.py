@@ -173,13 +173,10 @@ class Prompt:
         yield fill_placeholders(self.format, {**numbers, "format": dialect.form(tools)})
         yield fill_placeholders(self.answer, numbers)
         yield fill_placeholders(self.rules, numbers)
-        for exemplar in self._fitting_exemplars({tool.name for tool in tools}):
+        offered = {tool.name for tool in tools}  # those that call none, where others do not fit
+        calling = [each for each in self.exemplars if each.tools and each.tools <= offered]
+        for exemplar in calling or [each for each in self.exemplars if not each.tools]:
             yield "\n".join(_exemplar(exemplar, dialect))
-
-    def _fitting_exemplars(self, tools: set[str]) -> Sequence[Exemplar]:
-        """Return the exemplars whose tools are all offered, else those that call none."""
-        calling = [each for each in self.exemplars if each.tools and each.tools <= tools]
-        return calling or [each for each in self.exemplars if not each.tools]
 
 
 def _exemplar(exemplar: Exemplar, dialect: "Dialect") -> Iterator[str]:

@@ -32,11 +32,7 @@ def counted(count: int, thing: str) -> str:
     return f"{count} {thing}" if count == 1 else f"{count} {thing}s"
 
 
-class Value(msgspec.Struct, frozen=True):
-    """An immutable value with a JSON form."""
-
-
-class Fact(Value, frozen=True):
+class Fact(msgspec.Struct, frozen=True):
     """A fact that the answer cites; `verified` if its source was read in this run and says so."""
 
     about: str
@@ -46,7 +42,7 @@ class Fact(Value, frozen=True):
     verified: bool = False
 
 
-class Check(Value, frozen=True):
+class Check(msgspec.Struct, frozen=True):
     """One check of an answer by code: whether it passed, with one sentence of detail."""
 
     name: str
@@ -54,7 +50,7 @@ class Check(Value, frozen=True):
     detail: str
 
 
-class Usage(Value, frozen=True):
+class Usage(msgspec.Struct, frozen=True):
     """What a run used: tokens as the server counts them, seconds of wall-clock time."""
 
     prompt_tokens: int = 0
@@ -63,7 +59,7 @@ class Usage(Value, frozen=True):
     tool_seconds: float = 0.0
 
 
-class AdjudicationResult(Value, frozen=True):
+class AdjudicationResult(msgspec.Struct, frozen=True):
     """The adjudicator's answer, with everything needed to judge it.
 
     `confidence` is 0..1, after calibration and checks; `stated_confidence` is the model's own.

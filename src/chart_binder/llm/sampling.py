@@ -39,7 +39,12 @@ def run_methods(method: Method, ask: Callable[[Way], AdjudicationResult]) -> Adj
     for way in others:
         if _names_group(result) or not result.iterations:
             break
-        result = _second(first, result, way, ask(way))
+        now = ask(way)
+        detail = f"{first} gave nothing ({result.problem}), so {way} was tried: {now.outcome}"
+        check = Check("method", passed=_names_group(now), detail=detail)
+        is_rejection = result.outcome is Outcome.REJECTED and not check.passed
+        taken, usage = result if is_rejection else now, _total_usage((result, now))
+        result = replace(taken, checks=(*taken.checks, check), usage=usage)
     return result
 
 
@@ -50,19 +55,6 @@ def _names_group(result: AdjudicationResult) -> bool:
 def _total_usage(results: Iterable[AdjudicationResult]) -> Usage:
     columns = zip(*(astuple(result.usage) for result in results), strict=True)
     return Usage(*map(sum, columns))
-
-
-def _second(
-    way: Way, before: AdjudicationResult, other: Way, now: AdjudicationResult
-) -> AdjudicationResult:
-    taken = before if before.outcome is Outcome.REJECTED and not _names_group(now) else now
-    check = Check(
-        "method",
-        passed=_names_group(now),
-        detail=f"{way} gave nothing ({before.problem}), so {other} was tried: {now.outcome}",
-    )
-    usage = _total_usage((before, now))
-    return replace(taken, checks=(*taken.checks, check), usage=usage)
 
 
 def run_samples(
@@ -80,14 +72,14 @@ def run_samples(
     results = [ask(0), ask(1)]
     while len(results) < config.samples and any(result.iterations for result in results[-2:]):
         results.append(ask(len(results)))
-    return majority_answer(results, config, name_of, calibrated)
+    return _majority_answer(results, config, name_of, calibrated)
 
 
-def majority_answer(
+def _majority_answer(
     results: Sequence[AdjudicationResult],
     config: LLMConfig,
     name_of: Callable[[str], str],
-    calibrated: ConfidenceMap = AS_STATED,
+    calibrated: ConfidenceMap,
 ) -> AdjudicationResult:
     """Return the answer of more than half of `config.samples` runs.
 
@@ -109,29 +101,26 @@ def majority_answer(
     if has_majority:
         agreeing = [r for r in results if r not in failures and r.crg_mbid == winner]
         return _majority_result(agreeing, check, count / config.samples, config, calibrated, usage)
-    is_failure = 2 * (count + lost) > config.samples
-    return replace(
-        failures[0] if is_failure else results[0],
-        outcome=Outcome.ERROR if is_failure else Outcome.REJECTED,
-        problem=_failure_text(failures, len(results), not_made)
-        if is_failure
-        else f"no majority: {check.detail}",
-        crg_mbid=None,
-        rr_mbid=None,
-        confidence=0.0,
-        stated_confidence=None,
-        rules=None,
-        independent_sources=0,
-        rationale=failures[0].rationale if is_failure else "",
-        facts=(),
+    outcome, problem, rationale = Outcome.REJECTED, f"no majority: {check.detail}", ""
+    if 2 * (count + lost) > config.samples:
+        after = f", and {counted(not_made, 'more run')} not made" if not_made else ""
+        made, why = counted(len(results), "run"), failures[0].problem
+        problem = f"{len(failures)} of {made} failed{after}: {why}"
+        outcome, rationale = Outcome.ERROR, failures[0].rationale
+    first = results[0] if outcome is Outcome.REJECTED else failures[0]
+    return AdjudicationResult(
+        outcome,
+        rationale=rationale,
         checks=(check,),
+        problem=problem,
+        iterations=first.iterations,
         usage=usage,
+        model_id=first.model_id,
+        dialect=first.dialect,
+        prompt_version=first.prompt_version,
+        evidence_hash=first.evidence_hash,
+        transcript=first.transcript,
     )
-
-
-def _failure_text(failures: Sequence[AdjudicationResult], made: int, not_made: int) -> str:
-    after = f", and {counted(not_made, 'more run')} not made" if not_made else ""
-    return f"{len(failures)} of {counted(made, 'run')} failed{after}: {failures[0].problem}"
 
 
 def _majority_result(

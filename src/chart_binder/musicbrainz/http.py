@@ -14,6 +14,8 @@ from urllib.request import getproxies, proxy_bypass
 
 import httpcore
 
+from chart_binder import __version__
+from chart_binder.config import MusicBrainzConfig
 from chart_binder.errors import ConfigError, masked
 from chart_binder.musicbrainz.web_service import (
     Metadata,
@@ -104,13 +106,27 @@ class HttpResponse:
 
 
 class Server:
-    """MusicBrainz at one host; `sent` counts requests, including failed ones."""
+    """MusicBrainz at one host; `sent` counts requests, including failed ones.
 
-    def __init__(self, host: str, transport: "Transport", throttle: Throttle) -> None:
-        self.host = host
-        self._transport = transport
-        self._throttle = throttle
+    Each request has its own connection; threads may share the server.
+    """
+
+    def __init__(self, config: MusicBrainzConfig, throttle: Throttle) -> None:
+        """Set up; no socket is opened yet. Raises `ConfigError` for an impossible proxy."""
         self.sent = Counter()
+        self._host = config.hostname
+        self._scheme = "https" if config.https else "http"
+        self._timeout_s = config.timeout_s
+        self._throttle = throttle
+        contact = config.contact.encode("ascii", "replace").decode()
+        self._headers: dict[bytes | str, bytes | str] = {
+            "User-Agent": f"canon/{__version__}" + (f" ( {contact} )" if contact else ""),
+            "Accept": "application/xml",
+            "Accept-Encoding": "identity",
+        }
+        self._ssl_context = httpcore.default_ssl_context() if config.https else None
+        proxy = environment_proxy(self._scheme, self._host)
+        self._proxy = _proxy(proxy) if proxy else None
 
     def fetch(self, query: Query) -> tuple[bytes, Metadata | None]:
         """Return a response's body and its content, or raise `RequestError`.
@@ -128,16 +144,38 @@ class Server:
         raise RequestError("the server sends us on for ever", _WRONG_SERVER)
 
     def _get(self, target: str) -> HttpResponse:
-        self._throttle.wait_turn(f"musicbrainz {self.host}")
+        self._throttle.wait_turn(f"musicbrainz {self._host}")
         self.sent.add_one()
         started = time.monotonic()
-        response = self._transport.get(target)
+        try:
+            response = self._send(target)
+        except _ERRORS as error:
+            raise _translated(error, self._timeout_s) from error
         seconds = round(time.monotonic() - started, 3)
         _log.debug(
             "musicbrainz",
             extra={"path": target, "cached": False, "status": response.status, "seconds": seconds},
         )
         return response
+
+    def _send(self, target: str) -> HttpResponse:
+        name, colon, port = self._host.partition(":")
+        url = f"{self._scheme}://{name.encode('idna').decode('ascii')}{colon}{port}{target}"
+        with (
+            httpcore.ConnectionPool(
+                ssl_context=self._ssl_context,
+                proxy=self._proxy,
+                max_keepalive_connections=0,
+                network_backend=TimedBackend(Deadline(self._timeout_s)),
+            ) as connections,
+            connections.stream("GET", url, headers=self._headers) as response,
+        ):
+            body = _read_bounded(response)
+        headers = {
+            name.decode("latin-1").lower(): value.decode("latin-1")
+            for name, value in response.headers
+        }
+        return HttpResponse(response.status, headers, body)
 
 
 def _content(response: HttpResponse, query: Query) -> Metadata | None:
@@ -175,52 +213,6 @@ def _redirect_target(response: HttpResponse, target: str) -> str | None:
     if not is_ours or next_target == target:
         raise refused
     return next_target
-
-
-class Transport:
-    """Sends requests to one server, each on its own connection; threads may share it."""
-
-    def __init__(
-        self, scheme: str, host: str, *, user_agent: str, timeout_s: float, proxy: str | None
-    ) -> None:
-        """Set up for `host`, which may have a port; `proxy` is a URL."""
-        self._scheme = scheme
-        self._host = host
-        self._headers: dict[bytes | str, bytes | str] = {
-            "User-Agent": user_agent,
-            "Accept": "application/xml",
-            "Accept-Encoding": "identity",
-        }
-        self._timeout_s = timeout_s
-        self._ssl_context = httpcore.default_ssl_context() if scheme == "https" else None
-        self._proxy = _proxy(proxy) if proxy else None
-
-    def get(self, target: str) -> HttpResponse:
-        """Return the response for a path with query, redirects included; raise `RequestError`."""
-        try:
-            url = f"{self._scheme}://{_to_ascii(self._host)}{target}"
-            with (
-                httpcore.ConnectionPool(
-                    ssl_context=self._ssl_context,
-                    proxy=self._proxy,
-                    max_keepalive_connections=0,
-                    network_backend=TimedBackend(Deadline(self._timeout_s)),
-                ) as connections,
-                connections.stream("GET", url, headers=self._headers) as response,
-            ):
-                body = _read_bounded(response)
-        except _ERRORS as error:
-            raise _translated(error, self._timeout_s) from error
-        headers = {
-            name.decode("latin-1").lower(): value.decode("latin-1")
-            for name, value in response.headers
-        }
-        return HttpResponse(response.status, headers, body)
-
-
-def _to_ascii(host: str) -> str:
-    name, colon, port = host.partition(":")
-    return name.encode("idna").decode("ascii") + colon + port
 
 
 def _read_bounded(response: httpcore.Response) -> bytes:

@@ -6,7 +6,6 @@ from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from itertools import groupby
 
-from chart_binder import __version__
 from chart_binder.config import MusicBrainzConfig
 from chart_binder.domain.dates import UNKNOWN, PartialDate
 from chart_binder.domain.evidence import (
@@ -30,8 +29,6 @@ from chart_binder.musicbrainz.http import (
     RequestError,
     Server,
     Throttle,
-    Transport,
-    environment_proxy,
 )
 from chart_binder.musicbrainz.matching import searches
 
@@ -55,22 +52,9 @@ def connect(
     """
     interval_s = 1 / config.rate_limit_per_s if config.rate_limit_per_s else 0.0
     throttle = Throttle(limiter, interval_s, clock, wait)
-    server = None if config.offline else _server(config, throttle)
+    server = None if config.offline else Server(config, throttle)
     service = CachedService(config.hostname, server, cache, throttle, config.cache_ttl_s)
     return MusicBrainzSource(config, service, server)
-
-
-def _server(config: MusicBrainzConfig, throttle: Throttle) -> Server:
-    scheme = "https" if config.https else "http"
-    contact = config.contact.encode("ascii", "replace").decode()
-    transport = Transport(
-        scheme,
-        config.hostname,
-        user_agent=f"canon/{__version__} ( {contact} )" if contact else f"canon/{__version__}",
-        timeout_s=config.timeout_s,
-        proxy=environment_proxy(scheme, config.hostname),
-    )
-    return Server(config.hostname, transport, throttle)
 
 
 class MusicBrainzSource:
@@ -124,7 +108,18 @@ class MusicBrainzSource:
         if found is None:
             wanted = ", nor ".join(search.wanted for search in tried)
             raise NothingFoundError(f"MusicBrainz ({self._service.host}) knows no {wanted}")
-        return self._bundle(client, tags, found)
+        artist = _artist(client, found[0])
+        home = artist.begin_area_country
+        candidates = tuple(_candidate(client, recording, home) for recording in found)
+        oldest_at = client.oldest_at or 0.0
+        provenance = Provenance(
+            sources_used=("MB",),
+            fetched_at_utc=datetime.fromtimestamp(oldest_at, UTC).isoformat(timespec="seconds"),
+            cache_age_s=round(self._service.age_s(oldest_at), 1),
+        )
+        title = found[0].title or tags.title
+        bundle = EvidenceBundle(candidates, artist, title, _artifact(tags), provenance)
+        return read_bundle(bundle)  # in normal form, as if it had come from a file
 
     def client(self) -> Client:
         """Return a client with the same cache and rate limit, for single look-ups."""
@@ -147,22 +142,6 @@ class MusicBrainzSource:
             empty = "the server has no data: import MusicBrainz' data into the mirror"
             problems = (empty, *problems)
         return Health(host, is_reachable=True, problems=problems)
-
-    def _bundle(
-        self, client: Client, tags: TrackTags, found: tuple[ws.Recording, ...]
-    ) -> EvidenceBundle:
-        artist = _artist(client, found[0])
-        home = artist.begin_area_country
-        candidates = tuple(_candidate(client, recording, home) for recording in found)
-        oldest_at = client.oldest_at or 0.0
-        provenance = Provenance(
-            sources_used=("MB",),
-            fetched_at_utc=datetime.fromtimestamp(oldest_at, UTC).isoformat(timespec="seconds"),
-            cache_age_s=round(self._service.age_s(oldest_at), 1),
-        )
-        title = found[0].title or tags.title
-        bundle = EvidenceBundle(candidates, artist, title, _artifact(tags), provenance)
-        return read_bundle(bundle)  # in normal form, as if it had come from a file
 
 
 def _artist(client: Client, recording: ws.Recording) -> Artist:

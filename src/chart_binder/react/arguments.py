@@ -227,20 +227,18 @@ def read_members(text: str) -> Mapping[str, object] | None:
     lines = [*_lines_with_members(text)]
     if not lines or text[lines[-1].end() :].strip():
         return _members_on_one_line(text)
-    pairs = [(line["name"], _without_marks(line["value"])) for line in lines]
-    if any(value is None for _, value in pairs):
+    values = [_without_marks(line["value"]) for line in lines]
+    if None in values:
         if members := _members_on_one_line(text):
             return members
         if text.endswith("}"):
             raise LenientJSONError("it closes a brace that nothing opens")
-    whole = (line["value"].strip() for line in lines)
+    pairs = [
+        (line["name"], line["value"].strip() if value is None else value)
+        for line, value in zip(lines, values, strict=True)
+    ]
     try:
-        return object_of(
-            [
-                (name, raw if value is None else value)
-                for (name, value), raw in zip(pairs, whole, strict=True)
-            ]
-        )
+        return object_of(pairs)
     except LenientJSONError:
         return None
 

@@ -73,18 +73,11 @@ def _to_one_of(value: object, alternatives: Sequence[Schema], definitions: Schem
 
     Of several that it has, one goes first in which nothing needs to be bent.
     """
-    own = [
-        coerce(value, schema, definitions)
-        for schema in alternatives
-        if _has_type(value, schema, definitions)
-    ]
+    bent = [(schema, coerce(value, schema, definitions)) for schema in alternatives]
+    own = [new for schema, new in bent if _has_type(value, schema, definitions)]
     if own:
         return next((new for new in own if repr(new) == repr(value)), own[0])
-    fitted = [
-        new
-        for schema in alternatives
-        if _has_type(new := coerce(value, schema, definitions), schema, definitions)
-    ]
+    fitted = [new for schema, new in bent if _has_type(new, schema, definitions)]
     return fitted[0] if fitted and all(new == fitted[0] for new in fitted) else value
 
 
@@ -121,10 +114,10 @@ def _split_items(value: object, item: Schema, definitions: Schema) -> object:
     if not isinstance(value, str) or "," not in value:
         return [coerce(value, item, definitions)]
     parts = [coerce(part.strip(), item, definitions) for part in value.split(",")]
-    certain = (
-        choices(item) or item.get("type") != "string" or item.get("format") in _FORMAT_PATTERNS
-    )
-    return parts if certain and all(_has_type(part, item, definitions) for part in parts) else value
+    is_title = item.get("type") == "string" and item.get("format") not in _FORMAT_PATTERNS
+    if is_title and not choices(item):
+        return value
+    return parts if all(_has_type(part, item, definitions) for part in parts) else value
 
 
 def _to_object(value: object, schema: Schema, definitions: Schema) -> object:

@@ -47,7 +47,9 @@ def define_tool(
     that is a model (pydantic, dataclass, struct) gives its members as the arguments. `name` and
     `description` replace the function's own. Raises `ToolDefectError`.
     """
-    called = name if name is not None else _name(function)
+    called = getattr(function, "__name__", type(function).__name__) if name is None else name
+    if name is None and not inspect.isroutine(function):
+        called = CAMEL_CASE.sub("_", called).lower()
     said = read_docstring(description if description is not None else _doc(function))
     defects = [] if _NAME.fullmatch(called) else [f"{called!r} cannot be the name of a tool"]
     if not said.about:
@@ -79,8 +81,9 @@ def _of_function(
 ) -> "ArgumentModel | None":
     if inspect.iscoroutinefunction(function):
         defects.append("it is a coroutine function, and nothing here awaits")
+    routine: Any = function if inspect.isroutine(function) else type(function).__call__
     try:
-        hints = _hints(function)
+        hints = typing.get_type_hints(routine, include_extras=True)
         parameters = tuple(inspect.signature(function).parameters.values())
     except (NameError, AttributeError, TypeError, ValueError) as error:
         defects.append(f"its annotations cannot be resolved ({error})")
@@ -124,17 +127,6 @@ def _try(
     return None
 
 
-def _hints(function: Any) -> Mapping[str, Any]:
-    routine = function if inspect.isroutine(function) else type(function).__call__
-    return typing.get_type_hints(routine, include_extras=True)
-
-
-def _name(function: Any) -> str:
-    name = getattr(function, "__name__", type(function).__name__)
-    is_class = not inspect.isroutine(function)
-    return CAMEL_CASE.sub("_", name).lower() if is_class else name
-
-
 def _doc(function: Any) -> str:
     """Return its own docstring: neither an inherited one nor one that was generated."""
     if inspect.isroutine(function):
@@ -148,21 +140,35 @@ def _doc(function: Any) -> str:
 class ArgumentModel:
     """The arguments of a tool: their JSON schema, and the value that is built from them.
 
-    `build` validates an object and returns the value, or raises `ArgumentsError`; `to_json` turns
-    the value back. `model_parameter` takes the whole value; where it is empty, the value's members
-    are the arguments.
+    `convert` validates an object and returns the value, or raises `ValueError`; `to_json` turns the
+    value back. `model_parameter` takes the whole value; where it is empty, the value's members are
+    the arguments.
     """
 
     schema: Mapping[str, Any]
-    build: Callable[[Mapping[str, object]], Any]
+    convert: Callable[[Mapping[str, object]], Any]
     to_json: Callable[[Any], dict[str, object]]
     model_parameter: str = ""
 
+    def build(self, arguments: Mapping[str, object]) -> Any:
+        """Return the value for an object. Raises `ArgumentsError`."""
+        try:
+            return self.convert(arguments)
+        except ValueError as error:  # what msgspec, pydantic and a dataclass of its own raise
+            raise ArgumentsError("; ".join(_clauses(error))) from error
+
     def keywords(self, value: Any) -> dict[str, object]:
         """Return the arguments that the function is called with."""
-        return (
-            {self.model_parameter: value} if self.model_parameter else msgspec.structs.asdict(value)
-        )
+        if self.model_parameter:
+            return {self.model_parameter: value}
+        return msgspec.structs.asdict(value)
+
+
+def _clauses(error: ValueError) -> Iterable[str]:
+    details = getattr(error, "errors", None)  # of pydantic
+    if not callable(details):
+        return [str(error).replace("`$.", "`")]
+    return [f"{detail['msg']} - at `{'.'.join(map(str, detail['loc']))}`" for detail in details()]
 
 
 def require_finite(*values: object) -> None:
@@ -175,10 +181,9 @@ def require_finite(*values: object) -> None:
 
 def is_model(kind: object) -> bool:
     """Return whether a type is a pydantic model, a dataclass or a struct."""
-    if not isinstance(kind, type):
-        return False
-    is_struct = dataclasses.is_dataclass(kind) or issubclass(kind, msgspec.Struct)
-    return is_struct or is_pydantic(kind)
+    return isinstance(kind, type) and (
+        dataclasses.is_dataclass(kind) or issubclass(kind, msgspec.Struct) or is_pydantic(kind)
+    )
 
 
 def is_pydantic(kind: object) -> bool:
@@ -195,15 +200,21 @@ def from_model(kind: Any, parameter: str, about: Mapping[str, str]) -> ArgumentM
     `about` describes members of a dataclass; pydantic and msgspec have ways of their own.
     """
     if is_pydantic(kind):
-        schema = _without_titles(kind.model_json_schema())
-        to_json = partial(kind.model_dump, mode="json", by_alias=True)
-        return ArgumentModel(schema, partial(_build_pydantic, kind), to_json, parameter)
+        return ArgumentModel(
+            _without_titles(kind.model_json_schema()),
+            # As JSON, for a strict model takes a date in that form only.
+            lambda arguments: kind.model_validate_json(msgspec.json.encode(arguments)),
+            partial(kind.model_dump, mode="json", by_alias=True),
+            parameter,
+        )
     if issubclass(kind, msgspec.Struct):
-        return ArgumentModel(_schema(kind), partial(_build_struct, kind), _msgspec_json, parameter)
+        return _from_struct(kind, parameter)
     hints = typing.get_type_hints(kind, include_extras=True)
     members = from_parameters(inspect.signature(kind).parameters.values(), hints, about)
-    return ArgumentModel(
-        members.schema, partial(_build_dataclass, kind, members), _msgspec_json, parameter
+    return dataclasses.replace(
+        members,
+        convert=lambda arguments: kind(**members.keywords(members.build(arguments))),
+        model_parameter=parameter,
     )
 
 
@@ -218,8 +229,20 @@ def from_parameters(
         (each.name, with_limits(hints[each.name], about.get(each.name, "")), *_default(each))
         for each in parameters
     ]
-    kind = msgspec.defstruct("Arguments", fields, kw_only=True)
-    return ArgumentModel(_schema(kind), partial(_build_struct, kind), _msgspec_json)
+    return _from_struct(msgspec.defstruct("Arguments", fields, kw_only=True))
+
+
+def _from_struct(kind: Any, parameter: str = "") -> ArgumentModel:
+    # msgspec builds a type when it is first read: two threads that do may end the process.
+    msgspec.json.Decoder(kind)
+    (reference,), components = msgspec.json.schema_components([kind])
+    schema = components.pop(reference["$ref"].rpartition("/")[2])
+    return ArgumentModel(
+        {**schema, "$defs": components} if components else schema,
+        partial(msgspec.convert, type=kind, str_keys=True),
+        _msgspec_json,
+        parameter,
+    )
 
 
 def _default(parameter: inspect.Parameter) -> tuple[object, ...]:
@@ -229,14 +252,6 @@ def _default(parameter: inspect.Parameter) -> tuple[object, ...]:
     if isinstance(default, _SCHEMA_DEFAULTS):
         return (default,)
     return (msgspec.field(default_factory=lambda: default),)
-
-
-def _schema(kind: Any) -> dict[str, Any]:
-    # msgspec builds a type when it is first read: two threads that do may end the process.
-    msgspec.json.Decoder(kind)
-    (reference,), components = msgspec.json.schema_components([kind])
-    schema = components.pop(reference["$ref"].rpartition("/")[2])
-    return {**schema, "$defs": components} if components else schema
 
 
 def _without_titles(schema: Mapping[str, Any]) -> dict[str, Any]:
@@ -254,38 +269,9 @@ def _without_titles(schema: Mapping[str, Any]) -> dict[str, Any]:
     return plain
 
 
-def _build_struct(kind: Any, arguments: Mapping[str, object]) -> object:
-    try:
-        return msgspec.convert(arguments, kind, str_keys=True)
-    except msgspec.ValidationError as error:
-        raise ArgumentsError(str(error).replace("`$.", "`")) from error
-
-
-def _build_dataclass(kind: Any, members: ArgumentModel, arguments: Mapping[str, object]) -> object:
-    try:
-        return kind(**members.keywords(members.build(arguments)))
-    except ValueError as error:  # what a dataclass has to say of its own members
-        raise ArgumentsError(str(error)) from error
-
-
 def _msgspec_json(value: object) -> dict[str, object]:
     # By way of JSON, for a replay has what was written to a transcript.
     return msgspec.json.decode(msgspec.json.encode(value, order="deterministic"), type=dict)
-
-
-def _build_pydantic(kind: Any, arguments: Mapping[str, object]) -> object:
-    """Validate as JSON, for a strict model takes a date in that form only."""
-    try:
-        return kind.model_validate_json(msgspec.json.encode(arguments))
-    except ValueError as error:  # what pydantic raises is one
-        raise ArgumentsError("; ".join(_clauses(error))) from error
-
-
-def _clauses(error: ValueError) -> Iterable[str]:
-    details = getattr(error, "errors", None)
-    if not callable(details):
-        return [str(error)]
-    return [f"{detail['msg']} - at `{'.'.join(map(str, detail['loc']))}`" for detail in details()]
 
 
 def with_limits(annotation: Any, description: str = "") -> Any:

@@ -4,7 +4,7 @@ import json
 import re
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 import msgspec
@@ -57,17 +57,6 @@ class Tool:
     function: Callable[..., object]
     arguments: ArgumentModel
     per_run: Callable[[str], Callable[..., object]] | None = None
-    _parameters: tuple[Parameter, ...] = field(init=False, repr=False, compare=False)
-
-    def __post_init__(self) -> None:
-        """Read the parameters from the schema once."""
-        schema = self.arguments.schema
-        definitions, required = schema.get("$defs", {}), schema.get("required", ())
-        parameters = (
-            Parameter(name, name in required, takes_null(member, definitions))
-            for name, member in schema.get("properties", {}).items()
-        )
-        object.__setattr__(self, "_parameters", tuple(parameters))
 
     @classmethod
     def of(
@@ -110,21 +99,24 @@ class Tool:
 
     def call(self, arguments: Mapping[str, object] | str) -> "Call":
         """Return a call with arguments as a model wrote them, or raise `ToolError` with advice."""
-        definitions: Schema = self.arguments.schema.get("$defs", {})
-        members: Mapping[str, Schema] = self.arguments.schema.get("properties", {})
+        schema = self.arguments.schema
+        definitions, required = schema.get("$defs", {}), schema.get("required", ())
+        members: Mapping[str, Schema] = schema.get("properties", {})
+        parameters = [
+            Parameter(name, name in required, takes_null(member, definitions))
+            for name, member in members.items()
+        ]
         try:
+            given = bind(arguments, parameters, self.arguments.model_parameter)
             bound = {
-                name: coerce(value, members[name], definitions)
-                for name, value in bind(
-                    arguments, self._parameters, self.arguments.model_parameter
-                ).items()
+                name: coerce(value, members[name], definitions) for name, value in given.items()
             }
             value = self.arguments.build(bound)
             plain = self.arguments.to_json(value)
             require_finite(bound, {name: plain.get(name) for name in bound})
             return Call(self, plain, self.arguments.keywords(value))
         except (ArgumentsError, UnicodeEncodeError) as error:
-            takes = _object_form(self.arguments.schema)
+            takes = _object_form(schema)
             raise ToolError(
                 f"You called {self.name}{_WRONG_ARGUMENTS} {error}. It takes {takes}"
             ) from error
@@ -239,11 +231,9 @@ def _type_name(schema: Schema, definitions: Schema) -> str:
     kind: str = schema.get("type", "")
     if kind == "array":
         items = schema.get("items")
-        return (
-            f"list of {_type_name(items, definitions) or 'text'}"
-            if isinstance(items, dict)
-            else "list"
-        )
+        if not isinstance(items, dict):
+            return "list"
+        return f"list of {_type_name(items, definitions) or 'text'}"
     if kind == "string":
         shape: str = schema.get("format", "")
         return "YYYY-MM-DD" if shape == "date" else shape

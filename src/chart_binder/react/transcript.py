@@ -177,23 +177,15 @@ class Turn:
 
 def turns(events: Iterable[AnyEvent]) -> Iterator[Turn]:
     """Yield the turns in order. A reply begins a turn; events before the first are left out."""
-    number = 0
-    reply: Replied | None = None
-    steps: list[Stepped] = []
-    shown: list[Observed] = []
+    replied: list[tuple[Replied, list[Stepped], list[Observed]]] = []
     for event in events:
         if isinstance(event, Replied):
-            if reply:
-                yield Turn(number, reply, _exchanges(steps, shown))
-            number, reply, steps, shown = number + 1, event, [], []
-        elif isinstance(event, Stepped):
-            steps.append(event)
-        elif isinstance(event, Observed):
-            shown.append(event)
-    if reply:
-        yield Turn(number, reply, _exchanges(steps, shown))
-
-
-def _exchanges(steps: list[Stepped], shown: list[Observed]) -> tuple[Exchange, ...]:
-    """Pair steps with observations: both are in the order of the calls."""
-    return tuple(Exchange(step, seen) for step, seen in zip_longest(steps, shown))
+            replied.append((event, [], []))
+        elif replied and isinstance(event, Stepped):
+            replied[-1][1].append(event)
+        elif replied and isinstance(event, Observed):
+            replied[-1][2].append(event)
+    for number, (reply, steps, shown) in enumerate(replied, start=1):
+        # Both are in the order of the calls.
+        exchanges = tuple(Exchange(step, seen) for step, seen in zip_longest(steps, shown))
+        yield Turn(number, reply, exchanges)

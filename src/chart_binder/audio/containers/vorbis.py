@@ -40,16 +40,8 @@ _FULL_SEGMENT, _MAX_SEGMENTS = 255, 255
 _MIRRORED = bytes(int(f"{byte:08b}"[::-1], 2) for byte in range(256))
 
 
-@dataclass(frozen=True, slots=True)
-class Comments:
-    """Vorbis comments, and what stands behind them in the same packet."""
-
-    block: Block
-    rest: bytes
-
-
-def read_comments(body: bytes) -> Comments | None:
-    """Return the comments at the beginning of `body`, or `None` if there are none."""
+def read_comments(body: bytes) -> tuple[Block, bytes] | None:
+    """Return the comments at the beginning of `body` and the rest; `None` if there are none."""
     vendor = _counted(body, 0)
     if vendor is None or len(body) < len(vendor) + 8:
         return None
@@ -64,7 +56,7 @@ def read_comments(body: bytes) -> Comments | None:
         key, sign, _ = comment.partition(b"=")
         items.append(Item(key.decode("latin-1") if sign else "", comment))
         at += 4 + len(comment)
-    return Comments(Block("vorbis", tuple(items), vendor), body[at:])
+    return Block("vorbis", tuple(items), vendor), body[at:]
 
 
 def written_comments(block: Block) -> bytes:
@@ -126,9 +118,9 @@ class FLAC:
         blocks = []
         if body := self._contents(_COMMENTS):
             comments = read_comments(body[0])
-            if comments is None or comments.rest.strip(b"\0"):
+            if comments is None or comments[1].strip(b"\0"):
                 raise self.source.damaged("its Vorbis comments do not fit their block")
-            blocks.append(comments.block)
+            blocks.append(comments[0])
         if pictures := self._contents(_PICTURE):
             items = tuple(Item(f"PICTURE:{at}", data) for at, data in enumerate(pictures, 1))
             blocks.append(Block("flac-picture", items))
@@ -255,7 +247,8 @@ _CODECS = (
 class Ogg:
     """An Ogg file: the pages that hold the headers of the audio, and the packets on them.
 
-    `pages` are those from the comments to the last header; `packets` are whole, the comments first.
+    `pages` are those from the comments to the last header; `packets` are whole, the comments
+    first; `rest` stands behind the comments in theirs.
     """
 
     source: Source
@@ -263,7 +256,8 @@ class Ogg:
     first: bytes
     pages: tuple[Page, ...]
     packets: tuple[bytes, ...]
-    comments: Comments
+    comments: Block
+    rest: bytes
 
     @classmethod
     def parse(cls, source: Source) -> "Ogg":
@@ -278,12 +272,12 @@ class Ogg:
         comments = read_comments(body[start:]) if is_known else None
         if comments is None:
             raise source.damaged("it has no comments where they should stand")
-        return cls(source, codec, first, pages, packets, comments)
+        return cls(source, codec, first, pages, packets, *comments)
 
     @property
     def tags(self) -> TagSet:
         """The comments."""
-        return TagSet(self.codec.name, (self.comments.block,))
+        return TagSet(self.codec.name, (self.comments,))
 
     def audio(self) -> Iterator[Piece]:
         """Yield the headers without the comments, then all pages, but for number and checksum."""
@@ -322,10 +316,10 @@ class Ogg:
     def _comment_packet(self, block: Block) -> bytes:
         """Return the packet of the comments, as long as it was where room was left for it."""
         body = written_comments(block)
-        rest = self.comments.rest
+        rest = self.rest
         mark, room = (rest[:1], rest[1:]) if self.codec.framed else (b"", rest)
         if not room.strip(b"\0"):
-            old = len(written_comments(self.comments.block)) + len(room)
+            old = len(written_comments(self.comments)) + len(room)
             rest = mark + bytes(max(0, old - len(body)) if room else 0)
         if self.codec.name != "oga":
             return self.codec.comments + body + rest

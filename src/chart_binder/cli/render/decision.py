@@ -6,7 +6,7 @@ from chart_binder.cli.output import labelled, labelled_list, terminal_width, wra
 from chart_binder.domain.evidence import EvidenceBundle, Release, ReleaseGroup
 from chart_binder.domain.vocabulary import MBID
 from chart_binder.jobs.decide import Case, Decision, State
-from chart_binder.llm.result import AdjudicationResult, Fact, counted
+from chart_binder.llm.result import AdjudicationResult, counted
 
 SITE = "https://musicbrainz.org"
 _HEADLINES = {
@@ -26,12 +26,8 @@ def find_entities(
     bundle: EvidenceBundle | None, crg: str | None, rr: str | None
 ) -> tuple[ReleaseGroup | None, Release | None]:
     """Return the release group and the release of two ids, where the evidence has them."""
-    groups = [
-        group
-        for recording in (bundle.recording_candidates if bundle else ())
-        for group in recording.groups
-        if group.mb_rg_id == crg
-    ]
+    recordings = bundle.recording_candidates if bundle else ()
+    groups = [group for each in recordings for group in each.groups if group.mb_rg_id == crg]
     releases = (release for group in groups for release in group.editions)
     return (
         next(iter(groups), None),
@@ -102,14 +98,21 @@ def adjudication_lines(result: AdjudicationResult, state: State) -> Iterator[str
 def outcome_lines(result: AdjudicationResult, bundle: EvidenceBundle | None) -> Iterator[str]:
     """Yield a model's answer with the names from the evidence, its checks, facts and cost."""
     group, release = find_entities(bundle, result.crg_mbid, result.rr_mbid)
-    yield f"release group  {_id_and_name(result.crg_mbid, group_name(group) if group else '')}"
-    yield f"release        {_id_and_name(result.rr_mbid, release_name(release) if release else '')}"
-    yield f"confidence     {result.confidence:.2f}{_stated_confidence(result)}"
+    for label, mbid, name in (
+        ("release group", result.crg_mbid, group_name(group) if group else ""),
+        ("release", result.rr_mbid, release_name(release) if release else ""),
+    ):
+        yield " ".join(filter(None, (f"{label:<14}", mbid or "none", name)))
+    confidence, stated = f"{result.confidence:.2f}", result.stated_confidence
+    differs = stated is not None and f"{stated:.2f}" != confidence
+    yield f"confidence     {confidence}{f' (stated: {stated:.2f})' if differs else ''}"
     for number, check in enumerate(result.checks):
         outcome = "ok" if check.passed else "NOT OK"
         yield f"{'' if number else 'checks':<14} {outcome}: {check.detail}"
     for number, fact in enumerate(result.facts):
-        yield f"{'' if number else 'facts':<14} {_fact(fact)}"
+        verified = "verified" if fact.verified else "NOT verified"
+        text = f"{verified}: {fact.field} {fact.value} of {fact.about} ({fact.source})"
+        yield f"{'' if number else 'facts':<14} {text}"
     if result.problem and result.rationale:  # else the problem is printed as the reason
         yield f"problem        {result.problem}"
     usage = result.usage
@@ -118,19 +121,3 @@ def outcome_lines(result: AdjudicationResult, bundle: EvidenceBundle | None) -> 
         f" {usage.prompt_tokens} + {usage.completion_tokens} tokens,"
         f" {usage.model_seconds:.1f} s model, {usage.tool_seconds:.1f} s tools"
     )
-
-
-def _stated_confidence(result: AdjudicationResult) -> str:
-    """Return the confidence that the model stated, where another is reported."""
-    stated = result.stated_confidence
-    differs = stated is not None and f"{stated:.2f}" != f"{result.confidence:.2f}"
-    return f" (stated: {stated:.2f})" if differs else ""
-
-
-def _id_and_name(mbid: str | None, name: str) -> str:
-    return " ".join(filter(None, (mbid or "none", name)))
-
-
-def _fact(fact: Fact) -> str:
-    verified = "verified" if fact.verified else "NOT verified"
-    return f"{verified}: {fact.field} {fact.value} of {fact.about} ({fact.source})"

@@ -5,9 +5,9 @@ dates in the drawing grows with the logarithm of the days between them.
 """
 
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import date
-from itertools import pairwise
+from itertools import accumulate, pairwise
 
 import msgspec
 
@@ -53,7 +53,8 @@ def explanation_lines(path: str, case: Case, knobs: RulesConfig) -> Iterator[str
     yield from _recording(case.decision.recording_mbid, case.bundle)
     yield from ("", "  The rules, in their order:")
     for considered in _rule_path(case, verdict):
-        yield from _item(f"{considered.rule}: {considered.said}")
+        text = f"{considered.rule}: {considered.said}"
+        yield from wrap(text, terminal_width(), "    ", 6)
     if candidates := appearances(case.bundle):
         heading = "The dates compared, of official releases that have the recording:"
         yield ""
@@ -68,13 +69,13 @@ def explanation_object(case: Case, knobs: RulesConfig) -> dict[str, object]:
     verdict = case.verdict
     if verdict is None or case.bundle is None:
         return {}
-    explained: dict[str, object] = {
-        "path": msgspec.to_builtins(tuple(_rule_path(case, verdict))),
-        "appearances": msgspec.to_builtins(appearances(case.bundle)),
-        "lead_window": msgspec.to_builtins(lead_window(case.bundle, knobs)),
-        "rivals": msgspec.to_builtins(why_not(case, knobs)),
+    explained = {
+        "path": tuple(_rule_path(case, verdict)),
+        "appearances": appearances(case.bundle),
+        "lead_window": lead_window(case.bundle, knobs),
+        "rivals": why_not(case, knobs),
     }
-    return {"explanation": explained}
+    return {"explanation": msgspec.to_builtins(explained)}
 
 
 def _rule_path(case: Case, verdict: Verdict) -> Iterator[Considered]:
@@ -122,12 +123,8 @@ def _rivals(rivals: Sequence[Rival], *, is_decided: bool) -> Iterator[str]:
     if rivals:
         yield from ("", f"  {'Why not another:' if is_decided else 'The candidates:'}")
     for rival in rivals:
-        yield from _item(f"{rival.title}: {rival.why_not}")
+        yield from wrap(f"{rival.title}: {rival.why_not}", terminal_width(), "    ", 6)
         yield f"      {musicbrainz_page('release-group', rival.release_group)}"
-
-
-def _item(text: str) -> Iterator[str]:
-    return wrap(text, terminal_width(), "    ", 6)
 
 
 def case_timeline(case: Case, knobs: RulesConfig) -> Iterator[str]:
@@ -151,32 +148,30 @@ def timeline_lines(
     wanted = max([display_width(_name(one)) for one in candidates], default=0)
     room = max(width - _INDENT - 4 - _MIN_DRAWING, 1)
     name_width = min(max(wanted, len(_WINDOW)), _MAX_NAME, max(width // 2, 1), room)
-    scale = Scale(_days(candidates, window), max(width - _INDENT - name_width - 4, 1))
-    rows = list(_rows(candidates, window, scale, chosen))
+    drawing_width = max(width - _INDENT - name_width - 4, 1)
+    columns = place_days(_days(candidates, window), drawing_width)
+    rows: list[tuple[str, str, str]] = []
+    for one in candidates:
+        mark = ">" if one.release_group == chosen else " "
+        rows.append((mark, _name(one), _candidate(one, columns, drawing_width)))
+        if window and window.single == one.release_group:
+            rows.append((" ", _WINDOW, _window(window, columns, drawing_width)))
     for mark, name, drawing in rows:
         yield f"{'':{_INDENT}}{mark} {fit(name, name_width)}  {drawing}".rstrip()
-    if scale.days:
-        yield f"{'':{_INDENT}}{'':{name_width + 2}}  {_axis(scale, window)}".rstrip()
+    if columns:
+        axis = _axis(columns, window, drawing_width)
+        yield f"{'':{_INDENT}}{'':{name_width + 2}}  {axis}".rstrip()
     yield from _legend({letter for _, _, drawing in rows for letter in drawing}, width)
 
 
-class Scale:
-    """Places days, given as ordinals, on a line of `width` columns."""
-
-    def __init__(self, days: Iterable[int], width: int) -> None:
-        self.days = sorted(set(days))
-        self.width = width
-        lengths = [math.log1p(later - earlier) for earlier, later in pairwise(self.days)]
-        total = sum(lengths)
-        self._columns = dict.fromkeys(self.days[:1], 0)
-        position = 0.0
-        for day, length in zip(self.days[1:], lengths, strict=True):
-            position += length
-            self._columns[day] = round(position / total * (width - 1))
-
-    def column(self, day: int) -> int:
-        """Return the column of a day; it must be one of those given."""
-        return self._columns[day]
+def place_days(days: Iterable[int], width: int) -> dict[int, int]:
+    """Return the column of each day, given as an ordinal, on a line of `width` columns."""
+    ordered = sorted(set(days))
+    lengths = [math.log1p(later - earlier) for earlier, later in pairwise(ordered)]
+    total = sum(lengths) or 1.0
+    positions = accumulate(lengths, initial=0.0)
+    placed = zip(ordered, positions, strict=False)
+    return {day: round(at / total * (width - 1)) for day, at in placed}
 
 
 def _name(one: Appearance) -> str:
@@ -185,7 +180,6 @@ def _name(one: Appearance) -> str:
 
 
 def _days(candidates: Sequence[Appearance], window: LeadWindow | None) -> Iterator[int]:
-    """Yield every day that is drawn."""
     for one in candidates:
         yield from (day.toordinal() for day in (one.since, one.by) if day and one.counts)
         for span in _unofficial_spans(one):
@@ -195,52 +189,41 @@ def _days(candidates: Sequence[Appearance], window: LeadWindow | None) -> Iterat
         yield from (day.toordinal() for day in days if day)
 
 
-def _rows(
-    candidates: Sequence[Appearance], window: LeadWindow | None, scale: Scale, chosen: str | None
-) -> Iterator[tuple[str, str, str]]:
-    """Yield mark, name and drawing of each candidate, and of the lead window below its single."""
-    for one in candidates:
-        mark = ">" if one.release_group == chosen else " "
-        yield mark, _name(one), _candidate(one, scale)
-        if window and window.single == one.release_group:
-            yield " ", _WINDOW, _window(window, scale)
-
-
-def _candidate(one: Appearance, scale: Scale) -> str:
-    line = [" "] * scale.width
+def _candidate(one: Appearance, columns: Mapping[int, int], width: int) -> str:
+    line = [" "] * width
     for span in _unofficial_spans(one):
-        _draw(line, scale, span, "x" * 4)
+        _draw(line, columns, span, "x" * 4)
     if one.counts and one.since and one.by:
         is_of_group = any(source.release is None for source in one.sources)
         span = one.since.toordinal(), one.by.toordinal()
-        _draw(line, scale, span, "[~]~" if is_of_group else "[-]o")
+        _draw(line, columns, span, "[~]~" if is_of_group else "[-]o")
     elif one.counts:
         line[::4] = "?" * len(line[::4])
     elif not any(source.date for source in one.aside):
-        line[:2] = "x?"[: scale.width]
+        line[:2] = "x?"[:width]
     return "".join(line)
 
 
-def _draw(line: list[str], scale: Scale, span: tuple[int, int], letters: str) -> None:
+def _draw(line: list[str], columns: Mapping[int, int], span: tuple[int, int], letters: str) -> None:
     """Draw a span with the letters for its start, its inside, its end, and a single day."""
-    first, last = map(scale.column, span)
+    first, last = (columns[day] for day in span)
     if span[0] == span[1]:
         line[first] = letters[3]
         return
     if first == last:  # two columns at least, however near the ends are
-        first, last = (first, last + 1) if last + 1 < scale.width else (max(first - 1, 0), last)
+        first, last = (first, last + 1) if last + 1 < len(line) else (max(first - 1, 0), last)
     line[first : last + 1] = letters[1] * (last + 1 - first)
     line[first], line[last] = letters[0], letters[2]
 
 
-def _window(window: LeadWindow, scale: Scale) -> str:
-    line = [" "] * scale.width
+def _window(window: LeadWindow, columns: Mapping[int, int], width: int) -> str:
+    line = [" "] * width
     for first, last, letter in (
         (window.earliest, window.latest, ":"),
         (window.from_, window.to, "="),
     ):
         if first and last:
-            start, end = (scale.column(day.toordinal()) for day in (first, last))
+            start, end = (columns[day.toordinal()] for day in (first, last))
             line[start : end + 1] = letter * (end + 1 - start)
     return "".join(line)
 
@@ -250,23 +233,20 @@ def _unofficial_spans(one: Appearance) -> Iterator[tuple[int, int]]:
     return ((when.first, when.last) for when in dates if when.is_known)
 
 
-def _axis(scale: Scale, window: LeadWindow | None) -> str:
-    """Return the dates that fit, each with a bar at its column; the ends have precedence."""
-    line = [" "] * scale.width
+def _axis(columns: Mapping[int, int], window: LeadWindow | None, width: int) -> str:
+    """Return the dates that fit, each right or left of a bar at its column; the ends go first."""
+    line = [" "] * width
     bounds = [day.toordinal() for day in (window.to, window.latest) if day] if window else []
-    for day in (scale.days[0], scale.days[-1], *bounds, *scale.days):
-        _label(line, scale.column(day), date.fromordinal(day).isoformat())
+    for day in (min(columns), max(columns), *bounds, *columns):
+        text = date.fromordinal(day).isoformat()
+        column = columns[day]
+        for start, label in ((column, f"|{text}"), (column - len(text), f"{text}|")):
+            end = start + len(label)
+            around = line[max(start - 1, 0) : end + 1]
+            if start >= 0 and end <= width and not "".join(around).strip():
+                line[start:end] = label
+                break
     return "".join(line)
-
-
-def _label(line: list[str], column: int, text: str) -> None:
-    """Write a date right or left of its column, where there is room."""
-    for start, label in ((column, f"|{text}"), (column - len(text), f"{text}|")):
-        end = start + len(label)
-        around = line[max(start - 1, 0) : end + 1]
-        if start >= 0 and end <= len(line) and not "".join(around).strip():
-            line[start:end] = label
-            return
 
 
 def _legend(used: set[str], width: int) -> Iterator[str]:

@@ -14,7 +14,6 @@ import msgspec
 
 from chart_binder.cli.output import safe_text
 from chart_binder.cli.render.decision import SITE, find_entities, group_name, release_name
-from chart_binder.domain.evidence import ReleaseGroup
 from chart_binder.domain.vocabulary import MBID
 from chart_binder.jobs.transcripts import RecordedRun
 from chart_binder.llm.result import counted
@@ -54,14 +53,16 @@ def run_page(name: str, recorded: RecordedRun) -> str:
     environment.filters["page"] = _page
     environment.filters["json"] = lambda value: msgspec.json.encode(value).decode()
     template = environment.from_string(folder.joinpath("run_page.html").read_text("utf-8"))
-    candidates = _candidates(recorded)
+    recordings = recorded.bundle.recording_candidates if recorded.bundle else ()
+    groups = {group.mb_rg_id: group for each in recordings for group in each.groups}
+    candidates = [(group, group_name(group)) for group in groups.values()]
     return template.render(
         style=Markup(style),  # noqa: S704 - our own file
         digest=digest,
         about=(recorded.bundle and recorded.bundle.name) or name,
         recorded=recorded,
         result=recorded.outcome,
-        candidates=[(group, group_name(group)) for group in candidates[:_MAX_CANDIDATES]],
+        candidates=candidates[:_MAX_CANDIDATES],
         more_candidates=max(len(candidates) - _MAX_CANDIDATES, 0),
         turns=(_turn(turn, recorded.dialect) for turn in recorded.turns),
         particulars=_particulars(name, recorded),
@@ -82,12 +83,6 @@ def _is_web_address(url: str) -> bool:
 def _page(mbid: str, kind: str) -> str:
     """Return the address of a page at MusicBrainz, or nothing for an id that is no UUID."""
     return f"{SITE}/{kind}/{mbid}" if MBID.fullmatch(mbid) else ""
-
-
-def _candidates(recorded: RecordedRun) -> list[ReleaseGroup]:
-    recordings = recorded.bundle.recording_candidates if recorded.bundle else ()
-    groups = {group.mb_rg_id: group for each in recordings for group in each.groups}
-    return list(groups.values())
 
 
 def _names(recorded: RecordedRun) -> dict[str, Any]:

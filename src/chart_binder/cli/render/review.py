@@ -36,7 +36,7 @@ _STATES = {State.REVIEW: "for review", State.INDETERMINATE: "left open"}
 def queued_lines(case: ReviewCase) -> Iterator[str]:
     """Yield a case as a short block of the list."""
     yield from _heading(case)
-    yield from labelled(_state(case), _decision(case))
+    yield from _decision(case)
     yield from _damage(case)
     if case.decision.state is State.DECIDED:  # it is listed only because its override was removed
         yield from labelled("to do", _LAPSED)
@@ -84,14 +84,22 @@ def case_lines(
         yield from labelled("failed", case.decision.error or "no reason was given")
         yield from labelled("to do", advice_for(case.decision.cause))
     else:
-        yield from labelled(_state(case), _decision(case))
+        yield from _decision(case)
     yield from labelled("decision", f"{case.kept.id}, {case.kept.decided_at_utc}")
     yield from _damage(case)
     if lapsed:
         yield from labelled("to do", _LAPSED)
     elif not waits and case.decision.state is not State.ERROR:
-        yield from labelled("settled", _verdict(verdict))
-    yield from _question(rules)
+        said = "nobody has to look at it"
+        if verdict:
+            why = f": {verdict.reason}" if verdict.reason else ""
+            said = f"a person said {verdict.verdict}{why} ({verdict.at_utc})"
+        yield from labelled("settled", said)
+    if isinstance(rules, Decided):
+        yield from labelled("rules now", f"{rules.because}  [{rules.crg_rule}]: decide it again")
+    elif rules:
+        yield from labelled("open", rules.because)
+        yield from labelled_list("missing", rules.missing_facts)
     if case.rows:
         yield ""
         yield from _table(case.rows)
@@ -158,37 +166,19 @@ def _damage(case: ReviewCase) -> Iterator[str]:
         yield from labelled("damaged", f"{case.damage}; decide it again: canon decide")
 
 
-def _state(case: ReviewCase) -> str:
-    return _STATES.get(case.decision.state, case.decision.state.value)
-
-
-def _decision(case: ReviewCase) -> str:
-    """Return what was decided, or what is proposed where nothing was."""
-    decision = case.decision
+def _decision(case: ReviewCase) -> Iterator[str]:
+    """Yield what was decided, or what is proposed where nothing was."""
+    decision, proposal = case.decision, case.proposal
     if decision.state is State.DECIDED and not decision.adjudication and decision.crg_mbid:
         group = case.labels.id_of(decision.crg_mbid) or decision.crg_mbid
-        return f"{case.labels.name_of(group)}, by {decision.decided_by}"
-    proposal = case.proposal
-    if proposal is None:
-        return "nothing is proposed" if case.result else "no model was asked"
-    title = case.labels.titles.get(proposal.crg_mbid)
-    name = f"{proposal.label} '{title}'" if title else "a release group the evidence lacks"
-    return f"{name} is proposed, confidence {proposal.confidence:.2f}"
-
-
-def _verdict(verdict: KeptVerdict | None) -> str:
-    if verdict is None:
-        return "nobody has to look at it"
-    why = f": {verdict.reason}" if verdict.reason else ""
-    return f"a person said {verdict.verdict}{why} ({verdict.at_utc})"
-
-
-def _question(rules: Verdict | None) -> Iterator[str]:
-    if isinstance(rules, Decided):
-        yield from labelled("rules now", f"{rules.because}  [{rules.crg_rule}]: decide it again")
-    elif rules:
-        yield from labelled("open", rules.because)
-        yield from labelled_list("missing", rules.missing_facts)
+        said = f"{case.labels.name_of(group)}, by {decision.decided_by}"
+    elif proposal:
+        title = case.labels.titles.get(proposal.crg_mbid)
+        name = f"{proposal.label} '{title}'" if title else "a release group the evidence lacks"
+        said = f"{name} is proposed, confidence {proposal.confidence:.2f}"
+    else:
+        said = "nothing is proposed" if case.result else "no model was asked"
+    return labelled(_STATES.get(decision.state, decision.state.value), said)
 
 
 def _table(rows: Sequence[CandidateRow]) -> Iterator[str]:

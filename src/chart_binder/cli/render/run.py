@@ -100,9 +100,8 @@ def summary_lines(result: "BatchResult", what_next: str, *, is_dry: bool) -> Ite
 
 def _measures(found: Measures) -> Iterator[str]:
     """Yield what a run came to and cost."""
-    rate = (
-        f", {rate_text(found.files / found.seconds)}" if found.seconds > 1 and found.files else ""
-    )
+    has_rate = found.seconds > 1 and found.files
+    rate = f", {rate_text(found.files / found.seconds)}" if has_rate else ""
     before = f", {found.resumed:,} of them settled before" if found.resumed else ""
     pinned = f" ({found.pinned:,} pinned: what is pinned stands)" if found.pinned else ""
     files = f"{found.files:,} in {duration(found.seconds)}{rate}{before}{pinned}"
@@ -116,15 +115,16 @@ def _measures(found: Measures) -> Iterator[str]:
     if found.tags:
         yield from _labelled("tags", _counts(found.tags))
     yield from _reasons("not written", found, found.unwritten, _MAX_UNWRITTEN)
-    spent = [_spent(name, count) for name, count in found.spent.items() if count]
+    spent = []
+    for name, count in found.spent.items():
+        one, several = _SPENT.get(name, (name.replace("_", " "),) * 2)
+        spent += [f"{count:,} {one if count == 1 else several}"] if count else []
     if spent:
         yield from _labelled("spent", ", ".join(spent))
-    label = "failures"
     if found.causes:
         causes = {name.replace("_", " "): count for name, count in found.causes.items()}
-        yield from _labelled(label, _counts(causes))
-        label = ""
-    yield from _reasons(label, found, found.errors, _MAX_ERRORS)
+        yield from _labelled("failures", _counts(causes))
+    yield from _reasons("" if found.causes else "failures", found, found.errors, _MAX_ERRORS)
 
 
 def _reasons(label: str, found: Measures, counts: Mapping[str, int], most: int) -> Iterator[str]:
@@ -137,11 +137,6 @@ def _reasons(label: str, found: Measures, counts: Mapping[str, int], most: int) 
         label = ""
     if len(counts) > most:
         yield from _labelled(label, f"and {counted(len(counts) - most, 'other kind')}")
-
-
-def _spent(name: str, count: int) -> str:
-    one, several = _SPENT.get(name, (name.replace("_", " "),) * 2)
-    return f"{count:,} {one if count == 1 else several}"
 
 
 def duration(seconds: float) -> str:
@@ -207,7 +202,7 @@ class RunSummary:
 
 def list_header() -> Iterator[str]:
     """Yield the names of the columns of a list."""
-    yield from _in_columns(("RUN", "STARTED (UTC)", "TOOK"), "ENDED", "FILES")
+    return _in_columns(("RUN", "STARTED (UTC)", "TOOK"), "ENDED", "FILES")
 
 
 def list_lines(summary: RunSummary) -> Iterator[str]:

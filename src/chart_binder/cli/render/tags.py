@@ -3,17 +3,16 @@
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
+from itertools import chain
 from typing import Any
 
-import click
-
 from chart_binder.cli.output import (
-    WORST_FIRST,
     file_object,
     print_json,
+    print_lines,
     printable_path,
-    safe_text,
     terminal_width,
+    worst,
     wrap,
 )
 from chart_binder.cli.render.decision import SITE
@@ -47,15 +46,13 @@ def change_lines(changes: tuple[FieldChange, ...], indent: int = _STEP) -> Itera
             head = " " * (indent + _STEP)
         for sign, texts in (("-", change.old), ("+", change.new)):
             for text in texts:
-                lines = wrap(f"{sign} {text}", width, head, len(head) + 2)
-                yield from map(safe_text, lines)
+                yield from wrap(f"{sign} {text}", width, head, len(head) + 2)
                 head = " " * len(head)
 
 
 def note_lines(label: str, text: str, indent: int = _STEP) -> Iterator[str]:
     """Yield `label: text`, wrapped."""
-    lines = wrap(text, terminal_width(), f"{'':{indent}}{label}: ", indent + _STEP)
-    yield from map(safe_text, lines)
+    yield from wrap(text, terminal_width(), f"{'':{indent}}{label}: ", indent + _STEP)
 
 
 @dataclass
@@ -71,7 +68,7 @@ class TagResults:
     def show(self, told: WriteReport) -> None:
         """Print one file, or hold it back until its album is complete."""
         self.counts[told.status] += 1
-        self.status = min(self.status, _STATUS.get(told.status, 0), key=WORST_FIRST.index)
+        self.status = worst(self.status, _STATUS.get(told.status, 0))
         if self.as_json:
             print_json(file_object(str(told.path), _fields(told)))
             return
@@ -83,10 +80,7 @@ class TagResults:
         """Print what is held back."""
         held, self.held = self.held, []
         if held:
-            if self.printed:
-                click.echo()
-            for line in _album_lines(held):
-                click.echo(line)
+            print_lines(chain([""] * self.printed, _album_lines(held)))
             self.printed = True
 
     @property
@@ -120,7 +114,7 @@ def _album_lines(held: list[WriteReport]) -> Iterator[str]:
     common: tuple[FieldChange, ...] = ()
     if plan := held[0].plan:
         indent = 2
-        yield from map(safe_text, wrap(plan.album, terminal_width(), "", 2))
+        yield from wrap(plan.album, terminal_width(), "", 2)
         yield f"{SITE}/release-group/{plan.chosen.release_group}"
         common = _common_changes(held)
         if common:
