@@ -3,9 +3,8 @@
 from codecs import BOM_UTF8
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from statistics import fmean
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, NamedTuple
 
 import msgspec
 
@@ -185,13 +184,17 @@ def fit_map(answers: Sequence[KnownAnswer]) -> ConfidenceMap:
     for stated in sorted(given):
         pool = _Pool(stated * given[stated], given[stated], right[stated])
         while pools and pools[-1].share >= pool.share:
-            pool = pools.pop().with_(pool)
+            before = pools.pop()
+            pool = _Pool(
+                before.total + pool.total, before.answers + pool.answers, before.right + pool.right
+            )
         pools.append(pool)
-    return ConfidenceMap(tuple(Point(pool.stated, pool.share) for pool in pools), len(answers))
+    return ConfidenceMap(
+        tuple(Point(pool.total / pool.answers, pool.share) for pool in pools), len(answers)
+    )
 
 
-@dataclass(frozen=True, slots=True)
-class _Pool:
+class _Pool(NamedTuple):
     """Neighbouring answers that are pooled: the sum of their confidence, and counts."""
 
     total: float
@@ -199,17 +202,8 @@ class _Pool:
     right: int
 
     @property
-    def stated(self) -> float:
-        return self.total / self.answers
-
-    @property
     def share(self) -> float:
         return (self.right + 1) / (self.answers + 2)
-
-    def with_(self, other: "_Pool") -> "_Pool":
-        return _Pool(
-            self.total + other.total, self.answers + other.answers, self.right + other.right
-        )
 
 
 def _calibrated(

@@ -348,7 +348,6 @@ def advice_for(cause: Cause | msgspec.UnsetType | None) -> str:
 
 
 def _recording_in(bundle: EvidenceBundle, release_group: str | None) -> str | None:
-    """Return the first recording that is on the release group."""
     return next(
         (
             recording.mb_recording_id

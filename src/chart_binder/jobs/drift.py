@@ -201,5 +201,4 @@ def _outcome(was: Decision, now: Case | None = None) -> tuple[str | None, ...]:
 
 
 def _outcome_text(decision: Decision) -> str:
-    """Return the outcome as it is saved in the reason of a verdict."""
     return " ".join(("now", *(part or "none" for part in _outcome(decision))))

@@ -325,7 +325,6 @@ def score(golden: GoldenCase, case: Case) -> ScoredCase:
 
 
 def _is_by_another_rule(crg: Mark, rr: Mark, expected: Expected, decision: Decision) -> bool:
-    """Return whether the right decision, release included, was made by another rule."""
     told = [(expected.crg_rule, decision.crg_rule)]
     if rr in (Mark.RIGHT, Mark.UNSCORED):
         told.append((expected.rr_rule, decision.rr_rule))
@@ -385,7 +384,6 @@ def _told(one: ScoredCase) -> Iterator[tuple[str, str]]:
 
 
 def _rows(count: Counter[tuple[str, str]]) -> list[RuleRow]:
-    """Return a row for each rule that was expected or decided, the most used first."""
     columns = ("expected", "decided", "right", "wrong", "open")
     rows = [
         RuleRow(rule, *(count[rule, column] for column in columns))

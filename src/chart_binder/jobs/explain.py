@@ -94,7 +94,6 @@ def lead_window(bundle: EvidenceBundle, knobs: RulesConfig) -> LeadWindow | None
 
 
 def _day(ordinal: int) -> date:
-    """Return a date, at most the last one of the year 9999."""
     return date.fromordinal(min(ordinal, date.max.toordinal()))
 
 
@@ -197,7 +196,6 @@ def _by_word(bundle: EvidenceBundle, crg: str, said: str, knobs: RulesConfig) ->
 
 
 def _is_out(one: Candidate, chosen: Candidate | None, possible: Container[str]) -> bool:
-    """Return whether the evidence alone rules a candidate out."""
     if chosen is None or one.group.mb_rg_id in possible:
         return False
     return one.first > chosen.last or not one.is_dated

@@ -345,7 +345,6 @@ def repair_journal(store: "Store") -> Iterator[str]:
 
 
 def _may_be_writing_elsewhere(intent: KeptWrite) -> bool:
-    """Return whether another machine may still be writing the file."""
     earliest = (datetime.now(UTC) - _MAX_SAVE_TIME).isoformat(timespec="microseconds")
     name = path_from_bytes(intent.temporary).name
     return is_of_another_host(name) and intent.at_utc > earliest

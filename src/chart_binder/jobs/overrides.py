@@ -293,7 +293,6 @@ def _keep_override(
     *,
     replaces: bool,
 ) -> VerdictResult:
-    """Keep an override and the verdicts that come with it."""
     before = _overrides_of_verdicts(store, case)
     given = [
         KeptVerdict(

@@ -215,7 +215,6 @@ def _collapse(one: Mapping[str, object], other: Mapping[str, object]) -> dict[st
 
 
 def _items(path: str) -> Iterator[str]:
-    """Yield the list items that a path is in, the outermost first."""
     return (path[: found.end()] for found in _LIST_ITEM.finditer(path))
 
 
@@ -341,13 +340,11 @@ def _paired(a: tuple[Turn, ...], b: tuple[Turn, ...]) -> Iterator[Pair]:
 
 
 def _action_text(turn: Turn) -> str:
-    """Return what a turn did; for a canned one its reply, for nothing else is known."""
     done = [_call(each) for each in turn.exchanges if each.step]
     return repr(done) if done else repr(turn.reply and turn.reply.content)
 
 
 def _turn_parts(turn: Turn | None) -> dict[str, object]:
-    """Return the parts of a turn that are compared, by name."""
     if turn is None or turn.reply is None:
         return {}
     shown: dict[str, object] = {

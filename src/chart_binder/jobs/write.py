@@ -255,7 +255,6 @@ class Planner:
     def _contradiction(
         self, kept: KeptDecision, bundle: EvidenceBundle, chosen: Chosen
     ) -> str | None:
-        """Return the refusal if today's overrides contradict a decision."""
         override = override_for(bundle, self.overrides)
         if override and _contradicts(override, chosen):
             return f"a person ruled otherwise since: {_unpin_first(kept)}decide again"

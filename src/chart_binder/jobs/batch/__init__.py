@@ -9,7 +9,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from functools import cache
-from itertools import pairwise
+from itertools import chain, pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
@@ -127,20 +127,15 @@ def find_albums(named: Iterable[Path]) -> Iterator[Album | UnreadablePath]:
     Folders are walked by `find_audio_files`; a path inside another named one is found once.
     """
     held: tuple[Path, ...] = ()
-    for item in _folders(named):
-        if isinstance(item, UnreadablePath):
-            if held:
-                yield Album(held)
-            held = ()
-            yield item
-        elif held and _are_neighbours(held, item):
+    for item in chain(_folders(named), (None,)):
+        if held and isinstance(item, tuple) and _are_neighbours(held, item):
             held += item
-        else:
-            if held:
-                yield Album(held)
-            held = item
-    if held:
-        yield Album(held)
+            continue
+        if held:
+            yield Album(held)
+        held = item if isinstance(item, tuple) else ()
+        if isinstance(item, UnreadablePath):
+            yield item
 
 
 def _folders(named: Iterable[Path]) -> Iterator[tuple[Path, ...] | UnreadablePath]:
@@ -160,7 +155,6 @@ def _folders(named: Iterable[Path]) -> Iterator[tuple[Path, ...] | UnreadablePat
 
 
 def _are_neighbours(one: tuple[Path, ...], other: tuple[Path, ...]) -> bool:
-    """Return whether two folders are in the same folder, and have few files."""
     is_same_parent = one[-1].parent.parent == other[0].parent.parent
     return is_same_parent and len(one) + len(other) <= MAX_MERGED_FILES
 

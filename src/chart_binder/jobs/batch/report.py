@@ -209,7 +209,6 @@ def _by_count(counter: Mapping[str, int]) -> dict[str, int]:
 
 
 def _is_folder(outcome: FileOutcome) -> bool:
-    """Return whether the outcome is an error about a folder."""
     return (
         outcome.decision.cause is Cause.FILE
         and outcome.stored is None

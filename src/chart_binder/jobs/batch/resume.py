@@ -74,14 +74,6 @@ class Selection:
     runs: frozenset[str] = frozenset()
 
 
-class FileAction(StrEnum):
-    """What a run does with a file: decide it, take over its decision, or pass it over."""
-
-    DECIDE = "decide"
-    RESUME = "resume"
-    SKIP = "skip"
-
-
 @dataclass(frozen=True, slots=True)
 class ResumeCheck:
     """Compares files with their stored decisions; every method may raise `StoreError`."""
@@ -91,37 +83,35 @@ class ResumeCheck:
     versions: RunVersions
     overrides: Callable[[], Mapping[str, KeptOverride]]
 
-    def actions(
-        self, paths: Sequence[Path]
-    ) -> Iterator[tuple[Path, FileAction, FileOutcome | None]]:
-        """Yield what to do with each file, and the outcome of those that are resumed."""
+    def check(self, paths: Sequence[Path]) -> Iterator[tuple[Path, bool, FileOutcome | None]]:
+        """Yield for each file whether to decide it, and the outcome of those that are resumed."""
         current = current_decisions(self.store, [*map(stored_names, paths)])
         for path, kept in zip(paths, current, strict=True):
             try:
-                action = self._action(path, kept)
+                is_due, outcome = self._check(path, kept)
             except DamagedRecordError as error:  # it counts as failed
-                is_chosen = not self.selection.only or Which.FAILED in self.selection.only
-                done = "decided again" if is_chosen else "left out"
+                is_due = not self.selection.only or Which.FAILED in self.selection.only
+                done = "decided again" if is_due else "left out"
+                outcome = None
                 _log.warning("%s: %s: %s", quoted(path), done, error)
-                action = FileAction.DECIDE if is_chosen else FileAction.SKIP, None
-            yield path, *action
+            yield path, is_due, outcome
 
-    def _action(
+    def _check(
         self, path: Path, kept: KeptDecision | UnreadDecision | None
-    ) -> tuple[FileAction, FileOutcome | None]:
+    ) -> tuple[bool, FileOutcome | None]:
         if isinstance(kept, UnreadDecision):
             raise DamagedRecordError(kept.problem)
         if self.selection.only:
             which = _WHICH.get(kept.state) if kept else None
             if kept is None or kept.pinned or which not in self.selection.only:
-                return FileAction.SKIP, None
+                return False, None
             if kept.run_id not in self.selection.runs or not self._is_valid(kept, path):
-                return FileAction.DECIDE, None
+                return True, None
         if kept is None or not (kept.pinned or self._is_valid(kept, path)):
-            return FileAction.DECIDE, None
+            return True, None
         decision = read_decision(kept)
         outcome = FileOutcome(path, decision, is_resumed=True, is_pinned=kept.pinned)
-        return FileAction.RESUME, outcome
+        return False, outcome
 
     def _is_valid(self, kept: KeptDecision, path: Path) -> bool:
         """Return whether the same decision would be made today, as far as known without asking.

@@ -27,7 +27,7 @@ from chart_binder.jobs.batch import (
 )
 from chart_binder.jobs.batch.report import Tally
 from chart_binder.jobs.batch.requests import BundleRequest, NoInputYet
-from chart_binder.jobs.batch.resume import AnswerCache, FileAction, ResumeCheck
+from chart_binder.jobs.batch.resume import AnswerCache, ResumeCheck
 from chart_binder.jobs.decide import Cause, Decision, State, case_or_error
 from chart_binder.jobs.stored_decisions import has_earlier_answer
 from chart_binder.jobs.write import WriteReport
@@ -166,12 +166,12 @@ class TagWriter:
     ) -> None:
         self._write = write
         self._pool = ThreadPoolExecutor(threads, "canon-write") if write else None
-        self._writing = 0
+        self._writing: set[Future[tuple[WriteReport, float]]] = set()
 
     @property
     def has_room(self) -> bool:
         """Whether more files may be decided before the current ones are written."""
-        return self._writing < _MAX_WRITING
+        return len(self._writing) < _MAX_WRITING
 
     def begin(self, outcome: FileOutcome) -> "Future[tuple[WriteReport, float]] | None":
         """Begin to write a file's tags, if its decision may be written.
@@ -181,12 +181,10 @@ class TagWriter:
         is_file = outcome.stored is not None or outcome.is_resumed
         if self._pool is None or not is_file or outcome.decision.state not in _WRITABLE_STATES:
             return None
-        self._writing += 1
-        return self._pool.submit(self._timed_write, outcome)
-
-    def finished(self) -> None:
-        """Note that one file is written."""
-        self._writing -= 1
+        writing = self._pool.submit(self._timed_write, outcome)
+        self._writing.add(writing)
+        writing.add_done_callback(self._writing.discard)
+        return writing
 
     def close(self) -> None:
         """End the threads, each after its current file."""
@@ -282,10 +280,9 @@ class BatchRun:
         )
 
     def _hand_out_album(self, album: Album) -> None:
-        """Hand out the files of an album that are to be decided."""
         to_do: list[Path] = []
-        for path, action, outcome in self.resume.actions(album.paths):
-            if action is FileAction.DECIDE:
+        for path, is_due, outcome in self.resume.check(album.paths):
+            if is_due:
                 to_do.append(path)
             elif outcome:
                 self.buffer.add(outcome)
@@ -400,7 +397,6 @@ class BatchRun:
             self.buffer.measure(self.tally.measures())
 
     def _written(self, outcome: FileOutcome, done: tuple[WriteReport, float]) -> None:
-        self.tag_writer.finished()
         self._finish(outcome, *done)
 
     def _finish(self, outcome: FileOutcome, report: WriteReport | None, write_s: float) -> None:
