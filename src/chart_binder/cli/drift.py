@@ -80,7 +80,7 @@ _REFRESH = click.option("--refresh", is_flag=True, help="Fetch the evidence anew
 def list_drift(session: Session, names: tuple[str, ...], refresh: bool) -> int:
     """Decide again what was decided, all or what is named, and print what would differ."""
     with _drifting(session, refresh=refresh) as drifting:
-        return _check(drifting, names, _Results(session), None)
+        return _Results(session).check(drifting, names)
 
 
 @drift.command("accept")
@@ -98,7 +98,7 @@ def accept(session: Session, names: tuple[str, ...], refresh: bool) -> int:
         drifting.store.runs.begin(run)
         try:
             take = partial(accept_new_decision, drifting, run=run)
-            return _check(drifting, names, results, take)
+            return results.check(drifting, names, take)
         except (OSError, CanonError):  # also where the results cannot be printed any more
             results.status = 1
             raise
@@ -114,22 +114,7 @@ def keep(session: Session, names: tuple[str, ...], refresh: bool) -> int:
     """Leave decisions as they are: not listed again until yet another would come out."""
     with _drifting(session, refresh=refresh) as drifting:
         leave = partial(keep_old_decision, drifting.store)
-        return _check(drifting, names, _Results(session, "kept"), leave)
-
-
-def _check(
-    drifting: DriftCheck,
-    names: tuple[str, ...],
-    results: "_Results",
-    settle: Callable[[Drift], object] | None,
-) -> int:
-    """Decide again, call `settle` for each decision that differs, and return the exit status."""
-    for kept in _decisions(drifting, names, results.skip):
-        found = drifting.drift(kept)
-        if settle and found.state is DriftState.DIFFERS:
-            settle(found)
-        results.show(found)
-    return results.end()
+        return _Results(session, "kept").check(drifting, names, leave)
 
 
 @drift.command("pin")
@@ -221,7 +206,25 @@ class _Results:
         self.counts: Counter[str] = Counter()
         self.not_asked = ""
 
-    def show(self, found: Drift) -> None:
+    def check(
+        self,
+        drifting: DriftCheck,
+        names: tuple[str, ...],
+        settle: Callable[[Drift], object] | None = None,
+    ) -> int:
+        """Decide again, `settle` each decision that differs, and return the exit status."""
+        for kept in _decisions(drifting, names, self._skip):
+            found = drifting.drift(kept)
+            if settle and found.state is DriftState.DIFFERS:
+                settle(found)
+            self._show(found)
+        summary = ", ".join(f"{count} {stand}" for stand, count in self.counts.items())
+        print_notes([summary or "no decision is kept"])
+        if self.not_asked:
+            print_notes([f"{self.counts[DriftState.NOT_ASKED]} not asked: {self.not_asked}"])
+        return self.status
+
+    def _show(self, found: Drift) -> None:
         # What a person has just decided on is no longer open.
         is_done = found.state is DriftState.DIFFERS and self.done is not None
         self.counts[(is_done and self.done) or found.state] += 1
@@ -235,19 +238,11 @@ class _Results:
         fields = file_object(str(found.path), _drift_object(found, self.done))
         self.session.show(fields, [readable(str(found.path)), *_drift_lines(found, self.done)])
 
-    def skip(self, unread: UnreadDecision) -> None:
+    def _skip(self, unread: UnreadDecision) -> None:
         """Count a decision that cannot be read as failed, and report it."""
         self.status = 1
         self.counts[DriftState.FAILED] += 1
         SkippedRecords().decision(unread)
-
-    def end(self) -> int:
-        """Print the summary, and return the exit status."""
-        summary = ", ".join(f"{count} {stand}" for stand, count in self.counts.items())
-        print_notes([summary or "no decision is kept"])
-        if self.not_asked:
-            print_notes([f"{self.counts[DriftState.NOT_ASKED]} not asked: {self.not_asked}"])
-        return self.status
 
 
 def _drift_lines(found: Drift, done: str | None) -> Iterator[str]:

@@ -182,16 +182,13 @@ class Group(click.Group):
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the list."""
-        commands = [(name, self.get_command(ctx, name)) for name in self.list_commands(ctx)]
-        rows = [(name, _summary(each)) for name, each in commands if each and not each.hidden]
-        if rows:
-            with formatter.section("Commands"):
-                formatter.write_dl(rows)
-
-
-def _summary(command: click.Command) -> str:
-    text = command.short_help or command.help or ""
-    return " ".join(text.partition("\n\n")[0].split())
+        rows = []
+        for name in self.list_commands(ctx):
+            command = self.get_command(ctx, name)
+            paragraph = ((command and command.help) or "").partition("\n\n")[0]
+            rows.append((name, " ".join(paragraph.split())))
+        with formatter.section("Commands"):
+            formatter.write_dl(rows)
 
 
 def named_paths(paths: Iterable[str]) -> Iterator[str]:

@@ -23,18 +23,6 @@ from chart_binder.cli.render.html import run_page
 from chart_binder.errors import CanonError, PluginError, UsageError
 from chart_binder.files import read_file, read_lines
 from chart_binder.jobs import transcripts
-from chart_binder.jobs.transcripts import (
-    Comparison,
-    Difference,
-    Pair,
-    ParsedReply,
-    RecordedRun,
-    ReplyParser,
-    ReplyToParse,
-    compare,
-    read_recording,
-    read_reply_line,
-)
 from chart_binder.llm.result import Outcome
 
 _DIFF_HEAD = 3
@@ -60,7 +48,7 @@ def show(session: Session, file: Path) -> None:
 
     Exit status: 0, or 1 where FILE is no transcript or cannot be read.
     """
-    recorded = read_recording(file)
+    recorded = transcripts.read_recording(file)
     for event in recorded.events:
         session.show(event, event_lines(event))
     if session.as_json:
@@ -81,7 +69,7 @@ def replay(session: Session, file: Path) -> int:
 
     Exit status: 0 the same, 1 another result, none at all, or a FILE that cannot be read.
     """
-    recorded = read_recording(file)
+    recorded = transcripts.read_recording(file)
     result = transcripts.replay(file, LiveRun().watch if session.shows_run else None)
     before, now = recorded.result, result.to_dict()
     differs: list[str] = []
@@ -112,10 +100,10 @@ def diff(session: Session, a: Path, b: Path) -> int:
     same, 1 different, 2 a file cannot be read.
     """
     try:
-        one, other = read_recording(a), read_recording(b)
+        one, other = transcripts.read_recording(a), transcripts.read_recording(b)
     except CanonError as error:
         raise UsageError(str(error)) from error  # status 1 would say that the runs differ
-    comparison = compare(one, other)
+    comparison = transcripts.compare(one, other)
     first = comparison.departure
     fields = {
         "same": comparison.same,
@@ -130,12 +118,12 @@ def diff(session: Session, a: Path, b: Path) -> int:
     return 0 if comparison.same else 1
 
 
-def _title(file: Path, recorded: RecordedRun) -> str:
+def _title(file: Path, recorded: transcripts.RecordedRun) -> str:
     name = readable(str(file))
     return f"{name} ({recorded.missing})" if recorded.missing else name
 
 
-def _comparison_lines(comparison: Comparison) -> Iterator[str]:
+def _comparison_lines(comparison: transcripts.Comparison) -> Iterator[str]:
     """Yield whether the runs differ, then every difference."""
     first = comparison.departure
     turns = len(comparison.turns)
@@ -157,7 +145,7 @@ def _comparison_lines(comparison: Comparison) -> Iterator[str]:
         yield from _difference(f"result: {difference.where}", difference)
 
 
-def _turn_name(pair: Pair) -> str:
+def _turn_name(pair: transcripts.Pair) -> str:
     if pair.a is None:
         return f"turn {pair.b} of the second run alone"
     if pair.b is None:
@@ -165,7 +153,7 @@ def _turn_name(pair: Pair) -> str:
     return f"turn {pair.a}" if pair.a == pair.b else f"turn {pair.a} and {pair.b}"
 
 
-def _difference(title: str, difference: Difference) -> Iterator[str]:
+def _difference(title: str, difference: transcripts.Difference) -> Iterator[str]:
     yield from ("", title)
     a, b = _lines(difference.a), _lines(difference.b)
     if a == b:  # they differ in line ends, or one is a number and the other its text
@@ -195,7 +183,8 @@ def html(session: Session, file: Path, out: Path | None) -> None:
     the page would replace the transcript, or what is called audio.
     """
     del session
-    page = run_page(readable(file.name), read_recording(file)).encode("utf-8", "replace")
+    recorded = transcripts.read_recording(file)
+    page = run_page(readable(file.name), recorded).encode("utf-8", "replace")
     if out is None:
         click.echo(page, nl=False)
         return
@@ -233,21 +222,21 @@ def parse(session: Session, file: Path, dialect: str, jsonl: bool, takes_any: bo
     Exit status: 0 read, also where a reply is malformed; 1 FILE cannot be read; 2 a line of --jsonl
     is no reply to read (the others are answered all the same), or the dialect is not installed.
     """
-    understanding = ReplyParser(session.config.llm, takes_any=takes_any)
+    understanding = transcripts.ReplyParser(session.config.llm, takes_any=takes_any)
     if not jsonl:
         understanding.dialect(dialect)  # fails before standard input is waited for
         text = read_file(file).decode("utf-8", "replace")
-        print_json(understanding.parse(ReplyToParse(text, dialect)))
+        print_json(understanding.parse(transcripts.ReplyToParse(text, dialect)))
         return 0
     status = 0
     for number, line in enumerate(read_lines(file), start=1):
         if not line.strip():
             continue
         try:
-            understood = understanding.parse(read_reply_line(line))
+            understood = understanding.parse(transcripts.read_reply_line(line))
         except (UsageError, PluginError) as error:
             problem = f"line {number}: {error}"
-            status, understood = 2, ParsedReply("malformed", problem=problem)
+            status, understood = 2, transcripts.ParsedReply("malformed", problem=problem)
             print_lines([f"canon: {problem}"], err=True)
         print_json(understood)
     return status
