@@ -96,24 +96,14 @@ def _musicbrainz(config: Config) -> Iterator["Client"]:
 
 
 @contextmanager
-def evidence_for_files(config: Config) -> Iterator[Callable[[Path], EvidenceBundle]]:
-    """Open the store and yield a function that gathers the evidence for an audio file.
-
-    Raises `StoreError`; the function yielded raises `AudioError`, `UnidentifiedError`,
-    `LookupFailedError` and `NothingFoundError`.
-    """
-    with store_and_evidence(config) as (_, gather):
-        yield gather
-
-
-@contextmanager
 def store_and_evidence(
     config: Config, *, since: float = 0.0
 ) -> Iterator[tuple["Store", Callable[[Path], EvidenceBundle]]]:
     """Open the store and yield it with a function that gathers the evidence for an audio file.
 
     Answers from before the time `since`, in seconds since the epoch, are asked for again, and are
-    not used where that fails.
+    not used where that fails. Raises `StoreError`; the function raises `AudioError`,
+    `UnidentifiedError`, `LookupFailedError` and `NothingFoundError`.
     """
     # Slow to import, and not needed for a decision on an evidence bundle.
     from chart_binder.audio.reading import read_tags, require_identity
@@ -136,15 +126,6 @@ def album_source(config: Config, store: "Store", *, since: float = 0.0) -> "Albu
     """
     source: AlbumSource = _connected(config, store, since)
     return source
-
-
-def kept_evidence(config: Config, recording: RecordingId) -> EvidenceBundle | None:
-    """Return the stored evidence on a recording, however old, without opening a socket.
-
-    Raises `StoreError`.
-    """
-    with store_and_kept_evidence(config) as (_, known):
-        return known(recording)
 
 
 @contextmanager

@@ -61,7 +61,7 @@ REFUSED = [
     ("[store]\nurl = 'mysql://x'", {}, ["store.url", "mysql://x", "sqlite"]),
     ("[foo]\nbar = 1", {}, ["foo", "unknown key", "musicbrainz"]),
     ("a = [", {}, ["no TOML"]),
-    ("", {"CANON_LLM__NUM_CTX": "big"}, ["llm.num_ctx", "'big'", "whole number"]),
+    ("", {"CANON_LLM__NUM_CTX": "big"}, ["CANON_LLM__NUM_CTX", "llm.num_ctx", "'big'", "whole"]),
     ("", {"CANON_OFFLINE": "1"}, ["CANON_OFFLINE", "no such variable", "two underscores"]),
     ("[llm]\nbase_url = 'ftp://u:secret@h/'", {}, ["llm.base_url", "ftp://***@h/", "address"]),
     ("", {"CANON_LLM__MODELL": "x"}, ["CANON_LLM__MODELL", "unknown key", "model_id"]),

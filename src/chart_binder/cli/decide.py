@@ -54,13 +54,7 @@ from chart_binder.jobs.stored_decisions import (
 )
 from chart_binder.react.transcript import AnyEvent, Said
 from chart_binder.store import open_store
-from chart_binder.wiring import (
-    decider,
-    evidence_for_files,
-    overrides,
-    store_and_evidence,
-    transcripts_folder,
-)
+from chart_binder.wiring import decider, overrides, store_and_evidence, transcripts_folder
 
 if TYPE_CHECKING:
     from chart_binder.store.store import Store
@@ -300,7 +294,7 @@ def demo(session: Session) -> int:
     if has_text:
         print_lines((*wrap(_OPENING, terminal_width(), "", 0), ""))
     results = _Results(session.as_json, lines)
-    with _demo_files() as (files, config), evidence_for_files(config) as gather:
+    with _demo_files() as (files, config), store_and_evidence(config) as (_, gather):
         pipeline = decider(config, record=None, watch=_show_event if has_text else None)
         for file in files:
             set_log_file(file.name)

@@ -45,9 +45,8 @@ from chart_binder.jobs.overrides import (
 from chart_binder.jobs.stored_decisions import stored_bundle
 from chart_binder.store import open_store
 from chart_binder.wiring import (
-    evidence_for_files,
-    kept_evidence,
     overrides,
+    store_and_evidence,
     store_and_kept_evidence,
     store_url,
     tagged_recording,
@@ -208,10 +207,11 @@ def _look_up(session: Session, named: str | Path) -> _Subject:
     """Return what an id of a recording or the path of a file leads to. Raises `CanonError`."""
     if isinstance(named, str):
         recording = RecordingId(named)
-        return _Subject(recording, kept_evidence(session.config, recording))
+        with store_and_kept_evidence(session.config) as (_, evidence):
+            return _Subject(recording, evidence(recording))
     if named.suffix.casefold() == ".json":
         return _Subject(None, read_bundle_file(str(named)))
-    with evidence_for_files(session.config) as gather:
+    with store_and_evidence(session.config) as (_, gather):
         try:
             return _Subject(None, gather(named))
         except LookupFailedError as error:
