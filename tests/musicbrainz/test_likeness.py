@@ -2,6 +2,7 @@
 
 import time
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -46,24 +47,10 @@ def test_a_remark_of_its_own_stays_in_a_title() -> None:
     assert bare_title("(Remastered)") == "(Remastered)"
 
 
-def found(
-    name: str,
-    artist: Artist,
-    *,
-    title: str = "First Love",
-    length: str = "258000",
-    score: str = "100",
-    video: str | None = None,
-) -> Recording:
-    return Recording(
-        RecordingId(name),
-        title,
-        length,
-        video=video,
-        score=score,
-        artist_credit=(Credit(artist),),
-        artist_credit_phrase=artist.name,
-    )
+def found(name: str, artist: Artist, **fields: Any) -> Recording:
+    usual = {"title": "First Love", "length": "258000", "score": "100"}
+    credit = {"artist_credit": (Credit(artist),), "artist_credit_phrase": artist.name}
+    return Recording(RecordingId(name), **credit | usual | fields)
 
 
 UTADA = Artist(ArtistId("a"), "宇多田ヒカル", "Utada, Hikaru", alias_list=(Alias("Hikki"),))

@@ -129,7 +129,8 @@ def _group(client: "Client", identifier: ReleaseGroupId, max_chars: int) -> Obse
     ]
     room = max_chars - sum(len(line) + 1 for line in lines) - _LAST_LINE
     shown = 0
-    for release in sorted(_as_evidence(releases), key=_by_date):
+    known = _as_evidence(releases)
+    for release in sorted(known, key=lambda one: (one.when.last, one.mb_release_id)):
         line = _release_line(release)
         if len(line) + 1 > room:
             break
@@ -162,10 +163,6 @@ def _as_evidence(releases: Iterable["ws.Release"]) -> tuple["Release", ...]:
     from chart_binder.musicbrainz.source import release_groups
 
     return tuple(each for known in release_groups(releases, None) for each in known.editions)
-
-
-def _by_date(release: "Release") -> tuple[bool, int, str]:
-    return not release.when.is_known, release.when.last, release.mb_release_id
 
 
 def _group_title(group: "ws.ReleaseGroup") -> str:

@@ -342,7 +342,11 @@ def parse_response(body: bytes, wanted: str) -> Metadata:
         if root.tag != f"{_NAMESPACE}metadata":
             raise UnreadableError(f"<{root.tag}> is not what MusicBrainz answers")
         tree = mbxml.parse_message(body)
-        dates = _first_release_dates(root)
+        # musicbrainzngs leaves the first release dates of recordings out.
+        dates = {
+            recording.get("id"): recording.findtext(f"{_NAMESPACE}first-release-date")
+            for recording in root.iter(f"{_NAMESPACE}recording")
+        }
         for recording in _recordings(tree):
             recording["first-release-date"] = dates.get(recording.get("id"))
         metadata = convert_json(tree, Metadata)
@@ -364,14 +368,6 @@ def error_text(body: bytes) -> str | None:
     except _PARSE_ERRORS:
         return None
     return texts[0] if texts else None
-
-
-def _first_release_dates(root: ET.Element) -> dict[str | None, str | None]:
-    """Return the first release dates of recordings, which musicbrainzngs leaves out."""
-    return {
-        recording.get("id"): recording.findtext(f"{_NAMESPACE}first-release-date")
-        for recording in root.iter(f"{_NAMESPACE}recording")
-    }
 
 
 def _recordings(tree: dict[str, Any]) -> Iterator[dict[str, Any]]:
