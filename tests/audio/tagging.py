@@ -9,6 +9,7 @@ import shutil
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -122,6 +123,10 @@ def _atoms(audio: Any, values: Values) -> None:
     audio.save()
 
 
+def bare_copy(name: str, folder: Path) -> Path:
+    return Path(shutil.copy(FILES / name, folder))
+
+
 @dataclass(frozen=True, slots=True)
 class Container:
     """A kind of file, the column of `FIELDS` with its keys, and how mutagen writes them."""
@@ -134,7 +139,7 @@ class Container:
 
     def copy(self, folder: Path) -> Path:
         """Return a copy of the bare file in `folder`."""
-        return Path(shutil.copy(FILES / self.bare, folder))
+        return bare_copy(self.bare, folder)
 
     def tagged(self, folder: Path, values: Values) -> Path:
         """Return a copy of the bare file that has the texts given for each key."""
@@ -188,35 +193,29 @@ class Variant:
     make: Callable[[Path], Path]
 
 
-def _with_padding(container: Container, size: int) -> Callable[[Path], Path]:
-    def make(folder: Path) -> Path:
-        path = container.fully_tagged(folder)
-        audio: Any = container.opener(path)
-        old = {"v2_version": 3} if container.name.endswith("2.3") else {}
-        audio.save(padding=lambda _: size, **old)
-        return path
-
-    return make
+def _with_padding(container: Container, size: int, folder: Path) -> Path:
+    path = container.fully_tagged(folder)
+    audio: Any = container.opener(path)
+    old = {"v2_version": 3} if container.name.endswith("2.3") else {}
+    audio.save(padding=lambda _: size, **old)
+    return path
 
 
-def _variants(container: Container) -> list[Variant]:
+def _variants(container: Container) -> Iterator[Variant]:
     name, bare = container.name, container.bare
-    if container.opener in (MonkeysAudio, WavPack, Musepack):  # APE tags have no padding
-        return [Variant(f"{name}-tagged", bare, container.fully_tagged)]
-    return [
-        Variant(f"{name}-full", bare, _with_padding(container, 0)),
-        Variant(f"{name}-roomy", bare, _with_padding(container, 3_000)),
-    ]
-
-
-def _bare(name: str) -> Variant:
-    kind = name.removeprefix("bare.")
-    return Variant(f"{kind}-bare", name, lambda folder: Path(shutil.copy(FILES / name, folder)))
+    if container.column == "ape":  # these tags have no padding
+        yield Variant(f"{name}-tagged", bare, container.fully_tagged)
+    else:
+        for word, size in (("full", 0), ("roomy", 3_000)):
+            yield Variant(f"{name}-{word}", bare, partial(_with_padding, container, size))
 
 
 BARE = sorted({container.bare for container in CONTAINERS})
 VARIANTS: tuple[Variant, ...] = (
-    *(_bare(name) for name in (*BARE, "bare.pieces.m4a")),
+    *(
+        Variant(f"{name.removeprefix('bare.')}-bare", name, partial(bare_copy, name))
+        for name in (*BARE, "bare.pieces.m4a")
+    ),
     *(variant for container in CONTAINERS for variant in _variants(container)),
 )
 

@@ -12,7 +12,7 @@ from tempfile import TemporaryDirectory
 
 import pytest
 
-from audio.tagging import CONTAINERS, FILES, NOBODY, unprivileged
+from audio.tagging import CONTAINERS, FILES, NOBODY, bare_copy, unprivileged
 from chart_binder.audio.containers import audio_hash, read_tag_set
 from chart_binder.audio.fields import field_texts, with_fields
 from chart_binder.audio.file_access import (
@@ -32,7 +32,7 @@ AS_ROOT = pytest.mark.skipif(os.geteuid() != 0, reason="needs to be root")
 
 @pytest.fixture
 def song(tmp_path: Path) -> Path:
-    return Path(shutil.copy(FILES / "bare.flac", tmp_path / "song.flac"))
+    return bare_copy("bare.flac", tmp_path)
 
 
 def changed(tags: TagSet) -> TagSet:
@@ -63,7 +63,7 @@ def open_folder() -> Iterator[Path]:
         folder = Path(name)
         folder.chmod(0o777)
         try:
-            yield Path(shutil.copy(FILES / "bare.flac", folder))
+            yield bare_copy("bare.flac", folder)
         finally:
             folder.chmod(0o777)
 
@@ -77,7 +77,7 @@ def small_disk(folder: Path, size: str) -> Iterator[Path]:
     if subprocess.run(command, capture_output=True, check=False).returncode:
         pytest.skip("no file system can be mounted here")
     try:
-        yield Path(shutil.copy(FILES / "bare.flac", disk))
+        yield bare_copy("bare.flac", disk)
     finally:
         subprocess.run(["umount", str(disk)], check=True)
 

@@ -140,10 +140,6 @@ def must_not_be_read(outcome: Outcome) -> None:
     assert outcome.own_seconds < DEADLINE_S + MAX_DELAY_S
 
 
-def test_there_are_enough_spellings() -> None:
-    assert len(set(SPELLINGS)) >= 120
-
-
 @pytest.mark.parametrize("spelling", SPELLINGS)
 def test_a_forbidden_address_is_never_asked(
     spelling: str, server: PrivateServer, fetch: Measuring

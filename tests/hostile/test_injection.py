@@ -5,13 +5,7 @@ import pytest
 from hostile.injection import attack, compare_defences
 from hostile.payloads import PAYLOADS, TWO_SITES
 
-DATES = [name for name in PAYLOADS if name.startswith("date: ")]
 HIDDEN = [name for name in PAYLOADS if name.startswith("hidden: ")]
-
-
-def test_there_are_enough_payloads() -> None:
-    assert len(PAYLOADS) >= 90
-    assert len(DATES) >= 10
 
 
 @pytest.mark.parametrize("name", PAYLOADS)

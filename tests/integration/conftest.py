@@ -113,7 +113,7 @@ def canon(home: Path, environment: dict[str, str], forked: Forking) -> Canon:
         streams = tuple(home / f".stream-{number}" for number in range(3))
         for stream, content in zip(streams, (stdin, b"", b""), strict=True):
             stream.write_bytes(content)
-        status = forked.run(
+        status = forked(
             list(map(_argument, arguments)), streams, home / "work", environment | variables
         )
         _, out, err = (stream.read_bytes().decode() for stream in streams)

@@ -10,14 +10,13 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Iterator, Mapping
+import traceback
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
 from importlib import import_module
 from itertools import chain
 from pathlib import Path
 from pkgutil import walk_packages
-from typing import IO
 
 import mutagen
 
@@ -37,41 +36,31 @@ _AND = (
 _GROUPS = ("dialects", "tools", "chat_models", "evidence_sources", "adjudicators")
 
 
-@dataclass(frozen=True, slots=True)
-class Forking:
-    """A process that waits for requests."""
-
-    process: subprocess.Popen[str]
-
-    def run(
-        self, arguments: list[str], streams: tuple[Path, ...], cwd: Path,
-        environment: Mapping[str, str],
-    ) -> int:  # fmt: skip
-        """Run the command line, its streams being files, and return its exit status."""
-        request = [arguments, list(map(str, streams)), str(cwd), dict(environment)]
-        to, back = self._pipes
-        to.write(json.dumps(request) + "\n")
-        to.flush()
-        return int(back.readline())
-
-    @property
-    def _pipes(self) -> tuple[IO[str], IO[str]]:
-        assert self.process.stdin
-        assert self.process.stdout
-        return self.process.stdin, self.process.stdout
+Forking = Callable[[list[str], tuple[Path, ...], Path, Mapping[str, str]], int]
+"""From arguments, files for the three streams, a folder and an environment to an exit status."""
 
 
 @contextmanager
 def forking() -> Iterator[Forking]:
-    """Start the process, and let it end."""
+    """Start the process that forks, and let it end."""
     command = [sys.executable, "-W", "error", __file__]
     environment = os.environ | {"PYTHONUTF8": "1"}
     with subprocess.Popen(
         command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=environment
     ) as process:
-        yield Forking(process)
-        assert process.stdin
-        process.stdin.close()
+        to, back = process.stdin, process.stdout
+        assert to
+        assert back
+
+        def run(
+            arguments: list[str], streams: tuple[Path, ...], cwd: Path, env: Mapping[str, str]
+        ) -> int:
+            to.write(json.dumps([arguments, list(map(str, streams)), str(cwd), dict(env)]) + "\n")
+            to.flush()
+            return int(back.readline())
+
+        yield run
+        to.close()
 
 
 def _serve() -> None:
@@ -114,12 +103,9 @@ def _become(
         status = run(arguments)
         sys.stdout.flush()
         sys.stderr.flush()
+    except BaseException:  # noqa: BLE001  # a fault of the program: to be seen in the tests
+        traceback.print_exc()
     finally:
-        if status == 70:  # a fault of the program: to be seen by who runs the tests
-            import traceback
-
-            traceback.print_exc()
-            sys.stderr.flush()
         os._exit(status)
 
 
