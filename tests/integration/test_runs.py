@@ -46,7 +46,7 @@ def test_a_batch_is_shown_with_what_it_did_and_cost(
 ) -> None:
     summary = ran(canon, library, "--write", "--jobs=3")
     shown = canon("runs", "show")
-    assert shown.status == 0, shown.err
+    shown.must_end(0, "lead-hanae ♪.flac")
     assert set(summary[:-1]) <= set(shown.out.splitlines())  # all but how to see more of it
     label = {line[:13].strip(): line[15:] for line in shown.out.splitlines()}
     call = f"canon batch --jobs=3 --write {library}"
@@ -57,7 +57,6 @@ def test_a_batch_is_shown_with_what_it_did_and_cost(
     assert label["journal"] == "2 written"
     for stage in ("read", "evidence", "rules", "store", "write"):
         assert f"  {stage} " in shown.out
-    assert "lead-hanae ♪.flac" in shown.out
     assert canon(*label["undo"].split()[1:]).status == 0
     before = canon("runs", "show", label["run"][:19]).out
     assert "journal        2 taken back" in before
@@ -135,15 +134,15 @@ def test_a_killed_run_has_no_end_and_shows_what_it_had_done(
     ran(canon, library)
     change_store(home, "UPDATE runs SET ended_at_utc = NULL, status = NULL")
     ((measures,),) = change_store(home, "SELECT measures FROM runs")
-    assert " no end " in canon("runs", "list").out
-    shown = canon("runs", "show").out
-    assert "ended          it still goes on, or was killed; it was heard of last " in shown
-    assert "decided        2 (2 rules)" in shown
-    assert f"go on          canon batch {library}" in shown
+    canon("runs", "list").must_end(0, " no end ")
+    canon("runs", "show").must_end(
+        0, "ended          it still goes on, or was killed; it was heard of last ",
+        "decided        2 (2 rules)", f"go on          canon batch {library}",
+    )  # fmt: skip
     change_store(home, "UPDATE runs SET measures = NULL, counts = '{}'")
-    at_once = canon("runs", "show").out
-    assert "it still goes on, or was killed\n" in at_once
-    assert "kept           3 decisions\n" in at_once
+    canon("runs", "show").must_end(
+        0, "it still goes on, or was killed\n", "kept           3 decisions\n"
+    )
     change_store(home, "UPDATE runs SET measures = ?", measures[:-1])
     for damaged in (canon("runs", "show"), canon("runs", "list")):
         damaged.must_end(1, "cost cannot be read")
