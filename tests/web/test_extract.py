@@ -8,9 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from chart_binder.web.page_text import from_html
+from chart_binder.web.page_text import from_csv, from_html, from_json, from_xml
 from chart_binder.web.passages import excerpt
-from chart_binder.web.structured_data import from_csv, from_json, from_xml
 
 ENCYCLOPEDIA = """<!doctype html><html><head><title>Sheer Heart Attack - Wikipedia</title>
 <meta property="article:published_time" content="2004-02-11T10:00:00Z"><style>.x{color:red}</style>

@@ -6,9 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from chart_binder.web.page_text import from_html, from_text
+from chart_binder.web.page_text import from_html, from_json, from_text, from_xml
 from chart_binder.web.passages import GAP, excerpt
-from chart_binder.web.structured_data import from_json, from_xml
 from web.shapes import Shape, kept, shapes
 
 

@@ -20,8 +20,7 @@ from chart_binder.errors import FetchError, RefusedError, UnknownHostError
 from chart_binder.net import Deadline
 from chart_binder.react.sanitize import one_line
 from chart_binder.web.guard import Guard
-from chart_binder.web.page_text import Extract, from_html, from_text
-from chart_binder.web.structured_data import from_csv, from_json, from_xml
+from chart_binder.web.page_text import Extract, from_csv, from_html, from_json, from_text, from_xml
 from chart_binder.web.transport import (
     ACCEPTED_ENCODINGS,
     Body,

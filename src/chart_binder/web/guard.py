@@ -4,7 +4,7 @@ An operator's own hosts can be allowed. Every redirect is checked again.
 """
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address, ip_network
 from typing import TypeAlias
@@ -82,39 +82,6 @@ def parse_address(host: str) -> Address | None:
         return None
 
 
-@dataclass(frozen=True, slots=True)
-class PrivateHosts:
-    """The private hosts an operator allows all the same: by name, by address or by network."""
-
-    names: frozenset[str]
-    networks: tuple[IPv4Network | IPv6Network, ...]
-
-    @classmethod
-    def of(cls, entries: Iterable[str]) -> "PrivateHosts":
-        """Read `[llm.fetch] allow_private_hosts`; `ConfigError` names an entry that is none."""
-        names: set[str] = set()
-        networks: list[IPv4Network | IPv6Network] = []
-        for entry in entries:
-            try:
-                networks.append(ip_network(entry.strip("[]"), strict=False))
-            except ValueError:
-                if set(entry) & set("/:*@ "):
-                    raise ConfigError(
-                        f"llm.fetch.allow_private_hosts: {entry!r} is not allowed: "
-                        "give a host name, an address, or a network such as '10.1.0.0/16'"
-                    ) from None
-                names.add(entry.casefold().rstrip("."))
-        return cls(frozenset(names), tuple(networks))
-
-    def allow_name(self, host: str) -> bool:
-        """Tell whether this host is allowed wherever its name leads."""
-        return host in self.names
-
-    def allow_address(self, address: Address) -> bool:
-        """Tell whether this address is allowed under any name."""
-        return any(address in network for network in self.networks)
-
-
 _LONGEST_URL = 2_000
 _LONGEST_NAME = 253  # RFC 1035
 _LONGEST_SHOWN = 80
@@ -133,15 +100,31 @@ _INTERNAL_SUFFIXES = (
 
 @dataclass(frozen=True, slots=True)
 class Guard:
-    """The rules of one configuration, for every address that is asked, redirects included."""
+    """The rules of one configuration, for every address that is asked, redirects included.
+
+    An operator may allow private hosts by `names`, wherever they lead, or by `networks`.
+    """
 
     ports: frozenset[int]
-    private: PrivateHosts
+    names: frozenset[str]
+    networks: tuple[IPv4Network | IPv6Network, ...]
 
     @classmethod
     def of(cls, config: FetchConfig) -> "Guard":
-        """Read the rules from `[llm.fetch]`, or raise `ConfigError`."""
-        return cls(frozenset(config.ports), PrivateHosts.of(config.allow_private_hosts))
+        """Read the rules from `[llm.fetch]`; `ConfigError` names an entry that is no host."""
+        names: set[str] = set()
+        networks: list[IPv4Network | IPv6Network] = []
+        for entry in config.allow_private_hosts:
+            try:
+                networks.append(ip_network(entry.strip("[]"), strict=False))
+            except ValueError:
+                if set(entry) & set("/:*@ "):
+                    raise ConfigError(
+                        f"llm.fetch.allow_private_hosts: {entry!r} is not allowed: "
+                        "give a host name, an address, or a network such as '10.1.0.0/16'"
+                    ) from None
+                names.add(entry.casefold().rstrip("."))
+        return cls(frozenset(config.ports), frozenset(names), tuple(networks))
 
     def target(self, written: str, base: httpx.URL | None = None) -> httpx.URL:
         """Return the address to ask, or raise `FetchError` (`RefusedError` where it is forbidden).
@@ -161,18 +144,19 @@ class Guard:
 
     def admit(self, host: str, addresses: Sequence[Address]) -> None:
         """Accept where a host leads, or raise `RefusedError`: one private address spoils all."""
-        if self.private.allow_name(_without_dot(host)):
+        if _without_dot(host) in self.names:
             return
         for address in addresses:
-            if not is_public(address) and not self.private.allow_address(address):
+            if not is_public(address) and not self._allows(address):
                 raise RefusedError(f"{host} cannot be fetched: it is not on the public internet")
 
     def is_private(self, host: str) -> bool:
         """Tell whether a host is one that the operator allows though it is not public."""
         address = parse_address(host)
-        return self.private.allow_name(_without_dot(host)) or (
-            address is not None and self.private.allow_address(address)
-        )
+        return _without_dot(host) in self.names or (address is not None and self._allows(address))
+
+    def _allows(self, address: Address) -> bool:
+        return any(address in network for network in self.networks)
 
     def _check_name(self, host: str) -> None:
         address = parse_address(host)
@@ -180,7 +164,7 @@ class Guard:
             self.admit(host, [address])
             return
         name = _without_dot(host)
-        if self.private.allow_name(name):
+        if name in self.names:
             return
         labels = name.split(".")
         if not all(_LABEL.fullmatch(label) for label in labels) or len(name) > _LONGEST_NAME:

@@ -1,4 +1,4 @@
-"""Tokens of HTML and XML, and whether a tag hides its element from readers.
+"""Tokens of HTML and XML, what hides an element from readers, and the reduction of a page.
 
 Style sheets are read by our own code: `tinycss2` with `cssselect2` takes three times as long, and
 minutes for some selectors.
@@ -68,8 +68,8 @@ def tokens(markup: str) -> Iterator[Token]:
             word, rest = name[0].lower(), markup[name.end() : end]
             yield (token := Token(word, rest, closes))
             if word in _RAW_TEXT and not closes and not token.is_empty_element:
-                inside = position
-                position = _close_of(word, markup, position)
+                closing = re.compile(f"</{word}", re.IGNORECASE).search(markup, position)
+                inside, position = position, closing.start() if closing else len(markup)
                 yield Token("", markup[inside:position])
     yield Token("", markup[position:])
 
@@ -82,11 +82,6 @@ def _declaration(markup: str, start: int) -> tuple[str, int]:
     if end < 0:
         return "", len(markup)
     return markup[inside:end] if opening == "<![CDATA[" else "", end + len(closing)
-
-
-def _close_of(name: str, markup: str, position: int) -> int:
-    found = re.compile(f"</{name}", re.IGNORECASE).search(markup, position)
-    return len(markup) if found is None else found.start()
 
 
 class _TagEnds:
@@ -158,20 +153,17 @@ def is_hidden(tag: Token, page: "PageStyle") -> bool:
         return False
     attributes = attributes_of(tag)
     classes = attributes.get("class", "")
+    names = frozenset(classes.lower().split())
+    has_hiding_class = names & _HIDING_CLASSES and not _SHOWN_ELSEWHERE.search(classes.lower())
     old = [(name, attributes[name].strip().lower()) for name in _COLOURS if name in attributes]
     style = attributes.get("style", "")
     return (
         "hidden" in attributes
         or attributes.get("aria-hidden", "").strip().lower() == "true"
         or _hides([*old, *_declarations(style)], on_white=page.on_white)
-        or _is_hiding_class(classes.lower())
+        or bool(has_hiding_class)
         or page.hides(tag.name, classes, attributes.get("id", ""))
     )
-
-
-def _is_hiding_class(classes: str) -> bool:
-    hiding = not _HIDING_CLASSES.isdisjoint(classes.split())
-    return hiding and not _SHOWN_ELSEWHERE.search(classes)
 
 
 _Declarations: TypeAlias = Sequence[tuple[str, str]]
@@ -317,7 +309,9 @@ class PageStyle:
     def of(cls, markup: str) -> "PageStyle":
         """Read the styles of a page, in time linear in its length."""
         hiding = _hiding(_sheets(markup)) if _HAS_STYLE.search(markup) else frozenset()
-        return cls(hiding, _is_white(markup))
+        grounds = (_colour(each[1].strip().lower()) for each in _BACKGROUND.finditer(markup))
+        on_white = not _SHEET_ELSEWHERE.search(markup) and _NO_BACKGROUND.issuperset(grounds)
+        return cls(hiding, on_white)
 
     def hides(self, name: str, classes: str, identity: str) -> bool:
         """Tell whether an element is hidden by a simple selector."""
@@ -326,13 +320,6 @@ class PageStyle:
         marks = [f".{each}" for each in classes.split()]
         marks += [f"#{identity.strip()}"] if identity else []
         return any(("", mark) in self.hiding or (name, mark) in self.hiding for mark in marks)
-
-
-def _is_white(markup: str) -> bool:
-    return _SHEET_ELSEWHERE.search(markup) is None and all(
-        _colour(found[1].strip().lower()) in _NO_BACKGROUND
-        for found in _BACKGROUND.finditer(markup)
-    )
 
 
 def _sheets(markup: str) -> str:
@@ -401,3 +388,203 @@ def _rules(css: str) -> Iterator[tuple[str, str, bool]]:
 
 def _is_condition(head: str) -> bool:
     return head.startswith("@") and _AT_ALL_TIMES.fullmatch(head) is None
+
+
+_MOST_TOKENS = 150_000
+_MOST_TAGS_KEPT = 12_000  # a tree of them is about 14 MB
+_MOST_CHARS_KEPT = 500_000
+_DEEPEST = 40
+_LONGEST_RAW_TITLE = 1_000
+_LONGEST_DATE = 40
+
+HEADINGS = name_set("h1 h2 h3 h4 h5 h6")
+_KEPT = HEADINGS | name_set("li dt dd table caption tr th td")
+# What a start tag closes, up to the next table: authors leave these end tags out.
+_CLOSES = {
+    "li": name_set("li"),
+    "dt": name_set("dt dd"),
+    "dd": name_set("dt dd"),
+    "tr": name_set("tr td th caption"),
+    "td": name_set("td th"),
+    "th": name_set("td th"),
+    **dict.fromkeys(HEADINGS, HEADINGS),
+}
+# What the end of a list closes, though no list is kept: an item left open would go on.
+_ENDS = {"ul": name_set("li"), "ol": name_set("li"), "dl": name_set("dt dd")}
+_INLINE = name_set(
+    "a abbr acronym b bdi bdo big cite code data del dfn em font i ins kbd label mark q rp rt ruby"
+    " s samp small span strike strong sub sup time tt u var wbr"
+)
+_VOID = name_set("area base br col embed hr img input link meta param source track wbr")
+# Read by the browser, not by people; `nav` and `footer` are not what a page is about.
+_UNREAD = name_set(
+    "script style template noscript svg canvas iframe object audio video nav footer select button"
+    " textarea dialog noframes noembed xmp title"
+)
+_DATE_NAMES = name_set(
+    "article:published_time datepublished date dc.date dcterms.date og:published_time"
+)
+_SEVERAL = re.compile(r"[2-9]|[1-9][0-9]", re.ASCII)
+_DATE = re.compile(r"(?:1[89]|20)\d\d(?:-\d\d(?:-\d\d)?)?(?!\d)", re.ASCII)
+_SPACES = re.compile(r"\s+")
+_BLANKS = re.compile(r"[^\S\n]+")
+
+
+@dataclass(frozen=True, slots=True)
+class ReducedMarkup:
+    """The reduced markup, with what the head of the page says; `cut` where a limit was met.
+
+    A line end in `body` is where one block of text ends; there is no other white space but blanks.
+    """
+
+    body: str
+    title: str
+    published: str
+    cut: bool
+
+
+def reduced(markup: str) -> ReducedMarkup:
+    """Reduce a page of any size and shape to what carries text, before a tree is built of it.
+
+    A tree of a hostile page costs seconds and hundreds of megabytes: 100,000 nested elements, a
+    million tags, attributes without end, comments that never close. This pass is linear in its
+    input, keeps only the tags that shape text, closes what was left open, and drops what no reader
+    sees. What comes out is small, shallow and well-formed.
+    """
+    reduction = _Reduction(PageStyle.of(markup))
+    for count, token in enumerate(tokens(markup)):
+        reduction.take(token)
+        if count >= _MOST_TOKENS or reduction.is_full:
+            return reduction.finished(cut=True)
+    return reduction.finished(cut=False)
+
+
+def _spans(cell: Token) -> str:
+    """Return how far a cell reaches, as attributes."""
+    if "span" not in cell.text or cell.name not in {"td", "th"}:
+        return ""
+    given = attributes_of(cell)
+    spans = [(name, given.get(name, "").strip()) for name in ("rowspan", "colspan")]
+    return "".join(f" {name}={span}" for name, span in spans if _SEVERAL.fullmatch(span))
+
+
+class _Reduction:
+    def __init__(self, style: PageStyle) -> None:
+        self._style = style
+        self._out: list[str] = []
+        self._chars = 0
+        self._tags = 0
+        self._open: list[str] = []
+        self._unread = ""  # the element whose content is being passed over
+        self._unread_depth = 0
+        self._preformatted = False
+        self._when = ""  # the date that the text to come stands for
+        self._title = ""
+        self._published = ""
+
+    @property
+    def is_full(self) -> bool:
+        return self._tags >= _MOST_TAGS_KEPT or self._chars >= _MOST_CHARS_KEPT
+
+    def finished(self, *, cut: bool) -> ReducedMarkup:
+        while self._open:
+            self._close_last()
+        return ReducedMarkup("".join(self._out), self._title, self._published, cut)
+
+    def take(self, token: Token) -> None:
+        if self._unread:
+            self._pass_over(token)
+        elif not token.name:
+            self._text(token.text)
+        elif token.closes:
+            self._end(token.name)
+        else:
+            self._start(token)
+
+    def _pass_over(self, token: Token) -> None:
+        if token.name != self._unread:
+            if not token.name and self._unread == "title" and not self._title:
+                self._title = _SPACES.sub(" ", unescaped(token.text[:_LONGEST_RAW_TITLE])).strip()
+            return
+        self._unread_depth += -1 if token.closes else 1
+        # A paragraph cannot hold a paragraph: the next one ends a hidden one left open.
+        if not self._unread_depth or (self._unread == "p" and not token.closes):
+            self._unread = ""
+            self._boundary()
+
+    def _start(self, token: Token) -> None:
+        name = token.name
+        if name == "meta":
+            self._meta(token)
+        elif name in _UNREAD or (name not in _VOID and is_hidden(token, self._style)):
+            if not token.is_empty_element:
+                self._unread, self._unread_depth = name, 1
+        elif name not in _KEPT:
+            if name == "time":
+                when = _DATE.match(attributes_of(token).get("datetime", "").strip())
+                self._when = when[0] if when else ""
+            self._preformatted = self._preformatted or name == "pre"
+            if name not in _INLINE:
+                self._boundary()
+        elif len(self._open) < _DEEPEST:
+            self._close_all(_CLOSES.get(name, frozenset()))
+            self._emit(f"<{name}{_spans(token)}>")
+            self._tags += 1
+            self._open.append(name)
+        else:
+            self._boundary()
+
+    def _end(self, name: str) -> None:
+        if name not in _KEPT:
+            self._preformatted = self._preformatted and name != "pre"
+            self._close_all(_ENDS.get(name, frozenset()))
+            if name not in _INLINE:
+                self._boundary()
+        elif name in self._open and (name == "table" or name in self._since_table()):
+            while self._open[-1] != name:
+                self._close_last()
+            self._close_last()
+
+    def _close_all(self, names: frozenset[str]) -> None:
+        while not names.isdisjoint(self._since_table()):
+            self._close_last()
+
+    def _since_table(self) -> set[str]:
+        """Return what is open inside the innermost table, or all that is."""
+        names: set[str] = set()
+        for name in reversed(self._open):
+            if name == "table":
+                break
+            names.add(name)
+        return names
+
+    def _close_last(self) -> None:
+        self._emit(f"</{self._open.pop()}>")
+
+    def _boundary(self) -> None:
+        if self._out and self._out[-1] != "\n":
+            self._emit("\n")
+
+    def _text(self, text: str) -> None:
+        room = _MOST_CHARS_KEPT - self._chars
+        spaces = _BLANKS if self._preformatted else _SPACES
+        line = spaces.sub(" ", unescaped(text[:room]))
+        if self._when:
+            line = line if self._when[:4] in line else f"{self._when} ({line.strip()})"
+            self._when = ""
+        if line:
+            self._emit(html.escape(line, quote=False)[:room])
+
+    def _emit(self, piece: str) -> None:
+        self._out.append(piece)
+        self._chars += len(piece)
+
+    def _meta(self, tag: Token) -> None:
+        attributes = attributes_of(tag)
+        names = (attributes.get(each) for each in ("property", "name", "itemprop"))
+        name = next(filter(None, names), "").lower()
+        content = attributes.get("content", "").strip()
+        if name in _DATE_NAMES and content and not self._published:
+            self._published = content[:_LONGEST_DATE]
+        elif name == "og:title" and content and not self._title:
+            self._title = content[:_LONGEST_RAW_TITLE]

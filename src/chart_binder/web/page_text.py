@@ -1,28 +1,21 @@
-"""The text of web pages, in blocks: a paragraph, a heading, a list item or a table row each.
+"""The text of pages in blocks: a paragraph, a heading, a list item, a table row or a record each.
 
 Our own reduction stands before Beautiful Soup, with Python's parser: with lxml below it a page of
 2 MB takes three times as long and 108 MB, and an unclosed comment drops the rest.
 """
 
-import html
+import csv
+import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from bs4 import BeautifulSoup
 from bs4.element import NavigableString, Tag
 
 from chart_binder.react.sanitize import one_line
-from chart_binder.web.markup import (
-    PageStyle,
-    Token,
-    attributes_of,
-    is_hidden,
-    name_set,
-    tokens,
-    unescaped,
-)
+from chart_binder.web.markup import HEADINGS, Token, attributes_of, reduced, tokens, unescaped
 
 _MOST_BLOCKS = 20_000
 MOST_CHARS = 500_000
@@ -129,7 +122,7 @@ def _inside(child: Tag, spans: _Spans) -> Iterator[str]:
         yield _row(child, spans)
     elif child.name == "li":
         yield from (f"- {block}" for block in _blocks(child) if block.strip())
-    elif child.name in _HEADINGS:
+    elif child.name in HEADINGS:
         yield f"{'#' * int(child.name[1:])} {_flat(child)}"
     else:
         yield from _blocks(child)
@@ -137,7 +130,7 @@ def _inside(child: Tag, spans: _Spans) -> Iterator[str]:
 
 def _is_layout(row: Tag) -> bool:
     """Tell a row that arranges a page from one that states something."""
-    return row.find(["table", *_HEADINGS]) is not None or any(
+    return row.find(["table", *HEADINGS]) is not None or any(
         len(_flat(cell)) > _LONGEST_CELL for cell in _cells(row)
     )
 
@@ -184,207 +177,209 @@ def _flat(element: Tag) -> str:
     return " ".join("".join(parts).split()).removeprefix(_BETWEEN_ITEMS.strip()).strip()
 
 
-_MOST_TOKENS = 150_000
-_MOST_TAGS_KEPT = 12_000  # a tree of them is about 14 MB
-_MOST_CHARS_KEPT = 500_000
-_DEEPEST = 40
-_LONGEST_RAW_TITLE = 1_000
-_LONGEST_DATE = 40
+_LONGEST_JSON = 300_000
+_IS_PAGE = re.compile(r"<html[\s>]", re.IGNORECASE)
+_ROOT_WITHIN = 2_000
+_LONGEST_LINE = 240
+_LONGEST_NAME = 60
+_NAMES = ("title", "name")
+_BETWEEN = " | "
+_END = object()
 
-_HEADINGS = name_set("h1 h2 h3 h4 h5 h6")
-_KEPT = _HEADINGS | name_set("li dt dd table caption tr th td")
-# What a start tag closes, up to the next table: authors leave these end tags out.
-_CLOSES = {
-    "li": name_set("li"),
-    "dt": name_set("dt dd"),
-    "dd": name_set("dt dd"),
-    "tr": name_set("tr td th caption"),
-    "td": name_set("td th"),
-    "th": name_set("td th"),
-    **dict.fromkeys(_HEADINGS, _HEADINGS),
-}
-# What the end of a list closes, though no list is kept: an item left open would go on.
-_ENDS = {"ul": name_set("li"), "ol": name_set("li"), "dl": name_set("dt dd")}
-_INLINE = name_set(
-    "a abbr acronym b bdi bdo big cite code data del dfn em font i ins kbd label mark q rp rt ruby"
-    " s samp small span strike strong sub sup time tt u var wbr"
-)
-_VOID = name_set("area base br col embed hr img input link meta param source track wbr")
-# Read by the browser, not by people; `nav` and `footer` are not what a page is about.
-_UNREAD = name_set(
-    "script style template noscript svg canvas iframe object audio video nav footer select button"
-    " textarea dialog noframes noembed xmp title"
-)
-_DATE_NAMES = name_set(
-    "article:published_time datepublished date dc.date dcterms.date og:published_time"
-)
-_SEVERAL = re.compile(r"[2-9]|[1-9][0-9]", re.ASCII)
-_DATE = re.compile(r"(?:1[89]|20)\d\d(?:-\d\d(?:-\d\d)?)?(?!\d)", re.ASCII)
-_SPACES = re.compile(r"\s+")
-_BLANKS = re.compile(r"[^\S\n]+")
+
+def from_csv(text: str) -> Extract:
+    """Read a table of comma-separated values, a block a row."""
+    try:
+        rows = [" | ".join(cells) for cells in csv.reader(text[:MOST_CHARS].splitlines())]
+    except csv.Error:
+        return from_text(text)
+    return Extract("", "", tidy(rows), len(text) > MOST_CHARS)
+
+
+def from_json(text: str) -> Extract:
+    """Read JSON, a block a record: `releases[0]: title: Killer Queen | date: 1974-10-11`."""
+    if len(text) > _LONGEST_JSON:  # as objects it would be twenty times its size
+        return from_text(text)
+    try:
+        document = json.loads(text)
+    except (ValueError, RecursionError):
+        return from_text(text)
+    return Extract("", "", tidy(_lines_of(document)))
+
+
+def from_xml(text: str) -> Extract:
+    """Read XML as JSON is read; a page of XHTML is a page."""
+    if _IS_PAGE.search(text, 0, _ROOT_WITHIN):
+        return from_html(text)
+    members, cut = _read_xml(text)
+    return Extract("", "", tidy(_lines_of(members)), cut)
+
+
+def _lines_of(document: object) -> Iterator[str]:
+    """Yield a document as lines, in its order; what is null or empty is left out."""
+    # Iterators, not lists: a list of a hundred thousand empty objects has as many names.
+    pending: list[Iterator[tuple[str, object]]] = [iter([("", document)])]
+    while pending:
+        path, value = next(pending[-1], ("", _END))
+        if value is _END:
+            pending.pop()
+        elif isinstance(value, Mapping):
+            pending.append(_members(path, value))
+        elif isinstance(value, list):
+            pending.append(_items(path, value))
+        elif isinstance(value, _Record):
+            yield from _record_lines(path, value.members)
+        elif value not in (None, ""):
+            yield f"{path}: {value}" if path else str(value)
+
+
+def _members(path: str, value: Mapping[str, object]) -> Iterator[tuple[str, object]]:
+    return ((f"{path}.{name}".lstrip("."), member) for name, member in value.items())
+
+
+def _items(path: str, value: list[object]) -> Iterator[tuple[str, object]]:
+    return (
+        (f"{path}[{at}]", _Record(item) if isinstance(item, Mapping) else item)
+        for at, item in enumerate(value)
+    )
 
 
 @dataclass(frozen=True, slots=True)
-class ReducedMarkup:
-    """The reduced markup, with what the head of the page says; `cut` where a limit was met.
+class _Record:
+    """An object in a list."""
 
-    A line end in `body` is where one block of text ends; there is no other white space but blanks.
+    members: Mapping[str, object]
+
+
+def _record_lines(path: str, record: Mapping[str, object]) -> Iterator[str]:
+    """Put the values of a record side by side; where it takes several lines, each has its name."""
+    names = (record.get(name) for name in _NAMES)
+    name = next((name[:_LONGEST_NAME] for name in names if isinstance(name, str) and name), "")
+    again = f"{path} ({name}): " if name else f"{path}: "
+    line, is_empty = f"{path}: ", True
+    for value in _leaves(record):
+        if not is_empty and len(line) + len(_BETWEEN) + len(value) > _LONGEST_LINE:
+            yield line
+            line, is_empty = again, True
+        line += value if is_empty else _BETWEEN + value
+        is_empty = False
+    if not is_empty:
+        yield line
+
+
+def _leaves(record: Mapping[str, object]) -> Iterator[str]:
+    """Yield `path: value` for every value of a record; the only item of a list needs no number."""
+    pending: list[tuple[str, object]] = [("", record)]
+    while pending:
+        path, value = pending.pop()
+        if isinstance(value, Mapping):
+            inner = [(f"{path}.{name}".lstrip("."), value[name]) for name in value]
+            pending.extend(reversed(inner))
+        elif isinstance(value, list):
+            alone = len(value) == 1
+            items = [(path if alone else f"{path}[{at}]", each) for at, each in enumerate(value)]
+            pending.extend(reversed(items))
+        elif value not in (None, ""):
+            yield f"{path}: {value}"
+
+
+_Members: TypeAlias = dict[str, Any]
+
+_MOST_XML_TOKENS = 60_000
+_MOST_XML_CHARS = 300_000
+_DEEPEST = 40
+_TEXT_MEMBER = "text"
+_OF_XML_ITSELF = ("xmlns", "xml:", "xsi:")
+
+
+def _read_xml(markup: str) -> tuple[_Members, bool]:
+    """Return XML as objects, lists and texts, and whether there was more than is read.
+
+    An element's attributes and the elements in it are members: `<release id="x"><title>Y</title>
+    </release>` is `{"release": {"id": "x", "title": "Y"}}`; elements of one name side by side are a
+    list. What never closes is closed at the end.
     """
-
-    body: str
-    title: str
-    published: str
-    cut: bool
-
-
-def reduced(markup: str) -> ReducedMarkup:
-    """Reduce a page of any size and shape to what carries text, before a tree is built of it.
-
-    A tree of a hostile page costs seconds and hundreds of megabytes: 100,000 nested elements, a
-    million tags, attributes without end, comments that never close. This pass is linear in its
-    input, keeps only the tags that shape text, closes what was left open, and drops what no reader
-    sees. What comes out is small, shallow and well-formed.
-    """
-    return _Reduction(PageStyle.of(markup)).of(markup)
+    reading = _Reading()
+    cut = False
+    for count, token in enumerate(tokens(markup)):
+        if count >= _MOST_XML_TOKENS or reading.chars >= _MOST_XML_CHARS:
+            cut = True
+            break
+        reading.take(token)
+    return reading.finished(), cut
 
 
-def _spans(cell: Token) -> str:
-    """Return how far a cell reaches, as attributes."""
-    if "span" not in cell.text or cell.name not in {"td", "th"}:
-        return ""
-    given = attributes_of(cell)
-    spans = [(name, given.get(name, "").strip()) for name in ("rowspan", "colspan")]
-    return "".join(f" {name}={span}" for name, span in spans if _SEVERAL.fullmatch(span))
+class _Element:
+    def __init__(self, name: str, members: _Members) -> None:
+        self.name = name
+        self.members = members
+        self.texts: list[str] = []
+
+    def add(self, name: str, value: object) -> None:
+        if value in ("", {}):
+            return
+        known = self.members.get(name)
+        if known is None:
+            self.members[name] = value
+        elif isinstance(known, list):
+            known.append(value)
+        else:
+            self.members[name] = [known, value]
+
+    @property
+    def value(self) -> _Members | str:
+        text = _without_markup(" ".join(self.texts))
+        if not self.members:
+            return text
+        if text:
+            self.add(_TEXT_MEMBER, text)
+        return self.members
 
 
-def _date_of(time: Token) -> str:
-    """Return the date that a text such as `2 days ago` stands for."""
-    found = _DATE.match(attributes_of(time).get("datetime", "").strip()) if time.text else None
-    return found[0] if found else ""
+class _Reading:
+    def __init__(self) -> None:
+        self.chars = 0
+        self._open = [_Element("", {})]
 
-
-class _Reduction:
-    def __init__(self, style: PageStyle) -> None:
-        self._style = style
-        self._out: list[str] = []
-        self._chars = 0
-        self._tags = 0
-        self._open: list[str] = []
-        self._unread = ""  # the element whose content is being passed over
-        self._unread_depth = 0
-        self._preformatted = False
-        self._when = ""  # the date that the text to come stands for
-        self._title = ""
-        self._published = ""
-
-    def of(self, markup: str) -> ReducedMarkup:
-        cut = False
-        for count, token in enumerate(tokens(markup)):
-            self._take(token)
-            if (
-                count >= _MOST_TOKENS
-                or self._tags >= _MOST_TAGS_KEPT
-                or self._chars >= _MOST_CHARS_KEPT
-            ):
-                cut = True
-                break
-        while self._open:
-            self._close_last()
-        return ReducedMarkup("".join(self._out), self._title, self._published, cut)
-
-    def _take(self, token: Token) -> None:
-        if self._unread:
-            self._pass_over(token)
-        elif not token.name:
-            self._text(token.text)
+    def take(self, token: Token) -> None:
+        if not token.name:
+            text = unescaped(token.text).strip()
+            self.chars += len(text)
+            if text:
+                self._open[-1].texts.append(text)
         elif token.closes:
             self._end(token.name)
-        else:
-            self._start(token)
-
-    def _pass_over(self, token: Token) -> None:
-        if token.name != self._unread:
-            if not token.name and self._unread == "title" and not self._title:
-                self._title = _SPACES.sub(" ", unescaped(token.text[:_LONGEST_RAW_TITLE])).strip()
-            return
-        self._unread_depth += -1 if token.closes else 1
-        # A paragraph cannot hold a paragraph: the next one ends a hidden one left open.
-        if not self._unread_depth or (self._unread == "p" and not token.closes):
-            self._unread = ""
-            self._boundary()
-
-    def _start(self, token: Token) -> None:
-        name = token.name
-        if name == "meta":
-            self._meta(token)
-        elif name in _UNREAD or (name not in _VOID and is_hidden(token, self._style)):
-            if not token.is_empty_element:
-                self._unread, self._unread_depth = name, 1
-        elif name not in _KEPT:
-            if name == "time":
-                self._when = _date_of(token)
-            self._preformatted = self._preformatted or name == "pre"
-            if name not in _INLINE:
-                self._boundary()
         elif len(self._open) < _DEEPEST:
-            self._close_all(_CLOSES.get(name, frozenset()))
-            self._emit(f"<{name}{_spans(token)}>")
-            self._tags += 1
-            self._open.append(name)
-        else:
-            self._boundary()
+            members = {
+                name: value
+                for name, value in attributes_of(token).items()
+                if value and not name.startswith(_OF_XML_ITSELF)
+            }
+            self.chars += sum(len(name) + len(value) for name, value in members.items())
+            self._open.append(_Element(token.name, members))
+            if token.is_empty_element:
+                self._end(token.name)
+
+    def finished(self) -> _Members:
+        while len(self._open) > 1:
+            self._end(self._open[-1].name)
+        value = self._open[0].value
+        return value if isinstance(value, dict) else {_TEXT_MEMBER: value}
 
     def _end(self, name: str) -> None:
-        if name not in _KEPT:
-            self._preformatted = self._preformatted and name != "pre"
-            self._close_all(_ENDS.get(name, frozenset()))
-            if name not in _INLINE:
-                self._boundary()
-        elif name in self._open and (name == "table" or name in self._since_table()):
-            while self._open[-1] != name:
-                self._close_last()
-            self._close_last()
+        """Close the innermost element of a name, and what is open in it."""
+        if name not in (element.name for element in self._open[1:]):
+            return
+        while True:
+            closed = self._open.pop()
+            self._open[-1].add(closed.name, closed.value)
+            if closed.name == name:
+                return
 
-    def _close_all(self, names: frozenset[str]) -> None:
-        while not names.isdisjoint(self._since_table()):
-            self._close_last()
 
-    def _since_table(self) -> set[str]:
-        """Return what is open inside the innermost table, or all that is."""
-        names: set[str] = set()
-        for name in reversed(self._open):
-            if name == "table":
-                break
-            names.add(name)
-        return names
-
-    def _close_last(self) -> None:
-        self._emit(f"</{self._open.pop()}>")
-
-    def _boundary(self) -> None:
-        if self._out and self._out[-1] != "\n":
-            self._emit("\n")
-
-    def _text(self, text: str) -> None:
-        room = _MOST_CHARS_KEPT - self._chars
-        spaces = _BLANKS if self._preformatted else _SPACES
-        line = spaces.sub(" ", unescaped(text[:room]))
-        if self._when:
-            line = line if self._when[:4] in line else f"{self._when} ({line.strip()})"
-            self._when = ""
-        if line:
-            self._emit(html.escape(line, quote=False)[:room])
-
-    def _emit(self, piece: str) -> None:
-        self._out.append(piece)
-        self._chars += len(piece)
-
-    def _meta(self, tag: Token) -> None:
-        attributes = attributes_of(tag)
-        names = (attributes.get(each) for each in ("property", "name", "itemprop"))
-        name = next(filter(None, names), "").lower()
-        content = attributes.get("content", "").strip()
-        if name in _DATE_NAMES and content and not self._published:
-            self._published = content[:_LONGEST_DATE]
-        elif name == "og:title" and content and not self._title:
-            self._title = content[:_LONGEST_RAW_TITLE]
+def _without_markup(text: str) -> str:
+    """Return a text, which may be a page in its own right, without tags."""
+    if "<" not in text:
+        return text
+    body = reduced(text).body
+    return " ".join("".join(unescaped(token.text) or " " for token in tokens(body)).split())
