@@ -5,6 +5,8 @@ from pathlib import Path
 
 import pytest
 
+from chart_binder.store import open_store
+from chart_binder.store.store import Store
 from servers.postgres import NoServerError, Postgres
 
 
@@ -17,6 +19,13 @@ def postgres() -> Iterator[Postgres]:
             yield server
     except NoServerError as error:
         pytest.skip(str(error))
+
+
+@pytest.fixture
+def store(url: str) -> Iterator[Store]:
+    """An empty store, in a file and on a server."""
+    with open_store(url) as opened:
+        yield opened
 
 
 @pytest.fixture(params=["sqlite", "postgresql"])

@@ -1,10 +1,23 @@
-"""Records to keep, each told from the next by a number."""
+"""Records to keep, each told from the next by a number, and changes to a file behind its back."""
+
+import sqlite3
+from collections.abc import Sequence
+from contextlib import closing
+from pathlib import Path
 
 from chart_binder.domain.records import KeptDecision, KeptRun, KeptWrite
 
 NOW = "2026-11-21T15:45:00.123456Z"
 ODD_PATH = b"/music/\xff \x00\xe3\x83\x87" + b"x" * 4_000
 """Bytes that are no UTF-8, one that no file name has, and more of them than an index takes."""
+
+
+def execute(path: Path, *statements: str, values: Sequence[object] = ()) -> None:
+    """Change a database as another program would."""
+    with closing(sqlite3.connect(path)) as connection:
+        for statement in statements:
+            connection.execute(statement, values)
+        connection.commit()
 
 
 def decision(

@@ -16,7 +16,7 @@ from chart_binder.store.schema import METADATA, MIGRATIONS
 from chart_binder.store.sqlite_file import VERSION
 from servers.postgres import Postgres
 from store.make_version_1 import ROWS, rows_of, version_1
-from store.records import decision
+from store.records import decision, execute
 
 OPEN = "import sys; from chart_binder.store import open_store; open_store(sys.argv[1]).close()"
 KILLED = """
@@ -163,28 +163,18 @@ def test_a_migration_on_a_full_disk_leaves_the_version_before_it(tmp_path: Path)
     assert rows_of(path, "cached_answers") == ROWS["cached_answers"]
 
 
-def test_a_store_of_a_newer_canon_is_left_as_it_is(tmp_path: Path, postgres: Postgres) -> None:
-    for url, change in (
-        (f"sqlite:///{tmp_path / 'store.db'}", None),
-        (postgres.database("newer"), "UPDATE schema_version SET version = 99"),
-    ):
-        open_store(url).close()
-        if change:
-            postgres.query("newer", change)
-        else:
-            with closing(sqlite3.connect(tmp_path / "store.db")) as connection:
-                connection.execute("UPDATE schema_version SET version = 99")
-                connection.commit()
-        with pytest.raises(StoreError, match=r"newer canon \(schema 99, this one knows 3\)"):
-            open_store(url)
+def test_a_store_of_a_newer_canon_on_a_server_is_left_as_it_is(postgres: Postgres) -> None:
+    url = postgres.database("newer")
+    open_store(url).close()
+    postgres.query("newer", "UPDATE schema_version SET version = 99")
+    with pytest.raises(StoreError, match=r"newer canon \(schema 99, this one knows 3\)"):
+        open_store(url)
 
 
 def test_a_missing_table_is_damage_and_not_made_again(tmp_path: Path) -> None:
     path = tmp_path / "store.db"
     open_store(f"sqlite:///{path}").close()
-    with closing(sqlite3.connect(path)) as connection:
-        connection.execute("DROP TABLE writes")
-        connection.commit()
+    execute(path, "DROP TABLE writes")
     with pytest.raises(StoreError, match="is damaged: its table 'writes' is missing"):
         open_store(f"sqlite:///{path}")
 
@@ -192,7 +182,6 @@ def test_a_missing_table_is_damage_and_not_made_again(tmp_path: Path) -> None:
 def test_what_models_answered_is_found_in_a_store_of_version_2(tmp_path: Path) -> None:
     path = tmp_path / "store.db"
     url = f"sqlite:///{path}"
-    open_store(url).close()
     rows = [
         structs.replace(decision(1), decided_by="llm"),
         structs.replace(decision(2, state="indeterminate"), transcript_id="t", decided_by=None),
@@ -201,14 +190,15 @@ def test_what_models_answered_is_found_in_a_store_of_version_2(tmp_path: Path) -
     ]
     with open_store(url) as store:
         store.decisions.put_all([(row, None, None) for row in rows])
-    with closing(sqlite3.connect(path)) as connection:
-        connection.execute("DROP INDEX decisions_by_evidence")
-        connection.execute("ALTER TABLE decisions DROP COLUMN adjudicator")
-        connection.execute("DROP INDEX writes_by_audio")
-        connection.execute("ALTER TABLE writes DROP COLUMN tags_left")
-        connection.execute("ALTER TABLE runs DROP COLUMN measures")
-        connection.execute("UPDATE schema_version SET version = 2")
-        connection.commit()
+    execute(
+        path,
+        "DROP INDEX decisions_by_evidence",
+        "ALTER TABLE decisions DROP COLUMN adjudicator",
+        "DROP INDEX writes_by_audio",
+        "ALTER TABLE writes DROP COLUMN tags_left",
+        "ALTER TABLE runs DROP COLUMN measures",
+        "UPDATE schema_version SET version = 2",
+    )
     with open_store(url) as store:
         kept = {one.id: one.adjudicator for one in store.decisions.history(rows[0].path)}
     assert kept == {"decision1": "", "decision2": "", "decision3": None, "decision4": None}

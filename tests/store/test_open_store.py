@@ -14,8 +14,18 @@ import pytest
 
 from chart_binder.errors import StoreError
 from chart_binder.store import open_store
+from chart_binder.store.sqlite_file import read_overrides
+from store.records import execute
 
 NOBODY = 65_534
+
+
+def test_importing_the_store_or_reading_overrides_does_not_load_sqlalchemy() -> None:
+    program = (
+        "import sys, chart_binder.store, chart_binder.store.sqlite_file;"
+        "assert not [m for m in sys.modules if 'sqlalchemy' in m]"
+    )
+    subprocess.run([sys.executable, "-c", program], check=True)
 
 
 def url_of(path: Path, query: str = "") -> str:
@@ -55,13 +65,6 @@ def test_a_store_is_in_wal_mode(tmp_path: Path) -> None:
     connection.close()
 
 
-def test_importing_the_room_does_not_load_sqlalchemy() -> None:
-    program = (
-        "import sys, chart_binder.store; assert not [m for m in sys.modules if 'sqlalchemy' in m]"
-    )
-    subprocess.run([sys.executable, "-c", program], check=True)
-
-
 @pytest.mark.parametrize(
     "url",
     [
@@ -93,10 +96,7 @@ def test_an_answer_of_another_type_is_a_damaged_store(tmp_path: Path, column: st
     path = tmp_path / "store.db"
     with open_store(url_of(path)) as store:
         store.answers.put("key", b"body", 1)
-        connection = sqlite3.connect(path)
-        connection.execute(f"UPDATE cached_answers SET {column} = 'text'")
-        connection.commit()
-        connection.close()
+        execute(path, f"UPDATE cached_answers SET {column} = 'text'")
         with pytest.raises(StoreError, match="is damaged: the answer kept under 'key'") as caught:
             store.answers.get("key")
         assert str(path) in str(caught.value)
@@ -104,73 +104,64 @@ def test_an_answer_of_another_type_is_a_damaged_store(tmp_path: Path, column: st
         assert store.answers.get("key") is not None
 
 
-def under_a_file(folder: Path) -> Path:
-    (folder / "file").write_text("x")
-    return folder / "file" / "store.db"
+def under_a_file(path: Path) -> Path:
+    path.write_text("x")
+    return path / "store.db"
 
 
-def a_folder(folder: Path) -> Path:
-    (folder / "store.db").mkdir()
-    return folder / "store.db"
+def no_database(path: Path) -> None:
+    path.write_bytes(b"this is a text, and no database at all; " * 40)
 
 
-def no_database(folder: Path) -> Path:
-    (folder / "store.db").write_bytes(b"this is a text, and no database at all; " * 40)
-    return folder / "store.db"
+def a_newer_canon(path: Path) -> None:
+    open_store(url_of(path)).close()
+    execute(path, "UPDATE schema_version SET version = 99")
 
 
-def another_program(folder: Path) -> Path:
-    connection = sqlite3.connect(folder / "store.db")
-    connection.execute("CREATE TABLE items (id INTEGER)")
-    connection.close()
-    return folder / "store.db"
+def of_no_version(path: Path) -> None:
+    table = "CREATE TABLE schema_version (version)"
+    execute(path, table, "INSERT INTO schema_version VALUES ('abc')")
 
 
-def a_newer_canon(folder: Path) -> Path:
-    open_store(url_of(folder / "store.db")).close()
-    connection = sqlite3.connect(folder / "store.db")
-    connection.execute("UPDATE schema_version SET version = 99")
-    connection.commit()
-    connection.close()
-    return folder / "store.db"
-
-
-def of_no_version(folder: Path) -> Path:
-    path = folder / "store.db"
-    connection = sqlite3.connect(path)
-    connection.execute("CREATE TABLE schema_version (version)")
-    connection.execute("INSERT INTO schema_version VALUES ('abc')")
-    connection.commit()
-    connection.close()
-    return path
-
-
-def torn(folder: Path) -> Path:
-    path = folder / "store.db"
+def torn(path: Path) -> None:
     open_store(url_of(path)).close()
     path.write_bytes(path.read_bytes()[:4096] + b"\xff" * 8192)
-    return path
 
 
 @pytest.mark.parametrize(
     ("make", "reason"),
     [
         (under_a_file, "the folder of the store"),
-        (a_folder, "is a folder"),
+        (Path.mkdir, "is a folder"),
         (no_database, "no SQLite database"),
-        (another_program, "a database of another program"),
+        (lambda path: execute(path, "CREATE TABLE x (y)"), "a database of another program"),
         (a_newer_canon, "newer canon (schema 99, this one knows 3)"),
         (of_no_version, "is damaged: its schema version is 'abc'"),
         (torn, "is damaged"),
     ],
 )
 def test_what_is_no_store_of_ours_is_named(
-    tmp_path: Path, make: Callable[[Path], Path], reason: str
+    tmp_path: Path, make: Callable[[Path], Path | None], reason: str
 ) -> None:
-    path = make(tmp_path)
+    path = tmp_path / "store.db"
+    path = make(path) or path
     message = refusal(url_of(path))
     assert reason in message
     assert str(path) in message
+
+
+@pytest.mark.parametrize(
+    ("make", "reason"),
+    [(no_database, "no SQLite database"), (a_newer_canon, "newer canon"), (torn, "is damaged")],
+)
+def test_overrides_are_not_read_from_what_is_no_store_of_ours(
+    tmp_path: Path, make: Callable[[Path], None], reason: str
+) -> None:
+    path = tmp_path / "store.db"
+    make(path)
+    with pytest.raises(StoreError, match=reason) as caught:
+        read_overrides(url_of(path, "?timeout=1"))
+    assert str(path) in str(caught.value)
 
 
 @contextmanager
@@ -191,19 +182,14 @@ def forbidden() -> Iterator[Path]:
             folder.chmod(0o755)
 
 
-def test_a_folder_that_may_not_be_written_is_named() -> None:
+@pytest.mark.parametrize(
+    ("name", "words"), [("new.db", "cannot be opened"), ("made.db", "writable")]
+)
+def test_a_store_that_may_not_be_written_is_named(name: str, words: str) -> None:
     with forbidden() as folder:
-        path = folder / "new.db"
-        message = refusal(url_of(path))
-    assert f"{str(path)!r} cannot be opened" in message
-
-
-def test_a_store_that_may_not_be_written_is_named() -> None:
-    with forbidden() as folder:
-        path = folder / "made.db"
-        message = refusal(url_of(path))
-    assert str(path) in message
-    assert "writable" in message
+        message = refusal(url_of(folder / name))
+    assert repr(str(folder / name)) in message
+    assert words in message
 
 
 def test_a_full_disk_is_named_with_nothing_lost(tmp_path: Path) -> None:

@@ -10,6 +10,7 @@ import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, suppress
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -19,7 +20,7 @@ from chart_binder.errors import StoreError
 from chart_binder.store import open_store
 from chart_binder.store.sqlite_file import read_overrides
 from chart_binder.store.store import QUEUE_LENGTH, Store
-from store.records import decision, run, write
+from store.records import decision, execute, run, write
 
 WRITES = """
 import sys
@@ -123,17 +124,17 @@ def filled(path: Path) -> None:
 def use(path: Path) -> None:
     """Go through everything; whatever is raised but `StoreError` fails the test."""
     with open_store(f"sqlite:///{path}?timeout=1") as store:
-        for number in range(30):
+        numbers = range(30)
+        reads: list[Callable[[], object]] = [
+            *(partial(store.decisions.latest, b"/song/%d" % number) for number in numbers),
+            *(partial(store.evidence.get, f"h{number}") for number in numbers),
+            lambda: list(store.decisions.iterate()),
+            store.journal.open_intents,
+            store.runs.latest,
+        ]
+        for read in reads:
             with suppress(StoreError):
-                store.decisions.latest(b"/song/%d" % number)
-            with suppress(StoreError):
-                store.evidence.get(f"h{number}")
-        with suppress(StoreError):
-            list(store.decisions.iterate())
-        with suppress(StoreError):
-            store.journal.open_intents()
-        with suppress(StoreError):
-            store.runs.latest()
+                read()
         store.decisions.put(decision(1_000))
 
 
@@ -187,9 +188,7 @@ def test_a_value_of_another_kind_is_a_damaged_store(
 ) -> None:
     path = tmp_path / "store.db"
     filled(path)
-    with closing(sqlite3.connect(path)) as connection:
-        connection.execute(f"UPDATE {table} SET {column} = ?", (value,))
-        connection.commit()
+    execute(path, f"UPDATE {table} SET {column} = ?", values=[value])
     read: dict[str, Callable[[Store], object]] = {
         "decisions": lambda store: list(store.decisions.iterate()),
         "evidence": lambda store: store.evidence.get("h1"),
@@ -279,29 +278,23 @@ def test_processes_that_make_the_store_together_get_moments_one_interval_apart(u
     assert sorted(waits) == [0.5 * k for k in range(60)]
 
 
-def test_services_do_not_wait_for_one_another(url: str) -> None:
-    with open_store(url) as store:
-        assert store.slots.reserve("one", 10, NOW) == 0
-        assert store.slots.reserve("other", 10, NOW) == 0
-        assert store.slots.reserve("one", 10, NOW) == 10
-
-
-def test_a_moment_in_the_past_is_not_saved_up(url: str) -> None:
-    with open_store(url) as store:
-        store.slots.reserve("service", 1, NOW)
-        assert [store.slots.reserve("service", 1, NOW + 500) for _ in range(3)] == [0, 1, 2]
-
-
-@pytest.mark.parametrize("back_s", [3_600, 86_400 * 365, QUEUE_LENGTH + 1.5])
-def test_a_clock_that_was_set_back_is_not_waited_for(url: str, back_s: float) -> None:
-    with open_store(url) as store:
-        store.slots.reserve("service", 1, NOW)
-        assert [store.slots.reserve("service", 1, NOW - back_s) for _ in range(3)] == [0, 1, 2]
-
-
-def test_without_an_interval_nobody_waits(url: str) -> None:
-    with open_store(url) as store:
-        assert [store.slots.reserve("service", 0, NOW) for _ in range(3)] == [0, 0, 0]
+@pytest.mark.parametrize(
+    ("service", "interval_s", "now", "waits"),
+    [
+        ("service", 1, NOW, [1, 2, 3]),
+        ("another, which nobody asked yet", 1, NOW, [0, 1, 2]),
+        ("service", 1, NOW + 500, [0, 1, 2]),  # a moment that passed unused is not saved up
+        ("service", 0, NOW + 500, [0, 0, 0]),
+        # After a clock was set back.
+        *(("service", 1, NOW - back, [0, 1, 2]) for back in (3_600, 86_400 * 365)),
+        ("service", 1, NOW - QUEUE_LENGTH - 1.5, [0, 1, 2]),
+    ],
+)
+def test_a_service_is_asked_again_after_its_interval(
+    store: Store, service: str, interval_s: float, now: float, waits: list[float]
+) -> None:
+    assert store.slots.reserve("service", 1, NOW) == 0
+    assert [store.slots.reserve(service, interval_s, now) for _ in range(3)] == waits
 
 
 def test_threads_write_and_read_at_once_without_a_failure(url: str) -> None:

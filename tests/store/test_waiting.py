@@ -1,25 +1,16 @@
 """What waits for a person: open, the latest of its file, and not ruled on by anybody."""
 
-from collections.abc import Iterator
-
 import msgspec
 import pytest
 
 from chart_binder.domain.records import KeptDecision, KeptVerdict, VerdictKind
 from chart_binder.domain.verdict import KeptOverride
 from chart_binder.domain.vocabulary import RecordingId, ReleaseGroupId
-from chart_binder.store import open_store
 from chart_binder.store.store import Store
 from store.records import NOW, ODD_PATH, decision
 
 LATER = "2026-11-22T00:00:00.000000Z"
 OPEN = ("review", "indeterminate")
-
-
-@pytest.fixture
-def store(url: str) -> Iterator[Store]:
-    with open_store(url) as opened:
-        yield opened
 
 
 def waits(number: int, path: bytes | None = None, **changes: object) -> KeptDecision:
