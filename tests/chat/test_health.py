@@ -59,27 +59,6 @@ class TestOllama:
         assert problem.endswith("(or set llm.model_id to one it has: qwen3:4b, gemma3:latest)")
         assert health.server == "Ollama 0.33.1"
 
-    @pytest.mark.parametrize(
-        ("server", "changes", "problem"),
-        [
-            ({"context_length": 2_048}, {}, "llm.num_ctx = 8192 is more than the 2048 tokens"),
-            ({"capabilities": ("embedding",)}, {}, "cannot chat, only: embedding"),
-            (
-                {"capabilities": ("completion",)},
-                {"observation_role": "tool"},
-                "has no place for messages of the role 'tool': set llm.observation_role = \"user\"",
-            ),
-            ({}, {"api_key_env": "NOT_SET"}, "llm.api_key_env names 'NOT_SET'"),
-            ({}, {"base_url": "http://127.0.0.1:1"}, "start it with `ollama serve`"),
-        ],
-    )
-    def test_a_misfit_is_a_problem_with_its_remedy(
-        self, server: dict[str, object], changes: dict[str, object], problem: str
-    ) -> None:
-        with OllamaStandIn(**server) as stand_in:  # type: ignore[arg-type]
-            health = examine(stand_in, **changes)
-        assert [problem in each for each in health.problems] == [True]
-
     @pytest.mark.parametrize(("path", "fault"), ROWS)
     def test_checking_never_raises_for_what_a_server_does(self, path: str, fault: str) -> None:
         with OllamaStandIn(fault=fault, on=(path,)) as server:
@@ -122,32 +101,6 @@ class TestOpenAI:
         )
         assert problem == f"{sentence} it has: qwen3, gemma3"
 
-    @pytest.mark.parametrize(
-        ("server", "changes", "problem"),
-        [
-            (
-                {"tells": {"/props": {"default_generation_settings": {"n_ctx": 4_096}}}},
-                {},
-                "llm.num_ctx = 8192 is more than the 4096 tokens that model 'llama3.2' has at",
-            ),
-            ({"models": ()}, {}, "load it there, or set llm.model_id to one it has"),
-            ({"key": "right"}, {}, "wants a key (HTTP 401"),
-            ({}, {"api_key_env": "NOT_SET"}, "llm.api_key_env names 'NOT_SET'"),
-            ({}, {"base_url": "http://127.0.0.1:1"}, "start it, or set llm.base_url (usual ports"),
-            (
-                {"tells": {"/v1/models": {"error": "Unexpected endpoint. Returning 200 anyway"}}},
-                {},
-                "error: Unexpected endpoint. Returning 200 anyway",
-            ),
-        ],
-    )
-    def test_a_misfit_is_a_problem_with_its_remedy(
-        self, server: dict[str, object], changes: dict[str, object], problem: str
-    ) -> None:
-        with OpenAIStandIn(**server) as stand_in:  # type: ignore[arg-type]
-            health = examine(stand_in, **changes)
-        assert [problem in each for each in health.problems] == [True]
-
     def test_a_server_without_any_model_may_say_null(self) -> None:
         with OpenAIStandIn(tells={"/v1/models": {"object": "list", "data": None}}) as server:
             assert examine(server).models == ()
@@ -157,3 +110,43 @@ class TestOpenAI:
         with OpenAIStandIn(fault=fault, on=("/v1/models",)) as server:
             health = examine(server, timeout_s=0.3)
         assert len(health.problems) == 1
+
+
+@pytest.mark.parametrize(
+    ("server", "changes", "problem"),
+    [
+        (
+            OllamaStandIn(context_length=2_048),
+            {},
+            "llm.num_ctx = 8192 is more than the 2048 tokens",
+        ),
+        (OllamaStandIn(capabilities=("embedding",)), {}, "cannot chat, only: embedding"),
+        (
+            OllamaStandIn(capabilities=("completion",)),
+            {"observation_role": "tool"},
+            "has no place for messages of the role 'tool': set llm.observation_role = \"user\"",
+        ),
+        (OllamaStandIn(), {"api_key_env": "NOT_SET"}, "llm.api_key_env names 'NOT_SET'"),
+        (OllamaStandIn(), {"base_url": "http://127.0.0.1:1"}, "start it with `ollama serve`"),
+        (
+            OpenAIStandIn(tells={"/props": {"default_generation_settings": {"n_ctx": 4_096}}}),
+            {},
+            "llm.num_ctx = 8192 is more than the 4096 tokens that model 'llama3.2' has at",
+        ),
+        (OpenAIStandIn(models=()), {}, "load it there, or set llm.model_id to one it has"),
+        (OpenAIStandIn(key="right"), {}, "wants a key (HTTP 401"),
+        (OpenAIStandIn(), {"api_key_env": "NOT_SET"}, "llm.api_key_env names 'NOT_SET'"),
+        (OpenAIStandIn(), {"base_url": "http://127.0.0.1:1"}, "start it, or set llm.base_url"),
+        (
+            OpenAIStandIn(tells={"/v1/models": {"error": "Unexpected endpoint. Returning 200"}}),
+            {},
+            "error: Unexpected endpoint. Returning 200",
+        ),
+    ],
+)
+def test_a_misfit_is_a_problem_with_its_remedy(
+    server: AnyStandIn, changes: dict[str, object], problem: str
+) -> None:
+    with server:
+        health = examine(server, **changes)
+    assert [problem in each for each in health.problems] == [True]

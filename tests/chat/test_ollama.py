@@ -36,15 +36,10 @@ def test_every_call_sends_the_same_options() -> None:
 
 @pytest.mark.parametrize("count", [0, -4, 2**60])
 def test_counts_the_server_leaves_out_or_that_make_no_sense_are_unknown(count: int) -> None:
-    with OllamaStandIn([Said("well", prompt_tokens=count)]) as server:
-        assert ask(server, num_ctx=8_192).prompt_tokens is None
-
-
-def test_a_count_that_makes_no_sense_proves_no_cut() -> None:
-    long = Message("user", "Which album? " * 500)
-    with OllamaStandIn([Said("well", prompt_tokens=-4)], allotted=2_048) as server:
+    long = Message("user", "Which album? " * 500)  # of which a few tokens would prove a cut
+    with OllamaStandIn([Said("well", prompt_tokens=count)], allotted=2_048) as server:
         reply = model(server, num_ctx=8_192).reply([long], Terms(STOP))
-    assert reply.content == "well"
+    assert (reply.content, reply.prompt_tokens) == ("well", None)
 
 
 SCHEMA = {"type": "object", "properties": {"crg_mbid": {"enum": ["C1", None]}}}
@@ -116,16 +111,6 @@ class TestKeysAndProxies:
 class TestTheContextWindow:
     LONG = (Message("system", "rules " * 100), Message("user", "0383dadf-2a4e-4d10 " * 400))
 
-    def test_a_first_prompt_that_was_cut_is_noticed(self) -> None:
-        with (
-            OllamaStandIn(["well"], allotted=2_048) as server,
-            pytest.raises(
-                ChatError,
-                match=r"cut the prompt .* to 1026 tokens \(it has 2048\).*raise llm.num_ctx",
-            ),
-        ):
-            model(server, num_ctx=4_096).reply(self.LONG, Terms(STOP))
-
     def test_a_prompt_that_stopped_growing_is_noticed(self) -> None:
         turn = (
             Message("assistant", "well"),
@@ -136,13 +121,6 @@ class TestTheContextWindow:
             assert chat.reply(self.LONG, Terms(STOP)).prompt_tokens == 2_741
             with pytest.raises(ChatError, match="to 1538 tokens"):
                 chat.reply((*self.LONG, *turn), Terms(STOP))
-
-    def test_a_server_that_will_not_tell_its_context_is_not_believed(self) -> None:
-        with (
-            OllamaStandIn([Said("well", prompt_tokens=9)], fault="500", on=("/api/ps",)) as server,
-            pytest.raises(ChatError, match="to 9 tokens"),
-        ):
-            model(server).reply(self.LONG, Terms(STOP))
 
     def test_a_count_without_the_cached_tokens_is_no_cut(self) -> None:
         turn = (Message("assistant", "one"), Message("user", "Observation: nothing"))

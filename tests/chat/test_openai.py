@@ -11,7 +11,7 @@ from chart_binder.config import LLMConfig
 from chart_binder.react.conversation import ChatError, ChatModel, Message, Reply, Terms
 from servers.http import Response
 from servers.openai import EVENTS, FAULTS, OpenAIStandIn, delta, event, stream
-from servers.talk import Body, Said
+from servers.talk import Body
 
 STOP = ("Observation:",)
 ASKED = (Message("system", "You decide."), Message("user", "Which album?"))
@@ -92,20 +92,15 @@ class TestObservationsInTheRoleTool:
         Message("tool", "Observation: 2"),
     )
 
-    def test_each_names_a_call_of_its_own(self) -> None:
-        with OpenAIStandIn(["well"]) as server:
-            model(server).reply(self.SAID, Terms(STOP))
-        tools = [each for each in server.chats[0]["messages"] if each["role"] == "tool"]
-        assert [each["tool_call_id"] for each in tools] == ["call00003", "call00005"]
-        assert all(len(each["tool_call_id"]) == 9 for each in tools)
-
-    def test_what_was_said_before_stays_the_same(self) -> None:
+    def test_each_names_a_call_of_its_own_which_stays_the_same(self) -> None:
         with OpenAIStandIn(["one", "two"]) as server:
             chat = model(server)
             chat.reply(self.SAID[:4], Terms(STOP))
             chat.reply(self.SAID, Terms(STOP))
         first, second = (each["messages"] for each in server.chats)
         assert second[: len(first)] == first
+        tools = [each for each in second if each["role"] == "tool"]
+        assert [each["tool_call_id"] for each in tools] == ["call00003", "call00005"]
 
 
 class TestWhatAServerDeclines:
@@ -127,18 +122,13 @@ class TestWhatAServerDeclines:
 
     @pytest.mark.parametrize("status", [400, 422, 500, 501])
     def test_a_schema_is_done_without_where_it_says_nothing(self, status: int) -> None:
-        with OpenAIStandIn(["one"], refuses={"response_format": status}) as server:
-            assert model(server).reply(ASKED, Terms(STOP, SCHEMA)).content == "one"
-        assert [("response_format" in each) for each in server.chats] == [True, False]
-
-    @pytest.mark.parametrize(("status", "again"), [(400, False), (500, True)])
-    def test_a_schema_it_broke_on_is_asked_for_again(self, status: int, again: bool) -> None:
         with OpenAIStandIn(["one", "two"], refuses={"response_format": status}) as server:
             chat = model(server)
             assert chat.reply(ASKED, Terms(STOP, SCHEMA)).content == "one"
             assert chat.reply(ASKED, Terms(STOP, SCHEMA)).content == "two"
         schemas = [("response_format" in each) for each in server.chats]
-        assert schemas == [True, False, *([True] if again else []), False]
+        again = [True] if status == 500 else []  # it may only have broken on it
+        assert schemas == [True, False, *again, False]
 
     def test_what_did_not_help_is_not_remembered(self) -> None:
         with OpenAIStandIn(["one"], fault="400", times=2) as server:
@@ -255,39 +245,3 @@ class TestOddStreams:
         with OpenAIStandIn(fault="kept open") as server:
             assert ask(server).content == "well"
         assert monotonic() - began < 2
-
-
-class TestTheContextWindow:
-    LONG = (Message("system", "rules " * 100), Message("user", "0383dadf-2a4e-4d10 " * 400))
-    PLACES: Mapping[str, dict[str, object]] = {
-        "/v1/models": {"data": [{"id": "llama3.2", "max_model_len": 2_048}]},
-        "/props": {"default_generation_settings": {"n_ctx": 2_048}},
-        "/api/ps": {"models": [{"name": "llama3.2:latest", "context_length": 2_048}]},
-        "/api/v0/models": {"data": [{"id": "llama3.2", "loaded_context_length": 2_048}]},
-    }
-
-    @pytest.mark.parametrize("place", PLACES)
-    def test_a_prompt_that_was_cut_is_noticed(self, place: str) -> None:
-        sentence = r"cut the prompt .* to 1026 tokens \(it has 2048\).*set llm\.num_ctx"
-        with (
-            OpenAIStandIn(["well"], window=2_048, tells={place: self.PLACES[place]}) as server,
-            pytest.raises(ChatError, match=sentence),
-        ):
-            model(server).reply(self.LONG, Terms(STOP))
-
-    def test_a_server_that_will_not_tell_its_context_is_not_believed(self) -> None:
-        with (
-            OpenAIStandIn([Said("well", prompt_tokens=9)]) as server,
-            pytest.raises(ChatError, match="to 9 tokens, where"),
-        ):
-            model(server).reply(self.LONG, Terms(STOP))
-
-    def test_a_count_without_the_cached_tokens_is_no_cut(self) -> None:
-        told = {"/props": {"default_generation_settings": {"n_ctx": 16_384}}}
-        with OpenAIStandIn([Said("well", prompt_tokens=9)], tells=told) as server:
-            assert model(server).reply(self.LONG, Terms(STOP)).prompt_tokens == 9
-
-    def test_a_short_prompt_is_never_suspected(self) -> None:
-        with OpenAIStandIn([Said("well", prompt_tokens=1)]) as server:
-            assert ask(server).content == "well"
-        assert len(server.requests) == 1

@@ -184,14 +184,11 @@ def test_a_listener_hears_the_reply_piece_by_piece(kind: Kind, prompting: str) -
     assert "".join(heard) == reply.content == said.content
     assert len(heard) > 8
     assert all(heard)
-
-
-@SERVERS
-def test_a_listener_hears_a_whole_reply_at_once(kind: Kind) -> None:
-    heard: list[str] = []
-    with kind.serve(["Thought: hm"]) as server:
-        kind.model(server, stream=False).reply(ASKED, Terms(STOP, listen=heard.append))
-    assert heard == ["Thought: hm"]
+    heard.clear()
+    with kind.serve([said]) as server:
+        chat = kind.model(server, prompting=prompting, stream=False)
+        chat.reply(ASKED, Terms(STOP, listen=heard.append))
+    assert heard == [said.content], "what comes whole is heard at once"
 
 
 @SERVERS
@@ -325,6 +322,51 @@ def test_threads_share_a_model(kind: Kind) -> None:
             questions = [f"question {number}" for number in range(24)]
             replies = pool.map(lambda text: chat.reply([Message("user", text)], Terms()), questions)
             assert [reply.content for reply in replies] == questions
+
+
+LONG = (Message("system", "rules " * 100), Message("user", "0383dadf-2a4e-4d10 " * 400))
+OF_2048 = {
+    "/v1/models": {"data": [{"id": "llama3.2", "max_model_len": 2_048}]},
+    "/props": {"default_generation_settings": {"n_ctx": 2_048}},
+    "/api/ps": {"models": [{"name": "llama3.2:latest", "context_length": 2_048}]},
+    "/api/v0/models": {"data": [{"id": "llama3.2", "loaded_context_length": 2_048}]},
+}
+"""Where servers of OpenAI's format tell the context of a model."""
+
+
+@pytest.mark.parametrize(
+    ("provider", "said", "server", "sentence"),
+    [
+        ("ollama", Said("well"), {"allotted": 2_048}, r"1026 tokens \(it has 2048\).*raise"),
+        *(
+            ("openai", Said("well"), {"window": 2_048, "tells": {place: told}},
+             r"1026 tokens \(it has 2048\).*set")
+            for place, told in OF_2048.items()
+        ),
+        # One that does not tell its context is not believed.
+        ("ollama", Said("well", prompt_tokens=9), {"fault": "500", "on": ("/api/ps",)}, "9 tokens"),
+        ("openai", Said("well", prompt_tokens=9), {}, "9 tokens, where"),
+    ],
+)  # fmt: skip
+def test_a_prompt_that_a_server_cut_is_noticed(
+    provider: str, said: Said, server: dict[str, object], sentence: str
+) -> None:
+    with (
+        KINDS[provider].serve([said], **server) as stand_in,
+        pytest.raises(ChatError, match=rf"cut the prompt .* to {sentence}"),
+    ):
+        KINDS[provider].model(stand_in).reply(LONG, Terms(STOP))
+
+
+def test_a_few_tokens_prove_no_cut_where_the_context_is_large_or_the_prompt_short() -> None:
+    told = {"/props": {"default_generation_settings": {"n_ctx": 16_384}}}
+    few = Said("well", prompt_tokens=9)
+    with KINDS["openai"].serve([few, few], tells=told) as server:
+        chat = KINDS["openai"].model(server)
+        assert chat.reply(LONG, Terms(STOP)).prompt_tokens == 9
+        asked = len(server.requests)
+        assert chat.reply(ASKED[1:], Terms(STOP)).content == "well"
+        assert len(server.requests) == asked + 1, "of a short prompt nothing is asked"
 
 
 @SERVERS

@@ -104,23 +104,14 @@ def test_what_readers_do_not_see_is_gone(hiding: str) -> None:
 @pytest.mark.parametrize(
     "shown",
     [
-        'class="hidden md:block"',
-        'style="opacity:0.9"',
-        'id="hidden"',
-        'style="color:white;background:#036"',
-        'style="color:rgb(255,255,0)"',
-        'style="color:#000000"',
+        'class="hidden md:block"', 'id="hidden"', 'style="opacity:0.9"', 'style="color:#000000"',
+        'style="color:white;background:#036"', 'style="color:rgb(255,255,0)"',
         'style="color:transparent;-webkit-background-clip:text;background:red"',
-        'style="transform:scale(0.5)"',
-        'style="transform:scale(1.05)"',
-        'style="height:0"',
-        'style="width:50%;overflow:hidden"',
-        'style="clip-path:inset(0 0 0 10%)"',
-        'style="filter:opacity(0.5)"',
-        'style="font:12px/1 serif"',
-        'style="font-size:0.9em"',
+        'style="transform:scale(0.5)"', 'style="transform:scale(1.05)"', 'style="height:0"',
+        'style="width:50%;overflow:hidden"', 'style="clip-path:inset(0 0 0 10%)"',
+        'style="filter:opacity(0.5)"', 'style="font:12px/1 serif"', 'style="font-size:0.9em"',
     ],
-)
+)  # fmt: skip
 def test_what_readers_do_see_stays(shown: str) -> None:
     assert from_html(f"<p {shown}>seen").blocks == ("seen",)
 
