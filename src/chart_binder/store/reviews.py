@@ -242,8 +242,7 @@ class Verdicts:
 
     def put(self, verdict: KeptVerdict) -> None:
         """Save a verdict, beside the earlier ones."""
-        with self._database.writing() as connection:
-            _put(connection, (verdict,))
+        self.rule([verdict])
 
     def rule(
         self,
@@ -258,7 +257,12 @@ class Verdicts:
         """
         recordings = {each.recording_mbid for each in (*without, *filter(None, (override,)))}
         with self._database.writing() as connection:
-            before, with_it = self._current(connection, recordings)
+            wanted = select(overrides).where(overrides.c.recording_mbid.in_(recordings))
+            rows = connection.execute(wanted).all()
+            before = tuple(read_row(self._database.name, KeptOverride, row) for row in rows)
+            with_it = tuple(
+                self._read(row) for each in before for row in connection.execute(_given(each))
+            )
             for recording in recordings:
                 remove_override(connection, recording)
             if override:
@@ -270,7 +274,12 @@ class Verdicts:
         """Restore what there was before `rule`, all or nothing."""
         with self._database.writing() as connection:
             for verdict in ruling.verdicts:
-                connection.execute(delete(verdicts).where(_is(verdict)))
+                same = (
+                    verdicts.c.decision_id == verdict.decision_id,
+                    verdicts.c.at_utc == verdict.at_utc,
+                    verdicts.c.verdict == verdict.verdict.value,
+                )
+                connection.execute(delete(verdicts).where(*same))
             if ruling.override:
                 remove_override(connection, ruling.override.recording_mbid)
             for override in ruling.before:
@@ -279,8 +288,7 @@ class Verdicts:
 
     def given_with(self, override: KeptOverride) -> tuple[KeptVerdict, ...]:
         """Return the verdicts that came with an override."""
-        with self._database.reading() as connection:
-            return self._given_with(connection, override)
+        return self._database.records(KeptVerdict, _given(override))
 
     def reached_by(self, override: KeptOverride) -> tuple[KeptDecision, ...]:
         """Return the latest decisions that an override concerns and that can be read.
@@ -308,7 +316,23 @@ class Verdicts:
 
         Equal decisions have the same release group, evidence and rules.
         """
-        return self._database.record(KeptVerdict, _on_the_same(decision))
+        equal = and_(
+            decisions.c.evidence_hash == decision.evidence_hash,
+            decisions.c.rules_version == decision.rules_version,
+            decisions.c.crg_mbid.is_not_distinct_from(decision.crg_mbid),
+        )
+        wanted = (
+            select(verdicts)
+            .join(decisions, decisions.c.id == verdicts.c.decision_id)
+            .where(
+                decisions.c.path_key == path_key(decision.path),
+                decisions.c.path == decision.path,
+                or_(decisions.c.id == decision.id, equal),
+            )
+            .order_by(verdicts.c.seq.desc())
+            .limit(1)
+        )
+        return self._database.record(KeptVerdict, wanted)
 
     def spoken(self) -> Iterator[KeptVerdict]:
         """Yield the newest acceptance or rejection of each decision, the oldest first."""
@@ -326,29 +350,16 @@ class Verdicts:
         rows = self._database.pages(verdicts, wanted, self._database.last(verdicts))
         return map(self._read, rows)
 
-    def _current(
-        self, connection: Connection, recordings: Collection[str]
-    ) -> tuple[tuple[KeptOverride, ...], tuple[KeptVerdict, ...]]:
-        """Return the overrides for recordings, and the verdicts that came with them."""
-        wanted = select(overrides).where(overrides.c.recording_mbid.in_(recordings))
-        found = [
-            read_row(self._database.name, KeptOverride, row)
-            for row in connection.execute(wanted).all()
-        ]
-        given = [each for one in found for each in self._given_with(connection, one)]
-        return tuple(found), tuple(given)
-
-    def _given_with(
-        self, connection: Connection, override: KeptOverride
-    ) -> tuple[KeptVerdict, ...]:
-        wanted = select(verdicts).where(_came_with(override)).order_by(verdicts.c.seq)
-        return tuple(map(self._read, connection.execute(wanted)))
-
 
 def _on(decision: str) -> Select[tuple[Any, ...]]:
     """Find the verdicts on a decision, the newest first."""
     wanted = select(verdicts).where(verdicts.c.decision_id == decision)
     return wanted.order_by(verdicts.c.seq.desc())
+
+
+def _given(override: KeptOverride) -> Select[tuple[Any, ...]]:
+    """Find the verdicts that came with an override, the oldest first."""
+    return select(verdicts).where(_came_with(override)).order_by(verdicts.c.seq)
 
 
 def _came_with(override: KeptOverride) -> ColumnElement[bool]:
@@ -359,30 +370,3 @@ def _put(connection: Connection, given: Collection[KeptVerdict]) -> None:
     if given:
         rows = [msgspec.structs.asdict(verdict) for verdict in given]
         connection.execute(insert_into(connection, verdicts), rows)
-
-
-def _is(verdict: KeptVerdict) -> ColumnElement[bool]:
-    return and_(
-        verdicts.c.decision_id == verdict.decision_id,
-        verdicts.c.at_utc == verdict.at_utc,
-        verdicts.c.verdict == verdict.verdict.value,
-    )
-
-
-def _on_the_same(decision: KeptDecision) -> Executable:
-    same = and_(
-        decisions.c.evidence_hash == decision.evidence_hash,
-        decisions.c.rules_version == decision.rules_version,
-        decisions.c.crg_mbid.is_not_distinct_from(decision.crg_mbid),
-    )
-    return (
-        select(verdicts)
-        .join(decisions, decisions.c.id == verdicts.c.decision_id)
-        .where(
-            decisions.c.path_key == path_key(decision.path),
-            decisions.c.path == decision.path,
-            or_(decisions.c.id == decision.id, same),
-        )
-        .order_by(verdicts.c.seq.desc())
-        .limit(1)
-    )
