@@ -42,6 +42,7 @@ from chart_binder.jobs.journal import (
     Verification,
     WritingRun,
     clean_folders,
+    moved_write,
     only_done,
     repair_journal,
 )
@@ -52,7 +53,6 @@ from chart_binder.jobs.write import (
     WriteReport,
     WriteStatus,
     last_write,
-    last_write_of_moved_file,
     runs_to_undo,
     undo_writes,
     write_tags,
@@ -229,7 +229,7 @@ def _writes_named(store: "Store", name: str | None, moved: dict[str, Path]) -> I
 def _last_write(store: "Store", path: Path, moved: dict[str, Path]) -> KeptWrite | None:
     if own := last_write(store, path):
         return own
-    write = last_write_of_moved_file(store, path)
+    write = moved_write(store, path, last_write)
     if write:
         moved[write.id] = path
     return write

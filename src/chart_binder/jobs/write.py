@@ -45,7 +45,6 @@ from chart_binder.jobs.journal import (
     field_changes,
     field_values,
     moved_text,
-    moved_write,
     only_done,
 )
 from chart_binder.jobs.stored_decisions import (
@@ -415,11 +414,6 @@ def last_write(store: "Store", path: Path) -> KeptWrite | None:
     """Return the last write of a file that can be undone; one that undid another does not count."""
     writes = only_done(store.journal.of_path(path_bytes(path)))
     return next((write for write in writes if not _is_undoing(store, write)), None)
-
-
-def last_write_of_moved_file(store: "Store", path: Path) -> KeptWrite | None:
-    """Return the last write, as `last_write` does, of a file under its former name."""
-    return moved_write(store, path, last_write)
 
 
 def _is_undoing(store: "Store", write: KeptWrite) -> bool:
