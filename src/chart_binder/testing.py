@@ -111,7 +111,7 @@ class Canned:
                 _brief(messages[-1].content) if messages else "no message at all",
             )
         self._given, self._answered = self._given + 1, 0
-        said = self._turn.reply.reply if self._turn.reply else Reply("")
+        said = self._turn.reply.reply
         self._log.append(f"turn {self._given}: reply {_brief(said.content)!r}")
         return said
 
@@ -124,7 +124,7 @@ class Canned:
         left = self._turns[self._given :]
         if left:
             after = f"it ends after turn {self._given}" if self._given else "it never began"
-            expected = left[0].reply.content if left[0].reply else ""
+            expected = left[0].reply.content
             raise self._departs(
                 f"{after}, {len(left)} {'reply' if len(left) == 1 else 'replies'} unplayed",
                 f"turn {left[0].number}: reply {_brief(expected)!r}",

@@ -253,12 +253,23 @@ def test_a_folder_that_cannot_be_written_costs_the_record_not_the_run(tmp_path: 
     assert AdjudicationResult.from_json(result.to_json()) == result
 
 
-def test_a_watcher_sees_every_event() -> None:
+def test_a_watcher_sees_every_event_and_a_listener_hears_what_is_written() -> None:
+    heard: list[str] = []
     events: list[AnyEvent] = []
-    adjudicator = ReActAdjudicator(CONFIG, chat=Scripted([final()]), tools=[], watch=events.append)
+
+    class Aloud(Scripted):
+        def reply(self, messages: Sequence[Message], terms: Terms) -> Reply:
+            assert terms.listen
+            terms.listen("so")
+            return super().reply(messages, terms)
+
+    adjudicator = ReActAdjudicator(
+        CONFIG, chat=Aloud([final()]), tools=[], watch=events.append, listen=heard.append
+    )
     result = adjudicator.adjudicate(year_only_single(), "because I say so")
     assert tuple(events[:-1]) == result.transcript
     assert "- because I say so" in result.transcript[2].content  # type: ignore[union-attr]
+    assert heard == ["so"]
 
 
 def test_the_system_prompt_is_the_same_for_every_recording_and_lists_what_is_on() -> None:
@@ -272,13 +283,6 @@ def test_the_system_prompt_is_the_same_for_every_recording_and_lists_what_is_on(
     without = ReActAdjudicator(CONFIG, chat=Scripted([]), tools=[]).system_prompt()
     assert "web_search" not in without
     assert "{" in without  # the form of the answer, its braces intact
-
-
-def test_default_tools_follow_the_configuration() -> None:
-    config = LLMConfig.model_validate({"enabled": True, "searxng": {"enabled": False}})
-    prompt = ReActAdjudicator(config, chat=Scripted([])).system_prompt()
-    assert "web_fetch(url, find (optional))" in prompt
-    assert "web_search" not in prompt
 
 
 def test_a_topic_names_artist_title_and_candidates_once_and_is_bounded() -> None:
@@ -299,18 +303,14 @@ def test_a_topic_names_artist_title_and_candidates_once_and_is_bounded() -> None
 def test_each_case_has_tools_of_its_own_and_its_samples_share_them() -> None:
     told: list[str] = []
 
-    def look() -> str:
-        """Look."""
-        return "nothing"
-
-    def for_run(about: str) -> Callable[..., str]:
+    def for_run(about: str) -> Callable[..., Observation]:
         told.append(about)
-        return look
+        return web_search
 
     adjudicator = ReActAdjudicator(
         LLMConfig(enabled=True, samples=2),
         chat=Scripted([final()] * 4),
-        tools=[replace(Tool.of(look), per_run=for_run)],
+        tools=[replace(Tool.of(web_search), per_run=for_run)],
     )
     bundle = read_bundle(year_only_single())
     adjudicator.adjudicate(bundle)

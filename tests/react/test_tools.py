@@ -414,10 +414,8 @@ def test_a_tool_of_one_word_is_a_word_like_any_other_in_a_remark(
 
 def test_of_two_names_alike_but_for_punctuation_only_the_exact_one_is_meant() -> None:
     near = ("get_date", "getdate", "Get-Date")
-    for name in near:
-        assert find_tool(name, near) == name
-    for written in ("GETDATE", "get date", "use get date", "the getDate tool"):
-        assert find_tool(written, near) is None
+    written = (*near, "GETDATE", "get date", "use get date", "the getDate tool")
+    assert [find_tool(name, near) for name in written] == [*near, None, None, None, None]
 
 
 NAMES = st.from_regex(r"[a-z]{2,6}(_[a-z]{2,6}){0,2}", fullmatch=True)
@@ -435,17 +433,9 @@ def test_a_name_written_otherwise_is_that_name_and_no_other(
     known: list[str], data: st.DataObject
 ) -> None:
     name = data.draw(st.sampled_from(known))
-    forms = (
-        name,
-        name.upper(),
-        name.title(),
-        name.replace("_", "-"),
-        name.replace("_", " "),
-        "".join(part.title() for part in name.split("_")),
-        f"`{name}`",
-        f"functions.{name}",
-        f"{name}()",
-    )
+    spaced = name.replace("_", " ")
+    forms = {name, name.upper(), name.title(), name.replace("_", "-"), spaced, f"{name}()"}
+    forms |= {f"`{name}`", f"functions.{name}", "".join(spaced.title().split())}
     assert {find_tool(form, known) for form in forms} == {name}
 
 

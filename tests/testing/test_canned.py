@@ -167,14 +167,6 @@ def test_a_departure_that_was_swallowed_comes_up_at_the_end(tmp_path: Path) -> N
         run.finish()
 
 
-def test_a_call_before_the_model_spoke_is_a_departure(tmp_path: Path) -> None:
-    run = play(canned(tmp_path, reply(ANSWER)), tools=TOOLS)
-    with pytest.raises(ToolError):
-        run.tools[0].function(query="Queen")
-    with pytest.raises(Departure, match="no call"):
-        run.finish()
-
-
 def test_a_recorded_failure_of_the_model_fails_again(tmp_path: Path) -> None:
     result = {"type": "result", "result": {"outcome": "error", "problem": "the server is gone"}}
     run = play(canned(tmp_path, reply("hm"), result))

@@ -341,11 +341,11 @@ def _paired(a: tuple[Turn, ...], b: tuple[Turn, ...]) -> Iterator[Pair]:
 
 def _action_text(turn: Turn) -> str:
     done = [_call(each) for each in turn.exchanges if each.step]
-    return repr(done) if done else repr(turn.reply and turn.reply.content)
+    return repr(done or turn.reply.content)
 
 
 def _turn_parts(turn: Turn | None) -> dict[str, object]:
-    if turn is None or turn.reply is None:
+    if turn is None:
         return {}
     shown: dict[str, object] = {
         "reply": turn.reply.content,

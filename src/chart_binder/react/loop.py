@@ -110,8 +110,7 @@ def converse(
         watch=watch,
         limits=limits,
         last_word=last_word,
-        listen=listen,
-        early=StopAfterStep(dialect),
+        terms=Terms(dialect.stop, listen=listen, enough=StopAfterStep(dialect)),
         max_turns=limits.iterations,
     ).run()
 
@@ -133,8 +132,7 @@ class _Conversation(Generic[T]):
     watch: Watch
     limits: Limits
     last_word: LastWord | None
-    listen: Callable[[str], None] | None
-    early: "StopAfterStep"
+    terms: Terms
     max_turns: int
     turn: int = 0
     idle: int = 0
@@ -172,7 +170,7 @@ class _Conversation(Generic[T]):
         messages, prompt_estimate = self.context.messages(), self.context.tokens
         left = self.budget.seconds_left
         seconds = left if math.isfinite(left) else None
-        terms = Terms(self.dialect.stop, schema, self.listen, seconds, self.early)
+        terms = replace(self.terms, schema=schema, seconds=seconds)
         try:
             reply = ask(self.chat, messages, terms)
         except ChatError as error:

@@ -171,8 +171,8 @@ class Turn:
     """A reply and the exchanges it led to; `number` counts from 1."""
 
     number: int
-    reply: Replied | None = None
-    exchanges: tuple[Exchange, ...] = ()
+    reply: Replied
+    exchanges: tuple[Exchange, ...]
 
 
 def turns(events: Iterable[AnyEvent]) -> Iterator[Turn]:
