@@ -52,27 +52,32 @@ def test_a_plug_in_is_known_by_what_it_says_of_itself(found: object) -> None:
     assert as_tool(show, "show", LLMConfig()).signature == "show(config)"
 
 
-def test_a_plug_in_that_is_no_tool_says_what_is_missing() -> None:
-    def count(settings):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
-        return settings
-
-    with pytest.raises(PluginError, match=r"'count'.*no docstring.*'settings' has no type"):
-        as_tool(count, "count", LLMConfig())
-    with pytest.raises(PluginError, match="'text' of"):
-        as_tool("text", "text", LLMConfig())
+def breaks(config: LLMConfig) -> Tool:
+    raise ZeroDivisionError("by zero")
 
 
-def test_a_plug_in_that_breaks_is_a_plug_in_error_and_one_that_explains_is_heard() -> None:
-    def breaks(config: LLMConfig) -> Tool:
-        raise ZeroDivisionError("by zero")
+def explains(config: LLMConfig) -> Tool:
+    raise ConfigError("my.key: found nothing")
 
-    def explains(config: LLMConfig) -> Tool:
-        raise ConfigError("my.key: found nothing")
 
-    with pytest.raises(PluginError, match="makes no tool: by zero"):
-        as_tool(breaks, "breaks", LLMConfig())
-    with pytest.raises(ConfigError, match=r"my\.key"):
-        as_tool(explains, "explains", LLMConfig())
+def untyped(settings):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN201
+    return settings
+
+
+@pytest.mark.parametrize(
+    ("found", "error", "told"),
+    [
+        (untyped, PluginError, r"'mine' of .*no docstring.*'settings' has no type"),
+        ("text", PluginError, "'mine' of"),
+        (breaks, PluginError, "makes no tool: by zero"),
+        (explains, ConfigError, r"my\.key"),  # one that explains itself is heard
+    ],
+)
+def test_a_plug_in_that_is_no_tool_or_breaks_says_what_is_missing(
+    found: object, error: type[Exception], told: str
+) -> None:
+    with pytest.raises(error, match=told):
+        as_tool(found, "mine", LLMConfig())
 
 
 PACKAGE = '''

@@ -19,7 +19,6 @@ _MAX_REASONS = 8
 
 Trace = Verdict | Sequence[str] | str | None
 Labelled = Sequence[tuple[str, Candidate]]
-Releases = Sequence[tuple[str, Release]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,21 +128,14 @@ def _in_full(
     releases = list(labelled_releases(label, candidate))
     if releases:
         yield f"   - its releases with this recording: {len(releases)}"
-    shown = _shown_releases(releases, home, most)
+    shown = releases[:most]
+    if home and all(release.place != home for _, release in shown):
+        shown += [pair for pair in releases if pair[1].place == home][:1]
     for release_label, release in shown:
         yield f"     - {release_label}: {', '.join(_release(release))}"
     rest = [release for pair in releases if pair not in shown for release in pair[1:]]
     if rest:
         yield f"     - and {len(rest)} more: {_summary(rest)}"
-
-
-def _shown_releases(releases: Releases, home: str | None, most: int) -> Releases:
-    """Return the first releases, and the first one of the artist's own country."""
-    shown = list(releases[:most])
-    at_home = next((pair for pair in releases if pair[1].place == home), None) if home else None
-    if at_home and at_home not in shown:
-        shown.append(at_home)
-    return shown
 
 
 def _title(candidate: Candidate) -> str:

@@ -104,11 +104,11 @@ def _names(recorded: RecordedRun) -> dict[str, Any]:
 def _turn(turn: Turn, dialect: Dialect | None) -> dict[str, Any]:
     """Return a turn for the template; without its dialect a reply is shown as it was written."""
     reply = turn.reply
-    step = dialect.parse(reply.content) if dialect and reply else None
+    step = dialect.parse(reply.content) if dialect else None
     return {
         "number": turn.number,
         "reply": reply,
-        "cost": ", ".join(_cost(reply)) if reply else "",
+        "cost": ", ".join(_cost(reply)),
         "is_parsed": isinstance(step, Act | Finish),
         "thought": step.thought if isinstance(step, Act | Finish) else None,
         "answer": step.answer if isinstance(step, Finish) else None,
