@@ -1,0 +1,96 @@
+"""docs/development.md describes the code as it is: its picture, its walk, its places."""
+
+import ast
+import re
+from collections.abc import Iterator
+from importlib import import_module
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+PACKAGE = ROOT / "src" / "chart_binder"
+PAGE = (ROOT / "docs" / "development.md").read_text("utf-8")
+
+
+def section(heading: str) -> str:
+    """Return what stands below a heading of the page, up to the next heading of its level."""
+    match = re.search(rf"^## {heading}\n(.*?)(?=^## |\Z)", PAGE, re.MULTILINE | re.DOTALL)
+    assert match, f"docs/development.md has no section {heading!r}"
+    return match[1]
+
+
+def floors() -> dict[str, int]:
+    """Return the floor of each package and root module in the picture; 0 is the top."""
+    block = re.search(r"^```text\n(.*?)^```", section("Packages"), re.MULTILINE | re.DOTALL)
+    assert block
+    names = (re.findall(r"\b(\w+)(?:/|\.py)(?=\s|$)", line) for line in block[1].splitlines())
+    rows = [row for row in names if row]
+    flat = [name for row in rows for name in row]
+    assert len(flat) == len(set(flat)), "a name stands in the picture twice"
+    return {name: floor for floor, row in enumerate(rows) for name in row}
+
+
+def imports(file: Path) -> Iterator[str]:
+    """Yield the package or root module that each import of our own code leads to."""
+    for node in ast.walk(ast.parse(file.read_text("utf-8"))):
+        if isinstance(node, ast.ImportFrom) and node.module:
+            parts = node.module.split(".")
+            if parts[0] == "chart_binder":
+                yield from [parts[1]] if parts[1:] else [name.name for name in node.names]
+
+
+def test_the_picture_has_every_package_and_module() -> None:
+    there = {
+        path.stem
+        for path in PACKAGE.iterdir()
+        if (path.is_dir() and any(path.rglob("*.py"))) or path.suffix == ".py"
+    }
+    assert set(floors()) == there - {"__init__", "__main__"}
+
+
+def test_imports_run_down_the_picture() -> None:
+    floor = floors()
+    upward = []
+    for file in sorted(PACKAGE.rglob("*.py")):
+        home = file.relative_to(PACKAGE).parts[0].removesuffix(".py")
+        if home in ("__init__", "__main__"):  # the entrances, which name what others import
+            continue
+        upward += [
+            f"{file.relative_to(PACKAGE)} imports {target}"
+            for target in imports(file)
+            if target in floor and target != home and floor[target] <= floor[home]
+        ]
+    assert not upward
+
+
+@pytest.mark.parametrize("heading", ["From file to tags", "From reply to step"])
+def test_the_functions_of_a_walk_exist(heading: str) -> None:
+    rows = re.findall(r"^\| `([\w.]+)`", section(heading), re.MULTILINE)
+    assert len(rows) >= 4
+    for row in rows:
+        parts = row.split(".")
+        place = next(n for n in range(len(parts), 0, -1) if is_module(parts[:n]))
+        found: object = import_module(f"chart_binder.{'.'.join(parts[:place])}")
+        for name in parts[place:]:
+            found = getattr(found, name)
+        assert parts[place:], f"{row} names a module only"
+
+
+def is_module(parts: list[str]) -> bool:
+    """Tell whether the parts of a dotted name lead to a module or package."""
+    path = PACKAGE.joinpath(*parts)
+    return path.is_dir() or path.with_suffix(".py").is_file()
+
+
+def test_the_places_for_new_things_exist() -> None:
+    places = re.findall(r"`((?:src/chart_binder/|tests/|docs/|config)[\w./]*)`", section("Where new things go"))
+    assert len(places) >= 6
+    missing = [place for place in places if not (ROOT / place).exists()]
+    assert not missing
+
+
+def test_the_page_names_no_file_that_is_gone() -> None:
+    named = set(re.findall(r"`((?:src|tests)/[\w./]+\.\w+)`", PAGE))
+    assert named
+    assert not [name for name in named if not (ROOT / name).exists()]
