@@ -255,11 +255,11 @@ def _tagged_answer(turn: Turn, found: Directive) -> Taken | None:
 
 
 def _labelled_answer(turn: Turn, found: Directive) -> Taken | None:
-    """Return the answer under a label, up to the next one that is not in its object or a fence."""
+    """Return the answer under a label, up to the next one that asks for something else."""
     end = max(turn.end, object_end(turn.text, found.value, repairs=False))
     for other in turn.directives:
         kinds = ("call",) if other.is_tag else ("thought", "action", "answer")
-        is_fenced = not other.is_tag and is_within(turn.fences, other.start)
+        is_fenced = other.kind == "answer" and is_within(turn.fences, other.start)
         if other.start > found.start and other.kind in kinds and not is_fenced:
             end = other.start
             break
