@@ -84,7 +84,9 @@ def is_module(parts: list[str]) -> bool:
 
 
 def test_the_places_for_new_things_exist() -> None:
-    places = re.findall(r"`((?:src/chart_binder/|tests/|docs/|config)[\w./]*)`", section("Where new things go"))
+    places = re.findall(
+        r"`((?:src/chart_binder/|tests/|docs/|config)[\w./]*)`", section("Where new things go")
+    )
     assert len(places) >= 6
     missing = [place for place in places if not (ROOT / place).exists()]
     assert not missing
