@@ -71,7 +71,7 @@ def decider(
         watch=watch,
         listen=listen,
         record=record,
-        knobs=config.rules,
+        rules_config=config.rules,
         musicbrainz=partial(_musicbrainz, config),
     )
     return Decider(config.rules, adjudicator, overrides=overruled)

@@ -150,7 +150,7 @@ def test_without_limits_nothing_is_ever_over() -> None:
     budget.record(COUNTED, 1, 1)
     assert budget.out_of_time() is None
     assert budget.out_of_tokens(10**9) is None
-    assert not budget.has_one_turn(10**9)
+    assert not budget.is_short_of_tokens(10**9)
     assert not budget.is_short_of_time()
 
 
@@ -174,8 +174,8 @@ def test_a_next_turn_takes_its_prompt_and_as_much_as_was_written_before() -> Non
     budget = Budget(tokens=370)
     budget.record(COUNTED, 0, 0)
     assert budget.out_of_tokens(200) is None
-    assert not budget.has_one_turn(105)
-    assert budget.has_one_turn(106)
+    assert not budget.is_short_of_tokens(105)
+    assert budget.is_short_of_tokens(106)
     assert budget.out_of_tokens(231) == (
         "the run took 120 tokens and one more turn about 251, over max_run_tokens = 370"
     )

@@ -86,9 +86,9 @@ def test_a_various_artists_album_is_known_by_its_releases_credit() -> None:
 
 
 def test_compilations_can_be_left_aside_altogether() -> None:
-    knobs = RulesConfig(compilation_premiere=False)
-    assert in_short(decide(bundle(*records("C compilation 1981")), knobs)) == "open"
-    early = decide(bundle(*records("C compilation 2002; A album 2008")), knobs)
+    rules_config = RulesConfig(compilation_premiere=False)
+    assert in_short(decide(bundle(*records("C compilation 1981")), rules_config)) == "open"
+    early = decide(bundle(*records("C compilation 2002; A album 2008")), rules_config)
     assert in_short(early) == "A EARLIEST_OFFICIAL"
 
 
@@ -104,18 +104,18 @@ def test_a_label_of_authority_settles_a_tie() -> None:
     one = album("A", release("1975-06-01", label="Jasrac"))
     other = album("B", release("1975-06-01", label="EMI"))
     assert in_short(decide(bundle(one, other), KNOBS)) == "open"
-    knobs = RulesConfig(label_authority_order=("emi",))
-    assert in_short(decide(bundle(one, other), knobs)) == "B EARLIEST_OFFICIAL"
+    rules_config = RulesConfig(label_authority_order=("emi",))
+    assert in_short(decide(bundle(one, other), rules_config)) == "B EARLIEST_OFFICIAL"
 
 
 def test_countries_and_labels_of_later_releases_settle_no_tie() -> None:
-    knobs = RulesConfig(label_authority_order=("EMI",))
+    rules_config = RulesConfig(label_authority_order=("EMI",))
     of_all = {"countries": ["US", "GB"], "labels": ["EMI", "Elektra"]}
     american = release("1975-06-01", "US", label="Elektra")
     one = album("A", american, release("1980", "GB", label="EMI"), **of_all)
-    assert in_short(decide(bundle(one, album("B", american)), knobs)) == "open"
+    assert in_short(decide(bundle(one, album("B", american)), rules_config)) == "open"
     unlisted = {"releases": None, "first_release_date": "1975-06-01"}
-    verdict = decide(bundle(album("A", **of_all, **unlisted), album("B", american)), knobs)
+    verdict = decide(bundle(album("A", **of_all, **unlisted), album("B", american)), rules_config)
     assert in_short(verdict) == "A EARLIEST_OFFICIAL"
 
 

@@ -44,7 +44,7 @@ class Config(Section):
     musicbrainz: MusicBrainzConfig = Field(
         default=MusicBrainzConfig(), description="where evidence comes from"
     )
-    rules: RulesConfig = Field(default=RulesConfig(), description="knobs of the rule table")
+    rules: RulesConfig = Field(default=RulesConfig(), description="settings of the rule table")
     store: StoreConfig = Field(default=StoreConfig(), description="what is kept between runs")
     batch: BatchConfig = Field(default=BatchConfig(), description="how much is in hand at once")
     log: LogConfig = Field(default=LogConfig(), description="what is said on standard error")

@@ -65,7 +65,7 @@ _REISSUE_TERMS = (
 
 
 class RulesConfig(Section):
-    """`[rules]`: the knobs of the rule table."""
+    """`[rules]`: the settings of the rule table."""
 
     lead_window_days: int = Field(
         default=90,

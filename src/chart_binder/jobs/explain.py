@@ -73,12 +73,12 @@ def appearances(bundle: EvidenceBundle) -> tuple[Appearance, ...]:
     return tuple(map(_appearance, candidates_of(sort_recordings(bundle).kept)))
 
 
-def lead_window(bundle: EvidenceBundle, knobs: RulesConfig) -> LeadWindow | None:
+def lead_window(bundle: EvidenceBundle, rules_config: RulesConfig) -> LeadWindow | None:
     """Return the window of the earliest single, if there is a studio album."""
-    field = build_contest(sort_recordings(bundle).kept, bundle.performer, knobs)
-    if field.intent or not field.singles or not field.albums:
+    contest = build_contest(sort_recordings(bundle).kept, bundle.performer, rules_config)
+    if contest.intent or not contest.singles or not contest.albums:
         return None
-    single, days = field.singles[0], field.settings.lead_window_days
+    single, days = contest.singles[0], contest.settings.lead_window_days
     if not single.is_dated:
         return None
     certain = single.last + 1, single.first + days
@@ -144,7 +144,7 @@ def _source(when: PartialDate, releases: Sequence[Release]) -> Source:
 _LONGEST_REASON = 200
 
 
-def why_not(case: Case, knobs: RulesConfig) -> tuple[Rival, ...]:
+def why_not(case: Case, rules_config: RulesConfig) -> tuple[Rival, ...]:
     """Return every candidate that was not chosen, with the reason in one line.
 
     In an open case these are all candidates. Where verified facts let the rules confirm a model's
@@ -160,14 +160,18 @@ def why_not(case: Case, knobs: RulesConfig) -> tuple[Rival, ...]:
 
     assert isinstance(case.verdict, Open)  # models are asked about open cases only
     crg = case.decision.crg_mbid
-    again = decide(with_verified_facts(case.bundle, result.facts), knobs) if result.facts else None
+    again = (
+        decide(with_verified_facts(case.bundle, result.facts), rules_config)
+        if result.facts
+        else None
+    )
     if isinstance(again, Decided) and again.crg == crg:
         return tuple(_by_facts(again, case.verdict))
     said = _said(case.bundle, crg, result)
     if isinstance(again, Decided):
         other = _name(case.bundle, again.crg)
         said = f"with the verified facts in, {again.crg_rule} gives {other}, but {said}"
-    return tuple(_by_word(case.bundle, crg, said, knobs))
+    return tuple(_by_word(case.bundle, crg, said, rules_config))
 
 
 def _by_facts(again: Decided, before: Open) -> Iterator[Rival]:
@@ -179,18 +183,20 @@ def _by_facts(again: Decided, before: Open) -> Iterator[Rival]:
         yield replace(one, why_not=told)
 
 
-def _by_word(bundle: EvidenceBundle, crg: str, said: str, knobs: RulesConfig) -> Iterator[Rival]:
+def _by_word(
+    bundle: EvidenceBundle, crg: str, said: str, rules_config: RulesConfig
+) -> Iterator[Rival]:
     recordings = sort_recordings(bundle)
-    field = build_contest(recordings.kept, bundle.performer, knobs)
-    running: dict[str, Candidate] = {one.group.mb_rg_id: one for one in field.candidates}
-    possible = {one.group.mb_rg_id for one in apply_rules(field).possible}
+    contest = build_contest(recordings.kept, bundle.performer, rules_config)
+    running: dict[str, Candidate] = {one.group.mb_rg_id: one for one in contest.candidates}
+    possible = {one.group.mb_rg_id for one in apply_rules(contest).possible}
     chosen = running.get(crg)
     by_model = {
         name: f"{one.kind} ({one.when}): {said}"
         for name, one in running.items()
         if one.counts and not _is_out(one, chosen, possible)
     }
-    for rival in explain_losers(field, chosen, recordings.excluded):
+    for rival in explain_losers(contest, chosen, recordings.excluded):
         if rival.release_group != crg:
             yield replace(rival, why_not=by_model.get(rival.release_group, rival.why_not))
 

@@ -155,7 +155,7 @@ def replay(path: Path, watch: Watch | None = None) -> AdjudicationResult:
         config.model_copy(update={"enabled": True}),
         chat=Replay(recorded.events),
         watch=watch,
-        knobs=_options(RulesConfig, run, "rules", path),
+        rules_config=_options(RulesConfig, run, "rules", path),
         prompt=_recorded_part(Prompt, run, "prompt", path),
         calibration=_recorded_part(ConfidenceMap, run, "calibration", path),
     )

@@ -186,7 +186,7 @@ class Examination:
 
     bundle: EvidenceBundle
     labels: Labels
-    knobs: RulesConfig
+    rules_config: RulesConfig
     config: LLMConfig
     observed: Callable[[], Sequence[Observed]]
     found: Callable[[], Container[str]]
@@ -246,7 +246,9 @@ class Examination:
             bundle=self.bundle,
             labels=self.labels,
             seen=self.observed(),
-            verdict=decide(with_verified_facts(self.bundle, facts), self.knobs) if facts else None,
+            verdict=decide(with_verified_facts(self.bundle, facts), self.rules_config)
+            if facts
+            else None,
             sources=count_independent_sources(facts, self.bundle, self.labels.home),
             min_sources=self.config.acceptance.min_sources,
         )
@@ -262,7 +264,7 @@ class Examination:
         is_from_observation = home is None and crg not in self.labels.titles
         if named and (home == crg or (is_from_observation and self._is_known(named, ()))):
             return (named if named != crg else None), None
-        return representative(self.bundle, crg, self.knobs), named
+        return representative(self.bundle, crg, self.rules_config), named
 
     def _from_nowhere(self, answer: FinalAnswer) -> str | None:
         if not self._is_known(answer.crg, self.labels.titles):

@@ -32,9 +32,9 @@ PROMPT_NUMBERS: Final = (
 """Numbers that any section may name: none is a secret, none differs between recordings."""
 
 
-def prompt_numbers(config: LLMConfig, knobs: RulesConfig) -> Mapping[str, object]:
+def prompt_numbers(config: LLMConfig, rules_config: RulesConfig) -> Mapping[str, object]:
     """Return the value of each number of `PROMPT_NUMBERS`."""
-    known = config.model_dump() | config.acceptance.model_dump() | knobs.model_dump()
+    known = config.model_dump() | config.acceptance.model_dump() | rules_config.model_dump()
     return {name: known[name] for name in PROMPT_NUMBERS}
 
 

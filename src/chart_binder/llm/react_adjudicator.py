@@ -48,8 +48,8 @@ class ReActAdjudicator:
     Everything after `config` has a default built from configuration. `searxng` is a search client
     for `web_search`, `musicbrainz` what opens MusicBrainz for its tool; `tools` are tools or typed
     functions; `record` is a folder for transcripts; `watch` is called with every event, `listen`
-    with every piece of a reply as it is written; `knobs` are the rule settings that an answer is
-    checked by; `prompt` replaces `[llm.prompt]`, `calibration` the file of `[llm.acceptance]`.
+    with every piece of a reply as it is written; an answer is checked by the rules under
+    `rules_config`; `prompt` replaces `[llm.prompt]`, `calibration` the file of `[llm.acceptance]`.
     Nothing is opened before `adjudicate`; threads may share one adjudicator as far as they may
     share `chat`.
 
@@ -67,7 +67,7 @@ class ReActAdjudicator:
         dialect: Dialect | None = None,
         record: Path | None = None,
         watch: Watch | None = None,
-        knobs: RulesConfig | None = None,
+        rules_config: RulesConfig | None = None,
         listen: Callable[[str], None] | None = None,
         prompt: Prompt | None = None,
         calibration: ConfidenceMap | None = None,
@@ -77,7 +77,7 @@ class ReActAdjudicator:
         self._record = record
         self._watch = watch
         self._listen = listen
-        self._knobs = knobs or RulesConfig()
+        self._rules_config = rules_config or RulesConfig()
         if config.enabled:
             file = config.acceptance.calibration
             self._calibrated = calibration or (
@@ -106,7 +106,7 @@ class ReActAdjudicator:
         if not self._config.enabled:
             known = evidence_hash(bundle)
             return AdjudicationResult(Outcome.ERROR, problem=DISABLED, evidence_hash=known)
-        task = self._prompt.question(prompt_numbers(self._config, self._knobs))
+        task = self._prompt.question(prompt_numbers(self._config, self._rules_config))
         case = Case.of(bundle, decision_trace, task)
         return run_methods(self._config.method, partial(self._ask, case))
 
@@ -115,7 +115,9 @@ class ReActAdjudicator:
         return self._rendered(() if self._config.method == "direct" else self._tools)
 
     def _rendered(self, tools: Sequence[Tool]) -> str:
-        return self._prompt.render(self._dialect, tools, prompt_numbers(self._config, self._knobs))
+        return self._prompt.render(
+            self._dialect, tools, prompt_numbers(self._config, self._rules_config)
+        )
 
     def _ask(self, case: "Case", way: Way) -> AdjudicationResult:
         """Ask about a case with one method, as many times as configured."""
@@ -160,7 +162,7 @@ class ReActAdjudicator:
             examination = Examination(
                 case.bundle,
                 case.labels,
-                self._knobs,
+                self._rules_config,
                 config,
                 record.observed,
                 record.found_ids,
@@ -212,7 +214,7 @@ class ReActAdjudicator:
     ) -> Run:
         options: dict[str, object] = {
             "llm": config.model_dump(mode="json", exclude=_NOT_RECORDED),
-            "rules": self._knobs.model_dump(mode="json"),
+            "rules": self._rules_config.model_dump(mode="json"),
             "part_of": part_of,
         }
         if self._prompt != configured_prompt(config.prompt):

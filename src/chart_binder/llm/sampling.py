@@ -93,9 +93,9 @@ def _majority_answer(
     lost = config.samples - votes.total()
     not_made = config.samples - len(results)
     winner, count = next(iter(votes.most_common(1)), (None, 0))
-    named = [f"{name_of(vote) if vote else 'cannot tell'}: {n}" for vote, n in votes.most_common()]
-    named += [f"failed: {len(failures)}"] if failures else []
-    told = "; ".join([*named, f"not made: {not_made}"] if not_made else named)
+    counts = [f"{name_of(vote) if vote else 'cannot tell'}: {n}" for vote, n in votes.most_common()]
+    counts += [f"failed: {len(failures)}"] * bool(failures)
+    told = "; ".join([*counts, *[f"not made: {not_made}"] * bool(not_made)])
     has_majority = 2 * count > config.samples
     check = Check("agreement", has_majority, f"of {counted(config.samples, 'run')}, {told}")
     if has_majority:
@@ -104,22 +104,25 @@ def _majority_answer(
     outcome, problem, rationale = Outcome.REJECTED, f"no majority: {check.detail}", ""
     if 2 * (count + lost) > config.samples:
         after = f", and {counted(not_made, 'more run')} not made" if not_made else ""
-        made, why = counted(len(results), "run"), failures[0].problem
-        problem = f"{len(failures)} of {made} failed{after}: {why}"
+        made = counted(len(results), "run")
+        problem = f"{len(failures)} of {made} failed{after}: {failures[0].problem}"
         outcome, rationale = Outcome.ERROR, failures[0].rationale
     first = results[0] if outcome is Outcome.REJECTED else failures[0]
+    about_run = (
+        "iterations",
+        "model_id",
+        "dialect",
+        "prompt_version",
+        "evidence_hash",
+        "transcript",
+    )
     return AdjudicationResult(
         outcome,
         rationale=rationale,
         checks=(check,),
         problem=problem,
-        iterations=first.iterations,
         usage=usage,
-        model_id=first.model_id,
-        dialect=first.dialect,
-        prompt_version=first.prompt_version,
-        evidence_hash=first.evidence_hash,
-        transcript=first.transcript,
+        **{name: getattr(first, name) for name in about_run},
     )
 
 

@@ -165,7 +165,7 @@ def days_between(first: str, second: str) -> str:
 
 def _days(least: int, most: int) -> str:
     if least == most:
-        return f"{most} day{'s'[: most - 1]}"
+        return f"{most} day{'' if most == 1 else 's'}"
     return f"between {least} and {most} days"
 
 

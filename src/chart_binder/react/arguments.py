@@ -91,11 +91,10 @@ def bind(
         (value,) = candidates
         if isinstance(value, str | int | float | list) and not isinstance(value, bool):
             return {**bound, missing[0].name: value}
-    names = [f"`{each.name}`" for each in missing]
+    names = " and ".join(f"`{each.name}`" for each in missing)
+    plural = "" if len(missing) == 1 else "s"
     found = ", ".join(f"`{key}`" for key in arguments) or "nothing"
-    raise ArgumentsError(
-        f"missing required field{'s'[: len(names) - 1]} {' and '.join(names)}, found {found}"
-    )
+    raise ArgumentsError(f"missing required field{plural} {names}, found {found}")
 
 
 def _known_and_unknown(
@@ -152,7 +151,7 @@ def _from_text(text: str, parameters: Sequence[Parameter]) -> Mapping[str, objec
     is_call = text[0] in _QUOTES and len(values) > 1
     if len(needed) == 1 and not is_call:
         return {needed[0]: values[0] if text[0] == "[" and len(values) == 1 else text}
-    found = f", found {len(values)} value{'s'[: len(values) - 1]}" if values else ""
+    found = f", found {len(values)} value{'' if len(values) == 1 else 's'}" if values else ""
     raise ArgumentsError(f"it needs a JSON object with {', '.join(needed)}{found}")
 
 

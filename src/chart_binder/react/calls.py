@@ -118,7 +118,7 @@ class Budget:
             f" {self._after(1, prompt) - self._tokens}, over max_run_tokens = {self._max_tokens}"
         )
 
-    def has_one_turn(self, prompt: int) -> bool:
+    def is_short_of_tokens(self, prompt: int) -> bool:
         """Return whether the tokens do not last for two more turns."""
         return bool(self._max_tokens) and self._after(2, prompt) > self._max_tokens
 

@@ -214,7 +214,7 @@ class _Conversation(Generic[T]):
         self.last_shown = newest.error or newest.content
         act = step if isinstance(step, Act) else None
         self.context.add(Round(_kept_text(step, reply, self.dialect), act, results))
-        if self.budget.has_one_turn(self.context.tokens):
+        if self.budget.is_short_of_tokens(self.context.tokens):
             self.max_turns = min(self.max_turns, self.turn + 1)
         self.context.close(self.turns_left())
 

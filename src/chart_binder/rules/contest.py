@@ -145,7 +145,7 @@ def _soundtracks_as_works(
         found = [
             one
             for one in found
-            if is_alone or (one.is_dated and one.last <= soonest[one.first == soonest[0]])
+            if is_alone or (one.is_dated and one.last <= _least_of_others(soonest, one.first))
         ]
     return [replace(one, role=Role.SOUNDTRACK) for one in found]
 
@@ -325,7 +325,7 @@ def _early_compilations(
     names: set[str] | None = None
     found = []
     for one in early:
-        other_last = soonest[one.last == soonest[0]]
+        other_last = _least_of_others(soonest, one.last)
         if one.first >= sound_last or one.first > other_last + window:
             continue
         names = names or _artist_names(artist, works)
@@ -344,6 +344,12 @@ def _two_least(days: Iterable[int]) -> tuple[int, int]:
     """Return the two smallest days, `_NEVER` where there are fewer."""
     first, second, *_ = *sorted(days)[:2], _NEVER, _NEVER
     return first, second
+
+
+def _least_of_others(two_least: tuple[int, int], own: int) -> int:
+    """Return the smallest day of all but the one whose day is `own`."""
+    least, second = two_least
+    return second if own == least else least
 
 
 def _artist_names(artist: Artist, works: Sequence[Candidate]) -> set[str]:

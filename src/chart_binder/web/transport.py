@@ -305,7 +305,7 @@ def _fits_utf8(data: bytes) -> bool:
     return True
 
 
-_LOOKED_AT: Final = 20_000  # bytes
+_SAMPLE_BYTES: Final = 20_000  # bytes
 # Half a character may be an ASCII byte: a run of these is left out behind a tag or a blank only.
 _MARKUP: Final = re.compile(rb"<[^>]*>|(?<=[>\s])[\x00-\x7f]{40,}")
 _HIGH: Final = re.compile(rb"[\x80-\xff]")
@@ -317,7 +317,7 @@ _LEAST_HIGH: Final = 0.25
 
 def _guess(data: bytes) -> str | None:
     """Return the character set that bytes which are no UTF-8 are likely in, if it shows."""
-    sample = _MARKUP.sub(b" ", data[:_LOOKED_AT])
+    sample = _MARKUP.sub(b" ", data[:_SAMPLE_BYTES])
     high = len(_HIGH.findall(sample))
     if high < max(_FEWEST_HIGH, _LEAST_HIGH * len(sample)):
         return None

@@ -44,7 +44,7 @@ _LEGEND = {
 """By the character in the drawing that it explains."""
 
 
-def explanation_lines(path: str, case: Case, knobs: RulesConfig) -> Iterator[str]:
+def explanation_lines(path: str, case: Case, rules_config: RulesConfig) -> Iterator[str]:
     """Yield the decision, the rule path, the dates, and why every other candidate lost."""
     yield from decision_lines(path, case)
     verdict = case.verdict
@@ -61,10 +61,10 @@ def explanation_lines(path: str, case: Case, knobs: RulesConfig) -> Iterator[str
         yield from wrap(heading, terminal_width(), "  ", 2)
     for one in candidates:
         yield from _dates(one)
-    yield from _rivals(why_not(case, knobs), is_decided=case.decision.crg_mbid is not None)
+    yield from _rivals(why_not(case, rules_config), is_decided=case.decision.crg_mbid is not None)
 
 
-def explanation_object(case: Case, knobs: RulesConfig) -> dict[str, object]:
+def explanation_object(case: Case, rules_config: RulesConfig) -> dict[str, object]:
     """Return an explanation for JSON; empty for a case without evidence."""
     verdict = case.verdict
     if verdict is None or case.bundle is None:
@@ -72,8 +72,8 @@ def explanation_object(case: Case, knobs: RulesConfig) -> dict[str, object]:
     explained = {
         "path": tuple(_rule_path(case, verdict)),
         "appearances": appearances(case.bundle),
-        "lead_window": lead_window(case.bundle, knobs),
-        "rivals": why_not(case, knobs),
+        "lead_window": lead_window(case.bundle, rules_config),
+        "rivals": why_not(case, rules_config),
     }
     return {"explanation": msgspec.to_builtins(explained)}
 
@@ -127,12 +127,12 @@ def _rivals(rivals: Sequence[Rival], *, is_decided: bool) -> Iterator[str]:
         yield f"      {musicbrainz_page('release-group', rival.release_group)}"
 
 
-def case_timeline(case: Case, knobs: RulesConfig) -> Iterator[str]:
+def case_timeline(case: Case, rules_config: RulesConfig) -> Iterator[str]:
     """Yield the timeline of a case with its heading; nothing for a case without candidates."""
     if case.bundle is None:
         return
     width = terminal_width()
-    window = lead_window(case.bundle, knobs)
+    window = lead_window(case.bundle, rules_config)
     drawn = list(timeline_lines(appearances(case.bundle), window, case.decision.crg_mbid, width))
     if drawn:
         yield ""

@@ -11,7 +11,7 @@ from chart_binder.react.parsing.lenient_json import encodable_text
 Span: TypeAlias = tuple[int, int]
 
 _MAX_MARKS: Final = 256
-_LOOKED_AT: Final = 400
+_MAX_NEARBY: Final = 400
 _MAX_TOKENS: Final = 16
 _LONGEST_LINE: Final = 8000
 _MAX_QUOTE_MARKS: Final = 512
@@ -277,7 +277,7 @@ def tokens_as_tags(text: str) -> str:
 
 
 def _tag(text: str, meaning: str, token: re.Match[str]) -> str:
-    line = text[text.rfind("\n", 0, token.start()) + 1 : token.start()][-_LOOKED_AT:]
+    line = text[text.rfind("\n", 0, token.start()) + 1 : token.start()][-_MAX_NEARBY:]
     before = line.strip()
     is_open = bool(before) and before[-1] not in ".!?:。>]})"
     if (
@@ -382,7 +382,7 @@ def is_reported(words: str) -> bool:
     An indented line belongs to what the last line above it that is not indented says.
     """
     if words.endswith("    "):
-        words = re.sub(r"(?:\n(?:[ ]{4}[^\n]*|[ \t]*))*\Z", "", words[-_LOOKED_AT * 4 :])
+        words = re.sub(r"(?:\n(?:[ ]{4}[^\n]*|[ \t]*))*\Z", "", words[-_MAX_NEARBY * 4 :])
     line = re.sub(r"(?:<[^<>]*>|\[[^\[\]]*\])\Z", "", _last_line(words))
     is_led = line.endswith((":", "：", '"', "“", "says", "said", "reads"))
     return is_led and bool(_REPORTS.search(line)) and not _OWN_VOICE.search(line)
@@ -390,5 +390,5 @@ def is_reported(words: str) -> bool:
 
 def _last_line(words: str) -> str:
     """Return the last sentence of the last line with letters in it, without emphasis or fence."""
-    lines = [line for line in words[-_LOOKED_AT:].split("\n") if re.search(r"\w", line)]
+    lines = [line for line in words[-_MAX_NEARBY:].split("\n") if re.search(r"\w", line)]
     return re.split(r"[.!?](?=\s)|[。！？]", (lines or [""])[-1].strip(" \t*_`~"))[-1].strip()

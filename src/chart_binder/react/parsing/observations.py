@@ -9,7 +9,7 @@ from chart_binder.react.parsing.labels import label_at
 from chart_binder.react.parsing.lexer import see, without_markup
 
 _MAX_LINES: Final = 256
-_LOOKED_AT: Final = 400
+_MAX_NEARBY: Final = 400
 # The word for an observation, misspelt or spaced, behind the words of a tool.
 _OBS: Final = (
     r"(?:(?!(?:an?|the|i|we|my)\b)[a-z_]+[ _-]){0,3}"
@@ -68,7 +68,7 @@ def begins_observation(line: str, *, after_action: bool = False) -> bool:
 
     What follows an action may be called a result as well, and needs no colon.
     """
-    said = without_markup(see(line.lstrip()[:_LOOKED_AT]))
+    said = without_markup(see(line.lstrip()[:_MAX_NEARBY]))
     folded = f"\n{fold(said)}\n"
     label = label_at(said)
     is_labelled = label is not None and label.kind == "observation"
