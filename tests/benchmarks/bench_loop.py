@@ -95,9 +95,8 @@ def main() -> int:
         added = statistics.median(mine - bare for mine, bare in rounds)
         ratio = statistics.median(mine / bare for mine, bare in rounds)
         limit = "no limit" if replies is BOLD else f"limit {LIMIT_MS}"
-        print(
-            f"three turns {kind:<12} the loop adds {added:.3f} ms ({limit}; {ratio:.0f} x the least)"
-        )
+        cost = f"{added:.3f} ms ({limit}; {ratio:.0f} x the least)"
+        print(f"three turns {kind:<12} the loop adds {cost}")
         over |= replies is not BOLD and added > LIMIT_MS
     return int(over)
 
