@@ -17,8 +17,7 @@ from chart_binder.jobs.decide import Adjudicator, Decider, EvidenceSource, Overr
 from chart_binder.llm.tools import default_tools, without_network
 from chart_binder.react.tools import Tool
 from chart_binder.react.transcript import Watch
-from chart_binder.store import open_store
-from chart_binder.store.sqlite_file import read_overrides
+from chart_binder.store import open_store, read_overrides
 
 if TYPE_CHECKING:
     from chart_binder.jobs.batch import AlbumSource

@@ -13,8 +13,7 @@ from tempfile import TemporaryDirectory
 import pytest
 
 from chart_binder.errors import StoreError
-from chart_binder.store import open_store
-from chart_binder.store.sqlite_file import read_overrides
+from chart_binder.store import open_store, read_overrides
 from store.records import execute
 
 NOBODY = 65_534

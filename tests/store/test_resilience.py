@@ -17,8 +17,7 @@ import pytest
 
 from chart_binder.domain.records import KeptEvidence
 from chart_binder.errors import StoreError
-from chart_binder.store import open_store
-from chart_binder.store.sqlite_file import read_overrides
+from chart_binder.store import open_store, read_overrides
 from chart_binder.store.store import QUEUE_LENGTH, Store
 from store.records import decision, execute, run, write
 

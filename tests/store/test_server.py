@@ -8,8 +8,7 @@ import pytest
 from chart_binder.domain.verdict import KeptOverride
 from chart_binder.domain.vocabulary import RecordingId, ReleaseGroupId
 from chart_binder.errors import StoreError
-from chart_binder.store import open_store
-from chart_binder.store.sqlite_file import read_overrides
+from chart_binder.store import open_store, read_overrides
 from servers.postgres import NoServerError, Postgres
 from store.records import decision
 

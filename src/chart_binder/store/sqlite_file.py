@@ -1,18 +1,11 @@
-"""SQLite files without SQLAlchemy, whose import costs more than a decision by rules.
+"""SQLite files: what an error means, how a file is opened for reading, the schema version.
 
-Overrides are read this way; the error messages and URIs serve both ways.
+Nothing here needs SQLAlchemy.
 """
 
 import os
-import re
 import sqlite3
-from collections.abc import Mapping
-from contextlib import closing
 from pathlib import Path
-from urllib.parse import unquote
-
-from chart_binder.domain.verdict import KeptOverride
-from chart_binder.errors import StoreError
 
 _MEANING = {
     sqlite3.SQLITE_BUSY: "is locked by another program: wait for it to end, or stop it",
@@ -66,54 +59,3 @@ def newer_schema_message(name: str, version: int) -> str:
         f"the store {name!r} was written by a newer canon (schema {version}, this one knows"
         f" {VERSION}): update canon, or name another file in store.url"
     )
-
-
-_FILE = re.compile(r"sqlite(?:\+\w+)?:///([^?]+)(?:\?.*)?")
-_ALL = "SELECT recording_mbid, crg_mbid, rr_mbid, reason, set_at_utc FROM overrides"
-_VERSION = "SELECT version FROM schema_version"
-_PATIENCE_S = 10.0
-
-
-def read_overrides(url: str) -> Mapping[str, KeptOverride]:
-    """Return the overrides in the store at `url`, by recording; none if there is no store.
-
-    Nothing is created or changed. Raises `StoreError` that names the store.
-    """
-    if url.startswith("postgresql"):
-        return _read_from_server(url)
-    path = _existing_file(url)
-    if path is None:
-        return {}
-    place = reading_uri(path) if is_read_only(path) else f"{path.absolute().as_uri()}?mode=ro"
-    try:
-        with closing(sqlite3.connect(place, uri=True, timeout=_PATIENCE_S)) as connection:
-            tables = {name for (name,) in connection.execute("SELECT name FROM sqlite_schema")}
-            if "overrides" not in tables:  # a store from before there were any
-                return {}
-            (version,) = connection.execute(_VERSION).fetchone() or (0,)
-            if isinstance(version, int) and version > VERSION:
-                raise StoreError(newer_schema_message(str(path), version))
-            rows = connection.execute(_ALL).fetchall()
-    except sqlite3.Error as error:
-        raise StoreError(f"the store {str(path)!r} {sqlite_problem(error)}") from error
-    except UnicodeDecodeError as error:
-        raise StoreError(f"the store {str(path)!r} is damaged: {error}") from error
-    return {row[0]: KeptOverride(*row) for row in rows}
-
-
-def _read_from_server(url: str) -> Mapping[str, KeptOverride]:
-    from chart_binder.store.database import open_database
-    from chart_binder.store.reviews import Overrides
-
-    database = open_database(url)
-    try:
-        return Overrides(database).all() if database.has_tables() else {}
-    finally:
-        database.close()
-
-
-def _existing_file(url: str) -> Path | None:
-    form = _FILE.fullmatch(url)
-    # From 2.1 on, SQLAlchemy reads percent signs in a path as escapes.
-    paths = [Path(unquote(form[1])), Path(form[1])] if form else []
-    return next((path for path in paths if path.is_file()), None)
