@@ -37,7 +37,9 @@ def read_answer_object(text: str, key: str = "") -> tuple[dict[str, object], tup
 
 def _listed_or_quoted(text: str) -> tuple[dict[str, object], tuple[str, ...]] | None:
     """Return the object in a list of one, or in a JSON string, that is the whole answer."""
-    bare = re.sub(r"\A\s*(?:`{3,}|~{3,})\w*\s*|\s*(?:`{3,}|~{3,})\s*\Z", "", text).strip()
+    bare = text.strip()
+    if bare.startswith(("```", "~~~")):
+        bare = re.sub(r"\A\w*", "", bare.strip("`~")).strip()
     if bare.startswith("[") and bare[1:].lstrip().startswith("{"):
         listed = scan(bare, 0, closed=True)
         if (

@@ -89,11 +89,20 @@ _FENCE_CLOSES: Final = re.compile(r"\n?[ \t]*(?:`{3,}|~{3,})")
 _JSON_WORD: Final = re.compile(
     r"\s*(?:\$?json(?:_blob)?|blob)\s*[:：]?\s*(?=[{\[`\n])", re.IGNORECASE
 )
-_CLOSING: Final = re.compile(r"(?:\s*</[\w ]{1,24}>)+\s*\Z")
+_CLOSING: Final = re.compile(r"</[\w ]{1,24}>\Z")
+_LONGEST_CLOSING: Final = 32
 _LINK: Final = re.compile(r"\[[^\[\]\n]*\]\((https?://[^\s<>]+)\)|<(https?://[^\s<>]+)>")
 _PAUSE: Final = re.compile(r"[\s(\[*_`.<]*(?<!\w)PAUSE[\s)\]*_`.>]*\Z")
 _INVENTED: Final = re.compile(r"\s(?:Observation|观察)[ ]?\d{0,3}[ ]?[:：]")
 _EMPHASIS: Final = "*_` \t"
+
+
+def without_closing_tags(words: str) -> str:
+    """Return words without the closing tags that they end with."""
+    words = words.rstrip()
+    while tag := _CLOSING.search(words[-_LONGEST_CLOSING:]):
+        words = words[: len(words) - len(tag[0])].rstrip()
+    return words
 
 
 def is_finisher(name: str) -> bool:
@@ -234,6 +243,8 @@ def read_object(text: str, *, tagged: bool) -> tuple[Taken | None, int]:
         step = read_turn(found.value, tagged=tagged)
     elif isinstance(found.value, list):
         step = read_calls(found.value)
+    if isinstance(step, Finish) and any("missing last" in note for note in found.notes):
+        raise LenientJSONError("its last bracket is missing", cut=True)
     if found.notes and step is not None:
         step = replace(step, notes=(*found.notes, *step.notes))
     return step, found.end
@@ -470,7 +481,7 @@ def _bare(text: str, *, fenced: bool) -> Given:
     ):
         return _object(text[text.index("{") :])
     element = re.fullmatch(r"<(\w{1,24})>([^<>\n]+)</\1>", words)
-    words = element[2].strip() if element else _CLOSING.sub("", words)
+    words = element[2].strip() if element else without_closing_tags(words)
     words = words.strip(_EMPHASIS) if not fenced and words.endswith(("`", "**")) else words
     if link := _LINK.fullmatch(words):
         words = link[1] or link[2]

@@ -12,14 +12,14 @@ Span: TypeAlias = tuple[int, int]
 
 _MAX_MARKS: Final = 256
 _MAX_NEARBY: Final = 400
-_MAX_TOKENS: Final = 16
+_MAX_TOKENS: Final = 64
 _LONGEST_LINE: Final = 8000
 _MAX_QUOTE_MARKS: Final = 512
 _MOST_SIGNS: Final = {"<": 1024, "\n": 4096, "`": 2048, "&": 2048}
 """No honest reply has more of them, and each may cost time."""
 # Characters that nobody sees, and escape sequences of terminals.
 _UNSEEN: Final = re.compile(
-    "[\u00ad\u200b-\u200f\u202a-\u202e\u2060-\u2064\ufeff\ufe00-\ufe0f\U000e0000-\U000e0fff]+"
+    "[\u00ad\u034f\u115f\u1160\u180e\u200b-\u200f\u202a-\u202e\u2060-\u2069\u3164\uffa0\ufeff\ufe00-\ufe0f\U000e0000-\U000e0fff]+"
     "|\x1b\\[[0-9;]{0,16}[A-Za-z]"
 )
 _LIKENESS: Final = str.maketrans(
@@ -69,7 +69,10 @@ _TOKENS: Final[tuple[tuple[re.Pattern[str], str], ...]] = tuple(
     (re.compile(pattern), meaning)
     for pattern, meaning in (
         (
-            r"<\|channel\|>analysis<\|message\|>((?:[^<]++|<(?!\|))*+)(?:<\|(?:end|call)\|>)?",
+            (
+                r"<\|channel\|>analysis<\|message\|>((?:[^<]++|<(?!\|(?:end|call|start|channel)\|>))*+)"
+                r"(?:<\|(?:end|call)\|>)?"
+            ),
             "<think>{}</think>",
         ),
         # DeepSeek (older ones have the word `function` before the name), Kimi
@@ -179,6 +182,10 @@ def strip_thinking(reply: str, said_in: frozenset[str] = frozenset()) -> Spoken:
     return Spoken(own, notes, bool(blocks), unclosed)
 
 
+# A string of an object is open: its mark stands behind a sign of JSON.
+_IN_STRING: Final = re.compile(r"[{:,\[][ ]{0,4}(?:\"[^\"\n]*|'[^'\n]*)\Z")
+
+
 def _is_used(text: str, mark: re.Match[str]) -> bool:
     """Tell whether a tag is used rather than mentioned in quotation marks."""
     before, after = text[mark.start() - 1 : mark.start()], text[mark.end() : mark.end() + 1]
@@ -190,9 +197,7 @@ def _is_used(text: str, mark: re.Match[str]) -> bool:
         return False
     start = max(text.rfind("\n", 0, mark.start()) + 1, mark.start() - _LONGEST_LINE)
     line = text[start : mark.start()]
-    return "{" not in line or not any(
-        (line.count(quote) - line.count(f"\\{quote}")) % 2 for quote in "\"'"
-    )
+    return _IN_STRING.search(line) is None
 
 
 def _thoughts(tags: list[re.Match[str]], length: int) -> tuple[list[Span], bool]:

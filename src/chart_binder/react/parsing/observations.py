@@ -16,7 +16,10 @@ _OBS: Final = (
     r"o ?b ?(?!serve[ds]?\b(?!:)|scure|servi?e?[rn]g?s?\b)(?:s ?e? ?r|ser-|s\b|ers|sar|s\.|erv)"
     r"[a-z]{0,10}+(?: [a-z]{1,2}\b){0,10}+"
 )
-_LINE: Final = r"\n[^\w\n>\"]*(?:(?:\w\)|\w\.|\d\d?|step \d+:?)[ ])?[^\w\n>\"]*"
+_SIGNS: Final = r"[^\w\n>\"<&]"  # bounded and possessive: a long rule is looked at once
+_LINE: Final = (
+    rf"\n{_SIGNS}{{0,24}}+(?:(?:\w\)|\w\.|\d\d?|step \d+:?)[ ]{_SIGNS}{{0,12}}+)?(?:<[|/]{{1,2}})?"
+)
 _ANY_LINE: Final = _LINE.replace('\\"', "")
 _OBSERVED: Final = re.compile(
     rf"{_LINE}(?:{_OBS}(?: ?#?\d{{1,3}})?(?:\W{{0,6}}(?:[:：>|=–]|\n)| [–-]| from\b| c[\die])"

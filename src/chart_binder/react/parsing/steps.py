@@ -21,6 +21,7 @@ from chart_binder.react.parsing.calls import (
     read_action,
     read_in_brackets,
     read_object,
+    without_closing_tags,
 )
 from chart_binder.react.parsing.labels import Directive, find_labels, label_at
 from chart_binder.react.parsing.lenient_json import (
@@ -268,7 +269,7 @@ def _labelled_answer(turn: Turn, found: Directive) -> Taken | None:
 
 def _answer(words: str) -> Taken | None:
     """Return an answer's words, unless somebody else's stand before its object."""
-    words = re.sub(r"\s*</[\w ]{1,24}>\s*\Z", "", words).strip()
+    words = without_closing_tags(words).strip()
     before = words[: max(words.find("{"), 0)]
     if any(True for _ in find_observations(fold(before))):
         return Defect("observation")
@@ -383,7 +384,7 @@ def _object_turn(turn: Turn, at: int, seen: int) -> tuple[_Found | None, int]:
 
 def _is_taken_back(before: str, after: str) -> bool:
     """Tell whether words before a call without label report it, and words go on behind it."""
-    before = re.sub(r"(?:`{3,}|~{3,})\w*\s*\Z", "", before).rstrip()
+    before = re.sub(r"(?:`{3,}|~{3,})\w*\s*\Z", "", before[-400:]).rstrip()
     is_more = after.strip(_LEFT_OVER) and label_at(after.lstrip().partition("\n")[0]) is None
     return bool(is_more) and before[-1:] not in ".!?" and is_reported(f"{before}:")
 

@@ -178,7 +178,7 @@ def call_in(body: str, tag: Directive) -> Taken | None:
 def _without_inner_tags(body: str) -> str:
     """Return a body without a second tag that opens inside, or entities for its quotes."""
     body = re.sub(r"\A\s*<(?:tool_call|function_call)>", "", body)
-    body = re.sub(r"\A\s*```(?:json|xml)?\s*|\s*```\s*\Z", "", body)
+    body = re.sub(r"\A```(?:json|xml)?\s*", "", body.strip()).removesuffix("```").rstrip()
     return body.replace("&quot;", '"') if body.lstrip().startswith("{&quot;") else body
 
 
