@@ -368,10 +368,10 @@ class Quotations:
 
 
 _BLOCK: Final = re.compile(
-    r"\n[ \t]*(?P<open><<<|\$\$|[=\-*#~ ]*(?:begin|start)\b"
+    r"\n[ \t]{0,80}+(?P<open><<<|\$\$|[=\-*#~ ]{0,80}(?:begin|start)\b"
     r"|\[(?:page|quote|web)[^\]\n]*\]|\\begin\{|<(?:pre|code|q|blockquote|page|document|quote"
     r"|article|snippet|html|body|content|source|example|details|summary)\b[^>\n]*>"
-    r"|<!\[cdata\[)|\n[^\w\n]*(?:>>>|\$\$|[=\-*#~ ]*end\b|\[/|\\end\{|</|\]\]>)"
+    r"|<!\[cdata\[)|\n[^\w\n]{0,80}(?:>>>|\$\$|[=\-*#~ ]{0,80}end\b|\[/|\\end\{|</|\]\]>)"
 )
 
 
