@@ -8,8 +8,7 @@ from chart_binder.domain.evidence_json import read_bundle
 from chart_binder.llm.answer import Labels
 from chart_binder.llm.react_adjudicator import ReActAdjudicator
 from chart_binder.llm.result import AdjudicationResult, Outcome
-from chart_binder.react.calls import Replay
-from chart_binder.react.transcript import Observed, Replied
+from chart_binder.react.transcript import Observed, Replay, Replied
 from engine.forms import ELSEWHERE
 from engine.runs import TOOLS, Run
 

@@ -6,10 +6,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from chart_binder.react.calls import Budget, CallResult
+from chart_binder.react.calls import CallResult
 from chart_binder.react.context import Context, Round, TokenEstimate, size_of
 from chart_binder.react.conversation import ChatError, Message, Reply
 from chart_binder.react.dialects.classic import Classic
+from chart_binder.react.loop import Budget
 from chart_binder.react.steps import Act, Observation
 
 OPENING = (Message("system", "Add up. " * 20), Message("user", "What is 2 + 3?"))

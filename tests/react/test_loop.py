@@ -12,7 +12,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from chart_binder.react.calls import RecordedCall, Replay, call_tool
+from chart_binder.react.calls import call_tool
 from chart_binder.react.conversation import ChatError, ChatModel, Message, Reply, Terms
 from chart_binder.react.dialect import Dialect
 from chart_binder.react.dialects.classic import Classic
@@ -21,7 +21,7 @@ from chart_binder.react.dialects.xml import Xml
 from chart_binder.react.loop import Ending, LastWord, Limits, RefusedError, converse
 from chart_binder.react.steps import Act, Finish, Malformed, Step
 from chart_binder.react.tools import Observation, Tool, Toolbox, ToolError
-from chart_binder.react.transcript import AnyEvent, Observed, Replied, Stepped
+from chart_binder.react.transcript import AnyEvent, Observed, RecordedCall, Replay, Replied, Stepped
 
 OPENING = (Message("system", "Add up."), Message("user", "What is 2 + 3?"))
 ADD = 'Thought: add\nAction: add\nAction Input: {"a": 2, "b": 3}'

@@ -5,8 +5,7 @@ from pathlib import Path
 from chart_binder.config import LLMConfig
 from chart_binder.errors import CanonError, ConfigError
 from chart_binder.files import read_file
-from chart_binder.react.calls import Replay
-from chart_binder.react.transcript import TranscriptDefectError, read_transcript
+from chart_binder.react.transcript import Replay, TranscriptDefectError, read_transcript
 
 
 def connect(config: LLMConfig) -> Replay:

@@ -30,7 +30,6 @@ from chart_binder.llm.prompt import Prompt, configured_prompt, prompt_numbers
 from chart_binder.llm.react_adjudicator import ReActAdjudicator
 from chart_binder.llm.result import AdjudicationResult, counted
 from chart_binder.llm.tools import default_tools, with_installed_tools
-from chart_binder.react.calls import Replay
 from chart_binder.react.dialect import Dialect
 from chart_binder.react.loop import RefusedError
 from chart_binder.react.steps import Act, Finish, Malformed
@@ -38,6 +37,7 @@ from chart_binder.react.tools import Toolbox, ToolError
 from chart_binder.react.transcript import (
     AnyEvent,
     Exchange,
+    Replay,
     Result,
     Run,
     Said,

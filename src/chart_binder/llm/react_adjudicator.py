@@ -24,12 +24,12 @@ from chart_binder.llm.recording import Record, failed_services, partial_findings
 from chart_binder.llm.result import AdjudicationResult, Outcome, Usage
 from chart_binder.llm.sampling import Way, run_methods, run_samples
 from chart_binder.llm.tools import default_tools
-from chart_binder.react.calls import Replay, call_tool
+from chart_binder.react.calls import call_tool
 from chart_binder.react.conversation import ChatError, ChatModel, Message
 from chart_binder.react.dialect import Dialect
 from chart_binder.react.loop import Ending, Limits, converse
 from chart_binder.react.tools import Tool, Toolbox
-from chart_binder.react.transcript import Result, Run, Said, Watch
+from chart_binder.react.transcript import Replay, Result, Run, Said, Watch
 
 DISABLED = "LLM adjudication is disabled"
 _MAX_TITLES = 12

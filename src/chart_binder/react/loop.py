@@ -6,16 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final, Generic, TypeVar
 
-from chart_binder.react.calls import (
-    Budget,
-    CallResult,
-    CallRunner,
-    Clock,
-    Perform,
-    Recall,
-    advice,
-    call_tool,
-)
+from chart_binder.react.calls import CallResult, CallRunner, Perform, advice, call_tool
 from chart_binder.react.context import Context, Round
 from chart_binder.react.conversation import ChatError, ChatModel, Message, Reply, Role, Terms, ask
 from chart_binder.react.dialect import Dialect, is_same_step
@@ -25,9 +16,10 @@ from chart_binder.react.parsing.steps import whole_answer
 from chart_binder.react.sanitize import bounded
 from chart_binder.react.steps import Act, Finish, Malformed, Step
 from chart_binder.react.tools import Toolbox
-from chart_binder.react.transcript import Replied, Stepped, Watch
+from chart_binder.react.transcript import Recall, Replied, Stepped, Watch
 
 T = TypeVar("T")
+Clock = Callable[[], float]
 Judge = Callable[[str, bool], T]
 """Reads an answer's text, or raises `RefusedError`; told whether this is the last turn."""
 
@@ -104,7 +96,9 @@ def converse(
         chat=chat,
         dialect=dialect,
         context=Context(opening, dialect, limits.observation_role, window),
-        calls=CallRunner(toolbox, perform, watch, limits.observation_chars, budget, recall),
+        calls=CallRunner(
+            toolbox, perform, watch, limits.observation_chars, budget.out_of_time, recall
+        ),
         budget=budget,
         judge=judge,
         watch=watch,
@@ -113,6 +107,70 @@ def converse(
         terms=Terms(dialect.stop, listen=listen, enough=StopAfterStep(dialect)),
         max_turns=limits.iterations,
     ).run()
+
+
+class Budget:
+    """Wall-clock seconds from now on, and tokens of all prompts and replies together.
+
+    Infinite seconds and 0 tokens mean no limit.
+    """
+
+    def __init__(
+        self, seconds: float = math.inf, tokens: int = 0, clock: Clock = time.monotonic
+    ) -> None:
+        self._seconds = seconds
+        self._max_tokens = tokens
+        self._clock = clock
+        self._began = clock()
+        self._turns = 0
+        self._tokens = 0
+        self._last_prompt = 0
+        self._written = 0
+
+    @property
+    def seconds_left(self) -> float:
+        """Seconds until the time is over; 0 after it."""
+        return max(0.0, self._seconds - self._spent)
+
+    @property
+    def _spent(self) -> float:
+        return self._clock() - self._began
+
+    def record(self, reply: Reply, prompt: int, written: int) -> None:
+        """Add the tokens of a turn: the server's counts, or these estimates where it has none."""
+        self._last_prompt = prompt if reply.prompt_tokens is None else reply.prompt_tokens
+        written = written if reply.completion_tokens is None else reply.completion_tokens
+        self._turns += 1
+        self._tokens += self._last_prompt + written
+        self._written += written
+
+    def out_of_time(self) -> str | None:
+        """Return a sentence if the time is over."""
+        if self.seconds_left > 0:
+            return None
+        return f"the run took longer than max_run_s = {self._seconds:g} allows"
+
+    def out_of_tokens(self, prompt: int) -> str | None:
+        """Return a sentence if the tokens do not last for a turn with a prompt of this size."""
+        if not self._max_tokens or self._after(1, prompt) <= self._max_tokens:
+            return None
+        return (
+            f"the run took {self._tokens} tokens and one more turn about"
+            f" {self._after(1, prompt) - self._tokens}, over max_run_tokens = {self._max_tokens}"
+        )
+
+    def is_short_of_tokens(self, prompt: int) -> bool:
+        """Return whether the tokens do not last for two more turns."""
+        return bool(self._max_tokens) and self._after(2, prompt) > self._max_tokens
+
+    def is_short_of_time(self) -> bool:
+        """Return whether the time does not last for two more turns like those before."""
+        return self._turns > 0 and 2 * self._spent / self._turns > self.seconds_left
+
+    def _after(self, turns: int, prompt: int) -> int:
+        """Return the tokens after so many more turns, no prompt shorter than the last one."""
+        written = self._written // self._turns if self._turns else 0
+        return self._tokens + turns * (max(prompt, self._last_prompt) + written)
 
 
 @dataclass(slots=True)

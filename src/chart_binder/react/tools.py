@@ -13,16 +13,14 @@ from chart_binder.react.arguments import (
     CAMEL_CASE,
     ArgumentsError,
     Parameter,
-    bind,
-    clean_name,
-    same_name,
-)
-from chart_binder.react.coercion import (
     Schema,
     alternatives_of,
+    bind,
     choices,
+    clean_name,
     coerce,
     resolved,
+    same_name,
     takes_null,
 )
 from chart_binder.react.steps import Act
@@ -36,6 +34,7 @@ from chart_binder.react.tool_definition import (
 
 SAYS_NOTHING: Final = "This says nothing about what exists."
 """The end of an error where a service failed, in contrast to an answer that there is nothing."""
+OUT_OF_TIME: Final = "Not run: the time for this run is over."
 _UNKNOWN: Final = "There is no tool"
 _WRONG_ARGUMENTS: Final = " with wrong arguments:"
 
@@ -155,8 +154,22 @@ def _plain(value: object) -> object:
 
 
 def is_refusal(error: str) -> bool:
-    """Return whether an error is the advice for a call that could not be made."""
-    return error.startswith(_UNKNOWN) or _WRONG_ARGUMENTS in error.partition("\n")[0]
+    """Return whether an error is the advice for a call that was not run."""
+    is_unclear = error.startswith(_UNKNOWN) or _WRONG_ARGUMENTS in error.partition("\n")[0]
+    return is_unclear or error == OUT_OF_TIME
+
+
+def call_key(tool: str, arguments: object) -> str:
+    """Return a key that is the same for two calls that differ by white space alone."""
+    return f"{tool} {json.dumps(_normal_space(arguments), sort_keys=True, default=str)}"
+
+
+def _normal_space(value: object) -> object:
+    if isinstance(value, str):
+        return " ".join(value.split())
+    if isinstance(value, Mapping):
+        return {key: _normal_space(inner) for key, inner in value.items()}
+    return [_normal_space(inner) for inner in value] if isinstance(value, list | tuple) else value
 
 
 class Toolbox:

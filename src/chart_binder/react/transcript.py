@@ -1,15 +1,17 @@
-"""Transcripts: the events of one run, one JSON object a line, written and read."""
+"""Transcripts: the events of one run, one JSON object a line, written, read and played again."""
 
-from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, fields
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, fields, replace
 from itertools import zip_longest
 from typing import IO, TypeAlias
 
 import msgspec
 
-from chart_binder.react.conversation import Reply, Role
+from chart_binder.react.conversation import ChatError, Message, Reply, Role, Terms
 from chart_binder.react.parsing.lenient_json import MAX_DEPTH, is_deep
+from chart_binder.react.sanitize import sanitize
 from chart_binder.react.steps import Observation
+from chart_binder.react.tools import Call, call_key, is_refusal
 
 VERSION = 1
 _REPLY_FIELDS = tuple(each.name for each in fields(Reply))
@@ -189,3 +191,97 @@ def turns(events: Iterable[AnyEvent]) -> Iterator[Turn]:
         # Both are in the order of the calls.
         exchanges = tuple(Exchange(step, seen) for step, seen in zip_longest(steps, shown))
         yield Turn(number, reply, exchanges)
+
+
+@dataclass(frozen=True, slots=True)
+class RecordedCall:
+    """A call of a recorded run: what was called, what was shown, and whether it was progress."""
+
+    tool: str
+    arguments: Mapping[str, object] | str
+    observation: Observation
+    is_progress: bool
+
+
+Recall = Callable[[int, int], RecordedCall | None]
+"""Returns what was recorded of the call at a turn and a place, in place of making it."""
+
+
+class Replay:
+    """A chat model that plays the replies of a transcript, and knows what its tools returned."""
+
+    def __init__(self, events: Iterable[AnyEvent], model_id: str = "replay") -> None:
+        recorded = tuple(events)
+        self._replies = [event.reply for event in recorded if isinstance(event, Replied)]
+        exchanges = [
+            ((turn.number, place), exchange)
+            for turn in turns(recorded)
+            for place, exchange in enumerate(turn.exchanges)
+        ]
+        self._observed = {
+            at: seen.observation for at, exchange in exchanges if (seen := exchange.observation)
+        }
+        self._calls = dict(_recorded_calls(exchanges))
+        self._opening = tuple(
+            Message(event.role, event.content) for event in recorded if isinstance(event, Said)
+        )
+        ends = (event.result.get("problem") for event in recorded if isinstance(event, Result))
+        self._problem = next((text for text in ends if isinstance(text, str)), None)
+        self._is_canned = not any(isinstance(event, Run | Stepped) for event in recorded)
+        run = next((event for event in recorded if isinstance(event, Run)), Run())
+        self.model_id = run.model_id or model_id
+        self._evidence_hash = run.evidence_hash
+
+    def reply(self, messages: Sequence[Message], terms: Terms) -> Reply:  # noqa: ARG002
+        """Return the recorded reply of this turn; raise `ChatError` past the last one."""
+        turn = sum(message.role == "assistant" for message in messages)
+        if turn < len(self._replies):
+            return self._replies[turn]
+        if self._problem:  # what the model's server said when it was recorded
+            raise ChatError(self._problem)
+        count = len(self._replies)
+        replies = "1 reply" if count == 1 else f"{count} replies"
+        raise ChatError(f"the transcript ends after {replies}, before the run does")
+
+    def opening(self, evidence_hash: str) -> tuple[Message, ...]:
+        """Return the messages that opened the conversation, if they were about this evidence."""
+        return self._opening if self._evidence_hash == evidence_hash else ()
+
+    def recall(self, turn: int, place: int) -> RecordedCall | None:
+        """Return what was recorded of a call, if both its step and its observation were."""
+        return self._calls.get((turn, place))
+
+    def perform(self, call: Call, turn: int, place: int) -> Observation:
+        """Return what was observed at this place of this turn, in place of calling the tool.
+
+        A recording holds what the model was shown; what somebody wrote by hand is sanitized first.
+        """
+        observed = self._observed.get((turn, place))
+        if observed is None:
+            return Observation(f"(no answer of {call.tool.name} was recorded)")
+        if self._is_canned:
+            return replace(observed, content=sanitize(observed.content))
+        return observed
+
+
+def _recorded_calls(
+    exchanges: Iterable[tuple[tuple[int, int], Exchange]],
+) -> Iterator[tuple[tuple[int, int], RecordedCall]]:
+    """Yield turn and place of each recorded call, with the call.
+
+    It was no progress if it was refused, not run for want of time, or made before; but a call that
+    had failed before and now succeeded was.
+    """
+    failed: dict[str, bool] = {}
+    for at, exchange in exchanges:
+        step, seen = exchange.step, exchange.observation
+        if step is None or step.kind != "act" or seen is None:
+            continue
+        key = call_key(step.tool or "", step.arguments)
+        was_run = seen.error is None or not is_refusal(seen.error)
+        succeeds_now = failed.get(key, True) and seen.error is None
+        is_progress = was_run and (key not in failed or succeeds_now)
+        arguments = {} if step.arguments is None else step.arguments
+        yield at, RecordedCall(step.tool or "", arguments, seen.observation, is_progress)
+        if was_run:
+            failed[key] = seen.error is not None
