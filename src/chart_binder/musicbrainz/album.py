@@ -10,7 +10,7 @@ import threading
 from collections import OrderedDict, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Literal
+from functools import partial
 
 from msgspec.structs import replace
 
@@ -25,9 +25,9 @@ from chart_binder.domain.vocabulary import (
 )
 from chart_binder.errors import LookupFailedError
 from chart_binder.musicbrainz import web_service as ws
-from chart_binder.musicbrainz.client import CachedService, Client
+from chart_binder.musicbrainz.client import CachedService, Client, KnownRecording, ReleaseList
 from chart_binder.musicbrainz.matching import main_artist, searches
-from chart_binder.musicbrainz.web_service import Medium, Query, Recording, Release, Track
+from chart_binder.musicbrainz.web_service import Medium, Recording, Release, Track
 
 MIN_FILES = 3
 """Files by an artist that make the artist's lists worth reading: the lists take two requests."""
@@ -43,53 +43,15 @@ _LOCKS = 16
 _log = logging.getLogger(__name__)
 
 
-@dataclass(frozen=True, slots=True)
-class AlbumAnswers:
-    """What was looked up, by recording.
-
-    `catalogues` have all releases of a recording; `tracks` are from one release, each with the time
-    it arrived.
-    """
-
-    catalogues: dict[RecordingId, "Catalogue"] = field(default_factory=dict)
-    tracks: dict[RecordingId, tuple[Recording, float]] = field(default_factory=dict)
-
-
-class AlbumClient(Client):
-    """A client for one file of an album, which uses what was looked up for the album."""
-
-    def __init__(self, service: CachedService, answers: AlbumAnswers) -> None:
-        super().__init__(service)
-        self._answers = answers
-
-    def recording(self, recording_id: RecordingId) -> Recording | None:
-        """Return a recording; it has another id if it was merged into another."""
-        if catalogue := self._answers.catalogues.get(recording_id):
-            self._note_age(catalogue.fetched_at)
-            return catalogue.recordings[recording_id][0]
-        if track := self._answers.tracks.get(recording_id):
-            recording, fetched_at = track
-            self._note_age(fetched_at)
-            return recording
-        return super().recording(recording_id)
-
-    def releases_of(self, recording_id: RecordingId) -> tuple[Release, ...]:
-        """Return all releases that contain a recording; an incomplete list is a failure."""
-        if catalogue := self._answers.catalogues.get(recording_id):
-            self._note_age(catalogue.fetched_at)
-            return tuple(catalogue.recordings[recording_id][1].values())
-        return super().releases_of(recording_id)
-
-
 def look_up_album(
     service: CachedService, catalogues: "CatalogueCache", album: Sequence[TrackTags]
-) -> AlbumAnswers:
+) -> dict[RecordingId, KnownRecording]:
     """Look up what the files of an album share, as far as that takes fewer requests.
 
     Of catalogues beyond `MAX_HELD` only the recordings of the files are held, so that a folder with
     files by hundreds of artists takes no more memory than its files do.
     """
-    answers = AlbumAnswers()
+    answers: dict[RecordingId, KnownRecording] = {}
     held = 0
     for artist_id, files in _by_artist(service, album).items():
         catalogue = catalogues.get(artist_id, _cost_one_by_one(service, files))
@@ -98,7 +60,8 @@ def look_up_album(
         held += catalogue.size
         if held > MAX_HELD:
             catalogue = catalogue.only(set[RecordingId]().union(*_by_release(files).values()))
-        answers.catalogues.update(dict.fromkeys(catalogue.recordings, catalogue))
+        for one, (recording, releases) in catalogue.recordings.items():
+            answers[one] = KnownRecording(recording, catalogue.fetched_at, releases)
     _add_tracks(service, answers, album)
     return answers
 
@@ -146,12 +109,16 @@ def _cost_of_recordings(service: CachedService, recordings: Iterable[RecordingId
     return sum(service.cost(ws.query_recording(one)) for one in recordings)
 
 
-def _add_tracks(service: CachedService, answers: AlbumAnswers, album: Iterable[TrackTags]) -> None:
+def _add_tracks(
+    service: CachedService,
+    answers: dict[RecordingId, KnownRecording],
+    album: Iterable[TrackTags],
+) -> None:
     """Look up the releases that the tags name, where that saves requests for their recordings."""
     for release_id, recordings in _by_release(album).items():
         if release_id is None:
             continue
-        unknown = [one for one in recordings if one not in answers.catalogues]
+        unknown = [one for one in recordings if one not in answers]
         query = ws.query_release(release_id)
         if service.cost(query) >= _cost_of_recordings(service, unknown):
             continue
@@ -162,8 +129,8 @@ def _add_tracks(service: CachedService, answers: AlbumAnswers, album: Iterable[T
             continue
         if answer.metadata and answer.metadata.release:
             for track in _tracks(answer.metadata.release):
-                if track.recording:
-                    answers.tracks[track.recording.id] = track.recording, answer.fetched_at
+                if one := track.recording:
+                    answers.setdefault(one.id, KnownRecording(one, answer.fetched_at))
 
 
 def _by_release(files: Iterable[TrackTags]) -> dict[ReleaseId | None, set[RecordingId]]:
@@ -192,7 +159,7 @@ class CatalogueCache:
         self._held: OrderedDict[ArtistId, Catalogue] = OrderedDict()
         self._lock = threading.Lock()
         self._artist_locks = tuple(threading.Lock() for _ in range(_LOCKS))
-        self._spent: OrderedDict[ArtistId, float] = OrderedDict()
+        self._spent: dict[ArtistId, float] = {}
         self._failed_at: float | None = None
 
     def get(self, artist_id: ArtistId, worth: float) -> "Catalogue | None":
@@ -232,14 +199,11 @@ class CatalogueCache:
         if artist is None:
             return None
         catalogue = Catalogue(artist.id)  # another id if this one was merged into another
-        with self._lock:
-            spent = self._spent.get(artist_id, 0)
-        if not _read_catalogue(self._service, catalogue, worth + spent):
-            with self._lock:
-                self._spent[artist_id] = worth + spent
-                self._spent.move_to_end(artist_id)
-                if len(self._spent) > _MAX_SPENT:
-                    self._spent.popitem(last=False)
+        worth += self._spent.get(artist_id, 0)
+        if not _read_catalogue(self._service, catalogue, worth):
+            if len(self._spent) >= _MAX_SPENT:
+                self._spent.clear()
+            self._spent[artist_id] = worth
             return None
         if catalogue.size <= MAX_HELD:
             with self._lock:
@@ -304,6 +268,11 @@ def _without_tracks(release: Release) -> Release:
     return replace(release, medium_list=tuple(media))
 
 
+def _missing_tracks(release: Release) -> str | None:
+    is_whole = all((one.track_count or 0) <= len(one.tracks) for one in release.medium_list)
+    return None if is_whole else f"tracks of release {release.id}"
+
+
 def _read_catalogue(service: CachedService, catalogue: Catalogue, worth: float) -> bool:
     """Read an artist's two lists of releases into a catalogue; return whether it is complete.
 
@@ -312,79 +281,26 @@ def _read_catalogue(service: CachedService, catalogue: Catalogue, worth: float) 
     recording of the artist's, who may be a composer, and with a warning if a part is missing from a
     response. Raises `LookupFailedError`.
     """
-    lists = [_ReleaseList(service, catalogue, credit) for credit in ("artist", "track_artist")]
+    lists = [
+        ReleaseList(service, partial(ws.query_releases_by, credit, catalogue.artist))
+        for credit in ("artist", "track_artist")
+    ]
     while unread := [one for one in lists if not one.is_complete]:
         costs = [one.cost_left for one in unread]
         if sum(costs) >= worth:
             return False
         cheapest, _ = min(zip(unread, costs, strict=True), key=lambda pair: pair[1])
-        if (problem := cheapest.read_page()) is not None:
-            _log.warning("musicbrainz' list of an artist is incomplete", extra={"why": problem})
+        answer, missing = cheapest.read_page()
+        if answer.metadata is None:
+            cheapest.forget()
+            raise service.failure("it does not list the releases of an artist")
+        page = answer.metadata.release_list or ()
+        catalogue.add(page, answer.fetched_at)
+        missing = missing or next(filter(None, map(_missing_tracks, page)), None)
+        if missing:
+            _log.warning("musicbrainz' list of an artist is incomplete", extra={"why": missing})
             cheapest.forget()
             return False
         if cheapest.seen and not catalogue.recordings:
             return False
     return True
-
-
-class _ReleaseList:
-    def __init__(
-        self,
-        service: CachedService,
-        catalogue: Catalogue,
-        credit: Literal["artist", "track_artist"],
-    ) -> None:
-        self._service = service
-        self._catalogue = catalogue
-        self._credit = credit
-        self._queries: list[Query] = []
-        self.seen = set[ReleaseId]()
-        self._offset = 0
-        self._count: int | None = None
-
-    @property
-    def is_complete(self) -> bool:
-        """Whether all pages were read."""
-        return self._count is not None and self._offset >= self._count
-
-    @property
-    def cost_left(self) -> float:
-        """The number of requests for the other pages, if they are as long as those until now."""
-        next_page = self._service.cost(self._next_query)
-        if self._count is None or not next_page:
-            return next_page
-        pages_left = math.ceil((self._count - self._offset) * len(self._queries) / self._offset)
-        return pages_left * next_page
-
-    def read_page(self) -> str | None:
-        """Read the next page into the catalogue; return what is missing from it, if anything."""
-        self._queries.append(self._next_query)
-        answer = self._service.fetch(self._queries[-1])
-        if answer.metadata is None:
-            self.forget()
-            raise self._service.failure("it does not list the releases of an artist")
-        page = answer.metadata.release_list or ()
-        before, self._count = self._count, answer.metadata.release_count or 0
-        self._offset += len(page)
-        self.seen |= {release.id for release in page}
-        self._catalogue.add(page, answer.fetched_at)
-        ends_early = self._offset < self._count and not page
-        if before not in {None, self._count}:
-            return f"there are {self._count} releases, and were {before} a page before"
-        if ends_early or (self.is_complete and len(self.seen) < self._count):
-            return f"{len(self.seen)} of {self._count} releases were told"
-        for release in page:
-            if any(
-                (medium.track_count or 0) > len(medium.tracks) for medium in release.medium_list
-            ):
-                return f"tracks of release {release.id} are missing"
-        return None
-
-    def forget(self) -> None:
-        """Delete the cached pages, one of which is wrong."""
-        for query in self._queries:
-            self._service.forget(query)
-
-    @property
-    def _next_query(self) -> Query:
-        return ws.query_releases_by(self._credit, self._catalogue.artist, self._offset)

@@ -2,8 +2,10 @@
 
 import logging
 import math
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Protocol
+from functools import partial
+from typing import NamedTuple, Protocol
 
 from chart_binder.domain.vocabulary import ArtistId, RecordingId, ReleaseGroupId, ReleaseId
 from chart_binder.errors import LookupFailedError
@@ -34,12 +36,10 @@ class CachedResponse(Protocol):
     @property
     def body(self) -> bytes:
         """The bytes of the response."""
-        ...
 
     @property
     def fetched_at(self) -> float:
         """When it was received, in seconds since the epoch."""
-        ...
 
 
 class AnswerCache(Protocol):
@@ -47,15 +47,12 @@ class AnswerCache(Protocol):
 
     def get(self, key: str) -> CachedResponse | None:
         """Return the response stored under `key`, however old."""
-        ...
 
     def put(self, key: str, body: bytes, fetched_at: float) -> None:
         """Store `body` under `key`, replacing an earlier one."""
-        ...
 
     def forget(self, key: str) -> None:
         """Delete what is stored under `key`."""
-        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -185,19 +182,79 @@ class CachedService:
         return Answer(metadata, cached.fetched_at)
 
 
+class ReleaseList:
+    """A list of releases that is read page by page; `query_at` returns the query at an offset."""
+
+    def __init__(self, service: CachedService, query_at: Callable[[int], Query]) -> None:
+        self._service = service
+        self._query_at = query_at
+        self._queries: list[Query] = []
+        self._count: int | None = None
+        self._offset = 0
+        self.seen = set[ReleaseId]()
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether all pages were read."""
+        return self._count is not None and self._offset >= self._count
+
+    @property
+    def cost_left(self) -> float:
+        """The number of requests for the other pages, if they are as long as those until now."""
+        next_page = self._service.cost(self._query_at(self._offset))
+        if self._count is None or not next_page:
+            return next_page
+        pages_left = math.ceil((self._count - self._offset) * len(self._queries) / self._offset)
+        return pages_left * next_page
+
+    def read_page(self) -> tuple[Answer, str | None]:
+        """Return the next page, and what is missing from the list if that is found out by it."""
+        self._queries.append(self._query_at(self._offset))
+        answer = self._service.fetch(self._queries[-1])
+        found = answer.metadata or Metadata()
+        page = found.release_list or ()
+        before, self._count = self._count, found.release_count or 0
+        self._offset += len(page)
+        self.seen |= {release.id for release in page}
+        if before not in {None, self._count}:
+            return answer, f"{self._count} releases, and {before} a page before"
+        if len(self.seen) < self._count and (self.is_complete or not page):
+            return answer, f"{len(self.seen)} of {self._count} releases"
+        return answer, None
+
+    def forget(self) -> None:
+        """Delete the cached pages, one of which is wrong."""
+        for query in self._queries:
+            self._service.forget(query)
+
+
+class KnownRecording(NamedTuple):
+    """A recording that was looked up with others, with all its releases where they are known."""
+
+    recording: Recording
+    fetched_at: float
+    releases: Mapping[ReleaseId, Release] | None = None
+
+
 class Client:
     """Looks things up for one piece of evidence; `oldest_at` is when its oldest response arrived.
 
-    Every method raises `LookupFailedError` if MusicBrainz could not be asked; `None` or an empty
-    tuple means that it knows no such thing.
+    Nothing is asked about `known` recordings. Every method raises `LookupFailedError` if
+    MusicBrainz could not be asked; `None` or an empty tuple means that it knows no such thing.
     """
 
-    def __init__(self, service: CachedService) -> None:
+    def __init__(
+        self, service: CachedService, known: Mapping[RecordingId, KnownRecording] | None = None
+    ) -> None:
         self._service = service
+        self._known = known or {}
         self.oldest_at: float | None = None
 
     def recording(self, recording_id: RecordingId) -> Recording | None:
         """Return a recording; it has another id if it was merged into another."""
+        if known := self._known.get(recording_id):
+            self._note_age(known.fetched_at)
+            return known.recording
         return self._fetch(ws.query_recording(recording_id)).recording
 
     def recordings_with(self, isrc: str) -> tuple[Recording, ...]:
@@ -205,36 +262,31 @@ class Client:
         found = self._fetch(ws.query_isrc(isrc)).isrc
         return found.recording_list if found else ()
 
-    def search(
-        self, artist: str, title: str, length_ms: tuple[int, int] | None
-    ) -> tuple[Recording, ...]:
-        """Search by the exact words of artist and title, in a range of lengths."""
-        return self._fetch(ws.search_recordings(artist, title, length_ms)).recording_list or ()
-
-    def search_loosely(self, artist: str, title: str) -> tuple[Recording, ...]:
-        """Search by any of the words of artist and title."""
-        return self._fetch(ws.search_recordings_loosely(artist, title)).recording_list or ()
+    def search(self, query: Query) -> tuple[Recording, ...]:
+        """Return the recordings that a search finds."""
+        return self._fetch(query).recording_list or ()
 
     def releases_of(self, recording_id: RecordingId) -> tuple[Release, ...]:
         """Return all releases that contain a recording; an incomplete list is a failure."""
+        known = self._known.get(recording_id)
+        if known and known.releases is not None:
+            self._note_age(known.fetched_at)
+            return tuple(known.releases.values())
         releases: dict[str, Release] = {}
-        queries: list[Query] = []
-        offset = 0
-        count: int | None = None
+        pages = ReleaseList(self._service, partial(ws.query_releases_of, recording_id))
         for _ in range(_MAX_PAGES):
-            queries.append(ws.query_releases_of(recording_id, offset))
-            metadata = self._fetch(queries[-1])
-            page = metadata.release_list or ()
-            releases |= {release.id: release for release in page}
-            offset += len(page)
-            before, count = count, metadata.release_count or 0
-            if before not in {None, count}:
-                raise self._incomplete(queries, f"{count} releases, and {before} a page before")
-            if offset >= count and len(releases) >= count:
+            answer, missing = pages.read_page()
+            self._note_age(answer.fetched_at)
+            if missing:
+                pages.forget()
+                raise self._service.failure(f"the answer is incomplete: {missing}; try again later")
+            found = answer.metadata.release_list if answer.metadata else None
+            releases |= {release.id: release for release in found or ()}
+            if pages.is_complete:
                 return tuple(releases.values())
-            if not page or offset >= count:
-                raise self._incomplete(queries, f"{len(releases)} of {count} releases")
-        raise self._service.failure(f"recording {recording_id} is on more than {offset} releases")
+        raise self._service.failure(
+            f"recording {recording_id} is on more than {len(releases)} releases"
+        )
 
     def artist(self, artist_id: ArtistId) -> ws.Artist | None:
         """Return an artist."""
@@ -264,12 +316,6 @@ class Client:
             queries.insert(0, ws.search_release_groups(title, artist))
         found = (self._fetch(query).release_group_list for query in queries)
         return next(filter(None, found), None) or ()
-
-    def _incomplete(self, queries: list[Query], part: str) -> LookupFailedError:
-        """Delete the cached pages, one of which is wrong, and return the error."""
-        for query in queries:
-            self._service.forget(query)
-        return self._service.failure(f"the answer is incomplete: {part}; try again later")
 
     def _fetch(self, query: Query) -> Metadata:
         answer = self._service.fetch(query)

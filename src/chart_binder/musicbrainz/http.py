@@ -57,7 +57,6 @@ class RateLimiter(Protocol):
 
     def reserve(self, service: str, interval_s: float, now: float) -> float:
         """Take the next free moment of `service`; return how many seconds after `now` it is."""
-        ...
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,6 +9,7 @@ from functools import partial
 from chart_binder.domain.evidence import RecordingCandidate, RecordingFlags
 from chart_binder.domain.tags import TrackTags
 from chart_binder.domain.vocabulary import MBID, RecordingId, fold
+from chart_binder.musicbrainz import web_service as ws
 from chart_binder.musicbrainz.client import Client
 from chart_binder.musicbrainz.web_service import Recording
 
@@ -93,8 +94,8 @@ def _by_name(client: Client, tags: TrackTags) -> tuple[Recording, ...]:
     if tags.duration_ms is not None:
         least_ms = max(0, tags.duration_ms - LENGTH_TOLERANCE_MS)
         length_ms = least_ms, tags.duration_ms + LENGTH_TOLERANCE_MS
-    found = plausible(client.search(artist, title, length_ms), tags)
-    return found or plausible(client.search_loosely(artist, title), tags)
+    found = plausible(client.search(ws.search_recordings(artist, title, length_ms)), tags)
+    return found or plausible(client.search(ws.search_recordings_loosely(artist, title)), tags)
 
 
 def plausible(found: Iterable[Recording], tags: TrackTags) -> tuple[Recording, ...]:

@@ -22,14 +22,9 @@ from chart_binder.domain.tags import TrackTags
 from chart_binder.domain.vocabulary import NO_COUNTRIES, VARIOUS_ARTISTS
 from chart_binder.errors import NothingFoundError, UnidentifiedError
 from chart_binder.musicbrainz import web_service as ws
-from chart_binder.musicbrainz.album import AlbumClient, CatalogueCache, look_up_album
+from chart_binder.musicbrainz.album import CatalogueCache, look_up_album
 from chart_binder.musicbrainz.client import AnswerCache, CachedService, Client
-from chart_binder.musicbrainz.http import (
-    RateLimiter,
-    RequestError,
-    Server,
-    Throttle,
-)
+from chart_binder.musicbrainz.http import RateLimiter, RequestError, Server, Throttle
 from chart_binder.musicbrainz.matching import searches
 
 _PUBLIC = frozenset({"musicbrainz.org", "www.musicbrainz.org", "beta.musicbrainz.org"})
@@ -85,8 +80,8 @@ class MusicBrainzSource:
         look-up is logged, and files are then looked up one by one. The function returned raises as
         `gather` does, and may be shared by threads.
         """
-        answers = look_up_album(self._service, self._catalogues, album)
-        return lambda tags: self._gathered(AlbumClient(self._service, answers), tags)
+        known = look_up_album(self._service, self._catalogues, album)
+        return lambda tags: self._gathered(Client(self._service, known), tags)
 
     @property
     def requests(self) -> int:
