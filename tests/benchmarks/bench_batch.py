@@ -32,7 +32,7 @@ from chart_binder.config import (
     StoreConfig,
 )
 from chart_binder.domain.evidence_json import read_bundle
-from chart_binder.domain.records import KeptRun, new_id, now_utc
+from chart_binder.domain.records import RunRecord, new_id, now_utc
 from chart_binder.jobs.decide import Decider
 from chart_binder.jobs.stored_decisions import RunVersions, rules_version, stored_case
 from chart_binder.store import open_store
@@ -52,7 +52,7 @@ def make_library(folder: Path, files: int, config: Config) -> None:
     under = RunVersions(new_id(), rules_version(before))
     names = list(CASES)
     with open_store(config.store.url) as store:
-        store.runs.begin(KeptRun(id=under.run_id, command="batch", started_at_utc=now_utc()))
+        store.runs.begin(RunRecord(id=under.run_id, command="batch", started_at_utc=now_utc()))
         cases = []
         for number in range(min(DISTINCT, files)):
             bundle = golden(names[number % len(names)])

@@ -20,7 +20,7 @@ from pathlib import Path
 
 import msgspec
 
-from chart_binder.domain.records import KeptDecision, KeptEvidence, new_id, now_utc
+from chart_binder.domain.records import DecisionRecord, EvidenceRecord, new_id, now_utc
 from chart_binder.store import open_store
 from chart_binder.store.database import path_key
 from chart_binder.store.store import Store
@@ -29,9 +29,9 @@ ROUNDS, CALLS = 7, 100
 LIMITS = {"put": 4.0, "latest": 40.0}
 
 
-def decision(number: int) -> KeptDecision:
+def decision(number: int) -> DecisionRecord:
     """Return a decision of ordinary size; a thousand files stand in one album's folder."""
-    return KeptDecision(
+    return DecisionRecord(
         id=new_id(),
         run_id="run",
         path=b"/music/artist %d/album/%d.flac" % (number // 1000, number),
@@ -50,7 +50,7 @@ def decision(number: int) -> KeptDecision:
     )
 
 
-def row(made: KeptDecision) -> dict[str, object]:
+def row(made: DecisionRecord) -> dict[str, object]:
     """Return the columns of a decision."""
     return msgspec.structs.asdict(made) | {"path_key": path_key(made.path)}
 
@@ -100,7 +100,7 @@ def main() -> int:
             print(f"{rows} decisions put in bare: {time.perf_counter() - began:.0f} s")
             print(f"{path.stat().st_size / max(1, rows):.0f} bytes each, with indexes")
 
-            def bare_put(made: KeptDecision) -> None:
+            def bare_put(made: DecisionRecord) -> None:
                 bare.execute("BEGIN IMMEDIATE")
                 bare.execute(insert, row(made))
                 bare.execute("COMMIT")
@@ -130,7 +130,7 @@ def main() -> int:
                 if turn:
                     spent["put"].append(puts)
                     spent["latest"].append(reads)
-            bundle = KeptEvidence("hash", b'{"artist": "Queen"}' * 500)
+            bundle = EvidenceRecord("hash", b'{"artist": "Queen"}' * 500)
             shared = [decision(rows * 2 + n) for n in range(CALLS)]
             whole = each_s([partial(store.decisions.put, one, bundle) for one in shared])
             began = time.perf_counter()

@@ -15,7 +15,7 @@ from chart_binder.cli.render.explanation import explanation_lines
 from chart_binder.cli.render.review import case_lines
 from chart_binder.config import RulesConfig
 from chart_binder.domain.evidence_json import read_bundle
-from chart_binder.domain.verdict import KeptOverride
+from chart_binder.domain.verdict import OverrideRecord
 from chart_binder.domain.vocabulary import RecordingId, ReleaseGroupId
 from chart_binder.errors import UsageError
 from chart_binder.jobs.decide import Decider, Decision, State
@@ -110,7 +110,7 @@ def test_only_a_uuid_has_a_page_at_musicbrainz() -> None:
     assert f"https://musicbrainz.org/release-group/{ID}" in lines
     assert "own-7" in lines
     assert "/own-7" not in lines
-    override = KeptOverride(RecordingId("rec"), ReleaseGroupId("own-7"), None, "why", NOW)
+    override = OverrideRecord(RecordingId("rec"), ReleaseGroupId("own-7"), None, "why", NOW)
     assert "musicbrainz.org" not in "\n".join(override_lines(override))
 
 

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from contextlib import closing
 from pathlib import Path
 
-from chart_binder.domain.records import KeptDecision, KeptRun, KeptWrite
+from chart_binder.domain.records import DecisionRecord, RunRecord, WriteRecord
 
 NOW = "2026-11-21T15:45:00.123456Z"
 ODD_PATH = b"/music/\xff \x00\xe3\x83\x87" + b"x" * 4_000
@@ -22,8 +22,8 @@ def execute(path: Path, *statements: str, values: Sequence[object] = ()) -> None
 
 def decision(
     number: int, path: bytes = b"/music/song.flac", state: str = "decided"
-) -> KeptDecision:
-    return KeptDecision(
+) -> DecisionRecord:
+    return DecisionRecord(
         id=f"decision{number}",
         run_id="run",
         path=path,
@@ -42,14 +42,14 @@ def decision(
     )
 
 
-def run(number: int, command: str = "decide") -> KeptRun:
-    return KeptRun(
+def run(number: int, command: str = "decide") -> RunRecord:
+    return RunRecord(
         id=f"run{number}", command=command, arguments=("a", "\udcff データ"), started_at_utc=NOW
     )
 
 
-def write(number: int, path: bytes = b"/music/song.flac", run_id: str = "run") -> KeptWrite:
-    return KeptWrite(
+def write(number: int, path: bytes = b"/music/song.flac", run_id: str = "run") -> WriteRecord:
+    return WriteRecord(
         id=f"write{number}",
         run_id=run_id,
         path=path,

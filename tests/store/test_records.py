@@ -6,13 +6,13 @@ import msgspec
 import pytest
 
 from chart_binder.domain.records import (
-    KeptDecision,
-    KeptEvidence,
-    KeptTranscript,
-    KeptVerdict,
+    DecisionRecord,
+    EvidenceRecord,
+    TranscriptRecord,
     VerdictKind,
+    VerdictRecord,
 )
-from chart_binder.domain.verdict import KeptOverride
+from chart_binder.domain.verdict import OverrideRecord
 from chart_binder.domain.vocabulary import RecordingId, ReleaseGroupId, ReleaseId
 from chart_binder.errors import StoreError
 from chart_binder.store import open_store, read_overrides
@@ -82,11 +82,11 @@ def test_what_is_put_while_decisions_are_gone_through_does_not_come_up(store: St
 
 
 def test_the_same_evidence_is_kept_once_with_its_decisions(store: Store) -> None:
-    first = KeptEvidence("hash", b'{"artist":"\xe5\xae\x89"}' * 1_000)
-    store.decisions.put(decision(1), first, KeptTranscript("run-1", b"{}\n"))
-    store.decisions.put(decision(2), KeptEvidence("hash", b"fetched at another time"))
+    first = EvidenceRecord("hash", b'{"artist":"\xe5\xae\x89"}' * 1_000)
+    store.decisions.put(decision(1), first, TranscriptRecord("run-1", b"{}\n"))
+    store.decisions.put(decision(2), EvidenceRecord("hash", b"fetched at another time"))
     assert store.evidence.get("hash") == first
-    assert store.transcripts.get("run-1") == KeptTranscript("run-1", b"{}\n")
+    assert store.transcripts.get("run-1") == TranscriptRecord("run-1", b"{}\n")
     assert store.evidence.get("absent") is None
     assert store.transcripts.get("absent") is None
 
@@ -120,8 +120,8 @@ def test_the_last_run_is_found_by_command(store: Store) -> None:
 
 def test_the_newest_verdict_counts(store: Store) -> None:
     verdicts = [
-        KeptVerdict(decision_id="decision1", verdict=VerdictKind.REJECT, reason="no", at_utc=NOW),
-        KeptVerdict(
+        VerdictRecord(decision_id="decision1", verdict=VerdictKind.REJECT, reason="no", at_utc=NOW),
+        VerdictRecord(
             decision_id="decision1", verdict=VerdictKind.ACCEPT, crg_mbid="g", rr_mbid="r",
             at_utc=NOW,
         ),
@@ -180,7 +180,7 @@ def test_a_very_long_key_is_kept_like_any_other(store: Store) -> None:
     assert store.answers.get(f"{longest}!") is not None
 
 
-def answered(number: int, adjudicator: str | None, known: str = "hash") -> KeptDecision:
+def answered(number: int, adjudicator: str | None, known: str = "hash") -> DecisionRecord:
     return msgspec.structs.replace(
         decision(number, b"/song/%d" % number), adjudicator=adjudicator, evidence_hash=known
     )
@@ -199,7 +199,7 @@ def test_what_a_model_answered_is_found_by_its_evidence_and_how_it_was_asked(sto
 
 def test_of_decisions_that_are_put_together_all_are_kept_or_none(store: Store) -> None:
     bad = msgspec.structs.replace(decision(2), trace="a lone surrogate: \udcff")
-    both = [(decision(1), KeptEvidence("hash", b"{}"), None), (bad, None, None)]
+    both = [(decision(1), EvidenceRecord("hash", b"{}"), None), (bad, None, None)]
     with pytest.raises(StoreError, match="cannot keep this") as caught:
         store.decisions.put_all(both)
     assert "\n" not in str(caught.value)
@@ -224,7 +224,7 @@ def test_of_the_decisions_on_a_file_one_is_pinned(store: Store) -> None:
     assert store.decisions.by_id("decision1") == decision(1)
 
 
-RULED = KeptOverride(
+RULED = OverrideRecord(
     RecordingId("rec"), ReleaseGroupId("group"), ReleaseId("release"), "I was there", "2026-11-02"
 )
 

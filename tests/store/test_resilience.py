@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from chart_binder.domain.records import KeptEvidence
+from chart_binder.domain.records import EvidenceRecord
 from chart_binder.errors import StoreError
 from chart_binder.store import open_store, read_overrides
 from chart_binder.store.store import QUEUE_LENGTH, Store
@@ -95,7 +95,7 @@ def test_a_disk_that_fills_up_is_named_and_what_was_kept_stays(tiny_disk: Path) 
     with open_store(url) as store:
         try:
             for number in range(100):
-                bundle = KeptEvidence(f"hash{number}", noise.randbytes(50_000))
+                bundle = EvidenceRecord(f"hash{number}", noise.randbytes(50_000))
                 store.decisions.put(decision(number, b"/song/%d" % number), bundle)
                 kept += 1
         except StoreError as error:
@@ -114,7 +114,7 @@ def filled(path: Path) -> None:
     with open_store(f"sqlite:///{path}") as store:
         for number in range(30):
             store.decisions.put(
-                decision(number, b"/song/%d" % number), KeptEvidence(f"h{number}", b"{}" * 99)
+                decision(number, b"/song/%d" % number), EvidenceRecord(f"h{number}", b"{}" * 99)
             )
         store.runs.begin(run(1))
         store.journal.intend(write(1))

@@ -5,7 +5,7 @@ import sys
 
 import pytest
 
-from chart_binder.domain.verdict import KeptOverride
+from chart_binder.domain.verdict import OverrideRecord
 from chart_binder.domain.vocabulary import RecordingId, ReleaseGroupId
 from chart_binder.errors import StoreError
 from chart_binder.store import open_store, read_overrides
@@ -57,7 +57,7 @@ def test_overrides_are_read_without_making_a_store(postgres: Postgres) -> None:
     url = postgres.database("unmade")
     assert read_overrides(url) == {}
     assert postgres.query("unmade", "SELECT 1 FROM pg_tables WHERE schemaname = 'public'") == []
-    ruled = KeptOverride(RecordingId("r"), ReleaseGroupId("g"), None, "why", "2026-11-02")
+    ruled = OverrideRecord(RecordingId("r"), ReleaseGroupId("g"), None, "why", "2026-11-02")
     with open_store(url) as store:
         store.overrides.put(ruled)
     assert read_overrides(url) == {"r": ruled}

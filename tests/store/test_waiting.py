@@ -3,8 +3,8 @@
 import msgspec
 import pytest
 
-from chart_binder.domain.records import KeptDecision, KeptVerdict, VerdictKind
-from chart_binder.domain.verdict import KeptOverride
+from chart_binder.domain.records import DecisionRecord, VerdictKind, VerdictRecord
+from chart_binder.domain.verdict import OverrideRecord
 from chart_binder.domain.vocabulary import RecordingId, ReleaseGroupId
 from chart_binder.store.store import Store
 from store.records import NOW, ODD_PATH, decision
@@ -13,18 +13,18 @@ LATER = "2026-11-22T00:00:00.000000Z"
 OPEN = ("review", "indeterminate")
 
 
-def waits(number: int, path: bytes | None = None, **changes: object) -> KeptDecision:
+def waits(number: int, path: bytes | None = None, **changes: object) -> DecisionRecord:
     changes = {"evidence_hash": f"hash{number}"} | changes
     made = decision(number, path or b"/music/%d.flac" % number, "review")
     return msgspec.structs.replace(made, **changes)
 
 
-def said(number: int, kind: VerdictKind, crg: str | None = None, at: str = LATER) -> KeptVerdict:
-    return KeptVerdict(decision_id=f"decision{number}", verdict=kind, crg_mbid=crg, at_utc=at)
+def said(number: int, kind: VerdictKind, crg: str | None = None, at: str = LATER) -> VerdictRecord:
+    return VerdictRecord(decision_id=f"decision{number}", verdict=kind, crg_mbid=crg, at_utc=at)
 
 
-def override(crg: str = "group", at: str = LATER) -> KeptOverride:
-    return KeptOverride(RecordingId("recording"), ReleaseGroupId(crg), None, "mine", at)
+def override(crg: str = "group", at: str = LATER) -> OverrideRecord:
+    return OverrideRecord(RecordingId("recording"), ReleaseGroupId(crg), None, "mine", at)
 
 
 def queue(store: Store, *under: bytes) -> list[tuple[str, int, int]]:
@@ -88,7 +88,7 @@ def test_a_verdict_holds_until_evidence_rules_or_the_answer_change(store: Store)
     store.decisions.put(first)
     store.verdicts.put(said(1, VerdictKind.KEEP))
 
-    def again(number: int, **changes: object) -> KeptDecision:
+    def again(number: int, **changes: object) -> DecisionRecord:
         new = msgspec.structs.replace(first, id=f"decision{number}", **changes)
         store.decisions.put(new)
         return new

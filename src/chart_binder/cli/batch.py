@@ -31,7 +31,7 @@ from chart_binder.cli.options import (
 from chart_binder.cli.output import print_json, print_lines, print_notes, readable
 from chart_binder.cli.progress import exit_on_interrupt, progress, stop_after_current
 from chart_binder.cli.render.run import file_result, log_fields, summary_lines
-from chart_binder.domain.records import KeptRun, Measures, now_utc
+from chart_binder.domain.records import Measures, RunRecord, now_utc
 from chart_binder.domain.tags import Policy
 from chart_binder.errors import UsageError
 from chart_binder.jobs.batch import find_albums
@@ -240,7 +240,7 @@ def metrics_file(path: str | None) -> Iterator["MetricsFile | None"]:
     refuse_audio_file("--metrics", path)
     if os.path.exists(path) and not os.path.isfile(path):  # noqa: PTH110, PTH113
         raise UsageError(f"--metrics {readable(path)}: it is no file that can be replaced")
-    metrics = MetricsFile(path, KeptRun(id="", command="batch", started_at_utc=now_utc()))
+    metrics = MetricsFile(path, RunRecord(id="", command="batch", started_at_utc=now_utc()))
     try:
         metrics.write(Measures())
     except OSError as error:
@@ -254,7 +254,7 @@ class MetricsFile:
     """A file that is replaced whole every few seconds; one named `*.json` holds JSON."""
 
     path: str
-    run: KeptRun
+    run: RunRecord
     last: "FileResult | None" = None
     written_at: float = 0.0
     is_broken: bool = False

@@ -40,7 +40,7 @@ from chart_binder.config import Config, LLMConfig, LogConfig, MusicBrainzConfig,
 from chart_binder.config.load import config_candidates, found_file
 from chart_binder.domain.evidence import EvidenceBundle
 from chart_binder.domain.evidence_json import read_bundle
-from chart_binder.domain.records import KeptDecision
+from chart_binder.domain.records import DecisionRecord
 from chart_binder.domain.verdict import Decided
 from chart_binder.domain.vocabulary import country_code
 from chart_binder.errors import StoreError, UsageError
@@ -100,7 +100,7 @@ class _Results:
     printed: int = 0
     status: int = 0
 
-    def show(self, path: str, case: Case, pinned: KeptDecision | None = None) -> None:
+    def show(self, path: str, case: Case, pinned: DecisionRecord | None = None) -> None:
         """Print one case; `path` is as given, `pinned` the decision that counts in its place."""
         self.status = worst(self.status, _STATUS[case.decision.state])
         if self.as_json:
@@ -118,7 +118,7 @@ class _Results:
         self.printed += 1
 
 
-def _pinned_lines(pinned: KeptDecision, case: Case) -> Iterator[str]:
+def _pinned_lines(pinned: DecisionRecord, case: Case) -> Iterator[str]:
     group, _ = find_entities(case.bundle, pinned.crg_mbid, None)
     name = group_name(group) if group else pinned.crg_mbid
     day = pinned.decided_at_utc[: len("2026-11-21")]
@@ -259,7 +259,7 @@ def _with_advice(path: str, case: Case) -> Case:
     return replace(case, decision=msgspec.structs.replace(case.decision, error=error))
 
 
-def _pinned(store: "Store", path: Path) -> KeptDecision | None:
+def _pinned(store: "Store", path: Path) -> DecisionRecord | None:
     """Return the pinned decision on a file, if there is one."""
     with suppress(StoreError):  # reported already, where the new decision could not be kept
         kept = current_decision(store, *stored_names(path))

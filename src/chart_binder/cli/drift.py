@@ -28,7 +28,7 @@ from chart_binder.cli.output import (
 )
 from chart_binder.cli.render.decision import find_entities, group_name, release_name
 from chart_binder.cli.render.tags import change_lines, note_lines
-from chart_binder.domain.records import KeptDecision, KeptRun, UnreadDecision, new_id, now_utc
+from chart_binder.domain.records import DecisionRecord, RunRecord, UnreadDecision, new_id, now_utc
 from chart_binder.errors import CanonError, DamagedRecordError
 from chart_binder.jobs.decide import Decider
 from chart_binder.jobs.drift import (
@@ -90,7 +90,7 @@ def list_drift(session: Session, names: tuple[str, ...], refresh: bool) -> int:
 def accept(session: Session, names: tuple[str, ...], refresh: bool) -> int:
     """Take today's decision where it differs; `canon write` then goes by it."""
     arguments = command_line(click.get_current_context())
-    run = KeptRun(
+    run = RunRecord(
         id=new_id(), command="drift accept", arguments=arguments, started_at_utc=now_utc()
     )
     results = _Results(session, "accepted")
@@ -163,15 +163,15 @@ def _drifting(session: Session, *, refresh: bool) -> Iterator[DriftCheck]:
 
 def _decisions(
     drifting: DriftCheck, names: tuple[str, ...], skip: Callable[[UnreadDecision], None]
-) -> Iterator[KeptDecision]:
+) -> Iterator[DecisionRecord]:
     """Yield the decisions that count, of all files or of those named, by path or id.
 
     `skip` is called with those that cannot be read. Raises `CanonError` for a name without any.
     """
     store = drifting.store
 
-    def read(found: KeptDecision | UnreadDecision) -> Iterator[KeptDecision]:
-        if isinstance(found, KeptDecision):
+    def read(found: DecisionRecord | UnreadDecision) -> Iterator[DecisionRecord]:
+        if isinstance(found, DecisionRecord):
             yield found
         else:
             skip(found)

@@ -28,7 +28,7 @@ from chart_binder.cli.render.decision import (
 )
 from chart_binder.domain.evidence import EvidenceBundle
 from chart_binder.domain.records import is_new_id
-from chart_binder.domain.verdict import KeptOverride
+from chart_binder.domain.verdict import OverrideRecord
 from chart_binder.domain.vocabulary import MBID, RecordingId, ReleaseGroupId, ReleaseId, bare_id
 from chart_binder.errors import CanonError, LookupFailedError, UsageError
 from chart_binder.jobs.decide import override_for
@@ -93,7 +93,7 @@ def set_override(session: Session, name: str, crg: str, rr: str | None, reason: 
     group = ReleaseGroupId(read_mbid(crg, "release-group"))
     release = ReleaseId(read_mbid(rr, "release")) if rr is not None else None
     subject = _decision(session, name) or _look_up(session, read_path_or_mbid(name))
-    kept = KeptOverride(
+    kept = OverrideRecord(
         subject.recording or _only_recording(subject, name),
         group,
         release,
@@ -173,7 +173,9 @@ def remove(session: Session, name: str) -> None:
     session.show(msgspec.to_builtins(kept) | {"to_decide_again": files}, lines)
 
 
-def _override_named(session: Session, name: str, kept: Mapping[str, KeptOverride]) -> KeptOverride:
+def _override_named(
+    session: Session, name: str, kept: Mapping[str, OverrideRecord]
+) -> OverrideRecord:
     """Return the override that a name leads to. Raises `CanonError` where there is none."""
     found = kept.get(bare_id(name))  # also an id that is no UUID, as it is listed
     if found is None:
@@ -231,7 +233,7 @@ def _only_recording(subject: _Subject, name: str) -> RecordingId:
         raise CanonError(f"{readable(name)}: {error}") from error
 
 
-def override_lines(kept: KeptOverride, known: OverrideEffect = _NOTHING_KNOWN) -> Iterator[str]:
+def override_lines(kept: OverrideRecord, known: OverrideEffect = _NOTHING_KNOWN) -> Iterator[str]:
     """Yield an override as a short block, with the names and files that are `known`."""
     group, release = find_entities(known.bundle, kept.crg_mbid, kept.rr_mbid)
     yield musicbrainz_page("recording", kept.recording_mbid)

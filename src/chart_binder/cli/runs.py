@@ -8,7 +8,7 @@ import msgspec
 from chart_binder.cli.options import Group, Session, common_options, pass_session
 from chart_binder.cli.output import SkippedRecords, print_lines, readable
 from chart_binder.cli.render.run import RunSummary, list_header, list_lines, run_lines
-from chart_binder.domain.records import KeptRun, Measures, WriteState
+from chart_binder.domain.records import Measures, RunRecord, WriteState
 from chart_binder.errors import CanonError
 from chart_binder.jobs.batch.report import metrics_json, prometheus_text
 from chart_binder.store import open_store
@@ -86,7 +86,7 @@ def show(session: Session, run: str | None, metrics: str | None) -> int:
     return skipped.status
 
 
-def _run_named(store: "Store", name: str | None) -> KeptRun:
+def _run_named(store: "Store", name: str | None) -> RunRecord:
     """Return the last run, or the one whose id is or begins with a name. Raises `CanonError`."""
     if name is None:
         last = store.runs.latest()
@@ -103,7 +103,7 @@ def _run_named(store: "Store", name: str | None) -> KeptRun:
     return found[0]
 
 
-def _measures(run: KeptRun) -> Measures | None:
+def _measures(run: RunRecord) -> Measures | None:
     """Return what a run cost, where that is stored. Raises `CanonError` for a damaged record."""
     if run.measures is None:
         return None
@@ -113,7 +113,7 @@ def _measures(run: KeptRun) -> Measures | None:
         raise CanonError(f"what the run {run.id} cost cannot be read: {error}") from error
 
 
-def _readable_measures(run: KeptRun, skipped: SkippedRecords) -> Measures | None:
+def _readable_measures(run: RunRecord, skipped: SkippedRecords) -> Measures | None:
     """Return what a run cost; report a damaged record, for the rest of the run can be shown."""
     try:
         return _measures(run)

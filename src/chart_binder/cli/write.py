@@ -34,7 +34,7 @@ from chart_binder.cli.output import (
 )
 from chart_binder.cli.progress import StopRequest, stop_after_current
 from chart_binder.cli.render.tags import TagResults, change_lines, note_lines
-from chart_binder.domain.records import KeptWrite
+from chart_binder.domain.records import WriteRecord
 from chart_binder.domain.tags import Policy
 from chart_binder.errors import CanonError, StoreError, UsageError
 from chart_binder.jobs.journal import (
@@ -198,7 +198,9 @@ def undo(session: Session, name: str | None, keep_mtime: bool) -> int:
         return status
 
 
-def _writes_named(store: "Store", name: str | None, moved: dict[str, Path]) -> Iterator[KeptWrite]:
+def _writes_named(
+    store: "Store", name: str | None, moved: dict[str, Path]
+) -> Iterator[WriteRecord]:
     """Return the writes to take back; `moved` gets the present path of files that were renamed.
 
     Raises `CanonError` where there are none.
@@ -213,7 +215,7 @@ def _writes_named(store: "Store", name: str | None, moved: dict[str, Path]) -> I
             item.path for item in find_audio_files([Path(name)]) if isinstance(item, AudioFile)
         )
         last = (_last_write(store, path, moved) for path in paths)
-        writes: Iterator[KeptWrite] = (write for write in last if write)
+        writes: Iterator[WriteRecord] = (write for write in last if write)
         problem = f"{readable(name)}: no tags were written there, or all are put back"
     elif store.runs.get(name) is None:
         raise CanonError(f"{readable(name)!r} is neither a file or folder nor a run that is kept")
@@ -226,7 +228,7 @@ def _writes_named(store: "Store", name: str | None, moved: dict[str, Path]) -> I
     return chain([first], writes)  # not in a list, for there may be very many
 
 
-def _last_write(store: "Store", path: Path, moved: dict[str, Path]) -> KeptWrite | None:
+def _last_write(store: "Store", path: Path, moved: dict[str, Path]) -> WriteRecord | None:
     if own := last_write(store, path):
         return own
     write = moved_write(store, path, last_write)

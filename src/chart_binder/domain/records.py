@@ -13,7 +13,7 @@ _LETTERS = "0123456789abcdefghjkmnpqrstvwxyz"
 _HALF = 10
 
 
-class KeptRun(msgspec.Struct, frozen=True, kw_only=True):
+class RunRecord(msgspec.Struct, frozen=True, kw_only=True):
     """One run of a command; `status` is its exit status, `counts` has the files by state.
 
     `measures` is `Measures` as JSON, if taken. A run that has not ended or was killed has neither
@@ -30,7 +30,7 @@ class KeptRun(msgspec.Struct, frozen=True, kw_only=True):
     measures: bytes | None = None
 
 
-class KeptDecision(msgspec.Struct, frozen=True, kw_only=True):
+class DecisionRecord(msgspec.Struct, frozen=True, kw_only=True):
     """A decision for a file; only `pinned` is ever changed, a new decision is a new record.
 
     `document` is the `Decision` as JSON; the other fields repeat what is searched for. `file_size`
@@ -73,14 +73,14 @@ class UnreadDecision(msgspec.Struct, frozen=True, kw_only=True):
     pinned: bool = False
 
 
-class KeptEvidence(msgspec.Struct, frozen=True):
+class EvidenceRecord(msgspec.Struct, frozen=True):
     """An evidence bundle as JSON, stored once under its evidence hash."""
 
     hash: str
     document: bytes
 
 
-class KeptTranscript(msgspec.Struct, frozen=True):
+class TranscriptRecord(msgspec.Struct, frozen=True):
     """A recorded run of the adjudicator, as JSON Lines (CONTRACTS, section 7)."""
 
     id: str
@@ -95,7 +95,7 @@ class VerdictKind(StrEnum):
     KEEP = "keep"
 
 
-class KeptVerdict(msgspec.Struct, frozen=True, kw_only=True):
+class VerdictRecord(msgspec.Struct, frozen=True, kw_only=True):
     """A person's verdict on a decision; of several, the newest counts.
 
     `crg_mbid` and `rr_mbid` are what the person chose instead, if anything.
@@ -118,7 +118,7 @@ class WriteState(StrEnum):
     UNDONE = "undone"
 
 
-class KeptWrite(msgspec.Struct, frozen=True, kw_only=True):
+class WriteRecord(msgspec.Struct, frozen=True, kw_only=True):
     """A change of one file's tags, committed as an intent before the file is touched.
 
     `changes` is JSON: per raw key the old and the new raw values. `temporary` is the name of the
@@ -206,3 +206,11 @@ class Measures(msgspec.Struct, frozen=True, kw_only=True):
     spent: Mapping[str, int] = {}
     slowest: tuple[SlowFile, ...] = ()
     stopped: str | None = None
+
+
+KeptRun = RunRecord
+KeptDecision = DecisionRecord
+KeptEvidence = EvidenceRecord
+KeptTranscript = TranscriptRecord
+KeptVerdict = VerdictRecord
+KeptWrite = WriteRecord

@@ -61,7 +61,7 @@ class Open(msgspec.Struct, frozen=True, tag="open"):
 Verdict: TypeAlias = Decided | Open
 
 
-class KeptOverride(msgspec.Struct, frozen=True):
+class OverrideRecord(msgspec.Struct, frozen=True):
     """A person's decision on a recording as it is stored; the fields are the store's columns.
 
     Without `rr_mbid` the rules choose the release. `set_at_utc` is ISO 8601 with microseconds, so
@@ -78,3 +78,6 @@ class KeptOverride(msgspec.Struct, frozen=True):
     def ruling(self) -> Override:
         """The override for the rules."""
         return Override(self.crg_mbid, self.rr_mbid, self.reason)
+
+
+KeptOverride = OverrideRecord

@@ -1,25 +1,53 @@
-"""The database of a store: its transactions, its schema version, and reading of its rows."""
+"""The database of a store, an SQLite file or a PostgreSQL server: transactions, schema, rows."""
 
 import hashlib
+import math
+import re
 import sqlite3
 import zlib
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+from threading import Lock
 from typing import Any, TypeVar, cast
 
 import msgspec
-from sqlalchemy import Connection, Executable, Row, Select, Table, func, inspect, select
+from sqlalchemy import (
+    Connection,
+    Engine,
+    Executable,
+    QueuePool,
+    Row,
+    Select,
+    Table,
+    create_engine,
+    event,
+    func,
+    inspect,
+    select,
+)
 from sqlalchemy.dialects.sqlite import Insert, insert
-from sqlalchemy.engine import make_url
+from sqlalchemy.engine import URL, make_url
 from sqlalchemy.exc import ArgumentError, DBAPIError, SQLAlchemyError
 
 from chart_binder.errors import DamagedRecordError, StoreError, masked
-from chart_binder.store.backends import Backend, Meaning, open_postgres, open_sqlite
 from chart_binder.store.schema import METADATA, migrate, schema_version
-from chart_binder.store.sqlite_file import VERSION, first_line, newer_schema_message
+from chart_binder.store.sqlite_file import (
+    VERSION,
+    first_line,
+    is_read_only,
+    newer_schema_message,
+    reading_uri,
+    sqlite_problem,
+)
 from chart_binder.typed_json import convert_json
 
 S = TypeVar("S", bound=msgspec.Struct)
+Meaning = Callable[[BaseException | None], str]
+
+
 _PAGE = 100
 
 
@@ -44,28 +72,37 @@ _ALLOWED = "sqlite:////absolute/path.db or postgresql+psycopg://user@host/databa
 _POSTGRES = ("postgresql", "postgresql+psycopg")
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Database:
-    """Transactions on one database; failures in them raise `StoreError`."""
+    """Transactions on one database; failures in them raise `StoreError`.
 
-    def __init__(self, backend: Backend) -> None:
-        self._backend = backend
-        self.name = backend.name
+    `name` is the database in messages, without secrets; `noun` is `file` or `database`. `writers`
+    begin transactions that wait for one another, if the database has a single writer; `turn` is
+    then held by the thread that writes. `lock` is a statement to execute before the schema is
+    changed. `meaning` returns what an error means.
+    """
+
+    name: str
+    noun: str
+    readers: Engine
+    writers: Engine
+    meaning: Meaning
+    lock: str = ""
+    turn: AbstractContextManager[object] = field(default_factory=nullcontext)
 
     @contextmanager
     def reading(self) -> Iterator[Connection]:
         """Begin a transaction that sees one state of the store and changes nothing."""
-        backend = self._backend
-        with translated(self.name, backend.meaning), backend.readers.connect() as connection:
+        with translated(self.name, self.meaning), self.readers.connect() as connection:
             yield connection
 
     @contextmanager
     def writing(self) -> Iterator[Connection]:
         """Begin a transaction that is committed if the block ends well, else rolled back."""
-        backend = self._backend
         with (
-            backend.turn,
-            translated(self.name, backend.meaning),
-            backend.writers.begin() as connection,
+            self.turn,
+            translated(self.name, self.meaning),
+            self.writers.begin() as connection,
         ):
             yield connection
 
@@ -122,8 +159,8 @@ class Database:
             version = self._version(connection)
         while version < VERSION:
             with self.writing() as connection:
-                if self._backend.lock:
-                    connection.exec_driver_sql(self._backend.lock)
+                if self.lock:
+                    connection.exec_driver_sql(self.lock)
                 version = self._version(connection)  # another process may have been faster
                 if version < VERSION:
                     migrate(connection, version)
@@ -136,15 +173,14 @@ class Database:
 
     def close(self) -> None:
         """Close every connection."""
-        self._backend.readers.dispose()
+        self.readers.dispose()
 
     def _version(self, connection: Connection) -> int:
         """Return the version of the schema, 0 if there are no tables."""
         tables = set(inspect(connection).get_table_names())
         if schema_version.name not in tables:
             if tables:
-                noun = self._backend.noun
-                raise StoreError(f"the {noun} {self.name!r} is a database of another program")
+                raise StoreError(f"the {self.noun} {self.name!r} is a database of another program")
             return 0
         rows = connection.execute(select(schema_version.c.version)).scalars().all()
         version = rows[0] if len(rows) == 1 else None
@@ -170,10 +206,164 @@ def open_database(text: str) -> Database:
     except (ArgumentError, ValueError) as error:  # ValueError: a port that is no number
         raise StoreError(f"store.url {masked(text)!r} is no URL; {_ALLOWED}") from error
     if url.get_backend_name() == "sqlite":
-        return Database(open_sqlite(url, _ALLOWED))
+        return _open_sqlite(url)
     if url.drivername in _POSTGRES:
-        return Database(open_postgres(url))
+        return _open_postgres(url)
     raise StoreError(f"store.url {masked(text)!r} names no store; {_ALLOWED}")
+
+
+_DEFAULT_TIMEOUT_S, _MAX_TIMEOUT_S = 10.0, 86_400.0
+
+
+def _read_timeout(url: URL) -> tuple[float, dict[str, str | tuple[str, ...]]]:
+    """Return the seconds of `?timeout=`, and the rest of the query. Raises `StoreError`."""
+    query = dict(url.query)
+    try:
+        timeout = float(query.pop("timeout", _DEFAULT_TIMEOUT_S))  # type: ignore[arg-type]
+    except (ValueError, TypeError):  # TypeError: it is there twice
+        timeout = math.nan
+    if not 0 <= timeout <= _MAX_TIMEOUT_S:
+        raise StoreError(
+            f"store.url {masked(url.render_as_string())!r} has an odd timeout: only"
+            f" ?timeout=SECONDS may follow, up to {_MAX_TIMEOUT_S:.0f}"
+        )
+    return timeout, query
+
+
+def _open_sqlite(url: URL) -> Database:
+    """Return the SQLite file at `url`; its folder is created. Raises `StoreError`."""
+    said = masked(url.render_as_string())
+    if not url.database or url.database == ":memory:":
+        raise StoreError(f"store.url {said!r} names no file; {_ALLOWED}")
+    path = Path(url.database)
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise StoreError(
+            f"the folder of the store {url.database!r} cannot be made: {error.strerror}"
+        ) from error
+    if path.is_dir():
+        raise StoreError(f"the store {url.database!r} is a folder; {_ALLOWED}")
+    timeout, more = _read_timeout(url)
+    if more:
+        raise StoreError(
+            f"store.url {said!r} has more than a file: only ?timeout=SECONDS may follow it, up to"
+            f" {_MAX_TIMEOUT_S:.0f}"
+        )
+    if is_read_only(path):
+        connect = partial(
+            sqlite3.connect, reading_uri(path), uri=True, timeout=timeout, check_same_thread=False
+        )
+        engine = create_engine("sqlite://", creator=connect, poolclass=QueuePool, max_overflow=-1)
+    else:
+        plain = url.set(query={})
+        engine = create_engine(plain, connect_args={"timeout": timeout}, max_overflow=-1)
+    event.listen(engine, "connect", _set_up)
+    event.listen(engine, "begin", _begin)
+    return Database(
+        name=url.database,
+        noun="file",
+        readers=engine,
+        writers=engine.execution_options(canon_begin="BEGIN IMMEDIATE"),
+        meaning=sqlite_problem,
+        turn=Lock(),  # waiting writers of SQLite poll: of many threads some would starve
+    )
+
+
+def _set_up(connection: Any, _: object) -> None:
+    connection.isolation_level = None  # the driver begins no transactions: `_begin` does
+    for pragma in ("journal_mode=WAL", "synchronous=FULL", "foreign_keys=ON"):
+        connection.execute(f"PRAGMA {pragma}")
+
+
+def _begin(connection: Connection) -> None:
+    # A transaction that reads first and then writes fails at once when another wrote meanwhile,
+    # whatever the timeout (SQLITE_BUSY_SNAPSHOT); one that begins as a writer waits its turn.
+    connection.exec_driver_sql(connection.get_execution_options().get("canon_begin", "BEGIN"))
+
+
+_MEANING = {
+    "55P03": "is locked by another program: wait for it to end, or stop it",
+    "40P01": "is locked by another program: wait for it to end, or stop it",
+    "40001": "was changed by another program at the same time: try again",
+    "25006": "is read-only: name a server that takes writes",
+    "42501": "may not be used: its user is not allowed to",
+    "28000": "may not be opened: the server refuses its user",
+    "28P01": "may not be opened: the server refuses the password",
+    "3D000": "is not there: make the database, or name another in store.url",
+    "53100": "cannot be written: no room is left on the server's disk",
+    "53300": "cannot be opened: the server has too many connections",
+    "57P03": "cannot be reached: the server is starting or stopping",
+}
+"""By SQLSTATE (postgresql.org/docs/current/errcodes-appendix.html)."""
+_MEANING_OF_CLASS = {
+    "08": "cannot be reached: the connection to the server failed",
+    "28": "may not be opened: the server refuses its user",
+    "53": "cannot be used: the server lacks room, memory or connections",
+    "57": "cannot be reached: the server was stopped",
+    "58": "cannot be read or written: the server's disk failed",
+    "XX": "is damaged: the server cannot read its own files",
+}
+_NO_CODE = (
+    ("password authentication failed", _MEANING["28P01"]),
+    ("does not exist", _MEANING["3D000"]),
+    ("is not permitted to log in", _MEANING["28000"]),
+    ("no pg_hba.conf entry", _MEANING["28000"]),
+)
+"""A refused connection has no code, but a text, in English by default."""
+_USER_NAME = re.compile(r'(user|role) "[^"]*"')
+
+
+def postgres_problem(cause: BaseException | None) -> str:
+    """Return what a PostgreSQL error means, as the rest of a sentence: `is damaged: ...`."""
+    code = getattr(cause, "sqlstate", None) or ""
+    known = _MEANING.get(code) or _MEANING_OF_CLASS.get(code[:2])
+    if known:
+        return known
+    said = _USER_NAME.sub(r"\1 ***", first_line(cause))
+    if code:
+        return f"cannot be used: {said}"
+    return next((told for words, told in _NO_CODE if words in said), f"cannot be reached: {said}")
+
+
+_LOCK = "SELECT pg_advisory_xact_lock(7165063)"
+"""Held until the end of a transaction that changes the schema; the number is arbitrary."""
+
+
+def _open_postgres(url: URL) -> Database:
+    """Return the database at `url`, without connecting to it. Raises `StoreError`.
+
+    `timeout` in the query is how many seconds to wait for a connection or a lock; the rest of the
+    query is for libpq (sslmode and the like).
+    """
+    timeout, more = _read_timeout(url)
+    said = more.pop("options", ())
+    own = f"-c lock_timeout={max(1, round(timeout * 1000))}"
+    # libpq takes less than two seconds as two, and zero as no limit.
+    arguments: dict[str, object] = {
+        "connect_timeout": max(2, math.ceil(timeout)),
+        "client_encoding": "utf8",
+        "options": " ".join((said, own) if isinstance(said, str) else (*said, own)),
+    }
+    plain = url.set(drivername="postgresql+psycopg", query=more)
+    try:
+        engine = create_engine(plain, connect_args=arguments, max_overflow=-1, pool_pre_ping=True)
+    except ImportError as error:
+        raise StoreError(
+            "a store on PostgreSQL needs a driver that is not installed"
+            f" ({first_line(error)}): pip install 'chart-binder[postgres]'"
+        ) from error
+    host = url.host or more.get("host", "") or "localhost"
+    port = f":{url.port}" if url.port else ""
+    place = f"{host if isinstance(host, str) else host[0]}{port}"
+    return Database(
+        name=f"postgresql://{place}/{url.database or ''}",
+        noun="database",
+        readers=engine.execution_options(isolation_level="REPEATABLE READ"),
+        writers=engine,
+        meaning=postgres_problem,
+        lock=_LOCK,
+    )
 
 
 def insert_into(connection: Connection, table: Table) -> Insert:
@@ -221,11 +411,6 @@ def read_row(name: str, kind: type[S], row: Row[Any] | Mapping[str, object]) -> 
         raise damaged_record(name, kind, str(error), columns.get("id")) from error
 
 
-def compress(document: bytes) -> bytes:
-    """Return a document as it is stored."""
-    return zlib.compress(document)
-
-
 def decompress(name: str, kind: type, kept: object) -> bytes:
     """Return a stored document. Raises `DamagedRecordError`."""
     try:
@@ -236,7 +421,7 @@ def decompress(name: str, kind: type, kept: object) -> bytes:
 
 def damaged_record(
     name: str, kind: type, problem: str, record_id: object = None
-) -> DamagedRecordError:  # fmt: skip
+) -> DamagedRecordError:
     """Return the error for a record that canon cannot have written; `record_id` is its id."""
     which = f"a {kind.__name__} in it"
     if isinstance(record_id, str):

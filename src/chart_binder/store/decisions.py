@@ -1,6 +1,7 @@
 """Decisions with their evidence and transcripts: added, never changed; the latest counts."""
 
 import logging
+import zlib
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Generic, TypeAlias, TypeVar
 
@@ -19,11 +20,15 @@ from sqlalchemy import (
     update,
 )
 
-from chart_binder.domain.records import KeptDecision, KeptEvidence, KeptTranscript, UnreadDecision
+from chart_binder.domain.records import (
+    DecisionRecord,
+    EvidenceRecord,
+    TranscriptRecord,
+    UnreadDecision,
+)
 from chart_binder.errors import DamagedRecordError
 from chart_binder.store.database import (
     Database,
-    compress,
     decompress,
     insert_into,
     path_key,
@@ -34,14 +39,14 @@ from chart_binder.store.schema import decisions, evidence, transcripts
 UnreadHandler: TypeAlias = Callable[[UnreadDecision], None]
 """Is called with each decision that is skipped because its record is damaged."""
 
-D = TypeVar("D", KeptEvidence, KeptTranscript)
+D = TypeVar("D", EvidenceRecord, TranscriptRecord)
 _log = logging.getLogger(__name__)
 
 
-def _decision_or_problem(name: str, row: Row[Any]) -> KeptDecision | UnreadDecision:
+def _decision_or_problem(name: str, row: Row[Any]) -> DecisionRecord | UnreadDecision:
     """Return the decision in a row of the store `name`, or why it cannot be read."""
     try:
-        return read_row(name, KeptDecision, row)
+        return read_row(name, DecisionRecord, row)
     except DamagedRecordError as error:
         path = row.path if isinstance(row.path, bytes) else None
         return UnreadDecision(problem=str(error), path=path, pinned=row.pinned is True)
@@ -49,11 +54,11 @@ def _decision_or_problem(name: str, row: Row[Any]) -> KeptDecision | UnreadDecis
 
 def readable(
     name: str, rows: Iterable[Row[Any]], unread: UnreadHandler | None = None
-) -> Iterator[KeptDecision]:
+) -> Iterator[DecisionRecord]:
     """Yield the decisions that can be read; pass the others to `unread`, or log them."""
     for row in rows:
         found = _decision_or_problem(name, row)
-        if isinstance(found, KeptDecision):
+        if isinstance(found, DecisionRecord):
             yield found
         else:
             (unread or _log_unread)(found)
@@ -85,7 +90,7 @@ class Documents(Generic[D]):
 
 
 def _put_documents(
-    connection: Connection, table: Table, kept: Iterable[KeptEvidence | KeptTranscript | None]
+    connection: Connection, table: Table, kept: Iterable[EvidenceRecord | TranscriptRecord | None]
 ) -> None:
     documents = dict(msgspec.structs.astuple(each) for each in kept if each)
     if not documents:
@@ -94,7 +99,7 @@ def _put_documents(
     # Most evidence is there already: compressing it again costs more than looking for it.
     known = set(connection.execute(select(key).where(key.in_(documents))).scalars())
     rows = [
-        {key.name: name, "document": compress(document)}
+        {key.name: name, "document": zlib.compress(document)}
         for name, document in documents.items()
         if name not in known
     ]
@@ -103,7 +108,7 @@ def _put_documents(
         connection.execute(new, rows)
 
 
-StoredCase: TypeAlias = tuple[KeptDecision, KeptEvidence | None, KeptTranscript | None]
+StoredCase: TypeAlias = tuple[DecisionRecord, EvidenceRecord | None, TranscriptRecord | None]
 """A decision with its evidence and transcript."""
 
 
@@ -115,9 +120,9 @@ class Decisions:
 
     def put(
         self,
-        decision: KeptDecision,
-        evidence: KeptEvidence | None = None,
-        transcript: KeptTranscript | None = None,
+        decision: DecisionRecord,
+        evidence: EvidenceRecord | None = None,
+        transcript: TranscriptRecord | None = None,
     ) -> None:
         """Save a decision with its evidence and transcript, unless its id is there."""
         self.put_all([(decision, evidence, transcript)])
@@ -136,20 +141,20 @@ class Decisions:
                 new = insert_into(connection, decisions)
                 connection.execute(new.on_conflict_do_nothing(index_elements=["id"]), made)
 
-    def latest(self, path: bytes, states: Collection[str] = ()) -> KeptDecision | None:
+    def latest(self, path: bytes, states: Collection[str] = ()) -> DecisionRecord | None:
         """Return the last decision on a file, or the last one in one of `states`."""
         wanted = _in_states(_LATEST, states) if states else _LATEST
-        return self._database.record(KeptDecision, wanted, _path_parameters(path))
+        return self._database.record(DecisionRecord, wanted, _path_parameters(path))
 
-    def history(self, path: bytes) -> tuple[KeptDecision, ...]:
+    def history(self, path: bytes) -> tuple[DecisionRecord, ...]:
         """Return every decision on a file, the newest first."""
-        return self._database.records(KeptDecision, _OF_PATH, _path_parameters(path))
+        return self._database.records(DecisionRecord, _OF_PATH, _path_parameters(path))
 
     def histories(
         self, paths: Collection[bytes]
-    ) -> Mapping[bytes, Sequence[KeptDecision | UnreadDecision]]:
+    ) -> Mapping[bytes, Sequence[DecisionRecord | UnreadDecision]]:
         """Return every decision on several files that have any, the newest first."""
-        found: dict[bytes, list[KeptDecision | UnreadDecision]] = {}
+        found: dict[bytes, list[DecisionRecord | UnreadDecision]] = {}
         keys = {path: path_key(path) for path in paths}
         rows = self._database.rows(_OF_PATHS, {"of_keys": [*keys.values()]}) if keys else ()
         for row in rows:
@@ -158,14 +163,14 @@ class Decisions:
                 found.setdefault(row.path, []).append(one)
         return found
 
-    def by_id(self, decision: str) -> KeptDecision | None:
+    def by_id(self, decision: str) -> DecisionRecord | None:
         """Return the decision with this id."""
         wanted = select(decisions).where(decisions.c.id == decision)
-        return self._database.record(KeptDecision, wanted)
+        return self._database.record(DecisionRecord, wanted)
 
     def by_evidence(
         self, evidence_hash: str, adjudicator: str | None = None
-    ) -> KeptDecision | None:
+    ) -> DecisionRecord | None:
         """Return the last decision on this evidence, of any file, that a model answered.
 
         Failures of the model do not count. If `adjudicator` is given, it is its answer.
@@ -173,7 +178,7 @@ class Decisions:
         wanted = _BY_EVIDENCE.where(decisions.c.evidence_hash == evidence_hash)
         if adjudicator is not None:
             wanted = wanted.where(decisions.c.adjudicator == adjudicator)
-        return self._database.record(KeptDecision, wanted)
+        return self._database.record(DecisionRecord, wanted)
 
     def count_of_run(self, run: str) -> int:
         """Return how many decisions a run saved."""
@@ -187,7 +192,7 @@ class Decisions:
         *,
         all_of_them: bool = False,
         unread: UnreadHandler | None = None,
-    ) -> Iterator[KeptDecision]:
+    ) -> Iterator[DecisionRecord]:
         """Yield the latest decision of every file, or all decisions, in the order they were made.
 
         Files are skipped whose latest decision is not in `states`, or not of the run. Decisions
@@ -202,7 +207,7 @@ class Decisions:
             wanted = wanted.where(~superseded(last))
         rows = self._database.pages(decisions, wanted, last)
         if unread is None:
-            return (read_row(self._database.name, KeptDecision, row) for row in rows)
+            return (read_row(self._database.name, DecisionRecord, row) for row in rows)
         return readable(self._database.name, rows, unread)
 
     def pin(self, decision: str, *, pinned: bool = True) -> None:

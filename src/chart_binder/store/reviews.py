@@ -20,8 +20,8 @@ from sqlalchemy import (
     select,
 )
 
-from chart_binder.domain.records import KeptDecision, KeptVerdict, VerdictKind
-from chart_binder.domain.verdict import KeptOverride
+from chart_binder.domain.records import DecisionRecord, VerdictKind, VerdictRecord
+from chart_binder.domain.verdict import OverrideRecord
 from chart_binder.domain.vocabulary import RecordingId
 from chart_binder.store.database import Database, insert_into, path_key, read_row
 from chart_binder.store.decisions import UnreadHandler, is_same_file, readable, superseded
@@ -37,14 +37,14 @@ class Overrides:
     def __init__(self, database: Database) -> None:
         self._database = database
 
-    def put(self, override: KeptOverride) -> None:
+    def put(self, override: OverrideRecord) -> None:
         """Save an override, in place of an earlier one for the same recording."""
         with self._database.writing() as connection:
             put_override(connection, override)
 
-    def all(self) -> Mapping[str, KeptOverride]:
+    def all(self) -> Mapping[str, OverrideRecord]:
         """Return every override, by recording."""
-        kept = self._database.records(KeptOverride, select(overrides))
+        kept = self._database.records(OverrideRecord, select(overrides))
         return {override.recording_mbid: override for override in kept}
 
     def remove(self, recording: RecordingId) -> None:
@@ -53,7 +53,7 @@ class Overrides:
             remove_override(connection, recording)
 
 
-def put_override(connection: Connection, override: KeptOverride) -> None:
+def put_override(connection: Connection, override: OverrideRecord) -> None:
     """Save an override in an open transaction."""
     remove_override(connection, override.recording_mbid)
     row = msgspec.structs.asdict(override)
@@ -92,7 +92,7 @@ class WaitingCase:
     `left` is how many cases there are from this one on, itself included.
     """
 
-    decision: KeptDecision
+    decision: DecisionRecord
     files: int
     left: int
 
@@ -130,7 +130,9 @@ class ReviewQueue:
                 for decision in readable(self._database.name, there, unread):
                     yield WaitingCase(decision, files[place], len(last) - place)
 
-    def of_evidence(self, evidence_hash: str, states: Collection[str]) -> tuple[KeptDecision, ...]:
+    def of_evidence(
+        self, evidence_hash: str, states: Collection[str]
+    ) -> tuple[DecisionRecord, ...]:
         """Return the waiting decisions on this evidence that can be read, the oldest first."""
         wanted = select(decisions).where(decisions.c.evidence_hash == evidence_hash, _waits(states))
         rows = self._database.rows(wanted.order_by(decisions.c.seq))
@@ -227,10 +229,10 @@ class SavedVerdicts(msgspec.Struct, frozen=True):
     `before` are the overrides that were removed for it, `with_it` the verdicts removed with them.
     """
 
-    verdicts: tuple[KeptVerdict, ...]
-    override: KeptOverride | None = None
-    before: tuple[KeptOverride, ...] = ()
-    with_it: tuple[KeptVerdict, ...] = ()
+    verdicts: tuple[VerdictRecord, ...]
+    override: OverrideRecord | None = None
+    before: tuple[OverrideRecord, ...] = ()
+    with_it: tuple[VerdictRecord, ...] = ()
 
 
 class Verdicts:
@@ -238,17 +240,17 @@ class Verdicts:
 
     def __init__(self, database: Database) -> None:
         self._database = database
-        self._read = partial(read_row, database.name, KeptVerdict)
+        self._read = partial(read_row, database.name, VerdictRecord)
 
-    def put(self, verdict: KeptVerdict) -> None:
+    def put(self, verdict: VerdictRecord) -> None:
         """Save a verdict, beside the earlier ones."""
         self.rule([verdict])
 
     def rule(
         self,
-        given: Collection[KeptVerdict],
-        override: KeptOverride | None = None,
-        without: Collection[KeptOverride] = (),
+        given: Collection[VerdictRecord],
+        override: OverrideRecord | None = None,
+        without: Collection[OverrideRecord] = (),
     ) -> SavedVerdicts:
         """Save verdicts with the override they come with, all or nothing.
 
@@ -259,7 +261,7 @@ class Verdicts:
         with self._database.writing() as connection:
             wanted = select(overrides).where(overrides.c.recording_mbid.in_(recordings))
             rows = connection.execute(wanted).all()
-            before = tuple(read_row(self._database.name, KeptOverride, row) for row in rows)
+            before = tuple(read_row(self._database.name, OverrideRecord, row) for row in rows)
             with_it = tuple(
                 self._read(row) for each in before for row in connection.execute(_given(each))
             )
@@ -286,11 +288,11 @@ class Verdicts:
                 put_override(connection, override)
             _put(connection, ruling.with_it)
 
-    def given_with(self, override: KeptOverride) -> tuple[KeptVerdict, ...]:
+    def given_with(self, override: OverrideRecord) -> tuple[VerdictRecord, ...]:
         """Return the verdicts that came with an override."""
-        return self._database.records(KeptVerdict, _given(override))
+        return self._database.records(VerdictRecord, _given(override))
 
-    def reached_by(self, override: KeptOverride) -> tuple[KeptDecision, ...]:
+    def reached_by(self, override: OverrideRecord) -> tuple[DecisionRecord, ...]:
         """Return the latest decisions that an override concerns and that can be read.
 
         These are the decisions that name its recording, or have a verdict that came with it. Open
@@ -303,15 +305,15 @@ class Verdicts:
         wanted = select(decisions).where(is_reached, ~superseded()).order_by(decisions.c.seq)
         return tuple(readable(self._database.name, self._database.rows(wanted)))
 
-    def latest(self, decision: str) -> KeptVerdict | None:
+    def latest(self, decision: str) -> VerdictRecord | None:
         """Return the newest verdict on a decision."""
-        return self._database.record(KeptVerdict, _on(decision).limit(1))
+        return self._database.record(VerdictRecord, _on(decision).limit(1))
 
-    def history(self, decision: str) -> tuple[KeptVerdict, ...]:
+    def history(self, decision: str) -> tuple[VerdictRecord, ...]:
         """Return every verdict on a decision, the newest first."""
-        return self._database.records(KeptVerdict, _on(decision))
+        return self._database.records(VerdictRecord, _on(decision))
 
-    def on_the_same(self, decision: KeptDecision) -> KeptVerdict | None:
+    def on_the_same(self, decision: DecisionRecord) -> VerdictRecord | None:
         """Return the newest verdict on a decision, or on an equal earlier one of its file.
 
         Equal decisions have the same release group, evidence and rules.
@@ -332,9 +334,9 @@ class Verdicts:
             .order_by(verdicts.c.seq.desc())
             .limit(1)
         )
-        return self._database.record(KeptVerdict, wanted)
+        return self._database.record(VerdictRecord, wanted)
 
-    def spoken(self) -> Iterator[KeptVerdict]:
+    def spoken(self) -> Iterator[VerdictRecord]:
         """Yield the newest acceptance or rejection of each decision, the oldest first."""
         newer = verdicts.alias("newer")
         is_said_again = (
@@ -357,16 +359,16 @@ def _on(decision: str) -> Select[tuple[Any, ...]]:
     return wanted.order_by(verdicts.c.seq.desc())
 
 
-def _given(override: KeptOverride) -> Select[tuple[Any, ...]]:
+def _given(override: OverrideRecord) -> Select[tuple[Any, ...]]:
     """Find the verdicts that came with an override, the oldest first."""
     return select(verdicts).where(_came_with(override)).order_by(verdicts.c.seq)
 
 
-def _came_with(override: KeptOverride) -> ColumnElement[bool]:
+def _came_with(override: OverrideRecord) -> ColumnElement[bool]:
     return and_(verdicts.c.at_utc == override.set_at_utc, verdicts.c.crg_mbid == override.crg_mbid)
 
 
-def _put(connection: Connection, given: Collection[KeptVerdict]) -> None:
+def _put(connection: Connection, given: Collection[VerdictRecord]) -> None:
     if given:
         rows = [msgspec.structs.asdict(verdict) for verdict in given]
         connection.execute(insert_into(connection, verdicts), rows)

@@ -9,7 +9,7 @@ from typing import Any, TypeAlias
 import msgspec
 from sqlalchemy import ColumnElement, Row, func, select, update
 
-from chart_binder.domain.records import KeptRun, KeptWrite, WriteState
+from chart_binder.domain.records import RunRecord, WriteRecord, WriteState
 from chart_binder.errors import DamagedRecordError, StoreError
 from chart_binder.store.database import (
     Database,
@@ -30,7 +30,7 @@ class Runs:
     def __init__(self, database: Database) -> None:
         self._database = database
 
-    def begin(self, run: KeptRun) -> None:
+    def begin(self, run: RunRecord) -> None:
         """Save a run, unless its id is there."""
         row = msgspec.structs.asdict(run) | {
             # Escaped, so that an argument of any bytes is text for any database.
@@ -49,25 +49,25 @@ class Runs:
         """Save the counts and measures of a run so far."""
         self._change(run, counts, {"measures": measures})
 
-    def get(self, run: str) -> KeptRun | None:
+    def get(self, run: str) -> RunRecord | None:
         """Return the run with this id."""
         return next(
             map(self._read, self._database.rows(select(runs).where(runs.c.id == run))), None
         )
 
-    def beginning_with(self, letters: str) -> tuple[KeptRun, ...]:
+    def beginning_with(self, letters: str) -> tuple[RunRecord, ...]:
         """Return the newest two runs whose ids begin with these letters."""
         is_so = runs.c.id.startswith(letters, autoescape=True)
         wanted = select(runs).where(is_so).order_by(runs.c.seq.desc()).limit(2)
         return tuple(map(self._read, self._database.rows(wanted)))
 
-    def latest(self, command: str | None = None) -> KeptRun | None:
+    def latest(self, command: str | None = None) -> RunRecord | None:
         """Return the run that began last, or the last of a command."""
         return next(iter(self.newest(1, command)), None)
 
     def newest(
         self, count: int, command: str | None = None, unread: UnreadRunHandler | None = None
-    ) -> tuple[KeptRun, ...]:
+    ) -> tuple[RunRecord, ...]:
         """Return the last `count` runs, of all or of a command, the newest first.
 
         One that cannot be read is passed to `unread`, or raised.
@@ -77,7 +77,7 @@ class Runs:
             wanted = wanted.where(runs.c.command == command)
         return tuple(self._readable(self._database.rows(wanted), unread))
 
-    def iterate(self, unread: UnreadRunHandler | None = None) -> Iterator[KeptRun]:
+    def iterate(self, unread: UnreadRunHandler | None = None) -> Iterator[RunRecord]:
         """Yield every run, the newest first, read in pages.
 
         One that cannot be read is passed to `unread`, or raised.
@@ -93,7 +93,7 @@ class Runs:
 
     def _readable(
         self, rows: Iterable[Row[Any]], unread: UnreadRunHandler | None
-    ) -> Iterator[KeptRun]:  # fmt: skip
+    ) -> Iterator[RunRecord]:  # fmt: skip
         for row in rows:
             try:
                 run = self._read(row)
@@ -104,7 +104,7 @@ class Runs:
             else:
                 yield run
 
-    def _read(self, row: Row[Any]) -> KeptRun:
+    def _read(self, row: Row[Any]) -> RunRecord:
         columns = dict(row._mapping)  # noqa: SLF001 - its public name
         try:
             columns |= {name: json.loads(columns[name]) for name in ("arguments", "counts")}
@@ -112,8 +112,10 @@ class Runs:
                 if isinstance(moment, str) and datetime.fromisoformat(moment).tzinfo is None:
                     raise ValueError(f"{moment[:40]!r} is a time of no zone")  # noqa: TRY301
         except (ValueError, TypeError) as error:
-            raise damaged_record(self._database.name, KeptRun, str(error), columns["id"]) from error
-        return read_row(self._database.name, KeptRun, columns)
+            raise damaged_record(
+                self._database.name, RunRecord, str(error), columns["id"]
+            ) from error
+        return read_row(self._database.name, RunRecord, columns)
 
 
 _STATES_BEFORE = {
@@ -131,7 +133,7 @@ class Journal:
     def __init__(self, database: Database) -> None:
         self._database = database
 
-    def intend(self, write: KeptWrite) -> None:
+    def intend(self, write: WriteRecord) -> None:
         """Commit an intent, unless its id is there; when this returns, it survives a crash."""
         row = msgspec.structs.asdict(write) | {"path_key": path_key(write.path)}
         with self._database.writing() as connection:
@@ -150,18 +152,18 @@ class Journal:
         """Mark a write as undone: the file has its former tags."""
         self._set_state(write, WriteState.UNDONE, {"done_at_utc": at_utc})
 
-    def get(self, write: str) -> KeptWrite | None:
+    def get(self, write: str) -> WriteRecord | None:
         """Return the write with this id."""
         return next(iter(self._found(writes.c.id == write)), None)
 
-    def open_intents(self) -> tuple[KeptWrite, ...]:
+    def open_intents(self) -> tuple[WriteRecord, ...]:
         """Return the writes that were begun and are neither done nor failed, the oldest first."""
         return self._found(writes.c.state == WriteState.INTENDED)[::-1]
 
-    def of_run(self, run: str) -> Iterator[KeptWrite]:
+    def of_run(self, run: str) -> Iterator[WriteRecord]:
         """Yield every write of a run, the newest first, read in pages: there may be very many."""
         rows = self._database.pages(writes, select(writes).where(writes.c.run_id == run))
-        return map(partial(read_row, self._database.name, KeptWrite), rows)
+        return map(partial(read_row, self._database.name, WriteRecord), rows)
 
     def counts(self, run: str) -> dict[WriteState, int]:
         """Return how many writes of a run are in each state."""
@@ -169,11 +171,11 @@ class Journal:
         found = self._database.rows(wanted.group_by(writes.c.state))
         return {WriteState(state): count for state, count in found}
 
-    def of_path(self, path: bytes) -> tuple[KeptWrite, ...]:
+    def of_path(self, path: bytes) -> tuple[WriteRecord, ...]:
         """Return every write of a file, the newest first."""
         return self._found(writes.c.path_key == path_key(path), writes.c.path == path)
 
-    def of_audio(self, audio_hash: str) -> tuple[KeptWrite, ...]:
+    def of_audio(self, audio_hash: str) -> tuple[WriteRecord, ...]:
         """Return every write of files with this audio, the newest first."""
         return self._found(writes.c.audio_hash == audio_hash)
 
@@ -193,6 +195,6 @@ class Journal:
             f" it {found}"
         )
 
-    def _found(self, *which: ColumnElement[bool]) -> tuple[KeptWrite, ...]:
+    def _found(self, *which: ColumnElement[bool]) -> tuple[WriteRecord, ...]:
         wanted = select(writes).where(*which).order_by(writes.c.seq.desc())
-        return self._database.records(KeptWrite, wanted)
+        return self._database.records(WriteRecord, wanted)

@@ -6,7 +6,7 @@ from typing import Self
 from sqlalchemy import case, delete, select, type_coerce
 from sqlalchemy.types import NullType
 
-from chart_binder.domain.records import KeptEvidence, KeptTranscript
+from chart_binder.domain.records import EvidenceRecord, TranscriptRecord
 from chart_binder.errors import StoreError
 from chart_binder.store.database import (
     Database,
@@ -35,8 +35,8 @@ class Store:
         self.overrides = Overrides(database)
         self.runs = Runs(database)
         self.decisions = Decisions(database)
-        self.evidence = Documents(database, evidence, KeptEvidence)
-        self.transcripts = Documents(database, transcripts, KeptTranscript)
+        self.evidence = Documents(database, evidence, EvidenceRecord)
+        self.transcripts = Documents(database, transcripts, TranscriptRecord)
         self.verdicts = Verdicts(database)
         self.waiting = ReviewQueue(database)
         self.journal = Journal(database)

@@ -15,7 +15,7 @@ from chart_binder.cli.output import (
     wrap,
 )
 from chart_binder.cli.render.decision import musicbrainz_page, outcome_lines
-from chart_binder.domain.records import KeptVerdict
+from chart_binder.domain.records import VerdictRecord
 from chart_binder.domain.verdict import Decided, Verdict
 from chart_binder.jobs.decide import State, advice_for
 from chart_binder.jobs.overrides import VerdictResult
@@ -69,7 +69,7 @@ def queued_object(case: ReviewCase) -> dict[str, Any]:
 def case_lines(
     case: ReviewCase,
     rules: Verdict | None,
-    verdict: KeptVerdict | None = None,
+    verdict: VerdictRecord | None = None,
     *,
     waits: bool = True,
     lapsed: bool = False,

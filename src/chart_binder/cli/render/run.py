@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from chart_binder.cli.output import file_object, fit, readable, terminal_width, wrap
-from chart_binder.domain.records import KeptRun, Measures, WriteState
+from chart_binder.domain.records import Measures, RunRecord, WriteState
 from chart_binder.llm.result import counted
 
 if TYPE_CHECKING:
@@ -173,13 +173,13 @@ def _counts(counts: Mapping[str, int]) -> str:
 class RunSummary:
     """A run, how it ended in words, and how long it took as far as that is known."""
 
-    run: KeptRun
+    run: RunRecord
     measures: Measures | None
     ended: str
     seconds: float | None
 
     @classmethod
-    def of(cls, run: KeptRun, measures: Measures | None) -> "RunSummary":
+    def of(cls, run: RunRecord, measures: Measures | None) -> "RunSummary":
         """Return the summary of a run and, where they are known, of what it cost."""
         if run.ended_at_utc is None or run.status is None:
             return cls(run, measures, _NO_END, measures.seconds if measures else None)
