@@ -423,7 +423,7 @@ def damaged_record(
     name: str, kind: type, problem: str, record_id: object = None
 ) -> DamagedRecordError:
     """Return the error for a record that canon cannot have written; `record_id` is its id."""
-    which = f"a {kind.__name__} in it"
+    which = f"its {kind.__name__.removesuffix('Record').lower()} record"
     if isinstance(record_id, str):
-        which += f", {record_id[:_LONGEST_ID]!r}"
+        which += f" {record_id[:_LONGEST_ID]!r}"
     return DamagedRecordError(f"the store {name!r} is damaged: {which}: {problem[:200]}")
