@@ -1,10 +1,11 @@
 """What goes wrong at a model server, each as one sentence that ends in what to do about it."""
 
+import json
 import re
 from collections.abc import Callable, Container, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from chart_binder.react.conversation import ChatError, plain_line
 
@@ -15,6 +16,7 @@ LONGEST_DETAIL = 200  # characters of the server's own words
 DECLINING = frozenset({400, 422, 500, 501})
 """Statuses of a server that may accept the request without a part of it."""
 _ERROR_NUMBER = re.compile(r"\[Errno -?\d+\] ")
+_ERRORS = range(400, 600)
 
 
 class PassingError(ChatError):
@@ -71,6 +73,41 @@ class ErrorAnswer:
         return ": ".join(filter(None, (number, said)))
 
 
+def parse_json(text: bytes) -> Any:
+    """Return what the JSON says; raise `ValueError` or `RecursionError`.
+
+    Half a letter in a piece is replaced, not refused: servers split text between tokens.
+    """
+    return json.loads(text.decode("utf-8", "replace"))
+
+
+def error_in(said: Any, status: int = 0, retry_after_s: float = 0.0) -> ErrorAnswer | None:
+    """Return the error that a document holds, if any: servers have many ways to tell.
+
+    They are `{"error": {"message"}}`, `{"error": "..."}`, `{"message"}`, `{"detail"}`, and any of
+    them under the status 200 with the code inside.
+    """
+    if not isinstance(said, dict) or ("choices" in said and not said.get("error")):
+        return None
+    about = said.get("error") or said.get("detail") or ("message" in said and said)
+    if not about:
+        return None
+    words = about.get("message", about) if isinstance(about, dict) else about
+    code = about.get("code") if isinstance(about, dict) else None
+    inside = code if isinstance(code, int) and code in _ERRORS else 0
+    text = words if isinstance(words, str) else json.dumps(words, ensure_ascii=False)
+    return ErrorAnswer(status or inside, text, retry_after_s)
+
+
+def read_error(body: bytes, status: int, retry_after_s: float = 0.0) -> ErrorAnswer:
+    """Return what an answer with an error status says, in whatever form."""
+    try:
+        said = error_in(parse_json(body), status, retry_after_s)
+    except (ValueError, RecursionError):
+        said = None
+    return said or ErrorAnswer(status, body.decode("utf-8", "replace"), retry_after_s)
+
+
 @dataclass(frozen=True, slots=True)
 class Fault:
     """A kind of failure, and the statuses that mean it.
@@ -125,11 +162,13 @@ _OF_ALL_SERVERS = (
 class Faults:
     """The faults of one kind of server.
 
-    `absent` is for an address where nothing answers, `wrong_format` for an answer that cannot be
-    read; `recognise` knows a fault by the server's words, else the status decides: what is the
-    same for all servers, then the first of `others` that has it, then `FAILED`.
+    `server` is what sentences call it, `absent` is for an address where nothing answers,
+    `wrong_format` for an answer that cannot be read; `recognise` knows a fault by the server's
+    words, else the status decides: what is the same for all servers, then the first of `others`
+    that has it, then `FAILED`.
     """
 
+    server: str
     absent: Fault
     wrong_format: Fault
     others: tuple[Fault, ...]

@@ -8,7 +8,7 @@ from time import sleep
 from typing import TYPE_CHECKING, TypedDict
 from urllib.parse import urlsplit
 
-from chart_binder.chat.faults import PassingError, RequestInfo
+from chart_binder.chat.faults import PassingError
 from chart_binder.config import LLMConfig
 from chart_binder.errors import ConfigError, masked
 from chart_binder.react.conversation import ChatError, Reply
@@ -62,10 +62,6 @@ class Endpoint:
         except ValueError:
             return False
         return address.is_loopback or address.is_unspecified
-
-    def request_info(self, server: str, model_id: str, deadline: "Deadline") -> RequestInfo:
-        """Return what sentences say of a request about a model."""
-        return RequestInfo(self.address, model_id, deadline.seconds, server, self.key)
 
     def http_options(self, deadline: "Deadline", max_tokens: int = 0) -> HttpOptions:
         """Return the options for one request that ends with the deadline.

@@ -7,16 +7,18 @@ import os
 from collections.abc import Generator, Iterator, Mapping
 from contextlib import closing
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 from chart_binder.chat.faults import ErrorAnswer, Fault, Faults, RequestInfo, translated
 from chart_binder.chat.http import Endpoint
 from chart_binder.chat.served_model import (
     Fields,
     Health,
+    ListedModel,
     OptionalField,
     Request,
     ServedModel,
+    Server,
     completion_prompt,
     examine,
     names_of,
@@ -24,16 +26,11 @@ from chart_binder.chat.served_model import (
 from chart_binder.chat.streaming import Part
 from chart_binder.config import LLMConfig
 from chart_binder.react.conversation import ChatError, ChatModel
-from chart_binder.typed_json import decode_json
 
 if TYPE_CHECKING:
-    import httpx
     from ollama import ChatResponse, Client, GenerateResponse
 
-    from chart_binder.net import Deadline
-
-T = TypeVar("T")
-_NAME = "Ollama"
+_LOADED = "/api/ps"
 _NOT_FOUND = 404
 _SCHEMA = OptionalField("format", marks=("format", "schema", "grammar"), statuses={400, 500, 501})
 """What an old version, which knows no schemas, declines."""
@@ -44,7 +41,7 @@ def connect(config: LLMConfig, environ: Mapping[str, str] = os.environ) -> ChatM
 
     Raises `ConfigError` for an impossible `base_url`, and for an `api_key_env` that is not set.
     """
-    return ServedModel(config, Endpoint.of(config, environ), OllamaApi())
+    return ServedModel(config, Endpoint.of(config, environ), OllamaApi(), _FAULTS)
 
 
 def check(config: LLMConfig, environ: Mapping[str, str] = os.environ) -> Health:
@@ -52,17 +49,12 @@ def check(config: LLMConfig, environ: Mapping[str, str] = os.environ) -> Health:
 
     What goes wrong is a problem in the result; nothing is raised for it.
     """
-    return examine(
-        config,
-        lambda: Endpoint.of(config, environ),
-        lambda endpoint, deadline: _health(_Server(endpoint, config.model_id, deadline), config),
-    )
+    return examine(config, lambda: Endpoint.of(config, environ), _FAULTS, _health)
 
 
 class OllamaApi:
     """The `ServerApi` of Ollama's own format."""
 
-    name = _NAME
     more_context = "raise llm.num_ctx, or choose a model with more context"
     optional: tuple[OptionalField, ...] = (_SCHEMA,)
 
@@ -77,15 +69,17 @@ class OllamaApi:
 
         from chart_binder.net import retry_after_s
 
-        info = request.info(self.name)
-        options = request.endpoint.http_options(request.deadline, request.config.max_tokens)
+        info = request.server.info
+        options = request.server.endpoint.http_options(
+            request.server.deadline, request.config.max_tokens
+        )
         waits: list[str] = []  # the library keeps no headers of a refusal
         options["event_hooks"]["response"].append(
             lambda response: waits.append(response.headers.get("retry-after", ""))
         )
         with (
-            translated(_FAULTS, info, request.deadline),
-            Client(request.endpoint.address, **options) as client,
+            translated(_FAULTS, info, request.server.deadline),
+            Client(request.server.endpoint.address, **options) as client,
         ):
             try:
                 with closing(_answers(client, request, optional)) as answers:
@@ -96,10 +90,9 @@ class OllamaApi:
                 answered = ErrorAnswer(max(error.status_code, 0), str(error.error), wait_s)
                 raise _FAULTS.for_answer(answered, info) from error
 
-    def context_length(self, request: Request) -> int | None:
+    def context_length(self, server: Server) -> int | None:
         """Return the context in tokens that the loaded model has, if its server tells."""
-        server = _Server(request.endpoint, request.config.model_id, request.deadline)
-        return server.loaded_length()
+        return server.context_length(_LOADED)
 
 
 def _answers(
@@ -153,19 +146,8 @@ class _Version:
 
 
 @dataclass(frozen=True)
-class _Model:
-    name: str
-    context_length: int | None = None  # of /api/ps only: what the loaded model has
-
-
-@dataclass(frozen=True)
 class _Models:
-    models: list[_Model] | None  # a server without any says null
-
-
-@dataclass(frozen=True)
-class _ErrorBody:
-    error: str
+    models: list[ListedModel] | None  # a server without any says null
 
 
 @dataclass(frozen=True)
@@ -181,56 +163,20 @@ class _Details:
         return length if isinstance(length, int) else None
 
 
-@dataclass(frozen=True, slots=True)
-class _Server:
-    """A server that is asked about one model; every question raises `ChatError`."""
-
-    endpoint: Endpoint
-    model_id: str
-    deadline: "Deadline"
-
-    def loaded_length(self) -> int | None:
-        """Return the context in tokens that the loaded model has; older servers do not tell."""
-        running = self.get("GET", "/api/ps", _Models).models or ()
-        names = names_of(self.model_id)
-        return next((model.context_length for model in running if model.name in names), None)
-
-    def get(
-        self, method: str, path: str, kind: type[T], question: dict[str, str] | None = None
-    ) -> T:
-        import httpx
-
-        info = self.endpoint.request_info(_NAME, self.model_id, self.deadline)
-        with translated(_FAULTS, info, self.deadline):
-            with httpx.Client(**self.endpoint.http_options(self.deadline)) as client:
-                answer = client.request(method, self.endpoint.address + path, json=question)
-            if not answer.is_success:
-                raise _FAULTS.for_answer(ErrorAnswer(answer.status_code, _words(answer)), info)
-            return decode_json(answer.content, kind)
-
-
-def _words(answer: "httpx.Response") -> str:
+def _health(server: Server, health: Health, config: LLMConfig) -> Health:
     try:
-        return decode_json(answer.content, _ErrorBody).error
-    except ValueError:
-        return answer.text
-
-
-def _health(server: _Server, config: LLMConfig) -> Health:
-    health = Health(server.endpoint.address, config.model_id)
-    try:
-        version = server.get("GET", "/api/version", _Version).version
-        health = replace(health, server=f"{_NAME} {version}")
-        models = server.get("GET", "/api/tags", _Models).models or ()
+        version = server.ask("/api/version", _Version).version
+        health = replace(health, server=f"Ollama {version}")
+        models = server.ask("/api/tags", _Models).models or ()
         health = replace(health, models=tuple(model.name for model in models))
-        details = server.get("POST", "/api/show", _Details, {"model": config.model_id})
+        details = server.ask("/api/show", _Details, {"model": config.model_id})
     except ChatError as error:
         problem = str(error)
         if health.models and not names_of(health.model_id) & set(health.models):
             problem += f" (or set llm.model_id to one it has: {', '.join(health.models)})"
         return replace(health, problems=(problem,))
     try:
-        loaded_length = server.loaded_length()
+        loaded_length = server.context_length(_LOADED)
     except ChatError:
         loaded_length = None
     return replace(
@@ -268,6 +214,7 @@ def _recognise(answer: ErrorAnswer, _: RequestInfo) -> Fault | None:
 
 
 _FAULTS = Faults(
+    server="Ollama",
     absent=Fault(
         "Ollama does not answer at {address} ({detail}): start it with `ollama serve`, "
         "or set llm.base_url",

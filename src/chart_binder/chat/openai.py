@@ -3,12 +3,11 @@
 httpx takes 170 ms to load, so that what asks a server imports it itself.
 """
 
-import json
 import os
 import re
 from collections.abc import Generator, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from chart_binder.chat.faults import (
@@ -17,15 +16,20 @@ from chart_binder.chat.faults import (
     Fault,
     Faults,
     RequestInfo,
+    error_in,
+    parse_json,
+    read_error,
     translated,
 )
 from chart_binder.chat.http import Endpoint
 from chart_binder.chat.served_model import (
     Fields,
     Health,
+    ListedModel,
     OptionalField,
     Request,
     ServedModel,
+    Server,
     completion_prompt,
     examine,
     names_of,
@@ -38,11 +42,7 @@ from chart_binder.typed_json import convert_json
 if TYPE_CHECKING:
     import httpx
 
-    from chart_binder.net import Deadline
-
-T = TypeVar("T")
 MOST_STOPS = 4  # what OpenAI's own server takes; our own cut knows them all
-_NAME = "the server"
 _COUNTS = OptionalField(
     "stream_options", marks=("stream_options", "include_usage"), statuses={400, 422}
 )
@@ -57,7 +57,7 @@ _OPERATION = re.compile(r"/(chat/completions|completions|models)$")
 _DONE = b"[DONE]"
 _EVENT_STREAM = (b"data:", b"event:", b":")
 _MOST_NAMES = 8
-_CONTEXT_PATHS = ("props", "api/ps", "api/v0/models")  # llama.cpp, Ollama, LM Studio
+_CONTEXT_PATHS = ("/props", "/api/ps", "/api/v0/models")  # llama.cpp, Ollama, LM Studio
 
 
 def connect(config: LLMConfig, environ: Mapping[str, str] = os.environ) -> ChatModel:
@@ -65,7 +65,7 @@ def connect(config: LLMConfig, environ: Mapping[str, str] = os.environ) -> ChatM
 
     Raises `ConfigError` for an impossible `base_url`, and for an `api_key_env` that is not set.
     """
-    return ServedModel(config, api_at(Endpoint.of(config, environ)), OpenAIApi())
+    return ServedModel(config, api_at(Endpoint.of(config, environ)), OpenAIApi(), _FAULTS)
 
 
 def check(config: LLMConfig, environ: Mapping[str, str] = os.environ) -> Health:
@@ -73,18 +73,16 @@ def check(config: LLMConfig, environ: Mapping[str, str] = os.environ) -> Health:
 
     What goes wrong is a problem in the result; nothing is raised for it.
     """
+    return examine(config, lambda: api_at(Endpoint.of(config, environ)), _FAULTS, _health)
 
-    def questions(endpoint: Endpoint, deadline: "Deadline") -> Health:
-        server = _Server(endpoint, config.model_id, deadline)
-        health = Health(endpoint.address, config.model_id)
-        try:
-            health = replace(health, models=server.models())
-        except ChatError as error:
-            return replace(health, problems=(str(error),))
-        health = replace(health, context_length=server.context_length())
-        return replace(health, problems=tuple(_misfits(health, config)))
 
-    return examine(config, lambda: api_at(Endpoint.of(config, environ)), questions)
+def _health(server: Server, health: Health, config: LLMConfig) -> Health:
+    try:
+        health = replace(health, models=_models(server))
+    except ChatError as error:
+        return replace(health, problems=(str(error),))
+    health = replace(health, context_length=_context_length(server))
+    return replace(health, problems=tuple(_misfits(health, config)))
 
 
 def api_at(endpoint: Endpoint) -> Endpoint:
@@ -101,7 +99,6 @@ class OpenAIApi:
     them.
     """
 
-    name = _NAME
     more_context = "start the server with more context for it, or set llm.num_ctx to what it has"
     optional: tuple[OptionalField, ...] = (_COUNTS, _SCHEMA, _SEED)
 
@@ -121,32 +118,33 @@ class OpenAIApi:
 
         from chart_binder.net import retry_after_s
 
-        info = request.info(self.name)
-        options = request.endpoint.http_options(request.deadline, request.config.max_tokens)
+        info = request.server.info
+        options = request.server.endpoint.http_options(
+            request.server.deadline, request.config.max_tokens
+        )
         address, body = _address_and_body(request, optional)
         with (
-            translated(_FAULTS, info, request.deadline),
+            translated(_FAULTS, info, request.server.deadline),
             httpx.Client(**options) as client,
             client.stream("POST", address, json=body) as answer,
         ):
             if not answer.is_success:
                 wait_s = retry_after_s(answer.headers.get("retry-after", ""))
                 raise _explained(
-                    _read_error(answer.read(), answer.status_code, wait_s), request, info
+                    read_error(answer.read(), answer.status_code, wait_s), request, info
                 )
             for text, is_whole in _documents(answer):
                 if text.strip() == _DONE:
                     yield Part(is_last=True)
                     return
-                document = _parse_json(text)
-                if error := _error_in(document):
+                document = parse_json(text)
+                if error := error_in(document):
                     raise _explained(error, request, info)
                 yield replace(_read_part(document), is_last=is_whole)
 
-    def context_length(self, request: Request) -> int | None:
+    def context_length(self, server: Server) -> int | None:
         """Return the context in tokens that the model has, if its server tells."""
-        server = _Server(request.endpoint, request.config.model_id, request.deadline)
-        return server.context_length()
+        return _context_length(server)
 
 
 def _documents(answer: "httpx.Response") -> Iterator[tuple[bytes, bool]]:
@@ -175,7 +173,7 @@ def _address_and_body(request: Request, optional: Fields) -> tuple[str, Fields]:
         path, fields["prompt"] = "/completions", completion_prompt(request.messages)
     else:
         path, fields["messages"] = "/chat/completions", list(_messages(request.messages))
-    return request.endpoint.address + path, fields
+    return request.server.endpoint.address + path, fields
 
 
 def _messages(messages: Iterable[Message]) -> Iterator[dict[str, str]]:
@@ -194,9 +192,8 @@ def _explained(answer: ErrorAnswer, request: Request, info: RequestInfo) -> Chat
     """Return what to raise for an answer that is no reply to this request."""
     is_raw = request.config.prompting == "raw"
     if _is_missing_model(answer):
-        server = _Server(request.endpoint, request.config.model_id, request.deadline)
         try:
-            models = server.models()
+            models = _models(request.server)
         except ChatError:
             models = ()
         return _NO_MODEL.error(info, _which_model(models))
@@ -219,83 +216,30 @@ def _which_model(models: tuple[str, ...]) -> str:
 
 
 @dataclass(frozen=True)
-class _Model:
-    """A row of any list of models; each kind of server has its own word for the context."""
-
-    id: str = ""
-    name: str = ""  # Ollama
-    max_model_len: int | None = None  # vLLM
-    loaded_context_length: int | None = None  # LM Studio
-    context_length: int | None = None  # Ollama, OpenRouter
-
-
-@dataclass(frozen=True)
 class _Models:
-    data: list[_Model] | None  # a server without any may say null
+    data: list[ListedModel] | None  # a server without any may say null
 
 
-@dataclass(frozen=True)
-class _Slot:
-    n_ctx: int | None = None
+def _models(server: Server) -> tuple[str, ...]:
+    """Return the names of the models that a server has; raise `ChatError`."""
+    listed = server.ask("/models", _Models)
+    return tuple(model.id for model in listed.data or () if model.id)
 
 
-@dataclass(frozen=True)
-class _Properties:
-    """What llama.cpp says at `/props`, Ollama at `/api/ps`, all at a list of models."""
-
-    data: list[_Model] | None = None
-    models: list[_Model] | None = None
-    default_generation_settings: _Slot | None = None
-
-    def context_length(self, model_id: str) -> int | None:
-        names = names_of(model_id)
-        for model in [*(self.data or []), *(self.models or [])]:
-            length = model.max_model_len or model.loaded_context_length or model.context_length
-            if length and names & {model.id, model.name}:
-                return length
-        slot = self.default_generation_settings
-        return slot.n_ctx if slot else None
-
-
-@dataclass(frozen=True, slots=True)
-class _Server:
-    """A server that is asked about one model; `endpoint` is where its API begins."""
-
-    endpoint: Endpoint
-    model_id: str
-    deadline: "Deadline"
-
-    def models(self) -> tuple[str, ...]:
-        """Return the names of the models it has; raise `ChatError`."""
-        listed = self._get(f"{self.endpoint.address}/models", _Models)
-        return tuple(model.id for model in listed.data or () if model.id)
-
-    def context_length(self) -> int | None:
-        """Return the context in tokens that the model has, if the server tells in any way."""
-        api = self.endpoint.address
-        root = api.removesuffix("/v1")
-        for address in (f"{api}/models", *(f"{root}/{each}" for each in _CONTEXT_PATHS)):
-            try:
-                length = self._get(address, _Properties).context_length(self.model_id)
-            except ChatError:  # it is no server of that kind
-                continue
-            if length:
-                return length
-        return None
-
-    def _get(self, address: str, kind: type[T]) -> T:
-        import httpx
-
-        info = self.endpoint.request_info(_NAME, self.model_id, self.deadline)
-        with translated(_FAULTS, info, self.deadline):
-            with httpx.Client(**self.endpoint.http_options(self.deadline)) as client:
-                answer = client.get(address)
-            if not answer.is_success:
-                raise _FAULTS.for_answer(_read_error(answer.content, answer.status_code), info)
-            document = _parse_json(answer.content)
-            if error := _error_in(document):
-                raise _FAULTS.for_answer(error, info)
-            return convert_json(document, kind)
+def _context_length(server: Server) -> int | None:
+    """Return the context in tokens that the model has, if the server tells in any way."""
+    root = replace(server.endpoint, address=server.endpoint.address.removesuffix("/v1"))
+    for endpoint, path in (
+        (server.endpoint, "/models"),
+        *((root, each) for each in _CONTEXT_PATHS),
+    ):
+        try:
+            length = replace(server, endpoint=endpoint).context_length(path)
+        except ChatError:  # it is no server of that kind
+            continue
+        if length:
+            return length
+    return None
 
 
 def _misfits(health: Health, config: LLMConfig) -> Iterator[str]:
@@ -308,9 +252,6 @@ def _misfits(health: Health, config: LLMConfig) -> Iterator[str]:
             f"llm.num_ctx = {config.num_ctx} is more than the {length} tokens that model {model!r} "
             f"has at {health.address}: lower it to {length}, or start the server with more"
         )
-
-
-_ERRORS = range(400, 600)
 
 
 @dataclass(frozen=True)
@@ -349,14 +290,6 @@ class _Answer:
     usage: object = None
 
 
-def _parse_json(text: bytes) -> Any:
-    """Return what the JSON says; raise `ValueError` or `RecursionError`.
-
-    Half a letter in a piece is replaced, not refused: servers split text between tokens.
-    """
-    return json.loads(text.decode("utf-8", "replace"))
-
-
 def _read_part(document: Any) -> Part:
     """Return the part of a reply that a document holds; raise `ValueError` for another format."""
     answer = convert_json(document, _Answer)
@@ -373,34 +306,6 @@ def _read_part(document: Any) -> Part:
         usage.get("completion_tokens"),
         calls_tool=bool(message.tool_calls),
     )
-
-
-def _error_in(said: Any, status: int = 0, retry_after_s: float = 0.0) -> ErrorAnswer | None:
-    """Return the error that a document holds, if any: servers have many ways to tell.
-
-    They are `{"error": {"message"}}`, `{"error": "..."}`, `{"message"}`, `{"detail"}`, and any of
-    them under the status 200 with the code inside.
-    """
-    if not isinstance(said, dict) or ("choices" in said and not said.get("error")):
-        return None
-    about = said.get("error") or said.get("detail") or ("message" in said and said)
-    if not about:
-        return None
-    words = about.get("message", about) if isinstance(about, dict) else about
-    code = about.get("code") if isinstance(about, dict) else None
-    inside = code if isinstance(code, int) and code in _ERRORS else 0
-    text = words if isinstance(words, str) else json.dumps(words, ensure_ascii=False)
-    return ErrorAnswer(status or inside, text, retry_after_s)
-
-
-def _read_error(body: bytes, status: int, retry_after_s: float = 0.0) -> ErrorAnswer:
-    """Return what an answer with an error status says, in whatever form; a page says nothing."""
-    try:
-        said = _error_in(_parse_json(body), status, retry_after_s)
-    except (ValueError, RecursionError):
-        said = None
-    text = body.decode("utf-8", "replace").strip()
-    return said or ErrorAnswer(status, "" if text.startswith("<") else text, retry_after_s)
 
 
 def _split_thinking(content: str | list[str | _Piece] | None) -> tuple[str, str]:
@@ -479,6 +384,7 @@ def _recognise(answer: ErrorAnswer, info: RequestInfo) -> Fault | None:
 
 
 _FAULTS = Faults(
+    server="the server",
     absent=Fault(
         "no server answers at {address} ({detail}): start it, or set llm.base_url (usual ports: "
         "vLLM 8000, llama.cpp 8080, LM Studio 1234, Ollama 11434)",

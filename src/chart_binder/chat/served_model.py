@@ -9,9 +9,18 @@ from collections.abc import Callable, Container, Generator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from time import monotonic
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Protocol, TypeVar
 
-from chart_binder.chat.faults import DeclinedError, OnlyThinkingError, RequestInfo
+from chart_binder.chat.faults import (
+    DeclinedError,
+    Faults,
+    OnlyThinkingError,
+    RequestInfo,
+    error_in,
+    parse_json,
+    read_error,
+    translated,
+)
 from chart_binder.chat.http import Endpoint, retry_passing
 from chart_binder.chat.streaming import Part, read_stream
 from chart_binder.config import LLMConfig
@@ -19,10 +28,12 @@ from chart_binder.errors import ConfigError, masked
 from chart_binder.react.context import fewest_tokens, most_tokens
 from chart_binder.react.conversation import ChatError, Message, Reply, Terms
 from chart_binder.react.parsing.lexer import strip_thinking
+from chart_binder.typed_json import convert_json
 
 if TYPE_CHECKING:
     from chart_binder.net import Deadline
 
+T = TypeVar("T")
 CHECK_S = 10.0
 """What the questions of a check may take together: none of them makes a server load a model."""
 SMALLEST_WINDOW = 2_048  # of what any server allots unasked
@@ -60,7 +71,8 @@ class Health:
 def examine(
     config: LLMConfig,
     endpoint_of: Callable[[], Endpoint],
-    questions: Callable[[Endpoint, "Deadline"], Health],
+    faults: Faults,
+    questions: Callable[["Server", Health, LLMConfig], Health],
 ) -> Health:
     """Return what the `questions` to a server find out; a configuration error is a problem."""
     from chart_binder.net import Deadline  # loads httpcore
@@ -70,7 +82,8 @@ def examine(
     except ConfigError as error:
         return Health(masked(config.base_url), config.model_id, problems=(str(error),))
     with Deadline(min(CHECK_S, config.timeout_s)) as deadline:
-        return questions(endpoint, deadline)
+        server = Server(endpoint, config.model_id, deadline, faults)
+        return questions(server, Health(endpoint.address, config.model_id), config)
 
 
 def names_of(model_id: str) -> set[str]:
@@ -78,20 +91,87 @@ def names_of(model_id: str) -> set[str]:
     return {model_id, f"{model_id}:latest"}
 
 
+@dataclass(frozen=True)
+class ListedModel:
+    """A row of any list of models; each kind of server has its own word for the context."""
+
+    id: str = ""
+    name: str = ""  # Ollama
+    max_model_len: int | None = None  # vLLM
+    loaded_context_length: int | None = None  # LM Studio
+    context_length: int | None = None  # Ollama, OpenRouter
+
+
+@dataclass(frozen=True)
+class _Slot:
+    n_ctx: int | None = None
+
+
+@dataclass(frozen=True)
+class _Properties:
+    """What llama.cpp says at `/props`, Ollama at `/api/ps`, all at a list of models."""
+
+    data: list[ListedModel] | None = None
+    models: list[ListedModel] | None = None
+    default_generation_settings: _Slot | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Server:
+    """A server that is asked about one model until a deadline; its API begins at `endpoint`."""
+
+    endpoint: Endpoint
+    model_id: str
+    deadline: "Deadline"
+    faults: Faults
+
+    @property
+    def info(self) -> RequestInfo:
+        """What sentences say of a request."""
+        return RequestInfo(
+            self.endpoint.address,
+            self.model_id,
+            self.deadline.seconds,
+            self.faults.server,
+            self.endpoint.key,
+        )
+
+    def ask(self, path: str, kind: type[T], question: Mapping[str, str] | None = None) -> T:
+        """Return what the server says below its address, or raise `ChatError`."""
+        import httpx  # 170 ms, for those who really ask a model
+
+        with translated(self.faults, self.info, self.deadline):
+            with httpx.Client(**self.endpoint.http_options(self.deadline)) as client:
+                method = "POST" if question else "GET"
+                answer = client.request(method, self.endpoint.address + path, json=question)
+            if not answer.is_success:
+                said = read_error(answer.content, answer.status_code)
+                raise self.faults.for_answer(said, self.info)
+            document = parse_json(answer.content)
+            if error := error_in(document):
+                raise self.faults.for_answer(error, self.info)
+            return convert_json(document, kind)
+
+    def context_length(self, path: str) -> int | None:
+        """Return the context in tokens that the server there says the model has, if it does."""
+        said = self.ask(path, _Properties)
+        for model in [*(said.data or []), *(said.models or [])]:
+            length = model.max_model_len or model.loaded_context_length or model.context_length
+            if length and names_of(self.model_id) & {model.id, model.name}:
+                return length
+        slot = said.default_generation_settings
+        return slot.n_ctx if slot else None
+
+
 @dataclass(frozen=True, slots=True)
 class Request:
     """What a server is asked until it answers or the deadline is over; `stop` is what is sent."""
 
-    endpoint: Endpoint
+    server: Server
     config: LLMConfig
     messages: tuple[Message, ...]
     terms: Terms
-    deadline: "Deadline"
     stop: tuple[str, ...] = ()
-
-    def info(self, server: str) -> RequestInfo:
-        """Return what sentences say of the request to what they call `server`."""
-        return self.endpoint.request_info(server, self.config.model_id, self.deadline)
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,8 +190,6 @@ class OptionalField:
 class ServerApi(Protocol):
     """How servers of one kind are asked."""
 
-    name: str
-    """What sentences call such a server."""
     more_context: str
     """What to do where a server gives the model too little context."""
     optional: tuple[OptionalField, ...]
@@ -125,7 +203,7 @@ class ServerApi(Protocol):
         """Ask once, with these optional fields, and yield the reply; raise `ChatError`."""
         ...
 
-    def context_length(self, request: Request) -> int | None:
+    def context_length(self, server: Server) -> int | None:
         """Return the context in tokens that the model really has, or `None`; raise `ChatError`."""
         ...
 
@@ -138,10 +216,13 @@ class ServedModel:
     long as nothing of a reply has come.
     """
 
-    def __init__(self, config: LLMConfig, endpoint: Endpoint, api: ServerApi) -> None:
+    def __init__(
+        self, config: LLMConfig, endpoint: Endpoint, api: ServerApi, faults: Faults
+    ) -> None:
         self._config = config
         self._endpoint = endpoint
         self._api = api
+        self._faults = faults
         self._declined: frozenset[str] = frozenset()
         self._thread = threading.local()  # the prompt that was counted last, and its count
 
@@ -165,7 +246,8 @@ class ServedModel:
         most_s = self._config.timeout_s
         allowed_s = most_s if terms.seconds is None else min(most_s, terms.seconds)
         with Deadline(allowed_s) as deadline:
-            request = Request(self._endpoint, self._config, sent, terms, deadline)
+            server = Server(self._endpoint, self.model_id, deadline, self._faults)
+            request = Request(server, self._config, sent, terms)
             reply = retry_without_stop(
                 lambda stop: self._ask(replace(request, stop=stop)), terms.stop
             )
@@ -185,7 +267,8 @@ class ServedModel:
         declined = set[str]()
         while True:
             try:
-                reply = retry_passing(partial(self._ask_once, request, kept), request.deadline)
+                once = partial(self._ask_once, request, kept)
+                reply = retry_passing(once, request.server.deadline)
             except DeclinedError as refusal:
                 blamed = self._blamed(kept, refusal)
                 if not blamed:
@@ -198,9 +281,9 @@ class ServedModel:
                 return reply
 
     def _ask_once(self, request: Request, optional: Fields) -> Reply:
-        parts, config = self._api.parts(request, optional), self._config
-        info = request.info(self._api.name)
-        return read_stream(parts, request.terms, config.max_tokens, info, request.deadline)
+        parts, server = self._api.parts(request, optional), request.server
+        most = self._config.max_tokens
+        return read_stream(parts, request.terms, most, server.info, server.deadline)
 
     def _blamed(self, kept: Fields, refusal: DeclinedError) -> frozenset[str]:
         """Return the fields that a refusal names, or else those it may be about by its status."""
@@ -232,14 +315,15 @@ class ServedModel:
         if most <= min(SMALLEST_WINDOW, self._config.num_ctx):
             return
         try:
-            length = self._api.context_length(request)
+            length = self._api.context_length(request.server)
         except ChatError:  # it will not tell, so nothing speaks against the suspicion
             length = None
         if length is None or most > length:
             has = f" (it has {length})" if length else ""
             raise ChatError(
-                f"{self._api.name} cut the prompt for model {self.model_id!r} to {counted} tokens"
-                f"{has}, where llm.num_ctx = {self._config.num_ctx}: {self._api.more_context}"
+                f"{self._faults.server} cut the prompt for model {self.model_id!r} to {counted}"
+                f" tokens{has}, where llm.num_ctx = {self._config.num_ctx}:"
+                f" {self._api.more_context}"
             )
 
 

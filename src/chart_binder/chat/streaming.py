@@ -4,9 +4,12 @@ Server-sent events are read by our own code: `httpx-sse` loses `error:` fields, 
 an empty line behind it, and broken characters.
 """
 
+from codecs import BOM_UTF8
 from collections.abc import Generator, Iterable, Iterator
 from contextlib import closing
 from dataclasses import dataclass
+from io import IncrementalNewlineDecoder
+from itertools import chain
 from typing import TYPE_CHECKING, Final
 
 from chart_binder.chat.faults import LATE, Fault, OnlyThinkingError, PassingError, RequestInfo
@@ -206,58 +209,45 @@ class Cut:
     def let_through(self, piece: str) -> str:
         """Return what is certain to stay, now that `piece` has come; nothing after the cut."""
         begun = len(self._through)
-        first, *others = piece.split("\n")
-        self._extend_line(first)
-        for other in others:
-            self._decide()
+        for number, words in enumerate(piece.split("\n")):
+            if number:
+                self._decide()
+                self._line, self._break = "", "\n"
             if self.made:
                 break
-            self._line, self._break = "", "\n"
-            self._extend_line(other)
+            if self._line is None:
+                self._release(words)
+            else:
+                self._line += words
+                if len(self._line) >= LINE_START:
+                    self._decide()
         return "".join(self._through[begun:])
 
     def rest(self) -> str:
         """Return what was held back: the text is whole, so nothing is cut off."""
-        begun = len(self._through)
-        self._release_line()
-        return "".join(self._through[begun:])
-
-    def _extend_line(self, words: str) -> None:
-        if self.made:
-            return
-        if self._line is None:
-            self._release(words)
-            return
-        self._line += words
-        if len(self._line) >= LINE_START:
-            self._decide()
+        held = "" if self._line is None or self.made else self._break + self._line
+        self._release(held)
+        self._line = None
+        return held
 
     def _decide(self) -> None:
         """Let a line through that was held back, or end the text before it."""
         if self._line is None:
             return
-        if self._enough.is_candidate(self._line[:LINE_START]) and self._may_reread():
-            before = "".join(self._through) + self._break
-            self.made = self._enough.is_end(before, self._line[:LINE_START])
-        self._release_line()
-
-    def _release_line(self) -> None:
-        if not self.made and self._line is not None:
+        start = self._line[:LINE_START]
+        takes = self._length + LINE_START
+        may_reread = self._reread + takes <= _REREAD_FACTOR * self._length + _REREAD_FREE
+        if may_reread and self._enough.is_candidate(start):
+            self._reread += takes
+            self.made = self._enough.is_end("".join(self._through) + self._break, start)
+        if not self.made:
             self._release(self._break + self._line)
-            self._line = None
+        self._line = None
 
     def _release(self, text: str) -> None:
         if text:
             self._through.append(text)
             self._length += len(text)
-
-    def _may_reread(self) -> bool:
-        """Tell whether the text may be read once more, to keep the time linear."""
-        takes = self._length + LINE_START
-        if self._reread + takes > _REREAD_FACTOR * self._length + _REREAD_FREE:
-            return False
-        self._reread += takes
-        return True
 
 
 class AtStop:
@@ -278,7 +268,6 @@ class AtStop:
 
 
 _DATA = (b"data", b"error")  # old llama.cpp: a failure stands in a field of that name
-_BOM = b"\xef\xbb\xbf"
 
 
 def events(pieces: Iterable[bytes]) -> Iterator[bytes]:
@@ -301,23 +290,12 @@ def events(pieces: Iterable[bytes]) -> Iterator[bytes]:
 
 def _lines(pieces: Iterable[bytes]) -> Iterator[bytes]:
     """Yield the lines without their ends, of which there are three kinds, as soon as they end."""
-    begun: list[bytes] = []
-    for piece in filter(None, pieces):
-        if begun and begun[-1].endswith(b"\r") and not piece.startswith(b"\n"):
-            yield _join(begun)
-        first, *more = piece.splitlines(keepends=True)
+    ends = IncrementalNewlineDecoder(None, translate=True)  # a byte is a letter of Latin-1 here
+    begun: list[str] = []
+    for piece in chain(filter(None, pieces), (b"",)):
+        first, *more = ends.decode(piece.decode("latin-1"), final=not piece).split("\n")
         begun.append(first)
-        if more:
-            yield _join(begun)
-            yield from (line.rstrip(b"\r\n") for line in more[:-1])
-            begun.append(more[-1])
-        if begun[-1].endswith(b"\n"):  # after \r, the \n may come with the next piece
-            yield _join(begun)
-    if begun:
-        yield _join(begun)
-
-
-def _join(begun: list[bytes]) -> bytes:
-    line = b"".join(begun).rstrip(b"\r\n").removeprefix(_BOM)
-    begun.clear()
-    return line
+        for line in more:
+            yield "".join(begun).encode("latin-1").removeprefix(BOM_UTF8)
+            begun = [line]
+    yield "".join(begun).encode("latin-1").removeprefix(BOM_UTF8)
