@@ -9,13 +9,14 @@ import json
 import re
 import types
 import typing
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from enum import Enum
 from functools import partial, reduce
+from itertools import chain
 from operator import or_
 from textwrap import dedent
-from typing import Annotated, Any, Final, Literal, NamedTuple, Union
+from typing import Annotated, Any, Final, Literal, Union
 
 import msgspec
 
@@ -23,15 +24,16 @@ from chart_binder.react.arguments import CAMEL_CASE, ArgumentsError
 
 _NAME: Final = re.compile(r"[^\W\d_][\w.-]{0,63}")
 _BY_NAME: Final = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
-_SECTION: Final = re.compile(r"(Args|Arguments|Parameters|Params|Raises|Exceptions):\s*")
-_ARGUMENT_SECTIONS: Final = frozenset({"Args", "Arguments", "Parameters", "Params"})
-_ENTRY: Final = re.compile(r"\*{0,2}(\w+)\s*(?:\([^)]*\))?\s*:\s*(.*)")
+_SECTION: Final = re.compile(
+    r"^(Args|Arguments|Parameters|Raises):[ \t]*\n((?:[ \t].*(?:\n|\Z)|\n)*)", re.MULTILINE
+)
+_ENTRY: Final = re.compile(r"^\*{0,2}(\w+)[ ]*(?:\([^)\n]*\))?[ ]*:", re.MULTILINE)
 _LIMITS: Final = ("gt", "ge", "lt", "le", "multiple_of", "min_length", "max_length", "pattern")
 _DESCRIPTIONS: Final = ("description", "documentation")
 _SCHEMA_DEFAULTS: Final = (str, int, float, bool, Enum, type(None))
 """Defaults of these types stand in the schema."""
-_NAMED_SCHEMAS: Final = frozenset({"properties", "$defs"})
-_LISTED_SCHEMAS: Final = frozenset({"anyOf", "oneOf", "allOf", "prefixItems"})
+_BY_MEMBER: Final = ("properties", "$defs")
+"""Parts of a schema whose keys are names."""
 
 
 class ToolDefectError(TypeError):
@@ -50,34 +52,33 @@ def define_tool(
     called = getattr(function, "__name__", type(function).__name__) if name is None else name
     if name is None and not inspect.isroutine(function):
         called = CAMEL_CASE.sub("_", called).lower()
-    said = read_docstring(description if description is not None else _doc(function))
+    doc = description if description is not None else _doc(function)
+    about, described = read_docstring(doc)
     defects = [] if _NAME.fullmatch(called) else [f"{called!r} cannot be the name of a tool"]
-    if not said.about:
+    if not about:
         defects.append("it has no docstring, which tells the model what it is for")
     is_class = isinstance(function, type)
     derive = _of_class if is_class else _of_function
-    arguments = derive(function, said, defects)
+    arguments = derive(function, described, defects)
     if arguments is None or defects:
         place = getattr(function, "__qualname__", None) or repr(function)
         raise ToolDefectError(
             f"{getattr(function, '__module__', '?')}.{place} cannot be a tool: {'; '.join(defects)}"
         )
-    return called, said.about, _call if is_class else function, arguments
+    return called, about, (lambda model: model()) if is_class else function, arguments
 
 
-def _of_class(kind: Any, said: "Docstring", defects: list[str]) -> "ArgumentModel | None":
+def _of_class(
+    kind: Any, described: Mapping[str, str], defects: list[str]
+) -> "ArgumentModel | None":
     if is_model(kind) and any("__call__" in vars(base) for base in kind.__mro__):
-        return _try(partial(from_model, kind, "model", said.arguments), "it", defects)
+        return _try(partial(from_model, kind, "model", described), "it", defects)
     defects.append("a class must be a model (pydantic, dataclass, struct) with a `__call__`")
     return None
 
 
-def _call(model: Callable[[], object]) -> object:
-    return model()
-
-
 def _of_function(
-    function: Callable[..., object], said: "Docstring", defects: list[str]
+    function: Callable[..., object], described: Mapping[str, str], defects: list[str]
 ) -> "ArgumentModel | None":
     if inspect.iscoroutinefunction(function):
         defects.append("it is a coroutine function, and nothing here awaits")
@@ -88,22 +89,21 @@ def _of_function(
     except (NameError, AttributeError, TypeError, ValueError) as error:
         defects.append(f"its annotations cannot be resolved ({error})")
         return None
-    before = len(defects)
-    defects += _defects(parameters, hints)
-    if len(defects) > before:
+    unfit = [*_defects(parameters, hints)]
+    if unfit:
+        defects += unfit
         return None
     if len(parameters) == 1 and is_model(hints[parameters[0].name]):
         only = parameters[0].name
-        make = partial(from_model, hints[only], only, said.arguments)
+        make = partial(from_model, hints[only], only, described)
         return _try(make, f"parameter {only!r}", defects)
-    arguments = _try(
-        partial(from_parameters, parameters, hints, said.arguments), "a parameter", defects
-    )
+    whole: list[str] = []
+    arguments = _try(partial(from_parameters, parameters, hints, described), "a parameter", whole)
     if arguments is None:  # one by one, to say which it is
         named: list[str] = []
         for each in parameters:
             _try(partial(from_parameters, [each], hints, {}), f"parameter {each.name!r}", named)
-        defects[before:] = named or defects[before:]
+        defects += named or whole
     return arguments
 
 
@@ -254,19 +254,21 @@ def _default(parameter: inspect.Parameter) -> tuple[object, ...]:
     return (msgspec.field(default_factory=lambda: default),)
 
 
-def _without_titles(schema: Mapping[str, Any]) -> dict[str, Any]:
+def _without_titles(schema: Any, *, is_by_member: bool = False) -> Any:
     """Leave out titles, which only repeat a name; a member may be called `title`."""
-    plain: dict[str, Any] = {}
-    for key, part in schema.items():
-        if key in _NAMED_SCHEMAS:
-            plain[key] = {name: _without_titles(each) for name, each in part.items()}
-        elif isinstance(part, dict) and key != "default":
-            plain[key] = _without_titles(part)
-        elif key in _LISTED_SCHEMAS:
-            plain[key] = [_without_titles(each) for each in part]
-        elif key != "title":
-            plain[key] = part
-    return plain
+    match schema:
+        case dict():
+            return {
+                key: part
+                if key == "default"
+                else _without_titles(part, is_by_member=not is_by_member and key in _BY_MEMBER)
+                for key, part in schema.items()
+                if key != "title" or is_by_member
+            }
+        case list():
+            return [*map(_without_titles, schema)]
+        case _:
+            return schema
 
 
 def _msgspec_json(value: object) -> dict[str, object]:
@@ -285,7 +287,8 @@ def with_limits(annotation: Any, description: str = "") -> Any:
     kind, marks = annotation, list[object]()
     if typing.get_origin(annotation) is Annotated:
         kind, *marks = typing.get_args(annotation)
-    marks = [*_with_inner(marks)]
+    within = [getattr(mark, "metadata", None) for mark in marks]  # of a pydantic `Field`
+    marks += chain.from_iterable(each for each in within if isinstance(each, list | tuple))
     limits = {
         name: value
         for mark in marks
@@ -327,49 +330,14 @@ def _is_union(origin: Any) -> bool:
     return origin in {Union, types.UnionType}
 
 
-def _with_inner(marks: Iterable[object]) -> Iterator[object]:
-    """Yield the marks, and those inside a mark (of a pydantic `Field`)."""
-    for mark in marks:
-        yield mark
-        within = getattr(mark, "metadata", None)
-        if isinstance(within, list | tuple):
-            yield from within
-
-
-class Docstring(NamedTuple):
-    """A docstring: its description, and that of each argument by name."""
-
-    about: str
-    arguments: Mapping[str, str]
-
-
-def read_docstring(text: str) -> Docstring:
-    """Read a docstring whose arguments, if any, stand below `Args:` (Google style).
+def read_docstring(text: str) -> tuple[str, Mapping[str, str]]:
+    """Return a docstring's description, and that of each argument below `Args:` (Google style).
 
     The section on exceptions is left out: a model is told when one happens.
     """
-    about: list[str] = []
-    entries: list[str] = []
-    section = ""
-    for line in inspect.cleandoc(text).splitlines():
-        if heading := _SECTION.fullmatch(line):
-            section = heading[1]
-        elif section and (not line.strip() or line[0].isspace()):
-            entries += [line] if section in _ARGUMENT_SECTIONS else []
-        else:
-            section = ""
-            about.append(line.rstrip())
-    return Docstring("\n".join(about).strip(), _argument_descriptions(entries))
-
-
-def _argument_descriptions(lines: Sequence[str]) -> Mapping[str, str]:
-    """Return the descriptions by argument; an indented line continues the one before."""
-    described: dict[str, list[str]] = {}
-    name = ""
-    for line in dedent("\n".join(lines)).splitlines():
-        if entry := _ENTRY.fullmatch(line.rstrip()):
-            name = entry[1]
-            described[name] = [entry[2]]
-        elif name and line.strip():
-            described[name].append(line.strip())
-    return {name: " ".join(filter(None, texts)) for name, texts in described.items()}
+    text = inspect.cleandoc(text)
+    arguments = [dedent(body) for heading, body in _SECTION.findall(text) if heading != "Raises"]
+    _, *entries = _ENTRY.split("\n".join(arguments))
+    pairs = zip(entries[::2], entries[1::2], strict=True)
+    described = {name: " ".join(about.split()) for name, about in pairs}
+    return _SECTION.sub("", text).strip(), described
