@@ -10,7 +10,6 @@ import math
 import re
 import unicodedata
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import date, datetime
 from typing import Any, Final, TypeAlias
 
@@ -18,7 +17,6 @@ from chart_binder.react.parsing.lenient_json import (
     INNER,
     UNQUOTED,
     LenientJSONError,
-    Scanned,
     object_of,
     opens_string,
     scan,
@@ -26,6 +24,8 @@ from chart_binder.react.parsing.lenient_json import (
     scan_string,
     skip_space,
 )
+
+Schema: TypeAlias = Mapping[str, Any]
 
 _DECORATION: Final = " \t\n*`\"'“”‘’「」.,;:：!。，"
 _BRACKETS: Final = {"[": "]", "(": ")", "<": ">", "{": "}", "【": "】"}
@@ -59,98 +59,83 @@ class ArgumentsError(ValueError):
     """Arguments cannot be used; the text is one clause that says which, and why."""
 
 
-@dataclass(frozen=True, slots=True)
-class Parameter:
-    """A parameter of a tool; `nullable` where null is a value of its own."""
-
-    name: str
-    required: bool
-    nullable: bool = False
-
-
 def bind(
-    arguments: Mapping[str, object] | str, parameters: Sequence[Parameter], whole: str = ""
+    arguments: Mapping[str, object] | str, schema: Schema, whole: str = ""
 ) -> dict[str, object]:
-    """Return arguments by parameter name.
+    """Return arguments by the names of a schema's members, each value coerced to its member.
 
     Bare text is the one argument that a tool needs; `name: value` lines, `name="value"` pairs and
     values in order are read too. Keys may differ in case or punctuation. An unknown key alone
     stands for the one argument that is missing, unless it is a remark such as `reason`; other
-    unknown keys are left out, as is null for an optional parameter. All arguments may stand inside
+    unknown keys are left out, as is null for an optional member. All arguments may stand inside
     one key, such as `arguments`, or `whole`.
 
     Raises `ArgumentsError`.
     """
+    members: Mapping[str, Schema] = schema.get("properties", {})
+    definitions = schema.get("$defs", {})
+    required = [name for name in members if name in schema.get("required", ())]
     if isinstance(arguments, str):
-        arguments = _from_text(arguments.strip(), parameters)
-    bound, unknown = _known_and_unknown(arguments, parameters)
-    missing = [each for each in parameters if each.required and each.name not in bound]
-    if not bound and parameters:
+        arguments = _from_text(arguments.strip(), [*members], required or [*members][:1])
+    bound: dict[str, object] = {}
+    unknown: dict[str, object] = {}
+    for key in sorted(arguments, key=lambda key: key not in members):  # exact names first
+        name, value = same_name(key, members), arguments[key]
+        if name is None:
+            unknown[key] = value
+        elif value is not None or name in required or _takes_null(members[name], definitions):
+            bound.setdefault(name, coerce(value, members[name], definitions))
+    missing = [name for name in required if name not in bound]
+    if not bound and members:
         if (inner := _unwrapped(unknown, whole)) is not None:
-            return bind(inner, parameters)
-        missing = missing or list(parameters[:1] if any(unknown.values()) else ())
+            return bind(inner, schema)
+        missing = missing or ([*members][:1] if any(unknown.values()) else [])
     if not missing:
         return bound
     candidates = [value for key, value in unknown.items() if folded(key) not in _REMARKS]
     if len(missing) == len(candidates) == 1:
-        (value,) = candidates
+        (name,), (value,) = missing, candidates
         if isinstance(value, str | int | float | list) and not isinstance(value, bool):
-            return {**bound, missing[0].name: value}
-    names = " and ".join(f"`{each.name}`" for each in missing)
+            return {**bound, name: coerce(value, members[name], definitions)}
+    names = " and ".join(f"`{name}`" for name in missing)
     plural = "" if len(missing) == 1 else "s"
     found = ", ".join(f"`{key}`" for key in arguments) or "nothing"
     raise ArgumentsError(f"missing required field{plural} {names}, found {found}")
 
 
-def _known_and_unknown(
-    arguments: Mapping[str, object], parameters: Sequence[Parameter]
-) -> tuple[dict[str, object], dict[str, object]]:
-    """Return the arguments with known keys by their parameter's name, and the others."""
-    by_name = {each.name: each for each in parameters}
-    bound: dict[str, object] = {}
-    unknown: dict[str, object] = {}
-    for key in sorted(arguments, key=lambda key: key not in by_name):  # exact names first
-        name, value = same_name(key, by_name), arguments[key]
-        if name is None:
-            unknown[key] = value
-        elif value is not None or by_name[name].required or by_name[name].nullable:
-            bound.setdefault(name, value)
-    return bound, unknown
-
-
-def _unwrapped(unknown: Mapping[str, object], whole: str) -> Mapping[str, object] | str | None:
+def _unwrapped(unknown: Mapping[str, object], whole: str) -> dict[str, object] | str | None:
     """Return what stands inside a key that holds all of the arguments, or None."""
-    for key, value in unknown.items():
-        if folded(key) in _WRAPPERS or key == whole:
-            if isinstance(value, str):
-                written = value.strip()
-                found = _scanned(written) if written.startswith("{") else None
-                return found.value if found and isinstance(found.value, dict) else value
-            if isinstance(value, Mapping):
-                return value
-    return None
+    inner = (
+        _parsed(value, "{")
+        for key, value in unknown.items()
+        if folded(key) in _WRAPPERS or key == whole
+    )
+    return next((each for each in inner if isinstance(each, str | dict)), None)
 
 
-def _scanned(text: str) -> Scanned | None:
-    """Return the JSON value at the beginning of a text, if there is one."""
+def _whole_value(text: str, doubtful: tuple[str, ...]) -> Any:
+    """Return the value that a whole text writes in JSON, or None, also after a doubtful repair."""
     try:
-        return scan(text, 0)
+        found = scan(text, 0)
     except LenientJSONError:
         return None
+    is_doubtful = any(note.endswith(doubtful) for note in found.notes)
+    return None if is_doubtful or text[found.end :].strip() else found.value
 
 
-def _from_text(text: str, parameters: Sequence[Parameter]) -> Mapping[str, object]:
+def _from_text(text: str, names: Sequence[str], needed: Sequence[str]) -> Mapping[str, object]:
     """Return the arguments that a text writes in some other form than a JSON object."""
     if not text:
         return {}
-    names = [each.name for each in parameters]
     if len(text) <= _MAX_NAME_CHARS and (name := same_name(text.rstrip(":： "), names)):
         raise ArgumentsError(f"found the name `{name}` in place of its value")
     if members := _values_and_keywords(text, names) or _member_lines(text, names):
         return members
-    needed = [each.name for each in parameters if each.required] or names[:1]
     in_order = len(needed) > 1 or (text[0] in _QUOTES and len(names) > 1)
-    values = _values(text, strict=not in_order)
+    # Where one text is wanted, words without quotes are no values of a list.
+    values = _whole_value(f"[{text}]", (INNER,) if in_order else (INNER, UNQUOTED)) or []
+    if in_order and len(values) == 1 and isinstance(values[0], list):
+        (values,) = values
     if in_order and values and len(needed) <= len(values) <= len(names):
         return dict(zip(names, values, strict=False))
     is_call = text[0] in _QUOTES and len(values) > 1
@@ -158,24 +143,6 @@ def _from_text(text: str, parameters: Sequence[Parameter]) -> Mapping[str, objec
         return {needed[0]: values[0] if text[0] == "[" and len(values) == 1 else text}
     found = f", found {len(values)} value{'' if len(values) == 1 else 's'}" if values else ""
     raise ArgumentsError(f"it needs a JSON object with {', '.join(needed)}{found}")
-
-
-def _values(text: str, *, strict: bool) -> Sequence[object]:
-    """Read `2, 3` or `[2, 3]`.
-
-    In the `strict` form words without quotes are no values, and a list alone is one value.
-    """
-    found = _scanned(f"[{text}]")
-    doubtful = (INNER, UNQUOTED) if strict else INNER
-    if found is None or any(note.endswith(doubtful) for note in found.notes):
-        return ()
-    match found.value:
-        case [list() as listed] if not strict:
-            return listed
-        case list() as values:
-            return values
-        case _:
-            return ()
 
 
 def _values_and_keywords(text: str, names: Sequence[str]) -> Mapping[str, object] | None:
@@ -278,14 +245,8 @@ def _without_marks(value: str) -> str | None:
 def _members_on_one_line(text: str) -> Mapping[str, object] | None:
     if text.endswith("}") and "{" not in text:
         text = text[:-1]
-    try:
-        found = scan(f"{{{text}}}", 0)
-    except LenientJSONError:
-        return None
-    is_sure = found.end == len(text) + 2 and not any(
-        note.endswith((UNQUOTED, INNER)) for note in found.notes
-    )
-    return found.value if is_sure and isinstance(found.value, dict) else None
+    found = _whole_value(f"{{{text}}}", (UNQUOTED, INNER))
+    return found if isinstance(found, dict) else None
 
 
 def clean_name(written: str) -> str:
@@ -321,8 +282,6 @@ def same_name(written: str, known: Collection[str]) -> str | None:
 
 
 # Values coerced to a schema where they can mean one thing only, before validation.
-
-Schema: TypeAlias = Mapping[str, Any]
 
 _MAX_REFERENCES: Final = 10
 _INTEGER: Final = re.compile(r"([+-]?[0-9]{1,30})(?:\.0{1,30})?")
@@ -445,12 +404,8 @@ def _parsed(value: object, opener: str) -> object:
     """Return the list or object that a text writes in JSON, else the value."""
     if not isinstance(value, str) or not value.strip().startswith(opener):
         return value
-    text = value.strip()
-    try:
-        found = scan(text, 0)
-    except LenientJSONError:
-        return text
-    return text if text[found.end :].strip() else found.value
+    read = _whole_value(value.strip(), ())
+    return value if read is None else read
 
 
 def resolved(schema: Schema, definitions: Schema) -> Schema:
@@ -464,7 +419,7 @@ def resolved(schema: Schema, definitions: Schema) -> Schema:
     return schema
 
 
-def takes_null(schema: Schema, definitions: Schema) -> bool:
+def _takes_null(schema: Schema, definitions: Schema) -> bool:
     """Return whether null is a value of its own."""
     schema = resolved(schema, definitions)
     return any(part.get("type") == "null" for part in alternatives_of(schema) or (schema,))

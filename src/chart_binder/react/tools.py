@@ -12,16 +12,13 @@ import msgspec
 from chart_binder.react.arguments import (
     CAMEL_CASE,
     ArgumentsError,
-    Parameter,
     Schema,
     alternatives_of,
     bind,
     choices,
     clean_name,
-    coerce,
     resolved,
     same_name,
-    takes_null,
 )
 from chart_binder.react.steps import Act
 from chart_binder.react.steps import Observation as Observation  # noqa: PLC0414 (for plug-ins)
@@ -98,24 +95,14 @@ class Tool:
 
     def call(self, arguments: Mapping[str, object] | str) -> "Call":
         """Return a call with arguments as a model wrote them, or raise `ToolError` with advice."""
-        schema = self.arguments.schema
-        definitions, required = schema.get("$defs", {}), schema.get("required", ())
-        members: Mapping[str, Schema] = schema.get("properties", {})
-        parameters = [
-            Parameter(name, name in required, takes_null(member, definitions))
-            for name, member in members.items()
-        ]
         try:
-            given = bind(arguments, parameters, self.arguments.model_parameter)
-            bound = {
-                name: coerce(value, members[name], definitions) for name, value in given.items()
-            }
+            bound = bind(arguments, self.arguments.schema, self.arguments.model_parameter)
             value = self.arguments.build(bound)
             plain = self.arguments.to_json(value)
             require_finite(bound, {name: plain.get(name) for name in bound})
             return Call(self, plain, self.arguments.keywords(value))
         except (ArgumentsError, UnicodeEncodeError) as error:
-            takes = _object_form(schema)
+            takes = _object_form(self.arguments.schema)
             raise ToolError(
                 f"You called {self.name}{_WRONG_ARGUMENTS} {error}. It takes {takes}"
             ) from error
