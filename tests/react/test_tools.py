@@ -381,10 +381,7 @@ KNOWN = ("web_search", "web_fetch", "add")
         ("os.add", None),
         ("~~web_search~~", None),
         ("❌ web_search", None),
-        ("add - can't", None),
-        ("web_search (already done)", None),
-        ("web_search, unnecessary", None),
-        ("web_search: nein", None),
+        ("web_search (already done)", "web_search"),
         ("web_search " + "to be very sure " * 60, None),
     ],
 )

@@ -241,23 +241,16 @@ def _type_name(schema: Schema, definitions: Schema) -> str:
 
 
 _LEAD: Final = frozenset(
-    "use using call calling run running invoke invoking execute try do the a an my i will should"  # noqa: SIM905
-    " need to now let me us tool function action name is perform performing conduct make".split()
-)
-_REMARK: Final = frozenset(
-    "to for with because so in order on about using via tool function again".split()  # noqa: SIM905
+    "use using call calling run running execute try do the a an my i will should need to now let me"  # noqa: SIM905
+    " us tool function action name is perform".split()
 )
 _ABOUT: Final = frozenset({"about", "because", "for", "in", "on", "to", "using", "via", "with"})
-_DENIAL: Final = frozenset(
-    "not no none never nothing without instead rather skip skipped skipping avoid except cannot"  # noqa: SIM905
-    " unable impossible unnecessary unneeded needless useless unavailable disabled forbidden broken"
-    " fail fails failed failing stop stopped already tried done but dont wont cant isnt doesnt"
-    " nicht kein keine nein ohne pas non sans nie sin nunca".split()
+_NOT_IT: Final = re.compile(
+    r"\w[./]\Z|n['’]t\b|~~|[❌✗✘🚫⛔不别勿无無]"
+    r"|\b(?:not|no|never|without|instead|avoid|skip|nicht|kein|keine|ohne|pas|sans|sin)\b",
+    re.IGNORECASE,
 )
-_DENIAL_MARKS: Final = re.compile(
-    r"n['’]t\b|~~|[❌✗✘🚫⛔]|[别勿]|不[要用需能是可该應应使必]|[无無][需法]", re.IGNORECASE
-)
-_QUOTED: Final = re.compile(r"\"[^\"]*\"|“[^”]*”|「[^」]*」|《[^》]*》")
+"""In front of a name: it is denied, or part of a longer one."""
 _WORD: Final = re.compile(r"[^\W_]+(?:[_-][^\W_]+)*|[^\w\s]")
 _GOES_ON: Final = re.compile(
     r"(?![:#]\d{1,3}(?!\w))(?:[./\\:@#+%&=|^$?!;,~-]\w|[$?@#%&^=+~/\\]|\(\)\w)"
@@ -272,31 +265,32 @@ _MAX_NAME_CHARS: Final = 600
 def find_tool(written: str, known: Collection[str]) -> str | None:
     """Return the one known name that a model means, or None.
 
-    Case, spaces, hyphens, underscores and camel case are ignored where that leaves one name. Words
-    that introduce the name (`use the web_search tool`) or remark on it (`web_search - to find the
-    date`) are skipped. A name that merely resembles a known one means nothing, nor does one that
-    goes on (`web_search.images`), is denied (`not web_search`), or stands beside a second one; but
-    in a remark, a tool of one word may be an ordinary word (`web_search for the Wikipedia page`).
+    Case, spaces, hyphens, underscores and camel case are ignored where that leaves one name, and so
+    are words around it (`use the web_search tool to find the date`). A name that merely resembles a
+    known one means nothing, nor does one that goes on (`web_search.images`), is denied (`not
+    web_search`) or stands beside a second one. A tool of one word may be an ordinary word: only the words that introduce a tool may
+    stand before it, only a remark behind it (`wikipedia for the date`), and where another tool is
+    named before it, it is part of the remark.
     """
     name = clean_name(_TOOL.sub("", _USE.sub("", clean_name(written))))
     if exact := same_name(name, known) or same_name(_SUFFIX.sub("", name), known):
         return exact
-    if len(name) > _MAX_NAME_CHARS:
-        return None
-    words = [*_WORD.finditer(name)]
+    words = [*_WORD.finditer(name)] if len(name) <= _MAX_NAME_CHARS else []
     found = [*_occurrences(name, words, known)]
     if not found:
         return None
     first, length, only = found[0]
+    end = first + length
     others = {other for _, _, other in found} - {only}
-    remark = [word.group().casefold() for word in words[first + length :]]
-    if others and (remark[0] not in _ABOUT or any(len(_parts(other)) > 1 for other in others)):
+    is_remark = len(words) > end and words[end].group().casefold() in _ABOUT
+    if others and (not is_remark or any(len(_parts(other)) > 1 for other in others)):
         return None
-    start, end = words[first].start(), words[first + length - 1].end()
-    if _GOES_ON.match(name, end) or _is_denied(name[:start], name[end:]):
+    if _GOES_ON.match(name, words[end - 1].end()) or _NOT_IT.search(name[: words[first].start()]):
         return None
-    is_remark = not remark or not remark[0][0].isalnum() or remark[0] in _REMARK
-    return only if is_remark and all(map(_introduces, words[:first])) else None
+    if len(_parts(only)) > 1:
+        return only
+    is_last = len(words) == end or not words[end].group()[0].isalnum()
+    return only if (is_last or is_remark) and all(map(_introduces, words[:first])) else None
 
 
 def _occurrences(
@@ -309,9 +303,7 @@ def _occurrences(
         for length in range(min(longest, len(words) - at), 0, -1):
             last = words[at + length - 1]
             span = text[words[at].start() : last.end()]
-            if not last.group()[0].isalnum():
-                continue
-            if name := same_name(span, known):
+            if last.group()[0].isalnum() and (name := same_name(span, known)):
                 yield at, length, name
                 at += length - 1
                 break
@@ -320,13 +312,6 @@ def _occurrences(
 
 def _parts(name: str) -> list[str]:
     return re.split(r"[\s_-]+", CAMEL_CASE.sub(" ", name))
-
-
-def _is_denied(before: str, after: str) -> bool:
-    """Return whether words around a name deny it; what is quoted after it is a title."""
-    context = f"{before} {_QUOTED.sub('', after)}"
-    words = {word.casefold() for word in _WORD.findall(context)}
-    return bool(_DENIAL & words or _DENIAL_MARKS.search(context))
 
 
 def _introduces(word: re.Match[str]) -> bool:
