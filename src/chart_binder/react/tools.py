@@ -268,9 +268,9 @@ def find_tool(written: str, known: Collection[str]) -> str | None:
     Case, spaces, hyphens, underscores and camel case are ignored where that leaves one name, and so
     are words around it (`use the web_search tool to find the date`). A name that merely resembles a
     known one means nothing, nor does one that goes on (`web_search.images`), is denied (`not
-    web_search`) or stands beside a second one. A tool of one word may be an ordinary word: only the words that introduce a tool may
-    stand before it, only a remark behind it (`wikipedia for the date`), and where another tool is
-    named before it, it is part of the remark.
+    web_search`) or stands beside a second one. A tool of one word may be an ordinary word: only
+    words that introduce a tool may stand before it, and only a remark behind it (`wikipedia for the
+    date`), in which other tools of one word may be named.
     """
     name = clean_name(_TOOL.sub("", _USE.sub("", clean_name(written))))
     if exact := same_name(name, known) or same_name(_SUFFIX.sub("", name), known):

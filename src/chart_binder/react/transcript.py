@@ -99,6 +99,12 @@ AnyEvent: TypeAlias = Run | Said | Replied | Stepped | Observed | Result
 Watch: TypeAlias = Callable[[AnyEvent], None]
 
 
+_ENCODER = msgspec.json.Encoder()
+_DECODER = msgspec.json.Decoder(AnyEvent)
+_FREE_FIELDS = ("arguments", "options", "evidence", "result")
+"""Fields of events that hold any JSON."""
+
+
 class TranscriptDefectError(ValueError):
     """A line of a transcript cannot be read; the text names the line and the defect."""
 
@@ -142,22 +148,10 @@ def read_transcript(lines: Iterable[bytes]) -> Iterator[AnyEvent]:
 def _decoded(line: bytes) -> AnyEvent:
     """Decode a line, and refuse what is nested deeper than any recorded event."""
     event: AnyEvent = _DECODER.decode(line)
-    match event:
-        case Stepped():
-            free: tuple[object, ...] = (event.arguments,)
-        case Run():
-            free = (event.options, event.evidence)
-        case Result():
-            free = (event.result,)
-        case _:
-            free = ()
+    free = (getattr(event, name, None) for name in _FREE_FIELDS)
     if any(map(is_deep, free)):
         raise msgspec.ValidationError(f"it is nested more than {MAX_DEPTH} deep")
     return event
-
-
-_ENCODER = msgspec.json.Encoder()
-_DECODER = msgspec.json.Decoder(AnyEvent)
 
 
 @dataclass(frozen=True, slots=True)
@@ -213,15 +207,12 @@ class Replay:
     def __init__(self, events: Iterable[AnyEvent], model_id: str = "replay") -> None:
         recorded = tuple(events)
         self._replies = [event.reply for event in recorded if isinstance(event, Replied)]
-        exchanges = [
-            ((turn.number, place), exchange)
+        self._exchanges = {
+            (turn.number, place): exchange
             for turn in turns(recorded)
             for place, exchange in enumerate(turn.exchanges)
-        ]
-        self._observed = {
-            at: seen.observation for at, exchange in exchanges if (seen := exchange.observation)
         }
-        self._calls = dict(_recorded_calls(exchanges))
+        self._calls = dict(_recorded_calls(self._exchanges))
         self._opening = tuple(
             Message(event.role, event.content) for event in recorded if isinstance(event, Said)
         )
@@ -256,16 +247,15 @@ class Replay:
 
         A recording holds what the model was shown; what somebody wrote by hand is sanitized first.
         """
-        observed = self._observed.get((turn, place))
-        if observed is None:
+        seen = self._exchanges.get((turn, place), Exchange()).observation
+        if seen is None:
             return Observation(f"(no answer of {call.tool.name} was recorded)")
-        if self._is_canned:
-            return replace(observed, content=sanitize(observed.content))
-        return observed
+        content = sanitize(seen.content) if self._is_canned else seen.content
+        return replace(seen.observation, content=content)
 
 
 def _recorded_calls(
-    exchanges: Iterable[tuple[tuple[int, int], Exchange]],
+    exchanges: Mapping[tuple[int, int], Exchange],
 ) -> Iterator[tuple[tuple[int, int], RecordedCall]]:
     """Yield turn and place of each recorded call, with the call.
 
@@ -273,7 +263,7 @@ def _recorded_calls(
     had failed before and now succeeded was.
     """
     failed: dict[str, bool] = {}
-    for at, exchange in exchanges:
+    for at, exchange in exchanges.items():
         step, seen = exchange.step, exchange.observation
         if step is None or step.kind != "act" or seen is None:
             continue
