@@ -44,86 +44,77 @@ class TagField:
     several: bool = False
 
 
-def _field(
+def _field(  # the columns of the table
     name: str,
-    *,
     id3: str,
     vorbis: str,
     mp4: str,
-    ape: str,
-    asf: str,
+    ape: str | Texts,
+    asf: str | Texts,
+    *,
     several: bool = False,
-    also: Mapping[Family, tuple[str, ...]] = MappingProxyType({}),
+    also: Mapping[Family, Texts] = MappingProxyType({}),
 ) -> TagField:
-    written: dict[Family, str] = {"id3": id3, "vorbis": vorbis, "mp4": mp4, "ape": ape, "asf": asf}
-    keys = {family: Keys((key,), also.get(family, ())) for family, key in written.items()}
-    return TagField(name, keys, several)  # fmt: skip
+    """Return a field; of the keys of a form of tag there may be several or none."""
+    cells: dict[Family, str | Texts] = {
+        "id3": id3, "vorbis": vorbis, "mp4": mp4, "ape": ape, "asf": asf
+    }  # fmt: skip
+    keys = {
+        family: Keys((cell,) if isinstance(cell, str) else cell, also.get(family, ()))
+        for family, cell in cells.items()
+    }
+    return TagField(name, keys, several)
 
 
-def _mbid(name: str, kind: str, vorbis: str, *, id3: str = "", several: bool = False) -> TagField:
+def _musicbrainz(
+    name: str, words: str, vorbis: str, *, id3: str = "", ape: str = "", several: bool = False
+) -> TagField:
+    """Return a field under MusicBrainz' words for it.
+
+    Where its keys in Vorbis comments and APE tags differ, each is also the other's.
+    """
     return _field(
-        name, id3=id3 or f"TXXX:MusicBrainz {kind} Id", vorbis=vorbis, ape=vorbis,
-        mp4=f"{FREE}MusicBrainz {kind} Id", asf=f"MusicBrainz/{kind} Id", several=several,
-    )  # fmt: skip
-
-
-def _of_release(name: str, kind: str, vorbis: str, ape: str, *, several: bool = False) -> TagField:
-    """Return a field of a release; of different Vorbis and APE keys each is also the other's."""
-    also: dict[Family, tuple[str, ...]] = {}
-    if vorbis != ape:
-        also = {"vorbis": (ape,), "ape": (vorbis,)}
-    return _field(
-        name, id3=f"TXXX:MusicBrainz Album {kind}", vorbis=vorbis, ape=ape, several=several,
-        mp4=f"{FREE}MusicBrainz Album {kind}", asf=f"MusicBrainz/Album {kind}", also=also,
+        name, id3 or f"TXXX:MusicBrainz {words}", vorbis, f"{FREE}MusicBrainz {words}",
+        ape or vorbis, f"MusicBrainz/{words}", several=several,
+        also={"vorbis": (ape,), "ape": (vorbis,)} if ape else {},
     )  # fmt: skip
 
 
 FIELDS: tuple[TagField, ...] = (
-    _mbid("recording_mbid", "Track", "MUSICBRAINZ_TRACKID", id3="UFID:http://musicbrainz.org"),
-    _mbid("release_track_mbid", "Release Track", "MUSICBRAINZ_RELEASETRACKID"),
-    _mbid("release_mbid", "Album", "MUSICBRAINZ_ALBUMID"),
-    _mbid("release_group_mbid", "Release Group", "MUSICBRAINZ_RELEASEGROUPID"),
-    _mbid("artist_mbids", "Artist", "MUSICBRAINZ_ARTISTID", several=True),
-    _mbid("album_artist_mbids", "Album Artist", "MUSICBRAINZ_ALBUMARTISTID", several=True),
-    _field("album", id3="TALB", vorbis="ALBUM", mp4="\xa9alb", ape="Album", asf="WM/AlbumTitle"),
-    _field("album_artist", id3="TPE2", vorbis="ALBUMARTIST", mp4="aART", ape="Album Artist",
-           asf="WM/AlbumArtist", also={"vorbis": ("ALBUM ARTIST", "ALBUM_ARTIST"),
-                                       "ape": ("ALBUM_ARTIST", "ALBUMARTIST")}),
-    TagField("date", {
-        "id3": Keys(("TDRC",)),  # before ID3v2.4: _OLD_DATES
-        "vorbis": Keys(("DATE",), also=("YEAR",)),
-        "mp4": Keys(("\xa9day",)),
-        "ape": Keys(("Year", "DATE")),  # Picard and foobar2000; beets
-        "asf": Keys(("WM/Year",)),
-    }),
-    TagField("original_date", {
-        "id3": Keys(("TDOR",)),
-        "vorbis": Keys(("ORIGINALDATE",)),
-        "mp4": Keys((f"{FREE}ORIGINALDATE",), also=(f"{FREE}ORIGINAL YEAR",)),
-        "ape": Keys(("ORIGINALDATE",)),
-        # Picard calls it ...Time; beets reads the whole date from ...Year.
-        "asf": Keys(("WM/OriginalReleaseTime", "WM/OriginalReleaseYear")),
-    }),
-    TagField("original_year", {
-        "id3": Keys(("TXXX:originalyear",)),
-        "vorbis": Keys(("ORIGINALYEAR",)),
-        "mp4": Keys((f"{FREE}ORIGINALYEAR",)),
-        "ape": Keys(("ORIGINALYEAR",)),
-        "asf": Keys(()),  # WM/OriginalReleaseYear begins with it
-    }),
-    _of_release("release_types", "Type", "RELEASETYPE", "MUSICBRAINZ_ALBUMTYPE", several=True),
-    _of_release("release_status", "Status", "RELEASESTATUS", "MUSICBRAINZ_ALBUMSTATUS"),
-    _of_release("release_country", "Release Country", "RELEASECOUNTRY", "RELEASECOUNTRY"),
-    _field("labels", id3="TPUB", vorbis="LABEL", mp4=f"{FREE}LABEL", ape="LABEL",
-           asf="WM/Publisher", several=True,
+    _musicbrainz("recording_mbid", "Track Id", "MUSICBRAINZ_TRACKID",
+                 id3="UFID:http://musicbrainz.org"),
+    _musicbrainz("release_track_mbid", "Release Track Id", "MUSICBRAINZ_RELEASETRACKID"),
+    _musicbrainz("release_mbid", "Album Id", "MUSICBRAINZ_ALBUMID"),
+    _musicbrainz("release_group_mbid", "Release Group Id", "MUSICBRAINZ_RELEASEGROUPID"),
+    _musicbrainz("artist_mbids", "Artist Id", "MUSICBRAINZ_ARTISTID", several=True),
+    _musicbrainz("album_artist_mbids", "Album Artist Id", "MUSICBRAINZ_ALBUMARTISTID",
+                 several=True),
+    _field("album", "TALB", "ALBUM", "\xa9alb", "Album", "WM/AlbumTitle"),
+    _field("album_artist", "TPE2", "ALBUMARTIST", "aART", "Album Artist", "WM/AlbumArtist",
+           also={"vorbis": ("ALBUM ARTIST", "ALBUM_ARTIST"),
+                 "ape": ("ALBUM_ARTIST", "ALBUMARTIST")}),
+    # ID3 before 2.4: _OLD_DATES. APE: Year is of Picard and foobar2000, DATE of beets.
+    _field("date", "TDRC", "DATE", "\xa9day", ("Year", "DATE"), "WM/Year",
+           also={"vorbis": ("YEAR",)}),
+    # ASF: Picard calls it ...Time; beets reads the whole date from ...Year.
+    _field("original_date", "TDOR", "ORIGINALDATE", f"{FREE}ORIGINALDATE", "ORIGINALDATE",
+           ("WM/OriginalReleaseTime", "WM/OriginalReleaseYear"),
+           also={"mp4": (f"{FREE}ORIGINAL YEAR",)}),
+    _field("original_year", "TXXX:originalyear", "ORIGINALYEAR", f"{FREE}ORIGINALYEAR",
+           "ORIGINALYEAR", ()),
+    _musicbrainz("release_types", "Album Type", "RELEASETYPE", ape="MUSICBRAINZ_ALBUMTYPE",
+                 several=True),
+    _musicbrainz("release_status", "Album Status", "RELEASESTATUS", ape="MUSICBRAINZ_ALBUMSTATUS"),
+    _musicbrainz("release_country", "Album Release Country", "RELEASECOUNTRY"),
+    _field("labels", "TPUB", "LABEL", f"{FREE}LABEL", "LABEL", "WM/Publisher", several=True,
            also={"id3": ("TXXX:LABEL",), "vorbis": ("PUBLISHER",), "ape": ("PUBLISHER",),
                  "mp4": (f"{FREE}publisher", f"{FREE}Label")}),
-    _field("catalog_numbers", id3="TXXX:CATALOGNUMBER", vorbis="CATALOGNUMBER",
-           mp4=f"{FREE}CATALOGNUMBER", ape="CATALOGNUMBER", asf="WM/CatalogNo", several=True),
-    _field("media", id3="TMED", vorbis="MEDIA", mp4=f"{FREE}MEDIA", ape="MEDIA",
-           asf="WM/Media", also={"id3": ("TXXX:MEDIA",)}),
-    _field("decision_trace", id3="TXXX:CANON_TRACE", vorbis="CANON_TRACE",
-           mp4=f"{FREE}CANON_TRACE", ape="CANON_TRACE", asf="CANON_TRACE"),
+    _field("catalog_numbers", "TXXX:CATALOGNUMBER", "CATALOGNUMBER", f"{FREE}CATALOGNUMBER",
+           "CATALOGNUMBER", "WM/CatalogNo", several=True),
+    _field("media", "TMED", "MEDIA", f"{FREE}MEDIA", "MEDIA", "WM/Media",
+           also={"id3": ("TXXX:MEDIA",)}),
+    _field("decision_trace", "TXXX:CANON_TRACE", "CANON_TRACE", f"{FREE}CANON_TRACE",
+           "CANON_TRACE", "CANON_TRACE"),
 )  # fmt: skip
 """All fields that are written, in the order in which differences are shown."""
 

@@ -237,80 +237,65 @@ _ERRORS = (
 
 
 def _translated(error: Exception, timeout_s: float) -> RequestError:
+    is_temporary = False
     match error:
         case httpcore.TimeoutException():
-            return RequestError(
-                f"no whole answer within {timeout_s:g} s",
-                "try again later, or raise musicbrainz.timeout_s",
-            )
+            problem = f"no whole answer within {timeout_s:g} s"
+            advice = "try again later, or raise musicbrainz.timeout_s"
         case httpcore.ConnectError(args=(ssl.SSLError() as refusal, *_)):
             reason = getattr(refusal, "verify_message", "") or refusal.reason
-            return RequestError(
-                f"no secure connection ({reason})",
-                "check the clock and the certificate; a mirror may need musicbrainz.https = false",
+            problem = f"no secure connection ({reason})"
+            advice = (
+                "check the clock and the certificate; a mirror may need musicbrainz.https = false"
             )
         case httpcore.ConnectError():
             cause = next(iter(error.args), None)  # httpcore wraps what the socket raised
             text = cause.strerror if isinstance(cause, OSError) else None
-            return RequestError(
-                f"no connection ({text or error})",
-                "check the network and musicbrainz.hostname; for a mirror, that it runs",
-                is_temporary=True,
-            )
+            problem, is_temporary = f"no connection ({text or error})", True
+            advice = "check the network and musicbrainz.hostname; for a mirror, that it runs"
         case httpcore.NetworkError() | httpcore.RemoteProtocolError():
-            return RequestError(
-                f"the connection broke off ({error or type(error).__name__})",
-                "try again later; check that musicbrainz.https fits the server",
-                is_temporary=True,
-            )
+            problem = f"the connection broke off ({error or type(error).__name__})"
+            advice = "try again later; check that musicbrainz.https fits the server"
+            is_temporary = True
         case _:
-            return RequestError(
-                f"the request could not be sent ({error})",
-                "check musicbrainz.hostname, and the proxy in the environment",
-            )
+            problem = f"the request could not be sent ({error})"
+            advice = "check musicbrainz.hostname, and the proxy in the environment"
+    return RequestError(problem, advice, is_temporary=is_temporary)
 
 
 def environment_proxy(scheme: str, host: str) -> str | None:
     """Return the proxy that HTTP_PROXY, HTTPS_PROXY and NO_PROXY name for a host.
 
-    None for this machine itself, which cannot be reached through another. Raises `ConfigError` that
-    names the variable.
+    None for this machine itself, which cannot be reached through another, and for one that does not
+    speak HTTP. Raises `ConfigError` that names the variable if its address is impossible.
     """
-    name = urlsplit(f"//{host}").hostname or host
-    if _is_loopback(name) or proxy_bypass(host):
-        return None
     proxy = getproxies().get(scheme)
-    return proxy if proxy and _is_http_proxy(proxy, f"{scheme.upper()}_PROXY") else None
+    if not proxy or _is_this_machine(urlsplit(f"//{host}").hostname or host) or proxy_bypass(host):
+        return None
+    reason = None
+    try:
+        split = urlsplit(proxy)
+        if split.scheme not in {"http", "https"}:
+            return None
+        if split.hostname and split.port != 0 and proxy.isascii() and proxy.isprintable():
+            return proxy
+    except ValueError as error:
+        reason = error
+    raise ConfigError(
+        f"{scheme.upper()}_PROXY in the environment is {masked(proxy)!r}, which is no address of a"
+        " proxy: http://host:port is allowed"
+    ) from reason
 
 
-def _is_loopback(name: str) -> bool:
+def _is_this_machine(name: str) -> bool:
     try:
         return ip_address(name).is_loopback
     except ValueError:
         return name == "localhost" or name.endswith(".localhost")
 
 
-def _is_http_proxy(url: str, variable: str) -> bool:
-    """Whether a proxy speaks HTTP. Raises `ConfigError` if its address is impossible."""
-    try:
-        split = urlsplit(url)
-        if split.scheme not in {"http", "https"}:
-            return False
-        if split.hostname and split.port != 0 and url.isascii() and url.isprintable():
-            return True
-        reason = None
-    except ValueError as error:
-        reason = error
-    raise ConfigError(
-        f"{variable} in the environment is {masked(url)!r}, which is no address of a proxy:"
-        " http://host:port is allowed"
-    ) from reason
-
-
 def _proxy(url: str) -> httpcore.Proxy:
     split = urlsplit(url)
+    auth = unquote_to_bytes(split.username or ""), unquote_to_bytes(split.password or "")
     bare = f"{split.scheme}://{split.netloc.rpartition('@')[2]}"
-    if not split.username:
-        return httpcore.Proxy(bare)
-    user, password = map(unquote_to_bytes, (split.username, split.password or ""))
-    return httpcore.Proxy(bare, auth=(user, password))
+    return httpcore.Proxy(bare, auth=auth if split.username else None)

@@ -103,17 +103,14 @@ def _nothing_found(wanted: str) -> Observation:
 
 
 def _list_groups(groups: Sequence["ws.ReleaseGroup"], max_chars: int) -> Observation:
-    """List release groups with their addresses, whole entries only."""
-    lines = ["At MusicBrainz:"]
-    sources: list[str] = []
-    for number, each in enumerate(groups, start=1):
-        entry = f"{number}. {_group_title(each)}\n   {_group_address(each)}"
-        if sum(map(len, lines)) + len(lines) + len(entry) + _LAST_LINE > max_chars:
-            lines.append(f"({len(groups) - number + 1} more not shown)")
-            break
-        lines.append(entry)
-        sources.append(_group_address(each))
-    return Observation("\n".join(lines)[:max_chars], tuple(sources))
+    """List release groups with their addresses."""
+    sources = [_group_address(each) for each in groups]
+    entries = (
+        f"{number}. {_group_title(each)}\n   {address}"
+        for number, (each, address) in enumerate(zip(groups, sources, strict=True), start=1)
+    )
+    text, shown = _listed(["At MusicBrainz:"], entries, len(groups), max_chars)
+    return Observation(text, tuple(sources[:shown]))
 
 
 def _group(client: "Client", identifier: ReleaseGroupId, max_chars: int) -> Observation | None:
@@ -127,19 +124,26 @@ def _group(client: "Client", identifier: ReleaseGroupId, max_chars: int) -> Obse
         f"Address: {_group_address(group)}",
         f"Releases: {count}" if count else "No release is listed.",
     ]
+    known = sorted(_as_evidence(releases), key=lambda one: (one.when.last, one.mb_release_id))
+    text, _ = _listed(lines, map(_release_line, known), count, max_chars)
+    return Observation(text, (_group_address(group),))
+
+
+def _listed(
+    lines: list[str], entries: Iterable[str], count: int, max_chars: int
+) -> tuple[str, int]:
+    """Return the lines with as many whole entries as fit, and how many; the rest is counted."""
     room = max_chars - sum(len(line) + 1 for line in lines) - _LAST_LINE
     shown = 0
-    known = _as_evidence(releases)
-    for release in sorted(known, key=lambda one: (one.when.last, one.mb_release_id)):
-        line = _release_line(release)
-        if len(line) + 1 > room:
+    for entry in entries:
+        if len(entry) > room:
             break
-        lines.append(line)
-        room -= len(line) + 1
+        room -= len(entry) + 1
+        lines.append(entry)
         shown += 1
     if count > shown:
         lines.append(f"({count - shown} more not shown)")
-    return Observation("\n".join(lines)[:max_chars], (_group_address(group),))
+    return "\n".join(lines)[:max_chars], shown
 
 
 def _describe_release(release: "ws.Release", max_chars: int) -> Observation:
