@@ -33,8 +33,6 @@ ENCODED: dict[str, list[str]] = {
     "bare.wv": ["-c:a", "wavpack"],
     "bare.fast.m4a": ["-c:a", "aac", "-b:a", "16k", "-movflags", "+faststart"],
     "bare.pieces.m4a": ["-c:a", "aac", "-b:a", "16k", "-movflags", "+frag_keyframe+empty_moov"],
-    "bare.oga": ["-c:a", "flac", "-sample_fmt", "s16"],
-    "bare.spx": ["-c:a", "libspeex"],
     "bare.aiff": ["-c:a", "pcm_s16be"],
     "bare.wav": ["-c:a", "pcm_s16le"],
 }

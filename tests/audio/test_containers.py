@@ -16,8 +16,7 @@ from chart_binder.audio.reading import read_tags
 from chart_binder.audio.tagset import TagSet
 from chart_binder.errors import AudioError
 
-# What only Ogg holds, and mediafile does not read.
-NAMES = sorted({*BARE, "bare.oga", "bare.spx", "bare.pieces.m4a"})
+NAMES = sorted({*BARE, "bare.pieces.m4a"})
 by_container = pytest.mark.parametrize("container", CONTAINERS, ids=lambda each: each.name)
 
 

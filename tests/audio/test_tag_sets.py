@@ -101,9 +101,9 @@ def test_a_tag_set_is_the_same_after_its_way_through_json(tmp_path: Path) -> Non
         again = TagSet.from_json(tags.json)
         assert again == tags
         assert again.hash == tags.hash
-    with pytest.raises(AudioError, match="no recorded tag set"):
+    with pytest.raises(AudioError, match="no recorded tags"):
         TagSet.from_json(b"{}")
-    with pytest.raises(AudioError, match="no recorded changes"):
+    with pytest.raises(AudioError, match="no recorded tags"):
         TagChanges.from_json(b"[]")
 
 

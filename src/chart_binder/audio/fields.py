@@ -152,7 +152,7 @@ _APE = ("apev2", mp3.NEW_HEAD)
 _ID3 = ("id3v2.4", b"\4\0")
 _WRITTEN: dict[str, tuple[str, bytes]] = {
     "mp3": _ID3, "aiff": _ID3, "wav": _ID3, "dsf": _ID3,
-    "flac": _VORBIS, "ogg": _VORBIS, "opus": _VORBIS, "spx": _VORBIS, "oga": _VORBIS,
+    "flac": _VORBIS, "ogg": _VORBIS, "opus": _VORBIS,
     "mp4": ("mp4", b""), "asf": ("asf", b""),
     "ape": _APE, "wv": _APE, "mpc": _APE,
 }  # fmt: skip

@@ -86,22 +86,18 @@ class Source:
                 continue
             at = piece.start
             while at < piece.end:
-                chunk = self._read_some(at, min(CHUNK_BYTES, piece.end - at))
+                try:
+                    chunk = os.pread(self.descriptor, min(CHUNK_BYTES, piece.end - at), at)
+                except OSError as error:
+                    raise path_error(self.path, error) from error
+                if not chunk:
+                    raise self.damaged("it has become shorter while it was read")
                 yield chunk
                 at += len(chunk)
 
     def damaged(self, detail: str) -> AudioError:
         """Return the error to raise where the content of the file makes no sense."""
         return damaged_file(self.path, detail)
-
-    def _read_some(self, start: int, size: int) -> bytes:
-        try:
-            chunk = os.pread(self.descriptor, size, start)
-        except OSError as error:
-            raise path_error(self.path, error) from error
-        if not chunk:
-            raise self.damaged("it has become shorter while it was read")
-        return chunk
 
 
 def damaged_file(path: Path, detail: str) -> AudioError:

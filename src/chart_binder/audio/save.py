@@ -29,6 +29,7 @@ from chart_binder.files import quoted
 SPARE_BYTES = 1 << 20
 """What must stay free on the disk beside a copy."""
 
+_IDENTITY = ("st_dev", "st_ino", "st_size", "st_mtime_ns", "st_ctime_ns")
 _NO_ROOM = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
 _REFUSALS = {
     errno.EPERM: "the system does not let it be replaced (it is immutable, or not this user's)",
@@ -275,14 +276,8 @@ def _require_unchanged(target: Path, status: os.stat_result) -> None:
         now = os.stat(target, follow_symlinks=False)  # noqa: PTH116  # as it was opened
     except OSError as error:
         raise SaveError(f"{quoted(target)} went away while its tags were prepared") from error
-    if _identity(now) != _identity(status):
+    if any(getattr(now, name) != getattr(status, name) for name in _IDENTITY):
         raise SaveError(f"{quoted(target)} is left as it is: another program changed it meanwhile")
-
-
-def _identity(status: os.stat_result) -> tuple[int, ...]:
-    return (
-        status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns
-    )  # fmt: skip
 
 
 def _sync_folder(folder: Path) -> None:

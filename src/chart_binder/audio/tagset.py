@@ -5,6 +5,7 @@ compared and put back by its bytes. What values say is read in `audio.fields`.
 """
 
 import hashlib
+from typing import Self
 
 import msgspec
 
@@ -15,6 +16,24 @@ NEVER_EMPTY = frozenset({"mp4", "asf"})
 """Forms of tag that are not there if they hold nothing: the file has no tag of their own."""
 
 _VORBIS = "vorbis"
+
+
+_ENCODER = msgspec.json.Encoder(order="sorted")
+
+
+class _Recorded(msgspec.Struct, frozen=True):
+    @property
+    def json(self) -> bytes:
+        """The canonical JSON, bytes in base64; `from_json` reads it back without loss."""
+        return _ENCODER.encode(self)
+
+    @classmethod
+    def from_json(cls, document: bytes) -> Self:
+        """Read what `json` returned; raise `AudioError` for anything else."""
+        try:
+            return decode_json(document, cls)
+        except msgspec.MsgspecError as error:
+            raise AudioError(f"these are no recorded tags: {error}") from error
 
 
 class Item(msgspec.Struct, frozen=True):
@@ -42,7 +61,7 @@ class Block(msgspec.Struct, frozen=True):
     head: bytes = b""
 
 
-class TagSet(msgspec.Struct, frozen=True):
+class TagSet(_Recorded, frozen=True):
     """The tags of one file; two files with the same tag set are tagged identically, byte for byte.
 
     Padding is no part of it, nor is the place of a tag in the file.
@@ -53,22 +72,9 @@ class TagSet(msgspec.Struct, frozen=True):
     version: int = 1
 
     @property
-    def json(self) -> bytes:
-        """The canonical JSON; `TagSet.from_json` reads it back without loss."""
-        return _ENCODER.encode(self)
-
-    @property
     def hash(self) -> str:
         """SHA-256 over the canonical JSON."""
         return hashlib.sha256(self.json).hexdigest()
-
-    @classmethod
-    def from_json(cls, document: bytes) -> "TagSet":
-        """Read what `json` returned; raise `AudioError` for anything else."""
-        try:
-            return decode_json(document, cls)
-        except msgspec.MsgspecError as error:
-            raise AudioError(f"this is no recorded tag set: {error}") from error
 
     def block(self, form: str) -> Block | None:
         """Return the block of this form; `id3v2` finds any version of it."""
@@ -86,9 +92,6 @@ class TagSet(msgspec.Struct, frozen=True):
         else:
             blocks = (block, *self.blocks)
         return msgspec.structs.replace(self, blocks=blocks)
-
-
-_ENCODER = msgspec.json.Encoder(order="sorted")
 
 
 class PlacedItem(msgspec.Struct, frozen=True):
@@ -114,7 +117,7 @@ class BlockHeader(msgspec.Struct, frozen=True):
     head: bytes
 
 
-class TagChanges(msgspec.Struct, frozen=True):
+class TagChanges(_Recorded, frozen=True):
     """All changes from one tag set to another, in the order of the file.
 
     `old_alike` and `new_alike` are the `normalized_hash` of both, or empty if it was not recorded.
@@ -125,19 +128,6 @@ class TagChanges(msgspec.Struct, frozen=True):
     changes: tuple[Change, ...]
     old_alike: str = ""
     new_alike: str = ""
-
-    @property
-    def json(self) -> bytes:
-        """JSON with the raw values in base64; `TagChanges.from_json` reads it back."""
-        return msgspec.json.encode(self)
-
-    @classmethod
-    def from_json(cls, document: bytes) -> "TagChanges":
-        """Read what `json` returned; raise `AudioError` for anything else."""
-        try:
-            return decode_json(document, cls)
-        except msgspec.MsgspecError as error:
-            raise AudioError(f"these are no recorded changes of tags: {error}") from error
 
     @property
     def reversed(self) -> "TagChanges":

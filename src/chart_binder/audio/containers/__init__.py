@@ -46,11 +46,11 @@ _SEARCHED_BYTES = 1 << 16
 """An MPEG frame header stands within so many bytes of the beginning."""
 
 _MAGICS: tuple[tuple[bytes, _Parser], ...] = (
-    (vorbis.FLAC_MAGIC, vorbis.FLAC.parse),
-    (vorbis.OGG_MAGIC, vorbis.Ogg.parse),
-    (asf.MAGIC, asf.ASF.parse),
-    (riff.DSF_MAGIC, riff.DSF.parse),
-    *((magic, partial(mp3.APE.parse, container=name)) for magic, name in mp3.APE_MAGICS.items()),
+    (vorbis.FLAC_MAGIC, vorbis.FLAC),
+    (vorbis.OGG_MAGIC, vorbis.Ogg),
+    (asf.MAGIC, asf.ASF),
+    (riff.DSF_MAGIC, riff.DSF),
+    *((magic, partial(mp3.APE, container=name)) for magic, name in mp3.APE_MAGICS.items()),
 )
 
 _CHUNK_FORMATS: dict[tuple[bytes, bytes], riff.Kind] = {
@@ -108,13 +108,13 @@ def layout_of(source: Source) -> Layout:
             return parse(source)
     kind = _CHUNK_FORMATS.get((head[:4], head[8:12]))
     if kind and not start:
-        return riff.IFF.parse(source, kind)
+        return riff.IFF(source, kind)
     if head[4:8] in mp4.FIRST_BOXES and not start:
-        return mp4.MP4.parse(source)
+        return mp4.MP4(source)
     if unread := riff.unread_wave(head):
         raise AudioError(f"{quoted(source.path)} {unread}")
     if start or _MPEG_FRAME.search(source.read(0, min(_SEARCHED_BYTES, source.size))):
-        return mp3.MP3.parse(source)
+        return mp3.MP3(source)
     raise AudioError(
         f"{quoted(source.path)} is of no kind whose tags are written: those are MP3, FLAC, Ogg,"
         " MP4, WMA, APE, WavPack, Musepack, AIFF, WAV and DSF"

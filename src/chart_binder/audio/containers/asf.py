@@ -5,7 +5,6 @@ Format: Advanced Systems Format (ASF) Specification, revision 01.20.03
 
 import struct
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
 from uuid import UUID
 
 from chart_binder.audio.file_access import Piece, Source, Span
@@ -40,70 +39,64 @@ Object = tuple[bytes, bytes]
 """An object of the header: its GUID and its content."""
 
 
-@dataclass(frozen=True, slots=True)
 class ASF:
     """A Windows Media file: the objects of its header, those of the header's extension."""
 
-    source: Source
-    head: bytes
-    objects: tuple[Object, ...]
-    extension: tuple[Object, ...]
-
-    @classmethod
-    def parse(cls, source: Source) -> "ASF":
-        """Take a Windows Media file apart."""
-        head = source.read(0, _FILE_HEADER)
-        size = int.from_bytes(head[_HEADER_SIZE], "little")
-        objects = tuple(_objects(source, source.read(0, size)[_FILE_HEADER:]))
-        inner: tuple[Object, ...] = ()
-        for guid, content in objects:
+    def __init__(self, source: Source) -> None:
+        self._source = source
+        self._head = source.read(0, _FILE_HEADER)
+        self._end = int.from_bytes(self._head[_HEADER_SIZE], "little")
+        self._objects = list(_objects(source, source.read(0, self._end)[_FILE_HEADER:]))
+        self._extension = list[Object]()
+        for guid, content in self._objects:
             if guid == _EXTENSION:
-                inner = tuple(_objects(source, content[_EXTENSION_FIELDS:]))
-        return cls(source, head, objects, inner)
+                self._extension = list(_objects(source, content[_EXTENSION_FIELDS:]))
 
     @property
     def tags(self) -> TagSet:
         """The attributes of all four objects."""
         items: list[Item] = []
-        for guid, content in (*self.objects, *self.extension):
+        for guid, content in (*self._objects, *self._extension):
             if guid not in _PLACES:
                 continue
             place, read, _ = _PLACES[guid]
             try:
                 items += read(content, place)
             except (ValueError, struct.error) as error:
-                raise self.source.damaged(f"its attributes cannot be read ({error})") from error
+                raise self._source.damaged(f"its attributes cannot be read ({error})") from error
         return TagSet("asf", (Block("asf", sorted_by_place(items)),) if items else ())
 
     def audio(self) -> Iterator[Piece]:
         """Yield what describes the streams, and everything behind the header."""
-        for guid, content in self.objects:
+        for guid, content in self._objects:
             if guid == _STREAM:
                 yield content
-        yield Span(self._end, self.source.size - self._end)
+        yield Span(self._end, self._source.size - self._end)
 
     def with_tags(self, tags: TagSet) -> Iterable[Piece]:
         """Return the file with other attributes."""
         items = (tags.block("asf") or Block("asf")).items
-        extension = _with_attributes(self.extension, items, inner=True)
-        objects = _with_attributes(self.objects, items, inner=False)
-        if extension != list(self.extension):
+        extension = _with_attributes(self._extension, items, inner=True)
+        objects = _with_attributes(self._objects, items, inner=False)
+        if extension != self._extension:
             objects = _with_extension(objects, extension)
         objects = _padded(objects, self._end - _FILE_HEADER)
         size = _FILE_HEADER + sum(_OBJECT_HEADER + len(content) for _, content in objects)
-        total = self.source.size - self._end + size
-        head = MAGIC + struct.pack("<QI", size, len(objects)) + self.head[28:]
+        total = self._source.size - self._end + size
+        head = MAGIC + struct.pack("<QI", size, len(objects)) + self._head[28:]
         header = [head, *(_written(each, total) for each in objects)]
-        return [b"".join(header), Span(self._end, self.source.size - self._end)]
-
-    @property
-    def _end(self) -> int:
-        return int.from_bytes(self.head[_HEADER_SIZE], "little")
+        return [b"".join(header), Span(self._end, self._source.size - self._end)]
 
 
 def texts_of(item: Item) -> tuple[str, ...] | None:
     """Return an attribute as text, a number in digits; `None` for bytes."""
-    kind, value = _value(item)
+    kind, value = _UNICODE, item.data
+    if item.place == _EXTENDED:
+        at = 2 + int.from_bytes(item.data[:2], "little")
+        kind, value = int.from_bytes(item.data[at : at + 2], "little"), item.data[at + 4 :]
+    elif item.place != _DESCRIPTION:
+        _, _, named, kind, _ = struct.unpack_from("<HHHHI", item.data)
+        value = item.data[12 + named :]
     if kind == _UNICODE:
         return (value.decode("utf-16-le", "replace").rstrip("\0"),)
     return (str(int.from_bytes(value, "little")),) if kind in _NUMBERS else None
@@ -128,16 +121,6 @@ def text_items(key: str, texts: tuple[str, ...]) -> tuple[Item, ...]:
 def sorted_by_place(items: Iterable[Item]) -> tuple[Item, ...]:
     """Return the items of each object together, whatever the order of the objects in a file."""
     return tuple(sorted(items, key=lambda item: _IN_ORDER.index(item.place)))
-
-
-def _value(item: Item) -> tuple[int, bytes]:
-    if item.place == _DESCRIPTION:
-        return _UNICODE, item.data
-    if item.place == _EXTENDED:
-        at = 2 + int.from_bytes(item.data[:2], "little")
-        return int.from_bytes(item.data[at : at + 2], "little"), item.data[at + 4 :]
-    _, _, named, kind, _ = struct.unpack_from("<HHHHI", item.data)
-    return kind, item.data[12 + named :]
 
 
 def _read_description(body: bytes, place: str) -> Iterator[Item]:

@@ -10,7 +10,7 @@ import struct
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from chart_binder.audio.containers.id3 import FoundTag, find_id3, leading_id3_size, written_id3
+from chart_binder.audio.containers.id3 import find_id3, leading_id3_size, written_id3
 from chart_binder.audio.file_access import Piece, Source, Span
 from chart_binder.audio.tagset import Block, Item, TagSet
 from chart_binder.errors import AudioError
@@ -36,78 +36,54 @@ class Tail:
     blocks: tuple[Block, ...]
 
 
-@dataclass(frozen=True, slots=True)
 class MP3:
     """An MP3 file: tags at both ends, the audio between."""
 
-    source: Source
-    leading: FoundTag | None
-    tail: Tail
-
-    @classmethod
-    def parse(cls, source: Source) -> "MP3":
-        """Take an MP3 file apart."""
+    def __init__(self, source: Source) -> None:
         leading = find_id3(source, 0)
-        return cls(source, leading, find_tail(source, leading.size if leading else 0))
-
-    @property
-    def tags(self) -> TagSet:
-        """All tags."""
-        return TagSet("mp3", (*([self.leading.block] if self.leading else ()), *self.tail.blocks))
+        self._source = source
+        self._start = leading.size if leading else 0
+        self._tail = find_tail(source, self._start)
+        self.tags = TagSet("mp3", (*([leading.block] if leading else ()), *self._tail.blocks))
 
     def audio(self) -> Iterator[Piece]:
         """Yield what stands between the tags."""
-        start = self.leading.size if self.leading else 0
-        yield Span(start, self.tail.start - start)
+        yield Span(self._start, self._tail.start - self._start)
 
     def with_tags(self, tags: TagSet) -> Iterable[Piece]:
         """Return the file with another ID3v2 tag, or without one."""
         leading = tags.block("id3v2")
-        if tuple(block for block in tags.blocks if block is not leading) != self.tail.blocks:
+        if tuple(block for block in tags.blocks if block is not leading) != self._tail.blocks:
             raise AudioError("of an MP3 file only the ID3v2 tag is written, not what stands behind")
-        room = self.leading.size if self.leading else 0
-        head = written_id3(leading, room) if leading else b""
-        return [head, Span(room, self.source.size - room)]
+        head = written_id3(leading, self._start) if leading else b""
+        return [head, Span(self._start, self._source.size - self._start)]
 
 
-@dataclass(frozen=True, slots=True)
 class APE:
-    """A file with an APE tag: the audio, which begins at `start`, with the tags behind it."""
+    """A file with an APE tag: the audio, with the tags behind it."""
 
-    source: Source
-    container: str
-    start: int
-    tail: Tail
-
-    @classmethod
-    def parse(cls, source: Source, container: str) -> "APE":
-        """Take such a file apart."""
-        start = leading_id3_size(source)
-        return cls(source, container, start, find_tail(source, start))
-
-    @property
-    def tags(self) -> TagSet:
-        """All tags."""
-        return TagSet(self.container, self.tail.blocks)
+    def __init__(self, source: Source, container: str) -> None:
+        self._start = leading_id3_size(source)
+        self._tail = find_tail(source, self._start)
+        self.tags = TagSet(container, self._tail.blocks)
 
     def audio(self) -> Iterator[Piece]:
         """Yield what stands before the tags."""
-        yield Span(self.start, self.tail.start - self.start)
+        yield Span(self._start, self._tail.start - self._start)
 
     def with_tags(self, tags: TagSet) -> Iterable[Piece]:
         """Return the file with another APE tag, or without one."""
-        if _without_ape(tags.blocks) != _without_ape(self.tail.blocks):
+        others = [
+            [block for block in each.blocks if block.form != "apev2"] for each in (tags, self.tags)
+        ]
+        if others[0] != others[1]:
             raise AudioError("of this kind of file only the APE tag is written")
         blocks = sorted(tags.blocks, key=lambda block: block.form == "id3v1")
         written = (
             _written_ape(block) if block.form == "apev2" else block.items[0].data
             for block in blocks
         )
-        return [Span(0, self.tail.start), *written]
-
-
-def _without_ape(blocks: tuple[Block, ...]) -> tuple[Block, ...]:
-    return tuple(block for block in blocks if block.form != "apev2")
+        return [Span(0, self._tail.start), *written]
 
 
 def texts_of(item: Item) -> tuple[str, ...] | None:

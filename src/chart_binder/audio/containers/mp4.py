@@ -60,24 +60,17 @@ class Offsets:
         return [int.from_bytes(body[at : at + self.width], "big") for at in span]
 
 
-@dataclass(frozen=True, slots=True)
 class MP4:
     """An MP4 file: its boxes, `moov` among them, whose content is `movie`."""
 
-    source: Source
-    boxes: tuple[Box, ...]
-    moov: Box
-    movie: bytes
-
-    @classmethod
-    def parse(cls, source: Source) -> "MP4":
-        """Take an MP4 file apart."""
-        boxes = tuple(_boxes_of(source))
-        movies = [each for each in boxes if each.kind == _MOVIE]
+    def __init__(self, source: Source) -> None:
+        self.source = source
+        self.boxes = tuple(_boxes_of(source))
+        movies = [each for each in self.boxes if each.kind == _MOVIE]
         if len(movies) != 1:
             raise source.damaged(f"it has {len(movies) or 'no'} moov box{'es' * bool(movies)}")
-        (moov,) = movies
-        return cls(source, boxes, moov, source.read(moov.content, moov.end - moov.content))
+        (self.moov,) = movies
+        self.movie = self._content(self.moov)
 
     @property
     def tags(self) -> TagSet:
@@ -120,11 +113,14 @@ class MP4:
                 pieces += self._moved(each, shift)
         return [*pieces, Span(end, self.source.size - end)]
 
+    def _content(self, each: Box) -> bytes:
+        return self.source.read(each.content, each.end - each.content)
+
     def _moved(self, each: Box, shift: int) -> list[Piece]:
         """Return a box that stands behind `moov`."""
         if not shift or each.kind not in (_FRAGMENT, _INDEX):
             return [Span(each.start, each.end - each.start)]
-        body = self.source.read(each.content, each.end - each.content)
+        body = self._content(each)
         offsets = _fragment_offsets(body) if each.kind == _FRAGMENT else _index_offsets(body)
         head = Span(each.start, each.content - each.start)
         return [head, self._shifted(body, offsets, shift)]
@@ -156,7 +152,7 @@ class MP4:
 
     def _fragment(self, each: Box) -> bytes:
         """Return a fragment with its offsets relative to its start, before the rest of it."""
-        body = self.source.read(each.content, each.end - each.content)
+        body = self._content(each)
         pointed = b""
         for offsets in _fragment_offsets(body):
             pointed += b"".join(repr(at - each.start).encode() for at in offsets.read(body))

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Literal
 
-from chart_binder.audio.containers.id3 import FoundTag, find_id3, written_id3
+from chart_binder.audio.containers.id3 import find_id3, written_id3
 from chart_binder.audio.file_access import Piece, Source, Span
 from chart_binder.audio.tagset import TagSet
 from chart_binder.errors import AudioError
@@ -51,68 +51,60 @@ class Chunk:
     end: int
 
 
-@dataclass(frozen=True, slots=True)
 class IFF:
     """An AIFF or WAV file: its chunks, and where they end."""
 
-    source: Source
-    kind: Kind
-    chunks: tuple[Chunk, ...]
-    end: int
-
-    @classmethod
-    def parse(cls, source: Source, kind: Kind) -> "IFF":
-        """Take an AIFF or WAV file apart."""
+    def __init__(self, source: Source, kind: Kind) -> None:
         end = _CHUNK_HEADER + int.from_bytes(source.read(4, 4), kind.order)
         if end > source.size:
             raise source.damaged("it is shorter than its header says, or was never finished")
-        chunks = tuple(_chunks(source, kind, end))
-        if sum(chunk.name in _TAG_CHUNKS for chunk in chunks) > 1:
+        self._source, self._kind = source, kind
+        self._chunks = tuple(_chunks(source, kind, end))
+        self._end = max(end, self._chunks[-1].end if self._chunks else _FORM_HEADER)
+        found = [chunk for chunk in self._chunks if chunk.name in _TAG_CHUNKS]
+        if len(found) > 1:
             raise source.damaged("it has more than one ID3 tag")
-        return cls(source, kind, chunks, max(end, chunks[-1].end if chunks else _FORM_HEADER))
+        self._tag = found[0] if found else None
 
     @property
     def tags(self) -> TagSet:
         """The tag, if there is one."""
-        chunk = self._tag_chunk()
-        if chunk is None:
-            return TagSet(self.kind.container)
-        found = find_id3(self.source, chunk.content.start)
-        if found is None or found.size > chunk.content.size:
-            raise self.source.damaged("its ID3 chunk holds no ID3 tag")
-        return TagSet(self.kind.container, (found.block,))
+        if self._tag is None:
+            return TagSet(self._kind.container)
+        found = find_id3(self._source, self._tag.content.start)
+        if found is None or found.size > self._tag.content.size:
+            raise self._source.damaged("its ID3 chunk holds no ID3 tag")
+        return TagSet(self._kind.container, (found.block,))
 
     def audio(self) -> Iterator[Piece]:
         """Yield the chunks that describe the audio and those that hold it."""
-        for chunk in self.chunks:
-            if chunk.name in self.kind.heard:
+        for chunk in self._chunks:
+            if chunk.name in self._kind.heard:
                 yield chunk.name + chunk.content.size.to_bytes(8, "big")
                 yield chunk.content
 
     def with_tags(self, tags: TagSet) -> Iterable[Piece]:
         """Return the file with another ID3v2 tag, or without one."""
-        block, old = tags.block("id3v2"), self._tag_chunk()
-        start, end = (old.content.start - _CHUNK_HEADER, old.end) if old else (self.end, self.end)
+        block, old = tags.block("id3v2"), self._tag
+        start = old.content.start - _CHUNK_HEADER if old else self._end
+        end = old.end if old else self._end
         new = b""
         if block:
-            name = old.name if old else self.kind.tag_chunk
+            name = old.name if old else self._kind.tag_chunk
             content = written_id3(block, old.content.size if old else 0)
-            new = name + len(content).to_bytes(4, self.kind.order) + content
+            new = name + len(content).to_bytes(4, self._kind.order) + content
             new += bytes(len(content) % 2)
             if not old:  # a chunk begins at an even offset
                 new = bytes(start % 2) + new
-        size = self.end - (end - start) + len(new) - _CHUNK_HEADER
+        size = self._end - (end - start) + len(new) - _CHUNK_HEADER
         if size > _MAX_SIZE:
             raise AudioError("the file would be longer than its kind can be (4 GiB)")
         return [
-            self.source.read(0, 4) + size.to_bytes(4, self.kind.order),
+            self._source.read(0, 4) + size.to_bytes(4, self._kind.order),
             Span(_CHUNK_HEADER, start - _CHUNK_HEADER),
             new,
-            Span(end, self.source.size - end),
+            Span(end, self._source.size - end),
         ]
-
-    def _tag_chunk(self) -> Chunk | None:
-        return next((chunk for chunk in self.chunks if chunk.name in _TAG_CHUNKS), None)
 
 
 def _chunks(source: Source, kind: Kind, end: int) -> Iterator[Chunk]:
@@ -127,17 +119,10 @@ def _chunks(source: Source, kind: Kind, end: int) -> Iterator[Chunk]:
         yield Chunk(header[:4], content, at)
 
 
-@dataclass(frozen=True, slots=True)
 class DSF:
-    """A DSF file: the audio up to `end`, then the tag."""
+    """A DSF file: the audio, then the tag."""
 
-    source: Source
-    end: int
-    tag: FoundTag | None
-
-    @classmethod
-    def parse(cls, source: Source) -> "DSF":
-        """Take a DSF file apart."""
+    def __init__(self, source: Source) -> None:
         # The length of the file in the header is not checked: mutagen leaves it wrong at times.
         size, _, pointer = struct.unpack("<QQQ", source.read(4, 24))
         if size != _DSF_HEADER:
@@ -145,25 +130,22 @@ class DSF:
         tag = find_id3(source, pointer) if pointer else None
         if pointer and (tag is None or pointer + tag.size > source.size):
             raise source.damaged("there is no tag where its header points")
-        return cls(source, pointer or source.size, tag)
-
-    @property
-    def tags(self) -> TagSet:
-        """The tag, if there is one."""
-        return TagSet("dsf", (self.tag.block,) if self.tag else ())
+        self._source = source
+        self._end = pointer or source.size
+        self.tags = TagSet("dsf", (tag.block,) if tag else ())
 
     def audio(self) -> Iterator[Piece]:
         """Yield everything between the header and the tag."""
-        yield Span(_DSF_HEADER, self.end - _DSF_HEADER)
+        yield Span(_DSF_HEADER, self._end - _DSF_HEADER)
 
     def with_tags(self, tags: TagSet) -> Iterable[Piece]:
         """Return the file with another ID3v2 tag, or without one."""
         # Everything between the old tag's start and the end of the file is room for the new one.
         block = tags.block("id3v2")
-        tag = written_id3(block, self.source.size - self.end) if block else b""
-        pointer = self.end if tag else 0
-        header = DSF_MAGIC + struct.pack("<QQQ", _DSF_HEADER, self.end + len(tag), pointer)
-        return [header, Span(_DSF_HEADER, self.end - _DSF_HEADER), tag]
+        tag = written_id3(block, self._source.size - self._end) if block else b""
+        pointer = self._end if tag else 0
+        header = DSF_MAGIC + struct.pack("<QQQ", _DSF_HEADER, self._end + len(tag), pointer)
+        return [header, *self.audio(), tag]
 
 
 def unread_wave(head: bytes) -> str | None:

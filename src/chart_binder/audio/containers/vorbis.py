@@ -1,4 +1,4 @@
-"""FLAC and Ogg files (Vorbis, Opus, Speex, FLAC in Ogg), whose tags are Vorbis comments.
+"""FLAC and Ogg files (Vorbis, Opus), whose tags are Vorbis comments.
 
 In a FLAC file they stand in one of the metadata blocks before the audio, in an Ogg file in the
 second packet of the stream.
@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 
 from chart_binder.audio.containers.id3 import leading_id3_size
-from chart_binder.audio.containers.mp3 import Tail, find_tail
+from chart_binder.audio.containers.mp3 import find_tail
 from chart_binder.audio.file_access import Piece, Source, Span
 from chart_binder.audio.tagset import Block, Item, TagSet
 from chart_binder.errors import AudioError
@@ -30,8 +30,6 @@ PADDING = 4096
 # FLAC metadata blocks: their types, the size of a header, the flag of the last one.
 _STREAMINFO, _PADDING, _COMMENTS, _PICTURE, _INVALID = 0, 1, 4, 6, 127
 _BLOCK_HEADER, _LAST_BLOCK, _MAX_BLOCK = 4, 0x80, (1 << 24) - 1
-
-_COMMENTS_IN_OGG = (bytes((_COMMENTS,)), bytes((_COMMENTS | _LAST_BLOCK,)))
 
 _PAGE_HEADER, _MAX_HEADER_PAGES = 27, 1 << 14
 _CONTINUED, _FIRST_PAGE = 1, 2
@@ -94,23 +92,20 @@ class Metadata:
     content: Span
 
 
-@dataclass(frozen=True, slots=True)
 class FLAC:
-    """A FLAC file: metadata blocks, the audio, and tags of other forms behind it."""
+    """A FLAC file: metadata blocks, the audio, and tags of other forms behind it.
 
-    source: Source
-    start: int
-    metadata: tuple[Metadata, ...]
-    tail: Tail
+    An ID3 tag before it is left alone.
+    """
 
-    @classmethod
-    def parse(cls, source: Source) -> "FLAC":
-        """Take a FLAC file apart; an ID3 tag around it is left alone."""
-        start = leading_id3_size(source) + len(FLAC_MAGIC)
-        metadata = tuple(_metadata(source, start))
-        if metadata[0].kind != _STREAMINFO:
+    def __init__(self, source: Source) -> None:
+        self._source = source
+        self._start = leading_id3_size(source) + len(FLAC_MAGIC)
+        self._metadata = tuple(_metadata(source, self._start))
+        if self._metadata[0].kind != _STREAMINFO:
             raise source.damaged("its first metadata block does not describe the stream")
-        return cls(source, start, metadata, find_tail(source, metadata[-1].content.end))
+        self._frames = self._metadata[-1].content.end
+        self._tail = find_tail(source, self._frames)
 
     @property
     def tags(self) -> TagSet:
@@ -119,17 +114,17 @@ class FLAC:
         if body := self._contents(_COMMENTS):
             comments = read_comments(body[0])
             if comments is None or comments[1].strip(b"\0"):
-                raise self.source.damaged("its Vorbis comments do not fit their block")
+                raise self._source.damaged("its Vorbis comments do not fit their block")
             blocks.append(comments[0])
         if pictures := self._contents(_PICTURE):
             items = tuple(Item(f"PICTURE:{at}", data) for at, data in enumerate(pictures, 1))
             blocks.append(Block("flac-picture", items))
-        return TagSet("flac", (*blocks, *self.tail.blocks))
+        return TagSet("flac", (*blocks, *self._tail.blocks))
 
     def audio(self) -> Iterator[Piece]:
         """Yield the stream's description and the frames."""
-        yield self.metadata[0].content
-        yield Span(self._frames, self.tail.start - self._frames)
+        yield self._metadata[0].content
+        yield Span(self._frames, self._tail.start - self._frames)
 
     def with_tags(self, tags: TagSet) -> Iterable[Piece]:
         """Return the file with other Vorbis comments."""
@@ -138,23 +133,19 @@ class FLAC:
         comments = tags.block("vorbis")
         kept = self._kept(written_comments(comments) if comments else None)
         return [
-            Span(0, self.start),
-            *_with_headers(kept, self._frames - self.start),
-            Span(self._frames, self.source.size - self._frames),
+            Span(0, self._start),
+            *_with_headers(kept, self._frames - self._start),
+            Span(self._frames, self._source.size - self._frames),
         ]
 
-    @property
-    def _frames(self) -> int:
-        return self.metadata[-1].content.end
-
     def _contents(self, kind: int) -> list[bytes]:
-        found = (each.content for each in self.metadata if each.kind == kind)
-        return [self.source.read(content.start, content.size) for content in found]
+        found = (each.content for each in self._metadata if each.kind == kind)
+        return [self._source.read(content.start, content.size) for content in found]
 
     def _kept(self, comments: bytes | None) -> list[tuple[int, Piece]]:
         """Return the metadata blocks in order, without padding, with the comments put in."""
         kept: list[tuple[int, Piece]] = []
-        for each in self.metadata:
+        for each in self._metadata:
             if each.kind == _COMMENTS and comments is not None:
                 kept.append((_COMMENTS, comments))
                 comments = None
@@ -238,46 +229,26 @@ class Codec:
 _CODECS = (
     Codec("ogg", b"\x01vorbis", b"\x03vorbis", 3, framed=True),
     Codec("opus", b"OpusHead", b"OpusTags", 2),
-    Codec("spx", b"Speex   ", b"", 2),
-    Codec("oga", b"\x7fFLAC", b"", 2),
 )
 
 
-@dataclass(frozen=True, slots=True)
 class Ogg:
-    """An Ogg file: the pages that hold the headers of the audio, and the packets on them.
+    """An Ogg file, of which the first audio stream counts.
 
     `pages` are those from the comments to the last header; `packets` are whole, the comments
     first; `rest` stands behind the comments in theirs.
     """
 
-    source: Source
-    codec: Codec
-    first: bytes
-    pages: tuple[Page, ...]
-    packets: tuple[bytes, ...]
-    comments: Block
-    rest: bytes
-
-    @classmethod
-    def parse(cls, source: Source) -> "Ogg":
-        """Take an Ogg file apart; its first audio stream counts."""
-        page, codec, first = _first_packet(source)
-        pages, packets = _header_packets(source, page, codec)
-        body = packets[0]
-        if codec.name == "oga":
-            is_known, start = body[:1] in _COMMENTS_IN_OGG, _BLOCK_HEADER
-        else:
-            is_known, start = body.startswith(codec.comments), len(codec.comments)
-        comments = read_comments(body[start:]) if is_known else None
-        if comments is None:
+    def __init__(self, source: Source) -> None:
+        self.source = source
+        page, self.codec, self.first = _first_packet(source)
+        self.pages, self.packets = _header_packets(source, page, self.codec)
+        body, mark = self.packets[0], self.codec.comments
+        found = read_comments(body[len(mark) :]) if body.startswith(mark) else None
+        if found is None:
             raise source.damaged("it has no comments where they should stand")
-        return cls(source, codec, first, pages, packets, *comments)
-
-    @property
-    def tags(self) -> TagSet:
-        """The comments."""
-        return TagSet(self.codec.name, (self.comments,))
+        self.comments, self.rest = found
+        self.tags = TagSet(self.codec.name, (self.comments,))
 
     def audio(self) -> Iterator[Piece]:
         """Yield the headers without the comments, then all pages, but for number and checksum."""
@@ -321,11 +292,7 @@ class Ogg:
         if not room.strip(b"\0"):
             old = len(written_comments(self.comments)) + len(room)
             rest = mark + bytes(max(0, old - len(body)) if room else 0)
-        if self.codec.name != "oga":
-            return self.codec.comments + body + rest
-        if len(body) > _MAX_BLOCK:
-            raise AudioError(f"the tags are too long for FLAC ({len(body):,} bytes)")
-        return self.packets[0][:1] + len(body + rest).to_bytes(3, "big") + body + rest
+        return self.codec.comments + body + rest
 
     def _renumbered(self, start: int, shift: int) -> Iterator[Piece]:
         """Yield the pages that follow, their numbers shifted up to where the stream ends."""
@@ -352,7 +319,7 @@ def _first_packet(source: Source) -> tuple[Page, Codec, bytes]:
         for codec in _CODECS:
             if packet.startswith(codec.first):
                 return page, codec, packet
-    raise source.damaged("none of its streams is Vorbis, Opus, Speex or FLAC")
+    raise source.damaged("none of its streams is Vorbis or Opus")
 
 
 def _header_packets(
