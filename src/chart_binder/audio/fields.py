@@ -122,28 +122,19 @@ FIELDS_BY_NAME = {field.name: field for field in FIELDS}
 """The fields by name."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Form:
-    """How a form of tag holds texts; `exact` says that its keys differ by case."""
+_Read = Callable[[Item], Texts | None]
+_Write = Callable[[str, Texts], Item | tuple[Item, ...]]
 
-    read: Callable[[Item], Texts | None]
-    write: Callable[[str, Texts], tuple[Item, ...]]
-    exact: bool = False
-
-
-def _one(write: Callable[[str, Texts], Item]) -> Callable[[str, Texts], tuple[Item, ...]]:
-    return lambda key, texts: (write(key, texts),)
-
-
-_FORMS: dict[str, _Form] = {
+# How a form of tag holds texts: in one record, or in several where it has no other way.
+_FORMS: dict[str, tuple[_Read, _Write]] = {
     **{
-        form: _Form(partial(id3.texts_of, form), _one(partial(id3.text_frame, form)))
+        form: (partial(id3.texts_of, form), partial(id3.text_frame, form))
         for form in ("id3v2.2", "id3v2.3", "id3v2.4")
     },
-    "apev2": _Form(mp3.texts_of, _one(mp3.text_item)),
-    "vorbis": _Form(vorbis.texts_of, vorbis.text_items),
-    "mp4": _Form(mp4.texts_of, _one(mp4.text_item), exact=True),
-    "asf": _Form(asf.texts_of, asf.text_items),
+    "apev2": (mp3.texts_of, mp3.text_item),
+    "vorbis": (vorbis.texts_of, vorbis.text_items),
+    "mp4": (mp4.texts_of, mp4.text_item),
+    "asf": (asf.texts_of, asf.text_items),
 }
 
 # The form of the tag that is written in each kind of file, with the head of a new one.
@@ -215,14 +206,13 @@ def field_texts(tags: TagSet, name: str) -> Texts:
 
 def item_texts(form: str, item: Item) -> Texts | None:
     """Return the texts of a record, or `None` if it holds something else, such as a picture."""
-    known = _FORMS.get(form)
-    return known.read(item) if known else None
+    return _FORMS[form][0](item) if form in _FORMS else None
 
 
 def is_same_key(form: str, one: str, other: str) -> bool:
     """Say whether two names are of one key: most forms do not tell them apart by case."""
-    known = _FORMS.get(form)
-    return one == other or bool(known and not known.exact and one.casefold() == other.casefold())
+    has_case = form == "mp4" or form not in _FORMS
+    return one == other or (not has_case and one.casefold() == other.casefold())
 
 
 def _written_block(tags: TagSet) -> Block | None:
@@ -278,9 +268,10 @@ def _with_texts(block: Block, key: str, texts: Texts) -> Block:
     Records that have the same texts already stay, byte for byte. Otherwise the new record takes the
     place of the first of that key, else it comes last.
     """
-    form = _FORMS[block.form]
-    new = form.write(key, texts) if texts else ()
-    as_read = tuple(text for item in new for text in form.read(item) or ())
+    read, write = _FORMS[block.form]
+    written = write(key, texts) if texts else ()
+    new = (written,) if isinstance(written, Item) else written
+    as_read = tuple(text for item in new for text in read(item) or ())
     old = _items_at(block, key)
     if _texts_at(block, key) == as_read and bool(old) == bool(texts):
         return block

@@ -58,10 +58,10 @@ def look_up_album(
         if catalogue is None:
             continue
         held += catalogue.size
-        if held > MAX_HELD:
-            catalogue = catalogue.only(set[RecordingId]().union(*_by_release(files).values()))
+        named = set[RecordingId]().union(*_by_release(files).values())
         for one, (recording, releases) in catalogue.recordings.items():
-            answers[one] = KnownRecording(recording, catalogue.fetched_at, releases)
+            if held <= MAX_HELD or one in named:
+                answers[one] = KnownRecording(recording, catalogue.fetched_at, releases)
     _add_tracks(service, answers, album)
     return answers
 
@@ -234,11 +234,6 @@ class Catalogue:
     def size(self) -> int:
         """The number of pairs of recording and release, to which its memory is proportional."""
         return sum(len(releases) for _, releases in self.recordings.values())
-
-    def only(self, recordings: Iterable[RecordingId]) -> "Catalogue":
-        """Return the part of it about some recordings."""
-        known = {one: self.recordings[one] for one in recordings if one in self.recordings}
-        return Catalogue(self.artist, self.fetched_at, known)
 
     def add(self, releases: Iterable[Release], fetched_at: float) -> None:
         """Add the artist's recordings of a page of releases."""

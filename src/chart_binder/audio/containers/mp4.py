@@ -307,19 +307,13 @@ def _tables_below(
     for each in _boxes_in(body, start, end)[0]:
         if path and each.kind == path[0]:
             yield from _tables_below(body, each.content, each.end, path[1:])
+        elif not path and (width := _OFFSET_TABLES.get(each.kind)):
+            (count,) = struct.unpack_from(">I", body, each.content + 4)
+            if each.content + 8 + width * count > each.end:
+                raise ValueError("a table of chunks is longer than its box")
+            yield each, Offsets(each.content + 8, width, count, width)
         elif not path:
-            yield each, _chunk_offsets(body, each)
-
-
-def _chunk_offsets(body: bytes, table: Box) -> Offsets | None:
-    width = _OFFSET_TABLES.get(table.kind)
-    if width is None:
-        return None
-    (count,) = struct.unpack_from(">I", body, table.content + 4)
-    offsets = Offsets(table.content + 8, width, count, width)
-    if offsets.start + width * count > table.end:
-        raise ValueError("a table of chunks is longer than its box")
-    return offsets
+            yield each, None
 
 
 def _fragment_offsets(moof: bytes) -> Iterator[Offsets]:
