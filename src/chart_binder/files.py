@@ -38,6 +38,11 @@ def absolute_path(place: str | Path) -> str:
         return str(place)
 
 
+def path_text(path: str | bytes | Path) -> str:
+    """Return a path or an argument as valid text: bytes that are not UTF-8 become U+FFFD."""
+    return os.fsencode(path).decode("utf-8", errors="replace")
+
+
 def quoted(path: Path) -> str:
     """Return the path as messages name it: quoted, unprintable characters escaped."""
     return repr(str(path))

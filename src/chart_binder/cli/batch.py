@@ -28,12 +28,13 @@ from chart_binder.cli.options import (
     policy_option,
     refuse_audio_file,
 )
-from chart_binder.cli.output import print_json, print_lines, print_notes, readable
+from chart_binder.cli.output import print_json, print_lines, print_notes
 from chart_binder.cli.progress import exit_on_interrupt, progress, stop_after_current
 from chart_binder.cli.render.run import file_result, log_fields, summary_lines
 from chart_binder.domain.records import Measures, RunRecord, now_utc
 from chart_binder.domain.tags import Policy
 from chart_binder.errors import UsageError
+from chart_binder.files import path_text
 from chart_binder.jobs.batch import find_albums
 from chart_binder.jobs.batch.report import metrics_json, prometheus_text
 from chart_binder.jobs.batch.requests import (
@@ -221,7 +222,7 @@ def _run(
         items,
         session.config,
         options,
-        arguments=command_line(click.get_current_context()),
+        arguments=command_line(),
         on_file=on_file,
         to_stop=is_to_stop,
         said=lambda line: print_notes([line]),
@@ -239,12 +240,12 @@ def metrics_file(path: str | None) -> Iterator["MetricsFile | None"]:
         return
     refuse_audio_file("--metrics", path)
     if os.path.exists(path) and not os.path.isfile(path):  # noqa: PTH110, PTH113
-        raise UsageError(f"--metrics {readable(path)}: it is no file that can be replaced")
+        raise UsageError(f"--metrics {path_text(path)}: it is no file that can be replaced")
     metrics = MetricsFile(path, RunRecord(id="", command="batch", started_at_utc=now_utc()))
     try:
         metrics.write(Measures())
     except OSError as error:
-        raise UsageError(f"--metrics {readable(path)}: {error.strerror}") from error
+        raise UsageError(f"--metrics {path_text(path)}: {error.strerror}") from error
     with on_error(metrics.fail):
         yield metrics
 
@@ -291,7 +292,7 @@ class MetricsFile:
         except OSError as error:
             if not self.is_broken:
                 why = error.strerror
-                click.echo(f"canon: --metrics {readable(self.path)}: {why}; goes on", err=True)
+                click.echo(f"canon: --metrics {path_text(self.path)}: {why}; goes on", err=True)
             self.is_broken = True
 
     def write(self, measures: Measures) -> None:
@@ -321,7 +322,7 @@ def _report_file(path: str | None) -> Iterator["_ReportFile | None"]:
     if path is None:
         yield None
         return
-    name = readable(path)
+    name = path_text(path)
     refuse_audio_file("--report", path)
     try:
         file = open(path, "wb", buffering=0)  # noqa: PTH123, SIM115 - any bytes; closed below

@@ -27,7 +27,6 @@ from chart_binder.cli.output import (
     labelled,
     print_json,
     print_lines,
-    readable,
     set_log_file,
     set_up_logging,
     terminal_width,
@@ -44,7 +43,7 @@ from chart_binder.domain.records import DecisionRecord
 from chart_binder.domain.verdict import Decided
 from chart_binder.domain.vocabulary import country_code
 from chart_binder.errors import StoreError, UsageError
-from chart_binder.files import read_file
+from chart_binder.files import path_text, read_file
 from chart_binder.jobs.decide import Case, Cause, Decider, Decision, State, no_overrides
 from chart_binder.jobs.stored_decisions import (
     adjudicator_version,
@@ -113,7 +112,7 @@ class _Results:
         else:
             if self.printed:
                 click.echo()
-            print_lines(self.lines(readable(path), case))
+            print_lines(self.lines(path_text(path), case))
             print_lines(_pinned_lines(pinned, case) if pinned else ())
         self.printed += 1
 
@@ -201,7 +200,7 @@ def _decide_all(
         raise UsageError("name files or folders, or one bundle with --evidence FILE.json")
     pipeline = live_decider(session, respects_overrides=True)
     if evidence:
-        set_log_file(readable(evidence))
+        set_log_file(evidence)
         results.show(evidence, pipeline.attempt(partial(read_bundle_file, evidence)))
     else:
         _decide_files(session, pipeline, paths, results, keeps=keeps)
@@ -226,7 +225,7 @@ def _decide_files(
     config = session.config
     has_model = keeps and config.llm.enabled
     version = adjudicator_version(config.llm, config.rules) if has_model else ""
-    call = command_line(click.get_current_context())
+    call = command_line()
     with (
         store_and_evidence(config) as (store, gather),
         save_decisions(store, "decide", call, config.rules, version)
@@ -236,7 +235,7 @@ def _decide_files(
         for named in named_paths(paths):
             for item in find_audio_files([Path(named)]):
                 name = named if item.path == Path(named) else str(item.path)
-                set_log_file(readable(name))
+                set_log_file(name)
                 if isinstance(item, UnreadablePath):
                     attempt = partial(_unreadable, item)
                 else:

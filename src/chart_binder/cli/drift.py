@@ -22,14 +22,13 @@ from chart_binder.cli.output import (
     SkippedRecords,
     file_object,
     print_notes,
-    printable_path,
-    readable,
     worst,
 )
 from chart_binder.cli.render.decision import find_entities, group_name, release_name
 from chart_binder.cli.render.tags import change_lines, note_lines
 from chart_binder.domain.records import DecisionRecord, RunRecord, UnreadDecision, new_id, now_utc
 from chart_binder.errors import CanonError, DamagedRecordError
+from chart_binder.files import path_text
 from chart_binder.jobs.decide import Decider
 from chart_binder.jobs.drift import (
     Drift,
@@ -89,7 +88,7 @@ def list_drift(session: Session, names: tuple[str, ...], refresh: bool) -> int:
 @pass_session
 def accept(session: Session, names: tuple[str, ...], refresh: bool) -> int:
     """Take today's decision where it differs; `canon write` then goes by it."""
-    arguments = command_line(click.get_current_context())
+    arguments = command_line()
     run = RunRecord(
         id=new_id(), command="drift accept", arguments=arguments, started_at_utc=now_utc()
     )
@@ -140,13 +139,13 @@ def _pin(session: Session, names: tuple[str, ...], *, pinned: bool) -> None:
     with _drifting(session, refresh=False) as drifting:
         for kept in _decisions(drifting, names, refuse):
             path = path_from_bytes(kept.path)
-            name = printable_path(path)
+            name = path_text(path)
             if pinned and kept.crg_mbid is None:
                 raise CanonError(f"{name}: nothing is decided yet that could be pinned")
             drifting.store.decisions.pin(kept.id, pinned=pinned)
             fields = {"decision_id": kept.id, "pinned": pinned, "crg_mbid": kept.crg_mbid}
             line = f"{name}: {'pinned' if pinned else 'no longer pinned'}"
-            session.show(file_object(str(path), fields | {"changes": ()}), [line])
+            session.show(file_object(path, fields | {"changes": ()}), [line])
 
 
 @contextmanager
@@ -193,7 +192,7 @@ def _decisions(
                 is_found = True
                 yield from read(counts)
         if not is_found:
-            raise CanonError(f"{readable(name)}: no decision is kept by that id or for that path")
+            raise CanonError(f"{path_text(name)}: no decision is kept by that id or for that path")
 
 
 class _Results:
@@ -235,8 +234,8 @@ class _Results:
         if found.state is DriftState.NOT_ASKED and not self.session.as_json:
             self.not_asked = found.why or ""  # the same for all, and printed once
             return
-        fields = file_object(str(found.path), _drift_object(found, self.done))
-        self.session.show(fields, [readable(str(found.path)), *_drift_lines(found, self.done)])
+        fields = file_object(found.path, _drift_object(found, self.done))
+        self.session.show(fields, [path_text(found.path), *_drift_lines(found, self.done)])
 
     def _skip(self, unread: UnreadDecision) -> None:
         """Count a decision that cannot be read as failed, and report it."""

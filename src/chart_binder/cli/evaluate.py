@@ -10,11 +10,11 @@ import msgspec
 
 from chart_binder.cli.decide import live_decider
 from chart_binder.cli.options import PATH, Session, is_same_file, pass_session, refuse_audio_file
-from chart_binder.cli.output import SkippedRecords, labelled, labelled_list, readable, write_file
+from chart_binder.cli.output import SkippedRecords, labelled, labelled_list, write_file
 from chart_binder.cli.render.decision import adjudication_lines
 from chart_binder.domain.vocabulary import bare_id
 from chart_binder.errors import CanonError, UsageError
-from chart_binder.files import read_lines
+from chart_binder.files import path_text, read_lines
 from chart_binder.jobs.calibrate import (
     Calibration,
     FittedCalibration,
@@ -32,8 +32,6 @@ from chart_binder.jobs.evaluate import (
     evaluate,
     read_golden,
 )
-from chart_binder.store import open_store
-from chart_binder.wiring import store_url
 
 _OUTPUT_FILE = click.Path(path_type=Path, dir_okay=False)
 _TALLY = "{:<28} {:>6} {:>6} {:>6} {:>6} {:>7} {:>9} {:>10}"
@@ -77,7 +75,7 @@ def eval_golden(session: Session, file: str, adjudicate: bool, answers: Path | N
     with _answers_file(answers) as learn:
         report = evaluate(read_golden(read_lines(file)), decide, learn)
     if not report.crg.cases and not report.ill_formed:
-        raise CanonError(f"{readable(file)}: holds no case, so there is nothing to score")
+        raise CanonError(f"{path_text(file)}: holds no case, so there is nothing to score")
     session.show(report, _report_lines(report))
     return report.status
 
@@ -233,7 +231,7 @@ def calibrate(
     if file is None:
         found = fit_and_measure(_reviewed_answers(session, answers_out, skipped))
     else:
-        found = fit_and_measure(list(read_answers(read_lines(file), readable(file))))
+        found = fit_and_measure(list(read_answers(read_lines(file), path_text(file))))
     session.show(found, _fitted_lines(found))
     if not found.is_better:
         click.echo("canon: it would not help, so nothing is stored", err=True)
@@ -248,7 +246,7 @@ def calibrate(
 def _reviewed_answers(
     session: Session, answers_out: Path | None, skipped: SkippedRecords
 ) -> list[KnownAnswer]:
-    with open_store(store_url(session.config)) as store:
+    with session.open_store() as store:
         answers = reviewed_answers(store, session.config.llm.model_id, skipped.record)
     if answers_out:
         write_file(answers_out, b"".join(each.line() for each in answers))

@@ -6,7 +6,7 @@
 import os
 import re
 import sys
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property, wraps
 from pathlib import Path
@@ -16,11 +16,13 @@ import click
 from click.core import ParameterSource
 
 from chart_binder.errors import UsageError
-from chart_binder.files import absolute_path
+from chart_binder.files import absolute_path, path_text
 
 if TYPE_CHECKING:
     from chart_binder.config import Config
     from chart_binder.config.load import Settings
+    from chart_binder.domain.verdict import OverrideRecord
+    from chart_binder.store.store import Store
 
 R = TypeVar("R")
 
@@ -64,6 +66,20 @@ class Session:
     def config(self) -> "Config":
         """The effective configuration."""
         return self.settings.config
+
+    @cached_property
+    def overrides(self) -> "Mapping[str, OverrideRecord]":
+        """The overrides in the store, by recording, as they were when first asked for."""
+        from chart_binder.wiring import overrides
+
+        return overrides(self.config)()
+
+    def open_store(self) -> "Store":
+        """Open the store, or create it; to be used in a `with`. Raises `StoreError`."""
+        from chart_binder.store import open_store
+        from chart_binder.wiring import store_url
+
+        return open_store(store_url(self.config))
 
     def show(self, value: object, lines: Iterable[str]) -> None:
         """Print a result: the value as a line of JSON, or the lines, as the call asks for."""
@@ -139,15 +155,15 @@ def policy_option(about: str) -> Callable[[Callable[..., R]], Callable[..., R]]:
     return click.option("--policy", type=click.Choice(names), default=Policy.IDS.value, help=about)
 
 
-def command_line(context: click.Context) -> tuple[str, ...]:
-    """Return the options that were given, also those before the command, then the arguments.
+def command_line() -> tuple[str, ...]:
+    """Return the options of this call, also those before the command, then the arguments.
 
     Defaults are left out. Names of files and folders are absolute; an argument that may be a path
     or an id is taken for a path where such a file exists.
     """
     options: list[str] = []
     arguments: list[str] = []
-    calls = [context]
+    calls = [click.get_current_context()]
     while calls[-1].parent:
         calls.append(calls[-1].parent)
     for call in calls:
@@ -224,7 +240,6 @@ def read_mbid(text: str, entity: str, *, or_else: str = "") -> str:
     `entity` is `release-group`, `release` or `recording`. Raises `UsageError` with what was found
     and what is allowed, `or_else` included.
     """
-    from chart_binder.cli.output import readable
     from chart_binder.domain.vocabulary import MBID
 
     written = text.strip()
@@ -236,7 +251,7 @@ def read_mbid(text: str, entity: str, *, or_else: str = "") -> str:
         return written.lower()
     thing = "the address of a " + page[1] if page else f"no {entity.replace('-', ' ')} id"
     raise UsageError(
-        f"{readable(text)!r} is {thing}; {or_else}a UUID or https://musicbrainz.org/{entity}/UUID"
+        f"{path_text(text)!r} is {thing}; {or_else}a UUID or https://musicbrainz.org/{entity}/UUID"
         " is allowed"
     )
 
@@ -255,11 +270,10 @@ def refuse_audio_file(option: str, path: str | Path) -> None:
     Such a file would be replaced, and a slip of the keys is enough to name one.
     """
     from chart_binder.audio.walk import AUDIO_SUFFIXES
-    from chart_binder.cli.output import readable
 
     suffixes = AUDIO_SUFFIXES | {".asf", ".mp4"}  # which may be audio, too
     if any(Path(each).suffix.lower() in suffixes for each in (path, os.path.realpath(path))):
-        raise UsageError(f"{option} {readable(str(path))}: so audio is called, and is not replaced")
+        raise UsageError(f"{option} {path_text(path)}: so audio is called, and is not replaced")
 
 
 def is_same_file(one: str | Path, other: str | Path) -> bool:

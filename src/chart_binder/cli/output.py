@@ -24,6 +24,7 @@ import click
 import msgspec
 
 from chart_binder.errors import CanonError
+from chart_binder.files import path_text
 
 if TYPE_CHECKING:
     import structlog
@@ -59,14 +60,9 @@ def safe_text(text: str) -> str:
     return text.translate(_UNSAFE)
 
 
-def readable(path: str) -> str:
-    """Return a file name as valid text: bytes that are not UTF-8 become U+FFFD."""
-    return os.fsencode(path).decode("utf-8", errors="replace")
-
-
-def printable_path(path: Path | str) -> str:
-    """Return a path as a terminal may show it."""
-    return safe_text(readable(str(path)))
+def one_line(written: str) -> str:
+    """Return what a person wrote as one line of valid text."""
+    return " ".join(path_text(written).split())
 
 
 def print_lines(lines: Iterable[str], *, err: bool = False) -> None:
@@ -77,7 +73,7 @@ def print_lines(lines: Iterable[str], *, err: bool = False) -> None:
 
 def print_notes(lines: Iterable[str]) -> None:
     """Print lines beside the results, on standard error."""
-    print_lines(map(readable, lines), err=True)
+    print_lines(map(path_text, lines), err=True)
 
 
 def print_json(value: object) -> None:
@@ -85,11 +81,11 @@ def print_json(value: object) -> None:
     click.echo(msgspec.json.encode(value))
 
 
-def file_object(path: str, fields: dict[str, Any]) -> dict[str, Any]:
+def file_object(path: str | Path, fields: dict[str, Any]) -> dict[str, Any]:
     """Return what is printed of a file as JSON; a name that is not UTF-8 is added in base64."""
-    name = readable(path)
+    name = path_text(path)
     line: dict[str, Any] = {"path": name} | fields
-    if name != path:
+    if name != str(path):
         line["path_b64"] = base64.b64encode(os.fsencode(path)).decode()
     return line
 
@@ -111,7 +107,7 @@ class SkippedRecords:
         """Report a decision, by its file where that is known."""
         from chart_binder.jobs.stored_decisions import path_from_bytes
 
-        where = "" if unread.path is None else f"{printable_path(path_from_bytes(unread.path))}: "
+        where = "" if unread.path is None else f"{path_text(path_from_bytes(unread.path))}: "
         self.record(f"{where}{unread.problem}; decide it again: canon decide")
 
     def record(self, problem: str) -> None:
@@ -208,9 +204,9 @@ def set_up_logging(config: "LogConfig", verbosity: int) -> None:
     _log_context.set({"run": uuid.uuid4().hex[:8]})
 
 
-def set_log_file(path: str) -> None:
+def set_log_file(path: str | Path) -> None:
     """Put the name of the file that is worked on into every log line that follows."""
-    _log_context.set(_log_context.get() | {"file": path})
+    _log_context.set(_log_context.get() | {"file": path_text(path)})
 
 
 class _StructlogFormatter(logging.Formatter):

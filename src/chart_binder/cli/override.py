@@ -19,7 +19,7 @@ from chart_binder.cli.options import (
     read_mbid,
     read_path_or_mbid,
 )
-from chart_binder.cli.output import labelled, labelled_list, readable
+from chart_binder.cli.output import labelled, labelled_list, one_line
 from chart_binder.cli.render.decision import (
     find_entities,
     group_name,
@@ -31,6 +31,7 @@ from chart_binder.domain.records import is_new_id
 from chart_binder.domain.verdict import OverrideRecord
 from chart_binder.domain.vocabulary import MBID, RecordingId, ReleaseGroupId, ReleaseId, bare_id
 from chart_binder.errors import CanonError, LookupFailedError, UsageError
+from chart_binder.files import path_text
 from chart_binder.jobs.decide import override_for
 from chart_binder.jobs.overrides import (
     DECIDE_AGAIN,
@@ -43,12 +44,9 @@ from chart_binder.jobs.overrides import (
     unknown_ids,
 )
 from chart_binder.jobs.stored_decisions import stored_bundle
-from chart_binder.store import open_store
 from chart_binder.wiring import (
-    overrides,
     store_and_evidence,
     store_and_kept_evidence,
-    store_url,
     tagged_recording,
 )
 
@@ -87,7 +85,7 @@ def set_override(session: Session, name: str, crg: str, rr: str | None, reason: 
     Exit status: 0 kept, 1 no recording can be told, or the release is of another group, 2 what was
     named is neither a file nor an id.
     """
-    words = " ".join(readable(reason).split())
+    words = one_line(reason)
     if not words:
         raise UsageError("--reason is blank: say in a few words why the rules are wrong")
     group = ReleaseGroupId(read_mbid(crg, "release-group"))
@@ -102,8 +100,8 @@ def set_override(session: Session, name: str, crg: str, rr: str | None, reason: 
     )
     if subject.bundle:
         require_home(subject.bundle, kept)
-    before = overrides(session.config)().get(kept.recording_mbid)
-    with open_store(store_url(session.config)) as store:
+    before = session.overrides.get(kept.recording_mbid)
+    with session.open_store() as store:
         decisions = [each for each in store.verdicts.reached_by(kept) if not each.pinned]
         store.overrides.put(kept)
     others = list_files(each for each in decisions if each.crg_mbid != kept.crg_mbid)
@@ -132,7 +130,7 @@ def list_overrides(session: Session, name: str | None) -> None:
 
     Exit status: 0, 1 none is kept for what was named, 2 that is neither a file nor an id.
     """
-    all_kept = overrides(session.config)()
+    all_kept = session.overrides
     listed = [*all_kept.values()] if name is None else [_override_named(session, name, all_kept)]
     if not listed:
         if not session.as_json:
@@ -148,7 +146,7 @@ def list_overrides(session: Session, name: str | None) -> None:
             fields = msgspec.to_builtins(kept) | {
                 "name": known.bundle.name if known.bundle else None,
                 "crg_title": group.title if group else None,
-                "files": [path.decode("utf-8", "replace") for path in known.files],
+                "files": [path_text(path) for path in known.files],
             }
             session.show(fields, (*[""] * bool(number), *override_lines(kept, known)))
 
@@ -162,11 +160,11 @@ def remove(session: Session, name: str) -> None:
 
     Exit status: 0, 1 none is kept for what was named, 2 that is neither a file nor an id.
     """
-    kept = _override_named(session, name, overrides(session.config)())
-    with open_store(store_url(session.config)) as store:
+    kept = _override_named(session, name, session.overrides)
+    with session.open_store() as store:
         decisions = decisions_by_override(store, kept)
         store.overrides.remove(kept.recording_mbid)
-    files = [each.path.decode("utf-8", "replace") for each in decisions]
+    files = [path_text(each.path) for each in decisions]
     lines = ["removed:", *override_lines(kept)]
     if decisions:
         lines += labelled("note", f"decided by it, so {DECIDE_AGAIN}: {list_files(decisions)}")
@@ -188,7 +186,7 @@ def _override_named(
                 subject.recording or ""
             )
     if found is None:
-        raise CanonError(f"no override is kept for {readable(name)}; see `canon override list`")
+        raise CanonError(f"no override is kept for {path_text(name)}; see `canon override list`")
     return found
 
 
@@ -196,7 +194,7 @@ def _decision(session: Session, name: str) -> _Subject | None:
     """Return what a stored decision is about, if it has that id and no file has that name."""
     if not is_new_id(name) or Path(name).exists():
         return None
-    with open_store(store_url(session.config)) as store:
+    with session.open_store() as store:
         kept = store.decisions.by_id(name)
         if kept is None:
             return None
@@ -226,11 +224,11 @@ def _look_up(session: Session, named: str | Path) -> _Subject:
 
 def _only_recording(subject: _Subject, name: str) -> RecordingId:
     if subject.bundle is None:
-        raise CanonError(f"{readable(name)} leads to no recording")
+        raise CanonError(f"{path_text(name)} leads to no recording")
     try:
         return recording_meant(subject.bundle)
     except CanonError as error:
-        raise CanonError(f"{readable(name)}: {error}") from error
+        raise CanonError(f"{path_text(name)}: {error}") from error
 
 
 def override_lines(kept: OverrideRecord, known: OverrideEffect = _NOTHING_KNOWN) -> Iterator[str]:
@@ -245,4 +243,4 @@ def override_lines(kept: OverrideRecord, known: OverrideEffect = _NOTHING_KNOWN)
     yield from labelled_list("release", [release_name(release), page] if release else [page])
     yield from labelled("because", kept.reason)
     yield from labelled("set at", kept.set_at_utc)
-    yield from labelled_list("files", (path.decode("utf-8", "replace") for path in known.files))
+    yield from labelled_list("files", (path_text(path) for path in known.files))

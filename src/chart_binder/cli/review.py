@@ -16,7 +16,7 @@ from chart_binder.cli.options import (
     pass_session,
     read_mbid,
 )
-from chart_binder.cli.output import SkippedRecords, file_object, print_notes, readable
+from chart_binder.cli.output import SkippedRecords, file_object, one_line, print_notes
 from chart_binder.cli.progress import event_lines
 from chart_binder.cli.render.review import (
     case_lines,
@@ -28,6 +28,7 @@ from chart_binder.cli.render.review import (
 )
 from chart_binder.cli.review_walk import Walk
 from chart_binder.errors import UsageError
+from chart_binder.files import path_text
 from chart_binder.jobs.decide import State
 from chart_binder.jobs.overrides import VerdictResult, accept, keep, reject
 from chart_binder.jobs.review import (
@@ -39,8 +40,6 @@ from chart_binder.jobs.review import (
     read_case_transcript,
     review_queue,
 )
-from chart_binder.store import open_store
-from chart_binder.wiring import overrides, store_url
 
 if TYPE_CHECKING:
     from chart_binder.store.store import Store
@@ -121,11 +120,11 @@ def list_queue(session: Session, paths: tuple[str, ...], states: str, limit: int
     """
     shown, left = 0, 0
     skipped = SkippedRecords()
-    kept, named = overrides(session.config)(), not_empty(*paths)
-    with open_store(store_url(session.config)) as store:
+    kept, named = session.overrides, not_empty(*paths)
+    with session.open_store() as store:
         queue = review_queue(store, kept, _read_states(states), named, skipped.decision)
         for queued in islice(queue, limit or None):
-            fields = file_object(str(queued.case.path), queued_object(queued.case))
+            fields = file_object(queued.case.path, queued_object(queued.case))
             session.show(fields, (*("",) * bool(shown), *queued_lines(queued.case)))
             shown, left = shown + 1, queued.left - 1
     more = f", {left} more: --limit 0 lists all" if left and shown == limit else ""
@@ -148,7 +147,7 @@ def show(session: Session, name: str, transcript: bool) -> int:
     with _case(session, name) as (store, case):
         rules = case.question(session.config.rules)
         events = read_case_transcript(store, case) if transcript else ()
-        kept = overrides(session.config)()
+        kept = session.overrides
         waits = store.waiting.has(case.kept.id, OPEN_STATES) and not is_overridden(case, kept)
         lapsed = override_removed(case, kept)
         verdict = None if waits else store.verdicts.on_the_same(case.kept)
@@ -161,7 +160,7 @@ def show(session: Session, name: str, transcript: bool) -> int:
     whole = session.verbosity > 0
     lines = case_lines(case, rules, verdict, waits=waits, lapsed=lapsed, whole=whole)
     run = chain.from_iterable(map(event_lines, events))
-    session.show(file_object(str(case.path), fields), chain(lines, run))
+    session.show(file_object(case.path, fields), chain(lines, run))
     failed = case.decision.state is State.ERROR
     return 1 if failed else 3 if waits else 0
 
@@ -178,7 +177,7 @@ def accept_proposal(
     """Take what is proposed: kept as an override, which `decide`, `batch` and `write` go by."""
     with _case(session, name) as (store, case):
         mbid = None if recording is None else read_mbid(recording, "recording")
-        ruled = accept(store, case, _words(reason), mbid, replaces=replaces)
+        ruled = accept(store, case, one_line(reason), mbid, replaces=replaces)
         _print_ruled(session, case, "accepted", ruled)
 
 
@@ -204,7 +203,7 @@ def reject_proposal(
 
     Without, the case only leaves the queue, and is not written.
     """
-    words = _words(reason)
+    words = one_line(reason)
     if not words:
         raise UsageError("--reason is blank: say in a few words what is wrong")
     if rr and not crg:
@@ -224,7 +223,7 @@ def reject_proposal(
 def keep_open(session: Session, name: str, reason: str) -> None:
     """Leave it as it is: out of the queue until evidence, rules or the answer are others."""
     with _case(session, name) as (store, case):
-        _print_ruled(session, case, "left as it is", keep(store, case, _words(reason)))
+        _print_ruled(session, case, "left as it is", keep(store, case, one_line(reason)))
 
 
 @review.command("walk")
@@ -241,19 +240,19 @@ def walk_queue(session: Session, paths: tuple[str, ...], states: str) -> int:
     """
     if session.as_json:
         raise UsageError("walking the queue is for a terminal: take --output text")
-    with open_store(store_url(session.config)) as store:
+    with session.open_store() as store:
         return Walk(store, session.config, _read_states(states)).run(not_empty(*paths))
 
 
 @contextmanager
 def _case(session: Session, name: str) -> Iterator[tuple["Store", ReviewCase]]:
     not_empty(name)
-    with open_store(store_url(session.config)) as store:
+    with session.open_store() as store:
         yield store, find_case(store, name)
 
 
 def _print_ruled(session: Session, case: ReviewCase, done: str, ruled: VerdictResult) -> None:
-    fields = file_object(str(case.path), ruled_object(case, done, ruled))
+    fields = file_object(case.path, ruled_object(case, done, ruled))
     session.show(fields, ruled_lines(case, done, ruled))
 
 
@@ -262,12 +261,8 @@ def _read_states(text: str) -> frozenset[str]:
     unknown = sorted(named - set(OPEN_STATES))
     if unknown or not named:
         found = unknown[0] if unknown else text
-        raise UsageError(f"--state: {readable(found)!r} is none; {', '.join(OPEN_STATES)} allowed")
+        raise UsageError(f"--state: {path_text(found)!r} is none; {', '.join(OPEN_STATES)} allowed")
     return named
-
-
-def _words(text: str) -> str:
-    return " ".join(readable(text).split())
 
 
 def _read_label(case: ReviewCase, written: str, entity: str) -> str:

@@ -9,12 +9,13 @@ from typing import TYPE_CHECKING
 
 import click
 
-from chart_binder.cli.output import SkippedRecords, print_lines, readable, terminal_width, wrap
+from chart_binder.cli.output import SkippedRecords, one_line, print_lines, terminal_width, wrap
 from chart_binder.cli.progress import event_lines
 from chart_binder.cli.render.decision import musicbrainz_page
 from chart_binder.cli.render.review import case_lines, ruled_lines
 from chart_binder.config import Config
 from chart_binder.errors import CanonError, StoreError, UsageError
+from chart_binder.files import path_text
 from chart_binder.jobs.overrides import VerdictResult, accept, choose, keep, reject
 from chart_binder.jobs.review import (
     ReviewCase,
@@ -108,7 +109,7 @@ class Walk:
         waits = self.store.waiting.has(case.kept.id, self.states)
         ruled = self.store.overrides.all()
         if not waits or is_overridden(case, ruled):
-            self._say(f"{readable(str(case.path))}: ruled on meanwhile")
+            self._say(f"{path_text(case.path)}: ruled on meanwhile")
             return _Next.FORWARD
         lapsed = override_removed(case, ruled)
         print_lines(case_lines(case, case.question(self.config.rules), lapsed=lapsed))
@@ -188,7 +189,7 @@ class Walk:
         return self._ruled(case, f"{label} is right", choose(self.store, case, group, reason))
 
     def _skip(self, case: ReviewCase) -> _Next:
-        self._say(f"{readable(str(case.path))}: skipped")
+        self._say(f"{path_text(case.path)}: skipped")
         return _Next.FORWARD
 
     def _transcript(self, case: ReviewCase) -> _Next:
@@ -210,7 +211,7 @@ class Walk:
             return _Next.STAY
         before, ruling = self.done.pop()
         self.store.verdicts.take_back(ruling)
-        self._say(f"taken back, to look at again: {readable(str(before.path))}")
+        self._say(f"taken back, to look at again: {path_text(before.path)}")
         self.taken_back.append(before)
         return _Next.BACK
 
@@ -237,4 +238,4 @@ def _ask(question: str) -> str | None:
         said: str = click.prompt(question, default="", show_default=False)
     except click.Abort:
         return None
-    return " ".join(readable(said).split())
+    return one_line(said)

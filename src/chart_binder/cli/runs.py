@@ -6,14 +6,13 @@ import click
 import msgspec
 
 from chart_binder.cli.options import Group, Session, common_options, pass_session
-from chart_binder.cli.output import SkippedRecords, print_lines, readable
+from chart_binder.cli.output import SkippedRecords, print_lines
 from chart_binder.cli.render.run import RunSummary, list_header, list_lines, run_lines
 from chart_binder.domain.records import Measures, RunRecord, WriteState
 from chart_binder.errors import CanonError
+from chart_binder.files import path_text
 from chart_binder.jobs.batch.report import metrics_json, prometheus_text
-from chart_binder.store import open_store
 from chart_binder.typed_json import decode_json
-from chart_binder.wiring import store_url
 
 if TYPE_CHECKING:
     from chart_binder.store.store import Store
@@ -37,14 +36,14 @@ def list_runs(session: Session, named: str | None, limit: int) -> int:
     Exit status: 0, or 1 where a run cannot be read whole, for the store's record is damaged.
     """
     skipped = SkippedRecords()
-    with open_store(store_url(session.config)) as store:
+    with session.open_store() as store:
         found = store.runs.newest(limit, named, skipped.record)
     # The measures are needed only for the time of a run that has no end.
     summaries = [
         RunSummary.of(run, None if run.ended_at_utc else _readable_measures(run, skipped))
         for run in found
     ]
-    of = f" of `canon {readable(named)}`" if named else ""
+    of = f" of `canon {path_text(named)}`" if named else ""
     none = f"no runs{of} are kept: `canon decide`, `batch`, `write` and `undo` make some"
     if not session.as_json:
         print_lines(list_header() if summaries else [none])
@@ -67,7 +66,7 @@ def show(session: Session, run: str | None, metrics: str | None) -> int:
     Exit status: 0, or 1 where what it cost cannot be read, for the store's record is damaged.
     """
     skipped = SkippedRecords()
-    with open_store(store_url(session.config)) as store:
+    with session.open_store() as store:
         found = _run_named(store, run)
         written = store.journal.counts(found.id)
         decisions = store.decisions.count_of_run(found.id)
@@ -96,10 +95,10 @@ def _run_named(store: "Store", name: str | None) -> RunRecord:
     exact = store.runs.get(name)
     found = (exact,) if exact else store.runs.beginning_with(name.lower())
     if not found:
-        raise CanonError(f"no run {readable(name)!r} is kept; see `canon runs list`")
+        raise CanonError(f"no run {path_text(name)!r} is kept; see `canon runs list`")
     if len(found) > 1:
         ids = ", ".join(run.id for run in found)
-        raise CanonError(f"several runs begin with {readable(name)!r}: {ids} are the last of them")
+        raise CanonError(f"several runs begin with {path_text(name)!r}: {ids} are the last of them")
     return found[0]
 
 
@@ -126,7 +125,7 @@ def _summary_object(summary: RunSummary) -> dict[str, object]:
     run = summary.run
     keys = ("id", "command", "arguments", "started_at_utc", "ended_at_utc", "status")
     return {key: getattr(run, key) for key in keys} | {
-        "arguments": list(map(readable, run.arguments)),
+        "arguments": list(map(path_text, run.arguments)),
         "ended": summary.ended,
         "seconds": summary.seconds,
         "counts": run.counts,

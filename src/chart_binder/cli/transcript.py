@@ -16,12 +16,12 @@ from chart_binder.cli.options import (
     pass_session,
     refuse_audio_file,
 )
-from chart_binder.cli.output import print_json, print_lines, readable, write_file
+from chart_binder.cli.output import print_json, print_lines, write_file
 from chart_binder.cli.progress import LiveRun, event_lines
 from chart_binder.cli.render.decision import outcome_lines
 from chart_binder.cli.render.html import run_page
 from chart_binder.errors import CanonError, PluginError, UsageError
-from chart_binder.files import read_file, read_lines
+from chart_binder.files import path_text, read_file, read_lines
 from chart_binder.jobs import transcripts
 from chart_binder.llm.result import Outcome
 
@@ -53,7 +53,7 @@ def show(session: Session, file: Path) -> None:
         session.show(event, event_lines(event))
     if session.as_json:
         if recorded.missing:
-            click.echo(f"canon: {readable(str(file))}: {recorded.missing}", err=True)
+            click.echo(f"canon: {path_text(file)}: {recorded.missing}", err=True)
         return
     if recorded.outcome:
         print_lines(outcome_lines(recorded.outcome, recorded.bundle))
@@ -119,7 +119,7 @@ def diff(session: Session, a: Path, b: Path) -> int:
 
 
 def _title(file: Path, recorded: transcripts.RecordedRun) -> str:
-    name = readable(str(file))
+    name = path_text(file)
     return f"{name} ({recorded.missing})" if recorded.missing else name
 
 
@@ -184,7 +184,7 @@ def html(session: Session, file: Path, out: Path | None) -> None:
     """
     del session
     recorded = transcripts.read_recording(file)
-    page = run_page(readable(file.name), recorded).encode("utf-8", "replace")
+    page = run_page(path_text(file.name), recorded).encode("utf-8", "replace")
     if out is None:
         click.echo(page, nl=False)
         return

@@ -27,8 +27,6 @@ from chart_binder.cli.output import (
     print_json,
     print_lines,
     print_notes,
-    printable_path,
-    readable,
     set_log_file,
     worst,
 )
@@ -37,6 +35,7 @@ from chart_binder.cli.render.tags import TagResults, change_lines, note_lines
 from chart_binder.domain.records import WriteRecord
 from chart_binder.domain.tags import Policy
 from chart_binder.errors import CanonError, StoreError, UsageError
+from chart_binder.files import path_text
 from chart_binder.jobs.journal import (
     Finding,
     Verification,
@@ -96,7 +95,7 @@ def write(
         raise UsageError(_NO_PATHS)
     config = session.config
     results = TagResults(session.as_json)
-    call = command_line(click.get_current_context())
+    call = command_line()
     with open_store(store_url(config)) as store, stop_after_current() as stop:
         planner = Planner(store, config.llm.acceptance, overrides(config)(), Policy(policy))
         run = WritingRun.of(store, "write", call, keep_mtime=keep_mtime) if applies else None
@@ -107,7 +106,7 @@ def write(
                 if isinstance(item, WriteReport):
                     results.show(item)
                 else:
-                    set_log_file(readable(str(item)))
+                    set_log_file(item)
                     results.show(write_tags(planner, item, run))
                 if stop.is_made:
                     break
@@ -180,14 +179,14 @@ def undo(session: Session, name: str | None, keep_mtime: bool) -> int:
     Exit status: 0 all is put back, 3 something was changed since and left, 1 something failed.
     """
     results = TagResults(session.as_json)
-    call = command_line(click.get_current_context())
-    with open_store(store_url(session.config)) as store, stop_after_current() as stop:
+    call = command_line()
+    with session.open_store() as store, stop_after_current() as stop:
         print_notes(repair_journal(store))
         run = WritingRun.of(store, UNDO, call, keep_mtime=keep_mtime)
         moved: dict[str, Path] = {}
         with recording_end(results, run):
             for told in undo_writes(_writes_named(store, name, moved), run, moved):
-                set_log_file(readable(str(told.path)))
+                set_log_file(told.path)
                 results.show(told)
                 if stop.is_made:
                     break
@@ -216,9 +215,9 @@ def _writes_named(
         )
         last = (_last_write(store, path, moved) for path in paths)
         writes: Iterator[WriteRecord] = (write for write in last if write)
-        problem = f"{readable(name)}: no tags were written there, or all are put back"
+        problem = f"{path_text(name)}: no tags were written there, or all are put back"
     elif store.runs.get(name) is None:
-        raise CanonError(f"{readable(name)!r} is neither a file or folder nor a run that is kept")
+        raise CanonError(f"{path_text(name)!r} is neither a file or folder nor a run that is kept")
     else:
         writes = only_done(store.journal.of_run(name))
         problem = f"the run {name} wrote no tags, or all are put back"
@@ -250,10 +249,10 @@ def verify(session: Session, paths: tuple[str, ...]) -> int:
         raise UsageError(_NO_PATHS)
     status = 0
     counts: Counter[Finding] = Counter()
-    with open_store(store_url(session.config)) as store:
+    with session.open_store() as store:
         for named in named_paths(paths):
             for item in find_audio_files([Path(named)]):
-                set_log_file(readable(str(item.path)))
+                set_log_file(item.path)
                 if isinstance(item, UnreadablePath):
                     result = Verification(item.path, Finding.UNREADABLE, str(item.problem))
                 else:
@@ -278,8 +277,8 @@ def _show_verified(session: Session, result: Verification, *, is_missed: bool) -
             "write_id": write and write.id, "written_at_utc": write and write.at_utc,
             "changes": result.changes,
         }  # fmt: skip
-        print_json(file_object(str(result.path), fields))
+        print_json(file_object(result.path, fields))
     elif is_missed or result.finding not in (Finding.SAME, Finding.UNRECORDED):
-        click.echo(printable_path(result.path))
+        click.echo(path_text(result.path))
         print_lines(note_lines(result.finding, result.why or ""))
         print_lines(change_lines(result.changes, 4))

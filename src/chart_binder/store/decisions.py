@@ -11,7 +11,6 @@ from sqlalchemy import (
     Connection,
     FromClause,
     Row,
-    Select,
     Table,
     and_,
     bindparam,
@@ -43,7 +42,7 @@ D = TypeVar("D", EvidenceRecord, TranscriptRecord)
 _log = logging.getLogger(__name__)
 
 
-def _decision_or_problem(name: str, row: Row[Any]) -> DecisionRecord | UnreadDecision:
+def _read(name: str, row: Row[Any]) -> DecisionRecord | UnreadDecision:
     """Return the decision in a row of the store `name`, or why it cannot be read."""
     try:
         return read_row(name, DecisionRecord, row)
@@ -57,15 +56,13 @@ def readable(
 ) -> Iterator[DecisionRecord]:
     """Yield the decisions that can be read; pass the others to `unread`, or log them."""
     for row in rows:
-        found = _decision_or_problem(name, row)
+        found = _read(name, row)
         if isinstance(found, DecisionRecord):
             yield found
+        elif unread:
+            unread(found)
         else:
-            (unread or _log_unread)(found)
-
-
-def _log_unread(left_out: UnreadDecision) -> None:
-    _log.warning("left out: %s", left_out.problem)
+            _log.warning("left out: %s", found.problem)
 
 
 class Documents(Generic[D]):
@@ -141,10 +138,9 @@ class Decisions:
                 new = insert_into(connection, decisions)
                 connection.execute(new.on_conflict_do_nothing(index_elements=["id"]), made)
 
-    def latest(self, path: bytes, states: Collection[str] = ()) -> DecisionRecord | None:
-        """Return the last decision on a file, or the last one in one of `states`."""
-        wanted = _in_states(_LATEST, states) if states else _LATEST
-        return self._database.record(DecisionRecord, wanted, _path_parameters(path))
+    def latest(self, path: bytes) -> DecisionRecord | None:
+        """Return the last decision on a file."""
+        return self._database.record(DecisionRecord, _LATEST, _path_parameters(path))
 
     def history(self, path: bytes) -> tuple[DecisionRecord, ...]:
         """Return every decision on a file, the newest first."""
@@ -159,8 +155,7 @@ class Decisions:
         rows = self._database.rows(_OF_PATHS, {"of_keys": [*keys.values()]}) if keys else ()
         for row in rows:
             if row.path in keys:
-                one = _decision_or_problem(self._database.name, row)
-                found.setdefault(row.path, []).append(one)
+                found.setdefault(row.path, []).append(_read(self._database.name, row))
         return found
 
     def by_id(self, decision: str) -> DecisionRecord | None:
@@ -168,16 +163,18 @@ class Decisions:
         wanted = select(decisions).where(decisions.c.id == decision)
         return self._database.record(DecisionRecord, wanted)
 
-    def by_evidence(
-        self, evidence_hash: str, adjudicator: str | None = None
-    ) -> DecisionRecord | None:
-        """Return the last decision on this evidence, of any file, that a model answered.
+    def by_evidence(self, evidence_hash: str, adjudicator: str) -> DecisionRecord | None:
+        """Return the last decision on this evidence, of any file, that this adjudicator answered.
 
-        Failures of the model do not count. If `adjudicator` is given, it is its answer.
+        Failures of the model do not count.
         """
-        wanted = _BY_EVIDENCE.where(decisions.c.evidence_hash == evidence_hash)
-        if adjudicator is not None:
-            wanted = wanted.where(decisions.c.adjudicator == adjudicator)
+        wanted = (
+            select(decisions)
+            .where(decisions.c.evidence_hash == evidence_hash)
+            .where(decisions.c.adjudicator == adjudicator)
+            .order_by(decisions.c.seq.desc())
+            .limit(1)
+        )
         return self._database.record(DecisionRecord, wanted)
 
     def count_of_run(self, run: str) -> int:
@@ -199,7 +196,9 @@ class Decisions:
         that are saved meanwhile are not yielded. One that cannot be read is passed to `unread`, or
         raised.
         """
-        wanted = _in_states(select(decisions), states)
+        wanted = select(decisions)
+        if states:
+            wanted = wanted.where(decisions.c.state.in_(sorted(states)))
         if run_id is not None:
             wanted = wanted.where(decisions.c.run_id == run_id)
         last = self._database.last(decisions)
@@ -234,20 +233,9 @@ _OF_PATHS = (
 _LATEST = _OF_PATH.limit(1)
 """Built once: SQLAlchemy takes longer to build a statement than SQLite to answer it."""
 
-_BY_EVIDENCE = (
-    select(decisions)
-    .where(decisions.c.adjudicator.is_not(None))
-    .order_by(decisions.c.seq.desc())
-    .limit(1)
-)
-
 
 def _path_parameters(path: bytes) -> dict[str, bytes]:
     return {"of_key": path_key(path), "of_path": path}
-
-
-def _in_states(wanted: Select[Any], states: Collection[str]) -> Select[Any]:
-    return wanted.where(decisions.c.state.in_(sorted(states))) if states else wanted
 
 
 def is_same_file(other: FromClause) -> ColumnElement[bool]:

@@ -31,7 +31,7 @@ from chart_binder.store.schema import Bytes, decisions, overrides, verdicts
 class Overrides:
     """The overrides, one for each recording. Every method may raise `StoreError`.
 
-    `sqlite_file.read_overrides` reads them too, without creating a store.
+    `store.read_overrides` reads them too, without creating a store.
     """
 
     def __init__(self, database: Database) -> None:
@@ -199,13 +199,18 @@ def _ruled_on() -> ColumnElement[bool]:
         earlier.c.seq <= decisions.c.seq,
         verdicts.c.decision_id == earlier.c.id,
     )
-    nothing_else = and_(
-        earlier.c.evidence_hash == decisions.c.evidence_hash,
-        earlier.c.rules_version == decisions.c.rules_version,
-        earlier.c.crg_mbid.is_not_distinct_from(decisions.c.crg_mbid),
-    )
     is_it = earlier.c.seq == decisions.c.seq
-    return select(earlier.c.seq).where(*same, or_(is_it, nothing_else)).exists()
+    is_equal = _is_equal(earlier.c, decisions.c)
+    return select(earlier.c.seq).where(*same, or_(is_it, is_equal)).exists()
+
+
+def _is_equal(one: Any, other: Any) -> ColumnElement[bool]:
+    """Match decisions with the same group by the same evidence and rules."""
+    return and_(
+        one.evidence_hash == other.evidence_hash,
+        one.rules_version == other.rules_version,
+        one.crg_mbid.is_not_distinct_from(other.crg_mbid),
+    )
 
 
 def _overridden() -> ColumnElement[bool]:
@@ -258,8 +263,8 @@ class Verdicts:
         override later removes the verdicts with the same time and release group.
         """
         recordings = {each.recording_mbid for each in (*without, *filter(None, (override,)))}
+        wanted = select(overrides).where(overrides.c.recording_mbid.in_(recordings))
         with self._database.writing() as connection:
-            wanted = select(overrides).where(overrides.c.recording_mbid.in_(recordings))
             rows = connection.execute(wanted).all()
             before = tuple(read_row(self._database.name, OverrideRecord, row) for row in rows)
             with_it = tuple(
@@ -307,29 +312,25 @@ class Verdicts:
 
     def latest(self, decision: str) -> VerdictRecord | None:
         """Return the newest verdict on a decision."""
-        return self._database.record(VerdictRecord, _on(decision).limit(1))
+        return next(iter(self.history(decision)), None)
 
     def history(self, decision: str) -> tuple[VerdictRecord, ...]:
         """Return every verdict on a decision, the newest first."""
-        return self._database.records(VerdictRecord, _on(decision))
+        wanted = select(verdicts).where(verdicts.c.decision_id == decision)
+        return self._database.records(VerdictRecord, wanted.order_by(verdicts.c.seq.desc()))
 
     def on_the_same(self, decision: DecisionRecord) -> VerdictRecord | None:
         """Return the newest verdict on a decision, or on an equal earlier one of its file.
 
         Equal decisions have the same release group, evidence and rules.
         """
-        equal = and_(
-            decisions.c.evidence_hash == decision.evidence_hash,
-            decisions.c.rules_version == decision.rules_version,
-            decisions.c.crg_mbid.is_not_distinct_from(decision.crg_mbid),
-        )
         wanted = (
             select(verdicts)
             .join(decisions, decisions.c.id == verdicts.c.decision_id)
             .where(
                 decisions.c.path_key == path_key(decision.path),
                 decisions.c.path == decision.path,
-                or_(decisions.c.id == decision.id, equal),
+                or_(decisions.c.id == decision.id, _is_equal(decisions.c, decision)),
             )
             .order_by(verdicts.c.seq.desc())
             .limit(1)
@@ -351,12 +352,6 @@ class Verdicts:
         wanted = select(verdicts).where(verdicts.c.verdict.in_(_SPOKEN), ~is_said_again)
         rows = self._database.pages(verdicts, wanted, self._database.last(verdicts))
         return map(self._read, rows)
-
-
-def _on(decision: str) -> Select[tuple[Any, ...]]:
-    """Find the verdicts on a decision, the newest first."""
-    wanted = select(verdicts).where(verdicts.c.decision_id == decision)
-    return wanted.order_by(verdicts.c.seq.desc())
 
 
 def _given(override: OverrideRecord) -> Select[tuple[Any, ...]]:

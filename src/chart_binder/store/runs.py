@@ -51,9 +51,8 @@ class Runs:
 
     def get(self, run: str) -> RunRecord | None:
         """Return the run with this id."""
-        return next(
-            map(self._read, self._database.rows(select(runs).where(runs.c.id == run))), None
-        )
+        rows = self._database.rows(select(runs).where(runs.c.id == run))
+        return next(map(self._read, rows), None)
 
     def beginning_with(self, letters: str) -> tuple[RunRecord, ...]:
         """Return the newest two runs whose ids begin with these letters."""
@@ -85,15 +84,13 @@ class Runs:
         return self._readable(self._database.pages(runs, select(runs)), unread)
 
     def _change(self, run: str, counts: Mapping[str, int], more: Mapping[str, object]) -> None:
-        changed = (
-            update(runs).where(runs.c.id == run).values(counts=json.dumps(dict(counts)), **more)
-        )
+        changed = update(runs).where(runs.c.id == run)
         with self._database.writing() as connection:
-            connection.execute(changed)
+            connection.execute(changed.values(counts=json.dumps(dict(counts)), **more))
 
     def _readable(
         self, rows: Iterable[Row[Any]], unread: UnreadRunHandler | None
-    ) -> Iterator[RunRecord]:  # fmt: skip
+    ) -> Iterator[RunRecord]:
         for row in rows:
             try:
                 run = self._read(row)

@@ -1,6 +1,10 @@
-"""The tables of the store, and the migrations from older versions."""
+"""The tables of the store as queries name them, and the migrations that create them.
 
-from collections.abc import Sequence
+What a column may hold, keys and indexes are said by the migrations alone.
+"""
+
+from collections.abc import Iterator, Sequence
+from typing import Any
 
 from sqlalchemy import (
     BigInteger,
@@ -9,7 +13,6 @@ from sqlalchemy import (
     Connection,
     Double,
     Identity,
-    Index,
     Integer,
     LargeBinary,
     MetaData,
@@ -17,6 +20,7 @@ from sqlalchemy import (
     Text,
     update,
 )
+from sqlalchemy.types import TypeEngine
 
 METADATA = MetaData()
 
@@ -30,157 +34,88 @@ class Bytes(LargeBinary):
         """Convert nothing."""
 
 
-def _order(name: str = "seq") -> Column[int]:
+def _columns(kind: type[TypeEngine[Any]], *names: str) -> Iterator[Column[Any]]:
+    return (Column(name, kind) for name in names)
+
+
+def _seq() -> Column[int]:
     """Return the column that numbers the rows."""
     number = BigInteger().with_variant(Integer(), "sqlite")
-    return Column(name, number, Identity(always=True), primary_key=True)
+    return Column("seq", number, Identity(always=True), primary_key=True)
 
 
-schema_version = Table(
-    "schema_version",
-    METADATA,
-    Column("version", Integer, primary_key=True, autoincrement=False),
-)
+def _key(name: str) -> Column[str]:
+    return Column(name, Text, primary_key=True)
+
+
+schema_version = Table("schema_version", METADATA, Column("version", Integer))
 
 cached_answers = Table(
-    "cached_answers",
-    METADATA,
-    Column("key", Text, primary_key=True),
-    Column("body", Bytes, nullable=False),
-    Column("fetched_at", Double, nullable=False, comment="seconds since the epoch"),
+    "cached_answers", METADATA, _key("key"), Column("body", Bytes), Column("fetched_at", Double)
 )
-
-rate_slots = Table(
-    "rate_slots",
-    METADATA,
-    Column("service", Text, primary_key=True),
-    Column("next_slot", Double, nullable=False, comment="seconds since the epoch"),
-)
+"""`fetched_at` and `next_slot` are in seconds since the epoch."""
+rate_slots = Table("rate_slots", METADATA, _key("service"), Column("next_slot", Double))
 
 overrides = Table(
     "overrides",
     METADATA,
-    Column("recording_mbid", Text, primary_key=True),
-    Column("crg_mbid", Text, nullable=False),
-    Column("rr_mbid", Text, nullable=True),
-    Column("reason", Text, nullable=False),
-    Column("set_at_utc", Text, nullable=False, comment="ISO 8601"),
+    _key("recording_mbid"),
+    *_columns(Text, "crg_mbid", "rr_mbid", "reason", "set_at_utc"),
 )
 
 runs = Table(
     "runs",
     METADATA,
-    _order(),
-    Column("id", Text, nullable=False),
-    Column("command", Text, nullable=False),
-    Column("arguments", Text, nullable=False, comment="JSON"),
-    Column("started_at_utc", Text, nullable=False),
-    Column("ended_at_utc", Text, nullable=True),
-    Column("status", Integer, nullable=True),
-    Column("counts", Text, nullable=False, comment="JSON"),
-    Column("measures", Bytes, nullable=True, comment="JSON"),
-    Index("runs_by_id", "id", unique=True),
+    _seq(),
+    *_columns(Text, "id", "command", "arguments", "started_at_utc", "ended_at_utc", "counts"),
+    Column("status", Integer),
+    Column("measures", Bytes),
 )
+"""`arguments`, `counts` and `measures` are JSON."""
 
 decisions = Table(
     "decisions",
     METADATA,
-    _order(),
-    Column("id", Text, nullable=False),
-    Column("run_id", Text, nullable=False),
-    Column("path_key", Bytes, nullable=False, comment="see keys.path_key"),
-    Column("path", Bytes, nullable=False),
-    Column("file_size", BigInteger, nullable=False),
-    Column("file_mtime_ns", BigInteger, nullable=False),
-    Column("recording_mbid", Text, nullable=True),
-    Column("state", Text, nullable=False),
-    Column("decided_by", Text, nullable=True),
-    Column("crg_mbid", Text, nullable=True),
-    Column("rr_mbid", Text, nullable=True),
-    Column("evidence_hash", Text, nullable=True),
-    Column("rules_version", Text, nullable=False),
-    Column("trace", Text, nullable=True),
-    Column("document", Bytes, nullable=False, comment="JSON"),
-    Column("decided_at_utc", Text, nullable=False),
-    Column("transcript_id", Text, nullable=True),
-    Column("artifact", Bytes, nullable=True, comment="JSON"),
-    Column("pinned", Boolean, nullable=False),
-    Column("adjudicator", Text, nullable=True),
-    Index("decisions_by_id", "id", unique=True),
-    Index("decisions_by_path", "path_key", "seq"),
-    Index("decisions_by_state", "state", "seq"),
-    Index("decisions_by_run", "run_id", "seq"),
-    Index("decisions_by_evidence", "evidence_hash", "seq"),  # of those with an adjudicator alone
+    _seq(),
+    *_columns(Text, "id", "run_id", "recording_mbid", "state", "decided_by", "crg_mbid"),
+    *_columns(Text, "rr_mbid", "evidence_hash", "rules_version", "trace", "decided_at_utc"),
+    *_columns(Text, "transcript_id", "adjudicator"),
+    *_columns(Bytes, "path_key", "path", "document", "artifact"),
+    *_columns(BigInteger, "file_size", "file_mtime_ns"),
+    Column("pinned", Boolean),
 )
+"""`path_key` is `database.path_key`; `document` and `artifact` are JSON."""
 
-evidence = Table(
-    "evidence",
-    METADATA,
-    Column("hash", Text, primary_key=True),
-    Column("document", Bytes, nullable=False, comment="JSON, by zlib"),
-)
-
-transcripts = Table(
-    "transcripts",
-    METADATA,
-    Column("id", Text, primary_key=True),
-    Column("document", Bytes, nullable=False, comment="JSON Lines, by zlib"),
-)
+evidence = Table("evidence", METADATA, _key("hash"), Column("document", Bytes))
+"""`document` is JSON by zlib, that of a transcript JSON Lines by zlib."""
+transcripts = Table("transcripts", METADATA, _key("id"), Column("document", Bytes))
 
 verdicts = Table(
     "verdicts",
     METADATA,
-    _order(),
-    Column("decision_id", Text, nullable=False),
-    Column("verdict", Text, nullable=False),
-    Column("crg_mbid", Text, nullable=True),
-    Column("rr_mbid", Text, nullable=True),
-    Column("reason", Text, nullable=False),
-    Column("at_utc", Text, nullable=False),
-    Index("verdicts_by_decision", "decision_id", "seq"),
+    _seq(),
+    *_columns(Text, "decision_id", "verdict", "crg_mbid", "rr_mbid", "reason", "at_utc"),
 )
 
 writes = Table(
     "writes",
     METADATA,
-    _order(),
-    Column("id", Text, nullable=False),
-    Column("run_id", Text, nullable=False),
-    Column("path_key", Bytes, nullable=False, comment="see keys.path_key"),
-    Column("path", Bytes, nullable=False),
-    Column("decision_id", Text, nullable=True),
-    Column("state", Text, nullable=False),
-    Column("audio_hash", Text, nullable=False),
-    Column("tags_before_hash", Text, nullable=False),
-    Column("tags_after_hash", Text, nullable=False),
-    Column("changes", Bytes, nullable=False, comment="JSON"),
-    Column("at_utc", Text, nullable=False),
-    Column("done_at_utc", Text, nullable=True),
-    Column("temporary", Bytes, nullable=False),
-    Column("problem", Text, nullable=True),
-    Column("tags_left", Bytes, nullable=True, comment="JSON, by zlib"),
-    Index("writes_by_id", "id", unique=True),
-    Index("writes_by_path", "path_key", "seq"),
-    Index("writes_by_run", "run_id", "seq"),
-    Index("writes_by_audio", "audio_hash", "seq"),
-    Index("writes_by_state", "state", "seq"),
+    _seq(),
+    *_columns(Text, "id", "run_id", "decision_id", "state", "audio_hash", "tags_before_hash"),
+    *_columns(Text, "tags_after_hash", "at_utc", "done_at_utc", "problem"),
+    *_columns(Bytes, "path_key", "path", "changes", "temporary", "tags_left"),
 )
+"""`changes` is JSON, `tags_left` JSON by zlib."""
 
 
 Statements = Sequence[str]
 
 _TYPES = {
-    "sqlite": {
-        "order": "INTEGER PRIMARY KEY",
-        "bytes": "BLOB",
-        "double": "DOUBLE",
-        "big": "BIGINT",
-    },
+    "sqlite": {"order": "INTEGER PRIMARY KEY", "bytes": "BLOB", "double": "DOUBLE"},
     "postgresql": {
         "order": "BIGINT GENERATED ALWAYS AS IDENTITY PRIMARY KEY",
         "bytes": "BYTEA",
         "double": "DOUBLE PRECISION",
-        "big": "BIGINT",
     },
 }
 """The types in braces below, by database."""
@@ -207,7 +142,7 @@ _DECISIONS_AND_JOURNAL: Statements = (
     "CREATE UNIQUE INDEX runs_by_id ON runs (id)",
     """CREATE TABLE decisions (
         seq {order}, id TEXT NOT NULL, run_id TEXT NOT NULL, path_key {bytes} NOT NULL,
-        path {bytes} NOT NULL, file_size {big} NOT NULL, file_mtime_ns {big} NOT NULL,
+        path {bytes} NOT NULL, file_size BIGINT NOT NULL, file_mtime_ns BIGINT NOT NULL,
         recording_mbid TEXT, state TEXT NOT NULL, decided_by TEXT, crg_mbid TEXT, rr_mbid TEXT,
         evidence_hash TEXT, rules_version TEXT NOT NULL, trace TEXT, document {bytes} NOT NULL,
         decided_at_utc TEXT NOT NULL, transcript_id TEXT, artifact {bytes},

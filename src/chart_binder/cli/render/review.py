@@ -10,13 +10,13 @@ from chart_binder.cli.output import (
     fit,
     labelled,
     labelled_list,
-    readable,
     terminal_width,
     wrap,
 )
 from chart_binder.cli.render.decision import musicbrainz_page, outcome_lines
 from chart_binder.domain.records import VerdictRecord
 from chart_binder.domain.verdict import Decided, Verdict
+from chart_binder.files import path_text
 from chart_binder.jobs.decide import State, advice_for
 from chart_binder.jobs.overrides import VerdictResult
 from chart_binder.jobs.review import CandidateRow, ReviewCase
@@ -124,7 +124,7 @@ def case_object(case: ReviewCase, rules: Verdict | None) -> dict[str, Any]:
 def ruled_lines(case: ReviewCase, done: str, ruled: VerdictResult) -> Iterator[str]:
     """Yield what a person's verdict led to."""
     files = f", with {counted(ruled.files - 1, 'more file')}" if ruled.files > 1 else ""
-    yield f"{readable(str(case.path))}: {done}{files}"
+    yield f"{path_text(case.path)}: {done}{files}"
     override = ruled.saved.override
     if override:
         labels = {mbid: label for label, mbid in case.labels.ids.items()}
@@ -156,7 +156,7 @@ def ruled_object(case: ReviewCase, done: str, ruled: VerdictResult) -> dict[str,
 def _heading(case: ReviewCase) -> Iterator[str]:
     more = f" (and {counted(case.files - 1, 'more file')})" if case.files > 1 else ""
     gone = " (not there any more)" if case.is_gone else ""
-    yield f"{readable(str(case.path))}{gone}{more}"
+    yield f"{path_text(case.path)}{gone}{more}"
     if case.bundle:
         yield from wrap(case.bundle.name, terminal_width(), "  ", 2)
 

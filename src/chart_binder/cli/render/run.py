@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from chart_binder.cli.output import file_object, fit, readable, terminal_width, wrap
+from chart_binder.cli.output import file_object, fit, terminal_width, wrap
 from chart_binder.domain.records import Measures, RunRecord, WriteState
+from chart_binder.files import path_text
 from chart_binder.llm.result import counted
 
 if TYPE_CHECKING:
@@ -66,14 +67,14 @@ def file_result(file: "FileResult") -> dict[str, object]:
         fields["pinned"] = True
     if file.tags:
         fields["tags"] = {"fate": file.tags.status.value, "why": file.tags.why}
-    return file_object(str(file.path), fields)
+    return file_object(file.path, fields)
 
 
 def log_fields(file: "FileResult") -> dict[str, object]:
     """Return what is logged of a file when it is finished."""
     decision = file.decision
     fields = {
-        "path": readable(str(file.path)),
+        "path": path_text(file.path),
         "state": decision.state.value,
         "rule": decision.crg_rule,
         "crg_mbid": decision.crg_mbid,
@@ -190,7 +191,7 @@ class RunSummary:
     @property
     def call(self) -> str:
         """The command with its arguments, as a shell takes it."""
-        words = ["canon", *self.run.command.split(), *map(readable, self.run.arguments)]
+        words = ["canon", *self.run.command.split(), *map(path_text, self.run.arguments)]
         return shlex.join(words)
 
     @property
@@ -283,7 +284,7 @@ def _costs(found: Measures) -> Iterator[str]:
         label = ""
     label = "slowest"
     for file in found.slowest:
-        yield _unwrapped(label, f"{file.seconds:>7,.1f} s  {readable(file.path)}")
+        yield _unwrapped(label, f"{file.seconds:>7,.1f} s  {path_text(file.path)}")
         label = ""
 
 

@@ -10,12 +10,12 @@ from chart_binder.cli.output import (
     file_object,
     print_json,
     print_lines,
-    printable_path,
     terminal_width,
     worst,
     wrap,
 )
 from chart_binder.cli.render.decision import SITE
+from chart_binder.files import path_text
 from chart_binder.jobs.journal import FieldChange
 from chart_binder.jobs.write import WriteReport, WriteStatus
 
@@ -70,7 +70,7 @@ class TagResults:
         self.counts[told.status] += 1
         self.status = worst(self.status, _STATUS.get(told.status, 0))
         if self.as_json:
-            print_json(file_object(str(told.path), _fields(told)))
+            print_json(file_object(told.path, _fields(told)))
             return
         if self.held and (_album(self.held[-1]) != _album(told) or len(self.held) == _MAX_HELD):
             self.flush()
@@ -121,7 +121,7 @@ def _album_lines(held: list[WriteReport]) -> Iterator[str]:
             yield f"  all {len(held)} files"
             yield from change_lines(common, 4)
     for told in held:
-        yield f"{'':{indent}}{printable_path(told.path)}"
+        yield f"{'':{indent}}{path_text(told.path)}"
         yield from _file_lines(told, set(common), indent + 2)
 
 
