@@ -31,27 +31,27 @@ ID = "6b47c9a0-b9e1-3df9-a5e8-50a6ce0dbdbd"
 @given(text=WORDS, width=st.integers(1, 40), indent=st.integers(0, 12))
 def test_no_line_is_too_wide_unless_it_is_one_word(text: str, width: int, indent: int) -> None:
     head = "-" * indent
-    lines = list(wrap(text, width, head, indent))
+    lines = list(wrap(text, head, indent, width))
     assert all(display_width(line) <= width or len(line[indent:].split(" ")) == 1 for line in lines)
     assert [word for line in lines for word in line[indent:].split()] == text.split()
     assert all(line.startswith(head if not n else " " * indent) for n, line in enumerate(lines))
 
 
 def test_spaces_within_a_line_are_kept_as_they_are() -> None:
-    lines = wrap("one  two\nthree\u3000four", 12, "", 2)
+    lines = wrap("one  two\nthree\u3000four", "", 2, 12)
     assert list(lines) == ["one  two", "  three\u3000four"]
 
 
 def test_only_a_decision_trace_is_broken_within_a_word() -> None:
     trace = "evh=9b1f2c3d;crg=ALBUM_LEAD_WINDOW;rr=ORIGIN_COUNTRY_EARLIEST;src=mb;cfg=lw90"
-    lines = list(wrap(f"+ {trace}", 60, "decision trace ", 17))
+    lines = list(wrap(f"+ {trace}", "decision trace ", 17, 60))
     assert lines == [
         "decision trace + evh=9b1f2c3d;crg=ALBUM_LEAD_WINDOW;",
         "                 rr=ORIGIN_COUNTRY_EARLIEST;src=mb;cfg=lw90",
     ]
-    assert list(wrap(trace, 100, "", 0)) == [trace]
+    assert list(wrap(trace, width=100)) == [trace]
     address = f"https://musicbrainz.org/release-group/{ID}"
-    assert list(wrap(address, 30, "", 0)) == [address]
+    assert list(wrap(address, width=30)) == [address]
 
 
 @pytest.mark.parametrize(
@@ -70,7 +70,7 @@ def test_text_is_padded_or_cut_to_a_number_of_columns(text: str, width: int, sho
 def test_a_very_long_text_takes_a_moment() -> None:
     start = time.perf_counter()
     assert fit("東" * 100_000, 9) == "東東東.. "
-    assert len(list(wrap("word " * 16_000, 40, "", 0))) == 2_000
+    assert len(list(wrap("word " * 16_000, width=40))) == 2_000
     assert time.perf_counter() - start < 2
 
 

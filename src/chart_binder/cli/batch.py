@@ -6,7 +6,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from io import FileIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -52,7 +52,6 @@ if TYPE_CHECKING:
 _FAILED = 1
 _METRICS_EVERY_S = 5.0
 _ONLY = ("open", "failed", "review")
-_STOPPING = "what is in hand is"
 _log = logging.getLogger(__name__)
 
 
@@ -146,45 +145,31 @@ def _decide_files(
     paths: tuple[str, ...],
     options: BatchOptions,
     report: str | None,
-    metrics: "MetricsFile | None",
+    metrics: "MetricsFile",
 ) -> int:
     named = [Path(path) for path in named_paths(paths)]
     is_drawn = not (session.as_json and sys.stdout.isatty())
     with (
         _report_file(report) as written,
         progress(named, is_all=not options.only, is_drawn=is_drawn) as bar,
-        stop_after_current(_STOPPING) as stop,
     ):
 
         def on_file(file: "FileResult") -> None:
             line = msgspec.json.encode(file_result(file))
-            if written:
-                written.write(line)
+            written.write(line)
             if session.as_json:
                 click.echo(line)
-            _log.info("finished", extra=log_fields(file))
-            update(file)
+            bar.show(file.so_far)
 
-        def update(file: "FileResult | None" = None) -> None:
-            bar.show(file.so_far if file else None)
-            if metrics:
-                metrics.update(file)
-
-        def is_to_stop() -> bool:
-            update()  # called also while no file ends
-            return stop.is_made
-
-        result = _run(session, options, find_albums(named), on_file, is_to_stop)
-    if metrics:
-        metrics.end(result)
+        result = _run(session, options, find_albums(named), metrics, on_file, bar.show)
     begins_anew = options.dry_run or (options.refresh and "-" in paths)
     what_next = f"the same command {'begins anew' if begins_anew else 'goes on'}"
     lines = summary_lines(result, what_next, is_dry=options.dry_run)
     print_lines(lines, err=session.as_json)
-    return _FAILED if written and written.is_broken else result.status
+    return _FAILED if written.is_broken else result.status
 
 
-def _decide_requests(session: Session, options: BatchOptions, metrics: "MetricsFile | None") -> int:
+def _decide_requests(session: Session, options: BatchOptions, metrics: "MetricsFile") -> int:
     """Answer every line of standard input with one, as soon as it is decided.
 
     An answer has the `line` it is for, from 1, and the `id` that was in it.
@@ -198,14 +183,8 @@ def _decide_requests(session: Session, options: BatchOptions, metrics: "MetricsF
         line = begun.pop(file.path, is_given=file.outcome.is_given)
         answer = {"line": line.number, "id": line.id} | file_result(file)
         print_json(answer | ({"path": None} if isinstance(line.target, BundleRequest) else {}))
-        _log.info("finished", extra=log_fields(file))
-        if metrics:
-            metrics.update(file)
 
-    with stop_after_current(_STOPPING) as stop:
-        result = _run(session, options, lines.items(begun), on_file, lambda: stop.is_made)
-    if metrics:
-        metrics.end(result)
+    result = _run(session, options, lines.items(begun), metrics, on_file)
     what_next = "lines without an answer are left"
     print_lines(summary_lines(result, what_next, is_dry=options.dry_run), err=True)
     return result.status
@@ -215,37 +194,49 @@ def _run(
     session: Session,
     options: BatchOptions,
     items: Items,
+    metrics: "MetricsFile",
     on_file: Callable[["FileResult"], None],
-    is_to_stop: Callable[[], bool],
+    while_waiting: Callable[[], None] = lambda: None,
 ) -> "BatchResult":
-    return run_items(
-        items,
-        session.config,
-        options,
-        arguments=command_line(),
-        on_file=on_file,
-        to_stop=is_to_stop,
-        said=lambda line: print_notes([line]),
-    )
+    def finish(file: "FileResult") -> None:
+        on_file(file)
+        _log.info("finished", extra=log_fields(file))
+        metrics.update(file)
+
+    def is_to_stop() -> bool:
+        while_waiting()
+        metrics.update()
+        return stop.is_made
+
+    with stop_after_current("what is in hand is") as stop:
+        result = run_items(
+            items,
+            session.config,
+            options,
+            arguments=command_line(),
+            on_file=finish,
+            to_stop=is_to_stop,
+            said=lambda line: print_notes([line]),
+        )
+    metrics.end(result)
+    return result
 
 
 @contextmanager
-def metrics_file(path: str | None) -> Iterator["MetricsFile | None"]:
+def metrics_file(path: str | None) -> Iterator["MetricsFile"]:
     """Yield the file for metrics, if one is named; an error that ends the run is recorded in it.
 
     Raises `UsageError` where the file cannot be written, or has an audio suffix.
     """
-    if path is None:
-        yield None
-        return
-    refuse_audio_file("--metrics", path)
-    if os.path.exists(path) and not os.path.isfile(path):  # noqa: PTH110, PTH113
-        raise UsageError(f"--metrics {path_text(path)}: it is no file that can be replaced")
-    metrics = MetricsFile(path, RunRecord(id="", command="batch", started_at_utc=now_utc()))
-    try:
-        metrics.write(Measures())
-    except OSError as error:
-        raise UsageError(f"--metrics {path_text(path)}: {error.strerror}") from error
+    metrics = MetricsFile(path)
+    if path is not None:
+        refuse_audio_file("--metrics", path)
+        if os.path.exists(path) and not os.path.isfile(path):  # noqa: PTH110, PTH113
+            raise UsageError(f"--metrics {path_text(path)}: it is no file that can be replaced")
+        try:
+            metrics.write(path, Measures())
+        except OSError as error:
+            raise UsageError(f"--metrics {path_text(path)}: {error.strerror}") from error
     with on_error(metrics.fail):
         yield metrics
 
@@ -254,8 +245,10 @@ def metrics_file(path: str | None) -> Iterator["MetricsFile | None"]:
 class MetricsFile:
     """A file that is replaced whole every few seconds; one named `*.json` holds JSON."""
 
-    path: str
-    run: RunRecord
+    path: str | None
+    run: RunRecord = field(
+        default_factory=lambda: RunRecord(id="", command="batch", started_at_utc=now_utc())
+    )
     last: "FileResult | None" = None
     written_at: float = 0.0
     is_broken: bool = False
@@ -264,45 +257,42 @@ class MetricsFile:
         """Write how far the run is, where that is due."""
         self.last = file or self.last
         if self.last and time.monotonic() - self.written_at >= _METRICS_EVERY_S:
-            self.run = msgspec.structs.replace(self.run, id=self.last.run_id)
-            self._try_to_write(self.last.so_far.measures())
+            self._try_to_write(self.last.so_far.measures(), id=self.last.run_id)
 
     def end(self, result: "BatchResult") -> None:
         """Write the result of the run."""
-        self._end(result.run_id, result.measures, result.status)
+        changes = {"id": result.run_id, "status": result.status, "ended_at_utc": now_utc()}
+        self._try_to_write(result.measures, **changes)
 
     def fail(self, error: BaseException) -> None:
         """Write that an error ended the run."""
         status = INTERRUPTED if isinstance(error, KeyboardInterrupt) else _FAILED
-        run_id, measures = ("", Measures())
+        run_id, measures = "", Measures()
         if self.last:
             run_id, measures = self.last.run_id, self.last.so_far.measures()
-        self._end(run_id, measures, status)
+        self._try_to_write(measures, id=run_id, status=status, ended_at_utc=now_utc())
 
-    def _end(self, run_id: str, measures: Measures, status: int) -> None:
-        self.run = msgspec.structs.replace(
-            self.run, id=run_id, status=status, ended_at_utc=now_utc()
-        )
-        self._try_to_write(measures)
-
-    def _try_to_write(self, measures: Measures) -> None:
-        """Write; a full disk is reported once and does not end the run."""
+    def _try_to_write(self, measures: Measures, **changes: object) -> None:
+        """Write the run with these changes; a full disk is reported once, and does not end it."""
+        if self.path is None:
+            return
+        self.run = msgspec.structs.replace(self.run, **changes)
         try:
-            self.write(measures)
+            self.write(self.path, measures)
         except OSError as error:
             if not self.is_broken:
-                why = error.strerror
-                click.echo(f"canon: --metrics {path_text(self.path)}: {why}; goes on", err=True)
+                name, why = path_text(self.path), error.strerror
+                click.echo(f"canon: --metrics {name}: {why}; goes on", err=True)
             self.is_broken = True
 
-    def write(self, measures: Measures) -> None:
+    def write(self, path: str, measures: Measures) -> None:
         """Replace the file. Raises `OSError`."""
         self.written_at = time.monotonic()
-        if self.path.endswith(".json"):
+        if path.endswith(".json"):
             content = metrics_json(self.run, measures)
         else:
             content = prometheus_text(self.run, measures).encode()
-        target = os.path.realpath(self.path)  # a link stays, and leads to the new file
+        target = os.path.realpath(path)  # a link stays, and leads to the new file
         folder, name = os.path.split(target)
         # A collector reads `*.prom`, and so ignores this name.
         temporary = os.path.join(folder, f".{name}.{os.getpid()}.tmp")  # noqa: PTH118 - any bytes
@@ -317,10 +307,10 @@ class MetricsFile:
 
 
 @contextmanager
-def _report_file(path: str | None) -> Iterator["_ReportFile | None"]:
+def _report_file(path: str | None) -> Iterator["_ReportFile"]:
     """Create the file for the report, if one is named. Raises `UsageError` where that fails."""
     if path is None:
-        yield None
+        yield _ReportFile()
         return
     name = path_text(path)
     refuse_audio_file("--report", path)
@@ -336,12 +326,12 @@ def _report_file(path: str | None) -> Iterator["_ReportFile | None"]:
 class _ReportFile:
     """Takes a line for each file; a full disk ends the report, not the run."""
 
-    name: str
-    file: FileIO
+    name: str = ""
+    file: FileIO | None = None
     is_broken: bool = False
 
     def write(self, line: bytes) -> None:
-        if self.is_broken:
+        if self.file is None or self.is_broken:
             return
         try:
             self.file.write(line + b"\n")

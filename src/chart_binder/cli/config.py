@@ -54,12 +54,13 @@ def show(session: Session) -> None:
         value = masked(plain) if isinstance(plain, str) else plain
         source = settings.origins.get(key, "default")
         line = {"key": key, "value": value, "source": source}
-        session.show(line, _key_lines(key, value, source, terminal_width()))
+        session.show(line, _key_lines(key, value, source))
 
 
-def _key_lines(key: str, value: object, source: str, width: int) -> Iterator[str]:
+def _key_lines(key: str, value: object, source: str) -> Iterator[str]:
     """Yield a key with its value and, beside it or below where there is no room, its source."""
-    *others, last = wrap(f"{key} = {json.dumps(value, ensure_ascii=False)}", width, "", _INDENT)
+    width = terminal_width()
+    *others, last = wrap(f"{key} = {json.dumps(value, ensure_ascii=False)}", "", _INDENT)
     yield from others
     comment = f"# {source}"
     room = min(_SOURCE_COLUMN, width - display_width(comment) - 1)
@@ -114,14 +115,14 @@ def list_tools(session: Session) -> None:
     """Print each tool with its arguments and its description."""
     for tool in configured_tools(session.config):
         fields = {"name": tool.name, "description": tool.description, "schema": tool.schema}
-        session.show(fields, _tool_lines(tool, terminal_width()))
+        session.show(fields, _tool_lines(tool))
 
 
-def _tool_lines(tool: Tool, width: int) -> Iterator[str]:
-    yield from wrap(tool.signature, width, "", 2 * _INDENT)
+def _tool_lines(tool: Tool) -> Iterator[str]:
+    yield from wrap(tool.signature, "", 2 * _INDENT)
     arguments = (f"{name}: {about}" for name, about in tool.about.items())
     for text in (*tool.description.splitlines(), *arguments):
-        yield from wrap(text, width, " " * _INDENT, _INDENT) if text.strip() else [""]
+        yield from wrap(text, " " * _INDENT) if text.strip() else [""]
 
 
 @tools.command("run")
@@ -182,8 +183,7 @@ def doctor(session: Session) -> int:
     for finding in _findings(session.config):
         if not finding.is_well:
             status = 1 if finding.is_needed else status or 3
-        head = f"{finding.mark:<8} {finding.name:<12} "
-        session.show(finding, wrap(finding.said, terminal_width(), head, len(head)))
+        session.show(finding, wrap(finding.said, f"{finding.mark:<8} {finding.name:<12} "))
     return status
 
 

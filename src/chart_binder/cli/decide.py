@@ -29,7 +29,6 @@ from chart_binder.cli.output import (
     print_lines,
     set_log_file,
     set_up_logging,
-    terminal_width,
     worst,
     wrap,
 )
@@ -291,7 +290,7 @@ def demo(session: Session) -> int:
     set_up_logging(LogConfig(), session.verbosity)
     has_text = not session.as_json
     if has_text:
-        print_lines((*wrap(_OPENING, terminal_width(), "", 0), ""))
+        print_lines((*wrap(_OPENING), ""))
     results = _Results(session.as_json, lines)
     with _demo_files() as (files, config), store_and_evidence(config) as (_, gather):
         pipeline = decider(config, record=None, watch=_show_event if has_text else None)
@@ -299,7 +298,7 @@ def demo(session: Session) -> int:
             set_log_file(file.name)
             results.show(file.name, pipeline.attempt(partial(gather, file)))
     if has_text:
-        print_lines(("", *_closing(terminal_width())))
+        print_lines(("", *_closing()))
     return results.status
 
 
@@ -330,18 +329,16 @@ def _demo_files() -> Iterator[tuple[list[Path], Config]]:
         yield sorted((shipped / "audio").glob("*.*")), config
 
 
-def _closing(width: int) -> Iterator[str]:
+def _closing() -> Iterator[str]:
     """Yield what to do next; the keys are not wrapped, for they are copied."""
     yield "For your own files:"
     for call, about in _NEXT.items():
-        yield from wrap(about, width, f"  {call}".ljust(_ABOUT_COLUMN), _ABOUT_COLUMN)
+        yield from wrap(about, f"  {call}".ljust(_ABOUT_COLUMN))
     file = found_file()
+    where = f"make {config_candidates()[-1]} with"
     if file:
         where = f"set these keys in {file.absolute()}, each in the table that the file has:"
-    else:
-        where = f"make {config_candidates()[-1]} with"
-    text = f"To let a model look into what the rules leave open, {where}"
-    yield from wrap(text, width, "", 0)
+    yield from wrap(f"To let a model look into what the rules leave open, {where}")
     yield from _KEYS.splitlines()
 
 

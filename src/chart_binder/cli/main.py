@@ -1,12 +1,11 @@
 """The `canon` command: a table of commands, each imported when it is called."""
 
 import contextlib
-import importlib
 import io
 import os
 import sys
-from dataclasses import dataclass
 from difflib import get_close_matches
+from importlib import import_module
 
 import click
 
@@ -17,40 +16,30 @@ from chart_binder.errors import CanonError, ConfigError, PluginError, UsageError
 OK, FAILED, MISUSED = 0, 1, 2
 
 
-@dataclass(frozen=True, slots=True)
-class Row:
-    """A command: the module and name of its function, and the line that `--help` shows."""
-
-    module: str
-    function: str
-    about: str
-
-
-_ABOUT_BATCH = "Decide a whole library; the same call goes on where one ended."
 _ABOUT_DOCTOR = "Check MusicBrainz, the model, the search service and the store."
 _ABOUT_TRANSCRIPT = "Read, compare, replay or parse recorded runs of a model."
+_ABOUT_EVAL = "Decide every bundle of a golden file, and score the decisions."
 
 COMMANDS = {
-    "decide": Row("decide", "decide", "Decide files, folders, or an evidence bundle."),
-    "batch": Row("batch", "batch", _ABOUT_BATCH),
-    "runs": Row("runs", "runs", "Look at what earlier calls did, cost and left undone."),
-    "explain": Row("decide", "explain", "Decide files, and show why every other candidate lost."),
-    "override": Row("override", "override", "Say where a recording belongs, against the rules."),
-    "write": Row("write", "write", "Show what decisions change in tags, or write it."),
-    "review": Row("review", "review", "Look at what is open or for review, and rule on it."),
-    "undo": Row("write", "undo", "Put tags back as they were before they were written."),
-    "verify": Row("write", "verify", "Hold tags and audio against what was written."),
-    "drift": Row("drift", "drift", "Say which decisions would now be others, and why."),
-    "eval": Row(
-        "evaluate", "eval_golden", "Decide every bundle of a golden file, and score the decisions."
-    ),
-    "calibrate": Row("evaluate", "calibrate", "Fit what the model's confidence is worth."),
-    "demo": Row("decide", "demo", "See the whole pipeline, with no network and no model."),
-    "doctor": Row("config", "doctor", _ABOUT_DOCTOR),
-    "transcript": Row("transcript", "transcript", _ABOUT_TRANSCRIPT),
-    "tools": Row("config", "tools", "List what the model can call, or call it by hand."),
-    "config": Row("config", "config", "Show the effective configuration and where it comes from."),
+    "decide": ("decide", "decide", "Decide files, folders, or an evidence bundle."),
+    "batch": ("batch", "batch", "Decide a whole library; the same call goes on where one ended."),
+    "runs": ("runs", "runs", "Look at what earlier calls did, cost and left undone."),
+    "explain": ("decide", "explain", "Decide files, and show why every other candidate lost."),
+    "override": ("override", "override", "Say where a recording belongs, against the rules."),
+    "write": ("write", "write", "Show what decisions change in tags, or write it."),
+    "review": ("review", "review", "Look at what is open or for review, and rule on it."),
+    "undo": ("write", "undo", "Put tags back as they were before they were written."),
+    "verify": ("write", "verify", "Hold tags and audio against what was written."),
+    "drift": ("drift", "drift", "Say which decisions would now be others, and why."),
+    "eval": ("evaluate", "eval_golden", _ABOUT_EVAL),
+    "calibrate": ("evaluate", "calibrate", "Fit what the model's confidence is worth."),
+    "demo": ("decide", "demo", "See the whole pipeline, with no network and no model."),
+    "doctor": ("config", "doctor", _ABOUT_DOCTOR),
+    "transcript": ("transcript", "transcript", _ABOUT_TRANSCRIPT),
+    "tools": ("config", "tools", "List what the model can call, or call it by hand."),
+    "config": ("config", "config", "Show the effective configuration and where it comes from."),
 }
+"""The module and the function of each command, and the line that `--help` shows."""
 
 
 class Commands(click.Group):
@@ -64,11 +53,10 @@ class Commands(click.Group):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         """Import and return one command."""
         del ctx
-        row = COMMANDS.get(cmd_name)
-        if row is None:
+        if cmd_name not in COMMANDS:
             return None
-        module = importlib.import_module(f"chart_binder.cli.{row.module}")
-        command: click.Command = getattr(module, row.function)
+        module, function, _ = COMMANDS[cmd_name]
+        command: click.Command = getattr(import_module(f"chart_binder.cli.{module}"), function)
         return command
 
     def resolve_command(
@@ -86,7 +74,7 @@ class Commands(click.Group):
         """Write the table, without importing what it names."""
         del ctx
         with formatter.section("Commands"):
-            formatter.write_dl([(name, row.about) for name, row in COMMANDS.items()])
+            formatter.write_dl([(name, about) for name, (_, _, about) in COMMANDS.items()])
 
 
 @click.group(

@@ -147,13 +147,18 @@ def fit(text: str, width: int) -> str:
     return text + " " * (width - taken)
 
 
-def wrap(text: str, width: int, head: str, indent: int) -> Iterator[str]:
+def wrap(
+    text: str, head: str = "", indent: int | None = None, width: int | None = None
+) -> Iterator[str]:
     """Yield lines of a text, the first with `head` in front, the others indented.
 
-    Counts columns, which `textwrap` does not. Words stay whole, also one that is longer than a
-    line, so that an id or an address can be copied; only a word of parts with semicolons, such as
-    a decision trace, is broken behind one.
+    They are as wide as the terminal allows, and indented by the length of `head`, unless a `width`
+    or an `indent` is given. Counts columns, which `textwrap` does not. Words stay whole, also one
+    that is longer than a line, so that an id or an address can be copied; only a word of parts with
+    semicolons, such as a decision trace, is broken behind one.
     """
+    width = terminal_width() if width is None else width
+    indent = len(head) if indent is None else indent
     line, taken, has_word = head, display_width(head), False
     for gap, word in _words(text, width - indent):
         length = display_width(word)
@@ -177,8 +182,7 @@ def _words(text: str, room: int) -> Iterator[tuple[str, str]]:
 
 def labelled(label: str, text: str) -> Iterator[str]:
     """Yield an indented label and its text, which is wrapped below itself."""
-    head = f"{'':{_INDENT}}{label:<{_LABEL_WIDTH}} "
-    yield from wrap(text, terminal_width(), head, len(head))
+    return wrap(text, f"{'':{_INDENT}}{label:<{_LABEL_WIDTH}} ")
 
 
 def labelled_list(label: str, texts: Iterable[str]) -> Iterator[str]:

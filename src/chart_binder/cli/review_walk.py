@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from chart_binder.cli.output import SkippedRecords, one_line, print_lines, terminal_width, wrap
+from chart_binder.cli.output import SkippedRecords, one_line, print_lines, wrap
 from chart_binder.cli.progress import event_lines
 from chart_binder.cli.render.decision import musicbrainz_page
 from chart_binder.cli.render.review import case_lines, ruled_lines
@@ -160,7 +160,7 @@ class Walk:
             "? keys": True,
         }
         keys_text = ", ".join(key.replace(" ", _NO_BREAK) for key, does in keys.items() if does)
-        lines = wrap(keys_text, terminal_width(), "", 0)
+        lines = wrap(keys_text)
         print_lines(line.replace(_NO_BREAK, " ") for line in lines)
         return _Next.STAY
 
@@ -221,7 +221,7 @@ class Walk:
         return _Next.FORWARD
 
     def _say(self, text: str) -> None:
-        print_lines(wrap(text, terminal_width(), "", 0))
+        print_lines(wrap(text))
 
 
 def _key() -> str:

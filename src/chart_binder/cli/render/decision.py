@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from chart_binder.cli.output import labelled, labelled_list, terminal_width, wrap
+from chart_binder.cli.output import labelled, labelled_list, wrap
 from chart_binder.domain.evidence import EvidenceBundle, Release, ReleaseGroup
 from chart_binder.domain.vocabulary import MBID
 from chart_binder.jobs.decide import Case, Decision, State
@@ -56,7 +56,7 @@ def decision_lines(path: str, case: Case) -> Iterator[str]:
     decision = case.decision
     yield path
     if case.bundle:
-        yield from wrap(case.bundle.name, terminal_width(), "  ", 2)
+        yield from wrap(case.bundle.name, "  ")
     if decision.state is State.ERROR:
         yield from labelled("failed", decision.error or "no reason was given")
     if decision.crg_mbid:  # beside an error: what was decided and could not be kept

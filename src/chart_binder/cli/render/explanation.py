@@ -53,12 +53,11 @@ def explanation_lines(path: str, case: Case, rules_config: RulesConfig) -> Itera
     yield from _recording(case.decision.recording_mbid, case.bundle)
     yield from ("", "  The rules, in their order:")
     for considered in _rule_path(case, verdict):
-        text = f"{considered.rule}: {considered.said}"
-        yield from wrap(text, terminal_width(), "    ", 6)
+        yield from wrap(f"{considered.rule}: {considered.said}", "    ", 6)
     if candidates := appearances(case.bundle):
         heading = "The dates compared, of official releases that have the recording:"
         yield ""
-        yield from wrap(heading, terminal_width(), "  ", 2)
+        yield from wrap(heading, "  ")
     for one in candidates:
         yield from _dates(one)
     yield from _rivals(why_not(case, rules_config), is_decided=case.decision.crg_mbid is not None)
@@ -123,7 +122,7 @@ def _rivals(rivals: Sequence[Rival], *, is_decided: bool) -> Iterator[str]:
     if rivals:
         yield from ("", f"  {'Why not another:' if is_decided else 'The candidates:'}")
     for rival in rivals:
-        yield from wrap(f"{rival.title}: {rival.why_not}", terminal_width(), "    ", 6)
+        yield from wrap(f"{rival.title}: {rival.why_not}", "    ", 6)
         yield f"      {musicbrainz_page('release-group', rival.release_group)}"
 
 
@@ -131,14 +130,11 @@ def case_timeline(case: Case, rules_config: RulesConfig) -> Iterator[str]:
     """Yield the timeline of a case with its heading; nothing for a case without candidates."""
     if case.bundle is None:
         return
-    width = terminal_width()
-    window = lead_window(case.bundle, rules_config)
-    drawn = list(timeline_lines(appearances(case.bundle), window, case.decision.crg_mbid, width))
-    if drawn:
-        yield ""
+    candidates, window = appearances(case.bundle), lead_window(case.bundle, rules_config)
+    drawn = timeline_lines(candidates, window, case.decision.crg_mbid, terminal_width())
+    if candidates:
         title = "When it appeared (the further ahead, the closer the years stand together):"
-        yield from wrap(title, width, "  ", 2)
-        yield from drawn
+        yield from ("", *wrap(title, "  "), *drawn)
 
 
 def timeline_lines(

@@ -158,7 +158,7 @@ def _heading(case: ReviewCase) -> Iterator[str]:
     gone = " (not there any more)" if case.is_gone else ""
     yield f"{path_text(case.path)}{gone}{more}"
     if case.bundle:
-        yield from wrap(case.bundle.name, terminal_width(), "  ", 2)
+        yield from wrap(case.bundle.name, "  ")
 
 
 def _damage(case: ReviewCase) -> Iterator[str]:

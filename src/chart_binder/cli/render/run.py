@@ -161,8 +161,7 @@ def rate_text(per_second: float) -> str:
 
 
 def _labelled(label: str, text: str) -> Iterator[str]:
-    head = f"{label:<{_LABEL_WIDTH}}  "
-    return wrap(text, terminal_width(), head, len(head))
+    return wrap(text, f"{label:<{_LABEL_WIDTH}}  ")
 
 
 def _counts(counts: Mapping[str, int]) -> str:

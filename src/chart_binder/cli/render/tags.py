@@ -38,21 +38,20 @@ _WORDS = {
 
 def change_lines(changes: tuple[FieldChange, ...], indent: int = _STEP) -> Iterator[str]:
     """Yield each field with its old values after `-` and its new ones after `+`."""
-    width = terminal_width()
     for change in changes:
         head = f"{'':{indent}}{change.field.replace('_', ' '):<{_LABEL_WIDTH}} "
-        if width - len(head) < _MIN_VALUE_WIDTH:
+        if terminal_width() - len(head) < _MIN_VALUE_WIDTH:
             yield head.rstrip()
             head = " " * (indent + _STEP)
         for sign, texts in (("-", change.old), ("+", change.new)):
             for text in texts:
-                yield from wrap(f"{sign} {text}", width, head, len(head) + 2)
+                yield from wrap(f"{sign} {text}", head, len(head) + 2)
                 head = " " * len(head)
 
 
 def note_lines(label: str, text: str, indent: int = _STEP) -> Iterator[str]:
     """Yield `label: text`, wrapped."""
-    yield from wrap(text, terminal_width(), f"{'':{indent}}{label}: ", indent + _STEP)
+    yield from wrap(text, f"{'':{indent}}{label}: ", indent + _STEP)
 
 
 @dataclass
@@ -114,7 +113,7 @@ def _album_lines(held: list[WriteReport]) -> Iterator[str]:
     common: tuple[FieldChange, ...] = ()
     if plan := held[0].plan:
         indent = 2
-        yield from wrap(plan.album, terminal_width(), "", 2)
+        yield from wrap(plan.album, "", 2)
         yield f"{SITE}/release-group/{plan.chosen.release_group}"
         common = _common_changes(held)
         if common:
