@@ -23,22 +23,17 @@ if TYPE_CHECKING:
 
 __version__ = "0.1.0"
 
-_HOMES = {
-    "BatchOptions": "batch",
-    "BatchResult": "batch",
-    "CanonError": "errors",
-    "Config": "config",
-    "Decision": "jobs.decide",
-    "Executor": "batch",
-    "FileResult": "batch",
-    "LLMConfig": "config",
-    "Measures": "domain.records",
-    "Policy": "domain.tags",
-    "ReActAdjudicator": "llm.react_adjudicator",
-    "State": "jobs.decide",
-    "Which": "jobs.batch.resume",
-    "run_batch": "batch",
+_EXPORTS = {
+    "batch": ("BatchOptions", "BatchResult", "Executor", "FileResult", "run_batch"),
+    "config": ("Config", "LLMConfig"),
+    "domain.records": ("Measures",),
+    "domain.tags": ("Policy",),
+    "errors": ("CanonError",),
+    "jobs.batch.resume": ("Which",),
+    "jobs.decide": ("Decision", "State"),
+    "llm.react_adjudicator": ("ReActAdjudicator",),
 }
+_HOMES = {name: module for module, names in _EXPORTS.items() for name in names}
 
 
 def __getattr__(name: str) -> object:

@@ -46,13 +46,34 @@ class PartialDate:
         self.first = first
         self.last = last
 
-    @classmethod
-    def parse(cls, text: str) -> "PartialDate":
+    @staticmethod
+    @lru_cache(maxsize=65_536)
+    def parse(text: str) -> "PartialDate":
         """Parse `YYYY`, `YYYY-MM`, `YYYY-MM-DD` or a form with unknown parts; empty is unknown.
 
         Raises `ValueError` with what was found and what is allowed.
         """
-        return parse(text)
+        written = text.strip()
+        if not written:
+            return UNKNOWN
+        form = _FORM.fullmatch(written)
+        if form is None:
+            raise ValueError(f"{text[:40]!r} is no date: YYYY, YYYY-MM or YYYY-MM-DD is allowed")
+        year, month, day = (int(one) if one and one[0] != "?" else None for one in form.groups())
+        if year is None:
+            return UNKNOWN
+        try:
+            if month is None:
+                first, last = date(year, 1, 1), date(year, 12, 31)
+            elif day is None:
+                first = date(year, month, 1)
+                last = first.replace(day=calendar.monthrange(year, month)[1])
+            else:
+                first = last = date(year, month, day)
+        except ValueError as error:
+            raise ValueError(f"{text!r} is no day of the calendar") from error
+        known = "-".join(part for part in form.groups() if part)
+        return PartialDate(known.partition("-?")[0], first.toordinal(), last.toordinal())
 
     @property
     def is_known(self) -> bool:
@@ -70,31 +91,6 @@ class PartialDate:
 
     def __str__(self) -> str:
         return self.text or "unknown"
-
-
-@lru_cache(maxsize=65_536)
-def parse(text: str) -> PartialDate:
-    """Parse a date as `PartialDate.parse` does; cached."""
-    written = text.strip()
-    if not written:
-        return UNKNOWN
-    form = _FORM.fullmatch(written)
-    if form is None:
-        raise ValueError(f"{text[:40]!r} is no date: YYYY, YYYY-MM or YYYY-MM-DD is allowed")
-    year, month, day = (int(part) if part and part[0] != "?" else None for part in form.groups())
-    if year is None:
-        return UNKNOWN
-    try:
-        if month is None:
-            span = date(year, 1, 1), date(year, 12, 31)
-        elif day is None:
-            span = date(year, month, 1), date(year, month, calendar.monthrange(year, month)[1])
-        else:
-            span = date(year, month, day), date(year, month, day)
-    except (ValueError, calendar.IllegalMonthError) as error:
-        raise ValueError(f"{text!r} is no day of the calendar") from error
-    known = "-".join(part for part in form.groups() if part)
-    return PartialDate(known.partition("-?")[0], span[0].toordinal(), span[1].toordinal())
 
 
 UNKNOWN = PartialDate("", FIRST_DAY, LAST_DAY)

@@ -11,7 +11,7 @@ from typing import Annotated, NamedTuple
 import msgspec
 from msgspec import Meta
 
-from chart_binder.domain.dates import UNKNOWN, PartialDate, parse
+from chart_binder.domain.dates import UNKNOWN, PartialDate
 from chart_binder.domain.vocabulary import (
     NO_COUNTRIES,
     ArtistId,
@@ -169,7 +169,7 @@ class Release(Value, frozen=True):
     @property
     def when(self) -> PartialDate:
         """The release date, as far as it is known."""
-        return parse(self.date) if self.date else UNKNOWN
+        return PartialDate.parse(self.date) if self.date else UNKNOWN
 
     @property
     def standing(self) -> str | None:
@@ -221,7 +221,7 @@ class ReleaseGroup(Value, frozen=True):
     @property
     def first_date(self) -> PartialDate:
         """The date of the group's first release, which may lack the recording."""
-        return parse(self.first_release_date) if self.first_release_date else UNKNOWN
+        return PartialDate.parse(self.first_release_date) if self.first_release_date else UNKNOWN
 
     @property
     def editions(self) -> tuple[Release, ...]:
@@ -255,7 +255,7 @@ class RecordingCandidate(Value, frozen=True):
     @property
     def first_date(self) -> PartialDate:
         """The first date by MusicBrainz, which takes it from the releases, bootlegs included."""
-        return parse(self.first_release_date) if self.first_release_date else UNKNOWN
+        return PartialDate.parse(self.first_release_date) if self.first_release_date else UNKNOWN
 
     @property
     def groups(self) -> tuple[ReleaseGroup, ...]:

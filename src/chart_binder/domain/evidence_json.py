@@ -1,17 +1,15 @@
 """Evidence bundles as JSON (version 1): reading, checking, normal form, writing and hashing."""
 
 import hashlib
-import re
 from codecs import BOM_UTF8
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import suppress
 from operator import attrgetter
 from typing import Any, TypeVar
 
 import msgspec
 from msgspec.structs import asdict, replace
 
-from chart_binder.domain.dates import parse
+from chart_binder.domain.dates import PartialDate
 from chart_binder.domain.evidence import (
     Artifact,
     Artist,
@@ -43,7 +41,7 @@ _ENCODER = msgspec.json.Encoder(order="sorted")
 def read_bundle(document: bytes | str | Mapping[str, Any] | EvidenceBundle) -> EvidenceBundle:
     """Read a bundle from JSON or a mapping, in normal form; unknown keys are ignored.
 
-    Raises `EvidenceError` with the path inside the document, what was found and what is allowed.
+    Raises `EvidenceError` with the path inside the document and what is allowed there.
     """
     if isinstance(document, EvidenceBundle):
         return normalize(_checked(document))
@@ -56,7 +54,8 @@ def read_bundle(document: bytes | str | Mapping[str, Any] | EvidenceBundle) -> E
             bundle = msgspec.convert(document, EvidenceBundle)
             _ENCODER.encode(bundle)  # a mapping may hold text that no JSON can
     except msgspec.ValidationError as error:
-        raise _evidence_error(error, document) from error
+        where, problem = defect(error)
+        raise EvidenceError(problem, where) from error
     except (msgspec.DecodeError, UnicodeError) as error:
         raise EvidenceError(f"not a JSON document ({error})") from error
     except RecursionError as error:
@@ -233,7 +232,7 @@ def _has_normal_dates(bundle: EvidenceBundle) -> bool:
 def _is_normal_date(date: str | None) -> bool:
     if date not in _normal_dates:
         try:
-            if not date or parse(date).text != date:
+            if not date or PartialDate.parse(date).text != date:
                 return False
         except ValueError:
             return False
@@ -308,7 +307,7 @@ def _id(kind: Callable[[str], Id], written: str, where: str) -> Id:
 
 def _date(written: str | None, where: str) -> str | None:
     try:
-        return parse(written).text or None if written else None
+        return PartialDate.parse(written).text or None if written else None
     except ValueError as error:
         raise EvidenceError(str(error), where) from error
 
@@ -327,43 +326,8 @@ def _without_blanks(value: V) -> V:
     return replace(value, **changed) if changed else value
 
 
-# Errors that name the place, and what msgspec leaves out.
-
-_MAX_SHOWN = 100
-_MAX_NUMBER_SHOWN = 10**20
-_LIMIT = re.compile(r"([<>]=) (\d+)$")
-_STEP = re.compile(r"(\w+)|\[(\d+)\]")
-_LOOKING_AGAIN = (LookupError, TypeError, AttributeError, msgspec.DecodeError, RecursionError)
-"""Raised by a second look into the document, which may have a key twice."""
-
-
 def defect(error: msgspec.ValidationError) -> tuple[str, str]:
     """Return the path of a wrong value inside a document, and what is wrong with it."""
     problem, _, where = str(error).partition(" - at `")
     path = where.removesuffix("`").replace("` in `", " in ").replace("$.", "").replace("$", "")
     return path.removesuffix(" in "), problem.replace("`", "")
-
-
-def _evidence_error(
-    error: msgspec.ValidationError, document: bytes | str | Mapping[str, Any]
-) -> EvidenceError:
-    where, problem = defect(error)
-    with suppress(*_LOOKING_AGAIN):
-        plain = document if isinstance(document, Mapping) else msgspec.json.decode(document)
-        if where == "artifact.tags[...]":
-            tags = plain["artifact"]["tags"].items()
-            wrong = (str(name) for name, text in tags if not isinstance(text, str | None))
-            where = f"artifact.tags.{next(wrong, '?')[:_MAX_SHOWN]}"
-        elif limit := _LIMIT.search(problem):
-            problem += _beyond(plain, where, limit[1], int(limit[2]))
-    return EvidenceError(problem, where)
-
-
-def _beyond(value: Any, where: str, side: str, limit: int) -> str:
-    """Return the number or length at a path that is beyond a limit, in words."""
-    for key, place in _STEP.findall(where):
-        value = value[int(place)] if place else value[key]
-    size = len(value) if isinstance(value, str) else value
-    if not (size > limit if side == "<=" else size < limit):
-        return ""
-    return f", found {size}" if abs(size) < _MAX_NUMBER_SHOWN else ", found one far beyond it"

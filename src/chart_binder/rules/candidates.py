@@ -14,7 +14,7 @@ from operator import attrgetter, not_
 import msgspec
 from msgspec.structs import replace
 
-from chart_binder.domain.dates import FIRST_DAY, LAST_DAY, UNKNOWN, PartialDate, parse
+from chart_binder.domain.dates import FIRST_DAY, LAST_DAY, UNKNOWN, PartialDate
 from chart_binder.domain.evidence import RecordingCandidate, Release, ReleaseGroup
 from chart_binder.domain.vocabulary import type_names
 from chart_binder.rules.names import is_various
@@ -182,7 +182,7 @@ def _candidate(group: ReleaseGroup, recordings: tuple[RecordingCandidate, ...]) 
     releases = group.releases or ()
     official, unofficial = releases, releases[:0]
     if day := _earliest_day(releases):
-        since = by = parse(day)
+        since = by = PartialDate.parse(day)
     else:
         are_official = [release.is_official for release in releases]
         official = tuple(compress(releases, are_official))
@@ -223,7 +223,8 @@ def _bounds(releases: Sequence[Release]) -> tuple[PartialDate, PartialDate]:
     """Return the dates that bound the day of the earliest release from below and from above."""
     written = {release.date for release in releases if release.date}
     least = min(written, default="")
-    dates = [parse(date) for date in written if date.startswith(least)]  # the rest is later
+    # What is later than the least is left out.
+    dates = [PartialDate.parse(date) for date in written if date.startswith(least)]
     since = min(dates, key=_SPAN, default=UNKNOWN)
     if since.first == since.last or not dates:
         return since, since

@@ -14,20 +14,7 @@ from threading import Lock
 from typing import Any, TypeVar, cast
 
 import msgspec
-from sqlalchemy import (
-    Connection,
-    Engine,
-    Executable,
-    QueuePool,
-    Row,
-    Select,
-    Table,
-    create_engine,
-    event,
-    func,
-    inspect,
-    select,
-)
+import sqlalchemy as sa
 from sqlalchemy.dialects.sqlite import Insert, insert
 from sqlalchemy.engine import URL, make_url
 from sqlalchemy.exc import ArgumentError, DBAPIError, SQLAlchemyError
@@ -49,6 +36,7 @@ Meaning = Callable[[BaseException | None], str]
 
 
 _PAGE = 100
+_Parameters = Mapping[str, object] | None
 
 
 @contextmanager
@@ -84,20 +72,20 @@ class Database:
 
     name: str
     noun: str
-    readers: Engine
-    writers: Engine
+    readers: sa.Engine
+    writers: sa.Engine
     meaning: Meaning
     lock: str = ""
     turn: AbstractContextManager[object] = field(default_factory=nullcontext)
 
     @contextmanager
-    def reading(self) -> Iterator[Connection]:
+    def reading(self) -> Iterator[sa.Connection]:
         """Begin a transaction that sees one state of the store and changes nothing."""
         with translated(self.name, self.meaning), self.readers.connect() as connection:
             yield connection
 
     @contextmanager
-    def writing(self) -> Iterator[Connection]:
+    def writing(self) -> Iterator[sa.Connection]:
         """Begin a transaction that is committed if the block ends well, else rolled back."""
         with (
             self.turn,
@@ -107,31 +95,37 @@ class Database:
             yield connection
 
     def rows(
-        self, statement: Executable, parameters: Mapping[str, object] | None = None
-    ) -> Sequence[Row[*tuple[Any, ...]]]:
+        self, statement: sa.Executable, parameters: _Parameters = None
+    ) -> Sequence[sa.Row[*tuple[Any, ...]]]:
         """Return the rows that a statement finds."""
         with self.reading() as connection:
             return connection.execute(statement, parameters).all()
 
     def records(
-        self, kind: type[S], statement: Executable, parameters: Mapping[str, object] | None = None
+        self,
+        kind: type[S],
+        statement: sa.Executable,
+        parameters: _Parameters = None,
     ) -> tuple[S, ...]:
         """Return the records in the rows that a statement finds."""
         return tuple(read_row(self.name, kind, row) for row in self.rows(statement, parameters))
 
     def record(
-        self, kind: type[S], statement: Executable, parameters: Mapping[str, object] | None = None
+        self,
+        kind: type[S],
+        statement: sa.Executable,
+        parameters: _Parameters = None,
     ) -> S | None:
         """Return the first record that a statement finds."""
         return next(iter(self.records(kind, statement, parameters)), None)
 
-    def last(self, table: Table) -> int:
+    def last(self, table: sa.Table) -> int:
         """Return the number of the newest row, 0 if there is none."""
-        return self.rows(select(func.max(table.c.seq)))[0][0] or 0
+        return self.rows(sa.select(sa.func.max(table.c.seq)))[0][0] or 0
 
     def pages(
-        self, table: Table, wanted: Select[Any], last: int | None = None
-    ) -> Iterator[Row[*tuple[Any, ...]]]:
+        self, table: sa.Table, wanted: sa.Select[Any], last: int | None = None
+    ) -> Iterator[sa.Row[*tuple[Any, ...]]]:
         """Yield rows by their number, up to `last`; the newest first if it is not given.
 
         They are read in pages, so that no transaction stays open while the caller works.
@@ -175,14 +169,14 @@ class Database:
         """Close every connection."""
         self.readers.dispose()
 
-    def _version(self, connection: Connection) -> int:
+    def _version(self, connection: sa.Connection) -> int:
         """Return the version of the schema, 0 if there are no tables."""
-        tables = set(inspect(connection).get_table_names())
+        tables = set(sa.inspect(connection).get_table_names())
         if schema_version.name not in tables:
             if tables:
                 raise StoreError(f"the {self.noun} {self.name!r} is a database of another program")
             return 0
-        rows = connection.execute(select(schema_version.c.version)).scalars().all()
+        rows = connection.execute(sa.select(schema_version.c.version)).scalars().all()
         version = rows[0] if len(rows) == 1 else None
         if not isinstance(version, int) or version < 0:
             found = repr(rows[0] if len(rows) == 1 else rows)
@@ -254,12 +248,14 @@ def _open_sqlite(url: URL) -> Database:
         connect = partial(
             sqlite3.connect, reading_uri(path), uri=True, timeout=timeout, check_same_thread=False
         )
-        engine = create_engine("sqlite://", creator=connect, poolclass=QueuePool, max_overflow=-1)
+        engine = sa.create_engine(
+            "sqlite://", creator=connect, poolclass=sa.QueuePool, max_overflow=-1
+        )
     else:
         plain = url.set(query={})
-        engine = create_engine(plain, connect_args={"timeout": timeout}, max_overflow=-1)
-    event.listen(engine, "connect", _set_up)
-    event.listen(engine, "begin", _begin)
+        engine = sa.create_engine(plain, connect_args={"timeout": timeout}, max_overflow=-1)
+    sa.event.listen(engine, "connect", _set_up)
+    sa.event.listen(engine, "begin", _begin)
     return Database(
         name=url.database,
         noun="file",
@@ -276,7 +272,7 @@ def _set_up(connection: Any, _: object) -> None:
         connection.execute(f"PRAGMA {pragma}")
 
 
-def _begin(connection: Connection) -> None:
+def _begin(connection: sa.Connection) -> None:
     # A transaction that reads first and then writes fails at once when another wrote meanwhile,
     # whatever the timeout (SQLITE_BUSY_SNAPSHOT); one that begins as a writer waits its turn.
     connection.exec_driver_sql(connection.get_execution_options().get("canon_begin", "BEGIN"))
@@ -347,7 +343,9 @@ def _open_postgres(url: URL) -> Database:
     }
     plain = url.set(drivername="postgresql+psycopg", query=more)
     try:
-        engine = create_engine(plain, connect_args=arguments, max_overflow=-1, pool_pre_ping=True)
+        engine = sa.create_engine(
+            plain, connect_args=arguments, max_overflow=-1, pool_pre_ping=True
+        )
     except ImportError as error:
         raise StoreError(
             "a store on PostgreSQL needs a driver that is not installed"
@@ -366,7 +364,7 @@ def _open_postgres(url: URL) -> Database:
     )
 
 
-def insert_into(connection: Connection, table: Table) -> Insert:
+def insert_into(connection: sa.Connection, table: sa.Table) -> Insert:
     """Return an insertion with `on_conflict_...` methods.
 
     SQLAlchemy has a class for each database, with the same methods.
@@ -398,12 +396,12 @@ def short_key(key: str) -> str:
 _LONGEST_ID = 40
 
 
-def read_row(name: str, kind: type[S], row: Row[Any] | Mapping[str, object]) -> S:
+def read_row(name: str, kind: type[S], row: sa.Row[Any] | Mapping[str, object]) -> S:
     """Return the record in a row of the store `name`; other columns are ignored.
 
     Raises `DamagedRecordError`: SQLite keeps values of any type in any column.
     """
-    columns = row._asdict() if isinstance(row, Row) else row
+    columns = row._asdict() if isinstance(row, sa.Row) else row
     fields = {field: columns[field] for field in kind.__struct_fields__}
     try:
         return convert_json(fields, kind, builtin_types=(bytes,))

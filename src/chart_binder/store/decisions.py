@@ -6,18 +6,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from typing import Any, Generic, TypeAlias, TypeVar
 
 import msgspec
-from sqlalchemy import (
-    ColumnElement,
-    Connection,
-    FromClause,
-    Row,
-    Table,
-    and_,
-    bindparam,
-    func,
-    select,
-    update,
-)
+import sqlalchemy as sa
 
 from chart_binder.domain.records import (
     DecisionRecord,
@@ -42,7 +31,7 @@ D = TypeVar("D", EvidenceRecord, TranscriptRecord)
 _log = logging.getLogger(__name__)
 
 
-def _read(name: str, row: Row[Any]) -> DecisionRecord | UnreadDecision:
+def _read(name: str, row: sa.Row[Any]) -> DecisionRecord | UnreadDecision:
     """Return the decision in a row of the store `name`, or why it cannot be read."""
     try:
         return read_row(name, DecisionRecord, row)
@@ -52,7 +41,7 @@ def _read(name: str, row: Row[Any]) -> DecisionRecord | UnreadDecision:
 
 
 def readable(
-    name: str, rows: Iterable[Row[Any]], unread: UnreadHandler | None = None
+    name: str, rows: Iterable[sa.Row[Any]], unread: UnreadHandler | None = None
 ) -> Iterator[DecisionRecord]:
     """Yield the decisions that can be read; pass the others to `unread`, or log them."""
     for row in rows:
@@ -68,7 +57,7 @@ def readable(
 class Documents(Generic[D]):
     """Documents of one kind by their names; every method may raise `StoreError`."""
 
-    def __init__(self, database: Database, table: Table, kind: type[D]) -> None:
+    def __init__(self, database: Database, table: sa.Table, kind: type[D]) -> None:
         self._database = database
         self._key, self._document = table.c[kind.__struct_fields__[0]], table.c.document
         self._kind: type[D] = kind
@@ -79,7 +68,7 @@ class Documents(Generic[D]):
 
     def of(self, names: Collection[str]) -> Mapping[str, D]:
         """Return the documents with these names, as far as they exist."""
-        wanted = select(self._key, self._document).where(self._key.in_(names))
+        wanted = sa.select(self._key, self._document).where(self._key.in_(names))
         return {
             row[0]: self._kind(row[0], decompress(self._database.name, self._kind, row[1]))
             for row in (self._database.rows(wanted) if names else ())
@@ -87,14 +76,16 @@ class Documents(Generic[D]):
 
 
 def _put_documents(
-    connection: Connection, table: Table, kept: Iterable[EvidenceRecord | TranscriptRecord | None]
+    connection: sa.Connection,
+    table: sa.Table,
+    kept: Iterable[EvidenceRecord | TranscriptRecord | None],
 ) -> None:
     documents = dict(msgspec.structs.astuple(each) for each in kept if each)
     if not documents:
         return
     key = table.primary_key.columns[0]
     # Most evidence is there already: compressing it again costs more than looking for it.
-    known = set(connection.execute(select(key).where(key.in_(documents))).scalars())
+    known = set(connection.execute(sa.select(key).where(key.in_(documents))).scalars())
     rows = [
         {key.name: name, "document": zlib.compress(document)}
         for name, document in documents.items()
@@ -160,7 +151,7 @@ class Decisions:
 
     def by_id(self, decision: str) -> DecisionRecord | None:
         """Return the decision with this id."""
-        wanted = select(decisions).where(decisions.c.id == decision)
+        wanted = sa.select(decisions).where(decisions.c.id == decision)
         return self._database.record(DecisionRecord, wanted)
 
     def by_evidence(self, evidence_hash: str, adjudicator: str) -> DecisionRecord | None:
@@ -169,7 +160,7 @@ class Decisions:
         Failures of the model do not count.
         """
         wanted = (
-            select(decisions)
+            sa.select(decisions)
             .where(decisions.c.evidence_hash == evidence_hash)
             .where(decisions.c.adjudicator == adjudicator)
             .order_by(decisions.c.seq.desc())
@@ -179,7 +170,7 @@ class Decisions:
 
     def count_of_run(self, run: str) -> int:
         """Return how many decisions a run saved."""
-        wanted = select(func.count()).where(decisions.c.run_id == run)
+        wanted = sa.select(sa.func.count()).where(decisions.c.run_id == run)
         return int(self._database.rows(wanted)[0][0])
 
     def iterate(
@@ -196,7 +187,7 @@ class Decisions:
         that are saved meanwhile are not yielded. One that cannot be read is passed to `unread`, or
         raised.
         """
-        wanted = select(decisions)
+        wanted = sa.select(decisions)
         if states:
             wanted = wanted.where(decisions.c.state.in_(sorted(states)))
         if run_id is not None:
@@ -213,21 +204,21 @@ class Decisions:
         """Pin a decision, or unpin it; pinning it unpins the other decisions on its file."""
         named = decisions.c.id == decision
         with self._database.writing() as connection:
-            file = select(decisions.c.path).where(named)
+            file = sa.select(decisions.c.path).where(named)
             found = connection.execute(file).one_or_none()
             if found and pinned:
-                others = update(decisions).where(_IS_OF_PATH, decisions.c.pinned)
+                others = sa.update(decisions).where(_IS_OF_PATH, decisions.c.pinned)
                 connection.execute(others.values(pinned=False), _path_parameters(found.path))
-            connection.execute(update(decisions).where(named).values(pinned=pinned))
+            connection.execute(sa.update(decisions).where(named).values(pinned=pinned))
 
 
-_IS_OF_PATH = and_(
-    decisions.c.path_key == bindparam("of_key"), decisions.c.path == bindparam("of_path")
+_IS_OF_PATH = sa.and_(
+    decisions.c.path_key == sa.bindparam("of_key"), decisions.c.path == sa.bindparam("of_path")
 )
-_OF_PATH = select(decisions).where(_IS_OF_PATH).order_by(decisions.c.seq.desc())
+_OF_PATH = sa.select(decisions).where(_IS_OF_PATH).order_by(decisions.c.seq.desc())
 _OF_PATHS = (
-    select(decisions)
-    .where(decisions.c.path_key.in_(bindparam("of_keys", expanding=True)))
+    sa.select(decisions)
+    .where(decisions.c.path_key.in_(sa.bindparam("of_keys", expanding=True)))
     .order_by(decisions.c.seq.desc())
 )
 _LATEST = _OF_PATH.limit(1)
@@ -238,14 +229,14 @@ def _path_parameters(path: bytes) -> dict[str, bytes]:
     return {"of_key": path_key(path), "of_path": path}
 
 
-def is_same_file(other: FromClause) -> ColumnElement[bool]:
+def is_same_file(other: sa.FromClause) -> sa.ColumnElement[bool]:
     """Match rows of an alias of `decisions` that are about the file of the decision."""
-    return and_(other.c.path_key == decisions.c.path_key, other.c.path == decisions.c.path)
+    return sa.and_(other.c.path_key == decisions.c.path_key, other.c.path == decisions.c.path)
 
 
-def superseded(last: int | None = None) -> ColumnElement[bool]:
+def superseded(last: int | None = None) -> sa.ColumnElement[bool]:
     """Match decisions that are not the latest of their file, of those numbered up to `last`."""
     newer = decisions.alias("newer")
     until = () if last is None else (newer.c.seq <= last,)
     is_newer = (is_same_file(newer), newer.c.seq > decisions.c.seq, *until)
-    return select(newer.c.seq).where(*is_newer).exists()
+    return sa.select(newer.c.seq).where(*is_newer).exists()

@@ -7,18 +7,7 @@ from functools import partial
 from typing import Any
 
 import msgspec
-from sqlalchemy import (
-    ColumnElement,
-    Connection,
-    Executable,
-    Select,
-    and_,
-    case,
-    delete,
-    func,
-    or_,
-    select,
-)
+import sqlalchemy as sa
 
 from chart_binder.domain.records import DecisionRecord, VerdictKind, VerdictRecord
 from chart_binder.domain.verdict import OverrideRecord
@@ -44,7 +33,7 @@ class Overrides:
 
     def all(self) -> Mapping[str, OverrideRecord]:
         """Return every override, by recording."""
-        kept = self._database.records(OverrideRecord, select(overrides))
+        kept = self._database.records(OverrideRecord, sa.select(overrides))
         return {override.recording_mbid: override for override in kept}
 
     def remove(self, recording: RecordingId) -> None:
@@ -53,7 +42,7 @@ class Overrides:
             remove_override(connection, recording)
 
 
-def put_override(connection: Connection, override: OverrideRecord) -> None:
+def put_override(connection: sa.Connection, override: OverrideRecord) -> None:
     """Save an override in an open transaction."""
     remove_override(connection, override.recording_mbid)
     row = msgspec.structs.asdict(override)
@@ -65,10 +54,10 @@ def put_override(connection: Connection, override: OverrideRecord) -> None:
     connection.execute(replacing, row)
 
 
-def remove_override(connection: Connection, recording: str) -> None:
+def remove_override(connection: sa.Connection, recording: str) -> None:
     """Remove an override with the verdicts it came with, in an open transaction."""
     same = (
-        select(overrides.c.recording_mbid)
+        sa.select(overrides.c.recording_mbid)
         .where(
             overrides.c.recording_mbid == recording,
             overrides.c.set_at_utc == verdicts.c.at_utc,
@@ -76,8 +65,8 @@ def remove_override(connection: Connection, recording: str) -> None:
         )
         .exists()
     )
-    connection.execute(delete(verdicts).where(same))
-    connection.execute(delete(overrides).where(overrides.c.recording_mbid == recording))
+    connection.execute(sa.delete(verdicts).where(same))
+    connection.execute(sa.delete(overrides).where(overrides.c.recording_mbid == recording))
 
 
 _DECIDED, _REVIEW, _OPEN, _OVERRIDE = "decided", "review", "indeterminate", "override"
@@ -123,7 +112,7 @@ class ReviewQueue:
         last, files = self._numbers(states, under)
         for start in range(0, len(last), _PAGE):
             numbers = last[start : start + _PAGE]
-            wanted = select(decisions).where(decisions.c.seq.in_(numbers))
+            wanted = sa.select(decisions).where(decisions.c.seq.in_(numbers))
             rows = {row.seq: row for row in self._database.rows(wanted)}
             for place, number in enumerate(numbers, start):
                 there = [rows[number]] if number in rows else []
@@ -134,13 +123,15 @@ class ReviewQueue:
         self, evidence_hash: str, states: Collection[str]
     ) -> tuple[DecisionRecord, ...]:
         """Return the waiting decisions on this evidence that can be read, the oldest first."""
-        wanted = select(decisions).where(decisions.c.evidence_hash == evidence_hash, _waits(states))
+        wanted = sa.select(decisions).where(
+            decisions.c.evidence_hash == evidence_hash, _waits(states)
+        )
         rows = self._database.rows(wanted.order_by(decisions.c.seq))
         return tuple(readable(self._database.name, rows))
 
     def has(self, decision: str, states: Collection[str]) -> bool:
         """Return whether a decision waits."""
-        wanted = select(decisions.c.id).where(decisions.c.id == decision, _waits(states))
+        wanted = sa.select(decisions.c.id).where(decisions.c.id == decision, _waits(states))
         return bool(self._database.rows(wanted))
 
     def _numbers(
@@ -155,20 +146,20 @@ class ReviewQueue:
         return last, files
 
 
-def _grouped(states: Collection[str], under: Collection[bytes]) -> Executable:
-    last = func.max(decisions.c.seq)
-    with_answer = func.max(case((decisions.c.state == _REVIEW, decisions.c.seq)))
-    named = [or_(*map(_is_under, under))] if under else []
-    shown = func.coalesce(with_answer, last)
-    wanted = select(shown, func.count()).where(_waits(states), *named)
-    groups = wanted.group_by(func.coalesce(decisions.c.evidence_hash, decisions.c.id))
+def _grouped(states: Collection[str], under: Collection[bytes]) -> sa.Executable:
+    last = sa.func.max(decisions.c.seq)
+    with_answer = sa.func.max(sa.case((decisions.c.state == _REVIEW, decisions.c.seq)))
+    named = [sa.or_(*map(_is_under, under))] if under else []
+    shown = sa.func.coalesce(with_answer, last)
+    wanted = sa.select(shown, sa.func.count()).where(_waits(states), *named)
+    groups = wanted.group_by(sa.func.coalesce(decisions.c.evidence_hash, decisions.c.id))
     return groups.order_by(last)
 
 
-def _waits(states: Collection[str]) -> ColumnElement[bool]:
+def _waits(states: Collection[str]) -> sa.ColumnElement[bool]:
     is_open = decisions.c.state.in_(sorted(states))
-    return and_(
-        or_(is_open, _lapsed()) if _OPEN in states else is_open,
+    return sa.and_(
+        sa.or_(is_open, _lapsed()) if _OPEN in states else is_open,
         ~superseded(),
         ~_pinned(),
         ~_ruled_on(),
@@ -176,22 +167,22 @@ def _waits(states: Collection[str]) -> ColumnElement[bool]:
     )
 
 
-def _lapsed() -> ColumnElement[bool]:
+def _lapsed() -> sa.ColumnElement[bool]:
     """Match decisions by overrides that were removed."""
     same = overrides.c.recording_mbid == decisions.c.recording_mbid
-    stands = select(overrides.c.recording_mbid).where(same).exists()
-    by_one = and_(decisions.c.state == _DECIDED, decisions.c.decided_by == _OVERRIDE)
-    return and_(by_one, ~stands)
+    stands = sa.select(overrides.c.recording_mbid).where(same).exists()
+    by_one = sa.and_(decisions.c.state == _DECIDED, decisions.c.decided_by == _OVERRIDE)
+    return sa.and_(by_one, ~stands)
 
 
-def _pinned() -> ColumnElement[bool]:
+def _pinned() -> sa.ColumnElement[bool]:
     pinned = decisions.alias("pinned")
     # Without `coalesce` SQLite would take the index of states, and scan all that is decided.
-    is_decided = func.coalesce(pinned.c.state, "") == _DECIDED
-    return select(pinned.c.seq).where(is_same_file(pinned), pinned.c.pinned, is_decided).exists()
+    is_decided = sa.func.coalesce(pinned.c.state, "") == _DECIDED
+    return sa.select(pinned.c.seq).where(is_same_file(pinned), pinned.c.pinned, is_decided).exists()
 
 
-def _ruled_on() -> ColumnElement[bool]:
+def _ruled_on() -> sa.ColumnElement[bool]:
     """Match decisions with a verdict on them, or on an equal earlier one of the file."""
     earlier = decisions.alias("earlier")
     same = (
@@ -201,28 +192,28 @@ def _ruled_on() -> ColumnElement[bool]:
     )
     is_it = earlier.c.seq == decisions.c.seq
     is_equal = _is_equal(earlier.c, decisions.c)
-    return select(earlier.c.seq).where(*same, or_(is_it, is_equal)).exists()
+    return sa.select(earlier.c.seq).where(*same, sa.or_(is_it, is_equal)).exists()
 
 
-def _is_equal(one: Any, other: Any) -> ColumnElement[bool]:
+def _is_equal(one: Any, other: Any) -> sa.ColumnElement[bool]:
     """Match decisions with the same group by the same evidence and rules."""
-    return and_(
+    return sa.and_(
         one.evidence_hash == other.evidence_hash,
         one.rules_version == other.rules_version,
         one.crg_mbid.is_not_distinct_from(other.crg_mbid),
     )
 
 
-def _overridden() -> ColumnElement[bool]:
+def _overridden() -> sa.ColumnElement[bool]:
     since = overrides.c.set_at_utc >= decisions.c.decided_at_utc
     same = overrides.c.recording_mbid == decisions.c.recording_mbid
-    return select(overrides.c.recording_mbid).where(same, since).exists()
+    return sa.select(overrides.c.recording_mbid).where(same, since).exists()
 
 
-def _is_under(path: bytes) -> ColumnElement[bool]:
+def _is_under(path: bytes) -> sa.ColumnElement[bool]:
     folder = path.rstrip(b"/") + b"/"
-    head = func.substr(decisions.c.path, 1, len(folder), type_=Bytes())
-    return or_(decisions.c.path == path, head == folder)
+    head = sa.func.substr(decisions.c.path, 1, len(folder), type_=Bytes())
+    return sa.or_(decisions.c.path == path, head == folder)
 
 
 _SPOKEN = (VerdictKind.ACCEPT.value, VerdictKind.REJECT.value)
@@ -263,7 +254,7 @@ class Verdicts:
         override later removes the verdicts with the same time and release group.
         """
         recordings = {each.recording_mbid for each in (*without, *filter(None, (override,)))}
-        wanted = select(overrides).where(overrides.c.recording_mbid.in_(recordings))
+        wanted = sa.select(overrides).where(overrides.c.recording_mbid.in_(recordings))
         with self._database.writing() as connection:
             rows = connection.execute(wanted).all()
             before = tuple(read_row(self._database.name, OverrideRecord, row) for row in rows)
@@ -286,7 +277,7 @@ class Verdicts:
                     verdicts.c.at_utc == verdict.at_utc,
                     verdicts.c.verdict == verdict.verdict.value,
                 )
-                connection.execute(delete(verdicts).where(*same))
+                connection.execute(sa.delete(verdicts).where(*same))
             if ruling.override:
                 remove_override(connection, ruling.override.recording_mbid)
             for override in ruling.before:
@@ -303,11 +294,11 @@ class Verdicts:
         These are the decisions that name its recording, or have a verdict that came with it. Open
         decisions name no recording.
         """
-        came_with = select(verdicts.c.decision_id).where(_came_with(override))
-        is_reached = or_(
+        came_with = sa.select(verdicts.c.decision_id).where(_came_with(override))
+        is_reached = sa.or_(
             decisions.c.recording_mbid == override.recording_mbid, decisions.c.id.in_(came_with)
         )
-        wanted = select(decisions).where(is_reached, ~superseded()).order_by(decisions.c.seq)
+        wanted = sa.select(decisions).where(is_reached, ~superseded()).order_by(decisions.c.seq)
         return tuple(readable(self._database.name, self._database.rows(wanted)))
 
     def latest(self, decision: str) -> VerdictRecord | None:
@@ -316,7 +307,7 @@ class Verdicts:
 
     def history(self, decision: str) -> tuple[VerdictRecord, ...]:
         """Return every verdict on a decision, the newest first."""
-        wanted = select(verdicts).where(verdicts.c.decision_id == decision)
+        wanted = sa.select(verdicts).where(verdicts.c.decision_id == decision)
         return self._database.records(VerdictRecord, wanted.order_by(verdicts.c.seq.desc()))
 
     def on_the_same(self, decision: DecisionRecord) -> VerdictRecord | None:
@@ -325,12 +316,12 @@ class Verdicts:
         Equal decisions have the same release group, evidence and rules.
         """
         wanted = (
-            select(verdicts)
+            sa.select(verdicts)
             .join(decisions, decisions.c.id == verdicts.c.decision_id)
             .where(
                 decisions.c.path_key == path_key(decision.path),
                 decisions.c.path == decision.path,
-                or_(decisions.c.id == decision.id, _is_equal(decisions.c, decision)),
+                sa.or_(decisions.c.id == decision.id, _is_equal(decisions.c, decision)),
             )
             .order_by(verdicts.c.seq.desc())
             .limit(1)
@@ -341,7 +332,7 @@ class Verdicts:
         """Yield the newest acceptance or rejection of each decision, the oldest first."""
         newer = verdicts.alias("newer")
         is_said_again = (
-            select(newer.c.seq)
+            sa.select(newer.c.seq)
             .where(
                 newer.c.decision_id == verdicts.c.decision_id,
                 newer.c.seq > verdicts.c.seq,
@@ -349,21 +340,23 @@ class Verdicts:
             )
             .exists()
         )
-        wanted = select(verdicts).where(verdicts.c.verdict.in_(_SPOKEN), ~is_said_again)
+        wanted = sa.select(verdicts).where(verdicts.c.verdict.in_(_SPOKEN), ~is_said_again)
         rows = self._database.pages(verdicts, wanted, self._database.last(verdicts))
         return map(self._read, rows)
 
 
-def _given(override: OverrideRecord) -> Select[tuple[Any, ...]]:
+def _given(override: OverrideRecord) -> sa.Select[tuple[Any, ...]]:
     """Find the verdicts that came with an override, the oldest first."""
-    return select(verdicts).where(_came_with(override)).order_by(verdicts.c.seq)
+    return sa.select(verdicts).where(_came_with(override)).order_by(verdicts.c.seq)
 
 
-def _came_with(override: OverrideRecord) -> ColumnElement[bool]:
-    return and_(verdicts.c.at_utc == override.set_at_utc, verdicts.c.crg_mbid == override.crg_mbid)
+def _came_with(override: OverrideRecord) -> sa.ColumnElement[bool]:
+    return sa.and_(
+        verdicts.c.at_utc == override.set_at_utc, verdicts.c.crg_mbid == override.crg_mbid
+    )
 
 
-def _put(connection: Connection, given: Collection[VerdictRecord]) -> None:
+def _put(connection: sa.Connection, given: Collection[VerdictRecord]) -> None:
     if given:
         rows = [msgspec.structs.asdict(verdict) for verdict in given]
         connection.execute(insert_into(connection, verdicts), rows)

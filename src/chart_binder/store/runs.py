@@ -7,7 +7,7 @@ from functools import partial
 from typing import Any, TypeAlias
 
 import msgspec
-from sqlalchemy import ColumnElement, Row, func, select, update
+import sqlalchemy as sa
 
 from chart_binder.domain.records import RunRecord, WriteRecord, WriteState
 from chart_binder.errors import DamagedRecordError, StoreError
@@ -51,13 +51,13 @@ class Runs:
 
     def get(self, run: str) -> RunRecord | None:
         """Return the run with this id."""
-        rows = self._database.rows(select(runs).where(runs.c.id == run))
+        rows = self._database.rows(sa.select(runs).where(runs.c.id == run))
         return next(map(self._read, rows), None)
 
     def beginning_with(self, letters: str) -> tuple[RunRecord, ...]:
         """Return the newest two runs whose ids begin with these letters."""
         is_so = runs.c.id.startswith(letters, autoescape=True)
-        wanted = select(runs).where(is_so).order_by(runs.c.seq.desc()).limit(2)
+        wanted = sa.select(runs).where(is_so).order_by(runs.c.seq.desc()).limit(2)
         return tuple(map(self._read, self._database.rows(wanted)))
 
     def latest(self, command: str | None = None) -> RunRecord | None:
@@ -71,7 +71,7 @@ class Runs:
 
         One that cannot be read is passed to `unread`, or raised.
         """
-        wanted = select(runs).order_by(runs.c.seq.desc()).limit(count)
+        wanted = sa.select(runs).order_by(runs.c.seq.desc()).limit(count)
         if command is not None:
             wanted = wanted.where(runs.c.command == command)
         return tuple(self._readable(self._database.rows(wanted), unread))
@@ -81,15 +81,15 @@ class Runs:
 
         One that cannot be read is passed to `unread`, or raised.
         """
-        return self._readable(self._database.pages(runs, select(runs)), unread)
+        return self._readable(self._database.pages(runs, sa.select(runs)), unread)
 
     def _change(self, run: str, counts: Mapping[str, int], more: Mapping[str, object]) -> None:
-        changed = update(runs).where(runs.c.id == run)
+        changed = sa.update(runs).where(runs.c.id == run)
         with self._database.writing() as connection:
             connection.execute(changed.values(counts=json.dumps(dict(counts)), **more))
 
     def _readable(
-        self, rows: Iterable[Row[Any]], unread: UnreadRunHandler | None
+        self, rows: Iterable[sa.Row[Any]], unread: UnreadRunHandler | None
     ) -> Iterator[RunRecord]:
         for row in rows:
             try:
@@ -101,7 +101,7 @@ class Runs:
             else:
                 yield run
 
-    def _read(self, row: Row[Any]) -> RunRecord:
+    def _read(self, row: sa.Row[Any]) -> RunRecord:
         columns = dict(row._mapping)  # noqa: SLF001 - its public name
         try:
             columns |= {name: json.loads(columns[name]) for name in ("arguments", "counts")}
@@ -159,12 +159,12 @@ class Journal:
 
     def of_run(self, run: str) -> Iterator[WriteRecord]:
         """Yield every write of a run, the newest first, read in pages: there may be very many."""
-        rows = self._database.pages(writes, select(writes).where(writes.c.run_id == run))
+        rows = self._database.pages(writes, sa.select(writes).where(writes.c.run_id == run))
         return map(partial(read_row, self._database.name, WriteRecord), rows)
 
     def counts(self, run: str) -> dict[WriteState, int]:
         """Return how many writes of a run are in each state."""
-        wanted = select(writes.c.state, func.count()).where(writes.c.run_id == run)
+        wanted = sa.select(writes.c.state, sa.func.count()).where(writes.c.run_id == run)
         found = self._database.rows(wanted.group_by(writes.c.state))
         return {WriteState(state): count for state, count in found}
 
@@ -178,7 +178,7 @@ class Journal:
 
     def _set_state(self, write: str, state: WriteState, changes: dict[str, str]) -> None:
         moved = (
-            update(writes)
+            sa.update(writes)
             .where(writes.c.id == write, writes.c.state.in_(_STATES_BEFORE[state]))
             .values(state=state, **changes)
         )
@@ -192,6 +192,6 @@ class Journal:
             f" it {found}"
         )
 
-    def _found(self, *which: ColumnElement[bool]) -> tuple[WriteRecord, ...]:
-        wanted = select(writes).where(*which).order_by(writes.c.seq.desc())
+    def _found(self, *which: sa.ColumnElement[bool]) -> tuple[WriteRecord, ...]:
+        wanted = sa.select(writes).where(*which).order_by(writes.c.seq.desc())
         return self._database.records(WriteRecord, wanted)

@@ -6,26 +6,13 @@ What a column may hold, keys and indexes are said by the migrations alone.
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from sqlalchemy import (
-    BigInteger,
-    Boolean,
-    Column,
-    Connection,
-    Double,
-    Identity,
-    Integer,
-    LargeBinary,
-    MetaData,
-    Table,
-    Text,
-    update,
-)
+import sqlalchemy as sa
 from sqlalchemy.types import TypeEngine
 
-METADATA = MetaData()
+METADATA = sa.MetaData()
 
 
-class Bytes(LargeBinary):
+class Bytes(sa.LargeBinary):
     """Bytes, unconverted: SQLite keeps values of any type in any column, so readers check them."""
 
     cache_ok = True
@@ -34,75 +21,79 @@ class Bytes(LargeBinary):
         """Convert nothing."""
 
 
-def _columns(kind: type[TypeEngine[Any]], *names: str) -> Iterator[Column[Any]]:
-    return (Column(name, kind) for name in names)
+def _columns(kind: type[TypeEngine[Any]], *names: str) -> Iterator[sa.Column[Any]]:
+    return (sa.Column(name, kind) for name in names)
 
 
-def _seq() -> Column[int]:
+def _seq() -> sa.Column[int]:
     """Return the column that numbers the rows."""
-    number = BigInteger().with_variant(Integer(), "sqlite")
-    return Column("seq", number, Identity(always=True), primary_key=True)
+    number = sa.BigInteger().with_variant(sa.Integer(), "sqlite")
+    return sa.Column("seq", number, sa.Identity(always=True), primary_key=True)
 
 
-def _key(name: str) -> Column[str]:
-    return Column(name, Text, primary_key=True)
+def _key(name: str) -> sa.Column[str]:
+    return sa.Column(name, sa.Text, primary_key=True)
 
 
-schema_version = Table("schema_version", METADATA, Column("version", Integer))
+schema_version = sa.Table("schema_version", METADATA, sa.Column("version", sa.Integer))
 
-cached_answers = Table(
-    "cached_answers", METADATA, _key("key"), Column("body", Bytes), Column("fetched_at", Double)
+cached_answers = sa.Table(
+    "cached_answers",
+    METADATA,
+    _key("key"),
+    sa.Column("body", Bytes),
+    sa.Column("fetched_at", sa.Double),
 )
 """`fetched_at` and `next_slot` are in seconds since the epoch."""
-rate_slots = Table("rate_slots", METADATA, _key("service"), Column("next_slot", Double))
+rate_slots = sa.Table("rate_slots", METADATA, _key("service"), sa.Column("next_slot", sa.Double))
 
-overrides = Table(
+overrides = sa.Table(
     "overrides",
     METADATA,
     _key("recording_mbid"),
-    *_columns(Text, "crg_mbid", "rr_mbid", "reason", "set_at_utc"),
+    *_columns(sa.Text, "crg_mbid", "rr_mbid", "reason", "set_at_utc"),
 )
 
-runs = Table(
+runs = sa.Table(
     "runs",
     METADATA,
     _seq(),
-    *_columns(Text, "id", "command", "arguments", "started_at_utc", "ended_at_utc", "counts"),
-    Column("status", Integer),
-    Column("measures", Bytes),
+    *_columns(sa.Text, "id", "command", "arguments", "started_at_utc", "ended_at_utc", "counts"),
+    sa.Column("status", sa.Integer),
+    sa.Column("measures", Bytes),
 )
 """`arguments`, `counts` and `measures` are JSON."""
 
-decisions = Table(
+decisions = sa.Table(
     "decisions",
     METADATA,
     _seq(),
-    *_columns(Text, "id", "run_id", "recording_mbid", "state", "decided_by", "crg_mbid"),
-    *_columns(Text, "rr_mbid", "evidence_hash", "rules_version", "trace", "decided_at_utc"),
-    *_columns(Text, "transcript_id", "adjudicator"),
+    *_columns(sa.Text, "id", "run_id", "recording_mbid", "state", "decided_by", "crg_mbid"),
+    *_columns(sa.Text, "rr_mbid", "evidence_hash", "rules_version", "trace", "decided_at_utc"),
+    *_columns(sa.Text, "transcript_id", "adjudicator"),
     *_columns(Bytes, "path_key", "path", "document", "artifact"),
-    *_columns(BigInteger, "file_size", "file_mtime_ns"),
-    Column("pinned", Boolean),
+    *_columns(sa.BigInteger, "file_size", "file_mtime_ns"),
+    sa.Column("pinned", sa.Boolean),
 )
 """`path_key` is `database.path_key`; `document` and `artifact` are JSON."""
 
-evidence = Table("evidence", METADATA, _key("hash"), Column("document", Bytes))
+evidence = sa.Table("evidence", METADATA, _key("hash"), sa.Column("document", Bytes))
 """`document` is JSON by zlib, that of a transcript JSON Lines by zlib."""
-transcripts = Table("transcripts", METADATA, _key("id"), Column("document", Bytes))
+transcripts = sa.Table("transcripts", METADATA, _key("id"), sa.Column("document", Bytes))
 
-verdicts = Table(
+verdicts = sa.Table(
     "verdicts",
     METADATA,
     _seq(),
-    *_columns(Text, "decision_id", "verdict", "crg_mbid", "rr_mbid", "reason", "at_utc"),
+    *_columns(sa.Text, "decision_id", "verdict", "crg_mbid", "rr_mbid", "reason", "at_utc"),
 )
 
-writes = Table(
+writes = sa.Table(
     "writes",
     METADATA,
     _seq(),
-    *_columns(Text, "id", "run_id", "decision_id", "state", "audio_hash", "tags_before_hash"),
-    *_columns(Text, "tags_after_hash", "at_utc", "done_at_utc", "problem"),
+    *_columns(sa.Text, "id", "run_id", "decision_id", "state", "audio_hash", "tags_before_hash"),
+    *_columns(sa.Text, "tags_after_hash", "at_utc", "done_at_utc", "problem"),
     *_columns(Bytes, "path_key", "path", "changes", "temporary", "tags_left"),
 )
 """`changes` is JSON, `tags_left` JSON by zlib."""
@@ -187,9 +178,9 @@ MIGRATIONS: tuple[Statements, ...] = (
 """The n-th leads to version n. A released one is never changed; another is added."""
 
 
-def migrate(connection: Connection, version: int) -> None:
+def migrate(connection: sa.Connection, version: int) -> None:
     """Migrate from `version` to the next one, in the transaction of `connection`."""
     types = _TYPES[connection.dialect.name]
     for statement in MIGRATIONS[version]:
         connection.exec_driver_sql(statement.format_map(types))
-    connection.execute(update(schema_version).values(version=version + 1))
+    connection.execute(sa.update(schema_version).values(version=version + 1))

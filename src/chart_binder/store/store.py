@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Self
 
-from sqlalchemy import case, delete, select, type_coerce
+import sqlalchemy as sa
 from sqlalchemy.types import NullType
 
 from chart_binder.domain.records import EvidenceRecord, TranscriptRecord
@@ -80,8 +80,8 @@ class CachedAnswers:
     def get(self, key: str) -> CachedAnswer | None:
         """Return the answer for `key`, however old."""
         columns = (cached_answers.c.body, cached_answers.c.fetched_at)
-        unconverted = (type_coerce(column, NullType()).label(column.name) for column in columns)
-        wanted = select(*unconverted).where(cached_answers.c.key == short_key(key))
+        unconverted = (sa.type_coerce(column, NullType()).label(column.name) for column in columns)
+        wanted = sa.select(*unconverted).where(cached_answers.c.key == short_key(key))
         row = next(iter(self._database.rows(wanted)), None)
         if row is None:
             return None
@@ -108,7 +108,7 @@ class CachedAnswers:
         """Remove the answer for `key`, if there is one."""
         with self._database.writing() as connection:
             which = cached_answers.c.key == short_key(key)
-            connection.execute(delete(cached_answers).where(which))
+            connection.execute(sa.delete(cached_answers).where(which))
 
 
 class AnswersSince:
@@ -140,7 +140,7 @@ class RateSlots:
         """
         next_slot = rate_slots.c.next_slot
         is_ahead = next_slot.between(now, now + QUEUE_LENGTH * interval_s)
-        slot_after = case((is_ahead, next_slot), else_=now) + interval_s
+        slot_after = sa.case((is_ahead, next_slot), else_=now) + interval_s
         with self._database.writing() as connection:
             reserving = (
                 insert_into(connection, rate_slots)
