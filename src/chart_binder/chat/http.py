@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cache
 from time import sleep
-from typing import TYPE_CHECKING, TypedDict
+from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from chart_binder.chat.faults import PassingError
@@ -26,17 +26,6 @@ MOST_BYTES = 16_000_000
 MOST_BYTES_A_TOKEN = 1_024
 """A token is streamed as a line of JSON with the model's name and the time, some 150 bytes."""
 PAUSES_S = (0.1, 0.4)  # before the second try and before the third
-
-
-class HttpOptions(TypedDict):
-    """The arguments of an `httpx.Client`, or of a client library around one."""
-
-    headers: dict[str, str]
-    timeout: "httpx.Timeout"
-    trust_env: bool
-    verify: "ssl.SSLContext"
-    follow_redirects: bool
-    event_hooks: dict[str, list[Callable[..., None]]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,8 +52,8 @@ class Endpoint:
             return False
         return address.is_loopback or address.is_unspecified
 
-    def http_options(self, deadline: "Deadline", max_tokens: int = 0) -> HttpOptions:
-        """Return the options for one request that ends with the deadline.
+    def http_options(self, deadline: "Deadline", max_tokens: int = 0) -> dict[str, Any]:
+        """Return the arguments of an `httpx.Client` for one request that ends with the deadline.
 
         Proxies from the environment serve remote servers only. Redirects are not followed: one
         would turn a POST into a GET, and carry a prompt to a host nobody configured. Connections

@@ -5,12 +5,12 @@ import ssl
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from email.message import Message
 from importlib.metadata import version
 from types import MappingProxyType
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING
 from urllib.parse import quote
 
 import httpx
@@ -23,7 +23,6 @@ from chart_binder.web.guard import Guard
 from chart_binder.web.page_text import Extract, from_csv, from_html, from_json, from_text, from_xml
 from chart_binder.web.transport import (
     ACCEPTED_ENCODINGS,
-    Body,
     Resolve,
     decode_text,
     open_client,
@@ -134,10 +133,10 @@ class PageFetcher:
             visit = _Visit(client, self._guard, deadline, self._config)
             while len(trail) <= MOST_REDIRECTS + 1:
                 self._arrive(visit, trail, turn)
-                answer = visit.ask(trail[-1], _check_page, self._config.max_bytes)
-                if isinstance(answer, _Answer):
-                    return _page(trail, answer)
-                trail.append(answer)
+                with visit.ask(trail[-1]) as answer:
+                    if isinstance(answer, _Answer):
+                        return _page(trail, answer, self._config.max_bytes)
+                    trail.append(answer)
         raise FetchError(f"{trail[-1].host} redirects more than {MOST_REDIRECTS} times")
 
     def for_run(self) -> Callable[[str], Page]:
@@ -176,69 +175,53 @@ def user_agent(config: FetchConfig) -> str:
     return config.user_agent or f"canon/{version('chart-binder')}"
 
 
-def _check_page(head: "_Head") -> None:
-    if not head.is_success:
-        raise FetchError(str(head))
-    if head.content_type and head.content_type not in READERS:
-        raise FetchError(
-            f"{head.host} sent {one_line(head.content_type, 60)}: only web pages and text are read"
-        )
-
-
-def _page(trail: list[httpx.URL], answer: "_Answer") -> Page:
+def _page(trail: list[httpx.URL], answer: "_Answer", max_bytes: int) -> Page:
+    """Read the answer to the last of the addresses, or raise `FetchError`."""
     asked, *_, url = map(str, [trail[0], *trail])
-    text = decode_text(answer.body.data, answer.head.charset)
+    host, content_type = answer.host, answer.content_type
+    if not answer.response.is_success:
+        raise FetchError(str(answer))
+    if content_type and content_type not in READERS:
+        raise FetchError(
+            f"{host} sent {one_line(content_type, 60)}: only web pages and text are read"
+        )
+    body = read_body(answer.response, max_bytes)
+    text = decode_text(body.data, answer.charset)
     if "\0" in text[:_BINARY_WITHIN]:
-        raise FetchError(f"{answer.head.host} sent something that is not text")
-    content_type = answer.head.content_type
+        raise FetchError(f"{host} sent something that is not text")
     if not content_type:
         content_type = "text/html" if text.lstrip()[:1] == "<" else "text/plain"
     extract = READERS[content_type](text)
     via = tuple(map(str, trail[1:-1]))
-    return Page(url, asked, content_type, extract, answer.body.cut or extract.cut, via)
+    return Page(url, asked, content_type, extract, body.cut or extract.cut, via)
 
 
 @dataclass(frozen=True, slots=True)
-class _Head:
-    """What an answer says of itself before its body.
+class _Answer:
+    """An answer of a host, whose body is not read yet.
 
     `content_type` is "" where none is named; what names no one type, such as `image` or `;`, stands
     there as it came.
     """
 
     host: str
-    status: int
-    reason: str
+    response: httpx.Response
     content_type: str
     charset: str | None
 
     @classmethod
-    def of(cls, host: str, response: httpx.Response) -> "_Head":
+    def of(cls, host: str, response: httpx.Response) -> "_Answer":
         named = response.headers.get("content-type", "").strip()
         header = Message()
         header["Content-Type"] = named
         types = {each.strip().lower() for each in named.partition(";")[0].split(",")}
         only = types.pop()
         content_type = only if not types and _TYPE.fullmatch(only) else named
-        reason, charset = response.reason_phrase[:60], header.get_content_charset()
-        return cls(host, response.status_code, reason, content_type, charset)
-
-    @property
-    def is_success(self) -> bool:
-        return self.status // 100 == 2  # noqa: PLR2004
+        return cls(host, response, content_type, header.get_content_charset())
 
     def __str__(self) -> str:
-        return f"{self.host} answered {self.status} {self.reason}".strip()[:300]
-
-
-@dataclass(frozen=True, slots=True)
-class _Answer:
-    head: _Head
-    body: Body
-
-
-_Check: TypeAlias = Callable[[_Head], None]
-"""Raises `FetchError` for an answer whose body is not worth reading."""
+        reason = self.response.reason_phrase[:60]
+        return f"{self.host} answered {self.response.status_code} {reason}".strip()[:300]
 
 
 @dataclass(frozen=True, slots=True)
@@ -250,10 +233,11 @@ class _Visit:
     deadline: Deadline
     config: FetchConfig
 
-    def ask(self, target: httpx.URL, check: _Check, max_bytes: int) -> _Answer | httpx.URL:
-        """Return the answer, or the address it redirects to, checked by the guard.
+    @contextmanager
+    def ask(self, target: httpx.URL) -> Iterator[_Answer | httpx.URL]:
+        """Give the answer, or the address it redirects to, checked by the guard.
 
-        Raises `FetchError`.
+        Raises `FetchError`, also for what goes wrong while the answer is read.
         """
         headers = {
             "User-Agent": user_agent(self.config),
@@ -265,22 +249,19 @@ class _Visit:
         try:
             with self.client.stream("GET", target, headers=headers) as response:
                 if response.status_code in _REDIRECTS and "location" in response.headers:
-                    return self.guard.target(response.headers["location"], base=target)
-                head = _Head.of(target.host, response)
-                check(head)
-                return _Answer(head, read_body(response, max_bytes))
+                    yield self.guard.target(response.headers["location"], base=target)
+                else:
+                    yield _Answer.of(target.host, response)
         except UnknownHostError as error:
             raise FetchError(str(error)) from error
         except httpx.InvalidURL as error:  # httpx reads where a redirect leads, followed or not
             raise FetchError(f"{target.host} redirects to no well-formed address") from error
         except httpx.HTTPError as error:
-            raise FetchError(f"{target.host} {self._failure(error)}") from error
-
-    def _failure(self, error: httpx.HTTPError) -> str:
-        if _concerns_certificate(error):
-            return "has no certificate that proves it is that host"
-        words = next(words for kind, words in _FAILURES if isinstance(error, kind))
-        return words.format(seconds=self.deadline.seconds)
+            words = next(words for kind, words in _FAILURES if isinstance(error, kind))
+            if _concerns_certificate(error):
+                words = "has no certificate that proves it is that host"
+            problem = words.format(seconds=self.deadline.seconds)
+            raise FetchError(f"{target.host} {problem}") from error
 
 
 def _concerns_certificate(error: BaseException | None) -> bool:
@@ -415,29 +396,24 @@ class _Robots:
 
     def _ask(self, visit: _Visit, target: httpx.URL) -> SiteRules:
         host = target.host
-        for _ in range(MOST_REDIRECTS + 1):
-            try:
-                answer = visit.ask(target, _check_robots, _MOST_ROBOTS_BYTES)
-            except (_NoRobotsError, RefusedError):
-                return SiteRules()
-            if isinstance(answer, _Answer):
-                return SiteRules.parse(decode_text(answer.body.data, "utf-8"), self._agent)
-            if answer.host != host:  # another site's rules are for that site
-                return SiteRules()
-            target = answer
+        with suppress(RefusedError):
+            for _ in range(MOST_REDIRECTS + 1):
+                with visit.ask(target) as answer:
+                    if isinstance(answer, _Answer):
+                        return self._read(answer)
+                if answer.host != host:  # another site's rules are for that site
+                    break
+                target = answer
         return SiteRules()
+
+    def _read(self, answer: _Answer) -> SiteRules:
+        if answer.response.is_client_error:
+            return SiteRules()
+        if not answer.response.is_success:
+            raise FetchError(f"{answer}, asked for its robots.txt")
+        body = read_body(answer.response, _MOST_ROBOTS_BYTES)
+        return SiteRules.parse(decode_text(body.data, "utf-8"), self._agent)
 
 
 def _robots_url(target: httpx.URL) -> str:
     return str(target.copy_with(raw_path=b"/robots.txt"))
-
-
-class _NoRobotsError(FetchError):
-    """The site has no robots.txt."""
-
-
-def _check_robots(head: _Head) -> None:
-    if head.status // 100 == 4:  # noqa: PLR2004
-        raise _NoRobotsError
-    if not head.is_success:
-        raise FetchError(f"{head}, asked for its robots.txt")

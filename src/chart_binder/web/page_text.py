@@ -15,7 +15,7 @@ from bs4 import BeautifulSoup
 from bs4.element import NavigableString, Tag
 
 from chart_binder.react.sanitize import one_line
-from chart_binder.web.markup import HEADINGS, Token, attributes_of, reduced, tokens, unescaped
+from chart_binder.web.markup import HEADINGS, attributes_of, reduced, tokens, unescaped
 
 _MOST_BLOCKS = 20_000
 MOST_CHARS = 500_000
@@ -183,7 +183,6 @@ _ROOT_WITHIN = 2_000
 _LONGEST_LINE = 240
 _LONGEST_NAME = 60
 _NAMES = ("title", "name")
-_BETWEEN = " | "
 _END = object()
 
 
@@ -217,70 +216,55 @@ def from_xml(text: str) -> Extract:
 
 def _lines_of(document: object) -> Iterator[str]:
     """Yield a document as lines, in its order; what is null or empty is left out."""
+    for path, value in _values(document, in_record=False):
+        if isinstance(value, Mapping):
+            yield from _record_lines(path, value)
+        else:
+            yield f"{path}: {value}" if path else str(value)
+
+
+def _values(document: object, *, in_record: bool) -> Iterator[tuple[str, object]]:
+    """Yield the values of a document with their paths; an object in a list is one value.
+
+    In a record there are none but plain values, and the only item of a list needs no number.
+    """
     # Iterators, not lists: a list of a hundred thousand empty objects has as many names.
-    pending: list[Iterator[tuple[str, object]]] = [iter([("", document)])]
+    pending: list[tuple[Iterator[tuple[str, object]], bool]] = [(iter([("", document)]), False)]
     while pending:
-        path, value = next(pending[-1], ("", _END))
+        inner, is_list = pending[-1]
+        path, value = next(inner, ("", _END))
         if value is _END:
             pending.pop()
-        elif isinstance(value, Mapping):
-            pending.append(_members(path, value))
+        elif isinstance(value, Mapping) and (in_record or not is_list):
+            pending.append((_members(path, value), False))
         elif isinstance(value, list):
-            pending.append(_items(path, value))
-        elif isinstance(value, _Record):
-            yield from _record_lines(path, value.members)
+            pending.append((_items(path, value, in_record=in_record), True))
         elif value not in (None, ""):
-            yield f"{path}: {value}" if path else str(value)
+            yield path, value
 
 
 def _members(path: str, value: Mapping[str, object]) -> Iterator[tuple[str, object]]:
     return ((f"{path}.{name}".lstrip("."), member) for name, member in value.items())
 
 
-def _items(path: str, value: list[object]) -> Iterator[tuple[str, object]]:
-    return (
-        (f"{path}[{at}]", _Record(item) if isinstance(item, Mapping) else item)
-        for at, item in enumerate(value)
-    )
-
-
-@dataclass(frozen=True, slots=True)
-class _Record:
-    """An object in a list."""
-
-    members: Mapping[str, object]
+def _items(path: str, value: list[object], *, in_record: bool) -> Iterator[tuple[str, object]]:
+    is_alone = in_record and len(value) == 1
+    return ((path if is_alone else f"{path}[{at}]", item) for at, item in enumerate(value))
 
 
 def _record_lines(path: str, record: Mapping[str, object]) -> Iterator[str]:
     """Put the values of a record side by side; where it takes several lines, each has its name."""
     names = (record.get(name) for name in _NAMES)
     name = next((name[:_LONGEST_NAME] for name in names if isinstance(name, str) and name), "")
-    again = f"{path} ({name}): " if name else f"{path}: "
-    line, is_empty = f"{path}: ", True
-    for value in _leaves(record):
-        if not is_empty and len(line) + len(_BETWEEN) + len(value) > _LONGEST_LINE:
+    line = ""
+    for inner, value in _values(record, in_record=True):
+        longer = f"{line} | {inner}: {value}" if line else f"{path}: {inner}: {value}"
+        if line and len(longer) > _LONGEST_LINE:
             yield line
-            line, is_empty = again, True
-        line += value if is_empty else _BETWEEN + value
-        is_empty = False
-    if not is_empty:
+            longer = f"{path} ({name}): {inner}: {value}" if name else f"{path}: {inner}: {value}"
+        line = longer
+    if line:
         yield line
-
-
-def _leaves(record: Mapping[str, object]) -> Iterator[str]:
-    """Yield `path: value` for every value of a record; the only item of a list needs no number."""
-    pending: list[tuple[str, object]] = [("", record)]
-    while pending:
-        path, value = pending.pop()
-        if isinstance(value, Mapping):
-            inner = [(f"{path}.{name}".lstrip("."), value[name]) for name in value]
-            pending.extend(reversed(inner))
-        elif isinstance(value, list):
-            alone = len(value) == 1
-            items = [(path if alone else f"{path}[{at}]", each) for at, each in enumerate(value)]
-            pending.extend(reversed(items))
-        elif value not in (None, ""):
-            yield f"{path}: {value}"
 
 
 _Members: TypeAlias = dict[str, Any]
@@ -299,14 +283,42 @@ def _read_xml(markup: str) -> tuple[_Members, bool]:
     </release>` is `{"release": {"id": "x", "title": "Y"}}`; elements of one name side by side are a
     list. What never closes is closed at the end.
     """
-    reading = _Reading()
+    opened = [_Element("", {})]
+    chars = 0
     cut = False
-    for count, token in enumerate(tokens(markup)):
-        if count >= _MOST_XML_TOKENS or reading.chars >= _MOST_XML_CHARS:
+    for taken, token in enumerate(tokens(markup)):
+        if taken >= _MOST_XML_TOKENS or chars >= _MOST_XML_CHARS:
             cut = True
             break
-        reading.take(token)
-    return reading.finished(), cut
+        if not token.name:
+            text = unescaped(token.text).strip()
+            chars += len(text)
+            opened[-1].texts += [text] if text else []
+        elif token.closes:
+            _close(opened, token.name)
+        elif len(opened) < _DEEPEST:
+            members = {
+                name: value
+                for name, value in attributes_of(token).items()
+                if value and not name.startswith(_OF_XML_ITSELF)
+            }
+            chars += sum(len(name) + len(value) for name, value in members.items())
+            opened.append(_Element(token.name, members))
+            if token.is_empty_element:
+                _close(opened, token.name)
+    while len(opened) > 1:
+        _close(opened, opened[-1].name)
+    value = opened[0].value
+    return value if isinstance(value, dict) else {_TEXT_MEMBER: value}, cut
+
+
+def _close(opened: list["_Element"], name: str) -> None:
+    """Close the innermost element of a name, and what is open in it."""
+    while name in (element.name for element in opened[1:]):
+        closed = opened.pop()
+        opened[-1].add(closed.name, closed.value)
+        if closed.name == name:
+            return
 
 
 class _Element:
@@ -334,47 +346,6 @@ class _Element:
         if text:
             self.add(_TEXT_MEMBER, text)
         return self.members
-
-
-class _Reading:
-    def __init__(self) -> None:
-        self.chars = 0
-        self._open = [_Element("", {})]
-
-    def take(self, token: Token) -> None:
-        if not token.name:
-            text = unescaped(token.text).strip()
-            self.chars += len(text)
-            if text:
-                self._open[-1].texts.append(text)
-        elif token.closes:
-            self._end(token.name)
-        elif len(self._open) < _DEEPEST:
-            members = {
-                name: value
-                for name, value in attributes_of(token).items()
-                if value and not name.startswith(_OF_XML_ITSELF)
-            }
-            self.chars += sum(len(name) + len(value) for name, value in members.items())
-            self._open.append(_Element(token.name, members))
-            if token.is_empty_element:
-                self._end(token.name)
-
-    def finished(self) -> _Members:
-        while len(self._open) > 1:
-            self._end(self._open[-1].name)
-        value = self._open[0].value
-        return value if isinstance(value, dict) else {_TEXT_MEMBER: value}
-
-    def _end(self, name: str) -> None:
-        """Close the innermost element of a name, and what is open in it."""
-        if name not in (element.name for element in self._open[1:]):
-            return
-        while True:
-            closed = self._open.pop()
-            self._open[-1].add(closed.name, closed.value)
-            if closed.name == name:
-                return
 
 
 def _without_markup(text: str) -> str:

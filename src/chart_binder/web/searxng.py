@@ -7,8 +7,7 @@ import json
 import math
 import re
 import unicodedata
-from codecs import BOM_UTF8
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -22,7 +21,6 @@ if TYPE_CHECKING:
     import httpx
 
     from chart_binder.config import SearxngConfig
-    from chart_binder.web.guard import Address
     from chart_binder.web.transport import Body, Resolve
 
 LONGEST_QUERY = 300
@@ -186,7 +184,8 @@ class SearxngClient:
         }
         try:
             with (
-                transport.open_client(_admit_any, deadline, resolve, trust) as client,
+                # The operator's own setting may lead wherever it leads.
+                transport.open_client(lambda *_: None, deadline, resolve, trust) as client,
                 client.stream("GET", self._url, params=parameters, headers=headers) as response,
             ):
                 return response, transport.read_body(response, _MOST_BYTES)
@@ -224,10 +223,6 @@ class SearxngClient:
 
     def _error(self, problem: str, advice: str, brief: str) -> SearchError:
         return SearchError(f"SearXNG at {masked(self._config.url)} {problem}", advice, brief)
-
-
-def _admit_any(_host: str, _addresses: "Sequence[Address]") -> None:
-    """Let the operator's own setting lead wherever it leads."""
 
 
 def _reason(body: "Body") -> str:
@@ -300,15 +295,11 @@ def _json(data: bytes) -> object:
 
     Raises `ValueError` or `RecursionError`.
     """
-    try:
-        return msgspec.json.decode(data)
-    except (msgspec.DecodeError, UnicodeDecodeError):
-        text = data.removeprefix(BOM_UTF8).decode("utf-8", "replace")
-        return json.loads(text, strict=False, parse_int=_parse_int)
 
+    def parse_int(digits: str) -> int | str:
+        return int(digits) if len(digits) <= _LONGEST_NUMBER else digits
 
-def _parse_int(digits: str) -> int | str:
-    return int(digits) if len(digits) <= _LONGEST_NUMBER else digits
+    return json.loads(data.decode("utf-8-sig", "replace"), strict=False, parse_int=parse_int)
 
 
 def outcome(body: SearchBody, query: str) -> SearchOutcome:
@@ -336,18 +327,15 @@ def _hits(body: SearchBody) -> Iterator[Hit]:
         same = {_page_key(url), (title, snippet) if snippet else url}
         if url and seen.isdisjoint(same):
             seen |= same
-            yield Hit(url, title or url, snippet, _date(result))
+            dates = (_DATE.match(_text(result.get(name))) for name in ("publishedDate", "pubdate"))
+            date = next((found[0] for found in dates if found), "")
+            yield Hit(url, title or url, snippet, date)
 
 
 def _page_key(url: str) -> str:
     """Return what the addresses of one page have in common."""
     place = _TRACKING.sub("", url.partition("://")[2]).rstrip("?&/")
     return _PREFIXES.sub("", place)
-
-
-def _date(result: Mapping[str, object]) -> str:
-    dates = (_DATE.match(_text(result.get(name))) for name in ("publishedDate", "pubdate"))
-    return next((found[0] for found in dates if found), "")
 
 
 def _infoboxes(body: SearchBody) -> Iterator[Infobox]:

@@ -321,27 +321,19 @@ def _guess(data: bytes) -> str | None:
     high = len(_HIGH.findall(sample))
     if high < max(_FEWEST_HIGH, _LEAST_HIGH * len(sample)):
         return None
-    return next(
-        (codec for codec in _COMMON_LETTERS if _share(sample, codec) >= _LEAST_COMMON[codec]), None
-    )
-
-
-def _share(sample: bytes, codec: str) -> float:
-    """Return the share of letters beyond ASCII that are common in the codec's script."""
-    try:
-        text = codecs.getincrementaldecoder(codec)("strict").decode(sample, final=False)
-    except UnicodeDecodeError:
-        return 0.0
-    letters = [letter for letter in text if letter > "\x7f"]
-    return sum(map(_COMMON_LETTERS[codec], letters)) / len(letters) if letters else 0.0
+    for codec, (least, is_common) in _COMMON_LETTERS.items():
+        try:
+            text = codecs.getincrementaldecoder(codec)("strict").decode(sample, final=False)
+        except UnicodeDecodeError:
+            continue
+        letters = [letter for letter in text if letter > "\x7f"]
+        if letters and sum(map(is_common, letters)) / len(letters) >= least:
+            return codec
+    return None
 
 
 def _is_kana(letter: str) -> bool:
     return "\u3041" <= letter <= "\u30fc"
-
-
-def _is_hangul(letter: str) -> bool:
-    return "\uac00" <= letter <= "\ud7a3"
 
 
 def _is_common_simplified(letter: str) -> bool:
@@ -359,17 +351,14 @@ def _is_small_cyrillic(letter: str) -> bool:
     return "\u0430" <= letter <= "\u045f"
 
 
-_COMMON_LETTERS: Final[dict[str, Callable[[str], bool]]] = {
-    "euc_jp": _is_kana,
-    "cp932": _is_kana,
-    "cp949": _is_hangul,
-    "gb18030": _is_common_simplified,
-    "big5hkscs": _is_common_traditional,
-    "cp1251": _is_small_cyrillic,
-    "koi8-r": _is_small_cyrillic,
+_COMMON_LETTERS: Final[dict[str, tuple[float, Callable[[str], bool]]]] = {
+    "euc_jp": (0.2, _is_kana),
+    "cp932": (0.2, _is_kana),
+    "cp949": (0.85, lambda letter: "\uac00" <= letter <= "\ud7a3"),
+    "gb18030": (0.8, _is_common_simplified),
+    "big5hkscs": (0.8, _is_common_traditional),
+    "cp1251": (0.7, _is_small_cyrillic),
+    "koi8-r": (0.7, _is_small_cyrillic),
 }
-"""In the order in which they are tried: Korean text may look Chinese, and not the reverse."""
-_LEAST_COMMON: Final = {
-    "euc_jp": 0.2, "cp932": 0.2, "cp949": 0.85, "gb18030": 0.8, "big5hkscs": 0.8, "cp1251": 0.7,
-    "koi8-r": 0.7,
-}  # fmt: skip
+"""The least share that common letters of the script have, in the order in which they are tried:
+Korean text may look Chinese, and not the reverse."""

@@ -26,7 +26,6 @@ from chart_binder.web.guard import Guard
 from chart_binder.web.page_text import from_html
 from chart_binder.web.transport import (
     ACCEPTED_ENCODINGS,
-    Body,
     Resolve,
     open_client,
     read_body,
@@ -76,10 +75,6 @@ class _Answer(msgspec.Struct, frozen=True):
     error: _Error | None = None
     query: _Query | None = None
     parse: _Parse | None = None
-
-
-class _LongError(Exception):
-    """The answer is longer than what is read."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,28 +135,28 @@ class Wikipedia:
 
     def _search(self, query: str, deadline: Deadline) -> _Query:
         words = _SYNTAX.sub(r'"\1"', one_line(query)[:_LONGEST_QUERY])  # -word is "not that word"
-        try:
-            return self._ask({**_SEARCH, "srsearch": words}, deadline).query or _Query()
-        except _LongError as error:
-            raise self._unexpected() from error
+        answer = self._ask({**_SEARCH, "srsearch": words}, deadline)
+        if answer is None:
+            raise self._unexpected()
+        return answer.query or _Query()
 
     def _page(self, title: str, deadline: Deadline) -> Page | None:
         """Return a page, or its opening section where the whole is too long."""
-        asked, cut = {**_PARSE, "page": title}, False
-        try:
-            found = self._ask(asked, deadline).parse
-        except _LongError:
-            try:
-                found, cut = self._ask({**asked, "section": "0"}, deadline).parse, True
-            except _LongError as error:
-                raise self._unexpected() from error
+        asked = {**_PARSE, "page": title}
+        answer, cut = self._ask(asked, deadline), False
+        if answer is None:
+            answer, cut = self._ask({**asked, "section": "0"}, deadline), True
+        if answer is None:
+            raise self._unexpected()
+        found = answer.parse
         if found is None:
             return None
         address = self._address(found.title)
         extract = from_html(f"<title>{html.escape(found.title)}</title>{found.text}")
         return Page(address, address, "text/html", extract, cut or extract.cut)
 
-    def _ask(self, asked: Mapping[str, str], deadline: Deadline) -> _Answer:
+    def _ask(self, asked: Mapping[str, str], deadline: Deadline) -> _Answer | None:
+        """Return the answer, or None for one that is longer than what is read."""
         target = self._guard.target(f"{self._home}/w/api.php")
         headers = {
             "User-Agent": user_agent(self._fetch),
@@ -189,13 +184,11 @@ class Wikipedia:
             ) from error
         except (httpx.HTTPError, httpx.InvalidURL) as error:  # the latter of where it redirects to
             raise FetchError(f"{target.host} cannot be reached, or broke off") from error
-        return self._read(body)
+        return None if body.cut else self._read(body.data)
 
-    def _read(self, body: Body) -> _Answer:
-        if body.cut:
-            raise _LongError
+    def _read(self, data: bytes) -> _Answer:
         try:
-            answer = decode_json(body.data, _Answer)
+            answer = decode_json(data, _Answer)
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
             raise self._unexpected() from error
         if answer.error is None:
