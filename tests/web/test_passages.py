@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from chart_binder.web.page_text import from_html, from_json, from_text, from_xml
 from chart_binder.web.passages import GAP, excerpt
-from web.shapes import Shape, kept, shapes
+from web.shapes import SHAPES, Shape, kept
 
 
 def test_a_page_that_fits_is_shown_whole() -> None:
@@ -102,17 +102,17 @@ def lost(shape: Shape, about: str) -> int:
     return sum(not kept(fact, text) for fact in shape.facts)
 
 
-@pytest.mark.parametrize("shape", shapes(), ids=lambda shape: shape.name)
+@pytest.mark.parametrize("shape", SHAPES, ids=lambda shape: shape.name)
 def test_most_dated_facts_of_a_page_of_any_shape_are_among_2000_characters(shape: Shape) -> None:
     assert lost(shape, shape.about) <= len(shape.facts) / 2
 
 
 def test_of_all_dated_facts_nine_in_ten_are_shown_and_eight_where_nothing_is_known() -> None:
-    every = sum(len(shape.facts) for shape in shapes())
-    assert sum(lost(shape, shape.about) for shape in shapes()) <= 0.1 * every
-    assert sum(lost(shape, "") for shape in shapes()) <= 0.2 * every
+    every = sum(len(shape.facts) for shape in SHAPES)
+    assert sum(lost(shape, shape.about) for shape in SHAPES) <= 0.1 * every
+    assert sum(lost(shape, "") for shape in SHAPES) <= 0.2 * every
 
 
 def test_the_pages_are_long_enough_to_lose_facts() -> None:
-    assert len(shapes()) >= 12
-    assert min(len(shape.body) for shape in shapes()) > 10_000
+    assert len(SHAPES) >= 12
+    assert min(len(shape.body) for shape in SHAPES) > 10_000

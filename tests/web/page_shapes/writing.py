@@ -3,9 +3,11 @@
 import html
 import random
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import TypeAlias
 
+HTML = "text/html; charset=utf-8"
 WITHIN = 150
 """Characters within which a date and what it dates still stand together."""
 
@@ -26,7 +28,22 @@ class Shape:
     about: str
     body: str
     facts: tuple[DatedFact, ...]
-    content_type: str = "text/html; charset=utf-8"
+    content_type: str = HTML
+
+
+Written: TypeAlias = tuple[str, tuple[DatedFact, ...]]
+SHAPES: list[Shape] = []
+
+
+def shape(
+    seed: int, name: str, about: str, content_type: str = HTML
+) -> Callable[[Callable[[random.Random], Written]], None]:
+    """Write a page with random words, the same ones every time, and add it to `SHAPES`."""
+
+    def add(write: Callable[[random.Random], Written]) -> None:
+        SHAPES.append(Shape(name, about, *write(random.Random(seed)), content_type))
+
+    return add
 
 
 def kept(fact: DatedFact, text: str) -> bool:
@@ -54,14 +71,7 @@ MONTHS = (
     "October", "November", "December",
 )  # fmt: skip
 
-BANDS = (
-    "The Hollow Reeds",
-    "Marigold Sons",
-    "Paper Harbour",
-    "Nine Lamps",
-    "Orla Finch",
-    "Vesper",
-)
+BANDS = ("The Hollow Reeds", "Marigold Sons", "Paper Harbour", "Nine Lamps", "Orla Finch", "Vesper")
 TITLES = ("Glass Orchard", "Slow Weather", "Tin Parade", "Red Kites", "Northern Mail", "Salt Road")
 
 
