@@ -257,6 +257,27 @@ SHAPE: Mapping[str, Hostile] = {
         _typed('<!DOCTYPE x [<!ENTITY f SYSTEM "file:///etc/passwd">]><x>&f;</x>', "text/xml")
     ),
     "XML 100,000 deep": ends(_typed("<a>" * 100_000 + "x", "application/xml")),
+    **{
+        f"300 kB of {name}": ends(Response(piece * (300_000 // len(piece))))
+        for name, piece in {
+            "ends": "</",
+            "mixed quotes": "<a x=\"' y='\" ",
+            "stars": "user****",
+            "spans": "<table><tr><td rowspan=99>x",
+            "wide spans": "<tr>" + "<td rowspan=99>x" * 50,
+            "times": "<time datetime=1974>x",
+            "colons": "<p>x:",
+            "styles": "<p style='color:white;transform:scale(1,scale(1,'>x",
+            "spaced styles": "<p style='font:a " + "a " * 400 + "'>x",
+            "sheets": "<style>.x{display:none}",
+            "rules": "<style>" + ".x{display:none}" * 10_000,
+            "braces": "<style>" + "{" * 100_000,
+            "comments in sheets": "<style>" + "/*" * 100_000,
+            "backgrounds": "background ",
+        }.items()
+    },
+    "XML of empty elements": ends(_typed("<a x=1/>" * 30_000, "application/xml")),
+    "XML of pages": ends(_typed("<![CDATA[<p>]]>" * 20_000, "application/xml")),
     "CSV of quotes": ends(_typed('"' * 1_900_000, "text/csv")),
     "a CSV row without end": ends(_typed("1974," * 380_000, "text/csv")),
 }

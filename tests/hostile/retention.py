@@ -1,6 +1,7 @@
 """How many of a page's dated facts are in what a model is shown of it."""
 
 import warnings
+from functools import cache
 
 from bs4 import BeautifulSoup, XMLParsedAsHTMLWarning
 
@@ -13,6 +14,7 @@ LEAST = 0.9
 MOST_CHARS = 2_000
 
 
+@cache
 def retained(shape: Shape) -> tuple[int, int]:
     """Return how many facts are kept in what is shown, and in as long a beginning of the text."""
     kind = shape.content_type.partition(";")[0]

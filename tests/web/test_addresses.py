@@ -12,7 +12,8 @@ from chart_binder.config import FetchConfig
 from chart_binder.errors import ConfigError, FetchError, RefusedError
 from chart_binder.web.guard import Guard, is_public
 
-PUBLIC = ["8.8.8.8", "1.1.1.1", "193.0.6.139", "2606:4700::1111", "2001:4860:4860::8888"]
+GUARD = Guard.of(FetchConfig())
+PUBLIC = ["8.8.8.8", "1.1.1.1", "193.0.6.139", "2606:4700::1111", "64:ff9b::8.8.8.8"]
 NOT_PUBLIC = [
     "0.0.0.0", "0.1.2.3", "10.0.0.1", "100.64.0.1", "100.100.100.200", "127.0.0.1",
     "127.255.255.254", "168.63.129.16", "169.254.169.254", "172.16.0.1", "172.31.255.255",
@@ -34,54 +35,50 @@ def test_an_ordinary_address_is_public(address: str) -> None:
 @pytest.mark.parametrize("address", NOT_PUBLIC)
 def test_a_special_address_is_not_public(address: str) -> None:
     assert not is_public(ip_address(address))
-
-
-def test_behind_nat64_the_ipv4_address_decides() -> None:
-    assert is_public(ip_address("64:ff9b::8.8.8.8"))
-
-
-GUARD = Guard.of(FetchConfig())
-REFUSED = [
-    *(f"http://{f'[{address}]' if ':' in address else address}/" for address in NOT_PUBLIC),
-    "http://example.org\\@127.0.0.1/",
-    "http://2130706433/", "http://0x7f000001/", "http://0x7f.0.0.1/",
-    "http://017700000001/", "http://127.1/", "http://127.0.1/", "http://0/",
-    "http://127.0.0.1./", "http://127。0。0。1/", "http://localhost/", "http://LOCALHOST./",
-    "http://localhost.localdomain/", "http://a.localhost/", "http://router/",
-    "http://wiki.local/", "http://wiki.lan/", "http://wiki.home.arpa/",
-    "http://intranet.corp/", "http://api.default.svc/", "http://db.cluster/",
-    "http://wiki.intra/", "http://wiki.test/",
-    "http://metadata.google.internal/computeMetadata/v1/", "http://hidden.onion/",
-    "http://user@example.org/", "http://user:password@example.org/",
-    "http://example.org@127.0.0.1/", "http://127.0.0.1#@example.org/",
-    "http://127.0.0.1?@example.org/", "http://example.org:22/", "http://example.org:8080/",
-    "http://example.org:0/", "https://example.org:80443/", "ftp://example.org/",
-    "file:///etc/passwd", "gopher://example.org/", "javascript:alert(1)",
-    "data:text/html,hello", "unix:///var/run/docker.sock", "localhost", "127.0.0.1",
-]  # fmt: skip
-ILL_FORMED = [
-    "  ",
-    "http://exa mple.org/",
-    "http://loc\u00adalhost/",
-    "http://" + "a" * 64 + ".org/",
-    "http://example.org/\x00",
-    "https://example.org/" + "a" * 3_000,
-    "http://", "http:///path", "http://0177.0.0.1/", "http://example..org/",
-    "http://%6c%6f%63%61%6c%68%6f%73%74/", "http://①②⑦.⓪.⓪.①/", "http://example.org:port/",
-    "http://[::1/",
-]  # fmt: skip
-
-
-@pytest.mark.parametrize("url", REFUSED)
-def test_a_forbidden_address_is_refused_before_anything_is_asked(url: str) -> None:
     with pytest.raises(RefusedError):
+        GUARD.target(f"http://{f'[{address}]' if ':' in address else address}/")
+
+
+INTERNAL = (
+    "localhost LOCALHOST. a.localhost localhost.localdomain router wiki.local wiki.lan wiki.intra"
+    " wiki.home.arpa intranet.corp api.default.svc db.cluster wiki.test hidden.onion db.internal"
+)
+
+
+@pytest.mark.parametrize("host", INTERNAL.split())
+def test_a_name_of_an_inner_network_is_refused(host: str) -> None:
+    with pytest.raises(RefusedError, match="it is not a name of the public internet"):
+        GUARD.target(f"http://{host}/")
+
+
+@pytest.mark.parametrize(
+    ("url", "words"),
+    [
+        ("http://user:password@example.org/", "the address holds a user name"),
+        ("http://example.org:8080/", "port 8080 is not allowed"),
+        ("ftp://example.org/", "only http and https can"),
+        ("file:///etc/passwd", "only http and https can"),
+        ("http://0x7f.1/", "it is an address in disguise"),
+        ("http://127.0.0.1./", "it is not on the public internet"),
+    ],
+)
+def test_a_forbidden_address_is_refused_with_the_reason(url: str, words: str) -> None:
+    with pytest.raises(RefusedError, match=words):
         GUARD.target(url)
 
 
-@pytest.mark.parametrize("url", ILL_FORMED)
+@pytest.mark.parametrize(
+    "url",
+    [
+        "  ", "http://exa mple.org/", "http://loc\u00adalhost/", "http://" + "a" * 64 + ".org/",
+        "http://example.org/\x00", "https://example.org/" + "a" * 3_000, "http:///path",
+        "http://example..org/", "http://example.org:port/", "http://[::1/",
+    ],
+)  # fmt: skip
 def test_what_is_no_address_is_said_to_be_none(url: str) -> None:
     with pytest.raises(FetchError) as raised:
         GUARD.target(url)
+    assert not isinstance(raised.value, RefusedError)
     assert len(str(raised.value)) < 200
     assert str(raised.value).isprintable()
 

@@ -1,7 +1,6 @@
 """Useful text comes out of pages of every make, at a bounded cost."""
 
 import json
-import time
 import tracemalloc
 
 import pytest
@@ -9,7 +8,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from chart_binder.web.page_text import from_csv, from_html, from_json, from_xml
-from chart_binder.web.passages import excerpt
 
 ENCYCLOPEDIA = """<!doctype html><html><head><title>Sheer Heart Attack - Wikipedia</title>
 <meta property="article:published_time" content="2004-02-11T10:00:00Z"><style>.x{color:red}</style>
@@ -268,80 +266,9 @@ def test_the_day_of_publication_is_read_from_the_head() -> None:
     assert from_html('<meta property="og:x" content="1999">').published == ""
 
 
-SIZE = 300_000
-MONSTERS = {
-    "nested divs": "<div>",
-    "nested tables": "<table><tr><td>",
-    "nested items": "<ul><li>",
-    "paragraphs": "<p>x",
-    "cells": "<td>x",
-    "terms": "<dt>x",
-    "headings": "<h1>x",
-    "bold": "<b>",
-    "comments": "<!--",
-    "declarations": "<!",
-    "ends": "</",
-    "sections": "<![CDATA[",
-    "open tags": "<a ",
-    "open quotes": '<a x="',
-    "mixed quotes": "<a x=\"' y='\" ",
-    "hidden": "<p hidden x='\">",
-    "scripts": "<script>",
-    "titles": "<title>",
-    "less": "<",
-    "ampersands": "&",
-    "references": "&#1",
-    "entities": "&amp",
-    "marks": "a\u0301\u0301",
-    "unseen": "\u200b",
-    "labels": "system ",
-    "stars": "user****",
-    "words": "album 1974 ",
-    "sentences": "a. ",
-    "spans": "<table><tr><td rowspan=99>x",
-    "wide spans": "<tr>" + "<td rowspan=99>x" * 50,
-    "times": "<time datetime=1974>x",
-    "colons": "<p>x:",
-    "styled": "<p style='color:white;transform:scale(1,scale(1,'>x",
-    "spaced": "<p style='font:a " + "a " * 400 + "'>x",
-    "sheets": "<style>.x{display:none}",
-    "rules": "<style>" + ".x{display:none}" * 100_000,
-    "braces": "<style>" + "{" * 100_000,
-    "css comments": "<style>" + "/*" * 100_000,
-    "grounds": "background ",
-}
-
-
-@pytest.mark.slow
-# A few of them by default: all together take longer than the test command may.
-@pytest.mark.parametrize(
-    "monster",
-    [
-        pytest.param(page, id=name, marks=[pytest.mark.hostile] if number % 4 else [])
-        for number, (name, page) in enumerate(MONSTERS.items())
-    ],
-)
-def test_a_hostile_page_costs_little_time(monster: str) -> None:
-    page = (monster * (SIZE // len(monster) + 1))[:SIZE]
-    started = time.process_time()
-    excerpt(from_html(page).blocks, 2_000)
-    assert (
-        time.process_time() - started < 10
-    )  # at most 0.5 measured; quadratic cost would be minutes
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("monster", ["<a>", "<a x=1>", "<a/>", "<a>x</a>", "<![CDATA[<p>]]>", "x<"])
-def test_hostile_data_costs_little_time(monster: str) -> None:
-    page = (monster * (SIZE // len(monster) + 1))[:SIZE]
-    started = time.process_time()
-    excerpt(from_xml(page).blocks, 2_000)
-    assert time.process_time() - started < 10
-
-
-@pytest.mark.parametrize("name", [pytest.param("cells", marks=pytest.mark.slow), "marks", "words"])
-def test_a_hostile_page_costs_little_memory(name: str) -> None:
-    page = MONSTERS[name] * (SIZE // len(MONSTERS[name]))
+@pytest.mark.parametrize("piece", ["a\u0301\u0301", "album 1974 "])
+def test_a_hostile_page_costs_little_memory(piece: str) -> None:
+    page = piece * (300_000 // len(piece))
     tracemalloc.start()
     from_html(page)
     _, peak = tracemalloc.get_traced_memory()

@@ -241,50 +241,6 @@ def test_redirects_end() -> None:
     assert len(server.requests) == MOST_REDIRECTS + 1
 
 
-@pytest.mark.parametrize(
-    "target",
-    [
-        "http://127.0.0.2:{port}/secret", "http://localhost:{port}/secret",
-        "http://2130706433:{port}/secret", "http://[::ffff:127.0.0.1]:{port}/secret",
-        "//169.254.169.254/latest/meta-data/", "http://127.0.0.1:22/",
-        "http://user@127.0.0.1:{port}/secret",
-    ],
-)  # fmt: skip
-def test_a_redirect_is_checked_like_any_address(target: str) -> None:
-    with Pages({"/secret": "<p>secret"}) as server:
-        server.pages["/"] = redirect(target.format(port=server.port))
-        with pytest.raises(RefusedError):
-            fetcher(server).fetch(server.url)
-    assert [request.path for request in server.requests] == ["/"]
-
-
-@pytest.mark.parametrize(
-    "addresses", [("127.0.0.1",), ("8.8.8.8", "127.0.0.1"), ("::1",), ("64:ff9b::7f00:1",)]
-)
-def test_a_name_that_leads_inside_is_refused_and_not_connected_to(
-    addresses: tuple[str, ...],
-) -> None:
-    with Pages({"*": "<p>secret"}) as server, pytest.raises(RefusedError):
-        fetcher(server, private=(), resolve=leading_to(*addresses)).fetch(
-            f"http://rebind.example:{server.port}/"
-        )
-    assert not server.requests
-
-
-def test_a_name_is_resolved_once_and_the_checked_address_is_the_one_asked() -> None:
-    asked: list[str] = []
-
-    def rebinding(host: str, port: int) -> Sequence[ipaddress.IPv4Address]:
-        asked.append(host)
-        return [ipaddress.IPv4Address("127.0.0.1" if len(asked) == 1 else "127.0.0.2")]
-
-    with Pages({"*": "<p>hello"}) as server:
-        page = fetcher(server, resolve=rebinding).fetch(f"http://a.example:{server.port}/")
-    assert asked == ["a.example"]
-    assert page.text == "hello"
-    assert server.requests[0].headers["host"] == f"a.example:{server.port}"
-
-
 def test_a_second_address_is_tried_where_the_first_does_not_answer() -> None:
     with Pages({"*": "<p>hello"}) as server:
         reading = fetcher(
