@@ -21,6 +21,7 @@ Mode = Literal[
     "slow",  # nothing for a minute
     "dripping",  # a byte at a time
     "endless",  # JSON that never ends
+    "packed",  # a body that cannot be unpacked
     "hangs_up",  # no answer at all
 ]
 
@@ -125,6 +126,7 @@ _MISBEHAVIOURS: dict[Mode, Response] = {
     "garbage": Response('{"query": "x", "resul', content_type="application/json"),
     "not_search": Response('{"hello": "world"}', content_type="application/json"),
     "redirect": Response("", 302, headers=(("Location", "https://elsewhere.example/search"),)),
+    "packed": Response(b"no", headers=(("Content-Encoding", "gzip"),)),
     "slow": Response("{}", delay_s=60),
     "dripping": Response('{"results": []}' + " " * 600, drip=(1, 0.05)),
     "endless": Response(Repeated(b" " * 65_536, head=b'{"results": [')),

@@ -76,7 +76,7 @@ def test_a_turn_that_does_not_come_ends_with_the_deadline() -> None:
     with turns.at("a.example", 60, soon()), turns.at("b.example", 60, soon()):
         late = turns.at("a.example", 0, Deadline(0.1))
         with pytest.raises(FetchError, match="too much"):
-            late.__enter__()  # noqa: PLC2801
+            late.__enter__()
     began = time.monotonic()  # a pause that is longer than the deadline is said at once
     with pytest.raises(FetchError, match="too much"), turns.at("a.example", 60, soon()):
         pass
