@@ -208,8 +208,8 @@ def asked(server: StandIn) -> list[str]:
 
 
 def test_a_forbidden_page_is_not_asked_for() -> None:
-    pages = {"/robots.txt": rules(RULES), "/go": redirect("/only-canon"), "*": "<p>page"}
-    with Pages(pages) as server:
+    with Pages({"/robots.txt": rules(RULES), "*": "<p>page"}) as server:
+        server.pages["/go"] = redirect("/only-canon")
         reading = obedient(server)
         for path in ("/only-canon", "/go"):
             with pytest.raises(RefusedError, match=r"does not want programs .*robots\.txt says so"):
