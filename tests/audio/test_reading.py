@@ -3,9 +3,8 @@
 import errno
 import os
 import shutil
-import subprocess
-import sys
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -21,7 +20,9 @@ from audio.tagging import (
     Container,
     unprivileged,
 )
+from chart_binder.audio.containers import audio_hash
 from chart_binder.audio.reading import read_tags, require_identity
+from chart_binder.audio.save import save_tags
 from chart_binder.domain.tags import TrackTags
 from chart_binder.errors import AudioError, UnidentifiedError
 
@@ -58,7 +59,6 @@ BOTH_CODES = TrackTags(isrcs=("USGF19942501", "GBUM71029604"))
 # What beets and other taggers write where it differs from Picard, and what people type.
 OTHER_SPELLINGS = [
     ("flac", "ALBUM ARTIST", ["Queen"], TrackTags(album_artist="Queen")),
-    ("flac", "title", ["Innuendo"], TrackTags(title="Innuendo")),
     ("flac", "YEAR", ["1974"], TrackTags(date="1974")),
     ("flac", "DATE", ["", "1974-10"], TrackTags(date="1974-10")),
     ("wavpack", "ALBUMARTIST", ["Queen"], TrackTags(album_artist="Queen")),
@@ -74,18 +74,15 @@ OTHER_SPELLINGS = [
     ("flac", "MUSICBRAINZ_ARTISTID", ["", DAVID, FREDDIE], TrackTags(artist_mbid=DAVID)),
     ("flac", "MUSICBRAINZ_TRACKID", [f"{DAVID};{FREDDIE}"], TrackTags(recording_mbid=DAVID)),
     # Blanks.
-    ("flac", "TITLE", ["  \t"], TrackTags()),
     ("flac", "TITLE", ["  Innuendo\0\n"], TrackTags(title="Innuendo")),
     ("mp3-2.4", "UFID:http://musicbrainz.org", [""], TrackTags()),
     # No MusicBrainz recording id.
     ("flac", "MUSICBRAINZ_TRACKID", ["12345"], TrackTags()),
-    ("flac", "MUSICBRAINZ_TRACKID", [FREDDIE.replace("-", "")], TrackTags()),
     ("flac", "MUSICBRAINZ_RELEASETRACKID", [FREDDIE], TrackTags()),
     ("mp3-2.4", "UFID:http://www.id3.org/dummy/ufid.html", [FREDDIE], TrackTags()),
     # ISRCs.
     ("flac", "ISRC", ["us-gf1-99-42501"], TrackTags(isrcs=("USGF19942501",))),
     ("flac", "ISRC", ["ISRC: USGF19942501, gbum71029604"], BOTH_CODES),
-    ("flac", "ISRC", ["USGF19942501", "USGF19942501"], TrackTags(isrcs=("USGF19942501",))),
     ("flac", "ISRC", ["unknown", "USGF199425017", "1SGF19942501"], TrackTags()),
 ]  # fmt: skip
 
@@ -154,18 +151,8 @@ def test_a_file_that_is_not_audio_is_refused_with_the_reason(
     with pytest.raises(AudioError, match=problem) as caught:
         read_tags(path)
     assert str(caught.value).startswith(f"'{path}' ")
-
-
-# How much is left: inside the headers. What is cut behind them stays unseen, as in a player.
-@pytest.mark.parametrize(
-    ("container", "size"),
-    [("mp3-2.4", 100), ("flac", 40), ("ogg", 1_000), ("aac", 900), ("wma", 100), ("ape", 60)],
-)
-def test_a_truncated_file_is_an_audio_error(tmp_path: Path, container: str, size: int) -> None:
-    path = CONTAINERS_BY_NAME[container].copy(tmp_path)
-    path.write_bytes(path.read_bytes()[:size])
-    with pytest.raises(AudioError, match=r"is damaged, cut short or not what its name says: .+"):
-        read_tags(path)
+    with pytest.raises(AudioError, match=f"{problem}|is of no kind whose tags are written"):
+        audio_hash(path)
 
 
 def test_an_ape_item_marked_binary_is_an_audio_error(tmp_path: Path) -> None:
@@ -195,8 +182,9 @@ def test_a_path_that_leads_to_no_file_is_an_audio_error(
     CONTAINERS_BY_NAME["flac"].copy(tmp_path)
     (tmp_path / "loop.mp3").symlink_to(tmp_path / "loop.mp3")
     os.mkfifo(tmp_path / "pipe.mp3")
-    with pytest.raises(AudioError, match=problem):
-        read_tags(tmp_path / name)
+    for refused in (read_tags, partial(save_tags, change=lambda tags: tags)):
+        with pytest.raises(AudioError, match=problem):
+            refused(tmp_path / name)
 
 
 def test_a_file_that_may_not_be_read_is_an_audio_error() -> None:
@@ -242,11 +230,3 @@ def test_a_recording_id_an_isrc_or_artist_and_title_identify_a_file() -> None:
             "'song.mp3' says too little to be looked up: its tags have no MusicBrainz recording"
             f" id, no ISRC and {missing}"
         )
-
-
-def test_importing_audio_raises_no_warning() -> None:
-    command = "import chart_binder.audio.save, chart_binder.audio.fields, chart_binder.audio.walk"
-    run = subprocess.run(
-        [sys.executable, "-W", "error", "-c", command], capture_output=True, check=False
-    )
-    assert (run.returncode, run.stdout, run.stderr) == (0, b"", b"")

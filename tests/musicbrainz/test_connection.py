@@ -39,12 +39,6 @@ def test_a_contact_that_no_header_can_hold_is_a_failed_lookup(
     assert harness.server.requests == []
 
 
-def test_a_mirror_may_have_a_name_with_a_port(harness: Harness, tags: TrackTags) -> None:
-    hostname = f"localhost:{harness.server.port}"
-    harness.source(hostname).gather(tags)
-    assert harness.server.requests[0].headers["host"] == hostname
-
-
 @pytest.fixture
 def certificate(tmp_path: Path) -> Path:
     if shutil.which("openssl") is None:

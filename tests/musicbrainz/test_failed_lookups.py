@@ -1,6 +1,5 @@
 """A look-up that fails says so, and never looks like an absent recording."""
 
-import email.utils
 import re
 import socket
 import time
@@ -171,48 +170,33 @@ def test_retry_after_is_honoured(
     assert harness.waits == [7.0]
 
 
-def test_retry_after_may_be_a_date(
-    harness: Harness, queen: EvidenceBundle, tags: TrackTags
-) -> None:
-    def behave(number: int, _: Request, honest: Response) -> Response:
-        date = email.utils.formatdate(time.time() + 20, usegmt=True)
-        return busy_for(date) if number == 0 else honest
-
-    harness.gather([queen], tags, behave)
-    (wait,) = harness.waits
-    assert 17 < wait <= 20
-
-
 @pytest.mark.parametrize(
-    ("more", "is_first_page_alone", "repeats", "reason"),
+    ("more", "later_pages", "reason"),
     [
-        (100_000, False, False, "the answer is incomplete: {n} of {told} releases"),
-        (3, False, True, "{n} of {told} releases"),
-        (1, True, False, "{n} releases, and {told} a page before"),
+        (100_000, "empty", "the answer is incomplete: {n} of {told} releases"),
+        (3, "the first again", "{n} of {told} releases"),
+        (1, "of another day", "{n} releases, and {told} a page before"),
     ],
-    ids=["too few", "the same page again", "pages of different days"],
 )
 def test_a_list_of_releases_with_a_part_missing_is_a_failed_lookup(
     harness: Harness,
     queen: EvidenceBundle,
     tags: TrackTags,
     more: int,
-    is_first_page_alone: bool,
-    repeats: bool,
+    later_pages: str,
     reason: str,
 ) -> None:
     count = sum(len(group.editions) for group in queen.recording_candidates[0].groups)
-    pages: list[Response] = []
+    told = f'release-list count="{count + more}"'.encode()
+    first_page: list[Response] = []
 
     def behave(_: int, request: Request, honest: Response) -> Response:
-        is_later_page = bool(request.query.get("offset"))
-        if request.path != "/ws/2/release" or (is_first_page_alone and is_later_page):
+        is_later = bool(request.query.get("offset"))
+        if request.path != "/ws/2/release" or (is_later and later_pages == "of another day"):
             return honest
         assert isinstance(honest.body, bytes)
-        told = f'release-list count="{count + more}"'.encode()
         body = re.sub(rb'release-list count="\d+"', told, honest.body)
-        pages.append(replace(honest, body=body))
-        return pages[0] if repeats else pages[-1]
+        first_page.append(replace(honest, body=body))
+        return first_page[-1 if later_pages == "empty" else 0]
 
-    message = failure(harness, tags, behave)
-    assert reason.format(n=count, told=count + more) in message
+    assert reason.format(n=count, told=count + more) in failure(harness, tags, behave)

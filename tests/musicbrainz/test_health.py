@@ -45,11 +45,6 @@ def test_a_mirror_without_data_is_named(harness: Harness) -> None:
     assert "import" in health.problems[0]
 
 
-def test_nothing_is_asked_offline(harness: Harness) -> None:
-    health = harness.source("127.0.0.1:1", offline=True).check()
-    assert (health.is_reachable, health.problems) == (None, ())
-
-
 def test_the_public_service_has_rules_of_its_own(harness: Harness) -> None:
     def problems(**settings: object) -> list[str]:
         found = harness.source("musicbrainz.org", offline=True, **settings).check().problems

@@ -126,7 +126,7 @@ with open_store(url) as store:
     config = MusicBrainzConfig(hostname=hostname, https=True, offline=True)
     source = connect(config, store.answers, store.slots)
     print(source.gather(TrackTags(recording_mbid=known)).recording_title)
-    print(source.check())
+    print(source.check().is_reachable)
     try:
         source.gather(TrackTags(recording_mbid=unknown, artist="Queen", title="Innuendo"))
     except LookupFailedError as error:
@@ -143,4 +143,5 @@ def test_offline_never_opens_a_socket(harness: Harness, tags: TrackTags, tmp_pat
     )
     assert (ran.returncode, ran.stderr) == (0, "")
     assert "Bohemian Rhapsody" in ran.stdout
+    assert "\nNone\n" in ran.stdout
     assert "canon is offline" in ran.stdout

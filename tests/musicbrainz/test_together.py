@@ -5,7 +5,6 @@ import threading
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 
@@ -13,7 +12,6 @@ from chart_binder.domain.evidence_json import evidence_hash
 from chart_binder.domain.tags import TrackTags
 from chart_binder.errors import LookupFailedError, NothingFoundError, UnidentifiedError
 from chart_binder.musicbrainz import album
-from chart_binder.store import open_store
 from musicbrainz.albums import (
     ARTIST,
     BAND,
@@ -33,7 +31,7 @@ from musicbrainz.albums import (
 )  # fmt: skip
 from musicbrainz.harness import Harness, StoreInMemory, age_s, edited, warned
 from servers.http import Request, Response
-from servers.musicbrainz import BUSY, GARBAGE, NOT_FOUND, Behave, MusicBrainzStandIn, always
+from servers.musicbrainz import BUSY, GARBAGE, NOT_FOUND, MusicBrainzStandIn
 from servers.musicbrainz_xml import error
 
 
@@ -49,15 +47,6 @@ def test_an_album_takes_three_requests_and_the_next_by_its_artist_none(harness: 
         gather = source.together(files_of(record))
         assert all(gather(tags).recording_candidates for tags in files_of(record))
         assert source.requests == len(harness.server.requests) == 3
-
-
-def test_another_run_finds_the_catalogue_in_the_store(harness: Harness, tmp_path: Path) -> None:
-    for requests in (3, 0):
-        with open_store(f"sqlite:///{tmp_path / 'store.db'}") as store:
-            source = Harness(store, harness.server).source()
-            gather = source.together(files_of(FIRST))
-            assert all(gather(tags).recording_candidates for tags in files_of(FIRST))
-            assert source.requests == requests
 
 
 @pytest.mark.parametrize("record", [FIRST, SECOND, HITS, SAMPLER])
@@ -220,32 +209,24 @@ def test_of_a_folder_by_many_artists_only_its_own_recordings_are_held(
         assert as_one_by_one(harness, files) == 3 * len(names)
 
 
-def browses_refused(answer: Response) -> Behave:
-    """Spoil the lists of an artist's releases alone."""
-
-    def behave(_: int, request: Request, honest: Response) -> Response:
-        return answer if {"artist", "track_artist"} & set(request.query) else honest
-
-    return behave
-
-
 @pytest.mark.parametrize(
-    ("told", "instead"),
+    ("told", "instead", "only"),
     [
-        (rb'<track-list count="6"', rb'<track-list count="7"'),
-        (rb'<release-list count="7"', rb'<release-list count="8"'),
+        (b'<track-list count="6"', b'<track-list count="7"', ""),
+        (b'<release-list count="7"', b'<release-list count="8"', ""),
+        (b'<release-list count="7"', b'<release-list count="6"', "offset="),
     ],
+    ids=["a track", "a release", "of another day than the first page"],
 )
 def test_a_list_with_a_part_missing_is_not_used(
-    harness: Harness, caplog: pytest.LogCaptureFixture, told: bytes, instead: bytes
+    harness: Harness, caplog: pytest.LogCaptureFixture, told: bytes, instead: bytes, only: str
 ) -> None:
-    harness.server.behave = edited(lambda body: body.replace(told, instead))
-    source = harness.source()
-    files = files_of(FIRST)
-    gathered = [*map(source.together(files), files)]
+    harness.server.behave = edited(lambda body: body.replace(told, instead), only)
+    harness.server.most_tracks = 10
+    files = [*files_of(FIRST), *files_of(SECOND)]
+    gathered = [*map(harness.source().together(files), files)]
     harness.server.behave = None
-    alone = [*map(harness.source(cache_ttl_s=0.0).gather, files)]
-    assert all(map(same, gathered, alone))
+    assert all(map(same, gathered, map(harness.source(cache_ttl_s=0.0).gather, files)))
     assert harness.store.answers.get(harness.server.hostname + harness.server.targets[1]) is None
     assert warned(caplog) == ["musicbrainz' list of an artist is incomplete"]
 
@@ -258,7 +239,10 @@ def test_a_list_with_a_part_missing_is_not_used(
 def test_where_lists_of_releases_fail_files_are_looked_up_one_by_one(
     harness: Harness, caplog: pytest.LogCaptureFixture, answer: Response
 ) -> None:
-    harness.server.behave = browses_refused(answer)
+    def behave(_: int, request: Request, honest: Response) -> Response:
+        return answer if {"artist", "track_artist"} & set(request.query) else honest
+
+    harness.server.behave = behave
     source = harness.source()
     for record in (FIRST, SECOND):
         assert all(map(source.together(files_of(record)), files_of(record)))
@@ -282,14 +266,8 @@ def test_each_file_fails_for_itself(harness: Harness) -> None:
     with pytest.raises(UnidentifiedError):
         gather(TrackTags())
     assert harness.source().together([])(files[0]).recording_candidates
-
-
-def test_where_nothing_answers_each_file_says_so(harness: Harness) -> None:
-    harness.server.behave = always(BUSY)
-    gather = harness.source().together(files_of(FIRST))
-    for tags in files_of(FIRST)[:2]:
-        with pytest.raises(LookupFailedError):
-            gather(tags)
+    with pytest.raises(LookupFailedError, match="canon is offline"):
+        harness.source("musicbrainz.invalid", offline=True).together(files)(files[0])
 
 
 def test_offline_what_is_kept_of_a_catalogue_is_used(
@@ -303,27 +281,4 @@ def test_offline_what_is_kept_of_a_catalogue_is_used(
     assert all(gather(tags).recording_candidates for tags in files_of(SECOND))
     assert same(gather(first), asked)
     assert (offline.requests, len(harness.server.requests)) == (0, 3)
-    nowhere = harness.source("musicbrainz.invalid", offline=True)
-    with pytest.raises(LookupFailedError, match="canon is offline"):
-        nowhere.together(files_of(FIRST))(files_of(FIRST)[0])
     assert not caplog.records
-
-
-def test_a_list_that_changes_while_it_is_read_is_not_used(
-    harness: Harness, caplog: pytest.LogCaptureFixture
-) -> None:
-    """A page that was kept may be from another day than the next."""
-
-    told, instead = b'release-list count="7"', b'release-list count="6"'
-    files = [*files_of(FIRST), *files_of(SECOND)]
-    harness.server.behave = edited(lambda body: body.replace(told, instead), only="offset=")
-    harness.server.most_tracks = 10
-    source = harness.source()
-    gathered = [*map(source.together(files), files)]
-    harness.server.behave = None
-    assert all(map(same, gathered, map(source.gather, files)))
-    asked = lists_asked(harness)
-    harness.now += 10**9
-    source.together(files)
-    assert lists_asked(harness) == asked + 6, "no page is taken from before"
-    assert warned(caplog) == ["musicbrainz' list of an artist is incomplete"]

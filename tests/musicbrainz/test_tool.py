@@ -122,16 +122,6 @@ def test_a_failed_look_up_is_an_error_and_never_an_absence(
     assert isinstance(raised.value.__cause__, LookupFailedError)
 
 
-def test_offline_only_kept_answers_are_told(harness: Harness, look: Look) -> None:
-    known = {"query": "Bohemian Rhapsody", "artist": "Queen"}
-    first, asked = look(known), len(harness.server.requests)
-    offline = looker(harness.source(offline=True))
-    assert offline(known) == first
-    with pytest.raises(ToolError, match="failed"):
-        offline({"query": "Innuendo", "artist": "Queen"})
-    assert len(harness.server.requests) == asked
-
-
 @pytest.mark.parametrize(
     ("written", "words"),
     [("https://musicbrainz.org/recording/" + NOBODY, "no recording"), ("   ", "Give a title")],

@@ -7,7 +7,7 @@ for each recording and one for its releases. `look_up_album` reads them where th
 import logging
 import math
 import threading
-from collections import OrderedDict, defaultdict
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import partial
@@ -156,11 +156,11 @@ class CatalogueCache:
 
     def __init__(self, service: CachedService) -> None:
         self._service = service
-        self._held: OrderedDict[ArtistId, Catalogue] = OrderedDict()
+        self._held: dict[ArtistId, Catalogue] = {}
         self._lock = threading.Lock()
         self._artist_locks = tuple(threading.Lock() for _ in range(_LOCKS))
         self._spent: dict[ArtistId, float] = {}
-        self._failed_at: float | None = None
+        self._failed_at = -math.inf
 
     def get(self, artist_id: ArtistId, worth: float) -> "Catalogue | None":
         """Return an artist's catalogue if it takes fewer requests than `worth`.
@@ -169,13 +169,14 @@ class CatalogueCache:
         albums to come is unknown, and so all of them together take at most about twice the optimum.
         A failure is logged, not raised: files can be looked up one by one.
         """
-        failed_at = self._failed_at
-        is_paused = failed_at is not None and self._service.age_s(failed_at) < PAUSE_S
+        is_paused = self._service.age_s(self._failed_at) < PAUSE_S
         if not worth or artist_id == VARIOUS_ARTISTS or is_paused:
             return None
         with self._artist_locks[hash(artist_id) % _LOCKS]:
             try:
-                return self._held_catalogue(artist_id) or self._read(artist_id, worth)
+                held = self._held.get(artist_id)
+                is_usable = held is not None and self._service.is_fresh(held.fetched_at)
+                return held if is_usable else self._read(artist_id, worth)
             except LookupFailedError as error:
                 self._failed_at = self._service.now()
                 _log.warning(
@@ -183,14 +184,6 @@ class CatalogueCache:
                     extra={"why": str(error), "for_s": PAUSE_S},
                 )
                 return None
-
-    def _held_catalogue(self, artist_id: ArtistId) -> "Catalogue | None":
-        with self._lock:
-            held = self._held.get(artist_id)
-            if held is None or not self._service.is_fresh(held.fetched_at):
-                return None
-            self._held.move_to_end(artist_id)
-            return held
 
     def _read(self, artist_id: ArtistId, worth: float) -> "Catalogue | None":
         if self._service.cost(ws.query_artist(artist_id)) == math.inf:
@@ -209,7 +202,7 @@ class CatalogueCache:
             with self._lock:
                 self._held[artist_id] = catalogue
                 while len(self._held) > MAX_CATALOGUES:
-                    self._held.popitem(last=False)
+                    del self._held[next(iter(self._held))]
         return catalogue
 
 
