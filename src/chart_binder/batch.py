@@ -15,7 +15,7 @@ import msgspec
 from chart_binder.config import Config
 from chart_binder.config.load import load_settings
 from chart_binder.domain.evidence_json import read_bundle
-from chart_binder.domain.records import KeptRun, Measures, new_id, now_utc
+from chart_binder.domain.records import KeptRun, Measures
 from chart_binder.domain.tags import Policy
 from chart_binder.errors import StoreError, UsageError
 from chart_binder.files import absolute_path
@@ -29,16 +29,11 @@ from chart_binder.jobs.batch import (
     Worker,
     find_albums,
 )
-from chart_binder.jobs.batch.dask import (
-    DaskExecutor,
-    connect,
-    prepare_workers,
-    start_local_cluster,
-)
+from chart_binder.jobs.batch.dask import DaskExecutor, connect, prepare_workers, start_local_cluster
 from chart_binder.jobs.batch.dask_tasks import Packed
 from chart_binder.jobs.batch.report import Tally
 from chart_binder.jobs.batch.resume import (
-    AnswerCache,
+    AdjudicationCache,
     Refresh,
     ResumeCheck,
     Selection,
@@ -46,9 +41,14 @@ from chart_binder.jobs.batch.resume import (
     interrupted_refresh,
 )
 from chart_binder.jobs.batch.run import BatchRun, Items, OutcomeBuffer, TagWriter, on_error
-from chart_binder.jobs.decide import Decision, State
+from chart_binder.jobs.decide import INTERRUPTED, Decision, State
 from chart_binder.jobs.journal import WritingRun, clean_folders, repair_journal
-from chart_binder.jobs.stored_decisions import RunVersions, adjudicator_version, rules_version
+from chart_binder.jobs.stored_decisions import (
+    RunVersions,
+    adjudicator_version,
+    new_run,
+    rules_version,
+)
 from chart_binder.jobs.write import Planned, Planner, WriteReport, WriteStatus, write_tags
 from chart_binder.store import open_store
 from chart_binder.wiring import album_source, decider, overrides, store_url, transcripts_folder
@@ -56,7 +56,6 @@ from chart_binder.wiring import album_source, decider, overrides, store_url, tra
 if TYPE_CHECKING:
     from chart_binder.store.store import Store
 
-INTERRUPTED = 130
 MAX_JOBS: Final = 256
 _MAX_CLEAN_FOLDERS = 256
 """Folders that are remembered as cleaned of what killed saves left there."""
@@ -223,7 +222,7 @@ def run_items(
     `arguments` are saved with the run, as those of `canon batch`.
     """
     options.check()
-    run = KeptRun(id=new_id(), command="batch", arguments=arguments, started_at_utc=now_utc())
+    run = new_run("batch", arguments)
     with open_store(store_url(config)) as store:
         versions = _versions(config, run.id)
         refresh = _refresh(store, run, options, said)
@@ -238,7 +237,7 @@ def run_items(
                 executor=executor,
                 worker=worker,
                 resume=ResumeCheck(store, selection, versions, worker.decider.overrides),
-                answers=AnswerCache(store, versions.adjudicator, refresh.runs),
+                answers=AdjudicationCache(store, versions.adjudicator, refresh.runs),
                 buffer=buffer,
                 tag_writer=tag_writer,
                 tally=tally,
@@ -284,7 +283,7 @@ def _tag_writer(
     """Return what writes tags; first the journal of an earlier run that was killed is repaired."""
     if not options.write:
         return TagWriter(None)
-    writing = None if options.dry_run else WritingRun(store, run, options.keep_mtime)
+    writing = None if options.dry_run else WritingRun(store, run, keep_mtime=options.keep_mtime)
     if writing:
         for line in repair_journal(store):
             said(line)

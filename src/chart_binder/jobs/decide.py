@@ -10,12 +10,13 @@ from typing import Protocol, TypeAlias
 
 import msgspec
 from msgspec import UNSET
+from msgspec.structs import replace
 
 from chart_binder.config import RulesConfig
 from chart_binder.domain.evidence import EvidenceBundle
 from chart_binder.domain.evidence_json import evidence_hash
 from chart_binder.domain.tags import TrackTags
-from chart_binder.domain.verdict import Decided, KeptOverride, Open, Verdict
+from chart_binder.domain.verdict import KeptOverride, Open, Verdict
 from chart_binder.errors import (
     AudioError,
     CanonError,
@@ -38,7 +39,9 @@ Overrides: TypeAlias = Callable[[], Mapping[str, KeptOverride]]
 """Returns the overrides by recording id; may raise `StoreError`."""
 EvidenceLookup: TypeAlias = Callable[[Path], EvidenceBundle]
 """Returns the evidence for a file, or raises `CanonError`."""
-MAX_FAILED_LOOKUPS = 3
+INTERRUPTED = 130
+"""The exit status of a run that Ctrl-C ended."""
+_MAX_FAILED_LOOKUPS = 3
 """Failed look-ups in a row, each after tries of its own, after which no more are made."""
 
 _log = logging.getLogger(__name__)
@@ -136,7 +139,6 @@ class EvidenceSource(Protocol):
 
     def gather(self, tags: TrackTags) -> EvidenceBundle:
         """Return the evidence, or raise `LookupFailedError` or `NothingFoundError`."""
-        ...
 
 
 class Adjudicator(Protocol):
@@ -146,7 +148,6 @@ class Adjudicator(Protocol):
         self, evidence_bundle: EvidenceBundle, decision_trace: Verdict | None = None
     ) -> AdjudicationResult:
         """Return an answer of any outcome; failures of models and networks are answers, too."""
-        ...
 
 
 def no_overrides() -> Mapping[str, KeptOverride]:
@@ -182,12 +183,24 @@ class Decider:
         """Decide by override, else by rules, or leave the case open. Raises `StoreError`."""
         override = override_for(bundle, self.overrides())
         verdict = decide(bundle, self.rules, override.ruling if override else None)
-        if not isinstance(verdict, Decided):
-            return Case(self._open(bundle, verdict), bundle, verdict)
+        if isinstance(verdict, Open):
+            return self._case(self._open(verdict, evidence_hash(bundle)), bundle, verdict)
         if override:
-            verdict = msgspec.structs.replace(verdict, recording=override.recording_mbid)
-        decision = self._decided(bundle, verdict, "override" if override else "rules")
-        return Case(decision, bundle, verdict)
+            verdict = replace(verdict, recording=override.recording_mbid)
+        decision = Decision(
+            state=State.DECIDED,
+            decided_by="override" if override else "rules",
+            crg_mbid=verdict.crg,
+            rr_mbid=verdict.rr,
+            recording_mbid=verdict.recording,
+            crg_rule=verdict.crg_rule,
+            rr_rule=verdict.rr_rule,
+            confidence=1.0,
+            rationale=verdict.because,
+            missing_facts=verdict.missing_facts,
+            evidence_hash=evidence_hash(bundle),
+        )
+        return self._case(decision, bundle, verdict)
 
     def needs_adjudicator(self, case: Case) -> bool:
         """Return whether the case is open and there is an adjudicator to ask."""
@@ -203,93 +216,68 @@ class Decider:
         """Decide an open case by an adjudicator's answer to the same evidence."""
         assert case.bundle is not None
         assert isinstance(case.verdict, Open)
-        decision = self._adjudicated(case.bundle, case.verdict, result)
-        return Case(decision, case.bundle, case.verdict)
-
-    def _decided(self, bundle: EvidenceBundle, verdict: Decided, decided_by: str) -> Decision:
-        known = evidence_hash(bundle)
-        return Decision(
-            state=State.DECIDED,
-            decided_by=decided_by,
-            crg_mbid=verdict.crg,
-            rr_mbid=verdict.rr,
-            recording_mbid=verdict.recording,
-            crg_rule=verdict.crg_rule,
-            rr_rule=verdict.rr_rule,
-            confidence=1.0,
-            rationale=verdict.because,
-            missing_facts=verdict.missing_facts,
-            evidence_hash=known,
-            trace=self._trace(bundle, known, verdict.crg_rule, verdict.rr_rule),
-        )
-
-    def _open(self, bundle: EvidenceBundle, verdict: Open) -> Decision:
-        known = evidence_hash(bundle)
-        crg_rule, rr_rule = f"CRG:{INDETERMINATE}", f"RR:{INDETERMINATE}"
-        return Decision(
-            state=State.INDETERMINATE,
-            crg_rule=crg_rule,
-            rr_rule=rr_rule,
-            confidence=0.0,
-            rationale=". ".join(filter(None, (verdict.because, self.why_not))),
-            missing_facts=verdict.missing_facts,
-            evidence_hash=known,
-            trace=self._trace(bundle, known, crg_rule, rr_rule),
-        )
-
-    def _adjudicated(
-        self, bundle: EvidenceBundle, verdict: Open, result: AdjudicationResult
-    ) -> Decision:
         state = _STATES[result.outcome]
         is_answer = state in (State.DECIDED, State.REVIEW)
         crg = result.crg_mbid if is_answer else None
         rr = result.rr_mbid if is_answer else None
-        crg_rule = f"CRG:{LLM_ADJUDICATION if crg else INDETERMINATE}"
-        rr_rule = f"RR:{LLM_ADJUDICATION if rr else INDETERMINATE}"
-        return Decision(
+        because = "no reason was given" if crg else case.verdict.because
+        decision = Decision(
             state=state,
             decided_by="llm" if crg else None,
             crg_mbid=crg,
             rr_mbid=rr,
-            recording_mbid=_recording_in(bundle, crg),
-            crg_rule=crg_rule,
-            rr_rule=rr_rule,
+            recording_mbid=_recording_in(case.bundle, crg),
+            crg_rule=f"CRG:{LLM_ADJUDICATION if crg else INDETERMINATE}",
+            rr_rule=f"RR:{LLM_ADJUDICATION if rr else INDETERMINATE}",
             confidence=result.confidence,
-            rationale=result.rationale or ("no reason was given" if crg else verdict.because),
-            missing_facts=() if state is State.DECIDED else verdict.missing_facts,
+            rationale=result.rationale or because,
+            missing_facts=() if state is State.DECIDED else case.verdict.missing_facts,
             evidence_hash=result.evidence_hash,
-            trace=self._trace(bundle, result.evidence_hash, crg_rule, rr_rule),
             adjudication=result,
             error=result.problem if state is State.ERROR else None,
             cause=Cause.MODEL if state is State.ERROR else UNSET,
         )
+        return self._case(decision, case.bundle, case.verdict)
 
-    def _trace(self, bundle: EvidenceBundle, known: str, crg_rule: str, rr_rule: str) -> str:
+    def _open(self, verdict: Open, known: str) -> Decision:
+        return Decision(
+            state=State.INDETERMINATE,
+            crg_rule=f"CRG:{INDETERMINATE}",
+            rr_rule=f"RR:{INDETERMINATE}",
+            confidence=0.0,
+            rationale=". ".join(filter(None, (verdict.because, self.why_not))),
+            missing_facts=verdict.missing_facts,
+            evidence_hash=known,
+        )
+
+    def _case(self, decision: Decision, bundle: EvidenceBundle, verdict: Verdict) -> Case:
+        """Return the case of a decision, which gets its trace."""
         used = (bundle.provenance and bundle.provenance.sources_used) or ("bundle",)
         parts = {
-            "evh": known[:8],
-            "crg": crg_rule.removeprefix("CRG:"),
-            "rr": rr_rule.removeprefix("RR:"),
+            "evh": (decision.evidence_hash or "")[:8],
+            "crg": (decision.crg_rule or "").removeprefix("CRG:"),
+            "rr": (decision.rr_rule or "").removeprefix("RR:"),
             "src": "+".join(sorted(_NOT_A_WORD.sub("", source.casefold()) for source in used)),
             "cfg": f"lw{self.rules.lead_window_days},rg{self.rules.reissue_long_gap_years}",
         }
-        return ";".join(f"{key}={value}" for key, value in parts.items())
+        trace = ";".join(f"{key}={value}" for key, value in parts.items())
+        return Case(replace(decision, trace=trace), bundle, verdict)
 
 
 class NotAskedError(LookupFailedError):
     """A look-up was not made because those before it had failed."""
 
 
-def limited_lookup(look_up: EvidenceLookup, why_not: Callable[[int, str], str]) -> EvidenceLookup:
+def limited_lookup(look_up: EvidenceLookup, why_not: str) -> EvidenceLookup:
     """Return a look-up that raises `NotAskedError` after three failures in a row.
 
-    `why_not` returns its text, from the number of failures and the last one.
+    `why_not` is its text, in which `{count}` is the number of failures and `{last}` the last one.
     """
     failures: list[str] = []
 
     def limited(path: Path) -> EvidenceBundle:
-        if len(failures) == MAX_FAILED_LOOKUPS:
-            raise NotAskedError(why_not(len(failures), failures[-1]))
+        if len(failures) == _MAX_FAILED_LOOKUPS:
+            raise NotAskedError(why_not.format(count=len(failures), last=failures[-1]))
         try:
             found = look_up(path)
         except LookupFailedError as error:
@@ -333,26 +321,21 @@ def override_for(
     if not overrides:
         return None
     tags = (bundle.artifact and bundle.artifact.tags) or {}
-    meant = (
-        *(one.mb_recording_id for one in sort_recordings(bundle).kept),
-        tags.get("recording_mbid"),
-    )
-    ids = (one.strip().casefold() for one in meant if one)
+    candidates = (one.mb_recording_id for one in sort_recordings(bundle).kept)
+    ids = (one.strip().casefold() for one in (*candidates, tags.get("recording_mbid")) if one)
     found = [overrides[recording] for recording in ids if recording in overrides]
     return max(found, key=lambda one: (one.set_at_utc, one.recording_mbid), default=None)
 
 
 def advice_for(cause: Cause | msgspec.UnsetType | None) -> str:
     """Return what a user can do about an error of this cause, as half a sentence."""
-    return _ADVICE.get(cause, _TRY_AGAIN) if isinstance(cause, Cause) else _TRY_AGAIN
+    return _ADVICE[cause] if isinstance(cause, Cause) else _TRY_AGAIN
 
 
 def _recording_in(bundle: EvidenceBundle, release_group: str | None) -> str | None:
-    return next(
-        (
-            recording.mb_recording_id
-            for recording in bundle.recording_candidates
-            if any(group.mb_rg_id == release_group for group in recording.groups)
-        ),
-        None,
+    found = (
+        recording.mb_recording_id
+        for recording in bundle.recording_candidates
+        if any(group.mb_rg_id == release_group for group in recording.groups)
     )
+    return next(found, None)

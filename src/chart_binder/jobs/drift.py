@@ -7,18 +7,8 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from chart_binder.domain.records import (
-    KeptDecision,
-    KeptRun,
-    KeptVerdict,
-    VerdictKind,
-    now_utc,
-)
-from chart_binder.errors import (
-    CanonError,
-    DamagedRecordError,
-    StoreError,
-)
+from chart_binder.domain.records import KeptDecision, KeptRun, KeptVerdict, VerdictKind, now_utc
+from chart_binder.errors import CanonError, DamagedRecordError, StoreError
 from chart_binder.jobs.decide import (
     Case,
     Decider,
@@ -104,11 +94,9 @@ class DriftCheck:
         try:
             was = read_decision(kept)
             return replace(self._compare(kept, was), was=was)
-        except DamagedRecordError as error:
-            return Drift(kept, DriftState.FAILED, why=str(error), was=was)
-        except StoreError:
-            raise
         except CanonError as error:
+            if isinstance(error, StoreError) and not isinstance(error, DamagedRecordError):
+                raise
             is_not_asked = isinstance(error, NotAskedError)
             state = DriftState.NOT_ASKED if is_not_asked else DriftState.FAILED
             return Drift(kept, state, why=str(error), was=was)
@@ -150,12 +138,8 @@ class DriftCheck:
 
 def gather_while_it_answers(gather: EvidenceLookup) -> EvidenceLookup:
     """Return a look-up that raises `NotAskedError` after three failures of `gather` in a row."""
-    return limited_lookup(
-        gather,
-        lambda failures, last: (
-            f"{failures} look-ups in a row had failed, so no more were made: {last}"
-        ),
-    )
+    why_not = "{count} look-ups in a row had failed, so no more were made: {last}"
+    return limited_lookup(gather, why_not)
 
 
 def keep_old_decision(store: "Store", drift: Drift) -> None:

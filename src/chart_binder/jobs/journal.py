@@ -3,9 +3,8 @@
 import hashlib
 import os
 import zlib
-from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from enum import StrEnum
 from pathlib import Path
@@ -33,10 +32,10 @@ from chart_binder.audio.tagset import (
     normalized,
     normalized_hash,
 )
-from chart_binder.domain.records import KeptRun, KeptWrite, WriteState, new_id, now_utc
+from chart_binder.domain.records import KeptWrite, WriteState, new_id, now_utc
 from chart_binder.errors import AudioError, CanonError, StoreError
 from chart_binder.files import quoted
-from chart_binder.jobs.stored_decisions import path_bytes, path_from_bytes
+from chart_binder.jobs.stored_decisions import LazyRun, new_run, path_bytes, path_from_bytes
 from chart_binder.typed_json import decode_json
 
 if TYPE_CHECKING:
@@ -198,23 +197,18 @@ def _changed_written_keys(written: TagChanges, now: TagSet) -> tuple[FieldChange
     return tuple(found)
 
 
-@dataclass(slots=True)
-class WritingRun:
+@dataclass(slots=True, kw_only=True)
+class WritingRun(LazyRun):
     """A run that writes tags; the run itself is saved with its first write."""
 
-    store: "Store"
-    run: KeptRun
     keep_mtime: bool = False
-    counts: Counter[str] = field(default_factory=Counter)
-    has_begun: bool = False
 
     @classmethod
     def of(
         cls, store: "Store", command: str, arguments: tuple[str, ...], *, keep_mtime: bool
     ) -> "WritingRun":
         """Return a run that begins now."""
-        run = KeptRun(id=new_id(), command=command, arguments=arguments, started_at_utc=now_utc())
-        return cls(store, run, keep_mtime)
+        return cls(store, new_run(command, arguments), keep_mtime=keep_mtime)
 
     def save(
         self,
@@ -232,9 +226,7 @@ class WritingRun:
 
         def intend(prepared: PreparedCopy) -> None:
             check(prepared)
-            if not self.has_begun:
-                self.store.runs.begin(self.run)
-                self.has_begun = True
+            self.begin()
             intent = self._intent(prepared, decision_id)
             intents.append(intent)
             self.store.journal.intend(intent)
@@ -255,11 +247,6 @@ class WritingRun:
                     f" the journal, for now {error}"
                 ) from error
         return saved, next(iter(intents), None)
-
-    def end(self, status: int) -> None:
-        """Save the run's exit status, if it changed anything. Raises `StoreError`."""
-        if self.has_begun:
-            self.store.runs.end(self.run.id, now_utc(), status, self.counts)
 
     def _intent(self, prepared: PreparedCopy, decision_id: str | None) -> KeptWrite:
         changes = msgspec.structs.replace(

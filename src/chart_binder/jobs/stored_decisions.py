@@ -27,7 +27,7 @@ from chart_binder.domain.records import (
 )
 from chart_binder.errors import CanonError, DamagedRecordError, StoreError
 from chart_binder.files import read_file
-from chart_binder.jobs.decide import Case, Cause, Decision, State
+from chart_binder.jobs.decide import INTERRUPTED, Case, Cause, Decision, State
 from chart_binder.llm.confidence import AS_STATED, read_confidence_map
 from chart_binder.llm.prompt import configured_prompt
 from chart_binder.llm.result import Outcome
@@ -41,8 +41,6 @@ if TYPE_CHECKING:
 StoredCase: TypeAlias = tuple[KeptDecision, KeptEvidence | None, KeptTranscript | None]
 """The records of a decision: itself, its evidence, and the transcript of the adjudicator's run."""
 
-_INTERRUPTED = 130
-_FAILED = 1
 _HASH_DIGITS = 16
 _WITHOUT_EFFECT: dict[str, Any] = {
     "enabled": True,
@@ -67,6 +65,34 @@ class RunVersions:
     run_id: str
     rules: str
     adjudicator: str = ""
+
+
+@dataclass(slots=True)
+class LazyRun:
+    """A run that is saved with the first thing that it saves, and else not at all."""
+
+    store: "Store"
+    run: KeptRun
+    counts: Counter[str] = field(default_factory=Counter)
+    has_begun: bool = field(default=False, init=False)
+
+    def begin(self) -> None:
+        """Save the run, unless that is done. Raises `StoreError`."""
+        if not self.has_begun:
+            self.store.runs.begin(self.run)
+            self.has_begun = True
+
+    def end(self, status: int) -> None:
+        """Save the run's exit status, if it saved anything. Raises `StoreError`."""
+        if self.has_begun:
+            self.store.runs.end(self.run.id, now_utc(), status, self.counts)
+
+
+def new_run(command: str, arguments: Sequence[str] = ()) -> KeptRun:
+    """Return the record of a run that begins now."""
+    return KeptRun(
+        id=new_id(), command=command, arguments=tuple(arguments), started_at_utc=now_utc()
+    )
 
 
 def rules_version(rules: RulesConfig) -> str:
@@ -180,15 +206,11 @@ def _transcript(decision: Decision) -> KeptTranscript | None:
     return KeptTranscript(new_id(), lines.getvalue())
 
 
-@dataclass(slots=True)
-class DecisionSaver:
+@dataclass(slots=True, kw_only=True)
+class DecisionSaver(LazyRun):
     """Saves the decisions of one run; the run itself is saved with its first decision."""
 
-    store: "Store"
-    run: KeptRun
     versions: RunVersions
-    counts: Counter[str] = field(default_factory=Counter)
-    has_begun: bool = False
 
     def decide_and_save(self, path: Path, attempt: Callable[[], Case]) -> Case:
         """Decide the file at `path` by `attempt`, and save the decision.
@@ -203,30 +225,17 @@ class DecisionSaver:
         self.counts[case.decision.state] += 1
         return case
 
-    def end(self, status: int) -> None:
-        """Save the run's exit status, if it decided anything. Raises `StoreError`."""
-        if self.has_begun:
-            self.store.runs.end(self.run.id, now_utc(), status, self.counts)
-
     def _saved(self, path: Path, before: os.stat_result, case: Case) -> Case:
         records = stored_case(case, path, before, self.versions)
         try:
-            if not self.has_begun:
-                self.store.runs.begin(self.run)
-                self.has_begun = True
+            self.begin()
             if not has_earlier_answer(self.store, records[0], case.decision):
                 self.store.decisions.put(*records)
         except StoreError as error:
             failed = case.decision.error
-            problem = (
-                f"{failed}; nor can that be kept: {error}"
-                if failed
-                else f"decided, not kept: {error}"
-            )
-            decision = msgspec.structs.replace(
-                case.decision, state=State.ERROR, error=problem, cause=Cause.STORE
-            )
-            return replace(case, decision=decision)
+            said = f"{failed}; nor can that be kept" if failed else "decided, not kept"
+            changes = {"state": State.ERROR, "error": f"{said}: {error}", "cause": Cause.STORE}
+            return replace(case, decision=msgspec.structs.replace(case.decision, **changes))
         return case
 
 
@@ -242,15 +251,14 @@ def save_decisions(
 
     `adjudicator` is the `adjudicator_version` of a model's answers.
     """
-    run = KeptRun(
-        id=new_id(), command=command, arguments=tuple(arguments), started_at_utc=now_utc()
-    )
-    saver = DecisionSaver(store, run, RunVersions(run.id, rules_version(rules), adjudicator))
+    run = new_run(command, arguments)
+    versions = RunVersions(run.id, rules_version(rules), adjudicator)
+    saver = DecisionSaver(store, run, versions=versions)
     try:
         yield saver
     except (KeyboardInterrupt, OSError, CanonError) as error:
         with suppress(StoreError):  # the first error is the one to report
-            saver.end(_INTERRUPTED if isinstance(error, KeyboardInterrupt) else _FAILED)
+            saver.end(INTERRUPTED if isinstance(error, KeyboardInterrupt) else 1)
         raise
 
 
@@ -259,9 +267,8 @@ def read_decision(kept: KeptDecision) -> Decision:
     try:
         return decode_json(kept.document, Decision)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-        raise DamagedRecordError(
-            f"the decision {kept.id} in the store is damaged: {error}"
-        ) from error
+        problem = f"the decision {kept.id} in the store is damaged: {error}"
+        raise DamagedRecordError(problem) from error
 
 
 def has_earlier_answer(store: "Store", kept: KeptDecision, decision: Decision) -> bool:
@@ -295,9 +302,8 @@ def bundle_with_tags(kept: KeptDecision, evidence: KeptEvidence) -> EvidenceBund
         bundle = read_bundle(evidence.document)
         tags = decode_json(kept.artifact, Artifact) if kept.artifact else None
     except (CanonError, msgspec.DecodeError, UnicodeDecodeError) as error:
-        raise DamagedRecordError(
-            f"the evidence of {kept.id} in the store is damaged: {error}"
-        ) from error
+        problem = f"the evidence of {kept.id} in the store is damaged: {error}"
+        raise DamagedRecordError(problem) from error
     return msgspec.structs.replace(bundle, artifact=tags)
 
 

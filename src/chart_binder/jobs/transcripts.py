@@ -16,13 +16,7 @@ from chart_binder import plugins
 from chart_binder.config import Config, LLMConfig, RulesConfig
 from chart_binder.domain.evidence import EvidenceBundle
 from chart_binder.domain.evidence_json import read_bundle
-from chart_binder.errors import (
-    ConfigError,
-    EvidenceError,
-    PluginError,
-    TranscriptError,
-    UsageError,
-)
+from chart_binder.errors import ConfigError, EvidenceError, PluginError, TranscriptError, UsageError
 from chart_binder.files import read_file
 from chart_binder.llm.answer import read_answer
 from chart_binder.llm.confidence import ConfidenceMap

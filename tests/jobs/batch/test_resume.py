@@ -4,7 +4,7 @@ import msgspec
 import pytest
 
 from chart_binder.domain.records import KeptDecision, KeptEvidence, KeptRun, Measures, now_utc
-from chart_binder.jobs.batch.resume import AnswerCache, interrupted_refresh
+from chart_binder.jobs.batch.resume import AdjudicationCache, interrupted_refresh
 from chart_binder.jobs.decide import Decision, State
 from chart_binder.llm.result import AdjudicationResult, Outcome
 from chart_binder.store.store import Store
@@ -71,5 +71,5 @@ def test_a_refresh_takes_the_answers_of_its_own_runs_alone(store: Store) -> None
     store.runs.begin(KeptRun(id="yesterday", command="batch", started_at_utc=now_utc()))
     store.decisions.put(kept, KeptEvidence("e", b"{}"), None)
     for runs, is_known in ((set(), True), ({"yesterday"}, True), ({"now"}, False)):
-        answers = AnswerCache(store, "asked", frozenset(runs))
+        answers = AdjudicationCache(store, "asked", frozenset(runs))
         assert (answers.get("e") is not None) == is_known

@@ -50,6 +50,7 @@ MAX_ALBUM_FILES = 50
 """Files of one folder that are looked up together; a larger folder is several albums."""
 MAX_MERGED_FILES = 24
 """Files of neighbouring folders that are looked up together: most share an artist's look-ups."""
+_ALBUM_FAILED = "not looked up, for {count} of its album before it failed"
 
 
 class Stage(StrEnum):
@@ -173,12 +174,10 @@ class AlbumEvidence(Protocol):
 
     def of(self, paths: Sequence[Path]) -> EvidenceLookup:
         """Read the files, and return what looks up the evidence of each; raises nothing yet."""
-        ...
 
     @property
     def requests(self) -> int:
         """Requests that this process has sent to MusicBrainz."""
-        ...
 
 
 class AlbumSource(Protocol):
@@ -187,11 +186,9 @@ class AlbumSource(Protocol):
     @property
     def requests(self) -> int:
         """Requests since the process began, failed tries included."""
-        ...
 
     def together(self, tags: Sequence[TrackTags]) -> Callable[[TrackTags], EvidenceBundle]:
         """Return what gathers the evidence for each of these files."""
-        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -283,7 +280,7 @@ class Worker:
         if not self.stopping.is_set():
             before = [file_status(path) for path in album.paths]
             started = time.monotonic()
-            look_up = limited_lookup(self.evidence.of(album.paths), _album_failed)
+            look_up = limited_lookup(self.evidence.of(album.paths), _ALBUM_FAILED)
             read_s = (time.monotonic() - started) / len(album.paths)
             cases = [
                 self._decide(path, status, look_up, read_s)
@@ -346,39 +343,28 @@ class Worker:
         return OpenCase(path, before, case, {Stage.READ: read_s, **dict(stages)})
 
 
-def _album_failed(failures: int, last: str) -> str:
-    del last
-    return f"not looked up, for {failures} of its album before it failed"
-
-
 class TaskExecutor(Protocol):
     """Runs the tasks of a batch somewhere, so many at once."""
 
     @property
     def max_albums(self) -> int:
         """Albums that are handed out at once."""
-        ...
 
     @property
     def max_cases(self) -> int:
         """Open cases that are adjudicated at once."""
-        ...
 
     def gather(self, album: Album) -> "Future[AlbumResult]":
         """Look up an album and decide by rules."""
-        ...
 
     def adjudicate(self, one: OpenCase) -> "Future[FileOutcome]":
         """Let the adjudicator answer an open case."""
-        ...
 
     def finish_early(self) -> None:
         """End each begun album after its current file; albums not begun come back empty."""
-        ...
 
     def close(self) -> None:
         """Begin no more tasks."""
-        ...
 
 
 class ThreadExecutor:

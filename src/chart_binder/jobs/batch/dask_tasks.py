@@ -27,11 +27,9 @@ class Setup(Protocol):
     @property
     def run_id(self) -> str:
         """The run to work for."""
-        ...
 
     def open(self) -> AbstractContextManager[Worker]:
         """Open what the work needs, or raise `CanonError`."""
-        ...
 
 
 @dataclass(frozen=True, slots=True)

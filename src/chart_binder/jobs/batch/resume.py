@@ -16,7 +16,7 @@ from chart_binder.domain.verdict import KeptOverride
 from chart_binder.errors import AudioError, DamagedRecordError
 from chart_binder.files import quoted
 from chart_binder.jobs.batch import FileOutcome
-from chart_binder.jobs.decide import Cause, State, override_for
+from chart_binder.jobs.decide import INTERRUPTED, Cause, State, override_for
 from chart_binder.jobs.stored_decisions import (
     RunVersions,
     current_decisions,
@@ -34,7 +34,6 @@ if TYPE_CHECKING:
 
 _log = logging.getLogger(__name__)
 
-_INTERRUPTED = 130
 _MAX_ANSWERS = 500
 _MAX_REFRESH_GAP = timedelta(days=7)
 """After a longer gap a refresh begins anew: whoever asks wants to know how things are today."""
@@ -166,7 +165,7 @@ def _is_same_file(store: "Store", path: Path, kept: KeptDecision) -> bool:
 
 
 @dataclass(slots=True)
-class AnswerCache:
+class AdjudicationCache:
     """The adjudicator's answers of this run, and of earlier runs in the store, by evidence hash.
 
     `adjudicator` is the `adjudicator_version` of valid answers. If `runs` are given, only answers
@@ -261,7 +260,7 @@ def _relevant_arguments(run: KeptRun) -> frozenset[str]:
 
 
 def _is_cut_short(run: KeptRun) -> bool:
-    return run.status in (None, _INTERRUPTED) or _measures(run).stopped is not None
+    return run.status in (None, INTERRUPTED) or _measures(run).stopped is not None
 
 
 def _last_active(run: KeptRun) -> datetime:

@@ -27,7 +27,7 @@ from chart_binder.jobs.batch import (
 )
 from chart_binder.jobs.batch.report import Tally
 from chart_binder.jobs.batch.requests import BundleRequest, NoInputYet
-from chart_binder.jobs.batch.resume import AnswerCache, ResumeCheck
+from chart_binder.jobs.batch.resume import AdjudicationCache, ResumeCheck
 from chart_binder.jobs.decide import Cause, Decision, State, case_or_error
 from chart_binder.jobs.stored_decisions import has_earlier_answer
 from chart_binder.jobs.write import WriteReport
@@ -209,7 +209,7 @@ class BatchRun:
     executor: TaskExecutor
     worker: Worker
     resume: ResumeCheck
-    answers: AnswerCache
+    answers: AdjudicationCache
     buffer: OutcomeBuffer
     tag_writer: TagWriter
     tally: Tally
