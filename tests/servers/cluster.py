@@ -49,6 +49,7 @@ class DaskCluster:
             | {
                 "PYTHONPATH": str(Path(__file__).parents[1]),
                 "DASK_DISTRIBUTED__SCHEDULER__ALLOWED_FAILURES": str(ALLOWED_FAILURES),
+                "DASK_DISTRIBUTED__COMM__TIMEOUTS__CONNECT": "120s",
             },
         )
         assert self._process.stdout

@@ -44,6 +44,7 @@ MODEL = "model"
 """Resources that workers may declare, each with how many tasks of the kind it takes at once."""
 
 _CONNECT_TIMEOUT_S = 8.0
+_LOCAL_TIMEOUT_S = 60.0
 _POLL_S = 5.0
 _WARN_EVERY_S = 30.0
 _PROCESSES = 2
@@ -131,7 +132,7 @@ def start_local_cluster(albums: int, cases: int) -> Iterator[Cluster]:
         cluster = _two_processes(dask, share, security)
         stack.callback(cluster.close)
         client = stack.enter_context(
-            _client(dask, cluster.scheduler_address, _CONNECT_TIMEOUT_S, security)
+            _client(dask, cluster.scheduler_address, _LOCAL_TIMEOUT_S, security)
         )
         yield Cluster(client, cluster.scheduler_address)
 
