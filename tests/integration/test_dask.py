@@ -294,7 +294,7 @@ def test_ctrl_c_at_a_terminal_reaches_the_run_and_not_its_workers(home: Path, st
         heard = process.stderr.readline()
         is_interrupted.set()
         out, err = process.communicate(timeout=120)
-    assert heard == b"canon: stops when what is in hand is done; again: at once\n"
+    assert heard == b"canon: stops when what is in hand is done; again: at once\n", heard + err
     assert process.returncode == 130, err
     lines = [json.loads(line) for line in (first + out).splitlines()]
     assert 0 < len(lines) < 30
