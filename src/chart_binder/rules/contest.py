@@ -29,7 +29,7 @@ _INTENTS = (
 )  # fmt: skip
 
 
-class Contest(msgspec.Struct, frozen=True, eq=False):
+class Contest(msgspec.Struct, frozen=True, eq=False, kw_only=True):
     """The candidates for one recording, sorted by what they can decide."""
 
     candidates: Sequence[Candidate]
@@ -102,7 +102,6 @@ def _contest(
     rest, undated = _without_undated(works, soundtracks, settings.lead_window_days)
     works = [*rest, *soundtracks]
     firsts = possibly_earliest(works, tie_break)
-    albums = possibly_earliest([one for one in works if one.role is Role.ALBUM], tie_break)
     spans = (one if one.is_dated else with_group_date(one) for one in compilations)
     dated = [one for one in spans if one]
     early: Sequence[EarlyCompilation] = ()
@@ -110,11 +109,21 @@ def _contest(
         early = _early_compilations(dated, soundtracks, rest, artist, settings.lead_window_days)
         if any(one.precedes_all for one in early):
             firsts = []
-    singles = [one for one in firsts if one.role is Role.SINGLE]
     return Contest(
-        candidates, works, undated, compilations, firsts, singles, albums, early, dated, tie_break,
-        recordings, artist, settings,
-    )  # fmt: skip
+        candidates=candidates,
+        works=works,
+        undated=undated,
+        compilations=compilations,
+        firsts=firsts,
+        singles=[one for one in firsts if one.role is Role.SINGLE],
+        albums=possibly_earliest([one for one in works if one.role is Role.ALBUM], tie_break),
+        early_compilations=early,
+        dated_compilations=dated,
+        tie_break=tie_break,
+        recordings=recordings,
+        artist=artist,
+        settings=settings,
+    )
 
 
 def intent_of(recordings: Sequence[RecordingCandidate]) -> str:
@@ -336,7 +345,8 @@ def _early_compilations(
         is_ahead = one.last + window < work_first and one.last < sound_first
         is_early = one.last <= other_first + window
         precedes_all = is_own is True and is_ahead and is_early
-        found.append(EarlyCompilation(one, is_own, one.last + window < other_first, precedes_all))
+        is_alone = one.last + window < other_first
+        found.append(EarlyCompilation(one, is_own, is_alone, precedes_all))
     return found
 
 
