@@ -119,7 +119,7 @@ class Budget:
         self, seconds: float = math.inf, tokens: int = 0, clock: Clock = time.monotonic
     ) -> None:
         self._seconds = seconds
-        self._max_tokens = tokens
+        self._max_tokens = tokens or math.inf
         self._clock = clock
         self._began = clock()
         self._turns = 0
@@ -152,7 +152,7 @@ class Budget:
 
     def out_of_tokens(self, prompt: int) -> str | None:
         """Return a sentence if the tokens do not last for a turn with a prompt of this size."""
-        if not self._max_tokens or self._after(1, prompt) <= self._max_tokens:
+        if self._after(1, prompt) <= self._max_tokens:
             return None
         return (
             f"the run took {self._tokens} tokens and one more turn about"
@@ -161,7 +161,7 @@ class Budget:
 
     def is_short_of_tokens(self, prompt: int) -> bool:
         """Return whether the tokens do not last for two more turns."""
-        return bool(self._max_tokens) and self._after(2, prompt) > self._max_tokens
+        return self._after(2, prompt) > self._max_tokens
 
     def is_short_of_time(self) -> bool:
         """Return whether the time does not last for two more turns like those before."""
@@ -224,11 +224,10 @@ class _Conversation(Generic[T]):
     def budget_reached(self) -> str | None:
         return self.budget.out_of_tokens(self.context.tokens) or self.budget.out_of_time()
 
-    def ask(self, schema: Mapping[str, object] | None = None) -> Reply:
+    def ask(self, schema: Mapping[str, object] | None = None) -> tuple[Reply, Step]:
         messages, prompt_estimate = self.context.messages(), self.context.tokens
         left = self.budget.seconds_left
-        seconds = left if math.isfinite(left) else None
-        terms = replace(self.terms, schema=schema, seconds=seconds)
+        terms = replace(self.terms, schema=schema, seconds=left if left < math.inf else None)
         try:
             reply = ask(self.chat, messages, terms)
         except ChatError as error:
@@ -240,11 +239,10 @@ class _Conversation(Generic[T]):
         written = self.context.estimate.tokens([Message("assistant", reply.content)])
         self.budget.record(reply, prompt_estimate, written)
         self.watch(Replied.of(reply, self.turn))
-        return reply
+        return reply, _unless_cut_off(self.dialect.parse(reply.content), reply, self.dialect)
 
     def take_turn(self) -> Ending[T] | None:
-        reply = self.ask()
-        step = _unless_cut_off(self.dialect.parse(reply.content), reply, self.dialect)
+        reply, step = self.ask()
         if isinstance(step, Act):
             self.remember(step, reply, tuple(self.calls.run(step, self.turn)))
             return None
@@ -286,8 +284,7 @@ class _Conversation(Generic[T]):
     def force(self, last_word: LastWord, spent: str) -> Ending[T]:
         """Ask for the answer alone. The reply is read and judged like any other."""
         self.context.close(last_word.request)
-        reply = self.ask(last_word.schema)
-        step = _unless_cut_off(self.dialect.parse(reply.content), reply, self.dialect)
+        reply, step = self.ask(last_word.schema)
         answer = step.answer if isinstance(step, Finish) else whole_answer(reply.content)
         kind = "malformed" if answer is None else "finish"
         self.watch(Stepped(kind, self.turn, notes=(*step.notes, "asked for the answer alone")))
