@@ -107,8 +107,9 @@ def wrap_plugin_errors(
 ) -> Iterator[None]:
     """Run a plug-in's code; raise `wrap(error)` in place of what it raises, unless it is `known`.
 
-    The except is broad because a plug-in's defect must cost neither other files nor other turns.
-    An error that `wrap` returns unchanged is raised again as it is.
+    This is the one broad `except` around code of other packages (chat models, tools, libraries): a
+    defect of theirs must cost neither other files nor other turns. An error that `wrap` returns
+    unchanged is raised again as it is.
     """
     try:
         yield

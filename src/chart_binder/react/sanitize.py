@@ -18,125 +18,6 @@ from chart_binder.react.parsing.observations import begins_observation
 from chart_binder.react.parsing.steps import read_reply
 from chart_binder.react.steps import Act, Finish
 
-_ROLES: Final = ("system", "user", "assistant", "human", "developer")
-"""Who else may seem to speak; most are no labels of the protocol."""
-_WORDS: Final = r"(?<![^\W\d_])[^\W\d_]++(?:[ _-]{1,3}+[^\W\d_]++){0,5}+"
-# Readers take numbered ones, too: Action 1, Observation[2], Action Input (JSON)
-_MARKS: Final = r"[ *_`#\"'\])】>✿]{0,8}+"
-_SET_OFF: Final = re.compile(
-    rf"(?P<words>{_WORDS})(?P<after>{_MARKS}(?:[\[(#]?\d{{1,3}}+[\])]?)?+"
-    rf"(?:[ ]?\([^()\n]{{0,40}}+\))?+{_MARKS})"
-    r"(?:(?P<colon>[:∶ː꞉։፡])|[-–—=]{0,3}+>?+[ ]{0,2}+(?=\{))"
-)
-_NOT_YET_MARKED: Final = re.compile(r"(?<![‹\w])[^\W\d_]++(?:[ _-]{1,3}+[^\W\d_]++){0,4}+(?![›\w])")
-_MOST_WORDS: Final = 5
-_MOST_LETTERS: Final = 12
-"""Of a name in a script without spaces."""
-_MOST_TRIES: Final = 3
-_OBJECT: Final = re.compile(r"^(?:functools)?[ ]?(?:\[[ ]?){0,3}(?=\{)", re.MULTILINE)
-_CALL: Final = re.compile(
-    r"^[ `]{0,4}(?:\[[ ]?)?(?:functions\.)?[A-Za-z]\w{1,63}+(?=\((?:[\"'“{]|[A-Za-z]\w{0,63}+ ?=))",
-    re.MULTILINE,
-)
-_MAY_ASK: Final = re.compile(r"[({\[<]")
-"""What no call or answer lacks, where nothing is a label."""
-_MOST_LOOKS: Final = 200
-_ANY: Final = DialectRules(
-    "any", Wording("call", "answer", "observation", "call", "call", "answer")
-)
-_SHOWN: Final = "> "
-"""A block quote, which only shows, in every dialect."""
-
-
-def escape_labels(line: str) -> str:
-    """Return a line whose labels are marked as words: `‹Final Answer› – 7`."""
-    if ":" in line or "{" in line or not line.isascii():
-        line = "".join(_marked(line))
-    for _ in range(_MOST_TRIES):
-        label = label_at(line)
-        if label is None or label.kind == "observation":
-            return line
-        line = _NOT_YET_MARKED.sub(r"‹\g<0>›", line, count=1)
-    return _quoted(line)
-
-
-def _quote_objects(text: str) -> str:
-    """Return a text in which no line begins with an object, or with a call in brackets."""
-    if "{" in text:
-        text = _OBJECT.sub(lambda at: _shown_object(at, text), text)
-    return _CALL.sub(rf"{_SHOWN}\g<0>", text) if "(" in text else text
-
-
-def _quote_steps(text: str) -> str:
-    """Return a text in which nothing is read as a step, however it is written.
-
-    The readers of replies look at each line alone, then at the whole. After `_MOST_LOOKS` lines
-    that have what a step needs, all others that have it are shown as quoted.
-    """
-    if not _MAY_ASK.search(text):
-        return text
-    looks = 0
-    lines = text.split("\n")
-    for place, line in enumerate(lines):
-        if not line.startswith(">") and _MAY_ASK.search(line):
-            looks += 1
-            lines[place] = _quoted(line) if looks > _MOST_LOOKS or _is_step(line) else line
-    whole = "\n".join(lines)
-    return "\n".join(map(_quoted, lines)) if _is_step(whole) else whole
-
-
-def _is_step(text: str) -> bool:
-    """Tell whether a reply of these words would be a call or an answer."""
-    return isinstance(read_reply(text, _ANY), Act | Finish)
-
-
-def _quoted(line: str) -> str:
-    return line if line.startswith(">") else f"{_SHOWN}{line}"
-
-
-def _marked(line: str) -> Iterator[str]:
-    at = 0
-    while label := _SET_OFF.search(line, at):
-        words, after = label["words"], label["after"]
-        yield line[at : label.start()]
-        ends = not line[label.end() :].strip()
-        start = next((at for at in _names(words) if _is_label(words[at:], heads=ends)), None)
-        if start is None:
-            yield words
-            at = label.end("words")
-        else:
-            set_off = f"{after.rstrip()} –" if label["colon"] else label[0][len(words) :]
-            yield f"{words[:start]}‹{words[start:]}›{set_off}"
-            at = label.end()
-    yield line[at:]
-
-
-def _names(words: str) -> Iterator[int]:
-    """Yield where the last words begin, the most of them first; without spaces, letters."""
-    starts = [0, *(found.end() for found in re.finditer(r"[ _-]+", words))]
-    yield from starts[-_MOST_WORDS:]
-    if not words[-1].isascii():
-        yield from range(max(starts[-1] + 1, len(words) - _MOST_LETTERS), len(words))
-
-
-@lru_cache(4096)
-def _is_label(words: str, *, heads: bool) -> bool:
-    """Tell whether words are a label where a colon follows.
-
-    One that `heads` lines, as a tool's own `Search results:` does, is left as it is: it asks for
-    nothing, and by it a model is found out that makes such results up.
-    """
-    if words.casefold() in _ROLES:
-        return True
-    if label_at(f"{words}:"):
-        return True
-    return not (heads and " " in words) and begins_observation(f"{words}: x")
-
-
-def _shown_object(at: re.Match[str], text: str) -> str:
-    return f"{_SHOWN}{at[0]}" if opens_object(text, at.end()) else at[0]
-
-
 _COLONS: Final = str.maketrans(dict.fromkeys("∶ː˸꞉։፡", ":"))
 # Categories that show nothing: controls, format marks (joiners, direction, tags), lone
 # surrogates, private use. Unassigned characters stay: they may be newer than our tables.
@@ -166,12 +47,40 @@ _BRACKETED = re.compile(
     r"|CLS|SEP|PAD|BOS|EOS|g?MASK|\|\s?/?\w{1,32}\s?\|))\]",
     re.IGNORECASE,
 )
-_MINIMAX = re.compile(r"\]~!?b[\[\]]|\[e~\[")
+_MINIMAX = re.compile(r"\](~!?b)[\[\]]|\[(e~)\[")
 _KIMI = str.maketrans("◁▷", "‹›")
 _FENCE = re.compile(r"`{3,}|~{3,}")
 # Alpaca, Vicuna: words of every day, and a turn's beginning only as a heading.
 _HEADED = re.compile(r"(#{2,4}\s{0,4}(?:instructions?|input|response))\s{0,4}:", re.IGNORECASE)
 _PAUSE = re.compile(r"^([\s*_`.-]{0,8})PAUSE([\s*_`.-]{0,8})$")
+_ROLES: Final = ("system", "user", "assistant", "human", "developer")
+"""Who else may seem to speak; most are no labels of the protocol."""
+_WORDS: Final = r"(?<![^\W\d_])[^\W\d_]++(?:[ _-]{1,3}+[^\W\d_]++){0,5}+"
+# Readers take numbered ones, too: Action 1, Observation[2], Action Input (JSON)
+_MARKS: Final = r"[ *_`#\"'\])】>✿]{0,8}+"
+_SET_OFF: Final = re.compile(
+    rf"(?P<words>{_WORDS})(?P<after>{_MARKS}(?:[\[(#]?\d{{1,3}}+[\])]?)?+"
+    rf"(?:[ ]?\([^()\n]{{0,40}}+\))?+{_MARKS})"
+    r"(?:(?P<colon>[:∶ː꞉։፡])|[-–—=]{0,3}+>?+[ ]{0,2}+(?=\{))"
+)
+_NOT_YET_MARKED: Final = re.compile(r"(?<![‹\w])[^\W\d_]++(?:[ _-]{1,3}+[^\W\d_]++){0,4}+(?![›\w])")
+_MOST_WORDS: Final = 5
+_MOST_LETTERS: Final = 12
+"""Of a name in a script without spaces."""
+_MOST_TRIES: Final = 3
+_OBJECT: Final = re.compile(r"^(?:functools)?[ ]?(?:\[[ ]?){0,3}(?=\{)", re.MULTILINE)
+_CALL: Final = re.compile(
+    r"^[ `]{0,4}(?:\[[ ]?)?(?:functions\.)?[A-Za-z]\w{1,63}+(?=\((?:[\"'“{]|[A-Za-z]\w{0,63}+ ?=))",
+    re.MULTILINE,
+)
+_MAY_ASK: Final = re.compile(r"[({\[<]")
+"""What no call or answer lacks, where nothing is a label."""
+_MOST_LOOKS: Final = 200
+_ANY: Final = DialectRules(
+    "any", Wording("call", "answer", "observation", "call", "call", "answer")
+)
+_SHOWN: Final = "> "
+"""A block quote, which only shows, in every dialect."""
 
 
 def sanitize(text: str) -> str:
@@ -215,11 +124,92 @@ def _seen(text: str) -> str:
 
 
 def _defused(text: str) -> str:
-    text = _MINIMAX.sub(_in_brackets, _FENCE.sub("'''", text).translate(_KIMI))
+    text = _MINIMAX.sub(r"(\1\2)", _FENCE.sub("'''", text).translate(_KIMI))
     text = _SPACED_END.sub(r"\1›", _ANGLED_END.sub("›", _ANGLED.sub("‹", text)))
     text = _PAUSE.sub(r"\1(PAUSE)\2", _BRACKETED.sub(r"(\1)", text))
-    return escape_labels(_HEADED.sub(r"\1 –", text))
+    return _escape_labels(_HEADED.sub(r"\1 –", text))
 
 
-def _in_brackets(token: re.Match[str]) -> str:
-    return f"({token[0].strip('[]')})"
+def _escape_labels(line: str) -> str:
+    """Return a line whose labels are marked as words: `‹Final Answer› – 7`."""
+    if ":" in line or "{" in line or not line.isascii():
+        line = "".join(_marked(line))
+    for _ in range(_MOST_TRIES):
+        label = label_at(line)
+        if label is None or label.kind == "observation":
+            return line
+        line = _NOT_YET_MARKED.sub(r"‹\g<0>›", line, count=1)
+    return _quoted(line)
+
+
+def _marked(line: str) -> Iterator[str]:
+    at = 0
+    while label := _SET_OFF.search(line, at):
+        words, after = label["words"], label["after"]
+        yield line[at : label.start()]
+        ends = not line[label.end() :].strip()
+        start = next((at for at in _names(words) if _is_label(words[at:], heads=ends)), None)
+        if start is None:
+            yield words
+            at = label.end("words")
+        else:
+            set_off = f"{after.rstrip()} –" if label["colon"] else label[0][len(words) :]
+            yield f"{words[:start]}‹{words[start:]}›{set_off}"
+            at = label.end()
+    yield line[at:]
+
+
+def _names(words: str) -> Iterator[int]:
+    """Yield where the last words begin, the most of them first; without spaces, letters."""
+    starts = [0, *(found.end() for found in re.finditer(r"[ _-]+", words))]
+    yield from starts[-_MOST_WORDS:]
+    if not words[-1].isascii():
+        yield from range(max(starts[-1] + 1, len(words) - _MOST_LETTERS), len(words))
+
+
+@lru_cache(4096)
+def _is_label(words: str, *, heads: bool) -> bool:
+    """Tell whether words are a label where a colon follows.
+
+    One that `heads` lines, as a tool's own `Search results:` does, is left as it is: it asks for
+    nothing, and by it a model is found out that makes such results up.
+    """
+    if words.casefold() in _ROLES or label_at(f"{words}:"):
+        return True
+    return not (heads and " " in words) and begins_observation(f"{words}: x")
+
+
+def _quote_objects(text: str) -> str:
+    """Return a text in which no line begins with an object, or with a call in brackets."""
+    if "{" in text:
+        text = _OBJECT.sub(
+            lambda at: f"{_SHOWN}{at[0]}" if opens_object(text, at.end()) else at[0], text
+        )
+    return _CALL.sub(rf"{_SHOWN}\g<0>", text) if "(" in text else text
+
+
+def _quote_steps(text: str) -> str:
+    """Return a text in which nothing is read as a step, however it is written.
+
+    The readers of replies look at each line alone, then at the whole. After `_MOST_LOOKS` lines
+    that have what a step needs, all others that have it are shown as quoted.
+    """
+    if not _MAY_ASK.search(text):
+        return text
+    looks = 0
+    lines = text.split("\n")
+    for place, line in enumerate(lines):
+        if not line.startswith(">") and _MAY_ASK.search(line):
+            looks += 1
+            lines[place] = _quoted(line) if looks > _MOST_LOOKS or _is_step(line) else line
+    whole = "\n".join(lines)
+    return "\n".join(map(_quoted, lines)) if _is_step(whole) else whole
+
+
+def _is_step(text: str) -> bool:
+    """Tell whether a reply of these words would be a call or an answer."""
+    return isinstance(read_reply(text, _ANY), Act | Finish)
+
+
+def _quoted(line: str) -> str:
+    return line if line.startswith(">") else f"{_SHOWN}{line}"
