@@ -282,14 +282,15 @@ def find_tool(written: str, known: Collection[str]) -> str | None:
     first, length, only = found[0]
     end = first + length
     others = {other for _, _, other in found} - {only}
-    is_remark = len(words) > end and words[end].group().casefold() in _ABOUT
+    behind = words[end].group().casefold() if len(words) > end else ""
+    is_remark = behind in _ABOUT
     if others and (not is_remark or any(len(_parts(other)) > 1 for other in others)):
         return None
     if _GOES_ON.match(name, words[end - 1].end()) or _NOT_IT.search(name[: words[first].start()]):
         return None
     if len(_parts(only)) > 1:
         return only
-    is_last = len(words) == end or not words[end].group()[0].isalnum()
+    is_last = not behind[:1].isalnum() or behind in ("tool", "function")
     return only if (is_last or is_remark) and all(map(_introduces, words[:first])) else None
 
 
