@@ -158,20 +158,23 @@ def test_a_conversation_without_a_word_is_a_chat_error() -> None:
         ollama.connect(LLMConfig(base_url=server.url), {}).reply([], Terms())
 
 
-def test_an_absent_model_is_named_with_some_of_those_that_are_there() -> None:
-    models = tuple({"id": f"model-{number}"} for number in range(300))
-    with (
-        OpenAIStandIn(models=models) as server,
-        pytest.raises(ChatError, match=r"one it has: model-0, .*, model-7 and 292 more$"),
-    ):
-        ask("openai", server.url)
-
-
-def test_an_absent_model_is_named_where_the_server_lists_none() -> None:
-    with (
-        OpenAIStandIn(fault="absent, vLLM", on=("/v1/chat/completions", "/v1/models")) as server,
-        pytest.raises(ChatError, match=r"load it there, or set llm\.model_id to one it has$"),
-    ):
+@pytest.mark.parametrize(
+    ("server", "words"),
+    [
+        (
+            OpenAIStandIn(models=tuple({"id": f"model-{number}"} for number in range(300))),
+            r"one it has: model-0, .*, model-7 and 292 more$",
+        ),
+        (
+            OpenAIStandIn(fault="absent, vLLM", on=("/v1/chat/completions", "/v1/models")),
+            r"load it there, or set llm\.model_id to one it has$",
+        ),
+    ],
+)
+def test_an_absent_model_is_named_with_some_of_those_that_are_there(
+    server: OpenAIStandIn, words: str
+) -> None:
+    with server, pytest.raises(ChatError, match=words):
         ask("openai", server.url)
 
 

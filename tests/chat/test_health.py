@@ -20,96 +20,80 @@ def examine(server: AnyStandIn, **changes: object) -> Health:
     return check(LLMConfig.model_validate(settings), {})
 
 
+PASSING = ("500", "html", "list", "hangs up", "slow")
 ROWS = [
-    *(("/api/version", fault) for fault in FAULTS if "absent" not in fault),
-    *(("/api/tags", fault) for fault in ("500", "html", "list", "hangs up", "slow", "drips")),
-    *(("/api/show", fault) for fault in ("500", "html", "list", "hangs up", "slow", "absent")),
+    *((OllamaStandIn, "/api/version", fault) for fault in FAULTS if "absent" not in fault),
+    *((OllamaStandIn, "/api/tags", fault) for fault in (*PASSING, "drips")),
+    *((OllamaStandIn, "/api/show", fault) for fault in (*PASSING, "absent")),
+    *((OpenAIStandIn, "/v1/models", fault) for fault in OPENAI_FAULTS),
 ]
 
 
-class TestOllama:
-    def test_a_server_with_the_model_is_well(self) -> None:
-        with OllamaStandIn() as server:
-            health = examine(server)
-        assert health == Health(
-            server.url, "llama3.2", "Ollama 0.33.1", ("llama3.2:latest",), 131_072
-        )
-        assert health.is_well
-        assert tuple(each.path for each in server.requests) == QUESTIONS
-
-    def test_the_context_that_a_loaded_model_really_has_is_told(self) -> None:
-        with OllamaStandIn(["yes"], allotted=2_048) as server:
-            assert examine(server).loaded_length is None
-            chat = {"model": "llama3.2", "messages": [{"role": "user", "content": "?"}]}
-            httpx.post(f"{server.url}/api/chat", json=chat)
-            health = examine(server)
-        assert (health.loaded_length, health.is_well) == (2_048, True)
-
-    @pytest.mark.parametrize("fault", ["500", "html", "hangs up"])
-    def test_a_server_that_does_not_tell_what_is_loaded_is_well(self, fault: str) -> None:
-        with OllamaStandIn(fault=fault, on=("/api/ps",)) as server:
-            assert examine(server).is_well
-
-    def test_an_absent_model_is_named_with_those_that_are_there(self) -> None:
-        with OllamaStandIn(models=("qwen3:4b", "gemma3:latest")) as server:
-            health = examine(server)
-        (problem,) = health.problems
-        assert "model 'llama3.2' is not on the server" in problem
-        assert "ollama pull llama3.2" in problem
-        assert problem.endswith("(or set llm.model_id to one it has: qwen3:4b, gemma3:latest)")
-        assert health.server == "Ollama 0.33.1"
-
-    @pytest.mark.parametrize(("path", "fault"), ROWS)
-    def test_checking_never_raises_for_what_a_server_does(self, path: str, fault: str) -> None:
-        with OllamaStandIn(fault=fault, on=(path,)) as server:
-            health = examine(server, timeout_s=0.8)
-        assert len(health.problems) == 1
-        assert (health.server is None) == (path == "/api/version")
-
-    def test_a_server_without_any_model_says_null(self) -> None:
-        with OllamaStandIn(models=()) as server:
-            health = examine(server)
-        assert health.models == ()
-        assert health.problems[0].endswith("ollama pull llama3.2")
+def test_an_ollama_server_with_the_model_is_well() -> None:
+    with OllamaStandIn() as server:
+        health = examine(server)
+    assert health == Health(server.url, "llama3.2", "Ollama 0.33.1", ("llama3.2:latest",), 131_072)
+    assert health.is_well
+    assert tuple(each.path for each in server.requests) == QUESTIONS
 
 
-class TestOpenAI:
-    def test_a_server_with_the_model_is_well(self) -> None:
-        models = ({"id": "llama3.2", "max_model_len": 16_384}, {"id": "qwen3"})
-        with OpenAIStandIn(models=models) as server:
-            health = examine(server)
-        assert health == Health(
-            f"{server.url}/v1", "llama3.2", None, ("llama3.2", "qwen3"), context_length=16_384
-        )
-        assert health.is_well
+def test_the_context_that_a_loaded_model_really_has_is_told() -> None:
+    with OllamaStandIn(["yes"], allotted=2_048) as server:
+        assert examine(server).loaded_length is None
+        chat = {"model": "llama3.2", "messages": [{"role": "user", "content": "?"}]}
+        httpx.post(f"{server.url}/api/chat", json=chat)
+        health = examine(server)
+    assert (health.loaded_length, health.is_well) == (2_048, True)
 
-    def test_a_server_that_tells_no_context_is_well(self) -> None:
-        with OpenAIStandIn() as server:
-            health = examine(server)
-        assert (health.is_well, health.context_length) == (True, None)
-        assert {each.method for each in server.requests} == {"GET"}
 
-    def test_ollamas_own_name_of_a_model_is_known(self) -> None:
-        with OpenAIStandIn(models=({"id": "llama3.2:latest"},)) as server:
-            assert examine(server).is_well
+@pytest.mark.parametrize("fault", ["500", "html", "hangs up"])
+def test_a_server_that_does_not_tell_what_is_loaded_is_well(fault: str) -> None:
+    with OllamaStandIn(fault=fault, on=("/api/ps",)) as server:
+        assert examine(server).is_well
 
-    def test_an_absent_model_is_named_with_those_that_are_there(self) -> None:
-        with OpenAIStandIn(models=({"id": "qwen3"}, {"id": "gemma3"})) as server:
-            (problem,) = examine(server).problems
-        sentence = (
-            f"model 'llama3.2' is not on the server at {server.url}/v1: set llm.model_id to one"
-        )
-        assert problem == f"{sentence} it has: qwen3, gemma3"
 
-    def test_a_server_without_any_model_may_say_null(self) -> None:
-        with OpenAIStandIn(tells={"/v1/models": {"object": "list", "data": None}}) as server:
-            assert examine(server).models == ()
+def test_a_model_absent_from_ollama_is_named_with_those_that_are_there() -> None:
+    with OllamaStandIn(models=("qwen3:4b", "gemma3:latest")) as server:
+        health = examine(server)
+    (problem,) = health.problems
+    assert "model 'llama3.2' is not on the server" in problem
+    assert "ollama pull llama3.2" in problem
+    assert problem.endswith("(or set llm.model_id to one it has: qwen3:4b, gemma3:latest)")
+    assert health.server == "Ollama 0.33.1"
 
-    @pytest.mark.parametrize("fault", OPENAI_FAULTS)
-    def test_checking_never_raises_for_what_a_server_does(self, fault: str) -> None:
-        with OpenAIStandIn(fault=fault, on=("/v1/models",)) as server:
-            health = examine(server, timeout_s=0.3)
-        assert len(health.problems) == 1
+
+@pytest.mark.parametrize(("kind", "path", "fault"), ROWS)
+def test_checking_never_raises_for_what_a_server_does(
+    kind: type[AnyStandIn], path: str, fault: str
+) -> None:
+    with kind(fault=fault, on=(path,)) as server:
+        health = examine(server, timeout_s=0.8)
+    assert len(health.problems) == 1
+    assert (health.server is None) == (path in {"/api/version", "/v1/models"})
+
+
+def test_an_openai_server_with_the_model_is_well() -> None:
+    models = ({"id": "llama3.2", "max_model_len": 16_384}, {"id": "qwen3"})
+    with OpenAIStandIn(models=models) as server:
+        health = examine(server)
+    assert health == Health(
+        f"{server.url}/v1", "llama3.2", None, ("llama3.2", "qwen3"), context_length=16_384
+    )
+    assert health.is_well
+
+
+def test_a_server_that_tells_no_context_is_well_and_a_missing_tag_means_latest() -> None:
+    with OpenAIStandIn(models=({"id": "llama3.2:latest"},)) as server:
+        health = examine(server)
+    assert (health.is_well, health.context_length) == (True, None)
+    assert {each.method for each in server.requests} == {"GET"}
+
+
+def test_an_absent_model_is_named_with_those_that_are_there() -> None:
+    with OpenAIStandIn(models=({"id": "qwen3"}, {"id": "gemma3"})) as server:
+        (problem,) = examine(server).problems
+    sentence = f"model 'llama3.2' is not on the server at {server.url}/v1: set llm.model_id to one"
+    assert problem == f"{sentence} it has: qwen3, gemma3"
 
 
 @pytest.mark.parametrize(
@@ -132,6 +116,12 @@ class TestOpenAI:
             OpenAIStandIn(tells={"/props": {"default_generation_settings": {"n_ctx": 4_096}}}),
             {},
             "llm.num_ctx = 8192 is more than the 4096 tokens that model 'llama3.2' has at",
+        ),
+        (OllamaStandIn(models=()), {}, "ollama pull llama3.2"),  # says null
+        (
+            OpenAIStandIn(tells={"/v1/models": {"object": "list", "data": None}}),
+            {},
+            "load it there, or set llm.model_id to one it has",
         ),
         (OpenAIStandIn(models=()), {}, "load it there, or set llm.model_id to one it has"),
         (OpenAIStandIn(key="right"), {}, "wants a key (HTTP 401"),

@@ -34,23 +34,7 @@ def test_every_call_sends_the_same_options() -> None:
     assert all(each["stream"] for each in server.chats)
 
 
-@pytest.mark.parametrize("count", [0, -4, 2**60])
-def test_counts_the_server_leaves_out_or_that_make_no_sense_are_unknown(count: int) -> None:
-    long = Message("user", "Which album? " * 500)  # of which a few tokens would prove a cut
-    with OllamaStandIn([Said("well", prompt_tokens=count)], allotted=2_048) as server:
-        reply = model(server, num_ctx=8_192).reply([long], Terms(STOP))
-    assert (reply.content, reply.prompt_tokens) == ("well", None)
-
-
 SCHEMA = {"type": "object", "properties": {"crg_mbid": {"enum": ["C1", None]}}}
-
-
-def test_a_schema_is_asked_for_as_the_format() -> None:
-    with OllamaStandIn(["{}", "well"]) as server:
-        chat = model(server)
-        chat.reply(ASKED, Terms(STOP, SCHEMA))
-        chat.reply(ASKED, Terms(STOP))
-    assert [each.get("format") for each in server.chats] == [SCHEMA, None]
 
 
 @pytest.mark.parametrize("status", [400, 501])
@@ -75,63 +59,62 @@ def test_a_raw_prompt_passes_the_template_by_with_the_same_options() -> None:
     assert (reply.prompt_tokens, reply.completion_tokens) == (13, 1)
 
 
-class TestKeysAndProxies:
-    def test_a_key_nobody_configured_is_not_sent(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setenv("OLLAMA_API_KEY", "meant for another host")
-        with OllamaStandIn(["well"]) as server:
-            ask(server)
-        assert "authorization" not in server.requests[0].headers
-
-    @pytest.mark.parametrize("environ", [{}, {"MY_KEY": " "}, {"MY_KEY": "s3\ncret"}])
-    def test_a_key_that_cannot_be_sent_is_refused_unseen(self, environ: dict[str, str]) -> None:
-        with pytest.raises(ConfigError, match=r"api_key_env.*'MY_KEY'|'MY_KEY'.*api_key_env") as no:
-            connect(LLMConfig(api_key_env="MY_KEY"), environ)
-        assert "s3" not in str(no.value)
-
-    @pytest.mark.parametrize("url", ["http://:80", "http://[::1", "http://host:99999"])
-    def test_an_address_that_cannot_be_meant_is_refused(self, url: str) -> None:
-        with pytest.raises(ConfigError, match=r"llm\.base_url"):
-            connect(LLMConfig(base_url=url), NOBODY)
-
-    def test_a_proxy_is_passed_by_for_this_machine(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setenv("HTTP_PROXY", "http://127.0.0.1:9")
-        monkeypatch.setenv("ALL_PROXY", "http://127.0.0.1:9")
-        with OllamaStandIn(["well"]) as server:
-            assert ask(server).content == "well"
-
-    def test_a_proxy_is_used_for_another_machine(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        with OllamaStandIn(["well"]) as proxy:
-            monkeypatch.setenv("HTTP_PROXY", proxy.url)
-            monkeypatch.delenv("NO_PROXY", raising=False)
-            config = LLMConfig(base_url="http://models.example:11434")
-            assert connect(config, NOBODY).reply(ASKED, Terms(STOP)).content == "well"
-        assert proxy.requests[0].target == "http://models.example:11434/api/chat"
+def test_a_key_nobody_configured_is_not_sent(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OLLAMA_API_KEY", "meant for another host")
+    with OllamaStandIn(["well"]) as server:
+        ask(server)
+    assert "authorization" not in server.requests[0].headers
 
 
-class TestTheContextWindow:
-    LONG = (Message("system", "rules " * 100), Message("user", "0383dadf-2a4e-4d10 " * 400))
+@pytest.mark.parametrize("environ", [{}, {"MY_KEY": " "}, {"MY_KEY": "s3\ncret"}])
+def test_a_key_that_cannot_be_sent_is_refused_unseen(environ: dict[str, str]) -> None:
+    with pytest.raises(ConfigError, match=r"api_key_env.*'MY_KEY'|'MY_KEY'.*api_key_env") as no:
+        connect(LLMConfig(api_key_env="MY_KEY"), environ)
+    assert "s3" not in str(no.value)
 
-    def test_a_prompt_that_stopped_growing_is_noticed(self) -> None:
-        turn = (
-            Message("assistant", "well"),
-            Message("user", "Observation: " + "1974-11-08 " * 200),
-        )
-        with OllamaStandIn(["one", "two"], allotted=3_072) as server:
-            chat = model(server, num_ctx=8_192)
-            assert chat.reply(self.LONG, Terms(STOP)).prompt_tokens == 2_741
-            with pytest.raises(ChatError, match="to 1538 tokens"):
-                chat.reply((*self.LONG, *turn), Terms(STOP))
 
-    def test_a_count_without_the_cached_tokens_is_no_cut(self) -> None:
-        turn = (Message("assistant", "one"), Message("user", "Observation: nothing"))
-        with OllamaStandIn(["one", Said("two", prompt_tokens=12)]) as server:
-            chat = model(server, num_ctx=16_384)
-            chat.reply(self.LONG, Terms(STOP))
-            assert chat.reply((*self.LONG, *turn), Terms(STOP)).prompt_tokens == 12
+@pytest.mark.parametrize("url", ["http://:80", "http://[::1", "http://host:99999"])
+def test_an_address_that_cannot_be_meant_is_refused(url: str) -> None:
+    with pytest.raises(ConfigError, match=r"llm\.base_url"):
+        connect(LLMConfig(base_url=url), NOBODY)
 
-    def test_another_conversation_may_be_shorter(self) -> None:
-        with OllamaStandIn(["one", "two"]) as server:
-            chat = model(server)
-            chat.reply(self.LONG, Terms(STOP))
-            assert chat.reply(ASKED, Terms(STOP)).content == "two"
-        assert [each.path for each in server.requests] == ["/api/chat"] * 2
+
+def test_a_proxy_is_passed_by_for_this_machine(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HTTP_PROXY", "http://127.0.0.1:9")
+    monkeypatch.setenv("ALL_PROXY", "http://127.0.0.1:9")
+    with OllamaStandIn(["well"]) as server:
+        assert ask(server).content == "well"
+
+
+def test_a_proxy_is_used_for_another_machine(monkeypatch: pytest.MonkeyPatch) -> None:
+    with OllamaStandIn(["well"]) as proxy:
+        monkeypatch.setenv("HTTP_PROXY", proxy.url)
+        monkeypatch.delenv("NO_PROXY", raising=False)
+        config = LLMConfig(base_url="http://models.example:11434")
+        assert connect(config, NOBODY).reply(ASKED, Terms(STOP)).content == "well"
+    assert proxy.requests[0].target == "http://models.example:11434/api/chat"
+
+
+LONG = (Message("system", "rules " * 100), Message("user", "0383dadf-2a4e-4d10 " * 400))
+
+
+def test_a_prompt_that_stopped_growing_is_noticed() -> None:
+    turn = (
+        Message("assistant", "well"),
+        Message("user", "Observation: " + "1974-11-08 " * 200),
+    )
+    with OllamaStandIn(["one", "two"], allotted=3_072) as server:
+        chat = model(server, num_ctx=8_192)
+        assert chat.reply(LONG, Terms(STOP)).prompt_tokens == 2_741
+        with pytest.raises(ChatError, match="to 1538 tokens"):
+            chat.reply((*LONG, *turn), Terms(STOP))
+
+
+def test_a_count_without_the_cached_tokens_is_no_cut() -> None:
+    turn = (Message("assistant", "one"), Message("user", "Observation: nothing"))
+    with OllamaStandIn(["one", Said("two", prompt_tokens=12), "three"]) as server:
+        chat = model(server, num_ctx=16_384)
+        chat.reply(LONG, Terms(STOP))
+        assert chat.reply((*LONG, *turn), Terms(STOP)).prompt_tokens == 12
+        assert chat.reply(ASKED, Terms(STOP)).content == "three", "another may be shorter"
+    assert sum(each.path == "/api/chat" for each in server.requests) == 3

@@ -35,9 +35,10 @@ def answered(monkeypatch: pytest.MonkeyPatch, response: Response, **changes: obj
         return ask(server, **changes)
 
 
-def test_what_is_asked_is_on_the_wire() -> None:
+@pytest.mark.parametrize("streamed", [True, False])
+def test_what_is_asked_is_on_the_wire(streamed: bool) -> None:
     with OpenAIStandIn(["well"]) as server:
-        ask(server, max_tokens=128, temperature=0.5, seed=7)
+        ask(server, max_tokens=128, temperature=0.5, seed=7, stream=streamed)
     assert server.requests[0].path == "/v1/chat/completions"
     assert server.chats[0] == {
         "model": "llama3.2",
@@ -46,16 +47,9 @@ def test_what_is_asked_is_on_the_wire() -> None:
         "temperature": 0.5,
         "seed": 7,
         "stop": ["Observation:"],
-        "stream": True,
-        "stream_options": {"include_usage": True},
+        "stream": streamed,
+        **({"stream_options": {"include_usage": True}} if streamed else {}),
     }
-
-
-def test_a_reply_that_is_not_streamed_asks_for_no_counts_in_a_stream() -> None:
-    with OpenAIStandIn(["well"]) as server:
-        ask(server, stream=False)
-    assert server.chats[0]["stream"] is False
-    assert "stream_options" not in server.chats[0]
 
 
 @pytest.mark.parametrize(
@@ -73,79 +67,81 @@ def test_the_version_may_be_left_out_of_the_address(base_url: str, api: str) -> 
     assert api_at(Endpoint.of(LLMConfig(base_url=base_url), NOBODY)).address == api
 
 
-class TestStopStrings:
-    def test_four_are_sent_and_all_are_kept_to(self) -> None:
-        with OpenAIStandIn(["Action: x\nfive: invented\nand so on"]) as server:
-            reply = model(server).reply(
-                ASKED, Terms(("one:", "two:", "three:", "four:", "five:", "six:"))
-            )
-        assert server.chats[0]["stop"] == ["one:", "two:", "three:", "four:"]
-        assert (reply.content, reply.done_reason) == ("Action: x", "stop")
+def test_four_are_sent_and_all_are_kept_to() -> None:
+    with OpenAIStandIn(["Action: x\nfive: invented\nand so on"]) as server:
+        reply = model(server).reply(
+            ASKED, Terms(("one:", "two:", "three:", "four:", "five:", "six:"))
+        )
+    assert server.chats[0]["stop"] == ["one:", "two:", "three:", "four:"]
+    assert (reply.content, reply.done_reason) == ("Action: x", "stop")
 
 
-class TestObservationsInTheRoleTool:
-    SAID = (
-        *ASKED,
-        Message("assistant", "Action: x"),
-        Message("tool", "Observation: 1"),
-        Message("assistant", "Action: y"),
-        Message("tool", "Observation: 2"),
-    )
-
-    def test_each_names_a_call_of_its_own_which_stays_the_same(self) -> None:
-        with OpenAIStandIn(["one", "two"]) as server:
-            chat = model(server)
-            chat.reply(self.SAID[:4], Terms(STOP))
-            chat.reply(self.SAID, Terms(STOP))
-        first, second = (each["messages"] for each in server.chats)
-        assert second[: len(first)] == first
-        tools = [each for each in second if each["role"] == "tool"]
-        assert [each["tool_call_id"] for each in tools] == ["call00003", "call00005"]
+SAID = (
+    *ASKED,
+    Message("assistant", "Action: x"),
+    Message("tool", "Observation: 1"),
+    Message("assistant", "Action: y"),
+    Message("tool", "Observation: 2"),
+)
 
 
-class TestWhatAServerDeclines:
-    @pytest.mark.parametrize("field", ["stream_options", "seed", "response_format"])
-    def test_a_field_that_it_names_is_done_without(self, field: str) -> None:
-        with OpenAIStandIn(["one", "two"], declines=(field,)) as server:
-            chat = model(server)
-            assert chat.reply(ASKED, Terms(STOP, SCHEMA)).content == "one"
-            assert chat.reply(ASKED, Terms(STOP, SCHEMA)).content == "two"
-        assert [field in each for each in server.chats] == [True, False, False]
-        others = {"stream_options", "seed", "response_format"} - {field}
-        assert all(others <= each.keys() for each in server.chats)
+def test_each_names_a_call_of_its_own_which_stays_the_same() -> None:
+    with OpenAIStandIn(["one", "two"]) as server:
+        chat = model(server)
+        chat.reply(SAID[:4], Terms(STOP))
+        chat.reply(SAID, Terms(STOP))
+    first, second = (each["messages"] for each in server.chats)
+    assert second[: len(first)] == first
+    tools = [each for each in second if each["role"] == "tool"]
+    assert [each["tool_call_id"] for each in tools] == ["call00003", "call00005"]
 
-    def test_several_are_done_without_one_by_one(self) -> None:
-        declines = ("seed", "stream_options", "response_format")
-        with OpenAIStandIn(["one"], declines=declines) as server:
-            assert model(server).reply(ASKED, Terms(STOP, SCHEMA)).content == "one"
-        assert len(server.chats) == 4
 
-    @pytest.mark.parametrize("status", [400, 422, 500, 501])
-    def test_a_schema_is_done_without_where_it_says_nothing(self, status: int) -> None:
-        with OpenAIStandIn(["one", "two"], refuses={"response_format": status}) as server:
-            chat = model(server)
-            assert chat.reply(ASKED, Terms(STOP, SCHEMA)).content == "one"
-            assert chat.reply(ASKED, Terms(STOP, SCHEMA)).content == "two"
-        schemas = [("response_format" in each) for each in server.chats]
-        again = [True] if status == 500 else []  # it may only have broken on it
-        assert schemas == [True, False, *again, False]
+@pytest.mark.parametrize("field", ["stream_options", "seed", "response_format"])
+def test_a_field_that_it_names_is_done_without(field: str) -> None:
+    with OpenAIStandIn(["one", "two"], declines=(field,)) as server:
+        chat = model(server)
+        assert chat.reply(ASKED, Terms(STOP, SCHEMA)).content == "one"
+        assert chat.reply(ASKED, Terms(STOP, SCHEMA)).content == "two"
+    assert [field in each for each in server.chats] == [True, False, False]
+    others = {"stream_options", "seed", "response_format"} - {field}
+    assert all(others <= each.keys() for each in server.chats)
 
-    def test_what_did_not_help_is_not_remembered(self) -> None:
-        with OpenAIStandIn(["one"], fault="400", times=2) as server:
-            chat = model(server)
-            with pytest.raises(ChatError, match="HTTP 400"):
-                chat.reply(ASKED, Terms(STOP))
-            assert chat.reply(ASKED, Terms(STOP)).content == "one"
-        assert ["seed" in each for each in server.chats] == [True, False, True]
 
-    @pytest.mark.parametrize("prompting", ["chat", "raw"])
-    def test_a_schema_is_sent_as_the_format_has_it(self, prompting: str) -> None:
-        with OpenAIStandIn(["{}"]) as server:
-            model(server, prompting=prompting).reply(ASKED, Terms(STOP, SCHEMA))
-        assert server.chats[0]["response_format"] == {
-            "type": "json_schema",
-            "json_schema": {"name": "answer", "strict": True, "schema": SCHEMA},
-        }
+def test_several_are_done_without_one_by_one() -> None:
+    declines = ("seed", "stream_options", "response_format")
+    with OpenAIStandIn(["one"], declines=declines) as server:
+        assert model(server).reply(ASKED, Terms(STOP, SCHEMA)).content == "one"
+    assert len(server.chats) == 4
+
+
+@pytest.mark.parametrize("status", [400, 422, 500, 501])
+def test_a_schema_is_done_without_where_it_says_nothing(status: int) -> None:
+    with OpenAIStandIn(["one", "two"], refuses={"response_format": status}) as server:
+        chat = model(server)
+        assert chat.reply(ASKED, Terms(STOP, SCHEMA)).content == "one"
+        assert chat.reply(ASKED, Terms(STOP, SCHEMA)).content == "two"
+    schemas = [("response_format" in each) for each in server.chats]
+    again = [True] if status == 500 else []  # it may only have broken on it
+    assert schemas == [True, False, *again, False]
+
+
+def test_what_did_not_help_is_not_remembered() -> None:
+    with OpenAIStandIn(["one"], fault="400", times=2) as server:
+        chat = model(server)
+        with pytest.raises(ChatError, match="HTTP 400"):
+            chat.reply(ASKED, Terms(STOP))
+        assert chat.reply(ASKED, Terms(STOP)).content == "one"
+    assert ["seed" in each for each in server.chats] == [True, False, True]
+
+
+@pytest.mark.parametrize("prompting", ["chat", "raw"])
+def test_a_schema_is_sent_as_the_format_has_it(prompting: str) -> None:
+    with OpenAIStandIn(["{}"]) as server:
+        model(server, prompting=prompting).reply(ASKED, Terms(STOP, SCHEMA))
+    assert server.chats[0]["response_format"] == {
+        "type": "json_schema",
+        "json_schema": {"name": "answer", "strict": True, "schema": SCHEMA},
+    }
 
 
 WELL = (delta("we"), delta("ll"), delta("", "stop"))
@@ -159,89 +155,94 @@ ODD_STREAMS = [
 ]
 
 
-class TestOddStreams:
-    @pytest.mark.parametrize(
-        ("answer", "reason"),
-        [(answer, None if name == "no reason" else "stop") for name, answer in ODD_STREAMS],
-        ids=[name for name, _ in ODD_STREAMS],
+@pytest.mark.parametrize(
+    ("answer", "reason"),
+    [(answer, None if name == "no reason" else "stop") for name, answer in ODD_STREAMS],
+    ids=[name for name, _ in ODD_STREAMS],
+)
+def test_an_odd_stream_is_read(
+    answer: Response, reason: str | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    reply = answered(monkeypatch, answer)
+    assert (reply.content, reply.done_reason) == ("well", reason)
+
+
+@pytest.mark.parametrize("letter", ["\u2028", "\u0085", "\U0001d11e", "\x1e"])
+def test_letters_that_end_lines_elsewhere_stay_letters(
+    letter: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    answer = stream(delta(f"a{letter}b"), is_done=True)
+    assert answered(monkeypatch, answer).content == f"a{letter}b"
+
+
+def test_a_server_that_never_streams_is_read_all_the_same() -> None:
+    with OpenAIStandIn(["well"], streams=False) as server:
+        assert ask(server).content == "well"
+
+
+@pytest.mark.parametrize("half", [b'"\\ud834"', b'"\xf0\x9d\x84"'], ids=["escaped", "as bytes"])
+def test_half_a_letter_is_no_error(half: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
+    torn = b'data: {"choices": [{"delta": {"content": ' + half + b"}}]}\n\n"
+    reply = answered(monkeypatch, stream(torn, delta("well"), is_done=True))
+    assert reply.content.endswith("well")
+
+
+def test_a_second_choice_is_not_mixed_into_the_first(monkeypatch: pytest.MonkeyPatch) -> None:
+    def other(content: str, reason: str | None = None) -> Body:
+        begun = delta(content, reason)
+        return {**begun, "choices": [{**begun["choices"][0], "index": 1}]}
+
+    both = delta("ell")
+    both["choices"] = [*other("OTHER")["choices"], *both["choices"]]
+    answer = stream(
+        delta("w"), other("OTHER"), both, other("", "stop"), delta("."), delta("", "length")
     )
-    def test_an_odd_stream_is_read(
-        self, answer: Response, reason: str | None, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        reply = answered(monkeypatch, answer)
-        assert (reply.content, reply.done_reason) == ("well", reason)
+    reply = answered(monkeypatch, answer)
+    assert (reply.content, reply.done_reason) == ("well.", "length")
 
-    @pytest.mark.parametrize("letter", ["\u2028", "\u0085", "\U0001d11e", "\x1e"])
-    def test_letters_that_end_lines_elsewhere_stay_letters(
-        self, letter: str, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        answer = stream(delta(f"a{letter}b"), is_done=True)
-        assert answered(monkeypatch, answer).content == f"a{letter}b"
 
-    def test_a_server_that_never_streams_is_read_all_the_same(self) -> None:
-        with OpenAIStandIn(["well"], streams=False) as server:
-            assert ask(server).content == "well"
+def test_content_may_be_a_list_of_parts(monkeypatch: pytest.MonkeyPatch) -> None:
+    thinking = {"type": "thinking", "thinking": [{"type": "text", "text": "hm"}]}
+    parts = [thinking, {"type": "reference", "reference_ids": [1]}, "we"]
+    said: list[Body] = [delta(), delta()]
+    said[0]["choices"][0]["delta"]["content"] = parts
+    said[1]["choices"][0]["delta"]["content"] = [{"type": "text", "text": "ll"}]
+    reply = answered(monkeypatch, stream(*said, delta("", "stop")))
+    assert (reply.content, reply.thinking) == ("well", "hm")
 
-    @pytest.mark.parametrize("half", [b'"\\ud834"', b'"\xf0\x9d\x84"'], ids=["escaped", "as bytes"])
-    def test_half_a_letter_is_no_error(self, half: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
-        torn = b'data: {"choices": [{"delta": {"content": ' + half + b"}}]}\n\n"
-        reply = answered(monkeypatch, stream(torn, delta("well"), is_done=True))
-        assert reply.content.endswith("well")
 
-    def test_a_second_choice_is_not_mixed_into_the_first(
-        self, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        def other(content: str, reason: str | None = None) -> Body:
-            begun = delta(content, reason)
-            return {**begun, "choices": [{**begun["choices"][0], "index": 1}]}
+@pytest.mark.parametrize(
+    ("usage", "counts"),
+    [
+        ({"prompt_tokens": 1500.0, "completion_tokens": "many"}, (1500, None)),
+        ({"prompt_tokens": 0, "completion_tokens": 2**60}, (None, None)),
+        ({"prompt_tokens": -4, "completion_tokens": 2.5}, (None, None)),
+        ({"prompt_tokens": True, "completion_tokens": 7}, (None, 7)),
+        ([1500], (None, None)),
+    ],
+)
+def test_odd_counts_cost_no_more_than_themselves(
+    usage: object, counts: tuple[int | None, ...], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    answer = stream({**delta("well", "stop"), "usage": usage}, is_done=True)
+    reply = answered(monkeypatch, answer)
+    assert (reply.content, reply.prompt_tokens, reply.completion_tokens) == ("well", *counts)
 
-        both = delta("ell")
-        both["choices"] = [*other("OTHER")["choices"], *both["choices"]]
-        answer = stream(
-            delta("w"), other("OTHER"), both, other("", "stop"), delta("."), delta("", "length")
-        )
-        reply = answered(monkeypatch, answer)
-        assert (reply.content, reply.done_reason) == ("well.", "length")
 
-    def test_content_may_be_a_list_of_parts(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        thinking = {"type": "thinking", "thinking": [{"type": "text", "text": "hm"}]}
-        parts = [thinking, {"type": "reference", "reference_ids": [1]}, "we"]
-        said: list[Body] = [delta(), delta()]
-        said[0]["choices"][0]["delta"]["content"] = parts
-        said[1]["choices"][0]["delta"]["content"] = [{"type": "text", "text": "ll"}]
-        reply = answered(monkeypatch, stream(*said, delta("", "stop")))
-        assert (reply.content, reply.thinking) == ("well", "hm")
+def test_a_line_kept_open_after_the_last_word_is_not_waited_for(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("chart_binder.chat.streaming.COUNTS_S", 0.2)
 
-    @pytest.mark.parametrize(
-        ("usage", "counts"),
-        [
-            ({"prompt_tokens": 1500.0, "completion_tokens": "many"}, (1500, None)),
-            ({"prompt_tokens": -4, "completion_tokens": 2.5}, (None, None)),
-            ({"prompt_tokens": True, "completion_tokens": 7}, (None, 7)),
-            ([1500], (None, None)),
-        ],
-    )
-    def test_odd_counts_cost_no_more_than_themselves(
-        self, usage: object, counts: tuple[int | None, ...], monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        answer = stream({**delta("well", "stop"), "usage": usage}, is_done=True)
-        reply = answered(monkeypatch, answer)
-        assert (reply.content, reply.prompt_tokens, reply.completion_tokens) == ("well", *counts)
+    def kept_open(server: OpenAIStandIn, _: object) -> Response:
+        def lines() -> Iterator[bytes]:
+            yield event(delta("well")) + event(delta("", "stop"))
+            server.closing.wait(60)
 
-    def test_a_line_kept_open_after_the_last_word_is_not_waited_for(
-        self, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        monkeypatch.setattr("chart_binder.chat.streaming.COUNTS_S", 0.2)
+        return Response(lines(), 200, EVENTS)
 
-        def kept_open(server: OpenAIStandIn, _: object) -> Response:
-            def lines() -> Iterator[bytes]:
-                yield event(delta("well")) + event(delta("", "stop"))
-                server.closing.wait(60)
-
-            return Response(lines(), 200, EVENTS)
-
-        monkeypatch.setitem(FAULTS, "kept open", kept_open)
-        began = monotonic()
-        with OpenAIStandIn(fault="kept open") as server:
-            assert ask(server).content == "well"
-        assert monotonic() - began < 2
+    monkeypatch.setitem(FAULTS, "kept open", kept_open)
+    began = monotonic()
+    with OpenAIStandIn(fault="kept open") as server:
+        assert ask(server).content == "well"
+    assert monotonic() - began < 2

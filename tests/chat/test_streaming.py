@@ -58,12 +58,6 @@ def test_the_cut_is_the_same_however_the_text_is_split(text: str, at: set[int]) 
     assert cut_text(AtX(), *pieces) == cut_text(AtX(), text)
 
 
-def test_each_line_is_looked_at_once_and_never_in_full_length() -> None:
-    enough = AtX()
-    cut_text(enough, *["b" * 7] * 100, "\n", "c", "\n", "d")
-    assert enough.looked_at == ["b" * LINE_START, "c"]
-
-
 def test_a_line_is_heard_as_it_comes_once_it_can_be_no_label() -> None:
     cut = Cut(AtX())
     heard = [cut.let_through(piece) for piece in ("abc\n", *["b" * 10] * 6, "\nx")]
