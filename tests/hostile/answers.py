@@ -21,44 +21,31 @@ FAST_S, PATIENT_S = 0.4, 4.0
 
 @dataclass(frozen=True, slots=True)
 class Hostile:
-    """One hostile answer; `may` are the results that a fetch of it may have.
-
-    `is_heavy` says that it takes longer than the test command can wait.
-    """
+    """One hostile answer; `may` are the results that a fetch of it may have."""
 
     serve: Serve
     may: frozenset[str]
     timeout_s: float = PATIENT_S
-    is_heavy: bool = False
 
 
-_BY_DEFAULT = frozenset({
-    "100,000 nested elements", "a comment that never ends", "a million tags", "nothing but <",
-    "a tag of 200,000 attributes", "a table spanned without end", "a billion laughs",
-    "an entity from a file", "nothing but dates", "letters that unfold", "JSON 100,000 deep",
-    "a CSV row without end",
-})  # fmt: skip
-"""The shapes that the test command tries; the rest wait for `-m hostile`."""
-
-
-def read(response: Response, *, heavy: bool = False) -> Hostile:
+def read(response: Response) -> Hostile:
     """Expect a page, or the beginning of one."""
-    return Hostile(lambda _: response, frozenset({"read"}), is_heavy=heavy)
+    return Hostile(lambda _: response, frozenset({"read"}))
 
 
-def failed(response: Response, *, heavy: bool = False) -> Hostile:
+def failed(response: Response) -> Hostile:
     """Expect an error."""
-    return Hostile(lambda _: response, frozenset({"failed", "refused"}), is_heavy=heavy)
+    return Hostile(lambda _: response, frozenset({"failed", "refused"}))
 
 
-def ends(response: Response, *, heavy: bool = False) -> Hostile:
+def ends(response: Response) -> Hostile:
     """Expect an end, whatever it is."""
-    return Hostile(lambda _: response, frozenset({"failed", "read"}), is_heavy=heavy)
+    return Hostile(lambda _: response, frozenset({"failed", "read"}))
 
 
-def waits(response: Response, *, heavy: bool = True) -> Hostile:
+def waits(response: Response) -> Hostile:
     """Expect that the deadline cuts it off."""
-    return Hostile(lambda _: response, frozenset({"failed"}), FAST_S, heavy)
+    return Hostile(lambda _: response, frozenset({"failed"}), FAST_S)
 
 
 def _raw(*parts: bytes, drip: tuple[int, float] | None = None) -> Response:
@@ -102,52 +89,44 @@ def _billion_laughs() -> str:
 
 
 TIME: Mapping[str, Hostile] = {
-    "nothing is sent": waits(Response("", delay_s=60), heavy=False),
+    "nothing is sent": waits(Response("", delay_s=60)),
     "the status line drips": waits(_raw(_OK * 50, drip=(1, 0.1))),
-    "a header drips": waits(dripping_head(), heavy=False),
+    "a header drips": waits(dripping_head()),
     "headers come one by one": waits(_raw(_OK, b"X-A: b\r\n" * 1_000, drip=(8, 0.05))),
-    "the body drips": waits(Response("<p>slow" * 1_000, drip=(1, 0.05)), heavy=False),
-    "the body stops": waits(
-        _raw(_OK, b"Content-Length: 999\r\n\r\n<p>one", drip=(40, 60.0))
-    ),
+    "the body drips": waits(Response("<p>slow" * 1_000, drip=(1, 0.05))),
+    "the body stops": waits(_raw(_OK, b"Content-Length: 999\r\n\r\n<p>one", drip=(40, 60.0))),
     "a packed body drips": waits(
         Response(
             gzip.compress(bytes(range(256)) * 50), drip=(1, 0.05),
             headers=(("Content-Encoding", "gzip"),),
         )
     ),
-    "chunks of one byte drip": waits(
-        _raw(_OK, _CHUNKED, b"1\r\nx\r\n" * 900, drip=(6, 0.05))
-    ),
+    "chunks of one byte drip": waits(_raw(_OK, _CHUNKED, b"1\r\nx\r\n" * 900, drip=(6, 0.05))),
     "a chunk's size drips": waits(_raw(_OK, _CHUNKED, b"0" * 900, drip=(1, 0.05))),
     "trailers drip": waits(
         _raw(_OK, _CHUNKED, b"1\r\nx\r\n0\r\n",
                        b"X-T: 1\r\n" * 900, drip=(6, 0.05))
     ),
     "hints drip": waits(_raw(b"HTTP/1.1 103 Early Hints\r\n\r\n" * 900, drip=(28, 0.05))),
-    "every redirect takes a while": Hostile(_slowly, frozenset({"failed"}), FAST_S, is_heavy=True),
+    "every redirect takes a while": Hostile(_slowly, frozenset({"failed"}), FAST_S),
     "an answer without a length never ends": waits(
         _raw(_OK, _HTML, b"\r\n", b"<p>x" * 900, drip=(4, 0.05))
     ),
-    "an error page drips": waits(Response("x" * 900, 500, drip=(1, 0.05)), heavy=False),
+    "an error page drips": waits(Response("x" * 900, 500, drip=(1, 0.05))),
 }  # fmt: skip
 """Servers that are slow, or never come to an end."""
 
 SIZE: Mapping[str, Hostile] = {
     "300 MB of a page": read(huge(300)),
     "300 MB without a line end": read(Response(Repeated(b"words " * 20_000, 2_500))),
-    "300 MB of spaces": read(Response(Repeated(b" " * 100_000, 3_000)), heavy=True),
-    "300 MB of text": read(
-        _typed(Repeated(b"a b c d\n" * 12_000, 3_000), "text/plain"), heavy=True
-    ),
+    "300 MB of spaces": read(Response(Repeated(b" " * 100_000, 3_000))),
+    "300 MB of text": read(_typed(Repeated(b"a b c d\n" * 12_000, 3_000), "text/plain")),
     "300 MB of JSON": read(
-        _typed(Repeated(b'{"a": 1},' * 12_000, 3_000, b"["), "application/json"), heavy=True
+        _typed(Repeated(b'{"a": 1},' * 12_000, 3_000, b"["), "application/json")
     ),
     "300 MB packed by gzip": read(gzip_bomb(300)),
     "300 MB packed by deflate": ends(deflate_bomb(300)),
-    "300 MB packed by raw deflate": ends(
-        _packed(raw_deflated(b"<p>x" * 250_000, 300), "deflate"), heavy=True
-    ),
+    "300 MB packed by raw deflate": ends(_packed(raw_deflated(b"<p>x" * 250_000, 300), "deflate")),
     "a bomb in a bomb": failed(_packed(gzip.compress(gzip.compress(b" " * 9 * _MB)), "gzip, gzip")),
     "a bomb packed in two ways": failed(_packed(gzip.compress(b"x"), "deflate, gzip")),
     "a hundred encodings": failed(_packed(b"x", ", ".join(["gzip"] * 100))),
@@ -178,9 +157,7 @@ SIZE: Mapping[str, Hostile] = {
     "a chunk extension of 3 MB": ends(
         _raw(_OK, _HTML, _CHUNKED, b"4;", b"e" * (3 * _MB), b"\r\n<p>x\r\n")
     ),
-    "a million chunks of a byte": ends(
-        _raw(_OK, _HTML, _CHUNKED, b"1\r\nx\r\n" * 300_000), heavy=True
-    ),
+    "a million chunks of a byte": ends(_raw(_OK, _HTML, _CHUNKED, b"1\r\nx\r\n" * 300_000)),
     "trailers by the megabyte": ends(
         _raw(_OK, _HTML, _CHUNKED, b"1\r\nx\r\n0\r\n", b"X-T: 1\r\n" * 300_000)
     ),
@@ -189,7 +166,7 @@ SIZE: Mapping[str, Hostile] = {
     "a status line of 5 MB": failed(_raw(b"HTTP/1.1 200 ", b"O" * (5 * _MB), b"\r\n\r\n<p>x")),
     "two thousand headers": ends(_raw(_OK, b"X-A: b\r\n" * 2_000, b"\r\n<p>x")),
     "ten thousand cookies": ends(_raw(_OK, b"Set-Cookie: a=b; Domain=.com\r\n" * 900, b"\r\n<p>x")),
-    "hints without end": failed(_raw(b"HTTP/1.1 103 Early Hints\r\n\r\n" * 100_000), heavy=True),
+    "hints without end": failed(_raw(b"HTTP/1.1 103 Early Hints\r\n\r\n" * 100_000)),
     "an address of 100 KB to go to": failed(_location("/" + "a" * 50_000)),
 }  # fmt: skip
 """Servers that send too much, or lie about how much."""
@@ -359,10 +336,7 @@ ONWARD: Mapping[str, Hostile] = {
 """Servers that send on."""
 
 ANSWERS: Mapping[str, Hostile] = {
-    f"{group}: {name}": replace(
-        hostile,
-        is_heavy=hostile.is_heavy or (group == "shape" and name not in _BY_DEFAULT),
-    )
+    f"{group}: {name}": hostile
     for group, hostiles in (
         ("time", TIME), ("size", SIZE), ("shape", SHAPE), ("kind", KIND), ("onward", ONWARD)
     )

@@ -16,14 +16,8 @@ def server() -> Iterator[HostileServer]:
         yield server
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    "hostile",
-    [
-        pytest.param(each, id=name, marks=pytest.mark.hostile if each.is_heavy else ())
-        for name, each in ANSWERS.items()
-    ],
-)
+@pytest.mark.hostile
+@pytest.mark.parametrize("hostile", ANSWERS.values(), ids=ANSWERS)
 def test_a_hostile_answer_costs_little(
     hostile: Hostile, server: HostileServer, fetch: Measuring
 ) -> None:
