@@ -33,7 +33,7 @@ def test_an_ollama_server_with_the_model_is_well() -> None:
     with OllamaStandIn() as server:
         health = examine(server)
     assert health == Health(server.url, "llama3.2", "Ollama 0.33.1", ("llama3.2:latest",), 131_072)
-    assert health.is_well
+    assert not health.problems
     assert tuple(each.path for each in server.requests) == QUESTIONS
 
 
@@ -43,13 +43,13 @@ def test_the_context_that_a_loaded_model_really_has_is_told() -> None:
         chat = {"model": "llama3.2", "messages": [{"role": "user", "content": "?"}]}
         httpx.post(f"{server.url}/api/chat", json=chat)
         health = examine(server)
-    assert (health.loaded_length, health.is_well) == (2_048, True)
+    assert (health.loaded_length, health.problems) == (2_048, ())
 
 
 @pytest.mark.parametrize("fault", ["500", "html", "hangs up"])
 def test_a_server_that_does_not_tell_what_is_loaded_is_well(fault: str) -> None:
     with OllamaStandIn(fault=fault, on=("/api/ps",)) as server:
-        assert examine(server).is_well
+        assert not examine(server).problems
 
 
 def test_a_model_absent_from_ollama_is_named_with_those_that_are_there() -> None:
@@ -79,13 +79,13 @@ def test_an_openai_server_with_the_model_is_well() -> None:
     assert health == Health(
         f"{server.url}/v1", "llama3.2", None, ("llama3.2", "qwen3"), context_length=16_384
     )
-    assert health.is_well
+    assert not health.problems
 
 
 def test_a_server_that_tells_no_context_is_well_and_a_missing_tag_means_latest() -> None:
     with OpenAIStandIn(models=({"id": "llama3.2:latest"},)) as server:
         health = examine(server)
-    assert (health.is_well, health.context_length) == (True, None)
+    assert (health.problems, health.context_length) == ((), None)
     assert {each.method for each in server.requests} == {"GET"}
 
 

@@ -81,7 +81,7 @@ def _health(server: Server, health: Health, config: LLMConfig) -> Health:
         health = replace(health, models=_models(server))
     except ChatError as error:
         return replace(health, problems=(str(error),))
-    health = replace(health, context_length=_context_length(server))
+    health = replace(health, context_length=OpenAIApi().context_length(server))
     return replace(health, problems=tuple(_misfits(health, config)))
 
 
@@ -118,33 +118,39 @@ class OpenAIApi:
 
         from chart_binder.net import retry_after_s
 
-        info = request.server.info
-        options = request.server.endpoint.http_options(
-            request.server.deadline, request.config.max_tokens
-        )
+        server = request.server
+        options = server.endpoint.http_options(server.deadline, request.config.max_tokens)
         address, body = _address_and_body(request, optional)
         with (
-            translated(_FAULTS, info, request.server.deadline),
+            translated(_FAULTS, server.info, server.deadline),
             httpx.Client(**options) as client,
             client.stream("POST", address, json=body) as answer,
         ):
             if not answer.is_success:
                 wait_s = retry_after_s(answer.headers.get("retry-after", ""))
-                raise _explained(
-                    read_error(answer.read(), answer.status_code, wait_s), request, info
-                )
+                said = read_error(answer.read(), answer.status_code, wait_s)
+                raise _explained(said, request)
             for text, is_whole in _documents(answer):
                 if text.strip() == _DONE:
                     yield Part(is_last=True)
                     return
                 document = parse_json(text)
                 if error := error_in(document):
-                    raise _explained(error, request, info)
+                    raise _explained(error, request)
                 yield replace(_read_part(document), is_last=is_whole)
 
     def context_length(self, server: Server) -> int | None:
-        """Return the context in tokens that the model has, if its server tells."""
-        return _context_length(server)
+        """Return the context in tokens that the model has, if its server tells in any way."""
+        root = replace(server.endpoint, address=server.endpoint.address.removesuffix("/v1"))
+        places = ((server.endpoint, "/models"), *((root, path) for path in _CONTEXT_PATHS))
+        for endpoint, path in places:
+            try:
+                length = replace(server, endpoint=endpoint).context_length(path)
+            except ChatError:  # it is no server of that kind
+                continue
+            if length:
+                return length
+        return None
 
 
 def _documents(answer: "httpx.Response") -> Iterator[tuple[bytes, bool]]:
@@ -188,8 +194,9 @@ def _messages(messages: Iterable[Message]) -> Iterator[dict[str, str]]:
         yield sent | {"tool_call_id": f"call{number:05}"} if message.role == "tool" else sent
 
 
-def _explained(answer: ErrorAnswer, request: Request, info: RequestInfo) -> ChatError:
+def _explained(answer: ErrorAnswer, request: Request) -> ChatError:
     """Return what to raise for an answer that is no reply to this request."""
+    info = request.server.info
     is_raw = request.config.prompting == "raw"
     if _is_missing_model(answer):
         try:
@@ -224,22 +231,6 @@ def _models(server: Server) -> tuple[str, ...]:
     """Return the names of the models that a server has; raise `ChatError`."""
     listed = server.ask("/models", _Models)
     return tuple(model.id for model in listed.data or () if model.id)
-
-
-def _context_length(server: Server) -> int | None:
-    """Return the context in tokens that the model has, if the server tells in any way."""
-    root = replace(server.endpoint, address=server.endpoint.address.removesuffix("/v1"))
-    for endpoint, path in (
-        (server.endpoint, "/models"),
-        *((root, each) for each in _CONTEXT_PATHS),
-    ):
-        try:
-            length = replace(server, endpoint=endpoint).context_length(path)
-        except ChatError:  # it is no server of that kind
-            continue
-        if length:
-            return length
-    return None
 
 
 def _misfits(health: Health, config: LLMConfig) -> Iterator[str]:

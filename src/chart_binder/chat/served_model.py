@@ -62,11 +62,6 @@ class Health:
     problems: tuple[str, ...] = ()
     loaded_length: int | None = None
 
-    @property
-    def is_well(self) -> bool:
-        """Whether the model can be asked as things are."""
-        return not self.problems
-
 
 def examine(
     config: LLMConfig,

@@ -254,7 +254,7 @@ def _search(config: Config) -> str:
         return _OFFLINE
     answers = f"{masked(searxng.url)} answers"
     outcome = SearxngClient(searxng).check()
-    failing = ", ".join(map(str, outcome.failing)) if isinstance(outcome, Degraded | Hits) else ""
+    failing = ", ".join(outcome.failing) if isinstance(outcome, Degraded | Hits) else ""
     match outcome:
         case Degraded() if failing:
             advice = f"wait, or {_MORE_ENGINES}"

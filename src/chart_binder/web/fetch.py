@@ -159,15 +159,12 @@ class PageFetcher:
         target = trail[-1]
         if len(trail) == 1 or trail[-2].host != target.host:
             turn.close()
-            turn.enter_context(self._pacing.at(target.host, self._pause_s(target), visit.deadline))
+            # An operator's own host needs no pause between two pages.
+            pause_s = max(self._config.host_pause_s, self._robots.delay_s(target))
+            pause_s = 0.0 if self._guard.is_private(target.host) else pause_s
+            turn.enter_context(self._pacing.at(target.host, pause_s, visit.deadline))
         if self._config.robots == "obey":
             self._robots.check(visit, target)
-
-    def _pause_s(self, target: httpx.URL) -> float:
-        """Return the pause between two pages of a host; an operator's own host needs none."""
-        if self._guard.is_private(target.host):
-            return 0.0
-        return max(self._config.host_pause_s, self._robots.delay_s(target))
 
 
 def user_agent(config: FetchConfig) -> str:
@@ -288,7 +285,17 @@ class HostPacing:
 
         Raises `FetchError` where the deadline comes first.
         """
-        self._wait(host, pause_s, deadline)
+        with self._changed:
+            while True:
+                left_s = deadline.left_s
+                wait_s = self._ended.get(host, -pause_s) + pause_s - time.monotonic()
+                if host not in self._busy and wait_s <= 0:
+                    break
+                wait_s = left_s if host in self._busy else wait_s
+                if not left_s or wait_s > left_s:
+                    raise FetchError(f"{host} is being asked too much at the moment")
+                self._changed.wait(wait_s)
+            self._busy.add(host)
         try:
             yield
         finally:
@@ -296,24 +303,9 @@ class HostPacing:
                 self._busy.discard(host)
                 now = self._ended[host] = time.monotonic()
                 if len(self._ended) > _MOST_HOSTS:
-                    recent = (
-                        (h, at) for h, at in self._ended.items() if now - at < _LONGEST_PAUSE_S
-                    )
-                    self._ended = dict(recent)
+                    known = self._ended.items()
+                    self._ended = {h: at for h, at in known if now - at < _LONGEST_PAUSE_S}
                 self._changed.notify_all()
-
-    def _wait(self, host: str, pause_s: float, deadline: Deadline) -> None:
-        with self._changed:
-            while True:
-                left_s = deadline.left_s
-                wait_s = self._ended.get(host, -pause_s) + pause_s - time.monotonic()
-                if host not in self._busy and wait_s <= 0:
-                    self._busy.add(host)
-                    return
-                wait_s = left_s if host in self._busy else wait_s
-                if not left_s or wait_s > left_s:
-                    raise FetchError(f"{host} is being asked too much at the moment")
-                self._changed.wait(wait_s)
 
 
 PROCESS_PACING = HostPacing()

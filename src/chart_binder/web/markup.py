@@ -239,7 +239,10 @@ def _hides(style: _Declarations, *, on_white: bool) -> bool:
     """Tell whether a style hides its element; `on_white` where the page has no other background."""
     return (
         any((shape := _HIDING.get(name)) and shape.fullmatch(value) for name, value in style)
-        or _is_clipped_away(style)
+        or (  # a box has no size and clips what is in it
+            any(name in _SIZES and _NO_SIZE.fullmatch(value) for name, value in style)
+            and any(name in _OVERFLOWS and _CLIPPED.fullmatch(value) for name, value in style)
+        )
         or _is_unseen(style, on_white=on_white)
     )
 
@@ -252,13 +255,6 @@ def _colour(written: str) -> str:
     if short := _SHORT_HEX.fullmatch(written):
         return "#" + "".join(part * 2 for part in short.groups())
     return written
-
-
-def _is_clipped_away(style: _Declarations) -> bool:
-    """Tell whether a box has no size and clips what is in it."""
-    return any(name in _SIZES and _NO_SIZE.fullmatch(value) for name, value in style) and any(
-        name in _OVERFLOWS and _CLIPPED.fullmatch(value) for name, value in style
-    )
 
 
 def _is_unseen(style: _Declarations, *, on_white: bool) -> bool:

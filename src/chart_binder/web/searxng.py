@@ -86,25 +86,14 @@ class Answer:
 
 
 @dataclass(frozen=True, slots=True)
-class EngineFailure:
-    """An engine behind the server that did not answer, and what the server says of it."""
-
-    engine: str
-    reason: str
-
-    def __str__(self) -> str:
-        return f"{self.engine} ({self.reason})" if self.reason else self.engine
-
-
-@dataclass(frozen=True, slots=True)
 class Hits:
-    """Something was found; `failing` engines may have had more."""
+    """Something was found; `failing` engines may have had more: `google (CAPTCHA)`."""
 
     query: str
     hits: tuple[Hit, ...]
     infoboxes: tuple[Infobox, ...] = ()
     answers: tuple[Answer, ...] = ()
-    failing: tuple[EngineFailure, ...] = ()
+    failing: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,7 +112,7 @@ class Degraded:
     """
 
     query: str
-    failing: tuple[EngineFailure, ...]
+    failing: tuple[str, ...]
     unreadable: int = 0
 
 
@@ -364,12 +353,12 @@ def _answers(body: SearchBody, *, computed: bool) -> Iterator[Answer]:
             yield Answer(text, _web_address(given.get("url")))
 
 
-def _failing(body: SearchBody) -> Iterator[EngineFailure]:
+def _failing(body: SearchBody) -> Iterator[str]:
     given = body.unresponsive_engines
     entries = [list(pair) for pair in given.items()] if isinstance(given, dict) else _list(given)
     for entry in entries:
-        engine, reason, *_ = [*entry, "", ""] if isinstance(entry, list) else [entry, ""]
-        yield EngineFailure(_text(engine), _text(reason))
+        engine, *reasons = map(_text, entry if isinstance(entry, list) and entry else [entry])
+        yield f"{engine} ({reasons[0]})" if reasons and reasons[0] else engine
 
 
 def _list(value: object) -> list[object]:

@@ -61,7 +61,7 @@ def _degraded(found: Degraded) -> ToolError:
         )
     error = ToolError(f"The search engines are failing at the moment. {SAYS_NOTHING}")
     error.__cause__ = LookupFailedError(
-        f"SearXNG answers, but its engines fail: {', '.join(map(str, found.failing))}; wait, or"
+        f"SearXNG answers, but its engines fail: {', '.join(found.failing)}; wait, or"
         " turn others on, under engines in its settings.yml"
     )
     return error
