@@ -138,11 +138,9 @@ class Container:
     write: Callable[[Any, Values], None]
 
     def copy(self, folder: Path) -> Path:
-        """Return a copy of the bare file in `folder`."""
         return bare_copy(self.bare, folder)
 
     def tagged(self, folder: Path, values: Values) -> Path:
-        """Return a copy of the bare file that has the texts given for each key."""
         path = self.copy(folder)
         audio = self.opener(path)
         if audio.tags is None:
@@ -151,12 +149,10 @@ class Container:
         return path
 
     def key(self, field: Field) -> str:
-        """Return the key under which this container keeps the field."""
         key: str = getattr(field, self.column)
         return key
 
     def fully_tagged(self, folder: Path) -> Path:
-        """Return a copy of the bare file that has every field."""
         return self.tagged(folder, [(self.key(field), field.written) for field in FIELDS])
 
 

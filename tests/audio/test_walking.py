@@ -5,6 +5,8 @@ import sys
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+import pytest
+
 from audio.tagging import unprivileged
 from chart_binder.audio.walk import AudioFile, UnreadablePath, find_audio_files
 
@@ -24,22 +26,33 @@ def found(*paths: Path, below: Path) -> list[str]:
     ]
 
 
-def test_folders_are_walked_to_any_depth_sorted_by_name(tmp_path: Path) -> None:
-    make(tmp_path, "b/2.flac", "b/1.MP3", "b/a/9.ogg", "a.m4a", "c.opus")
-    names = ["a.m4a", "b/1.MP3", "b/2.flac", "b/a/9.ogg", "c.opus"]
-    assert found(tmp_path, below=tmp_path) == names
+@pytest.mark.parametrize(
+    ("made", "links", "walked", "expected"),
+    [
+        ("b/2.flac b/1.MP3 b/a/9.ogg a.m4a c.opus", {}, ".",
+         "a.m4a b/1.MP3 b/2.flac b/a/9.ogg c.opus"),
+        (".trash/1.mp3 ._1.mp3 cover.jpg mp3 1.mp3.part 1.mp3 1.cue", {}, ".", "1.mp3"),
+        (".hidden cover.jpg .music/1.mp3", {}, "cover.jpg .hidden .music",
+         "cover.jpg .hidden .music/1.mp3"),
+        ("disk/album/1.mp3 disk/2.mp3", {"album": "disk/album", "b.mp3": "disk/2.mp3"},
+         "album b.mp3", "album/1.mp3 b.mp3"),
+        ("", {"1.mp3": "gone", "2.mp3": "2.mp3", "cover": "gone"}, ".", "1.mp3 2.mp3"),
+    ],
+    ids=["sorted, at any depth", "hidden and other files are skipped", "named ones count",
+         "links are followed", "broken links are left to the reader"],
+)  # fmt: skip
+def test_the_audio_files_below_the_paths_are_found(
+    tmp_path: Path, made: str, links: dict[str, str], walked: str, expected: str
+) -> None:
+    make(tmp_path, *made.split())
+    for link, target in links.items():
+        (tmp_path / link).symlink_to(tmp_path / target)
+    assert found(*map(tmp_path.joinpath, walked.split()), below=tmp_path) == expected.split()
 
 
-def test_hidden_names_and_other_files_are_skipped_in_folders(tmp_path: Path) -> None:
-    make(tmp_path, ".trash/1.mp3", "._1.mp3", "cover.jpg", "mp3", "1.mp3.part", "1.mp3", "1.cue")
-    assert found(tmp_path, below=tmp_path) == ["1.mp3"]
-
-
-def test_a_named_file_or_folder_counts_whatever_its_name(tmp_path: Path) -> None:
-    make(tmp_path, ".hidden", "cover.jpg", ".music/1.mp3")
-    names = ["cover.jpg", ".hidden", ".music"]
-    expected = ["cover.jpg", ".hidden", ".music/1.mp3"]
-    assert found(*(tmp_path / name for name in names), below=tmp_path) == expected
+def test_a_folder_without_audio_is_named(tmp_path: Path) -> None:
+    make(tmp_path, "scans/cover.jpg", "deep/er/.hidden.mp3")
+    assert found(tmp_path, below=tmp_path) == [f"'{tmp_path}' is a folder without any audio files"]
 
 
 def test_the_walk_goes_on_after_a_path_that_does_not_exist(tmp_path: Path) -> None:
@@ -54,12 +67,6 @@ def test_the_walk_goes_on_after_a_path_that_does_not_exist(tmp_path: Path) -> No
     assert isinstance(impossible, UnreadablePath)
 
 
-def test_a_folder_without_audio_is_named(tmp_path: Path) -> None:
-    make(tmp_path, "scans/cover.jpg", "deep/er/.hidden.mp3")
-    reason = f"'{tmp_path}' is a folder without any audio files"
-    assert found(tmp_path, below=tmp_path) == [reason]
-
-
 def test_folders_that_link_to_each_other_or_upwards_are_entered_once(tmp_path: Path) -> None:
     names = [f"folder{number}" for number in range(12)]
     make(tmp_path, *(f"{name}/song.mp3" for name in names))
@@ -68,22 +75,6 @@ def test_folders_that_link_to_each_other_or_upwards_are_entered_once(tmp_path: P
         for other in names:
             (tmp_path / name / other).symlink_to(tmp_path / other)
     assert len(found(tmp_path, below=tmp_path)) == len(names)
-
-
-def test_a_linked_folder_and_a_linked_file_are_followed(tmp_path: Path) -> None:
-    make(tmp_path, "disk/album/1.mp3", "disk/2.mp3")
-    library = tmp_path / "library"
-    library.mkdir()
-    (library / "album").symlink_to(tmp_path / "disk" / "album")
-    (library / "b.mp3").symlink_to(tmp_path / "disk" / "2.mp3")
-    assert found(library, below=library) == ["album/1.mp3", "b.mp3"]
-
-
-def test_a_broken_link_is_left_to_the_reader(tmp_path: Path) -> None:
-    (tmp_path / "1.mp3").symlink_to(tmp_path / "gone")
-    (tmp_path / "2.mp3").symlink_to(tmp_path / "2.mp3")
-    (tmp_path / "cover").symlink_to(tmp_path / "gone")
-    assert found(tmp_path, below=tmp_path) == ["1.mp3", "2.mp3"]
 
 
 def test_a_folder_deeper_than_python_recurses_is_walked(tmp_path: Path) -> None:

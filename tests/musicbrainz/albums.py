@@ -28,7 +28,6 @@ class Song:
 
     @property
     def id(self) -> RecordingId:
-        """Its recording id."""
         return RecordingId(mbid("recording", self.by, self.title))
 
 
@@ -44,7 +43,6 @@ class Record:
     year: int = 1990
 
     def group(self) -> ReleaseGroup:
-        """Return it with its releases."""
         releases = tuple(self._release(number) for number in range(self.editions))
         return ReleaseGroup(
             ReleaseGroupId(mbid("group", self.credit, self.title)),
@@ -56,7 +54,6 @@ class Record:
         )
 
     def release_id(self, number: int = 0) -> ReleaseId:
-        """Return the id of one of its releases."""
         return ReleaseId(mbid("release", self.credit, self.title, str(number)))
 
     def _release(self, number: int) -> Release:
@@ -74,17 +71,14 @@ class Record:
 
 
 def mbid(*names: str) -> str:
-    """Return an id that is always the same for the same names."""
     return str(uuid5(NAMESPACE_URL, "/".join(names)))
 
 
 def artist_of(name: str) -> Artist:
-    """Return the artist of a name."""
     return Artist(name, ArtistId(mbid("artist", name)), "GB")
 
 
 def songs_of(name: str, album: str, count: int) -> tuple[Song, ...]:
-    """Return songs of an album."""
     return tuple(Song(name, f"{album}, part {number}") for number in range(1, count + 1))
 
 
@@ -115,7 +109,6 @@ def bundles_of(records: Iterable[Record]) -> list[EvidenceBundle]:
 
 
 def files_of(record: Record, songs: Sequence[Song] = ()) -> list[TrackTags]:
-    """Return the tags that Picard would write into the files of a record."""
     return [
         TrackTags(
             title=song.title,

@@ -3,17 +3,13 @@
 import time
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 
 from chart_binder.domain.tags import TrackTags
 from chart_binder.errors import NothingFoundError
-from chart_binder.musicbrainz.source import MusicBrainzSource, connect
-from chart_binder.store import open_store
-from chart_binder.store.store import Store
+from chart_binder.musicbrainz.source import MusicBrainzSource
 from musicbrainz.harness import Harness
-from servers.musicbrainz import MusicBrainzStandIn
 
 
 @pytest.fixture
@@ -26,29 +22,6 @@ def ask_for(source: MusicBrainzSource, number: int) -> None:
         source.gather(TrackTags(recording_mbid=f"00000000-0000-4000-8000-{number:012}"))
     except NothingFoundError:
         return
-
-
-def paced(store: Store, hostname: str, rate: float) -> MusicBrainzSource:
-    config = Harness.settings(hostname, rate_limit_per_s=rate)
-    return connect(config, store.answers, store.slots)
-
-
-def test_threads_with_stores_of_their_own_keep_one_pace(tmp_path: Path) -> None:
-    url = f"sqlite:///{tmp_path / 'store.db'}"
-    with (
-        MusicBrainzStandIn([]) as server,
-        open_store(url) as one,
-        open_store(url) as other,
-        ThreadPoolExecutor(6) as pool,
-    ):
-        sources = [paced(store, server.hostname, 20) for store in (one, other)]
-        started = time.monotonic()
-        list(pool.map(lambda n: ask_for(sources[n % 2], n), range(12)))
-        took_s = time.monotonic() - started
-    assert len(server.arrivals) == 12
-    assert took_s >= 11 / 20 - 0.01
-    early = [n for n, at in enumerate(server.arrivals) if at - started < n / 20 - 0.01]
-    assert not early, "a request may be late, and the next one in time; none comes before its time"
 
 
 def test_a_try_again_keeps_the_pace_as_well(harness: Harness, tags: TrackTags) -> None:

@@ -49,20 +49,27 @@ def test_an_album_takes_three_requests_and_the_next_by_its_artist_none(harness: 
         assert source.requests == len(harness.server.requests) == 3
 
 
-@pytest.mark.parametrize("record", [FIRST, SECOND, HITS, SAMPLER])
-def test_the_evidence_is_the_same_together(harness: Harness, record: Record) -> None:
-    as_one_by_one(harness, files_of(record))
-
-
-def test_a_catalogue_is_read_to_its_last_page(harness: Harness) -> None:
-    harness.server.most_tracks = 10
-    assert as_one_by_one(harness, [*files_of(FIRST), *files_of(SECOND)]) == 1 + 5 + 1
-
-
-def test_a_catalogue_that_takes_more_than_it_saves_is_left(harness: Harness) -> None:
-    harness.server.most_tracks = 1
-    files = files_of(FIRST, FIRST.songs[:4])
-    assert as_one_by_one(harness, files) == 1 + 1 + 1 + 4, "artist, look, release, each"
+@pytest.mark.parametrize(
+    ("files", "most_tracks", "requests"),
+    [
+        (files_of(FIRST), 500, 3),
+        (files_of(SECOND), 500, 3),
+        (files_of(HITS), 500, 3),
+        (files_of(SAMPLER), 500, 3 + 1 + 2 + 1),
+        ([*files_of(FIRST), *files_of(SECOND)], 10, 1 + 5 + 1),
+        (files_of(FIRST, FIRST.songs[:4]), 1, 1 + 1 + 1 + 4),  # artist, look, release, each
+        (files_of(FIRST, FIRST.songs[:2]), 500, 1 + 2 + 1),
+        ([replace(tags, artist_mbid=None) for tags in files_of(FIRST)], 500, 1 + 3),
+        ([TrackTags(song.title, "The Band") for song in FIRST.songs], 500, 6 + 3),
+    ],
+    ids=["an album", "another", "hits", "a sampler", "read to the last page", "not worth reading",
+         "two files", "without artist's id", "without any id"],
+)  # fmt: skip
+def test_files_looked_up_together_are_what_they_are_one_by_one(
+    harness: Harness, files: list[TrackTags], most_tracks: int, requests: int
+) -> None:
+    harness.server.most_tracks = most_tracks
+    assert as_one_by_one(harness, files) == requests
 
 
 def test_what_an_album_took_without_the_catalogue_counts_for_the_next(harness: Harness) -> None:
@@ -76,11 +83,6 @@ def test_what_an_album_took_without_the_catalogue_counts_for_the_next(harness: H
         before = source.requests
         assert all(map(source.together(files), files))
         assert source.requests - before == requests
-
-
-def test_two_files_by_an_artist_are_looked_up_by_themselves(harness: Harness) -> None:
-    assert as_one_by_one(harness, files_of(FIRST, FIRST.songs[:2])) == 1 + 2 + 1
-    assert lists_asked(harness) == 0
 
 
 def test_what_is_kept_already_is_no_reason_for_a_catalogue(harness: Harness) -> None:
@@ -103,18 +105,6 @@ def test_past_its_time_a_catalogue_is_read_again(harness: Harness) -> None:
     fresh = source.together(files_of(FIRST))(files_of(FIRST)[0])
     assert len(harness.server.requests) == 6
     assert (age_s(aged), age_s(fresh)) == (60, 0)
-
-
-def test_files_that_name_no_artist_are_by_that_of_the_first(harness: Harness) -> None:
-    files = [replace(tags, artist_mbid=None) for tags in files_of(FIRST)]
-    assert as_one_by_one(harness, files) == 1 + 3
-
-
-def test_files_that_name_no_recording_are_searched_but_their_releases_not_asked(
-    harness: Harness,
-) -> None:
-    files = [TrackTags(title=song.title, artist="The Band") for song in FIRST.songs]
-    assert as_one_by_one(harness, files) == len(files) + 3
 
 
 @pytest.mark.parametrize("redirects", [True, False])

@@ -138,16 +138,12 @@ def test_what_cannot_be_looked_up_is_refused_with_advice(
 def test_what_does_not_fit_is_counted(
     harness: Harness, queen: EvidenceBundle, group: ReleaseGroup, max_chars: int
 ) -> None:
+    ids = [f"{number:08}-0000-4000-8000-000000000000" for number in range(40)]
     editions = tuple(
-        structs.replace(
-            group.editions[0],
-            mb_release_id=f"{number:08}-0000-4000-8000-000000000000",
-            date=str(2010 - number),
-        )
-        for number in range(40)
+        structs.replace(group.editions[0], mb_release_id=one, date=str(2010 - number))
+        for number, one in enumerate(ids)
     )
-    ids = (f"{number:08}-0000-4000-9000-000000000000" for number in range(8))
-    groups = tuple(structs.replace(group, mb_rg_id=one, releases=editions) for one in ids)
+    groups = tuple(structs.replace(group, mb_rg_id=one, releases=editions) for one in ids[:8])
     recording = structs.replace(queen.recording_candidates[0], rg_candidates=groups)
     many = structs.replace(queen, recording_candidates=(recording,))
     with MusicBrainzStandIn([many]) as harness.server:
