@@ -2,7 +2,6 @@
 
 import errno
 import os
-import shutil
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -111,15 +110,6 @@ def test_a_duration_that_no_recording_has_is_absent(tmp_path: Path) -> None:
     path.write_bytes(damaged)
     assert FLAC(path).info.length > 4_000_000
     assert read_tags(path).duration_ms is None
-
-
-def test_a_name_that_is_not_utf_8_is_read_as_any_other(tmp_path: Path) -> None:
-    path = Path(os.fsdecode(os.fsencode(tmp_path) + b"/caf\xe9.flac"))
-    shutil.copy(CONTAINERS_BY_NAME["flac"].copy(tmp_path), path)
-    assert read_tags(path).duration_ms == 300
-    path.write_bytes(b"")
-    with pytest.raises(AudioError, match=r"caf\\udce9\.flac' is empty"):
-        read_tags(path)
 
 
 # No notes at all: a kind of file that mutagen knows, mediafile does not.

@@ -22,6 +22,7 @@ from chart_binder.audio.file_access import (
     new_temporary_name,
     remove_leftovers,
 )
+from chart_binder.audio.reading import read_tags
 from chart_binder.audio.save import PreparedCopy, save_tags
 from chart_binder.audio.tagset import Block, TagSet
 from chart_binder.audio.walk import find_audio_files
@@ -210,6 +211,7 @@ def test_a_name_of_any_bytes_and_any_length_is_saved(tmp_path: Path) -> None:
         path = Path(os.fsdecode(os.fsencode(tmp_path) + b"/" + name))
         shutil.copy(FILES / "bare.flac", path)
         assert save_tags(path, changed).changed
+        assert read_tags(path).album == "Lateralus"
     assert len(names(tmp_path)) == 4
 
 

@@ -92,15 +92,6 @@ def test_a_release_is_shown_with_its_tracks_and_its_group(
         assert part in seen.content
 
 
-def test_an_id_that_was_merged_shows_the_one_it_became(
-    harness: Harness, look: Look, group: ReleaseGroup
-) -> None:
-    harness.server.merged = {NOBODY: group.mb_rg_id}
-    seen = look({"query": f"{GROUP}{NOBODY}"})
-    assert seen.sources == (f"{GROUP}{group.mb_rg_id}",)
-    assert NOBODY not in seen.content
-
-
 def test_what_musicbrainz_does_not_know_is_an_answer_without_a_source(look: Look) -> None:
     by_id, by_name = look(NOBODY), look({"query": "zzz", "artist": "qqq"})
     assert by_id.content.startswith("MusicBrainz knows no release-group and no release with the id")

@@ -2,8 +2,8 @@
 
 import re
 import threading
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Final, TypeAlias
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from chart_binder.domain.evidence import Release
     from chart_binder.musicbrainz import web_service as ws
     from chart_binder.musicbrainz.client import Client
+    from chart_binder.musicbrainz.source import MusicBrainzSource
 
 Open: TypeAlias = Callable[[], AbstractContextManager["Client"]]
 """Opens MusicBrainz for one look-up; a failure is a `CanonError`."""
@@ -41,7 +42,7 @@ def musicbrainz(config: "LLMConfig", open_client: Open | None = None) -> Tool:
 
     That one caches in memory and sends one request a second for this process.
     """
-    opened = open_client or _public_service
+    opened = open_client or (lambda: nullcontext(_public_service().client()))
 
     def musicbrainz(query: str, artist: str = "") -> Observation:
         """Look a record up at MusicBrainz: query is its title, or an id. Returns dates and ids."""
@@ -54,13 +55,14 @@ def musicbrainz(config: "LLMConfig", open_client: Open | None = None) -> Tool:
     return Tool.of(musicbrainz)
 
 
-@contextmanager
-def _public_service() -> Iterator["Client"]:
+@cache
+def _public_service() -> "MusicBrainzSource":
+    """Return the public service, which all of this process share, as they share the rate limit."""
     from chart_binder.config import MusicBrainzConfig
     from chart_binder.musicbrainz.source import connect
 
-    memory = _process_cache()
-    yield connect(MusicBrainzConfig(), memory, memory).client()
+    memory = MemoryCache()
+    return connect(MusicBrainzConfig(), memory, memory)
 
 
 def _look_up(client: "Client", query: str, artist: str, max_chars: int) -> Observation:
@@ -248,9 +250,3 @@ class MemoryCache:
             moment = max(now, self._next.get(service, now))
             self._next[service] = moment + interval_s
         return moment - now
-
-
-@cache
-def _process_cache() -> MemoryCache:
-    """Return the cache that all of this process share, as they share the rate limit."""
-    return MemoryCache()
