@@ -27,7 +27,10 @@ UNLOADED = {
         "pydantic", "httpx", "ollama", "bs4", "sqlalchemy", "structlog", "mediafile", "mutagen",
         "musicbrainzngs", "msgspec", "platformdirs", "tomli", "asyncio",
     ),
-    "decide": ("chart_binder.llm.dates_in_text", "mediafile", "httpx", "sqlalchemy", "bs4"),
+    "decide": (
+        "chart_binder.llm.dates_in_text", "chart_binder.llm.old_dates",
+        "chart_binder.domain.month_names", "mediafile", "httpx", "sqlalchemy", "bs4",
+    ),
 }  # fmt: skip
 OFFLINE = {"CANON_MUSICBRAINZ__OFFLINE": "true"}
 

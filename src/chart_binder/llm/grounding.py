@@ -9,7 +9,7 @@ from chart_binder.domain.dates import PartialDate
 from chart_binder.domain.evidence import EvidenceBundle
 from chart_binder.domain.vocabulary import fold
 from chart_binder.llm.answer import CitedFact, Labels
-from chart_binder.llm.dates_in_text import contains_date, single_date
+from chart_binder.llm.old_dates import contains_date, single_date
 from chart_binder.llm.result import Fact
 from chart_binder.llm.sources import independent_sources
 from chart_binder.react.transcript import Observed

@@ -11,9 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from chart_binder.domain.dates import PartialDate
-from chart_binder.llm.dates_in_text import contains_date, find_dates, single_date
+from chart_binder.llm.old_dates import contains_date, find_dates, single_date
 
-CORPUS = tomllib.loads((Path(__file__).parent / "dates_in_text.toml").read_text("utf-8"))
+CORPUS = tomllib.loads((Path(__file__).parent / "old_dates.toml").read_text("utf-8"))
 THE_DAY = PartialDate.parse("1974-10-11")
 
 

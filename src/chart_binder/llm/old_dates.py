@@ -4,11 +4,11 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import product
 
-from chart_binder.domain.dates import (
+from chart_binder.domain.dates import PartialDate
+from chart_binder.domain.month_names import (
     AMBIGUOUS_MONTHS,
     ENGLISH_MONTHS,
     MONTHS,
-    PartialDate,
     month_pattern,
 )
 from chart_binder.domain.vocabulary import fold
