@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from chart_binder.domain.dates import PartialDate
-from chart_binder.llm.old_dates import find_dates
+from chart_binder.llm.dates_in_text import find_dates
 from chart_binder.react.conversation import Message, Reply, Terms
 
 _ADDRESS = re.compile(r"https?://[^\s<>()|]+")
@@ -116,8 +116,8 @@ def _believed(texts: Sequence[str]) -> list[dict[str, str]]:
             source = (before or [url for _, url in addresses] or [""])[-1]
             if "bohemian rhapsody" not in window:
                 continue
-            for dates, _ in find_dates(_ADDRESS.sub(" ", line[0])):
-                value = str(dates[0])
+            for mention in find_dates(_ADDRESS.sub(" ", line[0])):
+                value = str(mention.dates[0])
                 facts[source, value] = {
                     "about": "C1", "field": "first_release_date", "value": value, "source": source
                 }  # fmt: skip

@@ -1,0 +1,373 @@
+"""Dates in text: where they stand, and which days they may mean.
+
+A text is read as a row of signs, one for each word, number, blank and mark, and the forms of dates
+are expressions over that row: a day, a month, a year, in whatever language the month is.
+"""
+
+import re
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from functools import lru_cache
+from itertools import pairwise, product
+from typing import NamedTuple
+
+from chart_binder.domain.dates import PartialDate
+from chart_binder.domain.month_names import AMBIGUOUS_MONTHS, ENGLISH_MONTHS, MONTHS
+from chart_binder.domain.vocabulary import fold
+
+
+class Mention(NamedTuple):
+    """A date that stands in a text, from `start` to `end`.
+
+    There are several dates where it can be read in several ways: `10/11/1974`.
+    """
+
+    start: int
+    end: int
+    dates: tuple[PartialDate, ...]
+
+
+def find_dates(text: str) -> list[Mention]:
+    """Return the dates in a text, in order of place.
+
+    An end of a span (`1970-1974`, `from 1970 to 1974`, `28-30 October 1975`), a decade and what is
+    vague (`circa 1974`, `1974?`, `before 1974`, `1974 or 1975`) are no mention. Whether a date is
+    that of a release, and of which, is not asked here.
+    """
+    row = _Row(text)
+    found = [(*match.span(), _dates(row, match)) for match in _FORM.finditer(row.signs)]
+    spans = {
+        start
+        for one, other in pairwise(found)
+        if _DASH.fullmatch(row.signs, one[1], other[0])
+        for start in (one[0], other[0])
+    }
+    return [
+        Mention(row.starts[start], row.ends[end - 1], dates)
+        for start, end, dates in found
+        if dates and start not in spans
+    ]
+
+
+def states(mention: Mention, value: PartialDate) -> bool:
+    """Whether a mention states this date, to the same precision or a finer one, however read."""
+    return all(value.first <= date.first and date.last <= value.last for date in mention.dates)
+
+
+def single_date(text: str) -> PartialDate | None:
+    """Return the date that is all that a text says, if it can be read in one way only.
+
+    Words in brackets may stand beside it: `31 October 1975 (UK)`. `8. November 1974` is a day here:
+    where nothing else stands there is no list to be numbered.
+    """
+    told = find_dates(text)
+    if len(told) != 1:
+        return None
+    start, end, (first, *others) = told[0]
+    if text[:start].strip(" .(") or not _NOTHING_ELSE.fullmatch(_ASIDE.sub("", fold(text[end:]))):
+        return None
+    is_within_all = all(each.first <= first.first and first.last <= each.last for each in others)
+    return first if is_within_all else None
+
+
+_ASIDE = re.compile(r"[(\[](?![^()\[\]]*(?:1[89]|20)[0-9]{2})[^()\[\]]*[)\]]")
+_NOTHING_ELSE = re.compile(r"(?:t[0-9:.]+z?)?[ .)]*")
+
+_WORDS: dict[str, Iterable[str]] = {
+    "month": MONTHS.keys() - AMBIGUOUS_MONTHS,
+    "word or month": AMBIGUOUS_MONTHS,
+    "inflected": {name for name in MONTHS if name.endswith(("ban", "ben"))},  # Hungarian
+} | {
+    role: words.split()
+    for role, words in {
+        "roman": "ii iii iv vi vii viii ix xi xii",
+        "roman letter": "i v x",
+        "of": "of the de del di den der do d του",
+        "of year": "yilinin",  # 1974 yılının Ekim ayında
+        "part of year": "mid early late",
+        "decade": "s ler lerde lerden leri lerin li lik lar larda lardan lari larin lu",  # 1970'ler
+        "in": "ban ben",  # 1974-ben
+        "until": "ig",  # 1974-ig
+        "near": """
+            circa ca ca. c. cca cca. around about approximately approx approx. roughly before until
+            till after by prior previous subsequent than est. estimated etwa ungefähr rund gegen um
+            vor nach bis spätestens frühestens zirka vers environ avant après alentours autour
+            jusqu hacia alrededor aproximadamente antes después hasta cerca verso intorno prima dopo
+            fino entro attorno volta depois após até torno rond omstreeks ongeveer voor tot
+            omkring cirka runt rundt före før efter etter inden innan omtrent około ok. przed
+            okolicach najpóźniej около ок. примерно до после позднее ранее близько після přibližně
+            zhruba kolem okolo před nejpozději noin arviolta ennen viimeistään περίπου γύρω πριν
+            μετά έως μέχρι δεκαετία yaklaşık takriben körülbelül kb. mintegy legkésőbb jurul înainte
+            după până""",
+        "near if next": "na po do к asi",  # other words in other languages
+        "unsure": """
+            possibly probably perhaps maybe presumably supposedly reportedly likely uncertain
+            möglicherweise wahrscheinlich vermutlich vielleicht angeblich possiblement probablement
+            incertaine être posiblemente probablemente quizás possibilmente probabilmente forse
+            possivelmente provavelmente talvez mogelijk waarschijnlijk misschien vermoedelijk
+            troligen kanske måske muligvis kanskje sannsynligvis prawdopodobnie chyba возможно
+            вероятно možná snad mahdollisesti ehkä πιθανώς ίσως muhtemelen belki talán valószínűleg
+            ймовірно probabil""",
+        "vague": "circa ca ca. approx approx. approximately ungefähr environ ongeveer",
+        "vague choice": "so thereabouts earlier later before after früher später",
+        "extreme": "latest earliest",
+        "case": "tarihinde tarihinden tarihine ayında yılında yılından yılına päivänä",
+        "behind": """
+            jälkeen mennessä saakka tienoilla paikkeilla välillä civarı civarında dolaylarında
+            arasında körül előtt után között táján""",
+        "behind case": "önce sonra kadar beri",  # `once` is English where no case is before it
+        "spanned": "välillä arasında között",
+        "between": "between zwischen entre tra fra tussen mellan mellem mellom między между між"
+        " mezi μεταξύ între",
+        "and": "and und et y e i и та en och og a ja και ve ile és și",
+        "to": "to until till til thru through bis or oder ou eller lub albo tot или до по або nebo"
+        " tai έως μέχρι veya vagy sau",
+        "to year": "a al o u of do až ή",  # words with other meanings, but not between two years
+        "time": """
+            the in on for of it be early mid late beginning start middle end summer spring autumn
+            fall winter at from to year monday tuesday wednesday thursday friday saturday sunday am
+            im der dem den für auf anfang mitte ende sommer frühjahr herbst jahr zum zu le la l en
+            au aux du de pour mois début mi fin été année el del los para principios mediados
+            finales año il nel nell dell all per al anno inizio metà fine o em da dia ano início
+            meados final op het begin midden eind einde i på till att slutet av året w we dnia
+            początku końca roku в на у начале конце году год года року v ve roce dne začátku konci
+            vuonna vuoden alussa lopussa το τον τη την της του των τις στις στα στην στο στον από
+            για αρχές τέλη în anul""",
+    }.items()
+}
+"""Words by what they do beside a date; those of `time` may stand between another and the date."""
+_FIRST_NOT_LATIN, _FIRST_SIGN = "\u0250", 0xF0000
+
+
+def _signs_of_words() -> tuple[dict[str, str], dict[str, str]]:
+    """Return a sign for each word, and for each role in `_WORDS` the signs that have it."""
+    roles: dict[str, set[str]] = defaultdict(set)
+    for role, words in _WORDS.items():
+        for word in map(fold, words):
+            roles[word] |= {role, "Latin" if word < _FIRST_NOT_LATIN else "other"}
+    combined = sorted({tuple(sorted(each)) for each in roles.values()})
+    signs = {each: chr(_FIRST_SIGN + number) for number, each in enumerate(combined)}
+    having: dict[str, str] = defaultdict(str, Latin="w", other="v")
+    for each, sign in signs.items():
+        for role in each:
+            having[role] += sign
+    return {word: signs[tuple(sorted(each))] for word, each in roles.items()}, dict(having)
+
+
+_SIGN_OF_WORD, _HAVING = _signs_of_words()
+"""Signs of a plane for private use. Others: `d` and `D` a number of one digit and of two, `o` one
+with an ending (11th), `Y` what may be a year, `N` other numbers, `E` a year of an era, `K` Chinese
+digits, `w` and `v` Latin and other words, one blank for several; the rest stands for itself."""
+
+
+def _of(*roles: str) -> str:
+    """Return the class of the signs that have one of the roles."""
+    return f"[{''.join(_HAVING[role] for role in roles)}]"
+
+
+ERAS = {"明治": 1867, "大正": 1911, "昭和": 1925, "平成": 1988, "令和": 2018}
+ERAS |= {"民国": 1911, "民國": 1911}
+"""The year before the first of each: Japan's eras, the Republic of China's."""
+_DIGITS = {digit: number for number, digit in enumerate("〇一二三四五六七八九")} | {"零": 0}
+_CJK = f"[{''.join(_DIGITS)}十]"
+_ANY_ERA = rf"(?:{'|'.join(ERAS)})(?:[0-9]{{1,2}}|{_CJK}{{1,3}}|元)"
+
+_TOKEN = re.compile(
+    # 昭和49年(1974年), 1974年(昭和49年): one year, told twice
+    rf"(?P<E>{_ANY_ERA})(?=年|[ ]?\()(?:年?[ ]?\([0-9]{{4}}年?\))?"
+    rf"|(?P<aside>年[ ]?\({_ANY_ERA}年\))|(?P<K>{_CJK}+)"
+    r"|(?P<o>[0-9]{1,2}(?:st|nd|rd|th|er|o|a|°|e|-?го|ης?)(?![^\W_]))"
+    r"|(?P<Y>(?:1[89]|20)[0-9]{2}(?![0-9]))|(?P<D>[0-9]{2}(?![0-9]))|(?P<d>[0-9](?![0-9]))|(?P<N>[0-9]+)"
+    r"|(?P<word>(?:c|ca|cca|approx|est|ok|ок|kb)\.|[^\W\d_\u1100-\U0010ffff]+)"
+    r"|(?P<blank>[^\S\n]+)|[\s\S]"
+)
+_MARKS = {"\u2019": "'", "\u2010": "-", "\u2011": "-"}
+_CLUSTER = re.compile("[\\s\\S][\u0300-\u036f\u3099\u309a\u1160-\u11ff]{0,8}")
+"""A letter with the marks that belong to it."""
+_fold = lru_cache(4_096)(fold)
+
+
+class _Row:
+    """The signs of a text, with what each stands for, and where that begins and ends."""
+
+    def __init__(self, text: str) -> None:
+        folded, begins, ends = _folded(text)
+        tokens = list(_TOKEN.finditer(folded))
+        self.signs = "".join(map(_sign, tokens))
+        self.words = [token["E"] or token[0] for token in tokens]
+        self.starts = [begins[token.start()] for token in tokens]
+        self.ends = [ends[token.end() - 1] for token in tokens]
+
+
+def _folded(text: str) -> tuple[str, Sequence[int], Sequence[int]]:
+    """Return the folded text, and where in the text each of its letters begins and ends."""
+    if text.isascii():
+        return text.lower(), range(len(text)), range(1, len(text) + 1)
+    pieces = [(_fold(cluster[0]), *cluster.span()) for cluster in _CLUSTER.finditer(text)]
+    begins = [start for piece, start, _ in pieces for _ in piece]
+    ends = [end for piece, _, end in pieces for _ in piece]
+    return "".join(piece for piece, _, _ in pieces), begins, ends
+
+
+def _sign(token: re.Match[str]) -> str:
+    match token.lastgroup:
+        case "word":
+            usual = "w" if token[0] < _FIRST_NOT_LATIN else "v"
+            return _SIGN_OF_WORD.get(token[0], usual)
+        case "blank":
+            return " "
+        case "aside":
+            return "年"
+        case None:
+            return _MARKS.get(token[0], token[0]) if ord(token[0]) < _FIRST_SIGN else "v"
+        case number:
+            return number
+
+
+_NUMBER, _WORD, _LATIN = "[dDoYNEK]", _of("Latin", "other"), _HAVING["Latin"]
+_NAME, _TIMES = _of("month", "word or month"), rf"(?:[ ,:'\"(–-]*{_of('time')}){{0,6}}"
+_OF, _RANGE = rf"(?: ?{_of('of')}'?)?", rf"(?: ?[-–—/&+] ?| {_of('and', 'to')} )"
+_CJK_YEAR = "(?:E[年년]?|[YK] ?[年년])"
+_CJK_MONTH, _CJK_DAY = f"{_CJK_YEAR} ?[dDK] ?[月월]", " ?[dDK] ?[日号號일]"
+_LEFT = rf"(?<![dDoYNEK{_LATIN}_$£€#])(?<!{_NUMBER}[-–./,:])"  # no part of a number or a code
+_RIGHT = rf"(?![dDoYNEK{_LATIN}_%])(?![-/.,:]{_NUMBER})"
+_NO_OTHER_YEAR = rf"(?!,? ?Y)(?! {_NAME})"
+_DAY_FIRST = rf"[dDo]\.?{_OF}[-/ ]?{_NAME}\.?,?{_OF}[-/ ]?(?:Y|'?D{_NO_OTHER_YEAR}){_RIGHT}"
+_ROMAN_NUMBER = "|".join(
+    rf"[dD]{sign}{_of('roman', 'roman letter')}\.?{sign}Y" for sign in (r"\. ?", "-", "/")
+)
+_NUMBERS = "|".join(rf"[dD]{sign}[dD]{sign}[YD]" for sign in (r"\.", "-", "/"))
+_ISO_BEHIND = rf"(?:(?=[ {_LATIN}]D:)|(?![dDoYNEK{_LATIN}_])(?![-/.]{_NUMBER}))"
+_YEAR_LEFT = rf"(?:(?<!{_WORD}[-./])|(?<={_of('part of year')}-))(?<!{_NUMBER} [-–] )"
+_YEAR_RIGHT = rf"(?![-–](?!{_of('in')})|—{_NUMBER}| [-–—] ?{_NUMBER}|'{_of('decade')}| ?[年년])"
+_FORMS = (
+    # 1974-10-11, also with a time behind it
+    ("ymd", rf"Y(?:-[dD]-[dD]|/[dD]/[dD]|\. ?[dD]\. ?[dD]){_ISO_BEHIND}"),
+    # 1974 October 11
+    ("ymd", rf"Y[-, ]{{1,2}}{_NAME}[-. ]{{1,2}}[dDo]{_RIGHT}{_NO_OTHER_YEAR}"),
+    # 1974. október 11., 1974. október 11-én; elsewhere a full stop ends a sentence
+    ("ymd", rf"Y\. ?{_NAME} [dD](?:\.|(?=-{_WORD})){_RIGHT}(?! ?Y)"),
+    # 28-30 October 1975, 28.-30.10.1975, October 28 and 30, 1975
+    ("", rf"[dD]\.?{_RANGE}{_DAY_FIRST}|[dD]\.?{_RANGE}[dD]\. ?[dD]\. ?Y"),
+    ("", rf"{_NAME}\.?{_OF} ?[dDo]{_RANGE}[dDo],? ?(?:Y|'D){_RIGHT}"),
+    # 11 October 1974, the 11th of Oct., '74
+    ("dmy", _DAY_FIRST),
+    # October 11, 1974
+    ("mdy", rf"{_NAME}\.?{_OF} ?[dDo](?:, ?|{_OF} )(?:Y|'D){_RIGHT}"),
+    ("dmy", rf"[dD]\. ?[dD]\. ?Y{_RIGHT}"),
+    # 11.X.1974; with blanks around it `i` is a word, and a letter is a letter
+    ("dmy", rf"(?:{_ROMAN_NUMBER}|[dD]\.? {_of('roman')}\.? Y){_RIGHT}"),
+    # 10/11/1974: one day in London and another in New York
+    ("xxy", rf"(?:{_NUMBERS}){_RIGHT}"),
+    ("my", rf"{_of('month')}\.?,?{_OF}[- ]?(?:Y|'D){_RIGHT}"),
+    ("ym", rf"Y(?:'{_WORD}| {_of('of year')})?[-, ]{{1,2}}{_of('month')}(?! ?'?{_NUMBER})"),
+    ("ym", rf"Y\. {_of('inflected')}"),
+    ("ym", rf"Y[-/]D{_RIGHT}"),
+    ("my", rf"[dD][/.]Y{_RIGHT}"),
+    # EMC-1974 is a catalogue number, 1970-1974 a span, 1970's a decade
+    ("y", _YEAR_LEFT + f"Y{_RIGHT}" + _YEAR_RIGHT),
+)
+"""What a date may look like, the longer first, and the order of year, month and day; `x` is a day
+or a month. No order is a span."""
+_CJK_FORMS = (("ymd", _CJK_MONTH + _CJK_DAY), ("ym", _CJK_MONTH), ("y", rf"{_CJK_YEAR}(?![代대])"))
+_FORM = re.compile(
+    rf"(?={_NUMBER}|{_NAME})(?:{'|'.join(f'({form})' for _, form in _CJK_FORMS)}"
+    rf"|{_LEFT}(?:{'|'.join(f'({form})' for _, form in _FORMS)}))"
+)
+_ORDERS = [order for order, _ in (*_CJK_FORMS, *_FORMS)]
+
+_DASH = re.compile(" ?[-–—~〜] ?")
+_CJK_TO = "(?:から|または|あるいは|至|到|或|~|〜|부터|에서|또는)"
+_CASE = rf"(?:['-]{_WORD})"
+_BEFORE = (
+    rf"{_of('near', 'unsure', 'between')}{_TIMES}[ ,:'\"(–-]*",
+    rf"{_of('near if next')} |[~≈±] ?|Y {_of('to year', 'to')} ",
+    rf"(?:{_NUMBER}|{_NAME}|[年月日년월일])\.? {_of('to')}{_TIMES} ",
+    rf"{_of('between')} [^;|!?\n]{{1,30}} {_of('and')}{_TIMES} ",
+    # 28 September - 31 October 1975, Oct/Nov 1974
+    rf"(?:[dDo]\.? ?{_NAME}\.?|{_NAME}\.? ?[dDo]),? ?[-–—/] ?|{_NAME}\.?[-–—/]",
+    "(?:[約约약]|대략|아마도?|추정|およそ|おそらく|恐らく|たぶん|多分|推定|可能|[或也][許许]):? ?",
+    rf"(?:{_NUMBER}|[年月日년월일]) ?{_CJK_TO} ?",
+)
+_BEHIND = (
+    rf"\.?{_CASE}?(?: {_of('case')})? {_of('behind')}",
+    rf"(?:{_CASE}| {_of('case')}) {_of('behind case')}|-{_of('until')}",
+    rf" {_of('and')} Y {_of('spanned')}| ?\(?\?",
+    rf" {_of('to')}(?:{_TIMES} '?(?:{_NUMBER}|{_NAME})| {_of('vague choice')})",
+    rf" {_of('to year')} Y|,? {_of('vague')}| {_of('time')} {_of('time')} {_of('extreme')}",
+    rf" ?[(\[](?:{_WORD} ){{0,2}}(?:{_of('unsure', 'vague')}|{_of('to')} {_of('vague choice')})",
+    " ?(?:頃|ごろ|ころ|[前以之][前後后]|以降|より前|まで|左右|경|쯤|무렵|이전|이후|까지|전후)",
+    rf" ?{_CJK_TO} ?{_NUMBER}",
+)
+_VAGUE_BEFORE, _VAGUE_BEHIND = (
+    re.compile(f"(?:{'|'.join(_BEFORE)})$"),
+    re.compile("|".join(_BEHIND)),
+)
+_NEAR = 48
+"""How many signs before a date are looked at."""
+_PARTS = re.compile(rf"{_NUMBER}|{_of('month', 'word or month', 'roman', 'roman letter')}")
+_LINE_START = re.compile(r"(?:^|\n) *$")
+_OLDEST_OF_SHORT_YEARS = 50
+"""`'74` is 1974; `'24` may be 1924 or 2024."""
+
+
+def _dates(row: _Row, form: re.Match[str]) -> tuple[PartialDate, ...]:
+    """Return every day, month or year that a form may mean; nothing where it is vague."""
+    start, end = form.span()
+    order = _ORDERS[(form.lastindex or 1) - 1]
+    is_vague = _VAGUE_BEFORE.search(row.signs, max(0, start - _NEAR), start) or (
+        _VAGUE_BEHIND.match(row.signs, end)
+    )
+    if not order or is_vague:
+        return ()
+    words = [row.words[part.start()] for part in _PARTS.finditer(row.signs, start, end)]
+    parts = dict(zip(order.replace("xx", "md"), words, strict=False))
+    readings = []
+    for year, (month, day) in product(_years(parts["y"]), _days(parts, order, row.signs, start)):
+        known = (f"{part:02}" for part in (month, day) if part is not None)
+        try:
+            readings.append(PartialDate.parse("-".join((f"{year:04}", *known))))
+        except ValueError:
+            continue
+    return tuple(dict.fromkeys(readings))
+
+
+def _years(written: str) -> Iterable[int]:
+    """Return the years that may be meant."""
+    if era := ERAS.get(written[:2]):
+        return (era + (1 if written[2:] == "元" else _counted(written[2:])),)
+    year = _counted(written)
+    if len(written) == len("74"):
+        return (1900 + year,) if year >= _OLDEST_OF_SHORT_YEARS else (1900 + year, 2000 + year)
+    return (year,) if len(written) == len("1974") else ()
+
+
+def _days(
+    parts: dict[str, str], order: str, signs: str, start: int
+) -> Iterator[tuple[int | None, int | None]]:
+    """Yield the months and days that may be meant."""
+    month, day = (_counted(parts[part]) if part in parts else None for part in "md")
+    yield month, day
+    if order == "xxy":
+        yield day, month
+    # The 5th of May, or of a list with "May 1974" in it?
+    if order == "dmy" and signs[start + 1] == "." and parts["m"] in ENGLISH_MONTHS:
+        is_line_start = _LINE_START.search(signs, max(0, start - _NEAR), start)
+        yield from [(month, None)] if is_line_start else []
+
+
+_ROMAN = ("", "i", "ii", "iii", "iv", "v", "vi", "vii", "viii", "ix", "x", "xi", "xii")
+
+
+def _counted(written: str) -> int:
+    """Return the number of a month, of Arabic or Chinese digits; 0 for what is none."""
+    if written[0].isdecimal():
+        return int("".join(filter(str.isdecimal, written)))
+    if written in _ROMAN:
+        return _ROMAN.index(written)
+    if written in MONTHS:
+        return MONTHS[written]
+    tens, ten, ones = written.partition("十")
+    if ten:
+        return 10 * (_DIGITS.get(tens, 0) if tens else 1) + _DIGITS.get(ones, 0)
+    return int("".join(str(_DIGITS[digit]) for digit in written[:4]))
