@@ -1,0 +1,568 @@
+"""Play the conversations and the dated statements of this folder through the adjudicator.
+
+`python tests/llm/verdicts/play.py [WORD ...]` prints what was decided, by kind, once with an honest
+second reading and once with one that says `first_release` to everything; words choose cases whose
+kind or id contains one of them. README.md says how a case is written.
+"""
+
+import json
+import re
+import sys
+import tomllib
+import unicodedata
+import uuid
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from functools import cache
+from html import unescape
+from ipaddress import ip_address
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+from chart_binder.config import FetchConfig, LLMConfig, RulesConfig, SearxngConfig
+from chart_binder.domain.evidence import EvidenceBundle
+from chart_binder.domain.evidence_json import read_bundle
+from chart_binder.domain.verdict import Decided
+from chart_binder.llm.react_adjudicator import ReActAdjudicator
+from chart_binder.llm.result import AdjudicationResult, Outcome
+from chart_binder.react.conversation import Message, Reply, Terms
+from chart_binder.rules.decide import decide
+from chart_binder.web.fetch import PageFetcher
+from chart_binder.web.tools import web_fetch, web_search
+
+sys.path.insert(0, str(Path(__file__).parents[2]))
+
+from golden.bundles import golden
+from servers.http import Request, Response, StandIn
+from servers.searxng import hit
+
+HERE = Path(__file__).parent
+READINGS = ("first_release", "other_release", "other_title", "not_a_release", "unclear")
+Json = dict[str, Any]
+
+
+# Evidence
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """A bundle that the rules leave open, with the ids of its records (`S`, `S.1`)."""
+
+    document: Json
+    ids: Mapping[str, str]
+    titles: Mapping[str, str]
+    types: Mapping[str, str]
+
+    @property
+    def bundle(self) -> EvidenceBundle:
+        return read_bundle(self.document)
+
+
+def load_evidence(name: str, raw: Json) -> Evidence:
+    """Read a table of evidence.toml; README.md says what its lines mean."""
+    if "golden" in raw:
+        document = golden(raw["golden"])
+        groups = document["recording_candidates"][0]["rg_candidates"]
+        keyed = {f"G{n}": group for n, group in enumerate(groups, 1)}
+        for key, year in raw["blur"].items():
+            keyed[key]["first_release_date"] = year
+            for one in keyed[key]["releases"]:
+                if (one.get("date") or "").startswith(year[:4]):
+                    one["date"] = year
+    else:
+        keyed = dict(_record(name, line, raw["artist"]) for line in raw["records"])
+        recording = {
+            "mb_recording_id": _id(name, "recording"),
+            "title": raw["title"],
+            "rg_candidates": list(keyed.values()),
+        }
+        document = {
+            "version": 1,
+            "artist": {"name": raw["artist"], "begin_area_country": raw.get("country")},
+            "recording_title": raw["title"],
+            "recording_candidates": [recording | raw.get("recording", {})],
+        }
+    ids = {key: group["mb_rg_id"] for key, group in keyed.items()}
+    for key, group in keyed.items():
+        for n, one in enumerate(group["releases"], 1):
+            ids[f"{key}.{n}"] = one["mb_release_id"]
+    titles = {key: group["title"] for key, group in keyed.items()}
+    types = {key: group["primary_type"] or "" for key, group in keyed.items()}
+    return Evidence(document, ids, titles, types)
+
+
+def _record(name: str, line: str, artist: str) -> tuple[str, Json]:
+    """Read `S | Single | Title | 1974 GB; 1975-01 US promo [Label CAT 1, CD] | credit`."""
+    key, kind, title, releases, *credit = (part.strip() for part in line.split(" | "))
+    primary, *secondary = kind.split("+")
+    made = []
+    for n, text in enumerate(filter(None, releases.split(";")), 1):
+        form = re.fullmatch(
+            r"\s*(\S+)(?: (\w\w|-))?(?: (promo|bootleg|unknown))?(?: \[(.+)\])?\s*", text
+        )
+        assert form, f"{name}: {text!r} is no release"
+        date, country, status, imprint = form.groups()
+        label, _, medium = (imprint or "").partition(", ")
+        known = {"promo": "Promotion", "bootleg": "Bootleg", "unknown": None}
+        made.append(
+            {
+                "mb_release_id": _id(name, f"{key}.{n}"),
+                "title": title,
+                "date": None if date == "-" else date,
+                "country": None if country == "-" else country,
+                "status": known[status] if status else "Official",
+                "label": label.rpartition(" ")[0] or None,
+                "catno": label.rpartition(" ")[2] or None,
+                "format": medium or None,
+            }
+        )
+    return key, {
+        "mb_rg_id": _id(name, key),
+        "title": title,
+        "artist_credit": credit[0] if credit else artist,
+        "primary_type": None if primary == "-" else primary,
+        "secondary_types": secondary,
+        "releases": made,
+    }
+
+
+def _id(*parts: str) -> str:
+    return str(uuid.uuid5(uuid.NAMESPACE_OID, "/".join(parts)))
+
+
+# The cases
+
+
+@dataclass(frozen=True)
+class Truth:
+    """What an honest reader says of a date in a passage, and of which record it is said."""
+
+    piece: str
+    date: str
+    reading: str
+    record: str = ""
+    country: str = ""
+
+    @classmethod
+    def read(cls, line: str) -> "Truth":
+        """Read `piece of the passage => 1974-05-03 first_release S@GB`."""
+        piece, _, rest = line.rpartition(" => ")
+        date, reading, *about = rest.split()
+        assert piece, line
+        assert reading in READINGS, line
+        assert bool(about) or reading != "first_release", line
+        record, _, country = (about[0] if about else "").partition("@")
+        return cls(piece, date, reading, record, country)
+
+
+@dataclass(frozen=True)
+class Page:
+    """A page of the invented web."""
+
+    url: str
+    html: str
+    truths: tuple[Truth, ...]
+    snippet: str = ""
+
+    @property
+    def title(self) -> str:
+        found = re.search(r"<title>(.*?)</title>", self.html, re.DOTALL)
+        return unescape(found[1].strip()) if found else self.url
+
+
+@dataclass(frozen=True)
+class Case:
+    """One conversation; `wanted` is the record that must be decided, or empty: none may be."""
+
+    id: str
+    kind: str
+    wanted: str
+    evidence: Evidence
+    pages: Mapping[str, Page]
+    search: Mapping[str, Sequence[str | Mapping[str, str]]]
+    replies: tuple[str, ...]
+    truths: tuple[Truth, ...] = ()
+    truth: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def all_truths(self) -> tuple[Truth, ...]:
+        """The truths of the case, then those of its pages."""
+        return (*self.truths, *(one for page in self.pages.values() for one in page.truths))
+
+
+@cache
+def cases() -> tuple[Case, ...]:
+    """Return all conversations."""
+    evidence = tomllib.loads((HERE / "evidence.toml").read_text("utf-8"))
+    known = {name: load_evidence(name, raw) for name, raw in evidence.items()}
+    files = [
+        (path, tomllib.loads(path.read_text("utf-8")))
+        for path in sorted(HERE.glob("*.toml"))
+        if path.name != "evidence.toml"
+    ]
+    web = {
+        url: Page(url, raw["html"], _truths(raw), raw.get("snippet", ""))
+        for _, document in files
+        for url, raw in document.get("page", {}).items()
+    }
+    made = [
+        _case(raw, known, web, is_right=path.name.startswith("right"))
+        for path, document in files
+        for raw in document.get("case", ())
+    ]
+    assert len({one.id for one in made}) == len(made), "an id is given twice"
+    return tuple(made)
+
+
+def _truths(raw: Json) -> tuple[Truth, ...]:
+    return tuple(map(Truth.read, raw.get("reads", ())))
+
+
+def _case(
+    raw: Json, known: Mapping[str, Evidence], web: Mapping[str, Page], *, is_right: bool
+) -> Case:
+    text = json.dumps([raw["replies"], raw.get("search", {})], ensure_ascii=False)
+    pages = {url: page for url, page in web.items() if url in text}
+    assert bool(raw.get("wanted")) is is_right, raw["id"]
+    return Case(
+        raw["id"], raw["kind"], raw.get("wanted", ""), known[raw["evidence"]], pages,
+        raw.get("search", {}), tuple(raw["replies"]), _truths(raw), raw.get("truth", {}),
+    )  # fmt: skip
+
+
+# The model
+
+
+@dataclass
+class Player:
+    """Plays a case's replies, then repeats the last; answers second readings from its truths.
+
+    `{S}` and `{S.1}` in a reply are the labels that the evidence markdown gives. `unforeseen` holds
+    the second readings that no truth of the case fits: those are answered `unclear`.
+    """
+
+    case: Case
+    place: Mapping[str, str]
+    is_lying: bool = False
+    model_id: str = "played"
+    shown: list[str] = field(default_factory=list)
+    readings: list[tuple[str, str]] = field(default_factory=list)
+    unforeseen: list[str] = field(default_factory=list)
+    _said: int = 0
+
+    def reply(self, messages: Sequence[Message], terms: Terms) -> Reply:
+        """Return the next reply, or a second reading."""
+        asked = messages[-1].content
+        if asked.startswith("# Second reading"):
+            reading = "first_release" if self.is_lying else self._honest(asked)
+            self.readings.append((asked, reading))
+            return Reply(json.dumps({"reading": reading}), prompt_tokens=len(asked) // 4)
+        self.shown = [one.content for one in messages if one.role in {"user", "tool"}]
+        text = self.case.replies[min(self._said, len(self.case.replies) - 1)]
+        self._said += 1
+        spoken = _placed(_labelled(_spoken(text), self.case, self.shown[0]), self.place)
+        return Reply(_object_in(spoken) if terms.schema else spoken)
+
+    def _honest(self, asked: str) -> str:
+        fields = dict(
+            re.findall(r"^(Release|Artist|Type|Country|Date): *(.*)$", asked, re.MULTILINE)
+        )
+        passage, date = _folded(asked), fields.get("Date", "")
+        for one in self.case.all_truths:
+            if _folded(one.piece) in passage and (
+                one.date == date or one.date.startswith(f"{date}-")
+            ):
+                return self._of_what_was_asked(one, fields)
+        self.unforeseen.append(asked)
+        return "unclear"
+
+    def _of_what_was_asked(self, one: Truth, fields: Mapping[str, str]) -> str:
+        """Return a reading, which is of another record where it was not that one that was asked."""
+        if not one.record or one.reading != "first_release":
+            return one.reading
+        evidence = self.case.evidence
+        title, kind = evidence.titles[one.record], evidence.types[one.record]
+        is_title = _folded(title) in _folded(fields.get("Release", ""))
+        asked_kind = fields.get("Type", "")
+        if not is_title or (kind and asked_kind and kind.casefold() not in asked_kind.casefold()):
+            return "other_title"
+        country = fields.get("Country", "").strip()
+        is_elsewhere = one.country and re.fullmatch(r"[A-Z]{2}", country) and country != one.country
+        return "other_release" if is_elsewhere else "first_release"
+
+
+def said_of(piece: str, text: str) -> bool:
+    """Whether a piece stands in a text, whatever its case, spaces, quotation marks and dashes."""
+    return _folded(piece) in _folded(text)
+
+
+def _folded(text: str) -> str:
+    text = unicodedata.normalize("NFKC", text).casefold()
+    text = re.sub("[‘’‚‛´`]", "'", re.sub("[“”„«»]", '"', text))
+    return " ".join(re.sub("[‐‑‒–—−]", "-", text).split())
+
+
+def _spoken(text: str) -> str:
+    """Return a reply in the ReAct form, where it is only named: `search: ...`, `fetch: ...`."""
+    for name, tool, argument in (("search", "web_search", "query"), ("fetch", "web_fetch", "url")):
+        if text.startswith(f"{name}: "):
+            value = json.dumps({argument: text.removeprefix(f"{name}: ")}, ensure_ascii=False)
+            return f"Thought: I look further.\nAction: {tool}\nAction Input: {value}"
+    if text.startswith("answer: "):
+        answer = text.removeprefix("answer: ")
+        return f"Thought: That settles it.\nFinal Answer:\n```json\n{answer}\n```"
+    return text
+
+
+def _object_in(text: str) -> str:
+    """Return what a server lets through that holds the reply to a schema: the object alone."""
+    found = re.search(r"\{.*\}", text, re.DOTALL)
+    return found[0] if found and '"crg_mbid"' in found[0] else text
+
+
+def _labelled(text: str, case: Case, markdown: str) -> str:
+    def label(found: re.Match[str]) -> str:
+        name, _, is_id = found[1].partition(":")
+        wanted = case.evidence.ids[name]
+        if is_id:
+            return wanted
+        labels: list[str] = []
+        if "." in name:
+            line = next(each for each in markdown.splitlines() if wanted in each)
+            labels = re.findall(r"C\d+\.R\d+", line)[:1]
+        else:
+            before = markdown[: markdown.index(f"id: {wanted}")]
+            labels = re.findall(r"^\d+\. (C\d+) ", before, re.MULTILINE)
+        return labels[-1]
+
+    return re.sub(r"\{([A-Z]\d*(?:\.\d+)?(?::id)?)\}", label, text)
+
+
+def _placed(text: str, place: Mapping[str, str]) -> str:
+    """Put the server's port behind the names of the invented sites."""
+    hosts = "|".join(map(re.escape, sorted(place, key=len, reverse=True)))
+    return re.sub(rf"https?://({hosts})(?![\w.:-])", lambda m: place[m[1]], text)
+
+
+# The web
+
+
+@contextmanager
+def serving(case: Case) -> Iterator[tuple[LLMConfig, dict[str, str], PageFetcher]]:
+    """Serve a case's pages under their own names, and the search that finds them."""
+
+    def answer(request: Request) -> Response:
+        if request.path == "/search":
+            found = [_hit(one, case.pages) for one in case.search.get(request.query["q"], ())]
+            body = {"query": request.query["q"], "results": found, "answers": [], "corrections": [],
+                    "infoboxes": [], "suggestions": [], "unresponsive_engines": []}  # fmt: skip
+            said = _placed(json.dumps(body, ensure_ascii=False), place)
+            return Response(said, content_type="application/json")
+        asked = (request.headers["host"].partition(":")[0], request.target)
+        for url, page in case.pages.items():
+            if (urlsplit(url).hostname, url.split("/", 3)[3].join(("/", ""))) == asked:
+                return Response(_placed(page.html, place))
+        return Response("<h1>Not Found</h1>", 404)
+
+    with StandIn(answer) as server:
+        hits = [one for found in case.search.values() for one in found]
+        urls = [one if isinstance(one, str) else one["url"] for one in hits]
+        hosts = {urlsplit(url).hostname or "" for url in (*case.pages, *urls)}
+        place = {host: f"http://{host}:{server.port}" for host in hosts}
+        config = LLMConfig(
+            enabled=True,
+            fetch=FetchConfig(
+                ports=(server.port,), allow_private_hosts=("127.0.0.0/8",), host_pause_s=0
+            ),
+            searxng=SearxngConfig(url=server.url),
+        )
+        here = (ip_address("127.0.0.1"),)
+        yield config, place, PageFetcher(config.fetch, resolve=lambda *_: here)
+
+
+def _hit(one: str | Mapping[str, str], pages: Mapping[str, Page]) -> Mapping[str, object]:
+    if isinstance(one, str):
+        return hit(one, pages[one].title, pages[one].snippet)
+    return hit(one["url"], one["title"], one.get("snippet", ""))
+
+
+@dataclass(frozen=True)
+class Played:
+    """What came of a case."""
+
+    case: Case
+    result: AdjudicationResult
+    player: Player
+
+    @property
+    def decided(self) -> str:
+        """The record that was decided, or an empty text."""
+        if self.result.outcome is not Outcome.ACCEPTED:
+            return ""
+        ids = self.case.evidence.ids
+        return next((key for key, each in ids.items() if each == self.result.crg_mbid), "null")
+
+    @property
+    def is_right(self) -> bool:
+        return self.decided == self.case.wanted
+
+
+def play(case: Case, *, is_lying: bool = False) -> Played:
+    """Play a case through the adjudicator as it is installed."""
+    with serving(case) as (config, place, pages):
+        player = Player(case, place, is_lying)
+        tools = [web_search(config), web_fetch(config, pages)]
+        adjudicator = ReActAdjudicator(config, chat=player, tools=tools)
+        bundle = case.evidence.bundle
+        result = adjudicator.adjudicate(bundle, decide(bundle, RulesConfig()))
+    return Played(case, result, player)
+
+
+def patched(evidence: Evidence, truth: Mapping[str, str]) -> str:
+    """Return the record that the rules decide for once the truth is known, or an empty text.
+
+    Of a group's date the vaguest official release takes it; for a release the field is set.
+    """
+    document = json.loads(json.dumps(evidence.document))
+    for name, value in truth.items():
+        key, _, what = name.rpartition("/")
+        wanted = evidence.ids[key]
+        for group in document["recording_candidates"][0]["rg_candidates"]:
+            ones = [one for one in group["releases"] if one["mb_release_id"] == wanted]
+            for one in ones:
+                one[what] = value
+            if group["mb_rg_id"] == wanted and what == "first_release_date":
+                group[what] = value
+                vague = [one for one in group["releases"] if one["status"] == "Official"]
+                for one in sorted(vague, key=lambda one: len(one["date"] or ""))[:1]:
+                    one["date"] = value
+            elif group["mb_rg_id"] == wanted:
+                group[what] = value.split("+") if what == "secondary_types" else value
+    verdict = decide(read_bundle(document), RulesConfig())
+    if not isinstance(verdict, Decided):
+        return ""
+    return next(key for key, each in evidence.ids.items() if each == verdict.crg)
+
+
+# The dated statements
+
+
+def statements() -> list[Json]:
+    """Return the dated statements."""
+    lines = (HERE / "dated_statements.jsonl").read_text("utf-8").splitlines()
+    return [json.loads(line) for line in lines]
+
+
+def case_of(number: int, said: Json) -> Case:
+    """Return the case of a statement: it stands on two sites, and the model cites it from both."""
+    year = int(said["date"][:4])
+    raw = {
+        "artist": said["artist"],
+        "country": said.get("country", "GB"),
+        "title": said["title"],
+        "records": [
+            f"S | Single | {said['title']} | {year} {said.get('country', 'GB')}",
+            f"A | Album | {_OTHER_ALBUM} | {year + 1}-01-15 {said.get('country', 'GB')}",
+        ],
+    }
+    evidence = load_evidence(f"statement-{number}", raw)
+    wanted = patched(evidence, {"S/first_release_date": said["date"]})
+    truth = Truth(said["date"][:4], said["date"], said["reading"], "S")
+    urls = (f"https://www.sleevenotes.example/a/{number}", f"https://platenhoek.example/{number}")
+    pages = {
+        url: Page(url, _statement_page(said, is_first=n == 0), (truth,))
+        for n, url in enumerate(urls)
+    }
+    quote = said["text"] if said["form"] == "prose" else said["text"].replace(" || ", " | ")
+    facts = [
+        {
+            "about": "{S}", "field": "first_release_date", "value": said["date"],
+            "quote": quote, "source": url,
+        }
+        for url in urls
+    ]  # fmt: skip
+    answer = {"crg_mbid": f"{{{wanted}}}", "rr_mbid": None, "confidence": 0.9, "facts": facts}
+    return Case(
+        f"statement-{number}", "release" if said["is_release"] else said["kind"],
+        wanted if said["is_release"] else "", evidence, pages, {"it": list(urls)},
+        ("search: it", *(f"fetch: {url}" for url in urls),
+         f"answer: {json.dumps(answer, ensure_ascii=False)}"),
+    )  # fmt: skip
+
+
+_OTHER_ALBUM = "Lanterns at Low Water"
+
+
+def _statement_page(said: Json, *, is_first: bool) -> str:
+    """Return a page that says it: a paragraph, a row of a table, or a line of an infobox."""
+    text, heading = said["text"], said.get("heading", "")
+    if said["form"] == "prose":
+        body = f"<p>{text}</p>"
+    else:
+        rows = [row.split(" | ") for row in text.split(" || ")]
+        cells = "".join(
+            "<tr>" + "".join(f"<td>{cell}</td>" for cell in row) + "</tr>" for row in rows
+        )
+        names = "".join(f"<th>{name}</th>" for name in said.get("columns", ()))
+        caption = f"<tr>{names}</tr>" if names else ""
+        kind = ' class="infobox"' if said["form"] == "infobox" else ""
+        body = f"<table{kind}>{caption}{cells}</table>"
+    title, artist = said["title"], said["artist"]
+    if is_first:
+        above = f"<h2>{heading}</h2>" if heading else ""
+        return (
+            f"<title>{artist}: {title}</title><h1>{title}</h1><p>{artist}</p>{above}{body}"
+            "<p>Sleeve Notes is written by its readers.</p>"
+        )
+    above = f"<h3>{heading}</h3>" if heading else ""
+    return (
+        f"<title>{title} ({artist}) - Platenhoek</title><div><a href='/'>Platenhoek</a></div>"
+        f"<h2>{artist} - {title}</h2>{above}{body}<div>Reacties (0)</div>"
+    )
+
+
+# What is printed
+
+
+def table(played: Sequence[Played], lying: Sequence[Played] = ()) -> str:
+    """Return how many were decided, by kind: with an honest and with a lying second reading."""
+    rows = [f"{'kind':32} {'cases':>5} {'decided':>8} {'lying':>6}  wrong"]
+    kinds = Counter(one.case.kind for one in played)
+    for kind, count in sorted(kinds.items()):
+        ours = [one for one in played if one.case.kind == kind]
+        lied = [one for one in lying if one.case.kind == kind]
+        wrong = [one.case.id for one in ours if not one.is_right]
+        decided = [sum(bool(one.decided) for one in each) for each in (ours, lied)]
+        rows.append(f"{kind:32} {count:5} {decided[0]:8} {decided[1]:6}  {' '.join(wrong)}")
+    return "\n".join(rows)
+
+
+def report(words: Sequence[str]) -> Iterator[str]:
+    """Yield the tables of the conversations and of the statements; with words, the checks too."""
+    every = [*cases(), *(case_of(n, said) for n, said in enumerate(statements(), 1))]
+    chosen = [one for one in every if not words or any(w in f"{one.kind} {one.id}" for w in words)]
+    played = [play(case) for case in chosen]
+    lying = [play(case, is_lying=True) for case in chosen]
+    parts = {"wrong answers": (False, False), "right answers": (False, True)}
+    parts |= {"no release dates": (True, False), "release dates": (True, True)}
+    for name, part in parts.items():
+        ours, lied = ([one for one in each if _part(one.case) == part] for each in (played, lying))
+        decided = [sum(bool(one.decided) for one in each) for each in (ours, lied)]
+        right = sum(one.is_right for one in ours)
+        yield f"\n{name}: {len(ours)}, decided {decided[0]} (lying {decided[1]}), right {right}\n"
+        yield table(ours, lied)
+    for one in played if words else ():
+        yield f"\n{one.case.id}: {one.result.outcome}, {one.result.problem}"
+        yield from (f"  {each.name} {each.passed}: {each.detail}" for each in one.result.checks)
+        yield from (f"  {reading}: {asked!r}" for asked, reading in one.player.readings)
+
+
+def _part(case: Case) -> tuple[bool, bool]:
+    return case.id.startswith("statement-"), bool(case.wanted)
+
+
+if __name__ == "__main__":
+    sys.stdout.write("\n".join(report(sys.argv[1:])) + "\n")
