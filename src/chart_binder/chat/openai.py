@@ -214,7 +214,6 @@ def _explained(answer: ErrorAnswer, request: Request) -> ChatError:
 
 
 def _which_model(models: tuple[str, ...]) -> str:
-    """Return what to do about a model that is not among those of the server."""
     if not models:
         return "load it there, or set llm.model_id to one it has"
     more = len(models) - _MOST_NAMES
@@ -300,7 +299,6 @@ def _read_part(document: Any) -> Part:
 
 
 def _split_thinking(content: str | list[str | _Piece] | None) -> tuple[str, str]:
-    """Return the text of a content and the thinking in it."""
     if not isinstance(content, list):
         return content or "", ""
     words: list[str] = []
@@ -356,7 +354,6 @@ _WRONG_KEY = Fault(
 
 
 def _is_missing_model(answer: ErrorAnswer) -> bool:
-    """Tell whether the server says that it has no such model."""
     words = answer.words.casefold()
     return (
         answer.status in {0, 400, _NOT_FOUND, 422}

@@ -114,7 +114,6 @@ def read_stream(
 
 
 def _empty(reply: Reply, request: RequestInfo, *, calls_tool: bool) -> ChatError:
-    """Return what to raise for a reply without content."""
     fault = CALLED_TOOL if calls_tool else _EMPTY_BECAUSE.get(reply.done_reason or "", EMPTY)
     error = fault.error(request, ", though it was thinking" if reply.thinking else "")
     if fault is EMPTY and reply.thinking and reply.done_reason == "stop":

@@ -214,7 +214,6 @@ _WHITE = "#ffffff"
 
 
 def _declarations(css: str) -> _Declarations:
-    """Return what a style declares, in its order."""
     pairs = (each.partition(":") for each in _plain(css).lower().split(";"))
     return [
         (name.strip(), " ".join(value.partition("!")[0].split())[:_LONGEST_VALUE])
@@ -224,7 +223,6 @@ def _declarations(css: str) -> _Declarations:
 
 
 def _plain(css: str) -> str:
-    """Return CSS without comments and escapes."""
     return _ESCAPE.sub(_unescape_css, _COMMENT.sub(" ", css))
 
 
@@ -366,19 +364,19 @@ def _does_hide(body: str) -> bool | None:
 
 def _rules(css: str) -> Iterator[tuple[str, str, bool]]:
     """Yield selectors, body, and whether the rule holds at some times only."""
-    opened: list[tuple[str, int]] = []
+    opened: list[str] = []
     conditions = 0
     position = 0
     for brace in _BRACE.finditer(css):
         if brace[0] == "{":
             head = css[position : brace.start()].rpartition(";")[2].strip()
-            opened.append((head, brace.end()))
+            opened.append(head)
             conditions += _is_condition(head)
         elif opened:
-            head, start = opened.pop()
+            head = opened.pop()
             conditions -= _is_condition(head)
             if not head.startswith("@"):
-                yield head, css[max(start, position) : brace.start()], conditions > 0
+                yield head, css[position : brace.start()], conditions > 0
         position = brace.end()
 
 
@@ -456,7 +454,6 @@ def reduced(markup: str) -> ReducedMarkup:
 
 
 def _spans(cell: Token) -> str:
-    """Return how far a cell reaches, as attributes."""
     if "span" not in cell.text or cell.name not in {"td", "th"}:
         return ""
     given = attributes_of(cell)

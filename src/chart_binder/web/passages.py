@@ -101,54 +101,39 @@ def excerpt(
     if total <= max_chars or not pieces:
         return Excerpt(tuple(pieces), total, total)
     ranks = _ranks(pieces, _words(about), _words(find))
+    chosen = sorted(_choose(pieces, ranks, max_chars, per_line))
+    lines: list[str] = []
+    for before, at in pairwise([-1, *chosen, len(pieces)]):
+        lines += [GAP] if at != before + 1 else []
+        lines += pieces[at : at + 1]
+    return Excerpt(tuple(lines), sum(len(pieces[at]) + per_line for at in chosen), total)
+
+
+def _choose(
+    pieces: Sequence[str], ranks: Sequence[float], max_chars: int, per_line: int
+) -> set[int]:
+    """Return the places of the best pieces, each with its head, as many as there is room for."""
     heads = _heads(pieces)
-    choice = _Choice(pieces, max_chars, per_line)
+    chosen: set[int] = set()
+    gap = len(GAP) + per_line
+    room = max_chars - gap  # as long as nothing is chosen, all is one gap
     for at in sorted(range(len(pieces)), key=lambda at: (-ranks[at], at)):
-        choice.take(at, heads[at])
-    return Excerpt(tuple(choice.lines()), choice.shown, total)
-
-
-class _Choice:
-    """The pieces chosen so far; `shown` counts their characters."""
-
-    def __init__(self, pieces: Sequence[str], room: int, per_line: int) -> None:
-        self._pieces = pieces
-        self._per_line = per_line
-        self._gap = len(GAP) + per_line
-        self._room = room - self._gap  # as long as nothing is chosen, all is one gap
-        self._chosen: set[int] = set()
-
-    @property
-    def shown(self) -> int:
-        return sum(len(self._pieces[at]) + self._per_line for at in self._chosen)
-
-    def take(self, at: int, head: int | None) -> None:
-        """Choose a piece and its head, if both fit."""
-        new = {at} if head is None else {at, head}
-        new -= self._chosen
-        room = self._room
+        head = heads[at]
+        new = ({at} if head is None else {at, head}) - chosen
+        cost = 0
         for each in new:
-            left_out = sum(self._is_left_out(beside) for beside in (each - 1, each + 1))
-            self._chosen.add(each)  # in the middle of a gap it makes two; between two pieces, none
-            room -= len(self._pieces[each]) + self._per_line + self._gap * (left_out - 1)
-        if room < 0:
-            self._chosen -= new
+            left_out = [
+                beside
+                for beside in (each - 1, each + 1)
+                if 0 <= beside < len(pieces) and beside not in chosen
+            ]
+            chosen.add(each)  # in the middle of a gap it makes two; between two pieces, none
+            cost += len(pieces[each]) + per_line + gap * (len(left_out) - 1)
+        if cost > room:
+            chosen -= new
         else:
-            self._room = room
-
-    def lines(self) -> Iterator[str]:
-        """Yield what is chosen, in the page's order."""
-        last = -1
-        for at in sorted(self._chosen):
-            if at != last + 1:
-                yield GAP
-            yield self._pieces[at]
-            last = at
-        if last != len(self._pieces) - 1:
-            yield GAP
-
-    def _is_left_out(self, at: int) -> bool:
-        return 0 <= at < len(self._pieces) and at not in self._chosen
+            room -= cost
+    return chosen
 
 
 def _pieces(block: str, longest: int) -> Iterator[str]:
@@ -316,7 +301,6 @@ def _words(text: str) -> tuple[str, ...]:
 def _places(
     asked: Sequence[str], folded: str, words: Container[str] | None = None
 ) -> tuple[int, ...]:
-    """Return the places of the asked words that a text has."""
     known = set(_WORD.findall(folded)) if words is None else words
     return tuple(
         at
