@@ -64,18 +64,18 @@ class MP4:
     """An MP4 file: its boxes, `moov` among them, whose content is `movie`."""
 
     def __init__(self, source: Source) -> None:
-        self.source = source
-        self.boxes = tuple(_boxes_of(source))
-        movies = [each for each in self.boxes if each.kind == _MOVIE]
+        self._source = source
+        self._boxes = tuple(_boxes_of(source))
+        movies = [each for each in self._boxes if each.kind == _MOVIE]
         if len(movies) != 1:
             raise source.damaged(f"it has {len(movies) or 'no'} moov box{'es' * bool(movies)}")
-        (self.moov,) = movies
-        self.movie = self._content(self.moov)
+        (self._moov,) = movies
+        self._movie = self._content(self._moov)
 
     @property
     def tags(self) -> TagSet:
         """The items, if there are any."""
-        items = _items_in(self.movie)
+        items = _items_in(self._movie)
         return TagSet("mp4", (Block("mp4", items),) if items else ())
 
     def audio(self) -> Iterator[Piece]:
@@ -83,13 +83,13 @@ class MP4:
 
         An offset counts by what it points at: which media box, and where in it.
         """
-        media = [each for each in self.boxes if each.kind == _MEDIA]
-        for table, offsets in self._tables(self.movie):
+        media = [each for each in self._boxes if each.kind == _MEDIA]
+        for table, offsets in self._tables(self._movie):
             if offsets is None:
-                yield self.movie[table.start : table.end]
+                yield self._movie[table.start : table.end]
             else:
-                yield from (_pointing(offset, media) for offset in offsets.read(self.movie))
-        for each in self.boxes:
+                yield from (_pointing(offset, media) for offset in offsets.read(self._movie))
+        for each in self._boxes:
             if each.kind == _FRAGMENT:
                 yield self._fragment(each)
         for each in media:
@@ -99,22 +99,22 @@ class MP4:
     def with_tags(self, tags: TagSet) -> Iterable[Piece]:
         """Return the file with other items; where `moov` comes first, all offsets follow it."""
         block = tags.block("mp4")
-        movie = _with_items(self.movie, block.items if block else ())
-        shift = len(movie) + _HEADER - (self.moov.end - self.moov.start)
-        behind, end = self.moov.end, self.boxes[-1].end
+        movie = _with_items(self._movie, block.items if block else ())
+        shift = len(movie) + _HEADER - (self._moov.end - self._moov.start)
+        behind, end = self._moov.end, self._boxes[-1].end
         if shift and behind < end:
             tables = self._tables(movie)
             movie = self._shifted(movie, (offsets for _, offsets in tables if offsets), shift)
             if any(each.kind == b"saio" for each, _ in tables):
                 raise AudioError("its samples are encrypted: where they stand must not change")
-        pieces: list[Piece] = [Span(0, self.moov.start), _box(_MOVIE, movie)]
-        for each in self.boxes:
+        pieces: list[Piece] = [Span(0, self._moov.start), _box(_MOVIE, movie)]
+        for each in self._boxes:
             if each.start >= behind:
                 pieces += self._moved(each, shift)
-        return [*pieces, Span(end, self.source.size - end)]
+        return [*pieces, Span(end, self._source.size - end)]
 
     def _content(self, each: Box) -> bytes:
-        return self.source.read(each.content, each.end - each.content)
+        return self._source.read(each.content, each.end - each.content)
 
     def _moved(self, each: Box, shift: int) -> list[Piece]:
         """Return a box that stands behind `moov`."""
@@ -131,7 +131,7 @@ class MP4:
         try:
             for each in offsets:
                 for index, offset in enumerate(each.read(body)):
-                    if offset >= self.moov.end:
+                    if offset >= self._moov.end:
                         start = each.start + each.step * index
                         new = (offset + shift).to_bytes(each.width, "big")
                         moved[start : start + each.width] = new
@@ -140,7 +140,7 @@ class MP4:
                 "its samples would stand further than its tables can say (4 GiB)"
             ) from error
         except (ValueError, IndexError, struct.error) as error:
-            raise self.source.damaged(str(error)) from error
+            raise self._source.damaged(str(error)) from error
         return bytes(moved)
 
     def _tables(self, movie: bytes) -> list[tuple[Box, Offsets | None]]:
@@ -148,7 +148,7 @@ class MP4:
         try:
             return list(_tables_below(movie, 0, len(movie), _TO_TABLES))
         except (ValueError, IndexError, struct.error) as error:
-            raise self.source.damaged(str(error)) from error
+            raise self._source.damaged(str(error)) from error
 
     def _fragment(self, each: Box) -> bytes:
         """Return a fragment with its offsets relative to its start, before the rest of it."""

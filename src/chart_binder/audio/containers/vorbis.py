@@ -233,81 +233,78 @@ _CODECS = (
 
 
 class Ogg:
-    """An Ogg file, of which the first audio stream counts.
-
-    `pages` are those from the comments to the last header; `packets` are whole, the comments
-    first; `rest` stands behind the comments in theirs.
-    """
+    """An Ogg file, of which the first audio stream counts."""
 
     def __init__(self, source: Source) -> None:
-        self.source = source
-        page, self.codec, self.first = _first_packet(source)
-        self.pages, self.packets = _header_packets(source, page, self.codec)
-        body, mark = self.packets[0], self.codec.comments
+        self._source = source
+        page, self._codec, self._first = _first_packet(source)
+        # The pages from the comments to the last header, and the whole packets on them.
+        self._pages, self._packets = _header_packets(source, page, self._codec)
+        body, mark = self._packets[0], self._codec.comments
         found = read_comments(body[len(mark) :]) if body.startswith(mark) else None
         if found is None:
             raise source.damaged("it has no comments where they should stand")
-        self.comments, self.rest = found
-        self.tags = TagSet(self.codec.name, (self.comments,))
+        self._comments, self._rest = found  # what stands behind the comments in their packet
+        self.tags = TagSet(self._codec.name, (self._comments,))
 
     def audio(self) -> Iterator[Piece]:
         """Yield the headers without the comments, then all pages, but for number and checksum."""
-        for packet in (self.first, *self.packets[1:]):
+        for packet in (self._first, *self._packets[1:]):
             yield len(packet).to_bytes(8, "big")
             yield packet
-        skipped = {page.start for page in self.pages}
+        skipped = {page.start for page in self._pages}
         end = 0
-        for page in _pages_from(self.source, 0):
+        for page in _pages_from(self._source, 0):
             end = page.end
             if page.start not in skipped:
                 yield repr((page.flags, page.position, page.serial)).encode() + page.lacing
                 yield page.content
-        yield Span(end, self.source.size - end)
+        yield Span(end, self._source.size - end)
 
     def with_tags(self, tags: TagSet) -> Iterable[Piece]:
         """Yield the file with other comments."""
         if [block.form for block in tags.blocks] != ["vorbis"]:
             raise AudioError("an Ogg file has Vorbis comments, no other tag")
-        packets = [self._comment_packet(tags.blocks[0]), *self.packets[1:]]
-        first, last = self.pages[0], self.pages[-1]
-        ours = list(_paginated(packets, first.serial, first.number, pages=len(self.pages)))
+        packets = [self._comment_packet(tags.blocks[0]), *self._packets[1:]]
+        first, last = self._pages[0], self._pages[-1]
+        ours = list(_paginated(packets, first.serial, first.number, pages=len(self._pages)))
         yield Span(0, first.start)
         yield b"".join(ours)
-        known = {page.start for page in self.pages}
-        for page in _pages_from(self.source, first.start):
+        known = {page.start for page in self._pages}
+        for page in _pages_from(self._source, first.start):
             if page.start >= last.end:
                 break
             if page.start not in known:  # of another stream, in between
                 yield Span(page.start, page.end - page.start)
-        if shift := len(ours) - len(self.pages):
+        if shift := len(ours) - len(self._pages):
             yield from self._renumbered(last.end, shift)
         else:
-            yield Span(last.end, self.source.size - last.end)
+            yield Span(last.end, self._source.size - last.end)
 
     def _comment_packet(self, block: Block) -> bytes:
         """Return the packet of the comments, as long as it was where room was left for it."""
         body = written_comments(block)
-        rest = self.rest
-        mark, room = (rest[:1], rest[1:]) if self.codec.framed else (b"", rest)
+        rest = self._rest
+        mark, room = (rest[:1], rest[1:]) if self._codec.framed else (b"", rest)
         if not room.strip(b"\0"):
-            old = len(written_comments(self.comments)) + len(room)
+            old = len(written_comments(self._comments)) + len(room)
             rest = mark + bytes(max(0, old - len(body)) if room else 0)
-        return self.codec.comments + body + rest
+        return self._codec.comments + body + rest
 
     def _renumbered(self, start: int, shift: int) -> Iterator[Piece]:
         """Yield the pages that follow, their numbers shifted up to where the stream ends."""
-        serial, end, ours = self.pages[0].serial, start, True
-        for page in _pages_from(self.source, start):
+        serial, end, ours = self._pages[0].serial, start, True
+        for page in _pages_from(self._source, start):
             ours = ours and not (page.serial == serial and page.flags & _FIRST_PAGE)
             if ours and page.serial == serial:
-                content = self.source.read(page.content.start, page.content.size)
+                content = self._source.read(page.content.start, page.content.size)
                 number = (page.number + shift) % (1 << 32)
                 yield _written_page(replace(page, number=number), content)
             else:
                 yield Span(page.start, page.end - page.start)
             end = page.end
-        if end < self.source.size:
-            raise self.source.damaged("what stands behind its last page is no page")
+        if end < self._source.size:
+            raise self._source.damaged("what stands behind its last page is no page")
 
 
 def _first_packet(source: Source) -> tuple[Page, Codec, bytes]:
