@@ -73,13 +73,6 @@ def test_https_requires_a_certificate_that_is_trusted(
         assert harness.source(server.hostname, https=True).gather(tags).recording_candidates
 
 
-def test_https_to_a_server_that_speaks_http_is_a_failed_lookup(
-    harness: Harness, queen: EvidenceBundle, tags: TrackTags
-) -> None:
-    with pytest.raises(LookupFailedError, match="no secure connection"):
-        harness.gather([queen], tags, https=True)
-
-
 @pytest.mark.parametrize(
     ("login", "header"),
     [("me:se%20cret", "Basic bWU6c2UgY3JldA=="), ("me:%C3%A9", "Basic bWU6w6k=")],

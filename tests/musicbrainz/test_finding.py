@@ -61,20 +61,6 @@ def test_an_isrc_may_mean_several_recordings(harness: Harness, queen: EvidenceBu
     assert [name[7] for name in ids(gathered)] == ["3", "4", "2", "5", "1"]
 
 
-def test_an_unknown_isrc_gives_way_to_artist_and_title(
-    harness: Harness, queen: EvidenceBundle
-) -> None:
-    tags = TrackTags(isrcs=("GBXXX0000000",), artist="Queen", title="Bohemian Rhapsody")
-    gathered = harness.gather([queen], tags)
-    assert ids(gathered) == ids(queen)
-    assert [request.path for request in harness.server.requests] == [
-        "/ws/2/isrc/GBXXX0000000",
-        "/ws/2/recording",
-        f"/ws/2/artist/{queen.performer.mb_artist_id}",
-        "/ws/2/release",
-    ]
-
-
 def test_a_search_keeps_several_plausible_recordings(
     harness: Harness, queen: EvidenceBundle
 ) -> None:

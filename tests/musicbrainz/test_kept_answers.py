@@ -1,5 +1,6 @@
 """Answers are kept with their age; failures never are."""
 
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -8,7 +9,7 @@ import pytest
 
 from chart_binder.domain.evidence import EvidenceBundle, Provenance
 from chart_binder.domain.tags import TrackTags
-from chart_binder.errors import LookupFailedError, NothingFoundError
+from chart_binder.errors import NothingFoundError
 from musicbrainz.harness import Harness, age_s, warned
 from servers.musicbrainz import BUSY, MusicBrainzStandIn, always
 
@@ -103,11 +104,6 @@ def test_offline_any_age_will_do(harness: Harness, tags: TrackTags) -> None:
     assert gathered.recording_candidates == expected.recording_candidates
 
 
-def test_offline_what_is_not_kept_is_a_failed_lookup(harness: Harness) -> None:
-    with pytest.raises(LookupFailedError, match=r"nothing is kept of .*, and canon is offline"):
-        harness.source("musicbrainz.org", offline=True).gather(TrackTags(recording_mbid=UNKNOWN))
-
-
 OFFLINE = """
 import sys
 from chart_binder.config import MusicBrainzConfig
@@ -144,4 +140,4 @@ def test_offline_never_opens_a_socket(harness: Harness, tags: TrackTags, tmp_pat
     assert (ran.returncode, ran.stderr) == (0, "")
     assert "Bohemian Rhapsody" in ran.stdout
     assert "\nNone\n" in ran.stdout
-    assert "canon is offline" in ran.stdout
+    assert re.search("nothing is kept of .*, and canon is offline", ran.stdout)

@@ -59,17 +59,6 @@ def test_all_releases_are_read_page_by_page(
     assert {page["limit"] for page in pages} == {"100"}
 
 
-def test_a_server_that_gives_smaller_pages_is_read_to_the_end(
-    harness: Harness, golden: dict[str, EvidenceBundle], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("servers.musicbrainz.MOST_PAGE", 10)
-    bundle = golden["pf-time"]
-    tags = TrackTags(recording_mbid=bundle.recording_candidates[0].mb_recording_id)
-    (group,) = harness.gather([bundle], tags).recording_candidates[0].groups
-    assert len(group.editions) == 25
-    assert sum(each.path == "/ws/2/release" for each in harness.server.requests) == 3
-
-
 def test_a_title_that_reads_null_is_text(harness: Harness, queen: EvidenceBundle) -> None:
     (recording,) = queen.recording_candidates
     odd = replace(recording, mb_recording_id=RecordingId("0" * 8 + "-0000-4000-8000-" + "0" * 12))
