@@ -16,9 +16,8 @@ from chart_binder.react.dialects.classic import Classic, ExactForm, Labelled
 from chart_binder.react.dialects.pause import Pause
 from chart_binder.react.parsing.advice import DialectRules, Wording
 from chart_binder.react.parsing.answers import read_answer_object
-from chart_binder.react.parsing.labels import find_labels, label_at
+from chart_binder.react.parsing.labels import begins_observation, find_labels, label_at
 from chart_binder.react.parsing.lenient_json import LenientJSONError
-from chart_binder.react.parsing.observations import begins_observation
 from chart_binder.react.parsing.steps import read_reply, whole_answer
 from chart_binder.react.steps import Act, Finish, Malformed
 from chart_binder.react.tools import Tool, Toolbox, ToolError
@@ -279,7 +278,7 @@ OTHER = '{"crg_mbid": "C2", "confidence": 0.9}'
         f"I cannot tell more.\n```json\n{ONE}\n```\nThat is all.",
         f"Based on the article, C1 is the original:\n{ONE}",
         f"{ONE}\nOnce more: {ONE}",
-        f'Of {{C1}} and {{C2}}, with {{"date": "1974"}}, it is\n{ONE}',
+        f'Of {{C1}} and {{C2}}, with {{"date": "1974"}}, it is:\n{ONE}',
         f"[{ONE}]",
         "{'crg_mbid': 'C1', 'confidence': 0.9,}  # sure",
         "{'crg_mbid': 'C1', /* sure */ 'confidence': 0.9}",

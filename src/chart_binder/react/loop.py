@@ -10,8 +10,8 @@ from chart_binder.react.calls import CallResult, CallRunner, Perform, advice, ca
 from chart_binder.react.context import Context, Round
 from chart_binder.react.conversation import ChatError, ChatModel, Message, Reply, Role, Terms, ask
 from chart_binder.react.dialect import Dialect, is_same_step
+from chart_binder.react.parsing.labels import begins_observation
 from chart_binder.react.parsing.lenient_json import LenientJSONError, read_json
-from chart_binder.react.parsing.observations import begins_observation
 from chart_binder.react.parsing.steps import whole_answer
 from chart_binder.react.sanitize import bounded
 from chart_binder.react.steps import Act, Finish, Malformed, Step

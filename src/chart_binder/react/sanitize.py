@@ -14,7 +14,6 @@ from typing import Final
 from chart_binder.react.parsing.advice import DialectRules, Wording
 from chart_binder.react.parsing.labels import label_at
 from chart_binder.react.parsing.lenient_json import opens_object
-from chart_binder.react.parsing.observations import begins_observation
 from chart_binder.react.parsing.steps import read_reply
 from chart_binder.react.steps import Act, Finish
 
@@ -174,9 +173,10 @@ def _is_label(words: str, *, heads: bool) -> bool:
     One that `heads` lines, as a tool's own `Search results:` does, is left as it is: it asks for
     nothing, and by it a model is found out that makes such results up.
     """
-    if words.casefold() in _ROLES or label_at(f"{words}:"):
+    if words.casefold() in _ROLES:
         return True
-    return not (heads and " " in words) and begins_observation(f"{words}: x")
+    label = label_at(f"{words}:")
+    return label is not None and not (heads and " " in words and label.kind == "observation")
 
 
 def _quote_objects(text: str) -> str:

@@ -9,7 +9,7 @@ from chart_binder.react.dialect import arguments_as_text, render_readably
 from chart_binder.react.parsing.advice import DialectRules, Wording
 from chart_binder.react.parsing.calls import announces, is_finisher, is_no_tool
 from chart_binder.react.parsing.lenient_json import LenientJSONError, read_strictly
-from chart_binder.react.parsing.lexer import is_reported
+from chart_binder.react.parsing.shown import introduces
 from chart_binder.react.parsing.steps import read_reply
 from chart_binder.react.steps import Act, Finish, Step
 from chart_binder.react.tools import Tool, listed
@@ -148,7 +148,7 @@ class ExactForm:
             return None
         thought = found["thought"] or ""
         if found["answer"]:
-            if is_reported(thought):
+            if introduces(thought):
                 return None
             fenced = found["object"] or ""
             if fenced and _object_alone(fenced) is None:

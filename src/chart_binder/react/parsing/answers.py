@@ -1,41 +1,76 @@
 """The JSON object of an answer, found in the words under its label."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Final
 
+from chart_binder.react.parsing.labels import fold, label_at
 from chart_binder.react.parsing.lenient_json import (
     LenientJSONError,
     opens_object,
     read_strictly,
     scan,
 )
-from chart_binder.react.parsing.lexer import is_reported
+from chart_binder.react.parsing.shown import introduces
+
+Found = tuple[dict[str, object], tuple[str, ...]]
 
 _MAX_OBJECTS: Final = 16
+_QUOTED: Final = "the JSON object stands among other words, as if you quoted it"
+_FENCE: Final = re.compile(r"(?:`{3,}|~{3,})[ ]?\w{0,12}\s*\Z|`\Z")
+_TAG: Final = re.compile(
+    r"<(?:(?:answer|final_answer|response|json|output)>|!\[CDATA\[)\s*\Z", re.IGNORECASE
+)
+# Words in front of a colon that announce the object; others so short name somebody or something.
+_ANNOUNCED: Final = re.compile(
+    r"\b(?:json|answer|decision|conclusion|choice|verdict|here|result|object|so|thus|therefore"
+    r"|final|sure|output|follow\w*|is|one|asked? for)\W*\Z|\Ahere\b",
+    re.IGNORECASE,
+)
+_SHORT: Final = 2
+_FOREIGN: Final = re.compile(
+    r"obs.*|observ.*|.*(?:search|tool|function|action|web)\w*(?:result|output|response)s?|tool|role"
+    r"|searchresults?|toolcalls?|action|actioninput"
+)
+"""Keys that no answer has: those of a call, or of what a tool returned."""
+_ENDED: Final = (".", "!", "?", "。", ":", "：", "…", ",", ";", ")")
+_CONTINUED: Final = re.compile(r"[ \t`]*(?:[,;]?[ \t]*(?!and\b)[a-z]|[-–—][ \t]*[a-z]|[\"'”’»])")
 
 
-def read_answer_object(text: str, key: str = "") -> tuple[dict[str, object], tuple[str, ...]]:
+def read_answer_object(text: str, key: str = "") -> Found:
     """Return the one object in an answer's words, with notes on what was repaired.
 
     It may be fenced or bare, with any prose before or after it. Objects without `key` do not count
     beside one that has it. A list of one object, or a string that holds it, is that object.
 
     Raises `LenientJSONError` with the defect: there is none, it cannot be read, its last bracket is
-    missing, it is quoted, or another one differs from it.
+    missing, it is quoted, it holds what a tool returns, or another one differs from it.
     """
     whole = _listed_or_quoted(text)
-    found = [whole] if whole else list(_answers(text))
-    keyed = [each for each in found if key in {name.strip().casefold() for name in each[0]}]
-    found = keyed or found
+    found = [whole] if whole else list(_answers(text, key))
+    found = [each for each in found if _has(each[0], key)] or found
     if not found:
         raise LenientJSONError("there is no JSON object in it")
     if any(value != found[0][0] for value, _ in found):
         raise LenientJSONError("there are two different JSON objects in it")
+    _check_keys(found[0][0])
     return found[0]
 
 
-def _listed_or_quoted(text: str) -> tuple[dict[str, object], tuple[str, ...]] | None:
+def _has(members: Mapping[str, object], key: str) -> bool:
+    return not key or key in {name.strip().casefold() for name in members}
+
+
+def _check_keys(members: Mapping[str, object]) -> None:
+    names = {name: re.sub(r"[\s_-]", "", fold(name)) for name in members}
+    if len(set(names.values())) < len(names):
+        raise LenientJSONError("it has one key twice")
+    foreign = next((name for name, bare in names.items() if _FOREIGN.fullmatch(bare)), None)
+    if foreign is not None:
+        raise LenientJSONError(f"it has a key {foreign!r}, which no answer has")
+
+
+def _listed_or_quoted(text: str) -> Found | None:
     """Return the object in a list of one, or in a JSON string, that is the whole answer."""
     bare = text.strip()
     if bare.startswith(("```", "~~~")):
@@ -59,32 +94,59 @@ def _listed_or_quoted(text: str) -> tuple[dict[str, object], tuple[str, ...]] | 
     return None
 
 
-def _answers(text: str) -> Iterator[tuple[dict[str, object], tuple[str, ...]]]:
-    """Yield the objects in an answer's words that no words or marks before them quote."""
+def _answers(text: str, key: str) -> Iterator[Found]:
+    """Yield the objects in an answer's words; none of them may be quoted."""
     at = text.find("{")
-    problem = ""
+    seen: object = None
     for _ in range(_MAX_OBJECTS):
         if at < 0:
-            break
-        line = text[text.rfind("\n", 0, at) + 1 : at]
+            return
         if not opens_object(text, at):
             at = text.find("{", at + 1)
             continue
         fence = text.find("```", at)
-        if line.lstrip().startswith((">", "＞")) or _is_quoted(text[:at]):
-            raise LenientJSONError("the JSON object stands among other words, as if you quoted it")
         found = scan(text, at, fence if fence >= 0 else len(text), closed=True)
         if isinstance(found.value, dict):
-            problem = ""
+            is_new = _has(found.value, key) and found.value != seen
+            if is_new and _is_shown(text[:at], text[found.end :]):
+                raise LenientJSONError(_QUOTED)
+            seen = found.value
             yield found.value, found.notes
         at = text.find("{", found.end)
-    if problem:
-        raise LenientJSONError(problem)
+    if at >= 0:
+        raise LenientJSONError("there are too many braces in it")
 
 
-def _is_quoted(before: str) -> bool:
-    """Tell whether words before an object quote it: a quotation mark, or a verb that reports."""
-    words = re.sub(r"(?:`{3,}|~{3,})\w*\s*\Z", "", before[-400:]).rstrip()
-    is_marked = len(words) > 1 and words.endswith(('"', "“", "«", "「", "'"))
-    is_open = not words.endswith((".", "!", "?", "。"))
-    return is_marked or (is_open and is_reported(f"{words}:"))
+def _is_shown(before: str, after: str) -> bool:
+    """Tell whether the words around an object show it rather than give it as the answer.
+
+    The words before it are a whole sentence, or end with a colon that does not stand behind a mere
+    name or a verb of saying; the line goes on behind it with a new sentence, if at all.
+    """
+    if _CONTINUED.match(after):
+        return True
+    line = before.rpartition("\n")[2]
+    bare = _TAG.sub("", _FENCE.sub("", before[-400:])).rstrip(" \t*_")
+    is_on_line_of_its_own = bare.endswith("\n") or not bare
+    bare = bare.rstrip()
+    if line.lstrip().startswith((">", "＞")) or ("```" in before and label_at(line)):
+        return True
+    if not bare:
+        return False
+    said = bare.rpartition("\n")[2].strip(" *_#")
+    if not (is_on_line_of_its_own or said.endswith(_ENDED[:-3])):
+        return True
+    sentence = re.split(r"[.!?:：](?=\s)|[。！？]", said.rstrip(":："))[-1].strip()
+    if said.endswith((":", "：")):
+        is_name = len(sentence.split()) <= _SHORT and not _ANNOUNCED.search(sentence)
+        return is_name or bool(_SAYING.search(sentence))
+    return said.endswith((">", "]", '"', "“", "”", "»", "'", "--")) or (
+        not said.endswith((".", "!", "?", "。", ")")) and introduces(said)
+    )
+
+
+_SAYING: Final = re.compile(
+    r"\b(?:says?|said|wants?(?: me to)?(?: write| say| answer)?|wrote|writes?|reads?|states|stated"
+    r"|returned|returns|claims?|contains?|shows?|lists?|quotes?|was|prints?)\Z",
+    re.IGNORECASE,
+)

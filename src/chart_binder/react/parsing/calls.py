@@ -60,6 +60,7 @@ _NO_TOOL: Final = re.compile(
     re.IGNORECASE,
 )
 _IDS: Final = ("id", "call_id", "tool_call_id", "tool_use_id", "callId")
+_OTHERS: Final = ("user", "tool", "system", "function")
 _MAX_CALLS: Final = 16
 _MAX_NAME: Final = 300
 _MAX_NO_TOOL: Final = 80
@@ -153,6 +154,8 @@ def read_turn(turn: Mapping[str, object], *, tagged: bool = False) -> Taken | No
         step = step_named(name, given) if isinstance(given, Mapping) else None
     if isinstance(step, Finish) and parts.get("observation") not in (None, "", [], {}):
         return Defect("observation")
+    if isinstance(step, Finish) and turn.get("role") in _OTHERS:
+        return Defect("speaker")
     thought = parts.get("thought")
     if isinstance(step, Act | Finish) and isinstance(thought, str) and not step.thought:
         step = replace(step, thought=thought)
@@ -183,7 +186,7 @@ def _step_of(
                 given = parts.get("answer", given)
             return step_named(name, given)
     answer = parts.get("answer")
-    if answer is not None and (not others or isinstance(answer, Mapping)):
+    if answer is not None and not any(others.values()):
         return Finish(as_text(answer))
     return None
 

@@ -7,8 +7,11 @@ A label is known by its words in any case and decoration (`**Action 1:**`, `### 
 import re
 import unicodedata
 from dataclasses import dataclass
-from functools import lru_cache
+from difflib import SequenceMatcher
+from functools import cache, lru_cache
 from typing import Final, Literal, TypeAlias
+
+from chart_binder.react.parsing.lexer import see, without_markup
 
 Kind: TypeAlias = Literal[
     "thought", "action", "input", "answer", "observation", "speaker", "pause", "call", "calls"
@@ -22,7 +25,7 @@ NAMES: Final[dict[Kind, str]] = {
         gedanken überlegung pensée réflexion raisonnement pensamiento razonamiento pensiero
         ragionamento pensamento raciocínio gedachte мысль размышление рассуждение myśl düşünce
         tanke 思考 想法 思路 考え 생각""",
-    "action": """action actionname nextaction actionstep toolaction tool toolname toolcall
+    "action": """action act actionname nextaction actionstep toolaction tool toolname toolcall
         tooltouse usetool function functionname functioncall callfunction actiontotake
         actiontaken 工具调用 工具名 工具名称 调用工具 aktion handlung werkzeug acción
         herramienta azione strumento ação ferramenta actie действие инструмент akcja eylem
@@ -42,81 +45,71 @@ NAMES: Final[dict[Kind, str]] = {
         итоговыйответ ответ ostatecznaodpowiedź odpowiedźkońcowa soncevap nihaicevap
         slutgiltigtsvar 最终答案 最終答案 最终回答 最終回答 最終的な答え 答案 回答 최종답변
         최종답""",
-    "observation": """observation observations obs observed toolresult toolresults tooloutput
-        toolresponse functionresult functionoutput functionresponse actionresult actionoutput
-        toolreply apiresponse 搜索结果 工具返回 返回结果 검색결과 beobachtung beobachtungen
-        ergebnis observación resultado osservazione risultato observação observatie resultaat
-        résultat наблюдение результат obserwacja gözlem 观察 观察结果 觀察 観察 観察結果 结果
-        結果 관찰""",
+    "observation": """observation observations obs observed 搜索结果 工具返回 返回结果 검색결과
+        beobachtung beobachtungen ergebnis observación resultado osservazione risultato observação
+        observatie resultaat résultat наблюдение результат obserwacja gözlem 观察 观察到 观察结果
+        觀察 観察 観察結果 结果 結果 관찰 결과 toolreply""",
     "speaker": "user human system question usermessage systemmessage humanmessage newquestion"
-    " 用户 问题",
+    " environment 用户 问题",
     "pause": "pause",
 }
+_RESULTS: Final = frozenset(
+    {"result", "results", "output", "outputs", "response", "responses", "returned", "returns"}
+)
+_TOOLS: Final = frozenset({"tool", "function", "action", "search", "web", "api", "call", "query"})
+"""A word of `_RESULTS` behind one of these, or a name with an underscore, is an observation."""
+_OUTPUTS: Final = ("result", "results", "output", "outputs")
+_NAMED: Final = [[name] for name in _TOOLS]
+_STOP_WORDS: Final = frozenset(
+    "a and are as current das der die do el first follows format here heres i il in is json la le "  # noqa: SIM905
+    "ma meine mi my need new next no now number object our raw so step the then therefore this "
+    "thus to use your".split()
+)
 _DASHED: Final = ("action", "input", "answer", "observation")
 """The last words of labels that a dash may follow; of others it may be prose."""
+_ASKING: Final = ("action", "input", "answer", "observation")
+"""The kinds that are known without a colon, before an object or alone on a line."""
 _MAX_LINES: Final = 2048
-# What no label lacks: a sign behind its words, or around them.
-_SIGN: Final = re.compile(r"[:：{\#*\[【✿=—–`P-](?:(?<!P)|(?<=P)AUSE)")
-_STOP_WORDS: Final = frozenset(
-    [
-        "a",
-        "and",
-        "are",
-        "as",
-        "current",
-        "das",
-        "der",
-        "die",
-        "do",
-        "el",
-        "first",
-        "follows",
-        "format",
-        "here",
-        "heres",
-        "i",
-        "il",
-        "in",
-        "is",
-        "json",
-        "la",
-        "le",
-        "ma",
-        "meine",
-        "mi",
-        "my",
-        "need",
-        "new",
-        "next",
-        "no",
-        "now",
-        "number",
-        "object",
-        "our",
-        "raw",
-        "so",
-        "step",
-        "the",
-        "then",
-        "therefore",
-        "this",
-        "thus",
-        "to",
-        "use",
-        "your",
-    ]
-)
 _MOST_WORDS: Final = 7
-_KINDS: Final[dict[str, Kind]] = {}
+_MAX_NEARBY: Final = 400
+# A line that no answer may rest on: a result by whatever name, a tool, somebody else who speaks.
+_FOREIGN: Final = re.compile(
+    r"\n[^\w\n<]{0,24}+(?:\w[.)][ ]|step[ ]\d+:?[ ])?(?:"
+    r"(?!(?:end|final|as|the|my|overall|no|or|in)\b)"
+    r"(?:(?:[\w'-]+[ ]){0,3}(?:tools?|api|lookup|stdout|retrieved|fetched|content|(?:web[ ])?page"
+    r"|snippets?|hits?|results?|outputs?|returned|returns|\w*(?:search|fetch|tool)\w*)"
+    r"|(?:[\w'-]+[ ]){1,3}responses?)"
+    r"(?:[ ](?:from|of|for|is|call|output|result|says|found)\b[^\n:.]{0,24})?"
+    # but for a whole sentence, which concludes (`Result: C1 is first.`)
+    r"\W{0,3}(?:[:>=|\]`-][ *]?(?!\W*(?:\w+['’]?\w*[, ]+){2,}[^\n]*[.!]\W*\n)|\n)"
+    r"|(?:user|human|system|tool|ipython|environment|instructions?|developer|admin)\W{0,4}(?:[:>]|\n)"
+    r"|paus(?:e\b[^\n]*|e?)\n|[a-z]+_[a-z_]+\W{0,3}\(\s?[\"'“])"
+    r"|<\W{0,2}/?obs|&lt;/?(?:obs|think|tool|resp)|\bto=[a-z]"
+    r"|<\|/?(?:obs|tool|user|system|im_|start)|\baction(?:[ ]input)?\W{1,4}[a-z]+_[a-z]+"
+)
+_OBSERVING: Final = re.compile(
+    r"\n(?:<\w{1,6}>)?[^\w\n>]{0,24}+"
+    r"(?:\w[.)][ ]|(?!(?:an?|i|we|my|the)\b)(?:\w+[ ]){1,2}(?=obs)(?!observed))?"
+    r"(?P<word>(?:\w[ -]){4,12}\w\b|\w{3,15})(?P<rest>-\n\w+|[^\n]{0,6})"
+)
+_LIKENESS: Final = 0.85
+_LETTERS: Final = str.maketrans("0135аеорсхіѕᎾꮎο", "oiesaeopcxisooo")
+"""Letters and digits that look like others."""
+# What no label lacks: a sign behind its words, or around them, or the end of its line.
+_SIGN: Final = re.compile(
+    r"[:：∶=#*\[【✿`]|&gt;|-[ >-]|[—–{]|(?<=\n)(?:PAUSE|[ ]{0,8}[^\W\d_][\w ]{1,24}\n)"
+    r"|(?<=\n)\W{0,8}Observation "
+)
 # A line begins: bullets, numbers, headings, emoji; then signs of emphasis or brackets.
 _LABEL: Final = re.compile(
     r"\n(?P<lead>[ \t]*+(?:(?:[-*+•]|\(?[\da-z]\d?[.)]|\#{1,6}|\*{1,3}\d{1,2}[.)]"
-    r"|[Ss]tep[ ]\d{1,2}[:.)]|[^\w\s\"'“‘`*<>\[({«»„「‹›&~_|#✿【\\/-]{1,3})[ \t]++)*+)"
+    r"|[Ss]tep[ ]\d{1,2}[:.)]|[^\w\s\"'“‘`*<>\[({«»„「‹›&~_|#✿【\\/-]{1,3})[ \t]++)*+(?:&lt;/?)?+)"
     r"(?P<open>[*_`\[【✿]*+)[ \t]?"
-    r"(?P<words>[^\W\d_]++(?:(?:[ \t_'’\\#-]{1,2}|(?<=\d)|(?=\d))[^\W_]++){0,6}+)"
-    r"(?P<aside>(?:[ ]?\([^()\n]{0,40}+\)|[ ]?\[[^\[\]\n]{0,20}+\]|[ ]?\#?\d{1,3}[.)]?)?+)"
+    r"(?P<words>[^\W_]++(?:(?:[ \t_'’\\#-]{1,2}|(?<=\d)|(?=\d))[^\W_]++){0,6}+)"
+    r"(?P<aside>(?:[ ]?\([^()\n]{0,40}+\)|[ ]?\[[^\[\]\n]{0,20}+\]|[ ]?\#?\d{1,3}[.)]?"
+    r"|[ ]from[ ][\w ]{1,40}+)?+)"
     r"(?P<close>[*_`\])】✿]*+)[ \t]*+"
-    r"(?:(?P<colon>[:：∶ː꞉։;]|-{1,2}>?(?= )|[–—]|={1,2}>?)[*_`\])】]*+"
+    r"(?:(?P<colon>[:：∶ː꞉։;>]|&gt;|-{1,2}>?(?= )|[–—]|={1,2}>?)[*_`\])】]*+"
     r"|(?P<end>(?=\n|\Z))|(?P<object>(?=[{`]))|)"
     r"[ \t]*+"
 )
@@ -151,13 +144,12 @@ def find_labels(text: str) -> list[Directive]:
     for _ in range(_MAX_LINES):
         if sign is None or len(found) == MAX_DIRECTIVES:
             break
-        label = _LABEL.match(lines, lines.rfind("\n", 0, sign.start()))
+        label = _LABEL.match(lines, lines.rfind("\n", 0, sign.start() + 1))
         kind = _kind(label) if label else None
         if label and kind:
-            value = min(label.end() - 1, len(text))
-            end = len(text)
+            value, end = min(label.end() - 1, len(text)), len(text)
             found.append(Directive(kind, label.start(), value, end, end, emphasis=label["open"]))
-        sign = _SIGN.search(lines, lines.find("\n", sign.start()))
+        sign = _SIGN.search(lines, lines.find("\n", sign.start() + 1))
     return found
 
 
@@ -165,42 +157,96 @@ def label_at(line: str) -> Directive | None:
     """Return the label that a line begins with, if it does."""
     label = _LABEL.match(f"\n{line}")
     kind = _kind(label) if label else None
-    if label is None or kind is None:
-        return None
-    return Directive(kind, 0, label.end() - 1, len(line), len(line))
+    return Directive(kind, 0, label.end() - 1, len(line), len(line)) if label and kind else None
+
+
+def begins_observation(line: str, *, after_action: bool = False) -> bool:
+    """Tell whether a line begins an observation, however it is decorated, disguised or misspelt.
+
+    What follows an action may be called a result as well, and needs no colon.
+    """
+    said = without_markup(see(line.lstrip()[:_MAX_NEARBY]))
+    said = re.sub(r"\A(?:`{3,}|[ ]{0,3}(?:<|&lt;)/?)(?=\w)", "", said).replace("&gt;", ":")
+    is_set_off = said != line.lstrip()[:_MAX_NEARBY]
+    label = label_at(said) or (
+        label_at(re.sub(r"[> ].*|\Z", ":", said, count=1)) if is_set_off else None
+    )
+    if label is not None and label.kind == "observation":
+        return True
+    word = re.match(r"\W*(?:\w\W{1,3})?([^\W_]+)", said)
+    is_cut = word is not None and word[0] == said and word[1].casefold().startswith("obser")
+    if word is None or not (after_action or is_cut):
+        return False
+    return is_cut or _is_like(fold(word[1])) or fold(word[1]) in _OUTPUTS
+
+
+def holds_foreign(words: str) -> bool:
+    """Tell whether words before an answer observe, or hold a result or somebody else's line."""
+    folded = f"\n{fold(words)}\n"
+    return _FOREIGN.search(folded) is not None or any(
+        map(_is_observing, _OBSERVING.finditer(folded))
+    )
+
+
+def _is_observing(line: re.Match[str]) -> bool:
+    word = re.sub(r"[ -]", "", line["word"])
+    rest = line["rest"]
+    if rest.startswith("-\n"):
+        word, rest = word + rest[2:], ""
+    is_cut = word.startswith("obser") and "observation".startswith(word)
+    is_short = word == "obs" and not rest[:1].isalnum()
+    is_prose = re.match(r"[ ]?(?:of|show|that|is|are)", rest) is not None
+    return not is_prose and (is_cut or is_short or _is_like(word.rstrip("s")))
 
 
 def _kind(label: re.Match[str]) -> Kind | None:
     words = label["words"]
     kind = kind_of(words)
+    if label["colon"] is None and _observes_plainly(words):
+        return "observation"
     if kind is None:
         return None
-    if label["colon"] is None:
-        is_set_off = "#" in label["lead"] or bool(label["open"] and label["close"])
-        is_pause = kind == "pause" and words.isupper()
-        if not (is_pause or is_set_off or (label["object"] is not None and _is_plain(kind))):
-            return None
-        if is_set_off and label["open"][:1] in "`_" and kind not in ("action", "answer", "input"):
-            return None
-    elif (kind == "pause" and not words.isupper()) or (
-        label["colon"] not in ":：∶ː꞉։" and words.split()[-1].casefold() not in _DASHED
-    ):
-        return None
-    return kind
+    colon = label["colon"]
+    if colon is None:
+        return kind if _stands_alone(label, kind) else None
+    is_dashed = colon not in ":：∶ː꞉։;" and not _is_like(fold(words))
+    is_prose = (
+        (colon in (">", "&gt;") and kind != "observation")
+        or (kind == "pause" and not words.isupper())
+        or (is_dashed and words.split()[-1].casefold() not in _DASHED)
+    )
+    return None if is_prose else kind
 
 
-def _is_plain(kind: Kind) -> bool:
-    """Tell whether a label asks for something, and is known without a colon before an object."""
-    return kind in ("action", "input", "answer", "observation")
+def _stands_alone(label: re.Match[str], kind: Kind) -> bool:
+    """Tell whether a label needs no colon: a heading, alone on its line, before an object."""
+    words = label["words"]
+    is_set_off = "#" in label["lead"] or bool(label["open"] and label["close"])
+    if is_set_off and label["open"].startswith(("`", "_")):
+        return kind in ("action", "answer", "input")
+    is_alone = label["end"] is not None and not words[0].islower() and _is_exact(words)
+    is_before_object = label["object"] is not None or is_alone
+    is_pause = kind == "pause" and words.isupper()
+    return is_pause or is_set_off or (is_before_object and kind in _ASKING)
+
+
+def _observes_plainly(words: str) -> bool:
+    """Tell whether the bare word stands before what is observed (`Observation C9 is first`)."""
+    first, _, rest = words.partition(" ")
+    return first.casefold() == "observation" and rest[:1].isupper()
+
+
+def _is_exact(words: str) -> bool:
+    return fold(words.replace(" ", "")).rstrip("是为為은는は") in _kinds() or "_" in words
 
 
 @lru_cache(4096)
 def kind_of(words: str) -> Kind | None:
     """Return what the words of a label announce, or None where they are no label."""
-    folded = unicodedata.normalize("NFKC", words).casefold().replace("_", " ")
-    parts = re.findall(r"[^\W\d_]+", folded.replace("'", "").replace("’", "").replace("-", ""))
+    bare = fold(re.sub(r"\b\d+\b|_", " ", words)).replace("'", "").replace("’", "").replace("-", "")
+    parts = re.findall(r"[^\W\d_]+", bare)
     if len(parts) > _MOST_WORDS or not parts:
-        return None
+        return "observation" if _is_like("".join(parts)) else None
     for start in range(len(parts)):
         if start and parts[start - 1] not in _STOP_WORDS:
             break
@@ -210,10 +256,28 @@ def kind_of(words: str) -> Kind | None:
             word = "".join(parts[start:end])
             if kind := _kinds().get(word) or _kinds().get(word.rstrip("是为為은는は")):
                 return kind
-    return None
+    is_result = parts[-1] in _RESULTS and ("_" in words or parts[-2:-1] in _NAMED)
+    is_misspelt = any(map(_is_like, (parts[0], parts[-1], "".join(parts))))
+    return "observation" if is_result or (is_misspelt and parts[0] not in ("a", "an")) else None
 
 
+def fold(text: str) -> str:
+    """Return a text without case, accents or letters that look like others."""
+    if text.isascii():
+        return text.lower().translate(_LETTERS) if not text.isalpha() else text.lower()
+    apart = unicodedata.normalize("NFKD", text.casefold())
+    bare = "".join(letter for letter in apart if not unicodedata.combining(letter))
+    return unicodedata.normalize("NFKC", bare.translate(_LETTERS))
+
+
+@lru_cache(4096)
+def _is_like(word: str) -> bool:
+    """Tell whether a folded word is the one for an observation, perhaps misspelt."""
+    if not 8 <= len(word) <= 14:  # noqa: PLR2004 (letters, give or take three)
+        return False
+    return SequenceMatcher(None, word, "observation").ratio() >= _LIKENESS
+
+
+@cache
 def _kinds() -> dict[str, Kind]:
-    if not _KINDS:
-        _KINDS.update((word, kind) for kind, words in NAMES.items() for word in words.split())
-    return _KINDS
+    return {fold(word): kind for kind, words in NAMES.items() for word in words.split()}

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from heapq import merge
 from itertools import islice
+from operator import attrgetter
 from typing import Final
 
 from chart_binder.react.parsing.advice import Defect, DialectRules, Wording, Writing
@@ -23,15 +24,20 @@ from chart_binder.react.parsing.calls import (
     read_object,
     without_closing_tags,
 )
-from chart_binder.react.parsing.labels import Directive, find_labels, label_at
+from chart_binder.react.parsing.labels import (
+    Directive,
+    begins_observation,
+    holds_foreign,
+    label_at,
+)
 from chart_binder.react.parsing.lenient_json import (
     LenientJSONError,
     opens_object,
     read_strictly,
     skip_space,
 )
-from chart_binder.react.parsing.lexer import Spoken, is_in_block, is_reported, is_within, speak
-from chart_binder.react.parsing.observations import find_observations, fold, holds_foreign
+from chart_binder.react.parsing.lexer import Spoken, speak
+from chart_binder.react.parsing.shown import is_introduced, is_within
 from chart_binder.react.parsing.tags import call_in, identified
 from chart_binder.react.parsing.turns import ASKING, INVENTED, Turn, find_turn, object_end
 from chart_binder.react.steps import Act, Finish, Step
@@ -43,15 +49,18 @@ _MAX_OBJECTS: Final = 16
 _MAX_REFUSED: Final = 4
 """After so many answers that are somebody else's no further one is looked at."""
 _MAX_CALLS: Final = 8
+_MAX_LINES: Final = 64
 _OBJECT: Final = re.compile(r"\n(?:<\|\w{4,24}\|>|functools)?[ \t]*(?=\{|\[[ ]{0,4}\{)")
 _OBJECT_OF_TURN: Final = re.compile(
     r"\[?\s*\{\s*[\"'](?:thought|action|name|tool|function|tool_calls?)[\"']"
 )
-_PYTHON_CALL: Final = re.compile(
-    r"\n(?:<\|\w{4,24}\|>)?[ \t`]{0,4}(?:\[[ ]?)?(?:[a-z]\w{0,31} = )?(?:print\()?(?:functions\.)?"
-    r"(?P<name>[A-Za-z]\w{1,63})(?:\.call)?(?=\((?:[\"'“{]|[A-Za-z]\w{0,63} ?=))"
+# A tool's name with brackets or an object behind it.
+_NAMED_CALL: Final = re.compile(
+    r"\n(?:<\|\w{4,24}\|>)?[ \t`]{0,4}(?:[-*+•][ ]|\d{1,2}[.)][ ]|>>>[ ]|[Ss]tep \d: )?\[?[ ]?"
+    r"(?:[a-z]\w{0,31} = |print\(|await |(?:Tool )?[Cc]all: ?|Tool: ?){0,2}(?:functions\.)?"
+    r"(?P<name>[A-Za-z]\w{1,63})(?:\.call)?"
+    r"(?:(?=\((?:[\"'“{]|[A-Za-z]\w{0,63} ?=))|(?P<object>[ ]?:?[ ]?\n?(?=\{)))"
 )
-_NAME_AND_OBJECT: Final = re.compile(r"\s*(?P<name>[a-z]\w{1,63})[ \t]*\n?(?=\{)")
 _CALL_INLINE: Final = re.compile(
     r"[.!?:)…\"”] (?=\**Action\**: ?[\w.]{2,64}[\s,]+\**Action Input\**: ?)"
 )
@@ -62,6 +71,7 @@ _OBSERVED_KEY: Final = re.compile(
 )
 _LEFT_OVER: Final = " \t\n`~*_})]>;."
 _CLOSING_TAGS: Final = re.compile(r"\A(?:\s{0,80}</[\w ]{1,24}>)*")
+_CALL_TAG: Final = re.compile(r"<(?:tool_call|function_call|invoke|function=)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +82,7 @@ class _Found:
     start: int
     end: int
     writing: Writing = "labels"
+    may_be_fenced: bool = False
 
 
 def read_reply(reply: str, rules: DialectRules) -> Step:
@@ -92,25 +103,22 @@ def read_reply(reply: str, rules: DialectRules) -> Step:
 def whole_answer(reply: str) -> str | None:
     """Return a reply that was asked for as an answer alone, and needs no label; or None.
 
-    It is none where it holds a call or an observation, or an answer that the model only passes on.
+    It is none where it holds a call, a label or an observation, or an answer that the model only
+    passes on.
     """
     said = speak(reply, frozenset())
     turn = find_turn(said.text, _PLAIN_RULES)
     found = _first(turn)
-    if found is not None and not (
-        isinstance(found.step, Defect) and found.step.kind == "unlabelled"
-    ):
+    if found is not None:
         return found.step.answer if isinstance(found.step, Finish) else None
-    brace = said.text.find("{")
-    if brace < 0 or said.unclosed or turn.notes or turn.ended_by or "fenced call" in turn.refused:
+    is_doubtful = said.unclosed or turn.notes or turn.ended_by or turn.refused - {"unlabelled"}
+    if is_doubtful or ASKING.search(turn.text) or _OBSERVED_KEY.search(turn.text):
         return None
-    before = said.text[:brace]
-    is_observed = holds_foreign(before) or _OBSERVED_KEY.search(said.text) is not None
     try:
-        read_answer_object(said.text)
+        read_answer_object(turn.text)
     except LenientJSONError:
         return None
-    return None if is_observed or is_reported(before) else said.text.strip()
+    return None if holds_foreign(turn.text.partition("{")[0]) else turn.text.strip()
 
 
 # The first step.
@@ -118,52 +126,36 @@ def whole_answer(reply: str) -> str | None:
 
 def _first(turn: Turn) -> _Found | None:
     """Return the step of what comes first: a label, a tag, an object, a call as in Python."""
-    bare = sorted(_bare(turn), key=_start)
+    by_start = attrgetter("start")
     shown: _Found | None = None
     passed_on: _Found | None = None
     refused = 0
-    for found in merge(_directed(turn), bare, key=_start):
+    for found in merge(_directed(turn), sorted(_bare(turn), key=by_start), key=by_start):
         is_answer = isinstance(found.step, Finish)
-        fenced = is_within(turn.fences, found.start)
-        if fenced:
+        if is_within(turn.fences, found.start) and not found.may_be_fenced:
             turn.refused.add("fenced")
-            if (
-                isinstance(found.step, Act)
-                and shown is None
-                and not is_reported(_before_fence(turn, found.start))
-            ):
-                turn.refused.add("fenced call")
-                shown = found
-            continue
-        if not is_answer:
+            shown = shown or (found if isinstance(found.step, Act) else None)
+        elif not is_answer:
             return found
-        if shown is not None:
+        elif shown is not None:
             return replace(found, step=Defect("called"))
-        if _OBSERVED_KEY.search(turn.text, 0, found.start):
+        elif _rests_on_observation(turn, found.start):
             return replace(found, step=Defect("observation"))
-        said = turn.said[: found.start + 4 * turn.said.startswith("    ", found.start)]
-        if holds_foreign(said):
-            return replace(found, step=Defect("observation"))
-        if is_in_block(said) or is_reported(said) or said.rstrip().endswith(("(", "[")):
+        elif is_introduced(turn.said, found.start):
             passed_on = passed_on or replace(found, step=Defect("passed on"))
             refused += 1
             if refused == _MAX_REFUSED:
                 break
-            continue
-        return found
+        else:
+            return found
     return shown or passed_on
 
 
-_CALL_TAG: Final = re.compile(r"<(?:tool_call|function_call|invoke|function=)")
-
-
-def _start(found: _Found) -> int:
-    return found.start
-
-
-def _before_fence(turn: Turn, at: int) -> str:
-    start = next(start for start, end in turn.fences if start <= at < end)
-    return turn.text[:start]
+def _rests_on_observation(turn: Turn, at: int) -> bool:
+    """Tell whether an observation that the model made up stands before an answer."""
+    is_shown = "observation in a fence" in turn.refused
+    is_member = is_shown or _OBSERVED_KEY.search(turn.text, 0, at) is not None
+    return is_member or holds_foreign(turn.said[:at])
 
 
 def _directed(turn: Turn) -> Iterator[_Found]:
@@ -267,15 +259,8 @@ def _labelled_answer(turn: Turn, found: Directive) -> Taken | None:
     return _answer(_without_emphasis(turn.text[found.value : end].strip(), found))
 
 
-def _answer(words: str) -> Taken | None:
-    """Return an answer's words, unless somebody else's stand before its object."""
+def _answer(words: str) -> Finish | None:
     words = without_closing_tags(words).strip()
-    before = words[: max(words.find("{"), 0)]
-    if any(True for _ in find_observations(fold(before))):
-        return Defect("observation")
-    for label in find_labels(before):
-        if label.kind in ("observation", "speaker", "pause"):
-            return Defect(label.kind)
     return Finish(words) if words else None
 
 
@@ -340,21 +325,16 @@ def _bare(turn: Turn) -> Iterator[_Found]:
         default=turn.end,
     )
     seen = 0
-    if "{" in text:
-        for mark in islice(_OBJECT.finditer(text, 0, first_label + 1), _MAX_OBJECTS):
-            at = mark.end() - 1
-            if at < seen or is_within(taken, at) or is_within(turn.thoughts, at):
-                continue
-            found, seen = _object_turn(turn, at, seen)
-            if found is not None:
-                yield found
-        named = _NAME_AND_OBJECT.match(turn.text)
-        if named and not turn.directives:
-            step = read_action(named["name"], turn.text[named.end() :])
-            if isinstance(step, Act):
-                yield _Found(step, 0, turn.end, "object")
-    if "(" in text:
-        yield from _python_calls(turn, text[: first_label + 1])
+    for mark in islice(_OBJECT.finditer(text, 0, first_label + 1), _MAX_OBJECTS):
+        at = mark.end() - 1
+        if at < seen or any(is_within(spans, at) for spans in (taken, turn.thoughts, turn.blocks)):
+            continue
+        found, seen = _object_turn(turn, at, seen)
+        if found is not None:
+            yield found
+    for call in islice(_NAMED_CALL.finditer(text, 0, first_label + 1), _MAX_CALLS):
+        if not any(is_within(spans, call.start()) for spans in (turn.thoughts, turn.blocks)):
+            yield from _named_call(turn, call, text)
 
 
 def _object_turn(turn: Turn, at: int, seen: int) -> tuple[_Found | None, int]:
@@ -372,43 +352,38 @@ def _object_turn(turn: Turn, at: int, seen: int) -> tuple[_Found | None, int]:
         return found, turn.end
     end = at + length
     before, after = turn.text[:at], turn.text[end : turn.end]
-    is_amid = is_within(turn.fences, at) or before.strip() or after.strip(_LEFT_OVER)
+    is_amid = before.strip(" \t\n`~json") or after.strip(_LEFT_OVER)
     if step is None or (isinstance(step, Finish) and is_amid):
         turn.refused.add("unlabelled" if step is None else "among words")
         return None, end
-    if isinstance(step, Finish) and _OBSERVED_KEY.search(body, 0, length):
-        step = Defect("observation")
-    is_taken_back = isinstance(step, Act) and _is_taken_back(before, after)
-    return None if is_taken_back else _Found(step, at, end, "object"), end
+    if isinstance(step, Finish):
+        step = Defect("observation") if _OBSERVED_KEY.search(body, 0, length) else step
+        return _Found(step, at, end, "object", may_be_fenced=True), end
+    return _Found(step, at, end, "object"), end
 
 
-def _is_taken_back(before: str, after: str) -> bool:
-    """Tell whether words before a call without label report it, and words go on behind it."""
-    before = re.sub(r"(?:`{3,}|~{3,})\w*\s*\Z", "", before[-400:]).rstrip()
-    is_more = after.strip(_LEFT_OVER) and label_at(after.lstrip().partition("\n")[0]) is None
-    return bool(is_more) and before[-1:] not in ".!?" and is_reported(f"{before}:")
-
-
-def _python_calls(turn: Turn, text: str) -> Iterator[_Found]:
-    for call in islice(_PYTHON_CALL.finditer(text), _MAX_CALLS):
-        at = call.start()
-        if is_within(turn.thoughts, at):
-            continue
-        line_end = text.find("\n", call.end())
+def _named_call(turn: Turn, call: re.Match[str], text: str) -> Iterator[_Found]:
+    """Yield the call of a tool by its name, unless words go on behind it."""
+    is_alone = not turn.text[: call.start()].strip()
+    given = text[call.end() :]
+    if call["object"] is not None:
+        is_name = call["name"][0].islower() and call["name"] not in ("json", "xml")
+        if not is_name or ("_" not in call["name"] and not is_alone):
+            return
+        step = read_action(call["name"], given)
+    else:
         try:
-            arguments, notes = read_in_brackets(text[call.end() :])
+            arguments, notes = read_in_brackets(given)
         except LenientJSONError:
-            continue
-        line = text[call.end() : line_end if line_end >= 0 else len(text)]
-        rest = line[line.rfind(")") + 1 :] if ")" in line else ""
-        if re.search(r"\w", rest) and not re.match(
-            r"[)\]`]{0,3}[ ]?(?:[-=]+>|→|[:=：]|returns?)", rest
-        ):
-            continue
-        after = text[line_end:] if line_end >= 0 else ""
-        if is_finisher(call["name"]) or _is_taken_back(text[1 : at + 1], after):
-            continue
-        yield _Found(Act(call["name"], arguments, notes=notes), at, turn.end, "object")
+            return
+        line = given.partition("\n")[0]
+        rest = re.sub(r"<[^<>]*>", "", line[line.rfind(")") + 1 :]) if ")" in line else ""
+        is_arrow = re.match(r"[)\]`]{0,3}[ ]?(?:[-=]+>|→|[:=：]|returns?)", rest)
+        if is_finisher(call["name"]) or (re.search(r"\w", rest) and not is_arrow):
+            return
+        step = Act(call["name"], arguments, notes=notes)
+    if isinstance(step, Act):
+        yield _Found(step, call.start(), turn.end, "object")
 
 
 def _inline_call(turn: Turn) -> _Found | None:
@@ -435,7 +410,7 @@ def _finished(found: _Found, turn: Turn, notes: tuple[str, ...]) -> Step:
     rest = _CLOSING_TAGS.sub("", rest, count=1)
     paused = re.match(r"\W*PAUSE\b", rest)
     rest = rest[paused.end() if paused else 0 :]
-    if any(True for _ in find_observations(fold(rest))):
+    if INVENTED not in notes and any(map(begins_observation, islice(rest.split("\n"), _MAX_LINES))):
         notes = (*dict.fromkeys((*notes, INVENTED)),)
     if rest.strip(_LEFT_OVER):
         last = "final answer" if isinstance(step, Finish) else "PAUSE" if paused else "action"

@@ -21,8 +21,14 @@ _NAMES_OF: Final[dict[Kind, str]] = {
     "observation": "observation observations obs toolresponse toolresponses toolresult"
     " toolresults tooloutput functionresponse functionresult functionresults",
     "thought": "thought thoughts think thinking reasoning",
+    "speaker": "user human system environment",
 }
 _NAMES: Final = {name: kind for kind, names in _NAMES_OF.items() for name in names.split()}
+_INNER: Final = frozenset({"arg_key", "arg_value", "tool_name"})
+_OBSERVING: Final = re.compile(
+    r"(?!final)\w*(?:results?|outputs?|response(?:from\w*)?)|obs\w*|information|context|documents?"
+    r"|ipython"
+)
 _TAG: Final = re.compile(
     r"<(?=[ /A-Za-z])[ ]{0,2}+(?P<slash>/?)[ ]{0,2}+(?P<name>[A-Za-z][\w-]{1,31}+)"
     r"(?P<attributes>(?:[ =:\n][^<>]{0,2000}+)?+)(?P<closed>(?<=/))?+>"
@@ -52,19 +58,28 @@ def find_tags(text: str) -> list[Directive]:
     """
     if "<" not in text:
         return []
-    marks: list[tuple[re.Match[str], Kind]] = []
-    for mark in islice(_TAG.finditer(text), 8 * MAX_DIRECTIVES):
-        kind = _NAMES.get(mark["name"].casefold().replace("_", "").replace("-", ""))
-        if kind is not None:
-            marks.append((mark, kind))
-            if len(marks) == MAX_DIRECTIVES:
-                break
+    every = list(islice(_TAG.finditer(text), 8 * MAX_DIRECTIVES))
+    closed = {mark["name"] for mark in every if mark["slash"]}
+    kinds = ((mark, _kind_of(mark, closed)) for mark in every)
+    marks = list(islice(((mark, kind) for mark, kind in kinds if kind), MAX_DIRECTIVES))
     closing = {mark.start() for mark, _ in marks if mark["slash"]}
     return [
         _directive(text, marks, place)
         for place in range(len(marks))
         if marks[place][0].start() not in closing
     ]
+
+
+def _kind_of(mark: re.Match[str], closed: set[str]) -> Kind | None:
+    """Return what a tag announces; one with an underscore in its name is named as a tool."""
+    name = mark["name"].casefold()
+    folded = name.replace("_", "").replace("-", "")
+    if kind := _NAMES.get(folded):
+        return kind
+    if _OBSERVING.fullmatch(folded):
+        return "observation"
+    is_given = bool(mark["attributes"].strip(" /")) or mark["name"] in closed
+    return "call" if "_" in name and name not in _INNER and is_given else None
 
 
 def _directive(text: str, marks: list[tuple[re.Match[str], Kind]], place: int) -> Directive:
@@ -75,6 +90,8 @@ def _directive(text: str, marks: list[tuple[re.Match[str], Kind]], place: int) -
     tries = 0
     for other, other_kind in [] if is_empty else marks[place + 1 :]:
         if other_kind != kind or (not other["slash"] and kind != "call"):
+            continue
+        if other["slash"] and other["name"] != mark["name"] and "_" in other["name"] + mark["name"]:
             continue
         tries += 1
         if tries < _MAX_TRIES and _in_string(text, mark.end(), other.start()):
@@ -154,6 +171,8 @@ def call_in(body: str, tag: Directive) -> Taken | None:
     identifier = attributes.pop("id", "")
     if not named and (own := re.match(r"=\s*[\"']?([\w.-]{1,80})", tag.attributes)):
         named = own[1]
+    if not named and tag.name.replace("_", "").replace("-", "") not in _NAMES:
+        named = tag.name
     body = _without_inner_tags(body)
     inner = re.match(
         r"\s*<(?:function|invoke|tool|name|tool_name)(?:=[\"']?([\w.-]{1,80})[\"']?|\s+name=[\"']([\w.-]{1,80})[\"'])?\s*>",

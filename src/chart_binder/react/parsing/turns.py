@@ -1,24 +1,31 @@
 """A model's own turn: the labels and tags in it that are live, in order.
 
-Live is what stands outside thoughts and quotations, up to the first observation that the model
-made up, or a line of somebody else. What stands in a fence is kept, for a call may: see `steps`.
+Live is what stands outside thoughts, quotations and blocks, up to the first observation that the
+model made up, or a line of somebody else. What stands in a fence is kept, for a call may.
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import islice
 from typing import Final
 
 from chart_binder.react.parsing.advice import DialectRules
-from chart_binder.react.parsing.labels import Directive, find_labels
+from chart_binder.react.parsing.labels import Directive, find_labels, kind_of
 from chart_binder.react.parsing.lenient_json import (
     LenientJSONError,
     read_strictly,
     scan,
     skip_space,
 )
-from chart_binder.react.parsing.lexer import Quotations, Span, find_fences, is_within
-from chart_binder.react.parsing.observations import find_observations, fold
+from chart_binder.react.parsing.lexer import Span, is_used
+from chart_binder.react.parsing.shown import (
+    find_blocks,
+    find_fences,
+    find_quotations,
+    is_within,
+    merged,
+)
 from chart_binder.react.parsing.tags import find_tags, is_talked_about
 
 INVENTED: Final = "invented observation discarded"
@@ -29,11 +36,13 @@ ASKING: Final = re.compile(
 _MAX_REPAIRED: Final = 16
 _THOUGHT_ENDS: Final = re.compile(r"</thoughts?>", re.IGNORECASE)
 _ROLE: Final = re.compile(r"[*_#\s]*(?:user|human|system)\b", re.IGNORECASE)
+_FENCE_WORDS: Final = re.compile(r"[\s>*+•\d.)-]{0,40}+(?:`{3,80}+|~{3,80}+)[ ]?(\w{3,24})")
+_OUTPUTS: Final = ("output", "outputs", "result", "results")
 
 
 @dataclass(slots=True)
 class Turn:
-    """A turn; `said` is its text with blanks for thoughts in tags.
+    """A turn: its directives, and what of its text is shown or thought.
 
     `ended_by` is the kind of the label or tag that ends it at `end`. `refused` holds what there is
     of what counts for nothing: `fenced`, `thought`, `no tool` and other keys of advice.
@@ -45,6 +54,8 @@ class Turn:
     said: str = ""
     directives: list[Directive] = field(default_factory=list)
     fences: list[Span] = field(default_factory=list)
+    blocks: list[Span] = field(default_factory=list)
+    shown: list[Span] = field(default_factory=list)
     thoughts: list[Span] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
     ended_by: str = ""
@@ -57,42 +68,92 @@ def find_turn(text: str, rules: DialectRules, *, is_inner: bool = False) -> Turn
     turn = Turn(text, rules, is_inner, end=len(text))
     tags = find_tags(text)
     turn.thoughts = _thoughts_in(text, tags)
-    turn.said = said = _blanked(text, turn.thoughts)
-    turn.fences = find_fences(said)
-    quotations = Quotations(said)
-    seen = 0  # up to here words belong to a directive that was kept
-    for found in sorted([*find_labels(said), *tags, *_observed(said)], key=_start):
-        if _ends_turn(turn, found, seen, quotations):
-            turn.end, turn.ended_by = found.start, found.kind
-            break
-        if found.start < seen or not _is_live(turn, found, quotations):
+    turn.said = blanked(text, turn.thoughts)
+    turn.fences = find_fences(turn.said)
+    found = sorted([*find_labels(turn.said), *tags], key=lambda each: each.start)
+    own = [each for each in found if not is_within(turn.thoughts, each.start)]
+    bodies = list(_bodies(text, own, turn.fences))
+    said = blanked(turn.said, bodies)
+    last = found[-1].start + 1 if found else 0
+    turn.blocks = find_blocks(said)
+    turn.shown = merged([*find_quotations(said, last), *turn.blocks])
+    for each in found:
+        if is_within(bodies, each.start):
             continue
-        turn.directives.append(found)
-        if found.is_tag and found.kind in ("call", "answer"):
-            seen = found.after
-        elif found.kind in ("answer", "input") and not is_within(turn.fences, found.start):
-            repairs = len(turn.directives) < _MAX_REPAIRED
-            seen = object_end(text, found.value, repairs=repairs)
+        if _ends_turn(turn, each):
+            turn.end, turn.ended_by = each.start, each.kind
+            break
+        if _is_live(turn, each):
+            turn.directives.append(each)
+    if (output := _output_fence(turn)) is not None and output < turn.end:
+        turn.end, turn.ended_by = output, "observation"
+        turn.directives = [each for each in turn.directives if each.start < output]
     if turn.ended_by == "observation":
         turn.notes.append(INVENTED)
     return turn
 
 
-def _ends_turn(turn: Turn, found: Directive, seen: int, quotations: Quotations) -> bool:
+def blanked(text: str, spans: Sequence[Span]) -> str:
+    """Return a text with blanks in place of some spans of it, which are in order."""
+    kept: list[str] = []
+    at = 0
+    for start, end in spans:
+        kept += [text[at:start], "\n" * (end > start), " " * (end - start - 1)]
+        at = end
+    return "".join([*kept, text[at:]])
+
+
+def object_end(text: str, start: int, *, repairs: bool = True) -> int:
+    """Return the end of the JSON object that follows a label, where nothing is live; or `start`."""
+    at = skip_space(text, start)
+    if text.startswith("```", at):
+        at = text.find("{", at, at + 20) if "{" in text[at : at + 20] else at
+    if not text.startswith("{", at):
+        return start
+    try:
+        found = scan(text, at, closed=True) if repairs else read_strictly(text, at)
+    except LenientJSONError:
+        return start
+    return found.end if found else start
+
+
+def _bodies(text: str, found: Sequence[Directive], fences: list[Span]) -> Iterator[Span]:
+    """Yield the objects under labels, and what stands in the tags of calls and answers."""
+    end = count = 0
+    for each in found:
+        if each.start < end:
+            continue
+        if each.is_tag and each.kind in ("call", "answer") and not is_talked_about(text, each):
+            start, end = each.start + 1, each.after
+        elif each.kind in ("answer", "input") and not is_within(fences, each.start):
+            start, count = each.value, count + 1
+            end = object_end(text, start, repairs=count < _MAX_REPAIRED)
+        elif each.kind in ("answer", "input", "action"):
+            start, end = each.value, object_end(text, each.value, repairs=False)
+        else:
+            continue
+        if end > start:
+            yield start, end
+
+
+def _ends_turn(turn: Turn, found: Directive) -> bool:
     """Tell whether a label or tag is not of the model's own turn any more."""
     if is_within(turn.thoughts, found.start):
         return found.is_tag and found.kind == "observation"
-    if found.start < seen or found.kind not in ("observation", "speaker", "pause"):
+    if found.kind not in ("observation", "speaker", "pause"):
         return False
-    if _is_quoted(turn, found, quotations) or (found.is_tag and is_talked_about(turn.text, found)):
+    if _is_shown(turn, found) or (found.is_tag and is_talked_about(turn.text, found)):
         return False
+    is_fenced = is_within(turn.fences, found.start)
     if found.kind == "speaker" and not found.is_tag and not turn.directives:
         is_asked_by_itself = _ROLE.match(turn.text, found.start) is None
-        return not is_asked_by_itself and not is_within(turn.fences, found.start)
-    return found.kind == "pause" or not is_within(turn.fences, found.start)
+        return not is_asked_by_itself and not is_fenced
+    if found.kind == "observation" and is_fenced:
+        turn.refused.add("observation in a fence")
+    return found.kind == "pause" or not is_fenced
 
 
-def _is_live(turn: Turn, found: Directive, quotations: Quotations) -> bool:
+def _is_live(turn: Turn, found: Directive) -> bool:
     """Tell whether a label or tag counts, and note why it does not."""
     if found.is_tag and found.kind == "thought" and found.closed:
         if ASKING.search(turn.text, found.value, found.end):
@@ -103,27 +164,26 @@ def _is_live(turn: Turn, found: Directive, quotations: Quotations) -> bool:
     if found.is_tag and is_talked_about(turn.text, found):
         turn.refused.add("inline")
         return False
-    if _is_quoted(turn, found, quotations):
+    if _is_shown(turn, found):
         turn.refused.add("fenced")
         return False
-    is_question = found.kind == "speaker" and not is_within(turn.fences, found.start)
-    return not is_question
+    return found.kind != "speaker" or is_within(turn.fences, found.start)
 
 
-def _is_quoted(turn: Turn, found: Directive, quotations: Quotations) -> bool:
+def _is_shown(turn: Turn, found: Directive) -> bool:
     line_start = turn.text.rfind("\n", 0, found.start) + 1
     is_block_quote = turn.text[line_start : line_start + 80].lstrip()[:1] == ">"
-    return is_block_quote or quotations.is_open_at(found.start)
+    return is_block_quote or is_within(turn.shown, found.start, inside=1)
 
 
-def _start(found: Directive) -> int:
-    return found.start
-
-
-def _observed(text: str) -> Iterator[Directive]:
-    end = len(text)
-    for at in find_observations(fold(text)):
-        yield Directive("observation", at, at, end, end)
+def _output_fence(turn: Turn) -> int | None:
+    """Return where a fence begins that says in its first line that it holds a tool's output."""
+    for start, _ in islice(turn.fences, _MAX_REPAIRED):
+        words = _FENCE_WORDS.match(turn.text, start)
+        name = words[1] if words else ""
+        if name.casefold() in _OUTPUTS or (name and kind_of(name) == "observation"):
+            return start
+    return None
 
 
 def _thoughts_in(text: str, tags: list[Directive]) -> list[Span]:
@@ -132,28 +192,8 @@ def _thoughts_in(text: str, tags: list[Directive]) -> list[Span]:
     for tag in tags:
         if tag.kind == "thought" and tag.closed and (not spans or tag.start >= spans[-1][1]):
             spans.append((tag.start, tag.after))
-    ends = [] if spans else [found.span() for found in _THOUGHT_ENDS.finditer(text)]
+    used = (end for end in _THOUGHT_ENDS.finditer(text) if not spans and is_used(text, end))
+    ends = [end.span() for end in islice(used, _MAX_REPAIRED)]
     if ends and not is_within(find_fences(text), ends[-1][0]):
         return [(0, ends[-1][1])]
     return spans
-
-
-def _blanked(text: str, spans: list[Span]) -> str:
-    kept: list[str] = []
-    at = 0
-    for start, end in spans:
-        kept += [text[at:start], "\n" * (end > start), " " * (end - start - 1)]
-        at = end
-    return "".join([*kept, text[at:]])
-
-
-def object_end(text: str, start: int, *, repairs: bool) -> int:
-    """Return the end of the JSON object that follows a label, where nothing is live; or `start`."""
-    at = skip_space(text, start)
-    if not text.startswith("{", at):
-        return start
-    try:
-        found = scan(text, at, closed=True) if repairs else read_strictly(text, at)
-    except LenientJSONError:
-        return start
-    return found.end if found else start
