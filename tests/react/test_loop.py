@@ -5,7 +5,7 @@ import re
 import subprocess
 import sys
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import pairwise, product
 from typing import Any
 
@@ -29,11 +29,11 @@ DONE = "Thought: done\nFinal Answer: 5"
 
 
 class Script:
-    """Plays replies in order and keeps what it was asked with."""
+    """Plays replies in order, or makes them by functions of the terms; keeps what it was asked."""
 
     model_id = "script"
 
-    def __init__(self, replies: Iterable[str | Reply]) -> None:
+    def __init__(self, replies: Iterable[Any]) -> None:
         self._replies = [Reply(reply) if isinstance(reply, str) else reply for reply in replies]
         self.asked: list[tuple[Message, ...]] = []
         self.terms: list[Terms] = []
@@ -41,19 +41,9 @@ class Script:
     def reply(self, messages: Sequence[Message], terms: Terms) -> Reply:
         self.asked.append(tuple(messages))
         self.terms.append(terms)
-        return self._replies[len(self.asked) - 1]
-
-
-@dataclass
-class Made:
-    """A model whose replies are made by a function of the terms."""
-
-    make: Callable[[Terms], Any]
-    model_id: str = "made"
-
-    def reply(self, messages: Sequence[Message], terms: Terms) -> Reply:
-        reply: Reply = self.make(terms)
-        return reply
+        reply = self._replies[len(self.asked) - 1]
+        made: Reply = reply(terms) if callable(reply) else reply
+        return made
 
 
 class Lines(Classic):
@@ -73,16 +63,6 @@ class Lines(Classic):
 
     def observation(self, content: str, of: Act | None = None) -> str:
         return f"[{str(of.arguments)[:20] if of else ''}] {content}"
-
-
-@dataclass
-class Clock:
-    """A clock that goes on only when it is told to."""
-
-    now: float = 0.0
-
-    def __call__(self) -> float:
-        return self.now
 
 
 def add(a: int, b: int) -> str:
@@ -124,7 +104,7 @@ def judge(text: str, is_last: bool) -> str:
 
 
 def play(
-    *replies: str | Reply,
+    *replies: Any,
     limits: Limits = DEFAULT,
     chat: ChatModel | None = None,
     dialect: Dialect | None = None,
@@ -315,8 +295,8 @@ def test_a_defect_of_a_chat_model_is_a_chat_error_without_internals(given: Any, 
             raise given
         return given
 
-    with pytest.raises(ChatError, match=f"^the chat model 'made' {told}") as caught:
-        play(chat=Made(answer))
+    with pytest.raises(ChatError, match=f"^the chat model 'script' {told}") as caught:
+        play(answer)
     assert caught.value.__cause__ is (given if isinstance(given, Exception) else None)
 
 
@@ -334,14 +314,14 @@ def speaking(terms: Terms) -> Reply:
 
 def test_a_listener_hears_the_replies_and_its_failure_is_no_fault_of_the_model() -> None:
     heard: list[str] = []
-    play(chat=Made(speaking), listen=heard.append)
+    play(speaking, listen=heard.append)
     assert heard == [DONE]
 
     def fail(piece: str) -> None:
         raise BrokenPipeError(piece)
 
     with pytest.raises(BrokenPipeError, match=r"^Thought: done"):
-        play(chat=Made(speaking), listen=fail)
+        play(speaking, listen=fail)
 
 
 def test_what_utf_8_or_json_cannot_hold_of_a_reply_is_left_out() -> None:
@@ -408,11 +388,12 @@ def test_a_hand_written_observation_cannot_speak_for_the_protocol() -> None:
 
 
 def test_a_run_ends_when_its_time_is_over_without_a_last_word() -> None:
-    clock = Clock()
+    now = 0
 
     def slow(text: str) -> str:
         """Take 6 seconds."""
-        clock.now += 6
+        nonlocal now
+        now += 6
         return text
 
     ending, events, asked = play(
@@ -420,7 +401,7 @@ def test_a_run_ends_when_its_time_is_over_without_a_last_word() -> None:
         limits=Limits(max_run_s=10),
         dialect=Lines(),
         tools=Toolbox([Tool.of(slow)]),
-        clock=clock,
+        clock=lambda: now,
         last_word=ALONE,
     )
     assert ending.problem is not None
@@ -431,29 +412,30 @@ def test_a_run_ends_when_its_time_is_over_without_a_last_word() -> None:
 
 
 def test_a_model_is_told_to_hurry_and_how_long_it_may_take() -> None:
-    clock = Clock()
+    now = 0
 
-    class Slow(Script):
-        def reply(self, messages: Sequence[Message], terms: Terms) -> Reply:
-            clock.now += 4
-            return super().reply(messages, terms)
+    def slow(terms: Terms) -> Reply:
+        nonlocal now
+        now += 4
+        return Reply("5" if now > 8 else f"echo: {now}")
 
-    chat = Slow(["echo: a", "echo: b", "5"])
-    play(chat=chat, limits=Limits(max_run_s=12.5), dialect=Lines(), clock=clock)
+    chat = Script([slow] * 3)
+    play(chat=chat, limits=Limits(max_run_s=12.5), dialect=Lines(), clock=lambda: now)
     assert [terms.seconds for terms in chat.terms] == [12.5, 8.5, 4.5]
     assert "(4 turns left.)" in chat.asked[1][-1].content
     assert "The time for this run is nearly over" in chat.asked[2][-1].content
 
 
 def test_a_model_that_fails_because_time_is_over_is_not_blamed() -> None:
-    clock = Clock()
+    now = 0
 
     def fail(terms: Terms) -> Reply:
-        clock.now += 20
+        nonlocal now
+        now += 20
         raise ChatError("the server did not answer in time")
 
     with pytest.raises(ChatError, match="max_run_s = 10"):
-        play(chat=Made(fail), limits=Limits(max_run_s=10), clock=clock)
+        play(fail, limits=Limits(max_run_s=10), clock=lambda: now)
 
 
 @pytest.mark.parametrize(
