@@ -27,13 +27,8 @@ _MAX_SOURCE_CHARS = 200
 
 def size_of(messages: Sequence[Message]) -> int:
     """Return the bytes of the messages in UTF-8, with those of the chat template around them."""
-    return _TEMPLATE_BYTES * len(messages) + sum(
-        [
-            len(text)
-            if (text := message.content).isascii()
-            else len(text.encode("utf-8", "replace"))
-            for message in messages
-        ]
+    return sum(
+        [_TEMPLATE_BYTES + len(each.content.encode("utf-8", "replace")) for each in messages]
     )
 
 

@@ -154,18 +154,18 @@ def ask(chat: ChatModel, messages: Sequence[Message], terms: Terms) -> Reply:
             " text"
         )
     return Reply(
-        _encodable(reply.content),
-        _encodable(reply.thinking) if isinstance(reply.thinking, str) else None,
-        _encodable(reply.done_reason) if isinstance(reply.done_reason, str) else None,
+        _text(reply.content) or "",
+        _text(reply.thinking),
+        _text(reply.done_reason),
         _count(reply.prompt_tokens),
         _count(reply.completion_tokens),
         _seconds(reply.seconds),
     )
 
 
-def _encodable(text: str) -> str:
-    """Replace lone surrogates: a server that streams tokens may send half a letter."""
-    return text if text.isascii() else text.encode("utf-8", "replace").decode()
+def _text(given: object) -> str | None:
+    """Return a text, lone surrogates replaced: a server that streams may send half a letter."""
+    return given.encode("utf-8", "replace").decode() if isinstance(given, str) else None
 
 
 def _count(tokens: object) -> int | None:

@@ -9,7 +9,7 @@ import json
 import re
 import types
 import typing
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from enum import Enum
 from functools import partial, reduce
@@ -89,32 +89,30 @@ def _of_function(
     except (NameError, AttributeError, TypeError, ValueError) as error:
         defects.append(f"its annotations cannot be resolved ({error})")
         return None
-    unfit = [*_defects(parameters, hints)]
-    if unfit:
-        defects += unfit
-        return None
-    if len(parameters) == 1 and is_model(hints[parameters[0].name]):
-        only = parameters[0].name
+    known = len(defects)
+    only = parameters[0].name if len(parameters) == 1 else ""
+    if only and parameters[0].kind in _BY_NAME and is_model(hints.get(only)):
         make = partial(from_model, hints[only], only, described)
-        return _try(make, f"parameter {only!r}", defects)
-    whole: list[str] = []
-    arguments = _try(partial(from_parameters, parameters, hints, described), "a parameter", whole)
-    if arguments is None:  # one by one, to say which it is
-        named: list[str] = []
+    else:
+        make = partial(from_parameters, parameters, hints, described)
         for each in parameters:
-            _try(partial(from_parameters, [each], hints, {}), f"parameter {each.name!r}", named)
-        defects += named or whole
-    return arguments
+            _check(each, hints, defects, is_one=bool(only))
+    what = f"parameter {only!r}" if only else "a parameter"
+    return _try(make, what, defects) if len(defects) == known else None
 
 
-def _defects(parameters: tuple[inspect.Parameter, ...], hints: Mapping[str, Any]) -> Iterator[str]:
-    for each in parameters:
-        if each.kind not in _BY_NAME:
-            yield f"parameter {str(each).split(':')[0]!r} cannot be given by name"
-        elif each.name not in hints:
-            yield f"parameter {each.name!r} has no type annotation"
-        elif len(parameters) > 1 and is_pydantic(hints[each.name]):
-            yield f"parameter {each.name!r} is a pydantic model, which must be the only parameter"
+def _check(
+    parameter: inspect.Parameter, hints: Mapping[str, Any], defects: list[str], *, is_one: bool
+) -> None:
+    what = f"parameter {parameter.name!r}"
+    if parameter.kind not in _BY_NAME:
+        defects.append(f"parameter {str(parameter).split(':')[0]!r} cannot be given by name")
+    elif parameter.name not in hints:
+        defects.append(f"{what} has no type annotation")
+    elif not is_one and is_pydantic(hints[parameter.name]):
+        defects.append(f"{what} is a pydantic model, which must be the only parameter")
+    else:
+        _try(partial(from_parameters, [parameter], hints, {}), what, defects)
 
 
 def _try(

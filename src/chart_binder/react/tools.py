@@ -2,7 +2,6 @@
 
 import json
 import re
-from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final
@@ -168,10 +167,10 @@ class Toolbox:
 
     def __init__(self, tools: Iterable[Tool | Callable[..., object]]) -> None:
         self.tools = tuple(tool if isinstance(tool, Tool) else Tool.of(tool) for tool in tools)
-        self._by_name = {tool.name: tool for tool in self.tools}
-        if len(self._by_name) < len(self.tools):
-            twice = [name for name, n in Counter(t.name for t in self.tools).items() if n > 1]
-            raise ToolDefectError(f"there are two tools called {twice[0]!r}")
+        self._by_name: dict[str, Tool] = {}
+        for tool in self.tools:
+            if self._by_name.setdefault(tool.name, tool) is not tool:
+                raise ToolDefectError(f"there are two tools called {tool.name!r}")
 
     def resolve(self, act: Act) -> Call:
         """Return the call an action means, or raise `ToolError` that says what there is."""
