@@ -4,13 +4,13 @@ Whatever could mean two things is refused, with advice. Our own code rather than
 mode: pydantic's takes `True` for 1 and `"86400"` for a date, and refuses a choice in another case.
 """
 
-import contextlib
 import json
 import math
 import re
 import unicodedata
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from datetime import date, datetime
+from datetime import date
+from itertools import chain, repeat
 from typing import Any, Final, TypeAlias
 
 from chart_binder.react.parsing.lenient_json import (
@@ -29,8 +29,8 @@ Schema: TypeAlias = Mapping[str, Any]
 
 _DECORATION: Final = " \t\n*`\"'“”‘’「」.,;:：!。，"
 _BRACKETS: Final = {"[": "]", "(": ")", "<": ">", "{": "}", "【": "】"}
-_SPACES: Final = frozenset(
-    "function functions tool tools action actions api default_api".split()  # noqa: SIM905
+_NAMESPACES: Final = re.compile(
+    r"\A(?:(?:functions?|tools?|actions?|api|default_api)\.(?=.)){1,3}", re.IGNORECASE
 )
 _WRAPPERS: Final = frozenset(
     {"arguments", "args", "parameters", "params", "actioninput", "toolinput", "input", "kwargs"}
@@ -257,12 +257,7 @@ def clean_name(written: str) -> str:
     name = written.replace("\\_", "_").strip(_DECORATION).removesuffix("()").strip(_DECORATION)
     if name and name[-1] == _BRACKETS.get(name[0]):
         name = name[1:-1].strip(_DECORATION)
-    for _ in range(3):
-        space, dot, bare = name.partition(".")
-        if not (dot and bare and space.casefold() in _SPACES):
-            break
-        name = bare
-    return name
+    return _NAMESPACES.sub("", name)
 
 
 def folded(name: str) -> str:
@@ -292,8 +287,9 @@ _DATE: Final = re.compile(
     r"([0-9]{4})(?:([-/.])([0-9]{1,2})\2([0-9]{1,2})|([0-9]{2})([0-9]{2}))"
     r"(?:[T ]00:00(?::00(?:\.0+)?)?Z?)?"
 )
-_TRUE, _FALSE = ("true", "yes", "on"), ("false", "no", "off")
-_BOOLEANS: Final = dict.fromkeys(_TRUE, True) | dict.fromkeys(_FALSE, False)
+_BOOLEANS: Final = dict.fromkeys(("true", "yes", "on"), True) | dict.fromkeys(
+    ("false", "no", "off"), False
+)
 _NULLS: Final = frozenset({"", "null", "none", "nil"})
 _PYTHON_TYPES: Final[Mapping[str, tuple[type, ...]]] = {
     "string": (str,),
@@ -324,14 +320,13 @@ def coerce(value: object, schema: Schema, definitions: Schema) -> object:
         by_name = {str(item): item for item in choice}
         name = same_name(str(value), by_name)
         return value if name is None else by_name[name]
-    kind = schema.get("type")
+    kind = schema.get("type", "")
     if kind == "array":
         return _to_list(value, schema, definitions)
     if kind == "object":
         return _to_object(value, schema, definitions)
-    for convert in (_BY_TYPE.get(kind or ""), _BY_FORMAT.get(schema.get("format", ""))):
-        value = convert(value) if convert else value
-    return value
+    convert = _to_date if schema.get("format") == "date" else _BY_TYPE.get(kind)
+    return convert(value) if convert else value
 
 
 def _to_one_of(value: object, alternatives: Sequence[Schema], definitions: Schema) -> object:
@@ -352,8 +347,8 @@ def _has_type(value: object, schema: Schema, definitions: Schema) -> bool:
     schema = resolved(schema, definitions)
     if choice := choices(schema):
         return _is_among(value, choice)
-    if shape := _FORMAT_PATTERNS.get(schema.get("format", "")):
-        return isinstance(value, str) and bool(shape.fullmatch(value))
+    if schema.get("format") == "date":
+        return isinstance(value, str) and bool(_DATE.fullmatch(value)) and _to_date(value) == value
     kinds = _PYTHON_TYPES.get(schema.get("type", ""))
     return kinds is None or type(value) in kinds
 
@@ -367,8 +362,7 @@ def _to_list(value: object, schema: Schema, definitions: Schema) -> object:
     items = schema.get("items")
     item = resolved(items, definitions) if isinstance(items, dict) else {}
     if isinstance(value, list):
-        first: Sequence[Schema] = schema.get("prefixItems", ())
-        kinds = [*first, *([item] * max(0, len(value) - len(first)))]
+        kinds = chain(schema.get("prefixItems", ()), repeat(item))
         return [coerce(part, kind, definitions) for part, kind in zip(value, kinds, strict=False)]
     if value is None or not (choices(item) or item.get("type") in _BY_TYPE):
         return value
@@ -380,7 +374,7 @@ def _split_items(value: object, item: Schema, definitions: Schema) -> object:
     if not isinstance(value, str) or "," not in value:
         return [coerce(value, item, definitions)]
     parts = [coerce(part.strip(), item, definitions) for part in value.split(",")]
-    is_title = item.get("type") == "string" and item.get("format") not in _FORMAT_PATTERNS
+    is_title = item.get("type") == "string" and item.get("format") != "date"
     if is_title and not choices(item):
         return value
     return parts if all(_has_type(part, item, definitions) for part in parts) else value
@@ -485,14 +479,6 @@ def _to_date(value: object) -> object:
         return value
 
 
-def _to_datetime(value: object) -> object:
-    """Read a date with a time, in any form of ISO 8601."""
-    if isinstance(value, str):
-        with contextlib.suppress(ValueError):
-            return datetime.fromisoformat(value.strip()).isoformat()
-    return value
-
-
 Coercion = Callable[[object], object]
 _BY_TYPE: Final[Mapping[str, Coercion]] = {
     "string": _to_text,
@@ -502,10 +488,3 @@ _BY_TYPE: Final[Mapping[str, Coercion]] = {
     "null": _to_null,
 }
 """How each type of a JSON schema is read."""
-_BY_FORMAT: Final[Mapping[str, Coercion]] = {"date": _to_date, "date-time": _to_datetime}
-"""How a text is read that has a format."""
-_FORMAT_PATTERNS: Final[Mapping[str, re.Pattern[str]]] = {
-    "date": re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}"),
-    "date-time": re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}.{0,20}"),
-}
-"""What a text of that format looks like once it is read."""
