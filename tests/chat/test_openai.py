@@ -167,14 +167,6 @@ def test_an_odd_stream_is_read(
     assert (reply.content, reply.done_reason) == ("well", reason)
 
 
-@pytest.mark.parametrize("letter", ["\u2028", "\u0085", "\U0001d11e", "\x1e"])
-def test_letters_that_end_lines_elsewhere_stay_letters(
-    letter: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    answer = stream(delta(f"a{letter}b"), is_done=True)
-    assert answered(monkeypatch, answer).content == f"a{letter}b"
-
-
 def test_a_server_that_never_streams_is_read_all_the_same() -> None:
     with OpenAIStandIn(["well"], streams=False) as server:
         assert ask(server).content == "well"

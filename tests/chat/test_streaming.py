@@ -76,25 +76,6 @@ def test_the_time_is_linear_in_the_length(line: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "left"),
-    [
-        ("Action: a\nObs: b\n", "Action: a"),
-        ("Obs: b\n", None),
-        ("\n\nObs: b\n", None),
-        ("<think>\nObs: b\n", None),
-        ("<think>\nObs: b\n</think>\nAction: a\nObs: c\n", "<think>\nObs: b\n</think>\nAction: a"),
-        ("[THINK]\nObs: b\n", None),
-        ("Action: a Obs: b\n", None),
-    ],
-)
-def test_a_stop_string_at_the_start_of_a_line_ends_what_is_said_aloud(
-    text: str, left: str | None
-) -> None:
-    assert cut_text(AtStop(("\nObs:", "")), text) == left
-    assert cut_text(AtStop(()), text) is None
-
-
-@pytest.mark.parametrize(
     ("text", "data"),
     [
         (b"data: one\n\ndata: two\n\n", [b"one", b"two"]),

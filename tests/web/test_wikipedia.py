@@ -98,6 +98,8 @@ def test_a_language_is_never_a_part_of_a_host_that_is_no_code(language: str) -> 
     with WikipediaStandIn(PAGES) as wiki:
         with pytest.raises(ToolError, match="is no language: give its code"):
             read(config(wiki), {"query": "x", "language": language})
+        with pytest.raises(ToolError, match="Give a title"):
+            read(config(wiki), {"query": " "})
         assert wiki.requests == []
 
 
@@ -191,8 +193,3 @@ def test_what_search_syntax_would_leave_out_is_looked_for(query: str, sent: str)
     with WikipediaStandIn(PAGES) as wiki:
         read(config(wiki), {"query": query})
         assert wiki.requests[0].query["srsearch"] == sent
-
-
-def test_an_empty_query_is_refused_with_advice() -> None:
-    with WikipediaStandIn(PAGES) as wiki, pytest.raises(ToolError, match="Give a title"):
-        read(config(wiki), {"query": " "})
