@@ -25,6 +25,7 @@ CALL = 'Thought: hm\nAction: web_search\nAction Input: {"query": "K"}'
 ANSWER = "Final Answer: C1"
 THINKING = "<think>\nI must write\nObservation: x\n</think>"
 ASKED = (Message("system", "You decide."), Message("user", "Which album?"))
+ENOUGH = Terms(STOP, enough=StopAfterStep(Classic()))
 WAYS = pytest.mark.parametrize("prompting", ["chat", "raw"])
 SERVERS = pytest.mark.parametrize("kind", KINDS.values(), ids=KINDS)
 FAULTS = [(kind, fault) for kind in KINDS.values() for fault in kind.faults]
@@ -103,29 +104,24 @@ def test_a_prompt_that_cannot_fit_the_context_is_not_sent(kind: Kind) -> None:
 
 @SERVERS
 @WAYS
-def test_a_server_that_ignores_stop_is_hung_up_on(kind: Kind, prompting: str) -> None:
-    invented = Said("Action: web_search\nObservation: it is C1", goes_on="\nand so on ")
-    with kind.serve([invented], obeys_stop=False) as server:
-        reply = kind.model(server, prompting=prompting).reply(ASKED, Terms(STOP))
-        assert server.hung_up.wait(5)  # it would go on for ever
-    assert (reply.content, reply.done_reason) == ("Action: web_search", "stop")
-
-
-@SERVERS
-@WAYS
 @pytest.mark.parametrize(
-    "label",
-    ["**Observation:**", "观察：", "Observation 1:", "OBSERVATION:", " Observation:", "Obs："],
+    ("said", "kept", "terms"),
+    [
+        ("Action: web_search\nObservation: it is C1", "Action: web_search", Terms(STOP)),
+        *(
+            (f"{CALL}\n{label} it is C1", CALL, ENOUGH)
+            for label in ("**Observation:**", "观察：", "Observation 1:", " Observation:", "Obs：")
+        ),
+        (f"{THINKING}\n{CALL}\nOBSERVATION: C1", f"{THINKING}\n{CALL}", ENOUGH),
+    ],
 )
-def test_an_observation_in_any_spelling_is_hung_up_on(
-    kind: Kind, prompting: str, label: str
+def test_a_server_that_goes_on_after_the_end_is_hung_up_on(
+    kind: Kind, prompting: str, said: str, kept: str, terms: Terms
 ) -> None:
-    invented = Said(f"{CALL}\n{label} it is C1", goes_on="\nand so on ")
-    with kind.serve([invented]) as server:
-        terms = Terms(STOP, enough=StopAfterStep(Classic()))
+    with kind.serve([Said(said, goes_on="\nand so on ")], obeys_stop=False) as server:
         reply = kind.model(server, prompting=prompting).reply(ASKED, terms)
-        assert server.hung_up.wait(5)
-    assert (reply.content, reply.done_reason) == (CALL, "stop")
+        assert server.hung_up.wait(5)  # it would go on for ever
+    assert (reply.content, reply.done_reason) == (kept, "stop")
 
 
 @SERVERS
@@ -136,19 +132,8 @@ def test_a_reply_that_comes_whole_is_left_as_it_is(
 ) -> None:
     with kind.serve([content], obeys_stop=False) as server:
         chat = kind.model(server, prompting=prompting, stream=False)
-        terms = Terms(STOP, enough=StopAfterStep(Classic()))
-        assert chat.reply(ASKED, terms).content == content
+        assert chat.reply(ASKED, ENOUGH).content == content
         assert len(server.chats) == 1
-
-
-@SERVERS
-@WAYS
-def test_thinking_about_the_format_ends_no_reply(kind: Kind, prompting: str) -> None:
-    text = f"{THINKING}\n{CALL}"
-    with kind.serve([Said(f"{text}\nObservation: C1", goes_on="\nx")], obeys_stop=False) as server:
-        chat = kind.model(server, prompting=prompting)
-        assert chat.reply(ASKED, Terms(STOP, enough=StopAfterStep(Classic()))).content == text
-        assert server.hung_up.wait(5)
 
 
 @SERVERS
@@ -159,8 +144,7 @@ def test_thinking_that_a_stop_string_ended_is_asked_for_again_without(
     text = f"{THINKING}\n{ANSWER}"
     with kind.serve([text, text, Said("", thinking="hm"), text]) as server:
         chat = kind.model(server, stream=streamed)
-        terms = Terms(STOP, enough=StopAfterStep(Classic()))
-        assert [chat.reply(ASKED, terms).content for _ in range(2)] == [text, text]
+        assert [chat.reply(ASKED, ENOUGH).content for _ in range(2)] == [text, text]
         sent = [str(each) for each in server.chats]
     assert [STOP[1].strip() in each for each in sent] == [True, False, True, False]
 

