@@ -58,7 +58,8 @@ def test_threads_ask_a_host_one_after_the_other_whatever_fetcher_they_use() -> N
     with Counting() as server:
         urls = [f"{server.url}/{number}" for number in range(8)]
         with ThreadPoolExecutor(8) as threads:
-            pages = list(threads.map(lambda url: PageFetcher(settings(server)).fetch(url), urls))
+            config = settings(server, timeout_s=20)
+            pages = list(threads.map(lambda url: PageFetcher(config).fetch(url), urls))
     assert len({page.text for page in pages}) == 8
     assert server.most == 1
 
