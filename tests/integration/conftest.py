@@ -38,12 +38,13 @@ class Ran:
         (line,) = self.lines
         return line
 
-    def must_end(self, status: int, *words: str) -> None:
+    def must_end(self, status: int, *words: str) -> "Ran":
         """Hold the run to its exit status, and to words on either stream, wrapped or not."""
         told = self.out + self.err
         unwrapped = " ".join(told.split())
         assert self.status == status, told
         assert [each for each in words if each not in told and each not in unwrapped] == [], told
+        return self
 
 
 Canon = Callable[..., Ran]

@@ -126,8 +126,7 @@ def test_config_show_says_where_each_value_comes_from_and_hides_secrets(
     (home / "work" / "config.toml").write_text("[llm]\nseed = 7\n")
     ran = canon(
         "config", "show", CANON_LLM__MODEL_ID="m", CANON_LLM__BASE_URL="http://user:secret@host:1"
-    )
-    assert ran.status == 0
+    ).must_end(0)
     assert re.search(r"llm\.seed = 7 +# config\.toml", ran.out)
     assert re.search(r'llm\.model_id = "m" +# CANON_LLM__MODEL_ID', ran.out)
     assert re.search(r"llm\.temperature = 0\.0 +# default", ran.out)
@@ -140,8 +139,7 @@ def test_lines_keep_to_the_width_of_a_narrow_terminal(
     canon: Canon, home: Path, arguments: tuple[str, ...]
 ) -> None:
     (home / "work" / "config.toml").write_text("[llm.prompt]\nrole = '" + "words " * 30 + "'\n")
-    ran = canon(*arguments, COLUMNS="60")
-    assert ran.status == 0
+    ran = canon(*arguments, COLUMNS="60").must_end(0)
     told = ran.out.partition("01-can-you")[0] + ran.out.partition("For your own files:")[2]
     assert [
         line for line in told.splitlines() if display_width(line) > 60 and " " in line.strip()
@@ -359,8 +357,7 @@ def test_each_parsed_reply_is_one_line(canon: Canon) -> None:
         "Action: telepathy\nAction Input: x",
     ]
     lines = "".join(json.dumps({"text": text, "dialect": "classic"}) + "\n" for text in texts)
-    ran = canon("transcript", "parse", "--jsonl", stdin=lines.encode())
-    assert ran.status == 0
+    ran = canon("transcript", "parse", "--jsonl", stdin=lines.encode()).must_end(0)
     act, finish, unreadable, idle, unknown = ran.lines
     assert list(act) == ["kind", "tool", "arguments", "answer", "problem", "notes"]
     assert (act["kind"], act["tool"], act["arguments"]) == ("act", "web_search", {"query": "x"})
@@ -374,8 +371,7 @@ def test_each_parsed_reply_is_one_line(canon: Canon) -> None:
 
 def test_a_line_that_is_no_reply_has_an_answer_in_its_place(canon: Canon) -> None:
     lines = b'{"text": "hm"}\n{\n{"text": "x", "dialect": "y"}\n\n{"text": "Action: web_search: a"}'
-    ran = canon("transcript", "parse", "--jsonl", stdin=lines)
-    assert ran.status == 2
+    ran = canon("transcript", "parse", "--jsonl", stdin=lines).must_end(2)
     assert [line["kind"] for line in ran.lines] == ["malformed"] * 3 + ["act"]
     assert ran.lines[1]["problem"].startswith("line 2: no reply to read: ")
     assert ran.lines[2]["problem"].startswith("line 3: no plug-in 'y'")

@@ -215,8 +215,7 @@ def test_one_bad_file_does_not_stop_the_next(
     flac(music, "3-nameless.flac", title="Untitled")
     file_of(golden("lead-bohemian"), music, "4-good.flac")
     (music / "cover.jpg").write_bytes(b"no audio")
-    ran = canon("decide", music, home / "absent", "--output=json", **asking(mb))
-    assert ran.status == 1
+    ran = canon("decide", music, home / "absent", "--output=json", **asking(mb)).must_end(1)
     words = ("empty", "damaged", "no artist", None, "does not exist")
     for line, word in zip(ran.lines, words, strict=True):
         assert line["state"] == ("error" if word else "decided")

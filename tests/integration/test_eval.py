@@ -43,8 +43,7 @@ def test_the_golden_decisions_are_as_expected(canon: Canon) -> None:
 def test_wrong_cases_and_ill_formed_lines_are_listed(canon: Canon) -> None:
     wrong = RHAPSODY | {"id": "\x1b[2Jodd", "expected": {"crg_mbid": None}}
     unknown = RHAPSODY | {"id": "unknown", "expected": {"crg_mbid": "alb"}}
-    ran = canon("eval", "-", stdin=lines(wrong, "{", RHAPSODY, unknown))
-    assert ran.status == 1
+    ran = canon("eval", "-", stdin=lines(wrong, "{", RHAPSODY, unknown)).must_end(1)
     for word in (
         "odd (line 1)", "CRG:ALBUM_LEAD_WINDOW: the single", "line 2", ALBUM,
         "expected     alb, which the evidence lacks\n",
@@ -54,8 +53,7 @@ def test_wrong_cases_and_ill_formed_lines_are_listed(canon: Canon) -> None:
 
 
 def test_open_cases_are_counted_apart_from_wrong_ones(canon: Canon) -> None:
-    ran = canon("eval", "-", "--output=json", stdin=lines(OPEN))
-    assert ran.status == 3
+    ran = canon("eval", "-", "--output=json", stdin=lines(OPEN)).must_end(3)
     assert (ran.line["crg"]["open"], ran.line["crg"]["wrong"]) == (1, 0)
     assert ran.line["open"][0]["decision"]["missing_facts"]
 
@@ -129,8 +127,7 @@ def test_a_calibration_is_fitted_stored_and_used(canon: Canon, home: Path) -> No
     eval_open = ("eval", "--adjudicate", "-", "--output=json")
     with Searxng() as search, OllamaStandIn([final(confidence=0.9)] * 2) as model:
         settings = adjudicating(model, search)
-        ran = canon(*eval_open, "--answers", known, stdin=lines(OPEN), **settings)
-        assert ran.status == 0
+        ran = canon(*eval_open, "--answers", known, stdin=lines(OPEN), **settings).must_end(0)
         answer = json.loads(known.read_bytes())
         assert (answer["confidence"], answer["right"]) == (0.9, True)
         canon("calibrate", known, "-o", calibration).must_end(1, "needs 30 answers")

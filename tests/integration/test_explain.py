@@ -45,8 +45,7 @@ def test_where_a_model_decided_every_other_candidate_has_a_reason(
     canon: Canon, home: Path, open_bundle: Path
 ) -> None:
     environment = replaying(home, final())
-    text = canon("explain", "--evidence", open_bundle, COLUMNS="200", **environment)
-    assert text.status == 0
+    text = canon("explain", "--evidence", open_bundle, COLUMNS="200", **environment).must_end(0)
     (kept,) = (home / "data").rglob("transcripts/*")
     assert kept.name in text.out
     _, _, rivals = " ".join(text.out.split()).partition("Why not another:")

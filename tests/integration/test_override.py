@@ -12,7 +12,6 @@ from integration.conftest import Canon, Ran
 from integration.services import ALBUM, LP, RHAPSODY, SINGLE, asking, flac
 from servers.http import Response
 from servers.musicbrainz import MusicBrainzStandIn, always
-from store.make_version_1 import version_1
 
 RECORDING = RHAPSODY["bundle"]["recording_candidates"][0]["mb_recording_id"]
 ELSEWHERE = "12345678-1234-4234-8234-123456789abc"
@@ -211,22 +210,3 @@ def test_listing_overrides_creates_no_store(canon: Canon, home: Path) -> None:
     assert "no overrides" in canon("override", "list").out
     assert canon("override", "remove", RECORDING).status == 1
     assert not (home / "data").exists()
-
-
-def test_a_store_that_cannot_be_read_is_an_error_not_a_decision(
-    canon: Canon, home: Path, bundle: Path
-) -> None:
-    put(canon, RECORDING, SINGLE)
-    (store,) = (home / "data").rglob("*.db")
-    store.write_bytes(b"x" * 5_000)
-    line = decided(canon, bundle)
-    assert line["state"] == "error"
-    assert "no SQLite database" in line["error"]
-
-
-def test_an_old_store_without_the_table_can_be_used(canon: Canon, home: Path, bundle: Path) -> None:
-    (home / "data" / "canon").mkdir(parents=True)
-    version_1(home / "data" / "canon" / "canon.db", has_overrides=False)
-    assert decided(canon, bundle)["decided_by"] == "rules"
-    assert put(canon, RECORDING, SINGLE).status == 0
-    assert len(listed(canon)) == 1

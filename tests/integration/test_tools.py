@@ -95,8 +95,7 @@ def test_a_date_from_musicbrainz_is_verified(
     (fact,) = line["adjudication"]["facts"]
     assert fact["verified"] is True
     transcript = line["adjudication"]["transcript"]
-    replayed = canon("transcript", "replay", transcript)
-    assert replayed.status == 0, replayed.out + replayed.err
+    canon("transcript", "replay", transcript).must_end(0)
     shown = canon("transcript", "show", transcript).out
     assert "1975-10-31 is 21 days before 1975-11-21." in shown
 

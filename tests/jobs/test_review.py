@@ -1,6 +1,5 @@
 """Verdicts in review and overrides: what they apply to, replace and refuse."""
 
-import os
 import sqlite3
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -11,13 +10,10 @@ import pytest
 from chart_binder.config import RulesConfig
 from chart_binder.domain.evidence import Artifact, EvidenceBundle, RecordingCandidate
 from chart_binder.domain.evidence_json import evidence_hash, read_bundle
-from chart_binder.domain.records import UnreadDecision
-from chart_binder.domain.verdict import Decided, KeptOverride, Override
-from chart_binder.domain.vocabulary import RecordingId, ReleaseGroupId, ReleaseId
 from chart_binder.errors import CanonError
 from chart_binder.jobs.calibrate import reviewed_answers
-from chart_binder.jobs.decide import Case, Decider, Decision, State, override_for
-from chart_binder.jobs.overrides import accept, choose, keep, recording_meant, reject, unknown_ids
+from chart_binder.jobs.decide import Case, Decider, Decision, State
+from chart_binder.jobs.overrides import accept, choose, keep, reject
 from chart_binder.jobs.review import (
     ReviewCase,
     find_case,
@@ -27,10 +23,8 @@ from chart_binder.jobs.review import (
 )
 from chart_binder.jobs.stored_decisions import save_decisions
 from chart_binder.llm.result import AdjudicationResult, Outcome
-from chart_binder.rules.decide import decide
 from chart_binder.store.store import Store
 from golden.bundles import year_only_single
-from rules.making import document, record, recording, release
 
 RULES = RulesConfig()
 OPEN = ("review", "indeterminate")
@@ -82,17 +76,6 @@ def queue(store: Store) -> list[str]:
     return [queued.case.path.name for queued in review_queue(store, store.overrides.all(), OPEN)]
 
 
-def test_a_case_has_its_candidates_side_by_side(put: Put) -> None:
-    case = put("a", proposing())
-    first, second = case.rows[:2]
-    assert (first.label, first.appeared, first.kind, first.is_proposed) == (
-        "C1", "1975", "single", False,
-    )  # fmt: skip
-    assert (second.release_group, second.is_proposed) == (ALBUM, True)
-    assert [each.label for each in second.releases] == ["C2.R1"]
-    assert second.countries == ("GB",)
-
-
 def test_a_proposal_too_unsure_to_decide_can_be_accepted(store: Store, put: Put) -> None:
     case = put("a", proposing(state=State.INDETERMINATE))
     ruled = accept(store, case)
@@ -126,17 +109,6 @@ def test_a_proposed_release_of_another_group_is_left_to_the_rules(store: Store, 
     assert ruled.saved.override is not None
     assert ruled.saved.override.rr_mbid is None
     assert "the rules name one" in ruled.notes[0]
-
-
-def test_of_several_recordings_the_one_on_the_record_is_meant(store: Store, put: Put) -> None:
-    single, album, *_ = RECORDING.groups
-    one = msgspec.structs.replace(RECORDING, rg_candidates=(single,), length_ms=None)
-    other = msgspec.structs.replace(
-        RECORDING, mb_recording_id=OTHER, rg_candidates=(album,), length_ms=None
-    )
-    ruled = accept(store, put("a", proposing(with_recordings(one, other))))
-    assert ruled.saved.override is not None
-    assert ruled.saved.override.recording_mbid == OTHER
 
 
 def test_of_several_recordings_on_the_record_one_must_be_named(store: Store, put: Put) -> None:
@@ -241,23 +213,6 @@ def test_a_case_whose_evidence_is_damaged_is_listed_with_the_others(
     assert queue(store) == ["b"]
 
 
-def test_a_record_that_cannot_be_read_keeps_no_other_from_being_ruled_on(
-    store: Store, put: Put, tmp_path: Path
-) -> None:
-    cases = [put(name, left_open()) for name in "ab"]
-    with sqlite3.connect(tmp_path / "store.db") as connection:
-        connection.execute(
-            "UPDATE decisions SET file_size = 'many' WHERE id = ?", (cases[0].kept.id,)
-        )
-    connection.close()
-    assert queue(store) == ["b"]
-    keep(store, cases[1])
-    unread: list[UnreadDecision] = []
-    assert list(review_queue(store, {}, OPEN, (), unread.append)) == []
-    assert unread[0].path == os.fsencode(tmp_path / "a")
-    assert cases[0].kept.id in unread[0].problem
-
-
 def test_a_case_is_found_by_path_and_id_until_it_is_decided_again(
     store: Store, put: Put, tmp_path: Path
 ) -> None:
@@ -274,33 +229,6 @@ def test_a_case_is_found_by_path_and_id_until_it_is_decided_again(
         read_case_transcript(store, latest)
 
 
-def test_reviews_are_answers_known_to_be_right_or_wrong(
-    store: Store, put: Put, tmp_path: Path
-) -> None:
-    for number in range(33):
-        recording = f"{number:08}-1111-4111-8111-111111111111"
-        bundle = with_recordings(msgspec.structs.replace(RECORDING, mb_recording_id=recording))
-        case = put(number, proposing(bundle, confidence=number / 100))
-        if number == 30:
-            keep(store, case)
-        elif number == 31:
-            reject(store, case, "no", SINGLE)
-        elif number % 3:
-            accept(store, case)
-        else:
-            reject(store, case, "no")
-    found = reviewed_answers(store, "m", pytest.fail)
-    assert sorted((each.confidence, each.right) for each in found) == [
-        (number / 100, number % 3 > 0 and number != 31) for number in range(33) if number != 30
-    ]
-    with sqlite3.connect(tmp_path / "store.db") as connection:
-        connection.execute("UPDATE decisions SET document = x'7b' WHERE id = ?", (case.kept.id,))
-    connection.close()
-    unread: list[str] = []
-    assert len(reviewed_answers(store, "m", unread.append)) == 31
-    assert [case.kept.id in each for each in unread] == [True]
-
-
 def test_files_of_one_evidence_teach_once(store: Store, put: Put) -> None:
     for number in range(40):
         case = put(number, proposing())
@@ -313,31 +241,3 @@ def test_files_of_one_evidence_teach_once(store: Store, put: Put) -> None:
 
 
 REC, CRG, RR = (f"{n}b47c9a0-b9e1-3df9-a5e8-50a6ce0dbdbd" for n in range(3))
-
-
-@pytest.mark.parametrize("shout", [str.upper, str.lower])
-def test_an_override_in_capitals_means_the_same(shout: Callable[[str], str]) -> None:
-    evidence = read_bundle(
-        document(
-            recording(
-                record("S", "Single", release("1974"), mb_rg_id=shout(CRG)),
-                record("A", "Album", "1974-11-08"),
-                mb_recording_id=shout(REC),
-            )
-        )
-    )
-    override = Override(ReleaseGroupId(CRG.upper()), ReleaseId(RR.upper()), "heard it")
-    verdict = decide(evidence, RulesConfig(), override)
-    assert isinstance(verdict, Decided)
-    assert (verdict.crg, verdict.rr, verdict.recording) == (CRG, RR, REC)
-    assert [rival.title for rival in verdict.rivals] == ["A"]
-    kept = KeptOverride(RecordingId(REC), ReleaseGroupId(CRG.upper()), None, "heard it", "2026")
-    assert list(unknown_ids(evidence, kept)) == []
-    assert override_for(evidence, {REC: kept}) == kept
-    assert recording_meant(evidence) == REC
-
-
-def test_an_override_is_kept_by_a_musicbrainz_id_alone() -> None:
-    evidence = read_bundle(document(recording(record("A", "Album", "1974"))))
-    with pytest.raises(CanonError, match="the recording's id is 'rec'; a MusicBrainz id"):
-        recording_meant(evidence)

@@ -2,9 +2,7 @@
 
 import os
 from collections.abc import Callable, Iterator
-from contextlib import closing
 from pathlib import Path
-from sqlite3 import connect
 from typing import Any
 
 import msgspec
@@ -14,13 +12,12 @@ from chart_binder.config import LLMConfig, RulesConfig
 from chart_binder.domain.evidence import Artifact
 from chart_binder.domain.evidence_json import read_bundle
 from chart_binder.domain.records import KeptDecision
-from chart_binder.errors import AudioError, ConfigError
+from chart_binder.errors import ConfigError
 from chart_binder.jobs.decide import Case, Cause, Decider, Decision, State, advice_for
 from chart_binder.jobs.stored_decisions import (
     DecisionSaver,
     adjudicator_version,
     path_bytes,
-    read_decision,
     rules_version,
     save_decisions,
     stored_bundle,
@@ -71,18 +68,6 @@ def latest(store: Store, path: Path) -> KeptDecision:
     return kept
 
 
-def test_a_decision_is_kept_with_its_evidence_and_the_file_it_was_made_for(
-    saver: DecisionSaver, song: Path
-) -> None:
-    case = saver.decide_and_save(song, attempt())
-    kept = latest(saver.store, song)
-    assert read_decision(kept) == case.decision
-    assert (kept.state, kept.crg_mbid) == ("decided", case.decision.crg_mbid)
-    assert (kept.file_size, kept.file_mtime_ns) == (5, song.stat().st_mtime_ns)
-    assert kept.rules_version == rules_version(RULES)
-    assert stored_bundle(saver.store, kept) == case.bundle
-
-
 def test_files_that_share_evidence_keep_what_each_says_of_itself(
     saver: DecisionSaver, song: Path, tmp_path: Path
 ) -> None:
@@ -92,18 +77,6 @@ def test_files_that_share_evidence_keep_what_each_says_of_itself(
     case = saver.decide_and_save(other, attempt(356_000))
     assert latest(saver.store, song).evidence_hash == latest(saver.store, other).evidence_hash
     assert stored_bundle(saver.store, latest(saver.store, other)) == case.bundle
-
-
-def test_a_run_is_kept_with_how_its_files_ended(saver: DecisionSaver, song: Path) -> None:
-    saver.decide_and_save(song, attempt())
-    begun = saver.store.runs.latest()
-    assert begun is not None
-    assert (begun.command, begun.arguments, begun.status) == ("decide", ("music",), None)
-    saver.end(0)
-    ended = saver.store.runs.latest()
-    assert ended is not None
-    assert (ended.status, ended.counts) == (0, {"decided": 1})
-    assert latest(saver.store, song).run_id == ended.id
 
 
 def test_an_interrupted_run_says_so(store: Store, song: Path) -> None:
@@ -120,16 +93,6 @@ def test_an_interrupted_run_says_so(store: Store, song: Path) -> None:
     run = store.runs.latest()
     assert run is not None
     assert run.status == 130
-
-
-def test_a_file_that_could_not_be_read_is_kept_as_failed(saver: DecisionSaver, song: Path) -> None:
-    def gather() -> None:
-        raise AudioError("no audio")
-
-    case = saver.decide_and_save(song, lambda: Decider(RULES).attempt(gather))  # type: ignore[arg-type]
-    assert case.decision.error == "no audio"
-    assert latest(saver.store, song).state == "error"
-    assert stored_bundle(saver.store, latest(saver.store, song)) is None
 
 
 def test_what_is_no_file_is_not_kept(saver: DecisionSaver, tmp_path: Path) -> None:
@@ -161,26 +124,6 @@ def test_a_transcript_that_is_gone_costs_no_decision(saver: DecisionSaver, song:
     result = AdjudicationResult(Outcome.REVIEW, transcript="/absent.jsonl")
     saver.decide_and_save(song, lambda: Case(Decision(State.REVIEW, adjudication=result)))
     assert latest(saver.store, song).transcript_id is None
-
-
-def test_a_decision_that_cannot_be_kept_is_an_error_with_the_decision_in_it(
-    saver: DecisionSaver, song: Path, place: Path
-) -> None:
-    with closing(connect(place, isolation_level=None)) as other:
-        other.execute("BEGIN IMMEDIATE")
-        case = saver.decide_and_save(song, attempt())
-    assert case.decision.state is State.ERROR
-    assert case.decision.crg_rule == "CRG:ALBUM_LEAD_WINDOW"
-    assert case.decision.error is not None
-    assert case.decision.error.startswith("decided, not kept: the store")
-    assert "locked by another program" in case.decision.error
-    assert saver.decide_and_save(song, attempt()).decision.state is State.DECIDED, (
-        "the next is kept again"
-    )
-    saver.end(1)
-    run = saver.store.runs.latest()
-    assert run is not None
-    assert run.counts == {"error": 1, "decided": 1}
 
 
 NOW = adjudicator_version(LLMConfig(), RULES)

@@ -1,6 +1,5 @@
 """A batch is counted in bounded memory, and its metrics follow their format."""
 
-import json
 import os
 from pathlib import Path
 
@@ -10,8 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from chart_binder.domain.records import KeptRun, Measures, StageCost
-from chart_binder.jobs.batch import AlbumResult, FileOutcome, Stage
-from chart_binder.jobs.batch.report import Tally, metrics_json, prometheus_text
+from chart_binder.jobs.batch import FileOutcome, Stage
+from chart_binder.jobs.batch.report import Tally, prometheus_text
 from chart_binder.jobs.decide import Cause, Decision, State
 from chart_binder.jobs.write import WriteReport, WriteStatus
 from servers.prometheus import read_text
@@ -89,13 +88,6 @@ def test_any_number_of_files_and_kinds_of_errors_takes_the_same_room() -> None:
     assert sum(map(len, found.errors)) < 200_000
 
 
-def test_requests_of_each_process_are_counted_once() -> None:
-    tally = Tally()
-    for worker, requests in (("a:1", 3), ("a:1", 5), ("b:1", 2), ("a:1", 4)):
-        tally.add_album(AlbumResult(worker=worker, requests=requests))
-    assert tally.measures().spent == {"musicbrainz_requests": 7}
-
-
 RUN = KeptRun(id="r1", command="batch", started_at_utc="2026-11-21T15:45:00.500000Z")
 
 
@@ -117,21 +109,3 @@ def test_what_is_counted_by_fixed_names_is_there_from_the_beginning() -> None:
         assert list(families[f"canon_batch_{name}_total"].samples.values()) == [0] * count, name
     assert families["canon_batch_start_time_seconds"].samples == {(): 1795275900.5}
     assert not {"canon_batch_end_time_seconds", "canon_batch_exit_status"} & families.keys()
-
-
-def test_a_run_that_ended_says_when_and_how() -> None:
-    run = KeptRun(
-        id="r1", command="batch", started_at_utc=RUN.started_at_utc,
-        ended_at_utc="2026-11-21T15:46:00.500000Z", status=3,
-    )  # fmt: skip
-    found = Measures(
-        files=3, states={"decided": 2, "review": 1}, stages={"rules": StageCost(3, 0.25)}
-    )
-    families = read_text(prometheus_text(run, found))
-    assert families["canon_batch_end_time_seconds"].samples == {(): 1795275960.5}
-    assert families["canon_batch_exit_status"].samples == {(): 3}
-    assert families["canon_batch_files_total"].samples[(("state", "review"),)] == 1
-    assert families["canon_batch_stage_seconds_total"].samples[(("stage", "rules"),)] == 0.25
-    assert families["canon_batch_info"].samples == {(("run", "r1"),): 1}
-    same = json.loads(metrics_json(run, found))
-    assert (same["run"], same["status"], same["states"]) == ("r1", 3, found.states)

@@ -76,15 +76,6 @@ class Down(Open):
         raise LookupFailedError(f"no answer about {path}")
 
 
-class Spotty(Open):
-    """A service that has no answer about the first file of each album of five."""
-
-    def _facts(self, path: Path) -> EvidenceBundle:
-        if int(path.stem) % 5 == 0:
-            raise LookupFailedError(f"garbage about {path}")
-        return super()._facts(path)
-
-
 class Slow:
     """An adjudicator that cannot tell, or fails for some files, after a moment."""
 
@@ -245,16 +236,6 @@ def test_a_model_that_fails_takes_no_earlier_answer_away(store: Store, tmp_path:
         assert one.stored
         assert store.decisions.history(one.stored[0].path) == (one.stored[0],)
     assert [each.state for each in store.decisions.iterate(["error"])] == ["error"]
-
-
-def test_a_service_that_has_no_answer_about_some_files_is_no_service_that_is_down(
-    store: Store, tmp_path: Path
-) -> None:
-    batch, outcomes = batch_of(store, Spotty(), Slow(), albums=1)
-    batch.run(library(tmp_path, 20, 5))
-    assert not batch.is_cut_short
-    causes = Counter(one.decision.cause for one in outcomes)
-    assert (len(outcomes), causes[Cause.LOOKUP_FAILED]) == (100, 20)
 
 
 def test_an_album_in_hand_is_left_after_the_file_that_is_looked_up(
