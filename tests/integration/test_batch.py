@@ -14,7 +14,6 @@ from mutagen.flac import FLAC
 from golden.bundles import Bundle, golden, year_only_single
 from integration.conftest import Canon, Ran, Start
 from integration.services import ALBUM, UNSURE, adjudicating, asking, file_of, flac, open_bundles
-from servers.http import Response
 from servers.musicbrainz import BUSY, MusicBrainzStandIn, always
 from servers.ollama import OllamaStandIn
 from servers.searxng import Searxng
@@ -326,23 +325,6 @@ def test_a_call_that_makes_no_sense_is_bad_usage(
     assert ran.err.startswith("canon: ")
     assert problem in ran.err
     assert report.read_text() == "earlier"
-
-
-def test_a_second_ctrl_c_waits_for_nobody(home: Path, start: Start) -> None:
-    file_of(BUNDLES[0], home)
-    with MusicBrainzStandIn(BUNDLES, behave=lambda *_: Response(delay_s=15)) as mb:
-        settings = asking(mb) | {"CANON_MUSICBRAINZ__TIMEOUT_S": "15"}
-        process = start("batch", home, **settings)
-        while not mb.requests:
-            time.sleep(0.02)
-        process.send_signal(signal.SIGINT)
-        time.sleep(0.3)
-        started = time.monotonic()
-        process.send_signal(signal.SIGINT)
-        _, err = process.communicate(timeout=20)
-    assert process.returncode == 130
-    assert b"canon: interrupted" in err
-    assert time.monotonic() - started < 5
 
 
 def test_what_was_left_open_while_the_search_failed_is_asked_again(

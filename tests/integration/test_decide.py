@@ -256,34 +256,22 @@ def test_a_bundle_is_decided_without_a_store(canon: Canon, home: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("options", "document", "cause", "words"),
+    ("document", "words"),
     [
-        (["--evidence"], "{", "evidence", "JSON"),
-        (
-            ["--evidence"],
-            '{"recording_candidates": null, "artist": {"name": "x"}}',
-            "evidence",
-            "recording_candidates",
-        ),
-        (
-            ["--evidence"],
-            '{"recording_candidates": []}',
-            "evidence",
-            "artist.name or recording_title",
-        ),
-        (["--evidence"], None, "file", "No such file"),
-        ([], "{}", "file", "an evidence bundle is decided with --evidence FILE"),
+        ("{", "JSON"),
+        ('{"recording_candidates": null, "artist": {"name": "x"}}', "recording_candidates"),
+        ('{"recording_candidates": []}', "artist.name or recording_title"),
     ],
 )
 def test_a_bundle_that_cannot_be_read_is_an_error_that_names_the_place(
-    canon: Canon, home: Path, options: list[str], document: str | None, cause: str, words: str
+    canon: Canon, home: Path, document: str, words: str
 ) -> None:
     bundle = home / "bundle.json"
-    if document:
-        bundle.write_text(document)
-    ran = canon("decide", *options, bundle, "--output=json")
-    ran.must_end(1, words)
-    assert ran.line["cause"] == cause
+    named = ("decide", "--evidence", bundle, "--output=json")
+    assert canon(*named).must_end(1, "No such file").line["cause"] == "file"
+    bundle.write_text(document)
+    assert canon(*named).must_end(1, words).line["cause"] == "evidence"
+    canon("decide", bundle).must_end(1, "an evidence bundle is decided with --evidence FILE")
 
 
 def test_logs_on_standard_error_are_json_lines_with_run_and_file(

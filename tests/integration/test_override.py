@@ -204,9 +204,3 @@ def test_misuse_is_refused_with_what_is_allowed(
     assert (ran.status, ran.out) == (status, "")
     assert word in ran.err
     assert not (home / "data").exists()
-
-
-def test_listing_overrides_creates_no_store(canon: Canon, home: Path) -> None:
-    assert "no overrides" in canon("override", "list").out
-    assert canon("override", "remove", RECORDING).status == 1
-    assert not (home / "data").exists()

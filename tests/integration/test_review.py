@@ -234,29 +234,6 @@ def test_a_rejected_proposal_leaves_the_queue_and_is_not_written(
     assert "a person rejected it: a cover" in canon("write", proposed).out
 
 
-def test_a_case_that_was_kept_waits_again_when_its_evidence_changes(
-    canon: Canon, open_song: Path
-) -> None:
-    assert canon("review", "keep", open_song).status == 0
-    decided(canon, open_song)
-    assert waiting(canon) == []
-    other = year_only_single()
-    other["recording_candidates"][0]["rg_candidates"][1]["title"] = "Another Night"
-    assert decided(canon, open_song, other)["state"] == "indeterminate"
-    assert waiting(canon) == ["song.flac"]
-
-
-def test_files_with_the_same_evidence_are_one_entry(canon: Canon, home: Path) -> None:
-    files = [file_of(BUNDLE, home, f"{name}.flac") for name in "abc"]
-    adjudicated(canon, *files)
-    line = canon("review", "list", "--output=json").line
-    assert (line["files"], Path(line["path"]).name) == (3, "c.flac")
-    ran = canon("review", "accept", files[0])
-    assert "accepted, with 2 more files" in ran.out
-    assert waiting(canon) == []
-    assert canon("write", *files).status == 0
-
-
 def test_an_override_set_by_hand_removes_a_case_from_the_queue(
     canon: Canon, open_song: Path
 ) -> None:

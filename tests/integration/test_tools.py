@@ -6,7 +6,7 @@ from golden.bundles import golden
 from integration.conftest import Canon
 from integration.services import ALBUM, LP, SINGLE, adjudicating, asking, call, final
 from servers.http import StandIn
-from servers.musicbrainz import BUSY, MusicBrainzStandIn, always
+from servers.musicbrainz import MusicBrainzStandIn
 from servers.ollama import OllamaStandIn
 from servers.searxng import Searxng
 from servers.wikipedia import WikipediaStandIn
@@ -60,12 +60,6 @@ def test_musicbrainz_is_called_by_hand_and_its_answers_are_stored(
     assert again.line["sources"] == [f"{GROUP}{SINGLE}"]
 
 
-def test_a_failed_tool_says_what_to_do(canon: Canon) -> None:
-    with MusicBrainzStandIn([], behave=always(BUSY)) as mb:
-        ran = canon("tools", "run", "musicbrainz", "Queen", **asking(mb))
-    ran.must_end(1, "the look-up at MusicBrainz", "try again later")
-
-
 def test_wikipedia_is_called_by_hand(canon: Canon) -> None:
     with WikipediaStandIn({"Bohemian Rhapsody": ARTICLE}) as wiki:
         ran = canon("tools", "run", "wikipedia", "Bohemian Rhapsody", **reading(wiki))
@@ -73,11 +67,6 @@ def test_wikipedia_is_called_by_hand(canon: Canon) -> None:
         assert f"Address: {wiki.url}/wiki/Bohemian_Rhapsody" in ran.out
         wrong = '{"query": "x", "language": "../x"}'
         assert canon("tools", "run", "wikipedia", wrong, **reading(wiki)).status == 1
-
-
-def test_days_are_counted_by_hand(canon: Canon) -> None:
-    ran = canon("tools", "run", "days_between", '{"first": "1975", "second": "1976-03"}')
-    assert ran.out == "1975 is between 61 and 455 days before 1976-03.\n"
 
 
 def test_a_date_from_musicbrainz_is_verified(

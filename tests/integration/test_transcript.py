@@ -51,15 +51,3 @@ def test_a_run_that_is_killed_leaves_all_it_had(
     ):
         canon("transcript", command, file).must_end(status, told)
     assert canon("transcript", "diff", file, file).status == 0
-
-
-def test_a_page_and_a_difference_go_to_standard_output(canon: Canon, home: Path) -> None:
-    one, other = home / "one.jsonl", home / "other.jsonl"
-    one.write_text(json.dumps({"type": "reply", "content": "<b>東京"}))
-    other.write_text(json.dumps({"type": "reply", "content": "x"}))
-    page = canon("transcript", "html", one, PYTHONUTF8="0", LC_ALL="C")
-    assert "&lt;b&gt;東京" in page.out
-    assert (page.status, page.err) == (0, "")
-    differs = canon("transcript", "diff", one, other)
-    assert (differs.status, differs.err) == (1, "")
-    assert canon("transcript", "diff", one, home / "none").status == 2

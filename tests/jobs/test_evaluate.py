@@ -102,28 +102,6 @@ def test_rules_have_a_row_each() -> None:
     assert (report.crg.accuracy, report.rr.precision) == (2 / 3, 1.0)
 
 
-def test_a_bad_line_is_named_and_does_not_stop_the_rest() -> None:
-    lines = [
-        b"\xef\xbb\xbf{", b"", line(name=" ", **ALL), b'{"expected": {"crg_mbid": null}}',
-        line(), b"\xff",
-        line({"recording_candidates": [{}], "artist": {"name": "x"}}, **ALL),
-        b'{"bundle": ' + b"[" * 100_000, line(crg_mbid=7),
-    ]  # fmt: skip
-    read = list(read_golden(lines))
-    assert [one.line for one in read] == [1, 3, 4, 5, 6, 7, 8, 9]
-    assert [isinstance(one, GoldenCase) for one in read] == [False, True] + [False] * 6
-    assert [one.name for one in read if isinstance(one, GoldenCase)] == ["line 3"]
-    problems = [one.problem for one in read if isinstance(one, InvalidLine)]
-    for problem, word in zip(
-        problems,
-        ("truncated", "bundle", "crg_mbid", "malformed", "mb_recording_id", "", "crg_mbid"),
-        strict=True,
-    ):
-        assert word in problem
-    report = evaluate(read, lambda bundle: Case(DECIDED, bundle))
-    assert (report.status, report.crg.right, len(report.ill_formed)) == (1, 1, 7)
-
-
 def test_a_name_that_two_lines_have_is_refused_with_both() -> None:
     lines = [line(name="x", **ALL), b"", line(**ALL), line(**ALL), line(name="x", **ALL)]
     *_, last = read = list(read_golden(lines))
@@ -141,7 +119,9 @@ def test_a_name_that_two_lines_have_is_refused_with_both() -> None:
         (line(crg_mbid=7), "expected.crg_mbid: Expected str | null, got int"),
         (line(name=7, crg_mbid="A"), "id: Expected str | null, got int"),
         (b'"a line"', "Expected object, got str"),
-        (b"[]", "Expected object, got array"),
+        (b"\xef\xbb\xbf{", "truncated"),
+        (b'{"bundle": ' + b"[" * 100_000, "nested too deeply"),
+        (line({"recording_candidates": [{}], "artist": {"name": "x"}}, **ALL), "mb_recording_id"),
         *[
             (line(crg_mbid=None, **{name: value}), f"expected.{name}")
             for name, value in (

@@ -48,9 +48,3 @@ def test_what_lies_inside_another_folder_that_was_named_comes_once(tmp_path: Pat
     named = [tmp_path / "a" / "b", tmp_path / "a", tmp_path / "a", tmp_path / "a" / "1.flac"]
     found = folders(*named, tmp_path / "ab")
     assert [name for album in found for name in album] == ["1.flac", "2.flac", "3.flac"]
-
-
-def test_a_loop_of_links_ends(tmp_path: Path) -> None:
-    tree(tmp_path, "a/1.flac")
-    (tmp_path / "a" / "loop").symlink_to(tmp_path)
-    assert folders(tmp_path) == [["1.flac"]]
