@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 from chart_binder.errors import CanonError
 from chart_binder.jobs.calibrate import (
     MIN_ANSWERS,
-    Answer,
     Calibration,
     KnownAnswer,
     fit_and_measure,
@@ -37,7 +36,7 @@ def answers(share_right: Callable[[float], float], count: int, seed: int) -> lis
 
 
 def measured(known: list[KnownAnswer], worth: Callable[[float], float]) -> Calibration:
-    found = measure_calibration([Answer(worth(one.confidence), one.right) for one in known])
+    found = measure_calibration([KnownAnswer(worth(one.confidence), one.right) for one in known])
     assert found
     return found
 

@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from chart_binder.jobs.calibrate import Answer, measure_calibration
+from chart_binder.jobs.calibrate import KnownAnswer, measure_calibration
 from chart_binder.jobs.decide import Case, Decision, State
 from chart_binder.jobs.evaluate import (
     EvaluationReport,
@@ -169,7 +169,12 @@ def test_a_long_file_is_never_in_memory_as_a_whole() -> None:
 
 
 def test_calibration_follows_its_formulas() -> None:
-    answers = [Answer(0.9, True), Answer(0.9, False), Answer(1.0, True), Answer(0.3, False)]
+    answers = [
+        KnownAnswer(0.9, True),
+        KnownAnswer(0.9, False),
+        KnownAnswer(1.0, True),
+        KnownAnswer(0.3, False),
+    ]
     found = measure_calibration(answers)
     assert found is not None
     assert found.brier_score == pytest.approx((0.01 + 0.81 + 0 + 0.09) / 4)

@@ -188,7 +188,7 @@ def test_a_release_is_not_taken_for_one_of_another_group_than_its_own(
 ) -> None:
     case = put("a", proposing(crg=SINGLE))
     of_the_single = RECORDING.groups[0].editions[0].mb_release_id
-    with pytest.raises(CanonError, match=r"C1.R1 is of C1 .*, not of C2 .* allowed: C2.R1, "):
+    with pytest.raises(CanonError, match=r"is of release group .*, not of"):
         reject(store, case, "no", ALBUM, of_the_single)
     assert store.overrides.all() == {}
     ruled = reject(store, case, "no", ALBUM, OTHER)

@@ -23,11 +23,30 @@ if TYPE_CHECKING:
 _BANDS = 10
 
 
-class Answer(msgspec.Struct, frozen=True):
-    """An answer's confidence, 0..1, and whether it was right."""
+Confidence = Annotated[float, msgspec.Meta(ge=0, le=1)]
 
-    confidence: float
-    is_right: bool
+
+class KnownAnswer(msgspec.Struct, frozen=True, omit_defaults=True):
+    """An answer known to be right or wrong: `{"confidence": 0.9, "right": true}`.
+
+    `confidence` is 0..1, in files what the model stated before any calibration; `id` is for people.
+    """
+
+    confidence: Confidence
+    right: bool
+    id: str | None = None
+
+    @classmethod
+    def of(
+        cls, result: AdjudicationResult, *, right: bool, name: str | None = None
+    ) -> "KnownAnswer":
+        """Return the stated confidence of a result, and whether the result was right."""
+        stated = result.stated_confidence
+        return cls(result.confidence if stated is None else stated, right, name)
+
+    def line(self) -> bytes:
+        """Return the answer as a line of a file."""
+        return msgspec.json.encode(self) + b"\n"
 
 
 class Band(msgspec.Struct, frozen=True):
@@ -56,11 +75,11 @@ class Calibration(msgspec.Struct, frozen=True):
     bands: tuple[Band, ...]
 
 
-def measure_calibration(answers: Sequence[Answer]) -> Calibration | None:
+def measure_calibration(answers: Sequence[KnownAnswer]) -> Calibration | None:
     """Return the calibration, `None` if there are no answers."""
     if not answers:
         return None
-    inside: defaultdict[int, list[Answer]] = defaultdict(list)
+    inside: defaultdict[int, list[KnownAnswer]] = defaultdict(list)
     for one in answers:  # full confidence belongs to the last band
         inside[min(int(one.confidence * _BANDS), _BANDS - 1)].append(one)
     bands = tuple(
@@ -69,46 +88,20 @@ def measure_calibration(answers: Sequence[Answer]) -> Calibration | None:
             most=(number + 1) / _BANDS,
             answers=len(each),
             confidence=fmean(one.confidence for one in each),
-            share_right=fmean(one.is_right for one in each),
+            share_right=fmean(one.right for one in each),
         )
         for number, each in sorted(inside.items())
     )
     return Calibration(
         answers=len(answers),
-        right=sum(one.is_right for one in answers),
-        brier_score=fmean((one.confidence - one.is_right) ** 2 for one in answers),
+        right=sum(one.right for one in answers),
+        brier_score=fmean((one.confidence - one.right) ** 2 for one in answers),
         expected_calibration_error=sum(
             abs(band.confidence - band.share_right) * band.answers for band in bands
         )
         / len(answers),
         bands=bands,
     )
-
-
-Confidence = Annotated[float, msgspec.Meta(ge=0, le=1)]
-
-
-class KnownAnswer(msgspec.Struct, frozen=True, omit_defaults=True):
-    """An answer known to be right or wrong: `{"confidence": 0.9, "right": true}`.
-
-    `confidence` is what the model stated, 0..1, before any calibration; `id` is for people.
-    """
-
-    confidence: Confidence
-    right: bool
-    id: str | None = None
-
-    @classmethod
-    def of(
-        cls, result: AdjudicationResult, *, right: bool, name: str | None = None
-    ) -> "KnownAnswer":
-        """Return the stated confidence of a result, and whether the result was right."""
-        stated = result.stated_confidence
-        return cls(result.confidence if stated is None else stated, right, name)
-
-    def line(self) -> bytes:
-        """Return the answer as a line of a file."""
-        return msgspec.json.encode(self) + b"\n"
 
 
 def read_answers(lines: Iterable[bytes], place: str) -> Iterator[KnownAnswer]:
@@ -131,8 +124,6 @@ def read_answers(lines: Iterable[bytes], place: str) -> Iterator[KnownAnswer]:
 
 
 _DECODER = msgspec.json.Decoder(KnownAnswer)
-
-
 MIN_ANSWERS = 30
 """With fewer answers a fit says more about chance than about the model."""
 _FOLDS = 5
@@ -169,7 +160,7 @@ def fit_and_measure(answers: Sequence[KnownAnswer]) -> FittedCalibration:
             fit_map([one for n, one in enumerate(answers) if n % _FOLDS != fold]),
         )
     ]
-    stated = measure_calibration(_calibrated(answers))
+    stated = measure_calibration(answers)
     calibrated = measure_calibration(held_out)
     assert stated is not None
     assert calibrated is not None
@@ -207,9 +198,9 @@ class _Pool(NamedTuple):
 
 
 def _calibrated(
-    answers: Sequence[KnownAnswer], calibrate: Callable[[float], float] = float
-) -> list[Answer]:
-    return [Answer(calibrate(known.confidence), known.right) for known in answers]
+    answers: Sequence[KnownAnswer], calibrate: Callable[[float], float]
+) -> list[KnownAnswer]:
+    return [KnownAnswer(calibrate(known.confidence), known.right) for known in answers]
 
 
 def reviewed_answers(
@@ -223,11 +214,19 @@ def reviewed_answers(
     """
     counts: Counter[str] = Counter()
     found: dict[tuple[str, str, float], KnownAnswer] = {}
-    for verdict, result in _answers(store, unread):
+    for verdict in store.verdicts.spoken():
+        try:
+            kept = store.decisions.by_id(verdict.decision_id)
+            result = read_decision(kept).adjudication if kept else None
+        except DamagedRecordError as error:
+            unread(str(error))
+            continue
+        if result is None or not result.crg_mbid:
+            continue
         known = KnownAnswer.of(result, right=_is_right(verdict, result), name=verdict.decision_id)
         if result.model_id == model_id:
             # Files that share evidence may share its one answer: the newest verdict on it counts.
-            found[result.evidence_hash, result.crg_mbid or "", known.confidence] = known
+            found[result.evidence_hash, result.crg_mbid, known.confidence] = known
         else:
             counts[result.model_id] += 1
     if len(found) < MIN_ANSWERS:
@@ -238,20 +237,6 @@ def reviewed_answers(
             f" {len(found)} of the model {model_id!r}{others}"
         )
     return list(found.values())
-
-
-def _answers(
-    store: "Store", unread: Callable[[str], None]
-) -> Iterator[tuple[KeptVerdict, AdjudicationResult]]:
-    for verdict in store.verdicts.spoken():
-        try:
-            kept = store.decisions.by_id(verdict.decision_id)
-            result = read_decision(kept).adjudication if kept else None
-        except DamagedRecordError as error:
-            unread(str(error))
-            continue
-        if result and result.crg_mbid:
-            yield verdict, result
 
 
 def _is_right(verdict: KeptVerdict, result: AdjudicationResult) -> bool:

@@ -13,7 +13,7 @@ from chart_binder.domain.evidence_json import defect, read_bundle
 from chart_binder.domain.verdict import Considered
 from chart_binder.domain.vocabulary import bare_id, non_blank
 from chart_binder.errors import EvidenceError
-from chart_binder.jobs.calibrate import Answer, Calibration, KnownAnswer, measure_calibration
+from chart_binder.jobs.calibrate import Calibration, KnownAnswer, measure_calibration
 from chart_binder.jobs.decide import INDETERMINATE, LLM_ADJUDICATION, Case, Decision, State
 from chart_binder.rules.decide import MANUAL_OVERRIDE
 from chart_binder.rules.premiere import RULES
@@ -93,18 +93,15 @@ def read_golden(lines: Iterable[bytes]) -> Iterator[GoldenCase | InvalidLine]:
         text = line.removeprefix(BOM_UTF8) if number == 1 else line
         if not text.strip():
             continue
-        case = _case(number, text)
-        if (
-            isinstance(case, GoldenCase)
-            and (first := named.setdefault(case.name, number)) != number
-        ):
-            case = InvalidLine(
-                number, f"id: {case.name!r} is that of line {first} too; each needs its own"
-            )
+        case = _golden_case(number, text)
+        first = named.setdefault(case.name, number) if isinstance(case, GoldenCase) else number
+        if isinstance(case, GoldenCase) and first != number:
+            problem = f"id: {case.name!r} is that of line {first} too; each needs its own"
+            case = InvalidLine(number, problem)
         yield case
 
 
-def _case(number: int, line: bytes) -> GoldenCase | InvalidLine:
+def _golden_case(number: int, line: bytes) -> GoldenCase | InvalidLine:
     try:
         read = _DECODER.decode(line)
         bundle = read_bundle(bytes(read.bundle))
@@ -124,8 +121,8 @@ def _expected(found: Expected) -> Expected:
     if acceptable:
         ids = (_id(one, f"rr_acceptable[{n}]") for n, one in enumerate(acceptable))
         acceptable = tuple(one for one in ids if one)
-    if found.crg_mbid is None and (odd := _beside_none(found)):
-        raise ValueError(f"expected.{odd} stands beside a crg_mbid of null, which means: open")
+    if found.crg_mbid is None:
+        _require_nothing_else(found)
     return Expected(
         crg_mbid=_id(found.crg_mbid, "crg_mbid"),
         rr_mbid=release if release is UNSET else _id(release, "rr_mbid"),
@@ -135,13 +132,14 @@ def _expected(found: Expected) -> Expected:
     )
 
 
-def _beside_none(found: Expected) -> str | None:
-    """Return a field that contradicts that the case must stay open, if any."""
+def _require_nothing_else(found: Expected) -> None:
+    """Raise `ValueError` for a field that contradicts that the case must stay open."""
     rules = (("crg_rule", non_blank(found.crg_rule)), ("rr_rule", non_blank(found.rr_rule)))
     odd = [f"{name} {rule!r}" for name, rule in rules if rule and not rule.endswith(_OPEN)]
     if found.rr_mbid or found.rr_acceptable:
         odd.append("rr_mbid or rr_acceptable")
-    return next(iter(odd), None)
+    if odd:
+        raise ValueError(f"expected.{odd[0]} stands beside a crg_mbid of null, which means: open")
 
 
 def _rule(written: str | None, field: str, known: Sequence[str]) -> str | None:
@@ -177,6 +175,9 @@ class Mark(StrEnum):
     """Nothing is expected, or another mark already says it."""
 
 
+_UNBLAMED = frozenset({Mark.RIGHT, Mark.UNSCORED})
+
+
 class ScoredCase(msgspec.Struct, frozen=True):
     """One case, decided and scored; `path` are the rules that were tried."""
 
@@ -195,15 +196,14 @@ class ScoredCase(msgspec.Struct, frozen=True):
     @property
     def is_as_expected(self) -> bool:
         """Whether everything is as expected."""
-        is_right = {self.crg, self.rr} <= {Mark.RIGHT, Mark.UNSCORED}
-        return is_right and not self.is_by_another_rule
+        return {self.crg, self.rr} <= _UNBLAMED and not self.is_by_another_rule
 
     @property
     def is_left_open(self) -> bool:
         """Whether it is open, and otherwise as expected."""
         marks = {self.crg, self.rr}
-        is_else_right = marks <= {Mark.RIGHT, Mark.OPEN, Mark.UNSCORED}
-        return Mark.OPEN in marks and is_else_right and not self.is_by_another_rule
+        is_open = Mark.OPEN in marks and marks <= _UNBLAMED | {Mark.OPEN}
+        return is_open and not self.is_by_another_rule
 
 
 class ScoreTotals(msgspec.Struct, frozen=True):
@@ -264,7 +264,7 @@ def evaluate(
     rr: Counter[Mark] = Counter()
     rules: Counter[tuple[str, str]] = Counter()
     rightly_open = 0
-    answers: list[Answer] = []
+    answers: list[KnownAnswer] = []
     wrong: list[ScoredCase] = []
     left_open: list[ScoredCase] = []
     ill_formed: list[InvalidLine] = []
@@ -280,7 +280,7 @@ def evaluate(
         result = one.decision.adjudication
         if result and result.crg_mbid:
             is_right = bare_id(result.crg_mbid) == one.expected.crg_mbid
-            answers.append(Answer(result.confidence, is_right))
+            answers.append(KnownAnswer(result.confidence, is_right))
             learn(KnownAnswer.of(result, right=is_right, name=one.id))
         if one.is_left_open:
             left_open.append(one)
@@ -319,17 +319,14 @@ def score(golden: GoldenCase, case: Case) -> ScoredCase:
         expected=expected,
         decision=decision,
         path=case.verdict.path if case.verdict else (),
-        is_by_another_rule=_is_by_another_rule(crg, rr, expected, decision),
+        is_by_another_rule=crg is Mark.RIGHT
+        and decision.decided_by == "rules"
+        and (
+            expected.crg_rule not in (None, decision.crg_rule)
+            or (rr in _UNBLAMED and expected.rr_rule not in (None, decision.rr_rule))
+        ),
         titles=_titles(golden.bundle, expected.crg_mbid, decision.crg_mbid, answer),
     )
-
-
-def _is_by_another_rule(crg: Mark, rr: Mark, expected: Expected, decision: Decision) -> bool:
-    told = [(expected.crg_rule, decision.crg_rule)]
-    if rr in (Mark.RIGHT, Mark.UNSCORED):
-        told.append((expected.rr_rule, decision.rr_rule))
-    is_right = crg is Mark.RIGHT and decision.decided_by == "rules"
-    return is_right and any(rule not in (None, found) for rule, found in told)
 
 
 def _titles(bundle: EvidenceBundle, *groups: str | None) -> dict[str, str]:

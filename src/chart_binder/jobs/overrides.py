@@ -5,7 +5,7 @@ verdict in review (`canon review`) is kept for all files that wait on the same e
 with an override unless the case is left as it is. `canon override set` keeps one by itself.
 """
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -27,7 +27,6 @@ if TYPE_CHECKING:
 DECIDE_AGAIN = "to be decided again: canon decide, or canon batch"
 ACCEPTED = "the model's answer, accepted in review"
 _MAX_FILES_NAMED = 3
-_MAX_RELEASES_NAMED = 6
 
 
 class VerdictResult(msgspec.Struct, frozen=True):
@@ -64,16 +63,13 @@ def accept(
             f"{case.path}: the proposed release group {proposal.crg_mbid} is not in the"
             " evidence; if it is right all the same: canon override set ... --crg"
         )
-    release = bare_id(proposal.rr_mbid) if proposal.rr_mbid else None
-    notes: tuple[str, ...] = ()
+    release, note = bare_id(proposal.rr_mbid) if proposal.rr_mbid else None, None
     if release and case.labels.home.get(proposal.rr_mbid or "") != proposal.crg_mbid:
-        notes = (
-            f"the proposed release {release} is not of that release group: the rules name one",
-        )
+        note = f"the proposed release {release} is not of that release group: the rules name one"
         release = None
     override = _new_override(store, case, proposal.crg_mbid, release, reason or ACCEPTED, recording)
-    kept = _keep_override(store, case, VerdictKind.ACCEPT, override, replaces=replaces)
-    return msgspec.structs.replace(kept, notes=(*notes, *kept.notes))
+    ruled = _keep_override(store, case, VerdictKind.ACCEPT, override, replaces=replaces)
+    return msgspec.structs.replace(ruled, notes=(note, *ruled.notes)) if note else ruled
 
 
 def reject(
@@ -98,9 +94,9 @@ def reject(
         raise CanonError(
             f"{case.path}: that is what is proposed: canon review accept {case.kept.id}"
         )
-    if rr:
-        _require_release_in_row(case, crg, rr)
     override = _new_override(store, case, crg, rr and bare_id(rr), reason, recording)
+    if rr and case.bundle:
+        require_home(case.bundle, override)
     kept = _keep_override(store, case, VerdictKind.REJECT, override, replaces=replaces)
     return msgspec.structs.replace(kept, notes=(*kept.notes, DECIDE_AGAIN))
 
@@ -139,14 +135,8 @@ def override_effect(store: "Store", override: KeptOverride) -> OverrideEffect:
     """
     decisions = store.verdicts.reached_by(override)
     files = tuple(dict.fromkeys(each.path for each in decisions))
-    for each in reversed(decisions):
-        try:
-            bundle = stored_bundle(store, each)
-        except DamagedRecordError:
-            continue
-        if bundle:
-            return OverrideEffect(files, bundle)
-    return OverrideEffect(files)
+    found = (_readable_bundle(store, each) for each in reversed(decisions))
+    return OverrideEffect(files, next(filter(None, found), None))
 
 
 def decisions_by_override(store: "Store", override: KeptOverride) -> tuple[KeptDecision, ...]:
@@ -158,8 +148,7 @@ def decisions_by_override(store: "Store", override: KeptOverride) -> tuple[KeptD
 def list_files(kept: Iterable[KeptDecision]) -> str:
     """Return the files of decisions as text, the first few by name."""
     paths = [each.path.decode("utf-8", "replace") for each in kept]
-    more = len(paths) - _MAX_FILES_NAMED
-    named = ", ".join(paths[: _MAX_FILES_NAMED if more > 0 else None])
+    named, more = ", ".join(paths[:_MAX_FILES_NAMED]), len(paths) - _MAX_FILES_NAMED
     return f"{named} and {more} more" if more > 0 else named
 
 
@@ -235,19 +224,17 @@ def _recording_of(case: ReviewCase, crg: str, named: str | None) -> RecordingId:
     wanted = bare_id(crg)
     carrying = [one for one in kept if any(bare_id(each.mb_rg_id) == wanted for each in one.groups)]
     found = carrying or list(kept)
-    if named is not None:
-        found = [one for one in kept if bare_id(one.mb_recording_id) == bare_id(named)]
-        if not found:
-            everyone = ", ".join(bare_id(one.mb_recording_id) for one in kept)
-            allowed = everyone or "none: the evidence has no recording"
-            raise CanonError(
-                f"{case.path}: recording {named} cannot be the file's; allowed: {allowed}"
-            )
     if not found:
         raise CanonError(
             f"{case.path}: the evidence has no recording: canon override set rules on one by its id"
         )
-    return _only_recording(found[:1] if named else found, "with --recording", f"{case.path}: ")
+    if named is not None:
+        found = [one for one in kept if bare_id(one.mb_recording_id) == bare_id(named)][:1]
+        if not found:
+            allowed = ", ".join(bare_id(one.mb_recording_id) for one in kept)
+            problem = f"recording {named} cannot be the file's; allowed: {allowed}"
+            raise CanonError(f"{case.path}: {problem}")
+    return _only_recording(found, "with --recording", f"{case.path}: ")
 
 
 def _only_recording(found: Sequence[RecordingCandidate], how: str, prefix: str = "") -> RecordingId:
@@ -261,28 +248,6 @@ def _only_recording(found: Sequence[RecordingCandidate], how: str, prefix: str =
             f"{prefix}the recording's id is {meant!r}; a MusicBrainz id (a UUID) is required"
         )
     return RecordingId(meant)
-
-
-def _require_release_in_row(case: ReviewCase, crg: str, rr: str) -> None:
-    """Raise `CanonError` if a release of the case is a release of another release group."""
-    homes = [
-        (each.label, row)
-        for row in case.rows
-        for each in row.releases
-        if bare_id(each.release) == bare_id(rr)
-    ]
-    if not homes or any(bare_id(row.release_group) == bare_id(crg) for _, row in homes):
-        return
-    label, home = homes[0]
-    own = next((row for row in case.rows if bare_id(row.release_group) == bare_id(crg)), None)
-    labels = [each.label for each in own.releases] if own else []
-    more = " ..." if labels[_MAX_RELEASES_NAMED:] else ""
-    allowed = f"{', '.join(labels[:_MAX_RELEASES_NAMED])}{more}, " if labels else ""
-    group = f"{own.label} '{own.title}'" if own else f"release group {bare_id(crg)}"
-    raise CanonError(
-        f"{case.path}: the release {label} is of {home.label} '{home.title}', not of {group};"
-        f" allowed: {allowed}a release that the evidence does not have, or none"
-    )
 
 
 def _keep_override(
@@ -323,7 +288,7 @@ def _keep_verdict(
         KeptVerdict(decision_id=each, verdict=kind, reason=reason, at_utc=at)
         for each in _decisions_to_rule_on(store, case, before)
     ]
-    notes: list[str] = []
+    notes = []
     for gone in before:
         notes.append(
             f"the override for recording {gone.recording_mbid}, of an earlier verdict, is removed:"
@@ -406,7 +371,9 @@ def _decisions_to_rule_on(
     reached = [
         each.id
         for each in (*same_evidence(store, case.kept), *same)
-        if override is None or each.id == case.kept.id or _applies(store, each, overrides)
+        if override is None
+        or each.id == case.kept.id
+        or ((bundle := _readable_bundle(store, each)) and override_for(bundle, overrides))
     ]
     return tuple(dict.fromkeys(reached))
 
@@ -418,12 +385,11 @@ def _readable(store: "Store", decision: str) -> KeptDecision | None:
         return None
 
 
-def _applies(store: "Store", kept: KeptDecision, overrides: Mapping[str, KeptOverride]) -> bool:
+def _readable_bundle(store: "Store", kept: KeptDecision) -> EvidenceBundle | None:
     try:
-        bundle = stored_bundle(store, kept)
-    except DamagedRecordError:  # it stays in the queue, which reports it
-        return False
-    return bool(bundle and override_for(bundle, overrides))
+        return stored_bundle(store, kept)
+    except DamagedRecordError:  # the queue reports it
+        return None
 
 
 def _require_open(store: "Store", case: ReviewCase) -> None:
@@ -451,7 +417,6 @@ def _release_ids(groups: Sequence[ReleaseGroup]) -> set[str]:
 
 
 def _recording_text(recording: RecordingCandidate) -> str:
-    more = filter(
-        None, (recording.title, recording.disambiguation, format_length(recording.length_ms))
-    )
+    length = format_length(recording.length_ms)
+    more = filter(None, (recording.title, recording.disambiguation, length))
     return f"{recording.mb_recording_id} ({', '.join(more)})"

@@ -33,7 +33,7 @@ from chart_binder.domain.records import (
     WriteState,
     now_utc,
 )
-from chart_binder.domain.tags import Chosen, Fields, Policy, wanted_fields
+from chart_binder.domain.tags import Chosen, Policy, wanted_fields
 from chart_binder.domain.verdict import KeptOverride
 from chart_binder.domain.vocabulary import MBID, bare_id
 from chart_binder.errors import AudioError, CanonError, DamagedRecordError, SaveError, StoreError
@@ -102,11 +102,8 @@ class Plan:
 
     def change(self, tags: TagSet) -> TagSet:
         """Return the tags with the planned values. Raises `AudioError`."""
-        return with_fields(tags, self.fields(tags))
-
-    def fields(self, tags: TagSet) -> Fields:
-        """Return the planned values of fields."""
-        return wanted_fields(self.chosen, self.bundle, self.policy, field_values(tags))
+        fields = wanted_fields(self.chosen, self.bundle, self.policy, field_values(tags))
+        return with_fields(tags, fields)
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,32 +160,25 @@ def write_tags(
         if run:
             return _write(planned, run)
         status = WriteStatus.PLANNED if planned.is_changed else WriteStatus.UNCHANGED
-        return _report(planned, status, planned.changes)
-    except DamagedRecordError as error:
-        return WriteReport(path, WriteStatus.FAILED, why=str(error))
-    except StoreError:
-        raise
+        known = planned.decision.id
+        return WriteReport(path, status, planned.changes, plan=planned, decision_id=known)
     except (CanonError, OSError) as error:
+        if isinstance(error, StoreError) and not isinstance(error, DamagedRecordError):
+            raise
         return WriteReport(path, WriteStatus.FAILED, why=str(error))
-
-
-def _report(plan: Plan, status: WriteStatus, changes: tuple[FieldChange, ...]) -> WriteReport:
-    return WriteReport(plan.path, status, changes, plan=plan, decision_id=plan.decision.id)
 
 
 def _write(plan: Plan, run: WritingRun) -> WriteReport:
+    report = partial(WriteReport, plan.path, plan=plan, decision_id=plan.decision.id)
     try:
         saved, write = run.save(plan.path, plan.change, plan.decision.id)
     except FileInUseError as error:
-        return replace(_report(plan, WriteStatus.REFUSED, ()), why=str(error))
+        return report(WriteStatus.REFUSED, why=str(error))
     except AudioError as error:
-        return WriteReport(plan.path, WriteStatus.FAILED, plan.changes, str(error), plan)
-    return replace(
-        _report(
-            plan,
-            WriteStatus.WRITTEN if saved.changed else WriteStatus.UNCHANGED,
-            field_changes(saved.before, saved.after) if saved.changed else (),
-        ),
+        return report(WriteStatus.FAILED, plan.changes, str(error))
+    return report(
+        WriteStatus.WRITTEN if saved.changed else WriteStatus.UNCHANGED,
+        field_changes(saved.before, saved.after) if saved.changed else (),
         write_id=write.id if write else None,
         run_id=run.run.id if write else None,
         lost=saved.lost,
@@ -346,11 +336,8 @@ def _are_written_tags(store: "Store", path: Path, kept: KeptDecision, tags: TagS
         by = store.decisions.by_id(done.decision_id)
     except DamagedRecordError:  # then the tags are compared
         return False
-    return by is not None and (by.file_size, by.file_mtime_ns, by.artifact) == (
-        kept.file_size,
-        kept.file_mtime_ns,
-        kept.artifact,
-    )
+    file = (kept.file_size, kept.file_mtime_ns, kept.artifact)
+    return by is not None and (by.file_size, by.file_mtime_ns, by.artifact) == file
 
 
 def _tags_when_decided(kept: KeptDecision) -> Mapping[str, str | None]:
@@ -452,33 +439,25 @@ def undo_writes(
 
 
 def _undo(write: KeptWrite, path: Path, run: WritingRun) -> WriteReport:
-    def report(
-        status: WriteStatus, why: str | None = None, changes: tuple[FieldChange, ...] = ()
-    ) -> WriteReport:
-        return WriteReport(path, status, changes, why, decision_id=write.decision_id)
-
+    report = partial(WriteReport, path, decision_id=write.decision_id)
     try:
         changes = TagChanges.from_json(write.changes)
         if read_tag_set(path).hash == write.tags_before_hash:
             run.store.journal.undone(write.id, now_utc())
-            return report(WriteStatus.UNCHANGED, "its tags are as they were already")
-        saved, undoing = run.save(
-            path,
-            lambda tags: _tags_before(write, changes, tags),
-            write.decision_id,
-            lambda prepared: _require_same_audio(write, prepared),
-        )
+            return report(WriteStatus.UNCHANGED, why="its tags are as they were already")
+        restore, check = partial(_tags_before, write, changes), partial(_require_same_audio, write)
+        saved, undoing = run.save(path, restore, write.decision_id, check)
         run.store.journal.undone(write.id, now_utc())
     except StoreError:
         raise
-    except FileInUseError as error:
-        return report(WriteStatus.REFUSED, str(error))
     except _ChangedSinceError as found:
-        return report(WriteStatus.REFUSED, str(found), found.changes)
+        return report(WriteStatus.REFUSED, found.changes, str(found))
     except CanonError as error:
-        return report(WriteStatus.FAILED, str(error))
-    return replace(
-        report(WriteStatus.UNDONE, changes=field_changes(saved.before, saved.after)),
+        is_busy = isinstance(error, FileInUseError)
+        return report(WriteStatus.REFUSED if is_busy else WriteStatus.FAILED, why=str(error))
+    return report(
+        WriteStatus.UNDONE,
+        field_changes(saved.before, saved.after),
         write_id=undoing.id if undoing else None,
         run_id=run.run.id,
         lost=saved.lost,

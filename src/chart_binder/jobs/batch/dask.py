@@ -9,7 +9,7 @@ import warnings
 from collections import defaultdict, deque
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
 from importlib.metadata import version
@@ -86,11 +86,6 @@ class Cluster:
             self._workers = list(self.client.scheduler_info(n_workers=-1)["workers"].values())
         return self._workers
 
-    def remove_plugin(self, name: str) -> None:
-        """Remove a plugin from all workers that are still there."""
-        with suppress(*_CONNECTION_LOST):
-            self.client.unregister_worker_plugin(name)
-
 
 @contextmanager
 def connect(address: str, timeout_s: float = _CONNECT_TIMEOUT_S) -> Iterator[Cluster]:
@@ -128,13 +123,10 @@ def start_local_cluster(albums: int, cases: int) -> Iterator[Cluster]:
     dask = _dask()
     security = dask.Security.temporary()  # else any user of this machine could submit work
     share = {MUSICBRAINZ: -(-albums // _PROCESSES), MODEL: -(-cases // _PROCESSES)}
-    with _quiet(), ExitStack() as stack:
-        cluster = _two_processes(dask, share, security)
-        stack.callback(cluster.close)
-        client = stack.enter_context(
-            _client(dask, cluster.scheduler_address, _LOCAL_TIMEOUT_S, security)
-        )
-        yield Cluster(client, cluster.scheduler_address)
+    with _quiet(), closing(_two_processes(dask, share, security)) as cluster:
+        address = cluster.scheduler_address
+        with _client(dask, address, _LOCAL_TIMEOUT_S, security) as client:
+            yield Cluster(client, address)
 
 
 def _two_processes(dask: Any, share: dict[str, int], security: object) -> Any:
@@ -152,9 +144,8 @@ def _two_processes(dask: Any, share: dict[str, int], security: object) -> Any:
             preload=[_PRELOAD],
         )
     except (OSError, RuntimeError) as error:
-        raise ClusterError(
-            f"no Dask cluster can be started on this machine: {str(error).rstrip('.')}; {_GUARDED}"
-        ) from error
+        problem = f"{str(error).rstrip('.')}; {_GUARDED}"
+        raise ClusterError(f"no Dask cluster can be started on this machine: {problem}") from error
 
 
 @contextmanager
@@ -171,7 +162,8 @@ def prepare_workers(cluster: Cluster, setup: Packed) -> Iterator[None]:
     for worker, answer in answers.items():
         if problem := _problem(answer):
             raise _unable(f"worker {worker}", problem)
-    _forward_logs(cluster, setup.run_id)
+    topic = f"chart-binder-logs-{setup.run_id}"
+    _forward_logs(cluster, topic)
     has_ended = threading.Event()
     watching = threading.Thread(target=_watch, args=(cluster, has_ended), daemon=True)
     watching.start()
@@ -180,12 +172,12 @@ def prepare_workers(cluster: Cluster, setup: Packed) -> Iterator[None]:
     finally:
         has_ended.set()
         watching.join()
-        cluster.remove_plugin(_log_topic(setup.run_id))
         with suppress(*_CONNECTION_LOST):
+            cluster.client.unregister_worker_plugin(topic)
             cluster.client.run(let_go, setup.run_id, on_error="ignore")
 
 
-def _forward_logs(cluster: Cluster, run_id: str) -> None:
+def _forward_logs(cluster: Cluster, topic: str) -> None:
     """Handle the workers' log records in this process, until the run ends.
 
     Dask's own `forward_logging` has one topic for all clients: the end of another run would end it.
@@ -196,14 +188,9 @@ def _forward_logs(cluster: Cluster, run_id: str) -> None:
         record = logging.makeLogRecord(event[1])
         logging.getLogger(record.name).handle(record)
 
-    name = _log_topic(run_id)
-    cluster.client.subscribe_topic(name, handle)
-    plugin = ForwardLoggingPlugin("chart_binder", logging.NOTSET, name)
-    cluster.client.register_plugin(plugin, name)
-
-
-def _log_topic(run_id: str) -> str:
-    return f"chart-binder-logs-{run_id}"
+    cluster.client.subscribe_topic(topic, handle)
+    plugin = ForwardLoggingPlugin("chart_binder", logging.NOTSET, topic)
+    cluster.client.register_plugin(plugin, topic)
 
 
 def _watch(cluster: Cluster, has_ended: threading.Event) -> None:
@@ -222,29 +209,26 @@ def _unable(who: str, problem: str | None) -> ClusterError:
 def _problem(answer: object) -> str | None:
     """Return what is wrong with an answer of `installed` or `readied`, `None` if it is right."""
     ours = version("chart-binder")
-    if isinstance(answer, CanonError):
-        return str(answer)
-    if isinstance(answer, BaseException) and "No module named" in str(answer):
-        return f"{answer}; install chart-binder {ours} in its environment"
-    if isinstance(answer, BaseException):
-        return f"{type(answer).__name__}: {answer}"
+    match answer:
+        case CanonError():
+            return str(answer)
+        case BaseException() if "No module named" in str(answer):
+            return f"{answer}; install chart-binder {ours} in its environment"
+        case BaseException():
+            return f"{type(answer).__name__}: {answer}"
     return None if answer == ours else f"it has chart-binder {answer}, and this machine {ours}"
 
 
 def _check_versions(cluster: Cluster) -> None:
     """Raise `ClusterError` for another version of Dask: it promises nothing between versions."""
     found = cluster.client.get_versions()
-    everyone = {"client": found["client"], "scheduler": found["scheduler"]} | {
-        f"worker {address}": each for address, each in found["workers"].items()
-    }
-    versions = {
-        who: each["packages"]["distributed"] if each else "of an unknown version"
-        for who, each in everyone.items()
-    }
-    for who, theirs in versions.items():
-        if theirs != versions["client"]:
+    ours = found["client"]["packages"]["distributed"]
+    others = {f"worker {address}": each for address, each in found["workers"].items()}
+    for who, each in {"scheduler": found["scheduler"], **others}.items():
+        theirs = each["packages"]["distributed"] if each else "of an unknown version"
+        if theirs != ours:
             raise ClusterError(
-                f"the Dask {who} has distributed {theirs}, and this machine {versions['client']}:"
+                f"the Dask {who} has distributed {theirs}, and this machine {ours}:"
                 " install the same version on all"
             )
 
@@ -283,11 +267,8 @@ def _dask() -> Any:
 def _quiet() -> Iterator[None]:
     """Silence Dask's logs in this process; what matters of them is raised or logged here."""
     logging.getLogger("distributed")  # what is made later inherits from it
-    loggers = [
-        logging.getLogger(name)
-        for name in list(logging.root.manager.loggerDict)
-        if name.partition(".")[0] == "distributed"
-    ]
+    names = [*logging.root.manager.loggerDict]
+    loggers = [logging.getLogger(name) for name in names if name.split(".")[0] == "distributed"]
     before = [logger.level for logger in loggers]
     for logger in loggers:
         logger.setLevel(_SILENT)
@@ -350,14 +331,11 @@ class DaskExecutor:
             own: defaultdict[str, deque[Path]] = defaultdict(deque)  # a file may come twice
             for name, path in zip(absolute, album.paths, strict=True):
                 own[name].append(path)
-            return replace(
-                result,
-                outcomes=tuple(
-                    replace(one, path=own[str(one.path)].popleft()) for one in result.outcomes
-                ),
-                open_cases=tuple(
-                    replace(one, path=own[str(one.path)].popleft()) for one in result.open_cases
-                ),
+            return AlbumResult(
+                tuple(replace(one, path=own[str(one.path)].popleft()) for one in result.outcomes),
+                tuple(replace(one, path=own[str(one.path)].popleft()) for one in result.open_cases),
+                result.worker,
+                result.requests,
             )
 
         failed = partial(self._album_failed, album)
@@ -404,7 +382,8 @@ class DaskExecutor:
         for future in list(self._submitted):
             future.cancel()
         if self._plugin_name:
-            self.cluster.remove_plugin(self._plugin_name)
+            with suppress(*_CONNECTION_LOST):
+                self.cluster.client.unregister_worker_plugin(self._plugin_name)
 
     def _submit(
         self,
@@ -472,7 +451,7 @@ def _killed(error: Exception, case: Case) -> Case:
     if not isinstance(error, KilledWorker):
         raise error
     why = f"the Dask worker died each of {error.allowed_failures + 1} times that it was begun"
-    decision = Decision(
-        State.ERROR, error=why, cause=Cause.FAULT, evidence_hash=case.decision.evidence_hash
+    known = case.decision.evidence_hash
+    return replace(
+        case, decision=Decision(State.ERROR, error=why, cause=Cause.FAULT, evidence_hash=known)
     )
-    return replace(case, decision=decision)
