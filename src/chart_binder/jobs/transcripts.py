@@ -192,10 +192,7 @@ def _flatten(value: object, path: str = "") -> Iterator[tuple[str, object]]:
 
 
 def _collapse(one: Mapping[str, object], other: Mapping[str, object]) -> dict[str, object]:
-    """Return the first table with one line for each list item that the second lacks.
-
-    A table is that of `_flatten`: `recording_candidates[ID].rg_candidates[ID].title`.
-    """
+    """Return a table of `_flatten` with one line for each list item that the other lacks."""
     there = {item for path in other for item in _items(path)}
     alone: dict[str, list[str]] = {}
     rest: dict[str, object] = {}
@@ -205,17 +202,15 @@ def _collapse(one: Mapping[str, object], other: Mapping[str, object]) -> dict[st
             rest[path] = value
         else:
             alone.setdefault(outermost, []).append(path)
-    return rest | {item: _item_text(item, paths, one) for item, paths in alone.items()}
+    for item, paths in alone.items():
+        known = (one.get(f"{item}.{name}") for name in _NAMES)
+        named = ", ".join(str(each) for each in known if each) or "unnamed"
+        rest[item] = f"{named} (in this run alone, {counted(len(paths), 'field')})"
+    return rest
 
 
 def _items(path: str) -> Iterator[str]:
     return (path[: found.end()] for found in _LIST_ITEM.finditer(path))
-
-
-def _item_text(item: str, paths: list[str], table: Mapping[str, object]) -> str:
-    known = (table.get(f"{item}.{name}") for name in _NAMES)
-    named = ", ".join(str(each) for each in known if each)
-    return f"{named or 'unnamed'} (in this run alone, {counted(len(paths), 'field')})"
 
 
 @dataclass(frozen=True, slots=True)
@@ -290,10 +285,7 @@ def _settings(run: Run | None) -> dict[str, object]:
 
 
 def _evidence(a: Run | None, b: Run | None) -> tuple[Difference, ...]:
-    """Compare the hashes; if they differ, also the hashed fields, if both runs have them.
-
-    A candidate or a release that one run lacks is one difference.
-    """
+    """Compare the hashes; if they differ, also the hashed fields, if both runs have them."""
     known = [run.evidence_hash if run else "" for run in (a, b)]
     if known[0] == known[1]:
         return ()
@@ -310,8 +302,7 @@ def _fields(evidence: dict[str, object]) -> dict[str, object]:
 
 
 def _opening(recorded: RecordedRun) -> dict[str, object]:
-    said = enumerate(recorded.opening, start=1)
-    return {f"message {number}, {each.role}": each.content for number, each in said}
+    return {f"message {n}, {one.role}": one.content for n, one in enumerate(recorded.opening, 1)}
 
 
 def _result(recorded: RecordedRun) -> dict[str, object]:
@@ -321,9 +312,7 @@ def _result(recorded: RecordedRun) -> dict[str, object]:
 
 def _paired(a: tuple[Turn, ...], b: tuple[Turn, ...]) -> Iterator[Pair]:
     """Yield the turns in pairs; those that did the same correspond."""
-    matcher = SequenceMatcher(
-        None, [_action_text(turn) for turn in a], [_action_text(turn) for turn in b]
-    )
+    matcher = SequenceMatcher(None, [*map(_action_text, a)], [*map(_action_text, b)])
     for _, a_from, a_to, b_from, b_to in matcher.get_opcodes():
         for one, other in zip_longest(a[a_from:a_to], b[b_from:b_to]):
             yield Pair(
@@ -348,19 +337,14 @@ def _turn_parts(turn: Turn | None) -> dict[str, object]:
     }
     for number, exchange in enumerate(turn.exchanges, start=1):
         which = f" {number}" if len(turn.exchanges) > 1 else ""
-        shown |= {f"{name}{which}": value for name, value in _exchange_parts(exchange)}
+        step, seen = exchange.step, exchange.observation
+        if step:
+            shown |= {f"step{which}": _call(exchange), f"notes{which}": list(step.notes)}
+        if seen:
+            shown[f"observation{which}"] = seen.content
+            shown[f"sources{which}"] = list(seen.sources)
+            shown[f"failure{which}"] = seen.error
     return {name: value for name, value in shown.items() if value}
-
-
-def _exchange_parts(exchange: Exchange) -> Iterator[tuple[str, object]]:
-    step, seen = exchange.step, exchange.observation
-    if step:
-        yield "step", _call(exchange)
-        yield "notes", list(step.notes)
-    if seen:
-        yield "observation", seen.content
-        yield "sources", list(seen.sources)
-        yield "failure", seen.error
 
 
 def _call(exchange: Exchange) -> str:

@@ -13,6 +13,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
+from typing import TypeAlias
 
 import msgspec
 
@@ -31,6 +32,8 @@ _NO_REASON = "no reason given"
 _NOT_WRITTEN = (WriteStatus.REFUSED, WriteStatus.FAILED)
 _PREFIX = "canon_batch"
 _DECIDED_BY = ("rules", "llm", "override")
+_Metric: TypeAlias = tuple[str, str, str, Mapping[str, float], str]
+"""Name, kind, help, and the samples by the value of a label; without one, `''` has the only."""
 _SPENT = {
     "musicbrainz_requests": "Requests to MusicBrainz, tries that came to nothing among them.",
     "model_runs": "Open cases that a model looked into.",
@@ -100,7 +103,7 @@ class Tally:
     unwritten: MessageCounts = field(default_factory=MessageCounts)
     spent: Counter[str] = field(default_factory=Counter)
     _stage_files: Counter[Stage] = field(default_factory=Counter)
-    _stage_seconds: dict[Stage, float] = field(default_factory=dict)
+    _stage_seconds: dict[Stage, float] = field(default_factory=lambda: dict.fromkeys(Stage, 0.0))
     _requests: dict[str, int] = field(default_factory=dict)
     _slowest: list[tuple[float, str]] = field(default_factory=list)
 
@@ -129,9 +132,9 @@ class Tally:
         if not (outcome.is_resumed or outcome.is_answered_before):
             self._spend(outcome.decision.adjudication)
         seconds = {**outcome.seconds, **({Stage.WRITE: write_s} if report else {})}
+        self._stage_files.update(seconds.keys())
         for stage, taken in seconds.items():
-            self._stage_files[stage] += 1
-            self._stage_seconds[stage] = self._stage_seconds.get(stage, 0.0) + taken
+            self._stage_seconds[stage] += taken
         if seconds:
             heapq.heappush(self._slowest, (sum(seconds.values()), path_text(outcome.path)))
             if len(self._slowest) > _SLOWEST:
@@ -164,25 +167,23 @@ class Tally:
             unwritten=self.unwritten.counts(),
             examples=self.errors.files() | self.unwritten.files(),
             stages={
-                stage.value: StageCost(
-                    self._stage_files[stage], round(self._stage_seconds[stage], 3)
-                )
+                stage.value: StageCost(files, round(self._stage_seconds[stage], 3))
                 for stage in Stage
-                if self._stage_files[stage]
+                if (files := self._stage_files[stage])
             },
             spent=dict(self.spent),
             slowest=tuple(
-                SlowFile(path, round(seconds, 3))
-                for seconds, path in sorted(self._slowest, reverse=True)
+                SlowFile(path, round(taken, 3))
+                for taken, path in sorted(self._slowest, reverse=True)
             ),
         )
 
     def _count(self, outcome: FileOutcome) -> None:
         decision = outcome.decision
-        if _is_folder(outcome):
-            self.folders += 1
-        else:
-            self.files += 1
+        is_no_file = decision.cause is Cause.FILE and outcome.stored is None
+        is_folder = is_no_file and os.path.isdir(outcome.path)  # noqa: PTH112 - of any bytes
+        self.folders += is_folder
+        self.files += not is_folder
         self.states[decision.state] += 1
         if decision.decided_by:
             self.decided_by[decision.decided_by] += 1
@@ -203,37 +204,9 @@ class Tally:
             self.spent["completion_tokens"] += result.usage.completion_tokens or 0
 
 
-def _by_count(counter: Mapping[str, int]) -> dict[str, int]:
+def _by_count(counter: Counter[str]) -> dict[str, int]:
     """Return counts under plain names, the most frequent first."""
-    return {str(name): count for name, count in Counter(counter).most_common()}
-
-
-def _is_folder(outcome: FileOutcome) -> bool:
-    return (
-        outcome.decision.cause is Cause.FILE
-        and outcome.stored is None
-        and os.path.isdir(outcome.path)  # noqa: PTH112 - a path of any bytes
-    )
-
-
-@dataclass(frozen=True, slots=True)
-class Metric:
-    """A metric with its samples by the value of `label`; without a label, `''` has the only one."""
-
-    name: str
-    kind: str
-    about: str
-    samples: Mapping[str, float]
-    label: str = ""
-
-    def lines(self) -> Iterator[str]:
-        """Yield its lines of Prometheus text."""
-        name = f"{_PREFIX}_{self.name}"
-        yield f"# HELP {name} {_escaped(self.about)}"
-        yield f"# TYPE {name} {self.kind}"
-        for value, number in self.samples.items():
-            labels = f'{{{self.label}="{_escaped(value, quotes=True)}"}}' if self.label else ""
-            yield f"{name}{labels} {number!r}"
+    return {str(name): count for name, count in counter.most_common()}
 
 
 def prometheus_text(run: KeptRun, found: Measures) -> str:
@@ -241,7 +214,13 @@ def prometheus_text(run: KeptRun, found: Measures) -> str:
 
     `canon_batch_end_time_seconds` and `canon_batch_exit_status` are there once it has ended.
     """
-    return "".join(f"{line}\n" for metric in metrics(run, found) for line in metric.lines())
+    lines = []
+    for name, kind, about, samples, label in _metrics(run, found):
+        lines += [f"# HELP {_PREFIX}_{name} {_escaped(about)}", f"# TYPE {_PREFIX}_{name} {kind}"]
+        for value, number in samples.items():
+            labels = f'{{{label}="{_escaped(value, quotes=True)}"}}' if label else ""
+            lines.append(f"{_PREFIX}_{name}{labels} {number!r}")
+    return "".join(f"{line}\n" for line in lines)
 
 
 def metrics_json(run: KeptRun, found: Measures) -> bytes:
@@ -255,16 +234,17 @@ def metrics_json(run: KeptRun, found: Measures) -> bytes:
     return msgspec.json.encode(about | msgspec.structs.asdict(found))
 
 
-def metrics(run: KeptRun, found: Measures) -> Iterator[Metric]:
+def _metrics(run: KeptRun, found: Measures) -> Iterator[_Metric]:
     """Yield every metric; one with a fixed set of labels has a sample for each of them."""
-    yield Metric("info", "gauge", "Which run this is.", {run.id: 1}, "run")
+    yield "info", "gauge", "Which run this is.", {run.id: 1}, "run"
     yield from _run_metrics(run, found)
     states = dict.fromkeys(map(str, State), 0) | dict(found.states)
     decided_by = dict.fromkeys(_DECIDED_BY, 0) | dict(found.decided_by)
     causes = dict.fromkeys(map(str, Cause), 0) | dict(found.causes)
     costs = {str(stage): found.stages.get(stage, StageCost(0, 0.0)) for stage in Stage}
-    stage_files = {name: cost.files for name, cost in costs.items()}
-    stage_seconds = {name: cost.seconds for name, cost in costs.items()}
+    files = {name: cost.files for name, cost in costs.items()}
+    seconds = {name: cost.seconds for name, cost in costs.items()}
+    took = "Seconds that files took in a stage, all threads together."
     counters: tuple[tuple[str, str, Mapping[str, float], str], ...] = (
         ("files", "Files, by how they ended; an error may be a folder's.", states, "state"),
         ("files_resumed", "Files that an earlier run had settled.", {"": found.resumed}, ""),
@@ -272,32 +252,25 @@ def metrics(run: KeptRun, found: Measures) -> Iterator[Metric]:
         ("rules", "Decisions, by rule.", found.rules, "rule"),
         ("tags", "Files, by what became of their tags.", found.tags, "fate"),
         ("errors", "Files that failed, by cause.", causes, "cause"),
-        ("stage_files", "Files that went through a stage.", stage_files, "stage"),
-        (
-            "stage_seconds",
-            "Seconds that files took in a stage, all threads together.",
-            stage_seconds,
-            "stage",
-        ),
+        ("stage_files", "Files that went through a stage.", files, "stage"),
+        ("stage_seconds", took, seconds, "stage"),
         *((name, about, {"": found.spent.get(name, 0)}, "") for name, about in _SPENT.items()),
     )
     for name, about, samples, label in counters:
-        yield Metric(f"{name}_total", "counter", about, samples, label)
+        yield f"{name}_total", "counter", about, samples, label
 
 
-def _run_metrics(run: KeptRun, found: Measures) -> Iterator[Metric]:
-    for name, verb, moment in (
-        ("start", "began", run.started_at_utc),
-        ("end", "ended", run.ended_at_utc),
-    ):
+def _run_metrics(run: KeptRun, found: Measures) -> Iterator[_Metric]:
+    moments = (("start", "began", run.started_at_utc), ("end", "ended", run.ended_at_utc))
+    for name, verb, moment in moments:
         if moment:
-            about = f"When the run {verb}, in Unix time."
             since = datetime.fromisoformat(moment).timestamp()
-            yield Metric(f"{name}_time_seconds", "gauge", about, {"": since})
-    yield Metric("duration_seconds", "gauge", "How long it went on.", {"": found.seconds})
+            about = f"When the run {verb}, in Unix time."
+            yield f"{name}_time_seconds", "gauge", about, {"": since}, ""
+    yield "duration_seconds", "gauge", "How long it went on.", {"": found.seconds}, ""
     if run.status is not None:
         about = "Exit status: 0 all decided, 3 some left open, 1 some failed, 130 interrupted."
-        yield Metric("exit_status", "gauge", about, {"": run.status})
+        yield "exit_status", "gauge", about, {"": run.status}, ""
 
 
 def _escaped(text: str, *, quotes: bool = False) -> str:
