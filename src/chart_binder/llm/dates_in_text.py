@@ -6,7 +6,7 @@ are expressions over that row: a day, a month, a year, in whatever language the 
 
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from itertools import pairwise, product
 from typing import NamedTuple
@@ -77,13 +77,10 @@ _WORDS: dict[str, Iterable[str]] = {
     "month": MONTHS.keys() - AMBIGUOUS_MONTHS,
     "word or month": AMBIGUOUS_MONTHS,
     "inflected": {name for name in MONTHS if name.endswith(("ban", "ben"))},  # Hungarian
-} | {
-    role: words.split()
-    for role, words in {
+    **{role: words.split() for role, words in {
         "roman": "ii iii iv vi vii viii ix xi xii",
         "roman letter": "i v x",
         "of": "of the de del di den der do d του",
-        "of year": "yilinin",  # 1974 yılının Ekim ayında
         "part of year": "mid early late",
         "decade": "s ler lerde lerden leri lerin li lik lar larda lardan lari larin lu",  # 1970'ler
         "in": "ban ben",  # 1974-ben
@@ -111,7 +108,7 @@ _WORDS: dict[str, Iterable[str]] = {
         "vague": "circa ca ca. approx approx. approximately ungefähr environ ongeveer",
         "vague choice": "so thereabouts earlier later before after früher später",
         "extreme": "latest earliest",
-        "case": "tarihinde tarihinden tarihine ayında yılında yılından yılına päivänä",
+        "case": "yılının tarihinde tarihinden tarihine ayında yılında yılından yılına päivänä",
         "behind": """
             jälkeen mennessä saakka tienoilla paikkeilla välillä civarı civarında dolaylarında
             arasında körül előtt után között táján""",
@@ -133,8 +130,8 @@ _WORDS: dict[str, Iterable[str]] = {
             początku końca roku в на у начале конце году год года року v ve roce dne začátku konci
             vuonna vuoden alussa lopussa το τον τη την της του των τις στις στα στην στο στον από
             για αρχές τέλη în anul""",
-    }.items()
-}
+    }.items()}
+}  # fmt: skip
 """Words by what they do beside a date; those of `time` may stand between another and the date."""
 _FIRST_NOT_LATIN, _FIRST_SIGN = "\u0250", 0xF0000
 
@@ -210,18 +207,12 @@ def _folded(text: str) -> tuple[str, Sequence[int], Sequence[int]]:
 
 
 def _sign(token: re.Match[str]) -> str:
-    match token.lastgroup:
-        case "word":
-            usual = "w" if token[0] < _FIRST_NOT_LATIN else "v"
-            return _SIGN_OF_WORD.get(token[0], usual)
-        case "blank":
-            return " "
-        case "aside":
-            return "年"
-        case None:
-            return _MARKS.get(token[0], token[0]) if ord(token[0]) < _FIRST_SIGN else "v"
-        case number:
-            return number
+    if token.lastgroup == "word":
+        usual = "w" if token[0] < _FIRST_NOT_LATIN else "v"
+        return _SIGN_OF_WORD.get(token[0], usual)
+    if token.lastgroup:
+        return {"blank": " ", "aside": "年"}.get(token.lastgroup, token.lastgroup)
+    return _MARKS.get(token[0], token[0]) if ord(token[0]) < _FIRST_SIGN else "v"
 
 
 _NUMBER, _WORD, _LATIN = "[dDoYNEK]", _of("Latin", "other"), _HAVING["Latin"]
@@ -260,7 +251,7 @@ _FORMS = (
     # 10/11/1974: one day in London and another in New York
     ("xxy", rf"(?:{_NUMBERS}){_RIGHT}"),
     ("my", rf"{_of('month')}\.?,?{_OF}[- ]?(?:Y|'D){_RIGHT}"),
-    ("ym", rf"Y(?:'{_WORD}| {_of('of year')})?[-, ]{{1,2}}{_of('month')}(?! ?'?{_NUMBER})"),
+    ("ym", rf"Y(?:'{_WORD}| {_of('case')})?[-, ]{{1,2}}{_of('month')}(?! ?'?{_NUMBER})"),
     ("ym", rf"Y\. {_of('inflected')}"),
     ("ym", rf"Y[-/]D{_RIGHT}"),
     ("my", rf"[dD][/.]Y{_RIGHT}"),
@@ -315,21 +306,28 @@ def _dates(row: _Row, form: re.Match[str]) -> tuple[PartialDate, ...]:
     """Return every day, month or year that a form may mean; nothing where it is vague."""
     start, end = form.span()
     order = _ORDERS[(form.lastindex or 1) - 1]
-    is_vague = _VAGUE_BEFORE.search(row.signs, max(0, start - _NEAR), start) or (
-        _VAGUE_BEHIND.match(row.signs, end)
-    )
+    first = max(0, start - _NEAR)
+    is_vague = _VAGUE_BEFORE.search(row.signs, first, start) or _VAGUE_BEHIND.match(row.signs, end)
     if not order or is_vague:
         return ()
     words = [row.words[part.start()] for part in _PARTS.finditer(row.signs, start, end)]
     parts = dict(zip(order.replace("xx", "md"), words, strict=False))
-    readings = []
-    for year, (month, day) in product(_years(parts["y"]), _days(parts, order, row.signs, start)):
-        known = (f"{part:02}" for part in (month, day) if part is not None)
-        try:
-            readings.append(PartialDate.parse("-".join((f"{year:04}", *known))))
-        except ValueError:
-            continue
-    return tuple(dict.fromkeys(readings))
+    month, day = (_counted(parts[part]) if part in parts else None for part in "md")
+    days = [(month, day)]
+    if order == "xxy":
+        days.append((day, month))
+    # The 5th of May, or of a list with "May 1974" in it?
+    if order == "dmy" and row.signs[start + 1] == "." and parts["m"] in ENGLISH_MONTHS:
+        days += [(month, None)] if _LINE_START.search(row.signs, first, start) else []
+    readings = (_date(year, *each) for year, each in product(_years(parts["y"]), days))
+    return tuple(dict.fromkeys(filter(None, readings)))
+
+
+def _date(*parts: int | None) -> PartialDate | None:
+    try:
+        return PartialDate.parse("-".join(f"{part:02}" for part in parts if part is not None))
+    except ValueError:
+        return None
 
 
 def _years(written: str) -> Iterable[int]:
@@ -337,36 +335,20 @@ def _years(written: str) -> Iterable[int]:
     if era := ERAS.get(written[:2]):
         return (era + (1 if written[2:] == "元" else _counted(written[2:])),)
     year = _counted(written)
-    if len(written) == len("74"):
+    if len(written) == len("74") and written.isdecimal():
         return (1900 + year,) if year >= _OLDEST_OF_SHORT_YEARS else (1900 + year, 2000 + year)
     return (year,) if len(written) == len("1974") else ()
-
-
-def _days(
-    parts: dict[str, str], order: str, signs: str, start: int
-) -> Iterator[tuple[int | None, int | None]]:
-    """Yield the months and days that may be meant."""
-    month, day = (_counted(parts[part]) if part in parts else None for part in "md")
-    yield month, day
-    if order == "xxy":
-        yield day, month
-    # The 5th of May, or of a list with "May 1974" in it?
-    if order == "dmy" and signs[start + 1] == "." and parts["m"] in ENGLISH_MONTHS:
-        is_line_start = _LINE_START.search(signs, max(0, start - _NEAR), start)
-        yield from [(month, None)] if is_line_start else []
 
 
 _ROMAN = ("", "i", "ii", "iii", "iv", "v", "vi", "vii", "viii", "ix", "x", "xi", "xii")
 
 
 def _counted(written: str) -> int:
-    """Return the number of a month, of Arabic or Chinese digits; 0 for what is none."""
+    """Return the number of a month, of Arabic or Chinese digits."""
     if written[0].isdecimal():
         return int("".join(filter(str.isdecimal, written)))
-    if written in _ROMAN:
-        return _ROMAN.index(written)
-    if written in MONTHS:
-        return MONTHS[written]
+    if written in MONTHS or written in _ROMAN:
+        return MONTHS.get(written) or _ROMAN.index(written)
     tens, ten, ones = written.partition("十")
     if ten:
         return 10 * (_DIGITS.get(tens, 0) if tens else 1) + _DIGITS.get(ones, 0)
