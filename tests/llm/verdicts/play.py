@@ -16,7 +16,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cache
-from html import unescape
+from html import escape, unescape
 from ipaddress import ip_address
 from pathlib import Path
 from typing import Any
@@ -457,60 +457,44 @@ def statements() -> list[Json]:
 
 
 def case_of(number: int, said: Json) -> Case:
-    """Return the case of a statement: it stands on two sites, and the model cites it from both."""
-    year = int(said["date"][:4])
+    """Return the case of a statement: it stands on two sites, and the model cites it from both.
+
+    The evidence knows the year. Whatever the day is, it decides between the single and an album.
+    """
+    year, country = int(said["date"][:4]), said["country"]
     raw = {
         "artist": said["artist"],
-        "country": said.get("country", "GB"),
+        "country": country,
         "title": said["title"],
         "records": [
-            f"S | Single | {said['title']} | {year} {said.get('country', 'GB')}",
-            f"A | Album | {_OTHER_ALBUM} | {year + 1}-01-15 {said.get('country', 'GB')}",
+            f"S | Single | {said['title']} | {year} {country}",
+            f"A | Album | Lanterns at Low Water | {year + 1}-01-15 {country}",
         ],
     }
     evidence = load_evidence(f"statement-{number}", raw)
-    wanted = patched(evidence, {"S/first_release_date": said["date"]})
-    truth = Truth(said["date"][:4], said["date"], said["reading"], "S")
+    decided = patched(evidence, {"S/first_release_date": said["date"]})
+    truth = Truth("", said["date"], said["reading"], "S")
     urls = (f"https://www.sleevenotes.example/a/{number}", f"https://platenhoek.example/{number}")
-    pages = {
-        url: Page(url, _statement_page(said, is_first=n == 0), (truth,))
-        for n, url in enumerate(urls)
-    }
-    quote = said["text"] if said["form"] == "prose" else said["text"].replace(" || ", " | ")
-    facts = [
-        {
-            "about": "{S}", "field": "first_release_date", "value": said["date"],
-            "quote": quote, "source": url,
-        }
-        for url in urls
-    ]  # fmt: skip
-    answer = {"crg_mbid": f"{{{wanted}}}", "rr_mbid": None, "confidence": 0.9, "facts": facts}
-    return Case(
-        f"statement-{number}", "release" if said["is_release"] else said["kind"],
-        wanted if said["is_release"] else "", evidence, pages, {"it": list(urls)},
-        ("search: it", *(f"fetch: {url}" for url in urls),
-         f"answer: {json.dumps(answer, ensure_ascii=False)}"),
-    )  # fmt: skip
+    pages = {url: Page(url, _statement_page(said, url == urls[0]), (truth,)) for url in urls}
+    fact = {"about": "{S}", "field": "first_release_date", "value": said["date"]}
+    facts = [fact | {"quote": said["text"], "source": url} for url in urls]
+    answer = {"crg_mbid": f"{{{decided}}}", "rr_mbid": None, "confidence": 0.9, "facts": facts}
+    final = f"answer: {json.dumps(answer, ensure_ascii=False)}"
+    replies = ("search: it", *(f"fetch: {url}" for url in urls), final)
+    kind = f"{said['kind']}, {said['form']}" if said["is_release"] else said["kind"]
+    wanted = decided if said["is_release"] else ""
+    return Case(f"statement-{number}", kind, wanted, evidence, pages, {"it": urls}, replies)
 
 
-_OTHER_ALBUM = "Lanterns at Low Water"
-
-
-def _statement_page(said: Json, *, is_first: bool) -> str:
+def _statement_page(said: Json, is_first: bool) -> str:
     """Return a page that says it: a paragraph, a row of a table, or a line of an infobox."""
-    text, heading = said["text"], said.get("heading", "")
+    cells = [f"<td>{escape(cell)}</td>" for cell in said["text"].split(" | ")]
+    names = "".join(f"<th>{escape(name)}</th>" for name in said.get("columns", ()))
+    kind = ' class="infobox"' if said["form"] == "infobox" else ""
+    body = f"<table{kind}><tr>{names}</tr><tr>{''.join(cells)}</tr></table>"
     if said["form"] == "prose":
-        body = f"<p>{text}</p>"
-    else:
-        rows = [row.split(" | ") for row in text.split(" || ")]
-        cells = "".join(
-            "<tr>" + "".join(f"<td>{cell}</td>" for cell in row) + "</tr>" for row in rows
-        )
-        names = "".join(f"<th>{name}</th>" for name in said.get("columns", ()))
-        caption = f"<tr>{names}</tr>" if names else ""
-        kind = ' class="infobox"' if said["form"] == "infobox" else ""
-        body = f"<table{kind}>{caption}{cells}</table>"
-    title, artist = said["title"], said["artist"]
+        body = f"<p>{escape(said['text'])}</p>"
+    title, artist, heading = (escape(said.get(name, "")) for name in ("title", "artist", "heading"))
     if is_first:
         above = f"<h2>{heading}</h2>" if heading else ""
         return (
