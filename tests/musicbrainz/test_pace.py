@@ -1,4 +1,4 @@
-"""Requests keep the pace that is configured, over all threads, without holding one another up."""
+"""Requests keep the pace that is configured, and do not hold one another up."""
 
 import time
 from concurrent.futures import ThreadPoolExecutor
