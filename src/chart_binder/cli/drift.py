@@ -18,12 +18,7 @@ from chart_binder.cli.options import (
     common_options,
     pass_session,
 )
-from chart_binder.cli.output import (
-    SkippedRecords,
-    file_object,
-    print_notes,
-    worst,
-)
+from chart_binder.cli.output import SkippedRecords, file_object, print_notes, worst
 from chart_binder.cli.render.decision import find_entities, group_name, release_name
 from chart_binder.cli.render.tags import change_lines, note_lines
 from chart_binder.domain.records import DecisionRecord, RunRecord, UnreadDecision, new_id, now_utc

@@ -44,11 +44,7 @@ from chart_binder.jobs.overrides import (
     unknown_ids,
 )
 from chart_binder.jobs.stored_decisions import stored_bundle
-from chart_binder.wiring import (
-    store_and_evidence,
-    store_and_kept_evidence,
-    tagged_recording,
-)
+from chart_binder.wiring import store_and_evidence, store_and_kept_evidence, tagged_recording
 
 _NAME = click.argument("name", metavar="PATH_OR_ID", type=PATH)
 _NOTHING_KNOWN = OverrideEffect()

@@ -87,11 +87,7 @@ class Database:
     @contextmanager
     def writing(self) -> Iterator[sa.Connection]:
         """Begin a transaction that is committed if the block ends well, else rolled back."""
-        with (
-            self.turn,
-            translated(self.name, self.meaning),
-            self.writers.begin() as connection,
-        ):
+        with self.turn, translated(self.name, self.meaning), self.writers.begin() as connection:
             yield connection
 
     def rows(
@@ -102,19 +98,13 @@ class Database:
             return connection.execute(statement, parameters).all()
 
     def records(
-        self,
-        kind: type[S],
-        statement: sa.Executable,
-        parameters: _Parameters = None,
+        self, kind: type[S], statement: sa.Executable, parameters: _Parameters = None
     ) -> tuple[S, ...]:
         """Return the records in the rows that a statement finds."""
         return tuple(read_row(self.name, kind, row) for row in self.rows(statement, parameters))
 
     def record(
-        self,
-        kind: type[S],
-        statement: sa.Executable,
-        parameters: _Parameters = None,
+        self, kind: type[S], statement: sa.Executable, parameters: _Parameters = None
     ) -> S | None:
         """Return the first record that a statement finds."""
         return next(iter(self.records(kind, statement, parameters)), None)

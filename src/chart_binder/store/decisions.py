@@ -15,13 +15,7 @@ from chart_binder.domain.records import (
     UnreadDecision,
 )
 from chart_binder.errors import DamagedRecordError
-from chart_binder.store.database import (
-    Database,
-    decompress,
-    insert_into,
-    path_key,
-    read_row,
-)
+from chart_binder.store.database import Database, decompress, insert_into, path_key, read_row
 from chart_binder.store.schema import decisions, evidence, transcripts
 
 UnreadHandler: TypeAlias = Callable[[UnreadDecision], None]

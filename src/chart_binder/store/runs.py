@@ -11,13 +11,7 @@ import sqlalchemy as sa
 
 from chart_binder.domain.records import RunRecord, WriteRecord, WriteState
 from chart_binder.errors import DamagedRecordError, StoreError
-from chart_binder.store.database import (
-    Database,
-    damaged_record,
-    insert_into,
-    path_key,
-    read_row,
-)
+from chart_binder.store.database import Database, damaged_record, insert_into, path_key, read_row
 from chart_binder.store.schema import runs, writes
 
 UnreadRunHandler: TypeAlias = Callable[[str], None]

@@ -8,12 +8,7 @@ from sqlalchemy.types import NullType
 
 from chart_binder.domain.records import EvidenceRecord, TranscriptRecord
 from chart_binder.errors import StoreError
-from chart_binder.store.database import (
-    Database,
-    insert_into,
-    open_database,
-    short_key,
-)
+from chart_binder.store.database import Database, insert_into, open_database, short_key
 from chart_binder.store.decisions import Decisions, Documents
 from chart_binder.store.reviews import Overrides, ReviewQueue, Verdicts
 from chart_binder.store.runs import Journal, Runs
