@@ -131,9 +131,9 @@ def test_without_a_terminal_lines_are_printed(
 def test_the_first_signal_asks_to_stop_and_the_second_interrupts(number: signal.Signals) -> None:
     before = signal.getsignal(number)
     with stop_after_current() as stop:
-        found = [stop.is_made]
+        found = [stop.is_set()]
         os.kill(os.getpid(), number)
-        found.append(stop.is_made)
+        found.append(stop.is_set())
         with pytest.raises(KeyboardInterrupt):
             os.kill(os.getpid(), number)
     assert found == [False, True]

@@ -206,7 +206,7 @@ def _run(
     def is_to_stop() -> bool:
         while_waiting()
         metrics.update()
-        return stop.is_made
+        return stop.is_set()
 
     with stop_after_current("what is in hand is") as stop:
         result = run_items(

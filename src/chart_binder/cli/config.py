@@ -10,7 +10,7 @@ import msgspec
 
 from chart_binder import plugins
 from chart_binder.chat import ollama, openai
-from chart_binder.cli.options import Group, Session, common_options, pass_session
+from chart_binder.cli.options import Session, group, pass_session
 from chart_binder.cli.output import display_width, fit, terminal_width, wrap
 from chart_binder.config import Config
 from chart_binder.config.load import config_candidates, dotted_keys
@@ -39,8 +39,7 @@ _NOT_REPORTED = {
 _MORE_ENGINES = "turn others on, or these off, under engines in its settings.yml"
 
 
-@click.group("config", cls=Group)
-@common_options
+@group("config")
 def config() -> None:
     """Show the effective configuration and where it comes from."""
 
@@ -103,8 +102,7 @@ def prompt(session: Session) -> None:
         click.echo(f"canon: prompt {found.prompt_version}, dialect {found.dialect}", err=True)
 
 
-@click.group("tools", cls=Group)
-@common_options
+@group("tools")
 def tools() -> None:
     """List what the model can call, or call it by hand."""
 

@@ -83,6 +83,7 @@ _KEYS = """\
   url = "http://127.0.0.1:8888"
 """
 _ABOUT_COLUMN = 32
+_DAY = len("2026-11-21")
 
 
 @dataclass
@@ -105,37 +106,24 @@ class _Results:
             fields = msgspec.to_builtins(case.decision) | self.more(case)
             if pinned:
                 keys = ("crg_mbid", "rr_mbid", "decided_at_utc")
-                stands = {"decision_id": pinned.id} | {key: getattr(pinned, key) for key in keys}
-                fields |= {"pinned": True, "stands": stands}
+                kept = {"decision_id": pinned.id} | {key: getattr(pinned, key) for key in keys}
+                fields |= {"pinned": True, "stands": kept}
             print_json(file_object(path, fields))
         else:
             if self.printed:
                 click.echo()
             print_lines(self.lines(path_text(path), case))
-            print_lines(_pinned_lines(pinned, case) if pinned else ())
+            if pinned:
+                group, _ = find_entities(case.bundle, pinned.crg_mbid, None)
+                name = group_name(group) if group else pinned.crg_mbid
+                stands = f"{name} stands, as decided on {pinned.decided_at_utc[:_DAY]}"
+                advice = "`canon drift unpin PATH` lets this one count"
+                print_lines(labelled("pinned", f"{stands}: {advice}"))
         self.printed += 1
 
 
-def _pinned_lines(pinned: DecisionRecord, case: Case) -> Iterator[str]:
-    group, _ = find_entities(case.bundle, pinned.crg_mbid, None)
-    name = group_name(group) if group else pinned.crg_mbid
-    day = pinned.decided_at_utc[: len("2026-11-21")]
-    advice = "`canon drift unpin PATH` lets this one count"
-    yield from labelled("pinned", f"{name} stands, as decided on {day}: {advice}")
-
-
 def _evidence_option(about: str) -> Callable[[Command], Command]:
-    return click.option("--evidence", metavar="FILE", multiple=True, callback=_only_one, help=about)
-
-
-def _only_one(
-    context: click.Context, option: click.Parameter, given: tuple[str, ...]
-) -> str | None:
-    if len(given) > 1:  # the second would hide the first
-        raise click.BadParameter(
-            f"{len(given)} bundles are named; one is decided a call", context, option
-        )
-    return given[0] if given else None
+    return click.option("--evidence", metavar="FILE", multiple=True, help=about)
 
 
 @click.command("decide")
@@ -143,7 +131,7 @@ def _only_one(
 @_evidence_option("Decide this evidence bundle; - for standard input.")
 @offline_option
 @pass_session
-def decide(session: Session, paths: tuple[str, ...], evidence: str | None) -> int:
+def decide(session: Session, paths: tuple[str, ...], evidence: tuple[str, ...]) -> int:
     """Decide files, folders or `-` (paths on standard input, one a line or NUL between).
 
     Exit status: 0 every file decided, 3 some left open or for review, 1 some failed.
@@ -156,7 +144,7 @@ def decide(session: Session, paths: tuple[str, ...], evidence: str | None) -> in
 @_evidence_option("Explain this evidence bundle; - for standard input.")
 @offline_option
 @pass_session
-def explain(session: Session, paths: tuple[str, ...], evidence: str | None) -> int:
+def explain(session: Session, paths: tuple[str, ...], evidence: tuple[str, ...]) -> int:
     """Decide files or folders, and show the rule path and why every other candidate lost.
 
     With -v a timeline is drawn of when the recording appeared on what. The decision is not kept:
@@ -186,7 +174,7 @@ def explain(session: Session, paths: tuple[str, ...], evidence: str | None) -> i
 def _decide_all(
     session: Session,
     paths: tuple[str, ...],
-    evidence: str | None,
+    evidence: tuple[str, ...],
     results: _Results,
     *,
     keeps: bool,
@@ -198,10 +186,10 @@ def _decide_all(
     if bool(paths) == bool(evidence):
         raise UsageError("name files or folders, or one bundle with --evidence FILE.json")
     pipeline = live_decider(session, respects_overrides=True)
-    if evidence:
-        set_log_file(evidence)
-        results.show(evidence, pipeline.attempt(partial(read_bundle_file, evidence)))
-    else:
+    for place in evidence:
+        set_log_file(place)
+        results.show(place, pipeline.attempt(partial(read_bundle_file, place)))
+    if paths:
         _decide_files(session, pipeline, paths, results, keeps=keeps)
     return results.status
 
@@ -236,17 +224,14 @@ def _decide_files(
                 name = named if item.path == Path(named) else str(item.path)
                 set_log_file(name)
                 if isinstance(item, UnreadablePath):
-                    attempt = partial(_unreadable, item)
+                    failed = Decision(State.ERROR, error=str(item.problem), cause=Cause.FILE)
+                    attempt = partial(Case, failed)
                 else:
                     attempt = partial(pipeline.attempt, partial(gather, item.path))
                 case = keeper.decide_and_save(item.path, attempt) if keeper else attempt()
                 results.show(name, _with_advice(name, case), _pinned(store, item.path))
         if keeper:
             keeper.end(results.status)
-
-
-def _unreadable(item: UnreadablePath) -> Case:
-    return Case(Decision(State.ERROR, error=str(item.problem), cause=Cause.FILE))
 
 
 def _with_advice(path: str, case: Case) -> Case:

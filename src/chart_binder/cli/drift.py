@@ -15,7 +15,7 @@ from chart_binder.cli.options import (
     Group,
     Session,
     command_line,
-    common_options,
+    group,
     pass_session,
 )
 from chart_binder.cli.output import SkippedRecords, file_object, print_notes, worst
@@ -39,7 +39,6 @@ from chart_binder.store import open_store
 from chart_binder.wiring import overrides, store_and_evidence, store_url
 
 _STATUS = {DriftState.DIFFERS: 3, DriftState.FAILED: 1, DriftState.NOT_ASKED: 1}
-_NO_NAMES: Mapping[str, str] = {}
 _NOT_LISTED = (DriftState.STANDS, DriftState.PINNED, DriftState.KEPT)
 
 
@@ -52,8 +51,7 @@ class _ListByDefault(Group):
         return super().parse_args(ctx, args if named or optioned else ["list", *args])
 
 
-@click.group("drift", cls=_ListByDefault)
-@common_options
+@group("drift", _ListByDefault)
 def drift() -> None:
     """Say which decisions would now be others, and why: evidence, rules, or a person's ruling.
 
@@ -230,24 +228,24 @@ class _Results:
             self.not_asked = found.why or ""  # the same for all, and printed once
             return
         fields = file_object(found.path, _drift_object(found, self.done))
-        self.session.show(fields, [path_text(found.path), *_drift_lines(found, self.done)])
+        self.session.show(fields, self._lines(found))
+
+    def _lines(self, found: Drift) -> Iterator[str]:
+        yield path_text(found.path)
+        if found.why:
+            yield from note_lines("failed", found.why)
+        if found.now:
+            causes = f"by {' and '.join(found.causes)}"
+            yield from note_lines(self.done or "would differ", causes)
+            yield from change_lines(_changes(found, _entity_names(found)))
+            yield from note_lines("because", found.now.decision.rationale or "no reason was given")
+            yield from note_lines("decision", found.kept.id)
 
     def _skip(self, unread: UnreadDecision) -> None:
         """Count a decision that cannot be read as failed, and report it."""
         self.status = 1
         self.counts[DriftState.FAILED] += 1
         SkippedRecords().decision(unread)
-
-
-def _drift_lines(found: Drift, done: str | None) -> Iterator[str]:
-    """Yield what would differ and why."""
-    if found.why:
-        yield from note_lines("failed", found.why)
-    if found.now:
-        yield from note_lines(done or "would differ", f"by {' and '.join(found.causes)}")
-        yield from change_lines(_changes(found, _entity_names(found)))
-        yield from note_lines("because", found.now.decision.rationale or "no reason was given")
-        yield from note_lines("decision", found.kept.id)
 
 
 def _drift_object(found: Drift, done: str | None) -> dict[str, object]:
@@ -262,11 +260,11 @@ def _drift_object(found: Drift, done: str | None) -> dict[str, object]:
         "evidence_hash": found.kept.evidence_hash,
         "old": found.was,
         "new": found.now.decision if found.now else None,
-        "changes": _changes(found),
+        "changes": _changes(found, {}),
     }
 
 
-def _changes(found: Drift, names: Mapping[str, str] = _NO_NAMES) -> tuple[FieldChange, ...]:
+def _changes(found: Drift, names: Mapping[str, str]) -> tuple[FieldChange, ...]:
     """Return the parts of the decision that differ, ids with the `names` that are known.
 
     There are none where one of the two decisions is unknown.

@@ -207,6 +207,15 @@ class Group(click.Group):
             formatter.write_dl(rows)
 
 
+def group(name: str, cls: type[Group] = Group) -> Callable[[Callable[[], None]], Group]:
+    """Make a function a command that has commands, and the common options."""
+
+    def decorate(function: Callable[[], None]) -> Group:
+        return click.group(name, cls=cls)(common_options(function))
+
+    return decorate
+
+
 def named_paths(paths: Iterable[str]) -> Iterator[str]:
     """Yield the paths; in place of `-` those on standard input, one a line or NUL between.
 

@@ -11,9 +11,8 @@ import msgspec
 from chart_binder.cli.decide import read_bundle_file
 from chart_binder.cli.options import (
     PATH,
-    Group,
     Session,
-    common_options,
+    group,
     offline_option,
     pass_session,
     read_mbid,
@@ -59,8 +58,7 @@ class _Subject:
     notes: tuple[str, ...] = ()
 
 
-@click.group("override", cls=Group)
-@common_options
+@group("override")
 def override() -> None:
     """Say where a recording belongs, against the rules; `decide` and `explain` keep to it."""
 

@@ -7,7 +7,6 @@ import threading
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, redirect_stderr, suppress
-from dataclasses import dataclass
 from pathlib import Path
 from types import FrameType
 from typing import TYPE_CHECKING, Any, TextIO, cast
@@ -30,13 +29,6 @@ _ESTIMATE_AFTER_FILES, _ESTIMATE_AFTER_SHARE, _ENOUGH_FILES = 3, 0.03, 30
 _MAX_BAR, _MIN_BAR = 30, 8
 
 
-@dataclass(slots=True)
-class StopRequest:
-    """Whether the user asked the run to stop."""
-
-    is_made: bool = False
-
-
 @contextmanager
 def exit_on_interrupt() -> Iterator[None]:
     """End the process when it is interrupted, whatever its other threads wait for."""
@@ -50,18 +42,18 @@ def exit_on_interrupt() -> Iterator[None]:
 
 
 @contextmanager
-def stop_after_current(what: str = "the file in hand is") -> Iterator[StopRequest]:
+def stop_after_current(what: str = "the file in hand is") -> Iterator[threading.Event]:
     """Turn the first SIGINT or SIGTERM into a request to stop, the second into an interrupt.
 
     `what` is named in the message as that which is finished first. Raises `KeyboardInterrupt`.
     """
-    request = StopRequest()
+    request = threading.Event()
 
     def handle(number: int, frame: FrameType | None) -> None:
         del number, frame
-        if request.is_made:
+        if request.is_set():
             raise KeyboardInterrupt
-        request.is_made = True
+        request.set()
         click.echo(f"canon: stops when {what} done; again: at once", err=True)
 
     before = {each: signal.signal(each, handle) for each in (signal.SIGINT, signal.SIGTERM)}

@@ -91,8 +91,7 @@ class Walk:
         """Ask, where there were verdicts, whether the last is to be taken back."""
         ruled = f"the end of the queue: {len(self.done)} ruled on"
         if not self.done:
-            self._say(ruled)
-            return _Next.LEAVE
+            return self._say(ruled, _Next.LEAVE)
         self._say(f"{ruled}; u undo the last, q quit")
         while (key := _key()) not in _LEAVE:
             if key == "u":
@@ -109,8 +108,7 @@ class Walk:
         waits = self.store.waiting.has(case.kept.id, self.states)
         ruled = self.store.overrides.all()
         if not waits or is_overridden(case, ruled):
-            self._say(f"{path_text(case.path)}: ruled on meanwhile")
-            return _Next.FORWARD
+            return self._say(f"{path_text(case.path)}: ruled on meanwhile", _Next.FORWARD)
         lapsed = override_removed(case, ruled)
         print_lines(case_lines(case, case.question(self.config.rules), lapsed=lapsed))
         self._legend(case)
@@ -120,20 +118,18 @@ class Walk:
             except StoreError:
                 raise
             except CanonError as error:
-                self._say(str(error))
-            else:
-                if leads is not _Next.STAY:
-                    return leads
+                leads = self._say(str(error))
+            if leads is not _Next.STAY:
+                return leads
 
     def _do(self, key: str, case: ReviewCase) -> _Next:
-        """Do what a key stands for."""
         if key in _DIGITS:
             return self._choose(case, key, "chosen in review")
         actions: dict[str, Callable[[ReviewCase], _Next]] = {
             "a": self._accept,
             "k": lambda case: self._ruled(case, "left as it is", keep(self.store, case)),
             "r": self._reject,
-            "s": self._skip,
+            "s": lambda case: self._say(f"{path_text(case.path)}: skipped", _Next.FORWARD),
             "t": self._transcript,
             "o": self._addresses,
             "u": lambda _: self._undo(),
@@ -177,8 +173,7 @@ class Walk:
                 return self._choose(case, right, reason)
             if right is not None:
                 return self._ruled(case, "rejected", reject(self.store, case, reason))
-        self._say("not rejected")
-        return _Next.STAY
+        return self._say("not rejected")
 
     def _choose(self, case: ReviewCase, number: str, reason: str) -> _Next:
         label = f"C{number.upper().removeprefix('C')}"
@@ -187,10 +182,6 @@ class Walk:
             there = f"C1 to C{len(case.rows)} are there" if case.rows else "there is none"
             raise CanonError(f"{label}: no such candidate; {there}")
         return self._ruled(case, f"{label} is right", choose(self.store, case, group, reason))
-
-    def _skip(self, case: ReviewCase) -> _Next:
-        self._say(f"{path_text(case.path)}: skipped")
-        return _Next.FORWARD
 
     def _transcript(self, case: ReviewCase) -> _Next:
         for event in read_case_transcript(self.store, case):
@@ -207,21 +198,20 @@ class Walk:
 
     def _undo(self) -> _Next:
         if not self.done:
-            self._say("nothing was ruled on since you began")
-            return _Next.STAY
+            return self._say("nothing was ruled on since you began")
         before, ruling = self.done.pop()
         self.store.verdicts.take_back(ruling)
-        self._say(f"taken back, to look at again: {path_text(before.path)}")
         self.taken_back.append(before)
-        return _Next.BACK
+        return self._say(f"taken back, to look at again: {path_text(before.path)}", _Next.BACK)
 
     def _ruled(self, case: ReviewCase, done: str, ruled: VerdictResult) -> _Next:
         self.done.append((case, ruled.saved))
         print_lines(ruled_lines(case, done, ruled))
         return _Next.FORWARD
 
-    def _say(self, text: str) -> None:
+    def _say(self, text: str, then: _Next = _Next.STAY) -> _Next:
         print_lines(wrap(text))
+        return then
 
 
 def _key() -> str:

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 import click
 import msgspec
 
-from chart_binder.cli.options import Group, Session, common_options, pass_session
+from chart_binder.cli.options import Session, group, pass_session
 from chart_binder.cli.output import SkippedRecords, print_lines
 from chart_binder.cli.render.run import RunSummary, list_header, list_lines, run_lines
 from chart_binder.domain.records import Measures, RunRecord, WriteState
@@ -18,8 +18,7 @@ if TYPE_CHECKING:
     from chart_binder.store.store import Store
 
 
-@click.group("runs", cls=Group)
-@common_options
+@group("runs")
 def runs() -> None:
     """Look at what earlier calls did: how they ended, what they cost, how to go on."""
 

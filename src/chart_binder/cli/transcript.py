@@ -9,9 +9,8 @@ import click
 import msgspec
 
 from chart_binder.cli.options import (
-    Group,
     Session,
-    common_options,
+    group,
     is_same_file,
     pass_session,
     refuse_audio_file,
@@ -34,8 +33,7 @@ _NOT_COMPARED = frozenset({"usage", "transcript"})
 _FILE = click.Path(path_type=Path)
 
 
-@click.group("transcript", cls=Group)
-@common_options
+@group("transcript")
 def transcript() -> None:
     """Read, compare, replay or parse recorded runs of the adjudicator."""
 

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from itertools import chain, islice
 from pathlib import Path
+from threading import Event
 from typing import TYPE_CHECKING
 
 import click
@@ -30,7 +31,7 @@ from chart_binder.cli.output import (
     set_log_file,
     worst,
 )
-from chart_binder.cli.progress import StopRequest, stop_after_current
+from chart_binder.cli.progress import stop_after_current
 from chart_binder.cli.render.tags import TagResults, change_lines, note_lines
 from chart_binder.domain.records import WriteRecord
 from chart_binder.domain.tags import Policy
@@ -108,7 +109,7 @@ def write(
                 else:
                     set_log_file(item)
                     results.show(write_tags(planner, item, run))
-                if stop.is_made:
+                if stop.is_set():
                     break
             return _finish(results, run, stop)
 
@@ -148,10 +149,10 @@ def _end(results: TagResults, run: WritingRun, status: int) -> None:
     run.end(status)
 
 
-def _finish(results: TagResults, run: WritingRun | None, stop: StopRequest) -> int:
+def _finish(results: TagResults, run: WritingRun | None, stop: Event) -> int:
     """Print the rest and the summary, store how the run ended, and return the exit status."""
     results.flush()
-    is_cut = stop.is_made  # read once: another signal may come while the summary is printed
+    is_cut = stop.is_set()  # read once: another signal may come while the summary is printed
     status = INTERRUPTED if is_cut else results.status
     hint = ""
     if run:
@@ -188,7 +189,7 @@ def undo(session: Session, name: str | None, keep_mtime: bool) -> int:
             for told in undo_writes(_writes_named(store, name, moved), run, moved):
                 set_log_file(told.path)
                 results.show(told)
-                if stop.is_made:
+                if stop.is_set():
                     break
             status = _finish(results, run, stop)
         if name is None and status and (before := next(islice(runs_to_undo(store), 1, 2), None)):

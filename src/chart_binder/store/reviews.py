@@ -138,22 +138,19 @@ class ReviewQueue:
         self, states: Collection[str], under: Collection[bytes]
     ) -> tuple["array[int]", "array[int]"]:
         """Return for each case the row of its decision and its number of files, in 16 bytes."""
+        newest = sa.func.max(decisions.c.seq)
+        with_answer = sa.func.max(sa.case((decisions.c.state == _REVIEW, decisions.c.seq)))
+        named = [sa.or_(*map(_is_under, under))] if under else []
+        wanted = sa.select(sa.func.coalesce(with_answer, newest), sa.func.count())
+        groups = wanted.where(_waits(states), *named).group_by(
+            sa.func.coalesce(decisions.c.evidence_hash, decisions.c.id)
+        )
         last, files = array("q"), array("q")
         with self._database.reading() as connection:
-            for number, count in connection.execute(_grouped(states, under)):
+            for number, count in connection.execute(groups.order_by(newest)):
                 last.append(number)
                 files.append(count)
         return last, files
-
-
-def _grouped(states: Collection[str], under: Collection[bytes]) -> sa.Executable:
-    last = sa.func.max(decisions.c.seq)
-    with_answer = sa.func.max(sa.case((decisions.c.state == _REVIEW, decisions.c.seq)))
-    named = [sa.or_(*map(_is_under, under))] if under else []
-    shown = sa.func.coalesce(with_answer, last)
-    wanted = sa.select(shown, sa.func.count()).where(_waits(states), *named)
-    groups = wanted.group_by(sa.func.coalesce(decisions.c.evidence_hash, decisions.c.id))
-    return groups.order_by(last)
 
 
 def _waits(states: Collection[str]) -> sa.ColumnElement[bool]:
