@@ -136,3 +136,8 @@ def masked(text: str) -> str:
     `text` is one value, not a sentence: of what follows a secret, too much may be hidden.
     """
     return _PARAMETER.sub(r"\1***", _USER.sub("***", text, count=1))
+
+
+def counted(count: int, thing: str, things: str = "") -> str:
+    """Return a count with its noun for a message: `1 host`, `2,000 hosts`, `2 replies`."""
+    return f"{count:,} {thing if count == 1 else things or f'{thing}s'}"

@@ -10,14 +10,13 @@ from dataclasses import replace
 from difflib import unified_diff
 from itertools import takewhile, zip_longest
 from pathlib import Path
-from types import TracebackType
 from typing import Any, Protocol, Self
 
 import msgspec
 import pytest
 from msgspec import UNSET
 
-from chart_binder.errors import TranscriptError
+from chart_binder.errors import TranscriptError, counted
 from chart_binder.jobs.transcripts import RecordedRun, read_recording
 from chart_binder.react.conversation import ChatError, Message, ReplayMismatchError, Reply, Terms
 from chart_binder.react.sanitize import sanitize
@@ -99,17 +98,16 @@ class Canned:
         __tracebackhide__ = True
         self._raise_departure()
         if self._given:
-            self._check_observations(_new(messages))
+            new = takewhile(lambda message: message.role != "assistant", reversed(messages))
+            self._check_observations("\n".join(reversed([message.content for message in new])))
         else:
             self._check_opening(messages)
         if self._given == len(self._turns):
             if self.result and self.result.get("outcome") == "error":
                 raise ChatError(str(self.result.get("problem")))
-            raise self._departs(
-                f"it goes on after turn {self._given}, the last",
-                "no further turn",
-                _brief(messages[-1].content) if messages else "no message at all",
-            )
+            found = _brief(messages[-1].content) if messages else "no message at all"
+            where = f"it goes on after turn {self._given}, the last"
+            raise self._departs(where, "no further turn", found)
         self._given, self._answered = self._given + 1, 0
         said = self._turn.reply.reply
         self._log.append(f"turn {self._given}: reply {_brief(said.content)!r}")
@@ -126,7 +124,7 @@ class Canned:
             after = f"it ends after turn {self._given}" if self._given else "it never began"
             expected = left[0].reply.content
             raise self._departs(
-                f"{after}, {len(left)} {'reply' if len(left) == 1 else 'replies'} unplayed",
+                f"{after}, {counted(len(left), 'reply', 'replies')} unplayed",
                 f"turn {left[0].number}: reply {_brief(expected)!r}",
                 "nothing was asked of the model any more",
             )
@@ -135,12 +133,7 @@ class Canned:
         """Return itself, to be finished at the end of the block."""
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
         """Finish, unless the block has failed already."""
         if kind is None:
             self.finish()
@@ -220,8 +213,7 @@ class Canned:
 
     def _check_calls(self) -> None:
         """Check that every answer was asked for, where no step tells what it answered."""
-        left = self._turn.exchanges[self._answered :]
-        for exchange in left:
+        for exchange in self._turn.exchanges[self._answered :]:
             seen = exchange.observation
             if exchange.step is None and seen and not seen.error:
                 raise self._departs(
@@ -229,12 +221,6 @@ class Canned:
                     f"a call that is answered {_brief(seen.content)!r}",
                     "no call",
                 )
-
-
-def _new(messages: Sequence[Message]) -> str:
-    """Return what the model was told since its last reply."""
-    new = takewhile(lambda message: message.role != "assistant", reversed(messages))
-    return "\n".join(reversed([message.content for message in new]))
 
 
 def _stands_in(content: str, shown: str) -> bool:

@@ -19,6 +19,7 @@ from chart_binder.domain.verdict import OverrideRecord
 from chart_binder.domain.vocabulary import RecordingId, ReleaseGroupId
 from chart_binder.errors import UsageError
 from chart_binder.jobs.decide import Decider, Decision, State
+from chart_binder.jobs.overrides import OverrideEffect
 from chart_binder.jobs.review import ReviewCase
 from cli.drawing import DRAWN
 from rules.making import document, record, recording
@@ -111,7 +112,7 @@ def test_only_a_uuid_has_a_page_at_musicbrainz() -> None:
     assert "own-7" in lines
     assert "/own-7" not in lines
     override = OverrideRecord(RecordingId("rec"), ReleaseGroupId("own-7"), None, "why", NOW)
-    assert "musicbrainz.org" not in "\n".join(override_lines(override))
+    assert "musicbrainz.org" not in "\n".join(override_lines(override, OverrideEffect()))
 
 
 @pytest.mark.parametrize(

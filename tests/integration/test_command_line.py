@@ -66,8 +66,6 @@ def test_help_names_every_command_and_cuts_no_sentence(canon: Canon) -> None:
     [
         (["decide"], "--evidence"),
         (["decide", "a.mp3", "--evidence", "b.json"], "--evidence"),
-        (["decide", "--evidence", "a.json", "--evidence", "b.json"], "2 bundles are named"),
-        (["explain", "--evidence", "a.json", "--evidence", "b.json"], "2 bundles are named"),
         (["decide", ""], "a path is empty"),
         (["divine", "a.mp3"], "divine"),
         (["Decid", "a.mp3"], "did you mean 'decide'?"),

@@ -11,7 +11,7 @@ import msgspec
 from chart_binder import plugins
 from chart_binder.chat import ollama, openai
 from chart_binder.cli.options import Session, group, pass_session
-from chart_binder.cli.output import display_width, fit, terminal_width, wrap
+from chart_binder.cli.output import display_width, fit, terminal_width, worst, wrap
 from chart_binder.config import Config
 from chart_binder.config.load import config_candidates, dotted_keys
 from chart_binder.errors import CanonError, ConfigError, LookupFailedError, UsageError, masked
@@ -76,16 +76,18 @@ def _key_lines(key: str, value: object, source: str) -> Iterator[str]:
 def path(session: Session) -> None:
     """Print which files are read, and where the store and the transcripts are."""
     settings = session.settings
+    file = str(settings.file.absolute()) if settings.file else None
+    candidates = list(map(str, config_candidates()))
     places = {
-        "config": str(settings.file.absolute()) if settings.file else None,
-        "looked_for": [str(candidate) for candidate in config_candidates()],
+        "config": file,
+        "looked_for": candidates,
         "store": masked(store_url(settings.config)),
         "transcripts": str(transcripts_folder()),
     }
-    none = f"none: built-in defaults; make {config_candidates()[-1]} to change them"
+    none = f"none: built-in defaults; make {candidates[-1]} to change them"
     lines = (
-        f"configuration  {places['config'] or none}",
-        f"looked for     {', '.join(map(str, config_candidates()))}",
+        f"configuration  {file or none}",
+        f"looked for     {', '.join(candidates)}",
         f"store          {places['store']}",
         f"transcripts    {places['transcripts']}",
     )
@@ -164,11 +166,6 @@ class Finding:
     is_well: bool
     said: str
 
-    @property
-    def mark(self) -> str:
-        """The word that stands before it."""
-        return "ok" if self.is_well else "BROKEN" if self.is_needed else "missing"
-
 
 @click.command("doctor")
 @pass_session
@@ -179,14 +176,13 @@ def doctor(session: Session) -> int:
     """
     status = 0
     for finding in _findings(session.config):
-        if not finding.is_well:
-            status = 1 if finding.is_needed else status or 3
-        session.show(finding, wrap(finding.said, f"{finding.mark:<8} {finding.name:<12} "))
+        mark = "ok" if finding.is_well else "BROKEN" if finding.is_needed else "missing"
+        status = worst(status, {"ok": 0, "BROKEN": 1, "missing": 3}[mark])
+        session.show(finding, wrap(finding.said, f"{mark:<8} {finding.name:<12} "))
     return status
 
 
 def _findings(config: Config) -> Iterator[Finding]:
-    """Carry out every check; a model is needed only where one is enabled."""
     checks: tuple[tuple[str, bool, Callable[[Config], str]], ...] = (
         ("store", True, _store),
         ("musicbrainz", True, _musicbrainz),
@@ -229,16 +225,15 @@ def _model(config: Config) -> str:
     if health.problems:
         raise LookupFailedError("; ".join(health.problems) + advice)
     server = f", {health.server}" if health.server else ""
-    window = ""
+    window, loaded = "", health.loaded_length
     if health.context_length:
         window = f", made for {health.context_length} tokens (llm.num_ctx = {llm.num_ctx})"
-    loaded = health.loaded_length
-    if loaded is not None and loaded >= llm.num_ctx:
+    if loaded is not None:
         window += f"; loaded with {loaded} tokens"
-    elif loaded is not None:
+    if loaded is not None and loaded < llm.num_ctx:
         window += (
-            f"; loaded with {loaded} tokens only, until canon asks for more; where it has no more"
-            f" after a run, lower llm.num_ctx to {loaded}, or give the server more memory"
+            " only, until canon asks for more; where it has no more after a run, lower llm.num_ctx"
+            f" to {loaded}, or give the server more memory"
         )
     more = _NOT_REPORTED.get(llm.provider, "")
     return f"{health.model_id} at {health.address}{server}{window}{more}{advice}"
@@ -253,16 +248,12 @@ def _search(config: Config) -> str:
     answers = f"{masked(searxng.url)} answers"
     outcome = SearxngClient(searxng).check()
     failing = ", ".join(outcome.failing) if isinstance(outcome, Degraded | Hits) else ""
-    match outcome:
-        case Degraded() if failing:
-            advice = f"wait, or {_MORE_ENGINES}"
-            raise LookupFailedError(f"{answers}, but its engines fail: {failing}: {advice}")
-        case Degraded():
-            problem = "no result has an address that can be read: see its log"
-            raise LookupFailedError(f"{answers}, but {problem}")
-        case Hits() if failing:
-            return f"{answers} in JSON; failing engines: {failing}: {_MORE_ENGINES}"
-        case NothingFound():
-            return f"{answers} in JSON, but finds nothing: is any engine on?"
-        case _:
-            return f"{answers} in JSON"
+    if isinstance(outcome, Degraded):
+        problem = "no result has an address that can be read: see its log"
+        if failing:
+            problem = f"its engines fail: {failing}: wait, or {_MORE_ENGINES}"
+        raise LookupFailedError(f"{answers}, but {problem}")
+    if failing:
+        return f"{answers} in JSON; failing engines: {failing}: {_MORE_ENGINES}"
+    is_idle = isinstance(outcome, NothingFound)
+    return f"{answers} in JSON" + (", but finds nothing: is any engine on?" if is_idle else "")

@@ -243,7 +243,6 @@ def _with_advice(path: str, case: Case) -> Case:
 
 
 def _pinned(store: "Store", path: Path) -> DecisionRecord | None:
-    """Return the pinned decision on a file, if there is one."""
     with suppress(StoreError):  # reported already, where the new decision could not be kept
         kept = current_decision(store, *stored_names(path))
         return kept if kept and kept.pinned else None

@@ -19,8 +19,13 @@ from chart_binder.cli.options import (
     pass_session,
 )
 from chart_binder.cli.output import SkippedRecords, file_object, print_notes, worst
-from chart_binder.cli.render.decision import find_entities, group_name, release_name
-from chart_binder.cli.render.tags import change_lines, note_lines
+from chart_binder.cli.render.decision import (
+    change_lines,
+    find_entities,
+    group_name,
+    note_lines,
+    release_name,
+)
 from chart_binder.domain.records import DecisionRecord, RunRecord, UnreadDecision, new_id, now_utc
 from chart_binder.errors import CanonError, DamagedRecordError
 from chart_binder.files import path_text
@@ -288,7 +293,6 @@ def _changes(found: Drift, names: Mapping[str, str]) -> tuple[FieldChange, ...]:
 
 
 def _entity_names(found: Drift) -> dict[str, str]:
-    """Return the names that the evidence has for the ids of both decisions."""
     names: dict[str, str] = {}
     bundle = found.now.bundle if found.now else None
     for one in (found.was, found.now and found.now.decision):

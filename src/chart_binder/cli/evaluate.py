@@ -71,9 +71,13 @@ def eval_golden(session: Session, file: str, adjudicate: bool, answers: Path | N
         refuse_audio_file("--answers", answers)
         if file != "-" and is_same_file(answers, file):
             raise UsageError(f"--answers: {answers} is what is scored; name another file")
-    decide = _decider(session, adjudicate).decide
+    decider = Decider(session.config.rules)  # without overrides, as rules and model are scored
+    if adjudicate:
+        decider = live_decider(session, respects_overrides=False)
+        if decider.adjudicator is None:
+            raise UsageError(_NO_MODEL if session.config.llm.enabled else _NOT_ENABLED)
     with _answers_file(answers) as learn:
-        report = evaluate(read_golden(read_lines(file)), decide, learn)
+        report = evaluate(read_golden(read_lines(file)), decider.decide, learn)
     if not report.crg.cases and not report.ill_formed:
         raise CanonError(f"{path_text(file)}: holds no case, so there is nothing to score")
     session.show(report, _report_lines(report))
@@ -82,7 +86,6 @@ def eval_golden(session: Session, file: str, adjudicate: bool, answers: Path | N
 
 @contextmanager
 def _answers_file(file: Path | None) -> Iterator[Callable[[KnownAnswer], object]]:
-    """Yield what records each answer in the file, if one is named."""
     if file is None:
         yield lambda _: None
         return
@@ -92,16 +95,6 @@ def _answers_file(file: Path | None) -> Iterator[Callable[[KnownAnswer], object]
         raise CanonError(f"{file}: cannot be written ({error.strerror or error})") from error
     with stream:
         yield lambda known: stream.write(known.line())
-
-
-def _decider(session: Session, adjudicate: bool) -> Decider:
-    """Return what decides, without overrides, for rules and model are what is scored."""
-    if not adjudicate:
-        return Decider(session.config.rules)
-    decider = live_decider(session, respects_overrides=False)
-    if decider.adjudicator is None:
-        raise UsageError(_NO_MODEL if session.config.llm.enabled else _NOT_ENABLED)
-    return decider
 
 
 def _report_lines(report: EvaluationReport) -> Iterator[str]:

@@ -46,7 +46,6 @@ from chart_binder.jobs.stored_decisions import stored_bundle
 from chart_binder.wiring import store_and_evidence, store_and_kept_evidence, tagged_recording
 
 _NAME = click.argument("name", metavar="PATH_OR_ID", type=PATH)
-_NOTHING_KNOWN = OverrideEffect()
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,7 +158,7 @@ def remove(session: Session, name: str) -> None:
         decisions = decisions_by_override(store, kept)
         store.overrides.remove(kept.recording_mbid)
     files = [path_text(each.path) for each in decisions]
-    lines = ["removed:", *override_lines(kept)]
+    lines = ["removed:", *override_lines(kept, OverrideEffect())]
     if decisions:
         lines += labelled("note", f"decided by it, so {DECIDE_AGAIN}: {list_files(decisions)}")
     session.show(msgspec.to_builtins(kept) | {"to_decide_again": files}, lines)
@@ -168,7 +167,6 @@ def remove(session: Session, name: str) -> None:
 def _override_named(
     session: Session, name: str, kept: Mapping[str, OverrideRecord]
 ) -> OverrideRecord:
-    """Return the override that a name leads to. Raises `CanonError` where there is none."""
     found = kept.get(bare_id(name))  # also an id that is no UUID, as it is listed
     if found is None:
         named = _decision(session, name) or read_path_or_mbid(name)
@@ -225,7 +223,7 @@ def _only_recording(subject: _Subject, name: str) -> RecordingId:
         raise CanonError(f"{path_text(name)}: {error}") from error
 
 
-def override_lines(kept: OverrideRecord, known: OverrideEffect = _NOTHING_KNOWN) -> Iterator[str]:
+def override_lines(kept: OverrideRecord, known: OverrideEffect) -> Iterator[str]:
     """Yield an override as a short block, with the names and files that are `known`."""
     group, release = find_entities(known.bundle, kept.crg_mbid, kept.rr_mbid)
     yield musicbrainz_page("recording", kept.recording_mbid)

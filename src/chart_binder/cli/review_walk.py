@@ -88,7 +88,6 @@ class Walk:
         return _Next.FORWARD
 
     def _ask_at_end(self) -> _Next:
-        """Ask, where there were verdicts, whether the last is to be taken back."""
         ruled = f"the end of the queue: {len(self.done)} ruled on"
         if not self.done:
             return self._say(ruled, _Next.LEAVE)
@@ -104,7 +103,6 @@ class Walk:
         return self.skipped.status or 3
 
     def _show_one(self, case: ReviewCase) -> _Next:
-        """Show one case until there is a verdict or it is skipped."""
         waits = self.store.waiting.has(case.kept.id, self.states)
         ruled = self.store.overrides.all()
         if not waits or is_overridden(case, ruled):

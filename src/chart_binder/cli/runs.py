@@ -73,9 +73,9 @@ def show(session: Session, run: str | None, metrics: str | None) -> int:
         measures = _measures(found)
         if measures is None:
             raise CanonError(f"the run {found.id} has no metrics: only `canon batch` takes them")
-        as_text = metrics == "prometheus"
-        text = prometheus_text(found, measures) if as_text else metrics_json(found, measures)
-        click.echo(text, nl=not as_text)
+        as_json = metrics == "json"
+        text = metrics_json(found, measures) if as_json else prometheus_text(found, measures)
+        click.echo(text, nl=as_json)
         return 0
     summary = RunSummary.of(found, _readable_measures(found, skipped))
     writes = {state.value: written[state] for state in WriteState if state in written}
@@ -87,10 +87,9 @@ def show(session: Session, run: str | None, metrics: str | None) -> int:
 def _run_named(store: "Store", name: str | None) -> RunRecord:
     """Return the last run, or the one whose id is or begins with a name. Raises `CanonError`."""
     if name is None:
-        last = store.runs.latest()
-        if last is None:
-            raise CanonError("no runs are kept so far")
-        return last
+        if last := store.runs.latest():
+            return last
+        raise CanonError("no runs are kept so far")
     exact = store.runs.get(name)
     found = (exact,) if exact else store.runs.beginning_with(name.lower())
     if not found:
@@ -103,10 +102,8 @@ def _run_named(store: "Store", name: str | None) -> RunRecord:
 
 def _measures(run: RunRecord) -> Measures | None:
     """Return what a run cost, where that is stored. Raises `CanonError` for a damaged record."""
-    if run.measures is None:
-        return None
     try:
-        return decode_json(run.measures, Measures)
+        return decode_json(run.measures, Measures) if run.measures is not None else None
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
         raise CanonError(f"what the run {run.id} cost cannot be read: {error}") from error
 

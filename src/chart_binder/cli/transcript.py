@@ -122,7 +122,6 @@ def _title(file: Path, recorded: transcripts.RecordedRun) -> str:
 
 
 def _comparison_lines(comparison: transcripts.Comparison) -> Iterator[str]:
-    """Yield whether the runs differ, then every difference."""
     first = comparison.departure
     turns = len(comparison.turns)
     if comparison.same:

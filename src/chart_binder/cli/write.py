@@ -4,10 +4,11 @@ import os
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
 from itertools import chain, islice
 from pathlib import Path
 from threading import Event
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -30,14 +31,16 @@ from chart_binder.cli.output import (
     print_notes,
     set_log_file,
     worst,
+    wrap,
 )
 from chart_binder.cli.progress import stop_after_current
-from chart_binder.cli.render.tags import TagResults, change_lines, note_lines
+from chart_binder.cli.render.decision import SITE, change_lines, note_lines
 from chart_binder.domain.records import WriteRecord
 from chart_binder.domain.tags import Policy
 from chart_binder.errors import CanonError, StoreError, UsageError
 from chart_binder.files import path_text
 from chart_binder.jobs.journal import (
+    FieldChange,
     Finding,
     Verification,
     WritingRun,
@@ -65,6 +68,17 @@ if TYPE_CHECKING:
     from chart_binder.store.store import Store
 
 _FAILED = 1
+_MAX_HELD = 100
+"""Files of one album that are held back, to print once what is the same in all."""
+_WRITE_STATUS = {WriteStatus.REFUSED: 3, WriteStatus.FAILED: 1}
+_WORDS = {
+    WriteStatus.PLANNED: "would change",
+    WriteStatus.WRITTEN: "written",
+    WriteStatus.UNDONE: "put back",
+    WriteStatus.UNCHANGED: "nothing to change",
+    WriteStatus.REFUSED: "left alone",
+    WriteStatus.FAILED: "failed",
+}
 _NO_PATHS = "name files or folders, or - for paths on standard input"
 _VERIFY_STATUS = {
     Finding.SAME: 0,
@@ -132,7 +146,7 @@ def _files(
 
 
 @contextmanager
-def recording_end(results: TagResults, run: WritingRun | None) -> Iterator[None]:
+def recording_end(results: "TagResults", run: WritingRun | None) -> Iterator[None]:
     """Store how a run ended where it is interrupted, or its results cannot be printed."""
     try:
         yield
@@ -144,12 +158,12 @@ def recording_end(results: TagResults, run: WritingRun | None) -> Iterator[None]
         raise
 
 
-def _end(results: TagResults, run: WritingRun, status: int) -> None:
+def _end(results: "TagResults", run: WritingRun, status: int) -> None:
     run.counts.update({fate.value: count for fate, count in results.counts.items()})
     run.end(status)
 
 
-def _finish(results: TagResults, run: WritingRun | None, stop: Event) -> int:
+def _finish(results: "TagResults", run: WritingRun | None, stop: Event) -> int:
     """Print the rest and the summary, store how the run ended, and return the exit status."""
     results.flush()
     is_cut = stop.is_set()  # read once: another signal may come while the summary is printed
@@ -283,3 +297,89 @@ def _show_verified(session: Session, result: Verification, *, is_missed: bool) -
         click.echo(path_text(result.path))
         print_lines(note_lines(result.finding, result.why or ""))
         print_lines(change_lines(result.changes, 4))
+
+
+@dataclass
+class TagResults:
+    """Prints files as they come: JSON at once, text when all files of their album are there."""
+
+    as_json: bool
+    status: int = 0
+    counts: Counter[WriteStatus] = field(default_factory=Counter)
+    held: list[WriteReport] = field(default_factory=list)
+    printed: bool = False
+
+    def show(self, told: WriteReport) -> None:
+        """Print one file, or hold it back until its album is complete."""
+        self.counts[told.status] += 1
+        self.status = worst(self.status, _WRITE_STATUS.get(told.status, 0))
+        if self.as_json:
+            print_json(file_object(told.path, _fields(told)))
+            return
+        if self.held and (_album(self.held[-1]) != _album(told) or len(self.held) == _MAX_HELD):
+            self.flush()
+        self.held.append(told)
+
+    def flush(self) -> None:
+        """Print what is held back."""
+        held, self.held = self.held, []
+        if held:
+            print_lines(chain([""] * self.printed, _album_lines(held)))
+            self.printed = True
+
+    @property
+    def summary(self) -> str:
+        """The number of files of each outcome."""
+        return ", ".join(f"{count} {_WORDS[fate]}" for fate, count in self.counts.items())
+
+
+def _fields(told: WriteReport) -> dict[str, Any]:
+    chosen = told.plan.chosen if told.plan else None
+    return {
+        "state": told.status,
+        "why": told.why,
+        "crg_mbid": chosen.release_group if chosen else None,
+        "rr_mbid": chosen.release if chosen else None,
+        "policy": told.plan.policy if told.plan else None,
+        "decision_id": told.decision_id,
+        "run_id": told.run_id,
+        "write_id": told.write_id,
+        "lost": told.lost,
+        "changes": told.changes,
+    }
+
+
+def _album(told: WriteReport) -> tuple[object, ...]:
+    return told.path.parent, told.plan.chosen.release_group if told.plan else None
+
+
+def _album_lines(held: list[WriteReport]) -> Iterator[str]:
+    indent = 0
+    common: tuple[FieldChange, ...] = ()
+    if plan := held[0].plan:
+        indent = 2
+        yield from wrap(plan.album, "", 2)
+        yield f"{SITE}/release-group/{plan.chosen.release_group}"
+        common = _common_changes(held)
+        if common:
+            yield f"  all {len(held)} files"
+            yield from change_lines(common, 4)
+    for told in held:
+        yield f"{'':{indent}}{path_text(told.path)}"
+        yield from _file_lines(told, set(common), indent + 2)
+
+
+def _common_changes(held: Iterable[WriteReport]) -> tuple[FieldChange, ...]:
+    """Return the changes that are the same in every file of an album of several."""
+    first, *rest = (told.changes for told in held)
+    return tuple(one for one in first if rest and all(one in other for other in rest))
+
+
+def _file_lines(told: WriteReport, common: set[FieldChange], indent: int) -> Iterator[str]:
+    if told.why:
+        yield from note_lines(_WORDS[told.status], told.why, indent)
+    else:
+        yield f"{'':{indent}}{_WORDS[told.status]}"
+    yield from change_lines(tuple(one for one in told.changes if one not in common), indent)
+    if told.lost:
+        yield from note_lines("lost", f"extended attributes {', '.join(told.lost)}", indent)

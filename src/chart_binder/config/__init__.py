@@ -321,14 +321,12 @@ class LLMConfig(Section):
     api_key_env: str = Field(
         default="", description="environment variable that holds the server's API key; empty: none"
     )
-    prompt: PromptConfig = Field(default=PromptConfig(), description="the system prompt")
-    tools: ToolsConfig = Field(default=ToolsConfig(), description="which tools there are")
-    searxng: SearxngConfig = Field(default=SearxngConfig(), description="the search service")
-    fetch: FetchConfig = Field(default=FetchConfig(), description="fetching pages")
-    wikipedia: WikipediaConfig = Field(default=WikipediaConfig(), description="reading Wikipedia")
-    acceptance: AcceptanceConfig = Field(
-        default=AcceptanceConfig(), description="what an answer must rest on"
-    )
+    prompt: PromptConfig = PromptConfig()
+    tools: ToolsConfig = ToolsConfig()
+    searxng: SearxngConfig = SearxngConfig()
+    fetch: FetchConfig = FetchConfig()
+    wikipedia: WikipediaConfig = WikipediaConfig()
+    acceptance: AcceptanceConfig = AcceptanceConfig()
 
     @model_validator(mode="after")
     def _limits_agree(self) -> Self:
@@ -347,11 +345,9 @@ class LLMConfig(Section):
 class Config(Section):
     """Everything that can be configured."""
 
-    llm: LLMConfig = Field(default=LLMConfig(), description="the adjudicator and its model")
-    musicbrainz: MusicBrainzConfig = Field(
-        default=MusicBrainzConfig(), description="where evidence comes from"
-    )
-    rules: RulesConfig = Field(default=RulesConfig(), description="settings of the rule table")
-    store: StoreConfig = Field(default=StoreConfig(), description="what is kept between runs")
-    batch: BatchConfig = Field(default=BatchConfig(), description="how much is in hand at once")
-    log: LogConfig = Field(default=LogConfig(), description="what is said on standard error")
+    llm: LLMConfig = LLMConfig()
+    musicbrainz: MusicBrainzConfig = MusicBrainzConfig()
+    rules: RulesConfig = RulesConfig()
+    store: StoreConfig = StoreConfig()
+    batch: BatchConfig = BatchConfig()
+    log: LogConfig = LogConfig()

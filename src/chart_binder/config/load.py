@@ -100,18 +100,14 @@ def _read_file(path: Path) -> Tree:
     except UnicodeDecodeError as error:
         raise ConfigError(f"{path}: no TOML: {error}") from error
     except tomli.TOMLDecodeError as error:
-        raise ConfigError(f"{path}: no TOML: {_toml_error(str(error))}") from error
-
-
-def _toml_error(defect: str) -> str:
-    """Return an error of the TOML parser in plain words, where it shows Python's values."""
-    if twice := _TABLE_TWICE.fullmatch(defect):
-        table = ".".join(re.findall(r"'([^']*)'", twice[1]))
-        return (
-            f"the table [{table}] stands there twice {twice[2]}: put the keys of the second into"
-            " the first"
-        )
-    return defect.replace("Cannot overwrite a value", "a key stands there twice")
+        defect = str(error).replace("Cannot overwrite a value", "a key stands there twice")
+        if twice := _TABLE_TWICE.fullmatch(defect):  # it shows Python's values
+            table = ".".join(re.findall(r"'([^']*)'", twice[1]))
+            defect = (
+                f"the table [{table}] stands there twice {twice[2]}: put the keys of the second"
+                " into the first"
+            )
+        raise ConfigError(f"{path}: no TOML: {defect}") from error
 
 
 def _from_text(name: str, text: str) -> Tree:
@@ -184,11 +180,11 @@ def _error_text(
     detail: ErrorDetails, path: tuple[str, ...], origins: Mapping[str, str], source: object
 ) -> str:
     key = ".".join(path)
-    where = origins.get(key) or source or "configuration"
+    place = f"{origins.get(key) or source or 'configuration'}: {key}"
     if detail["type"] == "extra_forbidden":
-        return f"{where}: {key}: unknown key; allowed here: {_keys_beside(path)}"
+        return f"{place}: unknown key; allowed here: {_keys_beside(path)}"
     if detail["type"] == "value_error":
-        return f"{where}: {key}: {detail['msg'].removeprefix('Value error, ')}"
+        return f"{place}: {detail['msg'].removeprefix('Value error, ')}"
     if detail["type"] == "string_pattern_mismatch" and (field := _field(list(path))):
         allowed = f"this is its meaning: {field.description}"
     else:
@@ -197,7 +193,7 @@ def _error_text(
         allowed = known or detail["msg"].replace("Input should be", "it must be")
     value = detail["input"]
     found = repr(masked(value)) if isinstance(value, str) else masked(repr(value))
-    return f"{where}: {key}: found {found}; {allowed}"
+    return f"{place}: found {found}; {allowed}"
 
 
 _ALLOWED = {

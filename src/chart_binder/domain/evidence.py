@@ -10,6 +10,7 @@ from typing import Annotated, NamedTuple
 
 import msgspec
 from msgspec import Meta
+from msgspec.structs import astuple
 
 from chart_binder.domain.dates import UNKNOWN, PartialDate
 from chart_binder.domain.vocabulary import (
@@ -23,18 +24,6 @@ from chart_binder.domain.vocabulary import (
     type_names,
 )
 
-
-class Intents(NamedTuple):
-    """The kinds of recording that a text names, in the order of `RecordingFlags`."""
-
-    live: bool = False
-    remix: bool = False
-    demo: bool = False
-    radio_edit: bool = False
-    acoustic: bool = False
-    mono: bool = False
-
-
 _ELSEWHERE_LIVE = r"\b(?:en vivo|en directo|ao vivo|dal vivo)\b|ライブ|ライヴ|现场|現場|라이브"
 _LIVE_IN_ONE = r"\blive(?:version|aufnahme|mitschnitt|fassung)\b"
 # Mixes for dancing are remixes; an original, album, stereo or 2009 mix is none.
@@ -42,6 +31,7 @@ _DANCE_MIX = (
     r"\b(?:extended|house|maxi)[-\s]mix\b"
     r"|\b(?:club|dub|dance|disco|(?:12|twelve)[-\s]?(?:[\"”″]|''|inch))[-\s]*(?:mix|version)\b"
 )
+# In the order of `RecordingFlags`.
 _WORDS = tuple(
     re.compile(words, re.IGNORECASE)
     for words in (
@@ -75,19 +65,19 @@ _LIVE_REMARK = re.compile(
 
 
 @lru_cache(maxsize=4_096)
-def intents_in(title: str | None, comment: str | None) -> Intents:
+def intents_in(title: str | None, comment: str | None) -> "RecordingFlags":
     """Return the kinds that the remarks of a title or a disambiguation comment name.
 
     A denied kind does not count: `studio version, not the live one`.
     """
     remark, comment = set_off(title or ""), comment or ""
     if not _ANY.search(f"{remark} {comment}"):
-        return Intents()
+        return RecordingFlags(*[False] * len(_WORDS))
     remark, comment = _DENIED.sub("", remark), _DENIED.sub("", comment)
     text = f"{remark} / {comment}"
-    found = Intents._make(form.search(text) is not None for form in _WORDS)
     is_live = _WORDS[0].search(comment) or any(map(_LIVE_REMARK.search, _STOP.split(remark)))
-    return found._replace(live=bool(is_live))
+    others = (form.search(text) is not None for form in _WORDS[1:])
+    return RecordingFlags(bool(is_live), *others)
 
 
 def set_off(title: str) -> str:
@@ -267,9 +257,8 @@ class RecordingCandidate(Value, frozen=True):
         """The flags; absent ones are derived from title and disambiguation."""
         derived = intents_in(self.title, self.disambiguation)
         if self.flags is None:
-            return RecordingFlags(*derived)
-        given = (getattr(self.flags, name) for name in RecordingFlags.__struct_fields__)
-        pairs = zip(given, derived, strict=True)
+            return derived
+        pairs = zip(astuple(self.flags), astuple(derived), strict=True)
         return RecordingFlags(*(new if flag is None else flag for flag, new in pairs))
 
 

@@ -11,7 +11,6 @@ from msgspec.structs import asdict, replace
 
 from chart_binder.domain.dates import PartialDate
 from chart_binder.domain.evidence import (
-    Artifact,
     Artist,
     EvidenceBundle,
     RecordingCandidate,
@@ -247,6 +246,8 @@ def _any_blank(texts: set[str | None]) -> bool:
 
 
 def _rewritten(bundle: EvidenceBundle) -> EvidenceBundle:
+    tags = bundle.artifact and bundle.artifact.tags
+    tags = tags and {name: text for name, text in tags.items() if non_blank(text)}
     artist = bundle.artist and _without_blanks(bundle.artist)
     if artist and artist.mb_artist_id:
         artist = replace(artist, mb_artist_id=bare_id(artist.mb_artist_id))
@@ -255,14 +256,9 @@ def _rewritten(bundle: EvidenceBundle) -> EvidenceBundle:
         version=VERSION if bundle.version is None else bundle.version,
         artist=artist,
         recording_title=non_blank(bundle.recording_title),
-        artifact=bundle.artifact and _artifact(bundle.artifact),
+        artifact=bundle.artifact and replace(bundle.artifact, tags=tags),
         recording_candidates=_each(_recording, bundle.recording_candidates, "recording_candidates"),
     )
-
-
-def _artifact(one: Artifact) -> Artifact:
-    tags = {name: text for name, text in (one.tags or {}).items() if non_blank(text)}
-    return replace(one, tags=tags if one.tags is not None else None)
 
 
 def _recording(one: RecordingCandidate, where: str) -> RecordingCandidate:

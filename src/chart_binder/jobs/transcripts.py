@@ -16,13 +16,20 @@ from chart_binder import plugins
 from chart_binder.config import Config, LLMConfig, RulesConfig
 from chart_binder.domain.evidence import EvidenceBundle
 from chart_binder.domain.evidence_json import read_bundle
-from chart_binder.errors import ConfigError, EvidenceError, PluginError, TranscriptError, UsageError
+from chart_binder.errors import (
+    ConfigError,
+    EvidenceError,
+    PluginError,
+    TranscriptError,
+    UsageError,
+    counted,
+)
 from chart_binder.files import read_file
 from chart_binder.llm.answer import read_answer
 from chart_binder.llm.confidence import ConfidenceMap
 from chart_binder.llm.prompt import Prompt, configured_prompt, prompt_numbers
 from chart_binder.llm.react_adjudicator import ReActAdjudicator
-from chart_binder.llm.result import AdjudicationResult, counted
+from chart_binder.llm.result import AdjudicationResult
 from chart_binder.llm.tools import default_tools, with_installed_tools
 from chart_binder.react.dialect import Dialect
 from chart_binder.react.loop import RefusedError

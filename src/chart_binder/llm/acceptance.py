@@ -9,11 +9,12 @@ from msgspec import structs
 from chart_binder.config import LLMConfig, RulesConfig
 from chart_binder.domain.evidence import EvidenceBundle
 from chart_binder.domain.verdict import Decided, Verdict
+from chart_binder.errors import counted
 from chart_binder.llm.answer import FinalAnswer, Labels, read_answer
 from chart_binder.llm.confidence import AS_STATED, ConfidenceMap, lower_by_checks
 from chart_binder.llm.facts import is_in_evidence, with_verified_facts
 from chart_binder.llm.grounding import another_subject, read_date, supporting_passages, verify_facts
-from chart_binder.llm.result import Check, Fact, Outcome, Standing, counted
+from chart_binder.llm.result import Check, Fact, Outcome, Standing
 from chart_binder.llm.sources import independent_sources
 from chart_binder.react.loop import RefusedError
 from chart_binder.react.transcript import Observed

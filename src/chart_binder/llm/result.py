@@ -6,6 +6,7 @@ from typing import Any
 import msgspec
 
 from chart_binder.config import AcceptanceConfig
+from chart_binder.errors import counted
 from chart_binder.react.transcript import AnyEvent
 from chart_binder.typed_json import decode_json
 
@@ -25,11 +26,6 @@ class Standing(StrEnum):
     CONFIRMED = "confirmed"
     CONTRADICTED = "contradicted"
     OPEN = "open"
-
-
-def counted(count: int, thing: str) -> str:
-    """Return a count with its noun: `1 host`, `2 hosts`."""
-    return f"{count} {thing}" if count == 1 else f"{count} {thing}s"
 
 
 class Fact(msgspec.Struct, frozen=True):

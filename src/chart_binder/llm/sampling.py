@@ -12,9 +12,10 @@ from typing import Literal, TypeAlias
 from msgspec.structs import astuple, replace
 
 from chart_binder.config import LLMConfig
+from chart_binder.errors import counted
 from chart_binder.llm.acceptance import calibration_check, outcome_of
 from chart_binder.llm.confidence import AS_STATED, ConfidenceMap, lower_by_checks
-from chart_binder.llm.result import AdjudicationResult, Check, Outcome, Usage, counted
+from chart_binder.llm.result import AdjudicationResult, Check, Outcome, Usage
 
 Way: TypeAlias = Literal["react", "direct"]
 """With tools, or without."""

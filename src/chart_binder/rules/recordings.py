@@ -149,7 +149,7 @@ _KIND_NOUNS = {
 def _kind_test(bundle: EvidenceBundle) -> tuple[_Test, _Reason]:
     """Test whether a recording is of the kind that the title wanted says."""
     title = _title_wanted(bundle)
-    wanted = _kind(RecordingFlags(*intents_in(title, None)), title, None)
+    wanted = _kind(intents_in(title, None), title, None)
 
     def noun(kind: str) -> str:
         return _KIND_NOUNS.get(kind, f"a recording of the kind '{kind}'")

@@ -165,7 +165,6 @@ def _waits(states: Collection[str]) -> sa.ColumnElement[bool]:
 
 
 def _lapsed() -> sa.ColumnElement[bool]:
-    """Match decisions by overrides that were removed."""
     same = overrides.c.recording_mbid == decisions.c.recording_mbid
     stands = sa.select(overrides.c.recording_mbid).where(same).exists()
     by_one = sa.and_(decisions.c.state == _DECIDED, decisions.c.decided_by == _OVERRIDE)

@@ -26,7 +26,6 @@ def _columns(kind: type[TypeEngine[Any]], *names: str) -> Iterator[sa.Column[Any
 
 
 def _seq() -> sa.Column[int]:
-    """Return the column that numbers the rows."""
     number = sa.BigInteger().with_variant(sa.Integer(), "sqlite")
     return sa.Column("seq", number, sa.Identity(always=True), primary_key=True)
 

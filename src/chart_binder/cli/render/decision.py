@@ -1,14 +1,19 @@
-"""Decisions as text: what was decided, and a model's answer with its checks."""
+"""Decisions as text: what was decided, a model's answer with its checks, and what changes."""
 
 from collections.abc import Iterator
 
-from chart_binder.cli.output import labelled, labelled_list, wrap
+from chart_binder.cli.output import labelled, labelled_list, terminal_width, wrap
 from chart_binder.domain.evidence import EvidenceBundle, Release, ReleaseGroup
 from chart_binder.domain.vocabulary import MBID
+from chart_binder.errors import counted
 from chart_binder.jobs.decide import Case, Decision, State
-from chart_binder.llm.result import AdjudicationResult, counted
+from chart_binder.jobs.journal import FieldChange
+from chart_binder.llm.result import AdjudicationResult
 
 SITE = "https://musicbrainz.org"
+_INDENT, _FIELD_WIDTH = 2, 20
+_MIN_VALUE_WIDTH = 50
+"""With less room, values stand below their field, not beside it."""
 _HEADLINES = {
     State.DECIDED: "belongs to",
     State.REVIEW: "for review",
@@ -121,3 +126,21 @@ def outcome_lines(result: AdjudicationResult, bundle: EvidenceBundle | None) -> 
         f" {usage.prompt_tokens} + {usage.completion_tokens} tokens,"
         f" {usage.model_seconds:.1f} s model, {usage.tool_seconds:.1f} s tools"
     )
+
+
+def change_lines(changes: tuple[FieldChange, ...], indent: int = _INDENT) -> Iterator[str]:
+    """Yield each field with its old values after `-` and its new ones after `+`."""
+    for change in changes:
+        head = f"{'':{indent}}{change.field.replace('_', ' '):<{_FIELD_WIDTH}} "
+        if terminal_width() - len(head) < _MIN_VALUE_WIDTH:
+            yield head.rstrip()
+            head = " " * (indent + _INDENT)
+        for sign, texts in (("-", change.old), ("+", change.new)):
+            for text in texts:
+                yield from wrap(f"{sign} {text}", head, len(head) + 2)
+                head = " " * len(head)
+
+
+def note_lines(label: str, text: str, indent: int = _INDENT) -> Iterator[str]:
+    """Yield `label: text`, wrapped."""
+    yield from wrap(text, f"{'':{indent}}{label}: ", indent + _INDENT)

@@ -15,8 +15,7 @@ from chart_binder.cli.output import display_width, fit, labelled, terminal_width
 from chart_binder.cli.render.decision import decision_lines, musicbrainz_page
 from chart_binder.config import RulesConfig
 from chart_binder.domain.dates import PartialDate
-from chart_binder.domain.evidence import EvidenceBundle
-from chart_binder.domain.verdict import Considered, Rival, Verdict
+from chart_binder.domain.verdict import Considered, Verdict
 from chart_binder.jobs.decide import Case
 from chart_binder.jobs.explain import (
     Appearance,
@@ -50,7 +49,11 @@ def explanation_lines(path: str, case: Case, rules_config: RulesConfig) -> Itera
     verdict = case.verdict
     if verdict is None or case.bundle is None:
         return
-    yield from _recording(case.decision.recording_mbid, case.bundle)
+    for one in case.bundle.recording_candidates:
+        if one.mb_recording_id == case.decision.recording_mbid:
+            parts = (one.title, one.disambiguation, format_length(one.length_ms))
+            yield from labelled("recording", ", ".join(filter(None, parts)))
+            yield from labelled("", musicbrainz_page("recording", one.mb_recording_id))
     yield from ("", "  The rules, in their order:")
     for considered in _rule_path(case, verdict):
         yield from wrap(f"{considered.rule}: {considered.said}", "    ", 6)
@@ -58,9 +61,14 @@ def explanation_lines(path: str, case: Case, rules_config: RulesConfig) -> Itera
         heading = "The dates compared, of official releases that have the recording:"
         yield ""
         yield from wrap(heading, "  ")
-    for one in candidates:
-        yield from _dates(one)
-    yield from _rivals(why_not(case, rules_config), is_decided=case.decision.crg_mbid is not None)
+    for candidate in candidates:
+        yield from _dates(candidate)
+    rivals = why_not(case, rules_config)
+    if rivals:
+        yield from ("", f"  {'Why not another:' if case.decision.crg_mbid else 'The candidates:'}")
+    for rival in rivals:
+        yield from wrap(f"{rival.title}: {rival.why_not}", "    ", 6)
+        yield f"      {musicbrainz_page('release-group', rival.release_group)}"
 
 
 def explanation_object(case: Case, rules_config: RulesConfig) -> dict[str, object]:
@@ -84,18 +92,7 @@ def _rule_path(case: Case, verdict: Verdict) -> Iterator[Considered]:
         yield Considered(case.decision.crg_rule, case.decision.rationale or "")
 
 
-def _recording(mbid: str | None, bundle: EvidenceBundle) -> Iterator[str]:
-    """Yield which of the recordings the decision is about."""
-    same = (one for one in bundle.recording_candidates if one.mb_recording_id == mbid)
-    known = next(same, None)
-    if known:
-        parts = (known.title, known.disambiguation, format_length(known.length_ms))
-        yield from labelled("recording", ", ".join(filter(None, parts)))
-        yield from labelled("", musicbrainz_page("recording", known.mb_recording_id))
-
-
 def _dates(one: Appearance) -> Iterator[str]:
-    """Yield when the recording came out on a candidate, and the releases that say so."""
     name = f"the {one.kind} '{one.title}'"
     if not one.sources:
         reason = "no date is known" if one.counts else "nothing official is known"
@@ -116,14 +113,6 @@ def _source(source: Source) -> str:
         return "the group's own date, for no release of it is listed"
     more = f" (and {source.others} more of that date)" if source.others else ""
     return f"{source.said or 'a release without particulars'}{more}"
-
-
-def _rivals(rivals: Sequence[Rival], *, is_decided: bool) -> Iterator[str]:
-    if rivals:
-        yield from ("", f"  {'Why not another:' if is_decided else 'The candidates:'}")
-    for rival in rivals:
-        yield from wrap(f"{rival.title}: {rival.why_not}", "    ", 6)
-        yield f"      {musicbrainz_page('release-group', rival.release_group)}"
 
 
 def case_timeline(case: Case, rules_config: RulesConfig) -> Iterator[str]:
@@ -246,7 +235,6 @@ def _axis(columns: Mapping[int, int], window: LeadWindow | None, width: int) -> 
 
 
 def _legend(used: set[str], width: int) -> Iterator[str]:
-    """Yield what the letters of the drawing mean, as many to a line as fit."""
     line = ""
     for text in (text for letter, text in _LEGEND.items() if letter in used):
         longer = f"{line}, {text}" if line else text

@@ -13,10 +13,14 @@ from urllib.parse import urlsplit
 import msgspec
 
 from chart_binder.cli.output import safe_text
-from chart_binder.cli.render.decision import SITE, find_entities, group_name, release_name
-from chart_binder.domain.vocabulary import MBID
+from chart_binder.cli.render.decision import (
+    find_entities,
+    group_name,
+    musicbrainz_page,
+    release_name,
+)
+from chart_binder.errors import counted
 from chart_binder.jobs.transcripts import RecordedRun
-from chart_binder.llm.result import counted
 from chart_binder.react.dialect import Dialect
 from chart_binder.react.steps import Act, Finish
 from chart_binder.react.transcript import Replied, Stepped, Turn
@@ -50,7 +54,7 @@ def run_page(name: str, recorded: RecordedRun) -> str:
         lstrip_blocks=True,
     )
     environment.tests["web_address"] = _is_web_address
-    environment.filters["page"] = _page
+    environment.globals["page"] = musicbrainz_page
     environment.filters["json"] = lambda value: msgspec.json.encode(value).decode()
     template = environment.from_string(folder.joinpath("run_page.html").read_text("utf-8"))
     recordings = recorded.bundle.recording_candidates if recorded.bundle else ()
@@ -80,13 +84,7 @@ def _is_web_address(url: str) -> bool:
     return is_plain and parts.scheme in ("http", "https") and bool(parts.hostname)
 
 
-def _page(mbid: str, kind: str) -> str:
-    """Return the address of a page at MusicBrainz, or nothing for an id that is no UUID."""
-    return f"{SITE}/{kind}/{mbid}" if MBID.fullmatch(mbid) else ""
-
-
 def _names(recorded: RecordedRun) -> dict[str, Any]:
-    """Return the names of what the result is about: of answer, release and facts."""
     result = recorded.outcome
     if result is None:
         return {}

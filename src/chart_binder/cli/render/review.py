@@ -16,11 +16,11 @@ from chart_binder.cli.output import (
 from chart_binder.cli.render.decision import musicbrainz_page, outcome_lines
 from chart_binder.domain.records import VerdictRecord
 from chart_binder.domain.verdict import Decided, Verdict
+from chart_binder.errors import counted
 from chart_binder.files import path_text
 from chart_binder.jobs.decide import State, advice_for
 from chart_binder.jobs.overrides import VerdictResult
 from chart_binder.jobs.review import CandidateRow, ReviewCase
-from chart_binder.llm.result import counted
 
 _GAP = 2
 _HEAD = ("", "", "appeared", "country", "releases", "type", "title")
@@ -182,7 +182,6 @@ def _decision(case: ReviewCase) -> Iterator[str]:
 
 
 def _table(rows: Sequence[CandidateRow]) -> Iterator[str]:
-    """Yield the candidates in columns, no line wider than the terminal."""
     lines = [_HEAD, *map(_cells, rows)]
     widths = [max(map(display_width, column)) for column in zip(*lines, strict=True)]
     taken = sum(widths[:-1]) + _GAP * (len(_HEAD) - 1)
@@ -202,7 +201,6 @@ def _cells(row: CandidateRow) -> tuple[str, ...]:
 
 
 def _releases(row: CandidateRow, most: int | None) -> Iterator[str]:
-    """Yield a candidate's address, and its releases with their labels."""
     yield from labelled(row.label, musicbrainz_page("release-group", row.release_group))
     for release in row.releases[:most]:
         yield from labelled(f"  {release.label}", release.said)

@@ -10,8 +10,8 @@ import msgspec
 
 from chart_binder.cli.output import file_object, fit, terminal_width, wrap
 from chart_binder.domain.records import Measures, RunRecord, WriteState
+from chart_binder.errors import counted
 from chart_binder.files import path_text
-from chart_binder.llm.result import counted
 
 if TYPE_CHECKING:
     from chart_binder.batch import BatchResult, FileResult
@@ -100,26 +100,27 @@ def summary_lines(result: "BatchResult", what_next: str, *, is_dry: bool) -> Ite
 
 
 def _measures(found: Measures) -> Iterator[str]:
-    """Yield what a run came to and cost."""
-    has_rate = found.seconds > 1 and found.files
-    rate = f", {rate_text(found.files / found.seconds)}" if has_rate else ""
-    before = f", {found.resumed:,} of them settled before" if found.resumed else ""
-    pinned = f" ({found.pinned:,} pinned: what is pinned stands)" if found.pinned else ""
-    files = f"{found.files:,} in {duration(found.seconds)}{rate}{before}{pinned}"
+    files = f"{found.files:,} in {duration(found.seconds)}"
+    if found.seconds > 1 and found.files:
+        files += f", {rate_text(found.files / found.seconds)}"
+    if found.resumed:
+        files += f", {found.resumed:,} of them settled before"
+    if found.pinned:
+        files += f" ({found.pinned:,} pinned: what is pinned stands)"
     yield from _labelled("files", files)
     for state, words in _STATES.items():
         if found.states.get(state):
             by = f" ({_counts(found.decided_by)})" if state == "decided" else ""
             yield from _labelled(state, f"{found.states[state]:,}{by}{words}")
-    if found.rules:
-        yield from _labelled("rules", _counts(found.rules))
-    if found.tags:
-        yield from _labelled("tags", _counts(found.tags))
+    for label, counts in (("rules", found.rules), ("tags", found.tags)):
+        if counts:
+            yield from _labelled(label, _counts(counts))
     yield from _reasons("not written", found, found.unwritten, _MAX_UNWRITTEN)
-    spent = []
-    for name, count in found.spent.items():
-        one, several = _SPENT.get(name, (name.replace("_", " "),) * 2)
-        spent += [f"{count:,} {one if count == 1 else several}"] if count else []
+    spent = [
+        counted(count, *_SPENT.get(name, (name, name)))
+        for name, count in found.spent.items()
+        if count
+    ]
     if spent:
         yield from _labelled("spent", ", ".join(spent))
     if found.causes:
@@ -129,7 +130,6 @@ def _measures(found: Measures) -> Iterator[str]:
 
 
 def _reasons(label: str, found: Measures, counts: Mapping[str, int], most: int) -> Iterator[str]:
-    """Yield the most frequent reasons, each with a file that it was given for."""
     for why, count in list(counts.items())[:most]:
         path = found.examples.get(why)
         where = f"{path}: " if path and path not in why else ""
@@ -232,7 +232,7 @@ def run_lines(
     """
     run = summary.run
     yield from _labelled("run", run.id)
-    yield _unwrapped("command", summary.call)
+    yield f"{'command':<{_LABEL_WIDTH}}  {summary.call}"  # to be copied as a whole
     yield from _labelled("started", f"{_clock(run.started_at_utc)} UTC")
     yield from _labelled("ended", _end(summary))
     if summary.measures:
@@ -250,30 +250,23 @@ def run_lines(
     if written.get(WriteState.DONE):
         yield from _labelled("undo", f"canon undo {run.id}")
     if label := _how_to_continue(summary):
-        yield _unwrapped(label, summary.call)
-
-
-def _unwrapped(label: str, text: str) -> str:
-    """Return a label and a text that is copied as a whole."""
-    return f"{label:<{_LABEL_WIDTH}}  {text}"
+        yield f"{label:<{_LABEL_WIDTH}}  {summary.call}"
 
 
 def _end(summary: RunSummary) -> str:
-    run = summary.run
+    run, took = summary.run, duration(summary.seconds or 0)
     if run.ended_at_utc is None:
-        heard = summary.seconds
-        last = f"; it was heard of last {duration(heard)} after its start" if heard else ""
+        last = f"; it was heard of last {took} after its start" if summary.seconds else ""
         return f"it still goes on, or was killed{last}"
-    taken = f", after {duration(summary.seconds)}" if summary.seconds is not None else ""
-    return f"{_clock(run.ended_at_utc)} UTC{taken}: {summary.ended} (exit status {run.status})"
+    after = f", after {took}" if summary.seconds is not None else ""
+    return f"{_clock(run.ended_at_utc)} UTC{after}: {summary.ended} (exit status {run.status})"
 
 
 def _costs(found: Measures) -> Iterator[str]:
-    """Yield the time of each stage, in columns, and the slowest files."""
     rows = []
     for name, cost in found.stages.items():
         mean = f"{cost.seconds / cost.files * 1000:,.1f} ms each" if cost.files else ""
-        files = f"{cost.files:,} {'file ' if cost.files == 1 else 'files'}"
+        files = counted(cost.files, "file ", "files")
         rows.append((name, files, f"{cost.seconds:,.1f} s", mean))
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     label = "stages"
@@ -283,7 +276,7 @@ def _costs(found: Measures) -> Iterator[str]:
         label = ""
     label = "slowest"
     for file in found.slowest:
-        yield _unwrapped(label, f"{file.seconds:>7,.1f} s  {path_text(file.path)}")
+        yield f"{label:<{_LABEL_WIDTH}}  {file.seconds:>7,.1f} s  {path_text(file.path)}"
         label = ""
 
 
