@@ -283,10 +283,9 @@ def canned(request: pytest.FixtureRequest) -> Play:
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_call(item: pytest.Item) -> Generator[None, None, None]:
     """Fail a test at its end if a conversation was not played to its end as recorded."""
-    played = item.stash.get(_PLAYED, [])
     try:
         yield
-        for run in played:
+        for run in item.stash.get(_PLAYED, []):
             run.finish()
     except Departure as error:
         told = str(error)

@@ -164,8 +164,7 @@ def _decide_files(
         result = _run(session, options, find_albums(named), metrics, on_file, bar.show)
     begins_anew = options.dry_run or (options.refresh and "-" in paths)
     what_next = f"the same command {'begins anew' if begins_anew else 'goes on'}"
-    lines = summary_lines(result, what_next, is_dry=options.dry_run)
-    print_lines(lines, err=session.as_json)
+    print_lines(summary_lines(result, what_next, is_dry=options.dry_run), err=session.as_json)
     return _FAILED if written.is_broken else result.status
 
 

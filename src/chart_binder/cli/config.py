@@ -52,8 +52,7 @@ def show(session: Session) -> None:
     for key, plain in dotted_keys(settings.config.model_dump(mode="json")):
         value = masked(plain) if isinstance(plain, str) else plain
         source = settings.origins.get(key, "default")
-        line = {"key": key, "value": value, "source": source}
-        session.show(line, _key_lines(key, value, source))
+        session.show({"key": key, "value": value, "source": source}, _key_lines(key, value, source))
 
 
 def _key_lines(key: str, value: object, source: str) -> Iterator[str]:

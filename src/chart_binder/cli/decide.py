@@ -210,8 +210,7 @@ def _decide_files(
     session: Session, pipeline: Decider, paths: Sequence[str], results: _Results, *, keeps: bool
 ) -> None:
     config = session.config
-    has_model = keeps and config.llm.enabled
-    version = adjudicator_version(config.llm, config.rules) if has_model else ""
+    version = adjudicator_version(config.llm, config.rules) if keeps and config.llm.enabled else ""
     call = command_line()
     with (
         store_and_evidence(config) as (store, gather),

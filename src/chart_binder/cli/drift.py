@@ -86,16 +86,14 @@ def list_drift(session: Session, names: tuple[str, ...], refresh: bool) -> int:
 @pass_session
 def accept(session: Session, names: tuple[str, ...], refresh: bool) -> int:
     """Take today's decision where it differs; `canon write` then goes by it."""
-    arguments = command_line()
     run = RunRecord(
-        id=new_id(), command="drift accept", arguments=arguments, started_at_utc=now_utc()
+        id=new_id(), command="drift accept", arguments=command_line(), started_at_utc=now_utc()
     )
     results = _Results(session, "accepted")
     with _drifting(session, refresh=refresh) as drifting:
         drifting.store.runs.begin(run)
         try:
-            take = partial(accept_new_decision, drifting, run=run)
-            return results.check(drifting, names, take)
+            return results.check(drifting, names, partial(accept_new_decision, drifting, run=run))
         except (OSError, CanonError):  # also where the results cannot be printed any more
             results.status = 1
             raise
@@ -225,8 +223,7 @@ class _Results:
         # What a person has just decided on is no longer open.
         is_done = found.state is DriftState.DIFFERS and self.done is not None
         self.counts[(is_done and self.done) or found.state] += 1
-        status = 0 if is_done else _STATUS.get(found.state, 0)
-        self.status = worst(self.status, status)
+        self.status = worst(self.status, 0 if is_done else _STATUS.get(found.state, 0))
         if found.state in _NOT_LISTED:
             return
         if found.state is DriftState.NOT_ASKED and not self.session.as_json:
@@ -240,8 +237,7 @@ class _Results:
         if found.why:
             yield from note_lines("failed", found.why)
         if found.now:
-            causes = f"by {' and '.join(found.causes)}"
-            yield from note_lines(self.done or "would differ", causes)
+            yield from note_lines(self.done or "would differ", f"by {' and '.join(found.causes)}")
             yield from change_lines(_changes(found, _entity_names(found)))
             yield from note_lines("because", found.now.decision.rationale or "no reason was given")
             yield from note_lines("decision", found.kept.id)

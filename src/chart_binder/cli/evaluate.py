@@ -130,8 +130,7 @@ def _calibration(found: Calibration) -> Iterator[str]:
     yield _BAND.format("confidence", "answers", "mean", "share right")
     for band in found.bands:
         name = f"{band.least:.1f} to {band.most:.1f}"
-        mean = f"{band.confidence:.2f}"
-        yield _BAND.format(name, band.answers, mean, _percent(band.share_right))
+        yield _BAND.format(name, band.answers, f"{band.confidence:.2f}", _percent(band.share_right))
     yield (
         f"{found.right} of {found.answers} answers right, Brier score {found.brier_score:.3f},"
         f" expected calibration error {found.expected_calibration_error:.3f}"
@@ -251,8 +250,7 @@ def _fitted_lines(found: FittedCalibration) -> Iterator[str]:
     for point in found.map.points:
         yield _POINT.format(f"{point.stated:.2f}", f"{point.right:.2f}", "").rstrip()
     yield ""
-    answers = f"{found.map.answers} answers"
-    yield _POINT.format(answers, "Brier score", "expected calibration error")
+    yield _POINT.format(f"{found.map.answers} answers", "Brier score", "expected calibration error")
     for name, measured in (("as stated", found.as_stated), ("calibrated", found.calibrated)):
         error = f"{measured.expected_calibration_error:.3f}"
         yield _POINT.format(name, f"{measured.brier_score:.3f}", error)

@@ -203,8 +203,7 @@ def set_up_logging(config: "LogConfig", verbosity: int) -> None:
     root = logging.getLogger()
     root.handlers[:] = [handler]
     root.setLevel(logging.WARNING)
-    level = _LEVELS[min(verbosity, 2)] or config.level.upper()
-    logging.getLogger("chart_binder").setLevel(level)
+    logging.getLogger("chart_binder").setLevel(_LEVELS[min(verbosity, 2)] or config.level.upper())
     _log_context.set({"run": uuid.uuid4().hex[:8]})
 
 

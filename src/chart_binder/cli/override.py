@@ -210,8 +210,7 @@ def _look_up(session: Session, named: str | Path) -> _Subject:
             tagged = tagged_recording(named)
             if tagged is None:
                 raise
-            note = f"the ids could not be held against evidence: {error}"
-            return _Subject(tagged, None, (note,))
+            return _Subject(tagged, None, (f"the ids could not be held against evidence: {error}",))
 
 
 def _only_recording(subject: _Subject, name: str) -> RecordingId:

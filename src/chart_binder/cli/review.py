@@ -161,8 +161,7 @@ def show(session: Session, name: str, transcript: bool) -> int:
     lines = case_lines(case, rules, verdict, waits=waits, lapsed=lapsed, whole=whole)
     run = chain.from_iterable(map(event_lines, events))
     session.show(file_object(case.path, fields), chain(lines, run))
-    failed = case.decision.state is State.ERROR
-    return 1 if failed else 3 if waits else 0
+    return 1 if case.decision.state is State.ERROR else 3 if waits else 0
 
 
 @review.command("accept", epilog=_STATUS)

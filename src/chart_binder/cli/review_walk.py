@@ -154,8 +154,7 @@ class Walk:
             "? keys": True,
         }
         keys_text = ", ".join(key.replace(" ", _NO_BREAK) for key, does in keys.items() if does)
-        lines = wrap(keys_text)
-        print_lines(line.replace(_NO_BREAK, " ") for line in lines)
+        print_lines(line.replace(_NO_BREAK, " ") for line in wrap(keys_text))
         return _Next.STAY
 
     def _accept(self, case: ReviewCase) -> _Next:

@@ -207,8 +207,7 @@ def undo(session: Session, name: str | None, keep_mtime: bool) -> int:
                     break
             status = _finish(results, run, stop)
         if name is None and status and (before := next(islice(runs_to_undo(store), 1, 2), None)):
-            hint = f"what was written before that is taken back by `canon undo {before.id}`"
-            print_notes([hint])
+            print_notes([f"what was written before that is taken back by `canon undo {before.id}`"])
         return status
 
 
@@ -274,8 +273,7 @@ def verify(session: Session, paths: tuple[str, ...]) -> int:
                     result = verify_file(store, item.path)
                 is_missed = result.finding is Finding.UNRECORDED and item.path == Path(named)
                 counts[result.finding] += 1
-                its_status = 3 if is_missed else _VERIFY_STATUS[result.finding]
-                status = worst(status, its_status)
+                status = worst(status, 3 if is_missed else _VERIFY_STATUS[result.finding])
                 _show_verified(session, result, is_missed=is_missed)
     counted = (f"{count} {finding}" for finding, count in counts.items())
     print_notes([", ".join(counted) or "no file"])

@@ -76,8 +76,7 @@ def intents_in(title: str | None, comment: str | None) -> "RecordingFlags":
     remark, comment = _DENIED.sub("", remark), _DENIED.sub("", comment)
     text = f"{remark} / {comment}"
     is_live = _WORDS[0].search(comment) or any(map(_LIVE_REMARK.search, _STOP.split(remark)))
-    others = (form.search(text) is not None for form in _WORDS[1:])
-    return RecordingFlags(bool(is_live), *others)
+    return RecordingFlags(bool(is_live), *(form.search(text) is not None for form in _WORDS[1:]))
 
 
 def set_off(title: str) -> str:

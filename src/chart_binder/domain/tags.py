@@ -74,8 +74,7 @@ def wanted_fields(
 
     Unknown facts stay as they are, unless the file names another release: its facts are removed.
     """
-    recordings = bundle.recording_candidates
-    groups = [group for recording in recordings for group in recording.groups]
+    groups = [group for recording in bundle.recording_candidates for group in recording.groups]
     groups = [group for group in groups if group.mb_rg_id == chosen.release_group]
     group = groups[0] if groups else None
     releases = (edition for each in groups for edition in each.editions)

@@ -198,8 +198,7 @@ class Decisions:
         """Pin a decision, or unpin it; pinning it unpins the other decisions on its file."""
         named = decisions.c.id == decision
         with self._database.writing() as connection:
-            file = sa.select(decisions.c.path).where(named)
-            found = connection.execute(file).one_or_none()
+            found = connection.execute(sa.select(decisions.c.path).where(named)).one_or_none()
             if found and pinned:
                 others = sa.update(decisions).where(_IS_OF_PATH, decisions.c.pinned)
                 connection.execute(others.values(pinned=False), _path_parameters(found.path))

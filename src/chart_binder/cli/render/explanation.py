@@ -154,14 +154,12 @@ def place_days(days: Iterable[int], width: int) -> dict[int, int]:
     ordered = sorted(set(days))
     lengths = [math.log1p(later - earlier) for earlier, later in pairwise(ordered)]
     total = sum(lengths) or 1.0
-    positions = accumulate(lengths, initial=0.0)
-    placed = zip(ordered, positions, strict=False)
+    placed = zip(ordered, accumulate(lengths, initial=0.0), strict=False)
     return {day: round(at / total * (width - 1)) for day, at in placed}
 
 
 def _name(one: Appearance) -> str:
-    title = "".join(letter if letter.isprintable() else " " for letter in one.title)
-    return f"{one.kind} {title}"
+    return f"{one.kind} {''.join(letter if letter.isprintable() else ' ' for letter in one.title)}"
 
 
 def _days(candidates: Sequence[Appearance], window: LeadWindow | None) -> Iterator[int]:

@@ -190,8 +190,7 @@ class RunSummary:
     @property
     def call(self) -> str:
         """The command with its arguments, as a shell takes it."""
-        words = ["canon", *self.run.command.split(), *map(path_text, self.run.arguments)]
-        return shlex.join(words)
+        return shlex.join(["canon", *self.run.command.split(), *map(path_text, self.run.arguments)])
 
     @property
     def has_no_end(self) -> bool:
@@ -266,8 +265,7 @@ def _costs(found: Measures) -> Iterator[str]:
     rows = []
     for name, cost in found.stages.items():
         mean = f"{cost.seconds / cost.files * 1000:,.1f} ms each" if cost.files else ""
-        files = counted(cost.files, "file ", "files")
-        rows.append((name, files, f"{cost.seconds:,.1f} s", mean))
+        rows.append((name, counted(cost.files, "file ", "files"), f"{cost.seconds:,.1f} s", mean))
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     label = "stages"
     for name, *cells in rows:
@@ -288,8 +286,7 @@ def _how_to_continue(summary: RunSummary) -> str:
     has_failures = any(cause not in _NOT_TRIED_AGAIN for cause in causes)
     if run.command != "batch" or not has_paths or not (summary.has_no_end or has_failures):
         return ""
-    begins_anew = "--refresh" in run.arguments and not summary.has_no_end
-    return "begin anew" if begins_anew else "go on"
+    return "begin anew" if "--refresh" in run.arguments and not summary.has_no_end else "go on"
 
 
 def _clock(moment: str) -> str:
