@@ -12,8 +12,8 @@ from pathlib import Path
 import click
 import pytest
 
+from chart_binder.cli.output import rate_text
 from chart_binder.cli.progress import LiveRun, bar_line, progress, stop_after_current
-from chart_binder.cli.render.run import rate_text
 from chart_binder.jobs.batch.report import Tally
 from chart_binder.react.transcript import Observed, Replied, Result, Run
 

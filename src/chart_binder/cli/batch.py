@@ -30,7 +30,7 @@ from chart_binder.cli.options import (
 )
 from chart_binder.cli.output import print_json, print_lines, print_notes
 from chart_binder.cli.progress import exit_on_interrupt, progress, stop_after_current
-from chart_binder.cli.render.run import file_result, log_fields, summary_lines
+from chart_binder.cli.runs import file_result, log_fields, summary_lines
 from chart_binder.domain.records import Measures, RunRecord, now_utc
 from chart_binder.domain.tags import Policy
 from chart_binder.errors import UsageError

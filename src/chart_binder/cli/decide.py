@@ -211,10 +211,9 @@ def _decide_files(
 ) -> None:
     config = session.config
     version = adjudicator_version(config.llm, config.rules) if keeps and config.llm.enabled else ""
-    call = command_line()
     with (
         store_and_evidence(config) as (store, gather),
-        save_decisions(store, "decide", call, config.rules, version)
+        save_decisions(store, "decide", command_line(), config.rules, version)
         if keeps
         else nullcontext() as keeper,
     ):

@@ -243,7 +243,6 @@ class _Results:
             yield from note_lines("decision", found.kept.id)
 
     def _skip(self, unread: UnreadDecision) -> None:
-        """Count a decision that cannot be read as failed, and report it."""
         self.status = 1
         self.counts[DriftState.FAILED] += 1
         SkippedRecords().decision(unread)

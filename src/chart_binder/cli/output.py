@@ -36,6 +36,8 @@ MAX_WIDTH = 100
 """Lines longer than this are hard to read, however wide a terminal is."""
 _LABEL_WIDTH = 12
 _INDENT = 2
+_RATE_UNITS = ((1, "s"), (60, "min"), (3600, "h"))
+_TENTHS_BELOW_S = 10
 
 _SEMICOLON_PARTS = re.compile(r"[^;]*;|[^;]+")
 # A space that is no ASCII, such as U+00A0 and U+3000, is part of a name.
@@ -190,6 +192,26 @@ def labelled_list(label: str, texts: Iterable[str]) -> Iterator[str]:
     for text in texts:
         yield from labelled(label, text)
         label = ""
+
+
+def duration(seconds: float) -> str:
+    """Return a time in words: `1 h 4 min`, `12 s`, `0.3 s`."""
+    if seconds < _TENTHS_BELOW_S:
+        return f"{seconds:.1f} s"
+    parts = []
+    left = round(seconds)
+    for size, unit in reversed(_RATE_UNITS):
+        count, left = divmod(left, size)
+        if count:
+            parts.append(f"{count} {unit}")
+    return " ".join(parts[:2])
+
+
+def rate_text(per_second: float) -> str:
+    """Return a rate in a unit in which it is at least one: `1.5/s`, `12/min`, `3/h`."""
+    units = ((size, unit) for size, unit in _RATE_UNITS if per_second * size >= 1)
+    size, unit = next(units, _RATE_UNITS[-1])
+    return f"{per_second * size:,.{1 if unit == 's' else 0}f}/{unit}"
 
 
 _LEVELS = {0: None, 1: logging.INFO, 2: logging.DEBUG}

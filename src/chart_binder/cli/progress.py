@@ -15,8 +15,7 @@ import click
 
 from chart_binder.audio.walk import AudioFile, find_audio_files
 from chart_binder.cli.options import INTERRUPTED
-from chart_binder.cli.output import fit, print_lines, safe_text
-from chart_binder.cli.render.run import duration, rate_text
+from chart_binder.cli.output import duration, fit, print_lines, rate_text, safe_text
 from chart_binder.react.transcript import AnyEvent, Observed, Replied, Result, Run, Said, Stepped
 
 if TYPE_CHECKING:

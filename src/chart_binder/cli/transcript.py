@@ -1,9 +1,14 @@
 """`canon transcript`: recorded runs are shown, compared, replayed, and their replies parsed."""
 
+import base64
+import hashlib
 from collections.abc import Iterator
 from difflib import unified_diff
+from importlib import resources
 from itertools import chain, islice
 from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
 
 import click
 import msgspec
@@ -15,14 +20,23 @@ from chart_binder.cli.options import (
     pass_session,
     refuse_audio_file,
 )
-from chart_binder.cli.output import print_json, print_lines, write_file
+from chart_binder.cli.output import print_json, print_lines, safe_text, write_file
 from chart_binder.cli.progress import LiveRun, event_lines
-from chart_binder.cli.render.decision import outcome_lines
-from chart_binder.cli.render.html import run_page
-from chart_binder.errors import CanonError, PluginError, UsageError
+from chart_binder.cli.render.decision import (
+    find_entities,
+    group_name,
+    musicbrainz_page,
+    outcome_lines,
+    release_name,
+)
+from chart_binder.errors import CanonError, PluginError, UsageError, counted
 from chart_binder.files import path_text, read_file, read_lines
 from chart_binder.jobs import transcripts
+from chart_binder.jobs.transcripts import RecordedRun
 from chart_binder.llm.result import Outcome
+from chart_binder.react.dialect import Dialect
+from chart_binder.react.steps import Act, Finish
+from chart_binder.react.transcript import Replied, Stepped, Turn
 
 _DIFF_HEAD = 3
 """Lines that a unified diff has before the first line of text."""
@@ -31,6 +45,7 @@ _MAX_DIFF_LINES = 2_000
 _NOT_COMPARED = frozenset({"usage", "transcript"})
 """Keys of a result that differ between a run and its replay: its cost, and its file."""
 _FILE = click.Path(path_type=Path)
+_MAX_CANDIDATES = 40
 
 
 @group("transcript")
@@ -49,14 +64,11 @@ def show(session: Session, file: Path) -> None:
     recorded = transcripts.read_recording(file)
     for event in recorded.events:
         session.show(event, event_lines(event))
-    if session.as_json:
-        if recorded.missing:
-            click.echo(f"canon: {path_text(file)}: {recorded.missing}", err=True)
-        return
-    if recorded.outcome:
+    if recorded.outcome and not session.as_json:
         print_lines(outcome_lines(recorded.outcome, recorded.bundle))
     if recorded.missing:
-        click.echo(f"=== {recorded.missing}")
+        head = f"canon: {path_text(file)}:" if session.as_json else "==="
+        click.echo(f"{head} {recorded.missing}", err=session.as_json)
 
 
 @transcript.command("replay")
@@ -71,11 +83,10 @@ def replay(session: Session, file: Path) -> int:
     result = transcripts.replay(file, LiveRun().watch if session.shows_run else None)
     before, now = recorded.result, result.to_dict()
     differs: list[str] = []
+    compared = recorded.missing or "no result was recorded"
     if before is not None:
         differs = [key for key in now if key not in _NOT_COMPARED and now[key] != before.get(key)]
-    compared = f"NOT the same: {', '.join(differs)}" if differs else "the same"
-    if before is None:
-        compared = recorded.missing or "no result was recorded"
+        compared = f"NOT the same: {', '.join(differs)}" if differs else "the same"
     replayed = now | {"transcript": str(file)}
     reason = result.rationale or result.problem or "no reason given"
     lines = (
@@ -117,8 +128,7 @@ def diff(session: Session, a: Path, b: Path) -> int:
 
 
 def _title(file: Path, recorded: transcripts.RecordedRun) -> str:
-    name = path_text(file)
-    return f"{name} ({recorded.missing})" if recorded.missing else name
+    return path_text(file) + (f" ({recorded.missing})" if recorded.missing else "")
 
 
 def _comparison_lines(comparison: transcripts.Comparison) -> Iterator[str]:
@@ -237,3 +247,127 @@ def parse(session: Session, file: Path, dialect: str, jsonl: bool, takes_any: bo
             print_lines([f"canon: {problem}"], err=True)
         print_json(understood)
     return status
+
+
+def run_page(name: str, recorded: RecordedRun) -> str:
+    """Return the page, which runs no script and loads nothing; `name` is the transcript's.
+
+    A policy in the page itself forbids everything but its own style, should markup from outside
+    ever get past the escaping.
+    """
+    from jinja2 import Environment, StrictUndefined
+    from markupsafe import Markup
+
+    folder = resources.files("chart_binder.cli.render")
+    style = folder.joinpath("run_page.css").read_text("utf-8")
+    digest = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()
+
+    def printable(value: object) -> str:
+        if isinstance(value, Markup):
+            return value
+        return "" if value is None else safe_text(str(value).replace("\r\n", "\n"))
+
+    environment = Environment(
+        autoescape=True,
+        finalize=printable,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.tests["web_address"] = _is_web_address
+    environment.globals["page"] = musicbrainz_page
+    environment.filters["json"] = lambda value: msgspec.json.encode(value).decode()
+    template = environment.from_string(folder.joinpath("run_page.html").read_text("utf-8"))
+    recordings = recorded.bundle.recording_candidates if recorded.bundle else ()
+    groups = {group.mb_rg_id: group for each in recordings for group in each.groups}
+    candidates = [(group, group_name(group)) for group in groups.values()]
+    return template.render(
+        style=Markup(style),  # noqa: S704 - our own file
+        digest=digest,
+        about=(recorded.bundle and recorded.bundle.name) or name,
+        recorded=recorded,
+        result=recorded.outcome,
+        candidates=candidates[:_MAX_CANDIDATES],
+        more_candidates=max(len(candidates) - _MAX_CANDIDATES, 0),
+        turns=(_turn(turn, recorded.dialect) for turn in recorded.turns),
+        particulars=_particulars(name, recorded),
+        **_names(recorded),
+    )
+
+
+def _is_web_address(url: str) -> bool:
+    """Say whether a text can be a link; anything else that calls itself an address cannot."""
+    try:
+        parts = urlsplit(url)
+    except ValueError:
+        return False
+    is_plain = url.isprintable() and not any(character.isspace() for character in url)
+    return is_plain and parts.scheme in ("http", "https") and bool(parts.hostname)
+
+
+def _names(recorded: RecordedRun) -> dict[str, Any]:
+    result = recorded.outcome
+    if result is None:
+        return {}
+    group, release = find_entities(recorded.bundle, result.crg_mbid, result.rr_mbid)
+    subjects = {
+        fact.about: find_entities(recorded.bundle, fact.about, None)[0] for fact in result.facts
+    }
+    return {
+        "group": group_name(group) if group else "",
+        "release": release_name(release) if release else "",
+        "subjects": {mbid: group_name(each) if each else mbid for mbid, each in subjects.items()},
+    }
+
+
+def _turn(turn: Turn, dialect: Dialect | None) -> dict[str, Any]:
+    """Return a turn for the template; without its dialect a reply is shown as it was written."""
+    reply = turn.reply
+    step = dialect.parse(reply.content) if dialect else None
+    return {
+        "number": turn.number,
+        "reply": reply,
+        "cost": ", ".join(_cost(reply)),
+        "is_parsed": isinstance(step, Act | Finish),
+        "thought": step.thought if isinstance(step, Act | Finish) else None,
+        "answer": step.answer if isinstance(step, Finish) else None,
+        "exchanges": [
+            (each.step, _arguments(each.step) if each.step else "", each.observation)
+            for each in turn.exchanges
+        ],
+    }
+
+
+def _cost(reply: Replied) -> Iterator[str]:
+    if reply.seconds:
+        yield f"{reply.seconds:.1f} s"
+    if reply.prompt_tokens or reply.completion_tokens:
+        yield f"{reply.prompt_tokens or 0} + {reply.completion_tokens or 0} tokens"
+    if reply.done_reason not in (None, "stop"):
+        yield f"ended by {reply.done_reason}"
+
+
+def _arguments(step: Stepped) -> str:
+    if isinstance(step.arguments, str):
+        return step.arguments
+    return msgspec.json.encode(step.arguments or {}).decode()
+
+
+def _particulars(name: str, recorded: RecordedRun) -> dict[str, str]:
+    rows: dict[str, str | None] = {"transcript": name}
+    run, result = recorded.run, recorded.outcome
+    if run:
+        rows |= {
+            "run": run.id,
+            "started": run.started_at,
+            "model": run.model_id,
+            "dialect": run.dialect,
+            "prompt": run.prompt_version,
+            "evidence": run.evidence_hash,
+        }
+    if result:
+        usage = result.usage
+        rows["turns"] = counted(result.iterations, "turn")
+        rows["tokens"] = f"{usage.prompt_tokens} read, {usage.completion_tokens} written"
+        rows["time"] = f"{usage.model_seconds:.1f} s model, {usage.tool_seconds:.1f} s tools"
+    return {key: value for key, value in rows.items() if value}

@@ -110,10 +110,13 @@ def write(
         raise UsageError(_NO_PATHS)
     config = session.config
     results = TagResults(session.as_json)
-    call = command_line()
     with open_store(store_url(config)) as store, stop_after_current() as stop:
         planner = Planner(store, config.llm.acceptance, overrides(config)(), Policy(policy))
-        run = WritingRun.of(store, "write", call, keep_mtime=keep_mtime) if applies else None
+        run = (
+            WritingRun.of(store, "write", command_line(), keep_mtime=keep_mtime)
+            if applies
+            else None
+        )
         if run:
             print_notes(repair_journal(store))
         with recording_end(results, run):
@@ -194,10 +197,9 @@ def undo(session: Session, name: str | None, keep_mtime: bool) -> int:
     Exit status: 0 all is put back, 3 something was changed since and left, 1 something failed.
     """
     results = TagResults(session.as_json)
-    call = command_line()
     with session.open_store() as store, stop_after_current() as stop:
         print_notes(repair_journal(store))
-        run = WritingRun.of(store, UNDO, call, keep_mtime=keep_mtime)
+        run = WritingRun.of(store, UNDO, command_line(), keep_mtime=keep_mtime)
         moved: dict[str, Path] = {}
         with recording_end(results, run):
             for told in undo_writes(_writes_named(store, name, moved), run, moved):
@@ -235,10 +237,9 @@ def _writes_named(
     else:
         writes = only_done(store.journal.of_run(name))
         problem = f"the run {name} wrote no tags, or all are put back"
-    first = next(writes, None)
-    if first is None:
-        raise CanonError(problem)
-    return chain([first], writes)  # not in a list, for there may be very many
+    for first in writes:
+        return chain([first], writes)  # not in a list, for there may be very many
+    raise CanonError(problem)
 
 
 def _last_write(store: "Store", path: Path, moved: dict[str, Path]) -> WriteRecord | None:

@@ -109,6 +109,12 @@ class Database:
         """Return the first record that a statement finds."""
         return next(iter(self.records(kind, statement, parameters)), None)
 
+    def insert_new(self, table: sa.Table, row: Mapping[str, object]) -> None:
+        """Insert a row, unless its id is there."""
+        with self.writing() as connection:
+            new = insert_into(connection, table).on_conflict_do_nothing(index_elements=["id"])
+            connection.execute(new, row)
+
     def last(self, table: sa.Table) -> int:
         """Return the number of the newest row, 0 if there is none."""
         return self.rows(sa.select(sa.func.max(table.c.seq)))[0][0] or 0

@@ -11,7 +11,7 @@ import sqlalchemy as sa
 
 from chart_binder.domain.records import RunRecord, WriteRecord, WriteState
 from chart_binder.errors import DamagedRecordError, StoreError
-from chart_binder.store.database import Database, damaged_record, insert_into, path_key, read_row
+from chart_binder.store.database import Database, damaged_record, path_key, read_row
 from chart_binder.store.schema import runs, writes
 
 UnreadRunHandler: TypeAlias = Callable[[str], None]
@@ -31,9 +31,7 @@ class Runs:
             "arguments": json.dumps(run.arguments),
             "counts": json.dumps(dict(run.counts)),
         }
-        with self._database.writing() as connection:
-            new = insert_into(connection, runs)
-            connection.execute(new.on_conflict_do_nothing(index_elements=["id"]), row)
+        self._database.insert_new(runs, row)
 
     def end(self, run: str, ended_at_utc: str, status: int, counts: Mapping[str, int]) -> None:
         """Save how a run ended."""
@@ -127,9 +125,7 @@ class Journal:
     def intend(self, write: WriteRecord) -> None:
         """Commit an intent, unless its id is there; when this returns, it survives a crash."""
         row = msgspec.structs.asdict(write) | {"path_key": path_key(write.path)}
-        with self._database.writing() as connection:
-            new = insert_into(connection, writes)
-            connection.execute(new.on_conflict_do_nothing(index_elements=["id"]), row)
+        self._database.insert_new(writes, row)
 
     def done(self, write: str, at_utc: str) -> None:
         """Mark a write as done: the file has the new tags."""

@@ -98,8 +98,6 @@ writes = sa.Table(
 """`changes` is JSON, `tags_left` JSON by zlib."""
 
 
-Statements = Sequence[str]
-
 _TYPES = {
     "sqlite": {"order": "INTEGER PRIMARY KEY", "bytes": "BLOB", "double": "DOUBLE"},
     "postgresql": {
@@ -114,65 +112,60 @@ _OVERRIDES = """CREATE TABLE IF NOT EXISTS overrides (
     recording_mbid TEXT NOT NULL PRIMARY KEY, crg_mbid TEXT NOT NULL, rr_mbid TEXT,
     reason TEXT NOT NULL, set_at_utc TEXT NOT NULL)"""
 
-_ANSWERS_SLOTS_OVERRIDES: Statements = (
-    "CREATE TABLE schema_version (version INTEGER NOT NULL PRIMARY KEY)",
-    """CREATE TABLE cached_answers (
-        key TEXT NOT NULL PRIMARY KEY, body {bytes} NOT NULL, fetched_at {double} NOT NULL)""",
-    """CREATE TABLE rate_slots (
-        service TEXT NOT NULL PRIMARY KEY, next_slot {double} NOT NULL)""",
-    _OVERRIDES,
-    "INSERT INTO schema_version (version) VALUES (0)",
-)
-
-_DECISIONS_AND_JOURNAL: Statements = (
-    _OVERRIDES,  # the first stores of version 1 had none
-    """CREATE TABLE runs (
-        seq {order}, id TEXT NOT NULL, command TEXT NOT NULL, arguments TEXT NOT NULL,
-        started_at_utc TEXT NOT NULL, ended_at_utc TEXT, status INTEGER, counts TEXT NOT NULL)""",
-    "CREATE UNIQUE INDEX runs_by_id ON runs (id)",
-    """CREATE TABLE decisions (
-        seq {order}, id TEXT NOT NULL, run_id TEXT NOT NULL, path_key {bytes} NOT NULL,
-        path {bytes} NOT NULL, file_size BIGINT NOT NULL, file_mtime_ns BIGINT NOT NULL,
-        recording_mbid TEXT, state TEXT NOT NULL, decided_by TEXT, crg_mbid TEXT, rr_mbid TEXT,
-        evidence_hash TEXT, rules_version TEXT NOT NULL, trace TEXT, document {bytes} NOT NULL,
-        decided_at_utc TEXT NOT NULL, transcript_id TEXT, artifact {bytes},
-        pinned BOOLEAN NOT NULL)""",
-    "CREATE UNIQUE INDEX decisions_by_id ON decisions (id)",
-    "CREATE INDEX decisions_by_path ON decisions (path_key, seq)",
-    "CREATE INDEX decisions_by_state ON decisions (state, seq)",
-    "CREATE INDEX decisions_by_run ON decisions (run_id, seq)",
-    "CREATE TABLE evidence (hash TEXT NOT NULL PRIMARY KEY, document {bytes} NOT NULL)",
-    "CREATE TABLE transcripts (id TEXT NOT NULL PRIMARY KEY, document {bytes} NOT NULL)",
-    """CREATE TABLE verdicts (
-        seq {order}, decision_id TEXT NOT NULL, verdict TEXT NOT NULL, crg_mbid TEXT, rr_mbid TEXT,
-        reason TEXT NOT NULL, at_utc TEXT NOT NULL)""",
-    "CREATE INDEX verdicts_by_decision ON verdicts (decision_id, seq)",
-    """CREATE TABLE writes (
-        seq {order}, id TEXT NOT NULL, run_id TEXT NOT NULL, path_key {bytes} NOT NULL,
-        path {bytes} NOT NULL, decision_id TEXT, state TEXT NOT NULL, audio_hash TEXT NOT NULL,
-        tags_before_hash TEXT NOT NULL, tags_after_hash TEXT NOT NULL, changes {bytes} NOT NULL,
-        at_utc TEXT NOT NULL, done_at_utc TEXT, temporary {bytes} NOT NULL, problem TEXT)""",
-    "CREATE UNIQUE INDEX writes_by_id ON writes (id)",
-    "CREATE INDEX writes_by_path ON writes (path_key, seq)",
-    "CREATE INDEX writes_by_run ON writes (run_id, seq)",
-    "CREATE INDEX writes_by_state ON writes (state, seq)",
-)
-
-_ADJUDICATORS_TAGS_LEFT_MEASURES: Statements = (
-    "ALTER TABLE decisions ADD COLUMN adjudicator TEXT",
-    """UPDATE decisions SET adjudicator = ''
-        WHERE state <> 'error' AND (decided_by = 'llm' OR transcript_id IS NOT NULL)""",
-    """CREATE INDEX decisions_by_evidence ON decisions (evidence_hash, seq)
-        WHERE adjudicator IS NOT NULL""",
-    "ALTER TABLE writes ADD COLUMN tags_left {bytes}",
-    "CREATE INDEX writes_by_audio ON writes (audio_hash, seq)",
-    "ALTER TABLE runs ADD COLUMN measures {bytes}",
-)
-
-MIGRATIONS: tuple[Statements, ...] = (
-    _ANSWERS_SLOTS_OVERRIDES,
-    _DECISIONS_AND_JOURNAL,
-    _ADJUDICATORS_TAGS_LEFT_MEASURES,
+MIGRATIONS: tuple[Sequence[str], ...] = (
+    (  # answers, rate slots, overrides
+        "CREATE TABLE schema_version (version INTEGER NOT NULL PRIMARY KEY)",
+        """CREATE TABLE cached_answers (
+            key TEXT NOT NULL PRIMARY KEY, body {bytes} NOT NULL, fetched_at {double} NOT NULL)""",
+        """CREATE TABLE rate_slots (
+            service TEXT NOT NULL PRIMARY KEY, next_slot {double} NOT NULL)""",
+        _OVERRIDES,
+        "INSERT INTO schema_version (version) VALUES (0)",
+    ),
+    (  # decisions and the journal
+        _OVERRIDES,  # the first stores of version 1 had none
+        """CREATE TABLE runs (
+            seq {order}, id TEXT NOT NULL, command TEXT NOT NULL, arguments TEXT NOT NULL,
+            started_at_utc TEXT NOT NULL, ended_at_utc TEXT, status INTEGER,
+            counts TEXT NOT NULL)""",
+        "CREATE UNIQUE INDEX runs_by_id ON runs (id)",
+        """CREATE TABLE decisions (
+            seq {order}, id TEXT NOT NULL, run_id TEXT NOT NULL, path_key {bytes} NOT NULL,
+            path {bytes} NOT NULL, file_size BIGINT NOT NULL, file_mtime_ns BIGINT NOT NULL,
+            recording_mbid TEXT, state TEXT NOT NULL, decided_by TEXT, crg_mbid TEXT, rr_mbid TEXT,
+            evidence_hash TEXT, rules_version TEXT NOT NULL, trace TEXT, document {bytes} NOT NULL,
+            decided_at_utc TEXT NOT NULL, transcript_id TEXT, artifact {bytes},
+            pinned BOOLEAN NOT NULL)""",
+        "CREATE UNIQUE INDEX decisions_by_id ON decisions (id)",
+        "CREATE INDEX decisions_by_path ON decisions (path_key, seq)",
+        "CREATE INDEX decisions_by_state ON decisions (state, seq)",
+        "CREATE INDEX decisions_by_run ON decisions (run_id, seq)",
+        "CREATE TABLE evidence (hash TEXT NOT NULL PRIMARY KEY, document {bytes} NOT NULL)",
+        "CREATE TABLE transcripts (id TEXT NOT NULL PRIMARY KEY, document {bytes} NOT NULL)",
+        """CREATE TABLE verdicts (
+            seq {order}, decision_id TEXT NOT NULL, verdict TEXT NOT NULL, crg_mbid TEXT,
+            rr_mbid TEXT, reason TEXT NOT NULL, at_utc TEXT NOT NULL)""",
+        "CREATE INDEX verdicts_by_decision ON verdicts (decision_id, seq)",
+        """CREATE TABLE writes (
+            seq {order}, id TEXT NOT NULL, run_id TEXT NOT NULL, path_key {bytes} NOT NULL,
+            path {bytes} NOT NULL, decision_id TEXT, state TEXT NOT NULL, audio_hash TEXT NOT NULL,
+            tags_before_hash TEXT NOT NULL, tags_after_hash TEXT NOT NULL, changes {bytes} NOT NULL,
+            at_utc TEXT NOT NULL, done_at_utc TEXT, temporary {bytes} NOT NULL, problem TEXT)""",
+        "CREATE UNIQUE INDEX writes_by_id ON writes (id)",
+        "CREATE INDEX writes_by_path ON writes (path_key, seq)",
+        "CREATE INDEX writes_by_run ON writes (run_id, seq)",
+        "CREATE INDEX writes_by_state ON writes (state, seq)",
+    ),
+    (  # adjudicators, tags that were left, measures
+        "ALTER TABLE decisions ADD COLUMN adjudicator TEXT",
+        """UPDATE decisions SET adjudicator = ''
+            WHERE state <> 'error' AND (decided_by = 'llm' OR transcript_id IS NOT NULL)""",
+        """CREATE INDEX decisions_by_evidence ON decisions (evidence_hash, seq)
+            WHERE adjudicator IS NOT NULL""",
+        "ALTER TABLE writes ADD COLUMN tags_left {bytes}",
+        "CREATE INDEX writes_by_audio ON writes (audio_hash, seq)",
+        "ALTER TABLE runs ADD COLUMN measures {bytes}",
+    ),
 )
 """The n-th leads to version n. A released one is never changed; another is added."""
 

@@ -1,14 +1,17 @@
 """Decisions as text: what was decided, a model's answer with its checks, and what changes."""
 
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 from chart_binder.cli.output import labelled, labelled_list, terminal_width, wrap
 from chart_binder.domain.evidence import EvidenceBundle, Release, ReleaseGroup
 from chart_binder.domain.vocabulary import MBID
 from chart_binder.errors import counted
 from chart_binder.jobs.decide import Case, Decision, State
-from chart_binder.jobs.journal import FieldChange
 from chart_binder.llm.result import AdjudicationResult
+
+if TYPE_CHECKING:
+    from chart_binder.jobs.journal import FieldChange
 
 SITE = "https://musicbrainz.org"
 _INDENT, _FIELD_WIDTH = 2, 20
@@ -128,7 +131,7 @@ def outcome_lines(result: AdjudicationResult, bundle: EvidenceBundle | None) -> 
     )
 
 
-def change_lines(changes: tuple[FieldChange, ...], indent: int = _INDENT) -> Iterator[str]:
+def change_lines(changes: "tuple[FieldChange, ...]", indent: int = _INDENT) -> Iterator[str]:
     """Yield each field with its old values after `-` and its new ones after `+`."""
     for change in changes:
         head = f"{'':{indent}}{change.field.replace('_', ' '):<{_FIELD_WIDTH}} "
