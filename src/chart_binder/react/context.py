@@ -3,6 +3,7 @@
 The estimate of tokens is here too; clients of model servers use the same one.
 """
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
@@ -110,7 +111,7 @@ class Context:
         self._rounds: list[Round] = []
         self._dialect = dialect
         self._role = role
-        self._window = window
+        self._window = window or math.inf
 
     @property
     def tokens(self) -> int:
@@ -136,21 +137,17 @@ class Context:
         """
         for shorten, which in _STEPS:
             for place in range(len(self._rounds))[which]:
-                if self._fits():
+                if self.tokens <= self._window:
                     return tuple(self._messages)
                 self._replace(place, shorten(self._rounds[place], self._dialect))
-        if not self._fits():
-            has_counted = self.estimate.has_counted
-            tokens = self.tokens if has_counted else fewest_tokens(self._messages)
-            if tokens > self._window:
-                raise ChatError(
-                    f"the prompt takes about {tokens} tokens where num_ctx less max_tokens leaves"
-                    f" {self._window}: raise num_ctx by {tokens - self._window} at least"
-                )
+        has_counted = self.estimate.has_counted
+        tokens = self.tokens if has_counted else fewest_tokens(self._messages)
+        if min(tokens, self.tokens) > self._window:
+            raise ChatError(
+                f"the prompt takes about {tokens} tokens where num_ctx less max_tokens leaves"
+                f" {self._window}: raise num_ctx by {tokens - self._window} at least"
+            )
         return tuple(self._messages)
-
-    def _fits(self) -> bool:
-        return not self._window or self.tokens <= self._window
 
     def _replace(self, place: int, turn: Round) -> None:
         if turn != self._rounds[place]:

@@ -250,13 +250,10 @@ _NOT_IT: Final = re.compile(
     re.IGNORECASE,
 )
 """In front of a name: it is denied, or part of a longer one."""
-_WORD: Final = re.compile(r"[^\W_]+(?:[_-][^\W_]+)*|[^\w\s]")
+_WORD: Final = re.compile(r"[a-z0-9]+(?:[_-][a-z0-9]+)*|[^\W_a-z0-9]+|[^\w\s]", re.IGNORECASE)
 _GOES_ON: Final = re.compile(
     r"(?![:#]\d{1,3}(?!\w))(?:[./\\:@#+%&=|^$?!;,~-]\w|[$?@#%&^=+~/\\]|\(\)\w)"
 )
-# 使用 web_search 工具: "use the tool web_search", in one word with its name or not.
-_USE: Final = re.compile(r"\A[请我要将来先]{0,3}(?:使用|调用|执行|运行|用)(?:工具)?[\s:：]*")
-_TOOL: Final = re.compile(r"\s*(?:工具|函数)\Z")
 _SUFFIX: Final = re.compile(r"(?:[ _-]|(?<=[a-z]))(?:Tool|Function|(?<=[ _-])(?:tool|function))$")
 _MAX_NAME_CHARS: Final = 600
 
@@ -271,7 +268,7 @@ def find_tool(written: str, known: Collection[str]) -> str | None:
     words that introduce a tool may stand before it, and only a remark behind it (`wikipedia for the
     date`), in which other tools of one word may be named.
     """
-    name = clean_name(_TOOL.sub("", _USE.sub("", clean_name(written))))
+    name = clean_name(written)
     if exact := same_name(name, known) or same_name(_SUFFIX.sub("", name), known):
         return exact
     words = [*_WORD.finditer(name)] if len(name) <= _MAX_NAME_CHARS else []
