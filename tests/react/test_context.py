@@ -141,22 +141,6 @@ def test_what_is_sent_fits_or_is_refused(
 COUNTED = Reply("x", prompt_tokens=100, completion_tokens=20)
 
 
-def test_time_is_short_when_two_turns_like_those_before_do_not_fit_and_over_at_its_end() -> None:
-    now = 50.0
-    budget = Budget(10, clock=lambda: now)
-    assert not budget.is_short_of_time()
-    budget.record(COUNTED, 0, 0)
-    now = 53
-    assert not budget.is_short_of_time()
-    now = 54
-    assert budget.is_short_of_time()
-    now = 59.5
-    assert budget.seconds_left == 0.5
-    assert budget.out_of_time() is None
-    now = 60
-    assert budget.out_of_time() == "the run took longer than max_run_s = 10 allows"
-
-
 def test_a_next_turn_takes_its_prompt_and_as_much_as_was_written_before() -> None:
     budget = Budget(tokens=370)
     budget.record(COUNTED, 0, 0)

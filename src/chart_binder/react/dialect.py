@@ -78,9 +78,9 @@ def arguments_as_text(arguments: Mapping[str, object] | str) -> str:
 
 def arguments_in_object(arguments: Mapping[str, object] | str) -> object:
     """Return arguments as they stand inside a JSON object: as text where they go too deep."""
-    if isinstance(arguments, str) or not is_deep([[[arguments]]]):
-        return arguments if isinstance(arguments, str) else dict(arguments)
-    return arguments_as_text(arguments)
+    if isinstance(arguments, str) or is_deep([[[arguments]]]):
+        return arguments_as_text(arguments)
+    return dict(arguments)
 
 
 def escape_tags(written: str) -> str:

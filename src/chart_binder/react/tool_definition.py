@@ -57,24 +57,20 @@ def define_tool(
     defects = [] if _NAME.fullmatch(called) else [f"{called!r} cannot be the name of a tool"]
     if not about:
         defects.append("it has no docstring, which tells the model what it is for")
-    is_class = isinstance(function, type)
-    derive = _of_class if is_class else _of_function
-    arguments = derive(function, described, defects)
+    arguments = None
+    if not isinstance(function, type):
+        arguments = _of_function(function, described, defects)
+    elif is_model(function) and any("__call__" in vars(base) for base in function.__mro__):
+        arguments = _try(partial(from_model, function, "model", described), "it", defects)
+    else:
+        defects.append("a class must be a model (pydantic, dataclass, struct) with a `__call__`")
     if arguments is None or defects:
         place = getattr(function, "__qualname__", None) or repr(function)
         raise ToolDefectError(
             f"{getattr(function, '__module__', '?')}.{place} cannot be a tool: {'; '.join(defects)}"
         )
+    is_class = isinstance(function, type)
     return called, about, (lambda model: model()) if is_class else function, arguments
-
-
-def _of_class(
-    kind: Any, described: Mapping[str, str], defects: list[str]
-) -> "ArgumentModel | None":
-    if is_model(kind) and any("__call__" in vars(base) for base in kind.__mro__):
-        return _try(partial(from_model, kind, "model", described), "it", defects)
-    defects.append("a class must be a model (pydantic, dataclass, struct) with a `__call__`")
-    return None
 
 
 def _of_function(
