@@ -44,6 +44,7 @@ def mixed(*pieces: str) -> Callable[[int], str]:
 
 INPUT = "Action: f\nAction Input: "
 CALL = '<tool_call>{"name": "f", "arguments": {"a": 1}}</tool_call>'
+ANSWER = 'Final Answer: {"crg_mbid": "C1"}'
 SHAPES: dict[str, Callable[[int], str]] = {
     "prose": repeated("The single came out before the album, so they say. "),
     "one letter": repeated("a"),
@@ -224,6 +225,31 @@ SHAPES: dict[str, Callable[[int], str]] = {
     "tokens: channels": repeated("<|channel|>a<|channel|>analysis<|message|>"),
     "tokens: results": repeated("[TOOL_RESULTS]a[TOOL_CALLS]f"),
     "input: members without quotes": repeated("a=1,", INPUT + '{"q": '),
+    **{
+        f"a run of {name}": repeated(sign, "Thought: The result is\n", f"\nob {ANSWER}")
+        for name, sign in {
+            "dashes": "-",
+            "equals signs": "= ",
+            "dots": ".",
+            "stars": "*",
+            "spaces": " ",
+            "tabs": "\t",
+            "quotation marks": '" ',
+            "quotations": "“x\n",
+            "brackets": "([{",
+            "angles": "< ",
+            "tildes": "~",
+            "fences": "```\n",
+            "slashes": "/*",
+            "colons": ":\n",
+            "results": "search result ",
+            "observations": "ob s ",
+            "tables": "| a |---|\n",
+        }.items()
+    },
+    "answers passed on": repeated("The page says:\nFinal Answer: {}\n"),
+    "tags that announce nothing": repeated("<page>x\n", "", f"\n{ANSWER}"),
+    "channels and addresses": repeated("<|channel|> to=a "),
     "mixed marks": mixed('"', "'", "“", "”", "`", "a", " ", "\n", "\\", "[", "(", ":", ","),
     "mixed labels": mixed("Action: f\n", "Thought: a\n", "PAUSE\n", "obs ", "> ", "```\n", "“x\n"),
     "mixed tags": mixed("<think>", "</think>", "<tool_call>", "</thought>", '"a"', "{", "}\n", "`"),

@@ -19,12 +19,18 @@ _MAX_OBJECTS: Final = 16
 _QUOTED: Final = "the JSON object stands among other words, as if you quoted it"
 _FENCE: Final = re.compile(r"(?:`{3,}|~{3,})[ ]?\w{0,12}\s*\Z|`\Z")
 _TAG: Final = re.compile(
-    r"<(?:(?:answer|final_answer|response|json|output)>|!\[CDATA\[)\s*\Z", re.IGNORECASE
+    r"<(?:(?:answer|final_answer|response|json|output)>|!\[CDATA\[)\s*\Z|\A\s*\[\s*\Z",
+    re.IGNORECASE,
 )
 # Words in front of a colon that announce the object; others so short name somebody or something.
 _ANNOUNCED: Final = re.compile(
     r"\b(?:json|answer|decision|conclusion|choice|verdict|here|result|object|so|thus|therefore"
     r"|final|sure|output|follow\w*|is|one|asked? for)\W*\Z|\Ahere\b",
+    re.IGNORECASE,
+)
+_SAYING: Final = re.compile(
+    r"\b(?:says?|said|wants?(?: me to)?(?: write| say| answer)?|wrote|writes?|reads?|states|stated"
+    r"|returned|returns|claims?|contains?|shows?|lists?|quotes?|was|prints?)\Z",
     re.IGNORECASE,
 )
 _SHORT: Final = 2
@@ -33,7 +39,7 @@ _FOREIGN: Final = re.compile(
     r"|searchresults?|toolcalls?|action|actioninput"
 )
 """Keys that no answer has: those of a call, or of what a tool returned."""
-_ENDED: Final = (".", "!", "?", "。", ":", "：", "…", ",", ";", ")")
+_MARKS: Final = (">", "]", '"', "“", "”", "»", "'", "--")
 _CONTINUED: Final = re.compile(r"[ \t`]*(?:[,;]?[ \t]*(?!and\b)[a-z]|[-–—][ \t]*[a-z]|[\"'”’»])")
 
 
@@ -46,8 +52,10 @@ def read_answer_object(text: str, key: str = "") -> Found:
     Raises `LenientJSONError` with the defect: there is none, it cannot be read, its last bracket is
     missing, it is quoted, it holds what a tool returns, or another one differs from it.
     """
-    whole = _listed_or_quoted(text)
-    found = [whole] if whole else list(_answers(text, key))
+    bare = text.strip()
+    if bare.startswith('"{') and (string := read_strictly(bare, 0)) is not None:
+        text = str(string.value)
+    found = list(_answers(text, key))
     found = [each for each in found if _has(each[0], key)] or found
     if not found:
         raise LenientJSONError("there is no JSON object in it")
@@ -68,30 +76,6 @@ def _check_keys(members: Mapping[str, object]) -> None:
     foreign = next((name for name, bare in names.items() if _FOREIGN.fullmatch(bare)), None)
     if foreign is not None:
         raise LenientJSONError(f"it has a key {foreign!r}, which no answer has")
-
-
-def _listed_or_quoted(text: str) -> Found | None:
-    """Return the object in a list of one, or in a JSON string, that is the whole answer."""
-    bare = text.strip()
-    if bare.startswith(("```", "~~~")):
-        bare = re.sub(r"\A\w*", "", bare.strip("`~")).strip()
-    if bare.startswith("[") and bare[1:].lstrip().startswith("{"):
-        listed = scan(bare, 0, closed=True)
-        if (
-            not isinstance(listed.value, list)
-            or len(listed.value) != 1
-            or not isinstance(listed.value[0], dict)
-        ):
-            raise LenientJSONError("it is a list of several answers")
-        return listed.value[0], listed.notes
-    if (
-        bare.startswith('"{')
-        and (string := read_strictly(bare, 0))
-        and isinstance(string.value, str)
-    ):
-        inner = scan(string.value, 0, closed=True)
-        return (inner.value, inner.notes) if isinstance(inner.value, dict) else None
-    return None
 
 
 def _answers(text: str, key: str) -> Iterator[Found]:
@@ -123,30 +107,19 @@ def _is_shown(before: str, after: str) -> bool:
     The words before it are a whole sentence, or end with a colon that does not stand behind a mere
     name or a verb of saying; the line goes on behind it with a new sentence, if at all.
     """
-    if _CONTINUED.match(after):
+    is_listed = before.rstrip().endswith("[")
+    if _CONTINUED.match(after) or is_listed != after.lstrip().startswith("]"):
         return True
     line = before.rpartition("\n")[2]
-    bare = _TAG.sub("", _FENCE.sub("", before[-400:])).rstrip(" \t*_")
-    is_on_line_of_its_own = bare.endswith("\n") or not bare
-    bare = bare.rstrip()
     if line.lstrip().startswith((">", "＞")) or ("```" in before and label_at(line)):
         return True
-    if not bare:
+    bare = _TAG.sub("", _FENCE.sub("", before[-400:])).rstrip(" \t*_")
+    said = bare.rstrip().rpartition("\n")[2].strip(" *_#")
+    if not said:
         return False
-    said = bare.rpartition("\n")[2].strip(" *_#")
-    if not (is_on_line_of_its_own or said.endswith(_ENDED[:-3])):
-        return True
-    sentence = re.split(r"[.!?:：](?=\s)|[。！？]", said.rstrip(":："))[-1].strip()
     if said.endswith((":", "：")):
+        sentence = re.split(r"[.!?:：](?=\s)|[。！？]", said.rstrip(":："))[-1].strip()
         is_name = len(sentence.split()) <= _SHORT and not _ANNOUNCED.search(sentence)
-        return is_name or bool(_SAYING.search(sentence))
-    return said.endswith((">", "]", '"', "“", "”", "»", "'", "--")) or (
-        not said.endswith((".", "!", "?", "。", ")")) and introduces(said)
-    )
-
-
-_SAYING: Final = re.compile(
-    r"\b(?:says?|said|wants?(?: me to)?(?: write| say| answer)?|wrote|writes?|reads?|states|stated"
-    r"|returned|returns|claims?|contains?|shows?|lists?|quotes?|was|prints?)\Z",
-    re.IGNORECASE,
-)
+        return is_name or _SAYING.search(sentence) is not None
+    is_whole = said.endswith((".", "!", "?", "。"))
+    return not is_whole and (not bare.endswith("\n") or said.endswith(_MARKS) or introduces(said))

@@ -7,6 +7,7 @@ Lenient, for a call that is understood does no harm. Everything here reads a pie
 import json
 import re
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from typing import Final, TypeAlias
 
@@ -61,6 +62,7 @@ _NO_TOOL: Final = re.compile(
 )
 _IDS: Final = ("id", "call_id", "tool_call_id", "tool_use_id", "callId")
 _OTHERS: Final = ("user", "tool", "system", "function")
+_TOOL_IN_WORDS: Final = re.compile(r"\b[a-z]\w*_\w+\b")
 _MAX_CALLS: Final = 16
 _MAX_NAME: Final = 300
 _MAX_NO_TOOL: Final = 80
@@ -178,15 +180,13 @@ def _step_of(
             if is_no_tool(name):
                 continue
             given = parts.get("input", others)
-            if isinstance(given, Mapping) and (
-                isinstance(given.get("properties"), Mapping) or given == {"type": "object"}
-            ):
-                return Defect("no tool in object") if tagged else None  # a prompt's word of a tool
             if is_finisher(name) and not given:
                 given = parts.get("answer", given)
             return step_named(name, given)
     answer = parts.get("answer")
-    if answer is not None and not any(others.values()):
+    if answer is not None and not any(
+        isinstance(each, str | list | dict) for each in others.values() if each
+    ):
         return Finish(as_text(answer))
     return None
 
@@ -212,26 +212,16 @@ def read_calls(calls: Sequence[object], thought: object = None) -> Taken | None:
 
 def step_named(name: str, given: object) -> Act | Finish:
     """Return the call of a tool, or the answer where a name such as `finish` stands for it."""
-    if is_finisher(clean_name(name)):
-        if isinstance(given, str) and given.lstrip().startswith("{"):
-            given = _object_in(given)
-        if isinstance(given, Mapping) and len(given) == 1:
-            (key, inner), *_ = given.items()
-            if _ROLES.get(folded(key)) in ("answer", "input"):
-                given = inner
-        return Finish(as_text(given))
-    if isinstance(given, list) and len(given) == 1:
-        given = given[0]
     if isinstance(given, str) and given.lstrip().startswith("{"):
-        given = _object_in(given)
-    return Act(clean_name(name), given if isinstance(given, Mapping) else as_text(given) or {})
-
-
-def _object_in(text: str) -> Mapping[str, object] | str:
-    try:
-        return read_json(text)[0]
-    except LenientJSONError:
-        return text
+        with suppress(LenientJSONError):
+            given = read_json(given)[0]
+    if not is_finisher(clean_name(name)):
+        bare = given if isinstance(given, Mapping) else as_text(given) or {}
+        return Act(clean_name(name), bare)
+    if isinstance(given, Mapping) and len(given) == 1:
+        (key, inner), *_ = given.items()
+        given = inner if _ROLES.get(folded(key)) in ("answer", "input") else given
+    return Finish(as_text(given))
 
 
 def read_object(text: str, *, tagged: bool) -> tuple[Taken | None, int]:
@@ -270,6 +260,9 @@ def read_action(own: str, given: str | None) -> Taken | None:  # noqa: PLR0911 (
         return _object_action(_without_fence(given), None)
     if is_no_tool(name):
         return None
+    said = _TOOL_IN_WORDS.findall(name) if " " in name else ()
+    if len(said) == 1 and not re.search(r"\bno[tr]?\b|n['’]t\b", name):
+        name = said[0]
     label = _INPUT_LABEL.match(rest.lstrip(" \t,;|"))
     if label:
         rest = rest.lstrip(" \t,;|")

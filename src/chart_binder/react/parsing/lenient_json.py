@@ -7,8 +7,9 @@ objects, and lets infinity and half surrogate pairs pass.
 import json
 import math
 import re
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import chain, islice
 from typing import Final, Literal, NoReturn, TypeAlias
 
 MAX_DEPTH: Final = 50
@@ -53,6 +54,7 @@ _NUMBER: Final = re.compile(
     r"[-+]?+(?:(?:0|[1-9]\d{0,399}+)(?P<point>\.\d{0,399}+)?+|(?P<parts>\.\d{1,399}+))"
     r"(?P<power>[eE][-+]?+\d{1,9}+)?+"
 )
+_BRACE: Final = re.compile(r"\{")
 _HEX: Final = re.compile(r"[0-9a-fA-F]{4}")
 _OPERATION: Final = re.compile(r"\s*+\+(?!\+)|\.\w{1,32}+\(|\s++%\s*+\(")
 _FENCED: Final = re.compile(r"(?:`{3}|~{3})[^\S\n]{0,4}+\w{0,12}+\s{0,80}+(?=[{\[])")
@@ -72,10 +74,9 @@ class LenientJSONError(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Scanned:
-    """A value, where it begins, the place after it, and what had to be repaired."""
+    """A value, the place after it, and what had to be repaired."""
 
     value: object
-    start: int
     end: int
     notes: tuple[str, ...] = ()
 
@@ -89,39 +90,17 @@ def read_json(text: str) -> tuple[dict[str, object], tuple[str, ...]]:
     Raises `LenientJSONError` where there is no object, or the first one cannot be read: what
     follows a broken object may be a part of it, and is never taken in its place.
     """
-    found = find_object(text, 0, len(text))
-    if found is None or not isinstance(found.value, dict):
-        raise LenientJSONError("there is no JSON object in it")
-    return found.value, found.notes
-
-
-def find_object(text: str, start: int, limit: int, *, closed: bool = False) -> Scanned | None:
-    """Return the object between two places that `read_json` describes, or None.
-
-    Where it must be `closed`, the last bracket may not be missing. Raises `LenientJSONError`.
-    """
-    fenced = (fence.end() for fence in _FENCED.finditer(text, start, limit))
-    braces = (text.find("{", at, limit) for at in fenced)
-    first = next((at for at in braces if at >= 0 and opens_object(text, at)), None)
-    for at in [first] if first is not None else _braces(text, start, limit):
-        if text.startswith('{\\"', at):
-            inner = scan(text[at:limit].replace('\\"', '"'), 0, closed=closed)
-            return replace(inner, start=at, end=limit)
-        if opens_object(text, at):
-            fence = text.find("```", at, limit)
-            found = scan(text, at, fence if fence >= 0 else limit, closed=closed)
+    if '{"' not in text:
+        text = text.replace('\\"', '"')  # an object in a string
+    fenced = (text.find("{", fence.end()) for fence in _FENCED.finditer(text))
+    braces = (brace.start() for brace in islice(_BRACE.finditer(text), _MAX_CANDIDATES))
+    for at in chain(fenced, braces):
+        if at >= 0 and opens_object(text, at):
+            fence = text.find("```", at)
+            found = scan(text, at, fence if fence >= 0 else len(text))
             if isinstance(found.value, dict):
-                return found
-    return None
-
-
-def _braces(text: str, start: int, limit: int) -> Iterator[int]:
-    at = text.find("{", start, limit)
-    for _ in range(_MAX_CANDIDATES):
-        if at < 0:
-            return
-        yield at
-        at = text.find("{", at + 1, limit)
+                return found.value, found.notes
+    raise LenientJSONError("there is no JSON object in it")
 
 
 def scan(text: str, start: int, limit: int | None = None, *, closed: bool = False) -> Scanned:
@@ -136,13 +115,13 @@ def scan(text: str, start: int, limit: int | None = None, *, closed: bool = Fals
     if strict is not None:
         return strict
     reader = _Reader(text, start, len(text) if limit is None else limit, closed=closed)
-    return reader.scanned(start, reader.value("item", 0))
+    return reader.scanned(reader.value("item", 0))
 
 
 def scan_call(text: str, start: int, limit: int, closer: str = ")") -> Scanned:
     """Read `(name=value, ...)` as an object; `start` is the place of the bracket."""
     reader = _Reader(text, start, limit)
-    return reader.scanned(start, reader.members(closer, 1))
+    return reader.scanned(reader.members(closer, 1))
 
 
 def scan_string(text: str, start: int, limit: int) -> Scanned:
@@ -151,7 +130,7 @@ def scan_string(text: str, start: int, limit: int) -> Scanned:
     if strict is not None and strict.end <= limit:
         return strict
     reader = _Reader(text, start, limit)
-    return reader.scanned(start, reader.string("argument"))
+    return reader.scanned(reader.string("argument"))
 
 
 def read_strictly(text: str, start: int) -> Scanned | None:
@@ -169,7 +148,7 @@ def read_strictly(text: str, start: int) -> Scanned | None:
     opened = text.count("[", start, end) + text.count("{", start, end)
     if opened > MAX_DEPTH and is_deep(value):
         raise LenientJSONError(f"it is nested more than {MAX_DEPTH} deep", start)
-    return Scanned(_encodable(value) if "\\u" in text[start:end] else value, start, end)
+    return Scanned(_encodable(value) if "\\u" in text[start:end] else value, end)
 
 
 def skip_space(text: str, start: int) -> int:
@@ -271,9 +250,8 @@ class _Reader:
         self.pieces = 0
         self.closed = self.unsure = closed
 
-    def scanned(self, start: int, value: object) -> Scanned:
-        notes = tuple(f"repaired JSON: {note}" for note in self.notes)
-        return Scanned(value, start, self.pos, notes)
+    def scanned(self, value: object) -> Scanned:
+        return Scanned(value, self.pos, tuple(f"repaired JSON: {note}" for note in self.notes))
 
     def value(self, context: Context, depth: int) -> object:
         self.spend()

@@ -14,8 +14,8 @@ Span: TypeAlias = tuple[int, int]
 _MAX_MARKS: Final = 256
 _MAX_NEARBY: Final = 400
 _MAX_TOKENS: Final = 64
-_LONGEST_LINE: Final = 8000
-_MOST_SIGNS: Final = {"<": 1024, "\n": 4096, "`": 2048, "&": 2048}
+_LONGEST_LINE: Final = 2000
+_MOST_SIGNS: Final = {"<": 1024, "\n": 4096, "`": 2048, "&": 2048, " to=": 128}
 """No honest reply has more of them, and each may cost time."""
 # Characters that nobody sees, and escape sequences of terminals.
 _UNSEEN: Final = re.compile(
@@ -32,7 +32,7 @@ _LIKENESS: Final = str.maketrans(
     | {chr(0x24B6 + place): chr(0x41 + place + 6 * (place > 25)) for place in range(52)}  # noqa: PLR2004
 )
 _WIDE_TAG: Final = re.compile(r"＜[^＜＞\n]{1,40}＞")
-_LINE_ENDS: Final = str.maketrans(dict.fromkeys("\r\x0b\x0c\x1c\x1d\x85\u2028\u2029", "\n"))
+_LINE_END: Final = re.compile("\r\n?|[\x0b\x0c\x1c\x1d\x85\u2028\u2029]")
 _UNLIKE: Final = re.compile(f"[{re.escape(''.join(map(chr, _LIKENESS)))}]")
 _MARKUP: Final = re.compile(
     r"<(?=[/bseiuBSEIU])/?(?:b|strong|em|i|u|br|span)[ ]{0,2}/?>", re.IGNORECASE
@@ -66,6 +66,7 @@ _NAME: Final = r"[ ]{0,2}(?:functions\.)?([\w.-]{1,80})(?::\d{1,6})?[ ]{0,2}"
 _CONSTRAIN: Final = (
     r"(?:<\|channel\|>\w{1,16}[ ]{0,2})?(?:<\|constrain\|>)?(?:json|code)?[ ]{0,2}<\|message\|>"
 )
+_OF_ASSISTANT: Final = r"(?:<\|start\|>assistant)?[ ]?(?:<\|channel\|>\w{1,16}[ ])?"
 _CALL: Final = '\n<tool_call name="{}">'
 _TOKENS: Final[tuple[tuple[re.Pattern[str], str], ...]] = tuple(
     (re.compile(pattern), meaning)
@@ -91,10 +92,7 @@ _TOKENS: Final[tuple[tuple[re.Pattern[str], str], ...]] = tuple(
         (r"<\|action_end\|>", "\n"),
         (r"(?:<\|end\|>)?<\|start\|>assistant(?=<\|channel\|>)", "\n"),
         # gpt-oss writes messages in channels; one with an address is a call
-        (
-            rf"(?:<\|start\|>assistant)?[ ]?(?:<\|channel\|>\w{{1,16}}[ ])?to={_NAME}{_CONSTRAIN}",
-            _CALL,
-        ),
+        (rf"(?=[< t]){_OF_ASSISTANT}to={_NAME}{_CONSTRAIN}", _CALL),
         (r"<\|channel\|>final[^<\n]{0,40}<\|message\|>(?=\s*(?:\{|```))", "\nFinal Answer: "),
         (r"<\|channel\|>final[^<\n]{0,40}<\|message\|>", "\n"),
         (r"<\|channel\|>commentary[^<\n]{0,40}<\|message\|>", ""),
@@ -216,7 +214,7 @@ def _own_turn(text: str) -> str:
 
 def speak(reply: str, said_in: frozenset[str]) -> Spoken:
     """Return what a reply says aloud, its characters seen, its native tokens as tags."""
-    text = encodable_text(reply).replace("\r\n", "\n").translate(_LINE_ENDS)
+    text = _LINE_END.sub("\n", encodable_text(reply))
     if any(text.count(sign) > most for sign, most in _MOST_SIGNS.items()):
         return Spoken("", countless=True)
     text = see(text)

@@ -56,9 +56,9 @@ _OBJECT_OF_TURN: Final = re.compile(
 )
 # A tool's name with brackets or an object behind it.
 _NAMED_CALL: Final = re.compile(
-    r"\n(?:<\|\w{4,24}\|>)?[ \t`]{0,4}(?:[-*+•][ ]|\d{1,2}[.)][ ]|>>>[ ]|[Ss]tep \d: )?\[?[ ]?"
-    r"(?:[a-z]\w{0,31} = |print\(|await |(?:Tool )?[Cc]all: ?|Tool: ?){0,2}(?:functions\.)?"
-    r"(?P<name>[A-Za-z]\w{1,63})(?:\.call)?"
+    r"\n(?:<\|\w{4,24}\|>)?+[ \t`]{0,4}+(?:[-*+•][ ]|\d{1,2}[.)][ ]|>>>[ ]|[Ss]tep \d: )?+\[?+[ ]?+"
+    r"(?:[a-z]\w{0,31}+ = |print\(|await |(?:Tool )?[Cc]all: ?|Tool: ?){0,2}+(?:functions\.)?+"
+    r"(?P<name>[A-Za-z]\w{1,63}+)(?:\.call)?+"
     r"(?:(?=\((?:[\"'“{]|[A-Za-z]\w{0,63} ?=))|(?P<object>[ ]?:?[ ]?\n?(?=\{)))"
 )
 _CALL_INLINE: Final = re.compile(
@@ -173,24 +173,21 @@ def _directed(turn: Turn) -> Iterator[_Found]:
             yield found
 
 
-def _limit(turn: Turn, place: int) -> int:
-    """Return where the words of a label or tag end at the latest."""
+def _words(turn: Turn, place: int) -> tuple[str, int]:
+    """Return the words of a label or tag, and where they end at the latest."""
     found = turn.directives[place]
     following = turn.directives[place + 1 : place + 2]
     limit = following[0].start if following else turn.end
     if found.is_tag:
-        return min(limit, found.end) if found.closed else limit
-    return min(limit, *(stop for start, stop in turn.fences if start <= found.start < stop), limit)
-
-
-def _words(turn: Turn, place: int) -> str:
-    """Return the words of a label or tag, without the emphasis that began before its label."""
-    found = turn.directives[place]
-    words = turn.text[found.value : _limit(turn, place)].strip()
-    return _without_emphasis(words, found)
+        limit = min(limit, found.end) if found.closed else limit
+    else:
+        fences = (stop for start, stop in turn.fences if start <= found.start < stop)
+        limit = min(limit, *fences, limit)
+    return _without_emphasis(turn.text[found.value : limit].strip(), found), limit
 
 
 def _without_emphasis(words: str, found: Directive) -> str:
+    """Return words without the emphasis that began before their label."""
     mark = found.emphasis
     is_closed = mark and words.endswith(mark) and "[" not in mark
     return words.removesuffix(mark).rstrip() if is_closed else words
@@ -199,15 +196,16 @@ def _without_emphasis(words: str, found: Directive) -> str:
 def _read_action_at(turn: Turn, place: int) -> _Found | str | None:
     found = turn.directives[place]
     following = next(iter(turn.directives[place + 1 : place + 2]), None)
-    own = _words(turn, place)
+    own, end = _words(turn, place)
     is_call_next = following is not None and following.is_tag and following.kind == "call"
     if is_call_next and " " not in own:
         return None
-    given = _place_of_input(turn, place)
-    step = read_action(own, None if given is None else _words(turn, given))
+    at = _place_of_input(turn, place)
+    given, given_end = (None, end) if at is None else _words(turn, at)
+    step = read_action(own, given)
     if step is None:
         return "no tool"
-    end = _limit(turn, place) if given is None else max(_limit(turn, given), _limit(turn, place))
+    end = max(end, given_end)
     is_paused = turn.ended_by == "pause" or own.rstrip(" *_`.").endswith("PAUSE")
     writing: Writing = "tags" if found.is_tag else "labels" if given is None else "classic"
     writing = "pause" if given is None and is_paused else writing
@@ -295,17 +293,12 @@ def _read_calls_at(turn: Turn, place: int) -> _Found | None:
     return None if step is None else _Found(step, found.start, found.after, "tags")
 
 
-def _refuse_input(turn: Turn, place: int) -> str:
-    del turn, place  # an input counts with its action alone
-    return "input"
-
-
 _READERS: Final[Mapping[str, Callable[[Turn, int], _Found | str | None]]] = {
     "action": _read_action_at,
     "answer": _read_answer_at,
     "call": _read_call_at,
     "calls": _read_calls_at,
-    "input": _refuse_input,
+    "input": lambda _turn, _place: "input",  # it counts with its action alone
 }
 
 

@@ -10,7 +10,7 @@ from chart_binder.react.parsing.advice import Defect
 from chart_binder.react.parsing.calls import Taken, read_action, read_object, step_named
 from chart_binder.react.parsing.labels import MAX_DIRECTIVES, Directive, Kind
 from chart_binder.react.parsing.lenient_json import LenientJSONError, scan, skip_space
-from chart_binder.react.steps import Act, Finish
+from chart_binder.react.steps import Act
 
 _NAMES_OF: Final[dict[Kind, str]] = {
     "call": "toolcall functioncall invoke tooluse function call usetool",
@@ -98,28 +98,17 @@ def _directive(text: str, marks: list[tuple[re.Match[str], Kind]], place: int) -
             continue
         if other["slash"]:
             end, after, closed = other.start(), other.end(), True
-        elif text[
-            mark.end() : other.start()
-        ].strip():  # the next call ends one that is never closed
-            end = after = other.start()
-        else:
+        elif not text[mark.end() : other.start()].strip():
             continue
+        else:  # the next call ends one that is never closed
+            end = after = other.start()
         break
     if is_empty:
         end = after = mark.end()
     attributes = mark["attributes"].strip().rstrip("/").strip()
+    places = (mark.start(), mark.end(), end, after)
     name = mark["name"].casefold()
-    return Directive(
-        kind,
-        mark.start(),
-        mark.end(),
-        end,
-        after,
-        name,
-        attributes,
-        is_tag=True,
-        closed=closed or is_empty,
-    )
+    return Directive(kind, *places, name, attributes, is_tag=True, closed=closed or is_empty)
 
 
 def _in_string(text: str, start: int, at: int) -> bool:
@@ -127,10 +116,8 @@ def _in_string(text: str, start: int, at: int) -> bool:
     if not text[start : start + 80].lstrip().startswith("{"):
         return False
     inside = text[max(start, at - 4000) : at]
-    return (
-        len(re.findall(r'(?<!\\)"', inside)) % 2 == 1
-        and '"' in text[at : at + 400].partition("\n")[0]
-    )
+    is_odd = len(re.findall(r'(?<!\\)"', inside)) % 2 == 1
+    return is_odd and '"' in text[at : at + 400].partition("\n")[0]
 
 
 def attributes_of(tag: str) -> dict[str, str]:
@@ -165,8 +152,8 @@ def is_talked_about(text: str, tag: Directive) -> bool:
 def call_in(body: str, tag: Directive) -> Taken | None:
     """Return the call in a tag's body, or in its attributes."""
     attributes = attributes_of(tag.attributes)
-    named = (
-        attributes.pop("name", "") or attributes.pop("tool", "") or attributes.pop("function", "")
+    named = next(
+        filter(None, (attributes.pop(key, "") for key in ("name", "tool", "function"))), ""
     )
     identifier = attributes.pop("id", "")
     if not named and (own := re.match(r"=\s*[\"']?([\w.-]{1,80})", tag.attributes)):
@@ -179,19 +166,15 @@ def call_in(body: str, tag: Directive) -> Taken | None:
         body,
     )
     if not named and inner:
-        named = inner[1] or inner[2] or body[inner.end() :].partition("<")[0].strip()
-        body = (
-            body[inner.end() :].partition("</name>")[2]
-            if not (inner[1] or inner[2])
-            else body[inner.end() :]
-        )
+        body = body[inner.end() :]
+        named = inner[1] or inner[2]
+        if not named:
+            named, body = body.partition("<")[0].strip(), body.partition("</name>")[2]
     try:
         step = _named_call(named, attributes, body, tag) if named else _unnamed_call(body, tag)
     except LenientJSONError as error:
         return Defect("given", str(error), named)
-    if isinstance(step, Act) and identifier:
-        step = replace(step, id=identifier)
-    return step
+    return replace(step, id=identifier) if isinstance(step, Act) and identifier else step
 
 
 def _without_inner_tags(body: str) -> str:
@@ -212,27 +195,13 @@ def _named_call(named: str, attributes: dict[str, str], body: str, tag: Directiv
     if words.startswith("{"):
         step, _ = read_object(words, tagged=False)
         found = scan(words, 0)
-        return (
-            step
-            if isinstance(step, Act)
-            else _with_notes(step_named(named, found.value), found.notes)
-        )
+        own = step_named(named, found.value)
+        return step if isinstance(step, Act) else replace(own, notes=(*found.notes, *own.notes))
     if not tag.closed and re.search(r"<(?:parameter|arg_value)[^<]*\Z", body):
         raise LenientJSONError("a parameter is never closed", cut=True)
-    parameters = parameters_in(words)
-    if parameters:
+    if parameters := parameters_in(words):
         return step_named(named, parameters)
-    step = read_action(named, words or None)
-    return step if step is not None else Defect("no tool")
-
-
-def _with_notes(step: Act | Finish, notes: tuple[str, ...]) -> Act | Finish:
-    """Return a step with more notes, before those it has."""
-    return replace(step, notes=(*notes, *step.notes))
-
-
-def _opens_another(body: str, end: int) -> bool:
-    return body.startswith("{", skip_space(body, end)) and body.count("{") <= 4 * _MAX_CALLS
+    return read_action(named, words or None) or Defect("no tool")
 
 
 def _unnamed_call(body: str, tag: Directive) -> Taken | None:
@@ -240,7 +209,8 @@ def _unnamed_call(body: str, tag: Directive) -> Taken | None:
     if body[at : at + 1] in ("{", "[") and body[at:].strip():
         try:
             step, end = read_object(body, tagged=True)
-            if isinstance(step, Act) and _opens_another(body, end):
+            is_another = body.startswith("{", skip_space(body, end))
+            if isinstance(step, Act) and is_another and body.count("{") <= 4 * _MAX_CALLS:
                 more = _unnamed_call(body[end:], tag)
                 if isinstance(more, Act):
                     step = replace(step, also=(*step.also, replace(more, also=()), *more.also))
