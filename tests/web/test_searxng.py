@@ -139,7 +139,7 @@ def test_odd_values_spoil_only_themselves() -> None:
 def test_results_whose_address_cannot_be_read_are_not_nothing_found(url: str) -> None:
     with Searxng({"q": [hit(url, "A")]}) as server:
         outcome = client(server.url).search("q")
-    assert outcome == Degraded("q", (), unreadable=1)
+    assert outcome == Degraded((), unreadable=1)
 
 
 SOUND = b'{"url": "https://a.example/", "title": "A", "content": "1997"}'
@@ -158,7 +158,7 @@ ODD = {
 
 def test_failing_engines_may_come_as_an_object() -> None:
     body = b'{"results": [], "unresponsive_engines": {"google": "CAPTCHA"}}'
-    assert answered(body) == Degraded("q", ("google (CAPTCHA)",))
+    assert answered(body) == Degraded(("google (CAPTCHA)",))
 
 
 @pytest.mark.parametrize("body", ODD.values(), ids=ODD)

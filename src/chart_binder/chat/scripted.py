@@ -14,13 +14,8 @@ class Scripted:
 
     def __init__(self, replies: Iterable[str | Reply], model_id: str = "scripted") -> None:
         self._replies = tuple(Reply(each) if isinstance(each, str) else each for each in replies)
-        self._model_id = model_id
+        self.model_id = model_id
         self.asked: list[tuple[Message, ...]] = []
-
-    @property
-    def model_id(self) -> str:
-        """The name the script goes by."""
-        return self._model_id
 
     def reply(self, messages: Sequence[Message], terms: Terms) -> Reply:  # noqa: ARG002
         """Return the next reply, or raise `ChatError` when all have been given."""

@@ -214,17 +214,13 @@ class ServedModel:
     def __init__(
         self, config: LLMConfig, endpoint: Endpoint, api: ServerApi, faults: Faults
     ) -> None:
+        self.model_id = config.model_id
         self._config = config
         self._endpoint = endpoint
         self._api = api
         self._faults = faults
         self._declined: frozenset[str] = frozenset()
         self._thread = threading.local()  # the prompt that was counted last, and its count
-
-    @property
-    def model_id(self) -> str:
-        """The model's name on its server."""
-        return self._config.model_id
 
     def reply(self, messages: Sequence[Message], terms: Terms) -> Reply:
         """Return the next reply, or raise `ChatError`.

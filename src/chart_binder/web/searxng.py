@@ -100,7 +100,6 @@ class Hits:
 class NothingFound:
     """Every engine that was asked answered, and none knew anything."""
 
-    query: str
     suggestions: tuple[str, ...] = ()
 
 
@@ -111,7 +110,6 @@ class Degraded:
     Engines failed, or so many results came `unreadable`: without an address that can be shown.
     """
 
-    query: str
     failing: tuple[str, ...]
     unreadable: int = 0
 
@@ -300,11 +298,11 @@ def outcome(body: SearchBody, query: str) -> SearchOutcome:
     if hits or infoboxes or answers:
         return Hits(query, hits, infoboxes, answers, failing)
     if failing or body.results:
-        return Degraded(query, failing, len(body.results))
+        return Degraded(failing, len(body.results))
     if computed := tuple(_answers(body, computed=True)):
         return Hits(query, (), answers=computed)
     suggestions = map(_text, [*_list(body.corrections), *_list(body.suggestions)])
-    return NothingFound(query, tuple(dict.fromkeys(text for text in suggestions if text)))
+    return NothingFound(tuple(dict.fromkeys(text for text in suggestions if text)))
 
 
 def _hits(body: SearchBody) -> Iterator[Hit]:
