@@ -194,3 +194,5 @@ def test_a_name_that_changes_after_it_was_checked_is_asked_where_it_was_checked(
     url = f"http://rebinding.example:{server.port}/secret"
     outcome = fetch(allowed(server, url, names=names, private=("127.0.0.1",)))
     assert outcome.result == "read"
+    (request,) = server.requests
+    assert request.headers["host"] == f"rebinding.example:{server.port}"
