@@ -98,13 +98,11 @@ _WORDS: dict[str, Iterable[str]] = {
             după până""",
         "near if next": "na po do к asi",  # other words in other languages
         "unsure": """
-            possibly probably perhaps maybe presumably supposedly reportedly likely uncertain
-            möglicherweise wahrscheinlich vermutlich vielleicht angeblich possiblement probablement
-            incertaine être posiblemente probablemente quizás possibilmente probabilmente forse
-            possivelmente provavelmente talvez mogelijk waarschijnlijk misschien vermoedelijk
-            troligen kanske måske muligvis kanskje sannsynligvis prawdopodobnie chyba возможно
-            вероятно možná snad mahdollisesti ehkä πιθανώς ίσως muhtemelen belki talán valószínűleg
-            ймовірно probabil""",
+            possibly probably perhaps maybe presumably reportedly likely uncertain wahrscheinlich
+            vermutlich vielleicht possiblement probablement être incertaine posiblemente quizás
+            probablemente probabilmente forse provavelmente talvez waarschijnlijk misschien troligen
+            kanske måske kanskje prawdopodobnie chyba возможно вероятно ймовірно možná snad
+            mahdollisesti ehkä πιθανώς ίσως muhtemelen belki talán valószínűleg probabil""",
         "vague": "circa ca ca. approx approx. approximately ungefähr environ ongeveer",
         "vague choice": "so thereabouts earlier later before after früher später",
         "extreme": "latest earliest",
@@ -217,7 +215,7 @@ def _sign(token: re.Match[str]) -> str:
 
 _NUMBER, _WORD, _LATIN = "[dDoYNEK]", _of("Latin", "other"), _HAVING["Latin"]
 _NAME, _TIMES = _of("month", "word or month"), rf"(?:[ ,:'\"(–-]*{_of('time')}){{0,6}}"
-_OF, _RANGE = rf"(?: ?{_of('of')}'?)?", rf"(?: ?[-–—/&+] ?| {_of('and', 'to')} )"
+_OF, _RANGE = rf"(?: ?{_of('of')}'?)?", rf"(?: ?[-–—/&+] ?|,? {_of('and', 'to')} )"
 _CJK_YEAR = "(?:E[年년]?|[YK] ?[年년])"
 _CJK_MONTH, _CJK_DAY = f"{_CJK_YEAR} ?[dDK] ?[月월]", " ?[dDK] ?[日号號일]"
 _LEFT = rf"(?<![dDoYNEK{_LATIN}_$£€#])(?<!{_NUMBER}[-–./,:])"  # no part of a number or a code
@@ -239,7 +237,7 @@ _FORMS = (
     # 1974. október 11., 1974. október 11-én; elsewhere a full stop ends a sentence
     ("ymd", rf"Y\. ?{_NAME} [dD](?:\.|(?=-{_WORD})){_RIGHT}(?! ?Y)"),
     # 28-30 October 1975, 28.-30.10.1975, October 28 and 30, 1975
-    ("", rf"[dD]\.?{_RANGE}{_DAY_FIRST}|[dD]\.?{_RANGE}[dD]\. ?[dD]\. ?Y"),
+    ("", rf"[dDo]\.?{_RANGE}{_DAY_FIRST}|[dD]\.?{_RANGE}[dD]\. ?[dD]\. ?Y"),
     ("", rf"{_NAME}\.?{_OF} ?[dDo]{_RANGE}[dDo],? ?(?:Y|'D){_RIGHT}"),
     # 11 October 1974, the 11th of Oct., '74
     ("dmy", _DAY_FIRST),
@@ -260,7 +258,12 @@ _FORMS = (
 )
 """What a date may look like, the longer first, and the order of year, month and day; `x` is a day
 or a month. No order is a span."""
-_CJK_FORMS = (("ymd", _CJK_MONTH + _CJK_DAY), ("ym", _CJK_MONTH), ("y", rf"{_CJK_YEAR}(?![代대])"))
+_CJK_FORMS = (
+    ("ymd", _CJK_MONTH + _CJK_DAY),
+    ("", rf"{_CJK_MONTH} ?[dDK] ?[-–~〜、・] ?[dDK] ?[日일]"),
+    ("ym", _CJK_MONTH),
+    ("y", rf"{_CJK_YEAR}(?![代대])"),
+)
 _FORM = re.compile(
     rf"(?={_NUMBER}|{_NAME})(?:{'|'.join(f'({form})' for _, form in _CJK_FORMS)}"
     rf"|{_LEFT}(?:{'|'.join(f'({form})' for _, form in _FORMS)}))"
@@ -285,15 +288,14 @@ _BEHIND = (
     rf"(?:{_CASE}| {_of('case')}) {_of('behind case')}|-{_of('until')}",
     rf" {_of('and')} Y {_of('spanned')}| ?\(?\?",
     rf" {_of('to')}(?:{_TIMES} '?(?:{_NUMBER}|{_NAME})| {_of('vague choice')})",
-    rf" {_of('to year')} Y|,? {_of('vague')}| {_of('time')} {_of('time')} {_of('extreme')}",
+    rf" {_of('to year')} Y|,? {_of('vague')}(?! {_NUMBER})",
+    rf" {_of('time')} {_of('time')} {_of('extreme')}",
     rf" ?[(\[](?:{_WORD} ){{0,2}}(?:{_of('unsure', 'vague')}|{_of('to')} {_of('vague choice')})",
     " ?(?:頃|ごろ|ころ|[前以之][前後后]|以降|より前|まで|左右|경|쯤|무렵|이전|이후|까지|전후)",
     rf" ?{_CJK_TO} ?{_NUMBER}",
 )
-_VAGUE_BEFORE, _VAGUE_BEHIND = (
-    re.compile(f"(?:{'|'.join(_BEFORE)})$"),
-    re.compile("|".join(_BEHIND)),
-)
+_VAGUE_BEFORE = re.compile(f"(?:{'|'.join(_BEFORE)})$")
+_VAGUE_BEHIND = re.compile("|".join(_BEHIND))
 _NEAR = 48
 """How many signs before a date are looked at."""
 _PARTS = re.compile(rf"{_NUMBER}|{_of('month', 'word or month', 'roman', 'roman letter')}")
