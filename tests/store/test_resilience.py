@@ -262,13 +262,6 @@ with open_store(sys.argv[1]) as store:
 """
 
 
-@pytest.mark.slow
-def test_threads_get_moments_exactly_one_interval_apart(url: str) -> None:
-    with open_store(url) as store, ThreadPoolExecutor(8) as pool:
-        waits = list(pool.map(lambda _: store.slots.reserve("service", 0.5, NOW), range(100)))
-    assert sorted(waits) == [0.5 * k for k in range(100)]
-
-
 def test_processes_that_make_the_store_together_get_moments_one_interval_apart(url: str) -> None:
     running = [
         subprocess.Popen([sys.executable, "-c", RESERVE, url], stdout=subprocess.PIPE, text=True)

@@ -40,13 +40,6 @@ def test_a_user_whom_the_server_does_not_know_is_refused_without_a_name(
     assert "secretary" not in message
 
 
-def test_a_plain_postgresql_url_will_do(postgres: Postgres) -> None:
-    url = postgres.database().replace("+psycopg", "")
-    with open_store(url) as store:
-        store.decisions.put(decision(1))
-    assert read_overrides(url) == {}
-
-
 def test_a_database_of_another_program_is_left_alone(postgres: Postgres) -> None:
     url = postgres.database("others")
     postgres.query("others", "CREATE TABLE items (id INTEGER)")
@@ -54,7 +47,7 @@ def test_a_database_of_another_program_is_left_alone(postgres: Postgres) -> None
 
 
 def test_overrides_are_read_without_making_a_store(postgres: Postgres) -> None:
-    url = postgres.database("unmade")
+    url = postgres.database("unmade").replace("+psycopg", "")
     assert read_overrides(url) == {}
     assert postgres.query("unmade", "SELECT 1 FROM pg_tables WHERE schemaname = 'public'") == []
     ruled = OverrideRecord(RecordingId("r"), ReleaseGroupId("g"), None, "why", "2026-11-02")
