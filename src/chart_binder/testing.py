@@ -18,10 +18,11 @@ from msgspec import UNSET
 
 from chart_binder.errors import TranscriptError, counted
 from chart_binder.jobs.transcripts import RecordedRun, read_recording
+from chart_binder.llm.acceptance import SENT_BACK
 from chart_binder.react.conversation import ChatError, Message, ReplayMismatchError, Reply, Terms
 from chart_binder.react.sanitize import sanitize
 from chart_binder.react.tools import Observation, Tool, ToolError
-from chart_binder.react.transcript import Exchange, Turn
+from chart_binder.react.transcript import Exchange, Read, ReadingScript, Turn
 
 __all__ = ["Canned", "Departure", "Play", "canned", "play"]
 
@@ -71,6 +72,7 @@ class Canned:
         self._name = name
         self._recorded = recorded
         self._turns = recorded.turns
+        self.readings = ReadingScript(e for e in recorded.events if isinstance(e, Read))
         self._has_steps = any(each.step for turn in self._turns for each in turn.exchanges)
         self._given = 0
         self._answered = 0
@@ -94,7 +96,10 @@ class Canned:
         return self._recorded.result
 
     def reply(self, messages: Sequence[Message], terms: Terms) -> Reply:  # noqa: ARG002
-        """Return the next recorded reply; raise `Departure`, or `ChatError` as recorded."""
+        """Return the next recorded reply; raise `Departure`, or `ChatError` as recorded.
+
+        An answer that is sent back at the end of the transcript stands as it is.
+        """
         __tracebackhide__ = True
         self._raise_departure()
         if self._given:
@@ -105,9 +110,13 @@ class Canned:
         if self._given == len(self._turns):
             if self.result and self.result.get("outcome") == "error":
                 raise ChatError(str(self.result.get("problem")))
-            found = _brief(messages[-1].content) if messages else "no message at all"
-            where = f"it goes on after turn {self._given}, the last"
-            raise self._departs(where, "no further turn", found)
+            if messages and SENT_BACK in messages[-1].content:
+                raise ChatError("the transcript ends with the answer before")
+            raise self._departs(
+                f"it goes on after turn {self._given}, the last",
+                "no further turn",
+                _brief(messages[-1].content) if messages else "no message at all",
+            )
         self._given, self._answered = self._given + 1, 0
         said = self._turn.reply.reply
         self._log.append(f"turn {self._given}: reply {_brief(said.content)!r}")

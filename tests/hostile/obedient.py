@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from chart_binder.domain.dates import PartialDate
-from chart_binder.llm.dates_in_text import find_dates
+from chart_binder.domain.dates_in_text import find_dates
 from chart_binder.react.conversation import Message, Reply, Terms
 
 _ADDRESS = re.compile(r"https?://[^\s<>()|]+")

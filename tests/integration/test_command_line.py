@@ -27,7 +27,7 @@ UNLOADED = {
         "musicbrainzngs", "msgspec", "platformdirs", "tomli", "asyncio",
     ),
     "decide": (
-        "chart_binder.llm.dates_in_text", "chart_binder.llm.old_dates",
+        "chart_binder.domain.dates_in_text", "chart_binder.llm.old_dates",
         "chart_binder.domain.month_names", "mediafile", "httpx", "sqlalchemy", "bs4",
     ),
 }  # fmt: skip

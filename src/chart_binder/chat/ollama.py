@@ -106,7 +106,7 @@ def _answers(
         "options": {
             "num_ctx": config.num_ctx,
             "num_predict": config.max_tokens,
-            "temperature": config.temperature,
+            "temperature": request.temperature,
             "seed": config.seed,
             "stop": list(request.stop),
         },

@@ -171,7 +171,7 @@ def _address_and_body(request: Request, optional: Fields) -> tuple[str, Fields]:
         "model": config.model_id,
         "stream": config.stream,
         "max_tokens": config.max_tokens,
-        "temperature": config.temperature,
+        "temperature": request.temperature,
         **({"stop": list(stop)} if stop else {}),
         **optional,
     }

@@ -3,18 +3,26 @@
 from collections.abc import Iterable, Sequence
 
 from chart_binder.react.conversation import ChatError, Message, Reply, Terms
+from chart_binder.react.transcript import Read, ReadingScript
 
 
 class Scripted:
     """Plays `replies` one by one, each as it is given.
 
     They are not cut at a stop string, so that a script can hold what a disobedient model writes.
-    `asked` holds the conversations it was asked to continue, in order.
+    `asked` holds the conversations it was asked to continue, in order. Second readings are answered
+    from `readings`, in order, and are `unclear` when those are used up.
     """
 
-    def __init__(self, replies: Iterable[str | Reply], model_id: str = "scripted") -> None:
+    def __init__(
+        self,
+        replies: Iterable[str | Reply],
+        model_id: str = "scripted",
+        readings: Iterable[str] = (),
+    ) -> None:
         self._replies = tuple(Reply(each) if isinstance(each, str) else each for each in replies)
         self.model_id = model_id
+        self.readings = ReadingScript(Read(reading=each) for each in readings)
         self.asked: list[tuple[Message, ...]] = []
 
     def reply(self, messages: Sequence[Message], terms: Terms) -> Reply:  # noqa: ARG002

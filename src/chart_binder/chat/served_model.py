@@ -168,6 +168,12 @@ class Request:
     terms: Terms
     stop: tuple[str, ...] = ()
 
+    @property
+    def temperature(self) -> float:
+        """The temperature asked for, else the configured one."""
+        asked = self.terms.temperature
+        return self.config.temperature if asked is None else asked
+
 
 @dataclass(frozen=True, slots=True)
 class OptionalField:

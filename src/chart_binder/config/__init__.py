@@ -211,11 +211,19 @@ class WikipediaConfig(Section):
 class AcceptanceConfig(Section):
     """`[llm.acceptance]`: what an answer must rest on, and what its confidence is worth."""
 
-    min_sources: int = Field(
-        default=1, ge=0, le=10, description="verified hosts for an accepted decision"
+    basis: Literal["rules", "confidence"] = Field(
+        default="rules",
+        description="rules: they decide, with verified facts in; confidence: the thresholds do",
     )
-    write_min_sources: int = Field(
-        default=2, ge=0, le=10, description="verified hosts before tags are written unseen"
+    min_sources: int = Field(
+        default=2, ge=0, le=10, description="independent sources of each fact a decision turns on"
+    )
+    trusted_sources: Names = Field(
+        default=("musicbrainz.org", "wikipedia.org", "wikidata.org", "discogs.com"),
+        description="sites of which one fetched page suffices",
+    )
+    second_reading: bool = Field(
+        default=True, description="ask the model once more what a passage says of a date"
     )
     calibration: str = Field(
         default="", description="file of `canon calibrate` that confidence is read by; empty: none"
@@ -226,9 +234,9 @@ class PromptConfig(Section):
     """`[llm.prompt]`: the sections of the prompt; an empty one is the prompt's own."""
 
     version: str = Field(
-        default="react-2",
+        default="react-3",
         min_length=1,
-        description="which of the shipped prompts: react-1, react-2",
+        description="which of the shipped prompts: react-1, react-2, react-3",
     )
     role: str = Field(default="", description="who the model is, instead of the prompt's own words")
     tools: str = Field(default="", description="which tools there are; {tools} is their list")
@@ -284,8 +292,8 @@ class LLMConfig(Section):
         default=0, ge=0, description="tokens for one whole run, prompts and replies; 0: no limit"
     )
     final_turn: Literal["none", "force"] = Field(
-        default="none",
-        description="force: one more turn, for the answer alone, when the turns are used up",
+        default="force",
+        description="force: the last turn asks for the answer alone; none: it is like the others",
     )
     dialect: str = Field(
         default="classic",

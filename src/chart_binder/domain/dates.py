@@ -52,6 +52,8 @@ class PartialDate:
         written = text.strip()
         if not written:
             return UNKNOWN
+        if "/" in written:
+            return _interval(written)
         form = _FORM.fullmatch(written)
         if form is None:
             raise ValueError(f"{text[:40]!r} is no date: YYYY, YYYY-MM or YYYY-MM-DD is allowed")
@@ -87,6 +89,21 @@ class PartialDate:
 
     def __str__(self) -> str:
         return self.text or "unknown"
+
+
+def _interval(written: str) -> PartialDate:
+    """Parse an interval such as `1975-10-31/1975`, any day from the first to the last.
+
+    `..` is an open end (ISO 8601-2). A verified first date of a release group leaves such dates.
+    """
+    since, _, until = written.partition("/")
+    if "/" in until:
+        raise ValueError(f"{written[:40]!r} is no interval of dates")
+    last = LAST_DAY if until == ".." else PartialDate.parse(until).last
+    first = PartialDate.parse(since).first
+    if first > last:
+        raise ValueError(f"{written[:40]!r} ends before it begins")
+    return PartialDate(written, first, last)
 
 
 UNKNOWN = PartialDate("", FIRST_DAY, LAST_DAY)

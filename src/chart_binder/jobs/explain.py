@@ -6,7 +6,7 @@ from datetime import date
 import msgspec
 from msgspec.structs import replace
 
-from chart_binder.config import RulesConfig
+from chart_binder.config import AcceptanceConfig, RulesConfig
 from chart_binder.domain.dates import PartialDate
 from chart_binder.domain.evidence import EvidenceBundle, Release
 from chart_binder.domain.verdict import Decided, Open, Rival
@@ -15,7 +15,6 @@ from chart_binder.jobs.decide import Case
 from chart_binder.llm.result import AdjudicationResult
 from chart_binder.rules.candidates import Candidate, candidates_of
 from chart_binder.rules.contest import build_contest
-from chart_binder.rules.decide import decide
 from chart_binder.rules.explain import explain_losers
 from chart_binder.rules.premiere import apply_rules
 from chart_binder.rules.recordings import sort_recordings
@@ -156,15 +155,14 @@ def why_not(case: Case, rules_config: RulesConfig) -> tuple[Rival, ...]:
     result = case.decision.adjudication
     if case.bundle is None or result is None or case.decision.crg_mbid is None:
         return case.verdict.rivals
-    from chart_binder.llm.facts import with_verified_facts  # compiles 0.1 s of expressions
+    from chart_binder.llm.acceptance import weigh  # compiles 0.1 s of expressions
+    from chart_binder.llm.answer import Labels
+    from chart_binder.llm.verification import OpenCase
 
     assert isinstance(case.verdict, Open)  # models are asked about open cases only
     crg = case.decision.crg_mbid
-    again = (
-        decide(with_verified_facts(case.bundle, result.facts), rules_config)
-        if result.facts
-        else None
-    )
+    open_case = OpenCase(case.bundle, Labels.of(case.bundle), rules_config, AcceptanceConfig())
+    again = weigh(open_case, result.facts).verdict
     if isinstance(again, Decided) and again.crg == crg:
         return tuple(_by_facts(again, case.verdict))
     said = _said(case.bundle, crg, result)

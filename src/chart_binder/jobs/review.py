@@ -102,7 +102,7 @@ class ReviewCase:
     @cached_property
     def labels(self) -> Labels:
         """The candidates by label."""
-        return Labels.of(self.bundle) if self.bundle else Labels({}, {}, {})
+        return Labels.of(self.bundle) if self.bundle else Labels({}, {}, {}, {})
 
     @property
     def result(self) -> AdjudicationResult | None:

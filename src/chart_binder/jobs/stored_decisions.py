@@ -50,7 +50,7 @@ _WITHOUT_EFFECT: dict[str, Any] = {
     "api_key_env": True,
     "searxng": {"url", "timeout_s"},
     "fetch": {"timeout_s", "user_agent", "host_pause_s"},
-    "acceptance": {"write_min_sources", "calibration"},
+    "acceptance": {"calibration"},
 }
 """Settings of a model that leave its answer as it is: addresses, timeouts, later checks."""
 

@@ -295,7 +295,7 @@ def _why_not(
         case State.INDETERMINATE:
             return f"it was left open: {decision.rationale or 'the facts do not tell'}"
     if decision.adjudication is not None:
-        unseen = why_not_written(decision.adjudication, acceptance)
+        unseen = why_not_written(decision.adjudication)
         return f"a person has to look at it: {unseen}" if unseen else None
     return None if decision.state is State.DECIDED else f"it is for {decision.state}"
 

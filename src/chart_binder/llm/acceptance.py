@@ -1,169 +1,30 @@
-"""Checks of an answer by code; an answer that one of them refutes is never accepted."""
+"""Acceptance: the rules decide on the evidence with verified facts in; checks say what is missing.
 
-from collections import defaultdict
+An answer is examined when it is given: its facts are grounded in what was read in this run, dates
+are read a second time, verified facts go into a copy of the evidence, and the rules are asked. What
+does not stand goes back to the model once; then the answer is judged as it is.
+"""
+
 from collections.abc import Callable, Container, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
-from msgspec import structs
-
-from chart_binder.config import LLMConfig, RulesConfig
-from chart_binder.domain.evidence import EvidenceBundle
+from chart_binder.config import AcceptanceConfig, LLMConfig
 from chart_binder.domain.verdict import Decided, Verdict
 from chart_binder.errors import counted
-from chart_binder.llm.answer import FinalAnswer, Labels, read_answer
+from chart_binder.llm.answer import FinalAnswer, read_answer
 from chart_binder.llm.confidence import AS_STATED, ConfidenceMap, lower_by_checks
-from chart_binder.llm.facts import is_in_evidence, with_verified_facts
-from chart_binder.llm.grounding import another_subject, read_date, supporting_passages, verify_facts
+from chart_binder.llm.facts import Patch, adds_to, apply_patches
+from chart_binder.llm.grounding import read_documents
 from chart_binder.llm.result import Check, Fact, Outcome, Standing
+from chart_binder.llm.second_reading import SecondReader
 from chart_binder.llm.sources import independent_sources
+from chart_binder.llm.verification import OpenCase, Verifier
 from chart_binder.react.loop import RefusedError
-from chart_binder.react.transcript import Observed
-from chart_binder.rules.decide import decide
+from chart_binder.react.transcript import AnyEvent, Replied
 from chart_binder.rules.representative import representative
 
-
-def count_independent_sources(
-    facts: Sequence[Fact], bundle: EvidenceBundle, home: Mapping[str, str]
-) -> int:
-    """Return the number of independent sources of the statement that has the fewest.
-
-    Only statements that add to the evidence count, and without any the number is 0: a label, or a
-    date that was known, must not support a decision on other grounds. `home` is the release group
-    of each release: a date of both is one statement.
-    """
-    sources: dict[tuple[str, str], list[str]] = defaultdict(list)
-    for fact in facts:
-        if adds_information(fact, bundle):
-            sources[_statement(fact, home)].append(fact.source)
-    return min((len(independent_sources(named)) for named in sources.values()), default=0)
-
-
-def adds_information(fact: Fact, bundle: EvidenceBundle) -> bool:
-    """Return whether a fact is verified and changes the evidence that the rules use."""
-    return with_verified_facts(bundle, (fact,)) != bundle
-
-
-def _statement(fact: Fact, home: Mapping[str, str]) -> tuple[str, str]:
-    date = read_date(fact)
-    said = date.text if date else f"{fact.field} {fact.value}".casefold()
-    return home.get(fact.about, fact.about), said
-
-
-@dataclass(frozen=True, slots=True)
-class Claim:
-    """An answer to check: `written` is the release group as the model named it, `crg` its id.
-
-    `crg` is None for an id that is neither in the evidence nor in an observation; `misplaced` is a
-    release that was named although it is not in the group.
-    """
-
-    written: str
-    crg: str | None
-    rr: str | None
-    misplaced: str | None
-    facts: tuple[Fact, ...]
-    bundle: EvidenceBundle
-    labels: Labels
-    seen: Sequence[Observed]
-    verdict: Verdict | None
-    """The rules' verdict with the verified facts added; None where no facts are cited."""
-    sources: int
-    """The number of independent sources of the facts."""
-    min_sources: int
-
-
-def candidate(claim: Claim) -> Iterator[Check]:
-    """Check that the group is a candidate; one that only a page names needs a person."""
-    crg, name = claim.crg, claim.labels.name_of(claim.written)
-    if crg is None:
-        detail = f"{name} is neither among the candidates nor in an observation"
-        yield Check("candidate", passed=False, detail=detail)
-    elif crg in claim.labels.titles:
-        yield Check("candidate", passed=True, detail=f"{name} is a candidate")
-    else:
-        detail = f"{name} is not among the candidates: only an observation names it"
-        yield Check("candidate", passed=False, detail=detail)
-
-
-def release(claim: Claim) -> Iterator[Check]:
-    """Note that the rules' own release replaces one outside the group."""
-    if claim.misplaced and claim.crg:
-        named, group = map(claim.labels.name_of, (claim.misplaced, claim.crg))
-        detail = f"{named} is no release of {group}: the rules' own is taken"
-        yield Check("release", passed=True, detail=detail)
-
-
-def facts(claim: Claim) -> Iterator[Check]:
-    """Check that each cited source was read in this run, or is the evidence, and says so."""
-    for fact in claim.facts:
-        says = "says so" if fact.verified else "was not read in this run, or does not say so"
-        about = claim.labels.name_of(fact.about) or "nothing that is named"
-        source = fact.source or ("the evidence" if fact.verified else "a source that is not named")
-        detail = f"{fact.field} {fact.value} of {about}: {source} {says}"
-        yield Check("fact", fact.verified, detail)
-
-
-def subject(claim: Claim) -> Iterator[Check]:
-    """Check that the text which supports a fact is not about another candidate."""
-    for fact in claim.facts:
-        if fact.verified:
-            texts = supporting_passages(fact, claim.seen)
-            other = another_subject(fact, texts, claim.bundle, claim.labels)
-            if other:
-                about, named = map(claim.labels.name_of, (fact.about, other))
-                detail = f"{fact.source} names {named}, not {about}, which {fact.value} is cited of"
-                yield Check("subject", passed=False, detail=detail)
-
-
-def sources(claim: Claim) -> Iterator[Check]:
-    """Check the number of independent sources of the cited facts.
-
-    An answer that cites nothing new rests on the evidence alone and needs none; but where several
-    are required, only as long as no page was read, which may tell a model to cite nothing.
-    """
-    counts = any(not fact.verified or adds_information(fact, claim.bundle) for fact in claim.facts)
-    was_told = any(observed.sources and not observed.error for observed in claim.seen)
-    if counts or (claim.min_sources > 1 and was_told):
-        shown = counted(claim.sources, "independent host")
-        detail = f"{shown} for the cited facts, {claim.min_sources} needed"
-        yield Check("sources", claim.sources >= claim.min_sources, detail)
-
-
-def rules(claim: Claim) -> Iterator[Check]:
-    """Check that the rules, with the verified facts added, do not contradict the answer."""
-    standing = rules_agreement(claim.crg, claim.verdict)
-    if standing is None or not claim.crg:
-        return
-    named, known = claim.labels.name_of(claim.crg), "with the verified facts in"
-    if not isinstance(claim.verdict, Decided):
-        yield Check("rules", passed=True, detail=f"{known} the rules still leave it open")
-    elif standing is Standing.CONFIRMED:
-        detail = f"{known}, {claim.verdict.crg_rule} confirms {named}"
-        yield Check("rules", passed=True, detail=detail)
-    else:
-        other = claim.labels.name_of(claim.verdict.crg)
-        detail = f"{known}, {claim.verdict.crg_rule} gives {other}, not {named}"
-        yield Check("rules", passed=False, detail=detail)
-
-
-def rules_agreement(crg: str | None, verdict: Verdict | None) -> Standing | None:
-    """Return how the rules agree with an answer, where there are both."""
-    if crg is None or verdict is None:
-        return None
-    if not isinstance(verdict, Decided):
-        return Standing.OPEN
-    return Standing.CONFIRMED if verdict.crg == crg else Standing.CONTRADICTED
-
-
-CHECKS: tuple[Callable[[Claim], Iterator[Check]], ...] = (
-    candidate,
-    release,
-    facts,
-    subject,
-    sources,
-    rules,
-)
-"""In the order in which they are reported."""
+SENT_BACK = "This answer would go to a person, because:"
+_ADVICE = "Mend what you can with what a page says, or give the same answer again."
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,77 +43,239 @@ class Judgement:
 
 
 @dataclass(frozen=True, slots=True)
-class Examination:
-    """Checks answers against the evidence and against the observations of this run."""
+class Weighed:
+    """What verified facts lead to: the verdict, and those among them that it turns on."""
 
-    bundle: EvidenceBundle
-    labels: Labels
-    rules_config: RulesConfig
+    verdict: Verdict
+    turns_on: tuple[Patch, ...] = ()
+    sources: int = 0
+    """The independent sources of the fact that has the fewest, of those the verdict turns on."""
+    short: tuple[tuple[Patch, int], ...] = ()
+    """The facts that have too few sources, with how many more they need."""
+
+    def decides(self, crg: str | None) -> bool:
+        """Return whether the rules decide for a group, on facts with sources enough."""
+        return isinstance(self.verdict, Decided) and self.verdict.crg == crg and not self.short
+
+
+def weigh(case: OpenCase, facts: Sequence[Fact]) -> Weighed:
+    """Return what the verified facts lead to."""
+    cited: dict[Patch, list[Fact]] = {}
+    for fact in facts:
+        if fact.verified and (patch := case.patch_of(fact)):
+            cited.setdefault(patch, []).append(fact)
+    patches = [patch for patch in cited if adds_to(case.bundle, patch)]
+    patches.sort(key=lambda patch: (len(cited[patch]), patch.about))
+    verdict, needed = case.verdict(patches), case.needed(patches)
+    if not needed:
+        return Weighed(verdict)
+    counts = {one: _sources(cited[one], case.acceptance) for one in needed}
+    least = case.acceptance.min_sources
+    short = tuple((one, least - count) for one, count in counts.items() if count < least)
+    seen = (len(independent_sources(fact.source for fact in cited[one])) for one in needed)
+    return Weighed(verdict, needed, min(seen), short)
+
+
+def _sources(facts: Sequence[Fact], acceptance: AcceptanceConfig) -> int:
+    """Return the number of independent sources, where a trusted page counts for all needed."""
+    if any(fact.trusted for fact in facts):
+        return max(1, acceptance.min_sources)
+    return len(independent_sources(fact.source for fact in facts))
+
+
+@dataclass(slots=True)
+class Examination:
+    """Examines answers against the evidence and against what was read in this run.
+
+    `events` are those of the run so far; `found` the MusicBrainz ids that observations contain;
+    `can_look_up` says whether there are tools, so that sending a fact back may help.
+    """
+
+    case: OpenCase
     config: LLMConfig
-    observed: Callable[[], Sequence[Observed]]
+    events: Callable[[], Sequence[AnyEvent]]
     found: Callable[[], Container[str]]
-    """The MusicBrainz ids that observations of this run contain."""
+    reader: SecondReader
     calibrated: ConfidenceMap = AS_STATED
+    can_look_up: bool = True
+    pending: FinalAnswer | None = None
+    """The last answer that was sent back."""
+    _sent_back: set[str] = field(default_factory=set)
+    _judged: tuple[FinalAnswer, Judgement] | None = None
 
     def read(self, text: str, is_last: bool) -> FinalAnswer:  # noqa: FBT001 (the loop's word)
-        """Read an answer and resolve its labels. Raises `RefusedError`, also for an unknown id.
+        """Read an answer and resolve its labels.
 
-        In the last turn an unknown id is left in, and dropped by `judge`.
+        Raises `RefusedError` for what cannot be read, for an unknown id, and, once for each reason,
+        for what keeps the answer from a decision. In the last turn an unknown id is left in, and
+        dropped by `judge`.
         """
-        answer = read_answer(text)
-        answer = replace(answer, crg=self.labels.id_of(answer.crg), rr=self.labels.id_of(answer.rr))
+        answer = read_answer(text, self.config.review_threshold if is_last else None)
+        labels = self.case.labels
+        answer = replace(answer, crg=labels.id_of(answer.crg), rr=labels.id_of(answer.rr))
         unknown = self._from_nowhere(answer)
         if unknown and not is_last:
             raise RefusedError(
                 f"{unknown} is neither among the candidates nor in an observation. Use a label of"
                 " the evidence, such as C1 and C1.R1, or null if you cannot tell."
             )
+        judgement, problems = self._examine(answer)
+        self._judged = answer, judgement
+        new = {key: text for key, text in problems.items() if key not in self._sent_back}
+        if new and not is_last:
+            self._sent_back |= new.keys()
+            self.pending = answer
+            listed = (f"- {text}" for text in new.values())
+            raise RefusedError("\n".join((SENT_BACK, *listed, _ADVICE)))
         return answer
 
     def judge(self, answer: FinalAnswer) -> Judgement:
-        """Return the outcome by confidence, lowered by failed checks."""
-        if answer.crg is None:
-            problem = "the model cannot tell"
-            return Judgement(Outcome.REJECTED, problem=problem, confidence=answer.confidence)
-        known = {*self.labels.ids.values(), answer.crg, answer.rr or answer.crg}
-        facts = tuple(
-            structs.replace(fact, verified=fact.verified or is_in_evidence(fact, self.bundle))
-            for fact in verify_facts(answer.facts, self.observed(), self.labels, known)
+        """Return the outcome of an answer."""
+        if self._judged and self._judged[0] == answer:
+            return self._judged[1]
+        return self._examine(answer)[0]
+
+    def _examine(self, answer: FinalAnswer) -> tuple[Judgement, Mapping[str, str]]:
+        """Return the outcome, and what the model can mend, by kind."""
+        crg = answer.crg if self._is_known(answer.crg, self.case.labels.titles) else None
+        rr, misplaced = self._release(crg, answer.rr)
+        events = self.events()
+        turn = sum(isinstance(event, Replied) for event in events)
+        verifier = Verifier(self.case, read_documents(events), self.reader, turn)
+        facts, contradictions = verifier.verify(answer.facts)
+        weighed = weigh(self.case, facts)
+        impossible = self._impossible(facts)
+        is_decided = crg is not None and weighed.decides(crg) and not (contradictions or impossible)
+        checks = (
+            *self._candidate_checks(answer, crg, misplaced),
+            *self._fact_checks(facts, is_decided=is_decided),
+            *(Check("contradiction", passed=False, detail=text) for text in contradictions),
+            *(Check("evidence", passed=False, detail=text) for text in impossible),
+            *self._source_checks(weighed),
+            *self._rules_check(crg, weighed),
         )
-        claim = self._claim(answer, facts)
-        checks = tuple(check for look in CHECKS for check in look(claim))
+        problems = {} if is_decided else self._to_mend(answer, crg, facts, weighed, checks)
+        if answer.crg is None:
+            why = "the model cannot tell"
+            rejected = Judgement(
+                Outcome.REJECTED, facts=facts, problem=why, confidence=answer.confidence
+            )
+            return rejected, problems
         confidence = self.calibrated(answer.confidence)
-        outcome, why = outcome_of(confidence, checks, self.config)
-        return Judgement(
-            outcome,
-            claim.crg,
-            claim.rr,
-            facts,
-            (*checks, *calibration_check(answer.confidence, self.calibrated)),
-            why,
-            confidence=lower_by_checks(confidence, checks),
-            rules=rules_agreement(claim.crg, claim.verdict),
-            independent_sources=claim.sources,
+        outcome, why_not = outcome_of(confidence, checks, self.config, is_decided=is_decided)
+        return (
+            Judgement(
+                outcome,
+                crg,
+                rr,
+                facts,
+                (*checks, *calibration_check(answer.confidence, self.calibrated)),
+                why_not,
+                confidence=lower_by_checks(confidence, checks),
+                rules=rules_agreement(crg, weighed.verdict),
+                independent_sources=weighed.sources,
+            ),
+            problems,
         )
 
-    def _claim(self, answer: FinalAnswer, facts: tuple[Fact, ...]) -> Claim:
-        crg = answer.crg if self._is_known(answer.crg, self.labels.titles) else None
-        rr, misplaced = self._release(crg, answer.rr)
-        return Claim(
-            written=answer.crg or "",
-            crg=crg,
-            rr=rr,
-            misplaced=misplaced,
-            facts=facts,
-            bundle=self.bundle,
-            labels=self.labels,
-            seen=self.observed(),
-            verdict=decide(with_verified_facts(self.bundle, facts), self.rules_config)
-            if facts
-            else None,
-            sources=count_independent_sources(facts, self.bundle, self.labels.home),
-            min_sources=self.config.acceptance.min_sources,
-        )
+    def _impossible(self, facts: Sequence[Fact]) -> list[str]:
+        """Return what verified facts say that the evidence, or each other, rules out."""
+        verified = [fact for fact in facts if fact.verified]
+        patches = dict.fromkeys(p for fact in verified if (p := self.case.patch_of(fact)))
+        findings = apply_patches(self.case.bundle, tuple(patches)).findings
+        names = self.case.labels
+        return [
+            f"{patch.field} {patch.value} of {names.name_of(patch.about)} cannot be: {why}"
+            for patch, why in findings.items()
+        ]
+
+    # Checks.
+
+    def _candidate_checks(
+        self, answer: FinalAnswer, crg: str | None, misplaced: str | None
+    ) -> Iterator[Check]:
+        if answer.crg is None:
+            return
+        labels = self.case.labels
+        name = labels.name_of(answer.crg)
+        if crg is None:
+            detail = f"{name} is neither among the candidates nor in an observation"
+            yield Check("candidate", passed=False, detail=detail)
+        elif crg in labels.titles:
+            yield Check("candidate", passed=True, detail=f"{name} is a candidate")
+        else:
+            detail = f"{name} is not among the candidates: only an observation names it"
+            yield Check("candidate", passed=False, detail=detail)
+        if misplaced and crg:
+            named, group = map(labels.name_of, (misplaced, crg))
+            detail = f"{named} is no release of {group}: the rules' own is taken"
+            yield Check("release", passed=True, detail=detail)
+
+    def _fact_checks(self, facts: Sequence[Fact], *, is_decided: bool) -> Iterator[Check]:
+        by_rules = self.config.acceptance.basis == "rules"
+        for fact in facts:
+            about = self.case.labels.name_of(fact.about) or "nothing that is named"
+            what = f"{fact.field} {fact.value} of {about}"
+            if fact.verified:
+                source = fact.source or "the evidence"
+                yield Check("fact", passed=True, detail=f"{what}: {source} says so")
+            else:
+                noted = ", and nothing turns on it" if is_decided else ""
+                source = "" if fact.source else " (no source)"
+                detail = f"{what}{source} is not verified{noted}: {fact.problem}"
+                yield Check("fact", passed=is_decided and by_rules, detail=detail)
+
+    def _source_checks(self, weighed: Weighed) -> Iterator[Check]:
+        for patch, missing in weighed.short:
+            more = "one more independent source" if missing == 1 else f"{missing} more"
+            name = self.case.labels.name_of(patch.about)
+            yield Check("sources", passed=False, detail=f"{more} for {patch.value} of {name}")
+        if weighed.turns_on and not weighed.short:
+            detail = f"{counted(weighed.sources, 'independent source')} for each fact it turns on"
+            yield Check("sources", passed=True, detail=detail)
+
+    def _rules_check(self, crg: str | None, weighed: Weighed) -> Iterator[Check]:
+        verdict, names = weighed.verdict, self.case.labels
+        known = "with the verified facts in, " if weighed.turns_on else ""
+        if not isinstance(verdict, Decided):
+            is_passed = self.config.acceptance.basis == "confidence"
+            missing = "; ".join(verdict.missing_facts[:2]) or verdict.because
+            yield Check("rules", is_passed, detail=f"the rules leave it open: {missing}")
+        elif crg and verdict.crg == crg:
+            detail = f"{known}{verdict.crg_rule} gives {names.name_of(crg)}"
+            yield Check("rules", passed=True, detail=detail)
+        elif crg:
+            other, named = names.name_of(verdict.crg), names.name_of(crg)
+            detail = f"{known}{verdict.crg_rule} gives {other}, not {named}"
+            yield Check("rules", passed=False, detail=detail)
+
+    def _to_mend(
+        self,
+        answer: FinalAnswer,
+        crg: str | None,
+        facts: Sequence[Fact],
+        weighed: Weighed,
+        checks: Sequence[Check],
+    ) -> Mapping[str, str]:
+        """Return what keeps an answer from a decision and the model can mend, by kind."""
+        verdict, found = weighed.verdict, dict[str, str]()
+        is_open = not isinstance(verdict, Decided)
+        if isinstance(verdict, Decided) and verdict.crg != crg:
+            group = self.case.labels.name_of(verdict.crg)
+            found["rules"] = f"the rules give {group} ({verdict.because}), and you chose otherwise"
+        if not self.can_look_up:
+            return found
+        for check in checks:
+            if not check.passed and check.name in ("fact", "contradiction", "evidence", "sources"):
+                before = f"{found[check.name]}\n- " if check.name in found else ""
+                found[check.name] = f"{before}{check.detail}"
+        is_silent = not any(map(self.case.patch_of, facts))
+        if is_open and answer.crg and is_silent and "fact" not in found:
+            missing = "; ".join(verdict.missing_facts[:2])
+            found["silent"] = f"it has no fact that settles what is open: {missing}"
+        return found
+
+    # Ids.
 
     def _release(self, crg: str | None, named: str | None) -> tuple[str | None, str | None]:
         """Return the release that stands for the group, and one that was named but is not in it.
@@ -261,19 +284,28 @@ class Examination:
         """
         if crg is None:
             return None, None
-        home = self.labels.home.get(named) if named else None
-        is_from_observation = home is None and crg not in self.labels.titles
+        home = self.case.labels.home.get(named) if named else None
+        is_from_observation = home is None and crg not in self.case.labels.titles
         if named and (home == crg or (is_from_observation and self._is_known(named, ()))):
             return (named if named != crg else None), None
-        return representative(self.bundle, crg, self.rules_config), named
+        return representative(self.case.bundle, crg, self.case.rules), named
 
     def _from_nowhere(self, answer: FinalAnswer) -> str | None:
-        if not self._is_known(answer.crg, self.labels.titles):
+        if not self._is_known(answer.crg, self.case.labels.titles):
             return answer.crg
-        return None if self._is_known(answer.rr, self.labels.home) else answer.rr
+        return None if self._is_known(answer.rr, self.case.labels.home) else answer.rr
 
     def _is_known(self, identifier: str | None, candidates: Container[str]) -> bool:
         return identifier is None or identifier in candidates or identifier in self.found()
+
+
+def rules_agreement(crg: str | None, verdict: Verdict) -> Standing | None:
+    """Return how the rules, with the verified facts in, agree with an answer."""
+    if crg is None:
+        return None
+    if not isinstance(verdict, Decided):
+        return Standing.OPEN
+    return Standing.CONFIRMED if verdict.crg == crg else Standing.CONTRADICTED
 
 
 def calibration_check(stated: float, calibrated: ConfidenceMap) -> Iterator[Check]:
@@ -284,14 +316,25 @@ def calibration_check(stated: float, calibrated: ConfidenceMap) -> Iterator[Chec
 
 
 def outcome_of(
-    confidence: float, checks: Sequence[Check], config: LLMConfig
+    confidence: float, checks: Sequence[Check], config: LLMConfig, *, is_decided: bool
 ) -> tuple[Outcome, str | None]:
-    """Return the outcome by confidence, lowered by failed checks, and why it is not accepted."""
-    outcome, problem = _by_confidence(confidence, config)
+    """Return the outcome of an answer, and why it is not accepted.
+
+    With `basis = "rules"` only the rules' decision is accepted, and a proposal from
+    `review_threshold` waits for a person. With `basis = "confidence"` the thresholds decide, and a
+    failed check lowers.
+    """
     refuted = next((check.detail for check in checks if not check.passed), None)
-    if refuted and outcome is not Outcome.REJECTED:
-        return Outcome.REVIEW, refuted
-    return outcome, problem
+    by_confidence, low = _by_confidence(confidence, config)
+    is_rejected = by_confidence is Outcome.REJECTED
+    if config.acceptance.basis == "confidence":
+        outcome = Outcome.REVIEW if refuted and not is_rejected else by_confidence
+        return outcome, low if is_rejected else refuted or low
+    if is_decided:
+        return (Outcome.REVIEW, low) if is_rejected else (Outcome.ACCEPTED, None)
+    missing = refuted or "the rules do not decide with what was verified"
+    problem = f"a proposal, because rules decide ([llm.acceptance] basis): {missing}"
+    return (Outcome.REJECTED, f"{low}; {problem}") if is_rejected else (Outcome.REVIEW, problem)
 
 
 def _by_confidence(confidence: float, config: LLMConfig) -> tuple[Outcome, str | None]:

@@ -16,9 +16,10 @@ CONFIDENCE_WORDS = {"high": 0.9, "medium": 0.7, "low": 0.4}
 """Confidence in words: by the default thresholds accepted, for review, and rejected."""
 
 _NO_ID = frozenset({"", "null", "none", "unknown", "n/a", "na", "nil", "undefined", "-"})
-# C1, **C1**, C1., C1 (its title)
+# C1, **C1**, C1., C1 (its title), C1: its title
 _LABEL = re.compile(
-    r"[*_]{0,3}(c\d{1,4}(?:\.r\d{1,4})?)[*_]{0,3}\.?(?:\s*\((?!.{0,200}\bc\d)[^()]{1,200}\)?)?",
+    r"[*_]{0,3}(c\d{1,4}(?:\.r\d{1,4})?)[*_]{0,3}\.?"
+    r"(?:\s*\((?!.{0,200}\bc\d)[^()]{1,200}\)?|\s*[:–—-]\s*(?!.{0,200}\bc\d)[^\n]{1,200})?",
     re.IGNORECASE,
 )
 _ADDRESS = re.compile(
@@ -39,6 +40,10 @@ FORM = '{"crg_mbid": "C1", "rr_mbid": "C1.R1", "confidence": 0.9, "rationale": "
 """The form of an answer, as advice shows it."""
 _LABEL_IN_TEXT = re.compile(r"(?<![\w.-])C[0-9]{1,4}(?:\.R[0-9]{1,4})?(?![\w-])")
 _TITLE_QUOTES = " .,'\"`*_"
+FACT_FIELDS = (
+    "first_release_date", "date", "country", "status", "primary_type", "secondary_types",
+)  # fmt: skip
+"""The fields that a fact can change: `date`, `country`, `status` of a release, else of a group."""
 _MAX_LABELS = 400
 _MAX_FACTS = 4
 _REQUEST = """\
@@ -56,6 +61,8 @@ class Labels:
     """The release group of each release, by id."""
     titles: Mapping[str, str]
     """The title of each release group, by id."""
+    kinds: Mapping[str, str]
+    """The noun for each release group (`single`, `live album`), by id."""
 
     @classmethod
     def of(cls, bundle: EvidenceBundle) -> "Labels":
@@ -63,34 +70,45 @@ class Labels:
         ids: dict[str, str] = {}
         home: dict[str, str] = {}
         titles: dict[str, str] = {}
+        kinds: dict[str, str] = {}
         for label, candidate in labelled_candidates(bundle):
             ids[label] = candidate.group.mb_rg_id
             titles[candidate.group.mb_rg_id] = candidate.title
+            kinds[candidate.group.mb_rg_id] = candidate.kind
             for release_label, release in labelled_releases(label, candidate):
                 ids[release_label] = release.mb_release_id
                 home.setdefault(release.mb_release_id, candidate.group.mb_rg_id)
-        return cls(ids, home, titles)
+        return cls(ids, home, titles, kinds)
 
     def id_of(self, written: str | None) -> str | None:
         """Return the id for a label or an id in any case, else the text as it is."""
         if not written or written in self.ids:
             return self.ids.get(written or "")
         folded = written.casefold()
-        return next((known for known in self.ids.values() if known.casefold() == folded), written)
+        known = next((known for known in self.ids.values() if known.casefold() == folded), None)
+        return known or self.meant_by(written)
 
     def meant_by(self, words: str) -> str:
         """Return the id of the one thing that a text names, by label, id or a group's title.
 
-        A text that names nothing, or several things, is returned as it is.
+        A kind behind the title tells groups of one title apart: `Killer Queen (Single)`. A text
+        that names nothing, or several things, is returned as it is.
         """
         named = {
             self.ids[label] for label in _LABEL_IN_TEXT.findall(words.upper()) if label in self.ids
         }
-        named |= {self.id_of(found) or found for found in MBID.findall(words.casefold())}
+        folded = {known.casefold(): known for known in self.ids.values()}
+        named |= {folded.get(found, found) for found in MBID.findall(words.casefold())}
         if not named:
             title = fold(words).strip(_TITLE_QUOTES)
-            named = {known for known, each in self.titles.items() if fold(each) == title}
-        only, *others = named or {self.id_of(words) or words}
+            bare, _, kind = title.rstrip(")] ").replace("[", "(").rpartition("(")
+            bare = bare.strip(_TITLE_QUOTES)
+            named = {known for known, each in self.titles.items() if fold(each) == title} or {
+                known
+                for known, each in self.titles.items()
+                if fold(each) == bare and kind.strip() in fold(self.kinds[known])
+            }
+        only, *others = named or {folded.get(words.casefold(), words)}
         return words if others else only
 
     def name_of(self, identifier: str) -> str:
@@ -123,12 +141,13 @@ def _by_date(releases: Sequence[Release]) -> list[Release]:
 
 @dataclass(frozen=True, slots=True)
 class CitedFact:
-    """A fact as the model cites it, not yet verified."""
+    """A fact as the model cites it, not yet verified; `quote` is what its source says."""
 
     about: str
     field: str
     value: str
     source: str
+    quote: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,8 +162,11 @@ class FinalAnswer:
     notes: tuple[str, ...] = ()
 
 
-def read_answer(text: str) -> FinalAnswer:
-    """Read a final answer, or raise `RefusedError` that names the defect and the right form."""
+def read_answer(text: str, confidence: float | None = None) -> FinalAnswer:
+    """Read a final answer, or raise `RefusedError` that names the defect and the right form.
+
+    `confidence` stands in for one that cannot be read, where nothing can be asked again.
+    """
     try:
         found, notes = read_answer_object(text, "crg_mbid")
     except LenientJSONError as error:
@@ -161,7 +183,7 @@ def read_answer(text: str) -> FinalAnswer:
     return FinalAnswer(
         crg=read_id(fields["crg_mbid"], "crg_mbid"),
         rr=read_id(fields.get("rr_mbid"), "rr_mbid"),
-        confidence=read_confidence(fields.get("confidence")),
+        confidence=read_confidence(fields.get("confidence"), confidence),
         rationale=" ".join(str(fields.get("rationale") or "").split()),
         facts=_facts(fields.get("facts")),
         notes=notes,
@@ -185,6 +207,9 @@ def read_id(value: object, field: str) -> str | None:
     ids: set[str] = {found.casefold() for found in MBID.findall(bare)}
     address = _ADDRESS.fullmatch(bare) if "/" in bare else None
     is_other = "/" in bare and (address is None or address["kind"] != _KINDS.get(field))
+    is_title = not ids and "/" not in bare and any(sign.isalpha() for sign in bare)
+    if is_title and field == "crg_mbid":
+        return bare
     if len(ids) != 1 or is_other:
         raise RefusedError(
             f'"{field}" is {value[:80]!r}; write a label such as "C1", an id, or null'
@@ -192,15 +217,18 @@ def read_id(value: object, field: str) -> str | None:
     return ids.pop()
 
 
-def read_confidence(value: object) -> float:
+def read_confidence(value: object, default: float | None = None) -> float:
     """Return confidence as 0..1; `90` and `"90%"` are 0.9, words as in `CONFIDENCE_WORDS`.
 
-    Raises `RefusedError` for anything else: missing, not finite, negative or above 100.
+    For anything else (missing, not finite, negative, above 100) it is `default`, and without one
+    `RefusedError` is raised.
     """
     amount, is_percent = _amount(value)
     if is_percent or amount > 1:
         amount /= 100
     if not 0 <= amount <= 1:  # which nothing is that is not a number
+        if default is not None:
+            return default
         shown = "missing" if value is None else repr(value)[:40]
         raise RefusedError(f'"confidence" is {shown}; write a number from 0 to 1, such as 0.8')
     return amount
@@ -240,7 +268,8 @@ def _cited(entry: object) -> Iterator[CitedFact]:
         )
         if field and value:
             named = next(filter(None, map(entry.get, _SOURCE_KEYS)), "")
-            yield from (CitedFact(about, field, value, source) for source in _sources(named))
+            quote = " ".join(str(entry.get("quote") or "").split())
+            yield from (CitedFact(about, field, value, each, quote) for each in _sources(named))
             return
     yield CitedFact(about="", field="unreadable", value=repr(entry)[:_MAX_SHOWN_CHARS], source="")
 
@@ -269,7 +298,8 @@ def last_word(labels: Labels) -> LastWord:
     groups = [label for label in labels.ids if "." not in label]
     releases = [label for label in labels.ids if "." in label][:_MAX_LABELS]
     text = {"type": "string"}
-    fact = {"about": {"enum": [*groups, *releases]}, "field": text, "value": text, "source": text}
+    about = {"about": {"enum": [*groups, *releases]}, "field": {"enum": list(FACT_FIELDS)}}
+    fact = {**about, "value": text, "quote": text, "source": text}
     properties: dict[str, object] = {
         "rationale": text,
         "crg_mbid": {"enum": [*groups, None]},

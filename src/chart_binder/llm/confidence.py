@@ -13,7 +13,7 @@ from chart_binder.errors import ConfigError
 from chart_binder.llm.result import Check
 from chart_binder.typed_json import decode_json
 
-CHECK_FACTORS = {"candidate": 0.5, "fact": 0.6, "subject": 0.8, "sources": 0.8}
+CHECK_FACTORS = {"candidate": 0.5, "fact": 0.6, "contradiction": 0.8, "sources": 0.8}
 """The factor by which each failed check of this name multiplies confidence."""
 
 CHECK_CEILINGS = {"rules": 0.3}

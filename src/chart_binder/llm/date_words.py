@@ -7,19 +7,21 @@ that it is of something else. What it does not have, the second reading decides.
 import re
 from collections.abc import Iterable
 
-from chart_binder.llm.dates_in_text import Mention
+from chart_binder.domain.dates_in_text import Mention
 
 _ELSE = (
     # English
     r"re-?issu\w*|re-?releas\w*|re-?press\w*|remaster\w*|anniversary|(?:un|pre-?)releas\w*"
-    r"|(?:not|never)(?: been)? releas\w*|live (?:version|performance|debut|recording|show)"
+    r"|(?:not|never)(?: been)? releas\w*(?! until)"
+    r"|live (?:version|performance|debut|recording|show)"
     r"|performed|(?:played|sung) live|(?:announc|postpon|delay|cancel|schedul|leak|certif)\w*"
+    r"|(?:will|to) (?:be releas\w*|come out)|(?:set|ready) for release"
     r"|planned|slated|expected|due (?:for|on|in|out)|shelved|withdrawn|chart\w*|peaked|topped"
     r"|top (?:[0-9]{2,3}|ten|twenty|forty)|number (?:one|two|three)|(?:number|no\.?) ?[0-9]{1,2}"
     r"|gold (?:disc|record|status)|(?:went|multi-?|double) platinum|platinum (?:disc|status)"
     r"|airplay|(?:on|to) (?:the )?(?:\w+ )?radio|radio (?:premiere|debut|play|date|adds?)"
     r"|broadcast|aired|(?:re-?)?recorded|recording (?:dates?|sessions?)|taped|demo|promo\w*"
-    r"|retrieved|accessed|born on|died|award\w*"
+    r"|retrieved|accessed|born on|died|award\w*|prizes?|ceremony|peaks?|rec\.|t?-?shirts?|hoodies?"
     # German
     r"|wiederveröffentlich\w*|neuauflage\w*|neu aufgelegt|nachpressung\w*|platz [0-9]{1,2}"
     r"|hitparade|nummer (?:eins|[0-9]{1,2})|zertifi\w*|goldene schallplatte|im radio|geleakt"
@@ -37,17 +39,18 @@ _ELSE = (
     # Italian
     r"|ristamp\w*|riedi\w*|ripubblic\w*|rimasteri[sz]\w*|(?:eseguit|suonat)\w dal vivo"
     r"|classific\w+|numero (?:uno|[0-9]{1,2})|disco d['’]oro|in radio|registra(?:t\w|zion\w)"
-    r"|annunciat\w|programmat\w|rinviat\w|posticipat\w"
+    r"|premi[oa]s?|prémios?|prêmios?|prix|annunciat\w|programmat\w|rinviat\w|posticipat\w"
     # Dutch
     r"|heruit\w+|opnieuw uitgebracht|geremaster\w*|hitlijst\w*|nummer één|gelekt|gouden plaat"
-    r"|op de radio|opgenomen|opnamen?|aangekondigd|gepland|uitgesteld|geannuleerd"
+    r"|op de radio|verwacht|zou|opgenomen|opnamen?|aangekondigd|gepland|uitgesteld|geannuleerd"
 )
 _ELSE_UNSPACED = (
-    "再発売?|再リリース|リイシュー|復刻|リマスター|ライブ(?:盤|録音|版)|公演|チャート|[0-9０-９]位|ラジオ|放送"
+    "[受授]賞|유출|차트|녹음|재발매|再版|泄露|排行榜"
+    "|再発売?|再リリース|リイシュー|復刻|リマスター|ライブ(?:盤|録音|版)|公演|チャート|[0-9０-９]位|ラジオ|放送"
     "|流出|認定|録音|収録|レコーディング|(?:発売|リリース)?(?:予定|延期|中止)|閲覧"
 )
 _RELEASE = (
-    r"releas\w*|issued|out|publish\w*|appear(?:ed|s)|in (?:shops|stores)"
+    r"releas\w*|issued|out|publish\w*|appear(?:ed|s)|apareci\w*|in (?:shops|stores)"
     r"|veröffentlich\w*|erschien\w*|erschein\w*|herausgekommen|herausgebracht|kam heraus|vö"
     r"|sort(?:i|ie|is|ies|it)|paru\w*|parution|publi\w*|éditée?|commercialis\w*"
     r"|lanza\w*|lanzó|sali[óo]|salida|editad\w|editó|a la venta"
@@ -73,7 +76,7 @@ _CUT = re.compile(
     r"|、(?=その後|のちに|しかし)"
 )
 _NO_END = re.compile(
-    r"(?i)(?:^|[^\w])(?:\w|[0-9]{2}|mr|mrs|dr|st|jr|vs|ft|feat|no|nr|vol|inc|ltd|co)$"
+    r"(?i)(?:^|[^\w])(?:\w|[0-9]{2}|mr|mrs|dr|st|jr|vs|ft|feat|no|nr|vol|inc|ltd|co|rec)$"
 )
 """What stands before a full stop that ends no sentence: `11. Oktober`, `U.S.`, `No. 1`."""
 _NEXT = re.compile(r"[\"'”’)\]]*\s+[\"'“‘(\[]*(\w)")
@@ -139,3 +142,14 @@ def _is_beside(word: re.Match[str], date: tuple[int, int]) -> bool:
     """Whether no year stands between a word and a date."""
     between = (word.end(), date[0]) if word.end() <= date[0] else (date[1], word.start())
     return not _YEAR.search(word.string, *between)
+
+
+def doubt_in_heading(heading: str) -> str | None:
+    """Return a word of a heading that says that the dates below it are of no release, or None."""
+    doubt = _OF_ELSE.search(heading)
+    return doubt[0] if doubt and not says_release(heading) else None
+
+
+def says_release(text: str) -> bool:
+    """Return whether a text has a word of release."""
+    return bool(_OF_RELEASE.search(_OF_ELSE.sub(" ", text)))

@@ -28,13 +28,15 @@ PROMPT_NUMBERS: Final = (
     "min_sources",
     "reissue_long_gap_years",
     "review_threshold",
+    "trusted_sources",
 )
-"""Numbers that any section may name: none is a secret, none differs between recordings."""
+"""Settings that any section may name: none is a secret, none differs between recordings."""
 
 
 def prompt_numbers(config: LLMConfig, rules_config: RulesConfig) -> Mapping[str, object]:
-    """Return the value of each number of `PROMPT_NUMBERS`."""
+    """Return the value of each setting of `PROMPT_NUMBERS`."""
     known = config.model_dump() | config.acceptance.model_dump() | rules_config.model_dump()
+    known["trusted_sources"] = ", ".join(config.acceptance.trusted_sources)
     return {name: known[name] for name in PROMPT_NUMBERS}
 
 

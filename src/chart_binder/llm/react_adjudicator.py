@@ -1,8 +1,9 @@
 """The adjudicator: a model researches what the rules leave open, and code checks its answer."""
 
+import time
 import uuid
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
@@ -11,7 +12,7 @@ from typing import Any
 import msgspec
 
 from chart_binder import plugins
-from chart_binder.config import LLMConfig, RulesConfig
+from chart_binder.config import AcceptanceConfig, LLMConfig, RulesConfig
 from chart_binder.domain.evidence import EvidenceBundle
 from chart_binder.domain.evidence_json import evidence_hash, read_bundle, write_bundle
 from chart_binder.domain.verdict import Verdict
@@ -23,13 +24,15 @@ from chart_binder.llm.prompt import Prompt, configured_prompt, prompt_numbers
 from chart_binder.llm.recording import Record, failed_services, partial_findings, record_run
 from chart_binder.llm.result import AdjudicationResult, Outcome, Usage
 from chart_binder.llm.sampling import Way, run_methods, run_samples
+from chart_binder.llm.second_reading import SecondReader
 from chart_binder.llm.tools import default_tools
+from chart_binder.llm.verification import OpenCase
 from chart_binder.react.calls import call_tool
 from chart_binder.react.conversation import ChatError, ChatModel, Message
 from chart_binder.react.dialect import Dialect
 from chart_binder.react.loop import Ending, Limits, converse
 from chart_binder.react.tools import Tool, Toolbox
-from chart_binder.react.transcript import Replay, Result, Run, Said, Watch
+from chart_binder.react.transcript import Read, Replay, Replied, Result, Run, Said, Watch
 
 DISABLED = "LLM adjudication is disabled"
 _MAX_TITLES = 12
@@ -107,7 +110,7 @@ class ReActAdjudicator:
             known = evidence_hash(bundle)
             return AdjudicationResult(Outcome.ERROR, problem=DISABLED, evidence_hash=known)
         task = self._prompt.question(prompt_numbers(self._config, self._rules_config))
-        case = Case.of(bundle, decision_trace, task)
+        case = Case.of(bundle, decision_trace, task, self._rules_config, self._config.acceptance)
         return run_methods(self._config.method, partial(self._ask, case))
 
     def system_prompt(self) -> str:
@@ -134,7 +137,7 @@ class ReActAdjudicator:
             config = config.model_copy(update={"method": way})
             return self._run(case, config, chat, toolbox, part_of)
 
-        return run_samples(ask, self._config, case.labels.name_of, self._calibrated)
+        return run_samples(ask, self._config, case.open_case, self._calibrated)
 
     def _run(
         self,
@@ -159,14 +162,16 @@ class ReActAdjudicator:
             record(run)
             for message in opening:
                 record(Said(message.role, message.content))
+            deadline = time.monotonic() + config.max_run_s
+            reader = SecondReader(chat, record, lambda: deadline - time.monotonic(), case.readings)
             examination = Examination(
-                case.bundle,
-                case.labels,
-                self._rules_config,
+                case.open_case,
                 config,
-                record.observed,
+                lambda: record.events,
                 record.found_ids,
+                reader,
                 self._calibrated,
+                can_look_up=bool(toolbox.tools),
             )
             ending = self._converse(chat, toolbox, opening, examination, record)
             result = _result(ending, examination, run, record, self._dialect)
@@ -182,7 +187,7 @@ class ReActAdjudicator:
         record: Record,
     ) -> Ending[FinalAnswer]:
         replay = chat if isinstance(chat, Replay) else None
-        config = examination.config
+        config, labels = examination.config, examination.case.labels
         limits = Limits(
             iterations=config.max_iterations,
             observation_chars=config.fetch.max_chars,
@@ -203,7 +208,7 @@ class ReActAdjudicator:
                 limits=limits,
                 perform=replay.perform if replay else call_tool,
                 recall=replay.recall if replay else None,
-                last_word=last_word(examination.labels) if config.final_turn == "force" else None,
+                last_word=last_word(labels) if config.final_turn == "force" else None,
                 listen=self._listen,
             )
         except ChatError as error:
@@ -256,18 +261,32 @@ def search_topic(bundle: EvidenceBundle) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """An evidence bundle with its open question, as a model is asked about it."""
+    """An open case as a model is asked about it; `readings` are shared by all runs on it."""
 
-    bundle: EvidenceBundle
-    labels: Labels
+    open_case: OpenCase
     markdown: str
     evidence_hash: str
+    readings: dict[str, str] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, bundle: EvidenceBundle, trace: Trace, task: str | None = None) -> "Case":
+    def of(
+        cls,
+        bundle: EvidenceBundle,
+        trace: Trace,
+        task: str | None = None,
+        rules: RulesConfig | None = None,
+        acceptance: AcceptanceConfig | None = None,
+    ) -> "Case":
         """Prepare a bundle; `trace` says why it is open, `task` what is asked."""
         markdown = evidence_markdown(bundle, trace, task)
-        return cls(bundle, Labels.of(bundle), markdown, evidence_hash(bundle))
+        held_to = rules or RulesConfig(), acceptance or AcceptanceConfig()
+        open_case = OpenCase(bundle, Labels.of(bundle), *held_to)
+        return cls(open_case, markdown, evidence_hash(bundle))
+
+    @property
+    def bundle(self) -> EvidenceBundle:
+        """The evidence."""
+        return self.open_case.bundle
 
 
 def _result(
@@ -277,35 +296,39 @@ def _result(
     record: Record,
     dialect: Dialect,
 ) -> AdjudicationResult:
-    replies = record.replies()
+    answered: list[Replied | Read] = [*record.replies(), *record.readings()]
     base = AdjudicationResult(
         outcome=Outcome.ERROR,
         problem=ending.problem,
         iterations=ending.iterations,
         usage=Usage(
-            prompt_tokens=sum(reply.prompt_tokens or 0 for reply in replies),
-            completion_tokens=sum(reply.completion_tokens or 0 for reply in replies),
-            model_seconds=sum(reply.seconds for reply in replies),
+            prompt_tokens=sum(reply.prompt_tokens or 0 for reply in answered),
+            completion_tokens=sum(reply.completion_tokens or 0 for reply in answered),
+            model_seconds=sum(reply.seconds for reply in answered),
             tool_seconds=sum(seen.seconds for seen in record.observed()),
+            readings=len(record.readings()),
         ),
         model_id=run.model_id,
         dialect=run.dialect,
         prompt_version=run.prompt_version,
         evidence_hash=run.evidence_hash,
         transcript=record.place,
+        basis=examination.config.acceptance.basis,
     )
-    if ending.answer is None:
+    # An answer that was sent back stands where no other came after it.
+    answer = ending.answer or examination.pending
+    if answer is None:
         findings = partial_findings(record.events, dialect)
         return msgspec.structs.replace(base, rationale=findings)
-    judgement = examination.judge(ending.answer)
+    judgement = examination.judge(answer)
     return msgspec.structs.replace(
         base,
         outcome=judgement.outcome,
         crg_mbid=judgement.crg,
         rr_mbid=judgement.rr,
         confidence=judgement.confidence,
-        stated_confidence=ending.answer.confidence,
-        rationale=ending.answer.rationale,
+        stated_confidence=answer.confidence,
+        rationale=answer.rationale,
         facts=judgement.facts,
         checks=(*judgement.checks, *failed_services(record.events)),
         rules=judgement.rules,

@@ -18,6 +18,7 @@ from chart_binder.react.tools import SAYS_NOTHING
 from chart_binder.react.transcript import (
     AnyEvent,
     Observed,
+    Read,
     Replied,
     Run,
     Stepped,
@@ -54,6 +55,10 @@ class Record:
     def observed(self) -> list[Observed]:
         """Return the observations."""
         return [event for event in self.events if isinstance(event, Observed)]
+
+    def readings(self) -> list[Read]:
+        """Return the second readings."""
+        return [event for event in self.events if isinstance(event, Read)]
 
     def found_ids(self) -> set[str]:
         """Return the MusicBrainz ids that observations contain.

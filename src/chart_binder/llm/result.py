@@ -5,8 +5,6 @@ from typing import Any
 
 import msgspec
 
-from chart_binder.config import AcceptanceConfig
-from chart_binder.errors import counted
 from chart_binder.react.transcript import AnyEvent
 from chart_binder.typed_json import decode_json
 
@@ -28,14 +26,36 @@ class Standing(StrEnum):
     OPEN = "open"
 
 
+class Reading(msgspec.Struct, frozen=True):
+    """What a second reading said of a passage.
+
+    `kind` is `support` or `contradiction`, of the date that the fact claims.
+    """
+
+    kind: str
+    source: str
+    passage: str
+    reading: str
+
+
 class Fact(msgspec.Struct, frozen=True):
-    """A fact that the answer cites; `verified` if its source was read in this run and says so."""
+    """A fact that the answer cites, or that code found beside it, with how it was verified.
+
+    `verified` if a source that was read in this run says so, and the second reading agrees;
+    `problem` says why not. `before` is the evidence's value, where the fact changes it. `trusted`
+    is a page of one of `trusted_sources`, fetched.
+    """
 
     about: str
     field: str
     value: str
     source: str
+    quote: str = ""
     verified: bool = False
+    problem: str | None = None
+    before: str | None = None
+    trusted: bool = False
+    readings: tuple[Reading, ...] = ()
 
 
 class Check(msgspec.Struct, frozen=True):
@@ -47,22 +67,27 @@ class Check(msgspec.Struct, frozen=True):
 
 
 class Usage(msgspec.Struct, frozen=True):
-    """What a run used: tokens as the server counts them, seconds of wall-clock time."""
+    """What a run used: tokens as the server counts them, seconds of wall-clock time.
+
+    Second readings (`readings` of them) are in the sums.
+    """
 
     prompt_tokens: int = 0
     completion_tokens: int = 0
     model_seconds: float = 0.0
     tool_seconds: float = 0.0
+    readings: int = 0
 
 
 class AdjudicationResult(msgspec.Struct, frozen=True):
     """The adjudicator's answer, with everything needed to judge it.
 
     `confidence` is 0..1, after calibration and checks; `stated_confidence` is the model's own.
-    `rules` is the rules' agreement, where facts are cited; `independent_sources` the number of
-    sources, not repeating one another, of each fact that the answer rests on. `problem` says in one
-    sentence why the outcome is error, review or rejected; `transcript` is the recorded file's path,
-    or the events themselves.
+    `basis` is what made the outcome (`[llm.acceptance] basis`), empty in results recorded before
+    there was a choice. `rules` is the rules' agreement with the verified facts in;
+    `independent_sources` the number of sources, not repeating one another, of the fact that has the
+    fewest of those that the decision turns on. `problem` says in one sentence why the outcome is
+    error, review or rejected; `transcript` is the recorded file's path, or the events themselves.
     """
 
     outcome: Outcome
@@ -73,6 +98,7 @@ class AdjudicationResult(msgspec.Struct, frozen=True):
     rationale: str = ""
     facts: tuple[Fact, ...] = ()
     checks: tuple[Check, ...] = ()
+    basis: str = ""
     rules: Standing | None = None
     independent_sources: int = 0
     problem: str | None = None
@@ -99,12 +125,16 @@ class AdjudicationResult(msgspec.Struct, frozen=True):
         return plain
 
 
-def why_not_written(result: AdjudicationResult, acceptance: AcceptanceConfig) -> str | None:
+def why_not_written(result: AdjudicationResult) -> str | None:
     """Return why an answer must not be written to a file before a person has seen it, or None."""
     if result.outcome is not Outcome.ACCEPTED:
         return result.problem or f"the answer is {result.outcome}"
-    needed, found = acceptance.write_min_sources, result.independent_sources
-    if found >= needed:
-        return None
-    shown = counted(found, "independent source")
-    return f"the answer rests on {shown}, {needed} needed before it is written unseen"
+    return STALE if is_stale(result) else None
+
+
+STALE = "the model's answer was accepted under an earlier acceptance: decide again"
+
+
+def is_stale(result: AdjudicationResult) -> bool:
+    """Return whether a decision was made before the rules had to decide (docs/adjudicator.md)."""
+    return result.outcome is Outcome.ACCEPTED and not result.basis

@@ -13,9 +13,15 @@ from msgspec.structs import astuple, replace
 
 from chart_binder.config import LLMConfig
 from chart_binder.errors import counted
-from chart_binder.llm.acceptance import calibration_check, outcome_of
+from chart_binder.llm.acceptance import (
+    calibration_check,
+    outcome_of,
+    rules_agreement,
+    weigh,
+)
 from chart_binder.llm.confidence import AS_STATED, ConfidenceMap, lower_by_checks
 from chart_binder.llm.result import AdjudicationResult, Check, Outcome, Usage
+from chart_binder.llm.verification import OpenCase
 
 Way: TypeAlias = Literal["react", "direct"]
 """With tools, or without."""
@@ -61,7 +67,7 @@ def _total_usage(results: Iterable[AdjudicationResult]) -> Usage:
 def run_samples(
     ask: Callable[[int], AdjudicationResult],
     config: LLMConfig,
-    name_of: Callable[[str], str],
+    case: OpenCase,
     calibrated: ConfidenceMap = AS_STATED,
 ) -> AdjudicationResult:
     """Call `ask` with the numbers of `config.samples` samples, and return the majority's answer.
@@ -73,58 +79,52 @@ def run_samples(
     results = [ask(0), ask(1)]
     while len(results) < config.samples and any(result.iterations for result in results[-2:]):
         results.append(ask(len(results)))
-    return _majority_answer(results, config, name_of, calibrated)
+    return _majority_answer(results, config, case, calibrated)
 
 
 def _majority_answer(
     results: Sequence[AdjudicationResult],
     config: LLMConfig,
-    name_of: Callable[[str], str],
+    case: OpenCase,
     calibrated: ConfidenceMap,
 ) -> AdjudicationResult:
     """Return the answer of more than half of `config.samples` runs.
 
-    The stated confidence is the mean of the runs that agree, times their share; calibration and the
-    checks of the run that is returned apply to it. No majority is a rejection, or an error where
-    failed or missing runs prevented one. `name_of` returns the name of a release group.
+    The stated confidence is the mean of the runs that agree, times their share. Rules decide on the
+    verified facts of all runs that agree. No majority is a rejection, or an error where failed or
+    missing runs prevented one.
     """
-    usage = _total_usage(results)
     failures = [result for result in results if result.outcome is Outcome.ERROR]
     votes = Counter(result.crg_mbid for result in results if result not in failures)
-    lost = config.samples - votes.total()
     not_made = config.samples - len(results)
     winner, count = next(iter(votes.most_common(1)), (None, 0))
+    name_of = case.labels.name_of
     counts = [f"{name_of(vote) if vote else 'cannot tell'}: {n}" for vote, n in votes.most_common()]
     counts += [f"failed: {len(failures)}"] * bool(failures)
     told = "; ".join([*counts, *[f"not made: {not_made}"] * bool(not_made)])
     has_majority = 2 * count > config.samples
     check = Check("agreement", has_majority, f"of {counted(config.samples, 'run')}, {told}")
+    usage = _total_usage(results)
     if has_majority:
         agreeing = [r for r in results if r not in failures and r.crg_mbid == winner]
-        return _majority_result(agreeing, check, count / config.samples, config, calibrated, usage)
-    outcome, problem, rationale = Outcome.REJECTED, f"no majority: {check.detail}", ""
-    if 2 * (count + lost) > config.samples:
+        taken = _majority_result(agreeing, check, count / config.samples, config, case, calibrated)
+        return replace(taken, usage=usage)
+    outcome, problem, taken = Outcome.REJECTED, f"no majority: {check.detail}", results[0]
+    if 2 * (count + config.samples - votes.total()) > config.samples:
         after = f", and {counted(not_made, 'more run')} not made" if not_made else ""
         made = counted(len(results), "run")
         problem = f"{len(failures)} of {made} failed{after}: {failures[0].problem}"
-        outcome, rationale = Outcome.ERROR, failures[0].rationale
-    first = results[0] if outcome is Outcome.REJECTED else failures[0]
-    about_run = (
-        "iterations",
-        "model_id",
-        "dialect",
-        "prompt_version",
-        "evidence_hash",
-        "transcript",
-    )
+        outcome, taken = Outcome.ERROR, failures[0]
+    about_run = {name: getattr(taken, name) for name in _ABOUT_RUN}
+    rationale = taken.rationale if outcome is Outcome.ERROR else ""
     return AdjudicationResult(
-        outcome,
-        rationale=rationale,
-        checks=(check,),
-        problem=problem,
-        usage=usage,
-        **{name: getattr(first, name) for name in about_run},
+        outcome, rationale=rationale, checks=(check,), problem=problem, usage=usage, **about_run
     )
+
+
+_ABOUT_RUN = (
+    "iterations", "model_id", "dialect", "prompt_version", "evidence_hash", "transcript", "basis",
+)  # fmt: skip
 
 
 def _majority_result(
@@ -132,8 +132,8 @@ def _majority_result(
     check: Check,
     share: float,
     config: LLMConfig,
+    case: OpenCase,
     calibrated: ConfidenceMap,
-    usage: Usage,
 ) -> AdjudicationResult:
     stated = share * fmean(
         result.confidence if result.stated_confidence is None else result.stated_confidence
@@ -142,20 +142,32 @@ def _majority_result(
     taken = _representative_run(agreeing)
     found = (*(each for each in taken.checks if each.name != "calibration"), check)
     if taken.crg_mbid is None:
-        return replace(
-            taken, confidence=stated, stated_confidence=stated, checks=found, usage=usage
-        )
+        return replace(taken, confidence=stated, stated_confidence=stated, checks=found)
+    facts = tuple(dict.fromkeys(fact for result in agreeing for fact in result.facts))
+    verdict = weigh(case, facts)
+    refuted = any(
+        not each.passed and each.name in _LASTING for result in agreeing for each in result.checks
+    )
+    is_decided = verdict.decides(taken.crg_mbid) and not refuted
+    if is_decided:
+        found = tuple(each for each in found if each.passed)
     confidence = calibrated(stated)
-    outcome, problem = outcome_of(confidence, found, config)
+    outcome, problem = outcome_of(confidence, found, config, is_decided=is_decided)
     return replace(
         taken,
         outcome=outcome,
         problem=problem,
         confidence=lower_by_checks(confidence, found),
         stated_confidence=stated,
+        facts=facts,
         checks=(*found, *calibration_check(stated, calibrated)),
-        usage=usage,
+        independent_sources=verdict.sources,
+        rules=rules_agreement(taken.crg_mbid, verdict.verdict),
     )
+
+
+_LASTING = frozenset({"contradiction", "evidence", "candidate"})
+"""The checks that no other run makes good."""
 
 
 def _representative_run(agreeing: Sequence[AdjudicationResult]) -> AdjudicationResult:

@@ -174,7 +174,9 @@ def _read(written: str) -> PartialDate:
 
     `10/11/1974` is refused: it is one day in London and another in New York.
     """
-    from chart_binder.llm.dates_in_text import single_date  # its expressions take 0.1 s to compile
+    from chart_binder.domain.dates_in_text import (
+        single_date,
+    )  # its expressions take 0.1 s to compile
 
     text = " ".join(written.split()).strip("\"'`.,")
     if len(text) <= _MAX_DATE_CHARS:

@@ -58,6 +58,7 @@ class Terms:
     The reply ends before any of `stop`, follows the JSON schema `schema`, and is complete within
     `seconds`; `listen` is called with each piece of the text as it comes. `enough` tells where a
     reply that is being written may end; without it, at a line that begins with one of `stop`.
+    `temperature` replaces the configured one.
     """
 
     stop: tuple[str, ...] = ()
@@ -65,6 +66,7 @@ class Terms:
     listen: Callable[[str], None] | None = None
     seconds: float | None = None
     enough: StopCheck | None = None
+    temperature: float | None = None
 
 
 class ChatError(Exception):

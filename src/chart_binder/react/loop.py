@@ -55,7 +55,7 @@ class Limits:
 
 @dataclass(frozen=True, slots=True)
 class LastWord:
-    """An extra turn for the answer alone: the request for it, and its JSON schema."""
+    """The last turn, for the answer alone: the request for it, and its JSON schema."""
 
     request: str
     schema: Mapping[str, object]
@@ -87,8 +87,9 @@ def converse(
 ) -> Ending[T]:
     """Converse until there is an answer or a limit is reached. Raises `ChatError`.
 
-    `perform` makes a call, unless `recall` knows it from a record. `last_word` allows one more turn
-    after the last, or after too many without progress; `listen` hears each reply piece by piece.
+    `perform` makes a call, unless `recall` knows it from a record. `last_word` makes the last
+    turn, or one after too many without progress, ask for the answer alone; `listen` hears each
+    reply piece by piece.
     """
     budget = Budget(limits.max_run_s, limits.max_run_tokens, clock)
     window = max(0, limits.num_ctx - limits.max_tokens)
@@ -198,10 +199,12 @@ class _Conversation(Generic[T]):
 
     def run(self) -> Ending[T]:
         while (spent := self.limit_reached()) is None:
+            if self.last_word and self.turn + 1 >= self.max_turns:
+                return self.force(self.last_word)
             if ending := self.take_turn():
                 return ending
-        if self.last_word and self.turn and not self.budget_reached():
-            return self.force(self.last_word, spent)
+        if self.last_word and self.turn < self.max_turns and not self.budget_reached():
+            return self.force(self.last_word, f"{spent}, and ")
         if self.turn:
             spent += f"; the last thing said to the model was: {_brief(self.last_shown)}"
         return Ending(self.turn, problem=spent)
@@ -260,9 +263,8 @@ class _Conversation(Generic[T]):
         return None
 
     def is_last_turn(self) -> bool:
-        """Return whether nothing can be asked again: neither a turn is left nor a last word."""
-        has_last_word = self.last_word and self.max_turns == self.limits.iterations
-        return self.turn == self.max_turns and not has_last_word
+        """Return whether nothing can be asked again."""
+        return self.turn == self.max_turns
 
     def remember(self, step: Step, reply: Reply, results: tuple[CallResult, ...]) -> None:
         self.idle = 0 if any(each.is_progress for each in results) else self.idle + 1
@@ -281,9 +283,10 @@ class _Conversation(Generic[T]):
             return _SHORT_OF_TIME if self.budget.is_short_of_time() else f"({left} turns left.)"
         return _LAST_TURN
 
-    def force(self, last_word: LastWord, spent: str) -> Ending[T]:
+    def force(self, last_word: LastWord, spent: str = "") -> Ending[T]:
         """Ask for the answer alone. The reply is read and judged like any other."""
-        self.context.close(last_word.request)
+        if self.turn:
+            self.context.close(last_word.request)
         reply, step = self.ask(last_word.schema)
         answer = step.answer if isinstance(step, Finish) else whole_answer(reply.content)
         kind = "malformed" if answer is None else "finish"
@@ -294,7 +297,7 @@ class _Conversation(Generic[T]):
             refusal = "it was cut off" if reply.done_reason == "length" else "it is no answer"
         except RefusedError as error:
             refusal = _brief(str(error))
-        return Ending(self.turn, problem=f"{spent}, and a last word was refused: {refusal}")
+        return Ending(self.turn, problem=f"{spent}the forced last answer was refused: {refusal}")
 
 
 def _unless_cut_off(step: Step, reply: Reply, dialect: Dialect) -> Step:

@@ -89,13 +89,62 @@ class Observed(Event, frozen=True, tag="observation"):
         return Observation(self.content, self.sources, self.error, self.seconds)
 
 
+class Read(Event, frozen=True, tag="reading"):
+    """A second reading of a passage: of the fact numbered `fact`, from 0, and what was answered.
+
+    `kind` is `support` or `contradiction`, `content` the passage. In a canned transcript only
+    `reading` is needed (`ReadingScript`).
+    """
+
+    iteration: int = 0
+    fact: int = 0
+    kind: str = "support"
+    source: str = ""
+    content: str = ""
+    reading: str = ""
+    prompt_tokens: int | None = None
+    completion_tokens: int | None = None
+    seconds: float = 0.0
+
+    @property
+    def reply(self) -> Reply:
+        """What the model answered."""
+        tokens = self.prompt_tokens, self.completion_tokens
+        return Reply(f'{{"reading": "{self.reading}"}}', None, "stop", *tokens, self.seconds)
+
+
+class ReadingScript:
+    """Second readings known beforehand, from the `reading` lines of a transcript.
+
+    A question is answered by the first line of its kind that is left, those with its passage
+    before those with its source, and both before those with neither; without one it is `unclear`.
+    A chat model that has one as its `readings` is not asked for second readings.
+    """
+
+    def __init__(self, lines: Iterable[Read]) -> None:
+        self._left = list(lines)
+
+    def reply(self, question: Read) -> Reply:
+        """Return the reply to a question, which has no reading yet."""
+
+        def fits(line: Read) -> tuple[bool, bool] | None:
+            same = line.content == question.content, line.source == question.source
+            is_other = (line.content and not same[0]) or (line.source and not same[1])
+            return None if is_other or line.kind != question.kind else same
+
+        fitting = [(fit, -at) for at, line in enumerate(self._left) if (fit := fits(line))]
+        if not fitting:
+            return msgspec.structs.replace(question, reading="unclear").reply
+        return self._left.pop(-max(fitting)[1]).reply
+
+
 class Result(Event, frozen=True, tag="result"):
     """The result of the run."""
 
     result: dict[str, object]
 
 
-AnyEvent: TypeAlias = Run | Said | Replied | Stepped | Observed | Result
+AnyEvent: TypeAlias = Run | Said | Replied | Stepped | Observed | Read | Result
 Watch: TypeAlias = Callable[[AnyEvent], None]
 
 
@@ -140,7 +189,7 @@ def read_transcript(lines: Iterable[bytes]) -> Iterator[AnyEvent]:
                 raise unread from error
             continue
         turn += isinstance(event, Replied)
-        if isinstance(event, Replied | Stepped | Observed) and not event.iteration:
+        if isinstance(event, Replied | Stepped | Observed | Read) and not event.iteration:
             event = msgspec.structs.replace(event, iteration=turn)
         yield event
 
@@ -219,6 +268,7 @@ class Replay:
         ends = (event.result.get("problem") for event in recorded if isinstance(event, Result))
         self._problem = next((text for text in ends if isinstance(text, str)), None)
         self._is_canned = not any(isinstance(event, Run | Stepped) for event in recorded)
+        self.readings = ReadingScript(event for event in recorded if isinstance(event, Read))
         run = next((event for event in recorded if isinstance(event, Run)), Run())
         self.model_id = run.model_id or model_id
         self._evidence_hash = run.evidence_hash

@@ -103,6 +103,8 @@ _WORDS: dict[str, Iterable[str]] = {
             probablemente probabilmente forse provavelmente talvez waarschijnlijk misschien troligen
             kanske måske kanskje prawdopodobnie chyba возможно вероятно ймовірно možná snad
             mahdollisesti ehkä πιθανώς ίσως muhtemelen belki talán valószínűleg probabil""",
+        "denied": "not never didn wasn weren isn hadn no não nunca",
+        "until when": "until till hasta até",  # it was not out until then
         "vague": "circa ca ca. approx approx. approximately ungefähr environ ongeveer",
         "vague choice": "so thereabouts earlier later before after früher später",
         "extreme": "latest earliest",
@@ -296,6 +298,7 @@ _BEHIND = (
 )
 _VAGUE_BEFORE = re.compile(f"(?:{'|'.join(_BEFORE)})$")
 _VAGUE_BEHIND = re.compile("|".join(_BEHIND))
+_NOT_UNTIL = re.compile(rf"{_of('denied')}[^.;|!?\n]*{_of('until when')}{_TIMES}[ ,:]*$")
 _NEAR = 48
 """How many signs before a date are looked at."""
 _PARTS = re.compile(rf"{_NUMBER}|{_of('month', 'word or month', 'roman', 'roman letter')}")
@@ -308,8 +311,11 @@ def _dates(row: _Row, form: re.Match[str]) -> tuple[PartialDate, ...]:
     """Return every day, month or year that a form may mean; nothing where it is vague."""
     start, end = form.span()
     order = _ORDERS[(form.lastindex or 1) - 1]
-    first = max(0, start - _NEAR)
-    is_vague = _VAGUE_BEFORE.search(row.signs, first, start) or _VAGUE_BEHIND.match(row.signs, end)
+    near = max(0, start - _NEAR)
+    is_vague = _VAGUE_BEHIND.match(row.signs, end) or (
+        _VAGUE_BEFORE.search(row.signs, near, start)
+        and not _NOT_UNTIL.search(row.signs, near, start)
+    )
     if not order or is_vague:
         return ()
     words = [row.words[part.start()] for part in _PARTS.finditer(row.signs, start, end)]
@@ -320,7 +326,7 @@ def _dates(row: _Row, form: re.Match[str]) -> tuple[PartialDate, ...]:
         days.append((day, month))
     # The 5th of May, or of a list with "May 1974" in it?
     if order == "dmy" and row.signs[start + 1] == "." and parts["m"] in ENGLISH_MONTHS:
-        days += [(month, None)] if _LINE_START.search(row.signs, first, start) else []
+        days += [(month, None)] if _LINE_START.search(row.signs, near, start) else []
     readings = (_date(year, *each) for year, each in product(_years(parts["y"]), days))
     return tuple(dict.fromkeys(filter(None, readings)))
 

@@ -1,0 +1,294 @@
+"""Verification: which cited facts stand, by what was read in this run and by second readings.
+
+Facts are grounded first. Of those that add to the evidence only the ones that the rules' decision
+turns on are read a second time, with what else was read that says the same, or otherwise.
+"""
+
+import contextlib
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from urllib.parse import unquote, urlsplit
+
+from chart_binder.config import AcceptanceConfig, RulesConfig
+from chart_binder.domain.evidence import EvidenceBundle
+from chart_binder.domain.verdict import Decided, Verdict
+from chart_binder.domain.vocabulary import fold
+from chart_binder.llm.answer import CitedFact, Labels
+from chart_binder.llm.facts import Patch, adds_to, apply_patches, is_in_evidence, read_patch
+from chart_binder.llm.grounding import (
+    Document,
+    Ground,
+    GroundingError,
+    Subject,
+    dates_about,
+    ground_fact,
+    is_overlapping,
+    states_words,
+)
+from chart_binder.llm.result import Fact, Reading
+from chart_binder.llm.second_reading import FIRST_RELEASE, Kind, SecondReader
+from chart_binder.llm.sources import independent_sources
+from chart_binder.rules.decide import decide
+
+_UNCHECKED = frozenset(
+    {"talk", "user", "user talk", "draft", "draft talk", "special", "wikipedia talk", "diskussion"}
+    | {"benutzer", "benutzer diskussion", "discussion", "utilisateur", "discussion utilisateur"}
+    | {"discusion", "usuario", "usuaria", "discussione", "utente", "discussao", "overleg"}
+    | {
+        "gebruiker",
+        "overleg gebruiker",
+        "ノート",
+        "利用者",
+        "利用者-会話",
+        "обсуждение",
+        "участник",
+    }
+    | {"forum", "forums", "group", "edit", "wikipedia"}
+)
+"""Namespaces and folders of trusted sites where anybody writes what nobody has checked; folded."""
+_MAX_SHOWN = 200
+
+
+@dataclass(frozen=True, slots=True)
+class OpenCase:
+    """What an answer is held against: the evidence, its labels, and what decides."""
+
+    bundle: EvidenceBundle
+    labels: Labels
+    rules: RulesConfig
+    acceptance: AcceptanceConfig
+
+    def verdict(self, patches: Sequence[Patch] = ()) -> Verdict:
+        """Return the rules' verdict with patches applied."""
+        return decide(apply_patches(self.bundle, patches).bundle, self.rules)
+
+    def needed(self, patches: Sequence[Patch]) -> tuple[Patch, ...]:
+        """Return the patches that the rules' decision turns on, as few as can be.
+
+        Those that come first are left out first. Where the rules do not decide, none is returned.
+        """
+        verdict, needed = self.verdict(patches), list(patches)
+        if not isinstance(verdict, Decided):
+            return ()
+        for patch in patches:
+            fewer = [one for one in needed if one is not patch]
+            without = self.verdict(fewer)
+            if isinstance(without, Decided) and without.crg == verdict.crg:
+                needed = fewer
+        return tuple(needed)
+
+    def patch_of(self, fact: Fact) -> Patch | None:
+        """Return what a fact changes; None for what moves nothing or cannot be read."""
+        try:
+            return read_patch(
+                CitedFact(fact.about, fact.field, fact.value, fact.source), self.labels
+            )
+        except ValueError:
+            return None
+
+
+def is_trusted(document: Document, trusted: Sequence[str]) -> bool:
+    """Return whether a page was fetched from a trusted site, and is no talk, user or draft page."""
+    try:
+        parts = urlsplit(document.address)
+    except ValueError:
+        return False
+    host, path = f".{parts.hostname or ''}", fold(unquote(parts.path))
+    if not (document.is_fetched and any(host.endswith(f".{site}") for site in trusted)):
+        return False
+    folders = path.replace("_", " ").strip("/").split("/")
+    spaces = {each.partition(":")[0].strip() for each in folders if ":" in each}
+    spaces.update(folders[:-1])
+    return _UNCHECKED.isdisjoint(spaces)
+
+
+@dataclass(slots=True)
+class _Claim:
+    """A fact under examination; `number` is its place among the answer's facts."""
+
+    number: int
+    cited: CitedFact
+    about: str
+    patch: Patch | None = None
+    grounds: tuple[Ground, ...] = ()
+    problem: str | None = None
+    verified: bool = False
+    source: str = ""
+    trusted: bool = False
+    before: str | None = None
+    readings: list[Reading] = field(default_factory=list)
+
+    @property
+    def fact(self) -> Fact:
+        """The fact as the result shows it."""
+        return Fact(
+            about=self.about,
+            field=self.cited.field,
+            value=self.cited.value,
+            source=self.source or self.cited.source,
+            quote=self.cited.quote,
+            verified=self.verified,
+            problem=None if self.verified else self.problem,
+            before=self.before,
+            trusted=self.trusted,
+            readings=tuple(self.readings),
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Verifier:
+    """Verifies the facts of an answer by what was read before turn `turn`."""
+
+    case: OpenCase
+    documents: Sequence[Document]
+    reader: SecondReader
+    turn: int
+
+    def verify(self, cited: Sequence[CitedFact]) -> tuple[tuple[Fact, ...], tuple[str, ...]]:
+        """Return the facts, with those that code found beside them, and the contradictions."""
+        claims = [self._grounded(number, fact) for number, fact in enumerate(cited)]
+        statements: dict[Patch, list[_Claim]] = {}
+        for claim in claims:
+            if claim.patch and claim.grounds:
+                statements.setdefault(claim.patch, []).append(claim)
+        news = [patch for patch in statements if adds_to(self.case.bundle, patch)]
+        read: list[Patch] = []
+        while unread := [one for one in self.case.needed(news) if one not in read]:
+            read += unread
+            for patch in unread:
+                claims += self._verify_statement(patch, statements[patch])
+                if not any(claim.verified for claim in statements[patch]):
+                    news.remove(patch)
+        for patch in (one for one in statements if one not in read):
+            claims += self._settle_rest(patch, statements[patch], is_news=patch in news)
+        contradictions = [
+            text
+            for patch in read
+            if patch in news and patch.is_date
+            for text in self._contradictions(patch, statements[patch])
+        ]
+        return tuple(claim.fact for claim in claims), tuple(contradictions)
+
+    def _settle_rest(
+        self, patch: Patch, claims: Sequence[_Claim], *, is_news: bool
+    ) -> Sequence[_Claim]:
+        """Say of facts that the rules do not turn on whether they stand; return further ones."""
+        if not is_news and apply_patches(self.case.bundle, (patch,)).findings:
+            return self._verify_statement(patch, claims)
+        for claim in claims:
+            claim.verified = not is_news  # the evidence says as much
+            claim.problem = "the rules do not turn on it, so it was not read a second time"
+        return ()
+
+    def _grounded(self, number: int, fact: CitedFact) -> _Claim:
+        case, about = self.case, self.case.labels.meant_by(fact.about)
+        claim = _Claim(number, fact, about)
+        if is_in_evidence(fact, about, case.bundle):
+            claim.verified = True
+            return claim
+        try:
+            claim.patch = read_patch(fact, case.labels)
+            if claim.patch is None:
+                claim.verified = states_words(fact, self.documents)
+                claim.problem = "no source that was read says so in these words"
+                return claim
+            subject = Subject.of(about, case.bundle)
+            claim.grounds = ground_fact(fact, claim.patch, self.documents, subject)
+        except (ValueError, GroundingError) as error:
+            claim.problem = str(error)
+            return claim
+        claim.source = claim.grounds[0].document.address
+        changes = apply_patches(case.bundle, (claim.patch,)).changes
+        claim.before = changes[0].before if changes else None
+        return claim
+
+    def _verify_statement(self, patch: Patch, claims: Sequence[_Claim]) -> list[_Claim]:
+        """Verify the facts that state a patch; return further ones from what else was read.
+
+        Dates are read a second time, trusted pages first, until there are sources enough.
+        """
+        trusted, more = self.case.acceptance.trusted_sources, list[_Claim]()
+        supports = [(ground, claim) for claim in claims for ground in claim.grounds]
+        supports += self._corroborated(
+            patch, claims[0], {ground.document for ground, _ in supports}
+        )
+        supports.sort(key=lambda each: not is_trusted(each[0].document, trusted))
+        standing: list[str] = []
+        for ground, claim in supports:
+            address = ground.document.address
+            if len(independent_sources([*standing, address])) == len(standing):
+                claim.problem = claim.problem or "another page of this site says so already"
+                continue
+            if claim.verified:
+                claim = _Claim(claim.number, claim.cited, claim.about, patch)  # noqa: PLW2901
+            if not self._stands(claim, ground):
+                continue
+            claim.verified, claim.source, claim.before = True, address, claims[0].before
+            claim.trusted = is_trusted(ground.document, trusted)
+            if all(claim is not each for each in claims):
+                more.append(claim)
+            standing.append(address)
+            if claim.trusted or len(standing) >= self.case.acceptance.min_sources:
+                break
+        return more
+
+    def _corroborated(
+        self, patch: Patch, first: _Claim, known: set[Document]
+    ) -> Iterator[tuple[Ground, _Claim]]:
+        """Yield where documents that the model did not cite say the same."""
+        addresses = {document.address for document in known}
+        subject = Subject.of(patch.about, self.case.bundle)
+        for address in dict.fromkeys(each.address for each in self.documents):
+            if address not in addresses:
+                fact = replace(first.cited, source=address, quote="")
+                with contextlib.suppress(GroundingError):
+                    ground = ground_fact(fact, patch, self.documents, subject)[0]
+                    yield ground, _Claim(first.number, fact, first.about, patch)
+
+    def _stands(self, claim: _Claim, ground: Ground) -> bool:
+        """Return whether a place bears out a fact, by the second reading where it is a date."""
+        patch = claim.patch
+        if patch is None or not patch.is_date:
+            return True
+        if not self.case.acceptance.second_reading:
+            claim.problem = "without a second reading a fact needs a quote"
+            return bool(claim.cited.quote)
+        reading = self._reading("support", claim, ground, patch.value)
+        claim.problem = f"a second reading of {reading.source} says {reading.reading}"
+        return reading.reading == FIRST_RELEASE
+
+    def _reading(self, kind: Kind, claim: _Claim, ground: Ground, date: str) -> Reading:
+        subject = Subject.of(claim.about, self.case.bundle)
+        reading = self.reader.read(claim.number, kind, ground, subject, date, self.turn)
+        claim.readings.append(reading)
+        return reading
+
+    def _contradictions(self, patch: Patch, claims: Sequence[_Claim]) -> Iterator[str]:
+        """Yield what else was read that dates the same record otherwise, within the evidence."""
+        subject, first = Subject.of(patch.about, self.case.bundle), claims[0]
+        seen: set[tuple[str, str]] = set()
+        for mention, ground, is_clear in dates_about(self.documents, subject):
+            dates, address = mention.dates, ground.document.address
+            if not is_clear or len(dates) != 1 or is_overlapping(dates, patch.date):
+                continue
+            other = dates[0].text
+            if (other, address) in seen or not adds_to(
+                self.case.bundle, replace(patch, value=other)
+            ):
+                continue
+            seen.add((other, address))
+            if self.case.acceptance.second_reading:
+                if self.reader.is_used_up:
+                    yield f"{address} may say {other}; it could not be read"
+                    return
+                if self._reading("contradiction", first, ground, other).reading != FIRST_RELEASE:
+                    continue
+            supporting = _brief(first.grounds[0].passage)
+            yield (
+                f"{first.source} says {patch.value} ‹{supporting}›, but {address} says {other}"
+                f" ‹{_brief(ground.passage)}›"
+            )
+
+
+def _brief(text: str) -> str:
+    return " ".join(text.split())[:_MAX_SHOWN]
