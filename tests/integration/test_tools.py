@@ -60,15 +60,6 @@ def test_musicbrainz_is_called_by_hand_and_its_answers_are_stored(
     assert again.line["sources"] == [f"{GROUP}{SINGLE}"]
 
 
-def test_wikipedia_is_called_by_hand(canon: Canon) -> None:
-    with WikipediaStandIn({"Bohemian Rhapsody": ARTICLE}) as wiki:
-        ran = canon("tools", "run", "wikipedia", "Bohemian Rhapsody", **reading(wiki))
-        assert "> Bohemian Rhapsody is a single by Queen" in ran.out, ran.err
-        assert f"Address: {wiki.url}/wiki/Bohemian_Rhapsody" in ran.out
-        wrong = '{"query": "x", "language": "../x"}'
-        assert canon("tools", "run", "wikipedia", wrong, **reading(wiki)).status == 1
-
-
 def test_a_date_from_musicbrainz_is_verified(
     canon: Canon, open_bundle: Path, mb: MusicBrainzStandIn
 ) -> None:

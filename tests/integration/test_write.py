@@ -150,18 +150,6 @@ def test_a_ruling_since_asks_for_a_new_decision(canon: Canon, song: Path) -> Non
     assert "was removed since: decide again" in ran.line["why"]
 
 
-def test_ids_of_another_release_go_with_it(canon: Canon, home: Path) -> None:
-    file = file_of(BUNDLE, home)
-    audio = FLAC(file)
-    other = "11111111-1111-4111-8111-111111111111"
-    for key in ("albumid", "releasegroupid", "releasetrackid", "albumartistid"):
-        audio[f"musicbrainz_{key}"] = [other]
-    audio["catalognumber"] = ["ANOTHER 1"]
-    audio.save()
-    decide(canon, file)
-    assert canon("write", file, "--apply", "--policy=full").status == 0
-    assert other not in str(tags_of(file))
-    assert tags_of(file).get("catalognumber") != ["ANOTHER 1"]
 
 
 def test_undo_gives_every_container_its_identical_tags_back(canon: Canon, home: Path) -> None:

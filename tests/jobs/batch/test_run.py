@@ -238,27 +238,6 @@ def test_a_model_that_fails_takes_no_earlier_answer_away(store: Store, tmp_path:
     assert [each.state for each in store.decisions.iterate(["error"])] == ["error"]
 
 
-def test_an_album_in_hand_is_left_after_the_file_that_is_looked_up(
-    store: Store, tmp_path: Path
-) -> None:
-    wishes: list[str] = []
-
-    class Wishing(Open):
-        def _facts(self, path: Path) -> EvidenceBundle:
-            if path.stem == "6":
-                wishes.append(path.stem)
-                while not batch.worker.stopping.is_set():
-                    time.sleep(0.001)
-            return super()._facts(path)
-
-    batch, outcomes = batch_of(store, Wishing(), Slow(), albums=1)
-    batch.should_stop = lambda: bool(wishes)
-    batch.run(library(tmp_path, 4, 5))
-    assert batch.is_cut_short
-    # Of the second album two files were begun; as open cases they are left with the rest.
-    assert {one.path.stem for one in outcomes} <= {"0", "1", "2", "3", "4"}
-
-
 def test_the_pause_doubles_and_a_success_ends_it() -> None:
     now = [0.0]
     breaker = CircuitBreaker(clock=lambda: now[0])
