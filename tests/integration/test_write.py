@@ -150,8 +150,6 @@ def test_a_ruling_since_asks_for_a_new_decision(canon: Canon, song: Path) -> Non
     assert "was removed since: decide again" in ran.line["why"]
 
 
-
-
 def test_undo_gives_every_container_its_identical_tags_back(canon: Canon, home: Path) -> None:
     field = next(field for field in FIELDS if field.attribute == "recording_mbid")
     album = home / "album"
