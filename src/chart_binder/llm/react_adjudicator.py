@@ -107,7 +107,7 @@ class ReActAdjudicator:
             known = evidence_hash(bundle)
             return AdjudicationResult(Outcome.ERROR, problem=DISABLED, evidence_hash=known)
         task = self._prompt.question(prompt_numbers(self._config, self._rules_config))
-        case = Case.of(bundle, decision_trace, task)
+        case = AskedCase.of(bundle, decision_trace, task)
         return run_methods(self._config.method, partial(self._ask, case))
 
     def system_prompt(self) -> str:
@@ -119,7 +119,7 @@ class ReActAdjudicator:
             self._dialect, tools, prompt_numbers(self._config, self._rules_config)
         )
 
-    def _ask(self, case: "Case", way: Way) -> AdjudicationResult:
+    def _ask(self, case: "AskedCase", way: Way) -> AdjudicationResult:
         """Ask about a case with one method, as many times as configured."""
         tools = self._tools if way == "react" else ()
         toolbox = Toolbox(tool.for_run(search_topic(case.bundle)) for tool in tools)
@@ -138,7 +138,7 @@ class ReActAdjudicator:
 
     def _run(
         self,
-        case: "Case",
+        case: "AskedCase",
         config: LLMConfig,
         chat: ChatModel,
         toolbox: Toolbox,
@@ -210,7 +210,7 @@ class ReActAdjudicator:
             return Ending(len(record.replies()), problem=str(error))
 
     def _run_event(
-        self, case: "Case", config: LLMConfig, chat: ChatModel, part_of: Mapping[str, object]
+        self, case: "AskedCase", config: LLMConfig, chat: ChatModel, part_of: Mapping[str, object]
     ) -> Run:
         options: dict[str, object] = {
             "llm": config.model_dump(mode="json", exclude=_NOT_RECORDED),
@@ -255,7 +255,7 @@ def search_topic(bundle: EvidenceBundle) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Case:
+class AskedCase:
     """An evidence bundle with its open question, as a model is asked about it."""
 
     bundle: EvidenceBundle
@@ -264,7 +264,7 @@ class Case:
     evidence_hash: str
 
     @classmethod
-    def of(cls, bundle: EvidenceBundle, trace: Trace, task: str | None = None) -> "Case":
+    def of(cls, bundle: EvidenceBundle, trace: Trace, task: str | None = None) -> "AskedCase":
         """Prepare a bundle; `trace` says why it is open, `task` what is asked."""
         markdown = evidence_markdown(bundle, trace, task)
         return cls(bundle, Labels.of(bundle), markdown, evidence_hash(bundle))
