@@ -62,9 +62,7 @@ def test_a_library_is_decided_and_summed_up(canon: Canon, library: Path, home: P
     assert decided(home) == 4
 
 
-def test_the_same_call_goes_on_and_asks_for_nothing_twice(
-    canon: Canon, library: Path, home: Path
-) -> None:
+def test_the_same_call_asks_for_nothing_twice(canon: Canon, library: Path, home: Path) -> None:
     batch(canon, library)
     file_of(golden("s90-deen"), library / "s90-bump", "new.flac")
     report = home / "report.jsonl"
@@ -79,9 +77,7 @@ def test_the_same_call_goes_on_and_asks_for_nothing_twice(
     assert (ran.status, requests, decided(home)) == (0, 0, 5)
 
 
-def test_a_look_up_that_failed_is_made_again_and_nothing_found_is_not(
-    canon: Canon, home: Path
-) -> None:
+def test_only_a_failed_look_up_is_made_again(canon: Canon, home: Path) -> None:
     file = file_of(BUNDLES[0], home)
     unknown = flac(home, "unknown.flac", recording="00000000-0000-4000-8000-000000000000")
     with MusicBrainzStandIn(BUNDLES, behave=always(BUSY)) as mb:
@@ -123,9 +119,7 @@ def test_identical_evidence_is_adjudicated_once(canon: Canon, home: Path) -> Non
 
 
 @pytest.mark.parametrize("option", ["--report", "--metrics"])
-def test_what_is_called_audio_is_never_written_over(
-    canon: Canon, library: Path, home: Path, option: str
-) -> None:
+def test_audio_is_never_written_over(canon: Canon, library: Path, home: Path, option: str) -> None:
     song = library / "lead-bohemian" / "song.flac"
     (home / "link").symlink_to(song)
     before = song.read_bytes()
@@ -148,7 +142,7 @@ def test_a_model_that_is_down_fails_its_cases_and_no_other(canon: Canon, home: P
     assert {line["cause"] for line in ran.lines if line["state"] == "error"} == {"model"}
 
 
-def test_tags_are_written_and_what_was_written_is_settled(
+def test_written_tags_are_unchanged_in_the_next_run(
     canon: Canon, library: Path, home: Path
 ) -> None:
     ran, _ = batch(canon, library, "--write", "--output=json")
@@ -184,9 +178,7 @@ def test_only_those_are_decided_that_were_chosen(canon: Canon, library: Path, ho
     assert 0 < requests <= 4
 
 
-def test_frozen_asks_for_nothing_and_decides_by_what_is_kept(
-    canon: Canon, library: Path, home: Path
-) -> None:
+def test_frozen_decides_by_stored_evidence(canon: Canon, library: Path, home: Path) -> None:
     batch(canon, library)
     new = file_of(golden("s90-deen"), library / "s90-bump", "new.flac")
     with MusicBrainzStandIn(BUNDLES, behave=always(BUSY)) as mb:
@@ -206,9 +198,7 @@ def test_frozen_asks_for_nothing_and_decides_by_what_is_kept(
     assert [line["state"] for line in ran.lines].count("decided") == 4
 
 
-def test_ctrl_c_finishes_what_is_in_hand_and_the_next_run_goes_on(
-    canon: Canon, home: Path, start: Start
-) -> None:
+def test_ctrl_c_ends_a_batch_and_the_next_goes_on(canon: Canon, home: Path, start: Start) -> None:
     for number in range(40):  # the last ones are of other recordings, so more is asked for them
         (home / "music" / f"{number:02}" / "album").mkdir(parents=True)
         file_of(BUNDLES[number // 10], home / "music" / f"{number:02}" / "album")
@@ -278,9 +268,7 @@ def test_a_program_that_waits_for_each_answer_gets_it(start: Start) -> None:
     assert process.wait(timeout=60) == 130, "an open input holds up no end"
 
 
-def test_each_file_is_told_of_as_it_is_finished_where_more_is_asked_for(
-    canon: Canon, library: Path, home: Path
-) -> None:
+def test_verbose_tells_of_each_finished_file(canon: Canon, library: Path, home: Path) -> None:
     (home / "empty").mkdir()
     ran, _ = batch(canon, library, home / "empty", "-v")
     told = [json.loads(line) for line in ran.err.splitlines() if '"finished"' in line]
@@ -305,7 +293,7 @@ def test_each_file_is_told_of_as_it_is_finished_where_more_is_asked_for(
         ((".", "--scheduler=127.0.0.1:1"), ""),
     ],
 )
-def test_a_call_that_makes_no_sense_is_bad_usage(
+def test_bad_usage_is_refused(
     canon: Canon, home: Path, arguments: tuple[str, ...], problem: str
 ) -> None:
     report = home / "work" / "report.jsonl"
@@ -316,9 +304,7 @@ def test_a_call_that_makes_no_sense_is_bad_usage(
     assert report.read_text() == "earlier"
 
 
-def test_what_was_left_open_while_the_search_failed_is_asked_again(
-    canon: Canon, home: Path
-) -> None:
+def test_a_case_left_open_by_a_failed_search_is_asked_again(canon: Canon, home: Path) -> None:
     bundle = year_only_single()
     file = file_of(bundle, home)
     search = 'Thought: look.\nAction: web_search\nAction Input: {"query": "queen single"}'

@@ -46,9 +46,7 @@ def test_tools_that_are_enabled_are_listed_and_offline_only_local_ones(canon: Ca
     assert [each["name"] for each in offline.lines] == ["days_between"]
 
 
-def test_musicbrainz_is_called_by_hand_and_its_answers_are_stored(
-    canon: Canon, mb: MusicBrainzStandIn
-) -> None:
+def test_answers_of_musicbrainz_by_hand_are_stored(canon: Canon, mb: MusicBrainzStandIn) -> None:
     asked = '{"query": "Bohemian Rhapsody", "artist": "Queen"}'
     ran = canon("tools", "run", "musicbrainz", asked, **asking(mb))
     again = canon("tools", "run", "musicbrainz", asked, "--output=json", **asking(mb))
@@ -60,7 +58,7 @@ def test_musicbrainz_is_called_by_hand_and_its_answers_are_stored(
     assert again.line["sources"] == [f"{GROUP}{SINGLE}"]
 
 
-def test_a_date_from_musicbrainz_is_verified(
+def test_a_musicbrainz_date_is_verified(
     canon: Canon, open_bundle: Path, mb: MusicBrainzStandIn
 ) -> None:
     replies = [
