@@ -5,10 +5,9 @@ import pytest
 from chart_binder.domain.month_names import AMBIGUOUS_MONTHS, MONTHS
 from chart_binder.domain.vocabulary import fold
 
-core = pytest.importorskip("babel.core", reason="babel, which has CLDR, is not installed")
-
 
 def test_the_table_is_what_the_script_makes_of_cldr() -> None:
+    core = pytest.importorskip("babel.core", reason="babel, which has CLDR, is not installed")
     from domain.make_month_names import TABLE, month_table
 
     written = TABLE.read_text("utf-8")

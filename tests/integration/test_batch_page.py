@@ -56,7 +56,7 @@ def bare(home: Path) -> dict[str, str]:
     return {"HOME": str(home), "PATH": f"{program.parent}:/usr/bin:/bin", "SHELL": "/bin/sh"}
 
 
-def test_every_command_of_the_page_runs_and_says_what_it_shows(
+def test_every_command_of_the_page_prints_what_it_shows(
     canon: Canon, music: Path, home: Path
 ) -> None:
     (home / "work" / "music").symlink_to(music)
@@ -80,7 +80,7 @@ def test_the_limits_of_the_page_are_the_defaults() -> None:
     assert {name: int(count) for name, count in rows.items()} == BatchConfig().model_dump()
 
 
-def test_the_pipelines_of_the_page_are_answered(
+def test_pipelines_are_answered(
     canon: Canon, music: Path, home: Path, bare: dict[str, str]
 ) -> None:
     shutil.copy(music / "00.flac", home / "work" / "song.flac")
@@ -128,9 +128,7 @@ def test_the_units_of_the_page_decide_at_night(canon: Canon, music: Path, home: 
 
 
 @pytest.mark.skipif(not shutil.which("flock"), reason="flock, of util-linux, is not here")
-def test_the_line_for_cron_decides_with_the_little_that_cron_gives(
-    music: Path, home: Path, bare: dict[str, str]
-) -> None:
+def test_the_line_for_cron_decides(music: Path, home: Path, bare: dict[str, str]) -> None:
     (line,) = re.findall(r"^\d+ \d+ \* \* \* (.*)$", PAGE, re.MULTILINE)
     assert "%" not in line  # cron would end the command there
     (music / "00.flac").rename(music / "nächtlich ♪.flac")

@@ -75,9 +75,7 @@ def test_help_names_every_command_and_cuts_no_sentence(canon: Canon) -> None:
         (["tools", "run", "web_fetch", '{"url": {"a": 1}}'], "wrong arguments"),
     ],
 )
-def test_misuse_is_one_clear_line_and_status_2(
-    canon: Canon, arguments: list[str], word: str
-) -> None:
+def test_misuse_is_one_line_and_status_2(canon: Canon, arguments: list[str], word: str) -> None:
     ran = canon(*arguments)
     assert ran.out == ""
     ran.must_end(2, word)
@@ -101,7 +99,7 @@ def test_a_wrong_configuration_stops_before_any_file(canon: Canon, home: Path) -
         ("llm.prompt.version", "react-9", "react-1, react-2"),
     ],
 )
-def test_an_unknown_name_is_refused_also_while_no_model_is_enabled(
+def test_an_unknown_name_is_refused_without_a_model(
     canon: Canon, key: str, value: str, word: str
 ) -> None:
     variable = f"CANON_{key.upper().replace('.', '__')}"
@@ -110,9 +108,7 @@ def test_an_unknown_name_is_refused_also_while_no_model_is_enabled(
     ran.must_end(2, f"canon: {variable}: {key}: ", word)
 
 
-def test_config_show_says_where_each_value_comes_from_and_hides_secrets(
-    canon: Canon, home: Path
-) -> None:
+def test_config_show_names_sources_and_hides_secrets(canon: Canon, home: Path) -> None:
     (home / "work" / "config.toml").write_text("[llm]\nseed = 7\n")
     ran = canon(
         "config", "show", CANON_LLM__MODEL_ID="m", CANON_LLM__BASE_URL="http://user:secret@host:1"
@@ -176,9 +172,7 @@ def test_doctor_says_what_is_broken_within_the_width_of_a_terminal(canon: Canon)
         ("degraded", ("google (Suspended: CAPTCHA)", "under engines in its settings.yml")),
     ],
 )
-def test_doctor_names_the_fix_of_a_service_that_rules_do_not_need(
-    canon: Canon, mode: Mode, fixes: tuple[str, ...]
-) -> None:
+def test_doctor_names_the_fix_of_a_search(canon: Canon, mode: Mode, fixes: tuple[str, ...]) -> None:
     with MusicBrainzStandIn([]) as mb, Searxng(mode=mode) as search:
         canon("doctor", **asking(mb), CANON_LLM__SEARXNG__URL=search.url).must_end(3, *fixes)
 
@@ -288,9 +282,7 @@ def test_letters_that_the_terminal_lacks_are_replaced(canon: Canon) -> None:
     ran.must_end(3, "left open")
 
 
-def test_an_interrupt_has_its_own_exit_status_and_no_traceback(
-    environment: dict[str, str], home: Path
-) -> None:
+def test_an_interrupt_has_its_own_exit_status(environment: dict[str, str], home: Path) -> None:
     file = flac(home, recording="00000000-0000-4000-8000-000000000000")
     with MusicBrainzStandIn([], behave=always(Response("", delay_s=30))) as mb:
         running = subprocess.Popen(

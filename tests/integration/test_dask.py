@@ -104,9 +104,7 @@ def wait_until_gone(group: int) -> None:
 
 
 @needs_dask
-def test_a_cluster_decides_what_threads_decide(
-    canon: Canon, home: Path, cluster: DaskCluster
-) -> None:
+def test_a_cluster_decides_as_threads_do(canon: Canon, home: Path, cluster: DaskCluster) -> None:
     for name, bundle in zip(NAMES, BUNDLES, strict=True):
         (home / "music" / name).mkdir(parents=True)
         file_of(bundle, home / "music" / name)
@@ -123,7 +121,7 @@ def test_a_cluster_decides_what_threads_decide(
 
 
 @needs_dask
-def test_no_more_cases_are_looked_into_than_the_workers_declare(
+def test_workers_take_as_many_cases_as_they_declare(
     canon: Canon, home: Path, cluster: DaskCluster
 ) -> None:
     bundles = open_bundles(6)
@@ -159,7 +157,7 @@ def test_no_more_cases_are_looked_into_than_the_workers_declare(
 
 
 @needs_dask
-def test_a_run_that_loses_a_worker_ends_complete(
+def test_a_lost_worker_costs_no_file(
     home: Path, start: Start, losing_cluster: DaskCluster, url: str
 ) -> None:
     many_decided(home / "music", 16)
@@ -208,7 +206,7 @@ def test_what_kills_its_workers_fails_alone(home: Path, losing_cluster: DaskClus
 
 
 @needs_dask
-def test_a_file_given_twice_is_answered_twice_and_none_once_work_is_recalled(
+def test_a_file_given_twice_is_answered_twice_until_recalled(
     home: Path, cluster: DaskCluster
 ) -> None:
     many_decided(home, 1)
@@ -250,7 +248,7 @@ def test_a_worker_that_joins_a_run_that_is_to_stop_begins_nothing(tmp_path: Path
 
 
 @needs_dask
-def test_two_runs_on_one_cluster_each_have_its_logs_to_their_end(
+def test_two_runs_each_keep_their_logs(
     cluster: DaskCluster, caplog: pytest.LogCaptureFixture
 ) -> None:
     def packed(run: str) -> Packed:
@@ -324,9 +322,7 @@ def test_an_address_that_can_be_none_is_refused_at_once(address: str) -> None:
 
 
 @needs_dask
-def test_a_script_whose_top_level_is_not_guarded_is_told_so(
-    home: Path, environment: dict[str, str]
-) -> None:
+def test_a_script_without_a_guard_is_told_so(home: Path, environment: dict[str, str]) -> None:
     (home / "music").mkdir()
     (home / "script.py").write_text(
         "from chart_binder import BatchOptions, Executor, run_batch\n"

@@ -37,7 +37,7 @@ SEARCH = call("web_search", query="queen single")
 NOWHERE = "00000000-0000-4000-8000-000000000000"
 
 
-def test_a_file_with_a_recording_id_is_decided_by_the_rules(
+def test_a_recording_id_is_decided_by_rules(
     canon: Canon, song: Path, mb: MusicBrainzStandIn
 ) -> None:
     ran = canon("decide", song, "--output", "json", **asking(mb))
@@ -57,9 +57,7 @@ def test_a_file_with_a_recording_id_is_decided_by_the_rules(
 @pytest.mark.parametrize(
     "tags", [{"artist": "Queen", "title": "Bohemian Rhapsody"}, {"isrc": "GB-UM7-10-29604"}]
 )
-def test_a_file_without_a_recording_id_is_found_by_its_other_tags(
-    canon: Canon, home: Path, tags: dict[str, str]
-) -> None:
+def test_a_file_is_found_by_its_other_tags(canon: Canon, home: Path, tags: dict[str, str]) -> None:
     bundle = golden("lead-bohemian")
     bundle["recording_candidates"][0]["length_ms"] = None  # the test's audio lasts a moment
     with MusicBrainzStandIn([bundle]) as mb:
@@ -68,7 +66,7 @@ def test_a_file_without_a_recording_id_is_found_by_its_other_tags(
     assert ran.line["crg_mbid"] == ALBUM
 
 
-def test_answers_are_stored_and_used_again_also_offline(
+def test_answers_are_used_again_offline(
     canon: Canon, home: Path, song: Path, mb: MusicBrainzStandIn
 ) -> None:
     first = canon("decide", song, "--output=json", **asking(mb))
@@ -82,9 +80,7 @@ def test_answers_are_stored_and_used_again_also_offline(
     assert len(mb.requests) == asked
 
 
-def test_an_open_case_names_the_missing_facts_and_how_to_enable_a_model(
-    canon: Canon, open_bundle: Path
-) -> None:
+def test_an_open_case_names_the_missing_facts(canon: Canon, open_bundle: Path) -> None:
     ran = canon("decide", "--evidence", open_bundle, "--output=json")
     text = canon("decide", "--evidence", open_bundle)
     assert (ran.status, text.status) == (3, 3)
@@ -173,9 +169,7 @@ def test_what_a_model_says_is_accepted_reviewed_or_leaves_the_case_open(
     assert line["missing_facts"] or crg
 
 
-def test_an_absent_model_is_an_error_and_the_missing_facts_are_kept(
-    canon: Canon, open_bundle: Path
-) -> None:
+def test_an_absent_model_is_an_error_with_missing_facts(canon: Canon, open_bundle: Path) -> None:
     with Searxng() as search, OllamaStandIn(models=("other:latest",)) as model:
         settings = adjudicating(model, search)
         for url, word in ((model.url, "ollama pull llama3.2"), ("http://127.0.0.1:1", "ollama se")):
@@ -205,7 +199,7 @@ def test_a_failed_look_up_has_another_error_than_an_unknown_recording(
     assert ("knows no" in ran.line["error"]) is (answer is None)
 
 
-def test_one_bad_file_does_not_stop_the_next(
+def test_a_bad_file_does_not_stop_the_next(
     canon: Canon, home: Path, mb: MusicBrainzStandIn
 ) -> None:
     music = home / "music"
@@ -222,7 +216,7 @@ def test_one_bad_file_does_not_stop_the_next(
         assert (word or "") in (line["error"] or "")
 
 
-def test_paths_come_from_standard_input_by_line_or_by_nul(
+def test_paths_come_by_line_or_by_nul(
     canon: Canon, home: Path, song: Path, mb: MusicBrainzStandIn
 ) -> None:
     odd = file_of(golden("lead-bohemian"), home, "with\nnewline.flac")
@@ -274,7 +268,7 @@ def test_a_bundle_that_cannot_be_read_is_an_error_that_names_the_place(
     canon("decide", bundle).must_end(1, "an evidence bundle is decided with --evidence FILE")
 
 
-def test_logs_on_standard_error_are_json_lines_with_run_and_file(
+def test_logs_are_json_lines_with_run_and_file(
     canon: Canon, song: Path, mb: MusicBrainzStandIn
 ) -> None:
     ran = canon("-vv", "decide", song, "--output=json", **asking(mb))
@@ -284,7 +278,7 @@ def test_logs_on_standard_error_are_json_lines_with_run_and_file(
     assert any("/ws/2/recording/" in str(line.get("path")) for line in logged)
 
 
-def test_decisions_on_files_are_stored_with_their_history(
+def test_decisions_have_a_history(
     canon: Canon, home: Path, song: Path, mb: MusicBrainzStandIn
 ) -> None:
     for _ in range(2):

@@ -41,7 +41,7 @@ def test_a_reply_is_read_in_it(cold_canon: Canon, installed: dict[str, str]) -> 
     assert (line["kind"], line["answer"]) == ("finish", "28")
 
 
-def test_an_adjudicator_speaks_it(
+def test_it_is_spoken(
     cold_canon: Canon, installed: dict[str, str], home: Path, open_bundle: Path
 ) -> None:
     settings = replaying(home, f"So.\nSAY {json.dumps(ANSWER)}") | installed

@@ -63,9 +63,7 @@ def test_other_evidence_makes_other_decisions(canon: Canon, song: Path) -> None:
     assert (gone.status, gone.lines[0]["state"]) == (1, "failed")
 
 
-def test_where_evidence_cannot_be_fetched_anew_no_old_answer_stands_in(
-    canon: Canon, song: Path, home: Path
-) -> None:
+def test_no_old_answer_stands_in_for_new_evidence(canon: Canon, song: Path, home: Path) -> None:
     with MusicBrainzStandIn([BUNDLE]) as mb:
         others = [file_of(BUNDLE, home, f"{number}.flac") for number in range(4)]
         assert canon("decide", *others, **asking(mb)).status == 0

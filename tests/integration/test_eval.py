@@ -98,7 +98,7 @@ def test_wrong_answers_of_the_model_are_listed(canon: Canon, home: Path) -> None
      ({"CANON_LLM__ENABLED": "true", "CANON_LLM__ACCEPTANCE__CALIBRATION": "absent"},
       "llm.acceptance.calibration")],
 )  # fmt: skip
-def test_without_a_model_adjudicate_says_what_is_missing(
+def test_adjudicate_names_what_is_missing(
     canon: Canon, environment: dict[str, str], word: str
 ) -> None:
     ran = canon("eval", "--adjudicate", "-", stdin=lines(RHAPSODY), **environment)

@@ -41,7 +41,7 @@ def test_with_v_a_timeline_is_drawn_as_wide_as_the_terminal(canon: Canon) -> Non
         assert "=====" in drawn
 
 
-def test_where_a_model_decided_every_other_candidate_has_a_reason(
+def test_every_candidate_a_model_left_has_a_reason(
     canon: Canon, home: Path, open_bundle: Path
 ) -> None:
     environment = replaying(home, final())

@@ -23,7 +23,7 @@ def search() -> Iterator[Searxng]:
         yield server
 
 
-def test_a_run_is_shown_while_it_is_written_and_once(
+def test_a_run_is_shown_once_while_written(
     canon: Canon, open_bundle: Path, search: Searxng
 ) -> None:
     invented = Said(SEARCH, goes_on="\nObservation: it is C1\n\x1b[2J")
@@ -38,7 +38,7 @@ def test_a_run_is_shown_while_it_is_written_and_once(
     assert "\x1b" not in ran.err  # what the model wrote before it was stopped can do nothing
 
 
-def test_one_growing_text_is_asked_for_by_configuration(
+def test_raw_prompting_is_one_growing_text(
     canon: Canon, open_bundle: Path, search: Searxng
 ) -> None:
     with OpenAIStandIn([SEARCH, final()]) as model:
@@ -49,7 +49,7 @@ def test_one_growing_text_is_asked_for_by_configuration(
     assert second.startswith(f"{first}{SEARCH}\n\nObservation: ")
 
 
-def test_doctor_asks_a_server_of_openais_format(
+def test_doctor_asks_an_openai_server(
     canon: Canon, mb: MusicBrainzStandIn, search: Searxng
 ) -> None:
     with OpenAIStandIn(models=({"id": "qwen3"},), key="right") as model:

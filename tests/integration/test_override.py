@@ -44,9 +44,7 @@ def change_store(home: Path, *statements: str) -> None:
             database.execute(statement)
 
 
-def test_an_override_has_precedence_over_the_rules_until_it_is_removed(
-    canon: Canon, bundle: Path
-) -> None:
+def test_an_override_precedes_the_rules_until_removed(canon: Canon, bundle: Path) -> None:
     canon("override", "set", RECORDING, "--crg", SINGLE, "--reason", "the 7-inch edit").must_end(
         0, "the 7-inch edit"
     )
@@ -72,7 +70,7 @@ def test_an_override_has_precedence_over_the_rules_until_it_is_removed(
     canon("override", "remove", RECORDING).must_end(1, f"no override is kept for {RECORDING}")
 
 
-def test_an_override_is_set_by_a_file_and_removed_offline(
+def test_an_override_of_a_file_goes_offline(
     canon: Canon, song: Path, mb: MusicBrainzStandIn
 ) -> None:
     addresses = f"{SITE}/release-group/{SINGLE.upper()}", f"musicbrainz.org/release/{ELSEWHERE}"
@@ -89,9 +87,7 @@ def test_an_override_is_set_by_a_file_and_removed_offline(
     assert listed(canon) == []
 
 
-def test_an_override_is_set_by_a_bundle_whatever_the_case_of_its_ids(
-    canon: Canon, bundle: Path
-) -> None:
+def test_an_override_is_set_by_a_bundle_with_ids_in_capitals(canon: Canon, bundle: Path) -> None:
     bundle.write_text(bundle.read_text().replace(RECORDING, RECORDING.upper()))
     kept = put(canon, bundle, ELSEWHERE.upper(), "--output=json").line
     assert (kept["recording_mbid"], kept["crg_mbid"]) == (RECORDING, ELSEWHERE)
@@ -153,7 +149,7 @@ def test_a_release_of_another_group_is_refused_with_both_groups(canon: Canon, bu
     assert put(canon, bundle, ALBUM, f"--rr={LP}").status == 0
 
 
-def test_an_id_that_stored_evidence_lacks_is_noted_without_a_look_up(
+def test_an_id_that_evidence_lacks_is_noted(
     canon: Canon, song: Path, mb: MusicBrainzStandIn
 ) -> None:
     canon("decide", song, **asking(mb))
@@ -165,7 +161,7 @@ def test_an_id_that_stored_evidence_lacks_is_noted_without_a_look_up(
     assert f"in place of  {SITE}/release-group/{ELSEWHERE}" in known.out
 
 
-def test_a_recording_id_in_the_tags_is_enough_where_a_look_up_fails(
+def test_a_recording_id_is_enough_where_a_look_up_fails(
     canon: Canon, home: Path, song: Path
 ) -> None:
     nameless = flac(home, "other.flac", artist="Queen", title="Bohemian Rhapsody")

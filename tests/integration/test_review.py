@@ -81,7 +81,7 @@ def waiting(canon: Canon, *paths: Path) -> list[str]:
 
 
 @pytest.mark.parametrize("damage", ["document = 5", "document = x'7b'"])
-def test_a_damaged_decision_is_named_and_the_others_are_listed(
+def test_a_damaged_decision_is_named(
     canon: Canon, open_song: Path, home: Path, damage: str
 ) -> None:
     other = bundle_of(SINGLE)
@@ -123,9 +123,7 @@ def test_an_open_case_is_listed_with_its_question(canon: Canon, open_song: Path)
         canon("review", "list", argument).must_end(status, told)
 
 
-def test_a_case_is_shown_with_candidates_question_proposal_and_transcript(
-    canon: Canon, proposed: Path
-) -> None:
+def test_a_case_is_shown_with_candidates_and_transcript(canon: Canon, proposed: Path) -> None:
     ran = canon("review", "show", proposed)
     ran.must_end(
         3, "before or after 1975-08-23?", "C2 'A Night at the Opera' is proposed, confidence 0.70",
@@ -162,9 +160,7 @@ def test_an_accepted_proposal_is_written_and_decided(canon: Canon, proposed: Pat
     canon("review", "accept", proposed).must_end(1, "decided by a person's override")
 
 
-def test_a_decision_by_a_removed_override_is_listed_to_be_decided_again(
-    canon: Canon, open_song: Path
-) -> None:
+def test_a_decision_by_a_removed_override_waits_again(canon: Canon, open_song: Path) -> None:
     canon("review", "reject", open_song, "--crg=C2", "--reason=I know")
     assert decided(canon, open_song)["decided_by"] == "override"
     again = f"to be decided again: canon decide, or canon batch: {open_song}"
@@ -177,9 +173,7 @@ def test_a_decision_by_a_removed_override_is_listed_to_be_decided_again(
     assert waiting(canon) == ["song.flac"]
 
 
-def test_a_file_that_failed_is_shown_with_its_error_and_what_helps(
-    canon: Canon, home: Path
-) -> None:
+def test_a_failed_file_is_shown_with_its_error_and_what_helps(canon: Canon, home: Path) -> None:
     broken = home / "broken.flac"
     broken.write_bytes(b"fLaC")
     assert canon("decide", broken).status == 1
@@ -209,9 +203,7 @@ def test_the_right_candidate_is_named_by_label_id_or_address(canon: Canon, open_
     assert (now["decided_by"], now["crg_mbid"], now["rr_mbid"]) == ("override", ALBUM, LP)
 
 
-def test_a_batch_respects_verdicts(
-    canon: Canon, home: Path, open_song: Path, proposed: Path
-) -> None:
+def test_batch_respects_verdicts(canon: Canon, home: Path, open_song: Path, proposed: Path) -> None:
     assert canon("review", "reject", open_song, "--crg=C2", "--reason=I know").status == 0
     with MusicBrainzStandIn([BUNDLE]) as mb:
         ran = canon("batch", home, "--report=report.jsonl", **asking(mb))
@@ -220,9 +212,7 @@ def test_a_batch_respects_verdicts(
     assert {(line["decided_by"], line["crg_mbid"]) for line in lines} == {("override", ALBUM)}
 
 
-def test_a_rejected_proposal_leaves_the_queue_and_is_not_written(
-    canon: Canon, proposed: Path
-) -> None:
+def test_a_rejected_proposal_is_not_written(canon: Canon, proposed: Path) -> None:
     same = canon("review", "reject", proposed, "--crg=C2", "--reason=x")
     same.must_end(1, "canon review accept")
     assert canon("review", "reject", proposed, "--reason", "a cover").status == 0
@@ -234,9 +224,7 @@ def test_a_rejected_proposal_leaves_the_queue_and_is_not_written(
     assert "a person rejected it: a cover" in canon("write", proposed).out
 
 
-def test_an_override_set_by_hand_removes_a_case_from_the_queue(
-    canon: Canon, open_song: Path
-) -> None:
+def test_an_override_takes_a_case_from_the_queue(canon: Canon, open_song: Path) -> None:
     line = canon("review", "list", "--output=json").line
     canon("override", "set", line["decision_id"], "--crg", ALBUM, "--reason", "mine").must_end(
         0, f"/recording/{RECORDING}"
@@ -316,7 +304,7 @@ def four(canon: Canon, home: Path) -> list[Path]:
 
 
 @pytest.mark.slow
-def test_the_queue_is_walked_with_single_keys(
+def test_single_keys_walk_it(
     canon: Canon, home: Path, environment: dict[str, str], four: list[Path]
 ) -> None:
     with walking(home, environment, "--interactive") as terminal:

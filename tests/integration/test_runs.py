@@ -1,9 +1,7 @@
 """`canon runs` as a process: what earlier calls did, and the metrics of a batch."""
 
 import json
-import os
 import sqlite3
-import stat
 import time
 from pathlib import Path
 
@@ -41,9 +39,7 @@ def arguments(canon: Canon) -> list[list[str]]:
     return [run["arguments"] for run in canon("runs", "list", "--output=json").lines]
 
 
-def test_a_batch_is_shown_with_what_it_did_and_cost(
-    canon: Canon, library: Path, home: Path
-) -> None:
+def test_a_batch_is_shown_with_what_it_cost(canon: Canon, library: Path, home: Path) -> None:
     summary = ran(canon, library, "--write", "--jobs=3")
     shown = canon("runs", "show")
     shown.must_end(0, "lead-hanae ♪.flac")
@@ -64,9 +60,7 @@ def test_a_batch_is_shown_with_what_it_did_and_cost(
     assert "2 undone" in canon("runs", "show").out
 
 
-def test_the_stored_command_line_can_be_run_from_any_folder(
-    canon: Canon, library: Path, home: Path
-) -> None:
+def test_a_stored_command_runs_from_any_folder(canon: Canon, library: Path, home: Path) -> None:
     (home / "work" / "music").symlink_to(library)
     (home / "own.toml").write_text("")
     call = ("--config", "../own.toml", "batch", "music", "--offline", "--report", "r.jsonl")
@@ -83,9 +77,7 @@ def test_the_stored_command_line_can_be_run_from_any_folder(
     assert arguments(canon)[0] == ["--offline", f"{work}/music"]
 
 
-def test_the_stored_command_line_of_an_undo_names_its_run_or_file(
-    canon: Canon, library: Path, home: Path
-) -> None:
+def test_a_stored_undo_names_its_run_or_file(canon: Canon, library: Path, home: Path) -> None:
     (home / "work" / "music").symlink_to(library)
     ran(canon, library, "--write")
     kept = canon("runs", "list", "--output=json").lines[0]["id"]
@@ -117,9 +109,7 @@ def test_runs_are_listed_the_newest_first(canon: Canon, library: Path) -> None:
     assert whole["writes"] == {}
 
 
-def test_a_killed_run_has_no_end_and_shows_what_it_had_done(
-    canon: Canon, library: Path, home: Path
-) -> None:
+def test_a_killed_run_shows_what_it_had_done(canon: Canon, library: Path, home: Path) -> None:
     ran(canon, library)
     change_store(home, "UPDATE runs SET ended_at_utc = NULL, status = NULL")
     ((measures,),) = change_store(home, "SELECT measures FROM runs")
@@ -138,7 +128,7 @@ def test_a_killed_run_has_no_end_and_shows_what_it_had_done(
         assert "canon batch" in damaged.out, "the rest is shown"
 
 
-def test_a_run_that_cannot_be_read_is_named_and_the_others_are_listed(
+def test_a_damaged_run_is_named_and_the_others_listed(
     canon: Canon, library: Path, home: Path
 ) -> None:
     ran(canon, library)
@@ -185,18 +175,9 @@ def test_metrics_are_valid_prometheus_text(canon: Canon, library: Path, home: Pa
     assert families["canon_batch_errors_total"].samples[(("cause", "nothing_found"),)] == 1
     assert families["canon_batch_exit_status"].samples == {(): 1}
     assert time.time() - 60 < families["canon_batch_end_time_seconds"].samples[()] < time.time()
-    umask = os.umask(0o022)
-    os.umask(umask)
-    assert stat.S_IMODE(file.stat().st_mode) == 0o666 & ~umask
-    assert list(file.parent.iterdir()) == [file]
     again = read_text(canon("runs", "show", "--metrics=prometheus").out)
     differing = {name for name in again if again[name].samples != families[name].samples}
     assert differing <= {"canon_batch_start_time_seconds", "canon_batch_end_time_seconds"}
-    line = b'{"path": "absent.flac"}\n'
-    piped = canon("batch", "--stdin", "--metrics", file, "--offline", stdin=line)
-    assert (piped.status, len(piped.lines)) == (1, 1)
-    families = read_text(file.read_text())
-    assert families["canon_batch_errors_total"].samples[(("cause", "file"),)] == 1
     ran(canon, library, "--metrics", file.with_suffix(".json"), "--dry-run")
     assert json.loads(file.with_suffix(".json").read_text())["states"] == {
         "decided": 2, "error": 1,

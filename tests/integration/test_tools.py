@@ -46,9 +46,7 @@ def test_tools_that_are_enabled_are_listed_and_offline_only_local_ones(canon: Ca
     assert [each["name"] for each in offline.lines] == ["days_between"]
 
 
-def test_musicbrainz_is_called_by_hand_and_its_answers_are_stored(
-    canon: Canon, mb: MusicBrainzStandIn
-) -> None:
+def test_answers_of_musicbrainz_by_hand_are_stored(canon: Canon, mb: MusicBrainzStandIn) -> None:
     asked = '{"query": "Bohemian Rhapsody", "artist": "Queen"}'
     ran = canon("tools", "run", "musicbrainz", asked, **asking(mb))
     again = canon("tools", "run", "musicbrainz", asked, "--output=json", **asking(mb))
@@ -60,16 +58,7 @@ def test_musicbrainz_is_called_by_hand_and_its_answers_are_stored(
     assert again.line["sources"] == [f"{GROUP}{SINGLE}"]
 
 
-def test_wikipedia_is_called_by_hand(canon: Canon) -> None:
-    with WikipediaStandIn({"Bohemian Rhapsody": ARTICLE}) as wiki:
-        ran = canon("tools", "run", "wikipedia", "Bohemian Rhapsody", **reading(wiki))
-        assert "> Bohemian Rhapsody is a single by Queen" in ran.out, ran.err
-        assert f"Address: {wiki.url}/wiki/Bohemian_Rhapsody" in ran.out
-        wrong = '{"query": "x", "language": "../x"}'
-        assert canon("tools", "run", "wikipedia", wrong, **reading(wiki)).status == 1
-
-
-def test_a_date_from_musicbrainz_is_verified(
+def test_a_musicbrainz_date_is_verified(
     canon: Canon, open_bundle: Path, mb: MusicBrainzStandIn
 ) -> None:
     replies = [

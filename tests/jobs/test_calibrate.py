@@ -43,9 +43,7 @@ def measured(known: list[KnownAnswer], worth: Callable[[float], float]) -> Calib
 
 @pytest.mark.parametrize("judge", JUDGES)
 @pytest.mark.parametrize("seed", [1, 2, 3])
-def test_on_answers_it_has_not_seen_confidence_is_nearer_to_the_truth(
-    judge: str, seed: int
-) -> None:
+def test_calibrated_confidence_is_nearer_to_the_truth(judge: str, seed: int) -> None:
     worth = fit_map(answers(JUDGES[judge], 200, seed))
     unseen = answers(JUDGES[judge], 2_000, seed + 100)
     before, after = measured(unseen, AS_STATED), measured(unseen, worth)

@@ -25,9 +25,7 @@ DOWN, ABSENT, UNREADABLE = LookupFailedError("down"), NothingFoundError("absent"
         ((DOWN, UNREADABLE, DOWN, UNREADABLE, DOWN, None), 5),  # which says nothing of a service
     ],
 )
-def test_after_three_failures_in_a_row_nothing_is_asked(
-    outcomes: tuple[CanonError | None, ...], asked: int
-) -> None:
+def test_three_failures_end_look_ups(outcomes: tuple[CanonError | None, ...], asked: int) -> None:
     coming: Iterator[CanonError | None] = iter(outcomes)
 
     def gather(_: Path) -> EvidenceBundle:

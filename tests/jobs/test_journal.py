@@ -34,7 +34,7 @@ def _changed(tags: TagSet) -> TagSet:
     return with_fields(tags, {"album": ["Lateralus"]})
 
 
-def test_the_same_tags_by_another_run_are_not_taken_for_its_own(
+def test_equal_tags_of_another_run_are_not_its_own(
     store: Store, song: Path, tmp_path: Path
 ) -> None:
     def overtaken(_: PreparedCopy) -> None:  # as from a machine whose locks do not reach this one
@@ -50,9 +50,7 @@ def test_the_same_tags_by_another_run_are_not_taken_for_its_own(
     assert "another run wrote them" in (write.problem or "")
 
 
-def test_of_two_runs_at_one_file_the_second_waits_and_finds_it_written(
-    store: Store, song: Path
-) -> None:
+def test_a_second_run_at_a_file_waits_and_finds_it_written(store: Store, song: Path) -> None:
     with ThreadPoolExecutor(1) as pool:
         first, second = (WritingRun.of(store, "batch", (), keep_mtime=False) for _ in "12")
         waiting: list[Future[tuple[SaveResult, KeptWrite | None]]] = []
@@ -68,7 +66,7 @@ def test_of_two_runs_at_one_file_the_second_waits_and_finds_it_written(
     assert (kept.run_id, kept.state) == (first.run.id, WriteState.DONE)
 
 
-def test_a_store_that_fails_after_the_file_was_written_says_that_it_was(
+def test_a_store_that_fails_says_that_the_tags_are_new(
     store: Store, song: Path, tmp_path: Path
 ) -> None:
     with closing(sqlite3.connect(tmp_path / "store.db")) as other:
@@ -84,9 +82,7 @@ def test_a_store_that_fails_after_the_file_was_written_says_that_it_was(
         ]
 
 
-def test_what_another_machine_may_be_writing_is_passed_over_for_an_hour(
-    store: Store, song: Path, tmp_path: Path
-) -> None:
+def test_intents_of_another_machine_wait_an_hour(store: Store, song: Path, tmp_path: Path) -> None:
     temporary = tmp_path / f".canon-save-{'0' * 8}-1-1-{'0' * 16}.part"
     hours_ago = datetime.now(UTC) - timedelta(hours=2)
     young, old = (

@@ -40,9 +40,7 @@ RECORDING_ID = next(field for field in FIELDS if field.attribute == "recording_m
 
 
 @pytest.mark.parametrize("rounds", BATCH_ROUNDS)
-def test_a_writing_batch_that_is_killed_loses_nothing_and_doubles_nothing(
-    rounds: int, tmp_path: Path
-) -> None:
+def test_a_killed_batch_loses_and_doubles_nothing(rounds: int, tmp_path: Path) -> None:
     (tmp_path / "pristine").mkdir()
     bundles = [golden(name) for name in NAMES]
     for number, container in enumerate(CONTAINERS):

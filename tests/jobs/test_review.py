@@ -122,7 +122,7 @@ def test_of_several_recordings_on_the_record_one_must_be_named(store: Store, put
     assert queue(store) == []
 
 
-def test_a_file_whose_length_means_another_recording_is_ruled_on_by_itself(
+def test_a_file_of_another_length_is_ruled_on_by_itself(
     store: Store, put: Put, tmp_path: Path
 ) -> None:
     short = msgspec.structs.replace(RECORDING, mb_recording_id=OTHER, length_ms=100_000)
@@ -164,9 +164,7 @@ def test_a_second_verdict_takes_the_place_of_the_first(store: Store, put: Put) -
     assert store.verdicts.latest(case.kept.id) == other.saved.verdicts[0]
 
 
-def test_what_a_person_said_of_the_recording_elsewhere_is_not_replaced_unasked(
-    store: Store, put: Put, tmp_path: Path
-) -> None:
+def test_another_override_is_not_replaced_unasked(store: Store, put: Put, tmp_path: Path) -> None:
     accept(store, put("copy", proposing()), "heard it")
     renamed = msgspec.structs.replace(RECORDING, title="Bohemian Rhapsody (2011 mix)")
     other = put("other", proposing(with_recordings(renamed), SINGLE))
@@ -183,9 +181,7 @@ def test_what_a_person_said_of_the_recording_elsewhere_is_not_replaced_unasked(
     assert f"holds for {tmp_path / 'copy'} too" in ruled.notes[0]
 
 
-def test_a_release_is_not_taken_for_one_of_another_group_than_its_own(
-    store: Store, put: Put
-) -> None:
+def test_a_release_of_another_group_is_refused(store: Store, put: Put) -> None:
     case = put("a", proposing(crg=SINGLE))
     of_the_single = RECORDING.groups[0].editions[0].mb_release_id
     with pytest.raises(CanonError, match=r"is of release group .*, not of"):
@@ -195,9 +191,7 @@ def test_a_release_is_not_taken_for_one_of_another_group_than_its_own(
     assert any(OTHER in note for note in ruled.notes)
 
 
-def test_a_case_whose_evidence_is_damaged_is_listed_with_the_others(
-    store: Store, put: Put, tmp_path: Path
-) -> None:
+def test_a_case_with_damaged_evidence_is_listed(store: Store, put: Put, tmp_path: Path) -> None:
     put("a", left_open())
     renamed = msgspec.structs.replace(RECORDING, mb_recording_id=OTHER)
     put("b", left_open(with_recordings(renamed)))
@@ -213,9 +207,7 @@ def test_a_case_whose_evidence_is_damaged_is_listed_with_the_others(
     assert queue(store) == ["b"]
 
 
-def test_a_case_is_found_by_path_and_id_until_it_is_decided_again(
-    store: Store, put: Put, tmp_path: Path
-) -> None:
+def test_a_case_is_found_until_it_is_decided_again(store: Store, put: Put, tmp_path: Path) -> None:
     first = put("a", proposing())
     assert find_case(store, first.kept.id).kept == first.kept
     put("a", left_open())

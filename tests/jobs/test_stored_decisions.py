@@ -68,7 +68,7 @@ def latest(store: Store, path: Path) -> KeptDecision:
     return kept
 
 
-def test_files_that_share_evidence_keep_what_each_says_of_itself(
+def test_files_that_share_evidence_keep_their_tags(
     saver: DecisionSaver, song: Path, tmp_path: Path
 ) -> None:
     other = tmp_path / "other.flac"
@@ -142,7 +142,7 @@ NOW = adjudicator_version(LLMConfig(), RULES)
         ({"acceptance": {"min_sources": 3}}, False),
     ],
 )
-def test_what_is_asked_matters_and_not_where_and_how_patiently(
+def test_a_model_version_ignores_addresses_and_timeouts(
     other: dict[str, Any], is_same: bool
 ) -> None:
     assert (adjudicator_version(LLMConfig.model_validate(other), RULES) == NOW) == is_same

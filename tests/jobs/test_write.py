@@ -51,7 +51,7 @@ TAKEN = Chosen(RECORDING, GROUP, RELEASE, "evh=1")
         (Decision(State.DECIDED, "rules", "group-7"), None, 2, "'group-7' is no MusicBrainz id"),
     ],
 )
-def test_what_may_be_written(
+def test_writable_ids(
     decision: Decision, verdict: KeptVerdict | None, min_sources: int, chosen: Chosen | str
 ) -> None:
     found = writable_ids(decision, verdict, AcceptanceConfig(write_min_sources=min_sources))

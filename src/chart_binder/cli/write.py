@@ -41,8 +41,8 @@ from chart_binder.errors import CanonError, StoreError, UsageError
 from chart_binder.files import path_text
 from chart_binder.jobs.journal import (
     FieldChange,
-    Finding,
     Verification,
+    VerifyState,
     WritingRun,
     clean_folders,
     moved_write,
@@ -81,12 +81,12 @@ _WORDS = {
 }
 _NO_PATHS = "name files or folders, or - for paths on standard input"
 _VERIFY_STATUS = {
-    Finding.SAME: 0,
-    Finding.UNRECORDED: 0,
-    Finding.OPEN: 3,
-    Finding.TAGS_DIFFER: 3,
-    Finding.AUDIO_DIFFERS: 1,
-    Finding.UNREADABLE: 1,
+    VerifyState.SAME: 0,
+    VerifyState.UNRECORDED: 0,
+    VerifyState.OPEN: 3,
+    VerifyState.TAGS_DIFFER: 3,
+    VerifyState.AUDIO_DIFFERS: 1,
+    VerifyState.UNREADABLE: 1,
 }
 
 
@@ -263,16 +263,16 @@ def verify(session: Session, paths: tuple[str, ...]) -> int:
     if not paths:
         raise UsageError(_NO_PATHS)
     status = 0
-    counts: Counter[Finding] = Counter()
+    counts: Counter[VerifyState] = Counter()
     with session.open_store() as store:
         for named in named_paths(paths):
             for item in find_audio_files([Path(named)]):
                 set_log_file(item.path)
                 if isinstance(item, UnreadablePath):
-                    result = Verification(item.path, Finding.UNREADABLE, str(item.problem))
+                    result = Verification(item.path, VerifyState.UNREADABLE, str(item.problem))
                 else:
                     result = verify_file(store, item.path)
-                is_missed = result.finding is Finding.UNRECORDED and item.path == Path(named)
+                is_missed = result.finding is VerifyState.UNRECORDED and item.path == Path(named)
                 counts[result.finding] += 1
                 status = worst(status, 3 if is_missed else _VERIFY_STATUS[result.finding])
                 _show_verified(session, result, is_missed=is_missed)
@@ -292,7 +292,7 @@ def _show_verified(session: Session, result: Verification, *, is_missed: bool) -
             "changes": result.changes,
         }  # fmt: skip
         print_json(file_object(result.path, fields))
-    elif is_missed or result.finding not in (Finding.SAME, Finding.UNRECORDED):
+    elif is_missed or result.finding not in (VerifyState.SAME, VerifyState.UNRECORDED):
         click.echo(path_text(result.path))
         print_lines(note_lines(result.finding, result.why or ""))
         print_lines(change_lines(result.changes, 4))

@@ -1,8 +1,10 @@
 """Evidence bundles as JSON (version 1): reading, checking, normal form, writing and hashing."""
 
 import hashlib
+import re
 from codecs import BOM_UTF8
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from operator import attrgetter
 from typing import Any, TypeVar
 
@@ -35,12 +37,14 @@ VERSION = 1
 
 _DECODER = msgspec.json.Decoder(EvidenceBundle)
 _ENCODER = msgspec.json.Encoder(order="sorted")
+_LIMIT = re.compile(r"[<>]= \d+$")
+_STEP = re.compile(r"(\w+)|\[(\d+)\]")
 
 
 def read_bundle(document: bytes | str | Mapping[str, Any] | EvidenceBundle) -> EvidenceBundle:
     """Read a bundle from JSON or a mapping, in normal form; unknown keys are ignored.
 
-    Raises `EvidenceError` with the path inside the document and what is allowed there.
+    Raises `EvidenceError` with the path inside the document, what was found and what is allowed.
     """
     if isinstance(document, EvidenceBundle):
         return normalize(_checked(document))
@@ -54,7 +58,7 @@ def read_bundle(document: bytes | str | Mapping[str, Any] | EvidenceBundle) -> E
             _ENCODER.encode(bundle)  # a mapping may hold text that no JSON can
     except msgspec.ValidationError as error:
         where, problem = defect(error)
-        raise EvidenceError(problem, where) from error
+        raise EvidenceError(f"{problem}{_found(document, where, problem)}", where) from error
     except (msgspec.DecodeError, UnicodeError) as error:
         raise EvidenceError(f"not a JSON document ({error})") from error
     except RecursionError as error:
@@ -327,3 +331,15 @@ def defect(error: msgspec.ValidationError) -> tuple[str, str]:
     problem, _, where = str(error).partition(" - at `")
     path = where.removesuffix("`").replace("` in `", " in ").replace("$.", "").replace("$", "")
     return path.removesuffix(" in "), problem.replace("`", "")
+
+
+def _found(document: bytes | str | Mapping[str, Any], where: str, problem: str) -> str:
+    """Return the number or length that is beyond a limit, which msgspec leaves out, in words."""
+    if not _LIMIT.search(problem):
+        return ""
+    with suppress(LookupError, TypeError, OverflowError, msgspec.DecodeError, RecursionError):
+        value: Any = document if isinstance(document, Mapping) else msgspec.json.decode(document)
+        for key, place in _STEP.findall(where):
+            value = value[int(place)] if place else value[key]
+        return f", found {len(value) if isinstance(value, str) else f'{value:.6g}'}"
+    return ""

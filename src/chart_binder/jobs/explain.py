@@ -1,6 +1,6 @@
 """Explain a decision: appearances of candidates, the lead window, and why each other one lost."""
 
-from collections.abc import Container, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from datetime import date
 
 import msgspec
@@ -12,7 +12,6 @@ from chart_binder.domain.evidence import EvidenceBundle, Release
 from chart_binder.domain.verdict import Decided, Open, Rival
 from chart_binder.domain.vocabulary import ReleaseGroupId, ReleaseId
 from chart_binder.jobs.decide import Case
-from chart_binder.llm.result import AdjudicationResult
 from chart_binder.rules.candidates import Candidate, candidates_of
 from chart_binder.rules.contest import build_contest
 from chart_binder.rules.explain import explain_losers
@@ -21,7 +20,7 @@ from chart_binder.rules.recordings import sort_recordings
 from chart_binder.rules.representative import first_by_id
 
 
-class Source(msgspec.Struct, frozen=True):
+class DateSource(msgspec.Struct, frozen=True):
     """A date with the release that has it, if it is not the release group's own date."""
 
     date: str
@@ -46,9 +45,9 @@ class Appearance(msgspec.Struct, frozen=True):
     """The first possible day, if any date is known."""
     by: date | None
     """The last possible day."""
-    sources: tuple[Source, ...]
+    sources: tuple[DateSource, ...]
     """The sources of these days: two if the earliest release has an incomplete date."""
-    aside: tuple[Source, ...]
+    aside: tuple[DateSource, ...]
     """Unofficial releases, such as promos, which decide nothing."""
 
 
@@ -97,6 +96,12 @@ def _day(ordinal: int) -> date:
 
 
 def _appearance(one: Candidate) -> Appearance:
+    """Return how a candidate appeared; of unofficial releases those without a date come last."""
+    dates = dict.fromkeys((one.since, one.by)) if one.is_dated else ()
+    together: dict[tuple[PartialDate, str], list[Release]] = {}
+    for release in one.unofficial:
+        together.setdefault((release.when, release.standing or ""), []).append(release)
+    keys = sorted(together, key=lambda key: (not key[0].is_known, *map(str, key)))
     return Appearance(
         release_group=one.group.mb_rg_id,
         title=one.title,
@@ -104,34 +109,20 @@ def _appearance(one: Candidate) -> Appearance:
         counts=one.counts,
         since=date.fromordinal(one.first) if one.is_dated else None,
         by=date.fromordinal(one.last) if one.is_dated else None,
-        sources=tuple(_sources(one)),
-        aside=tuple(_aside(one)),
+        sources=tuple(
+            DateSource(when.text)
+            if one.is_weak
+            else _source(when, [each for each in one.official if each.when == when])
+            for when in dates
+        ),
+        aside=tuple(_source(key[0], together[key]) for key in keys),
     )
 
 
-def _sources(one: Candidate) -> Iterator[Source]:
-    if not one.is_dated:
-        return
-    for when in dict.fromkeys((one.since, one.by)):
-        if one.is_weak:
-            yield Source(when.text)
-        else:
-            yield _source(when, [each for each in one.official if each.when == when])
-
-
-def _aside(one: Candidate) -> Iterator[Source]:
-    """Yield a source for each date and status; releases without a date come last."""
-    together: dict[tuple[PartialDate, str], list[Release]] = {}
-    for release in one.unofficial:
-        together.setdefault((release.when, release.standing or ""), []).append(release)
-    for when, status in sorted(together, key=lambda key: (not key[0].is_known, *map(str, key))):
-        yield _source(when, together[when, status])
-
-
-def _source(when: PartialDate, releases: Sequence[Release]) -> Source:
+def _source(when: PartialDate, releases: Sequence[Release]) -> DateSource:
     shown = first_by_id(releases)
     parts = (shown.country, shown.label, shown.catno, shown.format, shown.disambiguation)
-    return Source(
+    return DateSource(
         date=when.text,
         release=shown.mb_release_id,
         status=shown.standing,
@@ -165,7 +156,10 @@ def why_not(case: Case, rules_config: RulesConfig) -> tuple[Rival, ...]:
     again = weigh(open_case, result.facts).verdict
     if isinstance(again, Decided) and again.crg == crg:
         return tuple(_by_facts(again, case.verdict))
-    said = _said(case.bundle, crg, result)
+    reason = result.rationale or "no reason was given"
+    if len(reason) > _LONGEST_REASON:
+        reason = f"{reason[:_LONGEST_REASON].rstrip()} ..."
+    said = f"the model chose {_name(case.bundle, crg)}: {reason}"
     if isinstance(again, Decided):
         other = _name(case.bundle, again.crg)
         said = f"with the verified facts in, {again.crg_rule} gives {other}, but {said}"
@@ -192,28 +186,15 @@ def _by_word(
     by_model = {
         name: f"{one.kind} ({one.when}): {said}"
         for name, one in running.items()
-        if one.counts and not _is_out(one, chosen, possible)
+        if one.counts
+        and (chosen is None or name in possible or (one.is_dated and one.first <= chosen.last))
     }
     for rival in explain_losers(contest, chosen, recordings.excluded):
         if rival.release_group != crg:
             yield replace(rival, why_not=by_model.get(rival.release_group, rival.why_not))
 
 
-def _is_out(one: Candidate, chosen: Candidate | None, possible: Container[str]) -> bool:
-    if chosen is None or one.group.mb_rg_id in possible:
-        return False
-    return one.first > chosen.last or not one.is_dated
-
-
-def _said(bundle: EvidenceBundle, crg: str, result: AdjudicationResult) -> str:
-    reason = result.rationale or "no reason was given"
-    if len(reason) > _LONGEST_REASON:
-        reason = f"{reason[:_LONGEST_REASON].rstrip()} ..."
-    return f"the model chose {_name(bundle, crg)}: {reason}"
-
-
 def _name(bundle: EvidenceBundle, crg: str) -> str:
-    for one in candidates_of(bundle.recording_candidates):
-        if one.group.mb_rg_id == crg:
-            return one.name
-    return "a record that the evidence lacks"
+    everyone = candidates_of(bundle.recording_candidates)
+    names = (one.name for one in everyone if one.group.mb_rg_id == crg)
+    return next(names, "a record that the evidence lacks")

@@ -190,10 +190,10 @@ def _changed_written_keys(written: TagChanges, now: TagSet) -> tuple[FieldChange
     for change in written.changes:
         block = now.block(change.form) or Block(change.form)
         key = change.key.casefold()
-        items = tuple(item for item in block.items if item.key.casefold() == key)
-        if items != tuple(placed.item for placed in change.new):
-            new = _texts(change.form, (PlacedItem(0, item) for item in items))
-            found.append(FieldChange(change.key, _texts(change.form, change.new), new))
+        items = [PlacedItem(0, item) for item in block.items if item.key.casefold() == key]
+        if [placed.item for placed in items] != [placed.item for placed in change.new]:
+            old, new = _texts(change.form, change.new), _texts(change.form, items)
+            found.append(FieldChange(change.key, old, new))
     return tuple(found)
 
 
@@ -234,18 +234,16 @@ class WritingRun(LazyRun):
         try:
             saved = save_tags(path, change, keep_mtime=self.keep_mtime, before_replace=intend)
         except CanonError as error:
-            replaced = isinstance(error, UnconfirmedError)
             for intent in intents:
+                replaced = isinstance(error, UnconfirmedError)
                 settle_intent(self.store, intent, str(error), replaced=replaced)
             raise
         for intent in intents:
             try:
                 self.store.journal.done(intent.id, now_utc())
             except StoreError as error:
-                raise StoreError(
-                    f"{quoted(saved.path)} has its new tags, which the next run that writes tells"
-                    f" the journal, for now {error}"
-                ) from error
+                problem = "has its new tags, which the next run that writes tells the journal"
+                raise StoreError(f"{quoted(saved.path)} {problem}, for now {error}") from error
         return saved, next(iter(intents), None)
 
     def _intent(self, prepared: PreparedCopy, decision_id: str | None) -> KeptWrite:
@@ -339,9 +337,7 @@ def _may_be_writing_elsewhere(intent: KeptWrite) -> bool:
 
 def clean_folders(folders: Iterable[Path]) -> Iterator[str]:
     """Remove the copies that killed saves left in folders; yield what was done."""
-    for folder in folders:
-        for found in remove_leftovers(folder):
-            yield _leftover_text(found)
+    return (_leftover_text(found) for folder in folders for found in remove_leftovers(folder))
 
 
 def _leftover_text(found: Leftover) -> str:
@@ -391,8 +387,8 @@ def only_done(writes: Iterable[KeptWrite]) -> Iterator[KeptWrite]:
     return (write for write in writes if write.state is WriteState.DONE)
 
 
-class Finding(StrEnum):
-    """The result of comparing a file with the journal."""
+class VerifyState(StrEnum):
+    """How a file compares with the journal."""
 
     SAME = "same"
     UNRECORDED = "unrecorded"
@@ -407,7 +403,7 @@ class Verification:
     """The finding for one file; `changes` lead from what was written to what is there now."""
 
     path: Path
-    finding: Finding
+    finding: VerifyState
     why: str | None = None
     changes: tuple[FieldChange, ...] = ()
     write: KeptWrite | None = None
@@ -418,20 +414,20 @@ def verify(store: "Store", path: Path) -> Verification:
     writes = store.journal.of_path(path_bytes(path))
     write = next(only_done(writes), None)
     begun = next((each for each in writes if each.state is WriteState.INTENDED), None)
+    if begun and (write is None or begun.id > write.id):
+        why = "a run is writing it, or was cut short: the next that writes settles that"
+        return Verification(path, VerifyState.OPEN, why, write=begun)
     try:
-        if write is None and begun is None:
-            write = moved_write(store, path, _last_done)
-            if write is None:
-                why = "no tags were written into it by canon"
-                return Verification(path, Finding.UNRECORDED, why)
-            found = _compare(path, write)
-            return replace(found, why=moved_text(write, found.why))
-        if write is None or (begun and begun.id > write.id):
-            why = "a run is writing it, or was cut short: the next that writes settles that"
-            return Verification(path, Finding.OPEN, why, write=begun)
-        return _compare(path, write)
+        if write:
+            return _compare(path, write)
+        write = moved_write(store, path, _last_done)
+        if write is None:
+            why = "no tags were written into it by canon"
+            return Verification(path, VerifyState.UNRECORDED, why)
+        found = _compare(path, write)
+        return replace(found, why=moved_text(write, found.why))
     except AudioError as error:
-        return Verification(path, Finding.UNREADABLE, str(error), write=write)
+        return Verification(path, VerifyState.UNREADABLE, str(error), write=write)
 
 
 def _last_done(store: "Store", path: Path) -> KeptWrite | None:
@@ -441,15 +437,15 @@ def _last_done(store: "Store", path: Path) -> KeptWrite | None:
 def _compare(path: Path, write: KeptWrite) -> Verification:
     if audio_hash(path) != write.audio_hash:
         why = "its audio is not that which the tags were written for: damaged, or another file"
-        return Verification(path, Finding.AUDIO_DIFFERS, why, write=write)
+        return Verification(path, VerifyState.AUDIO_DIFFERS, why, write=write)
     tags = read_tag_set(path)
     changes = TagChanges.from_json(write.changes)
     if tags.hash == write.tags_after_hash or normalized_hash(tags) == changes.new_alike:
-        return Verification(path, Finding.SAME, write=write)
+        return Verification(path, VerifyState.SAME, write=write)
     found = changes_since_write(write, changes, tags)
     why = (
         "its tags say something else than was written"
         if found
         else "other tags than those that were written changed since"
     )
-    return Verification(path, Finding.TAGS_DIFFER, why, found, write)
+    return Verification(path, VerifyState.TAGS_DIFFER, why, found, write)

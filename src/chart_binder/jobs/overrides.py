@@ -171,11 +171,12 @@ def require_home(bundle: EvidenceBundle, override: KeptOverride) -> None:
     homes = [group for group in groups if rr in _release_ids([group])]
     if not homes or any(bare_id(group.mb_rg_id) == crg for group in homes):
         return
-    named = next((group for group in groups if bare_id(group.mb_rg_id) == crg), None)
+    titles = {bare_id(group.mb_rg_id): f" {group.title!r}" for group in groups if group.title}
+    home = bare_id(homes[0].mb_rg_id)
     raise CanonError(
-        f"release {rr} is of release group {_titled(bare_id(homes[0].mb_rg_id), homes[0])},"
-        f" not of {_titled(crg, named)}: name the two that go together, or no release, and the"
-        " rules choose one"
+        f"release {rr} is of release group {home}{titles.get(home, '')}, not of"
+        f" {crg}{titles.get(crg, '')}: name the two that go together, or no release, and the rules"
+        " choose one"
     )
 
 
@@ -406,10 +407,6 @@ def _require_open(store: "Store", case: ReviewCase) -> None:
 
 def _groups(bundle: EvidenceBundle) -> Sequence[ReleaseGroup]:
     return [group for recording in bundle.recording_candidates for group in recording.groups]
-
-
-def _titled(group_id: str, group: ReleaseGroup | None) -> str:
-    return f"{group_id} {group.title!r}" if group and group.title else group_id
 
 
 def _release_ids(groups: Sequence[ReleaseGroup]) -> set[str]:

@@ -93,10 +93,8 @@ class ReviewCase:
         """Whether the file does not exist any more; false if that cannot be found out."""
         try:
             self.path.lstat()
-        except (FileNotFoundError, NotADirectoryError):
-            return True
-        except (OSError, ValueError):
-            return False
+        except (OSError, ValueError) as error:
+            return isinstance(error, FileNotFoundError | NotADirectoryError)
         return False
 
     @cached_property
@@ -137,15 +135,13 @@ def review_case(store: "Store", kept: KeptDecision, files: int = 1) -> ReviewCas
 
     Raises `StoreError`.
     """
+    decision = None
     try:
         decision = read_decision(kept)
-    except DamagedRecordError as error:
-        unread = Decision(State(kept.state), kept.decided_by, error=str(error))
-        return ReviewCase(kept, unread, None, files, str(error))
-    try:
         return ReviewCase(kept, decision, stored_bundle(store, kept), files)
     except DamagedRecordError as error:
-        return ReviewCase(kept, decision, None, files, str(error))
+        unread = Decision(State(kept.state), kept.decided_by, error=str(error))
+        return ReviewCase(kept, decision or unread, None, files, str(error))
 
 
 def find_case(store: "Store", name: str) -> ReviewCase:
@@ -227,7 +223,7 @@ def review_queue(
     for path, names in under.items():
         if not path.exists() and next(store.waiting.cases(states, names, _ignore), None) is None:
             raise CanonError(f"{path}: no such file or folder, and nothing of that name waits")
-    return _entries(store, overrides, states, [*chain.from_iterable(under.values())], unread)
+    return _entries(store, overrides, states, [*chain(*under.values())], unread)
 
 
 def is_queue_empty(
@@ -237,7 +233,7 @@ def is_queue_empty(
     paths: Collection[Path] = (),
 ) -> bool:
     """Return whether nothing waits, of all files or of `paths`. Raises `StoreError`."""
-    names = [*chain.from_iterable(map(stored_names, paths))]
+    names = [*chain(*map(stored_names, paths))]
     return next(_entries(store, overrides, states, names, _ignore), None) is None
 
 

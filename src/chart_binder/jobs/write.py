@@ -5,7 +5,6 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from functools import partial
 from pathlib import Path
-from types import MappingProxyType
 from typing import TYPE_CHECKING, TypeAlias
 
 import msgspec
@@ -70,7 +69,6 @@ _DIFFERS = (
 )
 _OTHERS_DIFFER = "other tags than those that were written changed since they were written"
 _GONE = "; if it was moved, `canon undo` with its path of today knows it again by its audio"
-_NOT_MOVED: Mapping[str, Path] = MappingProxyType({})
 
 
 class WriteStatus(StrEnum):
@@ -208,8 +206,14 @@ class Planner:
         decision = read_decision(kept)
         chosen = writable_ids(decision, verdict_on(self.store, kept), self.acceptance)
         if isinstance(chosen, str):
-            why = self._overridden_since(kept, evidence) or _with_time(kept, decision, chosen)
-            return Refusal(path, why, kept)
+            bundle = evidence() if self.overrides and kept.state != State.ERROR else None
+            if bundle and override_for(bundle, self.overrides):
+                chosen = f"a person ruled on it since: {_unpin_first(kept)}decide again"
+            elif decision.state is State.ERROR:  # what failed then may be well by now
+                when = kept.decided_at_utc[:_MINUTES_LENGTH].replace("T", " ")
+                advice = advice_for(decision.cause)
+                chosen = f"when it was last decided, {when} UTC, {chosen}; {advice}"
+            return Refusal(path, chosen, kept)
         bundle = evidence()
         if bundle is None:
             return Refusal(path, "what it was decided by is not in the store: decide again", kept)
@@ -231,15 +235,6 @@ class Planner:
             changes=field_changes(tags, new),
             is_changed=new != tags,
         )
-
-    def _overridden_since(
-        self, kept: KeptDecision, evidence: Callable[[], EvidenceBundle | None]
-    ) -> str | None:
-        """Return the refusal if an override applies to a decision that may not be written."""
-        bundle = evidence() if self.overrides and kept.state != State.ERROR else None
-        if bundle is None or not override_for(bundle, self.overrides):
-            return None
-        return f"a person ruled on it since: {_unpin_first(kept)}decide again"
 
     def _contradiction(
         self, kept: KeptDecision, bundle: EvidenceBundle, chosen: Chosen
@@ -271,10 +266,10 @@ def writable_ids(
     decision: Decision, verdict: KeptVerdict | None, acceptance: AcceptanceConfig
 ) -> Chosen | str:
     """Return the ids that may be written of a decision, or the reason why none may."""
-    accepted = verdict is not None and verdict.verdict is VerdictKind.ACCEPT
+    accepted = verdict if verdict and verdict.verdict is VerdictKind.ACCEPT else None
     if not accepted and (why_not := _why_not(decision, verdict, acceptance)):
         return why_not
-    named = verdict if accepted and verdict and verdict.crg_mbid else decision
+    named = accepted if accepted and accepted.crg_mbid else decision
     if not named.crg_mbid:
         return f"nothing was decided: {decision.error or decision.rationale or decision.state}"
     ids = (decision.recording_mbid, named.crg_mbid, named.rr_mbid)
@@ -350,14 +345,6 @@ def _tags_when_decided(kept: KeptDecision) -> Mapping[str, str | None]:
     return then.tags or {}
 
 
-def _with_time(kept: KeptDecision, decision: Decision, why: str) -> str:
-    """Return why nothing was decided; for an error also when, for it may be gone by now."""
-    if decision.state is not State.ERROR:
-        return why
-    when = kept.decided_at_utc[:_MINUTES_LENGTH].replace("T", " ")
-    return f"when it was last decided, {when} UTC, {why}; {advice_for(decision.cause)}"
-
-
 def _unpin_first(kept: KeptDecision) -> str:
     return "unpin it, then " if kept.pinned else ""
 
@@ -421,7 +408,7 @@ def _is_reverse(one: KeptWrite, other: KeptWrite) -> bool:
 
 
 def undo_writes(
-    writes: Iterable[KeptWrite], run: WritingRun, moved: Mapping[str, Path] = _NOT_MOVED
+    writes: Iterable[KeptWrite], run: WritingRun, moved: Mapping[str, Path] | None = None
 ) -> Iterator[WriteReport]:
     """Undo writes, the newest first, and yield a report for each.
 
@@ -430,8 +417,9 @@ def undo_writes(
     """
     for write in writes:
         former = path_from_bytes(write.path)
-        report = _undo(write, moved.get(write.id, former), run)
-        if write.id in moved:
+        now = moved.get(write.id) if moved else None
+        report = _undo(write, now or former, run)
+        if now:
             report = replace(report, why=moved_text(write, report.why))
         elif report.status is WriteStatus.FAILED and not former.exists():
             report = replace(report, why=f"{report.why}{_GONE}")

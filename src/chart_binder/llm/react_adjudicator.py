@@ -110,7 +110,9 @@ class ReActAdjudicator:
             known = evidence_hash(bundle)
             return AdjudicationResult(Outcome.ERROR, problem=DISABLED, evidence_hash=known)
         task = self._prompt.question(prompt_numbers(self._config, self._rules_config))
-        case = Case.of(bundle, decision_trace, task, self._rules_config, self._config.acceptance)
+        case = AskedCase.of(
+            bundle, decision_trace, task, self._rules_config, self._config.acceptance
+        )
         return run_methods(self._config.method, partial(self._ask, case))
 
     def system_prompt(self) -> str:
@@ -122,7 +124,7 @@ class ReActAdjudicator:
             self._dialect, tools, prompt_numbers(self._config, self._rules_config)
         )
 
-    def _ask(self, case: "Case", way: Way) -> AdjudicationResult:
+    def _ask(self, case: "AskedCase", way: Way) -> AdjudicationResult:
         """Ask about a case with one method, as many times as configured."""
         tools = self._tools if way == "react" else ()
         toolbox = Toolbox(tool.for_run(search_topic(case.bundle)) for tool in tools)
@@ -141,7 +143,7 @@ class ReActAdjudicator:
 
     def _run(
         self,
-        case: "Case",
+        case: "AskedCase",
         config: LLMConfig,
         chat: ChatModel,
         toolbox: Toolbox,
@@ -215,7 +217,7 @@ class ReActAdjudicator:
             return Ending(len(record.replies()), problem=str(error))
 
     def _run_event(
-        self, case: "Case", config: LLMConfig, chat: ChatModel, part_of: Mapping[str, object]
+        self, case: "AskedCase", config: LLMConfig, chat: ChatModel, part_of: Mapping[str, object]
     ) -> Run:
         options: dict[str, object] = {
             "llm": config.model_dump(mode="json", exclude=_NOT_RECORDED),
@@ -260,7 +262,7 @@ def search_topic(bundle: EvidenceBundle) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Case:
+class AskedCase:
     """An open case as a model is asked about it; `readings` are shared by all runs on it."""
 
     open_case: OpenCase
@@ -276,7 +278,7 @@ class Case:
         task: str | None = None,
         rules: RulesConfig | None = None,
         acceptance: AcceptanceConfig | None = None,
-    ) -> "Case":
+    ) -> "AskedCase":
         """Prepare a bundle; `trace` says why it is open, `task` what is asked."""
         markdown = evidence_markdown(bundle, trace, task)
         held_to = rules or RulesConfig(), acceptance or AcceptanceConfig()

@@ -93,8 +93,15 @@ def _of_function(
         make = partial(from_parameters, parameters, hints, described)
         for each in parameters:
             _check(each, hints, defects, is_one=bool(only))
-    what = f"parameter {only!r}" if only else "a parameter"
-    return _try(make, what, defects) if len(defects) == known else None
+    if len(defects) > known:
+        return None
+    arguments = _try(make, f"parameter {only!r}" if only else "a parameter", defects)
+    if arguments is None and not only:  # one by one, to say which it is
+        named: list[str] = []
+        for each in parameters:
+            _try(partial(from_parameters, [each], hints, {}), f"parameter {each.name!r}", named)
+        defects[known:] = named or defects[known:]
+    return arguments
 
 
 def _check(
@@ -107,8 +114,6 @@ def _check(
         defects.append(f"{what} has no type annotation")
     elif not is_one and is_pydantic(hints[parameter.name]):
         defects.append(f"{what} is a pydantic model, which must be the only parameter")
-    else:
-        _try(partial(from_parameters, [parameter], hints, {}), what, defects)
 
 
 def _try(

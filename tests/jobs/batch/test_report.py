@@ -30,9 +30,7 @@ def failed(why: str) -> FileOutcome:
          "knows no recording with the id 361a28b7-4588-44a6-8c96-86c1efb8258f"),
     ],
 )  # fmt: skip
-def test_errors_that_say_the_same_are_counted_with_the_first_of_them_in_full(
-    one: str, other: str
-) -> None:
+def test_equal_errors_are_counted_with_the_first_in_full(one: str, other: str) -> None:
     tally = Tally()
     for why in (one, other.replace("b c", "b")):
         tally.add_file(failed(why), None)

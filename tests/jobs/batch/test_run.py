@@ -167,9 +167,7 @@ def test_each_service_is_asked_as_much_at_once_as_was_said(store: Store, tmp_pat
     assert len(list(store.decisions.iterate())) == 200
 
 
-def test_a_fault_of_an_adjudicator_fails_its_file_and_keeps_what_was_found(
-    store: Store, tmp_path: Path
-) -> None:
+def test_a_fault_of_an_adjudicator_keeps_the_evidence(store: Store, tmp_path: Path) -> None:
     batch, outcomes = batch_of(store, Open(), Slow(faulty=2), cases=1)
     batch.run(library(tmp_path, 2, 3))
     assert Counter(one.decision.state for one in outcomes) == {
@@ -181,9 +179,7 @@ def test_a_fault_of_an_adjudicator_fails_its_file_and_keeps_what_was_found(
     assert all(one.stored and stored_bundle(store, one.stored[0]) for one in failed)
 
 
-def test_a_service_that_is_down_ends_the_run_before_the_library(
-    store: Store, tmp_path: Path
-) -> None:
+def test_a_service_that_is_down_ends_the_run(store: Store, tmp_path: Path) -> None:
     batch, outcomes = batch_of(store, Down(), Slow(), albums=1)
     moments = count(step=100)
     batch.lookups = CircuitBreaker(clock=lambda: float(next(moments)))  # every pause goes by
@@ -195,9 +191,7 @@ def test_a_service_that_is_down_ends_the_run_before_the_library(
     assert {one.decision.cause for one in outcomes} == {Cause.LOOKUP_FAILED}
 
 
-def test_a_model_that_fails_is_given_up_and_the_rest_is_looked_up(
-    store: Store, tmp_path: Path
-) -> None:
+def test_a_model_that_fails_is_given_up(store: Store, tmp_path: Path) -> None:
     adjudicator = Failing()
     batch, outcomes = batch_of(store, Open(), adjudicator, cases=1)
     moments = count(step=100)
@@ -236,27 +230,6 @@ def test_a_model_that_fails_takes_no_earlier_answer_away(store: Store, tmp_path:
         assert one.stored
         assert store.decisions.history(one.stored[0].path) == (one.stored[0],)
     assert [each.state for each in store.decisions.iterate(["error"])] == ["error"]
-
-
-def test_an_album_in_hand_is_left_after_the_file_that_is_looked_up(
-    store: Store, tmp_path: Path
-) -> None:
-    wishes: list[str] = []
-
-    class Wishing(Open):
-        def _facts(self, path: Path) -> EvidenceBundle:
-            if path.stem == "6":
-                wishes.append(path.stem)
-                while not batch.worker.stopping.is_set():
-                    time.sleep(0.001)
-            return super()._facts(path)
-
-    batch, outcomes = batch_of(store, Wishing(), Slow(), albums=1)
-    batch.should_stop = lambda: bool(wishes)
-    batch.run(library(tmp_path, 4, 5))
-    assert batch.is_cut_short
-    # Of the second album two files were begun; as open cases they are left with the rest.
-    assert {one.path.stem for one in outcomes} <= {"0", "1", "2", "3", "4"}
 
 
 def test_the_pause_doubles_and_a_success_ends_it() -> None:

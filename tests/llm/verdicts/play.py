@@ -37,6 +37,7 @@ sys.path.insert(0, str(Path(__file__).parents[2]))
 
 from golden.bundles import golden
 from servers.http import Request, Response, StandIn
+from servers.pages import redirect
 from servers.searxng import hit
 
 HERE = Path(__file__).parent
@@ -166,6 +167,8 @@ class Page:
     html: str
     truths: tuple[Truth, ...]
     snippet: str = ""
+    to: str = ""
+    """Where it redirects to, instead of saying anything."""
 
     @property
     def title(self) -> str:
@@ -204,7 +207,7 @@ def cases() -> tuple[Case, ...]:
         if path.name != "evidence.toml"
     ]
     web = {
-        url: Page(url, raw["html"], _truths(raw), raw.get("snippet", ""))
+        url: Page(url, raw.get("html", ""), _truths(raw), raw.get("snippet", ""), raw.get("to", ""))
         for _, document in files
         for url, raw in document.get("page", {}).items()
     }
@@ -225,7 +228,8 @@ def _case(
     raw: Json, known: Mapping[str, Evidence], web: Mapping[str, Page], *, is_right: bool
 ) -> Case:
     text = json.dumps([raw["replies"], raw.get("search", {})], ensure_ascii=False)
-    pages = {url: page for url, page in web.items() if url in text}
+    read = {url: page for url, page in web.items() if url in text}
+    pages = read | {page.to: web[page.to] for page in read.values() if page.to}
     assert bool(raw.get("wanted")) is is_right, raw["id"]
     return Case(
         raw["id"], raw["kind"], raw.get("wanted", ""), known[raw["evidence"]], pages,
@@ -248,7 +252,6 @@ class Player:
     place: Mapping[str, str]
     is_lying: bool = False
     model_id: str = "played"
-    shown: list[str] = field(default_factory=list)
     readings: list[tuple[str, str]] = field(default_factory=list)
     unforeseen: list[str] = field(default_factory=list)
     _said: int = 0
@@ -260,10 +263,10 @@ class Player:
             reading = "first_release" if self.is_lying else self._honest(asked)
             self.readings.append((asked, reading))
             return Reply(json.dumps({"reading": reading}), prompt_tokens=len(asked) // 4)
-        self.shown = [one.content for one in messages if one.role in {"user", "tool"}]
+        evidence = next(one.content for one in messages if "# Recording Evidence" in one.content)
         text = self.case.replies[min(self._said, len(self.case.replies) - 1)]
         self._said += 1
-        spoken = _placed(_labelled(_spoken(text), self.case, self.shown[0]), self.place)
+        spoken = _placed(_labelled(_spoken(text), self.case, evidence), self.place)
         return Reply(_object_in(spoken) if terms.schema else spoken)
 
     def _honest(self, asked: str) -> str:
@@ -284,10 +287,10 @@ class Player:
         if not one.record or one.reading != "first_release":
             return one.reading
         evidence = self.case.evidence
-        title, kind = evidence.titles[one.record], evidence.types[one.record]
+        title, kind = evidence.titles[one.record], evidence.types[one.record].casefold()
         is_title = _folded(title) in _folded(fields.get("Release", ""))
-        asked_kind = fields.get("Type", "")
-        if not is_title or (kind and asked_kind and kind.casefold() not in asked_kind.casefold()):
+        kinds = set(fields.get("Type", "").casefold().split()) & {"album", "single", "ep"}
+        if not is_title or (kind and kinds and kind not in kinds):
             return "other_title"
         country = fields.get("Country", "").strip()
         is_elsewhere = one.country and re.fullmatch(r"[A-Z]{2}", country) and country != one.country
@@ -295,14 +298,14 @@ class Player:
 
 
 def said_of(piece: str, text: str) -> bool:
-    """Whether a piece stands in a text, whatever its case, spaces, quotation marks and dashes."""
+    """Whether a piece stands in a text, whatever its case, marks, dashes and cells."""
     return _folded(piece) in _folded(text)
 
 
 def _folded(text: str) -> str:
     text = unicodedata.normalize("NFKC", text).casefold()
     text = re.sub("[‘’‚‛´`]", "'", re.sub("[“”„«»]", '"', text))
-    return " ".join(re.sub("[‐‑‒–—−]", "-", text).split())
+    return " ".join(re.sub("[‐‑‒–—−]", "-", text).replace("|", " ").split())
 
 
 def _spoken(text: str) -> str:
@@ -364,7 +367,8 @@ def serving(case: Case) -> Iterator[tuple[LLMConfig, dict[str, str], PageFetcher
         asked = (request.headers["host"].partition(":")[0], request.target)
         for url, page in case.pages.items():
             if (urlsplit(url).hostname, url.split("/", 3)[3].join(("/", ""))) == asked:
-                return Response(_placed(page.html, place))
+                to = _placed(page.to, place)
+                return redirect(to) if to else Response(_placed(page.html, place))
         return Response("<h1>Not Found</h1>", 404)
 
     with StandIn(answer) as server:

@@ -19,8 +19,8 @@ from chart_binder.domain.verdict import Considered, Verdict
 from chart_binder.jobs.decide import Case
 from chart_binder.jobs.explain import (
     Appearance,
+    DateSource,
     LeadWindow,
-    Source,
     appearances,
     lead_window,
     why_not,
@@ -108,7 +108,7 @@ def _dates(one: Appearance) -> Iterator[str]:
         yield from labelled(f"  {source.date or '-'}", text)
 
 
-def _source(source: Source) -> str:
+def _source(source: DateSource) -> str:
     if source.release is None:
         return "the group's own date, for no release of it is listed"
     more = f" (and {source.others} more of that date)" if source.others else ""

@@ -241,23 +241,20 @@ class StoredEvidence:
         """Return what finds the stored evidence of each file, all of it read at once."""
         names = {path: stored_names(path) for path in paths}
         history = self.store.decisions.histories({name for each in names.values() for name in each})
-        kept: dict[Path, KeptDecision] = {}
+        kept: dict[Path, tuple[KeptDecision, str]] = {}
         for path, each in names.items():
-            made = (one for name in each for one in history.get(name, ()))
-            # Evidence stays valid if a later look-up failed.
-            known = (one for one in made if isinstance(one, KeptDecision) and one.evidence_hash)
-            if last := next(known, None):
-                kept[path] = last
-        evidence = self.store.evidence.of({one.evidence_hash or "" for one in kept.values()})
+            for one in (one for name in each for one in history.get(name, ())):
+                # Evidence stays valid if a later look-up failed.
+                if isinstance(one, KeptDecision) and one.evidence_hash:
+                    kept.setdefault(path, (one, one.evidence_hash))
+        evidence = self.store.evidence.of({known for _, known in kept.values()})
 
         def look_up(path: Path) -> EvidenceBundle:
-            one = kept.get(path)
-            found = evidence.get(one.evidence_hash or "") if one else None
-            if one is None or found is None:
-                raise NotLookedUpError(
-                    "no evidence is kept for it: look it up without --frozen first"
-                )
-            return bundle_with_tags(one, found)
+            one, known = kept.get(path, (None, ""))
+            if one is None or known not in evidence:
+                problem = "no evidence is kept for it: look it up without --frozen first"
+                raise NotLookedUpError(problem)
+            return bundle_with_tags(one, evidence[known])
 
         return look_up
 
@@ -300,13 +297,10 @@ class Worker:
         started = time.monotonic()
         case = case_or_error(lambda: self.decider.adjudicate(one.case))
         if case.bundle is None:  # a fault: the evidence is kept all the same
-            failed = msgspec.structs.replace(
-                one.case.decision,
-                state=State.ERROR,
-                error=case.decision.error,
-                cause=case.decision.cause,
-            )
-            case = replace(one.case, decision=failed)
+            failed = case.decision
+            changes = {"state": State.ERROR, "error": failed.error, "cause": failed.cause}
+            decision = msgspec.structs.replace(one.case.decision, **changes)
+            case = replace(one.case, decision=decision)
         seconds = {**one.seconds, Stage.ADJUDICATE: time.monotonic() - started}
         return self.outcome(replace(one, case=case, seconds=seconds))
 

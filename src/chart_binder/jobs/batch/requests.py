@@ -56,7 +56,7 @@ Target: TypeAlias = Path | BundleRequest
 
 
 @dataclass(frozen=True, slots=True)
-class Request:
+class LineRequest:
     """A line: its number, what to decide, and the caller's own `id` for it."""
 
     number: int
@@ -64,7 +64,7 @@ class Request:
     id: object = None
 
 
-def read_request(text: bytes, number: int) -> Request:
+def read_request(text: bytes, number: int) -> LineRequest:
     """Read a line; an invalid one becomes a bundle that cannot be read, for the reason given."""
     name = f"line {number}"
     found: Any = None
@@ -75,7 +75,7 @@ def read_request(text: bytes, number: int) -> Request:
         target = BundleRequest(name, problem)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         target = BundleRequest(name, LineError(f"{name}: {error}; allowed is {_ALLOWED}"))
-    return Request(number, target, found.get("id") if isinstance(found, Mapping) else None)
+    return LineRequest(number, target, found.get("id") if isinstance(found, Mapping) else None)
 
 
 def _target(found: object, name: str) -> Target:
@@ -175,15 +175,15 @@ class PendingRequests:
     """The requests without an answer so far, by what stands for them in results."""
 
     def __init__(self) -> None:
-        self._requests: defaultdict[Path | str, deque[Request]] = defaultdict(deque)
+        self._requests: defaultdict[Path | str, deque[LineRequest]] = defaultdict(deque)
 
-    def add(self, request: Request) -> None:
+    def add(self, request: LineRequest) -> None:
         """Remember a request."""
         target = request.target
         key = target.name if isinstance(target, BundleRequest) else target
         self._requests[key].append(request)
 
-    def pop(self, path: Path, *, is_given: bool) -> Request:
+    def pop(self, path: Path, *, is_given: bool) -> LineRequest:
         """Return and forget the first request that a result answers; `is_given`: a bundle's."""
         key = str(path) if is_given else path
         request = self._requests[key].popleft()

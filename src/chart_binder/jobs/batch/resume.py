@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from enum import StrEnum
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -104,13 +105,12 @@ class ResumeCheck:
             which = _WHICH.get(kept.state) if kept else None
             if kept is None or kept.pinned or which not in self.selection.only:
                 return False, None
-            if kept.run_id not in self.selection.runs or not self._is_valid(kept, path):
+            if kept.run_id not in self.selection.runs:
                 return True, None
         if kept is None or not (kept.pinned or self._is_valid(kept, path)):
             return True, None
         decision = read_decision(kept)
-        outcome = FileOutcome(path, decision, is_resumed=True, is_pinned=kept.pinned)
-        return False, outcome
+        return False, FileOutcome(path, decision, is_resumed=True, is_pinned=kept.pinned)
 
     def _is_valid(self, kept: KeptDecision, path: Path) -> bool:
         """Return whether the same decision would be made today, as far as known without asking.
@@ -234,11 +234,8 @@ def interrupted_refresh(store: "Store", run: KeptRun) -> Refresh | None:
     wanted = _relevant_arguments(run)
     if all(argument.startswith("-") for argument in wanted):
         return None
-    first = run
-    found = {run.id}
-    for before in store.runs.iterate(
-        lambda problem: _log.warning("a run is left out: %s", problem)
-    ):
+    first, found = run, {run.id}
+    for before in store.runs.iterate(partial(_log.warning, "a run is left out: %s")):
         if before.command != run.command or _relevant_arguments(before) != wanted:
             continue
         if not _is_cut_short(before) or _started(first) - _last_active(before) > _MAX_REFRESH_GAP:
@@ -252,11 +249,8 @@ def interrupted_refresh(store: "Store", run: KeptRun) -> Refresh | None:
 
 
 def _relevant_arguments(run: KeptRun) -> frozenset[str]:
-    return frozenset(
-        argument
-        for argument in run.arguments
-        if argument.partition("=")[0] not in _OPTIONS_WITHOUT_EFFECT
-    )
+    given = run.arguments
+    return frozenset(one for one in given if one.split("=")[0] not in _OPTIONS_WITHOUT_EFFECT)
 
 
 def _is_cut_short(run: KeptRun) -> bool:

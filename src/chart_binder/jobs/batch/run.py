@@ -118,10 +118,8 @@ class OutcomeBuffer:
     @property
     def is_due(self) -> bool:
         """Whether the outcomes should be saved now."""
-        if not self._unsaved:
-            return False
         is_old = time.monotonic() - self._since >= _MAX_UNSAVED_S
-        return is_old or len(self._unsaved) >= _MAX_UNSAVED
+        return bool(self._unsaved) and (is_old or len(self._unsaved) >= _MAX_UNSAVED)
 
     def save(self) -> Sequence[FileOutcome]:
         """Save the outcomes, all or none, and return them. Raises `StoreError`."""
@@ -145,11 +143,10 @@ class OutcomeBuffer:
         if self.store:
             self.store.runs.begin(self.run)
 
-    def measure(self, measures: Measures) -> None:
+    def measure(self, found: Measures) -> None:
         """Save the measures of the run so far. Raises `StoreError`."""
         if self.store:
-            encoded = msgspec.json.encode(measures)
-            self.store.runs.measure(self.run.id, measures.states, encoded)
+            self.store.runs.measure(self.run.id, found.states, msgspec.json.encode(found))
 
     def end(self, status: int, measures: Measures) -> None:
         """Save how the run ended. Raises `StoreError`."""
@@ -165,7 +162,7 @@ class TagWriter:
         self, write: Callable[[FileOutcome], WriteReport] | None, threads: int = 1
     ) -> None:
         self._write = write
-        self._pool = ThreadPoolExecutor(threads, "canon-write") if write else None
+        self._pool = ThreadPoolExecutor(threads, "canon-write")
         self._writing: set[Future[tuple[WriteReport, float]]] = set()
 
     @property
@@ -178,23 +175,22 @@ class TagWriter:
 
         The result is the report, with how many seconds it took.
         """
-        is_file = outcome.stored is not None or outcome.is_resumed
-        if self._pool is None or not is_file or outcome.decision.state not in _WRITABLE_STATES:
+        write, is_file = self._write, outcome.stored is not None or outcome.is_resumed
+        if write is None or not is_file or outcome.decision.state not in _WRITABLE_STATES:
             return None
-        writing = self._pool.submit(self._timed_write, outcome)
+
+        def timed_write() -> tuple[WriteReport, float]:
+            started = time.monotonic()
+            return write(outcome), time.monotonic() - started
+
+        writing = self._pool.submit(timed_write)
         self._writing.add(writing)
         writing.add_done_callback(self._writing.discard)
         return writing
 
     def close(self) -> None:
         """End the threads, each after its current file."""
-        if self._pool:
-            self._pool.shutdown(wait=False, cancel_futures=True)
-
-    def _timed_write(self, outcome: FileOutcome) -> tuple[WriteReport, float]:
-        assert self._write is not None
-        started = time.monotonic()
-        return self._write(outcome), time.monotonic() - started
+        self._pool.shutdown(wait=False, cancel_futures=True)
 
 
 @dataclass(slots=True)
@@ -372,13 +368,10 @@ class BatchRun:
 
     def _given_up(self, one: OpenCase) -> FileOutcome:
         """Return the outcome of a case for which the failing model is not asked."""
-        why = (
-            f"the model was not asked, for it failed {self.model.failures_in_a_row} times:"
-            f" {self.model.last_error}"
-        )
-        decision = msgspec.structs.replace(
-            one.case.decision, state=State.ERROR, error=why, cause=Cause.MODEL
-        )
+        failed = f"it failed {self.model.failures_in_a_row} times: {self.model.last_error}"
+        why = f"the model was not asked, for {failed}"
+        changes = {"state": State.ERROR, "error": why, "cause": Cause.MODEL}
+        decision = msgspec.structs.replace(one.case.decision, **changes)
         return self.worker.outcome(replace(one, case=replace(one.case, decision=decision)))
 
     def _save(self) -> None:

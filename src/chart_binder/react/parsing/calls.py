@@ -200,6 +200,8 @@ def read_calls(calls: Sequence[object], thought: object = None) -> Taken | None:
     if not found or isinstance(found[0], Defect):
         return found[0] if found else None
     first = found[0]
+    if isinstance(first, Finish) and len(found) > 1:
+        return Defect("called")
     if isinstance(first, Act):
         also: list[Act] = []
         for step in found[1:]:

@@ -75,16 +75,16 @@ _MAX_NEARBY: Final = 400
 # A line that no answer may rest on: a result by whatever name, a tool, somebody else who speaks.
 _FOREIGN: Final = re.compile(
     r"\n[^\w\n<]{0,24}+(?:\w[.)][ ]|step[ ]\d+:?[ ])?(?:"
-    r"(?!(?:end|final|as|the|my|overall|no|or|in)\b)"
-    r"(?:(?:[\w'-]+[ ]){0,3}(?:tools?|api|lookup|stdout|retrieved|fetched|content|(?:web[ ])?page"
+    # but for a conclusion (`End result: C1`), or one in a whole sentence (`Result: C1 is first.`)
+    r"(?!(?:end|final|as|the|my|overall|no|or|in)\b"
+    r"|results?\W{0,3}:[ *]?\W*(?:\w+['’]?\w*[, ]+){2,}[^\n]*[.!]\W*\n)"
+    r"(?:(?:[\w'()-]+[ ]){0,3}(?:tools?|api|lookup|stdout|retrieved|fetched|content|(?:web[ ])?page"
     r"|snippets?|hits?|results?|outputs?|returned|returns|\w*(?:search|fetch|tool)\w*)"
     r"|(?:[\w'-]+[ ]){1,3}responses?)"
-    r"(?:[ ](?:from|of|for|is|call|output|result|says|found)\b[^\n:.]{0,24})?"
-    # but for a whole sentence, which concludes (`Result: C1 is first.`)
-    r"\W{0,3}(?:[:>=|\]`-][ *]?(?!\W*(?:\w+['’]?\w*[, ]+){2,}[^\n]*[.!]\W*\n)|\n)"
-    r"|(?:user|human|system|tool|ipython|environment|instructions?|developer|admin)\W{0,4}(?:[:>]|\n)"
-    r"|paus(?:e\b[^\n]*|e?)\n|[a-z]+_[a-z_]+\W{0,3}\(\s?[\"'“])"
-    r"|<\W{0,2}/?obs|&lt;/?(?:obs|think|tool|resp)|\bto=[a-z]"
+    r"(?:[ ](?:from|of|for|is|call|output|result|says|found)\b[^\n:.]{0,24})?\W{0,3}[:>=|\]`\n-]"
+    r"|(?:user|human|system|tool|ipython|environment|instructions?|developer|admin)\W{0,4}[:>\n]"
+    r"|paus(?:e\b[^\n]*|e?)\n|[a-z]+_[a-z_]+\W{0,3}\(\s?[\"'“]|(?<=[$@/!])[a-z]+_[a-z])"
+    r"|<\W{0,2}/?obs|&lt;/?(?:obs|think|tool|resp)|\bto=[a-z]|[.!?] observation\W{0,2}:"
     r"|<\|/?(?:obs|tool|user|system|im_|start)|\baction(?:[ ]input)?\W{1,4}[a-z]+_[a-z]+"
 )
 _OBSERVING: Final = re.compile(

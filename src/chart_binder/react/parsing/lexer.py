@@ -31,7 +31,7 @@ _LIKENESS: Final = str.maketrans(
     | dict.fromkeys("∶ː˸꞉։፡﹕︓︰᛬", ":")
     | {chr(0x24B6 + place): chr(0x41 + place + 6 * (place > 25)) for place in range(52)}  # noqa: PLR2004
 )
-_WIDE_TAG: Final = re.compile(r"＜[^＜＞\n]{1,40}＞")
+_WIDE_TAG: Final = re.compile(r"[<＜][^<>＜＞\n]{1,40}[>＞]")
 _LINE_END: Final = re.compile("\r\n?|[\x0b\x0c\x1c\x1d\x85\u2028\u2029]")
 _UNLIKE: Final = re.compile(f"[{re.escape(''.join(map(chr, _LIKENESS)))}]")
 _MARKUP: Final = re.compile(
@@ -238,7 +238,7 @@ def see(text: str) -> str:
     if text.isascii() and "\x1b" not in text:
         return text
     text = _UNSEEN.sub("", text)
-    if "＜" in text:
+    if "＜" in text or "<ｔ" in text:
         text = _WIDE_TAG.sub(lambda tag: unicodedata.normalize("NFKC", tag[0]), text)
     return text.translate(_LIKENESS) if _UNLIKE.search(text) else text
 
