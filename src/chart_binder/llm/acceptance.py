@@ -14,10 +14,9 @@ from chart_binder.errors import counted
 from chart_binder.llm.answer import FinalAnswer, read_answer
 from chart_binder.llm.confidence import AS_STATED, ConfidenceMap, lower_by_checks
 from chart_binder.llm.facts import Patch, adds_to, apply_patches
-from chart_binder.llm.grounding import read_documents
 from chart_binder.llm.result import Check, Fact, Outcome, Standing
 from chart_binder.llm.second_reading import SecondReader
-from chart_binder.llm.sources import independent_sources
+from chart_binder.llm.sources import independent_sources, read_documents
 from chart_binder.llm.verification import OpenCase, Verifier
 from chart_binder.react.loop import RefusedError
 from chart_binder.react.transcript import AnyEvent, Replied

@@ -8,11 +8,10 @@ heading, the page's title). Whether a date is that of the release is for the sec
 import re
 from collections.abc import Container, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property
-from urllib.parse import quote, unquote, urlsplit
+from urllib.parse import unquote, urlsplit
 
 from chart_binder.domain.dates import PartialDate
-from chart_binder.domain.dates_in_text import Mention, find_dates, states
+from chart_binder.domain.dates_in_text import Mention, states
 from chart_binder.domain.evidence import EvidenceBundle, Release, ReleaseGroup
 from chart_binder.domain.vocabulary import fold
 from chart_binder.llm.answer import CitedFact
@@ -23,231 +22,22 @@ from chart_binder.llm.date_words import (
     says_release,
 )
 from chart_binder.llm.facts import COUNTRY, PRIMARY_TYPE, Patch, fact_words
-from chart_binder.llm.sources import independent_sources, registered_site
+from chart_binder.llm.sources import (
+    CELLS,
+    MAX_PASSAGE,
+    Document,
+    GroundingError,
+    documents_named,
+    plain_text,
+)
 from chart_binder.react.sanitize import one_line
-from chart_binder.react.transcript import AnyEvent, Observed, Stepped
 
-MAX_PASSAGE = 700
-"""Characters of a passage, with its page's title and heading."""
-_FETCHING = frozenset({"web_fetch", "wikipedia", "musicbrainz"})
-"""The tools that read a page itself, rather than what a search engine says of it."""
 _BESIDE = 60
 _MAX_OCCURRENCES = 8
 _MAX_SHOWN = 200
 _MIN_QUOTE = 4
 _MIN_NAME = 4
-_CELLS = " | "
 _CREDIT = re.compile(r"( [-–—] )")
-
-
-class GroundingError(Exception):
-    """A fact does not stand; the text says what was looked for, where, and what was found."""
-
-
-# Documents.
-
-_ADDRESS = re.compile(r"https?://\S+", re.IGNORECASE)
-_PAGE_HEAD = re.compile(r"\ATitle: (.*)\n(?:Address: .*\n)?(?:Published: .*\n)?")
-_REMARK = re.compile(
-    r"^\((?:passages about|the page|nothing on|no passage|some search|\d+ more).*\)$", re.MULTILINE
-)
-_ENTRY = re.compile(r"^([0-9]+)\. (.*)\n[ ]*(https?://\S+)[ ]*$", re.IGNORECASE | re.MULTILINE)
-"""An entry of a search: its number, its title, and below it the address that it is of."""
-_ENTRY_SITE = re.compile(r" \([^()]*\)$")
-_DIRECT = re.compile(r"^‹?(?:Answer|Infobox)\b.*", re.MULTILINE)  # a label is shown in marks
-_LAST = re.compile(r"\((https?://\S+)\)[ ]*$", re.IGNORECASE)
-_QUOTE_MARK = re.compile(r"^> ?", re.MULTILINE)
-
-
-@dataclass(frozen=True)
-class Document:
-    """What one source said in this run: a page, or one entry among search results.
-
-    `addresses` begins with the one where it was read in the end; `number` is that of a result.
-    """
-
-    addresses: tuple[str, ...]
-    title: str
-    text: str
-    number: int | None = None
-    is_fetched: bool = False
-
-    @property
-    def address(self) -> str:
-        """Where it was read."""
-        return self.addresses[0]
-
-    @property
-    def site(self) -> str:
-        """The registered domain that is responsible for it."""
-        return registered_site(self.address)
-
-    @cached_property
-    def mentions(self) -> Sequence[Mention]:
-        """The dates in the text."""
-        return find_dates(self.text)
-
-    @cached_property
-    def normal(self) -> tuple[str, list[int]]:
-        """The text as quotes are compared, with the offset of each of its characters."""
-        return _normal(self.text)
-
-    def line(self, place: int) -> tuple[int, int]:
-        """Return where the line around an offset begins and ends."""
-        end = self.text.find("\n", place)
-        return self.text.rfind("\n", 0, place) + 1, len(self.text) if end < 0 else end
-
-    def headings(self, place: int) -> tuple[str, ...]:
-        """Return the nearest heading above an offset, and the names of its table's columns."""
-        found: list[str] = []
-        lines = self.text[: self.line(place)[0]].split("\n")[:-1]
-        if _CELLS in self.text[slice(*self.line(place))]:
-            rows = 0
-            while rows < len(lines) and _CELLS in lines[-1 - rows]:
-                rows += 1
-            if rows and not any(sign.isdigit() for sign in lines[-rows]):
-                found.append(lines[-rows])
-        heading = next((line for line in reversed(lines) if line.startswith("#")), None)
-        return (*((heading.lstrip("# "),) if heading else ()), *found)
-
-    def passage(self, place: int, end: int) -> str:
-        """Return the text around a span, with the page's title and the nearest heading."""
-        head = [f"Page: {self.title[:120]}"] if self.title else []
-        head += [f"Under: {each[:120]}" for each in self.headings(place)]
-        room = MAX_PASSAGE - sum(len(line) + 1 for line in head)
-        begin, stop = self.line(place)[0], self.line(max(place, end - 1))[1]
-        if stop - begin <= room:  # neighbouring lines, as many as there is room for
-            while begin > 0 and stop - self.line(begin - 1)[0] <= room - (room // 3):
-                begin = self.line(begin - 1)[0]
-            while stop < len(self.text) and self.line(stop + 1)[1] - begin <= room:
-                stop = self.line(stop + 1)[1]
-        else:
-            begin = max(begin, place - room // 2)
-            stop = min(stop, begin + room)
-        return "\n".join((*map(one_line, head), *map(one_line, self.text[begin:stop].split("\n"))))
-
-
-def read_documents(events: Iterable[AnyEvent]) -> tuple[Document, ...]:
-    """Return what the sources of a run said, in the order in which they were read.
-
-    An entry of a search is of the address on its own line alone, whatever else it names. What
-    stands before the entries is of the sources that none of them is of, where those are one site.
-    """
-    tool: str | None = None
-    found: list[Document] = []
-    for event in events:
-        if isinstance(event, Stepped):
-            tool = event.tool
-        elif isinstance(event, Observed) and not event.error and event.sources:
-            found += _documents(event, is_fetched=tool in _FETCHING)
-    return tuple(found)
-
-
-def _documents(observed: Observed, *, is_fetched: bool) -> Iterator[Document]:
-    content = _REMARK.sub("", observed.content)
-    starts = list(_ENTRY.finditer(content))
-    head = content[: starts[0].start()] if starts else content
-    owned = {_normal_address(start[3]) for start in starts}
-    for line in _DIRECT.findall(head):
-        if last := _LAST.search(line):
-            owned.add(_normal_address(last[1]))
-            yield Document((last[1],), "", _without_addresses(line[: last.start()]))
-    others = [each for each in observed.sources if _normal_address(each) not in owned]
-    if others and len(independent_sources(others)) == 1:
-        page = _PAGE_HEAD.match(head)
-        text = _DIRECT.sub("", head[page.end() :] if page else head)
-        text = _without_addresses(_QUOTE_MARK.sub("", text)).strip("\n")
-        yield Document(tuple(others), page[1] if page else "", text, is_fetched=is_fetched)
-    ends = (*(each.start() for each in starts), len(content))
-    for start, end in zip(starts, ends[1:], strict=True):
-        title = _ENTRY_SITE.sub("", start[2])
-        text = _without_addresses(content[start.end() : end]).strip("\n")
-        yield Document((start[3],), title, f"{title}\n{text}", int(start[1]))
-
-
-def _without_addresses(text: str) -> str:
-    """Drop addresses: one that names a date proves nothing, as the model may have made it up."""
-    return _ADDRESS.sub(" ", text)
-
-
-_ESCAPE = re.compile("%[0-9a-fA-F]{2}")
-_PLAIN = "".join(map(chr, range(0x21, 0x7F)))
-_PARTING = "/?#%&=+;"
-"""Signs that part an address where they stand as themselves (RFC 3986, 2.2)."""
-
-
-def _normal_address(url: str) -> tuple[str, str, str]:
-    """Return what makes two ways of writing an address the same: host with port, path, query."""
-    try:
-        parts = urlsplit(url.strip().strip("<>"))
-        host, port = (parts.hostname or "").rstrip("."), parts.port
-    except ValueError:
-        return url, "", ""
-    place = host.removeprefix("www.") + (f":{port}" if port not in {None, 80, 443} else "")
-    return place, _spelled(parts.path).rstrip("/"), _spelled(parts.query)
-
-
-def _spelled(part: str) -> str:
-    """Return a part of an address with nothing escaped but what has to be."""
-
-    def unescaped(escape: re.Match[str]) -> str:
-        sign = unquote(escape[0], "latin-1")
-        return sign if sign in _PLAIN and sign not in _PARTING else escape[0].upper()
-
-    return _ESCAPE.sub(unescaped, quote(part, safe=_PLAIN))
-
-
-_RESULT_NUMBER = re.compile(
-    r"(?:search )?(?:result|source|observation)?\s*[\[(#]?(\d{1,2})[\])]?\.?"
-)
-_BARE_HOST = re.compile(r"(?:www\.)?((?:[a-z0-9-]+\.)+[a-z]{2,})/?", re.IGNORECASE)
-
-
-def documents_named(source: str, documents: Sequence[Document]) -> Sequence[Document]:
-    """Return the documents that a source names: by address, result number, host or page title.
-
-    Without a source it is all of them. Raises `GroundingError` where nothing read in this run is
-    named.
-    """
-    written = source.strip().strip("<>\"'` ")
-    if not written:
-        return documents
-    if "//" in written:
-        if not (named := _of_addresses([written], documents)):
-            raise GroundingError(f"{source} was not read in this run")
-        return named
-    plain = " ".join(fold(written).split())
-    tests: list[Sequence[Document]] = []
-    if number := _RESULT_NUMBER.fullmatch(plain):
-        results = (d.address for d in documents if d.number == int(number[1]))
-        tests.append(_of_addresses(results, documents))
-    if host := _BARE_HOST.fullmatch(plain):
-        tests.append([d for d in documents if _is_on(d, host[1])])
-    if "/" in plain and "." in plain.split("/")[0]:
-        tests.append(_of_addresses([f"https://{written}"], documents))
-    if len(plain) >= _MIN_NAME:
-        tests.append([d for d in documents if plain in " ".join(fold(d.title).split())])
-        tests.append([d for d in documents if (t := fold(d.title)) and t in plain])
-        tests.append([d for d in documents if fold(d.site.partition(".")[0]) == plain])
-        names = plain.split()
-        tests.append([d for d in documents if d.site.partition(".")[0] in names])
-    for named in tests:
-        if named:
-            return named
-    raise GroundingError(f"{source!r} names nothing that was read in this run")
-
-
-def _of_addresses(written: Iterable[str], documents: Sequence[Document]) -> Sequence[Document]:
-    wanted = set(map(_normal_address, written))
-    return [d for d in documents if not wanted.isdisjoint(map(_normal_address, d.addresses))]
-
-
-def _is_on(document: Document, host: str) -> bool:
-    try:
-        own = urlsplit(document.address).hostname or ""
-    except ValueError:
-        return False
-    return f".{own.casefold()}".endswith(f".{host.casefold()}")
 
 
 # What a passage is about.
@@ -372,7 +162,7 @@ def _link_problem(ground: Ground, subject: Subject) -> str | None:
     line = document.text[begin:stop]
     if other := _other_artist(document, subject):
         return f"the page is about {subject.title!r} by {other!r}"
-    is_row = _CELLS in line
+    is_row = CELLS in line
     if subject.is_named_in(line):
         if is_row and _is_row_of_other_artist(document, line, subject):
             return "the row names another artist"
@@ -412,7 +202,7 @@ def _other_type(line: str, subject: Subject) -> str | None:
 def _is_row_of_other_artist(document: Document, line: str, subject: Subject) -> bool:
     """Return whether another row names the subject with its artist, and this one without."""
     artist = _spaced(subject.artist)
-    rows = (row for row in document.text.split("\n") if _CELLS in row and row != line)
+    rows = (row for row in document.text.split("\n") if CELLS in row and row != line)
     is_credited = any(artist in _spaced(row) and subject.is_named_in(row) for row in rows)
     return is_credited and artist.strip() != "" and artist not in _spaced(line)
 
@@ -477,9 +267,9 @@ def _values(
 
 def _places_of(words: Iterable[str], text: str) -> Iterator[tuple[int, int]]:
     """Yield where one of the words stands as a whole; short ones count in capitals alone."""
-    normal, places = _normal(text)
+    normal, places = plain_text(text)
     for word in words:
-        for found in re.finditer(rf"(?<!\w){re.escape(_normal(word)[0])}(?!\w)", normal):
+        for found in re.finditer(rf"(?<!\w){re.escape(plain_text(word)[0])}(?!\w)", normal):
             start, end = places[found.start()], places[found.end() - 1] + 1
             if len(word) > 3 or not word.isalpha() or text[start:end].isupper():  # noqa: PLR2004
                 yield start, end
@@ -521,7 +311,7 @@ def dates_about(
             if _link_problem(ground, subject) or _doubt(document, mention, subject):
                 continue
             line, clause = _line_at(ground), date_clause(document.text, mention)
-            is_row = _CELLS in line and subject.is_named_in(line)
+            is_row = CELLS in line and subject.is_named_in(line)
             says = any(map(says_release, (*document.headings(mention.start), clause)))
             yield mention, ground, is_row or says
 
@@ -546,36 +336,13 @@ def states_words(fact: CitedFact, documents: Sequence[Document]) -> bool:
 
 # Quotes.
 
-_DROPPED = frozenset("\\\"'“”„‟‘’‚‛«»‹›「」『』*_`")
-_DASHES = frozenset("-‐‑‒–—―−")
 _SENTENCE_END = re.compile(r"[.!?]\s|[。！？\n]")
 _ELLIPSIS = re.compile(r"\s*(?:\.{3,}|…|\[\.\.\.\])\s*")
 
 
-def _normal(text: str) -> tuple[str, list[int]]:
-    """Return a text without case, accents, quotation marks and kinds of dash and space.
-
-    With it stands the offset in the text of each character.
-    """
-    signs: list[str] = []
-    places: list[int] = []
-    for place, letter in enumerate(text):
-        if letter in _DROPPED:
-            continue
-        if letter.isspace() or letter == "|":
-            if signs and signs[-1] != " ":
-                signs.append(" ")
-                places.append(place)
-            continue
-        for sign in "-" if letter in _DASHES else fold(letter):
-            signs.append(sign)
-            places.append(place)
-    return "".join(signs), places
-
-
 def _quoted(document: Document, quote: str) -> list[tuple[int, int]]:
     """Return where a quote stands; parts around an ellipsis must be of one sentence."""
-    parts = [_normal(part)[0].strip(" .,;:") for part in _ELLIPSIS.split(quote)]
+    parts = [plain_text(part)[0].strip(" .,;:") for part in _ELLIPSIS.split(quote)]
     parts = [part for part in parts if part]
     if sum(map(len, parts)) < _MIN_QUOTE:
         return []

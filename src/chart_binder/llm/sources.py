@@ -1,13 +1,269 @@
-"""Which sources are independent: a site, its mirrors and its archived pages count as one.
+"""Sources: what each said in this run, which one a fact names, and which are independent.
 
-Our own table of second-level domains: by the public suffix list two pages of `github.io` would be
-two sources.
+A site, its mirrors and its archived pages count as one source. The table of second-level domains is
+our own: by the public suffix list two pages of `github.io` would be two sources.
 """
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
 from ipaddress import ip_address
-from urllib.parse import SplitResult, unquote, urlsplit
+from typing import TYPE_CHECKING
+from urllib.parse import SplitResult, quote, unquote, urlsplit
+
+from chart_binder.domain.vocabulary import fold
+from chart_binder.react.sanitize import one_line
+from chart_binder.react.transcript import AnyEvent, Observed, Stepped
+
+if TYPE_CHECKING:
+    from chart_binder.domain.dates_in_text import Mention
+
+MAX_PASSAGE = 700
+"""Characters of a passage, with its page's title and heading."""
+CELLS = " | "
+"""What stands between the cells of a row."""
+_FETCHING = frozenset({"web_fetch", "wikipedia", "musicbrainz"})
+"""The tools that read a page itself, rather than what a search engine says of it."""
+_MIN_NAME = 4
+
+
+class GroundingError(Exception):
+    """A fact does not stand; the text says what was looked for, where, and what was found."""
+
+
+_ADDRESS = re.compile(r"https?://\S+", re.IGNORECASE)
+_PAGE_HEAD = re.compile(r"\ATitle: (.*)\n(?:Address: .*\n)?(?:Published: .*\n)?")
+_REMARK = re.compile(
+    r"^\((?:passages about|the page|nothing on|no passage|some search|\d+ more).*\)$", re.MULTILINE
+)
+_ENTRY = re.compile(r"^([0-9]+)\. (.*)\n[ ]*(https?://\S+)[ ]*$", re.IGNORECASE | re.MULTILINE)
+"""An entry of a search: its number, its title, and below it the address that it is of."""
+_ENTRY_SITE = re.compile(r" \([^()]*\)$")
+_DIRECT = re.compile(r"^‹?(?:Answer|Infobox)\b.*", re.MULTILINE)  # a label is shown in marks
+_LAST = re.compile(r"\((https?://\S+)\)[ ]*$", re.IGNORECASE)
+_QUOTE_MARK = re.compile(r"^> ?", re.MULTILINE)
+
+
+@dataclass(frozen=True)
+class Document:
+    """What one source said in this run: a page, or one entry among search results.
+
+    `addresses` begins with the one where it was read in the end; `number` is that of a result.
+    """
+
+    addresses: tuple[str, ...]
+    title: str
+    text: str
+    number: int | None = None
+    is_fetched: bool = False
+
+    @property
+    def address(self) -> str:
+        """Where it was read."""
+        return self.addresses[0]
+
+    @property
+    def site(self) -> str:
+        """The registered domain that is responsible for it."""
+        return registered_site(self.address)
+
+    @cached_property
+    def mentions(self) -> "Sequence[Mention]":
+        """The dates in the text."""
+        from chart_binder.domain.dates_in_text import find_dates  # compiles 0.1 s of expressions
+
+        return find_dates(self.text)
+
+    @cached_property
+    def normal(self) -> tuple[str, list[int]]:
+        """The text as quotes are compared, with the offset of each of its characters."""
+        return plain_text(self.text)
+
+    def line(self, place: int) -> tuple[int, int]:
+        """Return where the line around an offset begins and ends."""
+        end = self.text.find("\n", place)
+        return self.text.rfind("\n", 0, place) + 1, len(self.text) if end < 0 else end
+
+    def headings(self, place: int) -> tuple[str, ...]:
+        """Return the nearest heading above an offset, and the names of its table's columns."""
+        found: list[str] = []
+        lines = self.text[: self.line(place)[0]].split("\n")[:-1]
+        if CELLS in self.text[slice(*self.line(place))]:
+            rows = 0
+            while rows < len(lines) and CELLS in lines[-1 - rows]:
+                rows += 1
+            if rows and not any(sign.isdigit() for sign in lines[-rows]):
+                found.append(lines[-rows])
+        heading = next((line for line in reversed(lines) if line.startswith("#")), None)
+        return (*((heading.lstrip("# "),) if heading else ()), *found)
+
+    def passage(self, place: int, end: int) -> str:
+        """Return the text around a span, with the page's title and the nearest heading."""
+        head = [f"Page: {self.title[:120]}"] if self.title else []
+        head += [f"Under: {each[:120]}" for each in self.headings(place)]
+        room = MAX_PASSAGE - sum(len(line) + 1 for line in head)
+        begin, stop = self.line(place)[0], self.line(max(place, end - 1))[1]
+        if stop - begin <= room:  # neighbouring lines, as many as there is room for
+            while begin > 0 and stop - self.line(begin - 1)[0] <= room - (room // 3):
+                begin = self.line(begin - 1)[0]
+            while stop < len(self.text) and self.line(stop + 1)[1] - begin <= room:
+                stop = self.line(stop + 1)[1]
+        else:
+            begin = max(begin, place - room // 2)
+            stop = min(stop, begin + room)
+        return "\n".join((*map(one_line, head), *map(one_line, self.text[begin:stop].split("\n"))))
+
+
+def read_documents(events: Iterable[AnyEvent]) -> tuple[Document, ...]:
+    """Return what the sources of a run said, in the order in which they were read.
+
+    An entry of a search is of the address on its own line alone, whatever else it names. What
+    stands before the entries is of the sources that none of them is of, where those are one site.
+    """
+    tool: str | None = None
+    found: list[Document] = []
+    for event in events:
+        if isinstance(event, Stepped):
+            tool = event.tool
+        elif isinstance(event, Observed) and not event.error and event.sources:
+            found += _documents(event, is_fetched=tool in _FETCHING)
+    return tuple(found)
+
+
+def _documents(observed: Observed, *, is_fetched: bool) -> Iterator[Document]:
+    content = _REMARK.sub("", observed.content)
+    starts = list(_ENTRY.finditer(content))
+    head = content[: starts[0].start()] if starts else content
+    owned = {_normal_address(start[3]) for start in starts}
+    for line in _DIRECT.findall(head):
+        if last := _LAST.search(line):
+            owned.add(_normal_address(last[1]))
+            yield Document((last[1],), "", _without_addresses(line[: last.start()]))
+    others = [each for each in observed.sources if _normal_address(each) not in owned]
+    if others and len(independent_sources(others)) == 1:
+        page = _PAGE_HEAD.match(head)
+        text = _DIRECT.sub("", head[page.end() :] if page else head)
+        text = _without_addresses(_QUOTE_MARK.sub("", text)).strip("\n")
+        yield Document(tuple(others), page[1] if page else "", text, is_fetched=is_fetched)
+    ends = (*(each.start() for each in starts), len(content))
+    for start, end in zip(starts, ends[1:], strict=True):
+        title = _ENTRY_SITE.sub("", start[2])
+        text = _without_addresses(content[start.end() : end]).strip("\n")
+        yield Document((start[3],), title, f"{title}\n{text}", int(start[1]))
+
+
+def _without_addresses(text: str) -> str:
+    """Drop addresses: one that names a date proves nothing, as the model may have made it up."""
+    return _ADDRESS.sub(" ", text)
+
+
+_ESCAPE = re.compile("%[0-9a-fA-F]{2}")
+_PLAIN = "".join(map(chr, range(0x21, 0x7F)))
+_PARTING = "/?#%&=+;"
+"""Signs that part an address where they stand as themselves (RFC 3986, 2.2)."""
+
+
+def _normal_address(url: str) -> tuple[str, str, str]:
+    """Return what makes two ways of writing an address the same: host with port, path, query."""
+    try:
+        parts = urlsplit(url.strip().strip("<>"))
+        host, port = (parts.hostname or "").rstrip("."), parts.port
+    except ValueError:
+        return url, "", ""
+    place = host.removeprefix("www.") + (f":{port}" if port not in {None, 80, 443} else "")
+    return place, _spelled(parts.path).rstrip("/"), _spelled(parts.query)
+
+
+def _spelled(part: str) -> str:
+    """Return a part of an address with nothing escaped but what has to be."""
+
+    def unescaped(escape: re.Match[str]) -> str:
+        sign = unquote(escape[0], "latin-1")
+        return sign if sign in _PLAIN and sign not in _PARTING else escape[0].upper()
+
+    return _ESCAPE.sub(unescaped, quote(part, safe=_PLAIN))
+
+
+_RESULT_NUMBER = re.compile(
+    r"(?:search )?(?:result|source|observation)?\s*[\[(#]?(\d{1,2})[\])]?\.?"
+)
+_BARE_HOST = re.compile(r"(?:www\.)?((?:[a-z0-9-]+\.)+[a-z]{2,})/?", re.IGNORECASE)
+
+
+def documents_named(source: str, documents: Sequence[Document]) -> Sequence[Document]:
+    """Return the documents that a source names: by address, result number, host or page title.
+
+    Without a source it is all of them. Raises `GroundingError` where nothing read in this run is
+    named.
+    """
+    written = source.strip().strip("<>\"'` ")
+    if not written:
+        return documents
+    if "//" in written:
+        if not (named := _of_addresses([written], documents)):
+            raise GroundingError(f"{source} was not read in this run")
+        return named
+    plain = " ".join(fold(written).split())
+    tests: list[Sequence[Document]] = []
+    if number := _RESULT_NUMBER.fullmatch(plain):
+        results = (d.address for d in documents if d.number == int(number[1]))
+        tests.append(_of_addresses(results, documents))
+    if host := _BARE_HOST.fullmatch(plain):
+        tests.append([d for d in documents if _is_on(d, host[1])])
+    if "/" in plain and "." in plain.split("/")[0]:
+        tests.append(_of_addresses([f"https://{written}"], documents))
+    if len(plain) >= _MIN_NAME:
+        tests.append([d for d in documents if plain in " ".join(fold(d.title).split())])
+        tests.append([d for d in documents if (t := fold(d.title)) and t in plain])
+        tests.append([d for d in documents if fold(d.site.partition(".")[0]) == plain])
+        names = plain.split()
+        tests.append([d for d in documents if d.site.partition(".")[0] in names])
+    for named in tests:
+        if named:
+            return named
+    raise GroundingError(f"{source!r} names nothing that was read in this run")
+
+
+def _of_addresses(written: Iterable[str], documents: Sequence[Document]) -> Sequence[Document]:
+    wanted = set(map(_normal_address, written))
+    return [d for d in documents if not wanted.isdisjoint(map(_normal_address, d.addresses))]
+
+
+def _is_on(document: Document, host: str) -> bool:
+    try:
+        own = urlsplit(document.address).hostname or ""
+    except ValueError:
+        return False
+    return f".{own.casefold()}".endswith(f".{host.casefold()}")
+
+
+_DROPPED = frozenset("\\\"'“”„‟‘’‚‛«»‹›「」『』*_`")
+_DASHES = frozenset("-‐‑‒–—―−")
+
+
+def plain_text(text: str) -> tuple[str, list[int]]:
+    """Return a text without case, accents, quotation marks and kinds of dash and space.
+
+    With it stands the offset in the text of each character.
+    """
+    signs: list[str] = []
+    places: list[int] = []
+    for place, letter in enumerate(text):
+        if letter in _DROPPED:
+            continue
+        if letter.isspace() or letter == "|":
+            if signs and signs[-1] != " ":
+                signs.append(" ")
+                places.append(place)
+            continue
+        for sign in "-" if letter in _DASHES else fold(letter):
+            signs.append(sign)
+            places.append(place)
+    return "".join(signs), places
+
+
+# Independence.
 
 # Where a country's registry sells names one level down: bbc.co.uk, not co.uk.
 _SECOND_LEVELS = frozenset(

@@ -16,9 +16,7 @@ from chart_binder.domain.vocabulary import fold
 from chart_binder.llm.answer import CitedFact, Labels
 from chart_binder.llm.facts import Patch, adds_to, apply_patches, is_in_evidence, read_patch
 from chart_binder.llm.grounding import (
-    Document,
     Ground,
-    GroundingError,
     Subject,
     dates_about,
     ground_fact,
@@ -27,7 +25,7 @@ from chart_binder.llm.grounding import (
 )
 from chart_binder.llm.result import Fact, Reading
 from chart_binder.llm.second_reading import FIRST_RELEASE, Kind, SecondReader
-from chart_binder.llm.sources import independent_sources
+from chart_binder.llm.sources import Document, GroundingError, independent_sources
 from chart_binder.rules.decide import decide
 
 _UNCHECKED = frozenset(
