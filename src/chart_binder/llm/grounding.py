@@ -66,6 +66,8 @@ class Subject:
     codes: frozenset[str]
     """Its catalogue numbers, folded."""
     countries: frozenset[str]
+    years: frozenset[str]
+    """The years of its releases."""
 
     @classmethod
     def of(cls, about: str, bundle: EvidenceBundle) -> "Subject":
@@ -94,6 +96,7 @@ class Subject:
             _types(own, groups, titles),
             frozenset(fold(one.catno) for one in releases if one.catno),
             frozenset(filter(None, places)),
+            frozenset(one.date[:4] for one in releases if one.date),
         )
 
     def is_named_in(self, text: str) -> bool:
@@ -286,15 +289,35 @@ def _value_problem(ground: Ground, patch: Patch, subject: Subject) -> str | None
         mention = next(m for m in document.mentions if m.start == ground.start)
         doubt = _doubt(document, mention, subject)
         return f"{patch.value} is said of something else ({doubt!r})" if doubt else None
-    beside = fold(line)
+    before, behind = document.text[: ground.start], document.text[ground.end :]
+    if _DENIED.search(before) or _OF_SOMETHING.match(behind):
+        return f"{patch.value} is denied there, or said of something else"
+    is_prose = CELLS not in line and not _LABELLED.match(line)
+    if is_prose and (doubt := doubt_in_heading(line)):
+        return f"{patch.value} is said of something else ({doubt!r})"
+    years = set(_YEAR.findall(line))
+    if CELLS in line and subject.years and years and years.isdisjoint(subject.years):
+        return f"the row is of another release of {subject.title!r}"
+    texts = (line,) if is_prose else (line, *document.headings(ground.start), document.title)
     names = [word for code in subject.countries for word in fact_words()[COUNTRY].get(code, ())]
     is_beside = (
-        subject.is_named_in(line)
-        or any(code in beside for code in subject.codes)
-        or (patch.field != COUNTRY and any(True for _ in _places_of(names, line)))
-        or any(map(subject.is_named_in, (*document.headings(ground.start), document.title)))
+        any(map(subject.is_named_in, texts))
+        or any(code in fold(line) for code in subject.codes)
+        or (patch.field != COUNTRY and any(_places_of(names, line)))
     )
     return None if is_beside else f"{patch.value} stands beside nothing that is {subject.title!r}"
+
+
+_DENIED = re.compile(
+    r"\b(?:not|never|no|nor|nicht|kein\w*|pas|no|non|n[aã]o)\W+(?:\w+\W+){0,2}$", re.IGNORECASE
+)
+_OF_SOMETHING = re.compile(
+    r"\W+(?:\w+\W+)?(?:web ?site|site|video|audio|lyrics?|charts?|account|channel|page|store|shop"
+    r"|fan|biography|tour)\b",
+    re.IGNORECASE,
+)
+_LABELLED = re.compile(r"[^.:]{1,30}: ")
+_YEAR = re.compile(r"(?<!\d)(?:1[89]|20)\d\d(?!\d)")
 
 
 def dates_about(
@@ -302,7 +325,7 @@ def dates_about(
 ) -> Iterator[tuple[Mention, Ground, bool]]:
     """Yield the dates that passages may give for a subject, and whether they clearly say release.
 
-    Clearly: a row that names it, or a clause with a word of release. What is said of another
+    Clearly: a row or a clause that names it, or a word of release. What is said of another
     candidate, or by a word in the clause or heading of another event, is left out.
     """
     for document in documents:
@@ -311,9 +334,9 @@ def dates_about(
             if _link_problem(ground, subject) or _doubt(document, mention, subject):
                 continue
             line, clause = _line_at(ground), date_clause(document.text, mention)
-            is_row = CELLS in line and subject.is_named_in(line)
+            is_named = subject.is_named_in(line if CELLS in line else clause)
             says = any(map(says_release, (*document.headings(mention.start), clause)))
-            yield mention, ground, is_row or says
+            yield mention, ground, is_named or says
 
 
 def _doubt(document: Document, mention: Mention, subject: Subject) -> str | None:
