@@ -31,7 +31,8 @@ from servers.searxng import Mode, Searxng, hit
 
 KEYS = [
     "path", "state", "decided_by", "crg_mbid", "rr_mbid", "recording_mbid", "crg_rule", "rr_rule",
-    "confidence", "rationale", "missing_facts", "evidence_hash", "trace", "adjudication", "error",
+    "confidence", "rationale", "missing_facts", "questions", "evidence_hash", "trace",
+    "adjudication", "error",
 ]  # fmt: skip
 SEARCH = call("web_search", query="queen single")
 NOWHERE = "00000000-0000-4000-8000-000000000000"
@@ -88,6 +89,8 @@ def test_an_open_case_names_the_missing_facts(canon: Canon, open_bundle: Path) -
     assert (line["state"], line["crg_mbid"]) == ("indeterminate", None)
     assert (line["crg_rule"], line["rr_rule"]) == ("CRG:INDETERMINATE", "RR:INDETERMINATE")
     assert "1975" in line["missing_facts"][0]
+    assert [one["text"] for one in line["questions"]] == line["missing_facts"]
+    assert list(line["questions"][0]) == ["kind", "text", "about", "possibilities"]
     assert "llm.enabled" in line["rationale"]
     assert line["missing_facts"][0].split()[0] in text.out
 

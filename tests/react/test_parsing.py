@@ -340,6 +340,137 @@ def test_a_whole_reply_with_a_call_or_an_observation_in_it_is_no_answer(reply: s
     assert whole_answer(reply) is None
 
 
+FINAL = f"Final Answer: {ONE}"
+
+
+def answer_of(reply: str) -> object:
+    """Return the object that a reply answers with, or None."""
+    step = Classic().parse(reply)
+    if not isinstance(step, Finish):
+        return None
+    try:
+        return read_answer_object(step.answer, "crg_mbid")[0]
+    except LenientJSONError:
+        return None
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        *(
+            f"Thought: I found {begin}Some text.\n{FINAL}\nend{end} and cannot tell."
+            for begin, end in ("‘’", "《》", "〝〟", "＂＂", "❝❞", "‚‘", "«»", '""', "()", "[]")
+        ),
+        *(
+            f"Thought: x\n<{tag}>\n{FINAL}\n</{tag}>\nI need a search."
+            for tag in ("webpage", "excerpt", "untrusted", "textarea", "samp", "cite", "reason")
+        ),
+        *(
+            f"Thought: x\n{rule}\n{FINAL}\n{rule}\nI need a search."
+            for rule in ("-----", "=====", "¶")
+        ),
+        f"Thought: x\n[code]\n{FINAL}\n[/code]\nI need a search.",
+        *(
+            f"Thought: I look.\n{observed}: C9\n{FINAL}"
+            for observed in ("Obsevration", "Óbservation", "Ⓞⓑservation", "(Observation)", "Obs.")
+        ),
+        *(
+            f"Thought: I look.\n{call}\n{FINAL}"
+            for call in (
+                "Action\nweb_search\nx",
+                'web_search {"query": "x"}',
+                '1. web_search("x")',
+                '<web_search query="x"/>',
+                "$ web_search x",
+            )
+        ),
+        *(
+            f"Thought: I look.\n{line}\n{FINAL}"
+            for line in (
+                "The page says",
+                "They wrote that",
+                "On the page:",
+                "Web page: C9",
+                "Draft:",
+            )
+        ),
+        f"Final Answer:\nThought: it may be {ONE}",
+        *(
+            f"Thought: x\nFinal Answer: {words}"
+            for words in (
+                f"Observation: {ONE}",
+                f"User: {ONE}",
+                f"Not {ONE}, surely",
+                f"It would look like {ONE}",
+                f"Format: {ONE}",
+                f"<thought>{ONE}</thought>",
+                f"web_fetch returned:\n{ONE}",
+                '{"observation": "x", "crg_mbid": "C1"}',
+                '{"crg_mbid": "C1", "CRG_MBID": "C2"}',
+                f"{ONE} {'{} ' * 20} {OTHER}",
+            )
+        ),
+        f'{{"thought": "x", "search_results": "C9", "final_answer": {ONE}}}',
+    ],
+)
+def test_no_answer_is_taken_that_the_model_did_not_give(reply: str) -> None:
+    assert answer_of(reply) is None
+
+
+@pytest.mark.parametrize(
+    "before",
+    [
+        "Result: C1 is first.",
+        "End result: C1",
+        "The results: C1.",
+        "Begin with the dates:\n- start: 1985",
+        "'Til Tuesday released it in 1985.",
+        'The 12" mix is on "Album.',
+        "I now know. Here is my final answer:",
+        "From the search results:\n- Discogs: 1985\nSo C1.",
+        "The last action, web_search, gave nothing.",
+        "```\nC1: 1985\n```",
+    ],
+)
+def test_an_honest_thought_before_an_answer_costs_it_nothing(before: str) -> None:
+    assert answer_of(f"Thought: So.\n{before}\n{FINAL}") == json.loads(ONE)
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "None of the pages shows a date:",
+        "According to Discogs:",
+        "The source (Wikipedia) states that the single came out in May:",
+        "Here is the JSON:",
+        "The canonical release group is C1",
+    ],
+)
+def test_prose_under_the_label_may_stand_before_an_answer(words: str) -> None:
+    for written in (ONE, f"```json\n{ONE}\n```"):
+        assert answer_of(f"Thought: So.\nFinal Answer: {words}\n{written}") == json.loads(ONE)
+
+
+def test_a_whole_turn_as_a_fenced_object_is_an_answer() -> None:
+    assert answer_of(f'```json\n{{"thought": "x", "final_answer": {ONE}}}\n```') == json.loads(ONE)
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        'web_search: {"query": "x"}',
+        'Action\nweb_search\nAction Input\n{"query": "x"}',
+        "<web_search><query>x</query></web_search>",
+        'Action: use the `web_search` tool\nAction Input: {"query": "x"}',
+        'Thought: I look. Action: web_search Action Input: {"query": "x"}',
+    ],
+)
+def test_a_call_in_doubt_is_a_call(reply: str) -> None:
+    step = Classic().parse(reply)
+    assert isinstance(step, Act)
+    assert called(step) == Called("web_search", {"query": "x"}, "")
+
+
 EXACT = {
     "classic": ExactForm("Action: {tool}\nAction Input: {given}", "Final Answer"),
     "pause": ExactForm("Action: {tool}: {given}\nPAUSE", "Answer"),

@@ -1,6 +1,6 @@
-"""Verdicts of the rules on a bundle: decided, or open with the facts that would settle it."""
+"""Verdicts of the rules on a bundle: decided, or open with the questions that would settle it."""
 
-from typing import TypeAlias
+from typing import Literal, TypeAlias
 
 import msgspec
 
@@ -49,13 +49,44 @@ class Decided(msgspec.Struct, frozen=True, tag="decided"):
     missing_facts: tuple[str, ...] = ()
 
 
+QuestionKind: TypeAlias = Literal[
+    "date", "status", "type", "which_copy", "contradiction", "missing_original", "tie"
+]
+
+
+class Possibility(msgspec.Struct, frozen=True):
+    """An answer to a question, with the group that the rules then choose; None: still open."""
+
+    answer: str
+    crg: ReleaseGroupId | None
+
+
+class Question(msgspec.Struct, frozen=True):
+    """What would settle an open case, or a part of it.
+
+    `text` is the question as a sentence. `about` has the ids of the release groups, releases or
+    recordings that it is about. `possibilities` is empty where the answers cannot be listed, or
+    none of them alone settles the case.
+    """
+
+    kind: QuestionKind
+    text: str
+    about: tuple[str, ...] = ()
+    possibilities: tuple[Possibility, ...] = ()
+
+
 class Open(msgspec.Struct, frozen=True, tag="open"):
-    """The rules cannot decide; `missing_facts` names what would settle it, in plain words."""
+    """The rules cannot decide; `questions` name what would settle it."""
 
     because: str
-    missing_facts: tuple[str, ...]
+    questions: tuple[Question, ...]
     path: tuple[Considered, ...] = ()
     rivals: tuple[Rival, ...] = ()
+
+    @property
+    def missing_facts(self) -> tuple[str, ...]:
+        """The questions as sentences."""
+        return tuple(one.text for one in self.questions)
 
 
 Verdict: TypeAlias = Decided | Open

@@ -16,7 +16,7 @@ from chart_binder.config import RulesConfig
 from chart_binder.domain.evidence import EvidenceBundle
 from chart_binder.domain.evidence_json import evidence_hash
 from chart_binder.domain.tags import TrackTags
-from chart_binder.domain.verdict import KeptOverride, Open, Verdict
+from chart_binder.domain.verdict import KeptOverride, Open, Question, Verdict
 from chart_binder.errors import (
     AudioError,
     CanonError,
@@ -106,6 +106,7 @@ class Decision(msgspec.Struct, frozen=True):
     """The decision on one recording, made by rules, the adjudicator, a person, or not at all.
 
     An error has its text in `error` and its kind in `cause`; other states have neither.
+    `missing_facts` are the `questions` as sentences; decisions stored earlier have no `questions`.
     """
 
     state: State
@@ -118,6 +119,7 @@ class Decision(msgspec.Struct, frozen=True):
     confidence: float | None = None
     rationale: str | None = None
     missing_facts: tuple[str, ...] = ()
+    questions: tuple[Question, ...] = ()
     evidence_hash: str | None = None
     trace: str | None = None
     adjudication: AdjudicationResult | None = None
@@ -232,6 +234,7 @@ class Decider:
             confidence=result.confidence,
             rationale=result.rationale or because,
             missing_facts=() if state is State.DECIDED else case.verdict.missing_facts,
+            questions=() if state is State.DECIDED else case.verdict.questions,
             evidence_hash=result.evidence_hash,
             adjudication=result,
             error=result.problem if state is State.ERROR else None,
@@ -247,6 +250,7 @@ class Decider:
             confidence=0.0,
             rationale=". ".join(filter(None, (verdict.because, self.why_not))),
             missing_facts=verdict.missing_facts,
+            questions=verdict.questions,
             evidence_hash=known,
         )
 

@@ -19,15 +19,22 @@ from chart_binder.domain.evidence import (
     Release,
     ReleaseGroup,
 )
-from chart_binder.domain.verdict import Decided, Verdict
+from chart_binder.domain.verdict import Decided
 from chart_binder.domain.vocabulary import MBID, ReleaseId, non_blank
+from chart_binder.rules.assumptions import (
+    Asked,
+    BundleChange,
+    GroupChange,
+    Undecided,
+    in_groups,
+    set_fields,
+    set_releases,
+    with_groups,
+)
 from chart_binder.rules.candidates import Candidate, role_and_noun
 
-Rules: TypeAlias = Callable[[EvidenceBundle], Verdict]
+Rules: TypeAlias = Callable[[EvidenceBundle], Decided | Undecided]
 """Returns the verdict on evidence without looking at what is ambiguous in it."""
-
-_GroupChange: TypeAlias = Callable[[ReleaseGroup], ReleaseGroup | None]
-"""The group under an assumption; None if it would not carry the recording at all."""
 
 _MAX_QUESTIONS = 5
 _MAX_SUBSETS = 4
@@ -61,7 +68,7 @@ def releases_of_unknown_status(candidates: Sequence[Candidate]) -> UnknownStatus
 
 def statuses_that_matter(
     decided: Decided, unknown: UnknownStatuses, until: int, bundle: EvidenceBundle, rules: Rules
-) -> tuple[str, ...]:
+) -> tuple[Asked, ...]:
     """Return questions for the statuses that a decision depends on; none if it stands.
 
     It stands if the rules decide for the same group whichever of these releases are official. A
@@ -74,20 +81,8 @@ def statuses_that_matter(
     ]
 
     def changes_decision(few: Sequence[ReleaseId]) -> bool:
-        ids = frozenset(few)
-
-        def with_statuses(group: ReleaseGroup) -> ReleaseGroup:
-            if not any(one.mb_release_id in ids for one in group.editions):
-                return group
-            releases = (
-                replace(one, status="Official")
-                if one.mb_release_id in ids and one.may_be_official
-                else one
-                for one in group.editions
-            )
-            return replace(group, releases=tuple(releases))
-
-        return _group_chosen(rules(_with_groups(bundle, with_statuses))) != decided.crg
+        tried = with_groups(bundle, _with_status("Official", few))
+        return _group_chosen(rules(tried)) != decided.crg
 
     first = next((few for few in _subsets(relevant) if changes_decision(few)), None)
     if first is None:
@@ -96,13 +91,35 @@ def statuses_that_matter(
     return status_questions(unknown, alone or first)
 
 
-def status_questions(unknown: UnknownStatuses, asked: Sequence[ReleaseId]) -> tuple[str, ...]:
-    """Return questions for the statuses of releases."""
-    questions: dict[str, None] = {}
+def status_questions(unknown: UnknownStatuses, asked: Sequence[ReleaseId]) -> tuple[Asked, ...]:
+    """Return questions for the statuses of releases; those of one record and date share one."""
+    questions: dict[str, list[tuple[Candidate, Release]]] = {}
     for candidate, release in map(unknown.__getitem__, asked):
         when = release.when.text or "undated"
-        questions[f"is the {when} release of '{candidate.title}' official?"] = None
-    return tuple(questions)[:_MAX_QUESTIONS]
+        text = f"is the {when} release of '{candidate.title}' official?"
+        questions.setdefault(text, []).append((candidate, release))
+    return tuple(
+        Asked(
+            "status",
+            text,
+            tuple(release.mb_release_id for _, release in same),
+            [
+                (answer, [_status_change(status, same)])
+                for answer, status in (("official", "Official"), ("not official", "Bootleg"))
+            ],
+        )
+        for text, same in [*questions.items()][:_MAX_QUESTIONS]
+    )
+
+
+def _status_change(status: str, those: Sequence[tuple[Candidate, Release]]) -> BundleChange:
+    change = _with_status(status, [release.mb_release_id for _, release in those])
+    return in_groups(change, [candidate.group.mb_rg_id for candidate, _ in those])
+
+
+def _with_status(status: str, releases: Sequence[ReleaseId]) -> GroupChange:
+    ids = frozenset(releases)
+    return set_releases(lambda one: one.mb_release_id in ids and one.may_be_official, status=status)
 
 
 def _is_relevant(candidate: Candidate, release: Release) -> bool:
@@ -139,7 +156,7 @@ def types_that_matter(
     until: int,
     bundle: EvidenceBundle,
     rules: Rules,
-) -> tuple[str, ...]:
+) -> tuple[Asked, ...]:
     """Return questions for the types that a decision depends on; none if it stands.
 
     It stands if the rules decide for the same group whichever common type each record has. A record
@@ -150,18 +167,21 @@ def types_that_matter(
     for few in (*([one] for one in early[:_MAX_RECORDS_ALONE]), *together):
         ids = frozenset(one.group.mb_rg_id for one in few)
         for primary in _TRIED_TYPES:
-
-            def with_type(group: ReleaseGroup, primary: str = primary) -> ReleaseGroup:
-                return replace(group, primary_type=primary)
-
-            tried = _with_groups(bundle, with_type, ids)
+            tried = with_groups(bundle, set_fields(primary_type=primary), ids)
             if _group_chosen(rules(tried)) != decided.crg:
-                return tuple(
-                    f"what is {one.dated_name}, which has no known type: an album, a single or an"
-                    " EP?"
-                    for one in few[:_MAX_RECORDS_ALONE]
-                )
+                return tuple(map(_type_question, few[:_MAX_RECORDS_ALONE]))
     return ()
+
+
+def _type_question(one: Candidate) -> Asked:
+    group = (one.group.mb_rg_id,)
+    answers = (("an album", "Album"), ("a single or an EP", "Single"))
+    return Asked(
+        "type",
+        f"what is {one.dated_name}, which has no known type: an album, a single or an EP?",
+        group,
+        [(said, [in_groups(set_fields(primary_type=kind), group)]) for said, kind in answers],
+    )
 
 
 class Contradiction(msgspec.Struct, frozen=True, eq=False):
@@ -170,8 +190,21 @@ class Contradiction(msgspec.Struct, frozen=True, eq=False):
     question: str
     groups: Sequence[str]
     """The ids of the release groups that it is about."""
-    readings: Sequence[_GroupChange]
+    readings: Sequence[GroupChange]
     """Each of these groups if one of the descriptions is right."""
+    names: Sequence[str]
+    """What each of these descriptions says, as an answer."""
+    releases: Sequence[str] = ()
+    """The ids of the releases that it is about."""
+
+    @property
+    def asked(self) -> Asked:
+        """The question, with an answer for each thing that a description says."""
+        answers: dict[str, list[BundleChange]] = {}
+        for name, reading in zip(self.names, self.readings, strict=True):
+            answers.setdefault(name, []).append(in_groups(reading, self.groups))
+        about = (*self.groups, *self.releases)
+        return Asked("contradiction", self.question, about, [*answers.items()])
 
 
 def find_contradictions(
@@ -198,19 +231,19 @@ def contradictions_that_matter(
     contradictions: Sequence[Contradiction],
     bundle: EvidenceBundle,
     rules: Rules,
-) -> tuple[str, ...]:
+) -> tuple[Asked, ...]:
     """Return questions for the contradictions that a decision depends on; none if it stands.
 
     It stands if the rules decide for the same group whichever descriptions are right.
     """
-    questions = tuple(one.question for one in contradictions)
+    questions = tuple(one.asked for one in contradictions)
     if prod(len(one.readings) for one in contradictions) > _MAX_READINGS:
         return questions[:_MAX_QUESTIONS]
     chosen: dict[tuple[int, ...], str | None] = {}
     for numbers in product(*(range(len(one.readings)) for one in contradictions)):
         tried = bundle
         for one, number in zip(contradictions, numbers, strict=True):
-            tried = _with_groups(tried, one.readings[number], one.groups)
+            tried = with_groups(tried, one.readings[number], one.groups)
         chosen[numbers] = _group_chosen(rules(tried))
     if set(chosen.values()) == {decided.crg}:
         return ()
@@ -238,17 +271,22 @@ def _about_group(one: Candidate, copies: Sequence[ReleaseGroup]) -> Iterator[Con
         yield Contradiction(
             f"the evidence calls '{title}' both {nouns}: which is it?",
             groups,
-            [_set(primary_type=primary, secondary_types=kinds) for primary, kinds in types],
+            [set_fields(primary_type=primary, secondary_types=kinds) for primary, kinds in types],
+            [_with_article(role_and_noun(*each)[1]) for each in types],
         )
     names = sorted({credit for copy in copies if (credit := non_blank(copy.artist_credit))})
     if len({name.casefold() for name in names}) > 1:
         question = f"the evidence credits '{title}' both to {' and '.join(names)}: which is right?"
-        yield Contradiction(question, groups, [_set(artist_credit=name) for name in names])
+        yield Contradiction(
+            question, groups, [set_fields(artist_credit=name) for name in names], names
+        )
     dates = sorted({copy.first_date for copy in copies}, key=str)
     if any(same_day(*pair) is False for pair in combinations(dates, 2)):
         known = [date.text for date in dates if date.is_known]
         question = f"the evidence dates '{title}' both {' and '.join(known)}: which is right?"
-        yield Contradiction(question, groups, [_set(first_release_date=text) for text in known])
+        yield Contradiction(
+            question, groups, [set_fields(first_release_date=text) for text in known], known
+        )
 
 
 def _about_releases(one: Candidate) -> Iterator[Contradiction]:
@@ -262,13 +300,15 @@ def _about_releases(one: Candidate) -> Iterator[Contradiction]:
         what = f"the release {name} of '{one.title}' both"
         if any(same_day(way.when, other.when) is False for way, other in combinations(ways, 2)):
             problem = f"dates {what} {' and '.join(days)}"
+            names = [str(way.when) for way in sorted(ways, key=str)]
         elif len(statuses) > 1:
             problem = f"calls {what} {' and '.join(statuses)}"
+            names = [way.standing or "of unknown status" for way in sorted(ways, key=str)]
         else:
             continue
         readings = [_keeping(way) for way in sorted(ways, key=str)]
         question = f"the evidence {problem}: which is right?"
-        yield Contradiction(question, (one.group.mb_rg_id,), readings)
+        yield Contradiction(question, (one.group.mb_rg_id,), readings, names, (name,))
 
 
 def _in_several_groups(candidates: Sequence[Candidate]) -> Iterator[Contradiction]:
@@ -287,14 +327,16 @@ def _in_several_groups(candidates: Sequence[Candidate]) -> Iterator[Contradictio
                 f"the evidence lists the release {release_id} on both {both}: on which is it?"
             )
             groups = sorted(names)
-            yield Contradiction(question, groups, [_only_in(one, release_id) for one in groups])
+            yield Contradiction(
+                question,
+                groups,
+                [_only_in(one, release_id) for one in groups],
+                [names[one] for one in groups],
+                (release_id,),
+            )
 
 
-def _set(**fields: object) -> _GroupChange:
-    return lambda group: replace(group, **fields)
-
-
-def _keeping(way: Release) -> _GroupChange:
+def _keeping(way: Release) -> GroupChange:
     """Return the group with one description of a release in place of all others of it."""
 
     def change(group: ReleaseGroup) -> ReleaseGroup:
@@ -304,7 +346,7 @@ def _keeping(way: Release) -> _GroupChange:
     return change
 
 
-def _only_in(home: str, release_id: str) -> _GroupChange:
+def _only_in(home: str, release_id: str) -> GroupChange:
     """Return groups other than `home` without a release; None if they have no other release."""
 
     def change(group: ReleaseGroup) -> ReleaseGroup | None:
@@ -316,20 +358,7 @@ def _only_in(home: str, release_id: str) -> _GroupChange:
     return change
 
 
-def _with_groups(
-    bundle: EvidenceBundle, change: _GroupChange, ids: Sequence[str] | frozenset[str] | None = None
-) -> EvidenceBundle:
-    """Return the evidence with groups changed: those of `ids`, or all."""
-    recordings = []
-    for recording in bundle.recording_candidates:
-        groups = (
-            change(one) if ids is None or one.mb_rg_id in ids else one for one in recording.groups
-        )
-        recordings.append(replace(recording, rg_candidates=tuple(filter(None, groups))))
-    return replace(bundle, recording_candidates=tuple(recordings))
-
-
-def _group_chosen(verdict: Verdict) -> str | None:
+def _group_chosen(verdict: Decided | Undecided) -> str | None:
     return verdict.crg if isinstance(verdict, Decided) else None
 
 

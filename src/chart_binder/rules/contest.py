@@ -11,6 +11,7 @@ from chart_binder.config import RulesConfig
 from chart_binder.domain.dates import LAST_DAY, Answer
 from chart_binder.domain.evidence import Artist, RecordingCandidate, Release
 from chart_binder.domain.vocabulary import NO_COUNTRIES, country_code
+from chart_binder.rules.assumptions import Asked
 from chart_binder.rules.candidates import (
     Candidate,
     Role,
@@ -378,7 +379,7 @@ class Ruling(msgspec.Struct, frozen=True, eq=False):
 
     choices: Sequence[Candidate]
     reason: str
-    doubts: tuple[str, ...] = ()
+    doubts: tuple[Asked, ...] = ()
 
 
 def no_choice(reason: str) -> Ruling:

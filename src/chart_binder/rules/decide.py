@@ -13,13 +13,14 @@ from chart_binder.rules.ambiguity import (
     statuses_that_matter,
     types_that_matter,
 )
+from chart_binder.rules.assumptions import Asked, Undecided, questions_of
 from chart_binder.rules.candidates import Candidate, Role
 from chart_binder.rules.contest import Contest, build_contest
 from chart_binder.rules.explain import (
     explain_losers,
     explain_losers_to_override,
-    open_verdict,
     recordings_disagree,
+    undecided,
 )
 from chart_binder.rules.premiere import RuleResults, apply_rules
 from chart_binder.rules.recordings import SortedRecordings, recording_of, sort_recordings
@@ -35,29 +36,50 @@ def decide(
 
     The same evidence in any order gives the same verdict. A decision holds whatever the true day is
     behind each partial date, whatever the status is of a release that has none, and whichever of
-    two descriptions of one record is right; otherwise the verdict is open and names the facts that
-    would settle it. A person's `override` precedes every rule.
+    two descriptions of one record is right; otherwise the verdict is open and has the questions
+    that would settle it. A person's `override` precedes every rule.
     """
     recordings = sort_recordings(bundle)
     contest = build_contest(recordings.kept, bundle.performer, settings)
     if override:
         return _overridden(override, contest, recordings, bundle)
+    verdict = _settled(contest, recordings, bundle)
+    if isinstance(verdict, Decided):
+        return verdict
+
+    def settle(tried: EvidenceBundle) -> ReleaseGroupId | None:
+        others = sort_recordings(tried)
+        other = build_contest(others.kept, tried.performer, settings)
+        found = _settled(other, others, tried)
+        return found.crg if isinstance(found, Decided) else None
+
+    questions = questions_of(verdict.asked, bundle, settle)
+    losers = explain_losers(contest, None, recordings.excluded)
+    return Open(verdict.because, questions, verdict.path, losers)
+
+
+def _settled(
+    contest: Contest, recordings: SortedRecordings, bundle: EvidenceBundle
+) -> Decided | Undecided:
+    """Return the decision, if it depends on nothing ambiguous."""
     verdict = _verdict(contest, recordings, bundle)
     if isinstance(verdict, Decided):
-        what, facts = _ambiguities(verdict, contest, bundle)
-        if facts:
-            because = f"{what} is unknown, and the decision turns on it"
-            losers = explain_losers(contest, None, recordings.excluded)
-            return Open(because, facts, verdict.path, losers)
+        what, asked = _ambiguities(verdict, contest, bundle)
+        if asked:
+            return Undecided(
+                f"{what} is unknown, and the decision turns on it", asked, verdict.path
+            )
     return verdict
 
 
-def _verdict(contest: Contest, recordings: SortedRecordings, bundle: EvidenceBundle) -> Verdict:
+def _verdict(
+    contest: Contest, recordings: SortedRecordings, bundle: EvidenceBundle
+) -> Decided | Undecided:
     """Return the decision, with releases of unknown status taken as unofficial."""
     results = apply_rules(contest)
     chosen = results.chosen
     if chosen is None:
-        return open_verdict(contest, results, recordings, bundle)
+        return undecided(contest, results, bundle)
     return recordings_disagree(chosen, contest, results, recordings) or _decided(
         chosen, contest, results, recordings, bundle
     )
@@ -94,18 +116,18 @@ def _decided(
 
 def _ambiguities(
     verdict: Decided, contest: Contest, bundle: EvidenceBundle
-) -> tuple[str, tuple[str, ...]]:
+) -> tuple[str, tuple[Asked, ...]]:
     """Return what the decision depends on besides days, with the questions that would settle it."""
 
-    def rules(tried: EvidenceBundle) -> Verdict:
+    def rules(tried: EvidenceBundle) -> Decided | Undecided:
         recordings = sort_recordings(tried)
         other = build_contest(recordings.kept, tried.performer, contest.settings)
         return _verdict(other, recordings, tried)
 
     if not bundle.listed.is_each_once:
         found = find_contradictions(contest.recordings, contest.candidates)
-        if found and (facts := contradictions_that_matter(verdict, found, bundle, rules)):
-            return "which of two descriptions is right", facts
+        if found and (asked := contradictions_that_matter(verdict, found, bundle, rules)):
+            return "which of two descriptions is right", asked
     statuses = releases_of_unknown_status(contest.candidates)
     untyped = records_of_unknown_type(contest.candidates)
     if not (statuses or untyped):
@@ -114,8 +136,8 @@ def _ambiguities(
     until = chosen.last + contest.settings.lead_window_days
     if chosen.role is Role.COMPILATION:  # any work, however late, may rule it out
         until = LAST_DAY
-    if facts := statuses_that_matter(verdict, statuses, until, bundle, rules):
-        return "the status of a release", facts
+    if asked := statuses_that_matter(verdict, statuses, until, bundle, rules):
+        return "the status of a release", asked
     return "the type of a record", types_that_matter(verdict, untyped, until, bundle, rules)
 
 

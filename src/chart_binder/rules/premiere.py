@@ -3,11 +3,13 @@
 import re
 from collections.abc import Callable, Iterator, Sequence
 from datetime import date
+from itertools import product
 
 import msgspec
 
-from chart_binder.domain.dates import before, same_day
+from chart_binder.domain.dates import FIRST_DAY, LAST_DAY, before, same_day
 from chart_binder.domain.vocabulary import isrc
+from chart_binder.rules.assumptions import Asked, dated_on, in_groups, set_fields
 from chart_binder.rules.candidates import (
     NEVER_OUT,
     Candidate,
@@ -233,7 +235,7 @@ class RuleResults(msgspec.Struct, frozen=True, eq=False):
     rulings: Sequence[tuple[str, Ruling]]
     possible: Sequence[Candidate]
     """The possible answers: one candidate, where the unknown facts make no difference."""
-    doubts: Sequence[str]
+    doubts: Sequence[Asked]
 
     @property
     def chosen(self) -> Candidate | None:
@@ -250,13 +252,13 @@ def apply_rules(contest: Contest) -> RuleResults:
     """
     rulings = [(code, rule(contest)) for code, rule in RULES]
     possible: dict[str, Candidate] = {}
-    doubts: dict[str, None] = {}
+    doubts: dict[str, Asked] = {}
     for _, ruling in rulings:
         for one in ruling.choices:
             possible.setdefault(one.group.mb_rg_id, one)
-        if ruling.doubts:
-            doubts |= dict.fromkeys(ruling.doubts)
-    return RuleResults(rulings, list(possible.values()), list(doubts))
+        for doubt in ruling.doubts:
+            doubts.setdefault(doubt.text, doubt)
+    return RuleResults(rulings, list(possible.values()), list(doubts.values()))
 
 
 def _is_earliest(first: Candidate, contest: Contest) -> str:
@@ -290,25 +292,36 @@ _ISRC = re.compile(r"[A-Z]{2}[A-Z0-9]{3}([0-9]{2})")
 _FIRST_YEAR_OF_1900S = 40
 
 
-def _doubts(early: EarlyCompilation, contest: Contest) -> Iterator[str]:
+def _doubts(early: EarlyCompilation, contest: Contest) -> Iterator[Asked]:
     """Yield why an early compilation may not be the premiere."""
     window, name = contest.settings.lead_window_days, early.candidate.dated_name
+    own = early.candidate.group.mb_rg_id
     yield from _contradictions(early.candidate, contest)
     if early.is_own is None:
-        yield f"is {name} the artist's own? No credit tells"
+        owners = (("the artist's own", contest.artist.name), ("by others", "Various Artists"))
+        answers = [
+            (answer, [in_groups(set_fields(artist_credit=credit), (own,))])
+            for answer, credit in owners
+            if credit
+        ]
+        yield Asked("type", f"is {name} the artist's own? No credit tells", (own,), answers)
     if not early.is_alone:
         soundtracks = [one for one in contest.works if one.is_dated and is_compilation(one.group)]
         near = [
-            one.dated_name
+            one
             for one in (*contest.dated_compilations, *soundtracks)
-            if one.first <= early.candidate.last + window
-            and one.group.mb_rg_id != early.candidate.group.mb_rg_id
+            if one.first <= early.candidate.last + window and one.group.mb_rg_id != own
         ]
-        names = " or ".join(sorted([name, *near[:_MAX_NAMED]]))
-        yield f"which was the first, {names}? They came out, or may have, within {window} days"
+        named = sorted([early.candidate, *near[:_MAX_NAMED]], key=lambda one: one.dated_name)
+        names = " or ".join(one.dated_name for one in named)
+        yield Asked(
+            "tie",
+            f"which was the first, {names}? They came out, or may have, within {window} days",
+            tuple(one.group.mb_rg_id for one in named),
+        )
 
 
-def _undated_beside_only_one(contest: Contest) -> Iterator[str]:
+def _undated_beside_only_one(contest: Contest) -> Iterator[Asked]:
     """Yield questions for dates, where nothing but compilations exist and only one is dated.
 
     Then no date says that it was the first of them.
@@ -317,8 +330,14 @@ def _undated_beside_only_one(contest: Contest) -> Iterator[str]:
     if contest.works or len(dated) > 1:
         return
     undated = [one for one in contest.compilations if not one.is_dated]
-    for one in undated[:_MAX_NAMED]:
-        yield f"{one.name} has no date: did it come out before {dated[0].dated_name}?"
+    for one, other in product(undated[:_MAX_NAMED], dated):
+        group, beside = one.group.mb_rg_id, other.group.mb_rg_id
+        text = f"{one.name} has no date: did it come out before {other.dated_name}?"
+        days = (("before it", other.first - 1), ("after it", other.last + 1))
+        answers = [
+            (answer, [dated_on(day, group)]) for answer, day in days if FIRST_DAY < day < LAST_DAY
+        ]
+        yield Asked("date", text, (group, beside), answers)
 
 
 def _no_compilation(contest: Contest, why: str) -> Ruling:
@@ -328,17 +347,21 @@ def _no_compilation(contest: Contest, why: str) -> Ruling:
     first = min(contest.compilations, key=lambda one: (one.last, one.title, one.group.mb_rg_id))
     is_one = len(contest.compilations) == 1
     what = "only a compilation carries" if is_one else "only compilations carry"
-    fact = f"{_MISSING}: {what} it, the earliest {first.dated_name}"
-    return Ruling((), f"{what} it: {why}", (fact,))
+    text = f"{_MISSING}: {what} it, the earliest {first.dated_name}"
+    asked = Asked("missing_original", text, (first.group.mb_rg_id,))
+    return Ruling((), f"{what} it: {why}", (asked,))
 
 
-def _contradictions(compilation: Candidate, contest: Contest) -> tuple[str, ...]:
+def _contradictions(compilation: Candidate, contest: Contest) -> tuple[Asked, ...]:
     """Return what says that the recording was out, or may have been, before a compilation."""
-    doubts = {*_contradicting_dates(compilation, contest), *_earlier_copies(compilation, contest)}
-    return tuple(sorted(doubts)[:_MAX_DOUBTS])
+    found = (*_contradicting_dates(compilation, contest), *_earlier_copies(compilation, contest))
+    doubts: dict[str, Asked] = {}
+    for one in sorted(found, key=lambda one: (one.text, one.about)):
+        doubts.setdefault(one.text, one)
+    return tuple(doubts.values())[:_MAX_DOUBTS]
 
 
-def _contradicting_dates(compilation: Candidate, contest: Contest) -> Iterator[str]:
+def _contradicting_dates(compilation: Candidate, contest: Contest) -> Iterator[Asked]:
     """Yield contradictions with MusicBrainz' first date and the ISRCs of the recordings.
 
     MusicBrainz takes a recording's first date from its releases (`recording_first_release_date`),
@@ -351,25 +374,28 @@ def _contradicting_dates(compilation: Candidate, contest: Contest) -> Iterator[s
         copies += [one for one in other.unofficial if one.date and one.standing in NEVER_OUT]
     where = "on which record did it come out then?"
     for recording in contest.recordings:
+        about = (compilation.group.mb_rg_id, recording.mb_recording_id)
         hint = recording.first_date
         if not any(same_day(hint, copy.when) is not False for copy in copies):
             if hint.is_known and not is_dated:
-                yield f"the recording is dated {hint}, and {compilation.name} has no date: {where}"
+                text = f"the recording is dated {hint}, and {compilation.name} has no date: {where}"
+                yield Asked("missing_original", text, about)
             elif hint.last < compilation.first:
                 later = f"{compilation.dated_name} is later"
-                yield f"{_MISSING}: the recording is dated {hint}, and {later}"
+                text = f"{_MISSING}: the recording is dated {hint}, and {later}"
+                yield Asked("missing_original", text, about)
         for code in recording.isrcs or ():
             year = _isrc_year(code)
             if not year or date(year, 12, 31).toordinal() >= compilation.last:
                 continue
             assigned = f"ISRC {code} was assigned in {year}"
+            text = f"{assigned}, and {compilation.name} has no date: {where}"
             if is_dated:
-                yield f"{_MISSING}: {assigned}, before {compilation.dated_name}"
-            else:
-                yield f"{assigned}, and {compilation.name} has no date: {where}"
+                text = f"{_MISSING}: {assigned}, before {compilation.dated_name}"
+            yield Asked("missing_original", text, about)
 
 
-def _earlier_copies(compilation: Candidate, contest: Contest) -> Iterator[str]:
+def _earlier_copies(compilation: Candidate, contest: Contest) -> Iterator[Asked]:
     """Yield the promotional copies and bootlegs of other records that came out earlier."""
     for other in contest.candidates:
         if other.group.mb_rg_id == compilation.group.mb_rg_id:
@@ -379,10 +405,12 @@ def _earlier_copies(compilation: Candidate, contest: Contest) -> Iterator[str]:
             if is_earlier is False or not release.when.is_known or release.standing in NEVER_OUT:
                 continue
             what = f"{describe_unofficial(release)} of {other.name} is dated {release.when}"
+            about = other.group.mb_rg_id, release.mb_release_id
             if is_earlier:
-                yield f"{what}, before {compilation.dated_name}: what is it a copy of?"
+                text = f"{what}, before {compilation.dated_name}: what is it a copy of?"
+                yield Asked("missing_original", text, about)
             else:
-                yield f"{what}: before {compilation.dated_name}?"
+                yield Asked("date", f"{what}: before {compilation.dated_name}?", about)
 
 
 def _isrc_year(code: str) -> int | None:

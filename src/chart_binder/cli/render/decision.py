@@ -59,8 +59,11 @@ def release_name(release: Release) -> str:
     return " ".join(filter(None, parts))
 
 
-def decision_lines(path: str, case: Case) -> Iterator[str]:
-    """Yield a decision as a short block: the recording, where it belongs, by which rule, why."""
+def decision_lines(path: str, case: Case, *, explained: bool = False) -> Iterator[str]:
+    """Yield a decision as a short block: the recording, where it belongs, by which rule, why.
+
+    If `explained`, questions have their kind, and what each answer leads to.
+    """
     decision = case.decision
     yield path
     if case.bundle:
@@ -73,9 +76,23 @@ def decision_lines(path: str, case: Case) -> Iterator[str]:
         yield from labelled("left open", f"{decision.crg_rule}")
     if decision.rationale:
         yield from labelled("because", decision.rationale)
-    yield from labelled_list("missing", decision.missing_facts)
+    if explained and decision.questions:
+        yield from _questions(case)
+    else:
+        yield from labelled_list("missing", decision.missing_facts)
     if decision.adjudication:
         yield from adjudication_lines(decision.adjudication, decision.state)
+
+
+def _questions(case: Case) -> Iterator[str]:
+    label = "missing"
+    for one in case.decision.questions:
+        yield from labelled(label, f"[{one.kind.replace('_', ' ')}] {one.text}")
+        label = ""
+        for each in one.possibilities:
+            group, _ = find_entities(case.bundle, each.crg, None)
+            leads = group_name(group) if group else "still open"
+            yield from labelled("", f"- {each.answer}: {leads}")
 
 
 def _decided(case: Case, decision: Decision, crg: str) -> Iterator[str]:

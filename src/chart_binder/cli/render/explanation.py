@@ -45,7 +45,7 @@ _LEGEND = {
 
 def explanation_lines(path: str, case: Case, rules_config: RulesConfig) -> Iterator[str]:
     """Yield the decision, the rule path, the dates, and why every other candidate lost."""
-    yield from decision_lines(path, case)
+    yield from decision_lines(path, case, explained=True)
     verdict = case.verdict
     if verdict is None or case.bundle is None:
         return

@@ -15,7 +15,7 @@ from chart_binder.cli.output import (
 )
 from chart_binder.cli.render.decision import musicbrainz_page, outcome_lines
 from chart_binder.domain.records import VerdictRecord
-from chart_binder.domain.verdict import Decided, Verdict
+from chart_binder.domain.verdict import Decided, Open, Verdict
 from chart_binder.errors import counted
 from chart_binder.files import path_text
 from chart_binder.jobs.decide import State, advice_for
@@ -63,6 +63,7 @@ def queued_object(case: ReviewCase) -> dict[str, Any]:
         "rationale": decision.rationale,
         "problem": case.result.problem if case.result else None,
         "missing_facts": decision.missing_facts,
+        "questions": decision.questions,
     }
 
 
@@ -110,7 +111,11 @@ def case_lines(
 
 def case_object(case: ReviewCase, rules: Verdict | None) -> dict[str, Any]:
     """Return a case for JSON."""
-    question = {"because": rules.because, "missing_facts": rules.missing_facts} if rules else None
+    question = rules and {
+        "because": rules.because,
+        "missing_facts": rules.missing_facts,
+        "questions": rules.questions if isinstance(rules, Open) else (),
+    }
     return queued_object(case) | {
         "question": question,
         "decided_by_rules_now": rules.crg if isinstance(rules, Decided) else None,

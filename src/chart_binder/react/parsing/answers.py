@@ -39,7 +39,7 @@ _FOREIGN: Final = re.compile(
     r"|searchresults?|toolcalls?|action|actioninput"
 )
 """Keys that no answer has: those of a call, or of what a tool returned."""
-_MARKS: Final = (">", "]", '"', "“", "”", "»", "'", "--")
+_MARKS: Final = (">", "]", '"', "“", "”", "»", "'", "--", "form is", "format is")
 _CONTINUED: Final = re.compile(r"[ \t`]*(?:[,;]?[ \t]*(?!and\b)[a-z]|[-–—][ \t]*[a-z]|[\"'”’»])")
 
 
@@ -122,4 +122,5 @@ def _is_shown(before: str, after: str) -> bool:
         is_name = len(sentence.split()) <= _SHORT and not _ANNOUNCED.search(sentence)
         return is_name or _SAYING.search(sentence) is not None
     is_whole = said.endswith((".", "!", "?", "。"))
-    return not is_whole and (not bare.endswith("\n") or said.endswith(_MARKS) or introduces(said))
+    is_led = said.endswith(_MARKS) or _SAYING.search(said) is not None or introduces(said)
+    return not is_whole and (is_led or not bare.endswith("\n"))

@@ -63,7 +63,7 @@ _NAMED: Final = [[name] for name in _TOOLS]
 _STOP_WORDS: Final = frozenset(
     "a and are as current das der die do el first follows format here heres i il in is json la le "  # noqa: SIM905
     "ma meine mi my need new next no now number object our raw so step the then therefore this "
-    "thus to use your".split()
+    "thus to use your from given based per with".split()
 )
 _DASHED: Final = ("action", "input", "answer", "observation")
 """The last words of labels that a dash may follow; of others it may be prose."""
@@ -76,16 +76,19 @@ _MAX_NEARBY: Final = 400
 _FOREIGN: Final = re.compile(
     r"\n[^\w\n<]{0,24}+(?:\w[.)][ ]|step[ ]\d+:?[ ])?(?:"
     # but for a conclusion (`End result: C1`), or one in a whole sentence (`Result: C1 is first.`)
-    r"(?!(?:end|final|as|the|my|overall|no|or|in)\b"
+    r"(?!(?:end|final|as|the|my|overall|no|or|in|from|given|per|after|with|i|we|so|this|these|both|all"
+    r"|but|and|if|since|then|there|it)\b"
     r"|results?\W{0,3}:[ *]?\W*(?:\w+['’]?\w*[, ]+){2,}[^\n]*[.!]\W*\n)"
     r"(?:(?:[\w'()-]+[ ]){0,3}(?:tools?|api|lookup|stdout|retrieved|fetched|content|(?:web[ ])?page"
     r"|snippets?|hits?|results?|outputs?|returned|returns|\w*(?:search|fetch|tool)\w*)"
     r"|(?:[\w'-]+[ ]){1,3}responses?)"
-    r"(?:[ ](?:from|of|for|is|call|output|result|says|found)\b[^\n:.]{0,24})?\W{0,3}[:>=|\]`\n-]"
+    r"(?:[ ](?:from|of|for|is|call|output|result|says|found)\b[^\n:.]{0,24})?"
+    r"(?:\W{0,3}[:>=|\]`-]|[ *_)\]]{0,3}\n)"
     r"|(?:user|human|system|tool|ipython|environment|instructions?|developer|admin)\W{0,4}[:>\n]"
-    r"|paus(?:e\b[^\n]*|e?)\n|[a-z]+_[a-z_]+\W{0,3}\(\s?[\"'“]|(?<=[$@/!])[a-z]+_[a-z])"
+    r"|paus(?:e\b[^\n]*|e?)\n"
+    r"|[a-z]+_[a-z_]+\W{0,3}\(\s?[\"'“]|(?:(?<=[$@/!])|(?<=\$ ))[a-z]+_[a-z])"
     r"|<\W{0,2}/?obs|&lt;/?(?:obs|think|tool|resp)|\bto=[a-z]|[.!?] observation\W{0,2}:"
-    r"|<\|/?(?:obs|tool|user|system|im_|start)|\baction(?:[ ]input)?\W{1,4}[a-z]+_[a-z]+"
+    r"|<\|/?(?:obs|tool|user|system|im_|start)|\baction(?:[ ]input)?\W{0,2}[:=]\W{0,3}[a-z]+_[a-z]+"
 )
 _OBSERVING: Final = re.compile(
     r"\n(?:<\w{1,6}>)?[^\w\n>]{0,24}+"
@@ -257,7 +260,8 @@ def kind_of(words: str) -> Kind | None:
             word = "".join(parts[start:end])
             if kind := _kinds().get(word) or _kinds().get(word.rstrip("是为為은는は")):
                 return kind
-    is_result = parts[-1] in _RESULTS and ("_" in words or parts[-2:-1] in _NAMED)
+    is_named = "_" in words or parts[-2:-1] in _NAMED
+    is_result = is_named and parts[-1] in _RESULTS and parts[0] not in _STOP_WORDS
     is_misspelt = any(map(_is_like, (parts[0], parts[-1], "".join(parts))))
     return "observation" if is_result or (is_misspelt and parts[0] not in ("a", "an")) else None
 

@@ -68,6 +68,8 @@ _KNOWN_TAGS: Final = re.compile(
 # The model's own announcement of its answer, which may end in a colon.
 _OWN: Final = re.compile(
     r"\bmy (?:final |own )?(?:answer|decision|conclusion|choice|verdict)\b|\bfinal answer\b"
+    r"|\bI(?:['’]ll| will| can)(?: now)?\b(?! not| never)"
+    r"|\blet me (?:answer|decide|conclude|finali[sz]e)"
     r"|\A\W*(?:thoughts?\W+)?(?:based on|given|considering)\b"
     r"|\A\W*(?:so|therefore|thus|hence|done|ok(?:ay)?|sure|yes|now|finally)?\W*\Z"
     r"|\A\W*(?:final )?(?:action|action input|thoughts?|thinking|reasoning|answer|response|result"
@@ -76,8 +78,8 @@ _OWN: Final = re.compile(
 )
 _UNFINISHED: Final = re.compile(
     r"\b(?:says?|said|saying|writes?|wrote|reads?|states?|stated|wants?|wanted|tells?|told|asks?"
-    r"|asked|claims?|claimed|that|returns?|returned|shows?|showed|contains?|lists?|prints?|is|was"
-    r"|displays?|suggests?|instructs?|as|like|called)[\s\"'“(]*\Z|[(\[{「“‘«]\s*\Z",
+    r"|asked|claims?|claimed|that|returns?|returned|shows?|showed|contains?|lists?|prints?"
+    r"|displays?|suggests?|instructs?)[\s\"'“(]*\Z|[(\[{「“‘«]\s*\Z",
     re.IGNORECASE,
 )
 

@@ -1,0 +1,119 @@
+"""Questions in the making: what each answer would change in the evidence."""
+
+from collections.abc import Callable, Iterable, Sequence
+from datetime import date
+from typing import TypeAlias
+
+import msgspec
+from msgspec.structs import replace
+
+from chart_binder.domain.evidence import EvidenceBundle, Release, ReleaseGroup
+from chart_binder.domain.verdict import Considered, Possibility, Question, QuestionKind
+from chart_binder.domain.vocabulary import ReleaseGroupId
+
+GroupChange: TypeAlias = Callable[[ReleaseGroup], ReleaseGroup | None]
+"""The group under an assumption; None if it would not carry the recording at all."""
+BundleChange: TypeAlias = Callable[[EvidenceBundle], EvidenceBundle]
+"""The evidence under an assumption."""
+Settle: TypeAlias = Callable[[EvidenceBundle], ReleaseGroupId | None]
+"""The group that the rules choose by some evidence; None if it is open."""
+
+
+class Asked(msgspec.Struct, frozen=True, eq=False, gc=False):
+    """A question, with the answers that may be given to it.
+
+    Each answer has the changes of the evidence that stand for it: it leads to a group if each of
+    them does.
+    """
+
+    kind: QuestionKind
+    text: str
+    about: tuple[str, ...] = ()
+    answers: Sequence[tuple[str, Sequence[BundleChange]]] = ()
+
+
+class Undecided(msgspec.Struct, frozen=True, eq=False):
+    """An open case before its questions are answered on trial."""
+
+    because: str
+    asked: Sequence[Asked]
+    path: tuple[Considered, ...]
+
+
+def questions_of(
+    asked: Iterable[Asked], bundle: EvidenceBundle, settle: Settle
+) -> tuple[Question, ...]:
+    """Return questions with what each answer leads to, tried on the evidence.
+
+    The answers are left out where none of them settles the case.
+    """
+    questions = []
+    for one in asked:
+        possibilities = []
+        for answer, changes in one.answers:
+            found = {settle(change(bundle)) for change in changes}
+            possibilities.append(Possibility(answer, found.pop() if len(found) == 1 else None))
+        settles = any(each.crg for each in possibilities)
+        questions.append(
+            Question(one.kind, one.text, one.about, tuple(possibilities) if settles else ())
+        )
+    return tuple(questions)
+
+
+def in_groups(change: GroupChange, ids: Iterable[str]) -> BundleChange:
+    """Return the change of the evidence that is made to the groups of `ids`."""
+    return lambda bundle: with_groups(bundle, change, frozenset(ids))
+
+
+def with_groups(
+    bundle: EvidenceBundle, change: GroupChange, ids: Sequence[str] | frozenset[str] | None = None
+) -> EvidenceBundle:
+    """Return the evidence with groups changed: those of `ids`, or all."""
+    recordings = []
+    for recording in bundle.recording_candidates:
+        groups = (
+            change(one) if ids is None or one.mb_rg_id in ids else one for one in recording.groups
+        )
+        recordings.append(replace(recording, rg_candidates=tuple(filter(None, groups))))
+    return replace(bundle, recording_candidates=tuple(recordings))
+
+
+def set_fields(**fields: object) -> GroupChange:
+    """Return the change that sets fields of a group."""
+    return lambda group: replace(group, **fields)
+
+
+def set_releases(chosen: Callable[[Release], bool], **fields: object) -> GroupChange:
+    """Return the change that sets fields of the releases of a group that are `chosen`."""
+
+    def change(group: ReleaseGroup) -> ReleaseGroup:
+        if not any(map(chosen, group.editions)):
+            return group
+        releases = (replace(one, **fields) if chosen(one) else one for one in group.editions)
+        return replace(group, releases=tuple(releases))
+
+    return change
+
+
+def dated_on(day: int, group_id: str) -> BundleChange:
+    """Return the change by which the recording came out on a group on a day.
+
+    All its official releases that may be of that day are dated with it; undated ones only where no
+    other has a date.
+    """
+    text = date.fromordinal(day).isoformat()
+
+    def change(group: ReleaseGroup) -> ReleaseGroup | None:
+        if not group.releases:
+            return replace(group, first_release_date=text)
+        is_any_dated = any(one.is_official and one.when.is_known for one in group.releases)
+        return set_releases(
+            lambda one: (
+                one.is_official
+                and one.when.is_known is is_any_dated
+                and one.when.first <= day <= one.when.last
+            ),
+            date=text,
+        )(group)
+
+    return in_groups(change, (group_id,))
