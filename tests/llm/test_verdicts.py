@@ -1,0 +1,128 @@
+"""The conversations and dated statements of `verdicts/`: what is decided, and what is not.
+
+What the data claim is tested too: that the rules leave each bundle open, that a right answer is the
+one that the truth decides, and that each passage an honest reader judges stands on its page.
+"""
+
+import json
+import re
+
+from chart_binder.config import RulesConfig
+from chart_binder.domain.verdict import Decided
+from chart_binder.react.conversation import Message, Terms
+from chart_binder.rules.decide import decide
+from chart_binder.web.page_text import from_html
+from llm.verdicts.play import (
+    Case,
+    Page,
+    Played,
+    Player,
+    Truth,
+    case_of,
+    cases,
+    patched,
+    play,
+    said_of,
+    statements,
+    table,
+)
+
+RIGHT = [one for one in cases() if one.wanted]
+WRONG = [one for one in cases() if not one.wanted]
+STATED = [case_of(number, said) for number, said in enumerate(statements(), 1)]
+
+
+def _share(played: list[Played], *, right: bool) -> float:
+    return sum(one.is_right is right for one in played) / len(played)
+
+
+def test_an_honest_second_reading_lets_no_wrong_answer_be_decided() -> None:
+    played = [play(case) for case in WRONG]
+    assert [one.case.id for one in played if one.decided] == [], table(played)
+
+
+def test_a_lying_second_reading_lets_at_most_five_of_a_hundred_be_decided() -> None:
+    lying = [play(case, is_lying=True) for case in WRONG]
+    assert _share(lying, right=False) <= 0.05, table(lying)
+
+
+def test_at_least_95_of_a_hundred_right_answers_are_decided() -> None:
+    played = [play(case) for case in RIGHT]
+    assert _share(played, right=True) >= 0.95, table(played)
+    assert [one.case.id for one in played if one.decided not in {"", one.case.wanted}] == []
+
+
+def test_at_most_four_of_a_hundred_other_dates_are_decided() -> None:
+    played = [play(case) for case in STATED if not case.wanted]
+    assert sum(bool(one.decided) for one in played) / len(played) <= 0.04, table(played)
+
+
+def test_at_least_96_of_a_hundred_release_dates_are_decided() -> None:
+    played = [play(case) for case in STATED if case.wanted]
+    assert _share(played, right=True) >= 0.96, table(played)
+
+
+EVERY = [*RIGHT, *WRONG, *STATED]
+_CITE_BADLY = {
+    "prompt's example", "quote invented, date there", "quote not on the page", "source not read",
+    "the model misreads", "trusted snippet only",
+}  # fmt: skip
+
+
+def test_the_rules_leave_every_case_open() -> None:
+    verdicts = {one.id: decide(one.evidence.bundle, RulesConfig()) for one in EVERY}
+    assert [name for name, verdict in verdicts.items() if isinstance(verdict, Decided)] == []
+
+
+def test_the_truth_decides_for_what_is_wanted() -> None:
+    decided = {one.id: patched(one.evidence, one.truth) for one in RIGHT}
+    assert decided == {one.id: one.wanted for one in RIGHT}
+
+
+def test_what_is_judged_stands_on_its_page() -> None:
+    pages = {page.url: page for case in EVERY for page in case.pages.values()}
+    missing = {
+        url: one.piece
+        for url, page in pages.items()
+        for one in page.truths
+        if not said_of(one.piece, _shown(page))
+    }
+    assert missing == {}
+
+
+def test_the_honest_reader_says_of_each_passage_what_its_page_says() -> None:
+    wrong = [
+        (case.id, one.piece)
+        for case in cases()
+        for one in case.all_truths
+        if _read(case, one) != one.reading
+    ]
+    assert wrong == []
+
+
+def _read(case: Case, one: Truth) -> str:
+    """Return what is said of a passage, asked as the contract says."""
+    record = one.record or next(iter(case.evidence.titles))
+    asked = (
+        f"# Second reading\nRelease: {case.evidence.titles[record]}\nArtist: A\n"
+        f"Type: {case.evidence.types[record]}\nCountry: {one.country}\nDate: {one.date}\n\n"
+        f"> {one.piece}"
+    )
+    said = Player(case, {}).reply([Message("user", asked)], Terms()).content
+    return str(json.loads(said)["reading"])
+
+
+def test_no_answer_falls_by_a_slip_of_its_author() -> None:
+    assert [one.id for one in EVERY if one.kind not in _CITE_BADLY and not _cites_well(one)] == []
+
+
+def _cites_well(case: Case) -> bool:
+    """Whether what the last reply quotes stands on a page; a right answer may quote more."""
+    shown = "\n".join(map(_shown, case.pages.values()))
+    quotes = re.findall(r'"quote": "((?:\\.|[^"])+)"', case.replies[-1])
+    stands = [said_of(quote.replace('\\"', '"'), shown) for quote in quotes]
+    return all(stands) or (any(stands) and bool(case.wanted))
+
+
+def _shown(page: Page) -> str:
+    return "\n".join((page.title, *from_html(page.html).blocks))
