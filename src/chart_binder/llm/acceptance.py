@@ -109,8 +109,8 @@ class Examination:
         for what keeps the answer from a decision. In the last turn an unknown id is left in, and
         dropped by `judge`.
         """
-        answer = read_answer(text, self.config.review_threshold if is_last else None)
         labels = self.case.labels
+        answer = read_answer(text, self.config.review_threshold if is_last else None, labels)
         answer = replace(answer, crg=labels.id_of(answer.crg), rr=labels.id_of(answer.rr))
         unknown = self._from_nowhere(answer)
         if unknown and not is_last:

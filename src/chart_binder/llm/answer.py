@@ -22,6 +22,9 @@ _LABEL = re.compile(
     r"(?:\s*\((?!.{0,200}\bc\d)[^()]{1,200}\)?|\s*[:–—-]\s*(?!.{0,200}\bc\d)[^\n]{1,200})?",
     re.IGNORECASE,
 )
+_TITLE = re.compile(
+    r".{1,200}\((?:studio |live )?(?:album|single|ep|lp|compilation|soundtrack)\)?", re.IGNORECASE
+)
 _ADDRESS = re.compile(
     r"(?:(?:https?:)?//(?:[\w-]{1,40}\.)?musicbrainz\.org|(?:[\w-]{1,40}\.)?musicbrainz\.org)?"
     r"/?(?:ws/2/)?(?P<kind>[a-z-]{1,20})/[0-9a-f-]{36}(?:[/?#]\S*)?",
@@ -162,10 +165,13 @@ class FinalAnswer:
     notes: tuple[str, ...] = ()
 
 
-def read_answer(text: str, confidence: float | None = None) -> FinalAnswer:
+def read_answer(
+    text: str, confidence: float | None = None, labels: Labels | None = None
+) -> FinalAnswer:
     """Read a final answer, or raise `RefusedError` that names the defect and the right form.
 
-    `confidence` stands in for one that cannot be read, where nothing can be asked again.
+    `confidence` stands in for one that cannot be read, where nothing can be asked again; with
+    `labels` a candidate may be named by its title alone.
     """
     try:
         found, notes = read_answer_object(text, "crg_mbid")
@@ -181,7 +187,7 @@ def read_answer(text: str, confidence: float | None = None) -> FinalAnswer:
             f'Your final answer has no "crg_mbid". Write it as {FORM}; null means you cannot tell'
         )
     return FinalAnswer(
-        crg=read_id(fields["crg_mbid"], "crg_mbid"),
+        crg=read_id(fields["crg_mbid"], "crg_mbid", labels),
         rr=read_id(fields.get("rr_mbid"), "rr_mbid"),
         confidence=read_confidence(fields.get("confidence"), confidence),
         rationale=" ".join(str(fields.get("rationale") or "").split()),
@@ -190,10 +196,11 @@ def read_answer(text: str, confidence: float | None = None) -> FinalAnswer:
     )
 
 
-def read_id(value: object, field: str) -> str | None:
+def read_id(value: object, field: str, labels: Labels | None = None) -> str | None:
     """Return the UUID in a bare id or a MusicBrainz URL, a label as it is, or `None` for no id.
 
-    A URL must be MusicBrainz's, for the kind of entity that the field holds. Raises `RefusedError`.
+    A URL must be MusicBrainz's, for the kind of entity that the field holds. A title with its type
+    behind it (`Sheer Heart Attack (Album)`) is returned as it is. Raises `RefusedError`.
     """
     if value is None or value is False:
         return None
@@ -207,9 +214,11 @@ def read_id(value: object, field: str) -> str | None:
     ids: set[str] = {found.casefold() for found in MBID.findall(bare)}
     address = _ADDRESS.fullmatch(bare) if "/" in bare else None
     is_other = "/" in bare and (address is None or address["kind"] != _KINDS.get(field))
-    is_title = not ids and "/" not in bare and any(sign.isalpha() for sign in bare)
-    if is_title and field == "crg_mbid":
-        return bare
+    if not ids and field == "crg_mbid":
+        if labels and (meant := labels.meant_by(bare)) in labels.titles:
+            return meant
+        if _TITLE.fullmatch(bare):
+            return bare
     if len(ids) != 1 or is_other:
         raise RefusedError(
             f'"{field}" is {value[:80]!r}; write a label such as "C1", an id, or null'
