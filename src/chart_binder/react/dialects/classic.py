@@ -124,6 +124,9 @@ _SAFE: Final = r"(?:[ -;=-Z\\\]-_a-~]|\[(?![/A-Za-z]))*+"
 """All of ASCII that can be seen, but for back-quotes or what may begin a tag."""
 
 
+_OPEN_BRACKET: Final = re.compile(r"\([^()]*(?:\(|\Z)")
+
+
 class ExactForm:
     """The form of a turn: the lines of a call, of `{tool}` and `{given}`, or those of an answer."""
 
@@ -144,9 +147,9 @@ class ExactForm:
         It is the step that `read_reply` finds, which reads any reply, in a fraction of the time.
         """
         found = self._turn.fullmatch(reply)
-        if found is None:
+        thought = (found["thought"] or "") if found else ""
+        if found is None or ("(" in thought and _OPEN_BRACKET.search(thought)):
             return None
-        thought = found["thought"] or ""
         if found["answer"]:
             if introduces(thought):
                 return None
