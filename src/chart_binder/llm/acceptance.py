@@ -145,6 +145,8 @@ class Examination:
         weighed = weigh(self.case, facts)
         impossible = self._impossible(facts)
         is_decided = crg is not None and weighed.decides(crg) and not (contradictions or impossible)
+        if is_decided and isinstance(weighed.verdict, Decided):
+            rr = weighed.verdict.rr or rr
         checks = (
             *self._candidate_checks(answer, crg, misplaced),
             *self._fact_checks(facts, is_decided=is_decided),

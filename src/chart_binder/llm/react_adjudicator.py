@@ -3,7 +3,7 @@
 import time
 import uuid
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
@@ -323,6 +323,8 @@ def _result(
         findings = partial_findings(record.events, dialect)
         return msgspec.structs.replace(base, rationale=findings)
     judgement = examination.judge(answer)
+    if ending.problem and judgement.problem:
+        judgement = replace(judgement, problem=f"{judgement.problem}; then {ending.problem}")
     return msgspec.structs.replace(
         base,
         outcome=judgement.outcome,
