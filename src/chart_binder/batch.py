@@ -287,7 +287,7 @@ def _tag_writer(
     if writing:
         for line in repair_journal(store):
             said(line)
-    planner = Planner(store, config.llm.acceptance, overrides(config)(), options.policy)
+    planner = Planner(store, overrides(config)(), options.policy)
 
     @lru_cache(_MAX_CLEAN_FOLDERS)
     def clean(folder: Path) -> None:

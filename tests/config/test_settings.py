@@ -45,6 +45,9 @@ def test_every_key_of_the_shipped_file_has_its_description_above_it() -> None:
 
 REFUSED = [
     ("[llm]\nmodell = 'x'", {}, ["llm.modell", "unknown key", "did you mean 'model_id'"]),
+    ("[llm.acceptance]\nwrite_min_sources = 2", {}, ["write_min_sources", "min_sources says"]),
+    ("", {"CANON_LLM__ACCEPTANCE__WRITE_MIN_SOURCES": "2"}, ["__WRITE_MIN", "min_sources says"]),
+    ("[llm.acceptance]\nbasis = 'trust'", {}, ["llm.acceptance.basis", "'trust'", "'rules'"]),
     ("[llm]\nnum_ctx = 12", {}, ["llm.num_ctx", "12", "1024"]),
     ("[llm]\nenabled = 1", {}, ["llm.enabled", "true or false"]),
     ("[llm]\ntemperature = nan", {}, ["llm.temperature", "nan", "finite"]),

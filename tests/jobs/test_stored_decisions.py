@@ -134,12 +134,12 @@ NOW = adjudicator_version(LLMConfig(), RULES)
     [
         ({"enabled": True, "base_url": "http://x:1", "timeout_s": 1.0, "stream": True}, True),
         ({"searxng": {"url": "http://elsewhere:2", "timeout_s": 1.0}}, True),
-        ({"acceptance": {"write_min_sources": 0}}, True),
         ({"model_id": "another"}, False),
         ({"temperature": 1.0}, False),
         ({"prompt": {"rules": "Toss a coin."}}, False),
         ({"tools": {"wikipedia": False}}, False),
         ({"acceptance": {"min_sources": 3}}, False),
+        ({"acceptance": {"basis": "confidence"}}, False),
     ],
 )
 def test_a_model_version_ignores_addresses_and_timeouts(

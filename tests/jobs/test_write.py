@@ -2,7 +2,6 @@
 
 import pytest
 
-from chart_binder.config import AcceptanceConfig
 from chart_binder.domain.records import KeptVerdict, VerdictKind
 from chart_binder.domain.tags import Chosen
 from chart_binder.jobs.decide import Decision, State
@@ -11,13 +10,12 @@ from chart_binder.llm.result import AdjudicationResult, Outcome
 
 RECORDING, GROUP, RELEASE, OTHER = (f"{digit * 8}-1111-4111-8111-111111111111" for digit in "1234")
 RULES = Decision(State.DECIDED, "rules", GROUP, RELEASE, RECORDING, trace="evh=1")
-TWO = AcceptanceConfig()
 
 
 def by_model(
-    outcome: Outcome = Outcome.ACCEPTED, sources: int = 2, state: State = State.DECIDED
+    outcome: Outcome = Outcome.ACCEPTED, basis: str = "rules", state: State = State.DECIDED
 ) -> Decision:
-    result = AdjudicationResult(outcome, GROUP, RELEASE, 0.9, independent_sources=sources)
+    result = AdjudicationResult(outcome, GROUP, RELEASE, 0.9, basis=basis)
     return Decision(state, "llm", GROUP, RELEASE, RECORDING, trace="evh=1", adjudication=result)
 
 
@@ -32,29 +30,28 @@ TAKEN = Chosen(RECORDING, GROUP, RELEASE, "evh=1")
 
 
 @pytest.mark.parametrize(
-    ("decision", "verdict", "min_sources", "chosen"),
+    ("decision", "verdict", "chosen"),
     [
-        (RULES, None, 2, TAKEN),
-        (RULES, REJECT, 2, "a person rejected it: a cover"),
-        (by_model(), None, 2, TAKEN),
-        (by_model(sources=1), None, 2, "1 independent source, 2 needed"),
-        (by_model(sources=1), None, 1, TAKEN),
-        (by_model(sources=0), None, 2, "0 independent sources, 2 needed"),
-        (by_model(sources=1), ACCEPT, 2, TAKEN),
-        (by_model(Outcome.REVIEW, 5, State.REVIEW), None, 2, "a person has to look at it"),
-        (by_model(Outcome.REVIEW, 0, State.REVIEW), ACCEPT, 2, TAKEN),
-        (by_model(), REJECT, 2, "a person rejected it"),
-        (by_model(), said(VerdictKind.ACCEPT, OTHER), 2, Chosen(RECORDING, OTHER, None, "evh=1")),
-        (Decision(State.ERROR, error="asleep"), None, 2, "no decision was come to: asleep"),
-        (Decision(State.INDETERMINATE, rationale="dim"), None, 2, "it was left open: dim"),
-        (Decision(State.INDETERMINATE, rationale="dim"), ACCEPT, 2, "nothing was decided: dim"),
-        (Decision(State.DECIDED, "rules", "group-7"), None, 2, "'group-7' is no MusicBrainz id"),
+        (RULES, None, TAKEN),
+        (RULES, REJECT, "a person rejected it: a cover"),
+        (by_model(), None, TAKEN),
+        (by_model(basis="confidence"), None, TAKEN),
+        (by_model(basis=""), None, "accepted under an earlier acceptance: decide again"),
+        (by_model(basis=""), ACCEPT, TAKEN),
+        (by_model(Outcome.REVIEW, state=State.REVIEW), None, "a person has to look at it"),
+        (by_model(Outcome.REVIEW, state=State.REVIEW), ACCEPT, TAKEN),
+        (by_model(), REJECT, "a person rejected it"),
+        (by_model(), said(VerdictKind.ACCEPT, OTHER), Chosen(RECORDING, OTHER, None, "evh=1")),
+        (Decision(State.ERROR, error="asleep"), None, "no decision was come to: asleep"),
+        (Decision(State.INDETERMINATE, rationale="dim"), None, "it was left open: dim"),
+        (Decision(State.INDETERMINATE, rationale="dim"), ACCEPT, "nothing was decided: dim"),
+        (Decision(State.DECIDED, "rules", "group-7"), None, "'group-7' is no MusicBrainz id"),
     ],
 )
 def test_writable_ids(
-    decision: Decision, verdict: KeptVerdict | None, min_sources: int, chosen: Chosen | str
+    decision: Decision, verdict: KeptVerdict | None, chosen: Chosen | str
 ) -> None:
-    found = writable_ids(decision, verdict, AcceptanceConfig(write_min_sources=min_sources))
+    found = writable_ids(decision, verdict)
     if isinstance(chosen, str):
         assert isinstance(found, str)
         assert chosen in found

@@ -111,7 +111,7 @@ def write(
     config = session.config
     results = TagResults(session.as_json)
     with open_store(store_url(config)) as store, stop_after_current() as stop:
-        planner = Planner(store, config.llm.acceptance, overrides(config)(), Policy(policy))
+        planner = Planner(store, overrides(config)(), Policy(policy))
         run = (
             WritingRun.of(store, "write", command_line(), keep_mtime=keep_mtime)
             if applies

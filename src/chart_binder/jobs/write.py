@@ -21,7 +21,6 @@ from chart_binder.audio.tagset import (
     normalized_hash,
     with_recorded_names,
 )
-from chart_binder.config import AcceptanceConfig
 from chart_binder.domain.evidence import Artifact, EvidenceBundle
 from chart_binder.domain.records import (
     KeptDecision,
@@ -188,7 +187,6 @@ class Planner:
     """Plans tags by the decisions, verdicts and overrides of people in the store."""
 
     store: "Store"
-    acceptance: AcceptanceConfig
     overrides: Mapping[str, KeptOverride]
     policy: Policy = Policy.IDS
 
@@ -204,7 +202,7 @@ class Planner:
     ) -> Planned:
         """Plan by a decision that need not be in the store. Raises as `plan` does."""
         decision = read_decision(kept)
-        chosen = writable_ids(decision, verdict_on(self.store, kept), self.acceptance)
+        chosen = writable_ids(decision, verdict_on(self.store, kept))
         if isinstance(chosen, str):
             bundle = evidence() if self.overrides and kept.state != State.ERROR else None
             if bundle and override_for(bundle, self.overrides):
@@ -262,12 +260,10 @@ def verdict_on(store: "Store", decision: KeptDecision) -> KeptVerdict | None:
     return before if before and before.verdict is VerdictKind.REJECT else None
 
 
-def writable_ids(
-    decision: Decision, verdict: KeptVerdict | None, acceptance: AcceptanceConfig
-) -> Chosen | str:
+def writable_ids(decision: Decision, verdict: KeptVerdict | None) -> Chosen | str:
     """Return the ids that may be written of a decision, or the reason why none may."""
     accepted = verdict if verdict and verdict.verdict is VerdictKind.ACCEPT else None
-    if not accepted and (why_not := _why_not(decision, verdict, acceptance)):
+    if not accepted and (why_not := _why_not(decision, verdict)):
         return why_not
     named = accepted if accepted and accepted.crg_mbid else decision
     if not named.crg_mbid:
@@ -279,9 +275,7 @@ def writable_ids(
     return Chosen(decision.recording_mbid, named.crg_mbid, named.rr_mbid, decision.trace)
 
 
-def _why_not(
-    decision: Decision, verdict: KeptVerdict | None, acceptance: AcceptanceConfig
-) -> str | None:
+def _why_not(decision: Decision, verdict: KeptVerdict | None) -> str | None:
     if verdict is not None:
         return f"a person rejected it{f': {verdict.reason}' if verdict.reason else ''}"
     match decision.state:
