@@ -47,9 +47,11 @@ from chart_binder.jobs.decide import Case, Cause, Decider, Decision, State, no_o
 from chart_binder.jobs.stored_decisions import (
     adjudicator_version,
     current_decision,
+    read_decision,
     save_decisions,
     stored_names,
 )
+from chart_binder.llm.result import STALE
 from chart_binder.react.transcript import AnyEvent, Said
 from chart_binder.store import open_store
 from chart_binder.wiring import decider, overrides, store_and_evidence, transcripts_folder
@@ -119,6 +121,9 @@ class _Results:
                 stands = f"{name} stands, as decided on {pinned.decided_at_utc[:_DAY]}"
                 advice = "`canon drift unpin PATH` lets this one count"
                 print_lines(labelled("pinned", f"{stands}: {advice}"))
+                with suppress(StoreError):  # a damaged record is reported where it is used
+                    if read_decision(pinned).is_stale:
+                        print_lines(labelled("stale", STALE))
         self.printed += 1
 
 

@@ -32,6 +32,7 @@ from chart_binder.files import path_text
 from chart_binder.jobs.decide import Decider
 from chart_binder.jobs.drift import (
     Drift,
+    DriftCause,
     DriftCheck,
     DriftState,
     accept_new_decision,
@@ -40,6 +41,7 @@ from chart_binder.jobs.drift import (
 )
 from chart_binder.jobs.journal import FieldChange
 from chart_binder.jobs.stored_decisions import current_decisions, path_from_bytes, stored_names
+from chart_binder.llm.result import STALE
 from chart_binder.store import open_store
 from chart_binder.wiring import overrides, store_and_evidence, store_url
 
@@ -58,7 +60,10 @@ class _ListByDefault(Group):
 
 @group("drift", _ListByDefault)
 def drift() -> None:
-    """Say which decisions would now be others, and why: evidence, rules, or a person's ruling.
+    """Say which decisions would now be others, and why.
+
+    The causes: evidence, rules, a person's ruling, or acceptance, which is a model's answer that
+    was accepted before the rules had to decide on its facts.
 
     `canon drift [PATH...]` is short for `canon drift list [PATH...]`. No model is asked.
 
@@ -238,6 +243,8 @@ class _Results:
             yield from note_lines("failed", found.why)
         if found.now:
             yield from note_lines(self.done or "would differ", f"by {' and '.join(found.causes)}")
+            if DriftCause.ACCEPTANCE in found.causes:
+                yield from note_lines("stale", STALE)
             yield from change_lines(_changes(found, _entity_names(found)))
             yield from note_lines("because", found.now.decision.rationale or "no reason was given")
             yield from note_lines("decision", found.kept.id)

@@ -28,7 +28,7 @@ from chart_binder.errors import (
     StoreError,
     UnidentifiedError,
 )
-from chart_binder.llm.result import AdjudicationResult, Outcome
+from chart_binder.llm.result import AdjudicationResult, Outcome, is_stale
 from chart_binder.rules.decide import decide
 from chart_binder.rules.recordings import sort_recordings
 
@@ -125,6 +125,11 @@ class Decision(msgspec.Struct, frozen=True):
     adjudication: AdjudicationResult | None = None
     error: str | None = None
     cause: Cause | msgspec.UnsetType = UNSET
+
+    @property
+    def is_stale(self) -> bool:
+        """Whether a model's answer made it under an earlier acceptance."""
+        return self.adjudication is not None and is_stale(self.adjudication)
 
 
 @dataclass(frozen=True, slots=True)

@@ -36,8 +36,12 @@ _OPEN = (State.ERROR, State.INDETERMINATE)
 
 
 class DriftCause(StrEnum):
-    """Why a decision would differ today; both of the first two may apply."""
+    """Why a decision would differ today; several may apply.
 
+    `ACCEPTANCE` is a model's answer that was accepted under an earlier acceptance.
+    """
+
+    ACCEPTANCE = "acceptance"
     EVIDENCE = "evidence"
     RULES = "rules"
     RULING = "ruling"
@@ -75,8 +79,8 @@ class Drift:
 class DriftCheck:
     """Decides stored cases again, without a model.
 
-    A model's answer stands while the rules leave the case open. `gather` fetches new evidence;
-    without it, the stored evidence is used.
+    A model's answer stands while the rules leave the case open, unless it was accepted under an
+    earlier acceptance. `gather` fetches new evidence; without it, the stored evidence is used.
     """
 
     store: "Store"
@@ -109,9 +113,10 @@ class DriftCheck:
         if now is None:  # nothing was found then, and nothing is looked up now
             why = f"nothing was decided then ({was.error}); {advice_for(was.cause)}"
             return Drift(kept, DriftState.FAILED, why=why)
-        if _outcome(was, now) == _outcome(was):
+        if _outcome(was, now) == _outcome(was) and not was.is_stale:
             return Drift(kept, DriftState.STANDS, now=now)
-        causes = self._causes(kept, was, before, now)
+        stale = (DriftCause.ACCEPTANCE,) if was.is_stale else ()
+        causes = (*stale, *self._causes(kept, was, before, now))
         verdict = self.store.verdicts.latest(kept.id)
         is_kept = (
             verdict is not None

@@ -24,7 +24,7 @@ from chart_binder.jobs.stored_decisions import (
 )
 from chart_binder.jobs.write import NOT_DECIDED
 from chart_binder.llm.answer import Labels, labelled_candidates, labelled_releases
-from chart_binder.llm.result import AdjudicationResult
+from chart_binder.llm.result import STALE, AdjudicationResult
 from chart_binder.react.transcript import AnyEvent, TranscriptDefectError, read_transcript
 from chart_binder.rules.candidates import Candidate
 from chart_binder.rules.decide import decide
@@ -106,6 +106,13 @@ class ReviewCase:
     def result(self) -> AdjudicationResult | None:
         """The adjudicator's result, if one was asked."""
         return self.decision.adjudication
+
+    @property
+    def problem(self) -> str | None:
+        """Why the adjudicator's answer decides nothing, or no longer does."""
+        if self.decision.is_stale:
+            return STALE
+        return self.result.problem if self.result else None
 
     @cached_property
     def proposal(self) -> Proposal | None:

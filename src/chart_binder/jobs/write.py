@@ -285,7 +285,8 @@ def _why_not(decision: Decision, verdict: KeptVerdict | None) -> str | None:
             return f"it was left open: {decision.rationale or 'the facts do not tell'}"
     if decision.adjudication is not None:
         unseen = why_not_written(decision.adjudication)
-        return f"a person has to look at it: {unseen}" if unseen else None
+        is_for_person = unseen and not decision.is_stale
+        return f"a person has to look at it: {unseen}" if is_for_person else unseen
     return None if decision.state is State.DECIDED else f"it is for {decision.state}"
 
 

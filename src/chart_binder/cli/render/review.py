@@ -40,9 +40,8 @@ def queued_lines(case: ReviewCase) -> Iterator[str]:
     yield from _damage(case)
     if case.decision.state is State.DECIDED:  # it is listed only because its override was removed
         yield from labelled("to do", _LAPSED)
-    problem = case.result.problem if case.result else None
-    if problem:
-        yield from labelled("", problem)
+    if case.problem:
+        yield from labelled("", case.problem)
     yield from labelled_list("missing", case.decision.missing_facts)
     yield from labelled("decision", case.kept.id)
 
@@ -61,7 +60,7 @@ def queued_object(case: ReviewCase) -> dict[str, Any]:
         "decided_at_utc": case.kept.decided_at_utc,
         "proposal": case.proposal,
         "rationale": decision.rationale,
-        "problem": case.result.problem if case.result else None,
+        "problem": case.problem,
         "missing_facts": decision.missing_facts,
         "questions": decision.questions,
     }
@@ -91,11 +90,11 @@ def case_lines(
     if lapsed:
         yield from labelled("to do", _LAPSED)
     elif not waits and case.decision.state is not State.ERROR:
-        said = "nobody has to look at it"
+        said = case.problem if case.decision.is_stale else "nobody has to look at it"
         if verdict:
             why = f": {verdict.reason}" if verdict.reason else ""
             said = f"a person said {verdict.verdict}{why} ({verdict.at_utc})"
-        yield from labelled("settled", said)
+        yield from labelled("stale" if case.decision.is_stale else "settled", said)
     if isinstance(rules, Decided):
         yield from labelled("rules now", f"{rules.because}  [{rules.crg_rule}]: decide it again")
     elif rules:

@@ -28,7 +28,7 @@ from chart_binder.jobs.stored_decisions import (
 )
 from chart_binder.jobs.write import identity_change
 from chart_binder.llm.recording import FAILED_SERVICE
-from chart_binder.llm.result import AdjudicationResult, Outcome
+from chart_binder.llm.result import AdjudicationResult, Outcome, is_stale
 
 if TYPE_CHECKING:
     from chart_binder.store.store import Store
@@ -143,12 +143,17 @@ class ResumeCheck:
 
 
 def _is_final(kept: KeptDecision) -> bool:
-    """Return whether trying again would be in vain: a failed look-up is made again."""
+    """Return whether trying again would be in vain: a failed look-up is made again.
+
+    So is what a model decided under an earlier acceptance.
+    """
     match kept.state:
         case State.ERROR:
             return read_decision(kept).cause is Cause.NOTHING_FOUND
         case State.INDETERMINATE:
             return is_answer(read_decision(kept).adjudication)
+        case State.DECIDED if kept.decided_by == "llm":
+            return not read_decision(kept).is_stale
     return True
 
 
@@ -203,10 +208,13 @@ class AdjudicationCache:
 def is_answer(result: AdjudicationResult | None) -> bool:
     """Return whether a result need not be asked for again.
 
-    A failed run is no answer, nor is "I cannot tell" while a service failed.
+    A failed run is no answer, nor is "I cannot tell" while a service failed, nor what was accepted
+    under an earlier acceptance.
     """
     if result is None:
         return True
+    if is_stale(result):
+        return False
     if result.outcome is Outcome.REJECTED:
         return all(check.passed or check.name != FAILED_SERVICE for check in result.checks)
     return result.outcome is not Outcome.ERROR
