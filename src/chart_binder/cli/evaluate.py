@@ -153,7 +153,9 @@ def _case_lines(case: ScoredCase) -> Iterator[str]:
             yield from labelled("answered", _group(case, result.crg_mbid, None))
         if result.rationale:
             yield from labelled("because", result.rationale)
-        yield from adjudication_lines(result, found.state)
+        yield from adjudication_lines(
+            result, found.state, lambda about: case.titles.get(bare_id(about), about)
+        )
     yield from labelled_list("path", (f"{each.rule}: {each.said}" for each in case.path))
     yield from labelled_list("missing", found.missing_facts)
 

@@ -16,7 +16,16 @@ import click
 from chart_binder.audio.walk import AudioFile, find_audio_files
 from chart_binder.cli.options import INTERRUPTED
 from chart_binder.cli.output import duration, fit, print_lines, rate_text, safe_text
-from chart_binder.react.transcript import AnyEvent, Observed, Replied, Result, Run, Said, Stepped
+from chart_binder.react.transcript import (
+    AnyEvent,
+    Observed,
+    Read,
+    Replied,
+    Result,
+    Run,
+    Said,
+    Stepped,
+)
 
 if TYPE_CHECKING:
     from chart_binder.jobs.batch.report import Tally
@@ -115,6 +124,10 @@ def event_lines(event: AnyEvent, *, is_shown: bool = False) -> Iterator[str]:
         case Observed():
             yield f"--- turn {event.iteration}: observation ({event.seconds:.1f} s)"
             yield event.content
+        case Read():
+            about = f"of fact {event.fact + 1}, {event.kind}, {event.seconds:.1f} s"
+            yield f"--- turn {event.iteration}: second reading ({about}): {event.reading}"
+            yield from filter(None, (event.source, event.content))
         case Result():
             said = event.result.get("rationale") or event.result.get("problem") or "no reason given"
             yield f"=== {event.result.get('outcome')}: {said}"

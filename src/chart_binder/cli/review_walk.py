@@ -189,8 +189,8 @@ class Walk:
         for each in case.rows:
             page = musicbrainz_page("release-group", each.release_group)
             print_lines([f"{each.label:<4} {page}"])
-        facts = case.result.facts if case.result else ()
-        print_lines(f"fact {source}" for source in dict.fromkeys(fact.source for fact in facts))
+        sources = (fact.source for fact in (case.result.facts if case.result else ()))
+        print_lines(f"fact {source}" for source in dict.fromkeys(filter(None, sources)))
         return self._legend(case)
 
     def _undo(self) -> _Next:

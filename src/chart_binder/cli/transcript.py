@@ -23,18 +23,20 @@ from chart_binder.cli.options import (
 from chart_binder.cli.output import print_json, print_lines, safe_text, write_file
 from chart_binder.cli.progress import LiveRun, event_lines
 from chart_binder.cli.render.decision import (
+    fact_change,
     find_entities,
     group_name,
     musicbrainz_page,
     outcome_lines,
     release_name,
+    separate_checks,
+    subject_name,
 )
 from chart_binder.errors import CanonError, PluginError, UsageError, counted
 from chart_binder.files import path_text, read_file, read_lines
 from chart_binder.jobs import transcripts
 from chart_binder.jobs.transcripts import RecordedRun
-from chart_binder.llm.result import Outcome
-from chart_binder.react.dialect import Dialect
+from chart_binder.llm.result import STALE, AdjudicationResult, Outcome, is_stale
 from chart_binder.react.steps import Act, Finish
 from chart_binder.react.transcript import Replied, Stepped, Turn
 
@@ -77,25 +79,47 @@ def show(session: Session, file: Path) -> None:
 def replay(session: Session, file: Path) -> int:
     """Play a recorded run again, without network or model, and compare the result.
 
+    Where today's result is another one, the recorded one is shown beside it: of a run that was
+    recorded under an earlier acceptance, for instance.
+
     Exit status: 0 the same, 1 another result, none at all, or a FILE that cannot be read.
     """
     recorded = transcripts.read_recording(file)
     result = transcripts.replay(file, LiveRun().watch if session.shows_run else None)
-    before, now = recorded.result, result.to_dict()
-    differs: list[str] = []
+    differs = _differences(recorded, result)
     compared = recorded.missing or "no result was recorded"
-    if before is not None:
-        differs = [key for key in now if key not in _NOT_COMPARED and now[key] != before.get(key)]
+    if recorded.result is not None:
         compared = f"NOT the same: {', '.join(differs)}" if differs else "the same"
-    replayed = now | {"transcript": str(file)}
-    reason = result.rationale or result.problem or "no reason given"
-    lines = (
-        f"{result.outcome}: {reason}",
-        *outcome_lines(result, recorded.bundle),
-        f"as recorded    {compared}",
-    )
-    session.show({"same": not differs, "differs": differs, "result": replayed}, lines)
-    return 1 if differs or (before is None and result.outcome is Outcome.ERROR) else 0
+    lines = [*_result_lines(result, recorded), f"as recorded    {compared}"]
+    if differs and recorded.outcome:
+        lines = ["=== today", *lines, "=== as recorded", *_result_lines(recorded.outcome, recorded)]
+    fields = {
+        "same": not differs,
+        "differs": differs,
+        "result": result.to_dict() | {"transcript": str(file)},
+        "recorded": recorded.result,
+    }
+    session.show(fields, lines)
+    is_none = recorded.result is None and result.outcome is Outcome.ERROR
+    return 1 if differs or is_none else 0
+
+
+def _differences(recorded: RecordedRun, result: AdjudicationResult) -> list[str]:
+    """Return the keys in which a result differs from the recorded one.
+
+    What an earlier version did not record of its result is no difference by itself.
+    """
+    if recorded.result is None:
+        return []
+    before = recorded.outcome.to_dict() if recorded.outcome else recorded.result
+    compared = [key for key in before if key not in _NOT_COMPARED and key in recorded.result]
+    now = result.to_dict()
+    return [key for key in compared if now.get(key) != before[key]]
+
+
+def _result_lines(result: AdjudicationResult, recorded: RecordedRun) -> Iterator[str]:
+    yield f"{result.outcome}: {result.rationale or result.problem or 'no reason given'}"
+    yield from outcome_lines(result, recorded.bundle)
 
 
 @transcript.command("diff")
@@ -275,7 +299,7 @@ def run_page(name: str, recorded: RecordedRun) -> str:
         lstrip_blocks=True,
     )
     environment.tests["web_address"] = _is_web_address
-    environment.globals["page"] = musicbrainz_page
+    environment.globals |= {"page": musicbrainz_page, "change": fact_change}
     environment.filters["json"] = lambda value: msgspec.json.encode(value).decode()
     template = environment.from_string(folder.joinpath("run_page.html").read_text("utf-8"))
     recordings = recorded.bundle.recording_candidates if recorded.bundle else ()
@@ -289,7 +313,7 @@ def run_page(name: str, recorded: RecordedRun) -> str:
         result=recorded.outcome,
         candidates=candidates[:_MAX_CANDIDATES],
         more_candidates=max(len(candidates) - _MAX_CANDIDATES, 0),
-        turns=(_turn(turn, recorded.dialect) for turn in recorded.turns),
+        turns=(_turn(turn, recorded) for turn in recorded.turns),
         particulars=_particulars(name, recorded),
         **_names(recorded),
     )
@@ -310,19 +334,20 @@ def _names(recorded: RecordedRun) -> dict[str, Any]:
     if result is None:
         return {}
     group, release = find_entities(recorded.bundle, result.crg_mbid, result.rr_mbid)
-    subjects = {
-        fact.about: find_entities(recorded.bundle, fact.about, None)[0] for fact in result.facts
-    }
     return {
         "group": group_name(group) if group else "",
         "release": release_name(release) if release else "",
-        "subjects": {mbid: group_name(each) if each else mbid for mbid, each in subjects.items()},
+        "subjects": {
+            fact.about: subject_name(recorded.bundle, fact.about) for fact in result.facts
+        },
+        "checks": [*separate_checks(result)],
+        "stale": STALE if is_stale(result) else "",
     }
 
 
-def _turn(turn: Turn, dialect: Dialect | None) -> dict[str, Any]:
+def _turn(turn: Turn, recorded: RecordedRun) -> dict[str, Any]:
     """Return a turn for the template; without its dialect a reply is shown as it was written."""
-    reply = turn.reply
+    reply, dialect = turn.reply, recorded.dialect
     step = dialect.parse(reply.content) if dialect else None
     return {
         "number": turn.number,
@@ -335,6 +360,7 @@ def _turn(turn: Turn, dialect: Dialect | None) -> dict[str, Any]:
             (each.step, _arguments(each.step) if each.step else "", each.observation)
             for each in turn.exchanges
         ],
+        "readings": recorded.readings.get(turn.number, ()),
     }
 
 
@@ -369,5 +395,6 @@ def _particulars(name: str, recorded: RecordedRun) -> dict[str, str]:
         usage = result.usage
         rows["turns"] = counted(result.iterations, "turn")
         rows["tokens"] = f"{usage.prompt_tokens} read, {usage.completion_tokens} written"
+        rows["second readings"] = str(usage.readings or "")
         rows["time"] = f"{usage.model_seconds:.1f} s model, {usage.tool_seconds:.1f} s tools"
     return {key: value for key, value in rows.items() if value}

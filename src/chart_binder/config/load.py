@@ -181,8 +181,8 @@ def _error_text(
 ) -> str:
     key = ".".join(path)
     place = f"{origins.get(key) or source or 'configuration'}: {key}"
-    if detail["type"] == "extra_forbidden" and key in _GONE:
-        return f"{place}: there is no such key any more: {_GONE[key]}"
+    if detail["type"] == "extra_forbidden" and key in KEYS_OF_EARLIER_VERSIONS:
+        return f"{place}: there is no such key any more: {KEYS_OF_EARLIER_VERSIONS[key]}"
     if detail["type"] == "extra_forbidden":
         return f"{place}: unknown key; allowed here: {_keys_beside(path)}"
     if detail["type"] == "value_error":
@@ -198,7 +198,7 @@ def _error_text(
     return f"{place}: found {found}; {allowed}"
 
 
-_GONE = {
+KEYS_OF_EARLIER_VERSIONS = {
     "llm.acceptance.write_min_sources": "what is accepted may be written, and min_sources says"
     " how many independent sources that takes",
 }

@@ -14,6 +14,7 @@ from pydantic import BaseModel, ValidationError
 
 from chart_binder import plugins
 from chart_binder.config import Config, LLMConfig, RulesConfig
+from chart_binder.config.load import KEYS_OF_EARLIER_VERSIONS
 from chart_binder.domain.evidence import EvidenceBundle
 from chart_binder.domain.evidence_json import read_bundle
 from chart_binder.errors import (
@@ -38,6 +39,7 @@ from chart_binder.react.tools import Toolbox, ToolError
 from chart_binder.react.transcript import (
     AnyEvent,
     Exchange,
+    Read,
     Replay,
     Result,
     Run,
@@ -86,6 +88,15 @@ class RecordedRun:
     def turns(self) -> tuple[Turn, ...]:
         """The turns of the conversation."""
         return tuple(turns(self.events))
+
+    @cached_property
+    def readings(self) -> Mapping[int, tuple[Read, ...]]:
+        """The second readings by the number of the turn whose answer they were asked for."""
+        found: dict[int, tuple[Read, ...]] = {}
+        for event in self.events:
+            if isinstance(event, Read):
+                found[event.iteration] = (*found.get(event.iteration, ()), event)
+        return found
 
     @cached_property
     def result(self) -> dict[str, Any] | None:
@@ -175,10 +186,21 @@ def _recorded_part(kind: type[_Part], run: Run, key: str, path: Path) -> _Part |
 
 def _options(kind: type[_Options], run: Run, key: str, path: Path) -> _Options:
     try:
-        return kind.model_validate(run.options.get(key) or {})
+        return kind.model_validate(_of_today(run.options.get(key) or {}, f"{key}."))
     except ValidationError as error:
         told = "; ".join(f"{'.'.join(map(str, e['loc']))}: {e['msg']}" for e in error.errors())
         raise TranscriptError(f"{path}: its options are not understood: {told}") from error
+
+
+def _of_today(options: object, prefix: str) -> object:
+    """Return recorded options without the keys that there were in earlier versions alone."""
+    if not isinstance(options, Mapping):
+        return options
+    return {
+        name: _of_today(value, f"{prefix}{name}.")
+        for name, value in options.items()
+        if f"{prefix}{name}" not in KEYS_OF_EARLIER_VERSIONS
+    }
 
 
 def _flatten(value: object, path: str = "") -> Iterator[tuple[str, object]]:
@@ -271,7 +293,7 @@ def compare(a: RecordedRun, b: RecordedRun) -> Comparison:
     results = _differing("result", _result(a), _result(b))
     if a.result is None or b.result is None:  # the other fields all differ then
         results = tuple(each for each in results if each.where == "outcome")
-    return Comparison(before, tuple(_paired(a.turns, b.turns)), results)
+    return Comparison(before, tuple(_paired(a, b)), results)
 
 
 def _differing(
@@ -317,15 +339,15 @@ def _result(recorded: RecordedRun) -> dict[str, object]:
     return dict(_flatten({key: value for key, value in result.items() if key not in _NOT_COMPARED}))
 
 
-def _paired(a: tuple[Turn, ...], b: tuple[Turn, ...]) -> Iterator[Pair]:
+def _paired(a: RecordedRun, b: RecordedRun) -> Iterator[Pair]:
     """Yield the turns in pairs; those that did the same correspond."""
-    matcher = SequenceMatcher(None, [*map(_action_text, a)], [*map(_action_text, b)])
+    matcher = SequenceMatcher(None, [*map(_action_text, a.turns)], [*map(_action_text, b.turns)])
     for _, a_from, a_to, b_from, b_to in matcher.get_opcodes():
-        for one, other in zip_longest(a[a_from:a_to], b[b_from:b_to]):
+        for one, other in zip_longest(a.turns[a_from:a_to], b.turns[b_from:b_to]):
             yield Pair(
                 one.number if one else None,
                 other.number if other else None,
-                _differing("turn", _turn_parts(one), _turn_parts(other)),
+                _differing("turn", _turn_parts(a, one), _turn_parts(b, other)),
             )
 
 
@@ -334,7 +356,7 @@ def _action_text(turn: Turn) -> str:
     return repr(done or turn.reply.content)
 
 
-def _turn_parts(turn: Turn | None) -> dict[str, object]:
+def _turn_parts(recorded: RecordedRun, turn: Turn | None) -> dict[str, object]:
     if turn is None:
         return {}
     shown: dict[str, object] = {
@@ -351,6 +373,9 @@ def _turn_parts(turn: Turn | None) -> dict[str, object]:
             shown[f"observation{which}"] = seen.content
             shown[f"sources{which}"] = list(seen.sources)
             shown[f"failure{which}"] = seen.error
+    for number, read in enumerate(recorded.readings.get(turn.number, ()), start=1):
+        asked = f"{read.kind} of fact {read.fact + 1}, {read.source}"
+        shown[f"second reading {number}"] = f"{read.reading} ({asked})\n{read.content}"
     return {name: value for name, value in shown.items() if value}
 
 

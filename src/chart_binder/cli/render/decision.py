@@ -1,6 +1,7 @@
 """Decisions as text: what was decided, a model's answer with its checks, and what changes."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import partial
 from typing import TYPE_CHECKING
 
 from chart_binder.cli.output import labelled, labelled_list, terminal_width, wrap
@@ -8,7 +9,7 @@ from chart_binder.domain.evidence import EvidenceBundle, Release, ReleaseGroup
 from chart_binder.domain.vocabulary import MBID
 from chart_binder.errors import counted
 from chart_binder.jobs.decide import Case, Decision, State
-from chart_binder.llm.result import AdjudicationResult
+from chart_binder.llm.result import STALE, AdjudicationResult, Check, Fact, is_stale
 
 if TYPE_CHECKING:
     from chart_binder.jobs.journal import FieldChange
@@ -81,7 +82,8 @@ def decision_lines(path: str, case: Case, *, explained: bool = False) -> Iterato
     else:
         yield from labelled_list("missing", decision.missing_facts)
     if decision.adjudication:
-        yield from adjudication_lines(decision.adjudication, decision.state)
+        name_of = partial(subject_name, case.bundle)
+        yield from adjudication_lines(decision.adjudication, decision.state, name_of)
 
 
 def _questions(case: Case) -> Iterator[str]:
@@ -108,44 +110,108 @@ def _decided(case: Case, decision: Decision, crg: str) -> Iterator[str]:
         yield from labelled("release", f"none can be named  [{decision.rr_rule}]")
 
 
-def adjudication_lines(result: AdjudicationResult, state: State) -> Iterator[str]:
-    """Yield which model answered and how sure, the checks' findings, and the transcript's file."""
+def adjudication_lines(
+    result: AdjudicationResult, state: State, name_of: Callable[[str], str]
+) -> Iterator[str]:
+    """Yield which model answered and how sure, what is missing, checks, facts, and the transcript.
+
+    `name_of` names what a fact is about by its id.
+    """
     turns = counted(result.iterations, "turn")
     yield from labelled("model", f"{result.model_id}, {turns}, confidence {result.confidence:.2f}")
     if result.problem and state is not State.ERROR:
         yield from labelled("", result.problem)
-    for check in result.checks:
-        yield from labelled("", f"{'ok' if check.passed else 'NOT OK'}: {check.detail}")
+    for label, text in examination(result, name_of):
+        yield from labelled(label, text)
     if isinstance(result.transcript, str):
         yield from labelled("transcript", result.transcript)
 
 
 def outcome_lines(result: AdjudicationResult, bundle: EvidenceBundle | None) -> Iterator[str]:
     """Yield a model's answer with the names from the evidence, its checks, facts and cost."""
+    for label, text in outcome_rows(result, bundle):
+        yield f"{label:<14} {text}"
+
+
+def outcome_rows(
+    result: AdjudicationResult, bundle: EvidenceBundle | None
+) -> Iterator[tuple[str, str]]:
+    """Yield label and text of each line of `outcome_lines`."""
     group, release = find_entities(bundle, result.crg_mbid, result.rr_mbid)
     for label, mbid, name in (
         ("release group", result.crg_mbid, group_name(group) if group else ""),
         ("release", result.rr_mbid, release_name(release) if release else ""),
     ):
-        yield " ".join(filter(None, (f"{label:<14}", mbid or "none", name)))
+        yield label, " ".join(filter(None, (mbid or "none", name)))
     confidence, stated = f"{result.confidence:.2f}", result.stated_confidence
     differs = stated is not None and f"{stated:.2f}" != confidence
-    yield f"confidence     {confidence}{f' (stated: {stated:.2f})' if differs else ''}"
-    for number, check in enumerate(result.checks):
-        outcome = "ok" if check.passed else "NOT OK"
-        yield f"{'' if number else 'checks':<14} {outcome}: {check.detail}"
-    for number, fact in enumerate(result.facts):
-        verified = "verified" if fact.verified else "NOT verified"
-        text = f"{verified}: {fact.field} {fact.value} of {fact.about} ({fact.source})"
-        yield f"{'' if number else 'facts':<14} {text}"
+    yield "confidence", f"{confidence}{f' (stated: {stated:.2f})' if differs else ''}"
     if result.problem and result.rationale:  # else the problem is printed as the reason
-        yield f"problem        {result.problem}"
+        yield "problem", result.problem
+    if is_stale(result):
+        yield "stale", STALE
+    yield from examination(result, partial(subject_name, bundle))
     usage = result.usage
-    yield (
-        f"took           {counted(result.iterations, 'turn')},"
-        f" {usage.prompt_tokens} + {usage.completion_tokens} tokens,"
-        f" {usage.model_seconds:.1f} s model, {usage.tool_seconds:.1f} s tools"
-    )
+    readings = f", {counted(usage.readings, 'second reading')}" if usage.readings else ""
+    tokens = f"{usage.prompt_tokens} + {usage.completion_tokens} tokens"
+    seconds = f"{usage.model_seconds:.1f} s model, {usage.tool_seconds:.1f} s tools"
+    yield "took", f"{counted(result.iterations, 'turn')}{readings}, {tokens}, {seconds}"
+
+
+def examination(
+    result: AdjudicationResult, name_of: Callable[[str], str]
+) -> Iterator[tuple[str, str]]:
+    """Yield label and text for checks and facts, each once.
+
+    A check is left out where the facts or `problem` say the same.
+    """
+    label = "checks"
+    for check in separate_checks(result):
+        yield label, f"{'ok' if check.passed else 'NOT OK'}: {check.detail}"
+        label = ""
+    label = "facts"
+    for fact in result.facts:
+        for text in fact_texts(fact, name_of(fact.about)):
+            yield label, text
+            label = ""
+
+
+def separate_checks(result: AdjudicationResult) -> Iterator[Check]:
+    """Yield the checks that neither the facts nor `problem` repeat."""
+    for check in result.checks:
+        is_fact = check.name == "fact" and result.facts
+        if not is_fact and (check.passed or check.detail not in (result.problem or "")):
+            yield check
+
+
+def fact_texts(fact: Fact, name: str) -> Iterator[str]:
+    """Yield a fact, its quote, its source and its second readings; `name` is what it is about."""
+    standing = "verified" if fact.verified else "NOT verified"
+    why_not = f": {fact.problem}" if fact.problem else ""
+    yield f"{standing}: {fact.field} {fact_change(fact)} of {name}{why_not}"
+    if fact.quote:
+        yield f'quote: "{fact.quote}"'
+    trusted = "trusted source" if fact.trusted else "source"
+    yield f"{trusted}: {fact.source}" if fact.source else "no source"
+    for reading in fact.readings:
+        yield f"second reading ({reading.kind}): {reading.reading}, {reading.source}"
+
+
+def fact_change(fact: Fact) -> str:
+    """Return a fact's value, with the one that it takes the place of: `1975 -> 1975-10-31`."""
+    return fact.value if fact.before is None else f"{fact.before} -> {fact.value}"
+
+
+def subject_name(bundle: EvidenceBundle | None, about: str) -> str:
+    """Return the name of the release group or release that a fact is about."""
+    for recording in bundle.recording_candidates if bundle else ():
+        for group in recording.groups:
+            if group.mb_rg_id == about:
+                return group_name(group)
+            for release in group.editions:
+                if release.mb_release_id == about:
+                    return f"{release_name(release)} of {group_name(group)}"
+    return about or "nothing that is named"
 
 
 def change_lines(changes: "tuple[FieldChange, ...]", indent: int = _INDENT) -> Iterator[str]:

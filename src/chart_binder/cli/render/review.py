@@ -13,7 +13,7 @@ from chart_binder.cli.output import (
     terminal_width,
     wrap,
 )
-from chart_binder.cli.render.decision import musicbrainz_page, outcome_lines
+from chart_binder.cli.render.decision import musicbrainz_page, outcome_rows
 from chart_binder.domain.records import VerdictRecord
 from chart_binder.domain.verdict import Decided, Open, Verdict
 from chart_binder.errors import counted
@@ -21,14 +21,13 @@ from chart_binder.files import path_text
 from chart_binder.jobs.decide import State, advice_for
 from chart_binder.jobs.overrides import VerdictResult
 from chart_binder.jobs.review import CandidateRow, ReviewCase
+from chart_binder.llm.result import STALE
 
 _GAP = 2
 _HEAD = ("", "", "appeared", "country", "releases", "type", "title")
 _MAX_COUNTRIES = 4
 _MIN_TITLE = 8
 _FEW_RELEASES = 3
-_OUTCOME_LABEL = 15
-"""Columns of the labels of `outcome_lines`."""
 _LAPSED = "the ruling that decided it is no more: canon decide, or canon batch, decides it again"
 _STATES = {State.REVIEW: "for review", State.INDETERMINATE: "left open"}
 
@@ -90,7 +89,7 @@ def case_lines(
     if lapsed:
         yield from labelled("to do", _LAPSED)
     elif not waits and case.decision.state is not State.ERROR:
-        said = case.problem if case.decision.is_stale else "nobody has to look at it"
+        said = STALE if case.decision.is_stale else "nobody has to look at it"
         if verdict:
             why = f": {verdict.reason}" if verdict.reason else ""
             said = f"a person said {verdict.verdict}{why} ({verdict.at_utc})"
@@ -219,8 +218,7 @@ def _proposal(case: ReviewCase) -> Iterator[str]:
     yield ""
     model = result.model_id or "of no name"
     yield from labelled("model", f"{model}: {result.rationale or 'no reason'}")
-    for line in outcome_lines(result, case.bundle):
-        label = line[:_OUTCOME_LABEL].strip().removeprefix("release ")
-        yield from labelled(label, line[_OUTCOME_LABEL:])
+    for label, text in outcome_rows(result, case.bundle):
+        yield from labelled(label.removeprefix("release "), text)
     if case.kept.transcript_id:
         yield from labelled("transcript", f"canon review show {case.kept.id} --transcript")
