@@ -266,7 +266,8 @@ class Replay:
             Message(event.role, event.content) for event in recorded if isinstance(event, Said)
         )
         ends = (event.result.get("problem") for event in recorded if isinstance(event, Result))
-        self._problem = next((text for text in ends if isinstance(text, str)), None)
+        # Behind why an answer decides nothing stands what ended the run.
+        self._problem = next((e.rpartition("; then ")[2] for e in ends if isinstance(e, str)), None)
         self._is_canned = not any(isinstance(event, Run | Stepped) for event in recorded)
         self.readings = ReadingScript(event for event in recorded if isinstance(event, Read))
         run = next((event for event in recorded if isinstance(event, Run)), Run())
