@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from chart_binder.chat.scripted import Scripted
-from chart_binder.config import LLMConfig
+from chart_binder.config import AcceptanceConfig, LLMConfig
 from chart_binder.llm.react_adjudicator import ReActAdjudicator
 from chart_binder.react.conversation import Reply
 from chart_binder.react.tools import Observation, Tool, ToolError
@@ -15,8 +15,13 @@ PAGE = "https://discography.example/single"
 SEARCH = 'Thought: I look.\nAction: web_search\nAction Input: {"query": "Queen"}'
 READ = f'Thought: I read.\nAction: web_fetch\nAction Input: {{"url": "{PAGE}"}}'
 GONE = READ.replace(PAGE, "https://gone.example/")
-CONFIG = LLMConfig(enabled=True, model_id="llama3.2")
-FACT = {"about": "C1", "field": "first_release_date", "value": "1975-10-31", "source": PAGE}
+ACCEPTANCE = AcceptanceConfig(trusted_sources=("discography.example",))
+CONFIG = LLMConfig(enabled=True, model_id="llama3.2", acceptance=ACCEPTANCE)
+QUOTE = "released 31 October 1975"
+FACT = {
+    "about": "C1", "field": "first_release_date", "value": "1975-10-31", "source": PAGE,
+    "quote": QUOTE,
+}  # fmt: skip
 
 
 def answer(**changes: object) -> str:
@@ -46,9 +51,10 @@ def recording(
     *,
     config: LLMConfig = CONFIG,
     bundle: Bundle | None = None,
+    reading: str = "first_release",
 ) -> Path:
-    """Record a run in a new file of `folder`."""
+    """Record a run in a new file of `folder`; `reading` is what its second reading says."""
     tools = [Tool.of(web_search), Tool.of(web_fetch)]
-    chat = Scripted(replies, config.model_id)
+    chat = Scripted(replies, config.model_id, [reading])
     adjudicator = ReActAdjudicator(config, chat=chat, tools=tools, record=folder)
     return Path(str(adjudicator.adjudicate(bundle or year_only_single()).transcript))

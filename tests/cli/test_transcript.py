@@ -9,7 +9,7 @@ import pytest
 from chart_binder.cli.main import run
 from chart_binder.config import LLMConfig
 from chart_binder.react.conversation import Reply
-from cli.recording import READ, RUN, SEARCH, answer, recording
+from cli.recording import FACT, PAGE, QUOTE, READ, RUN, SEARCH, answer, recording
 from golden.bundles import year_only_single
 
 Shown = pytest.CaptureFixture[str]
@@ -27,10 +27,59 @@ def test_show_prints_the_whole_run_and_its_checks(capsys: Shown, one: Path) -> N
     for word in (
         "--- turn 1: reply", "Thought: I look.", "--- turn 3: observation", "answered 404",
         "=== accepted: so", "A Night at the Opera (Album)", "confidence     0.90", "ok: C2",
-        "verified: first_release_date 1975-10-31", "took           5 turns",
+        "--- turn 5: second reading (of fact 1, support, ", " s): first_release\n",
+        "facts          verified: first_release_date 1975 -> 1975-10-31 of Bohemian Rhapsody (",
+        f'\n{"":15}quote: "{QUOTE}"\n{"":15}trusted source: {PAGE}\n',
+        f"second reading (support): first_release, {PAGE}", "took           5 turns, 1 second",
     ):  # fmt: skip
         assert word in shown, word
     assert "killed" not in shown
+    assert shown.count("C1 'Bohemian Rhapsody': ") == 0, "a check repeats no fact"
+
+
+def test_what_is_not_verified_says_why_and_what_is_missing(tmp_path: Path, capsys: Shown) -> None:
+    file = recording(
+        tmp_path, [*RUN[:-1], answer(facts=[FACT | {"source": ""}])], reading="unclear"
+    )
+    assert run(["transcript", "show", str(file)]) == 0
+    shown = capsys.readouterr().out
+    assert "problem        a proposal, because rules decide ([llm.acceptance] basis): " in shown
+    why = f"Bohemian Rhapsody (Single): a second reading of {PAGE} says unclear"
+    assert f"NOT verified: first_release_date 1975 -> 1975-10-31 of {why}" in shown
+    nowhere = FACT | {"source": "", "quote": "", "value": "1975-10-30"}
+    run(["transcript", "show", str(recording(tmp_path, [*RUN[:-1], answer(facts=[nowhere])]))])
+    assert f"{'':15}no source\n" in capsys.readouterr().out
+
+
+def test_a_second_reading_that_differs_is_a_difference(
+    tmp_path: Path, capsys: Shown, one: Path
+) -> None:
+    other = recording(tmp_path, reading="other_release")
+    found = {str(where): (a, b) for where, a, b in differing(capsys, one, other)}
+    a, b = found["second reading 1"]
+    assert str(a).startswith(f"first_release (support of fact 1, {PAGE})\n")
+    assert str(b).startswith("other_release (")
+
+
+OLD = Path(__file__).parent / "run_of_react_2.jsonl"
+"""A run that version 0.1 recorded: an answer that was accepted for its confidence."""
+
+
+def test_a_run_of_an_earlier_version_is_shown_and_replayed_beside_todays_result(
+    capsys: Shown,
+) -> None:
+    assert run(["transcript", "show", str(OLD)]) == 0
+    shown = capsys.readouterr().out
+    assert "=== accepted: so" in shown
+    assert "stale          the model's answer was accepted under an earlier acceptance" in shown
+    assert run(["transcript", "replay", str(OLD)]) == 1
+    today, _, before = capsys.readouterr().out.partition("=== as recorded\n")
+    assert today.startswith("=== today\nreview: so\n")
+    assert "as recorded    NOT the same: outcome, confidence, facts, " in today
+    assert before.startswith("accepted: so\n")
+    assert run(["transcript", "replay", str(OLD), "--output=json"]) == 1
+    line = json.loads(capsys.readouterr().out)
+    assert (line["result"]["outcome"], line["recorded"]["outcome"]) == ("review", "accepted")
 
 
 @pytest.mark.parametrize("outcome", [RUN, ["hm"] * 3, [answer(crg_mbid=None, confidence=0.1)]])

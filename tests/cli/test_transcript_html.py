@@ -13,7 +13,7 @@ from bs4 import BeautifulSoup
 
 from chart_binder.cli.main import run
 from chart_binder.react.conversation import Reply
-from cli.recording import CONFIG, PAGE, RUN, answer, recording
+from cli.recording import CONFIG, PAGE, QUOTE, RUN, answer, recording
 
 Shown = pytest.CaptureFixture[str]
 TAGS = {
@@ -90,7 +90,9 @@ def test_the_page_shows_the_answer_and_every_turn(tmp_path: Path, capsys: Shown)
     text = page.get_text(" ")
     for word in (
         "confidence 0.90", "A Night at the Opera (Album)", "1975-11-21 GB", "so", "ok: candidate",
-        "verified:", "first_release_date 1975-10-31", "Evidence as the model read it", "Turn 5",
+        "verified:", "first_release_date 1975 -> 1975-10-31 of Bohemian Rhapsody (Single)", QUOTE,
+        "second reading (support): first_release", "Second reading of fact 1 (support)",
+        "Evidence as the model read it", "Turn 5",
         "I look.", "web_search", '{"query":"Queen"}', "1. Queen", "Let me think.", "1.9 s",
         "812 + 44 tokens", "invented observation", "https://gone.example/ answered 404",
         "not understood", "llama3.2", CONFIG.prompt.version,
@@ -123,13 +125,15 @@ def test_markup_in_a_run_and_its_result_is_escaped(
     file = recording(tmp_path, [f"Thought: {text}\n{RUN[0]}", f"{text} hm", *RUN[3:]])
     texts = {"content": text, "thinking": text, "notes": [text], "tool": text, "error": text,
              "arguments": {text: [text]}, "model_id": text, "id": text, "done_reason": text,
-             "sources": [text]}  # fmt: skip
+             "sources": [text], "source": text, "reading": text}  # fmt: skip
     page = page_of(edited(file, **texts), capsys)
     whole = "".join(each if each.isprintable() or each == "\n" else "" for each in text)
     assert whole in "".join(
         each for each in page.get_text() if each.isprintable() and each != "\ufffd"
     )
-    fact = {"about": text, "field": text, "value": text, "source": text, "verified": True}
+    reading = {"kind": text, "source": text, "passage": text, "reading": text}
+    fact = {"about": text, "field": text, "value": text, "source": text, "verified": True,
+            "quote": text, "before": text, "problem": text, "readings": [reading]}  # fmt: skip
     result = {"outcome": "review", "crg_mbid": text, "rr_mbid": text, "rationale": text,
               "problem": text, "facts": [fact], "checks": [{"name": text, "passed": False,
               "detail": text}], "confidence": 0.5}  # fmt: skip
@@ -139,9 +143,10 @@ def test_markup_in_a_run_and_its_result_is_escaped(
 
 @pytest.mark.parametrize("address", ADDRESSES)
 def test_only_web_addresses_are_links(tmp_path: Path, capsys: Shown, address: str) -> None:
-    page = page_of(edited(recording(tmp_path), sources=[address]), capsys)
-    (sources,) = {str(each) for each in page("ul", class_="sources")}
-    assert "<a" not in sources
+    page = page_of(edited(recording(tmp_path), sources=[address], source=address), capsys)
+    sources = page("ul", class_="sources")
+    assert sources
+    assert "<a" not in str(sources)
 
 
 def test_a_page_of_a_killed_run_says_so(tmp_path: Path, capsys: Shown) -> None:
