@@ -23,7 +23,8 @@ from chart_binder.cli.options import (
 from chart_binder.cli.output import print_json, print_lines, safe_text, write_file
 from chart_binder.cli.progress import LiveRun, event_lines
 from chart_binder.cli.render.decision import (
-    fact_change,
+    claim_text,
+    facts_by_claim,
     find_entities,
     group_name,
     musicbrainz_page,
@@ -299,7 +300,7 @@ def run_page(name: str, recorded: RecordedRun) -> str:
         lstrip_blocks=True,
     )
     environment.tests["web_address"] = _is_web_address
-    environment.globals |= {"page": musicbrainz_page, "change": fact_change}
+    environment.globals |= {"page": musicbrainz_page, "claim": claim_text}
     environment.filters["json"] = lambda value: msgspec.json.encode(value).decode()
     template = environment.from_string(folder.joinpath("run_page.html").read_text("utf-8"))
     recordings = recorded.bundle.recording_candidates if recorded.bundle else ()
@@ -340,6 +341,7 @@ def _names(recorded: RecordedRun) -> dict[str, Any]:
         "subjects": {
             fact.about: subject_name(recorded.bundle, fact.about) for fact in result.facts
         },
+        "facts": facts_by_claim(result.facts),
         "checks": [*separate_checks(result)],
         "stale": STALE if is_stale(result) else "",
     }

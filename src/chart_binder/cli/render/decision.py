@@ -1,7 +1,8 @@
 """Decisions as text: what was decided, a model's answer with its checks, and what changes."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
+from itertools import chain
 from typing import TYPE_CHECKING
 
 from chart_binder.cli.output import labelled, labelled_list, terminal_width, wrap
@@ -170,10 +171,11 @@ def examination(
         yield label, f"{'ok' if check.passed else 'NOT OK'}: {check.detail}"
         label = ""
     label = "facts"
-    for fact in result.facts:
-        for text in fact_texts(fact, name_of(fact.about)):
+    for claim, facts in facts_by_claim(result.facts):
+        yield label, claim_text(claim, name_of(claim.about))
+        label = ""
+        for text in chain.from_iterable(map(_citation, facts)):
             yield label, text
-            label = ""
 
 
 def separate_checks(result: AdjudicationResult) -> Iterator[Check]:
@@ -184,22 +186,30 @@ def separate_checks(result: AdjudicationResult) -> Iterator[Check]:
             yield check
 
 
-def fact_texts(fact: Fact, name: str) -> Iterator[str]:
-    """Yield a fact, its quote, its source and its second readings; `name` is what it is about."""
-    standing = "verified" if fact.verified else "NOT verified"
+def facts_by_claim(facts: Iterable[Fact]) -> Sequence[tuple[Fact, Sequence[Fact]]]:
+    """Return each claim once, as its first fact, with all the facts that make it."""
+    claims: dict[tuple[str, str, str], list[Fact]] = {}
+    for fact in facts:
+        claims.setdefault((fact.about, fact.field, fact.value), []).append(fact)
+    return [(made[0], made) for made in claims.values()]
+
+
+def claim_text(fact: Fact, name: str) -> str:
+    """Return what a fact says of `name`, with the value that it replaces: `1975 -> 1975-10-31`."""
+    value = fact.value if fact.before is None else f"{fact.before} -> {fact.value}"
+    return f"{fact.field} {value} of {name}"
+
+
+def _citation(fact: Fact) -> Iterator[str]:
+    """Yield whether a fact is verified by its source, its quote, and its second readings."""
+    source = f"{fact.source or 'no source'}{', trusted' if fact.trusted else ''}"
     why_not = f": {fact.problem}" if fact.problem else ""
-    yield f"{standing}: {fact.field} {fact_change(fact)} of {name}{why_not}"
+    yield f"{'verified' if fact.verified else 'NOT verified'}: {source}{why_not}"
     if fact.quote:
         yield f'quote: "{fact.quote}"'
-    trusted = "trusted source" if fact.trusted else "source"
-    yield f"{trusted}: {fact.source}" if fact.source else "no source"
     for reading in fact.readings:
-        yield f"second reading ({reading.kind}): {reading.reading}, {reading.source}"
-
-
-def fact_change(fact: Fact) -> str:
-    """Return a fact's value, with the one that it takes the place of: `1975 -> 1975-10-31`."""
-    return fact.value if fact.before is None else f"{fact.before} -> {fact.value}"
+        source = "" if reading.source == fact.source else f", {reading.source}"
+        yield f"second reading ({reading.kind}): {reading.reading}{source}"
 
 
 def subject_name(bundle: EvidenceBundle | None, about: str) -> str:
