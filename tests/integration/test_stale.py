@@ -65,3 +65,11 @@ def test_a_pinned_one_stands_as_stale_and_is_not_written(canon: Canon, stale: Pa
         canon("decide", stale, **asking(mb)).must_end(3, "Opera (Album) stands", f"stale {STALE}")
         ran = canon("batch", stale, "--write", "--output=json", **asking(mb))
     assert (ran.status, ran.line["pinned"], ran.line["tags"]["why"]) == (3, True, STALE)
+
+
+def test_a_person_may_accept_it_all_the_same(canon: Canon, stale: Path) -> None:
+    canon("review", "accept", stale, "--reason", "I have the record").must_end(0, "accepted")
+    with MusicBrainzStandIn([BUNDLE]) as mb:
+        line = canon("batch", stale, "--output=json", **asking(mb)).line
+    assert (line["state"], line["decided_by"]) == ("decided", "override")
+    canon("write", stale).must_end(0, ALBUM)
