@@ -384,7 +384,7 @@ def is_in_evidence(fact: CitedFact, about: str, bundle: EvidenceBundle) -> bool:
         return False
     groups, releases = [*_groups(bundle, about)], [*_releases(bundle, about)]
     if is_release_date_field(fact.field):
-        known = [group.first_date for group in groups]
+        known = [group.first_date for group in groups if not group.editions]  # else a hint
         known += [one.when for group in groups for one in group.editions if one.is_official]
         known += [one.when for one in releases]
         date = read_date(fact.value)
