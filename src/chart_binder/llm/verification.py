@@ -33,7 +33,7 @@ _UNCHECKED = frozenset(
     {"annotation", "collection", "edit", "forum", "forums", "group", "lists", "search", "sell"}
     | {"draft", "special", "talk", "user", "users"}
 )
-"""Folders of trusted sites where anybody writes what nobody has checked, or reads their own words."""
+"""Folders of trusted sites where nobody has checked what is written, or an address is repeated."""
 _NAMESPACE = re.compile(r"[^:]*:\S")
 """`Talk:Queen`, in any language; the colon of an article's title has a space behind it."""
 _MAX_SHOWN = 200
