@@ -47,6 +47,10 @@ def final(crg: str | None = "C2", **changes: object) -> str:
     return f"Thought: done\nFinal Answer:\n```json\n{json.dumps(answer)}\n```"
 
 
+DECIDED = (look(), final(facts=[DAY]))
+"""A run that rules decide: it reads a trusted page, and cites it for what was open."""
+
+
 def adjudicated(
     *replies: str | Reply,
     chat: ChatModel | None = None,
