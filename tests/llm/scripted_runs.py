@@ -1,6 +1,7 @@
 """Runs of the adjudicator with a scripted model, and one tool that reads a page."""
 
 import json
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -12,15 +13,21 @@ from chart_binder.llm.react_adjudicator import ReActAdjudicator
 from chart_binder.llm.result import AdjudicationResult, Check
 from chart_binder.react.conversation import ChatModel, Reply
 from chart_binder.react.tools import Observation, Tool, ToolError
+from chart_binder.react.transcript import Read, ReadingScript
 from chart_binder.rules.decide import decide
 from golden.bundles import year_only_single
 
 SINGLE, ALBUM = "361a28b7-4588-44a6-8c96-86c1efb8258f", "6b47c9a0-b9e1-3df9-a5e8-50a6ce0dbdbd"
 LP = "6defd963-fe91-4550-b18e-82c685603c2b"
 ELSEWHERE = "11111111-2222-4333-8444-555555555555"
+TRUSTED = "https://en.wikipedia.org/wiki/Bohemian_Rhapsody"
 PAGE, OTHER = "https://discography.example/single", "https://archive.example/single"
-DAY = {"about": "C1", "field": "first_release_date", "value": "1975-10-31", "source": PAGE}
+QUOTE = "Bohemian Rhapsody came out on 31 October 1975"
+DAY = {"about": "C1", "field": "first_release_date", "value": "1975-10-31"}
+DAY |= {"quote": QUOTE, "source": TRUSTED}
+TWICE = [DAY | {"source": PAGE}, DAY | {"source": OTHER}]
 CONFIG = LLMConfig(enabled=True)
+YES = ("first_release",) * 6
 
 
 def web_search(query: str) -> Observation:
@@ -28,7 +35,7 @@ def web_search(query: str) -> Observation:
     return Observation(f"Results for {query}: https://musicbrainz.org/release-group/{ELSEWHERE}")
 
 
-def look(url: str = PAGE) -> str:
+def look(url: str = TRUSTED) -> str:
     """Return a reply that reads a page."""
     return f"Thought: look\nAction: web_fetch\nAction Input: {json.dumps({'url': url})}"
 
@@ -40,26 +47,39 @@ def final(crg: str | None = "C2", **changes: object) -> str:
     return f"Thought: done\nFinal Answer:\n```json\n{json.dumps(answer)}\n```"
 
 
+DECIDED = (look(), final(facts=[DAY]))
+"""A run that rules decide: it reads a trusted page, and cites it for what was open."""
+
+
 def adjudicated(
     *replies: str | Reply,
     chat: ChatModel | None = None,
-    page: str = "Bohemian Rhapsody came out on 31 October 1975.",
+    page: str | Mapping[str, str] = f"{QUOTE}.",
+    readings: Iterable[str | Read] = YES,
+    evidence: Mapping[str, Any] | None = None,
     record: Path | None = None,
     parts: dict[str, Any] | None = None,
     **config: Any,
 ) -> AdjudicationResult:
-    """Return the result of a run; `parts` are further arguments of the adjudicator."""
+    """Return the result of a run; `parts` are further arguments of the adjudicator.
+
+    `page` is what every page says, or what each does; `readings` answer second readings.
+    """
 
     def web_fetch(url: str) -> Observation:
         """Read a page."""
-        if "gone" in url:
+        text = page if isinstance(page, str) else page.get(url)
+        if text is None or "gone" in url:
             raise ToolError("there is no such page")
-        return Observation(page, (url,))
+        return Observation(text, (url,))
 
     more = {"tools": [Tool.of(web_search), Tool.of(web_fetch)], "record": record} | (parts or {})
-    chat = chat or Scripted(replies)
+    if chat is None:
+        chat = Scripted(replies)
+        read = (each if isinstance(each, Read) else Read(reading=each) for each in readings)
+        chat.readings = ReadingScript(read)
     adjudicator = ReActAdjudicator(LLMConfig(enabled=True, **config), chat=chat, **more)
-    bundle = read_bundle(year_only_single())
+    bundle = read_bundle(evidence or year_only_single())
     return adjudicator.adjudicate(bundle, decide(bundle, RulesConfig()))
 
 

@@ -167,7 +167,7 @@ def test_without_an_answer_in_the_last_turn_the_run_ends_with_its_problem() -> N
 @pytest.mark.parametrize(
     ("limits", "last_word", "ending"),
     [(DEFAULT, None, Ending(2, "5")), (Limits(1), None, Ending(1, "wrong")),
-     (Limits(1), ALONE, Ending(2, "5"))],
+     (Limits(2), ALONE, Ending(2, "5"))],
 )  # fmt: skip
 def test_a_refused_answer_costs_a_turn_and_the_judge_knows_the_last_one(
     limits: Limits, last_word: LastWord | None, ending: Ending[str]
@@ -445,18 +445,36 @@ def test_the_tokens_of_a_run_are_bounded(turns: list[str | Reply]) -> None:
     assert "max_run_tokens = 10" in (ending.problem or "")
 
 
-def test_a_last_word_asks_for_the_answer_alone() -> None:
+def test_the_last_turn_asks_for_the_answer_alone() -> None:
     chat = Script([ADD, 'Final Answer: {"a": 5}'])
-    ending, events, _ = play(chat=chat, limits=Limits(1), last_word=ALONE)
+    ending, events, _ = play(chat=chat, limits=Limits(2), last_word=ALONE)
     assert ending == Ending(2, '{"a": 5}')
     assert [terms.schema for terms in chat.terms] == [None, {"type": "object"}]
     assert chat.asked[1][-1].content == "Observation: 5\n\nOnly the answer now."
     assert isinstance(events[-1], Stepped)
     assert (events[-1].kind, events[-1].notes[-1]) == ("finish", "asked for the answer alone")
-    again, replayed, _ = play(chat=Replay(events), limits=Limits(1), last_word=ALONE)
+    again, replayed, _ = play(chat=Replay(events), limits=Limits(2), last_word=ALONE)
     assert (again, replayed) == (ending, events)
-    idle, _, _ = play("hm", "hm", "hm", "5", dialect=Lines(), last_word=ALONE)
+
+
+def test_an_answer_may_come_before_the_last_turn_which_is_not_called() -> None:
+    chat = Script([ADD, DONE])
+    ending, _, asked = play(chat=chat, limits=Limits(3), last_word=ALONE)
+    assert (ending, len(asked)) == (Ending(2, "5"), 2)
+    assert [terms.schema for terms in chat.terms] == [None, None]
+    call, _, _ = play(ADD, ADD, limits=Limits(2), last_word=ALONE)
+    assert (call.answer, call.iterations) == (None, 2)
+
+
+def test_the_only_turn_is_the_last_and_idle_ones_lead_to_it() -> None:
+    chat = Script(["5"])
+    only, _, asked = play(chat=chat, limits=Limits(1), last_word=ALONE, dialect=Lines())
+    assert (only, asked) == (Ending(1, "5"), [OPENING])
+    idle, _, asked = play("hm", "hm", "hm", "5", dialect=Lines(), last_word=ALONE)
     assert idle == Ending(4, "5")
+    assert asked[3][-1].content.endswith("Only the answer now.")
+    refused, _, _ = play("hm", "hm", "hm", "hm", dialect=Lines(), last_word=ALONE)
+    assert (refused.problem or "").startswith("3 turns in a row led nowhere, and the forced last")
 
 
 NO_LAST_WORD = [
@@ -480,15 +498,15 @@ NO_LAST_WORD = [
     ],
 )
 def test_a_last_word_that_is_no_answer_ends_the_run(reply: str, dialect: Dialect) -> None:
-    ending, _, _ = play("hm", reply, limits=Limits(1), last_word=ALONE, dialect=dialect)
+    ending, _, _ = play("hm", reply, limits=Limits(2), last_word=ALONE, dialect=dialect)
     assert (ending.answer, ending.iterations) == (None, 2)
-    assert "no answer in 1 turn, and a last word was refused" in (ending.problem or "")
+    assert (ending.problem or "").startswith("the forced last answer was refused: ")
 
 
 @pytest.mark.parametrize("dialect", [Classic(), Pause(), Xml(), Lines()])
 @pytest.mark.parametrize("reply", ['{\n"a": {"b": "}"}\n}\n', ' ```json\n{"a": 5}\n``` '])
 def test_a_bare_object_is_an_answer_to_a_request_for_one(reply: str, dialect: Dialect) -> None:
-    ending, _, _ = play("hm", reply, limits=Limits(1), last_word=ALONE, dialect=dialect)
+    ending, _, _ = play("hm", reply, limits=Limits(2), last_word=ALONE, dialect=dialect)
     assert ending.answer is not None
     assert ending.answer.strip() == reply.strip()
 

@@ -148,14 +148,15 @@ def _named_value(name: str, written: str) -> str | None:
 
 
 def apply_patches(bundle: EvidenceBundle, patches: Iterable[Patch]) -> Patched:
-    """Return the evidence with patches applied in order, and those that are impossible in it.
+    """Return the evidence with patches applied, and those that are impossible in it.
 
     A patch that says no more than the evidence changes nothing. One is impossible where the
-    evidence says otherwise: a date outside the known span, another status, country or type.
+    evidence says otherwise: a date outside the known span, another status, country or type. Their
+    order makes no difference: what a group's first date is of is told by what is said of releases.
     """
     changes: list[Change] = []
     findings: dict[Patch, str] = {}
-    for patch in patches:
+    for patch in sorted(patches, key=_turn):
         try:
             changed, before = _FIELDS_APPLIED[patch.field](bundle, patch)
         except _ImpossibleError as error:
@@ -165,6 +166,12 @@ def apply_patches(bundle: EvidenceBundle, patches: Iterable[Patch]) -> Patched:
             bundle = changed
             changes.append(Change(patch, before))
     return Patched(bundle, tuple(changes), findings)
+
+
+def _turn(patch: Patch) -> tuple[bool, bool, int, str]:
+    """Sort a group's first dates last, and precise dates before vague ones."""
+    length = patch.date.last - patch.date.first if patch.is_date else 0
+    return patch.field == FIRST_DATE, patch.is_date, length, patch.value
 
 
 class _ImpossibleError(Exception):
@@ -377,7 +384,7 @@ def is_in_evidence(fact: CitedFact, about: str, bundle: EvidenceBundle) -> bool:
         return False
     groups, releases = [*_groups(bundle, about)], [*_releases(bundle, about)]
     if is_release_date_field(fact.field):
-        known = [group.first_date for group in groups]
+        known = [group.first_date for group in groups if not group.editions]  # else a hint
         known += [one.when for group in groups for one in group.editions if one.is_official]
         known += [one.when for one in releases]
         date = read_date(fact.value)

@@ -5,6 +5,7 @@ turns on are read a second time, with what else was read that says the same, or 
 """
 
 import contextlib
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from urllib.parse import unquote, urlsplit
@@ -29,21 +30,12 @@ from chart_binder.llm.sources import Document, GroundingError, independent_sourc
 from chart_binder.rules.decide import decide
 
 _UNCHECKED = frozenset(
-    {"talk", "user", "user talk", "draft", "draft talk", "special", "wikipedia talk", "diskussion"}
-    | {"benutzer", "benutzer diskussion", "discussion", "utilisateur", "discussion utilisateur"}
-    | {"discusion", "usuario", "usuaria", "discussione", "utente", "discussao", "overleg"}
-    | {
-        "gebruiker",
-        "overleg gebruiker",
-        "ノート",
-        "利用者",
-        "利用者-会話",
-        "обсуждение",
-        "участник",
-    }
-    | {"forum", "forums", "group", "edit", "wikipedia"}
+    {"annotation", "collection", "edit", "forum", "forums", "group", "lists", "search", "sell"}
+    | {"draft", "special", "talk", "user", "users"}
 )
-"""Namespaces and folders of trusted sites where anybody writes what nobody has checked; folded."""
+"""Folders of trusted sites where nobody has checked what is written, or an address is repeated."""
+_NAMESPACE = re.compile(r"[^:]*:\S")
+"""`Talk:Queen`, in any language; the colon of an article's title has a space behind it."""
 _MAX_SHOWN = 200
 
 
@@ -86,7 +78,10 @@ class OpenCase:
 
 
 def is_trusted(document: Document, trusted: Sequence[str]) -> bool:
-    """Return whether a page was fetched from a trusted site, and is no talk, user or draft page."""
+    """Return whether a page was fetched from a trusted site, and is one of its checked pages.
+
+    Talk, user and draft pages are not, nor what a query asks a site for.
+    """
     try:
         parts = urlsplit(document.address)
     except ValueError:
@@ -94,10 +89,10 @@ def is_trusted(document: Document, trusted: Sequence[str]) -> bool:
     host, path = f".{parts.hostname or ''}", fold(unquote(parts.path))
     if not (document.is_fetched and any(host.endswith(f".{site}") for site in trusted)):
         return False
+    if parts.query or host.startswith(".test"):  # old versions, searches that echo; sandboxes
+        return False
     folders = path.replace("_", " ").strip("/").split("/")
-    spaces = {each.partition(":")[0].strip() for each in folders if ":" in each}
-    spaces.update(folders[:-1])
-    return _UNCHECKED.isdisjoint(spaces)
+    return not any(map(_NAMESPACE.match, folders)) and _UNCHECKED.isdisjoint(folders[:-1])
 
 
 @dataclass(slots=True)

@@ -1,0 +1,281 @@
+"""Sources: what each said in a run, by what it may be named, and which of them are independent."""
+
+from collections.abc import Sequence
+
+import pytest
+
+from chart_binder.llm.sources import (
+    SAME_SOURCE,
+    GroundingError,
+    documents_named,
+    independent_sources,
+    read_documents,
+    registered_site,
+)
+from chart_binder.react.sanitize import sanitize
+from chart_binder.react.transcript import AnyEvent, Observed, Stepped
+from chart_binder.web import passages
+from chart_binder.web.fetch import Page
+from chart_binder.web.page_text import from_html
+from chart_binder.web.searxng import Hits, SearchBody, outcome
+from chart_binder.web.tools import search_results
+
+WIKI = "https://en.wikipedia.org/wiki/Bohemian_Rhapsody"
+STRANGER = "https://stranger.example/x"
+DAY = "31 October 1975"
+TOLD = f"It came out on {DAY}"
+
+# Who says what: an entry of a search is of one address, a page of its own.
+
+
+def says(seen: Observed, source: str, day: str = DAY) -> bool:
+    try:
+        named = documents_named(source, read_documents([seen]))
+    except GroundingError:
+        return False
+    return any(day in document.text for document in named)
+
+
+def searched(*results: tuple[str, str]) -> Observed:
+    """Return what a search for such addresses and snippets is shown as, and seen by the model."""
+    hits: list[object] = [
+        {"url": url, "title": "Bohemian Rhapsody", "content": text} for url, text in results
+    ]
+    told = outcome(SearchBody(hits), "queen")
+    assert isinstance(told, Hits)
+    found = search_results(told, 8, 4000)
+    return Observed(sanitize(found.content), sources=found.sources)
+
+
+@pytest.mark.parametrize(
+    "entry",
+    [
+        (STRANGER, f"{TOLD} (source {WIKI})"), (f"{STRANGER}?u={WIKI}", TOLD),
+        (f"{WIKI}_(cover)", TOLD), (STRANGER, f"Answer: {TOLD} ({WIKI})"),
+        (STRANGER, f"Infobox Queen: {TOLD} ({WIKI})"), (STRANGER, f"2. {TOLD} {WIKI}"),
+    ],
+)  # fmt: skip
+def test_an_entry_speaks_for_its_own_address_alone(entry: tuple[str, str]) -> None:
+    for results in ((entry, (WIKI, "a song by Queen")), ((WIKI, "a song by Queen"), entry)):
+        seen = searched(*results)
+        assert not says(seen, WIKI)
+    assert says(searched((WIKI, TOLD), (STRANGER, "a song")), WIKI)
+
+
+def test_an_answer_or_an_infobox_is_of_the_address_at_its_end() -> None:
+    for label in ("Answer", "Infobox Queen"):
+        text = f"Search results:\n{label}: {TOLD}, not {WIKI} ({STRANGER})\n1. T (w)\n{WIKI}\nQueen"
+        for shown_as in (text, sanitize(text)):
+            seen = Observed(shown_as, sources=(STRANGER, WIKI))
+            assert (says(seen, STRANGER), says(seen, WIKI)) == (True, False)
+
+
+@pytest.mark.parametrize("kind", ["answers", "infoboxes"])
+def test_an_answer_without_an_address_speaks_for_none_that_it_names(kind: str) -> None:
+    direct: list[object] = [
+        {"answer": f"{TOLD} ({WIKI})"} if kind == "answers" else {"content": f"{TOLD} ({WIKI})"}
+    ]
+    found = outcome(
+        SearchBody(
+            [{"url": WIKI, "title": "Queen", "content": "a song"}],
+            answers=direct if kind == "answers" else None,
+            infoboxes=direct if kind == "infoboxes" else None,
+        ),
+        "queen",
+    )
+    assert isinstance(found, Hits)
+    told = search_results(found, 8, 4000)
+    assert TOLD in told.content
+    assert not says(Observed(sanitize(told.content), sources=told.sources), WIKI)
+
+
+def test_a_page_may_be_cited_as_it_was_asked_for_or_by_where_it_was_read() -> None:
+    asked, read = "https://site.example/1", "https://www.site.example/1-queen"
+    page = f"Title: Queen\nAddress: {read}\n> {TOLD}"
+    seen = Observed(page, sources=(read, asked))
+    assert says(seen, asked)
+    assert says(seen, read)
+    with_more = Observed(f"{page}\nOther articles:\n1. Cover\n{WIKI}", sources=(read, asked, WIKI))
+    assert says(with_more, asked)
+    assert not says(with_more, WIKI)
+    assert not says(Observed(page, sources=(read, STRANGER)), STRANGER)
+
+
+@pytest.mark.parametrize(
+    "cited",
+    [
+        "http://www.site.example/F%C3%BCr_(a)", "https://site.example/Für_(a)",
+        "https://www.site.example/F%c3%bcr_%28a%29/", "HTTPS://WWW.Site.Example./F%C3%BCr_(a)#b",
+        "<https://site.example:443/F%C3%BCr_(a)>",
+    ],
+)  # fmt: skip
+def test_an_address_is_the_same_however_it_is_spelled(cited: str) -> None:
+    read = "https://www.site.example/F%C3%BCr_(a)"
+    assert says(Observed(TOLD, sources=(read,)), cited)
+    assert says(searched((STRANGER, "a song"), (read, TOLD)), cited)
+
+
+@pytest.mark.parametrize(
+    "cited", ["https://site.example/a/b", "https://site.example/A%2Fb", "https://site.example:81/a%2Fb"]
+)  # fmt: skip
+def test_an_address_that_is_another_is_not_taken_for_it(cited: str) -> None:
+    assert not says(Observed(TOLD, sources=("https://site.example/a%2Fb",)), cited)
+
+
+def test_the_day_a_page_is_of_is_no_word_of_it_on_a_record() -> None:
+    day = "1975-10-31"
+    found = outcome(SearchBody([{"url": WIKI, "title": "Queen", "publishedDate": day}]), "queen")
+    assert isinstance(found, Hits)
+    told = search_results(found, 8, 4000)
+    assert day in told.content
+    assert not says(Observed(sanitize(told.content), sources=told.sources), WIKI, day)
+    meta = f"<meta property=article:published_time content={day}T09:00:00Z>"
+    extract = from_html(f"<title>Q</title>{meta}")
+    page = passages.page_reading(Page(WIKI, WIKI, "text/html", extract, cut=False), 900)
+    assert day in page.content
+    assert not says(Observed(sanitize(page.content), sources=page.sources), WIKI, day)
+    extract = from_html(f"<title>Q</title><p>Published: {day}<p>a")
+    page = passages.page_reading(Page(WIKI, WIKI, "text/html", extract, cut=False), 900)
+    assert says(Observed(sanitize(page.content), sources=page.sources), WIKI, day)
+
+
+SEARCHED = (
+    "1. Queen - Bohemian Rhapsody (Discogs)\n   https://www.discogs.com/release/1\n   a\n"
+    "2. Bohemian Rhapsody: the story (BBC)\n   https://news.bbc.co.uk/music?id=7\n   b\n"
+    "3. Albums of 1975\n   https://queen.example/albums\n   c"
+)
+HITS = (
+    "https://www.discogs.com/release/1", "https://news.bbc.co.uk/music?id=7",
+    "https://queen.example/albums",
+)  # fmt: skip
+EVENTS: Sequence[AnyEvent] = (
+    Stepped("act", 1, "web_search", {"query": "x"}),
+    Observed(SEARCHED, 1, HITS),
+    Stepped("act", 2, "web_fetch", {"url": WIKI}),
+    Observed(f"Title: Bohemian Rhapsody - Wikipedia\nAddress: {WIKI}\n> {TOLD}", 2, (WIKI,)),
+)
+
+
+@pytest.mark.parametrize(
+    ("source", "named"),
+    [
+        (HITS[0], HITS[:1]), (f"<{HITS[1]}>", HITS[1:2]), ("discogs.com/release/1", HITS[:1]),
+        ("2", HITS[1:2]), ("[2]", HITS[1:2]), ("result 3", HITS[2:]), ("search result #1", HITS[:1]),
+        ("news.bbc.co.uk", HITS[1:2]), ("bbc.co.uk", HITS[1:2]), ("www.discogs.com", HITS[:1]),
+        ("en.wikipedia.org", (WIKI,)), ("Wikipedia", (WIKI,)), ("the Discogs page", HITS[:1]),
+        ("Bohemian Rhapsody: the story", HITS[1:2]), ("albums of 1975", HITS[2:]),
+        ("Bohemian Rhapsody - Wikipedia", (WIKI,)), ("", (*HITS, WIKI)),
+    ],
+)  # fmt: skip
+def test_a_source_may_be_an_address_a_number_a_host_a_title_or_none(
+    source: str, named: tuple[str, ...]
+) -> None:
+    found = documents_named(source, read_documents(EVENTS))
+    assert {document.address for document in found} == set(named)
+
+
+@pytest.mark.parametrize(
+    "source", ["https://never.example/", "4", "never.example", "co.uk.example", "Melody Maker", "e"]
+)
+def test_a_source_that_names_nothing_that_was_read_is_told_so(source: str) -> None:
+    with pytest.raises(GroundingError, match="was not read|names nothing that was read"):
+        documents_named(source, read_documents(EVENTS))
+
+
+def test_only_what_a_tool_read_itself_is_fetched() -> None:
+    fetched = {each.address: each.is_fetched for each in read_documents(EVENTS)}
+    assert fetched == dict.fromkeys(HITS, False) | {WIKI: True}
+    failed = Observed("Not found", 2, (WIKI,), "Not found")
+    assert read_documents((*EVENTS[:3], failed)) == read_documents(EVENTS[:2])
+
+
+# Independence.
+
+
+@pytest.mark.parametrize(
+    ("source", "who"),
+    [
+        ("https://en.wikipedia.org/wiki/X", "wikipedia.org"),
+        ("https://beta.musicbrainz.org/release/x", "musicbrainz.org"),
+        ("https://web.archive.org/web/2001id_/http://www.queen.co.uk/x", "queen.co.uk"),
+        ("https://web.archive.org/web/2001/https:/en.wikipedia.org/wiki/X", "wikipedia.org"),
+        ("https://web.archive.org/web/2001/queen.example/x", "queen.example"),
+        ("https://web.archive.org/http://queen.example/x", "queen.example"),
+        ("https://wayback.archive.org/web/2001*/http://queen.example/x", "queen.example"),
+        ("https://web.archive.org/web/1/https://r.jina.ai/https://queen.example/", "queen.example"),
+        ("https://web.archive.org/web/1/queen.example/http://x.wikipedia.org/", "queen.example"),
+        ("https://archive.is/2024/https://queen.example/x", "queen.example"),
+        ("https://archive.ph/Ab1", ""),
+        ("https://r.jina.ai/https%3A%2F%2Fqueen.example%2Fx", "queen.example"),
+        ("https://www.google.com/amp/s/queen.example/x", "queen.example"),
+        ("https://queen-example.cdn.ampproject.org/c/s/queen.example/x", "queen.example"),
+        ("https://en-wikipedia-org.translate.goog/wiki/X", "wikipedia.org"),
+        ("https://a--b-example-com.translate.goog/", "example.com"),
+        ("https://www.amazon.co.jp/x", "amazon.com"),
+        ("https://a.b.com.au/", "b.com.au"),
+        ("http://10.0.0.1/", "10.0.0.1"),
+        ("http://[::1]/", "::1"),
+        ("<https://A.Example./>", "a.example"),
+        ("https://[broken", "https://[broken"),
+        ("", ""),
+    ],
+)
+def test_who_stands_behind_an_address(source: str, who: str) -> None:
+    assert registered_site(source) == who
+
+
+RELAYED = "http://stranger.example/x"
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        f"https://relay.example/raw?url={RELAYED}",
+        "https://relay.example/raw?url=http%3A%2F%2Fstranger.example%2Fx",
+        "https://relay.example/raw?url=http%253A%252F%252Fstranger.example%252Fx&a=b",
+        f"https://relay.example/?a=https://other.example/&u={RELAYED}",
+        f"https://relay.example/{RELAYED}", "https://relay.example/http:/www.stranger.example/x",
+        "https://relay.example/stranger.example/x", "https://relay.example/?stranger.example",
+        "https://relay.example/read?page=stranger.example/x",
+        f"https://web.archive.org/web/2001/https://relay.example/raw?url={RELAYED}",
+        "https://relay.example/fetch/HTTPS://STRANGER.example:443/x",
+    ],
+)  # fmt: skip
+def test_a_page_that_somebody_else_shows_is_no_second_source(other: str) -> None:
+    elsewhere = "https://second.example/?u=https://stranger.example/y"
+    for sources, count in (
+        ([RELAYED, other], 1),
+        ([other, RELAYED, "https://honest.example/index.html"], 2),
+        ([other, elsewhere], 1),
+    ):
+        assert len(independent_sources(sources)) == count
+
+
+def test_no_address_makes_several_sources_of_one_by_naming_others() -> None:
+    told = [f"https://stranger.example/{n}?u=https://honest{n}.example/" for n in range(3)]
+    assert independent_sources([*told, "https://archive.ph/Ab1"]) == {"stranger.example"}
+    told += ["https://honest0.example/", "https://honest5.example/"]
+    assert len(independent_sources(told)) == 2
+
+
+@pytest.mark.parametrize(
+    "pair",
+    [
+        ("https://a.example/index.html", "https://b.example/index.html"),
+        ("https://a.example/wiki/will.i.am", "https://b.example/artist/will.i.am"),
+        ("https://a.example/?x=https://archive.ph/A", "https://b.example/?x=https://archive.ph/B"),
+        ("https://a.example/?q=Queen&page=2", "https://b.example/?q=Queen&page=2"),
+        ("https://archive.is/1/http://a.example/", "https://archive.is/1/http://b.example/"),
+    ],
+)  # fmt: skip
+def test_addresses_that_are_alike_are_still_two_sources(pair: tuple[str, str]) -> None:
+    assert len(independent_sources(pair)) == 2
+
+
+def test_every_copy_is_of_one_original_which_copies_nobody() -> None:
+    copies = [copy for each in SAME_SOURCE.values() for copy in each]
+    assert len(copies) == len(set(copies))
+    assert not set(copies) & set(SAME_SOURCE)
+    hosts = ("wikiwand.com", "fr.wikipedia.org", "a.e.com", "e.com.", "www.e.com", "x.co.uk")
+    told = independent_sources(f"https://{host}/" for host in hosts)
+    assert told == {"wikipedia.org", "e.com", "x.co.uk"}
