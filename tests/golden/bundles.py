@@ -5,6 +5,8 @@ import json
 from pathlib import Path
 from typing import Any
 
+from rules.making import document, recording, records
+
 _FILE = Path(__file__).parent / "decisions.jsonl"
 CASES = {case["id"]: case for case in map(json.loads, _FILE.read_text("utf-8").splitlines())}
 
@@ -60,11 +62,30 @@ def crowd(groups: int = 100, releases: int = 10) -> Bundle:
     }
 
 
+def two_recordings() -> Bundle:
+    """Return two recordings that came out on different records: the file may hold either."""
+    mono = records("S single 1974-10-11; C compilation 1979-10")
+    stereo = records("A album 1976-11-08; C compilation 1979-10")
+    return document(
+        recording(*mono, mb_recording_id="first", length_ms=180_000, disambiguation="mono"),
+        recording(*stereo, mb_recording_id="second", length_ms=184_000, disambiguation="stereo"),
+    )
+
+
+def unknown_statuses() -> Bundle:
+    """Return records whose releases are unofficial or of unknown status, some before the rest."""
+    early = "A album 1979/unknown 1985; S single 1980 1979-12-01/promo; L live 1976/bootleg"
+    late = ";".join(f"C{n} compilation {1981 + n // 2}" for n in range(67))
+    return document(recording(*records(f"{early}; {late}")))
+
+
 RENDERED: dict[str, Bundle] = {
     "year-only-single": year_only_single(),
     "many-editions": golden("pf-time"),
     "many-compilations": golden("s90-amuro"),
     "promo-and-bootleg": golden("comp-savage"),
+    "two-recordings": two_recordings(),
+    "unknown-statuses": unknown_statuses(),
     "crowd": crowd(),
 }
 """The bundles whose markdown is held by `tests/llm/golden/NAME.md`."""

@@ -109,6 +109,8 @@ def test_identical_evidence_is_adjudicated_once(canon: Canon, home: Path) -> Non
         assert not (home / "data" / "canon" / "transcripts").exists(), "a dry run records nothing"
         ran = canon("batch", *files[:4], "--output=json", **settings).must_end(3)
         assert [line["state"] for line in ran.lines] == ["indeterminate"] * 4
+        for line in ran.lines:
+            assert [one["text"] for one in line["questions"]] == line["missing_facts"]
         assert len(model.chats) == 2
         ran = canon("batch", *files, "--output=json", **settings)
         assert [line.get("resumed", False) for line in ran.lines].count(True) == 4

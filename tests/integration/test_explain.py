@@ -41,6 +41,15 @@ def test_with_v_a_timeline_is_drawn_as_wide_as_the_terminal(canon: Canon) -> Non
         assert "=====" in drawn
 
 
+def test_a_question_has_its_kind_and_what_each_answer_leads_to(
+    canon: Canon, open_bundle: Path
+) -> None:
+    ran = canon("explain", "--evidence", open_bundle, COLUMNS="200").must_end(3)
+    assert "missing      [date] the single 'Bohemian Rhapsody' is only dated 1975" in ran.out
+    assert "- before 1975-08-23: Bohemian Rhapsody (Single)\n" in ran.out
+    assert "- on 1975-08-23 or later: A Night at the Opera (Album)\n" in ran.out
+
+
 def test_every_candidate_a_model_left_has_a_reason(
     canon: Canon, home: Path, open_bundle: Path
 ) -> None:

@@ -18,6 +18,7 @@ from chart_binder.jobs.stored_decisions import (
     DecisionSaver,
     adjudicator_version,
     path_bytes,
+    read_decision,
     rules_version,
     save_decisions,
     stored_bundle,
@@ -26,7 +27,7 @@ from chart_binder.llm.result import AdjudicationResult, Outcome
 from chart_binder.react.transcript import Said
 from chart_binder.store import open_store
 from chart_binder.store.store import Store
-from golden.bundles import golden
+from golden.bundles import golden, year_only_single
 
 RULES = RulesConfig()
 
@@ -77,6 +78,20 @@ def test_files_that_share_evidence_keep_their_tags(
     case = saver.decide_and_save(other, attempt(356_000))
     assert latest(saver.store, song).evidence_hash == latest(saver.store, other).evidence_hash
     assert stored_bundle(saver.store, latest(saver.store, other)) == case.bundle
+
+
+def test_questions_are_kept_and_a_decision_of_before_them_is_read(
+    saver: DecisionSaver, song: Path
+) -> None:
+    bundle = read_bundle(year_only_single())
+    case = saver.decide_and_save(song, lambda: Decider(RULES).decide(bundle))
+    kept = latest(saver.store, song)
+    assert read_decision(kept) == case.decision
+    assert [one.kind for one in case.decision.questions] == ["date"]
+    document = msgspec.json.decode(kept.document)
+    del document["questions"]
+    before = msgspec.structs.replace(kept, document=msgspec.json.encode(document))
+    assert read_decision(before) == msgspec.structs.replace(case.decision, questions=())
 
 
 def test_an_interrupted_run_says_so(store: Store, song: Path) -> None:

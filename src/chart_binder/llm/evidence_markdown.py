@@ -1,24 +1,41 @@
 """The evidence as markdown for the model: the same text for the same evidence."""
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from chart_binder.config import RulesConfig
 from chart_binder.domain.evidence import EvidenceBundle, RecordingCandidate, Release
-from chart_binder.domain.verdict import Decided, Verdict
+from chart_binder.domain.verdict import Decided, Open, Question, Verdict
+from chart_binder.domain.vocabulary import RecordingId
 from chart_binder.llm.answer import labelled_candidates, labelled_releases
 from chart_binder.llm.prompt import load_prompt
 from chart_binder.react.sanitize import bounded, one_line
-from chart_binder.rules.candidates import Candidate, Role
+from chart_binder.rules.candidates import Candidate, Role, describe_unofficial
 
 MAX_CHARS = 9_000
 """About 2,600 tokens, which leaves room for the prompt and five turns in 8,192."""
 
 _MAX_NAME_CHARS = 200
 _MAX_REASONS = 8
+_MAX_ABOUT = 6
+_MAX_RECORDINGS = 8
+_FEW_LATER = 3
+"""More later compilations than these are summarised."""
+_WINDOW_DAYS = RulesConfig().lead_window_days
 
 Trace = Verdict | Sequence[str] | str | None
 Labelled = Sequence[tuple[str, Candidate]]
+
+
+@dataclass(frozen=True, slots=True)
+class _Shown:
+    """The candidates of a bundle, with the numbers of recordings, where there are several."""
+
+    candidates: Labelled
+    later: Labelled
+    """The compilations that are summarised."""
+    recordings: Mapping[RecordingId, str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,13 +57,19 @@ def evidence_markdown(bundle: EvidenceBundle, trace: Trace = None, task: str | N
 
     What is left out is summarised. `task` is the question at the end, by default the prompt's.
     """
-    candidates = list(labelled_candidates(bundle))
+    labelled = list(labelled_candidates(bundle))
+    names = sorted({each.mb_recording_id for each in bundle.recording_candidates})
+    recordings = {name: f"M{n}" for n, name in enumerate(names, 1)} if len(names) > 1 else {}
+    asked_about = {name for one in _questions(trace) for name in one.about}
+    later = _later_compilations(labelled, asked_about)
+    shown = _Shown([pair for pair in labelled if pair not in later], later, recordings)
     asked = load_prompt().task if task is None else task
-    question = "\n".join([*map(_sanitized, _question(trace)), "", "## Your Task", asked]).rstrip()
+    why = map(_sanitized, _why_open(trace, labelled, recordings))
+    question = "\n".join([*why, "", "## Your Task", asked]).rstrip()
     room = MAX_CHARS - len(question) - 1
     facts = ""
     for detail in _DETAILS:
-        facts = "\n".join(map(_sanitized, _facts(bundle, candidates, detail)))
+        facts = "\n".join(map(_sanitized, _facts(bundle, shown, detail)))
         if len(facts) <= room:
             break
     return f"{bounded(facts, room)}\n{question}"
@@ -58,32 +81,83 @@ def _sanitized(line: str) -> str:
     return " " * (len(line) - len(text)) + one_line(text)
 
 
-def _facts(bundle: EvidenceBundle, candidates: Labelled, detail: _Detail) -> Iterator[str]:
+def _later_compilations(labelled: Labelled, asked_about: set[str]) -> Labelled:
+    """Return the compilations after the earliest other record's window, if they are many.
+
+    Those that a question is about are left out: they are listed.
+    """
+    works = [one for _, one in labelled if one.role is not Role.COMPILATION and one.counts]
+    since = min((one.last for one in works if one.is_dated), default=None)
+    later = [
+        (label, one)
+        for label, one in labelled
+        if since is not None
+        and one.role is Role.COMPILATION
+        and one.counts
+        and one.first > since + _WINDOW_DAYS
+        and asked_about.isdisjoint(_ids(one))
+    ]
+    return later if len(later) > _FEW_LATER else []
+
+
+def _ids(candidate: Candidate) -> Iterator[str]:
+    yield candidate.group.mb_rg_id
+    yield from (release.mb_release_id for release in candidate.group.editions)
+
+
+def _facts(bundle: EvidenceBundle, shown: _Shown, detail: _Detail) -> Iterator[str]:
     yield "# Recording Evidence"
     yield ""
     yield f"## Artist: {_name(bundle.performer.name or 'unknown')}"
     yield f"Country of origin: {bundle.performer.country or 'unknown'}"
     yield ""
     yield f"## Recording Title: {_name(bundle.recording_title or 'unknown')}"
-    for recording in sorted(bundle.recording_candidates, key=lambda r: r.mb_recording_id)[:8]:
-        yield f"- {', '.join(_recording(recording))}"
-    if (more := len(bundle.recording_candidates) - 8) > 0:
+    by_id = sorted(bundle.recording_candidates, key=lambda r: r.mb_recording_id)
+    for recording in by_id[:_MAX_RECORDINGS]:
+        number = shown.recordings.get(recording.mb_recording_id)
+        yield f"- {f'{number}: ' if number else ''}{', '.join(_recording(recording))}"
+    if (more := len(by_id) - _MAX_RECORDINGS) > 0:
         yield f"- and {more} more recordings of the same song"
     yield ""
     yield "## Release Group Candidates"
-    yield from _candidates(candidates, bundle.performer.country, detail)
+    yield from _candidates(shown, bundle.performer.country, detail)
     yield ""
     yield "## Timeline"
-    yield from _timeline(candidates, detail)
+    yield from _timeline(shown, detail)
     yield ""
 
 
-def _question(trace: Trace) -> Iterator[str]:
-    reasons = list(_reasons(trace))
+def _why_open(
+    trace: Trace, labelled: Labelled, recordings: Mapping[RecordingId, str]
+) -> Iterator[str]:
+    reasons, questions = list(_reasons(trace)), _questions(trace)
     yield "## Why this is open"
     yield from (f"- {one_line(reason, 400)}" for reason in reasons[:_MAX_REASONS])
-    if (more := len(reasons) - _MAX_REASONS) > 0:
+    labels = {str(name): number for name, number in recordings.items()}
+    for label, candidate in labelled if questions else ():
+        labels.setdefault(candidate.group.mb_rg_id, label)
+        for release_label, release in labelled_releases(label, candidate):
+            labels.setdefault(release.mb_release_id, release_label)
+    for number, one in enumerate(questions[:_MAX_REASONS], 1):
+        about = _some(filter(None, map(labels.get, one.about)), _MAX_ABOUT)
+        kind = one.kind.replace("_", " ")
+        head = f"Q{number} ({kind}{f', about {about}' if about else ''})"
+        yield f"- {head}: {one_line(one.text, 400)}"
+        answers = [
+            f"{labels.get(each.crg or '', 'still open')} if {one_line(each.answer, 120)}"
+            for each in one.possibilities
+        ]
+        if answers:
+            yield f"  Leads to: {'; '.join(answers)}"
+    if (more := max(len(reasons), len(questions)) - _MAX_REASONS) > 0:
         yield f"- and {more} more questions"
+
+
+def _some(names: Iterable[str], most: int) -> str:
+    """Return the first few of some names, and how many more there are."""
+    found = list(names)
+    more = f" and {len(found) - most} more" if len(found) > most else ""
+    return f"{' '.join(found[:most])}{more}"
 
 
 def _recording(recording: RecordingCandidate) -> Iterator[str]:
@@ -101,15 +175,22 @@ def _recording(recording: RecordingCandidate) -> Iterator[str]:
         yield f"first release date by MusicBrainz {recording.first_date} (a hint only)"
 
 
-def _candidates(candidates: Labelled, home: str | None, detail: _Detail) -> Iterator[str]:
-    by_weight = sorted(candidates, key=lambda pair: pair[1].role is Role.COMPILATION)
+def _candidates(shown: _Shown, home: str | None, detail: _Detail) -> Iterator[str]:
+    by_weight = sorted(shown.candidates, key=lambda pair: pair[1].role is Role.COMPILATION)
     full = {label for label, _ in by_weight[: detail.full]}
     brief = {label for label, _ in by_weight[detail.full : detail.full + detail.brief]}
-    for number, (label, candidate) in enumerate(candidates, start=1):
+    for label, candidate in shown.candidates:
+        number = label.removeprefix("C")
+        carried = _carried(candidate, shown.recordings)
         if label in full:
-            yield from _in_full(number, label, candidate, home, detail.releases)
+            yield f"{number}. {label} {_title(candidate)}"
+            yield f"   - this recording appeared on it: {_appearance(candidate)}"
+            if carried:
+                yield f"   - carries {carried}"
+            yield from _ids_and_releases(label, candidate, home, detail.releases)
         elif label in brief:
-            yield f"{number}. {label} {_title(candidate)}, {_appearance(candidate)}"
+            aside = f", carries {carried}" if carried else ""
+            yield f"{number}. {label} {_title(candidate)}, {_appearance(candidate)}{aside}"
     rest = [candidate for _, candidate in by_weight[detail.full + detail.brief :]]
     if rest:
         counts = sorted(Counter(candidate.kind for candidate in rest).items())
@@ -117,13 +198,33 @@ def _candidates(candidates: Labelled, home: str | None, detail: _Detail) -> Iter
         years = sorted(candidate.since.text[:4] for candidate in rest if candidate.is_dated)
         span = f"{years[0]} to {years[-1]}" if years else "undated"
         yield f"And {len(rest)} more candidates: {kinds}, {span}."
+    if later := shown.later:
+        labels = f"{later[0][0]} to {later[-1][0]}"
+        others = "" if _is_run(later) else ", without those listed"
+        yield (
+            f"And {len(later)} later compilations ({labels}{others}), {_years(later)}: each came"
+            f" out more than {_WINDOW_DAYS} days after the earliest other record."
+        )
 
 
-def _in_full(
-    number: int, label: str, candidate: Candidate, home: str | None, most: int
+def _carried(candidate: Candidate, numbers: Mapping[RecordingId, str]) -> str:
+    names = {each.mb_recording_id for each in candidate.recordings}
+    return _some((number for name, number in numbers.items() if name in names), _MAX_RECORDINGS)
+
+
+def _is_run(labelled: Labelled) -> bool:
+    """Whether no label of another candidate lies between the first and the last."""
+    return int(labelled[-1][0][1:]) - int(labelled[0][0][1:]) == len(labelled) - 1
+
+
+def _years(labelled: Labelled) -> str:
+    years = sorted(candidate.since.text[:4] for _, candidate in labelled)
+    return f"{years[0]} to {years[-1]}"
+
+
+def _ids_and_releases(
+    label: str, candidate: Candidate, home: str | None, most: int
 ) -> Iterator[str]:
-    yield f"{number}. {label} {_title(candidate)}"
-    yield f"   - this recording appeared on it: {_appearance(candidate)}"
     yield f"   - id: {_name(candidate.group.mb_rg_id)}"
     releases = list(labelled_releases(label, candidate))
     if releases:
@@ -180,15 +281,29 @@ def _summary(releases: Sequence[Release]) -> str:
     return "; ".join(filter(None, parts))
 
 
-def _timeline(candidates: Labelled, detail: _Detail) -> Iterator[str]:
-    dated = [(label, candidate) for label, candidate in candidates if candidate.is_dated]
-    shown = dated[: detail.full]
-    for label, candidate in shown:
-        aside = "" if candidate.counts else " (not official)"
-        yield f"- {candidate.when}: {label} {candidate.kind}{aside}"
-    if len(dated) > len(shown):
-        yield f"- and {len(dated) - len(shown)} later ones"
-    undated = [label for label, candidate in candidates if not candidate.is_dated]
+def _timeline(shown: _Shown, detail: _Detail) -> Iterator[str]:
+    """Yield the dates in order, with the first unofficial one of a record where it is earlier."""
+    dated, undated = [], []
+    for label, candidate in shown.candidates:
+        releases = [*labelled_releases(label, candidate)][len(candidate.official) :]
+        early = [pair for pair in releases if pair[1].when.last < candidate.last]
+        for release_label, release in early[:1]:
+            when, what = release.when, describe_unofficial(release)
+            aside = "" if release.may_be_official else " (not official)"
+            text = f"{when}: {release_label}, {what} of the {candidate.kind}{aside}"
+            dated.append((when.first, when.last, text))
+        if candidate.is_dated:
+            text = f"{candidate.when}: {label} {candidate.kind}"
+            dated.append((candidate.first, candidate.last, text))
+        elif not early:
+            undated.append(label)
+    dated.sort(key=lambda entry: entry[:2])
+    listed = dated[: detail.full]
+    yield from (f"- {text}" for *_, text in listed)
+    if len(dated) > len(listed):
+        yield f"- and {len(dated) - len(listed)} later ones"
+    if shown.later:
+        yield f"- {_years(shown.later)}: {len(shown.later)} later compilations"
     if undated:
         yield f"- date unknown: {' '.join(undated[: detail.brief])}"
 
@@ -201,11 +316,14 @@ def _reasons(trace: Trace) -> Iterator[str]:
             yield trace
         case Decided():
             yield f"The rules say {trace.crg_rule}, yet a closer look is asked for: {trace.because}"
-        case Sequence():
-            yield from trace
-        case _:
+        case Open():
             yield trace.because
-            yield from trace.missing_facts
+        case _:
+            yield from trace
+
+
+def _questions(trace: Trace) -> Sequence[Question]:
+    return trace.questions if isinstance(trace, Open) else ()
 
 
 def _name(text: str) -> str:

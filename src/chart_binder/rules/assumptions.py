@@ -7,6 +7,7 @@ from typing import TypeAlias
 import msgspec
 from msgspec.structs import replace
 
+from chart_binder.domain.dates import LAST_DAY
 from chart_binder.domain.evidence import EvidenceBundle, Release, ReleaseGroup
 from chart_binder.domain.verdict import Considered, Possibility, Question, QuestionKind
 from chart_binder.domain.vocabulary import ReleaseGroupId
@@ -15,21 +16,23 @@ GroupChange: TypeAlias = Callable[[ReleaseGroup], ReleaseGroup | None]
 """The group under an assumption; None if it would not carry the recording at all."""
 BundleChange: TypeAlias = Callable[[EvidenceBundle], EvidenceBundle]
 """The evidence under an assumption."""
+Answer: TypeAlias = tuple[str, Sequence[BundleChange]]
+"""An answer in words, with changes that stand for it: it leads to a group if each of them does."""
 Settle: TypeAlias = Callable[[EvidenceBundle], ReleaseGroupId | None]
 """The group that the rules choose by some evidence; None if it is open."""
 
 
-class Asked(msgspec.Struct, frozen=True, eq=False, gc=False):
-    """A question, with the answers that may be given to it.
+_FIRST_RECORDING = date(1857, 3, 25).toordinal()
+"""No recording is older: the patent of the phonautograph."""
 
-    Each answer has the changes of the evidence that stand for it: it leads to a group if each of
-    them does.
-    """
+
+class Asked(msgspec.Struct, frozen=True, eq=False, gc=False):
+    """A question, with the answers that may be given to it."""
 
     kind: QuestionKind
     text: str
     about: tuple[str, ...] = ()
-    answers: Sequence[tuple[str, Sequence[BundleChange]]] = ()
+    answers: Sequence[Answer] = ()
 
 
 class Undecided(msgspec.Struct, frozen=True, eq=False):
@@ -95,12 +98,33 @@ def set_releases(chosen: Callable[[Release], bool], **fields: object) -> GroupCh
     return change
 
 
-def dated_on(day: int, group_id: str) -> BundleChange:
-    """Return the change by which the recording came out on a group on a day.
+def day_answers(group: str, spans: Sequence[tuple[int, bool]], last: int) -> Sequence[Answer]:
+    """Return spans of the days on which a recording may have come out on a group, as answers.
 
-    All its official releases that may be of that day are dated with it; undated ones only where no
-    other has a date.
+    Each has its first day, and whether it may settle the case; the last one ends on the day `last`.
+    The first and the last day of a span stand for it. None is returned where one lies before the
+    first recording ever made, as between undated records.
     """
+    starts = [start for start, _ in spans]
+    if starts[1] <= _FIRST_RECORDING:
+        return ()
+    ends = [*(day - 1 for day in starts[1:]), min(last, LAST_DAY - 1)]
+    answers = []
+    for (start, may_settle), end in zip(spans, ends, strict=True):
+        said = f"from {date.fromordinal(start)} to {date.fromordinal(end)}"
+        if start == starts[0]:
+            said = f"before {date.fromordinal(end + 1)}"
+        elif start == starts[-1]:
+            said = f"on {date.fromordinal(start)} or later"
+        elif start == end:
+            said = f"on {date.fromordinal(start)}"
+        days = sorted({start, end}) if may_settle else ()
+        answers.append((said, [_dated_on(day, group) for day in days]))
+    return answers
+
+
+def _dated_on(day: int, group_id: str) -> BundleChange:
+    """Date all official releases of a group that may be of a day; undated ones if none is dated."""
     text = date.fromordinal(day).isoformat()
 
     def change(group: ReleaseGroup) -> ReleaseGroup | None:

@@ -7,9 +7,9 @@ from itertools import product
 
 import msgspec
 
-from chart_binder.domain.dates import FIRST_DAY, LAST_DAY, before, same_day
+from chart_binder.domain.dates import LAST_DAY, before, same_day
 from chart_binder.domain.vocabulary import isrc
-from chart_binder.rules.assumptions import Asked, dated_on, in_groups, set_fields
+from chart_binder.rules.assumptions import Asked, day_answers, in_groups, set_fields
 from chart_binder.rules.candidates import (
     NEVER_OUT,
     Candidate,
@@ -333,10 +333,9 @@ def _undated_beside_only_one(contest: Contest) -> Iterator[Asked]:
     for one, other in product(undated[:_MAX_NAMED], dated):
         group, beside = one.group.mb_rg_id, other.group.mb_rg_id
         text = f"{one.name} has no date: did it come out before {other.dated_name}?"
-        days = (("before it", other.first - 1), ("after it", other.last + 1))
-        answers = [
-            (answer, [dated_on(day, group)]) for answer, day in days if FIRST_DAY < day < LAST_DAY
-        ]
+        window = contest.settings.lead_window_days
+        spans = [(2, True), (other.first - window, False), (other.last + window + 1, True)]
+        answers = day_answers(group, spans, LAST_DAY) if other.last + window < LAST_DAY else ()
         yield Asked("date", text, (group, beside), answers)
 
 

@@ -8,9 +8,10 @@ from typing import TypeAlias
 from chart_binder.domain.dates import LAST_DAY
 from chart_binder.domain.vocabulary import ReleaseGroupId
 from chart_binder.rules.assumptions import (
+    Answer,
     Asked,
     BundleChange,
-    dated_on,
+    day_answers,
     in_groups,
     set_fields,
     set_releases,
@@ -26,8 +27,6 @@ _MAX_COMBINATIONS = 6
 _MAX_NAMES = 3
 _MAX_SPANS = 4
 """With more spans of days that lead to different answers, none is listed."""
-_FIRST_RECORDING = date(1857, 3, 25).toordinal()
-"""No recording is older: the patent of the phonautograph."""
 
 
 def either(candidates: Sequence[Candidate]) -> str:
@@ -71,9 +70,9 @@ def _in_country(country: str, one: Candidate, day: int) -> BundleChange:
     return in_groups(change, (one.group.mb_rg_id,))
 
 
-_Answer: TypeAlias = frozenset[str]
+_Groups: TypeAlias = frozenset[str]
 """The ids of the groups that may be the decision."""
-_Change: TypeAlias = tuple[int, _Answer]
+_Change: TypeAlias = tuple[int, _Groups]
 """A day from which on a candidate's date leads to another answer, with that answer."""
 _Changes: TypeAlias = Mapping[ReleaseGroupId, Sequence[_Change]]
 _NOBODY = ReleaseGroupId("")
@@ -99,9 +98,9 @@ def date_questions(contest: Contest, possible: Sequence[Candidate]) -> Sequence[
     alone = [one for one in vague if len(changes[one.group.mb_rg_id]) > 1]
     more = _dates_that_matter_beside(alone, changes, close, contest)
     questions = [
-        (_ask_day if more else _ask_side)(one, changes[one.group.mb_rg_id], close)
+        _ask_day(one, found) if more else _ask_side(one, found, close)
         for one in vague
-        if one in alone or one in more
+        if (one in alone or one in more) and (found := changes[one.group.mb_rg_id])
     ]
     return questions[:_MAX_QUESTIONS]
 
@@ -135,7 +134,7 @@ def _dates_that_matter_beside(
 
 def _changes(one: Candidate, close: Sequence[Candidate], contest: Contest) -> Iterator[_Change]:
     """Yield the days from which on a candidate's date leads to another answer."""
-    previous: _Answer | None = None
+    previous: _Groups | None = None
     for day in _days_that_matter(one, close, contest.settings.lead_window_days):
         tried = [with_span(other, day, day) if other is one else other for other in close]
         answer = _answer(tried, contest)
@@ -144,7 +143,7 @@ def _changes(one: Candidate, close: Sequence[Candidate], contest: Contest) -> It
             previous = answer
 
 
-def _answer(candidates: Sequence[Candidate], contest: Contest) -> _Answer:
+def _answer(candidates: Sequence[Candidate], contest: Contest) -> _Groups:
     tried = with_candidates(contest, candidates)
     answer = frozenset(chosen.group.mb_rg_id for chosen in apply_rules(tried).possible)
     is_clear = all(early.is_alone for early in tried.early_compilations)
@@ -175,41 +174,20 @@ def _ask_side(one: Candidate, changes: Sequence[_Change], close: Sequence[Candid
     return Asked("date", text, (one.group.mb_rg_id,), _answers(one, changes))
 
 
-def _ask_day(
-    one: Candidate, changes: Sequence[_Change] = (), _close: Sequence[Candidate] = ()
-) -> Asked:
+def _ask_day(one: Candidate, changes: Sequence[_Change] = ()) -> Asked:
     text = f"{_known_date(one)}: on which day did it come out?"
     return Asked("date", text, (one.group.mb_rg_id,), _answers(one, changes))
 
 
-def _is_one(answer: _Answer) -> bool:
+def _is_one(answer: _Groups) -> bool:
     return len(answer) == 1 and _NOBODY not in answer
 
 
-def _answers(
-    one: Candidate, changes: Sequence[_Change]
-) -> Sequence[tuple[str, Sequence[BundleChange]]]:
-    """Return the spans of days between which the answer changes, with what stands for each.
-
-    A span stands for its first and its last day.
-    """
-    starts = [day for day, _ in changes]
-    if not 1 < len(changes) <= _MAX_SPANS or starts[1] < _FIRST_RECORDING:
+def _answers(one: Candidate, changes: Sequence[_Change]) -> Sequence[Answer]:
+    if not 1 < len(changes) <= _MAX_SPANS:
         return ()
-    ends = [*(day - 1 for day in starts[1:]), min(one.last, LAST_DAY - 1)]
-    name = one.group.mb_rg_id
-    found = []
-    for start, end, (_, answer) in zip(starts, ends, changes, strict=True):
-        said = f"from {date.fromordinal(start)} to {date.fromordinal(end)}"
-        if start == end:
-            said = f"on {date.fromordinal(start)}"
-        if start == starts[0]:
-            said = f"before {date.fromordinal(end + 1)}"
-        elif start == starts[-1]:
-            said = f"on {date.fromordinal(start)} or later"
-        days = sorted({start, end}) if _is_one(answer) else ()
-        found.append((said, [dated_on(day, name) for day in days]))
-    return found
+    starts = [(day, _is_one(answer)) for day, answer in changes]
+    return day_answers(one.group.mb_rg_id, starts, one.last)
 
 
 def _known_date(one: Candidate) -> str:
