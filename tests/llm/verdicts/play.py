@@ -546,7 +546,7 @@ def report(words: Sequence[str]) -> Iterator[str]:
             asked = sum(map(len, costs)) / len(costs)
             tokens = sum(len(text) // 4 for each in costs for text, _ in each) / len(costs)
             most = max(map(len, costs))
-            yield f"second readings a decided case: {asked:.1f}, at most {most}; {tokens:.0f} tokens"
+            yield f"second readings a decision: {asked:.1f}, at most {most}; {tokens:.0f} tokens"
     for one in played if words else ():
         yield f"\n{one.case.id}: {one.result.outcome}, {one.result.problem}"
         yield from (f"  {each.name} {each.passed}: {each.detail}" for each in one.result.checks)
