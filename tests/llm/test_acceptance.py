@@ -237,7 +237,7 @@ DOUBTED = {TRUSTED: f"{QUOTE}.", PAGE: SECOND}
         ("Bohemian Rhapsody was released on 31 October 1975.", None, False),
         ("Bohemian Rhapsody was released in October 1975.", None, False),
         ("Bohemian Rhapsody was released on 9 December 1991.", None, False),
-        ("Bohemian Rhapsody, 7 November 1975, a Friday", None, False),
+        ("Their fans, 7 November 1975, a Friday", None, False),
     ],
 )
 def test_another_date_of_the_record_that_was_read_is_a_contradiction(

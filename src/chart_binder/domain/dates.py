@@ -13,6 +13,7 @@ Answer: TypeAlias = bool | None
 FIRST_DAY = date.min.toordinal() - 1
 LAST_DAY = date.max.toordinal()
 
+_NO_DATE = "{!r} is no date: YYYY, YYYY-MM or YYYY-MM-DD is allowed"
 _FORM = re.compile(r"([0-9]{4}|\?{4})(?:-([0-9]{2}|\?{2})(?:-([0-9]{2}|\?{2}))?)?")
 
 
@@ -56,7 +57,7 @@ class PartialDate:
             return _interval(written)
         form = _FORM.fullmatch(written)
         if form is None:
-            raise ValueError(f"{text[:40]!r} is no date: YYYY, YYYY-MM or YYYY-MM-DD is allowed")
+            raise ValueError(_NO_DATE.format(text[:40]))
         year, month, day = (int(one) if one and one[0] != "?" else None for one in form.groups())
         if year is None:
             return UNKNOWN
@@ -97,10 +98,11 @@ def _interval(written: str) -> PartialDate:
     `..` is an open end (ISO 8601-2). A verified first date of a release group leaves such dates.
     """
     since, _, until = written.partition("/")
-    if "/" in until:
-        raise ValueError(f"{written[:40]!r} is no interval of dates")
-    last = LAST_DAY if until == ".." else PartialDate.parse(until).last
+    known = [*map(_FORM.fullmatch, (since, since if until == ".." else until))]
+    if not all(known):
+        raise ValueError(_NO_DATE.format(written[:40]))
     first = PartialDate.parse(since).first
+    last = LAST_DAY if until == ".." else PartialDate.parse(until).last
     if first > last:
         raise ValueError(f"{written[:40]!r} ends before it begins")
     return PartialDate(written, first, last)

@@ -299,7 +299,8 @@ def _value_problem(ground: Ground, patch: Patch, subject: Subject) -> str | None
     if CELLS in line and subject.years and years and years.isdisjoint(subject.years):
         return f"the row is of another release of {subject.title!r}"
     texts = (line,) if is_prose else (line, *document.headings(ground.start), document.title)
-    names = [word for code in subject.countries for word in fact_words()[COUNTRY].get(code, ())]
+    words = fact_words()[COUNTRY]
+    names = [word for code in subject.countries for word in (code, *words.get(code, ()))]
     is_beside = (
         any(map(subject.is_named_in, texts))
         or any(code in fold(line) for code in subject.codes)
