@@ -7,6 +7,7 @@ from audio.tagging import CONTAINERS
 from golden.bundles import CASES, Bundle, year_only_single
 from servers.http import StandIn
 from servers.musicbrainz import MusicBrainzStandIn
+from servers.talk import Body, Said, Talker
 
 RHAPSODY = CASES["lead-bohemian"]
 SINGLE, ALBUM = "361a28b7-4588-44a6-8c96-86c1efb8258f", "6b47c9a0-b9e1-3df9-a5e8-50a6ce0dbdbd"
@@ -82,6 +83,24 @@ def adjudicating(model: StandIn, search: StandIn, pages: StandIn | None = None) 
         settings["CANON_LLM__FETCH__ALLOW_PRIVATE_HOSTS"] = pages.host
         settings["CANON_LLM__FETCH__PORTS"] = str(pages.port)
     return settings
+
+
+BY_CONFIDENCE = {"CANON_LLM__ACCEPTANCE__BASIS": "confidence"}
+"""What a model says counts by its confidence: for what is not about acceptance."""
+TRUSTING = {"CANON_LLM__ACCEPTANCE__TRUSTED_SOURCES": "musicbrainz.org,127.0.0.1"}
+"""One page of a stand-in suffices."""
+
+
+def answering(*replies: str | Said, reading: str = "first_release") -> Talker:
+    """Return a model that gives replies in order, and answers each second reading alike."""
+    left = list(replies)
+
+    def talk(messages: list[Body]) -> str | Said:
+        if str(messages[-1]["content"]).startswith("# Second reading"):
+            return json.dumps({"reading": reading})
+        return left.pop(0)
+
+    return talk
 
 
 def call(tool: str, **arguments: str) -> str:

@@ -227,7 +227,8 @@ def test_demo_decides_one_file_by_rules_and_one_by_the_recorded_model(canon: Can
     ran.must_end(
         0, "CRG:SINGLE_TRUE_PREMIERE", "8cm CD", "LOVE STORIES", "Action: web_fetch",
         "31 October 1975", "1975 -> 1975-10-31",
-        "second reading (support): first_release", "CRG:ALBUM_LEAD_WINDOW gives", "canon doctor", "llm.searxng",
+        "second reading (support): first_release", "CRG:ALBUM_LEAD_WINDOW gives",
+        "canon doctor", "llm.searxng",
     )  # fmt: skip
     lines = canon("demo", "--output=json").lines
     assert [line["decided_by"] for line in lines] == ["rules", "llm"]

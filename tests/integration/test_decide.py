@@ -14,9 +14,12 @@ from golden.bundles import CASES, golden, year_only_single
 from integration.conftest import REPOSITORY, Canon
 from integration.services import (
     ALBUM,
+    BY_CONFIDENCE,
     LP,
     RHAPSODY,
+    TRUSTING,
     adjudicating,
+    answering,
     asking,
     call,
     file_of,
@@ -105,10 +108,13 @@ def test_the_adjudicator_decides_an_open_case_with_two_tool_calls(canon: Canon, 
         Searxng({"queen single": [hit(f"{pages.url}/rhapsody", "Bohemian Rhapsody")]}) as search,
     ):
         url = f"{pages.url}/rhapsody"
-        fact = {"about": "C1", "field": "first_release_date", "value": "1975-10-31", "source": url}
-        replies = [SEARCH, call("web_fetch", url=url), final(facts=[fact])]
-        with OllamaStandIn(replies) as model:
-            settings = asking(mb) | adjudicating(model, search, pages)
+        fact = {
+            "about": "C1", "field": "first_release_date", "value": "31 October 1975 (UK)",
+            "quote": "Released: 31 October 1975 by EMI", "source": url,
+        }  # fmt: skip
+        answers = answering(SEARCH, call("web_fetch", url=url), final(facts=[fact]))
+        with OllamaStandIn(answers) as model:
+            settings = asking(mb) | adjudicating(model, search, pages) | TRUSTING
             ran = canon("-vv", "decide", file, "--output=json", **settings)
             chats = model.chats
     assert ran.status == 0, ran.err
@@ -118,7 +124,10 @@ def test_the_adjudicator_decides_an_open_case_with_two_tool_calls(canon: Canon, 
     assert (line["crg_rule"], line["rr_rule"]) == ("CRG:LLM_ADJUDICATION", "RR:LLM_ADJUDICATION")
     result = line["adjudication"]
     assert (result["outcome"], result["iterations"], result["confidence"]) == ("accepted", 3, 0.95)
-    assert result["facts"][0]["verified"] is True
+    (shown,) = result["facts"]
+    assert (shown["verified"], shown["trusted"], shown["before"]) == (True, True, "1975")
+    assert [each["reading"] for each in shown["readings"]] == ["first_release"]
+    assert (result["basis"], result["usage"]["readings"]) == ("rules", 1)
     assert {check["name"]: check["passed"] for check in result["checks"]} == {
         "candidate": True, "fact": True, "sources": True, "rules": True,
     }  # fmt: skip
@@ -128,8 +137,12 @@ def test_the_adjudicator_decides_an_open_case_with_two_tool_calls(canon: Canon, 
     assert [message["role"] for message in chats[2]["messages"]] == [
         "system", "user", "assistant", "user", "assistant", "user",
     ]  # fmt: skip
-    assert all(chat["options"] == chats[0]["options"] for chat in chats)
-    for word in ("# Recording Evidence", "Action: web_search", "31 October 1975", "Final Answer"):
+    assert all(chat["options"] == chats[0]["options"] for chat in chats[:3])
+    assert chats[3]["messages"][0]["content"].startswith("# Second reading\n")
+    for word in (
+        "# Recording Evidence", "Action: web_search", "31 October 1975", "Final Answer",
+        "--- turn 3: second reading (of fact 1, support, ",
+    ):  # fmt: skip
         assert word in ran.err
 
     canon("transcript", "replay", result["transcript"]).must_end(0, "the same")
@@ -146,15 +159,15 @@ INVENTED = final(crg_mbid="12345678-1234-4234-8234-123456789abc")
 @pytest.mark.parametrize(
     ("replies", "mode", "state", "crg"),
     [
-        ([final(confidence="medium")], "well", "review", ALBUM),
-        ([final(facts=[NEVER_READ])], "well", "review", ALBUM),
-        ([final(confidence=0.3)], "well", "indeterminate", None),
+        ([final(confidence="medium")] * 2, "well", "review", ALBUM),
+        ([final(facts=[NEVER_READ])] * 2, "well", "review", ALBUM),
+        ([final(confidence=0.3)] * 2, "well", "indeterminate", None),
         ([final(crg_mbid=None, rr_mbid=None)], "well", "indeterminate", None),
-        ([INVENTED] * 5, "well", "error", None),
-        ([INVENTED, final()], "well", "decided", ALBUM),
-        ([final(rr_mbid="C1.R1")], "well", "decided", ALBUM),
+        ([INVENTED] * 5, "well", "review", None),
+        ([INVENTED, final(), final()], "well", "decided", ALBUM),
+        ([final(rr_mbid="C1.R1")] * 2, "well", "decided", ALBUM),
         *(
-            ([SEARCH, final()], mode, "decided", ALBUM)
+            ([SEARCH, final(), final()], mode, "decided", ALBUM)
             for mode in ("json_off", "crashed", "redirect", "slow")
         ),
     ],
@@ -163,7 +176,7 @@ def test_what_a_model_says_is_accepted_reviewed_or_leaves_the_case_open(
     canon: Canon, open_bundle: Path, replies: list[str], mode: Mode, state: str, crg: str | None
 ) -> None:
     with Searxng(mode=mode) as search, OllamaStandIn(replies) as model:
-        settings = adjudicating(model, search)
+        settings = adjudicating(model, search) | BY_CONFIDENCE
         ran = canon("decide", "--evidence", open_bundle, "--output=json", **settings)
     line = ran.line
     assert (line["state"], line["crg_mbid"]) == (state, crg)

@@ -11,6 +11,7 @@ from integration.conftest import REPOSITORY, Canon
 from integration.services import (
     ALBUM,
     ANSWER,
+    BY_CONFIDENCE,
     LP,
     RHAPSODY,
     SINGLE,
@@ -59,7 +60,7 @@ def test_open_cases_are_counted_apart_from_wrong_ones(canon: Canon) -> None:
 
 
 def test_the_adjudicator_is_scored_with_its_confidence(canon: Canon, home: Path) -> None:
-    settings = replaying(home, final())
+    settings = replaying(home, final()) | BY_CONFIDENCE
     ran = canon("eval", "--adjudicate", "-", "--output=json", stdin=lines(OPEN), **settings)
     text = canon("eval", "--adjudicate", "-", stdin=lines(OPEN), **settings)
     report = ran.line
@@ -74,7 +75,8 @@ def test_wrong_answers_of_the_model_are_listed(canon: Canon, home: Path) -> None
         (0.95, f"found        Bohemian Rhapsody ({SINGLE})  [CRG:LLM_ADJUDICATION]"),
         (0.2, f"answered     Bohemian Rhapsody ({SINGLE})"),
     ):
-        settings = replaying(home, final(crg_mbid="C1", rr_mbid=None, confidence=confidence))
+        answer = final(crg_mbid="C1", rr_mbid=None, confidence=confidence)
+        settings = replaying(home, answer) | BY_CONFIDENCE
         ran = canon("eval", "--adjudicate", "-", stdin=lines(OPEN), COLUMNS="100", **settings)
         for words in (
             f"expected     A Night at the Opera ({ALBUM})",
@@ -125,8 +127,8 @@ def test_a_file_without_a_case_is_an_error(canon: Canon, home: Path, text: bytes
 def test_a_calibration_is_fitted_stored_and_used(canon: Canon, home: Path) -> None:
     known, calibration = home / "known.jsonl", home / "calibration.json"
     eval_open = ("eval", "--adjudicate", "-", "--output=json")
-    with Searxng() as search, OllamaStandIn([final(confidence=0.9)] * 2) as model:
-        settings = adjudicating(model, search)
+    with Searxng() as search, OllamaStandIn([final(confidence=0.9)] * 4) as model:
+        settings = adjudicating(model, search) | BY_CONFIDENCE
         ran = canon(*eval_open, "--answers", known, stdin=lines(OPEN), **settings).must_end(0)
         answer = json.loads(known.read_bytes())
         assert (answer["confidence"], answer["right"]) == (0.9, True)

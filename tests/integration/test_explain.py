@@ -4,7 +4,16 @@ import json
 from pathlib import Path
 
 from integration.conftest import Canon
-from integration.services import ALBUM, ANSWER, LP, RHAPSODY, SINGLE, final, replaying
+from integration.services import (
+    ALBUM,
+    ANSWER,
+    BY_CONFIDENCE,
+    LP,
+    RHAPSODY,
+    SINGLE,
+    final,
+    replaying,
+)
 
 DOCUMENT = json.dumps(RHAPSODY["bundle"]).encode()
 
@@ -53,7 +62,7 @@ def test_a_question_has_its_kind_and_what_each_answer_leads_to(
 def test_every_candidate_a_model_left_has_a_reason(
     canon: Canon, home: Path, open_bundle: Path
 ) -> None:
-    environment = replaying(home, final())
+    environment = replaying(home, final()) | BY_CONFIDENCE
     text = canon("explain", "--evidence", open_bundle, COLUMNS="200", **environment).must_end(0)
     (kept,) = (home / "data").rglob("transcripts/*")
     assert kept.name in text.out

@@ -6,14 +6,16 @@ from pathlib import Path
 import pytest
 
 from integration.conftest import Canon
-from integration.services import ALBUM, adjudicating, asking, call, final
+from integration.services import ALBUM, BY_CONFIDENCE, adjudicating, asking, call, final
 from servers.musicbrainz import MusicBrainzStandIn
 from servers.openai import OpenAIStandIn
 from servers.searxng import Searxng, hit
 from servers.talk import Said
 
-OPENAI = {"CANON_LLM__PROVIDER": "openai"}
+OPENAI = {"CANON_LLM__PROVIDER": "openai"} | BY_CONFIDENCE
 SEARCH = call("web_search", query="queen single")
+AGAIN = final(rationale="There is no more to find.")
+"""The answer to what an answer without a fact is told."""
 
 
 @pytest.fixture
@@ -27,7 +29,7 @@ def test_a_run_is_shown_once_while_written(
     canon: Canon, open_bundle: Path, search: Searxng
 ) -> None:
     invented = Said(SEARCH, goes_on="\nObservation: it is C1\n\x1b[2J")
-    with OpenAIStandIn([invented, final()], obeys_stop=False) as model:
+    with OpenAIStandIn([invented, final(), AGAIN], obeys_stop=False) as model:
         settings = OPENAI | adjudicating(model, search)
         ran = canon("-vv", "decide", "--evidence", open_bundle, "--output=json", **settings)
         assert model.hung_up.wait(5)
@@ -41,10 +43,10 @@ def test_a_run_is_shown_once_while_written(
 def test_raw_prompting_is_one_growing_text(
     canon: Canon, open_bundle: Path, search: Searxng
 ) -> None:
-    with OpenAIStandIn([SEARCH, final()]) as model:
+    with OpenAIStandIn([SEARCH, final(), AGAIN]) as model:
         settings = OPENAI | adjudicating(model, search) | {"CANON_LLM__PROMPTING": "raw"}
         ran = canon("decide", "--evidence", open_bundle, "--output=json", **settings)
-        first, second = (each["prompt"] for each in model.chats)
+        first, second, _ = (each["prompt"] for each in model.chats)
     assert ran.line["crg_mbid"] == ALBUM
     assert second.startswith(f"{first}{SEARCH}\n\nObservation: ")
 

@@ -7,7 +7,7 @@ import pytest
 
 from golden.bundles import year_only_single
 from integration.conftest import Canon
-from integration.services import ALBUM, asking, file_of, final, replaying
+from integration.services import ALBUM, BY_CONFIDENCE, asking, file_of, final, replaying
 from servers.musicbrainz import MusicBrainzStandIn
 
 BUNDLE = year_only_single()
@@ -17,7 +17,7 @@ STALE = "the model's answer was accepted under an earlier acceptance: decide aga
 @pytest.fixture
 def model(home: Path) -> dict[str, str]:
     """A model that chooses the album without a fact, and is believed."""
-    return replaying(home, final()) | {"CANON_LLM__ACCEPTANCE__BASIS": "confidence"}
+    return replaying(home, final()) | BY_CONFIDENCE
 
 
 @pytest.fixture

@@ -4,7 +4,17 @@ from pathlib import Path
 
 from golden.bundles import golden
 from integration.conftest import Canon
-from integration.services import ALBUM, LP, SINGLE, adjudicating, asking, call, final
+from integration.services import (
+    ALBUM,
+    LP,
+    SINGLE,
+    TRUSTING,
+    adjudicating,
+    answering,
+    asking,
+    call,
+    final,
+)
 from servers.http import StandIn
 from servers.musicbrainz import MusicBrainzStandIn
 from servers.ollama import OllamaStandIn
@@ -66,7 +76,7 @@ def test_a_musicbrainz_date_is_verified(
         call("days_between", first="1975-10-31", second="1975-11-21"),
         citing(f"{GROUP}{SINGLE}"),
     ]
-    with Searxng() as search, OllamaStandIn(replies) as model:
+    with Searxng() as search, OllamaStandIn(answering(*replies)) as model:
         settings = asking(mb) | adjudicating(model, search) | PATIENT
         line = canon("decide", "--evidence", open_bundle, "--output=json", **settings).line
     assert (line["state"], line["crg_mbid"], line["rr_mbid"]) == ("decided", ALBUM, LP), line
@@ -82,8 +92,8 @@ def test_a_date_from_wikipedia_is_verified(canon: Canon, open_bundle: Path) -> N
     with WikipediaStandIn({"Bohemian Rhapsody": ARTICLE}) as wiki, Searxng() as search:
         source = f"{wiki.url}/wiki/Bohemian_Rhapsody"
         replies = [call("wikipedia", query="Bohemian Rhapsody", language="en"), citing(source)]
-        with OllamaStandIn(replies) as model:
-            settings = adjudicating(model, search) | reading(wiki) | PATIENT
+        with OllamaStandIn(answering(*replies)) as model:
+            settings = adjudicating(model, search) | reading(wiki) | PATIENT | TRUSTING
             line = canon("decide", "--evidence", open_bundle, "--output=json", **settings).line
     assert line["adjudication"]["facts"][0]["verified"] is True, line
     assert line["state"] == "decided"

@@ -82,7 +82,7 @@ def recorded(folder: Path, *replies: str | Reply, **config: Any) -> tuple[Path, 
     tools: list[Callable[..., object]] = [look, stuck]
     adjudicator = ReActAdjudicator(
         LLMConfig.model_validate({"enabled": True, **config}),
-        chat=Scripted(replies),
+        chat=Scripted(replies, readings=["first_release"]),
         tools=tools,
         record=folder,
     )
@@ -103,8 +103,10 @@ def test_a_run_comes_to_the_same_without_its_tools(name: str, tmp_path: Path) ->
 
 
 def test_a_fact_that_a_foreign_tool_brought_is_checked_as_it_was(tmp_path: Path) -> None:
-    path, result = recorded(tmp_path, SAME, final(crg_mbid="C1", facts=[FACT]))
+    answer = final(crg_mbid="C1", facts=[FACT])
+    path, result = recorded(tmp_path, SAME, answer, answer)
     assert (result.outcome, result.crg_mbid) == (Outcome.REVIEW, SINGLE)
     again = replay(path)
     assert (again.facts, again.checks) == (result.facts, result.checks)
     assert [fact.verified for fact in again.facts] == [True]
+    assert [each.reading for fact in again.facts for each in fact.readings] == ["first_release"]
