@@ -3,7 +3,7 @@
 import json
 from pathlib import Path
 
-from integration.conftest import Canon
+from integration.conftest import REPOSITORY, Canon
 from integration.services import (
     ALBUM,
     ANSWER,
@@ -89,3 +89,30 @@ def test_an_open_case_has_a_timeline(canon: Canon, open_bundle: Path) -> None:
     ran = canon("explain", "-v", "--evidence", open_bundle)
     ran.must_end(3, "[----")
     assert "  > " not in ran.out
+
+
+def test_a_fact_is_shown_once_with_all_that_bears_it_out(
+    canon: Canon, home: Path, open_bundle: Path
+) -> None:
+    recorded = REPOSITORY / "src" / "chart_binder" / "demo" / "transcript.jsonl"
+    environment = replaying(home, "") | {"CANON_LLM__MODEL_ID": str(recorded)}
+    text = canon("explain", "--evidence", open_bundle, **environment).must_end(0).out
+    _, _, facts = text.partition("  facts ")
+    assert [line.strip() for line in facts.splitlines()[:7]] == [
+        "first_release_date 1975 -> 1975-10-31 of Bohemian Rhapsody (Single)",
+        "verified: https://discography.example/queen/bohemian-rhapsody",
+        'quote: "Released | 31 October 1975"',
+        "second reading (support): first_release",
+        "verified: https://sevens.example/emi/2375",
+        'quote: "The single came out in Britain on 31 October 1975"',
+        "second reading (support): first_release",
+    ]
+    assert "Bohemian Rhapsody: single (1975-10-31): " in text or "with the verified facts" in text
+    unread = home / "unread.jsonl"
+    lines = recorded.read_text("utf-8").splitlines(keepends=True)
+    unread.write_text("".join(line for line in lines if '"reading"' not in line), "utf-8")
+    environment["CANON_LLM__MODEL_ID"] = str(unread)
+    canon("explain", "--evidence", open_bundle, **environment).must_end(
+        3, "a proposal, because rules decide ([llm.acceptance] basis): ", "says unclear",
+        "NOT verified: https://discography.example/queen/bohemian-rhapsody",
+    )  # fmt: skip
