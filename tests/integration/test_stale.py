@@ -34,7 +34,9 @@ def stale(canon: Canon, home: Path, model: dict[str, str]) -> Path:
 
 def test_a_stale_decision_is_not_written_and_drift_lists_it(canon: Canon, stale: Path) -> None:
     canon("write", stale).must_end(3, STALE)
-    canon("review", "show", stale).must_end(0, f"stale        {STALE}")
+    canon("review", "show", stale).must_end(
+        0, f"stale        {STALE}", "to do        the next batch decides it again"
+    )
     told = canon("drift").must_end(3, "would differ: by acceptance", f"stale: {STALE}", ALBUM)
     assert "- decided" in told.out
     (line,) = canon("drift", "--output=json").lines

@@ -223,6 +223,8 @@ class Decider:
         """Decide an open case by an adjudicator's answer to the same evidence."""
         assert case.bundle is not None
         assert isinstance(case.verdict, Open)
+        if not result.basis:  # an adjudicator of a plug-in has one of its own
+            result = replace(result, basis="adjudicator")
         state = _STATES[result.outcome]
         is_answer = state in (State.DECIDED, State.REVIEW)
         crg = result.crg_mbid if is_answer else None

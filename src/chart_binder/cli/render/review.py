@@ -21,7 +21,6 @@ from chart_binder.files import path_text
 from chart_binder.jobs.decide import State, advice_for
 from chart_binder.jobs.overrides import VerdictResult
 from chart_binder.jobs.review import CandidateRow, ReviewCase
-from chart_binder.llm.result import STALE
 
 _GAP = 2
 _HEAD = ("", "", "appeared", "country", "releases", "type", "title")
@@ -89,11 +88,13 @@ def case_lines(
     if lapsed:
         yield from labelled("to do", _LAPSED)
     elif not waits and case.decision.state is not State.ERROR:
-        said = STALE if case.decision.is_stale else "nobody has to look at it"
+        label, said = "settled", "nobody has to look at it"
         if verdict:
             why = f": {verdict.reason}" if verdict.reason else ""
             said = f"a person said {verdict.verdict}{why} ({verdict.at_utc})"
-        yield from labelled("stale" if case.decision.is_stale else "settled", said)
+        elif case.decision.is_stale:
+            label, said = "to do", "the next batch decides it again"
+        yield from labelled(label, said)
     if isinstance(rules, Decided):
         yield from labelled("rules now", f"{rules.because}  [{rules.crg_rule}]: decide it again")
     elif rules:
