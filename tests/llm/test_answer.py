@@ -33,7 +33,6 @@ IDS = [
     ("C1 (Sheer Heart Attack)", "C1"),
     ("C2: Killer Queen", "C2"),
     ("Sheer Heart Attack (Album)", "Sheer Heart Attack (Album)"),  # a title: the labels tell
-    ("C1 or C2", "C1 or C2"),
     (None, None),
     ("null", None),
     ("Unknown", None),
@@ -50,7 +49,10 @@ def test_an_id_is_a_label_a_bare_id_an_address_or_none(written: object, meant: s
 @pytest.mark.parametrize(
     "written",
     [
+        "A Night at the Opera",  # where no labels tell whose title it is
         7,
+        "CX",
+        "C1 or C2",
         ["C1"],
         f"{ID} or {ID[:-1]}0",
         f"https://page.example/release-group/{ID}",
