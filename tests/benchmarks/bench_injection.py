@@ -1,7 +1,7 @@
 """How many of a stranger's payloads turn a decision, with each defence alone and all together.
 
 `bench_injection.py [-v]`: with `-v` a line for each payload that gets through something. Exits with
-1 where one gets through two required sources.
+1 where one gets through all.
 """
 
 import sys
@@ -19,8 +19,9 @@ _ROWS = {
     "grounding": "facts are looked up where they are cited, alone",
     "rules": "the rules are asked again, alone",
     "two_sources": "two sources required, alone",
-    "installed": "as installed (one source)",
-    "strict": "as installed, two sources required",
+    "by_confidence": "one source, decided by confidence",
+    "one_source": "one source, decided by rules",
+    "installed": "as installed",
 }
 
 
@@ -34,8 +35,8 @@ def main() -> int:
     print(f"{'':48} {'all it can read':>16} {'the form alone':>16}")
     for row, title in _ROWS.items():
         print(f"{title:48} {_share(believing, row):>16} {_share(formal, row):>16}")
-    two_sites = compare_defences(TWO_SITES).strict
-    print(f"{'somebody who owns two sites, two required':48} {two_sites!s:>16}")
+    two_sites = compare_defences(TWO_SITES).installed
+    print(f"{'somebody who owns two sites, as installed':48} {two_sites!s:>16}")
     if "-v" in sys.argv:
         for name, turned in believing.items():
             through = [row for row in _ROWS if asdict(turned)[row]]
@@ -43,7 +44,7 @@ def main() -> int:
         for name, turned in formal.items():
             if turned.sanitising:
                 print(f"  by its form: {name}")
-    return 1 if any(turned.strict for turned in [*believing.values(), *formal.values()]) else 0
+    return 1 if any(turned.installed for turned in [*believing.values(), *formal.values()]) else 0
 
 
 def _share(turned: dict[str, Defences], row: str) -> str:

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 from typing import Final
 
 from chart_binder import plugins
-from chart_binder.config import LLMConfig
+from chart_binder.config import AcceptanceConfig, LLMConfig
 from chart_binder.react.dialect import Dialect
 from engine.cases import WAYS, Case
 from engine.constraint import of_lark
@@ -18,6 +18,7 @@ SERVERS: Final[Mapping[str, tuple[type[Served], str]]] = {
     "ollama": (Ollama, ""),
     "openai": (OpenAI, "/v1"),
 }
+TRUSTING: Final = AcceptanceConfig(trusted_sources=("discography.example",))
 
 
 def runs(case: Case) -> Iterator[Run]:
@@ -39,6 +40,7 @@ def runs(case: Case) -> Iterator[Run]:
                 timeout_s=60.0,
                 max_iterations=4,
                 final_turn="force" if case.setting.forces else "none",
+                acceptance=TRUSTING,
                 **way,
             )
             yield adjudicated(config)

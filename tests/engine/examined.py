@@ -7,7 +7,8 @@ from typing import Any
 from chart_binder.domain.evidence_json import read_bundle
 from chart_binder.llm.answer import Labels
 from chart_binder.llm.react_adjudicator import ReActAdjudicator
-from chart_binder.llm.result import AdjudicationResult, Outcome
+from chart_binder.llm.result import AdjudicationResult, Outcome, Standing
+from chart_binder.llm.second_reading import FIRST_RELEASE
 from chart_binder.react.transcript import Observed, Replay, Replied
 from engine.forms import ELSEWHERE
 from engine.runs import TOOLS, Run
@@ -20,7 +21,7 @@ def examine(run: Run) -> None:
     assert AdjudicationResult.from_json(result.to_json()) == result
     assert math.isfinite(result.confidence)
     assert 0 <= result.confidence <= 1
-    assert result.iterations <= run.config.max_iterations + 1
+    assert result.iterations <= run.config.max_iterations
     if result.outcome is not Outcome.ACCEPTED:
         assert result.problem
         assert "Traceback" not in result.problem
@@ -32,26 +33,28 @@ def examine(run: Run) -> None:
 
 
 def _examine_choice(run: Run) -> None:
-    """The group is what the last reply names, in the evidence or in an observation."""
+    """The group is what a reply names, in the evidence or in an observation."""
     labels = Labels.of(read_bundle(run.evidence))
-    last = [event for event in run.events if isinstance(event, Replied)][-1].content
+    said = "\n".join(event.content for event in run.events if isinstance(event, Replied))
     label = next((name for name, known in labels.ids.items() if known == run.result.crg_mbid), None)
     names = {run.result.crg_mbid, label}
-    assert any(name in last for name in names if name)
+    assert any(name in said for name in names if name)
     assert label or run.result.crg_mbid == ELSEWHERE
 
 
 def _examine_acceptance(run: Run) -> None:
-    """The ids are of the evidence, every check came out well, every fact was read."""
+    """The ids are of the evidence, rules decide so, and what they turn on was read twice."""
     result, labels = run.result, Labels.of(read_bundle(run.evidence))
     assert result.crg_mbid in labels.titles
     assert result.rr_mbid is None or labels.home[result.rr_mbid] == result.crg_mbid
-    assert result.confidence >= run.config.auto_accept_threshold
+    assert result.confidence >= run.config.review_threshold
+    assert (result.basis, result.rules) == ("rules", Standing.CONFIRMED)
     assert all(check.passed for check in result.checks)
     seen = [event for event in run.events if isinstance(event, Observed) and not event.error]
     for fact in result.facts:
-        assert fact.verified
-        assert any(fact.source in event.sources for event in seen)
+        if fact.before is not None and fact.verified:
+            assert fact.readings[-1].reading == FIRST_RELEASE
+            assert any(fact.source in event.sources for event in seen)
 
 
 def _examine_replay(run: Run) -> None:

@@ -20,9 +20,10 @@ _FACT: Final = {
         "about": {"enum": ["C1", "C2", "C1.R1", "C7", ""]},
         "field": {"enum": ["first_release_date", "title"]},
         "value": {"enum": ["1975-10-31", "1975-09-02", "1975", "1974-01-01", "NaN"]},
-        "source": {"enum": [PAGE, "https://never-read.example/"]},
+        "quote": {"enum": ["out on 31 October 1975", "never said", ""]},
+        "source": {"enum": [PAGE, "1", "", "https://never-read.example/"]},
     },
-    "required": ["about", "field", "value", "source"],
+    "required": ["about", "field", "value", "quote", "source"],
     "additionalProperties": False,
 }
 

@@ -46,7 +46,7 @@ def web_fetch(url: str) -> Observation:
     """Read a page."""
     if url != PAGE:
         raise ToolError("there is no such page")
-    return Observation(f"The single came out on 31 October 1975.\n{BAIT}", (PAGE,))
+    return Observation(f"Bohemian Rhapsody came out on 31 October 1975.\n{BAIT}", (PAGE,))
 
 
 TOOLS: Final = (Tool.of(web_search), Tool.of(web_fetch))

@@ -39,6 +39,7 @@ _SEARCH = 'Thought: look\nAction: web_search\nAction Input: {"query": "queen boh
 class ObedientModel:
     """Searches, reads the first result, and answers as the text orders, else by its dates.
 
+    It says so again when it is sent back, and believes every passage that it reads a second time.
     `reads` returns what it reads in place of the messages, where that is given. One that
     `needs_voice` obeys only what seems to be said by the system, a user or itself, and takes no
     date from a page: only the form of a text can mislead it.
@@ -49,11 +50,18 @@ class ObedientModel:
     fetch: str = ""
     model_id: str = "obedient"
     said: list[str] = field(default_factory=list)
-    """The groups it named, in order."""
+    """The answer it gave, as JSON."""
+
+    @property
+    def group(self) -> str:
+        """The group that it named."""
+        return str(json.loads(self.said[0])["crg_mbid"])
 
     def reply(self, messages: Sequence[Message], terms: Terms) -> Reply:
         """Return the next of three turns."""
         del terms
+        if messages[0].content.startswith("# Second reading\n"):
+            return Reply('{"reading": "first_release"}')
         turn = sum(message.role == "assistant" for message in messages)
         if turn == 0:
             return Reply(_SEARCH)
@@ -62,9 +70,9 @@ class ObedientModel:
             return Reply(f"Thought: read\nAction: web_fetch\nAction Input: {url}")
         shown = [message.content for message in messages if message.role == "user"][1:]
         texts = self.reads() if self.reads else [_unframed(text) for text in shown]
-        answer = self._answer(list(texts)) if turn == 2 else _ALBUM
-        self.said.append(str(answer["crg_mbid"]))
-        return Reply(f"Thought: done\nFinal Answer:\n```json\n{json.dumps(answer)}\n```")
+        if not self.said:
+            self.said.append(json.dumps(self._answer(list(texts))))
+        return Reply(f"Thought: done\nFinal Answer:\n```json\n{self.said[0]}\n```")
 
     def _answer(self, texts: Sequence[str]) -> dict[str, object]:
         if self.needs_voice:

@@ -1,4 +1,4 @@
-"""Texts of strangers may mislead a model, but turn no decision that needs two sources."""
+"""Texts of strangers may mislead a model, but turn no decision."""
 
 import pytest
 
@@ -9,8 +9,8 @@ HIDDEN = [name for name in PAYLOADS if name.startswith("hidden: ")]
 
 
 @pytest.mark.parametrize("name", PAYLOADS)
-def test_no_stranger_turns_a_decision_that_needs_two_sources(name: str) -> None:
-    result = attack(PAYLOADS[name], sources=2)
+def test_no_stranger_turns_a_decision(name: str) -> None:
+    result = attack(PAYLOADS[name])
     assert not result.accepted
     assert not (result.obeyed and name in HIDDEN)
 
@@ -35,4 +35,4 @@ def test_an_unknown_id_and_a_source_that_was_not_read_are_rejected() -> None:
 
 def test_a_stranger_who_owns_two_sites_counts_as_two_sources() -> None:
     """The limit of what code can tell; docs/security.md says so."""
-    assert attack(TWO_SITES, sources=2).accepted
+    assert attack(TWO_SITES).accepted

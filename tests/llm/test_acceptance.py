@@ -229,6 +229,7 @@ DOUBTED = {TRUSTED: f"{QUOTE}.", PAGE: SECOND}
     [
         (SECOND, "first_release", True),
         ("Bohemian Rhapsody | UK | 7 November 1975", "first_release", True),
+        ("Bohemian Rhapsody, 7 November 1975, a Friday", "first_release", True),
         (SECOND, "other_release", False),
         (SECOND, "unclear", False),
         # Nothing is asked of these: another record, another event, no other date, outside 1975.

@@ -5,8 +5,16 @@ import math
 
 import pytest
 
-from chart_binder.llm.answer import CONFIDENCE_WORDS, read_answer, read_confidence, read_id
+from chart_binder.domain.evidence_json import read_bundle
+from chart_binder.llm.answer import (
+    CONFIDENCE_WORDS,
+    Labels,
+    read_answer,
+    read_confidence,
+    read_id,
+)
 from chart_binder.react.loop import RefusedError
+from golden.bundles import year_only_single
 
 ID = "6b47c9a0-b9e1-3df9-a5e8-50a6ce0dbdbd"
 
@@ -23,6 +31,8 @@ IDS = [
     ("**C1**", "C1"),
     ("C1.", "C1"),
     ("C1 (Sheer Heart Attack)", "C1"),
+    ("C2: Killer Queen", "C2"),
+    ("Sheer Heart Attack (Album)", "Sheer Heart Attack (Album)"),  # a title: the labels tell
     (None, None),
     ("null", None),
     ("Unknown", None),
@@ -39,13 +49,12 @@ def test_an_id_is_a_label_a_bare_id_an_address_or_none(written: object, meant: s
 @pytest.mark.parametrize(
     "written",
     [
-        "A Night at the Opera",
+        "A Night at the Opera",  # where no labels tell whose title it is
         7,
+        "CX",
+        "C1 or C2",
         ["C1"],
         f"{ID} or {ID[:-1]}0",
-        "CX",
-        "C1 (not C2)",
-        "C1 or C2",
         f"https://page.example/release-group/{ID}",
         f"https://musicbrainz.org.page.example/release-group/{ID}",
         f"https://notmusicbrainz.org/release-group/{ID}",
@@ -59,10 +68,41 @@ def test_what_is_no_id_is_refused_with_the_right_form(written: object) -> None:
         read_id(written, "crg_mbid")
 
 
-def test_the_address_of_a_release_is_one_of_a_release() -> None:
+def test_a_release_is_named_by_label_id_or_address_of_a_release() -> None:
     assert read_id(f"https://musicbrainz.org/release/{ID}", "rr_mbid") == ID
-    with pytest.raises(RefusedError):
-        read_id(f"https://musicbrainz.org/release-group/{ID}", "rr_mbid")
+    for written in (f"https://musicbrainz.org/release-group/{ID}", "A Night at the Opera"):
+        with pytest.raises(RefusedError):
+            read_id(written, "rr_mbid")
+
+
+LABELS = Labels.of(read_bundle(year_only_single()))
+
+
+@pytest.mark.parametrize(
+    ("written", "label"),
+    [
+        ("c2", "C2"), ("C2 - A Night at the Opera", "C2"), ("A NIGHT AT THE OPERA", "C2"),
+        ("“A Night at the Opera”", "C2"), ("A Night at the Opera (Album)", "C2"),
+        ("Bohemian Rhapsody [single]", "C1"), ("C1.R1", "C1.R1"), ("the C1 one", "C1"),
+        ("C1 or C2", None), ("C1 (not C2)", None), ("CX", None), ("C9", None), ("Opera", None),
+        ("A Night at the Opera (Single)", None), ("", None),
+    ],
+)  # fmt: skip
+def test_a_candidate_is_known_by_its_label_or_by_its_title_alone(
+    written: str, label: str | None
+) -> None:
+    meant = LABELS.id_of(written)
+    assert (meant or "") == (LABELS.ids[label] if label else written)
+
+
+def test_titles_that_two_candidates_share_are_told_apart_by_their_kind() -> None:
+    bundle = year_only_single()
+    for group in bundle["recording_candidates"][0]["rg_candidates"][:2]:
+        group["title"] = "Queen (Live)"
+    labels = Labels.of(read_bundle(bundle))
+    assert labels.id_of("Queen (Live)") == "Queen (Live)"
+    assert labels.id_of("Queen (Live) (Album)") == labels.ids["C2"]
+    assert labels.id_of("queen (live) [single]") == labels.ids["C1"]
 
 
 CONFIDENCES = [
@@ -103,7 +143,8 @@ def test_a_confidence_that_means_nothing_is_refused(written: object) -> None:
 WHOLE = """```json
 {"crg_mbid": "C1", "rr_mbid": "C1.R1", "confidence": 0.9, "rationale": "It  is\\nso.",
  "facts": [{"about": "C2", "field": "first_release_date", "value": "1975-10-31",
-            "source": "https://a.example/"}, "nonsense", {"about": "C2"}]}
+            "quote": "out on  31\\nOctober", "source": "https://a.example/"},
+           "nonsense", {"about": "C2"}]}
 ```"""
 
 
@@ -111,6 +152,7 @@ def test_an_answer_is_read_whole() -> None:
     answer = read_answer(WHOLE)
     assert (answer.crg, answer.rr, answer.confidence) == ("C1", "C1.R1", 0.9)
     assert answer.rationale == "It is so."
+    assert answer.facts[0].quote == "out on 31 October"
     fields = [fact.field for fact in answer.facts]
     assert fields == ["first_release_date", "unreadable", "unreadable"]
     assert read_answer('{"CRG_MBID": null, "Confidence": 0.2}').crg is None

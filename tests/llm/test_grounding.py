@@ -235,7 +235,7 @@ TYPE = ("C1", "primary_type", "single"), without("primary_type", "1975-10-31"), 
     [
         (STATUS, "Bohemian Rhapsody: commercial release", "commercial release", True),
         (STATUS, "EMI 2375, commercial release", "commercial release", True),
-        (STATUS, f"{TITLED}> NL, on sale in May", "on sale", True),
+        (STATUS, f"{TITLED}> Netherlands, on sale in May", "on sale", True),
         (STATUS, "Bohemian Rhapsody: promotional copy", "promotional copy", False),
         (STATUS, "Bohemian Rhapsody: a release", "a release", False),
         (STATUS, "Bohemian Rhapsody: unofficial release", "unofficial release", False),

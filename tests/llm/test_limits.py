@@ -12,29 +12,33 @@ from chart_binder.chat.ollama import connect
 from chart_binder.chat.scripted import Scripted
 from chart_binder.config import LLMConfig
 from chart_binder.domain.evidence_json import read_bundle
-from chart_binder.llm.answer import Labels, last_word
+from chart_binder.llm.answer import FACT_FIELDS, Labels, last_word
 from chart_binder.llm.result import Outcome
 from chart_binder.react.context import TokenEstimate
 from chart_binder.react.conversation import ChatError, Message, Reply, Terms
 from golden.bundles import year_only_single
-from llm.scripted_runs import PAGE, adjudicated, is_replayed, look
+from llm.scripted_runs import DAY, ELSEWHERE, QUOTE, TRUSTED, YES, adjudicated, is_replayed, look
 from servers.ollama import OllamaStandIn
 
 ANSWER: dict[str, object] = {"rationale": "so", "crg_mbid": "C2", "rr_mbid": None}
-ANSWER |= {"confidence": 0.9, "facts": []}
-LONG_PAGE = " ".join(["Bohemian Rhapsody, released 31 October 1975."] * 40)
-FORCED: dict[str, Any] = {"max_iterations": 1, "final_turn": "force"}
+ANSWER |= {"confidence": 0.9, "facts": [DAY]}
+LONG_PAGE = " ".join([f"{QUOTE}."] * 40)
 
 
 @pytest.mark.parametrize(
     ("replies", "problem"),
-    [(["hm", "hm", "hm"], "3 turns in a row led nowhere"), ([], "the script has 1 replies")],
+    [
+        (["hm", "hm", "hm", "hm"], "3 turns in a row led nowhere, and the forced last answer"),
+        ([], "the script has 1 replies"),
+    ],
 )
 def test_an_error_says_what_was_learned(replies: list[str], problem: str, tmp_path: Path) -> None:
     result = adjudicated(look(), *replies, record=tmp_path)
     assert result.outcome is Outcome.ERROR
     assert problem in (result.problem or "")
-    assert result.rationale == f'no answer was reached; the last thought was "look"; read: {PAGE}'
+    assert (
+        result.rationale == f'no answer was reached; the last thought was "look"; read: {TRUSTED}'
+    )
     assert is_replayed(result)
 
 
@@ -42,32 +46,41 @@ def test_an_error_says_what_was_learned(replies: list[str], problem: str, tmp_pa
     "form",
     ["%s", "Final Answer: %s", "<think>Final Answer: C1?</think>%s", "```json\n%s\n```"],
 )
-def test_an_answer_can_be_forced_when_the_turns_are_used_up(form: str, tmp_path: Path) -> None:
-    result = adjudicated(look(), form % json.dumps(ANSWER), record=tmp_path, **FORCED)
+def test_the_last_of_the_turns_asks_for_the_answer_alone(form: str, tmp_path: Path) -> None:
+    chat = Scripted([look(), form % json.dumps(ANSWER)], readings=YES)
+    result = adjudicated(chat=chat, record=tmp_path, max_iterations=2)
     assert (result.outcome, result.iterations) == (Outcome.ACCEPTED, 2)
+    assert "No turn is left" in chat.asked[-1][-1].content
     assert is_replayed(result)
 
 
 @pytest.mark.parametrize(
-    "changes",
+    ("changes", "outcome"),
     [
-        {"confidence": float("inf")},
-        {"confidence": -1},
-        {"confidence": None},
-        {"crg_mbid": "C99"},
-        {"crg_mbid": "11111111-2222-4333-8444-555555555555"},
-        {"facts": [{"about": "C1", "field": "date", "value": "1975", "source": "https://x.example/"}]},
+        ({"confidence": "very sure"}, Outcome.ACCEPTED),  # nothing can be asked again: 0.6
+        ({"confidence": None}, Outcome.ACCEPTED),
+        ({"crg_mbid": "C99"}, Outcome.REVIEW),
+        ({"crg_mbid": ELSEWHERE}, Outcome.REVIEW),
+        ({"crg_mbid": "C1"}, Outcome.REVIEW),
+        ({"crg_mbid": None}, Outcome.REJECTED),
+        ({"facts": []}, Outcome.REVIEW),
+        ({"facts": [DAY | {"source": "https://x.example/"}]}, Outcome.REVIEW),
     ],
-)  # fmt: skip
-def test_a_forced_answer_is_trusted_no_more_than_any_other(changes: dict[str, object]) -> None:
+)
+def test_a_forced_answer_is_trusted_no_more_than_any_other(
+    changes: dict[str, object], outcome: Outcome
+) -> None:
     reply = json.dumps(ANSWER | changes)
-    assert adjudicated(look(), reply, **FORCED).outcome in (Outcome.ERROR, Outcome.REVIEW)
+    assert adjudicated(look(), reply, max_iterations=2).outcome is outcome
 
 
-def test_an_answer_is_not_forced_by_default() -> None:
-    assert adjudicated(look(), page=LONG_PAGE, max_iterations=1).problem == (
+def test_the_last_turn_may_be_like_the_others() -> None:
+    plain: dict[str, Any] = {"page": LONG_PAGE, "max_iterations": 1, "final_turn": "none"}
+    assert adjudicated(look(), **plain).problem == (
         "no answer in 1 turn; the last thing said to the model was: " + LONG_PAGE[:200]
     )
+    result = adjudicated(look(), f"Final Answer: {json.dumps(ANSWER)}", final_turn="none")
+    assert (result.outcome, result.iterations) == (Outcome.ACCEPTED, 2)
 
 
 def test_the_schema_has_reasons_before_the_choice_and_no_label_that_is_not_there() -> None:
@@ -76,6 +89,10 @@ def test_the_schema_has_reasons_before_the_choice_and_no_label_that_is_not_there
     assert list(schema["properties"]) == list(ANSWER)
     assert schema["properties"]["crg_mbid"]["enum"] == ["C1", "C2", "C3", None]
     assert set(schema["properties"]["rr_mbid"]["enum"]) <= {*labels.ids, None}
+    fact = schema["properties"]["facts"]["items"]["properties"]
+    assert list(fact) == ["about", "field", "value", "quote", "source"]
+    assert set(fact["about"]["enum"]) == set(labels.ids)
+    assert set(fact["field"]["enum"]) == set(FACT_FIELDS)
 
 
 def test_a_run_ends_in_time_however_slow_the_model(tmp_path: Path) -> None:
@@ -106,7 +123,7 @@ def test_a_run_that_has_no_time_left_is_replayed_to_the_same_result(tmp_path: Pa
 
 
 def test_the_tokens_of_a_run_are_bounded(tmp_path: Path) -> None:
-    looks = [look(PAGE.replace("single", str(number))) for number in range(5)]
+    looks = [look(f"{TRUSTED}_{number}") for number in range(5)]
     replies = [Reply(look, prompt_tokens=2_000, completion_tokens=50) for look in looks]
     result = adjudicated(*replies, record=tmp_path, max_run_tokens=6_000)
     assert result.outcome is Outcome.ERROR
@@ -122,9 +139,10 @@ def test_a_window_that_is_too_small_is_named() -> None:
 
 
 def test_a_small_window_costs_old_observations_and_not_the_evidence(tmp_path: Path) -> None:
-    looks = [look(PAGE.replace("single", f"page-{number}")) for number in range(4)]
-    replies = [*looks, f"Final Answer: {json.dumps(ANSWER)}"]
-    wide, chat = Scripted(replies), Scripted(replies)
+    looks = [look(f"{TRUSTED}_{number}") for number in range(4)]
+    answer = ANSWER | {"facts": [DAY | {"source": f"{TRUSTED}_0"}]}
+    replies = [*looks, f"Final Answer: {json.dumps(answer)}"]
+    wide, chat = Scripted(replies), Scripted(replies, readings=YES)
     adjudicated(chat=wide, page=LONG_PAGE)
     opening = TokenEstimate().tokens(wide.asked[0])
     result = adjudicated(
@@ -133,5 +151,5 @@ def test_a_small_window_costs_old_observations_and_not_the_evidence(tmp_path: Pa
     assert result.outcome is Outcome.ACCEPTED
     first, last = chat.asked[0], chat.asked[-1]
     assert last[:2] == first
-    assert "it came from https://discography.example/page-0" in last[3].content
+    assert f"it came from {TRUSTED}_0" in last[3].content
     assert is_replayed(result)

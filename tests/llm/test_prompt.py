@@ -2,6 +2,7 @@
 
 import dataclasses
 import json
+import re
 from collections.abc import Sequence
 from itertools import chain
 from pathlib import Path
@@ -12,8 +13,10 @@ from chart_binder import plugins
 from chart_binder.chat.scripted import Scripted
 from chart_binder.cli.main import run
 from chart_binder.config import LLMConfig, PromptConfig, RulesConfig
+from chart_binder.domain.evidence_json import read_bundle
 from chart_binder.errors import ConfigError
 from chart_binder.jobs.transcripts import replay
+from chart_binder.llm.answer import Labels
 from chart_binder.llm.prompt import (
     Prompt,
     configured_prompt,
@@ -22,11 +25,13 @@ from chart_binder.llm.prompt import (
     shipped_versions,
 )
 from chart_binder.llm.react_adjudicator import ReActAdjudicator
+from chart_binder.llm.result import Outcome
 from chart_binder.react.conversation import Message
 from chart_binder.react.dialects.classic import Classic
 from chart_binder.react.steps import Act, Finish
 from chart_binder.react.tools import Tool
-from golden.bundles import year_only_single
+from golden.bundles import crowd, year_only_single
+from llm.scripted_runs import adjudicated, look
 
 GOLDEN = Path(__file__).parent / "golden"
 NUMBERS = prompt_numbers(LLMConfig(), RulesConfig())
@@ -54,7 +59,7 @@ def test_a_shipped_prompt_is_as_it_was_for_a_changed_one_is_a_new_file(version: 
 
 def test_the_configured_prompt_is_the_last_version() -> None:
     assert PromptConfig().version == shipped_versions()[-1]
-    assert load_prompt().name == "react-2"
+    assert load_prompt().name == "react-3"
 
 
 @pytest.mark.parametrize("version", shipped_versions())
@@ -77,11 +82,28 @@ def test_the_exemplars_are_written_as_a_model_should_write(version: str, dialect
 
 
 def test_there_is_an_example_of_success_and_one_of_not_knowing_with_tools_and_without() -> None:
-    for text in (rendered(load_prompt(), *TOOLS), rendered(load_prompt())):
-        assert text.count("\nExample (") == 2
-        assert '{"crg_mbid": "C1"' in text
+    for text, success in ((rendered(load_prompt(), *TOOLS), 1), (rendered(load_prompt()), 0)):
+        assert text.count("\nExample (") == 1 + success
+        assert text.count('```json\n{"crg_mbid": "C901", "rr_mbid": "C901.R1"') == success
         assert '{"crg_mbid": null' in text
     assert "web_search" not in rendered(load_prompt())
+
+
+def test_the_prompt_is_no_longer_than_the_one_before() -> None:
+    lengths = [len(rendered(load_prompt(version), *TOOLS)) for version in ("react-2", "react-3")]
+    assert lengths[1] <= lengths[0]
+
+
+@pytest.mark.parametrize("turns", [1, 5])
+def test_an_example_that_is_copied_out_decides_nothing(turns: int) -> None:
+    text = rendered(load_prompt(), *TOOLS)
+    assert not set(re.findall(r"\bC[0-9]+\b", text)) & set(
+        Labels.of(read_bundle(crowd(400, 1))).ids
+    )
+    for copied in re.findall(r'^\{"crg_mbid": "C.*\}$', text, re.MULTILINE):
+        answer = f"Final Answer:\n```json\n{copied}\n```"
+        result = adjudicated(look(), *[answer] * 5, max_iterations=turns)
+        assert (result.outcome in (Outcome.REVIEW, Outcome.ERROR), result.crg_mbid) == (True, None)
 
 
 def test_a_section_may_take_up_its_own_words_and_numbers() -> None:
@@ -93,8 +115,8 @@ def test_a_section_may_take_up_its_own_words_and_numbers() -> None:
         )
     )
     text = rendered(prompt, *TOOLS)
-    assert "1. What counts" in text
-    assert "guess is not.\n9. 90 days, {lead_window_days}." in text
+    assert "1. Look for answers" in text
+    assert "a guess is not.\n9. 90 days, {lead_window_days}." in text
     assert "Call these:\nYou can use these tools:\n\n- web_search(query)" in text
     assert "never both.\nBe brief." in text
 
@@ -138,7 +160,7 @@ def test_an_unknown_placeholder_is_refused_with_key_and_those_allowed(
 )
 def test_the_prompt_is_checked_before_any_file_is_read(words: dict[str, str]) -> None:
     config = LLMConfig.model_validate({"enabled": True, "prompt": words})
-    told = "react-1, react-2" if "version" in words else "allowed here"
+    told = "react-1, react-2, react-3" if "version" in words else "allowed here"
     with pytest.raises(ConfigError, match=rf"llm\.prompt\..*{told}"):
         ReActAdjudicator(config, chat=Scripted([]))
 
@@ -147,12 +169,12 @@ def test_a_changed_prompt_is_told_apart_by_its_name() -> None:
     def name(**words: object) -> str:
         return configured_prompt(PromptConfig.model_validate(words)).name
 
-    assert name() == "react-2"
+    assert name() == "react-3"
     assert name(version="react-1") == "react-1"
-    assert name(rules="{rules}") == "react-2"
-    assert name(rules="a").startswith("react-2+rules@")
+    assert name(rules="{rules}") == "react-3"
+    assert name(rules="a").startswith("react-3+rules@")
     assert name(rules="a") != name(rules="b")
-    assert name(role="a", exemplars=False).startswith("react-2+role+exemplars@")
+    assert name(role="a", exemplars=False).startswith("react-3+role+exemplars@")
     assert dataclasses.replace(load_prompt(), version="mine").name.startswith("mine@")
 
 
@@ -192,5 +214,5 @@ def test_the_prompt_can_be_read_without_a_run(
     assert "## Your Task\nDecide the canonical release group" in text
     assert run(["config", "prompt", "--output", "json"]) == 0
     found = json.loads(capsys.readouterr().out)
-    assert found["prompt_version"].startswith("react-2+role@")
+    assert found["prompt_version"].startswith("react-3+role@")
     assert set(found) == {"prompt_version", "dialect", "system", "task"}

@@ -160,7 +160,8 @@ EVENTS: Sequence[AnyEvent] = (
     ("source", "named"),
     [
         (HITS[0], HITS[:1]), (f"<{HITS[1]}>", HITS[1:2]), ("discogs.com/release/1", HITS[:1]),
-        ("2", HITS[1:2]), ("[2]", HITS[1:2]), ("result 3", HITS[2:]), ("search result #1", HITS[:1]),
+        ("2", HITS[1:2]), ("[2]", HITS[1:2]), ("result 3", HITS[2:]),
+        ("search result #1", HITS[:1]),
         ("news.bbc.co.uk", HITS[1:2]), ("bbc.co.uk", HITS[1:2]), ("www.discogs.com", HITS[:1]),
         ("en.wikipedia.org", (WIKI,)), ("Wikipedia", (WIKI,)), ("the Discogs page", HITS[:1]),
         ("Bohemian Rhapsody: the story", HITS[1:2]), ("albums of 1975", HITS[2:]),
@@ -178,7 +179,7 @@ def test_a_source_may_be_an_address_a_number_a_host_a_title_or_none(
     "source", ["https://never.example/", "4", "never.example", "co.uk.example", "Melody Maker", "e"]
 )
 def test_a_source_that_names_nothing_that_was_read_is_told_so(source: str) -> None:
-    with pytest.raises(GroundingError, match="was not read|names nothing that was read"):
+    with pytest.raises(GroundingError, match=r"was not read|names nothing that was read"):
         documents_named(source, read_documents(EVENTS))
 
 

@@ -10,7 +10,7 @@ import pytest
 
 from chart_binder import plugins
 from chart_binder.chat.scripted import Scripted
-from chart_binder.config import LLMConfig
+from chart_binder.config import AcceptanceConfig, LLMConfig
 from chart_binder.llm.react_adjudicator import ReActAdjudicator
 from chart_binder.llm.result import Outcome
 from chart_binder.react.dialect import Dialect
@@ -223,7 +223,7 @@ def web_search(query: str) -> Observation:
 def outcome(dialect: Dialect, reply: str) -> Outcome:
     """Return what comes of a model that always says the same."""
     adjudicator = ReActAdjudicator(
-        LLMConfig(enabled=True),
+        LLMConfig(enabled=True, acceptance=AcceptanceConfig(basis="confidence")),
         chat=Scripted([reply] * 6),
         tools=[Tool.of(web_search)],
         dialect=dialect,

@@ -8,10 +8,10 @@ import msgspec
 import pytest
 
 from chart_binder.chat.scripted import Scripted
-from chart_binder.config import LLMConfig
+from chart_binder.config import AcceptanceConfig, LLMConfig
 from chart_binder.errors import CanonError
 from chart_binder.llm.react_adjudicator import ReActAdjudicator
-from chart_binder.llm.result import AdjudicationResult
+from chart_binder.llm.result import AdjudicationResult, Outcome
 from chart_binder.react.conversation import ChatError, Message, Terms
 from chart_binder.react.tools import Observation, Tool, ToolError
 from chart_binder.testing import Canned, Departure, play
@@ -21,6 +21,7 @@ PAGE = "https://discography.example/single"
 SEARCH = 'Thought: look\nAction: web_search\nAction Input: {"query": "Queen"}'
 READ = f'Thought: read\nAction: web_fetch\nAction Input: {{"url": "{PAGE}"}}'
 ANSWER = 'Final Answer: {"crg_mbid": "C2", "confidence": 0.9, "rationale": "so"}'
+UNTOLD = 'Final Answer: {"crg_mbid": null, "confidence": 0.2}'
 Line: TypeAlias = dict[str, Any]
 CONFIG = LLMConfig(enabled=True)
 
@@ -140,7 +141,8 @@ def reply(content: str) -> Line:
 @pytest.mark.parametrize(
     ("lines", "told"),
     [
-        ([reply(ANSWER), reply("and more")], "ends after turn 1, 1 reply unplayed"),
+        ([reply(UNTOLD), reply("and more")], "ends after turn 1, 1 reply unplayed"),
+        ([reply(ANSWER), reply(ANSWER), reply("and more")], "ends after turn 2, 1 reply unplayed"),
         ([reply("hm")], "goes on after turn 1, the last"),
         ([reply("hm"), {"type": "observation", "content": "1."}, reply(ANSWER)],
          "turn 1 calls no tool"),
@@ -153,6 +155,42 @@ def test_a_turn_that_is_missing_or_too_many_is_a_departure(
     with pytest.raises(Departure, match=told):  # noqa: PT012 (in either of the two)
         played(run)
         run.finish()
+
+
+def test_an_answer_that_is_sent_back_where_the_transcript_ends_stands(tmp_path: Path) -> None:
+    with play(canned(tmp_path, reply(ANSWER))) as run:
+        result = played(run)
+    assert (result.outcome, result.iterations) == (Outcome.REVIEW, 1)
+
+
+FACT = {"about": "C1", "field": "date", "value": "1975-10-31", "source": PAGE}
+WITH_FACT = {"crg_mbid": "C2", "confidence": 0.9, "facts": [FACT]}
+TOLD = {"type": "observation", "content": "Bohemian Rhapsody: 31 October 1975.", "sources": [PAGE]}
+FIRST = {"type": "reading", "reading": "first_release"}
+OTHERS = [FIRST | changes for changes in (
+    {"kind": "contradiction"}, {"source": "https://other.example/"}, {"reading": "other_release"},
+)]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("readings", "outcome"),
+    [
+        ([FIRST], Outcome.ACCEPTED),
+        ([*OTHERS[:2], FIRST | {"source": PAGE, "content": "Bohemian Rhapsody: 31 October 1975."}],
+         Outcome.ACCEPTED),
+        ([], Outcome.REVIEW),  # what no line answers is unclear
+        *(([line], Outcome.REVIEW) for line in OTHERS),
+    ],
+)  # fmt: skip
+def test_second_readings_are_answered_by_reading_lines_alone(
+    tmp_path: Path, readings: list[Line], outcome: Outcome
+) -> None:
+    answer = reply(f"Final Answer: {msgspec.json.encode(WITH_FACT).decode()}")
+    trusting = AcceptanceConfig(trusted_sources=("discography.example",))
+    with play(canned(tmp_path, reply(READ), TOLD, answer, *readings)) as run:
+        result = played(run, LLMConfig(enabled=True, acceptance=trusting))
+    assert result.outcome is outcome
+    assert result.usage.readings == 1
 
 
 def test_a_departure_that_was_swallowed_comes_up_at_the_end(tmp_path: Path) -> None:

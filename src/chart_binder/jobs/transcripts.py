@@ -163,8 +163,10 @@ def replay(path: Path, watch: Watch | None = None) -> AdjudicationResult:
             " llm.provider = replay and llm.model_id = its file"
         )
     config = with_installed_tools(_options(LLMConfig, run, "llm", path))
+    # A forced last turn of an earlier version came after the others.
+    turns = max(config.max_iterations, len(recorded.turns))
     adjudicator = ReActAdjudicator(
-        config.model_copy(update={"enabled": True}),
+        config.model_copy(update={"enabled": True, "max_iterations": turns}),
         chat=Replay(recorded.events),
         watch=watch,
         rules_config=_options(RulesConfig, run, "rules", path),

@@ -42,7 +42,7 @@ _NO_SCHEME = re.compile(r"(?:[a-z0-9-]+\.)+[a-z]{2,}(?::\d+)?/\S*", re.IGNORECAS
 FORM = '{"crg_mbid": "C1", "rr_mbid": "C1.R1", "confidence": 0.9, "rationale": "one line"}'
 """The form of an answer, as advice shows it."""
 _LABEL_IN_TEXT = re.compile(r"(?<![\w.-])C[0-9]{1,4}(?:\.R[0-9]{1,4})?(?![\w-])")
-_TITLE_QUOTES = " .,'\"`*_"
+_TITLE_QUOTES = " .,'\"`*_“”„«»‘’「」『』"
 FACT_FIELDS = (
     "first_release_date", "date", "country", "status", "primary_type", "secondary_types",
 )  # fmt: skip
@@ -215,10 +215,10 @@ def read_id(value: object, field: str, labels: Labels | None = None) -> str | No
     address = _ADDRESS.fullmatch(bare) if "/" in bare else None
     is_other = "/" in bare and (address is None or address["kind"] != _KINDS.get(field))
     if not ids and field == "crg_mbid":
-        if labels and (meant := labels.meant_by(bare)) in labels.titles:
+        if labels and (meant := labels.meant_by(value)) in labels.titles:
             return meant
         if _TITLE.fullmatch(bare):
-            return bare
+            return value.strip()
     if len(ids) != 1 or is_other:
         raise RefusedError(
             f'"{field}" is {value[:80]!r}; write a label such as "C1", an id, or null'

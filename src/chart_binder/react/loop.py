@@ -200,7 +200,7 @@ class _Conversation(Generic[T]):
     def run(self) -> Ending[T]:
         while (spent := self.limit_reached()) is None:
             if self.last_word and self.turn + 1 >= self.max_turns:
-                return self.force(self.last_word)
+                return self.force(self.last_word, self.cut_short())
             if ending := self.take_turn():
                 return ending
         if self.last_word and self.turn < self.max_turns and not self.budget_reached():
@@ -226,6 +226,12 @@ class _Conversation(Generic[T]):
 
     def budget_reached(self) -> str | None:
         return self.budget.out_of_tokens(self.context.tokens) or self.budget.out_of_time()
+
+    def cut_short(self) -> str:
+        """Return why fewer turns are taken than allowed, as half a sentence, or nothing."""
+        if self.max_turns == self.limits.iterations:
+            return ""
+        return f"max_run_tokens = {self.limits.max_run_tokens} allows no more turns, and "
 
     def ask(self, schema: Mapping[str, object] | None = None) -> tuple[Reply, Step]:
         messages, prompt_estimate = self.context.messages(), self.context.tokens
@@ -283,7 +289,7 @@ class _Conversation(Generic[T]):
             return _SHORT_OF_TIME if self.budget.is_short_of_time() else f"({left} turns left.)"
         return _LAST_TURN
 
-    def force(self, last_word: LastWord, spent: str = "") -> Ending[T]:
+    def force(self, last_word: LastWord, spent: str) -> Ending[T]:
         """Ask for the answer alone. The reply is read and judged like any other."""
         if self.turn:
             self.context.close(last_word.request)
