@@ -96,7 +96,7 @@ def put_in(
 
 
 @LAW
-@given(st.data(), documents())
+@given(st.data(), documents(most_recordings=2))
 def test_each_answer_leads_where_it_was_said_to(data: st.DataObject, evidence: Json) -> None:
     for one in evidence["recording_candidates"]:
         for group in one["rg_candidates"]:

@@ -62,7 +62,9 @@ def evidence_markdown(bundle: EvidenceBundle, trace: Trace = None, task: str | N
     recordings = {name: f"M{n}" for n, name in enumerate(names, 1)} if len(names) > 1 else {}
     asked_about = {name for one in _questions(trace) for name in one.about}
     later = _later_compilations(labelled, asked_about)
-    shown = _Shown([pair for pair in labelled if pair not in later], later, recordings)
+    summarised = {label for label, _ in later}
+    listed = [pair for pair in labelled if pair[0] not in summarised]
+    shown = _Shown(listed, later, recordings)
     asked = load_prompt().task if task is None else task
     why = map(_sanitized, _why_open(trace, labelled, recordings))
     question = "\n".join([*why, "", "## Your Task", asked]).rstrip()
@@ -148,7 +150,7 @@ def _why_open(
             for each in one.possibilities
         ]
         if answers:
-            yield f"  Leads to: {'; '.join(answers)}"
+            yield f"  Leads to: {one_line('; '.join(answers), 400)}"
     if (more := max(len(reasons), len(questions)) - _MAX_REASONS) > 0:
         yield f"- and {more} more questions"
 
@@ -180,6 +182,8 @@ def _candidates(shown: _Shown, home: str | None, detail: _Detail) -> Iterator[st
     full = {label for label, _ in by_weight[: detail.full]}
     brief = {label for label, _ in by_weight[detail.full : detail.full + detail.brief]}
     for label, candidate in shown.candidates:
+        if label not in full and label not in brief:
+            continue
         number = label.removeprefix("C")
         carried = _carried(candidate, shown.recordings)
         if label in full:
@@ -188,7 +192,7 @@ def _candidates(shown: _Shown, home: str | None, detail: _Detail) -> Iterator[st
             if carried:
                 yield f"   - carries {carried}"
             yield from _ids_and_releases(label, candidate, home, detail.releases)
-        elif label in brief:
+        else:
             aside = f", carries {carried}" if carried else ""
             yield f"{number}. {label} {_title(candidate)}, {_appearance(candidate)}{aside}"
     rest = [candidate for _, candidate in by_weight[detail.full + detail.brief :]]
@@ -208,8 +212,10 @@ def _candidates(shown: _Shown, home: str | None, detail: _Detail) -> Iterator[st
 
 
 def _carried(candidate: Candidate, numbers: Mapping[RecordingId, str]) -> str:
-    names = {each.mb_recording_id for each in candidate.recordings}
-    return _some((number for name, number in numbers.items() if name in names), _MAX_RECORDINGS)
+    if not numbers:
+        return ""
+    carried = {numbers[each.mb_recording_id] for each in candidate.recordings}
+    return _some(sorted(carried, key=lambda number: (len(number), number)), _MAX_RECORDINGS)
 
 
 def _is_run(labelled: Labelled) -> bool:

@@ -92,7 +92,12 @@ def statuses_that_matter(
 
 
 def status_questions(unknown: UnknownStatuses, asked: Sequence[ReleaseId]) -> tuple[Asked, ...]:
-    """Return questions for the statuses of releases; those of one record and date share one."""
+    """Return questions for the statuses of releases; those of one record and date share one.
+
+    Among very many releases of unknown status no answer is tried: each try would try them all.
+    """
+    tried = (("official", "Official"), ("not official", "Bootleg"))
+    answers = tried if len(unknown) <= _MAX_RELEASES_ALONE else ()
     questions: dict[str, list[tuple[Candidate, Release]]] = {}
     for candidate, release in map(unknown.__getitem__, asked):
         when = release.when.text or "undated"
@@ -103,10 +108,7 @@ def status_questions(unknown: UnknownStatuses, asked: Sequence[ReleaseId]) -> tu
             "status",
             text,
             tuple(release.mb_release_id for _, release in same),
-            [
-                (answer, [_status_change(status, same)])
-                for answer, status in (("official", "Official"), ("not official", "Bootleg"))
-            ],
+            [(answer, [_status_change(status, same)]) for answer, status in answers],
         )
         for text, same in [*questions.items()][:_MAX_QUESTIONS]
     )
@@ -294,19 +296,22 @@ def _about_releases(one: Candidate) -> Iterator[Contradiction]:
     described: dict[str, list[Release]] = {}
     for release in one.group.editions:
         described.setdefault(release.mb_release_id, []).append(release)
-    for name, ways in sorted(described.items()):
+    for name, found in sorted(described.items()):
+        if len(found) == 1:
+            continue
+        ways = sorted(found, key=str)
         days = sorted({str(way.when) for way in ways if way.when.is_known})
         statuses = sorted({way.standing for way in ways if way.standing})
         what = f"the release {name} of '{one.title}' both"
         if any(same_day(way.when, other.when) is False for way, other in combinations(ways, 2)):
             problem = f"dates {what} {' and '.join(days)}"
-            names = [str(way.when) for way in sorted(ways, key=str)]
+            names = [str(way.when) for way in ways]
         elif len(statuses) > 1:
             problem = f"calls {what} {' and '.join(statuses)}"
-            names = [way.standing or "of unknown status" for way in sorted(ways, key=str)]
+            names = [way.standing or "of unknown status" for way in ways]
         else:
             continue
-        readings = [_keeping(way) for way in sorted(ways, key=str)]
+        readings = [_keeping(way) for way in ways]
         question = f"the evidence {problem}: which is right?"
         yield Contradiction(question, (one.group.mb_rg_id,), readings, names, (name,))
 

@@ -22,6 +22,7 @@ Settle: TypeAlias = Callable[[EvidenceBundle], ReleaseGroupId | None]
 """The group that the rules choose by some evidence; None if it is open."""
 
 
+_MAX_ANSWERS = 8
 _FIRST_RECORDING = date(1857, 3, 25).toordinal()
 """No recording is older: the patent of the phonautograph."""
 
@@ -48,12 +49,12 @@ def questions_of(
 ) -> tuple[Question, ...]:
     """Return questions with what each answer leads to, tried on the evidence.
 
-    The answers are left out where none of them settles the case.
+    Answers are left out where none of them settles the case, or where they are too many to try.
     """
     questions = []
     for one in asked:
         possibilities = []
-        for answer, changes in one.answers:
+        for answer, changes in one.answers if len(one.answers) <= _MAX_ANSWERS else ():
             found = {settle(change(bundle)) for change in changes}
             possibilities.append(Possibility(answer, found.pop() if len(found) == 1 else None))
         settles = any(each.crg for each in possibilities)

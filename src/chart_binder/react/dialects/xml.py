@@ -7,8 +7,8 @@ from typing import Final
 
 from chart_binder.react.dialect import arguments_in_object, escape_tags, render_readably
 from chart_binder.react.parsing.advice import DialectRules, Wording
+from chart_binder.react.parsing.calls import identified
 from chart_binder.react.parsing.steps import read_reply
-from chart_binder.react.parsing.tags import identified
 from chart_binder.react.steps import Act, Finish, Step
 from chart_binder.react.tools import Tool
 

@@ -1,4 +1,4 @@
-"""Calls and answers in an object or in words: the tool that is named, what it is given.
+"""Calls and answers in an object, in words or in a tag: the tool that is named, what it is given.
 
 Lenient, for a call that is understood does no harm. Everything here reads a piece of a reply that
 `steps` has found to be live.
@@ -9,15 +9,16 @@ import re
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
+from html import unescape
+from itertools import count
 from typing import Final, TypeAlias
 
 from chart_binder.react.arguments import clean_name, folded, members_end, read_members
 from chart_binder.react.parsing.advice import Defect
+from chart_binder.react.parsing.labels import Directive
 from chart_binder.react.parsing.lenient_json import (
-    CODE,
     LenientJSONError,
     begins_member,
-    is_operand,
     opens_object,
     opens_string,
     read_json,
@@ -26,6 +27,7 @@ from chart_binder.react.parsing.lenient_json import (
     scan_string,
     skip_space,
 )
+from chart_binder.react.parsing.tags import is_known
 from chart_binder.react.steps import Act, Finish
 
 Taken: TypeAlias = Act | Finish | Defect
@@ -85,13 +87,13 @@ _NOTHING: Final = frozenset(
 _PYTHON: Final = re.compile(  # what Python would work out
     r"\*{1,2}+\s*[\[({]|[bfru]{1,2}([\"']).*\1\Z|[^+\n]{1,200}\+\s*[\"']", re.IGNORECASE
 )
-_FENCE_OPENS: Final = re.compile(
-    r"\s*(?:`{3,}|~{3,})[ \t]*(?:\$?json\w*|\w{0,12}(?=\s))?\s*", re.IGNORECASE
+_FENCED: Final = re.compile(
+    r"(?:\s*(?:\$?json(?:_blob)?|blob)\s*[:：]?\s*(?=[{\[`\n]))?"
+    r"(?:\s*(?P<mark>`{3,}|~{3,})[ \t]*(?:\$?json\w*|\w{0,12}(?=\s))?\s*)?",
+    re.IGNORECASE,
 )
+"""What stands before words in a fence: a word for JSON, the marks of the fence."""
 _FENCE_CLOSES: Final = re.compile(r"\n?[ \t]*(?:`{3,}|~{3,})")
-_JSON_WORD: Final = re.compile(
-    r"\s*(?:\$?json(?:_blob)?|blob)\s*[:：]?\s*(?=[{\[`\n])", re.IGNORECASE
-)
 _CLOSING: Final = re.compile(r"</[\w ]{1,24}>\Z")
 _LONGEST_CLOSING: Final = 32
 _LINK: Final = re.compile(r"\[[^\[\]\n]*\]\((https?://[^\s<>]+)\)|<(https?://[^\s<>]+)>")
@@ -123,9 +125,18 @@ def announces(name: str) -> bool:
     return folded(name) in _ANNOUNCING
 
 
-def as_text(value: object) -> str:
-    """Return a value as text: a string as it is, anything else as JSON."""
-    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+def identified(calls: Sequence[Act]) -> list[Act]:
+    """Return calls each with an id of its own: the one it has, else the next free number."""
+    used: set[str] = set()
+    named: list[Act] = []
+    for number, call in enumerate(calls, start=1):
+        own = call.id
+        if not re.fullmatch(r"[\w.:-]{1,64}", own) or own in used:
+            taken = used.union(other.id for other in calls)
+            own = next(free for free in map(str, count(number)) if free not in taken)
+        used.add(own)
+        named.append(replace(call, id=own, also=()))
+    return named
 
 
 # An object that is a whole turn, or a call.
@@ -139,9 +150,6 @@ def read_turn(turn: Mapping[str, object], *, tagged: bool = False) -> Taken | No
     `{"final_answer"}`. What is `tagged` as a call, or labelled so, needs no word for arguments.
     No answer counts beside an observation, which the model made up.
     """
-    calls = turn.get("tool_calls")
-    if isinstance(calls, list) and calls:
-        return read_calls(calls, turn.get("thought"))
     parts: dict[str, object] = {}
     others: dict[str, object] = {}
     for key, value in turn.items():
@@ -150,7 +158,11 @@ def read_turn(turn: Mapping[str, object], *, tagged: bool = False) -> Taken | No
             others[key] = value
         elif value is not None:
             parts.setdefault(role, value)
-    step = _step_of(parts, others, tagged=tagged)
+    calls = turn.get("tool_calls")
+    if isinstance(calls, list) and calls:
+        step = _read_calls(calls)
+    else:
+        step = _step_of(parts, others, tagged=tagged)
     if step is None and tagged and len(turn) == 1:
         (name, given), *_ = turn.items()
         step = step_named(name, given) if isinstance(given, Mapping) else None
@@ -177,39 +189,27 @@ def _step_of(
             return read_turn(value, tagged=True)
         if isinstance(value, str) and (part == "tool" or tagged or "input" in parts):
             name = clean_name(value)
-            if is_no_tool(name):
-                continue
-            given = parts.get("input", others)
-            if is_finisher(name) and not given:
-                given = parts.get("answer", given)
-            return step_named(name, given)
+            if not is_no_tool(name):
+                given = parts.get("input", others)
+                is_answered = is_finisher(name) and not given
+                return step_named(name, parts.get("answer", given) if is_answered else given)
+    is_other = any(isinstance(each, str | list | dict) for each in others.values() if each)
     answer = parts.get("answer")
-    if answer is not None and not any(
-        isinstance(each, str | list | dict) for each in others.values() if each
-    ):
-        return Finish(as_text(answer))
-    return None
+    return None if answer is None or is_other else Finish(_as_text(answer))
 
 
-def read_calls(calls: Sequence[object], thought: object = None) -> Taken | None:
+def _read_calls(calls: Sequence[object]) -> Taken | None:
     """Return the first step of a list of calls, those after it that are calls with it."""
-    steps = [
-        read_turn(call, tagged=True) for call in calls[:_MAX_CALLS] if isinstance(call, Mapping)
-    ]
+    steps = (read_turn(each, tagged=True) for each in calls[:_MAX_CALLS] if isinstance(each, dict))
     found = [step for step in steps if step is not None]
-    if not found or isinstance(found[0], Defect):
-        return found[0] if found else None
-    first = found[0]
-    if isinstance(first, Finish) and len(found) > 1:
+    if not found:
+        return None
+    first, *further = found
+    if isinstance(first, Finish) and further:
         return Defect("called")
     if isinstance(first, Act):
-        also: list[Act] = []
-        for step in found[1:]:
-            if not isinstance(step, Act):
-                break
-            also.append(step)
-        first = replace(first, also=tuple(also))
-    return replace(first, thought=thought) if isinstance(thought, str) else first
+        return replace(first, also=tuple(step for step in further if isinstance(step, Act)))
+    return first
 
 
 def step_named(name: str, given: object) -> Act | Finish:
@@ -218,12 +218,16 @@ def step_named(name: str, given: object) -> Act | Finish:
         with suppress(LenientJSONError):
             given = read_json(given)[0]
     if not is_finisher(clean_name(name)):
-        bare = given if isinstance(given, Mapping) else as_text(given) or {}
+        bare = given if isinstance(given, Mapping) else _as_text(given) or {}
         return Act(clean_name(name), bare)
     if isinstance(given, Mapping) and len(given) == 1:
         (key, inner), *_ = given.items()
         given = inner if _ROLES.get(folded(key)) in ("answer", "input") else given
-    return Finish(as_text(given))
+    return Finish(_as_text(given))
+
+
+def _as_text(value: object) -> str:
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
 
 
 def read_object(text: str, *, tagged: bool) -> tuple[Taken | None, int]:
@@ -231,13 +235,12 @@ def read_object(text: str, *, tagged: bool) -> tuple[Taken | None, int]:
 
     Raises `LenientJSONError` where the object cannot be read.
     """
-    at = skip_space(text, 0)
-    found = scan(text, at)
+    found = scan(text, skip_space(text, 0))
     step: Taken | None = None
     if isinstance(found.value, dict):
         step = read_turn(found.value, tagged=tagged)
     elif isinstance(found.value, list):
-        step = read_calls(found.value)
+        step = _read_calls(found.value)
     if isinstance(step, Finish) and any("missing last" in note for note in found.notes):
         raise LenientJSONError("its last bracket is missing", cut=True)
     if found.notes and step is not None:
@@ -253,22 +256,21 @@ def read_action(own: str, given: str | None) -> Taken | None:  # noqa: PLR0911 (
 
     Returns None where no tool is named; a name such as `finish` makes it the final answer.
     """
-    own = _without_fence(own)
+    own, _ = _without_fence(own)
     if _opens_object(own):
         return _object_action(own, given)
     line, _, below = own.partition("\n")
     name, rest = _name(line)
-    if not name and given is not None and _opens_object(_without_fence(given)):
-        return _object_action(_without_fence(given), None)
+    if not name and given is not None and _opens_object(_without_fence(given)[0]):
+        return _object_action(_without_fence(given)[0], None)
     if is_no_tool(name):
         return None
     said = _TOOL_IN_WORDS.findall(name) if " " in name else ()
     if len(said) == 1 and not re.search(r"\bno[tr]?\b|n['’]t\b", name):
         name = said[0]
-    label = _INPUT_LABEL.match(rest.lstrip(" \t,;|"))
-    if label:
-        rest = rest.lstrip(" \t,;|")
-        given, rest, below = given or f"{rest[label.end() :]}\n{below}", "", ""
+    behind = rest.lstrip(" \t,;|")
+    if label := _INPUT_LABEL.match(behind):
+        given, rest, below = given or f"{behind[label.end() :]}\n{below}", "", ""
     try:
         arguments, notes = _given(name, rest, below, given)
     except LenientJSONError as error:
@@ -281,7 +283,7 @@ def read_action(own: str, given: str | None) -> Taken | None:  # noqa: PLR0911 (
     return Act(name, arguments, notes=notes)
 
 
-def _given(name: str, rest: str, below: str, given: str | None) -> Given:  # noqa: PLR0911 (a row of forms)
+def _given(name: str, rest: str, below: str, given: str | None) -> Given:
     """Return what a tool is given: under a label, behind its name, or in the lines below it."""
     if given is not None:
         again = given.strip().strip("`")
@@ -291,64 +293,44 @@ def _given(name: str, rest: str, below: str, given: str | None) -> Given:  # noq
         if found[0] or not rest.strip(" :："):
             return found
     rest = rest.lstrip(" \t*_`")
-    if rest[:1] in "(（[" and rest:
-        is_remark = rest[0] != "[" and not re.match(
-            r"[(（]\s*(?:[\"'“{\[\d)）]|https?:|\w+\s*[=:：)）,]|\*\*)", rest
-        )
-        if not (is_remark and below.strip()):
-            return read_in_brackets(f"{rest}\n{below}" if below else rest)
-        rest = ""
-    colon = rest[:1] in ":：" and bool(rest)
-    rest = rest[1:] if colon else rest
-    if rest.strip(" \t,;|-"):
-        words = rest.lstrip(" \t,;|-")
-        if colon or words[0] in "{[\"“'`｛" or "=" in words or words.startswith("http"):
-            return read_given(f"{words}\n{below}" if below else words)
-        return {}, ()
+    if rest[:1] in ("(", "（", "["):
+        return read_in_brackets(f"{rest}\n{below}" if below else rest)
+    is_colon = rest[:1] in (":", "：")
+    words = rest[is_colon:].lstrip(" \t,;|-")
+    if words:
+        is_given = is_colon or words[0] in "{[\"“'`" or "=" in words or words.startswith("http")
+        return read_given(f"{words}\n{below}" if below else words) if is_given else ({}, ())
     end = members_end(below, 0, len(below))
     if end and (members := read_members(below[:end].rstrip("\n"))):
         return members, ()
-    words = below.lstrip()
-    if (
-        (words[:1] in '{["“' and words)
-        or words.startswith(("```", "~~~", "http"))
-        or begins_member(words, 0)
-    ):
-        return read_given(words)
-    is_line = bool(words) and "\n" not in words.strip()
-    return read_given(words) if is_line and colon else ({}, ())
+    words = below.strip()
+    is_line = is_colon and "\n" not in words
+    begins = words.startswith(("{", "[", '"', "“", "```", "~~~", "http")) or begins_member(words, 0)
+    return read_given(words) if is_line or begins else ({}, ())
 
 
-def _name(line: str, *, announced: bool = False) -> tuple[str, str]:
+def _name(line: str) -> tuple[str, str]:
     """Return the tool's name on the first line of an action, and the rest of the line."""
     line = line[:_MAX_NAME] if len(line) > _MAX_NAME and "{" not in line[:_MAX_NAME] else line
     stripped = line.lstrip(_EMPHASIS)
-    if stripped[:1] in "[(<【" and stripped:
-        inner = re.match(r"[\[(<【]\s*([^\[\](){}<>【】\n]{1,80})[\])>】]", stripped)
-        if inner:
-            return clean_name(inner[1]), stripped[inner.end() :]
+    if inner := re.match(r"[\[(<【]\s*([^\[\](){}<>【】\n]{1,80})[\])>】]", stripped):
+        return clean_name(inner[1]), stripped[inner.end() :]
     found = _NAME_END.search(line, 0, _MAX_NAME)
     if found is None or found.start() == 0:
         return clean_name(_PAUSE.sub("", line)), ""
-    if line.startswith("()", found.start()) and re.match(r"\w", line[found.start() + 2 :]):
-        return clean_name(line), ""
     name, rest = clean_name(line[: found.start()]), line[found.start() :]
-    if not announced and rest[0] in ":：" and announces(name):
-        return _name(rest[1:], announced=True)
-    return name, rest
+    return _name(rest[1:]) if rest[0] in ":：" and announces(name) else (name, rest)
 
 
 def _object_action(own: str, given: str | None) -> Taken:
     try:
         step, _ = read_object(own, tagged=True)
-        if step is None:
-            return Defect("no tool in object")
         if isinstance(step, Act) and not step.arguments and given is not None:
             arguments, notes = read_given(given)
             step = replace(step, arguments=arguments, notes=(*step.notes, *notes))
     except LenientJSONError as error:
         return Defect("turn", str(error))
-    return step
+    return step or Defect("no tool in object")
 
 
 def _opens_object(text: str) -> bool:
@@ -358,15 +340,14 @@ def _opens_object(text: str) -> bool:
     return text.startswith("{", at) and opens_object(text, at)
 
 
-def _without_fence(text: str) -> str:
-    """Return the words in a fence that a text begins with, or the text."""
-    word = _JSON_WORD.match(text)
-    text = text[word.end() :] if word else text
-    opened = _FENCE_OPENS.match(text)
-    if not opened:
-        return text.strip()
-    closed = _FENCE_CLOSES.search(text, opened.end())
-    return text[opened.end() : closed.start() if closed else len(text)].strip()
+def _without_fence(text: str) -> tuple[str, bool]:
+    """Return the words in a fence that a text begins with, or the text; and whether one does."""
+    opened = _FENCED.match(text)
+    begin = opened.end() if opened else 0
+    if not opened or not opened["mark"]:
+        return text[begin:].strip(), False
+    closed = _FENCE_CLOSES.search(text, begin)
+    return text[begin : closed.start() if closed else len(text)].strip(), True
 
 
 # The arguments of a call.
@@ -378,22 +359,20 @@ def read_given(words: str) -> Given:  # noqa: PLR0911 (a row of forms)
     Bare text is all of a fence, the lines of the form `name: value`, or else one line.
     Raises `LenientJSONError` for an object, a list or a string that cannot be read.
     """
-    fenced = _FENCE_OPENS.match(words) is not None
-    text = _without_fence(words)
-    label = _INPUT_LABEL.match(text)
-    text = _without_fence(text[label.end() :]) if label else text
-    if "PAUSE" in text[-_MAX_NAME:] and not fenced:
-        text = _PAUSE.sub("", text)
-    text = text if fenced else text.lstrip("*_")
-    if text.startswith("`") and not text.startswith("``"):
-        text = text.strip("`")
+    text, is_fenced = _without_fence(words)
+    if label := _INPUT_LABEL.match(text):
+        text, _ = _without_fence(text[label.end() :])
+    if not is_fenced:
+        text = _PAUSE.sub("", text) if "PAUSE" in text[-_MAX_NAME:] else text
+        text = text.lstrip("*_")
+        text = text.strip("`") if not text.startswith("``") else text
+        if text[:1] not in ("{", "[") and (observed := _INVENTED.search(text)):
+            text = text[: observed.start()].rstrip()
     if not text:
         return {}, ()
-    if not fenced and text[0] not in "{[｛" and (observed := _INVENTED.search(text)):
-        text = text[: observed.start()].rstrip()
     if text[0] in "{｛":
         return _object(text)
-    if text[0] in "[［" and text[1:].lstrip()[:1] in ("{", '"', "'", "]"):
+    if text[0] == "[" and text[1:].lstrip()[:1] in ("{", '"', "'", "]"):
         listed = scan(text, 0)
         match listed.value:
             case [dict() | str() as only]:
@@ -401,23 +380,20 @@ def read_given(words: str) -> Given:  # noqa: PLR0911 (a row of forms)
             case []:
                 return {}, ()
         return text[: listed.end], listed.notes
-    if opens_string(text[0]) and text[0] != "`" and (quoted := _string(text)):
+    if opens_string(text[0]) and (quoted := _string(text)):
         return quoted
-    return _bare(text, fenced=fenced)
+    return _bare(text, is_fenced=is_fenced)
 
 
 def _object(text: str) -> Given:
-    if opens_object(text, 0):
-        found = scan(text, 0)
-    elif text.startswith('{\\"'):
-        found = scan(text.replace('\\"', '"'), 0)
-    elif text.startswith("{{") and opens_object(text, 1):  # a template's braces
-        found = scan(text, 1)
-        found = replace(found, notes=("repaired JSON: doubled braces", *found.notes))
-    else:
+    if text.startswith('{\\"'):
+        text = text.replace('\\"', '"')
+    is_doubled = text.startswith("{{")  # a template's braces
+    if text[0] != "{" or not opens_object(text, int(is_doubled)):
         raise LenientJSONError("the braces hold no key in quotes with a colon after it")
+    found = scan(text, int(is_doubled))
     assert isinstance(found.value, dict)
-    return found.value, found.notes
+    return found.value, (*(["repaired JSON: doubled braces"] * is_doubled), *found.notes)
 
 
 def _string(text: str) -> Given | None:
@@ -428,63 +404,145 @@ def _string(text: str) -> Given | None:
         if text[0] in '"“' and text.find(text[0], 1) < 0:
             raise
         return None
-    if is_operand(text, found.end):
-        raise LenientJSONError(CODE)
     if text[found.end :].partition("\n")[0].strip(_EMPHASIS + ".,;"):
         return None
     inner = str(found.value)
-    if inner.lstrip().startswith("{") and opens_object(inner, inner.index("{")):
-        return _object(inner.lstrip())
-    return inner, found.notes
+    return _object(inner.lstrip()) if _opens_object(inner) else (inner, found.notes)
 
 
 def read_in_brackets(text: str) -> Given:
     """Read what stands in the brackets of a call: `("x")`, `(a=1)`, `({...})`, `[x]`."""
-    closer = {"(": ")", "（": "）"}.get(text[0], "]")
     inside = skip_space(text, 1)
-    if text.startswith("**{", inside):
-        inside += 2
-    if closer != "]" and begins_member(text, inside) and not opens_string(text[inside]):
-        called = scan_call(text, 0, len(text), closer)
+    if text[0] == "(" and begins_member(text, inside) and not opens_string(text[inside]):
+        called = scan_call(text, 0, len(text))
         assert isinstance(called.value, dict)
         return called.value, called.notes
-    if text[inside : inside + 1] in ("{", "｛") and opens_object(text, inside):
+    if text.startswith("{", inside) and opens_object(text, inside):
         return _object(text[inside:])
     if inside < len(text) and opens_string(text[inside]):
         found = scan_string(text, inside, len(text))
-        if is_operand(text, found.end):
-            raise LenientJSONError(CODE)
         after = skip_space(text, found.end)
         after = skip_space(text, after + 1) if text.startswith(",", after) else after
         if after >= len(text) or text[after] in ")）]":
             return str(found.value) or {}, found.notes
     line = text.partition("\n")[0]
-    closed = line.rfind(closer)
+    closed = line.rfind({"(": ")", "（": "）"}.get(text[0], "]"))
     if closed < 0:
         raise LenientJSONError(f"the bracket {text[0]} is never closed", cut=True)
-    words = line[1:closed].strip()
-    if _PYTHON.match(words):
-        raise LenientJSONError("it is an expression of Python rather than a value")
-    return ({} if words.casefold() in _NOTHING else words), ()
+    return _words(line[1:closed].strip())
 
 
-def _bare(text: str, *, fenced: bool) -> Given:
-    end = len(text) if fenced else members_end(text, 0, len(text))
+def _bare(text: str, *, is_fenced: bool) -> Given:
+    end = len(text) if is_fenced else members_end(text, 0, len(text))
     words = text[:end].strip() or text.partition("\n")[0].strip()
-    brace = words.find("{")
-    if (
-        brace > 0
-        and words[:brace].rstrip().endswith((":", "："))
-        and opens_object(text, text.index("{"))
-    ):
-        return _object(text[text.index("{") :])
     element = re.fullmatch(r"<(\w{1,24})>([^<>\n]+)</\1>", words)
     words = element[2].strip() if element else without_closing_tags(words)
-    words = words.strip(_EMPHASIS) if not fenced and words.endswith(("`", "**")) else words
+    words = words.strip(_EMPHASIS) if not is_fenced and words.endswith(("`", "**")) else words
     if link := _LINK.fullmatch(words):
         words = link[1] or link[2]
     if words.startswith(("http://", "https://")):
         words = words.replace("\\_", "_")  # as Markdown has it; no address holds a backslash
+    return _words(words)
+
+
+def _words(words: str) -> Given:
     if _PYTHON.match(words):
         raise LenientJSONError("it is an expression of Python rather than a value")
     return ({} if words.casefold() in _NOTHING else words), ()
+
+
+# A call in a tag.
+
+_ATTRIBUTE: Final = re.compile(
+    r"(?P<name>[\w-]{1,64}+)\s{0,4}+=\s{0,4}+(?:(?P<mark>[\"'])(?P<value>.*?)(?P=mark)|(?P<bare>[\w.-]+))(?=\s|/|\Z)",
+    re.DOTALL,
+)
+_PARAMETERS: Final = (
+    re.compile(
+        r"<(?:parameter|param|arg|argument)(?:=|\s+name\s*=\s*)[\"']?(?P<name>[\w-]{1,64}+)[\"']?[^<>\n]{0,60}>"
+        r"(?P<value>(?:[^<]++|<(?!/?(?:parameter|param|arg|argument|function|invoke|tool_call)\b))*+)"
+    ),
+    re.compile(
+        r"<arg_key>(?P<name>[^<]{1,64}+)</arg_key>\s*<arg_value>(?P<value>[^<]*+)</arg_value>"
+    ),
+    re.compile(r"<(?P<name>[\w-]{1,64}+)>(?P<value>[^<]*+)</(?P=name)>"),
+)
+"""Arguments in tags: `<parameter=url>...`, `<arg_key>...`, `<url>...</url>`."""
+_NAMING: Final = re.compile(
+    r"\s*(?:<(?:function|invoke|tool)(?:=[\"']?|\s+name=[\"'])(?P<attribute>[\w.-]{1,80})[\"']?\s*>"
+    r"|<(?P<tag>name|tool_name|function|tool|invoke)>\s*(?P<element>[\w.-]{1,80})\s*(?:</(?P=tag)>)?"
+    r"|(?P<word>[\w.-]{1,80})\s*(?=<arg_key>)"
+    r"|<(?P<own>[a-z]+_\w{1,60})>(?=.*</(?P=own)>))",
+    re.DOTALL,
+)
+"""What names a tool inside the tag of a call."""
+_AROUND: Final = re.compile(
+    r"</(?:function|invoke|arguments|parameters|tool|input)>\s*"
+    r"|\A\s*<(?:arguments|parameters|input|args)>"
+)
+_UNCLOSED: Final = re.compile(r"<(?:parameter|arg_value)[^<]*\Z")
+
+
+def call_in(body: str, tag: Directive) -> Taken | None:
+    """Return the call in a tag's body, or in its attributes."""
+    attributes = {
+        found["name"]: unescape(found["value"] or found["bare"] or "")
+        for found in _ATTRIBUTE.finditer(tag.attributes)
+    }
+    names = [attributes.pop(key, "") for key in ("name", "tool", "function")]
+    own = re.match(r"=\s*[\"']?([\w.-]{1,80})", tag.attributes)
+    named = next(filter(None, (*names, own[1] if own else "")), "")
+    identifier = attributes.pop("id", "")
+    named = named or ("" if is_known(tag.name) else tag.name)
+    body = re.sub(r"\A\s*<(?:tool_call|function_call)>", "", body)
+    body = re.sub(r"\A```(?:json|xml)?\s*", "", body.strip()).removesuffix("```").rstrip()
+    body = body.replace("&quot;", '"') if body.startswith("{&quot;") else body
+    if not named and (inner := _NAMING.match(body)):
+        named = next(filter(None, inner.group("attribute", "element", "word", "own")))
+        body = body[inner.end() :]
+    try:
+        step = _named_call(named, attributes, body, tag) if named else _unnamed_call(body)
+    except LenientJSONError as error:
+        found = re.search(r"[\"'](?:name|tool|action)[\"']\s*:\s*[\"']([\w.-]{1,80})", body)
+        named = named or (found[1] if found else "")
+        return Defect("given" if tag.closed or named else "turn", str(error), named)
+    return replace(step, id=identifier) if isinstance(step, Act) and identifier else step
+
+
+def _named_call(named: str, attributes: dict[str, str], body: str, tag: Directive) -> Taken:
+    words = _AROUND.sub("", body).strip()
+    if words.startswith("{"):
+        step, _ = read_object(words, tagged=False)
+        found = scan(words, 0)
+        own = step_named(named, found.value)
+        return step if isinstance(step, Act) else replace(own, notes=(*found.notes, *own.notes))
+    given = attributes.pop("arguments", "") or attributes.pop("input", "") or attributes
+    if given:
+        if words and tag.end > tag.value:
+            raise LenientJSONError("there are attributes in its tag, and words inside")
+        return step_named(named, given)
+    if not tag.closed and _UNCLOSED.search(body):
+        raise LenientJSONError("a parameter is never closed", cut=True)
+    for pattern in _PARAMETERS:
+        pairs = ((one["name"], one["value"]) for one in pattern.finditer(words))
+        if values := {name.strip(): unescape(value).strip() for name, value in pairs}:
+            return step_named(named, values)
+    return read_action(named, words or None) or Defect("no tool")
+
+
+def _unnamed_call(body: str) -> Taken | None:
+    if not body.startswith(("{", "[")):
+        return read_action(body, None) if body else None
+    steps: list[Taken] = []
+    while body.startswith(("{", "[")) and len(steps) < _MAX_CALLS:
+        step, end = read_object(body, tagged=True)
+        if step is None:
+            is_none = re.search(r"[\"'](?:name|tool|action)[\"']\s*:", body)
+            return None if is_none else Defect("no tool in object")
+        if steps and not isinstance(step, Act):
+            break
+        steps.append(step)
+        body = body[end:].lstrip() if isinstance(step, Act) else ""
+    first, *further = steps
+    also = [call for step in further if isinstance(step, Act) for call in step.calls]
+    return replace(first, also=(*first.also, *also)) if isinstance(first, Act) else first

@@ -15,9 +15,6 @@ from typing import Final, Literal, NoReturn, TypeAlias
 MAX_DEPTH: Final = 50
 MAX_PIECES: Final = 512
 """How many pieces a value that needs repairs may have; one that needs none may have any number."""
-CODE: Final = (
-    'code follows a quotation mark, and nobody runs it: write one string, with \\" for a mark in it'
-)
 UNQUOTED: Final = "value without quotes"
 INNER: Final = "inner quotes without a backslash"
 """The two repairs whose result may be words rather than values."""
@@ -26,37 +23,20 @@ Context: TypeAlias = Literal["key", "member", "item", "argument"]
 """Where a string stands, which decides what may follow it."""
 
 _MAX_CANDIDATES: Final = 64
-_BRACES: Final = {"{": "}", "｛": "｝"}
-_BRACKETS: Final = {"[": "]", "［": "］"}
-# A quotation mark with the marks that close it.
-_CLOSERS: Final = {
-    **{mark: mark for mark in "\"'`"},
-    "“": '”“"',
-    "”": '”"',
-    "„": '“”"',
-    "‘": "’‘'",
-    "’": "’'",
-    "«": "»",
-    "「": "」",
-    "＂": '＂"',
-}
+_CLOSERS: Final = {'"': '"', "'": "'", "“": '”“"', "”": '”"', "‘": "’‘'", "’": "’'"}
+"""A quotation mark with the marks that close it."""
+_CONTEXTS: Final[dict[str, Context]] = {"}": "member", "]": "item", ")": "argument"}
 _LITERALS: Final = {"true": True, "false": False, "null": None, "none": None, "undefined": None}
 _ESCAPES: Final = {"n": "\n", "t": "\t", "r": "\r", "b": "\b", "f": "\f", "\n": ""}
 # Every quantifier is possessive: a pattern that does not match gives up without trying again.
 _SPACE: Final = re.compile(r"[\s\ufeff\u200b]*+")
 _PLAIN: Final = {mark: re.compile(rf"[^{ends}\\]*+") for mark, ends in _CLOSERS.items()}
 _KEY: Final = re.compile(r"[\w$][\w$-]{0,63}+")
-_KEY_THEN_VALUE: Final = re.compile(r"[\w$][\w$-]{0,63}+[ \t]{0,8}+(?:[:：](?!//)|=(?!=))")
-_WORDS: Final = re.compile(r"[^,，;{}｛｝\[\]［］()\"“”\n]{1,400}+")
-_COMMENT_AFTER_WORDS: Final = re.compile(r"\s(?:#|//|/\*)|/\*")
-_COMMAS: Final = re.compile(r"(?:[,，]\s{0,80}+)++")
-_NUMBER: Final = re.compile(
-    r"[-+]?+(?:(?:0|[1-9]\d{0,399}+)(?P<point>\.\d{0,399}+)?+|(?P<parts>\.\d{1,399}+))"
-    r"(?P<power>[eE][-+]?+\d{1,9}+)?+"
-)
+_KEY_THEN_VALUE: Final = re.compile(rf"{_KEY.pattern}[ \t]{{0,8}}+(?:[:：](?!//)|=(?!=))")
+_COMMENT: Final = re.compile(r"(?:#|//)[^\n]*+|/\*(?:[^*]++|\*(?!/))*+(?:\*/)?")
+_WORDS: Final = re.compile(r"(?:(?!\s(?:#|//)|/\*)[^,;{}\[\]()\"“”\n]){1,400}+")
 _BRACE: Final = re.compile(r"\{")
 _HEX: Final = re.compile(r"[0-9a-fA-F]{4}")
-_OPERATION: Final = re.compile(r"\s*+\+(?!\+)|\.\w{1,32}+\(|\s++%\s*+\(")
 _FENCED: Final = re.compile(r"(?:`{3}|~{3})[^\S\n]{0,4}+\w{0,12}+\s{0,80}+(?=[{\[])")
 
 
@@ -148,7 +128,9 @@ def read_strictly(text: str, start: int) -> Scanned | None:
     opened = text.count("[", start, end) + text.count("{", start, end)
     if opened > MAX_DEPTH and is_deep(value):
         raise LenientJSONError(f"it is nested more than {MAX_DEPTH} deep", start)
-    return Scanned(_encodable(value) if "\\u" in text[start:end] else value, end)
+    if "\\u" in text[start:end]:  # half a surrogate pair may be written so
+        value = json.loads(encodable_text(json.dumps(value, ensure_ascii=False)))
+    return Scanned(value, end)
 
 
 def skip_space(text: str, start: int) -> int:
@@ -173,11 +155,6 @@ def begins_member(text: str, start: int) -> bool:
     return text[start : start + 1] in _PLAIN or _KEY_THEN_VALUE.match(text, start) is not None
 
 
-def is_operand(text: str, at: int) -> bool:
-    """Tell whether code goes on with the string that ends here: `+`, `.format(`, `% (`."""
-    return _OPERATION.match(text, at) is not None
-
-
 def is_deep(value: object) -> bool:
     """Tell whether a value is nested deeper than `MAX_DEPTH`."""
     level = [value] if isinstance(value, dict | list) else []
@@ -199,16 +176,6 @@ def encodable_text(text: str) -> str:
         marked = joined.encode("utf-8", "surrogatepass").decode("utf-8", "replace")
         return marked.replace("\ufffd" * 3, "\ufffd")  # a mark for each byte of a half
     return text
-
-
-def _encodable(value: object) -> object:
-    if isinstance(value, str):
-        return encodable_text(value)
-    if isinstance(value, list):
-        return [_encodable(item) for item in value]
-    if isinstance(value, dict):
-        return {encodable_text(key): _encodable(item) for key, item in value.items()}
-    return value
 
 
 def object_of(pairs: Sequence[tuple[str, object]]) -> dict[str, object]:
@@ -256,52 +223,31 @@ class _Reader:
     def value(self, context: Context, depth: int) -> object:
         self.spend()
         self.skip()
-        char = self.char
-        if not char:
+        if not self.char:
             raise self.error("it ends where a value was expected", cut=True)
-        closer = _BRACES.get(char) or _BRACKETS.get(char)
+        closer = {"{": "}", "[": "]"}.get(self.char)
         if closer and depth >= MAX_DEPTH:
             raise self.error(f"it is nested more than {MAX_DEPTH} deep")
-        if char in "｛［":
-            self.note("full-width brackets")
         if closer:
-            read = self.members if char in _BRACES else self.items
-            return read(closer, depth + 1)
-        return self.string(context) if opens_string(char) else self.word()
+            return self.members(closer, depth + 1)
+        return self.string(context) if opens_string(self.char) else self.word()
 
-    def members(self, closer: str, depth: int) -> dict[str, object]:
+    def members(self, closer: str, depth: int) -> dict[str, object] | list[object]:
+        """Read an object, a list, or the arguments of a call, up to the bracket that closes it."""
+        context = _CONTEXTS[closer]
         pairs: list[tuple[str, object]] = []
-        context: Context = "argument" if closer in ")）" else "member"
         self.pos += 1
         self.skip()
         while self.char != closer:
-            key = self.key()
-            self.skip()
-            if not self.char:
-                raise self.error(f"it ends after the key {key!r}", cut=True)
-            if self.char not in ":：=":
-                raise self.error(f"there is no colon after the key {key!r}")
-            if self.char != ":":
-                self.note("another sign for the colon")
-            self.pos += 2 if self.text.startswith("=>", self.pos) else 1
+            key = "" if context == "item" else self.key()
             pairs.append((key, self.value(context, depth)))
-            if not self.goes_on(closer, f"after the value of {key!r} stands"):
-                return object_of(pairs)
-        self.pos += 1
-        return object_of(pairs)
+            if not self.goes_on(closer):
+                break
+        else:
+            self.pos += 1
+        return [value for _, value in pairs] if context == "item" else object_of(pairs)
 
-    def items(self, closer: str, depth: int) -> list[object]:
-        items: list[object] = []
-        self.pos += 1
-        self.skip()
-        while self.char != closer:
-            items.append(self.value("item", depth))
-            if not self.goes_on(closer, "in a list stands"):
-                return items
-        self.pos += 1
-        return items
-
-    def goes_on(self, closer: str, told: str) -> bool:
+    def goes_on(self, closer: str) -> bool:
         """Pass a comma, or forgive a missing one; False where only the last bracket is missing."""
         ended = self.pos
         self.skip()
@@ -311,84 +257,73 @@ class _Reader:
             self.unsure = True
             self.note(f"missing last {closer}")
             return False
-        if self.char in ",，":
-            self.pass_commas(closer)
+        if self.char == ",":
+            self.pos += 1
+            self.skip()
+            if not self.char:
+                raise self.error("it ends after a comma", cut=True)
+            if self.char == closer:
+                self.note("trailing comma")
         elif self.char != closer:
-            new_line = "\n" in self.text[ended : self.pos] and closer not in "]］"
-            if not (new_line and begins_member(self.text, self.pos)):
-                found = self.text[self.pos : min(self.pos + 12, self.limit)]
-                raise self.error(f"{told} {found!r} instead of a comma or {closer}")
+            is_new_line = "\n" in self.text[ended : self.pos] and closer != "]"
+            if not (is_new_line and begins_member(self.text, self.pos)):
+                raise self.error(f"{self.shown()} stands where a comma or {closer} was expected")
             self.note("missing comma")
         return True
 
-    def pass_commas(self, closer: str) -> None:
-        self.pos += 1
-        self.skip()
-        spare = _COMMAS.match(self.text, self.pos, self.limit)
-        if spare and closer not in "]］":
-            self.note("spare comma")
-            self.pos = spare.end()
-            self.skip()
-        if not self.char:
-            raise self.error("it ends after a comma", cut=True)
-        if self.char == closer:
-            self.note("trailing comma")
-
     def key(self) -> str:
-        if opens_string(self.char):
-            return self.string("key")
+        """Read a key and its colon."""
         if not self.char:
             raise self.error("it ends where a key was expected", cut=True)
-        found = _KEY.match(self.text, self.pos, self.limit)
-        if found is None:
+        if opens_string(self.char):
+            key = self.string("key")
+        elif found := _KEY.match(self.text, self.pos, self.limit):
+            key = found.group()
+            self.note("key without quotes")
+            self.pos = found.end()
+        else:
             raise self.error(f"a key was expected, but found {self.shown()}")
-        if found.end() == self.limit:
-            raise self.error("it ends inside a key", cut=True)
-        self.note("key without quotes")
-        self.pos = found.end()
-        return found.group()
+        self.skip()
+        if not self.char:
+            raise self.error(f"it ends after the key {key!r}", cut=True)
+        if self.char not in ":：=":
+            raise self.error(f"there is no colon after the key {key!r}")
+        if self.char != ":":
+            self.note("another sign for the colon")
+        self.pos += 1
+        return key
 
-    def string(self, context: Context) -> str:  # noqa: C901 (a string has many ways to end)
-        start, mark = self.pos, self.char
+    def string(self, context: Context) -> str:
+        """Read a string; marks inside it that no backslash precedes must come in pairs."""
+        mark = self.char
         if mark != '"':
             self.note("other quotes")
-        if context != "key" and mark in "\"'" and self.text.startswith(mark * 3, start):
-            end = self.text.find(mark * 3, start + 3, self.limit)
-            if end < 0:
-                raise self.error(f"the string in {mark * 3} is never closed", cut=True)
-            self.pos = end + 3
-            return self.text[start + 3 : end]
         parts: list[str] = []
-        inside = loose = False
+        is_inside = False
         self.pos += 1
         while True:
             self.spend()
             plain = _PLAIN[mark].match(self.text, self.pos, self.limit)
             parts.append(plain.group() if plain else "")
             self.pos += len(parts[-1])
-            if self.pos >= self.limit:
+            char = self.char
+            if not char:
                 begun = "".join(parts)[:24]
                 raise self.error(f"the string that begins with {begun!r} is never closed", cut=True)
-            char = self.char
             self.pos += 1
             if char == "\\":
                 parts.append(self.escape())
-            elif context == "key" or self.closes(context):
+                continue
+            if context == "key" or self.closes(context):
                 return encodable_text("".join(parts))
-            elif self.begins_another(char):
-                raise self.error("two strings stand side by side without a comma")
-            elif is_operand(self.text, self.pos):
-                raise self.error(CODE)
-            else:
-                opens = self.char.isalnum() and not self.text[self.pos - 2].isalnum()
-                if opens and loose:
-                    raise self.error("two strings stand in one value, with words between them")
-                inside, loose = opens, loose or not (opens or inside)
-                if self.closed and "\n" in "".join(parts):
-                    raise self.error("a string is never closed", cut=True)
-                self.note(INNER)
-                self.unsure = True
-                parts.append(char)
+            follows = self.text[self.pos - 2].isalnum()
+            if not (follows and self.char.isalnum()):  # but for an apostrophe
+                if follows != is_inside:
+                    raise self.error('code or words follow a string: write \\" for a mark in it')
+                is_inside = not is_inside
+            self.note(INNER)
+            self.unsure = True
+            parts.append(char)
 
     def escape(self) -> str:
         char = self.char
@@ -396,51 +331,27 @@ class _Reader:
         if char == "u" and (digits := _HEX.match(self.text, self.pos, self.limit)):
             self.pos = digits.end()
             return chr(int(digits.group(), 16))
-        if char in _ESCAPES:
-            return _ESCAPES[char]
-        if char in '"\\/':
-            return char
-        self.note("unknown escape")
-        return "\\" + char if char.isalnum() else char
-
-    def begins_another(self, mark: str) -> bool:
-        """Tell whether a second string follows the one just closed, rather than its own end."""
-        after = skip_space(self.text, self.pos)
-        if after == self.pos or self.text[after : after + 1] != mark:
-            return False
-        following = skip_space(self.text, after + 1)
-        return following < self.limit and self.text[following] not in "}]),，"
+        return _ESCAPES.get(char, "\\" + char if char.isalnum() else char)
 
     def closes(self, context: Context) -> bool:
         """Tell whether the quotation mark just passed ends its string, by what stands after it."""
-        text, limit = self.text, self.limit
-        after = min(skip_space(text, self.pos), limit)
-        if after == limit or text[after] in "}]｝］" or text.startswith(("//", "/*", "```"), after):
-            return True
-        char = text[after]
-        if char in ",，":
-            following = min(skip_space(text, after + 1), limit)
-            return (
-                context == "item"
-                or following == limit
-                or text[following] in "}｝/#."
-                or (context == "argument" and text[following] in ")）")
-                or begins_member(text, following)
-            )
-        if char in ")）":
+        after = min(skip_space(self.text, self.pos), self.limit)
+        char = self.text[after : after + 1] if after < self.limit else ""
+        spaced = self.text[self.pos : after]
+        if char == ",":
+            following = min(skip_space(self.text, after + 1), self.limit)
+            is_last = following == self.limit or self.text[following] in "}/#)"
+            return context == "item" or is_last or begins_member(self.text, following)
+        if char == ")":
             return context == "argument"
-        spaced = text[self.pos : after]
-        if char == "#":
-            return bool(spaced)
-        begins = opens_string(char) if context == "item" else begins_member(text, after)
-        return "\n" in spaced and begins
+        if "\n" in spaced and begins_member(self.text, after):
+            return True
+        return char in "}]/" or (char == "#" and bool(spaced)) or self.text.startswith("```", after)
 
     def word(self) -> object:
         """Read a number, a literal of JSON, Python or JavaScript, or text without quotes."""
         found = _WORDS.match(self.text, self.pos, self.limit)
         words = found.group() if found else ""
-        if comment := _COMMENT_AFTER_WORDS.search(words):
-            words = words[: comment.start()]
         end, words = self.pos + len(words), words.strip()
         if not words.strip("."):
             raise self.error(f"a value was expected, but found {self.shown()}")
@@ -455,12 +366,10 @@ class _Reader:
         if end == self.limit and not self.text[end - 1].isspace():
             raise self.error(f"it ends inside the value {words[:24]!r}", cut=True)
         self.pos = end
-        number = _NUMBER.fullmatch(words)
-        if number is not None:
-            if words[0] in "+." or words.endswith("."):
-                self.note("number of another language")
-            return _finite(words) if number.lastgroup else int(words)
-        if ": " in words or words.endswith(":"):
+        number = read_strictly(words, 0)
+        if number is not None and number.end == len(words):
+            return number.value
+        if ": " in words or words.endswith(":") or words[0] in "+.":
             raise self.error(f"the value {words[:24]!r} is not in quotes")
         self.note(UNQUOTED)
         return encodable_text(words)
@@ -470,21 +379,14 @@ class _Reader:
         return self.text[self.pos] if self.pos < self.limit else ""
 
     def skip(self) -> None:
-        """Pass white space or comments."""
-        if self.char in "{}[],:=\"'" or self.char.isalnum():
+        """Pass white space and comments."""
+        if self.char.isalnum() or self.char in "{}[],:=\"'":
             return
         self.pos = min(skip_space(self.text, self.pos), self.limit)
-        while self.pos < self.limit and (end := self.comment_end()):
+        while comment := _COMMENT.match(self.text, self.pos, self.limit):
             self.spend()
             self.note("comment left out")
-            self.pos = min(skip_space(self.text, end), self.limit)
-
-    def comment_end(self) -> int:
-        closer = "*/" if self.text.startswith("/*", self.pos) else "\n"
-        if closer == "\n" and not self.text.startswith(("#", "//"), self.pos):
-            return 0
-        end = self.text.find(closer, self.pos, self.limit)
-        return end + len(closer) if end >= 0 else self.limit
+            self.pos = min(skip_space(self.text, comment.end()), self.limit)
 
     def spend(self) -> None:
         """Count one piece, so that the work has an end."""
@@ -499,5 +401,4 @@ class _Reader:
         return LenientJSONError(problem, self.pos, cut=cut)
 
     def shown(self) -> str:
-        shown = self.text[self.pos : min(self.pos + 12, self.limit)]
-        return repr(shown) if shown else "the end"
+        return repr(self.text[self.pos : min(self.pos + 12, self.limit)])

@@ -18,6 +18,8 @@ from chart_binder.react.parsing.advice import Defect, DialectRules, Wording, Wri
 from chart_binder.react.parsing.answers import read_answer_object
 from chart_binder.react.parsing.calls import (
     Taken,
+    call_in,
+    identified,
     is_finisher,
     read_action,
     read_in_brackets,
@@ -38,7 +40,6 @@ from chart_binder.react.parsing.lenient_json import (
 )
 from chart_binder.react.parsing.lexer import Spoken, speak
 from chart_binder.react.parsing.shown import is_introduced, is_within
-from chart_binder.react.parsing.tags import call_in, identified
 from chart_binder.react.parsing.turns import ASKING, INVENTED, Turn, find_turn, object_end
 from chart_binder.react.steps import Act, Finish, Step
 
@@ -223,7 +224,7 @@ def _place_of_input(turn: Turn, place: int) -> int | None:
 
 def _read_answer_at(turn: Turn, place: int) -> _Found | str:
     found = turn.directives[place]
-    step = (_tagged_answer if found.is_tag else _labelled_answer)(turn, found)
+    step = _tagged_answer(turn, found) if found.is_tag else _labelled_answer(turn, place)
     end = found.after if found.is_tag else turn.end
     writing: Writing = "tags" if found.is_tag else "labels"
     return "empty answer" if step is None else _Found(step, found.start, end, writing)
@@ -245,13 +246,14 @@ def _tagged_answer(turn: Turn, found: Directive) -> Taken | None:
     return _answer(nested[2] if nested else words)
 
 
-def _labelled_answer(turn: Turn, found: Directive) -> Taken | None:
+def _labelled_answer(turn: Turn, place: int) -> Taken | None:
     """Return the answer under a label, up to the next one that asks for something else."""
+    found = turn.directives[place]
     end = max(turn.end, object_end(turn.text, found.value, repairs=False))
-    for other in turn.directives:
+    for other in islice(turn.directives, place + 1, None):
         kinds = ("call",) if other.is_tag else ("thought", "action", "answer")
         is_fenced = other.kind == "answer" and is_within(turn.fences, other.start)
-        if other.start > found.start and other.kind in kinds and not is_fenced:
+        if other.kind in kinds and not is_fenced:
             end = other.start
             break
     return _answer(_without_emphasis(turn.text[found.value : end].strip(), found))
