@@ -6,66 +6,21 @@ that it is of something else. What it does not have, the second reading decides.
 
 import re
 from collections.abc import Iterable
+from importlib.resources import files
+
+import tomli
 
 from chart_binder.domain.dates_in_text import Mention
 
-_ELSE = (
-    # English
-    r"re-?issu\w*|re-?releas\w*|re-?press\w*|remaster\w*|anniversary|(?:un|pre-?)releas\w*"
-    r"|(?:not|never)(?: been)? releas\w*(?! until)"
-    r"|live (?:version|performance|debut|recording|show)"
-    r"|performed|(?:played|sung) live|(?:announc|postpon|delay|cancel|schedul|leak|certif)\w*"
-    r"|(?:will|to) (?:be releas\w*|come out)|(?:set|ready) for release"
-    r"|planned|slated|expected|due (?:for|on|in|out)|shelved|withdrawn|chart\w*|peaked|topped"
-    r"|top (?:[0-9]{2,3}|ten|twenty|forty)|number (?:one|two|three)|(?:number|no\.?) ?[0-9]{1,2}"
-    r"|gold (?:disc|record|status)|(?:went|multi-?|double) platinum|platinum (?:disc|status)"
-    r"|airplay|(?:on|to) (?:the )?(?:\w+ )?radio|radio (?:premiere|debut|play|date|adds?)"
-    r"|broadcast|aired|(?:re-?)?recorded|recording (?:dates?|sessions?)|taped|demo|promo\w*"
-    r"|retrieved|accessed|born on|died|award\w*|prizes?|ceremony|peaks?|rec\.|t?-?shirts?|hoodies?"
-    # German
-    r"|wiederveröffentlich\w*|neuauflage\w*|neu aufgelegt|nachpressung\w*|platz [0-9]{1,2}"
-    r"|hitparade|nummer (?:eins|[0-9]{1,2})|zertifi\w*|goldene schallplatte|im radio|geleakt"
-    r"|ausgestrahlt|live gespielt|aufgenommen|aufnahmen?|aufgezeichnet|angekündigt\w*|geplant\w*"
-    r"|verschoben|abgesagt|voraussichtlich|abgerufen|geboren am"
-    # French
-    r"|réédit\w*|ressorti\w*|remasteris\w*|(?:joué|chanté)\w* (?:en concert|en direct)"
-    r"|classements?|numéro (?:un|[0-9]{1,2})|disque d['’]or|à la radio|diffusée?|fuité\w*"
-    r"|enregistr\w*|annonc\w*|prévue?s?|repoussée?|reportée?|annulée?|consulté|née? (?:le|à)"
-    # Spanish, Portuguese
-    r"|reedi[tcç]\w*|relan[çz]\w*|remasteri[sz]\w*|(?:interpretad|tocad|cantad)\w (?:en|ao) vivo"
-    r"|lista de éxitos|paradas?|número (?:uno|um|[0-9]{1,2})|disco de (?:oro|ouro)|filtrad\w"
-    r"|vazou|vazad\w|(?:en|na|à) (?:la )?r[aá]dio|grab(?:ad\w|ó|ación|aciones)|grava[dç]\w*"
-    r"|anunciad\w|previst\w|planead\w|aplazad\w|pospuest\w|adiad\w|cancelad\w"
-    # Italian
-    r"|ristamp\w*|riedi\w*|ripubblic\w*|rimasteri[sz]\w*|(?:eseguit|suonat)\w dal vivo"
-    r"|classific\w+|numero (?:uno|[0-9]{1,2})|disco d['’]oro|in radio|registra(?:t\w|zion\w)"
-    r"|premi[oa]s?|prémios?|prêmios?|prix|annunciat\w|programmat\w|rinviat\w|posticipat\w"
-    # Dutch
-    r"|heruit\w+|opnieuw uitgebracht|geremaster\w*|hitlijst\w*|nummer één|gelekt|gouden plaat"
-    r"|op de radio|verwacht|zou|opgenomen|opnamen?|aangekondigd|gepland|uitgesteld|geannuleerd"
-)
-_ELSE_UNSPACED = (
-    "[受授]賞|유출|차트|녹음|재발매|再版|泄露|排行榜"
-    "|再発売?|再リリース|リイシュー|復刻|リマスター|ライブ(?:盤|録音|版)|公演|チャート|[0-9０-９]位|ラジオ|放送"
-    "|流出|認定|録音|収録|レコーディング|(?:発売|リリース)?(?:予定|延期|中止)|閲覧"
-)
-_RELEASE = (
-    r"releas\w*|issued|out|publish\w*|appear(?:ed|s)|apareci\w*|in (?:shops|stores)"
-    r"|veröffentlich\w*|erschien\w*|erschein\w*|herausgekommen|herausgebracht|kam heraus|vö"
-    r"|sort(?:i|ie|is|ies|it)|paru\w*|parution|publi\w*|éditée?|commercialis\w*"
-    r"|lanza\w*|lanzó|sali[óo]|salida|editad\w|editó|a la venta"
-    r"|lança\w*|lançou|saiu|usc(?:it\w|ì|ito)|pubblic\w*|edit[ao]"
-    r"|uitgebracht|uitgegeven|uitgave|versch(?:een|enen|ijnt)|uitgekomen|kwam uit|uitkwam"
-)
-_RELEASE_UNSPACED = "発売|リリース|発行|発表"
+def _pattern(kind: str) -> re.Pattern[str]:
+    """Compile the words of one kind; package data has them by language."""
+    words = tomli.loads(files("chart_binder.llm").joinpath("date_words.toml").read_text("utf-8"))
+    whole = "|".join(word for each in words[kind].values() for word in each)
+    parts = "|".join(words["unspaced"][kind])
+    return re.compile(rf"(?<![\w-])(?:{whole})(?!\w)|{parts}", re.IGNORECASE)
 
 
-def _pattern(words: str, unspaced: str) -> re.Pattern[str]:
-    return re.compile(rf"(?<![\w-])(?:{words})(?!\w)|{unspaced}", re.IGNORECASE)
-
-
-_OF_ELSE = _pattern(_ELSE, _ELSE_UNSPACED)
-_OF_RELEASE = _pattern(_RELEASE, _RELEASE_UNSPACED)
+_OF_ELSE, _OF_RELEASE = _pattern("else"), _pattern("release")
 
 _LONGEST = 400
 """How many characters of a clause are looked at on either side of its date."""
